@@ -65,7 +65,7 @@ static void free_rows(noted *b)
 
 /* --- functions of the family that are unknown to this library --- */
 
-static bool is_strange(const char *function, const void *user)
+static bool is_unknown(const char *function, const void *user)
 {
     static const char family[] = "llama_batch_ext_";
     static const char *const known[] = {
@@ -82,13 +82,13 @@ static bool is_strange(const char *function, const void *user)
 }
 
 /* Asks the dynamic linker, so do not call it under the lock. */
-static bool any_strange(void)
+static bool any_unknown_function(void)
 {
     static _Atomic uint64_t asked_at;
     static _Atomic bool is;
     uint64_t loaded = tt_resolve_loaded_count();
     if (loaded != asked_at) {
-        is = tt_resolve_any_import(is_strange, NULL, NULL);
+        is = tt_resolve_any_import(is_unknown, NULL, NULL);
         asked_at = loaded;
     }
     return is;
@@ -96,7 +96,7 @@ static bool any_strange(void)
 
 /* --- a batch --- */
 
-static noted *free_place(void)
+static noted *free_slot(void)
 {
     noted *place = find(NULL);
     if (place) return place;
@@ -108,20 +108,20 @@ static noted *free_place(void)
 void tt_batch_ext_init(const void *batch)
 {
     if (!batch) return;
-    bool is_known = !any_strange();
+    bool is_known = !any_unknown_function();
     hold();
     noted *b = find(batch);
     if (b)
         free_rows(b);
     else
-        b = free_place();
+        b = free_slot();
     if (b) *b = (noted){.batch = batch, .is_known = is_known};
     give_back();
 }
 
 void tt_batch_ext_clear(const void *batch)
 {
-    bool is_known = !any_strange();
+    bool is_known = !any_unknown_function();
     hold();
     noted *b = batch ? find(batch) : NULL;
     if (b) {
@@ -275,10 +275,10 @@ static void *copy(const noted *b, struct llama_batch_mirror *out)
 
 void *tt_batch_ext_copy(const void *batch, struct llama_batch_mirror *out)
 {
-    bool is_strange_now = any_strange();
+    bool is_unknown_now = any_unknown_function();
     hold();
     noted *b = batch ? find(batch) : NULL;
-    void *held = b && b->is_known && !is_strange_now ? copy(b, out) : NULL;
+    void *held = b && b->is_known && !is_unknown_now ? copy(b, out) : NULL;
     give_back();
     return held;
 }

@@ -116,8 +116,8 @@ static uint32_t count_outputs(const tt_batch_inputs *in)
 
 /* Sets phase and sequences from the call under way. A batch without tokens shifts the context:
  * the engine moves positions before it computes the call. counts: see tt_tokens_match. */
-static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const int32_t *positions,
-                  tt_batch_sequences *sequences)
+static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
+                      const int32_t *positions, tt_batch_sequences *sequences)
 {
     uint32_t counts[TT_PHASES];
     uint8_t guessed = tt_phases_guess(&c->phases, positions, b->n_tokens, b->n_outputs_plus_1);
@@ -126,7 +126,7 @@ static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const 
         return;
     }
     tt_contexts_find_others(c);
-    tt_tokens_judge(&c->phases, positions ? positions[0] : -1);
+    tt_tokens_assign_phases(&c->phases, positions ? positions[0] : -1);
     b->phase = guessed;
     if (!tt_tokens_match(tokens, positions, b->n_tokens, sequences, counts)) return;
     b->flags |= TT_BATCH_SEQUENCES;
@@ -144,7 +144,7 @@ static void look_past(const tt_engine *e, tt_context *context, struct ggml_cgrap
     tt_meta_batch b = {.n_tokens = count_tokens(&in), .n_outputs_plus_1 = count_outputs(&in)};
     tt_batch_sequences sequences;
     int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
-    judge(context, &b, NULL, positions, &sequences);
+    set_phase(context, &b, NULL, positions, &sequences);
     free(positions);
 }
 
@@ -186,7 +186,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     int32_t *tokens = tt_batches_numbers(e, in.tokens, b.n_tokens);
     int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
     tt_batch_sequences sequences;
-    judge(context, &b, tokens, positions, &sequences);
+    set_phase(context, &b, tokens, positions, &sequences);
     if (tokens && tt_capture_options.text) {
         b.flags |= TT_BATCH_TOKENS;
         b.vocabulary = tt_tokens_vocabulary();

@@ -127,10 +127,10 @@ static void find_place(tt_recorder *r, live *b)
     if (!b->path) b->place = IS_UNKNOWN;
 }
 
-static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_source source,
                  const char *allocator)
 {
-    live fresh = {.buffer = buffer, .allocation_seen = birth != TT_BUFFER_MET};
+    live fresh = {.buffer = buffer, .allocation_seen = source != TT_BUFFER_MET};
     fresh.base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
     fresh.size = e->buffer_size(buffer);
     fresh.usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
@@ -140,7 +140,7 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffe
     if (find(buffer)) return find(buffer);
     if (!tt_array_one_more_within(table, n_live, capacity, LIVE_MAX * sizeof *table)) return NULL;
     fresh.id = ++last_id;
-    if (birth == TT_BUFFER_ALLOCATED)
+    if (source == TT_BUFFER_ALLOCATED)
         fresh.place = IS_MEMORY;
     else if (fresh.host)
         find_place(r, &fresh);
@@ -184,11 +184,11 @@ static void drop_stale(tt_recorder *r, const tt_engine *e, void *buffer)
         tt_buffers_freed(r, buffer);
 }
 
-void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_source source,
                      const char *allocator)
 {
     drop_stale(r, e, buffer);
-    if (!find(buffer)) (void)add(r, e, buffer, birth, allocator);
+    if (!find(buffer)) (void)add(r, e, buffer, source, allocator);
 }
 
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)

@@ -18,7 +18,7 @@ typedef struct tt_location {
 /* The location of the tensor's data. A buffer that is met for the first time is recorded. */
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t);
 /* How a buffer came to be known. */
-enum tt_buffer_birth {
+enum tt_buffer_source {
     TT_BUFFER_ALLOCATED, /* memory allocated for it */
     TT_BUFFER_WRAPPED,   /* over existing memory, possibly a mapping */
     TT_BUFFER_MET        /* first seen in a graph */
@@ -26,7 +26,7 @@ enum tt_buffer_birth {
 
 /* The engine has made `buffer` (not NULL). allocator: the file name of the library that asked
  * for it; "" when unknown. */
-void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_source source,
                      const char *allocator);
 /* The engine is about to free it. */
 void tt_buffers_freed(tt_recorder *r, void *buffer);

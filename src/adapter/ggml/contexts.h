@@ -6,7 +6,7 @@
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/fingerprints.h"
 #include "adapter/ggml/phases.h"
-#include "adapter/ggml/taps.h"
+#include "adapter/ggml/tracepoints.h"
 #include "record/recorder.h"
 
 #include <stdbool.h>
@@ -37,9 +37,9 @@ typedef struct tt_context {
     /* The program's own callback, which ours calls. */
     tt_eval_callback user_callback;
     void *user_data;
-    bool user_wants; /* it asked for the current node */
-    tt_taps taps;    /* of the current run, with `callback` */
-    uint32_t next_tap;
+    bool user_wants;            /* it asked for the current node */
+    tt_tracepoints tracepoints; /* of the current run, with `callback` */
+    uint32_t next_tracepoint;
     tt_fingerprints fingerprints; /* of the current run, with `callback` */
     struct tt_context *next;
 } tt_context;

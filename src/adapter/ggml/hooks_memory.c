@@ -25,7 +25,7 @@ static const char *library_of(const void *caller)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-static void *made(void *buffer, size_t size, enum tt_buffer_birth birth, const void *caller)
+static void *made(void *buffer, size_t size, enum tt_buffer_source birth, const void *caller)
 {
     tt_recorder *r = buffer && size > 0 ? tt_process_recorder() : NULL;
     if (r && atomic_load(&tt_recorder_area(r)->area->stopped)) return buffer;

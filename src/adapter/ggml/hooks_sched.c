@@ -45,17 +45,17 @@ static __thread struct {
     const tt_engine *engine;
 } current __attribute__((tls_model("initial-exec")));
 
-/* Copies the values for the node's taps: all nodes before it are computed. */
-static void copy_taps(tt_context *c, tt_lane *l, uint32_t node)
+/* Copies the values for the node's tracepoints: all nodes before it are computed. */
+static void copy_values(tt_context *c, tt_lane *l, uint32_t node)
 {
-    for (; c->next_tap < c->taps.n; c->next_tap++) {
-        const tt_tap *t = &c->taps.list[c->next_tap];
+    for (; c->next_tracepoint < c->tracepoints.n; c->next_tracepoint++) {
+        const tt_tracepoint *t = &c->tracepoints.list[c->next_tracepoint];
         if (t->node > node) return;
         if (t->node < node || !tt_lane_claim_details(l)) continue;
-        size_t stride = tt_tap_stride(t);
+        size_t stride = tt_tracepoint_stride(t);
         size_t bytes = stride * (t->tokens - 1) + t->ranks * sizeof(int32_t);
         void *values = tt_values_copy(current.engine, t->values, bytes);
-        if (values) tt_tap_copy(t, values, stride, current.run, &l->details);
+        if (values) tt_tracepoint_copy(t, values, stride, current.run, &l->details);
         free(values);
     }
 }
@@ -77,7 +77,7 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     if (node == current.n_nodes || !tt_lane_claim(l)) return c->user_wants;
     current.cursor = node + 1;
     l->run = current.run;
-    copy_taps(c, l, node);
+    copy_values(c, l, node);
     tt_lane_open(l, node, 0, 0, tt_ticks());
     if (tt_capture_options.faults && l->open && tt_lane_claim_details(l)) {
         tt_faults_count(&l->faults, TT_FAULTS_OF_PROCESS);
@@ -171,8 +171,8 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
     current.n_nodes = (uint32_t)e->graph_n_nodes(graph);
     current.cursor = 0;
     current.engine = e;
-    tt_taps_find(&c->taps, e, current.nodes, current.n_nodes);
-    c->next_tap = 0;
+    tt_tracepoints_find(&c->tracepoints, e, current.nodes, current.n_nodes);
+    c->next_tracepoint = 0;
     tt_fingerprints_choose(&c->fingerprints, e, &tt_capture_options.values, tt_runs_batch - 1u,
                            current.nodes, current.n_nodes);
     current.marked = tt_graphs_marked(e, current.nodes, (int)current.n_nodes);

@@ -28,7 +28,7 @@ typedef struct active_run {
     uint32_t capacity;
     pthread_t thread;
     const void *frame;
-    tt_taps taps;
+    tt_tracepoints tracepoints;
     tt_fingerprints fingerprints;
 } active_run;
 
@@ -96,7 +96,7 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
         i++;
     if (i < RUNS_MAX) {
         if (i == runs_used) runs_used++;
-        tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
+        tt_tracepoints_find(&runs[i].tracepoints, e, nodes, n_nodes);
         tt_fingerprints_choose(&runs[i].fingerprints, e, &tt_capture_options.values, token, nodes,
                                n_nodes);
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
@@ -357,11 +357,12 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->nodes = run->nodes;
             l->n_nodes = run->n_nodes;
             l->cursor = 0;
-            l->taps = run->taps.list;
-            l->n_taps = run->taps.n;
+            l->tracepoints = run->tracepoints.list;
+            l->n_tracepoints = run->tracepoints.n;
             l->unseen = atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed);
-            l->watched = (l->n_taps > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
-            if (!l->watched) l->n_taps = 0;
+            l->watched =
+                (l->n_tracepoints > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
+            if (!l->watched) l->n_tracepoints = 0;
             l->is_early = !l->unseen && atomic_load(&early_runs) < EARLY_RUNS &&
                           atomic_fetch_add(&early_runs, 1) < EARLY_RUNS;
             l->n_early = 0;
@@ -402,14 +403,14 @@ bool tt_lane_claim_details(tt_lane *l)
 }
 
 /* The values are the same for all threads, so the first one copies them. */
-static void copy_taps(tt_lane *l, uint32_t node)
+static void copy_values(tt_lane *l, uint32_t node)
 {
-    while (l->n_taps && l->taps->node <= node) {
-        const tt_tap *t = l->taps;
+    while (l->n_tracepoints && l->tracepoints->node <= node) {
+        const tt_tracepoint *t = l->tracepoints;
         if (t->node == node && t->values->data)
-            tt_tap_copy(t, t->values->data, tt_tap_stride(t), l->run, &l->details);
-        l->taps++;
-        l->n_taps--;
+            tt_tracepoint_copy(t, t->values->data, tt_tracepoint_stride(t), l->run, &l->details);
+        l->tracepoints++;
+        l->n_tracepoints--;
     }
 }
 
@@ -420,13 +421,14 @@ static void keep_early(tt_lane *l, bool fresh)
     l->is_early = l->open && l->n_early < TT_LANE_EARLY;
     /* From here on no watching is needed for this reason. */
     if (!l->is_early)
-        l->watched = l->unseen || (l->details.ring && (l->n_taps > 0 || tt_capture_options.faults));
+        l->watched =
+            l->unseen || (l->details.ring && (l->n_tracepoints > 0 || tt_capture_options.faults));
 }
 
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
 {
     if (l->is_early) keep_early(l, fresh);
-    if (lane == 0 && l->n_taps) copy_taps(l, node);
+    if (lane == 0 && l->n_tracepoints) copy_values(l, node);
     if (tt_capture_options.faults && l->open && l->details.ring)
         tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);
     else

@@ -10,7 +10,7 @@
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/faults.h"
 #include "adapter/ggml/fingerprints.h"
-#include "adapter/ggml/taps.h"
+#include "adapter/ggml/tracepoints.h"
 #include "base/clock.h"
 #include "record/area.h"
 
@@ -45,8 +45,8 @@ typedef struct tt_lane {
     uint64_t dropped_at; /* head when the last record was dropped, + 1 */
     /* For details, in runs that have any: */
     bool watched;
-    const tt_tap *taps; /* those of the run that are still ahead */
-    uint32_t n_taps;
+    const tt_tracepoint *tracepoints; /* those of the run that are still ahead */
+    uint32_t n_tracepoints;
     tt_detail_writer details; /* .ring NULL: no memory for them yet */
     tt_fault_counter faults;
     /* The thread's CPU time when last read. */
@@ -103,7 +103,7 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
 void tt_lane_look_again(tt_lane *l);
 /* Gives this thread a ring, if it has none. */
 bool tt_lane_claim(tt_lane *l);
-/* An op of a watched run has started: copies the values for its taps, opens its counters. */
+/* An op of a watched run has started: copies the values for its tracepoints, opens its counters. */
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
 /* Whether this thread has a ring for details. */
 bool tt_lane_claim_details(tt_lane *l);

@@ -143,20 +143,20 @@ static const tt_phases_row *find_recent(const tt_phases *p, int64_t position, co
     return NULL;
 }
 
-typedef struct judged_call {
+typedef struct call_rows {
     tt_phases *p;
     const tt_phases_rows *rows;
     tt_phases_row *each; /* n: their phases so far */
-} judged_call;
+} call_rows;
 
-static bool is_same_sequence(const judged_call *c, uint32_t a, uint32_t b)
+static bool is_same_sequence(const call_rows *c, uint32_t a, uint32_t b)
 {
     return c->each[a].sequence == c->each[b].sequence;
 }
 
 /* For a draft chosen by another context: all rows have outputs, and the other one has computed
  * all but the last. The phase of the first row there; UNKNOWN: these rows are no draft. */
-static uint8_t phase_of_drafted(const judged_call *c, uint32_t row, const tt_phases *other)
+static uint8_t phase_of_drafted(const call_rows *c, uint32_t row, const tt_phases *other)
 {
     const tt_phases_sequence *s = &c->p->list[c->each[row].sequence];
     uint8_t phase = TT_PHASE_UNKNOWN;
@@ -173,7 +173,7 @@ static uint8_t phase_of_drafted(const judged_call *c, uint32_t row, const tt_pha
 }
 
 /* Whether another context had an output that was read behind the same text. */
-static bool follows_theirs(const judged_call *c, uint32_t row, const tt_phases *other)
+static bool follows_theirs(const call_rows *c, uint32_t row, const tt_phases *other)
 {
     const tt_phases_row *own = &c->each[row];
     const tt_phases_row *before =
@@ -186,7 +186,7 @@ static bool follows_theirs(const judged_call *c, uint32_t row, const tt_phases *
 
 /* The phase of a row that another context has just computed; UNKNOWN: it has not. A row that
  * comes much later, or from the text's start, is a prompt that repeats generated text. */
-static uint8_t phase_by(const judged_call *c, uint32_t row, const tt_phases *other)
+static uint8_t phase_by(const call_rows *c, uint32_t row, const tt_phases *other)
 {
     const tt_phases_row *own = &c->each[row];
     uint8_t first = phase_of_drafted(c, row, other);
@@ -197,7 +197,7 @@ static uint8_t phase_by(const judged_call *c, uint32_t row, const tt_phases *oth
     return follows_theirs(c, row, other) ? TT_PHASE_GENERATE : TT_PHASE_UNKNOWN;
 }
 
-static void ask_others(const judged_call *c, uint8_t *out)
+static void ask_others(const call_rows *c, uint8_t *out)
 {
     for (uint32_t i = 0; i < c->rows->n; i++)
         for (uint32_t k = 0; k < c->p->n_others && out[i] != TT_PHASE_GENERATE; k++) {
@@ -229,7 +229,7 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
                                   .has_output = rows->outputs[i] != 0};
         if (s && s->at < INT32_MAX) s->at++;
     }
-    ask_others(&(judged_call){p, rows, each}, out);
+    ask_others(&(call_rows){p, rows, each}, out);
     for (uint32_t i = 0; i < rows->n; i++) {
         each[i].phase = out[i];
         p->recent[p->n_recent++ % TT_PHASES_RECENT] = each[i];
@@ -237,7 +237,8 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
     free(each);
 }
 
-void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_position, uint8_t *out)
+void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
+                      uint8_t *out)
 {
     memset(out, TT_PHASE_UNKNOWN, rows->n);
     forget_unread(p);

@@ -76,8 +76,8 @@ typedef struct tt_phases {
 /* Writes each row's phase (enum tt_phase) into out (n bytes) and advances the sequences.
  * first_position: of row 0 if the engine chose it; -1: unknown. A row is UNKNOWN when its
  * sequence id is invalid, without memory, or behind positions that nobody was seen to compute. */
-void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
-                     uint8_t *out);
+void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
+                      uint8_t *out);
 /* The phase (enum tt_phase) of a batch with unknown sequences, by the positions of the previous
  * batch. positions: n, or NULL. Call it for every batch. */
 uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,

@@ -25,7 +25,7 @@ typedef struct call {
     uint32_t n; /* 0: none */
     uint32_t vocabulary;
     bool has_tokens, has_positions;
-    bool encodes, warms_up, is_bos_eos, is_judged;
+    bool encodes, warms_up, is_bos_eos, has_phases;
     bool reads_are_seen;                        /* reads of its outputs are seen */
     const void *engine_context, *engine_memory; /* NULL: not known */
     int32_t *tokens;
@@ -323,15 +323,15 @@ void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a)
     current->engine_context = a->context;
     current->engine_memory = memory_of(a);
     current->reads_are_seen = sees_reads(a->in_engine);
-    current->is_judged = false;
+    current->has_phases = false;
     ask_vocabulary(r, a, current);
 }
 
-void tt_tokens_judge(tt_phases *p, int32_t first_position)
+void tt_tokens_assign_phases(tt_phases *p, int32_t first_position)
 {
     call *c = current;
-    if (!c || !c->n || c->is_judged) return;
-    c->is_judged = true;
+    if (!c || !c->n || c->has_phases) return;
+    c->has_phases = true;
     p->engine_context = c->engine_context;
     p->engine_memory = c->engine_memory;
     p->reads_are_seen = c->reads_are_seen;
@@ -341,14 +341,14 @@ void tt_tokens_judge(tt_phases *p, int32_t first_position)
         p->called = true;
         return;
     }
-    tt_phases_judge(p,
-                    &(tt_phases_rows){.n = c->n,
-                                      .positions = c->has_positions ? c->positions : NULL,
-                                      .first = c->first,
-                                      .ids = c->ids,
-                                      .outputs = c->outputs,
-                                      .tokens = c->has_tokens ? c->tokens : NULL},
-                    first_position, c->phases);
+    tt_phases_assign(p,
+                     &(tt_phases_rows){.n = c->n,
+                                       .positions = c->has_positions ? c->positions : NULL,
+                                       .first = c->first,
+                                       .ids = c->ids,
+                                       .outputs = c->outputs,
+                                       .tokens = c->has_tokens ? c->tokens : NULL},
+                     first_position, c->phases);
 }
 
 void tt_tokens_end(void)
@@ -454,7 +454,7 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
         row = find_row(c, at, row, tokens ? &tokens[i] : NULL, positions ? &positions[i] : NULL);
         if (row == NONE || !give(c, i, row)) return false;
         c->used[row] = 1;
-        counts[c->is_judged ? c->phases[row] : TT_PHASE_UNKNOWN]++;
+        counts[c->has_phases ? c->phases[row] : TT_PHASE_UNKNOWN]++;
     }
     *s = (tt_batch_sequences){c->out_first, c->out_ids};
     return true;

@@ -37,7 +37,7 @@ bool tt_tokens_in_call(void);
 
 /* Decides the phases of the current call's tokens, once per call, before tt_tokens_match. p: of
  * the context that computes it. first_position: of the first row; -1: unknown. */
-void tt_tokens_judge(tt_phases *p, int32_t first_position);
+void tt_tokens_assign_phases(tt_phases *p, int32_t first_position);
 
 /* Finds the sequences of n rows of a batch with these ids and positions (each may be NULL:
  * unknown) in the current call; rows are used up. False when there is no call, or it lacks a

@@ -24,7 +24,7 @@ typedef struct tt_program_batch {
     const tt_engine *engine; /* engine of its tensors */
     uint32_t context;
     _Atomic uint64_t last_ticks; /* end of the last op, as far as it is known */
-    bool told;                   /* its BATCH record has been written */
+    bool described;              /* its BATCH record has been written */
     bool is_loose;               /* implicit: for ops and values outside of any batch */
     int64_t position;            /* of a loose batch */
     bool same;                  /* so far, the nodes equal the first of the slot's previous batch */
@@ -53,8 +53,8 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
                                          uint32_t threads);
 /* Records the BATCH, once: m has n_tokens, phase and vocabulary. If it is not called, the end of
  * the batch records them as unknown. tokens, positions: n_tokens each, or NULL. */
-void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
-                           const int32_t *tokens, const int32_t *positions);
+void tt_program_batch_describe(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
+                               const int32_t *tokens, const int32_t *positions);
 /* ticks: when it ended; 0: when its last op ended. */
 void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, int status);
 /* Ends all active batches. */

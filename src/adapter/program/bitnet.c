@@ -37,11 +37,11 @@ void tt_program_bitnet_reset(void)
 static tt_error problem; /* the first problem */
 
 /* Reports the first problem, where somebody will see it. */
-static void tell(const char *message)
+static void report_problem(const char *message)
 {
-    static _Atomic bool told;
+    static _Atomic bool reported;
     tt_recorder *r = tt_process_recorder_if_open();
-    if (atomic_exchange(&told, true)) return;
+    if (atomic_exchange(&reported, true)) return;
     (void)snprintf(problem.message, sizeof problem.message, "%s", message);
     tt_process_problem(message);
     if (!r) return;
@@ -65,7 +65,7 @@ static tt_bitnet_writer *get_writer(void)
     }
     tt_bitnet_writer *w = writer;
     (void)pthread_mutex_unlock(&lock);
-    if (err.message[0]) tell(err.message);
+    if (err.message[0]) report_problem(err.message);
     return w;
 }
 
@@ -151,5 +151,5 @@ void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tens
                                .stage = stage && stage[0] ? stage : NULL};
     memcpy(record.blake3, f.blake3, sizeof record.blake3);
     if (record.has_rms) record.rms = rms_of(&v, f.n);
-    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) tell(err.message);
+    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) report_problem(err.message);
 }

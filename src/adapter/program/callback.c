@@ -131,14 +131,14 @@ static tt_program_batch *begin_batch(tt_recorder *r, tt_program_thread *self, co
 
 /* Records the BATCH when tokens and positions have been found. Inputs have their values when the
  * first node that reads them is about to be computed. */
-static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
-                       const struct ggml_tensor *t)
+static void describe_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
+                           const struct ggml_tensor *t)
 {
     tt_batch_inputs *in = &current.inputs;
     if (tt_batches_is_tokens(e, t, 1)) current.has_tokens = true;
     if (strcmp(t->name, "result_output") == 0 || strcmp(t->name, "result_embd_pooled") == 0)
         current.has_output |= t->ne[1] > 0;
-    if (b->told) return;
+    if (b->described) return;
     tt_batches_look(e, t, true, in);
     if (!in->positions || !(in->tokens || in->embeddings)) return;
     int64_t n = in->tokens ? in->tokens->ne[0] : in->embeddings->ne[1];
@@ -147,7 +147,7 @@ static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
         tt_capture_options.text ? tt_batches_numbers(e, in->tokens, m.n_tokens) : NULL;
     int32_t *positions = tt_batches_numbers(e, in->positions, m.n_tokens);
     m.phase = tt_phases_guess(&current.phases, positions, m.n_tokens, 0);
-    tt_program_batch_tell(r, b, &m, tokens, positions);
+    tt_program_batch_describe(r, b, &m, tokens, positions);
     free(tokens);
     free(positions);
 }
@@ -197,7 +197,7 @@ static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
     if (begins_batch(b, e, t)) b = begin_batch(r, self, e);
     uint32_t node = b ? add_node(r, b, e, t) : 0;
     if (node && executes) {
-        tell_batch(r, b, e, t);
+        describe_batch(r, b, e, t);
         out->run = b->meta.id;
         out->node = node - 1;
         out->wanted = tt_program_output_is_wanted(b, t);

@@ -44,7 +44,7 @@ void(tt_batch_begin)(const tt_record_batch *batch)
     tt_program_batch *b =
         tt_program_batch_begin(r, tt_program_engine(), batch && batch->context ? batch->context : 1,
                                batch ? batch->n_threads : 0);
-    if (b) tt_program_batch_tell(r, b, &m, tokens, positions);
+    if (b) tt_program_batch_describe(r, b, &m, tokens, positions);
     self->left_out = !b;
     self->batch = b;
     if (b) self->generation = atomic_load(&b->generation);

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool values_told;
+static bool values_given;
 
-void tt_program_outputs_begin(bool were_told)
+void tt_program_outputs_begin(bool given)
 {
-    values_told = were_told;
+    values_given = given;
 }
 
 /* --- memory for taking outputs: as much as threads use at one time --- */
@@ -101,7 +101,7 @@ static uint32_t node_of(tt_program_batch *b, uint64_t key, const struct ggml_ten
 static bool is_wanted(const tt_program_batch *b, const struct ggml_tensor *t, int32_t layer)
 {
     const tt_select *s = &tt_capture_options.values;
-    if (!values_told) return true;
+    if (!values_given) return true;
     return tt_select_token(s, b->id - 1u) &&
            tt_select_node(s, t->name, "VALUE", layer >= 0 ? layer : tt_fingerprints_layer(t));
 }
@@ -134,7 +134,7 @@ static uint32_t add_value(tt_recorder *r, tt_program_batch *b, const struct ggml
 static void record(tt_recorder *r, tt_program_thread *self, const struct ggml_tensor *t,
                    int32_t layer, const char *stage, int64_t position)
 {
-    tt_value_level level = values_told ? tt_capture_options.values.level : TT_VALUES_HASH;
+    tt_value_level level = values_given ? tt_capture_options.values.level : TT_VALUES_HASH;
     uint64_t key = tt_program_key(t->name, t->data);
     uint32_t node = 0;
     bool by_itself = false, taken = false;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* given: the values to take were selected; otherwise all tt_value()s are wanted. */
-void tt_program_outputs_begin(bool values_were_told);
+/* values_given: the values to take were selected; otherwise all tt_value()s are wanted. */
+void tt_program_outputs_begin(bool values_given);
 /* Whether outputs like t are wanted. tt_process_lock is held. */
 bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t);
 /* Call in a forked child: another thread may have held the lock. */

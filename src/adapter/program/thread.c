@@ -53,7 +53,7 @@ static tt_program_batch *begin_loose(tt_recorder *r, tt_program_thread *self, in
     int32_t at = (int32_t)position;
     tt_program_batch *b = tt_program_batch_begin(r, tt_program_engine(), 1, 0);
     if (!b) return NULL;
-    tt_program_batch_tell(r, b, &m, NULL, position >= 0 && position <= INT32_MAX ? &at : NULL);
+    tt_program_batch_describe(r, b, &m, NULL, position >= 0 && position <= INT32_MAX ? &at : NULL);
     b->is_loose = true;
     b->position = position;
     self->batch = b;
