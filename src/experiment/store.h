@@ -1,14 +1,15 @@
 /* The folder of the results, and how a viewer finds the newest in it:
  *
- *     OUT/ID/experiment.json, memory-map.json, ...   an experiment, whole
- *     OUT/current -> ID                              the one that was asked for last
+ *     OUT/ID/experiment.json, memory-map.json, ...   a complete experiment
+ *     OUT/current -> ID                              the last one requested
  *     OUT/memory-map.json -> current/memory-map.json likewise experiment.json,
- * buffer-timeline.json, graphs, traces: the names that readers of the earlier pipeline open
+ *                                                    buffer-timeline.json, graphs, traces: the
+ *                                                    names that earlier pipelines' readers open
  *     OUT/experiments.json                           the list, for viewers that cannot list folders
- *     OUT/.unfinished-XXXXXX                         one that is being made, or was killed
+ *     OUT/.unfinished-XXXXXX                         an unfinished or killed one
  *
- * The links in OUT never change but for `current`, which is replaced in one step: a reader sees one
- * experiment or the next, never a mixture. */
+ * Only the link `current` ever changes, in one step: a reader sees one experiment or the next,
+ * never a mixture. */
 #ifndef TT_EXPERIMENT_STORE_H
 #define TT_EXPERIMENT_STORE_H
 

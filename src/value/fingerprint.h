@@ -1,19 +1,19 @@
-/* The fingerprint of a value: what can be said of a tensor's data in some 200 bytes, so that two
- * engines, builds or settings can be compared without keeping the data.
+/* The fingerprint of a value: a summary of a tensor's data in some 200 bytes, to compare two
+ * engines, builds or settings without keeping the data.
  *
- * A value's elements are taken in logical order (dimension 0 runs fastest), whatever the strides
- * are. They are divided into pieces of TT_VALUE_PIECE elements (times a power of two, so that there
- * are at most TT_VALUE_PIECES_MAX), each of which any thread can take; what is put together in the
- * end does not depend on who took which.
+ * A value's elements are in logical order (dimension 0 runs fastest), whatever the strides are.
+ * They are divided into pieces of TT_VALUE_PIECE elements (times a power of two, for at most
+ * TT_VALUE_PIECES_MAX pieces), each of which any thread can take; the result does not depend on
+ * which thread took which piece.
  *
- *   hash     XXH3-128 of the elements' native bytes; of a value of several pieces, XXH3-128 of the
- *            pieces' hashes one behind the other, each as its 16 canonical bytes
+ *   hash     XXH3-128 of the elements' native bytes; for several pieces, XXH3-128 of the
+ *            concatenated hashes of the pieces, each as its 16 canonical bytes
  *            (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md)
  *   blake3   BLAKE3-256 of the elements as little-endian float32
  *            (https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf)
  *   mean     of the finite elements; RMS: sqrt(mean(x * x)); sums are of float64, piece by piece
  *
- * Nothing here allocates, locks or calls the system: it runs in a traced program. */
+ * Nothing here allocates, locks or makes a system call: it runs in a traced program. */
 #ifndef TT_VALUE_FINGERPRINT_H
 #define TT_VALUE_FINGERPRINT_H
 

@@ -1,11 +1,10 @@
-/* Which outputs are taken, and what of them: the argument of `run --values`.
+/* Which outputs are recorded, and in which form: the argument of `run --values`.
  *
  *   LEVEL[:TERM[,TERM]...]
  *
  * LEVEL: off, stats, hash (stats and BLAKE3), full (hash and the data). TERM: name=GLOB or GLOB
- * (the node's name), op=GLOB ("MUL_MAT", any case), layer=A..B, batch=A..B (token=A..B, its
- * former name, is the same). Terms of one kind are
- * alternatives; of different kinds all must hold. */
+ * (the node's name), op=GLOB ("MUL_MAT", any case), layer=A..B, batch=A..B (formerly token=A..B).
+ * Terms of one kind are alternatives; of different kinds all must hold. */
 #ifndef TT_VALUE_SELECT_H
 #define TT_VALUE_SELECT_H
 

@@ -133,7 +133,7 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
 
 /* Corrects the thread's first ops of the run, which ended at barriers inside them: each ends
  * where the next one starts. Those that the drain has already taken stay. */
-static void mend_early(tt_lane *l)
+static void correct_early(tt_lane *l)
 {
     uint64_t taken = l->ring ? atomic_load(&l->ring->tail) : l->head;
     for (uint32_t i = 0; i < l->n_early; i++) {
@@ -158,7 +158,7 @@ static void end_unreleased(tt_lane *l, uint64_t now)
         atomic_store_explicit(&barriers_are_unseen, true, memory_order_relaxed);
         l->unseen = l->watched = true;
         l->is_early = false;
-        mend_early(l);
+        correct_early(l);
     }
     if (!l->alone) atomic_store_explicit(&waits_are_unseen, true, memory_order_relaxed);
     l->under_way = NULL;

@@ -283,7 +283,7 @@ static bool is_one_run(const int32_t *positions, uint32_t n)
 }
 
 /* Whether each run of ascending positions starts with 0. */
-static bool begins_anew(const int32_t *positions, uint32_t n)
+static bool is_restart(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (positions[i] != 0 && (i == 0 || positions[i] != (int64_t)positions[i - 1] + 1))
@@ -309,7 +309,7 @@ static uint8_t guess(const tt_phases *p, const int32_t *positions, uint32_t n,
                      uint32_t n_outputs_plus_1)
 {
     if (!positions || n == 0) return TT_PHASE_UNKNOWN;
-    if (!p->had_output || begins_anew(positions, n)) return TT_PHASE_PROMPT;
+    if (!p->had_output || is_restart(positions, n)) return TT_PHASE_PROMPT;
     if (n > 1 && is_one_run(positions, n))
         return n_outputs_plus_1 && n_outputs_plus_1 - 1 < n ? TT_PHASE_PROMPT : TT_PHASE_UNKNOWN;
     bool all_go_on = n == 1 || n_outputs_plus_1 == 0 || n_outputs_plus_1 == n + 1;

@@ -238,7 +238,7 @@ tt_status tt_process_why_not(tt_error *err)
 
 /* What an earlier recorder was given no longer holds for graphs; strings, models and buffers are
  * recorded again. */
-static void begin_anew(void)
+static void reset_parts(void)
 {
     EACH(part) if (part->reset) part->reset();
     session_file = NULL;
@@ -261,7 +261,7 @@ static void in_child(void)
     if (atomic_load(&state) == OFF || !recorder) return;
     tt_recorder_forget(recorder);
     recorder = NULL;
-    begin_anew();
+    reset_parts();
     atomic_store(&state, READY);
 }
 
@@ -315,7 +315,7 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
     parts = of;
     n_parts = n;
     program_in_child = setup->in_child;
-    if (prepared) begin_anew();
+    if (prepared) reset_parts();
     if (!prepared) {
         prepared = true;
         tt_bytes_init(&replay, REPLAY_MAX_BYTES);
