@@ -182,7 +182,7 @@ void tt_batch_ext_add_sequence(const void *batch, int32_t index, int32_t sequenc
     give_back();
 }
 
-/* The row; NULL when there is none: then the batch counts as unknown. The lock is held. */
+/* Takes the lock; the caller gives it back. NULL: no such row, and the batch is now unknown. */
 static row *hold_row(const void *batch, int32_t index)
 {
     hold();

@@ -44,7 +44,7 @@ uint64_t tt_buffers_generation(void)
 
 static live *find(const void *buffer)
 {
-    /* Most recently added buffers come first, since a graph's tensors share few buffers. */
+    /* First the last one found, then the newest: a graph's tensors share few buffers. */
     static uint32_t last;
     if (last < n_live && table[last].buffer == buffer) return &table[last];
     for (uint32_t i = n_live; i-- > 0;) {

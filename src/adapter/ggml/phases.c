@@ -80,7 +80,7 @@ static bool had_output_at(const tt_phases_sequence *s, int64_t position)
     return s->seen && position >= s->first_output && position < s->next;
 }
 
-/* Whether the rows are a draft, rows behind an output. */
+/* Whether rows behind an output are a draft. */
 static bool is_draft(const tt_phases_sequence *s)
 {
     return s->outputs > 1 && s->outputs < SCORED_MIN && (!s->is_scored || s->first < s->next);

@@ -303,7 +303,7 @@ static bool is_reader(const char *function, const void *user)
 /* Whether a library other than the engine calls functions that read outputs: hooks see it. */
 static bool sees_reads(const void *in_engine)
 {
-    static _Atomic uint64_t asked_at; /* loaded libraries at that time */
+    static _Atomic uint64_t asked_at; /* number of loaded libraries then */
     static _Atomic bool answer;
     uint64_t loaded = tt_resolve_loaded_count();
     if (atomic_load(&asked_at) != loaded) {
