@@ -28,7 +28,7 @@ typedef struct tt_faults_view {
     tt_listing_wish wish; /* of the rows; its limit also applies to the samples */
     bool residency;       /* pages instead of faults */
     /* The result of tt_faults_collect. */
-    bool counted;    /* the trace has page-fault counters of ops */
+    bool counted;    /* the trace has kernel counters of ops */
     tt_faults *sums; /* NULL without counters */
     tt_kernel_sum process;
     tt_faults_context columns; /* for the rows: */

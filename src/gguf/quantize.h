@@ -23,7 +23,6 @@ void tt_random_init(tt_random *r, uint64_t seed);
 uint16_t tt_half_of(float v);
 uint16_t tt_bfloat_of(float v);
 
-/* Whether tt_quantize_random can make that type. */
 bool tt_quantize_supports(uint32_t type_id);
 
 /* Fills `out` with n_blocks blocks of the type with decoded standard deviation `sigma` (above

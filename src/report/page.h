@@ -67,7 +67,6 @@ void tt_series_label(tt_plot *p, tt_series *s, const char *text); /* of the last
 void tt_plot_label(tt_plot *p, const char *text);
 void tt_plot_describe(tt_plot *p, const char *text);
 
-/* Whether there is anything to draw. */
 bool tt_plot_is_empty(const tt_plot *p);
 
 #define TT_PAGE_COLUMNS_MAX 16u

@@ -139,7 +139,6 @@ void tt_batch_ext_drop(const void *batch)
     give_back();
 }
 
-/* Makes room for one more; capacity doubles. */
 static bool grow(void **items, size_t size, uint32_t n, uint32_t *capacity, uint64_t *held,
                  uint64_t max)
 {

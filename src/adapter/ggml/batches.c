@@ -148,7 +148,6 @@ static void look_past(const tt_engine *e, tt_context *context, struct ggml_cgrap
     free(positions);
 }
 
-/* Counts a batch that is not recorded. */
 static bool leave_out(tt_area *a, uint32_t id, const tt_engine *e, tt_context *context,
                       struct ggml_cgraph *graph, uint64_t layout)
 {

@@ -98,7 +98,7 @@ static void describe_choice(tt_recorder *r)
     }
 }
 
-/* Records them in the user's own words. */
+/* Records the selection of values in the user's words. */
 static void describe_values(tt_recorder *r)
 {
     const tt_capture *c = &tt_capture_options;

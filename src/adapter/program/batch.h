@@ -57,7 +57,6 @@ void tt_program_batch_describe(tt_recorder *r, tt_program_batch *b, tt_meta_batc
                                const int32_t *tokens, const int32_t *positions);
 /* ticks: when it ended; 0: when its last op ended. */
 void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, int status);
-/* Ends all active batches. */
 void tt_program_batches_end(tt_recorder *r);
 /* Call in a forked child, or when recording begins anew: drops all active batches. */
 void tt_program_batches_reset(void);
