@@ -171,7 +171,7 @@ static void rows(tt_json *j, const tt_faults_view *v)
     tt_json_kv_u64(j, "orphan_details", tt_faults_orphan(v->sums));
 }
 
-/* What the process's counts have more than the ops'. */
+/* The excess of the process's counts over those of the ops. */
 static bool all_faults(const tt_faults_view *v)
 {
     return v->batches.has_faults && tt_faults_batches(v->sums)->observed;
@@ -318,7 +318,7 @@ static const tt_schema weight_schema = TT_SCHEMA("tensors", "in RAM", weight_col
 TT_COLUMN_KNOWN(passes_weight, tt_residency_weight, r,
                 tt_faults_passes_weight(context, sampled_weight(context, r)))
 
-/* The samples are walked a second time: what was in RAM of each tensor is not kept. */
+/* Walks the samples a second time, because the pages of each tensor in RAM are not kept. */
 static bool residency(tt_json *j, const tt_faults_view *v)
 {
     samples s = {j, v};

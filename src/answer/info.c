@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the trace's bytes are. */
+/* The trace's bytes by content. */
 
 TT_COLUMN_GET(get_per_op, tt_content_row, r, {
     const tt_content *c = context;
@@ -28,7 +28,7 @@ static const tt_column content_columns[] = {
 static const tt_schema content_schema =
     TT_SCHEMA("content", "what the trace's bytes are", content_columns);
 
-/* What was captured besides the ops, and the buffers by kind. */
+/* What was captured besides ops; buffers by kind. */
 
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i)
 {
@@ -78,7 +78,7 @@ TT_COLUMN_JSON(json_captured, tt_info, info, {
     tt_json_object_end(j);
 })
 
-/* Buffers of a kind. */
+/* The buffers of a kind. */
 typedef struct kind_row {
     const char *kind;
     tt_kind_summary all;
@@ -104,7 +104,7 @@ TT_COLUMN_JSON(json_buffers, tt_info, info, {
     tt_json_array_end(j);
 })
 
-/* Later values win; each key is written once. */
+/* Later values win, so each key is written once. */
 TT_COLUMN_JSON(json_environment, tt_info, info, {
     const tt_model *m = info->m;
     tt_json_object(j);
@@ -190,7 +190,7 @@ TT_COLUMN_JSON(json_recorder_counts, tt_info, info, {
     tt_json_object_end(j);
 })
 
-/* A list for each token; null when sequences were not observed. */
+/* A list per token; null when sequences were not observed. */
 TT_COLUMN_JSON(json_sequences, tt_batch, b, {
     if (!b->sequence_first) {
         tt_json_null(j);
@@ -206,7 +206,7 @@ TT_COLUMN_JSON(json_sequences, tt_batch, b, {
     tt_json_array_end(j);
 })
 
-/* A text or null for each token; null when token ids were not observed. */
+/* A text or null per token; null when token ids were not observed. */
 TT_COLUMN_JSON(json_texts, tt_batch, b, {
     if (!b->tokens) {
         tt_json_null(j);
@@ -335,7 +335,7 @@ static const tt_column info_columns[] = {
 };
 static const tt_schema info_schema = TT_SCHEMA("info", "what a trace holds", info_columns);
 
-/* The columns of `stats` that say most. */
+/* The main columns of `stats`. */
 static void rows(tt_json *j, const char *name, const tt_stats_dimension *by, const tt_stats *s,
                  size_t limit)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Progress is a share of the whole: the walk over the ops, that over the reads, the rest. */
+/* Progress is a fraction: the passes over the ops, then over the reads, then the rest. */
 #define PARTS 1000u
 
 typedef struct stage {
@@ -44,7 +44,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
 
 /* --- reads --- */
 
-/* So many batches of the beginning as have no more ops than can be held. */
+/* Chooses as many first batches as have ops that fit into memory. */
 static bool choose_batches(tt_analysis *a, tt_filter *filter)
 {
     uint64_t ops = 0;

@@ -1,4 +1,4 @@
-/* How sparse the experts are, and what came from disk. */
+/* Sparsity of the experts, and reads from disk. */
 #include "report/sections.h"
 
 #include <math.h>

@@ -54,8 +54,8 @@ static bool is_ours(const void *address)
     return (uintptr_t)address >= self.low && (uintptr_t)address < self.high;
 }
 
-/* A symbol as seen from an object that is loaded already. The handle is kept: what was
- * found must not be unloaded while it may still be called. */
+/* A symbol as seen from a loaded object. The handle stays open: the function must not be
+ * unloaded while it may be called. */
 static void *symbol_in(const char *path, const char *name)
 {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -82,7 +82,7 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* dlopen must not be called while dl_iterate_phdr holds its lock: names first. */
+/* dlopen must not be called while dl_iterate_phdr holds its lock, so collect the names first. */
 static void *symbol_anywhere(const char *name)
 {
     paths p;
@@ -116,7 +116,7 @@ void *tt_real_find(tt_real *real, uintptr_t caller)
     if (!function || !o.found) return function;
     (void)pthread_mutex_lock(&entries_lock);
     uint32_t n = atomic_load(&real->n), i = 0;
-    /* Another thread may have come first. */
+    /* Another thread may have added it first. */
     while (i < n && real->entry[i].low != o.low)
         i++;
     if (i == n && n < TT_REAL_LIBRARIES) {
@@ -140,13 +140,13 @@ void tt_resolve_in_child(void)
 typedef struct dynamic {
     const char *strings;
     const ElfW(Sym) * symbols;
-    const ElfW(Rela) * relocations[2]; /* of the linkage table; of data, where -fno-plt puts them */
+    const ElfW(Rela) * relocations[2]; /* of the linkage table; of data, used with -fno-plt */
     size_t n_relocations[2];
 } dynamic;
 
 static uintptr_t relocated(const struct dl_phdr_info *info, uintptr_t value)
 {
-    /* glibc has relocated these entries already; musl and the vDSO have not. */
+    /* glibc has already relocated these entries; musl and the vDSO have not. */
     return value < info->dlpi_addr ? value + info->dlpi_addr : value;
 }
 
