@@ -113,3 +113,21 @@ void tt_ranges_both(const tt_ranges *a, const tt_ranges *b, tt_ranges *out)
     tt_ranges_merge(out);
     out->failed |= a->failed || b->failed;
 }
+
+void tt_ranges_without(const tt_ranges *a, const tt_ranges *b, tt_ranges *out)
+{
+    tt_ranges_clear(out);
+    for (size_t i = 0, k = 0; i < a->n; i++) {
+        uint64_t begin = a->list[i].begin;
+        const uint64_t end = a->list[i].end;
+        while (k < b->n && b->list[k].end <= begin)
+            k++;
+        for (size_t j = k; j < b->n && b->list[j].begin < end; j++) {
+            tt_ranges_add(out, begin, b->list[j].begin);
+            begin = b->list[j].end;
+        }
+        tt_ranges_add(out, begin, end);
+    }
+    tt_ranges_merge(out);
+    out->failed |= a->failed || b->failed;
+}

@@ -84,6 +84,12 @@ const char *tt_faults_moment(uint8_t moment)
         return "recording_begin";
     case TT_AT_END:
         return "recording_end";
+    case TT_AT_MAP_BEGIN:
+        return "map_begin";
+    case TT_AT_MAP_END:
+        return "map_end";
+    case TT_AT_FIRST_BATCH:
+        return "first_batch";
     default:
         return "unknown";
     }
