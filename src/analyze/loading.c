@@ -6,6 +6,7 @@
 #include "analyze/ranges.h"
 #include "analyze/residency.h"
 #include "base/array.h"
+#include "base/units.h"
 #include "model/faults.h"
 
 #include <stdio.h>
@@ -311,10 +312,8 @@ static void set_counts(tt_loading_row *r, const tt_load_step *a, const tt_load_s
     r->read_bytes = b->read_bytes - read;
 }
 
-static void find_steps(walk *k, uint32_t file)
+static void find_steps(const tt_model *m, uint32_t file, file_state *f)
 {
-    const tt_model *m = k->m;
-    file_state *f = &k->files[file];
     for (uint32_t i = 0; i < m->n_load_steps; i++) {
         const tt_load_step *s = &m->load_steps[i];
         if (s->kind == TT_LOAD_MAP && s->model == file && !s->error && !f->map) f->map = s;
@@ -347,11 +346,13 @@ static void describe_advice(const tt_model *m, tt_loading_row *r)
     }
 }
 
-static void set_steps(walk *k, uint32_t file)
+/* The rows that the steps alone tell of. */
+static void set_steps(const tt_model *m, uint32_t file, file_state *f)
 {
-    const tt_model *m = k->m;
-    file_state *f = &k->files[file];
     tt_loading_row *rows = f->rows;
+    find_steps(m, file, f);
+    for (unsigned p = 0; p < TT_LOADING_PHASES; p++)
+        rows[p] = (tt_loading_row){.file = file, .path = m->files[file].path, .phase = (uint8_t)p};
     if (f->map) {
         set_counts(&rows[TT_LOADING_OPENED], NULL, f->map);
         set_end(&rows[TT_LOADING_OPENED], m, f->map->begin_ticks);
@@ -483,13 +484,8 @@ tt_status tt_loading_find(tt_loading *l, const tt_model *m, bool with_ops, tt_er
     k.events = m->n_fault_spans > 0;
     k.files = calloc((size_t)m->n_files + 1, sizeof *k.files);
     if (!k.files) return tt_error_memory(err, "the loading of models");
-    for (uint32_t i = 0; i < m->n_files; i++) {
-        for (unsigned p = 0; p < TT_LOADING_PHASES; p++)
-            k.files[i].rows[p] =
-                (tt_loading_row){.file = i, .path = m->files[i].path, .phase = (uint8_t)p};
-        find_steps(&k, i);
-        set_steps(&k, i);
-    }
+    for (uint32_t i = 0; i < m->n_files; i++)
+        set_steps(m, i, &k.files[i]);
     with_ops &= m->clock.known && m->n_residencies > 0;
     tt_faults_walker w = {.filter = &everything, .visit = visit, .context = &k};
     if (with_ops) status = tt_faults_walk(m, &w, err);
@@ -506,4 +502,31 @@ void tt_loading_free(tt_loading *l)
 {
     free(l->rows);
     memset(l, 0, sizeof *l);
+}
+
+void tt_loading_say(const tt_model *m, uint32_t file, char *out, size_t size)
+{
+    char how[128], mapped[TT_UNITS_TEXT], read[TT_UNITS_TEXT], took[TT_UNITS_TEXT];
+    file_state f = {0};
+    out[0] = '\0';
+    set_steps(m, file, &f);
+    if (!f.map) return;
+    const tt_loading_row *r = &f.rows[TT_LOADING_MAPPED], *loaded = &f.rows[TT_LOADING_LOADED];
+    tt_loading_describe(r, how, sizeof how);
+    int n = snprintf(out, size, "%s %s", tt_units_bytes(mapped, f.map->size_bytes), how);
+    if (n > 0 && (size_t)n < size && r->has_io && r->has_begin)
+        n += snprintf(out + n, size - (size_t)n, "; %s read in %s",
+                      tt_units_bytes(read, r->read_bytes),
+                      tt_units_ns(took, r->end_ns - r->begin_ns));
+    if (n > 0 && (size_t)n < size && loaded->has_io)
+        (void)snprintf(out + n, size - (size_t)n, ", and %s until the first batch",
+                       tt_units_bytes(read, loaded->read_bytes));
+}
+
+void tt_loading_how(const tt_model *m, uint32_t file, char *out, size_t size)
+{
+    file_state f = {0};
+    out[0] = '\0';
+    set_steps(m, file, &f);
+    if (f.map) tt_loading_describe(&f.rows[TT_LOADING_MAPPED], out, size);
 }

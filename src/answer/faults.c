@@ -352,3 +352,12 @@ bool tt_faults_json(tt_json *j, tt_faults_view *v)
     tt_json_object_end(j);
     return ok;
 }
+
+void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows)
+{
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", path);
+    tt_json_key(j, "loading");
+    tt_listing_json(j, rows);
+    tt_json_object_end(j);
+}

@@ -193,11 +193,7 @@ static bool print_loading_json(const tt_faults_options *o, const tt_listing *l)
 {
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", o->input.path);
-    tt_json_key(&j, "loading");
-    tt_listing_json(&j, l);
-    tt_json_object_end(&j);
+    tt_loading_json(&j, o->input.path, l);
     return tt_json_end(&j);
 }
 
