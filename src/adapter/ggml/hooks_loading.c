@@ -1,9 +1,10 @@
 /* Hooks on what maps model files and advises the kernel on them. They are called for whatever the
- * program maps, by allocators and before any constructor too: what is no model's goes to the kernel
- * at once, and nothing is looked up by name. */
+ * program maps, by allocators and before any constructor too: what is no model's goes on at once,
+ * and nothing is looked up by name then. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/loading.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,8 +14,23 @@
 /* Where the system call takes the C function's arguments as they are. */
 #if defined(__x86_64__) || defined(__aarch64__)
 
+/* Whoever else stands before these functions, or the C library; NULL: not found yet. */
+static void *(*next_map)(void *, size_t, int, int, int, off_t);
+static int (*next_file_advice)(int, off_t, off_t, int);
+static int (*next_posix_advice)(void *, size_t, int);
+static int (*next_advice)(void *, size_t, int);
+
+__attribute__((constructor)) static void find_next(void)
+{
+    *(void **)&next_map = dlsym(RTLD_NEXT, "mmap");
+    *(void **)&next_file_advice = dlsym(RTLD_NEXT, "posix_fadvise");
+    *(void **)&next_posix_advice = dlsym(RTLD_NEXT, "posix_madvise");
+    *(void **)&next_advice = dlsym(RTLD_NEXT, "madvise");
+}
+
 static void *map(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
+    if (next_map) return next_map(at, size, protection, flags, fd, offset);
     /* The kernel's result is an address. */
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset); // NOLINT
 }
@@ -62,20 +78,12 @@ static uint8_t advice_of(int advice)
     }
 }
 
-/* 0 or an errno, which POSIX's functions give instead of setting it. */
-static int failure(long result, int was)
-{
-    const int error = result == 0 ? 0 : errno;
-    errno = was;
-    return error;
-}
-
 TT_EXPORT int posix_fadvise(int fd, off_t offset, off_t size, int advice)
 {
-    const int was = errno;
     tt_loading_call c;
+    if (!next_file_advice) return 0; /* advice may be ignored */
     tt_loading_file(&c, TT_LOAD_FILE_ADVICE, fd, TT_CALLER);
-    const int error = failure(syscall(SYS_fadvise64, fd, offset, size, advice), was);
+    const int error = next_file_advice(fd, offset, size, advice);
     tt_loading_done(&c, (uint64_t)offset, (uint64_t)size, advice_of(advice), error);
     return error;
 }
@@ -83,28 +91,29 @@ TT_EXPORT int posix_fadvise(int fd, off_t offset, off_t size, int advice)
 TT_EXPORT int posix_fadvise64(int fd, off_t offset, off_t size, int advice)
     __attribute__((alias("posix_fadvise")));
 
-static int advise_memory(void *at, size_t size, int advice, const void *caller)
+static void advised(tt_loading_call *c, size_t size, int advice, int error)
 {
-    const int was = errno;
-    tt_loading_call c;
-    tt_loading_memory(&c, at, caller);
-    const int error = failure(syscall(SYS_madvise, at, size, advice), was);
-    tt_loading_done(&c, c.recorder ? c.step.file_offset_bytes : 0, size, advice_of(advice), error);
-    return error;
+    if (c->recorder) tt_loading_done(c, c->step.file_offset_bytes, size, advice_of(advice), error);
 }
 
 TT_EXPORT int posix_madvise(void *at, size_t size, int advice)
 {
-    /* The kernel's would throw away what was written, which POSIX's must not. */
-    if (advice == POSIX_MADV_DONTNEED) return 0;
-    return advise_memory(at, size, advice, TT_CALLER);
+    tt_loading_call c;
+    if (!next_posix_advice) return 0;
+    tt_loading_memory(&c, at, TT_CALLER);
+    const int error = next_posix_advice(at, size, advice);
+    advised(&c, size, advice, error);
+    return error;
 }
 
 TT_EXPORT int madvise(void *at, size_t size, int advice)
 {
-    const int error = advise_memory(at, size, advice, TT_CALLER);
-    if (error) errno = error;
-    return error ? -1 : 0;
+    tt_loading_call c;
+    if (!next_advice) return (int)syscall(SYS_madvise, at, size, advice);
+    tt_loading_memory(&c, at, TT_CALLER);
+    const int result = next_advice(at, size, advice);
+    advised(&c, size, advice, result ? errno : 0);
+    return result;
 }
 
 #endif
