@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Ranges that are gone through, besides some for each that was recorded: looks at few pages must
+ * not walk through a set of many, again and again. */
+#define WORK_MAX 20000000u
+#define WORK_EACH 64u
+
 /* --- the pages of a file that came in a phase --- */
 
 enum { WARM, MAPPED, LOADED, TRACKED };
@@ -43,6 +48,7 @@ typedef struct walk {
     uint32_t next_look, next_fault, run;
     uint64_t page_bytes;
     tt_ranges now, seen, away, some, rest; /* scratch */
+    uint64_t work; /* ranges that may still be gone through; 0: what became of sets is not known */
     bool events, failed;
 } walk;
 
@@ -59,6 +65,21 @@ static void add_all(tt_ranges *to, const tt_ranges *from)
         tt_ranges_add(to, from->list[i].begin, from->list[i].end);
     tt_ranges_merge(to);
     to->failed |= from->failed;
+}
+
+/* False when it would take too long. */
+static bool may_work(walk *k, const tracked *t, const tt_ranges *what)
+{
+    const uint64_t ranges = t->all.n + t->fresh.n + t->gone.n + t->again.n + what->n;
+    k->work = k->work > ranges ? k->work - ranges : 0;
+    return k->work > 0;
+}
+
+static bool have_common(const tt_ranges *set, const tt_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->n; i++)
+        if (tt_ranges_within(set, ranges->list[i].begin, ranges->list[i].end)) return true;
+    return false;
 }
 
 /* Takes what is in `what` out of the fresh ones; how many bytes that were. */
@@ -82,6 +103,7 @@ static void forget_gone(walk *k, tracked *t, const tt_ranges *back)
 static void look_at(walk *k, tracked *t, const tt_ranges *present, const tt_ranges *away)
 {
     t->looks++;
+    if (!may_work(k, t, present)) return;
     t->evicted_bytes += take(k, t, away);
     tt_ranges_both(&t->all, away, &k->some);
     add_all(&t->gone, &k->some);
@@ -99,13 +121,14 @@ static void apply(walk *k, file_state *f)
     for (int i = 0; i < TRACKED; i++) {
         tracked *t = &f->sets[i];
         if (!t->begun) continue;
-        if (f->faulted.n) {
+        if (f->faulted.n && have_common(&t->all, &f->faulted) && may_work(k, t, &f->faulted)) {
             t->evicted_bytes += take(k, t, &f->faulted);
             tt_ranges_both(&t->all, &f->faulted, &k->some);
             add_all(&t->again, &k->some);
             forget_gone(k, t, &f->faulted);
         }
-        if (f->used.n && t->fresh.n) t->used_bytes += take(k, t, &f->used);
+        if (have_common(&t->fresh, &f->used) && may_work(k, t, &f->used))
+            t->used_bytes += take(k, t, &f->used);
     }
     tt_ranges_clear(&f->faulted);
     tt_ranges_clear(&f->used);
@@ -161,7 +184,9 @@ static void note_look(walk *k, file_state *f, const tt_residency *r)
     switch (r->moment) {
     case TT_AT_BEGIN:
     case TT_AT_MAP_BEGIN:
-        if (f->has_mapped || f->has_loaded || (f->map && r->moment == TT_AT_BEGIN)) break;
+        if (f->sets[WARM].begun || f->has_mapped || f->has_loaded ||
+            (f->map && r->moment == TT_AT_BEGIN))
+            break;
         note_row(k, f, TT_LOADING_OPENED);
         track(k, f, WARM, &k->now);
         break;
@@ -405,7 +430,7 @@ static void judge(walk *k, file_state *f, int set, tt_loading_row *r, const tt_l
 {
     tracked *t = &f->sets[set];
     tt_loading_row after = {0};
-    if (!t->begun || !(t->looks || k->events) || !k->m->n_runs) return;
+    if (!t->begun || !(t->looks || k->events) || !k->m->n_runs || !k->work) return;
     r->judged = true;
     r->used_bytes = t->used_bytes;
     r->unused_bytes = tt_ranges_total(&t->fresh);
@@ -482,6 +507,9 @@ tt_status tt_loading_find(tt_loading *l, const tt_model *m, bool with_ops, tt_er
     memset(l, 0, sizeof *l);
     l->m = m;
     k.events = m->n_fault_spans > 0;
+    k.work = WORK_MAX;
+    for (uint32_t i = 0; i < m->n_residencies; i++)
+        k.work += (uint64_t)WORK_EACH * m->residencies[i].n_intervals;
     k.files = calloc((size_t)m->n_files + 1, sizeof *k.files);
     if (!k.files) return tt_error_memory(err, "the loading of models");
     for (uint32_t i = 0; i < m->n_files; i++)

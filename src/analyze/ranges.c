@@ -23,10 +23,18 @@ void tt_ranges_clear(tt_ranges *r)
 
 TT_ORDER_BY(compare, tt_range, begin, end)
 
+/* As sets made of merged ones come. */
+static bool is_merged(const tt_ranges *r)
+{
+    for (size_t i = 1; i < r->n; i++)
+        if (r->list[i].begin <= r->list[i - 1].end) return false;
+    return true;
+}
+
 static void sort_and_join(tt_ranges *r)
 {
     size_t n = 0;
-    if (r->n < 2) return;
+    if (r->n < 2 || is_merged(r)) return;
     qsort(r->list, r->n, sizeof *r->list, compare);
     for (size_t i = 1; i < r->n; i++) {
         if (r->list[i].begin > r->list[n].end)
