@@ -1,5 +1,5 @@
 /* How a model came into memory: when its files were mapped, with which flags and advice, and what
- * the process had read and which pages were in RAM before and after. A step costs some 30 us, and
+ * the process had read and which pages were in RAM before and after. A call costs some 50 us, and
  * with residency up to 0.3 s for each file and moment (4,194,304 pages of at most 70 ns). */
 #ifndef TT_ADAPTER_GGML_LOADING_H
 #define TT_ADAPTER_GGML_LOADING_H
