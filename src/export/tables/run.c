@@ -190,13 +190,14 @@ static void put_number(tt_rows *rows, uint32_t column, uint64_t value)
                         value);
 }
 
-static void put_text(tt_rows *rows, uint32_t column, const char *text)
+/* A copy: rows only refer to their texts. */
+static void put_text(tt_rows *rows, tt_tables_own *own, uint32_t column, const char *text)
 {
-    tt_rows_name(rows, column, text[0] ? text : NULL);
+    tt_rows_name(rows, column, text[0] ? tt_arena_text(&own->texts, text, strlen(text)) : NULL);
 }
 
 /* The machine's memory, and what the first model file lies on. */
-static void put_machine(tt_rows *rows, const tt_model *m)
+static void put_machine(tt_rows *rows, tt_tables_own *own, const tt_model *m)
 {
     static const uint32_t limits[] = {RUN_CGROUP_MAX,  RUN_CGROUP_HIGH, RUN_CGROUP_SWAP,
                                       RUN_CGROUP_BOTH, RUN_MEMLOCK,     RUN_ADDRESS_SPACE};
@@ -211,12 +212,12 @@ static void put_machine(tt_rows *rows, const tt_model *m)
         tt_rows_name(rows, limits[i], tt_model_environment(m, run_columns[limits[i]].key));
     if (m->n_files) tt_disk_of(m, &m->files[0], &d);
     if (m->n_files) tt_loading_how(m, 0, how, sizeof how);
-    put_text(rows, RUN_FILE_SYSTEM, d.file_system);
-    put_text(rows, RUN_DISK, d.disk);
-    put_text(rows, RUN_DISK_MODEL, d.disk_model);
+    put_text(rows, own, RUN_FILE_SYSTEM, d.file_system);
+    put_text(rows, own, RUN_DISK, d.disk);
+    put_text(rows, own, RUN_DISK_MODEL, d.disk_model);
     tt_tables_put_known(rows, RUN_ROTATIONAL, d.rotational_known, d.is_rotational);
     put_number(rows, RUN_READ_AHEAD, d.read_ahead_bytes);
-    put_text(rows, RUN_MAPPED, how);
+    put_text(rows, own, RUN_MAPPED, how);
 }
 
 static void put_model(tt_rows *rows, const tt_model *m, const tt_summary *s)
@@ -259,7 +260,7 @@ static tt_status fill_run(const tt_model *m, const tt_filter *filter, uint32_t p
     tt_rows_integer(rows, RUN_CREATED, m->trace.header.created_unix_ns);
     tt_rows_integer(rows, RUN_PID, m->trace.header.pid);
     put_environment(rows, m);
-    put_machine(rows, m);
+    put_machine(rows, own, m);
     put_model(rows, m, &s);
     tt_rows_integer(rows, RUN_COMPLETE, tt_damage_is_complete(m, damaged));
     tt_rows_integer(rows, RUN_RECOVERED, (m->trace.end_flags & TT_END_RECOVERED) != 0);
