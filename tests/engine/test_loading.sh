@@ -4,14 +4,14 @@
 need_python
 pages_in_ram() { "$TT_PROGRAMS/drop_cache" --show "$1" | sed -n 's/^pages \([0-9]*\) .*/\1/p'; }
 
-# load NAME HOW [LIMIT] -- WORDS...: WORDS before the command; of `run`, on model.gguf.
+# load NAME HOW LIMIT WORDS...: `run` with model.gguf behind those words, watched and checked.
 load() {
-    about=$1 how=$2 limit=${3:-0}
+    about=$1 how=$2 limit=$3
     shift 3
     rm -f watch.log
     at_start=$(pages_in_ram model.gguf)
-    WATCH_FILE=$PWD/model.gguf WATCH_LOG=$PWD/watch.log LD_PRELOAD=$TT_PROGRAMS/libwatch_loading.so \
-        "$@" "$TT_BIN" run --force -q --faults --residency -o l.ttrace -m model.gguf $repack \
+    "$@" env WATCH_FILE="$PWD/model.gguf" WATCH_LOG="$PWD/watch.log" \
+        LD_PRELOAD="$TT_PROGRAMS/libwatch_loading.so" "$TT_BIN" run --force -q --faults --residency -o l.ttrace -m model.gguf $repack \
         --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 2 >out.txt 2>err.txt || {
         fail "$about: exit code"
         cat err.txt
@@ -37,27 +37,12 @@ done
 phases=$("$TT_BIN" faults --loading --csv --columns phase,populate read.ttrace | tr '\n' ' ')
 expect "without a mapping" "phase,populate opened, loaded, prompt, generate, end, " "$phases"
 
-group=tensortrace-loading-$$
-if mkdir /sys/fs/cgroup/memory/$group 2>/dev/null; then
-    group=/sys/fs/cgroup/memory/$group
-    knob=memory.limit_in_bytes
-elif mkdir /sys/fs/cgroup/$group 2>/dev/null; then
-    group=/sys/fs/cgroup/$group
-    knob=memory.max
-else
-    finish_or_skip="no memory cgroup can be made here"
-fi
 limit=$((160 << 20))
-if [ -d "$group" ]; then
-    trap 'rmdir $group' EXIT
-    echo $limit 2>/dev/null >"$group/$knob" || finish_or_skip="$group/$knob cannot be set"
-fi
-if [ -n "${finish_or_skip:-}" ]; then
+memory_group tensortrace-loading-$$ $limit || {
     [ "$failures" = 0 ] || exit 1
-    echo "skipped: $finish_or_skip"
+    echo "skipped: $no_group"
     exit 77
-fi
+}
 "$TT_PROGRAMS/drop_cache" model.gguf >/dev/null
-# The program's pages are its group's: from its first one on.
-load "limit of $limit bytes" limited $limit sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group"
+load "limit of $limit bytes" limited $limit limited
 finish
