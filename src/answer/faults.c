@@ -84,6 +84,12 @@ const char *tt_faults_moment(uint8_t moment)
         return "recording_begin";
     case TT_AT_END:
         return "recording_end";
+    case TT_AT_MAP_BEGIN:
+        return "map_begin";
+    case TT_AT_MAP_END:
+        return "map_end";
+    case TT_AT_FIRST_BATCH:
+        return "first_batch";
     default:
         return "unknown";
     }
@@ -345,4 +351,13 @@ bool tt_faults_json(tt_json *j, tt_faults_view *v)
     if (v->m->n_residencies) ok = residency(j, v);
     tt_json_object_end(j);
     return ok;
+}
+
+void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows)
+{
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", path);
+    tt_json_key(j, "loading");
+    tt_listing_json(j, rows);
+    tt_json_object_end(j);
 }

@@ -46,7 +46,8 @@ typedef struct tt_faults_view {
 
 /* Whether the weight's layer and name pass the filter. */
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w);
-/* "batch_begin", "batch_end", "recording_begin", "recording_end" */
+/* "batch_begin", "batch_end", "recording_begin", "recording_end", "map_begin", "map_end",
+ * "first_batch" */
 const char *tt_faults_moment(uint8_t moment);
 
 /* Walks the trace for the view's request. Free it with tt_faults_view_free, also after an error. */
@@ -56,6 +57,8 @@ void tt_faults_view_free(tt_faults_view *v);
 
 /* Writes what was collected as one object. False without memory. */
 bool tt_faults_json(tt_json *j, tt_faults_view *v);
+/* Writes one object: the rows of how a model was loaded. */
+void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows);
 /* Writes one object: an op that waited for a device. The trace has a clock. */
 void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op);
 /* From the first thread's start to the last thread's arrival; 0: the end was not seen. */

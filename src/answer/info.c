@@ -1,5 +1,6 @@
 #include "answer/info.h"
 
+#include "analyze/loading.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
 
@@ -299,6 +300,21 @@ TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
     TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_info_phase_schema))
 TT_COLUMN_JSON(json_system, tt_info, info, tt_system_json(j, info->m);)
 
+/* Without a walk through the ops: what became of the bytes is null. */
+TT_COLUMN_JSON(json_loading, tt_info, info, {
+    tt_loading l;
+    if (tt_loading_find(&l, info->m, false, NULL) == TT_OK) {
+        const tt_rowset set = tt_loading_rowset(&l);
+        tt_json_array(j);
+        for (size_t i = 0; i < l.n; i++)
+            tt_row_json(j, NULL, &tt_loading_schema, l.m, tt_rowset_row(&set, i));
+        tt_json_array_end(j);
+    } else {
+        tt_json_null(j);
+    }
+    tt_loading_free(&l);
+})
+
 static const tt_column info_columns[] = {
     OF_INFO("file", path, "the trace"),
     OF_INFO("size_bytes", summary.file_bytes, "of the trace"),
@@ -316,6 +332,7 @@ static const tt_column info_columns[] = {
     TT_FIELD("environment", "of the process", .type = TT_CELL_OBJECT, .json = json_environment),
     TT_FIELD("system", "memory and limits", .type = TT_CELL_OBJECT, .json = json_system),
     TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .inner = &file_schema, .rows = files),
+    TT_FIELD("loading", "how they came into RAM", .type = TT_CELL_ROWS, .json = json_loading),
     TT_FIELD("counts", "what is in it", .type = TT_CELL_OBJECT, .inner = &count_schema),
     TT_FIELD("recorder_counts", "by the recorder", .type = TT_CELL_OBJECT,
              .json = json_recorder_counts),

@@ -68,6 +68,7 @@ void tt_model_close(tt_model *m)
     free(m->indices);
     free(m->usages);
     free(m->residencies);
+    free(m->load_steps);
     free(m->token_texts);
     free(m->mappings);
     free(m->page_faults);

@@ -7,6 +7,7 @@
 #include "analyze/faults.h"
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
+#include "analyze/loading.h"
 #include "analyze/reads.h"
 #include "analyze/rollup.h"
 #include "analyze/routers.h"
@@ -94,6 +95,7 @@ typedef struct tt_analysis {
     tt_faults *faults; /* by token; NULL: faults were not counted per op */
     tt_kernel *kernel;
     tt_kernel_sum kernel_batches, kernel_recording;
+    tt_loading loading; /* no rows: it was not recorded */
     tt_buffers *buffers;
     bool has_values; /* of outputs; if so: */
     tt_values_first values_first;

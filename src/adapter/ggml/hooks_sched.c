@@ -6,6 +6,7 @@
 #include "adapter/ggml/contexts.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
+#include "adapter/ggml/loading.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
@@ -206,6 +207,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
         /* llama.cpp repeats a graph unchanged unless it has allocated memory for another one.
          * Other programs may change theirs in place. */
         tt_runs_layout = c && tt_tokens_in_call() ? c->layout : 0;
+        if (c) tt_loading_batch(r);
         if (c) batch = tt_batches_begin(r, e, c, graph, tt_runs_layout);
         (void)pthread_mutex_unlock(&tt_process_lock);
     }

@@ -5,6 +5,7 @@
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
+#include "adapter/ggml/loading.h"
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
@@ -207,6 +208,7 @@ static void observe_memory(tt_recorder *r, enum tt_moment moment)
     if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
     if (moment == TT_AT_END && tt_capture_options.residency_every)
         tt_residency_record(r, 0, moment);
+    if (moment == TT_AT_END) tt_loading_end(r);
     if (moment == TT_AT_END) tt_models_check(r);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
@@ -233,6 +235,7 @@ static const tt_process_part parts[] = {
     {.reset = tt_graphs_reset},
     {.reset = tt_usage_reset},
     {.reset = tt_residency_reset},
+    {.reset = tt_loading_reset},
     {.begun = tt_storage_begin, .ending = tt_storage_end, .reset = tt_storage_reset},
     {.begun = describe_run},
     {.begun = observe_begin, .ending = observe_end},

@@ -47,7 +47,7 @@ static void find_self(void)
     (void)dl_iterate_phdr(match_object, &self);
 }
 
-static bool is_ours(const void *address)
+bool tt_resolve_is_ours(const void *address)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, find_self);
@@ -61,7 +61,7 @@ static void *symbol_in(const char *path, const char *name)
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) return NULL;
     void *found = dlsym(handle, name);
-    if (found && !is_ours(found)) return found;
+    if (found && !tt_resolve_is_ours(found)) return found;
     (void)dlclose(handle);
     return NULL;
 }
@@ -103,7 +103,7 @@ void *tt_resolve(const void *caller, const char *name)
     if (o.found && !o.is_main) found = symbol_in(o.path, name);
     if (!found) {
         found = dlsym(RTLD_NEXT, name);
-        if (found && is_ours(found)) found = NULL;
+        if (found && tt_resolve_is_ours(found)) found = NULL;
     }
     return found ? found : symbol_anywhere(name);
 }
@@ -194,7 +194,7 @@ static int find_import(struct dl_phdr_info *info, size_t size, void *data)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
                          &d);
-    if (!d.strings || !d.symbols || is_ours(d.symbols)) return 0;
+    if (!d.strings || !d.symbols || tt_resolve_is_ours(d.symbols)) return 0;
     for (int table = 0; table < 2; table++) {
         for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {
             size_t symbol = ELF64_R_SYM(d.relocations[table][i].r_info);

@@ -40,6 +40,9 @@ static inline void *tt_real_get(tt_real *real, const void *caller)
  * found stays loaded. */
 void *tt_resolve(const void *caller, const char *name);
 
+/* Whether the address is in this library. */
+bool tt_resolve_is_ours(const void *address);
+
 /* Call in a forked child: another thread of the parent may have held the lock. */
 void tt_resolve_in_child(void);
 
