@@ -181,6 +181,11 @@ uint64_t tt_whatif_touched(const tt_whatif *w)
     return w->touched * block_bytes(w);
 }
 
+const tt_stream *tt_whatif_stream(const tt_whatif *w)
+{
+    return &w->stream;
+}
+
 static void add_batch(const tt_whatif *w, uint32_t group, uint64_t missed, double disk,
                       tt_whatif_part *p)
 {

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TT_WHATIF_PAGE_BYTES 4096u /* unless another size is asked for */
+
 /* What is fetched, kept and dropped as one. */
 typedef enum tt_whatif_unit {
     TT_WHATIF_PAGE,   /* pages of the model files */
@@ -57,6 +59,9 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
 void tt_whatif_free(tt_whatif *w);
 /* Distinct bytes, in whole units, that are read: a larger cache changes nothing. */
 uint64_t tt_whatif_touched(const tt_whatif *w);
+/* What is replayed; valid as long as w. Extents are in pages, or in bytes; of tensors and experts
+ * they are the slices of analyze/slices.h, of pages the ranges of the reads. */
+const tt_stream *tt_whatif_stream(const tt_whatif *w);
 /* One result for each of the n sizes, into results. disk_bytes_per_s > 0. */
 tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
                         double disk_bytes_per_s, tt_whatif_result *results, tt_error *err);
