@@ -186,8 +186,7 @@ tt_status tt_model_need_clock(const tt_model *m, tt_error *err)
     if (m->clock.known) return TT_OK;
     if (tt_model_is_imported(m))
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
-                            "the trace was imported, and has no times: routing, heat, whatif and "
-                            "export show what it has");
+                            "the trace was imported, and has no times");
     return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
                         "the trace holds %s, so ticks cannot be turned into time; `tensortrace "
                         "recover` may complete it",
