@@ -400,6 +400,9 @@ tt_place tt_model_place_of_use(tt_place weight, const char *op_name);
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */
 const char *tt_model_environment(const tt_model *m, const char *key);
+/* Whether nothing ran: the trace was made of what somebody else recorded (`tensortrace import`),
+ * and has no times. */
+bool tt_model_is_imported(const tt_model *m);
 /* A total of the recorder; false when it was not observed. */
 bool tt_model_count(const tt_model *m, const char *name, uint64_t *value);
 /* A key of the model files' metadata, or NULL. */

@@ -294,6 +294,16 @@ uint64_t tt_whatif_touched(const tt_whatif *w)
     return w->touched * block_bytes(w);
 }
 
+const tt_stream *tt_whatif_stream(const tt_whatif *w)
+{
+    return &w->stream;
+}
+
+uint32_t tt_whatif_batch(const tt_whatif *w, uint32_t group)
+{
+    return w->ops[group].batch;
+}
+
 /* What a replay gives for a batch. */
 typedef struct batch_sum {
     uint64_t missed; /* in blocks */

@@ -92,7 +92,7 @@ static const tt_column run_columns[RUN_COLUMNS] = {
     [RUN_GGML_COMMIT] =
         TT_EXPORT_COLUMN("engine_ggml_commit", TT_CELL_NAME, true, "commit of its ggml"),
     [RUN_MODE] = TT_EXPORT_COLUMN("mode", TT_CELL_NAME, true,
-                                  "how ops were observed: hook, callback or api"),
+                                  "how ops were observed: hook, callback, api or import"),
     [RUN_MODEL] = TT_EXPORT_COLUMN("model", TT_CELL_NAME, true, "path of the first model file"),
     [RUN_MODEL_NAME] =
         TT_EXPORT_COLUMN("model_name", TT_CELL_NAME, true, "general.name in the model file"),
