@@ -85,7 +85,7 @@ static void layer_begin(tt_policy_cache *c)
         total += (double)tt_policy_size(c, i);
     }
     for (uint32_t i = 0; i < c->n_layers; i++)
-        c->layer_share[i] = (uint64_t)((double)c->capacity * ((double)c->layer_share[i] / total));
+        c->layer_share[i] = tt_policy_part(c->capacity, (double)c->layer_share[i] / total);
 }
 
 static bool layer_takes(tt_policy_cache *c, uint32_t unit)
