@@ -51,7 +51,8 @@ const tt_policy_rules tt_rules_lfu = {
 
 /* Ranks by the uses since it was fetched plus the age at its last use: the rank of what went last.
  * (M. Arlitt and others, "Evaluating content management techniques for Web proxy caches", 1999:
- * LFU-DA, all of one cost.) */
+ * LFU-DA, all of one cost.) libCacheSim's LFUDA misses differently: each use adds its age again,
+ * the lowest rank that is there. */
 
 static void aging_hit(tt_policy_cache *c, const tt_policy_use *use)
 {
