@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define LOOKS 256u
@@ -35,12 +36,15 @@ static void visit(void *context, const tt_residency_sample *s, const tt_ranges *
     if (s->moment == TT_AT_MAP_END) looks[1] = *s;
 }
 
-/* A file of holes. A page of it that is read comes into RAM; perhaps some around it. */
-static void read_page(int fd, uint64_t page, uint64_t page_bytes)
+/* Brings a page of the file of holes into RAM and locks it there: what was only read may be
+ * evicted before it is looked at. Returns its mapping. */
+static void *lock_page(int fd, uint64_t page, uint64_t page_bytes)
 {
-    char byte;
-    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
-    assert_int_equal(pread(fd, &byte, 1, (off_t)(page * page_bytes)), 1);
+    void *at = mmap(NULL, page_bytes, PROT_READ, MAP_SHARED, fd, (off_t)(page * page_bytes));
+    assert_true(at != MAP_FAILED);
+    assert_int_equal(madvise(at, page_bytes, MADV_RANDOM), 0); /* nothing around it */
+    assert_int_equal(mlock(at, page_bytes), 0);
+    return at;
 }
 
 static void stretches_are_evenly_spread(void **state)
@@ -68,8 +72,8 @@ static void stretches_are_evenly_spread(void **state)
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_residency_begin(r);
     tt_residency_look(r, 0, TT_AT_MAP_BEGIN);
-    read_page(fd, (uint64_t)STRETCH * 200 + 3, page_bytes);          /* looked at */
-    read_page(fd, (uint64_t)STRETCH * 200 + PAGES_EACH, page_bytes); /* just behind that */
+    void *observed = lock_page(fd, (uint64_t)STRETCH * 200 + 3, page_bytes);
+    void *behind = lock_page(fd, (uint64_t)STRETCH * 200 + PAGES_EACH, page_bytes);
     tt_residency_look(r, 0, TT_AT_MAP_END);
     (void)pthread_mutex_unlock(&tt_process_lock);
     assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
@@ -89,6 +93,8 @@ static void stretches_are_evenly_spread(void **state)
     assert_int_equal(looks[1].resident_bytes - looks[0].resident_bytes, page_bytes);
     tt_model_close(m);
     tt_residency_reset();
+    (void)munmap(observed, page_bytes);
+    (void)munmap(behind, page_bytes);
     (void)close(fd);
     (void)unlink(path);
     (void)unlink(trace);
