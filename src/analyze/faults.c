@@ -189,8 +189,7 @@ static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, co
     if (token >= 0) tt_ranges_add(&row->tokens, (uint64_t)token, (uint64_t)token + 1);
 }
 
-/* Whether these bytes may have to come from disk when they are read. */
-static bool is_mapped(const tt_fault_op *op, const tt_access *a)
+bool tt_fault_op_maps(const tt_fault_op *op, const tt_access *a)
 {
     return op->op->graph->tensors[a->tensor].origin != TT_ORIGIN_BUFFER;
 }
@@ -206,7 +205,7 @@ static void add_access(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, 
         __builtin_add_overflow(begin, a->size_bytes, &end))
         return;
     tt_ranges_add(&row->used, begin, end);
-    if (is_mapped(op, a)) tt_ranges_add(&row->mapped, begin, end);
+    if (tt_fault_op_maps(op, a)) tt_ranges_add(&row->mapped, begin, end);
 }
 
 static part whole_op(const tt_fault_op *op)
@@ -251,7 +250,7 @@ static sharing sharing_of(const tt_fault_op *op)
 {
     sharing s = {.all = 0};
     for (size_t i = 0; i < op->n_accesses; i++)
-        if (is_mapped(op, &op->accesses[i])) s.all += op->accesses[i].size_bytes;
+        if (tt_fault_op_maps(op, &op->accesses[i])) s.all += op->accesses[i].size_bytes;
     s.by_mapped = s.all > 0;
     if (!s.by_mapped) s.all = op->accessed_bytes;
     return s;
@@ -269,7 +268,7 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
     for (size_t i = at; i < op->n_accesses; i++) {
         const tt_access *a = &op->accesses[i];
         if (a->weight != first->weight) continue;
-        if (!s->by_mapped || is_mapped(op, a)) size += a->size_bytes;
+        if (!s->by_mapped || tt_fault_op_maps(op, a)) size += a->size_bytes;
         add_access(f, row, op, a);
     }
     part p = *whole;

@@ -80,6 +80,9 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err);
 /* Whether the op had to wait for a device, as far as was observed. */
 bool tt_fault_op_read(const tt_fault_op *op);
 
+/* Whether these bytes may have to come from disk when the op reads them. */
+bool tt_fault_op_maps(const tt_fault_op *op, const tt_access *a);
+
 typedef enum tt_faults_by {
     TT_FAULTS_BY_TENSOR,
     TT_FAULTS_BY_BATCH,

@@ -88,14 +88,19 @@ static int32_t expert_at(const tt_weight *w, uint64_t offset)
     return slice && offset / slice < w->ne[2] ? (int32_t)(offset / slice) : TT_EXPERT_NONE;
 }
 
+uint64_t tt_page_faults_page_bytes(const tt_model *m)
+{
+    const char *said = tt_model_environment(m, "page_bytes");
+    const uint64_t bytes = said ? strtoull(said, NULL, 10) : 0;
+    return bytes == 0 || bytes & (bytes - 1) ? PAGE_BYTES : bytes;
+}
+
 tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *err)
 {
-    const char *page = tt_model_environment(m, "page_bytes");
     tt_status status = TT_OK;
     memset(f, 0, sizeof *f);
     f->m = m;
-    f->page_bytes = page ? strtoull(page, NULL, 10) : 0;
-    if (f->page_bytes == 0 || f->page_bytes & (f->page_bytes - 1)) f->page_bytes = PAGE_BYTES;
+    f->page_bytes = tt_page_faults_page_bytes(m);
     f->places = malloc(((size_t)m->n_page_faults + 1) * sizeof *f->places);
     f->weights = malloc(((size_t)m->n_weights + 1) * sizeof *f->weights);
     if (!f->places || !f->weights) return tt_error_memory(err, "the places of page faults");

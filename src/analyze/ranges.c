@@ -23,10 +23,18 @@ void tt_ranges_clear(tt_ranges *r)
 
 TT_ORDER_BY(compare, tt_range, begin, end)
 
+/* As sets made of merged ones come. */
+static bool is_merged(const tt_ranges *r)
+{
+    for (size_t i = 1; i < r->n; i++)
+        if (r->list[i].begin <= r->list[i - 1].end) return false;
+    return true;
+}
+
 static void sort_and_join(tt_ranges *r)
 {
     size_t n = 0;
-    if (r->n < 2) return;
+    if (r->n < 2 || is_merged(r)) return;
     qsort(r->list, r->n, sizeof *r->list, compare);
     for (size_t i = 1; i < r->n; i++) {
         if (r->list[i].begin > r->list[n].end)
@@ -109,6 +117,24 @@ void tt_ranges_both(const tt_ranges *a, const tt_ranges *b, tt_ranges *out)
             i++;
         else
             k++;
+    }
+    tt_ranges_merge(out);
+    out->failed |= a->failed || b->failed;
+}
+
+void tt_ranges_without(const tt_ranges *a, const tt_ranges *b, tt_ranges *out)
+{
+    tt_ranges_clear(out);
+    for (size_t i = 0, k = 0; i < a->n; i++) {
+        uint64_t begin = a->list[i].begin;
+        const uint64_t end = a->list[i].end;
+        while (k < b->n && b->list[k].end <= begin)
+            k++;
+        for (size_t j = k; j < b->n && b->list[j].begin < end; j++) {
+            tt_ranges_add(out, begin, b->list[j].begin);
+            begin = b->list[j].end;
+        }
+        tt_ranges_add(out, begin, end);
     }
     tt_ranges_merge(out);
     out->failed |= a->failed || b->failed;

@@ -34,5 +34,7 @@ uint64_t tt_ranges_total(const tt_ranges *r);
 uint64_t tt_ranges_within(const tt_ranges *r, uint64_t begin, uint64_t end);
 /* *out becomes what is in both, merged; it is neither a nor b. */
 void tt_ranges_both(const tt_ranges *a, const tt_ranges *b, tt_ranges *out);
+/* *out becomes what is in a and not in b, merged; it is neither. */
+void tt_ranges_without(const tt_ranges *a, const tt_ranges *b, tt_ranges *out);
 
 #endif

@@ -1,5 +1,7 @@
 #include "analyze/storage.h"
 
+#include "analyze/loading.h"
+
 #include "base/units.h"
 #include "host/extents.h"
 
@@ -251,7 +253,10 @@ void tt_storage_facts(const tt_model *m, const tt_model_file *file, tt_fact_each
     char text[320];
     tt_disk_of(m, file, &d);
     each_fact(&tt_disk_schema, &d, each, context);
-    if (!file->extents) return;
-    say_extents(file->extents, text, sizeof text);
-    each(context, "on disk", text);
+    if (file->extents) {
+        say_extents(file->extents, text, sizeof text);
+        each(context, "on disk", text);
+    }
+    tt_loading_say(m, (uint32_t)(file - m->files), text, sizeof text);
+    if (text[0]) each(context, "mapped", text);
 }

@@ -1,4 +1,4 @@
-/* What a comparison of two runs says: sentences, and `tensortrace diff --json`. */
+/* The result of comparing two runs: sentences, and `tensortrace diff --json`. */
 #ifndef TT_ANSWER_DIFF_H
 #define TT_ANSWER_DIFF_H
 
@@ -17,29 +17,28 @@ typedef struct tt_diff_view {
     bool strict;
 } tt_diff_view;
 
-/* What a verdict comes to. */
+/* The overall outcome. */
 typedef enum tt_diff_outcome {
     TT_DIFF_ALIKE,
     TT_DIFF_DIFFERS, /* what was computed or, for sure, the times; with strict: not surely alike */
-    TT_DIFF_UNKNOWN  /* too little was recorded to tell */
+    TT_DIFF_UNKNOWN  /* too little was recorded */
 } tt_diff_outcome;
 tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v);
 
 #define TT_DIFF_SENTENCE 1024
-/* What a time of this phase is of: "generated token", where each batch was one; "generated batch",
- * "prompt batch", "computation". Without the phase: "token", "batch". */
+/* The unit of this phase's times: "generated token", if each batch was one; "generated batch",
+ * "prompt batch", "computation". The short unit lacks the phase: "token", "batch". */
 const char *tt_diff_unit(const tt_diff_phase *p);
 const char *tt_diff_short_unit(const tt_diff_phase *p);
 /* The verdict: what differs in time, and where. */
 char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* The verdict on what was computed. */
 char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
-/* What a person has to know to read the figures: how many there are, and the i-th. False: the
- * i-th does not apply. */
+/* Notes for reading the figures: the i-th of TT_DIFF_NOTES. False: it does not apply. */
 #define TT_DIFF_NOTES 48u
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);
 
-/* Likewise, of the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
+/* Likewise for the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
 #define TT_DIFF_LEGEND 4u
 bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
 
@@ -48,16 +47,16 @@ const char *tt_diff_phase_title(unsigned phase);
 /* "+12.3 %", "2.31 x"; "" for NAN */
 #define TT_DIFF_PERCENT 24
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
-/* What differs in a node: "type f16 -> q8_0, fused differently". */
+/* Describes a node's change: "type f16 -> q8_0, fused differently". */
 char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);
 
 extern const tt_schema tt_diff_row_schema;
-/* The rows that a phase's times are summed up by; the phase outlives them, as below. */
+/* The rows of a phase's times; the phase must outlive them, as below. */
 tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family);
-/* n phases from the i-th on; with the columns of times when that one has any. */
+/* n phases from the i-th on; with time columns if the i-th has any. */
 tt_rowset tt_diff_phases(const tt_diff *d, size_t i, size_t n);
-/* What is around the ops. Of buffers, what passes tt_diff_has_buffers; of faults, the first row is
- * of all. */
+/* Data besides the ops: of buffers, those that pass tt_diff_has_buffers; of faults, the first
+ * row is the total. */
 tt_rowset tt_diff_settings(const tt_diff_around *x);
 tt_rowset tt_diff_buffers(const tt_diff_around *x);
 tt_rowset tt_diff_faults(const tt_diff_around *x);
@@ -65,7 +64,7 @@ tt_rowset tt_diff_routing(const tt_diff_around *x);
 bool tt_diff_has_buffers(const void *context, const void *row);
 bool tt_diff_buffers_differ(const void *context, const void *row);
 
-/* One object. */
+/* Writes one object. */
 void tt_diff_json(tt_json *j, const tt_diff_view *v);
 
 #endif

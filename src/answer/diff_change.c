@@ -1,4 +1,4 @@
-/* What differs in a node, in words. */
+/* Describes in words what differs in a node. */
 #include "answer/diff.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* What the rows of a comparison of two runs are made of, for every output. */
+/* The columns of a comparison of two runs, for every output. */
 #include "answer/diff.h"
 #include "base/units.h"
 
@@ -40,7 +40,7 @@ SCHEMA(side, "a side of a row");
 
 /* --- rows of times --- */
 
-/* The functions of a column that both sides have. */
+/* Functions for a column of both sides. */
 #define SIDES(side)                                                                                \
     TT_COLUMN_ROWS(inner_##side, tt_diff_row, r, &r->side, r->side.present)                        \
     TT_COLUMN_KNOWN(timed_##side, tt_diff_row, r, r->side.n_samples > 0)                           \
@@ -336,7 +336,7 @@ TT_COLUMN_GET(get_independent, tt_diff_phase, p, const tt_shift *s = &whole(p)->
 
 #define PAIRS(key_, member_, about_)                                                               \
     TT_COLUMN(key_, NULL, COUNT, about_, TT_MEMBER(tt_diff_phase, member_))
-/* Texts that are put together of figures: at the right. */
+/* Texts composed of figures: right-aligned. */
 #define WHOLE(key_, title_, get_, show_)                                                           \
     TT_COLUMN(key_, title_, NONE, "of the whole", .type = TT_CELL_NAME,                            \
               .show = TT_SHOW_TEXT | TT_SHOW_RIGHT | (show_), .kinds = TIMED, .get = get_)
@@ -394,7 +394,7 @@ tt_rowset tt_diff_phases(const tt_diff *d, size_t i, size_t n)
                        .n = n};
 }
 
-/* --- what is around the ops --- */
+/* --- data besides the ops --- */
 
 TT_COLUMN_SHOW(show_setting_a, tt_diff_setting, s,
                tt_cell_text_copy(out, room, s->a ? s->a : "not recorded");)
@@ -416,7 +416,7 @@ tt_rowset tt_diff_settings(const tt_diff_around *x)
     return TT_ROWSET(&setting_schema, 0, NULL, x->settings, x->n_settings);
 }
 
-/* The rows are A's summaries; the context knows B's. */
+/* The rows are A's summaries; the context has B's. */
 static const tt_kind_summary *of_b(const tt_diff_around *x, const tt_kind_summary *a)
 {
     return &x->summary_b.buffers[a - x->summary_a.buffers];
@@ -468,7 +468,7 @@ TT_COLUMN_SHOW(show_fault_layer, tt_diff_fault_row, f,
                                                        : "%lld",
                               (long long)f->layer_id);)
 TT_COLUMN_KNOWN(has_reads, tt_diff_fault_row, f, f->has_reads)
-/* How much a row's faults differ; those that read from disk count most. The sum of all is first. */
+/* How much a row's faults differ; faults that read from disk weigh most. The total comes first. */
 TT_COLUMN_VALUE(get_weight, tt_diff_fault_row, f, f64,
                 f->layer_id == INT64_MIN ? DBL_MAX
                                          : fabs((double)f->major_b - (double)f->major_a) * 1e3 +

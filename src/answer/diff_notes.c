@@ -1,4 +1,4 @@
-/* What a person has to know to read a comparison. */
+/* Notes for reading a comparison. */
 #include "answer/diff.h"
 #include "base/units.h"
 

@@ -7,9 +7,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* From here on a change is said as "2.3 times". */
+/* From here on a change is written as "2.3 times". */
 #define TIMES_FROM 1.0
-/* Of a cause's change, what one of computing and waiting has to be to be named alone. */
+/* The share of a cause's change that computing or waiting must have to be named alone. */
 #define MOSTLY 0.67
 
 static void add(char *out, size_t room, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -68,7 +68,7 @@ static void add_units(char *out, const tt_diff_phase *p, size_t n)
     add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
 }
 
-/* "99 % sure of +10.2 % to +14.0 %", or what that would take. */
+/* "99 % sure of +10.2 % to +14.0 %", or what that would require. */
 static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
@@ -98,10 +98,10 @@ static void add_layers(char *out, const tt_diff_cause *c)
         return;
     }
     add(out, TT_DIFF_SENTENCE, c->n_layers == 1 ? " in layer" : " in layers");
-    for (uint32_t i = 0, end, said = 0; i < c->n_layers; i = end) {
+    for (uint32_t i = 0, end, listed = 0; i < c->n_layers; i = end) {
         for (end = i + 1; end < c->n_layers && c->layers[end] == c->layers[end - 1] + 1;)
             end++;
-        if (said++ == 8) {
+        if (listed++ == 8) {
             add(out, TT_DIFF_SENTENCE, ", ...");
             return;
         }
@@ -111,7 +111,7 @@ static void add_layers(char *out, const tt_diff_cause *c)
     }
 }
 
-/* How a cause's time changed: a thread that waits for the slowest one computes nothing. */
+/* How a cause's time changed: in waiting for the slowest thread, in computing, or both. */
 static const char *kind_of(const tt_diff_cause *c)
 {
     double wait = c->delta_wait_ns / c->delta_ns;
@@ -126,7 +126,7 @@ static void add_ns(char *out, double ns)
     add(out, TT_DIFF_SENTENCE, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
 }
 
-/* Which of the places changed for sure by itself: that the whole did does not show it of a part. */
+/* Which causes changed for sure by themselves: that of the whole is no proof for a part. */
 static void add_surety(char *out, const tt_diff_phase *p)
 {
     size_t sure = 0;
@@ -142,9 +142,9 @@ static void add_surety(char *out, const tt_diff_phase *p)
         return;
     }
     add(out, TT_DIFF_SENTENCE, "; sure by itself only");
-    for (size_t i = 0, said = 0; i < p->n_causes; i++)
+    for (size_t i = 0, listed = 0; i < p->n_causes; i++)
         if (p->causes[i].significant)
-            add(out, TT_DIFF_SENTENCE, "%s %s", said++ ? "," : "", p->causes[i].title);
+            add(out, TT_DIFF_SENTENCE, "%s %s", listed++ ? "," : "", p->causes[i].title);
 }
 
 static void add_causes(char *out, const tt_diff_phase *p)
@@ -189,7 +189,7 @@ static const char *file_name(const tt_model *m)
     return slash ? slash + 1 : path;
 }
 
-/* Other files by their sizes: a copy under another name is the same model. */
+/* Compares files by size: a copy under another name is the same model. */
 static bool other_models(const tt_model *a, const tt_model *b)
 {
     if (a->n_files == 0 || b->n_files == 0) return false; /* not observed */
@@ -201,7 +201,7 @@ static bool other_models(const tt_model *a, const tt_model *b)
     return false;
 }
 
-/* What has to be known before anything else. */
+/* What must be known first. */
 static void add_who(const tt_diff_view *v, char *out)
 {
     const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
@@ -215,7 +215,7 @@ static void add_who(const tt_diff_view *v, char *out)
         add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
 }
 
-/* A change that the test of the whole does not confirm. */
+/* A change that the test of the whole time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const double change = p->rows[TT_DIFF_TOTAL][0].change;

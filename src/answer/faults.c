@@ -84,6 +84,12 @@ const char *tt_faults_moment(uint8_t moment)
         return "recording_begin";
     case TT_AT_END:
         return "recording_end";
+    case TT_AT_MAP_BEGIN:
+        return "map_begin";
+    case TT_AT_MAP_END:
+        return "map_end";
+    case TT_AT_FIRST_BATCH:
+        return "first_batch";
     default:
         return "unknown";
     }
@@ -171,7 +177,7 @@ static void rows(tt_json *j, const tt_faults_view *v)
     tt_json_kv_u64(j, "orphan_details", tt_faults_orphan(v->sums));
 }
 
-/* What the process's counts have more than the ops'. */
+/* The excess of the process's counts over those of the ops. */
 static bool all_faults(const tt_faults_view *v)
 {
     return v->batches.has_faults && tt_faults_batches(v->sums)->observed;
@@ -318,7 +324,7 @@ static const tt_schema weight_schema = TT_SCHEMA("tensors", "in RAM", weight_col
 TT_COLUMN_KNOWN(passes_weight, tt_residency_weight, r,
                 tt_faults_passes_weight(context, sampled_weight(context, r)))
 
-/* The samples are walked a second time: what was in RAM of each tensor is not kept. */
+/* Walks the samples a second time, because the pages of each tensor in RAM are not kept. */
 static bool residency(tt_json *j, const tt_faults_view *v)
 {
     samples s = {j, v};
@@ -345,4 +351,13 @@ bool tt_faults_json(tt_json *j, tt_faults_view *v)
     if (v->m->n_residencies) ok = residency(j, v);
     tt_json_object_end(j);
     return ok;
+}
+
+void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows)
+{
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", path);
+    tt_json_key(j, "loading");
+    tt_listing_json(j, rows);
+    tt_json_object_end(j);
 }

@@ -1,4 +1,4 @@
-/* What had to come from disk, and what was in RAM: `tensortrace faults --json`. */
+/* Reads from disk, and what was in RAM: `tensortrace faults --json`. */
 #ifndef TT_ANSWER_FAULTS_H
 #define TT_ANSWER_FAULTS_H
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A model file over its residency samples. */
+/* A model file over all residency samples. */
 typedef struct tt_faults_file {
     uint64_t samples;
     tt_residency_sample first, last;
@@ -19,22 +19,22 @@ typedef struct tt_faults_file {
 } tt_faults_file;
 
 typedef struct tt_faults_view {
-    /* What is asked for. */
+    /* The request. */
     const char *path;
     const tt_model *m;
     const tt_filter *filter;
     const tt_faults_dimension *by;
     bool by_given;
-    tt_listing_wish wish; /* of the rows; its limit is that of the samples too */
-    bool residency;       /* the pages instead of the faults */
-    /* What tt_faults_collect finds. */
-    bool counted;    /* the trace has counters of ops */
-    tt_faults *sums; /* NULL when it has none */
+    tt_listing_wish wish; /* of the rows; its limit also applies to the samples */
+    bool residency;       /* pages instead of faults */
+    /* The result of tt_faults_collect. */
+    bool counted;    /* the trace has kernel counters of ops */
+    tt_faults *sums; /* NULL without counters */
     tt_kernel_sum process;
-    tt_faults_context columns; /* of the rows: */
+    tt_faults_context columns; /* for the rows: */
     tt_rowset set;
     tt_listing listing;
-    const tt_listing *rows; /* NULL: there are none */
+    const tt_listing *rows; /* NULL: none */
     tt_kernel *kernel;
     tt_kernel_sum batches, recording;
     tt_residency_sample *samples; /* those that pass the filter */
@@ -44,23 +44,24 @@ typedef struct tt_faults_view {
     bool failed;                  /* memory ran out */
 } tt_faults_view;
 
-/* Whether the weight's layer and name pass. */
+/* Whether the weight's layer and name pass the filter. */
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w);
-/* "batch_begin", "batch_end", "recording_begin", "recording_end" */
+/* "batch_begin", "batch_end", "recording_begin", "recording_end", "map_begin", "map_end",
+ * "first_batch" */
 const char *tt_faults_moment(uint8_t moment);
 
-/* Walks the trace for what the view asks for. Freed with tt_faults_view_free, also after an
- * error. */
+/* Walks the trace for the view's request. Free it with tt_faults_view_free, also after an error. */
 tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, void *context,
                             tt_error *err);
 void tt_faults_view_free(tt_faults_view *v);
 
-/* One object, of what was collected. False without memory. */
+/* Writes what was collected as one object. False without memory. */
 bool tt_faults_json(tt_json *j, tt_faults_view *v);
-/* One object: an op that had to wait for a device. The trace has a clock. */
+/* Writes one object: the rows of how a model was loaded. */
+void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows);
+/* Writes one object: an op that waited for a device. The trace has a clock. */
 void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op);
-/* From the first thread that began it to the last that had done its work; 0: its end was not
- * seen. */
+/* From the first thread's start to the last thread's arrival; 0: the end was not seen. */
 uint64_t tt_fault_op_ticks(const tt_fault_op *op);
 
 #endif

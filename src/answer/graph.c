@@ -13,14 +13,14 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* Of a name: engines cut theirs at 64, a damaged trace may say anything, for many tensors. */
+/* Compared part of a name: engines cut at 64, but damaged traces may hold anything. */
 #define TEXT_MAX 512u
 
-/* Kinds of rowset: what the viewer draws, what `graph --json` prints; sums by op, by layer. */
+/* The two rowsets: columns for the viewer, and for `graph --json`; sums by op and by layer. */
 enum { VIEWER = 1, COMMAND = 2 };
 enum { BY_OP = 1, BY_LAYER = 2 };
 
-/* Names that many tensors share: each is written once. */
+/* Interned texts: each is written once. */
 typedef struct words {
     const char **list;
     uint32_t n;
@@ -28,7 +28,7 @@ typedef struct words {
     bool no_memory;
 } words;
 
-/* What the columns are given; c and words: for the viewer. */
+/* The columns' context; c and words: only for the viewer. */
 typedef struct graph_context {
     const tt_model *m;
     const tt_topology *t;
@@ -175,7 +175,7 @@ static const tt_column edge_columns[] = {
 };
 static const tt_schema edge_schema = {"edges", "an edge", edge_columns, COUNT(edge_columns)};
 
-/* All edges; freed by the caller. NULL: no memory. */
+/* All edges, to be freed by the caller. NULL: no memory. */
 static tt_edge *edges_of(const tt_graph *g, size_t *n)
 {
     tt_edge some[TT_EDGES_MAX];
@@ -199,13 +199,13 @@ static uint32_t index_of(const void *context, const tt_tensor *x)
     return (uint32_t)(x - of(context)->g->tensors);
 }
 
-/* Of a tensor that is a node. */
+/* The node of a tensor that is one. */
 static const tt_topology_node *node_of(const void *context, const tt_tensor *x)
 {
     return &of(context)->t->nodes[index_of(context, x)];
 }
 
-/* Whether it is the first node of the op that computed it. */
+/* Whether the tensor is the first node of its op. */
 static bool is_first(const void *context, const tt_tensor *x)
 {
     return node_of(context, x)->op == index_of(context, x);
@@ -224,7 +224,7 @@ static void put_word(tt_json *j, const void *context, const char *text)
         tt_json_null(j);
         return;
     }
-    /* A checksum that two texts share costs a place in the list, no more. */
+    /* If two texts share a checksum, the list only gets one more entry. */
     uint64_t sum = tt_checksum(text, strnlen(text, TEXT_MAX));
     if (!tt_idmap_add(&all->by_sum, sum, all->n, &was)) all->no_memory = true;
     if (was != TT_NONE && strncmp(all->list[was], text, TEXT_MAX) == 0) {
@@ -242,7 +242,7 @@ static void set_text(tt_cell *cell, const char *text)
     cell->text.n = strnlen(text, TEXT_MAX);
 }
 
-/* A view lies where what it views does, when its own place was not observed. */
+/* A view without an observed location is where the tensor that it views is. */
 static uint32_t buffer_of(const void *context, const tt_tensor *x, uint64_t *offset)
 {
     const tt_tensor *root = &of(context)->g->tensors[x->root];
@@ -466,7 +466,7 @@ static const tt_column passage_columns[] = {
 static const tt_schema passage_schema = {"passages", "a tensor used in another part",
                                          passage_columns, COUNT(passage_columns)};
 
-/* A number of 64 bits is more than a reader's floating point holds. */
+/* 64-bit numbers exceed the precision of a reader's floating point. */
 static void put_sum(tt_json *j, uint64_t sum)
 {
     char text[17];
@@ -532,7 +532,7 @@ static const tt_column run_columns[] = {
 static const tt_schema run_schema = {"token_runs", "a run of the batch", run_columns,
                                      COUNT(run_columns)};
 
-/* Of the same batch: a graph that was split, or several backends. */
+/* Runs of the same batch: of a graph that was split, or of several backends. */
 static bool is_sibling(const void *context, const void *row)
 {
     const tt_run *r = row;
@@ -587,7 +587,7 @@ bool tt_graph_columns_json(tt_json *j, const tt_collapse *c, const tt_critical *
     const tt_graph *g = c->t->graph;
     size_t n_edges;
     tt_edge *edges = edges_of(g, &n_edges);
-    /* Seven columns of words. */
+    /* Seven columns have words. */
     words all = {.list = calloc(7 * (size_t)g->n_tensors + 1, sizeof *all.list)};
     const graph_context x = {.m = c->t->m, .t = c->t, .g = g, .c = c, .words = &all};
     const bool room = edges && all.list;

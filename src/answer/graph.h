@@ -1,4 +1,4 @@
-/* A graph as it was computed in one run, as JSON. */
+/* The graph of one run, as JSON. */
 #ifndef TT_ANSWER_GRAPH_H
 #define TT_ANSWER_GRAPH_H
 
@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-/* More nodes and leafs than anybody looks at: to be refused before. */
+/* Larger graphs (nodes and leafs) are refused, because nobody could read them. */
 #define TT_GRAPH_COLUMNS_MAX 150000u
 
-/* One object: what is shown of the graph; `tensortrace graph --json`. */
+/* Writes one object: the graph as `tensortrace graph --json` shows it. */
 void tt_graph_json(tt_json *j, const tt_graph_view *v);
-/* One object with columns, which the viewer draws: docs/api-http.md, "graph". False without memory;
- * then what was put is not whole. */
+/* Writes one object with columns for the viewer: docs/api-http.md, "graph". False without
+ * memory; the output is then incomplete. */
 bool tt_graph_columns_json(tt_json *j, const tt_collapse *c, const tt_critical *critical);
 
 #endif

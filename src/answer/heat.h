@@ -1,4 +1,4 @@
-/* How hot each weight is: `tensortrace heat --json`. */
+/* How often each weight is read: `tensortrace heat --json`. */
 #ifndef TT_ANSWER_HEAT_H
 #define TT_ANSWER_HEAT_H
 
@@ -11,7 +11,7 @@ typedef struct tt_heat_view {
     const tt_listing *rows;
 } tt_heat_view;
 
-/* One object. */
+/* Writes one object. */
 void tt_heat_json(tt_json *j, const tt_heat_view *v, const tt_heat *heat);
 
 #endif

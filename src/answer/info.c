@@ -1,5 +1,6 @@
 #include "answer/info.h"
 
+#include "analyze/loading.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the trace's bytes are. */
+/* The trace's bytes by content. */
 
 TT_COLUMN_GET(get_per_op, tt_content_row, r, {
     const tt_content *c = context;
@@ -28,7 +29,7 @@ static const tt_column content_columns[] = {
 static const tt_schema content_schema =
     TT_SCHEMA("content", "what the trace's bytes are", content_columns);
 
-/* What was captured besides the ops, and the buffers by kind. */
+/* What was captured besides ops; buffers by kind. */
 
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i)
 {
@@ -78,7 +79,7 @@ TT_COLUMN_JSON(json_captured, tt_info, info, {
     tt_json_object_end(j);
 })
 
-/* Buffers of a kind. */
+/* The buffers of a kind. */
 typedef struct kind_row {
     const char *kind;
     tt_kind_summary all;
@@ -104,7 +105,7 @@ TT_COLUMN_JSON(json_buffers, tt_info, info, {
     tt_json_array_end(j);
 })
 
-/* Later values win; each key is written once. */
+/* Later values win, so each key is written once. */
 TT_COLUMN_JSON(json_environment, tt_info, info, {
     const tt_model *m = info->m;
     tt_json_object(j);
@@ -190,7 +191,7 @@ TT_COLUMN_JSON(json_recorder_counts, tt_info, info, {
     tt_json_object_end(j);
 })
 
-/* A list for each token; null when sequences were not observed. */
+/* A list per token; null when sequences were not observed. */
 TT_COLUMN_JSON(json_sequences, tt_batch, b, {
     if (!b->sequence_first) {
         tt_json_null(j);
@@ -206,7 +207,7 @@ TT_COLUMN_JSON(json_sequences, tt_batch, b, {
     tt_json_array_end(j);
 })
 
-/* A text or null for each token; null when token ids were not observed. */
+/* A text or null per token; null when token ids were not observed. */
 TT_COLUMN_JSON(json_texts, tt_batch, b, {
     if (!b->tokens) {
         tt_json_null(j);
@@ -299,6 +300,21 @@ TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
     TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_info_phase_schema))
 TT_COLUMN_JSON(json_system, tt_info, info, tt_system_json(j, info->m);)
 
+/* Without a walk through the ops: what became of the bytes is null. */
+TT_COLUMN_JSON(json_loading, tt_info, info, {
+    tt_loading l;
+    if (tt_loading_find(&l, info->m, false, NULL) == TT_OK) {
+        const tt_rowset set = tt_loading_rowset(&l);
+        tt_json_array(j);
+        for (size_t i = 0; i < l.n; i++)
+            tt_row_json(j, NULL, &tt_loading_schema, l.m, tt_rowset_row(&set, i));
+        tt_json_array_end(j);
+    } else {
+        tt_json_null(j);
+    }
+    tt_loading_free(&l);
+})
+
 static const tt_column info_columns[] = {
     OF_INFO("file", path, "the trace"),
     OF_INFO("size_bytes", summary.file_bytes, "of the trace"),
@@ -316,6 +332,7 @@ static const tt_column info_columns[] = {
     TT_FIELD("environment", "of the process", .type = TT_CELL_OBJECT, .json = json_environment),
     TT_FIELD("system", "memory and limits", .type = TT_CELL_OBJECT, .json = json_system),
     TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .inner = &file_schema, .rows = files),
+    TT_FIELD("loading", "how they came into RAM", .type = TT_CELL_ROWS, .json = json_loading),
     TT_FIELD("counts", "what is in it", .type = TT_CELL_OBJECT, .inner = &count_schema),
     TT_FIELD("recorder_counts", "by the recorder", .type = TT_CELL_OBJECT,
              .json = json_recorder_counts),
@@ -335,7 +352,7 @@ static const tt_column info_columns[] = {
 };
 static const tt_schema info_schema = TT_SCHEMA("info", "what a trace holds", info_columns);
 
-/* The columns of `stats` that say most. */
+/* The main columns of `stats`. */
 static void rows(tt_json *j, const char *name, const tt_stats_dimension *by, const tt_stats *s,
                  size_t limit)
 {

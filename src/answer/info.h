@@ -1,4 +1,4 @@
-/* What a trace holds, and findings: `tensortrace info --json`. */
+/* The contents of a trace, and findings: `tensortrace info --json`. */
 #ifndef TT_ANSWER_INFO_H
 #define TT_ANSWER_INFO_H
 
@@ -17,38 +17,36 @@ typedef struct tt_info {
     const char *path;
     tt_summary summary;
     tt_buffers_peak peaks[TT_BUFFER_KINDS]; /* by tt_buffer_kind */
-    bool findings;                          /* the five below are there */
+    bool findings;                          /* the five members below are set */
     tt_stats *by_category, *by_op, *by_tensor, *by_phase, *by_thread;
-    tt_content content; /* without rows: not asked for */
+    tt_content content; /* without rows unless requested */
 } tt_info;
 
-/* Reads the ops when `findings` is set: for the content, and, when the trace has a clock, for the
- * times. Free it with
- * tt_info_free also after a failure. */
+/* If `findings` is set, reads the ops for the content and, when the trace has a clock, for the
+ * times. Free it with tt_info_free, also after a failure. */
 tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bool findings,
                           tt_stats_progress *progress, void *context, tt_error *err);
 void tt_info_free(tt_info *info);
-/* One object. */
+/* Writes one object. */
 void tt_info_json(tt_json *j, const tt_info *info);
-/* Of a tt_phase_summary. Context: the tt_model, or NULL: a time of zero is null. */
+/* For a tt_phase_summary. Context: the tt_model, or NULL: then a time of zero is null. */
 extern const tt_schema tt_info_phase_schema;
 
 #define TT_INFO_CAPTURES 8u
-/* What the environment says under capture_NAME. */
+/* The environment's value of capture_NAME. */
 typedef struct tt_info_capture {
     const char *name;
-    const char *state;  /* "on", "off", "not observed"; NULL: the trace does not say */
+    const char *state;  /* "on", "off", "not observed"; NULL: not in the trace */
     const char *reason; /* with "not observed" */
-    const char *asked;  /* of values that are on: in the words of `run --values`; else NULL */
+    const char *asked;  /* for values that are on: as in `run --values`; else NULL */
 } tt_info_capture;
 /* i < TT_INFO_CAPTURES */
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i);
-/* "same", "changed", "replaced", "removed"; NULL: the file was not looked at when recording
- * ended. */
+/* "same", "changed", "replaced", "removed"; NULL: the file was not checked when recording ended. */
 const char *tt_info_end_state(const tt_model_file *f);
 /* The trace's run id as 32 hex digits. */
 void tt_info_run_id(const tt_info *info, char out[33]);
-/* The row of that key, or NULL. */
+/* The row with that key, or NULL. */
 const tt_stats_row *tt_info_row(tt_stats *s, const char *key);
 
 #endif

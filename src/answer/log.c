@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a description that is kept: long names are written anew each time. */
+/* Longest description that is kept, in bytes: longer ones are written anew each time. */
 #define DESCRIPTION_KEPT_MAX 8192u
-#define EXPERTS_SHOWN 8u /* by their numbers, in text */
+#define EXPERTS_SHOWN 8u /* by number, in text */
 
 void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
 {
@@ -32,9 +32,9 @@ void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_
                    t->buffer != TT_NONE ? t->location : root->location + t->root_offset_bytes);
 }
 
-/* What was picked from a source: ranges of rows, or experts. */
-static void picked(tt_json *j, const tt_model *m, const tt_tensor *t, const tt_op_source *s,
-                   const tt_access *accesses, size_t n)
+/* The parts selected from a source: ranges of rows, or experts. */
+static void selections(tt_json *j, const tt_model *m, const tt_tensor *t, const tt_op_source *s,
+                       const tt_access *accesses, size_t n)
 {
     bool experts = false, any = false;
     for (size_t i = 0; i < n; i++) {
@@ -70,7 +70,7 @@ static void source(tt_json *j, const tt_model *m, const tt_op *op, const tt_op_s
     tt_json_kv_u64(j, "read_bytes", s->read_bytes);
     if (s->at_most) tt_json_kv_bool(j, "read_bytes_at_most", true);
     if (s->picks && s->weight != TT_NONE)
-        picked(j, m, &op->graph->tensors[s->tensor], s, accesses, n);
+        selections(j, m, &op->graph->tensors[s->tensor], s, accesses, n);
     tt_json_object_end(j);
 }
 
@@ -92,7 +92,7 @@ static void destination(tt_json *j, const tt_model *m, const tt_op *op)
 
 /* --- columns --- */
 
-/* Spans of time; none of an op whose end was not seen. In text what was not observed is a dash. */
+/* Durations; null for an op whose end was not seen. In text, an unobserved one is a dash. */
 #define SPAN(name, ticks, is_known)                                                                \
     TT_COLUMN_KNOWN(name##_known, tt_log_row, r, !r->row->open && (is_known))                      \
     TT_COLUMN_VALUE(get_##name, tt_log_row, r, u64,                                                \
@@ -160,7 +160,7 @@ static tt_certainty bytes_bound(const void *context, const void *row)
 
 TT_COLUMN_VALUE(get_at_most, tt_log_row, r, boolean, r->op->at_most)
 
-/* "blk.0.attn_q.weight@disk:1024": where the bytes of the tensor lie. */
+/* "blk.0.attn_q.weight@disk:1024": the location of the tensor's bytes. */
 static void add_place(tt_bytes *out, const tt_model *m, const tt_graph *g, uint32_t tensor)
 {
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
@@ -202,7 +202,7 @@ static void get_destination(const void *context, const void *row, tt_cell *cell)
     set_bytes(cell, r->text);
 }
 
-/* " {1,5}": the experts picked from a source, when that was observed. */
+/* " {1,5}": the experts selected from a source, if observed. */
 static void experts_text(const tt_log_row *r, const tt_op_source *s, char out[64])
 {
     size_t used = 0, experts = 0;
@@ -220,7 +220,7 @@ static void experts_text(const tt_log_row *r, const tt_op_source *s, char out[64
         (void)snprintf(out + used, 64 - used, "}");
 }
 
-/* The text is the same each time, unless what is read is picked: kept with the op. */
+/* The text is kept with the op, unless each execution selects what it reads. */
 static void show_sources(const void *context, const void *row, char *out, size_t room)
 {
     const tt_log_row *r = row;
@@ -236,7 +236,7 @@ static void show_sources(const void *context, const void *row, char *out, size_t
         char name[128] = "", experts[64];
         experts_text(r, &r->op->sources[i], experts);
         tt_cell_text_copy(name, sizeof name, t->name);
-        /* Buffers are the rule; only what comes from elsewhere is worth a word. */
+        /* Buffers are the rule; only other origins are named. */
         int more = snprintf(out + used, room - used, "%s%s%s%s", i ? ", " : "", name, experts,
                             t->origin == TT_ORIGIN_DISK     ? " [disk]"
                             : t->origin == TT_ORIGIN_BUFFER ? ""
@@ -260,7 +260,7 @@ TT_COLUMN_JSON(json_destination, tt_log_row, r, destination(j, context, r->op);)
 #define TEXT(key_, title_, get_, about_, ...)                                                      \
     TT_COLUMN(key_, title_, NONE, about_, .type = TT_CELL_NAME, .get = get_, __VA_ARGS__)
 
-/* The first ones are of the execution, the others of the op: DESCRIPTION of them. */
+/* The first columns describe the execution, the others (DESCRIPTION) the op. */
 static const tt_column columns[] = {
     NUMBER("start_ns", NULL, get_start, "when it began, on the machine's monotonic clock",
            .show = 0),
@@ -312,7 +312,7 @@ tt_rowset tt_log_rowset(const tt_model *m, const tt_log_row *row, bool by_lane)
 
 /* --- as JSON --- */
 
-/* What is the same each time the op is executed, unless it picks what it reads. */
+/* What is the same for each execution of the op, unless it selects what it reads. */
 static void description(tt_json *j, const tt_model *m, const tt_op *op, const tt_access *accesses,
                         size_t n)
 {
@@ -333,7 +333,7 @@ static void description(tt_json *j, const tt_model *m, const tt_op *op, const tt
     destination(j, m, op);
 }
 
-/* A description as text, kept with the op. */
+/* A description's text, kept with the op. */
 typedef struct kept_text {
     size_t n;
     char text[];

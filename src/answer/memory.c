@@ -8,7 +8,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* What the columns are given. */
+/* The columns' context. */
 typedef struct about {
     const tt_model *m;
     const tt_memory_layout *layout;
@@ -26,7 +26,7 @@ static void set_segment(tt_cell *cell, const tt_memory_segment *s)
     tt_cell_format(cell, "%s%" PRIu32, s->is_file ? "file" : "buffer", s->index);
 }
 
-/* NULL: it is a file. */
+/* NULL: the segment is a file. */
 static const tt_buffer *buffer_of(const void *context, const tt_memory_segment *s)
 {
     return s->is_file ? NULL : &model_of(context)->buffers[s->index];
@@ -119,7 +119,7 @@ static const tt_schema placed_schema = {"tensors", "a tensor in a segment", plac
 
 /* --- regions --- */
 
-/* A region by itself, and one among all. */
+/* A single region, and one in a list. */
 #define ALONE 1u
 #define LISTED 2u
 
@@ -143,7 +143,7 @@ TT_COLUMN_GET(get_type, tt_region, r, tt_cell_text(cell, first_of(context, r)->t
 TT_COLUMN_VALUE(get_layer, tt_region, r, i64, first_of(context, r)->layer_id)
 TT_COLUMN_GET(get_component, tt_region, r, tt_cell_text(cell, first_of(context, r)->component);)
 
-/* The tensors that cover it, the first TT_MEMORY_LIST_MAX. */
+/* The first TT_MEMORY_LIST_MAX tensors that cover it. */
 static void put_tensors(tt_json *j, const void *context, const void *row)
 {
     const tt_region *r = row;

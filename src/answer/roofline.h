@@ -1,13 +1,13 @@
-/* What ops compute and move, against what a machine can do at most: the points of a roofline. */
+/* Operations and bytes of ops against the machine's limits: the points of a roofline. */
 #ifndef TT_ANSWER_ROOFLINE_H
 #define TT_ANSWER_ROOFLINE_H
 
 #include "analyze/rollup.h"
 #include "base/json.h"
 
-/* One object: a point. */
+/* Writes one object: a point. */
 void tt_roofline_point_json(tt_json *j, const tt_peaks *peaks, const tt_rollup *r);
-/* One object: all points, and how much of the time they account for. */
+/* Writes one object: all points, and how much of the time they account for. */
 void tt_roofline_json(tt_json *j, const char *path, const tt_rollups *points,
                       const tt_peaks *peaks);
 

@@ -26,7 +26,7 @@ static void put_weight(tt_json *j, const tt_model *m, const tt_expert_use *u)
     tt_json_double(j, u->weighted ? u->weight_sum / (double)u->weighted : NAN);
 }
 
-/* The batch is told by its index in tt_model.batches; of a run outside any it is TT_NONE. */
+/* Identifies the batch by its index in tt_model.batches; TT_NONE outside of batches. */
 static void put_last(tt_json *j, const tt_model *m, const tt_expert_use *u)
 {
     if (u->batches && u->last_batch < m->n_batches)
@@ -90,11 +90,11 @@ static void put_layer(tt_json *j, const tt_routing_view *v, size_t at, const tt_
     tt_json_object_end(j);
 }
 
-/* Why there are no choices, as the trace tells it; null: there is nothing to tell. */
+/* Why there are no choices, according to the trace; null: there is no reason to give. */
 static const char *why_none(const tt_model *m)
 {
-    const char *said = tt_model_environment(m, "capture_experts");
-    return said && strncmp(said, "not observed", strlen("not observed")) == 0 ? said : NULL;
+    const char *reason = tt_model_environment(m, "capture_experts");
+    return reason && strncmp(reason, "not observed", strlen("not observed")) == 0 ? reason : NULL;
 }
 
 void tt_experts_json(tt_json *j, const tt_routing_view *v, const tt_expert_reads *reads)

@@ -41,7 +41,7 @@ static void axis_columns(tt_json *j, const tt_model *m, const tt_stats_axis *axi
     tt_json_array_end(j);
 }
 
-/* null where no op of the bucket has a time: not a time of 0. */
+/* null for buckets in which no op has a time, which is not a time of 0. */
 static void cells(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis,
                   const tt_stats_cell *list)
 {
@@ -70,8 +70,8 @@ static const tt_stats_row *row_of(const tt_stats_view *v, size_t i)
     return tt_listing_row(v->rows, i);
 }
 
-/* What no row that is listed has: by tensor an op counts for each of its weights, so that the rows
- * may add up to more than there is. */
+/* The rest, in no listed row: by tensor, an op counts for each of its weights, so the rows may
+ * add up to more than the total. */
 static void others(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis, size_t listed)
 {
     tt_json_key(j, "other");

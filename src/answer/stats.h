@@ -1,4 +1,4 @@
-/* Time and bytes, summed up: `tensortrace stats --json`. */
+/* Sums of time and bytes: `tensortrace stats --json`. */
 #ifndef TT_ANSWER_STATS_H
 #define TT_ANSWER_STATS_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is said of a walk. */
+/* The result of a walk, to be written. */
 typedef struct tt_stats_view {
     const char *path; /* of the trace */
     const tt_model *m;
@@ -19,10 +19,10 @@ typedef struct tt_stats_view {
     uint64_t orphan;
 } tt_stats_view;
 
-/* One object. */
+/* Writes one object. */
 void tt_stats_json(tt_json *j, const tt_stats_view *v);
-/* One object: the rows' sums bucket by bucket (tt_stats_keep_series), of the listed rows;
- * the others in one, "other". */
+/* Writes one object: the sums of the listed rows per bucket (tt_stats_keep_series), and of all
+ * others as "other". */
 void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats *s);
 
 #endif

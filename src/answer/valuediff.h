@@ -1,4 +1,4 @@
-/* What a comparison of values says: sentences, and `tensortrace diff --values --json`. */
+/* The result of comparing values: sentences, and `tensortrace diff --values --json`. */
 #ifndef TT_ANSWER_VALUEDIFF_H
 #define TT_ANSWER_VALUEDIFF_H
 
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What it comes to. */
+/* The overall outcome. */
 typedef enum tt_valuediff_outcome {
-    TT_VALUEDIFF_EQUAL,   /* all that was compared is */
+    TT_VALUEDIFF_EQUAL,   /* all compared values are equal */
     TT_VALUEDIFF_CLOSE,   /* within the tolerances */
-    TT_VALUEDIFF_TOKENS,  /* likewise, until the tokens differ */
-    TT_VALUEDIFF_DIFFERS, /* something diverges (tt_value_diverges) */
+    TT_VALUEDIFF_TOKENS,  /* within the tolerances until the tokens differ */
+    TT_VALUEDIFF_DIFFERS, /* a value diverges (tt_value_diverges) */
     TT_VALUEDIFF_NOTHING  /* nothing was compared */
 } tt_valuediff_outcome;
 tt_valuediff_outcome tt_valuediff_outcome_of(const tt_valuediff *d);
@@ -25,27 +25,26 @@ const char *tt_valuediff_outcome_name(
 /* The verdict: the first divergence and where its error is made; or that there is none, and the
  * largest error; or why nothing was compared. */
 char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
-/* How many values got which verdict. */
+/* The number of values per verdict. */
 char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
-/* What a person has to know of it: how many there can be, and the i-th. False: the i-th does not
- * apply. */
+/* Notes for reading the result: the i-th of TT_VALUEDIFF_NOTES. False: it does not apply. */
 #define TT_VALUEDIFF_NOTES 10u
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);
 /* "layer 3", "before the layers", "after all layers" ... */
 #define TT_VALUEDIFF_LAYER 40
 char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);
 
-/* The rows of it, which it outlives. */
+/* Its rows, which it must outlive. */
 extern const tt_schema tt_valuediff_item_schema;
 tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n);
 tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n);
 tt_rowset tt_valuediff_steps(const tt_valuediff *d);
 tt_rowset tt_valuediff_depths(const tt_valuediff *d);
 tt_rowset tt_valuediff_rows(const tt_valuediff *d, bool stages); /* by layer, or by stage */
-/* How many values of each verdict, as an object. */
+/* Writes the number of values per verdict, as an object. */
 void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICTS]);
 
-/* One object. `paths`: of A and B. */
+/* Writes one object. `paths`: of A and B. */
 void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const paths[2]);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the rows of a comparison of values are made of, for every output. */
+/* The columns of a comparison of values, for every output. */
 #include "answer/valuediff.h"
 
 #include <inttypes.h>
@@ -10,12 +10,12 @@
 #define SCHEMA(name_, about_)                                                                      \
     static const tt_schema name_##_schema = {#name_, about_, name_##_columns,                      \
                                              COUNT(name_##_columns)}
-/* Text alone. */
+/* A column with text only. */
 #define SHOWN(key_, title_, about_, show_, get_)                                                   \
     TT_COLUMN(key_, title_, NONE, about_, .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | (show_),    \
               .get = get_)
 
-/* "" for what is not known; JSON has null, also for what is infinite. */
+/* "" for unknown figures; in JSON they are null, as are infinite ones. */
 static void figure(double v, char *out, size_t room)
 {
     if (!isnan(v)) (void)snprintf(out, room, v == 0 ? "0" : "%.3g", v);
@@ -53,7 +53,7 @@ void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICT
     tt_json_object_end(j);
 }
 
-/* Columns that rows of several kinds have, of a row of struct TYPE. */
+/* Columns shared by rows of several kinds, for a row of struct TYPE. */
 #define LAYER(type)                                                                                \
     TT_COLUMN("layer", NULL, ID, "the layer; negative: before or behind all; null: unknown",       \
               .nullable = true, .known = type##_layer_known,                                       \
@@ -308,7 +308,7 @@ tt_rowset tt_valuediff_depths(const tt_valuediff *d)
 }
 
 #define BAR_CELLS 32
-#define BAR_LEAST (-8.0) /* decades: rel L2 of 1e-8 to 1 */
+#define BAR_LEAST (-8.0) /* decades: rel L2 from 1e-8 to 1 */
 
 /* A bar on a logarithmic scale, of block characters. */
 static void bar(double rel_l2, char *out)
@@ -337,7 +337,7 @@ TT_COLUMN_KNOWN(has_pair, tt_valuediff_row, r, r->worst_pair != TT_NONE)
 TT_COLUMN_SHOW(show_row_gap, tt_valuediff_row, r, figure(r->cosine_gap, out, room);)
 TT_COLUMN_SHOW(show_row_max_abs, tt_valuediff_row, r, figure(r->max_abs, out, room);)
 
-/* None is nothing in text. */
+/* A count of 0 is empty in text. */
 #define ROW_COUNT(name_, n_)                                                                       \
     TT_COLUMN_VALUE(get_##name_, tt_valuediff_row, r, u64, n_)                                     \
     TT_COLUMN_SHOW(show_##name_, tt_valuediff_row, r,                                              \

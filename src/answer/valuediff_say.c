@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A sentence that is put together; what does not fit is cut off. */
+/* A sentence being composed; what does not fit is cut off. */
 typedef struct sentence {
     char *out;
     size_t room, at;
@@ -72,7 +72,7 @@ static void put_nan(sentence *s, const char *side, const tt_valuediff_place *p, 
         put(s, "%show many of %s's %" PRIu64 " elements is not known", before, side, p->n);
 }
 
-/* What is told of an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
+/* Describes an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
 static char *valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
 {
     sentence s = {out, room, 0};
@@ -109,7 +109,7 @@ static char *valuediff_say_error(const tt_valuediff_item *i, char *out, size_t r
     return out;
 }
 
-/* NULL: not known, or models have several of that name. */
+/* NULL: unknown, or several models have a weight of that name. */
 static const char *weight_type(const tt_dump *d, const char *name)
 {
     for (uint32_t i = 0; name && d->model && i < d->model->n_weights; i++) {
@@ -153,7 +153,7 @@ static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_ite
     put(s, ")");
 }
 
-/* What the inputs of the first divergence say about where its error is made. */
+/* Where the error of the first divergence is made, judging by its inputs. */
 static void put_blame(sentence *s, const tt_valuediff *d)
 {
     const tt_valuediff_item *i = &d->first;
@@ -201,7 +201,7 @@ static uint64_t steps_of(const tt_valuediff *d, tt_valuediff_pairing pairing)
     return n;
 }
 
-/* What is said of records that all claim to be of position 0. */
+/* A note on records that all claim position 0. */
 static bool note_places(const tt_valuediff *d, sentence *s)
 {
     const char *between = "";
@@ -227,7 +227,7 @@ static bool note_places(const tt_valuediff *d, sentence *s)
     return *between;
 }
 
-/* Of batches of several tokens on the side of a trace, where the other has a row of each. */
+/* For batches of several tokens in a trace, where the other side has a row per token. */
 static void put_rows(sentence *s, const tt_valuediff *d)
 {
     if (d->a->places == TT_PLACES_TOLD && d->b->places == TT_PLACES_TOLD) return;
@@ -369,7 +369,7 @@ static bool note_first_unequal(const tt_valuediff *d, sentence *s)
     return true;
 }
 
-/* Values of which both sides know no more than a hash and statistics. */
+/* Values of which both sides have only a hash and statistics. */
 static bool note_other_bits(const tt_valuediff *d, sentence *s)
 {
     char error[256];

@@ -1,4 +1,4 @@
-/* What the rows of values are made of, for every output. */
+/* The columns of values, for every output. */
 #include "answer/values.h"
 
 #include "analyze/ops.h"
@@ -40,7 +40,7 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
               .show = TT_SHOW_DASH, .known = has_number, TT_MEMBER(tt_values_group, number))
 #define GROUP(key_, title_, show_, about_)                                                         \
     TT_COLUMN(#key_, title_, COUNT, about_, .show = (show_), TT_MEMBER(tt_values_group, key_))
-/* None is nothing in text. */
+/* A count of 0 is empty in text. */
 #define GROUP_SOME(key_, title_, flags_, about_)                                                   \
     TT_COLUMN(#key_, title_, COUNT, about_, .show = (flags_), TT_MEMBER(tt_values_group, key_),    \
               .text = show_##key_)
@@ -166,7 +166,7 @@ static void place_text(tt_cell *cell, const uint64_t at[4])
                    at[2], at[3]);
 }
 
-/* NaN and infinities, which JSON has not, are texts. */
+/* NaN and infinities, which JSON lacks, are written as texts. */
 static void put_floats(tt_json *j, const float *v, uint32_t n)
 {
     tt_json_array(j);
@@ -241,7 +241,7 @@ TT_COLUMN_SHOW(show_nan, tt_values_row, r, show_some(r->print.n_nan, out, room);
 TT_COLUMN_SHOW(show_inf, tt_values_row, r, char text[TT_UNITS_TEXT] = "";
                show_some(r->print.n_inf, text, sizeof text);
                (void)snprintf(out, room, "%s%s", text, r->masking ? " (mask)" : "");)
-/* Of what stands out: the row is its first member. */
+/* For outliers: the row is their first member. */
 TT_COLUMN_GET(get_by, tt_values_outlier, x, tt_cell_text(cell, x->by_max ? "max_abs" : "rms");)
 TT_COLUMN_SHOW(show_by, tt_values_outlier, x,
                (void)snprintf(out, room, "%s", x->by_max ? "largest" : "RMS");)
@@ -397,7 +397,7 @@ static const tt_tensor *source_tensor(const tt_values_source *s)
 TT_COLUMN_GET(get_file, tt_values_source, s, const tt_model *m = context;
               tt_cell_text(cell, m->files[m->weights[s->weight].file].path);)
 TT_COLUMN_KNOWN(looked_at, tt_values_source, s, s->in_file.looked_at)
-TT_COLUMN_KNOWN(told_apart, tt_values_source, s, s->in_file.looked_at && s->in_file.told_apart)
+TT_COLUMN_KNOWN(nan_inf_known, tt_values_source, s, s->in_file.looked_at && s->in_file.told_apart)
 TT_COLUMN_KNOWN(weight_bad, tt_values_source, s, s->in_file.n_bad > 0)
 TT_COLUMN_JSON(put_weight_place, tt_values_source, s,
                if (s->in_file.n_bad && s->in_file.has_place) put_four(j, s->in_file.first_bad_at);
@@ -413,8 +413,8 @@ static const tt_column weight_columns[] = {
     WEIGHT(why_not, NULL, "why it was not"),
     WEIGHT(elements, looked_at, "in it"),
     WEIGHT(n_bad, looked_at, "elements that are not finite"),
-    WEIGHT(n_nan, told_apart, "of them NaN"),
-    WEIGHT(n_inf, told_apart, "of them infinite"),
+    WEIGHT(n_nan, nan_inf_known, "of them NaN"),
+    WEIGHT(n_inf, nan_inf_known, "of them infinite"),
     WEIGHT(first_bad, weight_bad, "the first of them, by its place"),
     TT_COLUMN("first_bad_at", NULL, NONE, "its place in each dimension", .type = TT_CELL_ROWS,
               .json = put_weight_place),

@@ -18,7 +18,7 @@ static void set_timed(tt_cell *cell, const tt_whatif_part *p, double value)
     cell->f64 = value;
 }
 
-/* What needs the disk's rate. */
+/* Sets a cell that needs the disk's rate. */
 static void set_disk(tt_cell *cell, const tt_whatif_view *v, const tt_whatif_part *p, double value)
 {
     set_timed(cell, p, value);
@@ -92,7 +92,7 @@ TT_COLUMN_GET(get_first, tt_whatif_result, r,
               set_ratio(cell, all->missed_bytes - r->steady.missed_bytes,
                         all->tokens - r->steady.tokens);)
 
-/* Columns of a row that are those of one of its sums. */
+/* The columns of a row that come from one of its sums. */
 #define OF_PART(name, get_of_part, part)                                                           \
     TT_COLUMN_GET(name, tt_whatif_result, r, get_of_part(context, &r->part, cell);)
 
@@ -110,8 +110,8 @@ OF_PART(get_steady_causal, get_causal, steady)
 OF_PART(get_steady_rate, get_rate, steady)
 OF_PART(get_steady_limit, get_limit, steady)
 
-/* With reading ahead more is fetched than is read, and a cache may be larger than what is read:
- * how much more tells nothing. */
+/* Above 100 % (readahead fetches more than is read, and a cache may be larger than what is read)
+ * the figure means nothing. */
 static void show_share(char *out, size_t room, const tt_cell *cell)
 {
     if (!cell->known) return;
@@ -133,7 +133,7 @@ SHARE(show_of_touched, get_of_touched)
 SHARE(show_total_ratio, get_total_ratio)
 SHARE(show_steady_ratio, get_steady_ratio)
 
-/* 0.0123, 1.23, 12.3, 123: three digits that matter. */
+/* 0.0123, 1.23, 12.3, 123: three significant digits. */
 static void show_rate(const tt_cell *cell, char *out, size_t room)
 {
     const double rate = cell->f64;
@@ -217,7 +217,7 @@ static const tt_column result_columns[] = {
 const tt_schema tt_whatif_schema = {"results", "a row for each policy and size", result_columns,
                                     COUNT(result_columns)};
 
-/* --- what was asked for --- */
+/* --- the request --- */
 
 TT_COLUMN_KNOWN(has_pages, tt_whatif_view, v, v->page_bytes > 0)
 TT_COLUMN_KNOWN(has_disk, tt_whatif_view, v, v->disk.bytes_per_s > 0)

@@ -1,4 +1,4 @@
-/* What caches of some sizes would have to read: the columns of `tensortrace whatif`. */
+/* Bytes that caches of given sizes would read: the columns of `tensortrace whatif`. */
 #ifndef TT_ANSWER_WHATIF_H
 #define TT_ANSWER_WHATIF_H
 
@@ -7,23 +7,22 @@
 
 #include <stdbool.h>
 
-/* What was replayed; also the context of the columns. */
+/* What was replayed; also the columns' context. */
 typedef struct tt_whatif_view {
     const char *path;
     const char *unit;
-    uint64_t page_bytes;      /* 0: not of pages */
+    uint64_t page_bytes;      /* 0: not in pages */
     uint64_t readahead_bytes; /* 0: none */
     bool warm;
     bool at_most;
     tt_disk_speed disk; /* bytes_per_s 0: not given */
     const char *reader;
     uint64_t reserve_bytes;
-    uint64_t
-        traced_readahead_bytes; /* of the devices of the traced run, the most; 0: not observed */
+    uint64_t traced_readahead_bytes; /* greatest of the traced run's devices; 0: not observed */
     uint64_t model_bytes;
     uint64_t touched_bytes;
     uint64_t reads;
-    /* By policy, then size; ram_bytes without what is reserved. */
+    /* By policy, then size; ram_bytes without the reserve. */
     const tt_whatif_result *results;
     size_t n_results;
 } tt_whatif_view;
@@ -31,7 +30,7 @@ typedef struct tt_whatif_view {
 /* A row is a tt_whatif_result, the context its tt_whatif_view. */
 extern const tt_schema tt_whatif_schema;
 
-/* One object: the view, and the results that are listed. */
+/* Writes one object: the view, and the listed results. */
 void tt_whatif_json(tt_json *j, const tt_whatif_view *v, const tt_listing *results);
 
 #endif

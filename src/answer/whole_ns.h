@@ -1,4 +1,4 @@
-/* Times as whole numbers of ns: decimals of many would be most of a reply. */
+/* Times as whole ns, because decimals would be most of a reply. */
 #ifndef TT_ANSWER_WHOLE_NS_H
 #define TT_ANSWER_WHOLE_NS_H
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* A value; null when it is not known, or is more than any run takes (a damaged trace). */
+/* Writes a value; null when unknown, or longer than any run (a damaged trace). */
 static inline void tt_answer_whole_ns(tt_json *j, bool known, double ns)
 {
     if (known && fabs(ns) < 9e18)

@@ -9,7 +9,7 @@
 #define ENDING ".trace"
 #define NUMBER_ROOM 21u /* ".18446744073709551615" */
 
-/* Digits at text as a number; their count, or 0 when there are none or it is no 32-bit number. */
+/* Reads digits at text. Returns their count; 0: none, or the number exceeds 32 bits. */
 static size_t digits_at(const char *text, uint64_t *number)
 {
     size_t n = 0;
@@ -26,7 +26,7 @@ bool tt_bitnet_file_name(const char *name, uint64_t number, char file[TT_BITNET_
     if (n == 0) return false;
     if (n > most) {
         n = most;
-        /* Not in the middle of a character. */
+        /* Do not cut inside a character. */
         while (n > 1 && ((unsigned char)name[n] & 0xc0) == 0x80)
             n--;
     }

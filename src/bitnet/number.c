@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A decimal number: digits (the first is not 0), times 10 to the power k. */
+/* A decimal number: digits (the first is not 0) times 10 to the power k. */
 struct decimal {
     char digits[24];
     int n, k;
 };
 
-/* Which numbers are meant: those that a float64 or a float32 can hold. */
+/* The kind of number: those that a float64 or a float32 can represent. */
 struct kind {
     bool is_float;
     int safe, most; /* digits that always survive; that always suffice */
@@ -31,14 +31,14 @@ static void round_to(double v, int n, struct decimal *d)
     (void)snprintf(text, sizeof text, "%.*e", n - 1, v);
     const char *exponent = strchr(text, 'e');
     d->n = 0;
-    /* What stands behind the first digit is the locale's, and may be several bytes. */
+    /* After the first digit comes the locale's point, which may be several bytes. */
     for (const char *p = text; exponent && p < exponent && d->n < n; p++)
         if (*p >= '0' && *p <= '9') d->digits[d->n++] = *p;
     d->digits[d->n] = '\0';
     d->k = (exponent ? atoi(exponent + 1) : 0) - n + 1;
 }
 
-/* Written without a point, so that the locale's does not matter. */
+/* Written without a decimal point, to be independent of the locale. */
 static bool reads_back(const struct kind *kind, const struct decimal *d, double v)
 {
     char text[48];
@@ -46,7 +46,7 @@ static bool reads_back(const struct kind *kind, const struct decimal *d, double 
     return kind->is_float ? (double)strtof(text, NULL) == v : strtod(text, NULL) == v;
 }
 
-/* The next larger number of as many digits. */
+/* The next larger number with as many digits. */
 static void step_up(struct decimal *d)
 {
     int i = d->n - 1;
@@ -63,11 +63,11 @@ static void step_up(struct decimal *d)
 static void find_shortest(const struct kind *kind, double v, struct decimal *d)
 {
     int exponent;
-    /* The numbers beside a power of two are half as far below as above: a decimal above it may
+    /* Next to a power of two, the spacing below is half of that above: a decimal above it may
      * read back when the closest one, below it, does not. */
     bool uneven = frexp(v, &exponent) == 0.5;
-    /* As many digits survive in all but the tiniest numbers: zeros at the end of the rounded one
-     * are then all that is too much. */
+    /* This many digits survive except in the tiniest numbers: then only trailing zeros of the
+     * rounded number are superfluous. */
     int n = v >= kind->smallest ? kind->safe : 1;
     for (; n <= kind->most; n++) {
         round_to(v, n, d);
@@ -82,8 +82,8 @@ static void find_shortest(const struct kind *kind, double v, struct decimal *d)
     }
 }
 
-/* 1234e7 as 12340000000.0, 1234e-2 as 12.34, 1234e-6 as 0.001234: as long as the point is not more
- * than `whole` behind the first digit, or `small` before it. */
+/* 1234e7 as 12340000000.0, 1234e-2 as 12.34, 1234e-6 as 0.001234: while the point is at most
+ * `whole` digits after the first, or `small` before it. */
 static size_t put_plain(const struct decimal *d, int point, char *p)
 {
     char *start = p;

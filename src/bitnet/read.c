@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One record from its JSON. */
+/* Parsing one record's JSON. */
 
-/* The object under way. */
+/* State of the object being parsed. */
 struct parsing {
     tt_bitnet_folder *f;
     const json_t *object;
@@ -36,14 +36,14 @@ static tt_status no_memory(const struct parsing *p)
                         TT_BITNET_MEMORY_MAX >> 20);
 }
 
-/* The key's value; NULL when it is not there, or null. */
+/* The key's value; NULL when absent or null. */
 static const json_t *find(const struct parsing *p, const char *key)
 {
     const json_t *v = json_object_get(p->object, key);
     return json_is_null(v) ? NULL : v;
 }
 
-/* One that has to be there. */
+/* A required key. */
 static tt_status demand(const struct parsing *p, const char *key, bool null, const json_t **v)
 {
     *v = json_object_get(p->object, key);
@@ -68,7 +68,7 @@ static tt_status take_string(const struct parsing *p, const char *key, const cha
     return TT_OK;
 }
 
-/* Few different ones are repeated in every record. */
+/* Interned: a few types are repeated in every record. */
 static tt_status take_dtype(const struct parsing *p, const char **out)
 {
     const char *before = p->f->n > 0 ? p->f->items[p->f->n - 1].record.dtype : NULL;
@@ -172,7 +172,7 @@ static tt_status take_layer(const struct parsing *p, tt_bitnet_record *r)
     return TT_OK;
 }
 
-/* Mostly the end of the name. */
+/* The stage is mostly the end of the name. */
 static tt_status take_stage(const struct parsing *p, tt_bitnet_record *r)
 {
     const json_t *v = find(p, "stage");
@@ -185,7 +185,7 @@ static tt_status take_stage(const struct parsing *p, tt_bitnet_record *r)
     return TT_OK;
 }
 
-/* What its keys do not say, the name may. */
+/* Takes what the keys do not give from the name. */
 static void complete(tt_bitnet_record *r)
 {
     tt_bitnet_parts parts;
@@ -280,7 +280,7 @@ static tt_status add_item(tt_bitnet_folder *f, const tt_bitnet_item *item, tt_er
     return TT_OK;
 }
 
-/* What is wrong, behind where it is. */
+/* Prepends the place to the message. */
 static tt_status at_place(tt_error *err, tt_status status, const char *file, uint64_t line)
 {
     char what[sizeof err->message];
@@ -290,7 +290,7 @@ static tt_status at_place(tt_error *err, tt_status status, const char *file, uin
                         what);
 }
 
-/* White space at the text's front; the lines it ends are counted. */
+/* White space at the start of the text; counts the lines it ends. */
 static size_t skip_blank(const char *text, size_t n, uint64_t *line)
 {
     size_t at = 0;
@@ -332,8 +332,8 @@ tt_status tt_bitnet_read_text(tt_bitnet_folder *f, const char *file, uint64_t li
     return TT_OK;
 }
 
-/* The lines that are in `text` as a whole, or the rest of the file at its end; they are taken out
- * of it. */
+/* Parses the complete lines in `text`, or its rest at the end of the file, and removes them from
+ * it. */
 static tt_status take_lines(tt_bitnet_folder *f, const char *file, uint64_t *line, tt_bytes *text,
                             bool at_end, tt_error *err)
 {
@@ -353,7 +353,7 @@ static tt_status take_lines(tt_bitnet_folder *f, const char *file, uint64_t *lin
     return status;
 }
 
-/* Reads to the end of the file; that of a .jsonl is parsed line by line on the way. */
+/* Reads to the end of the file; a .jsonl is parsed line by line meanwhile. */
 static tt_status read_stream(tt_bitnet_folder *f, const char *file, int fd, bool by_line,
                              tt_bytes *text, tt_error *err)
 {
@@ -380,7 +380,7 @@ static tt_status read_stream(tt_bitnet_folder *f, const char *file, int fd, bool
                : tt_bitnet_read_text(f, file, line, (const char *)text->data, text->size, err);
 }
 
-/* Opened, and a regular file; -1 otherwise. */
+/* Opens a regular file; -1 otherwise. */
 static int open_file(const char *folder, const char *file, tt_error *err, tt_status *status)
 {
     struct stat st;
@@ -389,7 +389,7 @@ static int open_file(const char *folder, const char *file, tt_error *err, tt_sta
         *status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
         return -1;
     }
-    /* A pipe without a writer would never be opened. */
+    /* Without O_NONBLOCK, opening a pipe without a writer would block. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     free(path);
     *status = TT_OK;
@@ -424,7 +424,7 @@ tt_status tt_bitnet_read_file(tt_bitnet_folder *f, const char *folder, const cha
     return status;
 }
 
-/* Messages begin with the file. */
+/* Messages begin with the file's name. */
 static void put_folder(tt_error *err, tt_status status, const char *path)
 {
     char what[sizeof err->message];

@@ -20,19 +20,19 @@
 
 #define RECORD_MAX ((size_t)16 << 20)
 #define HINTS 4096u           /* a power of two */
-#define NUMBERS_MAX 10000000u /* tried for one name */
+#define NUMBERS_MAX 10000000u /* tried per name */
 
-/* Where numbering of a name went on last time. Only a hint: whether a name is taken, the file
- * system says; so a hint may be that of another name, or be gone. */
+/* Where numbering of a name last stopped. Only a hint, since the file system decides whether a
+ * name is taken; it may belong to another name or be lost. */
 struct hint {
-    uint64_t name; /* its checksum */
+    uint64_t name; /* checksum of the name */
     uint64_t next;
 };
 
 struct tt_bitnet_writer {
     int folder;
     char *path;
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* guards all that follows */
     uint64_t n_files, n_numbered;
     char numbered[TT_BITNET_FILE_NAME];
     struct hint hints[HINTS];
@@ -41,7 +41,7 @@ struct tt_bitnet_writer {
 static tt_status io_error(tt_error *err, const char *what, const char *path)
 {
     char reason[128] = "";
-    /* strerror is not for several threads. */
+    /* strerror is not thread-safe. */
     const char *text = strerror_r(errno, reason, sizeof reason);
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot %s %.200s: %s", what, path, text);
 }
@@ -111,10 +111,10 @@ static bool write_all(int fd, const tt_bytes *text)
     return true;
 }
 
-/* A file with that text under a name that nobody else uses. */
+/* Writes the text to a file under a unique name. */
 static bool write_temporary(const tt_bitnet_writer *w, const tt_bytes *text, char name[64])
 {
-    /* Of all writers: two may write to one folder. */
+    /* Shared by all writers, since two may write to one folder. */
     static _Atomic uint64_t count;
     uint64_t number = count++;
     (void)snprintf(name, 64, ".%ld-%" PRIu64 ".part", (long)getpid(), number);
@@ -131,12 +131,12 @@ static bool write_temporary(const tt_bitnet_writer *w, const tt_bytes *text, cha
     return ok;
 }
 
-/* Gives it its name; false with EEXIST when that is taken. */
+/* Renames the file; false with EEXIST when the name is taken. */
 static bool rename_new(int folder, const char *from, const char *to)
 {
     if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
     if (errno != EINVAL && errno != ENOSYS) return false;
-    /* A file system that cannot: the name is taken with an empty file, and that is replaced. */
+    /* Fallback for other file systems: reserve the name with an empty file, then replace it. */
     int fd = openat(folder, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) return false;
     (void)close(fd);
@@ -147,7 +147,7 @@ static bool rename_new(int folder, const char *from, const char *to)
     return false;
 }
 
-/* The first number to try, and afterwards the one to go on with. */
+/* The first number to try; then the next to continue with. */
 static uint64_t first_number(tt_bitnet_writer *w, uint64_t name)
 {
     (void)pthread_mutex_lock(&w->lock);
@@ -211,8 +211,8 @@ void tt_bitnet_writer_count(tt_bitnet_writer *w, uint64_t *n_files, uint64_t *n_
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-/* serde_json's pretty layout: two spaces a level, one element a line. Not base/json.h: that one
- * writes numbers, and some characters, in its own way, and into a stream. */
+/* serde_json's pretty layout: two spaces per level, one element per line. Not base/json.h, which
+ * writes numbers and some characters differently, and into a stream. */
 
 static void put_text(tt_bytes *out, const char *text)
 {
@@ -272,7 +272,7 @@ static void put_f32(tt_bytes *out, float v)
     put_text(out, text);
 }
 
-/* Before element i of an array. */
+/* Written before element i of an array. */
 static void put_element(tt_bytes *out, uint32_t i)
 {
     put_text(out, i == 0 ? "\n    " : ",\n    ");

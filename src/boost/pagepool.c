@@ -22,7 +22,8 @@
 #define READERS_MAX 64u
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
-#define PLACES_PART 4u /* of the areas that the kernel lets a process have */
+#define READS_MAX (1u << 16) /* kept until they are taken */
+#define PLACES_PART 4u       /* of the areas that the kernel lets a process have */
 #define PLACES_UNKNOWN 65530u
 
 typedef struct range {
@@ -49,7 +50,12 @@ typedef struct unit {
     uint32_t next; /* in the queue */
     uint8_t state;
     bool in_queue;
-    bool discard; /* when it has been read */
+    bool discard;  /* when it has been read */
+    bool awaited;  /* somebody sleeps for it */
+    uint8_t cause; /* enum tt_read_cause, of its last request */
+    uint16_t waiters;
+    uint32_t first_waiter; /* thread */
+    uint64_t requested_ticks, awaited_ticks;
 } unit;
 
 struct tt_pagepool {
@@ -70,6 +76,10 @@ struct tt_pagepool {
     uint64_t deaths;
     _Atomic uintptr_t low, high; /* around all regions */
     tt_boost_report *report;
+    tt_pool_read *reads; /* since they were taken; NULL and no capacity: they are not kept */
+    uint32_t n_reads, reads_capacity;
+    uint64_t reads_lost;
+    bool keeps_reads;
 };
 
 /* The program's calls of these are hooked, and take the lock. Reads into that memory pass by the C
@@ -344,6 +354,30 @@ static void finish(tt_pagepool *p, unit *u, range pages, uint8_t *staging, enum 
     if (r->gone && !r->loading) close_files(r);
 }
 
+static void keep_read(tt_pagepool *p, const unit *u, range pages, uint64_t begin_ticks,
+                      uint8_t flags)
+{
+    if (!p->keeps_reads) return;
+    tt_pool_read *to =
+        p->n_reads < READS_MAX ? tt_array_add(p->reads, p->n_reads, p->reads_capacity) : NULL;
+    if (!to) {
+        p->reads_lost++;
+        return;
+    }
+    *to = (tt_pool_read){.region = u->region,
+                         .file_offset_bytes =
+                             p->regions[u->region].offset + pages.first * TT_PAGEPOOL_PAGE,
+                         .size_bytes = pages_of(pages) * TT_PAGEPOOL_PAGE,
+                         .requested_ticks = u->requested_ticks,
+                         .begin_ticks = begin_ticks,
+                         .end_ticks = tt_ticks(),
+                         .cause = u->cause,
+                         .flags = flags,
+                         .waiters = u->waiters,
+                         .first_waiter = u->first_waiter};
+    if (u->waiters) to->waited_ticks = to->end_ticks - u->awaited_ticks;
+}
+
 static uint32_t take_next(tt_pagepool *p)
 {
     uint32_t i = p->queue_first;
@@ -367,10 +401,16 @@ static void load(tt_pagepool *p, uint32_t i)
     u->state = TT_UNIT_LOADING;
     r->loading++;
     tt_pagepool_unlock(p);
+    const uint64_t begin_ticks = tt_ticks();
     if (pages_of(pages)) staging = read_pages(p, r, pages, &how);
     tt_pagepool_lock(p);
     u = &p->units[i]; /* they may have moved */
-    if (staging || pages_of(pages)) {
+    if (pages_of(pages)) {
+        const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
+        keep_read(p, u, pages, begin_ticks,
+                  how == READ_FAILED ? TT_READ_FAILED
+                  : wanted           ? 0
+                                     : TT_READ_DISCARDED);
         finish(p, u, pages, staging, how);
         return;
     }
@@ -379,6 +419,13 @@ static void load(tt_pagepool *p, uint32_t i)
     if (u->state == TT_UNIT_LOADING) u->state = u->discard ? TT_UNIT_ABSENT : TT_UNIT_PRESENT;
     u->discard = false;
     if (r->gone && !r->loading) close_files(r);
+}
+
+/* Only who sleeps for this unit: each thread that wakes takes the lock. */
+static void wake(tt_pagepool *p, uint32_t i)
+{
+    if (p->units[i].awaited || !p->under_way) (void)pthread_cond_broadcast(&p->moved);
+    p->units[i].awaited = false;
 }
 
 static void *reader(void *context)
@@ -392,7 +439,7 @@ static void *reader(void *context)
         }
         uint32_t i = take_next(p);
         if (p->units[i].state == TT_UNIT_QUEUED) load(p, i);
-        (void)pthread_cond_broadcast(&p->moved);
+        wake(p, i);
     }
     tt_pagepool_unlock(p);
     return NULL;
@@ -462,6 +509,7 @@ void tt_pagepool_free(tt_pagepool *p)
     for (uint32_t i = 0; i < p->n_regions; i++)
         if (p->regions[i].at) close_files(&p->regions[i]);
     free(p->units);
+    free(p->reads);
     free(p);
 }
 
@@ -695,7 +743,7 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64
     return p->n_units - 1;
 }
 
-bool tt_pagepool_request(tt_pagepool *p, uint32_t i)
+bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
 {
     unit *u = &p->units[i];
     if (u->state == TT_UNIT_LOADING) u->discard = false;
@@ -703,6 +751,9 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i)
     if (u->state != TT_UNIT_ABSENT) return true;
     if (p->regions[u->region].closed || p->is_child) return false;
     u->state = TT_UNIT_QUEUED;
+    u->cause = (uint8_t)cause;
+    u->waiters = 0;
+    u->requested_ticks = p->keeps_reads ? tt_ticks() : 0;
     p->under_way++;
     add_bytes(p, inner_bytes(u));
     if (u->in_queue) return true;
@@ -744,12 +795,33 @@ static bool on_its_way(const tt_pagepool *p, uint32_t i)
     return p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING;
 }
 
+/* Who waits for several waits for each from the same moment on. */
+static void note_waiter(tt_pagepool *p, unit *u, uint64_t now, uint32_t thread)
+{
+    if (!p->keeps_reads) return;
+    if (!u->waiters) {
+        u->awaited_ticks = now;
+        u->first_waiter = thread;
+    }
+    if (u->waiters < UINT16_MAX) u->waiters++;
+}
+
+void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n)
+{
+    const uint64_t now = tt_ticks();
+    const uint32_t thread = p->keeps_reads ? (uint32_t)syscall(SYS_gettid) : 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (on_its_way(p, units[i])) note_waiter(p, &p->units[units[i]], now, thread);
+}
+
 void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
 {
     if (!on_its_way(p, i)) return;
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    while (on_its_way(p, i) && !p->is_child)
+    while (on_its_way(p, i) && !p->is_child) {
+        p->units[i].awaited = true;
         (void)pthread_cond_wait(&p->moved, &p->lock);
+    }
     atomic_fetch_add(&p->report->waits, 1);
     atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
 }
@@ -758,4 +830,29 @@ void tt_pagepool_settle(tt_pagepool *p)
 {
     while (p->under_way && !p->is_child)
         (void)pthread_cond_wait(&p->moved, &p->lock);
+}
+
+/* --- what was read --- */
+
+void tt_pagepool_keep_reads(tt_pagepool *p, bool keep)
+{
+    p->keeps_reads = keep;
+    p->n_reads = 0;
+    p->reads_lost = 0;
+}
+
+uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pool_read **reads, uint64_t *lost)
+{
+    const uint32_t n = p->n_reads;
+    *reads = p->reads;
+    *lost = p->reads_lost;
+    p->n_reads = 0;
+    p->reads_lost = 0;
+    return n;
+}
+
+void tt_pagepool_file_of(const tt_pagepool *p, uint32_t i, uint64_t *device, uint64_t *inode)
+{
+    *device = (uint64_t)p->regions[i].was.st_dev;
+    *inode = (uint64_t)p->regions[i].was.st_ino;
 }

@@ -32,6 +32,27 @@ enum tt_unit_state {
     TT_UNIT_DEAD /* unmapped by the program */
 };
 
+/* Why a unit is read. */
+enum tt_read_cause {
+    TT_READ_KEPT = 0, /* a chunk that stays: at first */
+    TT_READ_AHEAD,    /* a chunk, in the order of the graph */
+    TT_READ_CHOSEN,   /* a slice, chosen by a router, before the op that reads it begins */
+    TT_READ_AT_OP,    /* a slice, when that op begins */
+    TT_READ_CAUSES
+};
+enum { TT_READ_FAILED = 1, TT_READ_DISCARDED = 2 /* nobody wanted it any more */ };
+
+typedef struct tt_pool_read {
+    uint32_t region;
+    uint64_t file_offset_bytes, size_bytes;
+    uint64_t requested_ticks, begin_ticks, end_ticks;
+    uint64_t waited_ticks; /* by the first thread that waited for it, until its end */
+    uint32_t first_waiter; /* thread, when there are waiters */
+    uint16_t waiters;      /* threads that waited at the start of an op */
+    uint8_t cause;         /* enum tt_read_cause */
+    uint8_t flags;         /* TT_READ_FAILED, TT_READ_DISCARDED */
+} tt_pool_read;
+
 /* Starts `readers` threads, which take no signals. report: counted in; must stay. *out is freed
  * with tt_pagepool_free. TT_E_UNSUPPORTED: pages of this machine are not of TT_PAGEPOOL_PAGE bytes.
  */
@@ -61,9 +82,11 @@ uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t unit);
 /* (locked) Of pages that stay for good, once the units so far have been loaded. */
 uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 /* (locked) To be loaded, unless it is. False: it is not going to be. */
-bool tt_pagepool_request(tt_pagepool *p, uint32_t unit);
+bool tt_pagepool_request(tt_pagepool *p, uint32_t unit, enum tt_read_cause cause);
 /* (locked) Evicts it; one that is being loaded is thrown away when it comes. */
 void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
+/* (locked) The calling thread is about to wait for these units: reads of them say so. */
+void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n);
 /* (locked; the lock is given up meanwhile) Sleeps while the unit is on its way. */
 void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
 /* (locked) Sleeps until nothing is on its way. */
@@ -79,6 +102,14 @@ bool tt_pagepool_touches(const tt_pagepool *p, const void *at, uint64_t n);
 void tt_pagepool_check_files(tt_pagepool *p);
 /* (locked) Counts up whenever units die: numbers of units kept elsewhere may be of such. */
 uint64_t tt_pagepool_deaths(const tt_pagepool *p);
+
+/* (locked) From now on each read is kept until it is taken, 65,536 at most; or none is. */
+void tt_pagepool_keep_reads(tt_pagepool *p, bool keep);
+/* (locked) Those that are over since the last call, valid until the lock is given up: how many, and
+ * how many there was no room for. */
+uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pool_read **reads, uint64_t *lost);
+/* (locked) The region's file, also after it was unmapped. */
+void tt_pagepool_file_of(const tt_pagepool *p, uint32_t region, uint64_t *device, uint64_t *inode);
 
 /* In a forked child, whose parent held the lock: there are no readers, and all stays as it is. */
 void tt_pagepool_in_child(tt_pagepool *p);

@@ -286,7 +286,7 @@ static void look_ahead(tt_weights *w, tt_weights_plan *plan)
         if (t->pinned && pinned + size > AHEAD_BYTES && pinned) break;
         *(t->pinned ? &pinned : &streamed) += size;
         t->seen = w->walk;
-        (void)tt_pagepool_request(w->pool, unit);
+        (void)tt_pagepool_request(w->pool, unit, t->pinned ? TT_READ_KEPT : TT_READ_AHEAD);
     }
 }
 
@@ -396,7 +396,7 @@ void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t
         if (!there && !tt_policy_fetch(w->cache, &use)) return; /* no room for more */
         if (!hold(w, plan, use.unit, node)) return;
         atomic_fetch_add(&w->report->slices_read, !there);
-        (void)tt_pagepool_request(w->pool, use.unit);
+        (void)tt_pagepool_request(w->pool, use.unit, TT_READ_CHOSEN);
     }
 }
 
@@ -415,7 +415,7 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
         }
         atomic_fetch_add(&w->report->slices_read, !was_there);
         if (!is_held(plan, use.unit, plan->node)) (void)hold(w, plan, use.unit, plan->node);
-        (void)tt_pagepool_request(w->pool, use.unit);
+        (void)tt_pagepool_request(w->pool, use.unit, TT_READ_AT_OP);
         (void)need(plan, use.unit);
     }
 }
@@ -423,8 +423,10 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
 void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
 {
     const uint32_t node = plan->node, pass = plan->pass;
-    /* The list changes only when all threads have left the node. */
-    for (uint32_t i = 0; i < plan->n_now && plan->node == node && plan->pass == pass; i++)
+    tt_pagepool_wait_begin(w->pool, plan->now, plan->n_now);
+    /* The list changes only when all threads have left the node. The last one first: when it is
+     * there the others mostly are, and a thread wakes once. */
+    for (uint32_t i = plan->n_now; i-- > 0 && plan->node == node && plan->pass == pass;)
         tt_pagepool_wait(w->pool, plan->now[i]);
 }
 

@@ -79,6 +79,10 @@ static const tt_option option_table[] = {
      TT_SET(struct options, export.experts, false), TT_GIVEN(struct options, export.has_experts)},
     {"compress", 0, "zstd|gzip", "dataset, csv: compress each file; perfetto: gzip, its packets", 3,
      TT_NAME(struct options, export.compress, compressions)},
+    {"unit", 0, "UNIT", "oraclegeneral: what is accessed: page (default), tensor, expert", 3,
+     TT_NAME(struct options, export.unit, tt_trace_units)},
+    TT_TRACE_PAGE_SIZE(struct options, export.page_bytes, "oraclegeneral: of a page (default: 4K)",
+                       3),
     {"flows", 0, 0, "perfetto: arrows from op to op, where values went", 3,
      TT_FLAG(struct options, export.flows)},
     {"all", 0, 0,
@@ -97,6 +101,7 @@ static void check_format(void *options, tt_parse *p)
                  {"model", TT_EXPORT_TAKES_MODEL},        {"experts", TT_EXPORT_TAKES_EXPERTS},
                  {"no-experts", TT_EXPORT_TAKES_EXPERTS}, {"compress", TT_EXPORT_TAKES_COMPRESS},
                  {"flows", TT_EXPORT_TAKES_FLOWS},        {"all", TT_EXPORT_TAKES_ALL},
+                 {"unit", TT_EXPORT_TAKES_UNIT},          {"page-size", TT_EXPORT_TAKES_UNIT},
                  {"layer", TT_EXPORT_TAKES_OPS},          {"op", TT_EXPORT_TAKES_OPS},
                  {"tensor", TT_EXPORT_TAKES_OPS}};
     const struct options *o = options;
@@ -109,6 +114,9 @@ static void check_format(void *options, tt_parse *p)
     for (size_t i = 0; i < sizeof takes / sizeof *takes; i++)
         if (tt_parse_said(p, takes[i].option) && takes[i].flag & ~o->format->takes)
             tt_parse_error(p, "--%s: not for the format %s", takes[i].option, o->format->name);
+    tt_trace_check_page(p, o->export.page_bytes);
+    if (o->export.unit != TT_WHATIF_PAGE && tt_parse_said(p, "page-size"))
+        tt_parse_error(p, "--page-size goes with --unit page only");
 }
 
 /* --help lists the formats behind the options. */
@@ -122,7 +130,7 @@ static char *list_formats(const char *text)
     fputs("Formats:\n", out);
     const tt_export_format *const *formats = tt_export_formats(&n);
     for (size_t i = 0; i < n; i++)
-        fprintf(out, "  %-9s %s\n", formats[i]->name, formats[i]->summary);
+        fprintf(out, "  %-13s %s\n", formats[i]->name, formats[i]->summary);
     fputs("\nExit codes: 0 done, 2 wrong usage, unusable input, or an output that exists or "
           "cannot be written.",
           out);

@@ -1,4 +1,5 @@
 /* tensortrace faults FILE: what had to come from disk, for which weights, when. */
+#include "analyze/loading.h"
 #include "analyze/page_faults.h"
 #include "cli/command.h"
 #include "cli/faults/faults_text.h"
@@ -31,6 +32,15 @@ static void take_mappings(void *options, char *arg, tt_parse *p)
     o->pages_by = TT_FAULT_PAGES_BY_MAPPING;
 }
 
+static void take_loading(void *options, char *arg, tt_parse *p)
+{
+    tt_faults_options *o = options;
+    (void)arg;
+    (void)p;
+    o->loading = true;
+    o->list.schema = &tt_loading_schema;
+}
+
 static const tt_option option_table[] = {
     {"by", 0, "WHAT", "Sum up by tensor (default), batch, layer, op or thread", 1,
      TT_ROW(tt_faults_options, by, tt_faults_dimensions, TT_FAULTS_DIMENSIONS),
@@ -40,9 +50,14 @@ static const tt_option option_table[] = {
     {"pages", 0, 0,
      "Each page that faulted, in ops and outside: its place in the file, its tensor and expert", 1,
      .kind = TT_OPTION_TAKE, .take = take_pages, .flags = TT_OPTION_FIRST,
-     .excludes = "by reads residency"},
+     .excludes = "by reads residency loading"},
     {"mappings", 0, 0, "The same by mapped file and kind of memory", 1, .kind = TT_OPTION_TAKE,
-     .take = take_mappings, .flags = TT_OPTION_FIRST, .excludes = "by reads residency"},
+     .take = take_mappings, .flags = TT_OPTION_FIRST, .excludes = "by reads residency loading"},
+    {"loading", 0, 0,
+     "How the model came into RAM: when it was mapped, with which flags and advice, what was "
+     "fetched before the first batch, and whether ops used it",
+     1, .kind = TT_OPTION_TAKE, .take = take_loading, .flags = TT_OPTION_FIRST,
+     .excludes = "by reads residency pages mappings"},
     {"residency", 0, 0, "Which bytes of the model were in RAM: by batch, or with --by tensor", 1,
      TT_FLAG(tt_faults_options, residency), .excludes = "columns csv sort"},
     {0},
@@ -54,6 +69,9 @@ static void check_by(void *options, tt_parse *p)
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_BATCH)
         tt_parse_error(p, "--residency is by batch or by tensor");
     const tt_filter *f = &o->filter;
+    const tt_filter none = {0};
+    if (o->loading && memcmp(f, &none, sizeof none) != 0)
+        tt_parse_error(p, "--loading is of the whole run: it goes with no filter");
     if (o->pages && (f->op || f->text || f->has_lane || f->origin || f->has_least || f->has_most))
         tt_parse_error(p, "--pages and --mappings go with --batch, --phase, --layer and --tensor "
                           "alone: faults outside of ops are of no op");
@@ -171,8 +189,64 @@ static int show_pages(const tt_faults_options *o, const tt_model *m)
     return code;
 }
 
+static bool print_loading_json(const tt_faults_options *o, const tt_listing *l)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_loading_json(&j, o->input.path, l);
+    return tt_json_end(&j);
+}
+
+/* Of each file how it was mapped; then the rows. */
+static bool print_loading_text(const tt_loading *found, const tt_listing *l)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        const tt_loading_row *r = &found->rows[i];
+        char how[128], path[300], size[TT_UNITS_TEXT];
+        if (!r->map) continue;
+        tt_loading_describe(r, how, sizeof how);
+        printf("%s: %s mapped, %s\n", tt_trace_text(path, sizeof path, r->path),
+               tt_units_bytes(size, r->map->size_bytes), how);
+    }
+    return tt_list_print(l, NULL);
+}
+
+static int show_loading(const tt_faults_options *o, const tt_model *m)
+{
+    tt_loading found;
+    tt_listing l;
+    tt_error err;
+    const tt_listing_wish wish = {.columns = o->list.columns,
+                                  .sort = o->list.sort,
+                                  .limit = o->list.limit,
+                                  .text = !o->input.json && !o->list.csv,
+                                  .csv = o->list.csv};
+    if (tt_loading_find(&found, m, true, &err) != TT_OK) {
+        tt_loading_free(&found);
+        return tt_report_error(&err);
+    }
+    if (found.n == 0) {
+        tt_loading_free(&found);
+        return tt_report_usage("%s: how the model was loaded was not recorded: run with "
+                               "--residency",
+                               o->input.path);
+    }
+    if (m->n_residencies == 0)
+        tt_report_note("pages in RAM were not recorded: run with --residency");
+    const tt_rowset set = tt_loading_rowset(&found);
+    int code = tt_list_make(&l, &set, &wish);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(o->input.json ? print_loading_json(o, &l)
+                                : o->list.csv ? tt_list_print_csv(&l)
+                                              : print_loading_text(&found, &l));
+    tt_listing_free(&l);
+    tt_loading_free(&found);
+    return code;
+}
+
 static int show(const tt_faults_options *o, const tt_model *m)
 {
+    if (o->loading) return show_loading(o, m);
     if (o->pages) return show_pages(o, m);
     tt_faults_view v = {.path = o->input.path,
                         .m = m,

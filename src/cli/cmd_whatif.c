@@ -17,16 +17,9 @@
 
 #define SIZES_MAX 64u
 #define CURVE_SIZES 10u
-#define PAGE_BYTES 4096u
-#define PAGE_BYTES_MIN 512u
-#define PAGE_BYTES_MAX (1u << 30)
 #define READAHEAD_BYTES_MAX (1u << 30)
 /* Below this width the list leaves columns out, FIRST among them. */
 #define WIDTH_FULL 110
-
-static const tt_option_name units[] = {[TT_WHATIF_PAGE] = {"page", TT_WHATIF_PAGE},
-                                       [TT_WHATIF_TENSOR] = {"tensor", TT_WHATIF_TENSOR},
-                                       [TT_WHATIF_EXPERT] = {"expert", TT_WHATIF_EXPERT}};
 
 static const tt_option_name readers[] = {
     [TT_WHATIF_MMAP] = {"mmap", TT_WHATIF_MMAP}, [TT_WHATIF_DIRECT] = {"direct", TT_WHATIF_DIRECT}};
@@ -108,6 +101,19 @@ static void take_disk(void *options, char *arg, tt_parse *p)
     }
 }
 
+static void take_guess(void *options, char *arg, tt_parse *p)
+{
+    char *end;
+    double share = strtod(arg, &end);
+    if (end > arg && strcmp(end, "%") == 0)
+        share /= 100;
+    else if (end == arg || *end)
+        share = -1;
+    if (!(share >= 0 && share <= 1))
+        tt_parse_refuse(p, "\"%.40s\" is not a share from 0 to 1, or to 100%%", arg);
+    ((struct options *)options)->plan.guessed = share;
+}
+
 static const tt_option option_table[] = {
     {"ram", 0, "SIZE[,SIZE...]", "RAM to keep weights in; may be given several times", 1,
      .kind = TT_OPTION_TAKE, .take = take_ram},
@@ -126,14 +132,16 @@ static const tt_option option_table[] = {
      TT_SIZE(struct options, plan.ahead_bytes, 0, INT64_MAX), .needs = "disk"},
     {"depth", 0, "N", "With direct: requests at a time (default: 32)", 1,
      TT_WHOLE(struct options, plan.depth, 1, DEPTH_MAX), .needs = "disk"},
+    {"guess", 0, "SHARE",
+     "With direct: guess experts one layer ahead, so many of them right (0.8, 80%)", 1,
+     .kind = TT_OPTION_TAKE, .take = take_guess, .needs = "disk"},
     {"policy", 0, "NAME[,NAME...]",
      "What is dropped when the cache is full: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
      1, .kind = TT_OPTION_TAKE, .take = take_policies},
     {"unit", 0, "UNIT", "What is read and dropped at once: page (default), tensor, expert", 1,
-     TT_NAME(struct options, plan.unit, units)},
-    {"page-size", 0, "SIZE", "Of a page (default: 4K)", 1,
-     TT_SIZE(struct options, plan.page_bytes, PAGE_BYTES_MIN, PAGE_BYTES_MAX)},
+     TT_NAME(struct options, plan.unit, tt_trace_units)},
+    TT_TRACE_PAGE_SIZE(struct options, plan.page_bytes, "Of a page (default: 4K)", 1),
     {"readahead", 0, "SIZE",
      "Fetch so much around each missing page, as the kernel does (with lru and pages)", 1,
      TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX)},
@@ -148,9 +156,7 @@ static void check_plan(void *options, tt_parse *p)
 {
     struct options *o = options;
     bool any = false;
-    if (o->plan.page_bytes & (o->plan.page_bytes - 1))
-        tt_parse_error(p, "--page-size: %" PRIu64 " bytes are not a power of two",
-                       o->plan.page_bytes);
+    tt_trace_check_page(p, o->plan.page_bytes);
     if (!o->curve && !o->n_ram) tt_parse_error(p, "how much RAM? --ram SIZE, or --curve");
     for (size_t i = 0; i < o->n_ram; i++)
         if (o->ram[i] < o->reserve_bytes)
@@ -375,7 +381,7 @@ static int simulate(const struct options *o, const tt_model *m)
     } else {
         note_what_is_missing(m, &reads);
         tt_whatif_view v = {.path = o->input.path,
-                            .unit = units[o->plan.unit].name,
+                            .unit = tt_trace_units[o->plan.unit].name,
                             .page_bytes = o->plan.unit == TT_WHATIF_PAGE ? o->plan.page_bytes : 0,
                             .readahead_bytes = o->plan.readahead_bytes,
                             .warm = o->plan.warm,
@@ -409,7 +415,7 @@ int tt_cmd_whatif(int argc, char **argv)
     struct options o = {.list.schema = &tt_whatif_schema,
                         .reader = READER_DEFAULT,
                         .plan = {.unit = TT_WHATIF_PAGE,
-                                 .page_bytes = PAGE_BYTES,
+                                 .page_bytes = TT_WHATIF_PAGE_BYTES,
                                  .ahead_bytes = AHEAD_BYTES,
                                  .depth = DEPTH}};
     tt_model *m = NULL;

@@ -39,6 +39,7 @@ int tt_cmd_serve(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_recover(int argc, char **argv);
 int tt_cmd_gguf(int argc, char **argv);
+int tt_cmd_import(int argc, char **argv);
 int tt_cmd_synth(int argc, char **argv);
 int tt_cmd_doctor(int argc, char **argv);
 int tt_cmd_runner(int argc, char **argv);

@@ -31,6 +31,7 @@ static const tt_command commands[] = {
     {"serve", "a page in the browser: every view of a trace, linked", tt_cmd_serve, 0},
     {"export", "a trace in the formats of other tools: CSV, Parquet, Perfetto, ...", tt_cmd_export,
      0},
+    {"import", "routing of experts that others recorded, as a trace", tt_cmd_import, 0},
     {"experiment", "trace a model by a settings file, and keep what others read", tt_cmd_experiment,
      0},
     {"crossval", "run prompts on two engines or settings, and compare their values",

@@ -23,6 +23,15 @@ const tt_option_name tt_trace_phases[TT_TRACE_PHASES] = {{"prompt", TT_PHASE_PRO
                                                          {"mixed", TT_PHASE_MIXED},
                                                          {"warmup", TT_PHASE_WARMUP}};
 
+const tt_option_name tt_trace_units[TT_TRACE_UNITS] = {
+    {"page", TT_WHATIF_PAGE}, {"tensor", TT_WHATIF_TENSOR}, {"expert", TT_WHATIF_EXPERT}};
+
+void tt_trace_check_page(tt_parse *p, uint64_t bytes)
+{
+    if (bytes & (bytes - 1))
+        tt_parse_error(p, "--page-size: %" PRIu64 " bytes are not a power of two", bytes);
+}
+
 const tt_option tt_filter_options[] = {
     TT_FILTER_BATCH(tt_filter, , "N[..M]", 2),
     {"layer", 'l', "N", "Only this layer (none: outside any)", 2, TT_FILTER_LAYER(tt_filter, )},

@@ -2,6 +2,7 @@
 #ifndef TT_CLI_TRACE_OPTIONS_H
 #define TT_CLI_TRACE_OPTIONS_H
 
+#include "analyze/cache/whatif.h"
 #include "analyze/filter.h"
 #include "base/units.h"
 #include "cli/options.h"
@@ -41,6 +42,17 @@ extern const tt_option tt_filter_options[];
 tt_option_take tt_trace_take_layer; /* of an int32_t */
 #define TT_TRACE_PHASES 4
 extern const tt_option_name tt_trace_phases[TT_TRACE_PHASES];
+
+/* --unit, by tt_whatif_unit. */
+#define TT_TRACE_UNITS 3
+extern const tt_option_name tt_trace_units[TT_TRACE_UNITS];
+/* --page-size of options S, whose member m it is: */
+#define TT_TRACE_PAGE_SIZE(S, m, help, group)                                                      \
+    {                                                                                              \
+        "page-size", 0, "SIZE", help, group, TT_SIZE(S, m, 512, 1u << 30)                          \
+    }
+/* Refuses a page that is not a power of two. */
+void tt_trace_check_page(tt_parse *p, uint64_t bytes);
 
 /* Both say it on stderr, and the command goes on: what is missing behind a cut, and descriptions
  * that are damaged ... */

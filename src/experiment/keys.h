@@ -7,15 +7,15 @@
 typedef enum tt_key_type {
     TT_KEY_TEXT,
     TT_KEY_PATH,   /* relative to the settings file */
-    TT_KEY_MODEL,  /* relative to paths.llama_cpp_dir when that is there */
-    TT_KEY_BINARY, /* likewise */
+    TT_KEY_MODEL,  /* relative to paths.llama_cpp_dir, if present */
+    TT_KEY_BINARY, /* relative to paths.llama_cpp_dir, if present */
     TT_KEY_INTEGER,
     TT_KEY_NUMBER,
     TT_KEY_BOOL,
     TT_KEY_CHOICE,
     TT_KEY_COUNT, /* an integer N, for the values 1 .. N */
-    TT_KEY_TEXTS, /* an array that is one value */
-    TT_KEY_OTHER  /* read by whoever knows it, not by tt_reader_value */
+    TT_KEY_TEXTS, /* an array that is a single value */
+    TT_KEY_OTHER  /* read by its own function, not by tt_reader_value */
 } tt_key_type;
 
 typedef struct tt_key {

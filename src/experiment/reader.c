@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define KEYS_TEXT 600
-/* What "%s%s%s" shows a key as: "section.key", or "key". */
+/* The prefix for printing a key by "%s%s%s": "section.key", or "key". */
 #define DOT(section) ((section)[0] ? "." : "")
 #define KEY_WORDS(k) (k)->section, DOT((k)->section), (k)->key
 
@@ -53,7 +53,7 @@ const char *tt_key_type_name(tt_key_type type)
 
 /* --- paths --- */
 
-/* Keeps the text with the settings, and returns it; "" and no_memory for NULL. */
+/* Stores the text with the settings and returns it; "" and no_memory for NULL. */
 static const char *reader_keep(tt_settings_reader *r, char *text)
 {
     char **made = text ? realloc(r->made->texts, (r->made->n + 1) * sizeof *made) : NULL;
@@ -76,8 +76,8 @@ static bool has_dots(const char *path)
     return false;
 }
 
-/* "a/../b" as people would write it, for messages: by the folders that are there, as "a" may be a
- * link. What is behind them stays as it is, and a path that leads nowhere does too. */
+/* Shortens "a/../b" for messages by resolving folders that exist, as "a" may be a link. The rest
+ * of the path is unchanged, as is a path that does not exist. */
 static char *without_dots(char *path)
 {
     for (char *end = path ? path + strlen(path) : NULL; end && end > path && has_dots(path);) {
@@ -234,7 +234,7 @@ void tt_reader_unknown(tt_settings_reader *r, const tt_key *keys, size_t n, cons
 
 /* --- JSON --- */
 
-/* What the JSON library says, as a person would. */
+/* The JSON library's message in plainer words. */
 static tt_status refuse_json(const char *name, const char *text, size_t size, json_error_t *where,
                              tt_error *err)
 {

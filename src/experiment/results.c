@@ -116,11 +116,11 @@ const char *tt_result_file(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A text that may be empty, which is not known. */
+/* A text in which "" means unknown. */
 #define TEXT_OF(name_, text_)                                                                      \
     TT_COLUMN_GET(get_##name_, tt_result, r,                                                       \
                   tt_cell_text(cell, (text_) && *(text_) ? (text_) : NULL);)
-/* What text shows of it. */
+/* The text as shown in tables. */
 #define SHORT_OF(name_, text_)                                                                     \
     TT_COLUMN_SHOW(show_##name_, tt_result, r, (void)tt_result_short(out, room, text_);)
 
@@ -219,7 +219,7 @@ static void put_settings(tt_json *j, const tt_settings *s, const tt_experiment *
     for (size_t i = 0; i < TT_SET_COUNT; i++) {
         if (!e->of[i] || i == TT_SET_PROGRAM_ARGUMENTS) continue;
         const char *section = tt_setting_section((tt_setting)i);
-        if (strcmp(section, "paths") == 0) continue; /* of where, not of what */
+        if (strcmp(section, "paths") == 0) continue; /* where, not what */
         char key[64];
         bool plain = strcmp(section, "experiment") == 0;
         (void)snprintf(key, sizeof key, "%s%s%s", plain ? "" : section, plain ? "" : ".",
@@ -259,7 +259,7 @@ bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experime
     return tt_json_end(&j);
 }
 
-/* --- reading it --- */
+/* --- reading run.json --- */
 
 static void get_text(const json_t *root, const char *key, char *out, size_t size)
 {
@@ -332,7 +332,7 @@ void tt_result_free(tt_result *r)
     memset(r, 0, sizeof *r);
 }
 
-/* --- a folder of them --- */
+/* --- a folder of experiments --- */
 
 static tt_status read_file(tt_result *r, const char *path, tt_error *err)
 {
@@ -444,7 +444,7 @@ const tt_result *tt_results_find(const tt_results *results, const tt_identity *w
         bool engine = strcmp(got->engine, wanted->engine) != 0;
         bool version = strcmp(got->version, wanted->version) != 0;
         if (!model && !engine && !version) return &results->list[i];
-        if (changed[0]) continue; /* the newest of these is what a person remembers */
+        if (changed[0]) continue; /* report the newest of these */
         (void)snprintf(changed, 64, "%s%s%s%s%s", model ? "the model" : "",
                        model && engine ? ", " : "", engine ? "the engine" : "",
                        (model || engine) && version ? ", " : "", version ? "tensortrace" : "");

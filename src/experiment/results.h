@@ -1,5 +1,5 @@
-/* What an experiment came to, kept beside its data as run.json: for the list, and to tell whether
- * it would come out the same today. */
+/* The result of an experiment, stored beside its data as run.json: for the list, and to decide
+ * whether it would come out the same today. */
 #ifndef TT_EXPERIMENT_RESULTS_H
 #define TT_EXPERIMENT_RESULTS_H
 
@@ -14,19 +14,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Whether an input is what it was: path, size and time of last change (ns) of its files. Never
- * their content: to read a model would bring it into RAM, and what of it is there is what many
- * study. */
+/* Stamps show whether an input has changed: path, size and modification time (ns) of its files.
+ * Never their content: reading a model would bring it into RAM, and which part of it is there is
+ * often what is studied. */
 
 #define TT_STAMP_KEY 17
-#define TT_STAMP_BYTES_MAX ((size_t)16 << 20) /* a good limit for the buffers below */
+#define TT_STAMP_BYTES_MAX ((size_t)16 << 20) /* a reasonable limit for the buffers below */
 
-/* Appends what tells this file from another state of it. */
+/* Appends the file's stamp. */
 tt_status tt_stamp_file(tt_bytes *out, const char *path, tt_error *err);
-/* The same of the shared libraries in a folder ("*.so", "*.so.*"), sorted by name. */
+/* Appends the stamps of the shared libraries in a folder ("*.so", "*.so.*"), sorted by name. */
 tt_status tt_stamp_libraries(tt_bytes *out, const char *folder, tt_error *err);
 /* Appends the checksum of a file's content, of at most `limit` bytes; TT_E_LIMIT when it is
- * larger. For small files that are input themselves. */
+ * larger. For small input files. */
 tt_status tt_stamp_content(tt_bytes *out, const char *path, size_t limit, tt_error *err);
 /* 16 hexadecimal digits. TT_E_MEMORY when the buffer has failed. */
 tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *err);
@@ -37,7 +37,7 @@ tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *
 #define TT_RESULTS_MAX 100000u                /* in a folder */
 #define TT_RESULT_STAGES_MAX 8u
 
-/* What an experiment depends on: equal, and it would come out the same. */
+/* What an experiment depends on: with an equal identity it would come out the same. */
 typedef struct tt_identity {
     char settings[TT_STAMP_KEY];
     char model[TT_STAMP_KEY];
@@ -52,30 +52,30 @@ typedef struct tt_stage_sum {
     uint64_t size_bytes;
 } tt_stage_sum;
 
-/* Texts are owned; NULL and 0 when they are not known. */
+/* Texts are owned; NULL and 0 when unknown. */
 typedef struct tt_result {
     char id[TT_RESULT_ID];
     char timestamp_start[32]; /* RFC 3339, UTC */
     tt_identity identity;
     char *model_file;
-    char *prompt;  /* or the name of the file it is in */
+    char *prompt;  /* or the name of its file */
     char *engine;  /* name and version, or the program */
     char *options; /* the other settings: "seed=3 mmap=false" */
-    char *command; /* that was traced */
+    char *command; /* the traced command */
     int64_t tokens_to_generate;
     uint64_t threads;
     uint64_t n_batches;
-    double tokens_per_s; /* of generation; 0: not known */
+    double tokens_per_s; /* during generation; 0: unknown */
     uint64_t inference_ns;
-    uint64_t duration_ns; /* of all stages */
+    uint64_t duration_ns; /* of all stages together */
     uint64_t n_files;
     uint64_t size_bytes;
     tt_stage_sum stages[TT_RESULT_STAGES_MAX]; /* only written */
     size_t n_stages;
-    bool is_current; /* not in the file: what the folder's own names lead to */
+    bool is_current; /* not in the file: the folder's links lead to it */
 } tt_result;
 
-/* run.json. `e` (of `s`): the settings it was made with. */
+/* Writes run.json. `e` (of `s`): the settings it was made with. */
 bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experiment *e, FILE *out);
 /* *r is freed with tt_result_free also on failure. `name` is for messages. */
 tt_status tt_result_parse(tt_result *r, const char *text, size_t size, const char *name,
@@ -85,31 +85,31 @@ void tt_result_free(tt_result *r);
 typedef struct tt_results {
     tt_result *list; /* oldest first */
     size_t n, capacity;
-    size_t n_unreadable;  /* folders that look like an experiment's but have no run.json to read */
-    char unreadable[320]; /* why, of the first */
+    size_t n_unreadable;  /* folders named like experiments without a readable run.json */
+    char unreadable[320]; /* the reason, for the first one */
 } tt_results;
 
-/* Those in a folder. A folder that is not there has none. */
+/* Lists the experiments in a folder. A missing folder has none. */
 tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err);
 void tt_results_free(tt_results *results);
-/* Takes over *r, which is empty then. False without memory. */
+/* Takes over *r, which is then empty. False without memory. */
 bool tt_results_add(tt_results *results, tt_result *r);
-/* The one of that id, or NULL. */
+/* The result with that id, or NULL. */
 const tt_result *tt_results_by_id(const tt_results *results, const char *id);
-/* The newest with this identity; NULL when there is none. When one differs only in what is not its
- * settings, *changed (of at least 64 bytes) says in what: "the model, the engine". */
+/* The newest with this identity; NULL when there is none. If one differs only in other things
+ * than its settings, *changed (at least 64 bytes) names them: "the model, the engine". */
 const tt_result *tt_results_find(const tt_results *results, const tt_identity *wanted,
                                  char changed[64]);
 extern const tt_schema tt_result_schema;
-/* What a table shows of a text (NULL: nothing): at most TT_RESULT_SHOWN bytes of it and "...", no
- * cut character, no control byte. Returns out. */
+/* The text as shown in tables (NULL: empty): at most TT_RESULT_SHOWN bytes of it and "...",
+ * without cut characters or control bytes. Returns out. */
 #define TT_RESULT_SHOWN 60u
 const char *tt_result_short(char *out, size_t room, const char *text);
 /* The path's last name; NULL of NULL. */
 const char *tt_result_file(const char *path);
-/* An array of them, for `list --json` and the index experiments.json. */
+/* Writes them as an array, for `list --json` and the index experiments.json. */
 void tt_results_json(tt_json *j, const tt_results *results);
-/* The keys of one, in an object that is open. */
+/* Writes the keys of one into an open object. */
 void tt_result_json(tt_json *j, const tt_result *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* A value of settings, whatever they are for. */
+/* A value of settings of any kind. */
 #ifndef TT_EXPERIMENT_SETTING_VALUE_H
 #define TT_EXPERIMENT_SETTING_VALUE_H
 
@@ -8,12 +8,12 @@
 #define TT_SETTINGS_BYTES_MAX ((size_t)4 << 20) /* of a settings file */
 
 typedef struct tt_setting_value {
-    const char *text; /* of texts, choices and paths; paths are absolute */
-    int64_t integer;  /* also of a bool: 0 or 1 */
+    const char *text; /* for texts, choices and paths; paths are absolute */
+    int64_t integer;  /* for a bool: 0 or 1 */
     double number;
 } tt_setting_value;
 
-/* Texts that were made while settings were read, and go with them. Zero-filled is empty. */
+/* Texts made while settings were read and freed with them. Zero-initialised is empty. */
 typedef struct tt_made {
     char **texts;
     size_t n;

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What paths in the settings are relative to: where the file is, links followed; what has no place
- * (a pipe, a terminal) is read in the current folder. */
-static bool find_place(const char *path, int fd, char folder[PATH_MAX])
+/* The base of relative paths in the settings: the file's folder, links followed; for a pipe or a
+ * terminal, the current folder. */
+static bool find_base(const char *path, int fd, char folder[PATH_MAX])
 {
     struct stat st;
     bool is_file = fstat(fd, &st) != 0 || S_ISREG(st.st_mode);
@@ -34,7 +34,7 @@ tt_status tt_settings_load(const char *path, char **text, size_t *size, char fol
     *text = f ? malloc(TT_SETTINGS_BYTES_MAX + 1) : NULL;
     *size = *text ? fread(*text, 1, TT_SETTINGS_BYTES_MAX + 1, f) : 0;
     tt_status status = TT_OK;
-    if (!f || (*text && (ferror(f) || !find_place(path, fileno(f), folder))))
+    if (!f || (*text && (ferror(f) || !find_base(path, fileno(f), folder))))
         status = tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
                               "cannot read the settings %.200s: %s", path, strerror(errno));
     else if (!*text)
@@ -62,10 +62,10 @@ tt_status tt_settings_read(tt_settings *s, const char *path, tt_diagnostics *dia
 #define DEFAULT_BINARY "build/bin/llama-completion"
 #define DEFAULT_OUTPUT "experiments"
 
-/* What a reader of settings needs besides them. */
+/* State while settings are read. */
 typedef struct reading {
     tt_settings *s;
-    tt_settings_reader reader; /* its other_folder is llama_cpp_dir, when that is there */
+    tt_settings_reader reader; /* its other_folder is llama_cpp_dir, if present */
 } reading;
 
 /* --- values --- */
@@ -77,7 +77,7 @@ static bool reserve(reading *r, tt_setting_values *list, size_t n)
     return list->values != NULL;
 }
 
-/* repetitions: 3 stands for the values 1, 2, 3. */
+/* repetitions: 3 means the values 1, 2, 3. */
 static void read_count(reading *r, const tt_key *k, const json_t *v, tt_setting_values *list)
 {
     tt_setting_value count = {0};
@@ -90,7 +90,7 @@ static void read_count(reading *r, const tt_key *k, const json_t *v, tt_setting_
 static void read_array(reading *r, const tt_key *k, const json_t *v, tt_setting_values *list)
 {
     size_t n = json_array_size(v);
-    /* The memory tells that the key is there, also when its values are of no use. */
+    /* Allocated memory marks the key as present, even if its values are unusable. */
     if (!reserve(r, list, n && n <= TT_SETTINGS_VALUES_MAX ? n : 1)) return;
     if (n == 0 && k->type != TT_KEY_TEXTS) {
         tt_diagnose(r->reader.diagnostics,
@@ -209,7 +209,7 @@ static void read_paths(reading *r, json_t *root)
     tt_settings *s = r->s;
     json_t *paths = json_object_get(root, "paths");
     const json_t *dir = paths ? json_object_get(paths, "llama_cpp_dir") : NULL;
-    /* This one first: the model is relative to it. */
+    /* Read first, because the model is relative to it. */
     if (dir) read_key(r, TT_SET_LLAMA_CPP_DIR, dir);
     if (s->of[TT_SET_LLAMA_CPP_DIR].n)
         r->reader.other_folder = s->of[TT_SET_LLAMA_CPP_DIR].values->text;

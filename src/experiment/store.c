@@ -20,14 +20,14 @@
 #define ID_DIGITS 32u
 #define EARLIER_TRIES 100
 
-/* What readers open, and how a compressed one is called. */
+/* The names that readers open, and their compressed forms. */
 static const char *const names[] = {
     "experiment.json", "experiment.json.zst",    "experiment.json.gz",
     "memory-map.json", "memory-map.json.zst",    "memory-map.json.gz",
     "graphs",          "buffer-timeline.json",   "buffer-timeline.json.zst",
     "traces",          "buffer-timeline.json.gz"};
 #define NAMES (sizeof names / sizeof *names)
-/* And these. */
+/* Further names that readers open. */
 static const char *const other_names[] = {CURRENT, INDEX};
 #define OTHER_NAMES (sizeof other_names / sizeof *other_names)
 
@@ -63,7 +63,7 @@ bool tt_store_current(const char *folder, char id[TT_RESULT_ID])
     return tt_store_is_id(id);
 }
 
-/* --- what others left --- */
+/* --- entries of earlier pipelines --- */
 
 static bool leads_to(const char *path, const char *wanted)
 {
@@ -81,14 +81,14 @@ static bool is_ours(const char *path, const char *name)
     return leads_to(path, wanted);
 }
 
-/* Name number i, when something of others has it; its path goes to out. */
+/* Name number i if an entry of that name is not ours; its path goes to out. */
 static const char *foreign(const char *folder, size_t i, char out[PATH_MAX])
 {
     struct stat st;
     char id[TT_RESULT_ID];
     const char *name = i < NAMES ? names[i] : other_names[i - NAMES];
     if (!put_path(out, folder, name) || lstat(out, &st) != 0) return NULL;
-    /* The list is no link; it is ours where the other names are. */
+    /* The list is not a link; it is ours if the other names are. */
     bool ours = i < NAMES ? is_ours(out, name) : tt_store_current(folder, id);
     return ours ? NULL : name;
 }
@@ -107,7 +107,7 @@ size_t tt_store_foreign(const char *folder, void (*found)(void *context, const c
     return n;
 }
 
-/* A new folder OUT/earlier-DATE-TIME. */
+/* Makes a new folder OUT/earlier-DATE-TIME. */
 static tt_status make_earlier(const char *folder, char out[PATH_MAX], tt_error *err)
 {
     char name[64], stamp[32];
@@ -199,9 +199,9 @@ tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_
     char path[PATH_MAX];
     if (!put_path(path, s->folder, id)) return too_long(s->folder, err);
     if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return TT_OK;
-    /* A file system that cannot tell: rename refuses a folder that is not empty. */
-    bool cannot_tell = errno == EINVAL || errno == ENOSYS;
-    if (cannot_tell && rename(made, path) == 0) return TT_OK;
+    /* The file system does not support this: rename refuses a folder that is not empty. */
+    bool is_unsupported = errno == EINVAL || errno == ENOSYS;
+    if (is_unsupported && rename(made, path) == 0) return TT_OK;
     return io_error(err, "create", path);
 }
 
@@ -236,7 +236,7 @@ static tt_status put_link(const char *folder, const char *name, const char *targ
     return TT_OK;
 }
 
-/* A link for each name that the experiment has, and none for others. */
+/* Makes a link for each name that the experiment has, and removes the others. */
 static tt_status put_names(const char *folder, const char *id, tt_error *err)
 {
     char path[PATH_MAX], inside[PATH_MAX], target[64];
@@ -265,7 +265,7 @@ static tt_status put_index(const char *folder, const tt_results *results, tt_err
     if (status != TT_OK) return status;
     tt_json_begin(&j, file.stream, 2);
     tt_results_json(&j, results);
-    (void)tt_json_end(&j); /* a failure stays in the stream, for the commit */
+    (void)tt_json_end(&j); /* a failure stays in the stream; the commit reports it */
     return tt_outfile_commit(&file, err);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TT_EXPORT_EXPORT_H
 #define TT_EXPORT_EXPORT_H
 
+#include "analyze/cache/whatif.h"
 #include "analyze/filter.h"
 #include "base/status.h"
 #include "model/model.h"
@@ -34,8 +35,10 @@ typedef struct tt_export_options {
     bool has_experts, experts; /* slices of expert tensors one by one; without has_experts: when
                                   the model has experts */
     tt_compress compress;
-    bool flows; /* also from which op to which a value went */
-    bool all;   /* also what no stage map has a name for; more files than anybody may expect */
+    tt_whatif_unit unit;
+    uint64_t page_bytes; /* 0: TT_WHATIF_PAGE_BYTES */
+    bool flows;          /* also from which op to which a value went */
+    bool all; /* also what no stage map has a name for; more files than anybody may expect */
     tt_export_progress *progress; /* or NULL */
     void *progress_context;
     tt_export_note *note; /* or NULL */
@@ -51,7 +54,8 @@ enum {
     TT_EXPORT_TAKES_COMPRESS = 8,
     TT_EXPORT_TAKES_FLOWS = 16,
     TT_EXPORT_TAKES_ALL = 32,
-    TT_EXPORT_TAKES_OPS = 64 /* layer, op and tensor of the filter */
+    TT_EXPORT_TAKES_OPS = 64,  /* layer, op and tensor of the filter */
+    TT_EXPORT_TAKES_UNIT = 128 /* unit, page_bytes */
 };
 
 typedef struct tt_export_format {

@@ -5,15 +5,16 @@
 #include "export/dot/dot.h"
 #include "export/export.h"
 #include "export/npy/npy.h"
+#include "export/oracle/oracle.h"
 #include "export/parquet/parquet.h"
 #include "export/perfetto/perfetto.h"
 
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
-    &tt_format_dataset,  &tt_format_csv,   &tt_format_parquet,
-    &tt_format_perfetto, &tt_format_bin64, &tt_format_dot,
-    &tt_format_bitnet,   &tt_format_npy,   NULL,
+    &tt_format_dataset,       &tt_format_csv, &tt_format_parquet, &tt_format_perfetto,
+    &tt_format_bin64,         &tt_format_dot, &tt_format_bitnet,  &tt_format_npy,
+    &tt_format_oraclegeneral, NULL,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats - 1)

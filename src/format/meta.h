@@ -36,7 +36,8 @@ enum tt_meta_type {
     TT_META_MAPPING = 24,
     TT_META_PAGE_FAULTS = 25,
     TT_META_PAGE_FAULT_LOSS = 26,
-    TT_META_EXTENTS = 27
+    TT_META_EXTENTS = 27,
+    TT_META_LOAD_STEP = 28
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -77,7 +78,29 @@ enum tt_moment {
     TT_AT_BATCH_BEGIN = 0,
     TT_AT_BATCH_END = 1,
     TT_AT_BEGIN = 2, /* of recording; no batch */
-    TT_AT_END = 3    /* of recording; no batch */
+    TT_AT_END = 3,   /* of recording; no batch */
+    /* Of RESIDENCY alone; no batch: */
+    TT_AT_MAP_BEGIN = 4, /* the program is about to map the file */
+    TT_AT_MAP_END = 5,   /* it has */
+    TT_AT_FIRST_BATCH = 6
+};
+
+/* LOAD_STEP. */
+enum tt_load_kind {
+    TT_LOAD_MAP = 0,         /* mmap of a model file; what: TT_MAP_* */
+    TT_LOAD_FILE_ADVICE = 1, /* posix_fadvise; what: enum tt_advice */
+    TT_LOAD_MAP_ADVICE = 2,  /* madvise, posix_madvise; what: enum tt_advice */
+    TT_LOAD_FIRST_BATCH = 3, /* the first batch behind the model's last mapping begins */
+    TT_LOAD_END = 4          /* recording ends */
+};
+enum { TT_MAP_POPULATE = 1, TT_MAP_SHARED = 2, TT_MAP_LOCKED = 4, TT_MAP_HUGE = 8 };
+enum tt_advice {
+    TT_ADVICE_NORMAL = 0,
+    TT_ADVICE_RANDOM = 1,
+    TT_ADVICE_SEQUENTIAL = 2,
+    TT_ADVICE_WILL_NEED = 3,
+    TT_ADVICE_DONT_NEED = 4,
+    TT_ADVICE_OTHER = 5
 };
 
 /* Which of the counters could be read. */
@@ -343,6 +366,26 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(zigzag64, jump_bytes) /* the same on the disk; backward: below 0 */                          \
     F(u8, flags)
 
+/* A step on the way from opening a model to computing with it. minor .. rchar: totals of the
+ * process since it started, as the step began; the call's: what was added until it was over. */
+#define TT_META_LOAD_STEP_FIELDS(F)                                                                \
+    F(varint32, model) /* id; 0: of no file alone */                                               \
+    F(u8, kind)        /* enum tt_load_kind */                                                     \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, end_ticks)                                                                              \
+    F(varint64, file_offset_bytes)                                                                 \
+    F(varint64, size_bytes) /* 0 with an advice: to the end */                                     \
+    F(u8, what)                                                                                    \
+    F(varint32, error) /* errno of a call that failed; 0: it did not */                            \
+    F(u8, flags)       /* TT_USAGE_FAULTS, TT_USAGE_IO */                                          \
+    F(faults, minor)                                                                               \
+    F(faults, major)                                                                               \
+    F(faults, call_minor)                                                                          \
+    F(faults, call_major)                                                                          \
+    F(io, read_bytes)                                                                              \
+    F(io, rchar)                                                                                   \
+    F(io, call_read_bytes)
+
 /* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -375,7 +418,8 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(page_faults, TT_META_PAGE_FAULTS_FIELDS, "25 PAGE_FAULTS")                                   \
     R(page_fault_loss, TT_META_PAGE_FAULT_LOSS_FIELDS, "26 PAGE_FAULT_LOSS")                       \
     R(extents, TT_META_EXTENTS_FIELDS, "27 EXTENTS")                                               \
-    R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")
+    R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")                             \
+    R(load_step, TT_META_LOAD_STEP_FIELDS, "28 LOAD_STEP")
 
 /* --- structs --- */
 

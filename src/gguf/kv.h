@@ -1,7 +1,7 @@
 /* The metadata of a GGUF file: key-value pairs in the file's own bytes.
  *
- * Nothing is copied: keys, strings and arrays point into the header that the
- * tt_gguf they came from owns, and live as long as it does. */
+ * Nothing is copied: keys, strings and arrays point into the header that their tt_gguf owns, and
+ * live as long as it does. */
 #ifndef TT_GGUF_KV_H
 #define TT_GGUF_KV_H
 
@@ -32,21 +32,21 @@ typedef struct tt_gguf_kv {
     bool is_array;
     tt_gguf_kind kind; /* of the value, or of the array's elements */
     uint64_t count;    /* elements; 1 unless an array */
-    tt_span value;     /* the stored bytes: of the one value, or of all elements */
-    uint64_t offset;   /* of the key's length field, in the file */
+    tt_span value;     /* the stored bytes of the value, or of all elements */
+    uint64_t offset;   /* of the key's length field in the file */
 } tt_gguf_kv;
 
 /* Bytes of one value of that kind; 0 for strings, arrays and unknown kinds. */
 size_t tt_gguf_kind_size(tt_gguf_kind kind);
-/* "u32", "str", ...; NULL for a kind the specification does not have. */
+/* "u32", "str", ...; NULL for a kind that the specification lacks. */
 const char *tt_gguf_kind_name(tt_gguf_kind kind);
 
 /* The i-th integer (any width, or bool) of a value or an array; false when it is
  * not an integer, is negative, or i is past the end. */
 bool tt_gguf_kv_u64(const tt_gguf_kv *kv, uint64_t i, uint64_t *out);
-/* The string, when it is a single one; a NULL span otherwise. */
+/* The string if the value is a single one; else a NULL span. */
 tt_span tt_gguf_kv_string(const tt_gguf_kv *kv);
-/* Walks the strings of a string array: start with *at = 0, call until false. */
+/* Iterates over a string array: start with *at = 0, call until false. */
 bool tt_gguf_kv_next_string(const tt_gguf_kv *kv, size_t *at, tt_span *out);
 
 #endif

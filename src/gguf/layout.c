@@ -9,14 +9,14 @@
 #define NAME_MAX_BYTES 512
 
 typedef struct rule {
-    const char *name;      /* exact, after layer and decoration are gone */
+    const char *name;      /* exact, without layer and decoration */
     const char *component; /* NULL: the name itself */
     const char *category;
     const char *type;
 } rule;
 
-/* Weights by their stored names, then graph values by the weight they belong to.
- * The types are the fixed vocabulary of memory-map.json. */
+/* Weights by their stored names, then graph values by their weight. The types are the fixed
+ * vocabulary of memory-map.json. */
 static const rule rules[] = {
     {"token_embd", NULL, TT_CATEGORY_INPUT, "Token Embeddings"},
     {"position_embd", NULL, TT_CATEGORY_INPUT, "Other"},
@@ -57,10 +57,10 @@ static const rule rules[] = {
     {"ffn_moe_logits", "ffn_gate_inp", TT_CATEGORY_FFN, "Other"},
 };
 
-/* For names without a rule, the first that fits; `inside` ones anywhere, the
- * others at the beginning. ffn_moe comes before norm: ffn_moe_weights_norm is a
- * step of the routing, not a norm layer. What ends attention (sa_out, with the residual) or a layer
- * (l_out: behind the feed-forward part) belongs to what it ends. */
+/* For names without a rule, the first match; `inside` ones match anywhere, the others at the
+ * beginning. ffn_moe precedes norm: ffn_moe_weights_norm is a routing step, not a norm layer.
+ * The end of attention (sa_out, with the residual) or of a layer (l_out, after the feed-forward
+ * part) belongs to what it ends. */
 static const struct {
     const char *text;
     bool inside;
@@ -79,7 +79,7 @@ static const struct {
     {"output", false, TT_CATEGORY_OUTPUT},
 };
 
-/* The whole number at `text` that ends exactly at `end`; -1 when there is none. */
+/* The whole number from `text` exactly to `end`; -1 when there is none. */
 static int32_t number_at(const char *text, const char *end)
 {
     int32_t v = 0;
@@ -92,7 +92,7 @@ static int32_t number_at(const char *text, const char *end)
     return v;
 }
 
-/* Takes away what schedulers and view operations add: "CPU#NAME#0" and "NAME (view)". */
+/* Removes what schedulers and view operations add: "CPU#NAME#0" and "NAME (view)". */
 static void undecorate(char *name)
 {
     char *first = strchr(name, '#');
@@ -105,7 +105,7 @@ static void undecorate(char *name)
     if (view && view > name) *view = '\0';
 }
 
-/* "NAME[3]": the expert, which is cut off; -1 when there is none. */
+/* Cuts the expert off "NAME[3]" and returns it; -1 when there is none. */
 static int32_t take_slice(char *name)
 {
     size_t size = strlen(name);
@@ -119,7 +119,7 @@ static int32_t take_slice(char *name)
 /* Cuts the layer's number out of the name and returns it; -1 when there is none. */
 static int32_t take_layer(char *name)
 {
-    /* Stored weights: "blk.3.REST"; encoders and decoders put a word in front. */
+    /* Stored weights: "blk.3.REST"; encoders and decoders add a prefix. */
     char *block = strncmp(name, "blk.", 4) == 0 ? name : strstr(name, ".blk.");
     if (block) {
         char *digits = block + (block == name ? 4 : 5);
@@ -143,8 +143,8 @@ static int32_t take_layer(char *name)
     return layer;
 }
 
-/* Cuts ".weight" and the like; then "ffn_up.3" of files that store experts one by
- * one, returning the expert or -1. */
+/* Cuts ".weight" and the like; then the number of "ffn_up.3" (files that store experts singly),
+ * returning the expert or -1. */
 static int32_t take_suffix(char *name)
 {
     static const char *const suffixes[] = {".weight", ".bias", ".scale", ".input_scale"};
@@ -163,7 +163,7 @@ static int32_t take_suffix(char *name)
     return expert;
 }
 
-/* Unnamed values are numbered ("node_12", "leaf_3"): one component for all. */
+/* Unnamed values are numbered ("node_12", "leaf_3"): they share one component. */
 static void drop_serial(char *name)
 {
     if (strncmp(name, "node_", 5) == 0 || strncmp(name, "leaf_", 5) == 0)
@@ -175,7 +175,7 @@ static void copy_text(char out[TT_COMPONENT_TEXT], const char *text)
     (void)snprintf(out, TT_COMPONENT_TEXT, "%.*s", TT_COMPONENT_TEXT - 1, text);
 }
 
-/* "FFN Up Experts", or "FFN Up" of a file with single experts, to "FFN Up Expert 3". */
+/* "FFN Up Experts" (or "FFN Up" in a file with single experts) becomes "FFN Up Expert 3". */
 static void name_expert(tt_component *c)
 {
     char text[TT_COMPONENT_TEXT];

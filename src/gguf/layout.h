@@ -1,9 +1,9 @@
-/* What a tensor is, from its name: layer, category, component, expert.
+/* Classifies tensors by name: layer, category, component, expert.
  *
- * Understands the names of stored weights ("blk.3.attn_q.weight"), of expert
- * slices ("blk.3.ffn_up_exps.weight[5]"), and of the values in llama.cpp's graphs
- * ("Qcur-3 (reshaped)", "cache_k_l0 (view)", "ffn_moe_gate-1", "result_output"),
- * so that a weight and the values computed from it are counted together. */
+ * Understands the names of stored weights ("blk.3.attn_q.weight"), of expert slices
+ * ("blk.3.ffn_up_exps.weight[5]"), and of values in llama.cpp's graphs ("Qcur-3 (reshaped)",
+ * "cache_k_l0 (view)", "ffn_moe_gate-1", "result_output"), so that a weight and the values
+ * computed from it are counted together. */
 #ifndef TT_GGUF_LAYOUT_H
 #define TT_GGUF_LAYOUT_H
 
@@ -22,14 +22,14 @@
 
 typedef struct tt_component {
     int32_t layer_id;                       /* -1: belongs to no layer */
-    int32_t expert_id;                      /* -1: not one expert's */
+    int32_t expert_id;                      /* -1: not of a single expert */
     const char *category;                   /* one of the above; static storage */
     char component[TT_COMPONENT_TEXT];      /* short: "attn_q", "ffn_down_exps", "kq" */
-    char component_type[TT_COMPONENT_TEXT]; /* for people: "Attention Q", "Other" */
+    char component_type[TT_COMPONENT_TEXT]; /* for display: "Attention Q", "Other" */
 } tt_component;
 
-/* Never fails: an unknown name is category "other", type "Other", and its own
- * name (without layer and decoration) as component. */
+/* Never fails: an unknown name gets the category "other", the type "Other", and as component the
+ * name itself (without layer and decoration). */
 tt_component tt_layout_classify(const char *name);
 
 #endif

@@ -57,7 +57,7 @@ static tt_status add_tensors(tt_synth_file *f, const tt_lora_config *c, const tt
                         "%s has no matrices in layers (blk.N.NAME.weight) to adapt", c->model);
 }
 
-/* Keys as llama.cpp's llama-adapter.cpp asks for them. */
+/* The keys that llama.cpp's llama-adapter.cpp reads. */
 static tt_status write_metadata(tt_gguf_writer *w, const tt_lora_config *c, const tt_gguf *model,
                                 tt_error *err)
 {

@@ -11,9 +11,9 @@ uint32_t tt_memory_map_slices(const tt_gguf_tensor *tensor, int64_t n_experts)
     size_t size = strlen(c.component);
     if (size < 5 || strcmp(c.component + size - 5, "_exps") != 0) return 1;
     if (tensor->size_bytes == 0)
-        return 1; /* so that slices cost the file bytes, not just a number */
-    /* Weights have three dimensions, biases two; experts are the last. Without
-     * metadata only the clear case is taken. */
+        return 1; /* slices must take file bytes: a number alone makes none */
+    /* Weights have three dimensions, biases two; experts are the last. Without metadata, only
+     * tensors with three count. */
     if (tensor->n_dims < (n_experts < 0 ? 3u : 2u)) return 1;
     uint64_t last = tensor->ne[tensor->n_dims - 1];
     if (n_experts >= 0 && last != (uint64_t)n_experts) return 1;
@@ -112,7 +112,7 @@ void tt_memory_map_json(const tt_gguf *model, const char *source, const char *ex
     tt_json_object_end(j);
 }
 
-/* Quoted only when it has to be, as RFC 4180 says. */
+/* Quoted only where RFC 4180 requires it. */
 static void csv_text(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {

@@ -1,4 +1,4 @@
-/* A model's file as a map: one entry a tensor, or one an expert's slice of it. */
+/* A model file as a map: one entry per tensor, or one per expert slice. */
 #ifndef TT_GGUF_MEMORY_MAP_H
 #define TT_GGUF_MEMORY_MAP_H
 
@@ -13,24 +13,24 @@
 #define TT_MEMORY_MAP_EXPERTS_MAX 65535u
 
 typedef struct tt_memory_entry {
-    char name[TT_GGUF_NAME_MAX + 17]; /* the tensor's, and "[3]" behind a slice's */
-    const tt_gguf_tensor *tensor;     /* what it is, or is a slice of */
+    char name[TT_GGUF_NAME_MAX + 17]; /* the tensor's; a slice's is followed by "[3]" */
+    const tt_gguf_tensor *tensor;     /* the tensor, or the one it is a slice of */
     uint64_t offset_start;            /* absolute, in the tensor's part */
     uint64_t offset_end;              /* the first byte after it */
     uint64_t size_bytes;
     uint32_t n_dims; /* trailing ones dropped, but at least 1 */
     uint64_t ne[TT_GGUF_DIMS_MAX];
-    tt_component component; /* expert_id -1: not one expert's */
+    tt_component component; /* expert_id -1: not of a single expert */
 } tt_memory_entry;
 
-/* How many slices the tensor has: the number of experts when it holds them all
- * (its last dimension), otherwise 1. n_experts as in tt_gguf_shape, -1 unknown. */
+/* The tensor's number of slices: the number of experts if it holds them all (as its last
+ * dimension), otherwise 1. n_experts as in tt_gguf_shape, -1 unknown. */
 uint32_t tt_memory_map_slices(const tt_gguf_tensor *tensor, int64_t n_experts);
-/* Entry `slice` (from 0) of `slices`. */
+/* Fills in entry `slice` (from 0) of `slices`. */
 void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, uint32_t slice,
                          uint32_t slices);
 
-/* Entries in all; `experts`: a slice for each expert. */
+/* The number of all entries; `experts`: a slice for each expert. */
 uint64_t tt_memory_map_count(const tt_gguf *model, bool experts);
 
 /* The memory-map.json document, written into `j` as one object; `experts`: a
@@ -38,8 +38,8 @@ uint64_t tt_memory_map_count(const tt_gguf *model, bool experts);
  * without that key. Entries of a split model also have `file`, the part's name. */
 void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
                         bool experts, tt_json *j);
-/* The same entries as CSV (RFC 4180), header first; layer_id and expert_id are -1
- * where there is none, unused dimensions 1. */
+/* The same entries as CSV (RFC 4180) with a header; absent layer_id and expert_id are -1, unused
+ * dimensions 1. */
 void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out);
 
 #endif

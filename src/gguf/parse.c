@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The least bytes a pair and a tensor description take: counts are held against them. */
+/* Minimum bytes of a pair and of a tensor description; counts are checked against them. */
 #define KV_BYTES_MIN (8u + 1u + 4u + 1u)
 #define TENSOR_BYTES_MIN (8u + 4u + 4u + 8u)
 
@@ -14,9 +14,9 @@ typedef struct parser {
     uint64_t file_size;
     tt_gguf_part *part;
     tt_gguf_tensor *tensors;
-    tt_span *names; /* the tensors' names where the header has them */
+    tt_span *names; /* the tensors' names inside the header */
     uint64_t n_tensors;
-    uint64_t more; /* bytes of the file a read past the prefix would need */
+    uint64_t more; /* bytes of the file needed to read past the prefix */
     tt_error *err;
 } parser;
 
@@ -31,7 +31,7 @@ static char *gguf_show(char out[TT_GGUF_SHOWN], tt_span text)
 
 #define FAIL(p, status, at, ...) tt_error_set((p)->err, (status), (at), __VA_ARGS__)
 
-/* Makes sure n more bytes are there: the file has them, and so has the prefix. */
+/* Checks that n more bytes are in the file and in the prefix. */
 static tt_status need(parser *p, uint64_t n, const char *what)
 {
     uint64_t left = p->file_size - p->c.at;
@@ -59,7 +59,7 @@ static tt_status take_u64(parser *p, uint64_t *v, const char *what)
     return status;
 }
 
-/* A length field and as many bytes. */
+/* Reads a length field and that many bytes. */
 static tt_status take_string(parser *p, tt_span *out, uint64_t max, const char *what)
 {
     uint64_t at = p->c.at;
@@ -95,7 +95,7 @@ static tt_status parse_version(parser *p)
                 "%s: GGUF version %" PRIu32 "; versions 2 and 3 are supported", p->part->path, v);
 }
 
-/* A count that must fit in what is left of the file, `each` bytes at least apiece. */
+/* Reads a count of items, of at least `each` bytes, that must fit into the rest of the file. */
 static tt_status take_count(parser *p, uint64_t *n, uint64_t each, uint64_t max, const char *what)
 {
     uint64_t at = p->c.at;
@@ -128,7 +128,7 @@ static tt_status parse_fixed_header(parser *p, uint64_t *n_kvs)
     return take_count(p, n_kvs, KV_BYTES_MIN, TT_GGUF_KVS_MAX, "the number of key-value pairs");
 }
 
-/* Passes over `n` values of a kind; array elements may be arrays themselves. */
+/* Skips `n` values of a kind; array elements may be arrays. */
 static tt_status skip_values(parser *p, uint32_t kind, uint64_t n, unsigned depth)
 {
     size_t size = tt_gguf_kind_size((tt_gguf_kind)kind);

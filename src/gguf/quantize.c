@@ -14,7 +14,7 @@ static uint64_t rotate(uint64_t v, unsigned n)
 
 void tt_random_init(tt_random *r, uint64_t seed)
 {
-    /* splitmix64: spreads any seed, 0 included, over the state. */
+    /* splitmix64 spreads any seed, including 0, over the state. */
     for (unsigned i = 0; i < 4; i++) {
         uint64_t z = (seed += 0x9e3779b97f4a7c15u);
         z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -62,9 +62,9 @@ uint16_t tt_half_of(float v)
     uint32_t sign = u >> 16 & 0x8000u;
     int exponent = (int)(u >> 23 & 0xff) - 127 + 15;
     uint32_t mantissa = (u & 0x7fffffu) | 0x800000u;
-    if (exponent >= 31) return (uint16_t)(sign | 0x7bffu); /* the largest finite one */
+    if (exponent >= 31) return (uint16_t)(sign | 0x7bffu); /* the largest finite value */
     unsigned shift = 13;
-    if (exponent <= 0) { /* subnormal: the leading one moves into the mantissa */
+    if (exponent <= 0) { /* subnormal: the leading 1 moves into the mantissa */
         if (exponent < -10) return (uint16_t)sign;
         shift += (unsigned)(1 - exponent);
         exponent = 0;
@@ -75,7 +75,7 @@ uint16_t tt_half_of(float v)
     uint32_t rest = mantissa & ((1u << shift) - 1);
     uint32_t half = 1u << (shift - 1);
     uint32_t out = ((uint32_t)exponent << 10) + kept;
-    if (rest > half || (rest == half && (kept & 1))) out++; /* a carry goes into the exponent */
+    if (rest > half || (rest == half && (kept & 1))) out++; /* a carry increments the exponent */
     return (uint16_t)(sign | (out > 0x7bffu ? 0x7bffu : out));
 }
 
@@ -85,12 +85,12 @@ static void put_half(uint8_t *at, double v)
     memcpy(at, &h, sizeof h);
 }
 
-/* The fields beside the codes, one function a block layout. `d` is the block's
- * scale; `random` has bits to spend. */
+/* Sets the fields besides the codes; one function per block layout. `d` is the block's scale;
+ * `random` provides random bits. */
 typedef void fix_block(uint8_t *block, double d, uint64_t random);
 
-/* Codes that are not symmetric (-8 to 7) have a mean beside 0; a whole matrix with
- * such a mean drowns everything else. With d of either sign it cancels out. */
+/* Asymmetric codes (-8 to 7) have a mean other than 0, which over a whole matrix outweighs
+ * everything else. With d of either sign it cancels out. */
 static double either_sign(double d, uint64_t random)
 {
     return random >> 63 ? -d : d;
@@ -101,7 +101,7 @@ static void fix_scale_first(uint8_t *b, double d, uint64_t random)
     put_half(b, either_sign(d, random));
 }
 
-/* d*q + m, with m so that the mean is 0: codes 0..15 (Q4_1) or 0..31 (Q5_1). */
+/* d*q + m, where m makes the mean 0: codes 0..15 (Q4_1) or 0..31 (Q5_1). */
 static void fix_q4_1(uint8_t *b, double d, uint64_t random)
 {
     (void)random;
@@ -116,7 +116,7 @@ static void fix_q5_1(uint8_t *b, double d, uint64_t random)
     put_half(b + 2, -15.5 * d);
 }
 
-/* -128 does not come out of a quantiser, and SIMD kernels may not negate it. */
+/* Quantisers never produce -128, and SIMD kernels may not negate it. */
 static void fix_q8_0(uint8_t *b, double d, uint64_t random)
 {
     (void)random;
@@ -140,9 +140,9 @@ static void fix_q3_k(uint8_t *b, double d, uint64_t random)
     put_half(b + 108, either_sign(d, random));
 }
 
-/* Eight 6-bit scales and minima in 12 bytes (Q4_K and Q5_K); both are k here, so
- * the mean is 0 when dmin is d times the middle code. All k are below 16: the two
- * high bits that share bytes 0 to 7 stay 0. */
+/* Eight 6-bit scales and minima in 12 bytes (Q4_K and Q5_K). Scale and minimum are both k here,
+ * so the mean is 0 when dmin is d times the middle code. All k are below 16: the two high bits
+ * that share bytes 0 to 7 stay 0. */
 static void put_k_scales(uint8_t *b, double d, double middle, uint64_t random)
 {
     put_half(b, d);

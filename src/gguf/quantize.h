@@ -1,9 +1,8 @@
 /* Random weights, made directly in the stored form of a ggml type.
  *
- * Block layouts: ggml-common.h of ggml. The codes of a block are random bits and
- * its scales are set so that the decoded values have mean about 0 and the wanted
- * standard deviation: no float is ever quantised, so this runs at the speed of
- * the memory. All decoded values are finite. */
+ * Block layouts: ggml-common.h of ggml. The codes of a block are random bits, and its scales
+ * give the decoded values a mean of about 0 and the wanted standard deviation: no float is
+ * quantised, so this runs at the speed of memory. All decoded values are finite. */
 #ifndef TT_GGUF_QUANTIZE_H
 #define TT_GGUF_QUANTIZE_H
 
@@ -24,11 +23,10 @@ void tt_random_init(tt_random *r, uint64_t seed);
 uint16_t tt_half_of(float v);
 uint16_t tt_bfloat_of(float v);
 
-/* Whether tt_quantize_random can make that type. */
 bool tt_quantize_supports(uint32_t type_id);
 
-/* Fills `out` with n_blocks blocks of the type, decoded standard deviation `sigma`
- * (above 0). False, and nothing written, when the type is not supported. */
+/* Fills `out` with n_blocks blocks of the type with decoded standard deviation `sigma` (above
+ * 0). False, with nothing written, when the type is not supported. */
 bool tt_quantize_random(const tt_ggml_type *type, uint8_t *out, size_t n_blocks, float sigma,
                         tt_random *r);
 

@@ -40,7 +40,7 @@ static tt_status read_more(int fd, const char *path, uint8_t **data, size_t *siz
     return TT_OK;
 }
 
-/* Reads ever longer prefixes until the header is whole, so that a model of many
+/* Reads longer and longer prefixes until the header is complete, so that a model of many
  * gigabytes costs no more than its header. */
 static tt_status read_header(int fd, uint64_t file_size, tt_gguf_part *part,
                              tt_gguf_tensor **tensors, size_t *n_tensors, tt_error *err)
@@ -70,7 +70,7 @@ static tt_status open_part(tt_gguf_part *part, const char *path, tt_gguf_tensor 
     struct stat st;
     part->path = strdup(path);
     if (!part->path) return out_of_memory(path, err);
-    /* Not blocking: opening a pipe must not wait for somebody to write to it. */
+    /* Without O_NONBLOCK, opening a pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
@@ -88,7 +88,7 @@ static tt_status open_part(tt_gguf_part *part, const char *path, tt_gguf_tensor 
     return status;
 }
 
-/* Appends one more part's tensors; takes `tensors` over. */
+/* Appends the tensors of another part; takes over `tensors`. */
 static tt_status append_tensors(tt_gguf *model, size_t part, tt_gguf_tensor *tensors, size_t n,
                                 tt_error *err)
 {
@@ -128,8 +128,8 @@ static uint64_t part_u64(const tt_gguf_part *part, const char *key, uint64_t mis
     return kv && !kv->is_array && tt_gguf_kv_u64(kv, 0, &v) ? v : missing;
 }
 
-/* "NAME-00002-of-00003.gguf" for number 2 of 3, from any other part's path; NULL
- * when the path does not end as a split file's does. malloc'ed. */
+/* "NAME-00002-of-00003.gguf" for number 2 of 3, from the path of any part; NULL when that is not
+ * a split file's path. malloc'ed. */
 static char *sibling_path(const char *path, uint64_t number, uint64_t count)
 {
     size_t size = strlen(path);

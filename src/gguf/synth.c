@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define LAYERS_MAX 512u  /* llama.cpp's own limit */
-#define EXPERTS_MAX 128u /* the limit of the oldest llama.cpp that is supported is 160 */
+#define EXPERTS_MAX 128u /* the oldest supported llama.cpp allows 160 */
 #define EMBD_MAX 65536u
 #define FFN_MAX 262144u
 #define HEADS_MAX 1024u
@@ -221,7 +221,7 @@ void tt_synth_file_add(tt_synth_file *f, const char *name, uint32_t type, float 
     t->sigma = sigma;
 }
 
-/* The name of part i: `path` itself, or "NAME-00001-of-00003.gguf". malloc'ed. */
+/* The path of part i: `path` itself, or "NAME-00001-of-00003.gguf". malloc'ed. */
 static char *part_path(const char *path, uint32_t i, uint32_t n)
 {
     char *out = NULL;
@@ -233,7 +233,7 @@ static char *part_path(const char *path, uint32_t i, uint32_t n)
     return out;
 }
 
-/* Tensor descriptions, and what says that a file is a part; tensors get their data offsets. */
+/* Adds tensor descriptions and the keys of a split file; tensors get their data offsets. */
 static void describe(tt_synth_file *f)
 {
     uint32_t n_parts = f->n_parts;
@@ -252,7 +252,7 @@ static void describe(tt_synth_file *f)
     }
 }
 
-/* Opens every part's file and writes its header; offsets become absolute. */
+/* Creates every part's file and writes its header; offsets become absolute. */
 static tt_status begin_files(tt_synth_file *f, const char *path, bool force, uint64_t *total_bytes,
                              tt_error *err)
 {
@@ -312,8 +312,8 @@ static bool write_all(int fd, const uint8_t *data, size_t n, uint64_t offset)
     return true;
 }
 
-/* Chunk `k` of tensor `i`: made in `buffer`, written at its place, with the
- * padding behind the tensor's last one. */
+/* Makes chunk `k` of tensor `i` in `buffer` and writes it to its offset, with padding after the
+ * tensor's last chunk. */
 static bool write_chunk(const tt_synth_file *f, size_t i, uint64_t k, uint8_t *buffer, size_t *size)
 {
     const tt_synth_tensor *t = &f->tensors[i];
@@ -377,7 +377,7 @@ static tt_status write_data(tt_synth_file *f, tt_error *err)
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         wanted = processors < 1 ? 1 : processors > 4 ? 4 : (uint32_t)processors;
     }
-    /* Fewer threads than wished for only take longer. */
+    /* With fewer threads than wanted it only takes longer. */
     while (n + 1 < wanted && n < THREADS_MAX &&
            pthread_create(&threads[n], NULL, work_thread, f) == 0)
         n++;
@@ -416,10 +416,9 @@ tt_status tt_synth_file_write(tt_synth_file *f, const char *path, bool force,
     return status;
 }
 
-/* Standard deviations, times 1/sqrt(fan in): 1 keeps the size of what a matrix
- * maps. Queries and keys are larger so that attention prefers some positions, and
- * the output so that some tokens are likelier than others: what is generated then
- * depends on the whole text and does not run in circles. */
+/* Standard deviations, times 1/sqrt(fan in); 1 preserves the size of a matrix's input. Queries
+ * and keys are larger, so that attention prefers some positions, and so is the output, so that
+ * some tokens are likelier: generated text then depends on the whole context and does not loop. */
 #define GAIN_QK 2.0f
 #define GAIN_OUTPUT 4.0f
 #define GAIN_ROUTER 2.0f
@@ -496,7 +495,7 @@ static void add_tensors(job *j)
     if (!c->tied) add_matrix(j, "output", c->type_output, GAIN_OUTPUT, c->n_embd, c->n_vocab);
 }
 
-/* `enum llama_ftype` for a model that is mostly of that type; llama.cpp only shows it. */
+/* `enum llama_ftype` for a model mostly of that type; llama.cpp only displays it. */
 static uint32_t file_type(uint32_t type)
 {
     static const struct {

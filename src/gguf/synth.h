@@ -1,6 +1,6 @@
-/* Writes a synthetic llama model: valid GGUF v3 that engines load and run, with
- * random weights that keep every activation finite. The same configuration gives
- * the same bytes, whatever the number of threads. */
+/* Writes a synthetic llama model: valid GGUF v3 that engines load and run, with random weights
+ * that keep every activation finite. The same configuration gives the same bytes, for any number
+ * of threads. */
 #ifndef TT_GGUF_SYNTH_H
 #define TT_GGUF_SYNTH_H
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The shape of a synthetic model: presets, and what makes a shape impossible. */
+/* The shape of a synthetic model: presets, and limits of shapes. */
 
 #define TT_SYNTH_PARTS_MAX 256u
 
@@ -28,35 +28,35 @@ typedef struct tt_synth_config {
     uint32_t n_vocab;
     uint32_t n_ctx;
     uint32_t n_experts;      /* 0: a dense model */
-    uint32_t n_experts_used; /* 0 exactly when n_experts is */
-    uint32_t type;           /* of matrices without their own; ggml type numbers */
+    uint32_t n_experts_used; /* 0 if and only if n_experts is 0 */
+    uint32_t type;           /* of matrices without their own type; ggml type numbers */
     uint32_t type_embd;
     uint32_t type_output;
     uint32_t type_attn_v;
     uint32_t type_ffn_down;
-    bool tied; /* no output projection of its own: the token embeddings are used */
+    bool tied; /* no separate output projection: the token embeddings are used */
     uint64_t seed;
     uint32_t n_parts;   /* files to split into; 1: not split */
-    uint32_t n_threads; /* 0: as many as there are processors, at most 4 */
+    uint32_t n_threads; /* 0: the number of processors, at most 4 */
 } tt_synth_config;
 
-/* Fills *c from the preset of that name; false when there is none. */
+/* Fills *c from the named preset; false when there is none. */
 bool tt_synth_preset(tt_synth_config *c, const char *name);
-/* The i-th preset's name and what it is, from 0; false past the last. */
+/* Name and description of preset i, from 0; false past the last. */
 bool tt_synth_preset_at(size_t i, const char **name, const char **summary);
 
-/* TT_E_USAGE with the first thing that is wrong and what would be right. */
+/* TT_E_USAGE with the first error and what would be valid. */
 tt_status tt_synth_check(const tt_synth_config *c, tt_error *err);
 
-/* GGUF files of random tensors: what synthetic models and adapters have in common.
+/* GGUF files of random tensors, shared by synthetic models and adapters.
  *
- * init, metadata and tensors, write, free. The same calls and seed give the same
- * bytes, whatever the number of threads. */
+ * Call init, add metadata and tensors, write, free. The same calls and seed give the same bytes,
+ * for any number of threads. */
 
-/* Called from the calling thread now and then with the bytes written so far. */
+/* Progress, on the calling thread: the bytes written so far. */
 typedef void tt_synth_progress(void *user, uint64_t done_bytes, uint64_t total_bytes);
 
-/* Of a tensor's name, with the NUL: ggml's own limit. */
+/* Of a tensor's name, including NUL: ggml's own limit. */
 #define TT_SYNTH_NAME_MAX 64u
 
 typedef struct tt_synth_tensor {
@@ -66,7 +66,7 @@ typedef struct tt_synth_tensor {
     uint64_t ne[3];
     float sigma; /* standard deviation; 0: all ones, in F32 */
     uint32_t part;
-    uint64_t offset; /* absolute, in its file, once that is begun */
+    uint64_t offset; /* absolute, in its file, once that has been created */
     uint64_t size_bytes;
 } tt_synth_tensor;
 
@@ -76,49 +76,46 @@ typedef struct tt_synth_part {
     bool open;
 } tt_synth_part;
 
-/* Threads take chunks by number from `next`; a chunk's content depends on seed,
- * tensor and place alone. */
+/* Threads take chunks by number from `next`; a chunk's content depends only on seed, tensor and
+ * index. */
 typedef struct tt_synth_file {
     uint64_t seed;
     uint32_t n_parts;
-    uint32_t n_threads; /* 0: as many as there are processors, at most 4 */
+    uint32_t n_threads; /* 0: the number of processors, at most 4 */
     tt_synth_tensor *tensors;
     size_t n_tensors, tensors_max;
     tt_synth_part *parts;
     /* Private: */
-    uint64_t *first_chunk; /* of each tensor, and the total behind the last */
+    uint64_t *first_chunk; /* of each tensor, and finally the total */
     uint64_t data_bytes;
     atomic_uint_fast64_t next;
     atomic_uint_fast64_t done_bytes;
-    atomic_int failed; /* errno of the first write that failed */
+    atomic_int failed; /* errno of the first failed write */
     tt_synth_progress *progress;
     void *user;
 } tt_synth_file;
 
-/* Room for up to tensors_max tensors in n_parts (at least 1) files. Free it with
+/* Allocates room for up to tensors_max tensors in n_parts (at least 1) files. Free it with
  * tt_synth_file_free, also after a failure. */
 tt_status tt_synth_file_init(tt_synth_file *f, size_t tensors_max, uint32_t n_parts, tt_error *err);
 void tt_synth_file_free(tt_synth_file *f);
 
-/* Where the metadata go: the first file's writer. */
+/* The writer for metadata: that of the first file. */
 tt_gguf_writer *tt_synth_file_metadata(tt_synth_file *f);
-/* Adds a tensor; the name is cut to TT_SYNTH_NAME_MAX, which callers rule out. ne[0] is
- * whole blocks of the type, n_dims 1 to 3. No more than tensors_max are added. */
+/* Adds a tensor. Callers ensure that the name fits TT_SYNTH_NAME_MAX; a longer one is cut. ne[0]
+ * is whole blocks of the type, n_dims 1 to 3. At most tensors_max are added. */
 void tt_synth_file_add(tt_synth_file *f, const char *name, uint32_t type, float sigma,
                        uint32_t n_dims, const uint64_t *ne);
 
-/* Writes everything to `path`, or, with n_parts > 1, to "NAME-00001-of-0000N.gguf" and
- * its siblings where path is "NAME.gguf". Each file appears whole or not at all; existing
- * ones are TT_E_EXISTS unless `force`. progress may be NULL. *total_bytes (may be NULL):
- * of all files. */
+/* Writes everything to `path`; with n_parts > 1, to "NAME-00001-of-0000N.gguf" and its siblings,
+ * where path is "NAME.gguf". Each file appears complete or not at all; existing ones are
+ * TT_E_EXISTS unless `force`. progress may be NULL. *total_bytes (may be NULL): of all files. */
 tt_status tt_synth_file_write(tt_synth_file *f, const char *path, bool force,
                               tt_synth_progress *progress, void *user, uint64_t *total_bytes,
                               tt_error *err);
 
-/* Checks the configuration, then writes the model to `path`, or, with n_parts > 1,
- * to "NAME-00001-of-0000N.gguf" and its siblings where path is "NAME.gguf". Each
- * file appears whole or not at all; existing ones are TT_E_EXISTS unless `force`.
- * progress may be NULL. *total_bytes (may be NULL): of all files. */
+/* Checks the configuration, then writes the model; path, force, progress and total_bytes as in
+ * tt_synth_file_write. */
 tt_status tt_synth_write(const tt_synth_config *c, const char *path, bool force,
                          tt_synth_progress *progress, void *user, uint64_t *total_bytes,
                          tt_error *err);

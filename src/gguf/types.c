@@ -10,7 +10,7 @@ static const tt_ggml_type types[] = {
     {TT_GGML_Q5_0, "Q5_0", 32, 22},
     {TT_GGML_Q5_1, "Q5_1", 32, 24},
     {TT_GGML_Q8_0, "Q8_0", 32, 34},
-    /* 36 since ggml stores d and s as halves; files never carry it as a weight. */
+    /* 36 bytes since ggml stores d and s as halves; files never hold weights of this type. */
     {9, "Q8_1", 32, 36},
     {TT_GGML_Q2_K, "Q2_K", 256, 84},
     {TT_GGML_Q3_K, "Q3_K", 256, 110},

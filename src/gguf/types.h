@@ -1,15 +1,15 @@
-/* The tensor types of ggml, as they are stored in GGUF files.
+/* The tensor types of ggml, as stored in GGUF files.
  *
- * Numbers, names and block layouts follow `enum ggml_type` and ggml-common.h of
- * ggml (2023 to August 2026). Types that ggml has since removed but that files
- * of their time still carry (the row-interleaved Q4_0 and IQ4_NL) are kept. */
+ * Numbers, names and block layouts follow `enum ggml_type` and ggml-common.h of ggml (2023 to
+ * August 2026). Types that ggml has removed but older files still contain (the row-interleaved
+ * Q4_0 and IQ4_NL) are kept. */
 #ifndef TT_GGUF_TYPES_H
 #define TT_GGUF_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Type numbers this project itself writes or tells apart. */
+/* Type numbers that this project writes or treats specially. */
 enum {
     TT_GGML_F32 = 0,
     TT_GGML_F16 = 1,
@@ -36,11 +36,11 @@ typedef struct tt_ggml_type {
     uint32_t block_bytes;
 } tt_ggml_type;
 
-/* The type with that number, or NULL when this build does not know it. Static storage. */
+/* The type with that number, or NULL when it is unknown. Static storage. */
 const tt_ggml_type *tt_ggml_type_find(uint32_t id);
-/* The type of that name in any case ("q4_k"), or NULL. Static storage. */
+/* The type with that name in any case ("q4_k"), or NULL. Static storage. */
 const tt_ggml_type *tt_ggml_type_parse(const char *name);
-/* The i-th known type, counted from 0; NULL past the last. For listings. */
+/* The i-th known type, from 0; NULL past the last. For listings. */
 const tt_ggml_type *tt_ggml_type_at(size_t i);
 
 #endif

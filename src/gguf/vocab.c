@@ -17,8 +17,7 @@
 /* `enum llama_token_type`. */
 enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_BYTE = 6 };
 
-/* Every printable ASCII character once, the common ones first: early pieces have
- * the better scores. */
+/* Every printable ASCII character once, common ones first: earlier pieces get better scores. */
 static const char characters[] = "etaoinsrhldcumfpgwybvkxjqzETAOINSRHLDCUMFPGWYBVKXJQZ"
                                  "0123456789.,'\"-()!?:;/[]{}<>@#$%^&*_+=|\\`~";
 
@@ -53,14 +52,14 @@ static const char *const codas[] = {"", "n", "r", "s", "t", "l", "m", "nd"};
 #define COUNT_OF(a) (sizeof(a) / sizeof(a)[0])
 #define SYLLABLES (COUNT_OF(onsets) * COUNT_OF(vowels) * COUNT_OF(codas))
 
-/* The pieces so far, and where each is by the hash of its text. */
+/* The pieces so far, and an index by the hash of their text. */
 typedef struct builder {
     tt_bytes text;     /* NUL-terminated pieces */
     uint32_t *offsets; /* of each piece in text */
     uint32_t n;
     uint32_t wanted;
     tt_idmap by_hash;
-    const char *piece; /* what is looked for */
+    const char *piece; /* the piece to look for */
     bool failed;
 } builder;
 
@@ -113,7 +112,7 @@ static void add_words(builder *b)
     char piece[PIECE_MAX];
     size_t mark = strlen(SPACE_MARK);
     memcpy(piece, SPACE_MARK, mark + 1);
-    /* A word's beginnings too: the tokenizer joins two pieces only into a third. */
+    /* Prefixes of words, too, because the tokenizer only joins two pieces into a third. */
     for (size_t i = 0; i < COUNT_OF(words); i++)
         for (int n = 1; n <= (int)strlen(words[i]); n++) {
             (void)snprintf(piece + mark, sizeof piece - mark, "%.*s", n, words[i]);
@@ -124,8 +123,8 @@ static void add_words(builder *b)
         add_piece(b, piece);
         add_piece(b, piece + mark);
     }
-    /* Pairs of syllables in a scattered order: the step has no factor in common
-     * with their number (2^18 * 3^2), so each pair comes once. */
+    /* Pairs of syllables in a scattered order: the step is coprime to their number (2^18 * 3^2),
+     * so each pair comes once. */
     size_t pairs = SYLLABLES * SYLLABLES;
     for (size_t i = 0, at = 0; i < pairs && b->n < b->wanted; i++) {
         size_t n = put_syllable(piece + mark, sizeof piece - mark, at % SYLLABLES);

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #define ALIGN_BYTES 4096u
-#define REQUESTS_MAX 65536u /* of a cell: a thread that has its share of them stops */
+#define REQUESTS_MAX 65536u /* per cell: a thread that has done its share stops */
 #define SAMPLES 5u
-#define SAMPLE_REQUESTS 4u /* that a stretch of time must have to be one, on average */
+#define SAMPLE_REQUESTS 4u /* a sample must have at least so many, on average */
 
 static const uint64_t sizes[TT_DISK_SIZES] = {4096, 16384, 65536, 131072, 262144, 1048576, 4194304};
 static const uint32_t depths[TT_DISK_DEPTHS] = {1, 2, 4, 8, 16, 32};
@@ -31,10 +31,10 @@ typedef struct job {
     bool is_random;
     uint64_t request_bytes;
     uint64_t begin_ns, until_ns;
-    atomic_uint_fast64_t next; /* request, in the order of the file */
+    atomic_uint_fast64_t next; /* next request, in file order */
     uint64_t requests_max;
-    atomic_int gate;  /* 0: wait; 1: go; -1: do not */
-    atomic_int error; /* errno of a read that failed */
+    atomic_int gate;  /* 0: wait; 1: start; -1: end */
+    atomic_int error; /* errno of a failed read */
 } job;
 
 typedef struct worker {
@@ -54,7 +54,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* False at the end of what is to be read. */
+/* False at the end of the range to read. */
 static bool read_one(worker *w)
 {
     job *j = w->job;
@@ -65,7 +65,7 @@ static bool read_one(worker *w)
     const uint64_t block = (j->is_random ? next_random(&w->random) : number) % blocks;
     const ssize_t n = pread(j->fd, w->data, j->request_bytes, (off_t)(block * j->request_bytes));
     if (n != (ssize_t)j->request_bytes) {
-        /* Short: somebody has cut the file. */
+        /* A short read: the file has been truncated. */
         atomic_store(&j->error, n < 0 ? errno : EIO);
         return false;
     }
@@ -85,7 +85,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* --- what the requests say --- */
+/* --- results of the requests --- */
 
 static int compare(const void *a, const void *b)
 {
@@ -93,14 +93,14 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* of: sorted in place. */
+/* of: is sorted in place. */
 static double median(double *of, uint32_t n)
 {
     qsort(of, n, sizeof *of, compare);
     return n % 2 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
 }
 
-/* A request's bytes, spread over the parts of the time in which it was under way. */
+/* Spreads a request's bytes over the samples during which it was active. */
 static void spread(const request *q, uint64_t begin_ns, double part, const tt_disk_cell *c,
                    double read[SAMPLES])
 {
@@ -113,16 +113,16 @@ static void spread(const request *q, uint64_t begin_ns, double part, const tt_di
     }
 }
 
-/* Bytes a second in each of equal parts of the time. With few requests the whole time is one part.
- */
-static void judge_rate(const worker *w, uint32_t threads, tt_disk_cell *c)
+/* Sets the median of bytes per second over equal parts of the time, or, with few requests, over
+ * all of it. */
+static void set_rate(const worker *w, uint32_t threads, tt_disk_cell *c)
 {
     const job *j = w->job;
     uint64_t last = j->begin_ns;
     double read[SAMPLES] = {0};
     for (uint32_t t = 0; t < threads; t++)
         if (w[t].n && w[t].done[w[t].n - 1].end_ns > last) last = w[t].done[w[t].n - 1].end_ns;
-    /* Until the first thread ends: later on there are fewer requests at a time. */
+    /* Count until the first thread ends, because later fewer requests are active. */
     uint64_t end = last;
     for (uint32_t t = 0; t < threads; t++)
         if (w[t].n && w[t].done[w[t].n - 1].end_ns < end) end = w[t].done[w[t].n - 1].end_ns;
@@ -134,9 +134,13 @@ static void judge_rate(const worker *w, uint32_t threads, tt_disk_cell *c)
         for (uint32_t i = 0; i < w[t].n; i++)
             spread(&w[t].done[i], j->begin_ns, part, c, read);
     c->bytes_per_s = median(read, c->samples) / part * 1e9;
+    if (c->bytes_per_s > 0) return;
+    /* On a busy machine most parts may have passed without this process. */
+    c->bytes_per_s = (double)(c->requests * c->request_bytes) / (double)(last - j->begin_ns) * 1e9;
+    c->samples = 1;
 }
 
-static bool judge(const worker *w, uint32_t threads, tt_disk_cell *c)
+static bool summarize(const worker *w, uint32_t threads, tt_disk_cell *c)
 {
     uint32_t n = 0;
     for (uint32_t t = 0; t < threads; t++)
@@ -152,7 +156,7 @@ static bool judge(const worker *w, uint32_t threads, tt_disk_cell *c)
     c->latency_ns = median(took, n);
     c->latency_p99_ns = took[(uint64_t)(n - 1) * 99 / 100];
     free(took);
-    judge_rate(w, threads, c);
+    set_rate(w, threads, c);
     return true;
 }
 
@@ -182,14 +186,14 @@ static tt_status measure_cell(job *j, worker *w, tt_disk_cell *c, tt_error *err)
     for (uint32_t t = 0; t < started; t++)
         (void)pthread_join(w[t].thread, NULL);
     if (started < c->depth) return no_thread(c->depth, err);
-    if (!judge(w, c->depth, c)) return no_thread(c->depth, err);
+    if (!summarize(w, c->depth, c)) return no_thread(c->depth, err);
     const int problem = atomic_load(&j->error);
     return problem
                ? tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "reading failed: %s", strerror(problem))
                : TT_OK;
 }
 
-/* Without O_DIRECT where the file system has none, which some only say at the first read. */
+/* Without O_DIRECT where the file system lacks it; some report that only at the first read. */
 static int open_file(const char *path, bool *is_direct)
 {
     void *data = NULL;
@@ -216,7 +220,7 @@ static void list_cells(tt_disk_rates *r)
         r->cells[r->n++] = (tt_disk_cell){.is_random = true, .is_mapped = true};
 }
 
-/* A slow disk overdraws the time of cells with many or large requests: those come last. */
+/* On a slow disk, cells with many or large requests exceed their time, so they come last. */
 static tt_status measure_all(job *j, worker *w, tt_disk_rates *r, tt_error *err)
 {
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
@@ -266,9 +270,9 @@ tt_status tt_disk_measure(const char *path, tt_disk_rates *r, tt_error *err)
     for (uint32_t t = 0; t < DEPTH_MAX && status == TT_OK; t++) {
         void *data = NULL;
         w[t].job = &j;
-        /* xorshift: not 0, and not the same for two threads. */
+        /* xorshift seeds must not be 0, and must differ between threads. */
         w[t].random = 0x9e3779b97f4a7c15u * (t + 1);
-        /* REQUESTS_MAX / depth is the most of a thread: no more than the first one has all. */
+        /* Thread t only runs at depths above t, so REQUESTS_MAX / (t + 1) is its most. */
         w[t].done = malloc(share / (t + 1));
         if (posix_memalign(&data, ALIGN_BYTES, sizes[TT_DISK_SIZES - 1]) == 0) w[t].data = data;
         if (!w[t].done || !w[t].data)

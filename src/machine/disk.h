@@ -1,15 +1,14 @@
-/* How fast a file can be read from its disk, by request size, requests at a time, and order; and
- * how fast through a mapping, as engines read their models.
+/* Measures how fast a file is read from its disk, by request size, requests at a time, and order;
+ * and how fast through a mapping, as engines read their models.
  *
- * Each way of reading is a cell: `depth` threads read requests of one size with pread, one after
- * the other, all over the file or one behind the other. That depth is the number of requests that
- * the disk has at a time, as far as the file system hands them on. Where the file system has
- * O_DIRECT, the page cache is passed by; elsewhere what is in it is read from there, and
- * `is_direct` says so. Nothing is written, and nothing is thrown out of the page cache.
+ * Each combination is a cell: `depth` threads read requests of one size with pread, at random or
+ * sequentially. The disk then has `depth` requests at a time, as far as the file system passes them
+ * on. With O_DIRECT, the page cache is bypassed; where the file system lacks it, cached pages are
+ * read from there, and `is_direct` is false. Nothing is written or evicted from the cache.
  *
- * All cells together take a few seconds, TT_DISK_TOTAL_NS and the requests under way by then at
- * most, and read no more than TT_DISK_READ_BYTES_MAX. A cell that finds no time left, or is of
- * requests larger than the file, is not measured. */
+ * All cells together take at most TT_DISK_TOTAL_NS plus the active requests' time (a few
+ * seconds) and read at most TT_DISK_READ_BYTES_MAX. A cell is not measured when no time is left,
+ * or when its requests are larger than the file. */
 #ifndef TT_MACHINE_DISK_H
 #define TT_MACHINE_DISK_H
 
@@ -24,24 +23,24 @@
 #define TT_DISK_CELLS (2u * TT_DISK_SIZES * TT_DISK_DEPTHS + TT_DISK_MAPPED)
 #define TT_DISK_CELL_NS 50000000u
 #define TT_DISK_CELL_BYTES ((uint64_t)256 << 20)
-#define TT_DISK_TOTAL_NS 6000000000u /* no cell begins later */
+#define TT_DISK_TOTAL_NS 6000000000u /* no cell starts later */
 #define TT_DISK_READ_BYTES_MAX ((uint64_t)16 << 30)
 
 typedef struct tt_disk_cell {
-    bool is_random; /* else one request behind the other */
+    bool is_random; /* else sequential */
     bool is_mapped; /* by page faults: a "request" is a range that all threads read together */
     uint64_t request_bytes;
-    uint32_t depth;    /* requests at a time; threads, of is_mapped */
-    uint64_t requests; /* that were read; 0: not measured, and all below unknown */
-    uint32_t samples;  /* stretches of time that the rate is the median of */
+    uint32_t depth;    /* requests at one time; threads, if is_mapped */
+    uint64_t requests; /* that were read; 0: not measured, and all values below unknown */
+    uint32_t samples;  /* intervals over which the rate is the median */
     double bytes_per_s;
-    double latency_ns, latency_p99_ns; /* of a request: the median, and what 99 of 100 stay below */
+    double latency_ns, latency_p99_ns; /* of a request: median and 99th percentile */
 } tt_disk_cell;
 
 typedef struct tt_disk_rates {
     uint64_t file_bytes;
     bool is_direct;
-    uint64_t read_bytes; /* in all */
+    uint64_t read_bytes; /* in total */
     double took_ns;
     uint32_t n;
     tt_disk_cell cells[TT_DISK_CELLS]; /* sequential, then random, by size, by depth; then mapped */

@@ -14,8 +14,9 @@
 #define BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCKS_MAX 128u
 #define BLOCKS_MIN 16u
-#define PIECE_BYTES ((size_t)64 << 10) /* what a thread takes at a time, as of a matrix its rows   \
-                                        */
+#define PIECE_BYTES                                                                                \
+    ((size_t)64 << 10) /* what a thread takes at a time, as of a matrix its rows                   \
+                        */
 #define PAGE_BYTES ((size_t)4096)
 #define THREADS_MAX 64
 #define CELL_NS 250000000u
@@ -171,12 +172,12 @@ static uint32_t find_blocks(void *data, size_t size, size_t blocks[BLOCKS_MAX])
     return seen < BLOCKS_MAX ? (uint32_t)seen : BLOCKS_MAX;
 }
 
-static const char *measure(int fd, void *data, size_t size, tt_disk_rates *r)
+/* n blocks, of which nothing is in RAM. */
+static const char *measure(void *data, size_t size, const size_t *blocks, uint32_t n,
+                           tt_disk_rates *r)
 {
-    size_t blocks[BLOCKS_MAX];
     const char *why = NULL;
     cpu_set_t cpus;
-    const uint32_t n = find_blocks(data, size, blocks);
     if (n < BLOCKS_MIN)
         return size < BLOCKS_MIN * BLOCK_BYTES ? "the file is smaller than 64 MiB"
                                                : "less than 64 MiB of the file are out of RAM";
@@ -191,13 +192,12 @@ static const char *measure(int fd, void *data, size_t size, tt_disk_rates *r)
         c->depth = (uint32_t)threads;
         why = measure_cell(&w, r, i);
     }
-    for (uint32_t i = 0; i < n; i++)
-        (void)posix_fadvise(fd, (off_t)blocks[i], (off_t)BLOCK_BYTES, POSIX_FADV_DONTNEED);
     return why;
 }
 
 void tt_disk_measure_mapped(const char *path, tt_disk_rates *r)
 {
+    size_t blocks[BLOCKS_MAX];
     const size_t size = (size_t)r->file_bytes;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     void *data = fd >= 0 ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
@@ -213,9 +213,13 @@ void tt_disk_measure_mapped(const char *path, tt_disk_rates *r)
         (void)sigaction(SIGBUS, &action, &mapping.before);
         /* As llama.cpp asks for: it doubles the window. */
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-        r->mapped_unknown = measure(fd, data, size, r);
+        const uint32_t n = find_blocks(data, size, blocks);
+        r->mapped_unknown = measure(data, size, blocks, n, r);
         (void)munmap(data, size);
         (void)sigaction(SIGBUS, &mapping.before, NULL);
+        /* The kernel keeps what is mapped. */
+        for (uint32_t i = 0; i < n; i++)
+            (void)posix_fadvise(fd, (off_t)blocks[i], (off_t)BLOCK_BYTES, POSIX_FADV_DONTNEED);
     }
     if (fd >= 0) (void)close(fd);
 }

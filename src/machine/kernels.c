@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) uint64_t read_all(const void *data,
     return a[0] + a[1] + a[2] + a[3];
 }
 
-/* Chains of a = a * b + c, each of its own: b < 1, so that values stay finite. */
+/* Independent chains of a = a * b + c, with b < 1 so that values stay finite. */
 typedef float quad __attribute__((vector_size(16)));
 
 static double floats_any(uint64_t rounds)
@@ -48,7 +48,7 @@ static __attribute__((target("avx2"))) uint64_t read_avx2(const void *data, size
     return read_all(data, bytes);
 }
 
-/* The chains stand one by one: an array of them would live in memory. */
+/* The chains are separate variables: an array of them would be in memory. */
 #define TWELVE(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
 
 static __attribute__((target("avx2,fma"))) double floats_avx2(uint64_t rounds)
@@ -89,8 +89,8 @@ static __attribute__((target("avx512f"))) double floats_avx512(uint64_t rounds)
     return (double)_mm512_cvtss_f32(sum);
 }
 
-/* Without a dot product: products of pairs to 16 bits, pairs of those to 32, and a sum. The factors
- * change with each round, so that nothing can be taken out of the loop. */
+/* Without a dot product: products of pairs to 16 bits, pairs of those to 32, and a sum. The
+ * factors change in each round, so that nothing can be hoisted out of the loop. */
 static __attribute__((target("avx2"))) double int8_avx2(uint64_t rounds)
 {
     const __m256i ones = _mm256_set1_epi16(1);

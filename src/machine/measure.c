@@ -16,26 +16,26 @@
 #define BUFFER_BYTES_MAX ((uint64_t)1 << 30)
 #define CHUNK_BYTES ((size_t)16 << 20)
 #define STEP_BYTES 1024u
-#define READ_NS 350000000u    /* in all */
-#define COMPUTE_NS 200000000u /* in all, of each kind */
-#define CHUNK_NS 700000u      /* of computing */
+#define READ_NS 350000000u    /* in total */
+#define COMPUTE_NS 200000000u /* in total, for each kind */
+#define CHUNK_NS 700000u      /* for compute chunks */
 #define CHUNKS_MAX 4096u
 
-/* Small enough to lie between two moments at which a thread loses its processor, large enough to be
+/* A chunk is small enough to fit between two preemptions of a thread, and large enough to be
  * measured. */
 typedef struct chunk {
     uint64_t begin_ns, end_ns;
 } chunk;
 
-/* One thing to measure, by threads that do it chunk by chunk for some time. */
+/* One measurement, by threads that repeat chunks for some time. */
 typedef struct job {
     const tt_kernel_compute *compute; /* NULL: reading */
-    uint64_t rounds;                  /* of a chunk of computing */
+    uint64_t rounds;                  /* per compute chunk */
     uint8_t *data;
     size_t bytes_each, chunk_bytes;
     uint64_t until_ns; /* set before the gate opens */
     atomic_uint ready;
-    atomic_int gate; /* 0 until all threads are there; then 1, or -1: they are not all */
+    atomic_int gate; /* 0 until all threads are ready; then 1, or -1: some did not start */
 } job;
 
 typedef struct worker {
@@ -44,7 +44,7 @@ typedef struct worker {
     pthread_t thread;
     chunk *chunks; /* CHUNKS_MAX */
     uint32_t n;
-    volatile double sink; /* so that nothing is optimised away */
+    volatile double sink; /* keeps the work from being optimised away */
 } worker;
 
 static void do_chunk(worker *w, size_t *at)
@@ -65,7 +65,7 @@ static void *work(void *arg)
     job *j = w->job;
     size_t at = 0;
     int gate;
-    /* Pages come from where the thread runs that reads them. */
+    /* First-touch: pages are allocated near the thread that reads them. */
     if (j->data) memset(j->data + w->index * j->bytes_each, 1, j->bytes_each);
     (void)atomic_fetch_add(&j->ready, 1);
     while ((gate = atomic_load(&j->gate)) == 0)
@@ -80,7 +80,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Chunks, and parts of them, that w did between two moments; *from goes on from call to call. */
+/* How many chunks, and parts of chunks, w did from begin to end; *from continues between calls. */
 static double done_between(const worker *w, uint64_t begin, uint64_t end, uint32_t *from)
 {
     double done = 0;
@@ -95,8 +95,7 @@ static double done_between(const worker *w, uint64_t begin, uint64_t end, uint32
     return done;
 }
 
-/* Chunks a second of all threads together, in the best interval that is one chunk of one of them.
- */
+/* Chunks per second of all threads together, in the best interval of one chunk of a thread. */
 static double best_rate(const worker *workers, unsigned n)
 {
     uint32_t *from = calloc(n, sizeof *from);
@@ -117,7 +116,7 @@ static double best_rate(const worker *workers, unsigned n)
     return best;
 }
 
-/* As many rounds as take long enough. */
+/* Doubles the rounds until a chunk takes long enough. */
 static void choose_rounds(job *j)
 {
     volatile double sink;
@@ -143,7 +142,7 @@ static bool run_workers(job *j, worker *workers, unsigned n)
     return started == n;
 }
 
-/* Operations, or bytes, a second. */
+/* Operations or bytes per second. */
 static bool measure(job *j, unsigned n, double *rate)
 {
     worker *workers = calloc(n, sizeof *workers);

@@ -75,3 +75,23 @@ bool tt_load_model_check(tt_loader *l, tt_cursor *c)
     l->m->files[at].end_state = k.state;
     return true;
 }
+
+bool tt_load_load_step(tt_loader *l, tt_cursor *c)
+{
+    tt_load_step s;
+    uint64_t end;
+    tt_model *m = l->m;
+    if (!tt_meta_get_load_step(c, &s)) return false;
+    const uint32_t file = s.model ? tt_idmap_get(&m->file_by_id, s.model) : TT_NONE;
+    const bool of_file = s.kind < TT_LOAD_FIRST_BATCH;
+    if (of_file && file == TT_NONE)
+        tt_loader_problem(l, "model file %" PRIu32 " is loaded but was never described", s.model);
+    else if (s.end_ticks < s.begin_ticks ||
+             __builtin_add_overflow(s.file_offset_bytes, s.size_bytes, &end))
+        tt_loader_problem(l, "a step of loading ends before it begins");
+    else if (TT_GROW(l, m->load_steps, m->n_load_steps, l->capacity.load_steps)) {
+        s.model = file;
+        m->load_steps[m->n_load_steps++] = s;
+    }
+    return true;
+}

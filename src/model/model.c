@@ -68,6 +68,7 @@ void tt_model_close(tt_model *m)
     free(m->indices);
     free(m->usages);
     free(m->residencies);
+    free(m->load_steps);
     free(m->token_texts);
     free(m->mappings);
     free(m->page_faults);
@@ -175,9 +176,18 @@ const char *tt_buffer_kind_name(tt_buffer_kind kind)
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "other";
 }
 
+bool tt_model_is_imported(const tt_model *m)
+{
+    const char *mode = tt_model_environment(m, "mode");
+    return mode && strcmp(mode, "import") == 0;
+}
+
 tt_status tt_model_need_clock(const tt_model *m, tt_error *err)
 {
     if (m->clock.known) return TT_OK;
+    if (tt_model_is_imported(m))
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                            "the trace was imported, and has no times");
     return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
                         "the trace holds %s, so ticks cannot be turned into time; `tensortrace "
                         "recover` may complete it",

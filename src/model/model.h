@@ -231,6 +231,9 @@ typedef struct tt_residency {
     const uint64_t *intervals; /* in pages */
 } tt_residency;
 
+/* A step of loading a model: as LOAD_STEP, but `model` is in tt_model.files, or TT_NONE. */
+typedef tt_meta_load_step tt_load_step;
+
 /* Memory of the process that page faults hit. */
 typedef struct tt_mapping {
     uint32_t id;
@@ -317,6 +320,7 @@ typedef struct tt_model {
     tt_indices *indices;       /* by ascending run, tensor */
     tt_meta_usage *usages;     /* in the order observed; `batch` is an index, or TT_NONE */
     tt_residency *residencies; /* in the order observed */
+    tt_load_step *load_steps;  /* likewise */
     tt_token_text *token_texts;
     tt_mapping *mappings;
     tt_page_fault *page_faults;            /* by ascending time */
@@ -327,7 +331,7 @@ typedef struct tt_model {
     tt_data *data;                         /* of outputs, where it was kept */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
-        n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses;
+        n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses;
     tt_clock_fit clock;
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; of them, before the one before them */
     uint64_t losses_total, detail_losses_total;
@@ -396,6 +400,9 @@ tt_place tt_model_place_of_use(tt_place weight, const char *op_name);
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */
 const char *tt_model_environment(const tt_model *m, const char *key);
+/* Whether nothing ran: the trace was made of what somebody else recorded (`tensortrace import`),
+ * and has no times. */
+bool tt_model_is_imported(const tt_model *m);
 /* A total of the recorder; false when it was not observed. */
 bool tt_model_count(const tt_model *m, const char *name, uint64_t *value);
 /* A key of the model files' metadata, or NULL. */

@@ -96,6 +96,12 @@ static inline uint64_t tt_policy_size(const tt_policy_cache *c, uint32_t unit)
     return c->setup.unit_size ? c->setup.unit_size[unit] : 1;
 }
 
+/* The whole from a share of 1 on, and if the share is not a number: of nothing. */
+static inline uint64_t tt_policy_part(uint64_t whole, double share)
+{
+    return share < 1 ? (uint64_t)((double)whole * share) : whole;
+}
+
 static inline uint32_t tt_policy_layer(const tt_policy_cache *c, uint32_t unit)
 {
     if (!c->setup.unit_layer) return 0;

@@ -142,9 +142,8 @@ static bool make_order(tt_policy_cache *c)
 static void pin(tt_policy_cache *c)
 {
     const double share = c->setup.pin_share > 0 ? c->setup.pin_share : PIN_SHARE;
-    const uint64_t room = c->setup.policy == TT_POLICY_PIN_HOT
-                              ? c->capacity
-                              : (uint64_t)((double)c->capacity * (share < 1 ? share : 1));
+    const uint64_t room =
+        c->setup.policy == TT_POLICY_PIN_HOT ? c->capacity : tt_policy_part(c->capacity, share);
     c->pinned_size = 0;
     for (uint32_t i = 0; i < c->setup.n_units; i++) {
         const uint32_t unit = c->by_count[i];

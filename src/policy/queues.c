@@ -164,7 +164,7 @@ enum { SMALL, MAIN, GHOST };
 
 static uint64_t small_capacity(const tt_policy_cache *c)
 {
-    return (uint64_t)((double)c->capacity * SMALL_SHARE);
+    return tt_policy_part(c->capacity, SMALL_SHARE);
 }
 
 static void s3_hit(tt_policy_cache *c, const tt_policy_use *use)
@@ -210,7 +210,7 @@ static uint32_t s3_victim(tt_policy_cache *c, const tt_policy_use *use)
 
 static void s3_leave(tt_policy_cache *c, uint32_t unit)
 {
-    const uint64_t capacity = (uint64_t)((double)c->capacity * GHOST_SHARE);
+    const uint64_t capacity = tt_policy_part(c->capacity, GHOST_SHARE);
     const uint64_t size = tt_policy_size(c, unit);
     const bool is_remembered = c->lists.list[unit] == SMALL && size <= capacity;
     take(c, unit);

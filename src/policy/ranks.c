@@ -51,7 +51,8 @@ const tt_policy_rules tt_rules_lfu = {
 
 /* Ranks by the uses since it was fetched plus the age at its last use: the rank of what went last.
  * (M. Arlitt and others, "Evaluating content management techniques for Web proxy caches", 1999:
- * LFU-DA, all of one cost.) */
+ * LFU-DA, all of one cost.) libCacheSim's LFUDA misses differently: each use adds its age again,
+ * the lowest rank that is there. */
 
 static void aging_hit(tt_policy_cache *c, const tt_policy_use *use)
 {
@@ -85,7 +86,7 @@ static void layer_begin(tt_policy_cache *c)
         total += (double)tt_policy_size(c, i);
     }
     for (uint32_t i = 0; i < c->n_layers; i++)
-        c->layer_share[i] = (uint64_t)((double)c->capacity * ((double)c->layer_share[i] / total));
+        c->layer_share[i] = tt_policy_part(c->capacity, (double)c->layer_share[i] / total);
 }
 
 static bool layer_takes(tt_policy_cache *c, uint32_t unit)

@@ -120,6 +120,14 @@ static void add_ring(tt_retained *l, tt_cursor c, tt_span payload)
     keep(l, TT_META_RING, r.ring, payload);
 }
 
+/* What was in RAM while a model was loaded is of the whole trace. */
+static void add_residency(tt_retained *l, tt_cursor c, tt_span payload)
+{
+    tt_meta_residency r;
+    if (tt_meta_get_residency(&c, &r) && r.batch == 0 && r.moment >= TT_AT_MAP_BEGIN)
+        keep(l, TT_META_RESIDENCY, 0, payload);
+}
+
 static bool has_clock(const tt_retained *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -137,6 +145,7 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
     case TT_META_STRING:
     case TT_META_MODEL:
     case TT_META_EXTENTS:
+    case TT_META_LOAD_STEP:
     case TT_META_TOKEN_TEXT:
         keep(l, type, 0, payload);
         break;
@@ -148,6 +157,9 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
         break;
     case TT_META_MAPPING: /* one that grew is told again, and the last one holds */
         keep(l, type, 0, payload);
+        break;
+    case TT_META_RESIDENCY:
+        add_residency(l, c, payload);
         break;
     case TT_META_GRAPH:
         keep(l, type, tt_cursor_varint(&c), payload);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Progress is a share of the whole: the walk over the ops, that over the reads, the rest. */
+/* Progress is a fraction: the passes over the ops, then over the reads, then the rest. */
 #define PARTS 1000u
 
 typedef struct stage {
@@ -44,7 +44,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
 
 /* --- reads --- */
 
-/* So many batches of the beginning as have no more ops than can be held. */
+/* Chooses as many first batches as have ops that fit into memory. */
 static bool choose_batches(tt_analysis *a, tt_filter *filter)
 {
     uint64_t ops = 0;
@@ -154,6 +154,7 @@ tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysi
     if (status == TT_OK) status = add_reads(a, err);
     if (status == TT_OK) status = add_routers(a, err);
     if (status == TT_OK) status = add_faults(a, err);
+    if (status == TT_OK) status = tt_loading_find(&a->loading, m, true, err);
     if (status == TT_OK) status = tt_buffers_analyze(m, &a->buffers, err);
     if (status == TT_OK) status = add_values(a, err);
     return status;
@@ -170,6 +171,7 @@ void tt_analysis_free(tt_analysis *a)
     tt_routers_free(a->routers);
     tt_faults_free(a->faults);
     tt_kernel_free(a->kernel);
+    tt_loading_free(&a->loading);
     tt_buffers_free(a->buffers);
     tt_values_first_free(&a->values_first);
     tt_values_grid_free(&a->values_grid);

@@ -1,4 +1,4 @@
-/* Everything that a report says of a trace, worked out once. */
+/* Everything that a report shows of a trace, computed once. */
 #ifndef TT_REPORT_ANALYSIS_H
 #define TT_REPORT_ANALYSIS_H
 
@@ -7,6 +7,7 @@
 #include "analyze/faults.h"
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
+#include "analyze/loading.h"
 #include "analyze/reads.h"
 #include "analyze/rollup.h"
 #include "analyze/routers.h"
@@ -20,28 +21,28 @@
 
 #include <stdbool.h>
 
-/* Reads of weights are looked at over at most so many ops: some 30 MB of them, seconds of
- * replaying. Of a longer trace it is the first batches. */
+/* Reads of weights are analysed for at most so many ops: some 30 MB and seconds of replaying.
+ * For a longer trace, only the first batches. */
 #define TT_ANALYSIS_READS_OPS_MAX 1000000u
 #define TT_ANALYSIS_RAM_SIZES 10u
 #define TT_ANALYSIS_OUTLIERS 12u
-#define TT_ANALYSIS_DISK_BYTES_PER_S 2e9 /* when nobody says another: a common NVMe disk */
+#define TT_ANALYSIS_DISK_BYTES_PER_S 2e9 /* the default: a common NVMe disk */
 
-/* Where the edges of the roofline come from. */
+/* Where the roofline's limits come from. */
 typedef enum tt_edges_from { TT_EDGES_NONE, TT_EDGES_MEASURED, TT_EDGES_GIVEN } tt_edges_from;
 
 typedef struct tt_edges {
     tt_edges_from bandwidth_from, peak_from;
     double bytes_per_s;
     double flops_per_s;
-    double int8_ops_per_s; /* 0: not known; then flops_per_s counts for all */
+    double int8_ops_per_s; /* 0: unknown; then flops_per_s counts for all */
     tt_machine machine;    /* with TT_EDGES_MEASURED */
-    char why_not[320];     /* with TT_EDGES_NONE: why nothing was measured */
+    char why_not[320];     /* with TT_EDGES_NONE: why there is no measurement */
 } tt_edges;
 
 typedef struct tt_analysis_options {
     tt_edges edges;
-    double disk_bytes_per_s; /* 0: not said */
+    double disk_bytes_per_s; /* 0: not given */
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 } tt_analysis_options;
@@ -49,7 +50,7 @@ typedef struct tt_analysis_options {
 typedef struct tt_bounds {
     double wall_ns[TT_BOUND_NEITHER + 1];
     double all_ns;
-    /* Of the memory-bound ones: */
+    /* For the memory-bound ones: */
     double bytes, flops;
 } tt_bounds;
 
@@ -66,20 +67,21 @@ typedef struct tt_analysis {
     tt_analysis_options options;
     tt_summary summary;
     tt_work work;
-    bool timed;      /* there is a clock; without, nothing that needs times */
-    double total_ns; /* of threads: compute + wait + idle + between batches x threads */
+    bool timed;      /* there is a clock; otherwise nothing needs times */
+    double total_ns; /* over threads: compute + wait + idle + between batches x threads */
     double compute_ns, wait_ns, idle_ns, between_ns;
-    double work_ns;        /* of compute_ns, without what is known to be on no processor */
-    uint32_t lanes;        /* the most of a window */
-    bool waits_observed;   /* threads were, and how long they waited for each other */
-    bool threads_observed; /* some runs were hooked; else ops are seen as wholes, and no waiting */
-    tt_rollups by_part, by_op, by_layer, points; /* the most own work first; layers ascending */
-    tt_bounds bounds;                            /* of all */
+    double work_ns;        /* of compute_ns, without time known to be off the processor */
+    uint32_t lanes;        /* the most of any window */
+    bool waits_observed;   /* threads_observed, and their waits for each other */
+    bool threads_observed; /* some runs were hooked; otherwise ops are seen as a whole, without
+                              waits */
+    tt_rollups by_part, by_op, by_layer, points; /* by own work, descending; layers ascending */
+    tt_bounds bounds;                            /* of all tokens */
     tt_bounds generate;                          /* of generated tokens */
-    uint64_t unknown_ops;      /* kinds without a formula are among these executions */
-    double unknown_ns;         /* their time */
-    bool reads_cut;            /* only the first batches were looked at for reads */
-    uint32_t reads_last_token; /* the last one of them */
+    uint64_t unknown_ops;                        /* executions of op kinds without a formula */
+    double unknown_ns;                           /* their time */
+    bool reads_cut;            /* reads were analysed for the first batches only */
+    uint32_t reads_last_token; /* the last of them */
     tt_reads reads;
     bool has_reads;
     tt_heat heat;
@@ -90,22 +92,23 @@ typedef struct tt_analysis {
     tt_whatif_result lru[TT_ANALYSIS_RAM_SIZES], belady[TT_ANALYSIS_RAM_SIZES];
     tt_routers *routers;
     uint64_t expert_nodes;
-    tt_faults *faults; /* by token; NULL: ops were not counted */
+    tt_faults *faults; /* by token; NULL: faults were not counted per op */
     tt_kernel *kernel;
     tt_kernel_sum kernel_batches, kernel_recording;
+    tt_loading loading; /* no rows: it was not recorded */
     tt_buffers *buffers;
-    bool has_values; /* of outputs; then: */
+    bool has_values; /* of outputs; if so: */
     tt_values_first values_first;
     tt_values_grid values_grid;
     tt_values_outliers values_outliers; /* the first TT_ANALYSIS_OUTLIERS */
 } tt_analysis;
 
-/* *a is freed with tt_analysis_free, also after an error. m outlives it. */
+/* Free *a with tt_analysis_free, also after an error. m outlives it. */
 tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysis_options *options,
                            tt_analysis *a, tt_error *err);
 void tt_analysis_free(tt_analysis *a);
 
-/* roofline.c: sums and what bounds them. */
+/* roofline.c: sums, and what bounds them. */
 bool tt_rollups_make(tt_analysis *a);
 static inline tt_peaks tt_edges_peaks(const tt_edges *e)
 {

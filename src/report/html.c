@@ -25,7 +25,7 @@ static void cell(const tt_page_table *t, unsigned column, const char *text, bool
     fputs(head ? "</th>" : "</td>", out);
 }
 
-/* What is under the caption begins, and once more above the rows that unfold. */
+/* The start of what is below the caption, used again for the rows that unfold. */
 static void table_begin(const tt_page_table *t, bool caption, FILE *out)
 {
     char title[TT_PAGE_CELL_TEXT];

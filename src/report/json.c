@@ -14,7 +14,7 @@ static double of(double part, double all)
     return all > 0 ? part / all : NAN;
 }
 
-/* What there is no figure of is NAN: null. */
+/* An unknown figure is NAN, which becomes null. */
 static double positive(double v)
 {
     return v > 0 ? v : NAN;
@@ -25,7 +25,7 @@ static double span(const tt_analysis *a, bool known, uint64_t ticks)
     return known ? tt_model_span_ns(a->m, ticks) : NAN;
 }
 
-/* A figure of a row R of a part of the analysis A, its context. */
+/* A figure of a row R; the context A is the analysis part. */
 #define FIGURE(name, row_type, r, value)                                                           \
     static void name(const void *context, const void *row, tt_cell *cell)                          \
     {                                                                                              \

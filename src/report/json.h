@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* One object: the answers of the page and the figures behind them. False when the output failed. */
+/* Writes one object: answers and figures of the page. False when the output failed. */
 bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out);
 
 #endif

@@ -32,7 +32,7 @@ static void table(const tt_page_table *t, FILE *out)
     fputc('\n', out);
 }
 
-/* A path in an address: all but what is safe as %XX. */
+/* A path in a URL: unsafe characters become %XX. */
 static void address(const char *text, FILE *out)
 {
     for (const char *c = text; *c; c++) {

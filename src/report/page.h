@@ -1,7 +1,7 @@
-/* A report as what it says: sections of sentences, tables and plots, in no format yet.
+/* A report's content: sections of sentences, tables and plots, independent of the output format.
  *
- * Texts are copied into the page and may hold any bytes: whoever writes them out escapes them. A
- * failure (no memory) is sticky: `failed` is looked at once, at the end. One thread. */
+ * Texts are copied into the page and may hold any bytes: the output functions escape them. A
+ * failure (no memory) is sticky: check `failed` once, at the end. Not thread-safe. */
 #ifndef TT_REPORT_PAGE_H
 #define TT_REPORT_PAGE_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a plot shows; report/svg.h draws it. */
+/* The data of a plot; report/svg.h draws it. */
 
 #define TT_PLOT_SERIES_MAX 6u
 #define TT_PLOT_LABELS_MAX 256u
@@ -20,35 +20,35 @@
 
 typedef enum tt_series_style {
     TT_SERIES_LINE,
-    TT_SERIES_STEPS,   /* holds from a point to the next */
-    TT_SERIES_POINTS,  /* labelled ones with their texts */
+    TT_SERIES_STEPS,   /* holds from one point to the next */
+    TT_SERIES_POINTS,  /* labelled points have texts */
     TT_SERIES_SPANS,   /* from (x, y) to (x2, y2) */
-    TT_SERIES_BARS,    /* lying: y = row, from x to x2 */
-    TT_SERIES_COLUMNS, /* standing: x = place, from y to y2 */
+    TT_SERIES_BARS,    /* horizontal: y = row, from x to x2 */
+    TT_SERIES_COLUMNS, /* vertical: x = place, from y to y2 */
     TT_SERIES_CELLS    /* at (x, y), shaded by x2 from 0 to 1 */
 } tt_series_style;
 
 typedef struct tt_series {
-    const char *name; /* in the key; "": not there */
+    const char *name; /* in the key; "": not in the key */
     tt_series_style style;
-    unsigned color; /* 1.. of the page's; also dashes, or marks */
-    bool thin;      /* of many lines: each is faint */
+    unsigned color; /* 1.. of the page's; also selects dashes or marks */
+    bool thin;      /* one of many lines: each is faint */
     size_t n, capacity;
     double *x, *y, *x2, *y2;
-    const char **texts; /* or NULL; of points */
+    const char **texts; /* or NULL; for points */
 } tt_series;
 
 typedef struct tt_plot {
     const char *id;
     const char *title;
-    const char *description; /* for those who cannot see it: what it shows */
+    const char *description; /* for readers who cannot see the plot */
     const char *x_label, *y_label;
     bool log_x, log_y;
-    bool has_x, has_y; /* then: */
+    bool has_x, has_y; /* if so: */
     double x_min, x_max, y_min, y_max;
     unsigned height;
-    bool y_rows;                 /* the y axis has `labels`, the first on top */
-    bool x_labelled;             /* the x axis has them, at 0, 1, ... */
+    bool y_rows;                 /* the y axis has `labels`, the first at the top */
+    bool x_labelled;             /* the x axis has `labels`, at 0, 1, ... */
     bool x_integers, y_integers; /* whole numbers only on the axis */
     const char *labels[TT_PLOT_LABELS_MAX];
     unsigned n_labels;
@@ -58,27 +58,26 @@ typedef struct tt_plot {
     bool *failed;
 } tt_plot;
 
-/* All of these take a NULL plot or series, and then do nothing. */
+/* All of these do nothing when plot or series is NULL. */
 tt_series *tt_plot_series(tt_plot *p, const char *name, tt_series_style style, unsigned color,
                           size_t capacity);
-/* Beyond the capacity, or not finite: left out. */
+/* Ignores points beyond the capacity and non-finite ones. */
 void tt_series_add(tt_series *s, double x, double y, double x2, double y2);
-void tt_series_label(tt_plot *p, tt_series *s, const char *text); /* of the point added last */
+void tt_series_label(tt_plot *p, tt_series *s, const char *text); /* of the last point added */
 void tt_plot_label(tt_plot *p, const char *text);
 void tt_plot_describe(tt_plot *p, const char *text);
 
-/* Whether there is anything to draw. */
 bool tt_plot_is_empty(const tt_plot *p);
 
 #define TT_PAGE_COLUMNS_MAX 16u
-/* What a page's texts and plots may take. */
+/* Limit of a page's texts and plots. */
 #define TT_PAGE_BYTES_MAX ((size_t)64 << 20)
 
 typedef enum tt_block_kind {
     TT_BLOCK_ANSWER, /* the sentence that answers the section's question */
     TT_BLOCK_TEXT,
-    TT_BLOCK_NOTE,  /* how it was come by, what it does not say */
-    TT_BLOCK_POINT, /* a note in a list of them */
+    TT_BLOCK_NOTE,  /* the method, or its limits */
+    TT_BLOCK_POINT, /* an item in a list of notes */
     TT_BLOCK_PLOT,
     TT_BLOCK_TABLE
 } tt_block_kind;
@@ -93,21 +92,21 @@ typedef struct tt_page_table {
     bool captioned; /* false: the section's title is the caption */
     unsigned n_columns;
     const char *titles[TT_PAGE_COLUMNS_MAX];
-    bool right[TT_PAGE_COLUMNS_MAX]; /* numbers */
-    bool folded;                     /* shown only when asked for: it repeats a plot */
-    bool head;                       /* the first column heads its row */
+    bool right[TT_PAGE_COLUMNS_MAX]; /* right-aligned: numbers */
+    bool folded;                     /* collapsed at first: it repeats a plot */
+    bool head;                       /* the first column is a row header */
     tt_page_row *rows, *last;
-    /* Instead of `rows`, when there are columns: */
+    /* If there are columns, instead of `rows`: */
     tt_rowset set;
     tt_listing listing;
-    const void *total; /* a row of the set behind all others, "all"; or NULL */
-    size_t shown;      /* rows that are shown at once, the others when asked for; 0: all */
-    const char *more;  /* what those are; "": rows */
-    /* A bar behind each row; NULL: none. From -full to full, NAN: this row has none. */
+    const void *total; /* a last row of the set, "all"; or NULL */
+    size_t shown;      /* rows shown at first, the others on demand; 0: all */
+    const char *more;  /* what the others are called; "": rows */
+    /* A bar behind each row; NULL: none. From -full to full; NAN: none in this row. */
     double (*bar)(const void *row);
     double full;
     const char *full_text;                                /* "2.16 ms" */
-    bool (*marked)(const void *context, const void *row); /* it stands out; NULL: none does */
+    bool (*marked)(const void *context, const void *row); /* highlighted; NULL: none */
     struct tt_page_table *next_listed;                    /* of the page */
 } tt_page_table;
 
@@ -126,7 +125,7 @@ typedef struct tt_page_section {
     struct tt_page_section *next;
 } tt_page_section;
 
-/* A figure that stands at the top of the page. */
+/* A figure at the top of the page. */
 typedef struct tt_page_figure {
     const char *value;
     const char *label;
@@ -140,10 +139,10 @@ typedef struct tt_page {
     tt_page_figure *figures, *last_figure;
     tt_page_block *summary, *last_summary; /* sentences, the most important first */
     tt_page_section *sections, *last;
-    bool alarming; /* the summary is no good news */
+    bool alarming; /* the summary is bad news */
     bool wide;     /* its tables have many columns */
     unsigned n_plots;
-    tt_page_table *listed; /* tables with listings, which the page owns */
+    tt_page_table *listed; /* tables with listings, owned by the page */
     tt_arena arena;
     bool failed;
 } tt_page;
@@ -161,30 +160,30 @@ const char *tt_page_format(tt_page *p, const char *fmt, ...) __attribute__((form
 void tt_page_figure_add(tt_page *p, const char *value, const char *label);
 void tt_page_summary(tt_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tt_page_section_begin(tt_page *p, const char *id, const char *title);
-/* These go into the section begun last. */
+/* These add to the section begun last. */
 void tt_page_say(tt_page *p, tt_block_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Titles that end in '>' are of columns of numbers. */
+/* A title that ends in '>' makes a column of numbers. */
 tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
                                    const char *const *titles);
-/* As many cells as columns; copied; NULL is empty. */
+/* Adds a row: as many cells as columns; copied; NULL is empty. */
 void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells);
-/* Rows of a set as a table; the set's rows and context stay until the page is closed. caption: NULL
+/* Adds rows of a set as a table; the set's rows and context must outlive the page. caption: NULL
  * where the section's title says it. NULL without memory. */
 tt_page_table *tt_page_rows(tt_page *p, const char *caption, const tt_rowset *set,
                             const tt_listing_wish *wish);
-/* The column's title; NULL of what does not exist. */
+/* Sets the column's title; ignores missing columns and a NULL table. */
 void tt_page_retitle(tt_page *p, tt_page_table *t, const char *key, const char *title);
-/* An empty plot in the section; its id is unique in the page. NULL without memory, which the calls
- * of plot.h take. */
+/* Adds an empty plot to the section, with a unique id in the page. NULL without memory, which
+ * the plot functions accept. */
 tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label);
 
-/* --- for those who write a page out --- */
+/* --- for the output formats --- */
 
-/* Room for what a cell of a listing shows. */
+/* Room for the text of a listing's cell. */
 #define TT_PAGE_CELL_TEXT 320
 
-/* The rows of a table, one after the other. */
+/* Iterates over a table's rows. */
 typedef struct tt_page_cursor {
     const tt_page_table *t;
     const tt_page_row *next; /* of `rows` */
@@ -196,11 +195,11 @@ typedef struct tt_page_cursor {
 } tt_page_cursor;
 
 void tt_page_cursor_begin(tt_page_cursor *c, const tt_page_table *t);
-/* False behind the last one. */
+/* False after the last row. */
 bool tt_page_cursor_next(tt_page_cursor *c);
-size_t tt_page_table_rows(const tt_page_table *t); /* 0, 1: or more, in `rows` */
-/* A title as in a sentence: "TENSOR OR EXPERT" of a terminal is "Tensor or expert"; single letters,
- * as in "B - A" and "REL L2", stay. */
+size_t tt_page_table_rows(const tt_page_table *t); /* for `rows`: 1 if there are any */
+/* A column title as used in a sentence: a terminal's "TENSOR OR EXPERT" is "Tensor or expert";
+ * single letters, as in "B - A" and "REL L2", stay. */
 void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CELL_TEXT]);
 
 #endif

@@ -1,4 +1,4 @@
-/* A page in the formats that people read. */
+/* Writes a page in a readable format. */
 #ifndef TT_REPORT_RENDER_H
 #define TT_REPORT_RENDER_H
 
@@ -6,10 +6,10 @@
 
 #include <stdio.h>
 
-/* One HTML document that needs nothing else: no scripts, no other files. */
+/* One self-contained HTML document: no scripts, no other files. */
 void tt_page_html(const tt_page *p, FILE *out);
-/* Markdown with tables (as on GitHub). folder: where the plots' files ID.svg are, from the
- * document; NULL: nowhere. */
+/* Markdown with tables (as on GitHub). folder: of the plots' files ID.svg, relative to the
+ * document; NULL: no plots. */
 void tt_page_markdown(const tt_page *p, const char *folder, FILE *out);
 
 #endif

@@ -63,8 +63,7 @@ const char *tt_say_layer(tt_page *p, int64_t layer)
     return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
 }
 
-/* The sentences at the top: what is missing, what bounds it, where the time went, what the memory
- * does. */
+/* The summary: what is missing, what bounds the run, where the time went, memory. */
 static void summarize(tt_page *p, const tt_analysis *a)
 {
     char text[640];

@@ -1,16 +1,15 @@
-/* A report's page, section by section, from what was worked out. */
+/* Builds a report's page, section by section, from the analysis. */
 #ifndef TT_REPORT_SECTIONS_H
 #define TT_REPORT_SECTIONS_H
 
 #include "report/analysis.h"
 #include "report/page.h"
 
-/* The whole page; p is open and empty. Look at p->failed behind it. */
+/* Builds the whole page; p is open and empty. Check p->failed afterwards. */
 void tt_report_page(tt_page *p, tt_analysis *a);
 
-/* Private to the room: one question each. */
-/* In the summary: threads that did not run; op records without an end, or with times that cannot
- * be. */
+/* Private to this directory: one function per question. */
+/* For the summary: threads that did not run; op records without an end or with impossible times. */
 void tt_say_flawed_times(tt_page *p, const tt_analysis *a);
 void tt_section_time(tt_page *p, const tt_analysis *a);
 void tt_section_bound(tt_page *p, const tt_analysis *a);
@@ -22,22 +21,22 @@ void tt_section_disk(tt_page *p, const tt_analysis *a);
 void tt_section_whatif(tt_page *p, const tt_analysis *a);
 void tt_section_speed(tt_page *p, const tt_analysis *a);
 void tt_section_buffers(tt_page *p, const tt_analysis *a);
-/* Nothing when the trace has no values. */
+/* Adds nothing when the trace has no values. */
 void tt_section_values(tt_page *p, const tt_analysis *a);
 void tt_section_missing(tt_page *p, const tt_analysis *a);
 void tt_section_run(tt_page *p, const tt_analysis *a);
-/* Title, figures at the top. */
+/* Title, and figures at the top. */
 void tt_page_head(tt_page *p, const tt_analysis *a);
-/* A sentence for the summary where parts of the trace are missing; else nothing. */
+/* Adds a sentence to the summary if parts of the trace are missing. */
 void tt_say_incomplete(tt_page *p, const tt_analysis *a);
-/* Ops were computed, or may have been, of which nothing is known: their time counts as idle. */
+/* Whether ops were, or may have been, computed without a record: their time counts as idle. */
 bool tt_ops_are_lost(const tt_analysis *a);
-/* The sentence about what bounds the run, also for the summary; false: nothing can be said. */
+/* The sentence about what bounds the run, also used in the summary; false when it is unknown. */
 bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room);
 
-/* "12.3 %"; in a buffer of the page. */
+/* "12.3 %", in the page's memory. */
 const char *tt_percent(tt_page *p, double part, double all);
-/* Texts of units in the page's memory. */
+/* Values with units, in the page's memory. */
 const char *tt_say_ns(tt_page *p, double ns);
 const char *tt_say_bytes(tt_page *p, double bytes);
 const char *tt_say_count(tt_page *p, double n);

@@ -4,10 +4,10 @@
 #include <math.h>
 
 #define POINTS_SHOWN 16u
-/* What was moved cannot be so many times what memory gives: then the edge is wrong. */
+/* A higher multiple of the memory limit means that the limit is wrong. */
 #define REACHED_MAX 1.5
 
-/* Weights that a batch reads; 0: not known. */
+/* Bytes of weights that a batch reads; 0: unknown. */
 static double batch_bytes(const tt_analysis *a)
 {
     const tt_heat_phase *h = a->heat.of_phase[TT_PHASE_GENERATE].batches
@@ -16,7 +16,7 @@ static double batch_bytes(const tt_analysis *a)
     return a->has_heat && h->batches ? (double)h->distinct_bytes / (double)h->batches : 0;
 }
 
-/* Then memory's edge is not theirs. */
+/* Whether they fit into a cache, so that memory does not bound them. */
 static bool fits_cache(const tt_analysis *a)
 {
     return a->options.edges.bandwidth_from == TT_EDGES_MEASURED && batch_bytes(a) > 0 &&
@@ -72,7 +72,7 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
     return true;
 }
 
-/* From the left end to the ridge, and on at the peak. */
+/* From the left end to the ridge, then along the peak. */
 static void draw_roof(tt_series *s, double bytes_per_s, double peak, double from, double to)
 {
     const double ridge = peak / bytes_per_s;
@@ -126,7 +126,7 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
         tt_series *s = of[r->phase <= TT_PHASE_GENERATE ? r->phase : 0];
         if (!is_point(r)) continue;
         tt_series_add(s, r->flops / r->moved_bytes, r->flops / r->wall_ns, 0, 0);
-        /* Their numbers in the table: names would lie on top of each other. */
+        /* Points get their numbers in the table, because names would overlap. */
         tt_series_label(plot, s, i < POINTS_SHOWN ? tt_page_format(p, "%zu", i + 1) : "");
     }
     tt_plot_describe(plot, "A point for each kind of op, part of the network and phase: FLOP per "

@@ -1,4 +1,4 @@
-/* How sparse the experts are, and what came from disk. */
+/* Sparsity of the experts, and reads from disk. */
 #include "report/sections.h"
 
 #include <math.h>
@@ -207,6 +207,22 @@ static double batch_seconds(const tt_analysis *a)
            1e9;
 }
 
+/* What came into RAM before the first batch, and what for. */
+static void say_loading(tt_page *p, const tt_analysis *a)
+{
+    const tt_rowset set = tt_loading_rowset(&a->loading);
+    const tt_listing_wish wish = {
+        .columns = "phase,model,duration_ns,resident_bytes,read_bytes,major_faults,fetched_bytes,"
+                   "used_bytes,unused_bytes,evicted_bytes,fetched_again_bytes",
+        .text = true};
+    if (a->loading.n == 0) return;
+    (void)tt_page_rows(p, "How the model was loaded", &set, &wish);
+    tt_page_say(p, TT_BLOCK_NOTE,
+                "Used, unused, evicted and again are of the bytes that a phase fetched (in the row "
+                "opened: of those that were in RAM already): read by ops in the mapping, never "
+                "read, gone before an op read them, and fetched again.");
+}
+
 void tt_section_disk(tt_page *p, const tt_analysis *a)
 {
     const tt_kernel_sum *k = &a->kernel_batches;
@@ -214,6 +230,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     if (!a->faults && !k->has_faults && !k->has_io) {
         tt_page_say(p, TT_BLOCK_ANSWER,
                     "Not observed: page faults and reads are counted with run --faults.");
+        say_loading(p, a);
         return;
     }
     const tt_faults_row *total = a->faults ? tt_faults_total(a->faults) : NULL;
@@ -256,6 +273,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     }
     if (a->m->n_residencies > 0 && a->timed) plot_resident(p, a);
     disk_rows(p, a);
+    say_loading(p, a);
     if (k->missing)
         tt_page_say(
             p, TT_BLOCK_NOTE,

@@ -1,4 +1,4 @@
-/* What ran, and what is missing of it. */
+/* The run, and what is missing in its trace. */
 #include "analyze/off_cpu.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
@@ -45,8 +45,8 @@ static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s
                                       s->mixed_tokens ? " in batches of nothing else" : ""));
 }
 
-/* "llama.cpp b4234"; of a program that records itself what it calls its engine, unless that is
- * llama.cpp, whose libraries were seen. NULL: not known. */
+/* "llama.cpp b4234". A program that records itself names its engine, unless llama.cpp's
+ * libraries were seen. NULL: unknown. */
 static const char *engine_of(tt_page *p, const tt_analysis *a)
 {
     const char *version = environment(a, "engine_version"), *mode = environment(a, "mode");
@@ -93,7 +93,7 @@ static uint64_t dropped_ops(const tt_analysis *a)
     return dropped;
 }
 
-/* Nothing of the trace itself is missing or damaged, as far as reading it showed. */
+/* Whether the trace is complete and undamaged, as far as reading it showed. */
 static bool is_whole(const tt_analysis *a)
 {
     const tt_model *m = a->m;

@@ -1,4 +1,4 @@
-/* How the model file is read, what is hot, what came from disk, what RAM would win. */
+/* The order of reading the model file, hot weights, disk reads, the gain from more RAM. */
 #include "report/sections.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void say_cut(tt_page *p, const tt_analysis *a)
                     a->reads_last_token);
 }
 
-/* Why there are no reads of weights; false: there are. */
+/* Says why there are no reads of weights; false: there are. */
 static bool say_no_reads(tt_page *p, const tt_analysis *a)
 {
     if (a->has_heat) return false;
@@ -200,12 +200,12 @@ static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, con
                                   .sort = sort,
                                   .limit = HOT_ROWS,
                                   .text = true,
-                                  /* All else is read in each batch. */
+                                  /* All else is read in every batch. */
                                   .passes = h->sliced ? is_expert : NULL};
     if (context) (void)tt_page_rows(p, caption, &rowset, &wish);
 }
 
-/* How many units a set has; of what was never read it may be parts of tensors only. */
+/* How many units a set has; units that were never read may be parts of tensors. */
 static const char *say_units(tt_page *p, const tt_heat *h, const tt_heat_set *set)
 {
     const char *whole = tt_say_count(p, (double)set->units);
@@ -280,7 +280,7 @@ static double per_token(const tt_whatif_part *part)
     return part->tokens ? (double)part->missed_bytes / (double)part->tokens : NAN;
 }
 
-/* Generated tokens but for the first; without them all that there are. */
+/* Generated tokens without the first; if there are none, all tokens. */
 static const tt_whatif_part *part_of(const tt_whatif_result *r)
 {
     return r->steady.tokens                        ? &r->steady

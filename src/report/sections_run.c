@@ -1,4 +1,4 @@
-/* How fast, and in how much memory. */
+/* Speed and memory. */
 #include "analyze/quantiles.h"
 #include "report/sections.h"
 
@@ -20,14 +20,14 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* As `stats` and `diff` have it; sorts. */
+/* As in `stats` and `diff`; sorts. */
 static double quantile(double *values, size_t n, double share)
 {
     qsort(values, n, sizeof *values, by_value);
     return tt_quantiles_sorted(values, n, share);
 }
 
-/* Batches of generated tokens that ended, in ns a token. */
+/* Times of completed batches of generated tokens, in ns per token. */
 static size_t token_times(const tt_model *m, double *ns, double *tokens, double *slowest)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* Where the time went, who waited for whom. */
+/* Where the time went, and which threads waited for which. */
 #include "report/sections.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* --- where the time went --- */
 
-/* Where ops were seen as wholes, their waiting is in them. */
+/* Ops seen as a whole include their waits. */
 static const char *compute_word(const tt_analysis *a)
 {
     return a->waits_observed ? "compute" : "in ops";
@@ -262,7 +262,7 @@ static void table_of_waits(tt_page *p, const tt_analysis *a, uint32_t n)
         tt_page_say(p, TT_BLOCK_NOTE, "%u more threads are left out; --json has all.", n - shown);
 }
 
-/* What the others waited for this lane, in ticks. */
+/* How long the other lanes waited for this one, in ticks. */
 static uint64_t waited_for(const tt_work *w, uint32_t lane)
 {
     uint64_t ticks = 0;
@@ -276,7 +276,7 @@ static const char *say_last(tt_page *p, const tt_analysis *a, uint32_t lane)
     return tt_percent(p, (double)a->work.lanes[lane].last, (double)a->work.barriers);
 }
 
-/* The thread that cost the most, which need not be the one that was last most often. */
+/* The thread that caused the longest waits, which need not be the most frequent last. */
 static void say_waits(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;

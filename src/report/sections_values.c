@@ -1,4 +1,4 @@
-/* What the ops put out: NaN and infinities, RMS and range over the layers, what stands out. */
+/* Op outputs: NaN and infinities, RMS and range over the layers, outliers. */
 #include "answer/values.h"
 #include "report/sections.h"
 
@@ -52,7 +52,7 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
     }
 }
 
-/* Where it comes from, as far as its sources tell. */
+/* Where it comes from, as far as its sources show. */
 static const char *say_origin(tt_page *p, const tt_analysis *a, const tt_values_birth *b)
 {
     bool unknown = false;
@@ -123,7 +123,7 @@ static void draw(tt_plot *plot, const tt_values_growth *list, uint32_t n, const 
     }
 }
 
-/* A line needs two points: with one NaN in an early layer there may be none. */
+/* A line needs two points: a NaN in an early layer may leave fewer. */
 static bool has_line(const tt_values_growth *list, uint32_t n)
 {
     uint32_t points = 0;
@@ -172,7 +172,7 @@ static void say_growth(tt_page *p, const tt_analysis *a)
     if (t) t->folded = true;
 }
 
-/* --- what stands out --- */
+/* --- outliers --- */
 
 static void say_outliers(tt_page *p, const tt_analysis *a)
 {

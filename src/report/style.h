@@ -1,10 +1,9 @@
-/* How a report looks. */
+/* The look of a report. */
 #ifndef TT_REPORT_STYLE_H
 #define TT_REPORT_STYLE_H
 
-/* CSS: the colours of plots, light and dark. Those of lines and bars are of Okabe and Ito's
- * palette, which those tell apart who see some colours alike, darkened or lightened to stand out
- * from the ground. */
+/* CSS: the colours of plots, light and dark. Lines and bars use Okabe and Ito's palette for
+ * colour-blind readers, darkened or lightened for contrast with the background. */
 const char *tt_style_colors(void);
 /* CSS: all else. */
 const char *tt_style_page(void);

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #define COLORS 6u
-#define LETTER 7.0 /* width of one, about */
+#define LETTER 7.0 /* approximate width of a letter */
 #define LINE 18.0
 #define TICKS_MAX 16u
 
 typedef struct axis {
-    double min, max;   /* of the values; of an axis by logarithms, of these */
+    double min, max;   /* of the values; on a logarithmic axis, of their logarithms */
     double from, size; /* in the picture, from the low end; size < 0: upwards */
     bool log;
     double ticks[TICKS_MAX];
@@ -32,7 +32,7 @@ static double scaled(const axis *a, double v)
     return a->log ? log10(v) : v;
 }
 
-/* Where a value is in the picture; what is beyond an end is at that end. */
+/* The position of a value in the picture; values beyond an end are at that end. */
 static double place(const axis *a, double v)
 {
     const double share = (scaled(a, v) - a->min) / (a->max - a->min);
@@ -61,7 +61,7 @@ static void reach_all(const tt_plot *p, axis *x, axis *y)
     }
 }
 
-/* The least of 1, 2, 5, 10, ... that divides a range into no more than `most` parts. */
+/* The least of 1, 2, 5, 10, ... that divides a range into at most `most` parts. */
 static double step_of(double range, unsigned most)
 {
     const double least = range / most, decade = pow(10, floor(log10(least)));
@@ -69,7 +69,7 @@ static double step_of(double range, unsigned most)
     return decade * (by <= 1 ? 1 : by <= 2 ? 2 : by <= 5 ? 5 : 10);
 }
 
-/* The range, widened to whole steps unless it was given, and its ticks. */
+/* Sets the range, widened to whole steps unless given, and its ticks. */
 static void divide(axis *a, bool given, bool integers, unsigned most)
 {
     if (!(a->min <= a->max)) a->min = a->max = 0;
@@ -118,7 +118,7 @@ static void line(const canvas *c, double x, double y, double x2, double y2)
             y, x2, y2);
 }
 
-/* How wide the texts left of the plot are. */
+/* The width of the texts left of the plot. */
 static double left_of(const canvas *c)
 {
     size_t longest = 0;
@@ -169,7 +169,7 @@ static void axes(const canvas *c)
 
 /* --- series --- */
 
-/* A mark around (x, y), of a path: another shape for each colour. */
+/* A mark around (x, y), as a path: each colour has its own shape. */
 static void mark(FILE *out, unsigned color, double x, double y, double r)
 {
     switch (color % COLORS) {
@@ -199,7 +199,7 @@ static void box(const canvas *c, double x, double y, double x2, double y2)
     fprintf(c->out, "M%.1f %.1fH%.1fV%.1fH%.1fz", from, low, to, high, from);
 }
 
-/* What a series adds to its path at point i. */
+/* What point i adds to the path of a series. */
 static void point(const canvas *c, const tt_series *s, size_t i)
 {
     const double x = place(&c->x, s->x[i]), y = place(&c->y, s->y[i]);
@@ -237,7 +237,7 @@ static bool is_line(const tt_series *s)
     return s->style == TT_SERIES_LINE || s->style == TT_SERIES_STEPS || s->style == TT_SERIES_SPANS;
 }
 
-/* How a path of the series looks, up to its points. */
+/* Writes a path element's style, up to its points. */
 static void path(const tt_series *s, FILE *out)
 {
     static const char *const dashes[] = {"", "", "8 4", "2 3", "8 3 2 3", "12 4", "4 4"};
@@ -253,7 +253,7 @@ static void path(const tt_series *s, FILE *out)
     fputs(" d=\"", out);
 }
 
-/* Cells of one shade after the other, each in one path. */
+/* Draws the cells of one shade after another, each shade as one path. */
 static void cells(const canvas *c, const tt_series *s)
 {
     for (int shade = 0; shade <= 100; shade++) {
@@ -287,7 +287,7 @@ static void series(const canvas *c, const tt_series *s)
             text(c, place(&c->x, s->x[i]) + 6, place(&c->y, s->y[i]) + 3, "", s->texts[i]);
 }
 
-/* How a series looks, and its name. */
+/* A sample of the series and its name. */
 static void key_entry(const canvas *c, const tt_series *s, double x, double y)
 {
     path(s, c->out);
@@ -301,7 +301,7 @@ static void key_entry(const canvas *c, const tt_series *s, double x, double y)
     text(c, x + 25, y, "", s->name);
 }
 
-/* The names of the series in lines on top; returns how high they are. */
+/* The names of the series in lines at the top; returns their height. */
 static double key(const canvas *c, bool draw)
 {
     double x = 60, y = LINE - 4;
@@ -355,7 +355,7 @@ void tt_svg_write(const tt_plot *p, bool alone, FILE *out)
         c.y.min = scaled(&c.y, p->y_min);
         c.y.max = scaled(&c.y, p->y_max);
     }
-    if (p->y_rows) { /* the first is on top */
+    if (p->y_rows) { /* the first is at the top */
         c.y.min = p->n_labels - 0.4;
         c.y.max = -0.6;
     } else {

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Writes the character at `text` when it is one that may stand there, else the replacement, and
- * returns how many bytes it took. ASCII is the caller's. */
+/* Writes the character at `text` if it is allowed there, else the replacement; returns the bytes
+ * consumed. The caller handles ASCII. */
 static size_t wide(const char *text, size_t left, FILE *out)
 {
     size_t n = tt_utf8_length(text, left);
-    /* C1 controls, and what XML does not allow. */
+    /* C1 controls, and characters that XML forbids. */
     bool is_control = n == 2 && (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
     bool is_not_xml = n == 3 && (unsigned char)text[0] == 0xef && (unsigned char)text[1] == 0xbf &&
                       (unsigned char)text[2] >= 0xbe;
@@ -23,8 +23,8 @@ static size_t wide(const char *text, size_t left, FILE *out)
     return n ? n : 1;
 }
 
-/* What is the same in all of them: writes the character at *text unless it is plain ASCII, which is
- * the caller's. */
+/* The part that all formats share: writes the character at *text unless it is plain ASCII, which
+ * the caller handles. */
 static bool put_other(const char **text, const char *end, FILE *out)
 {
     unsigned char c = (unsigned char)**text;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that claims more is damaged. */
+/* A file with more symbols is damaged. */
 #define SYMBOLS_MAX (1u << 20)
 #define NEEDED_MAX 256
 
@@ -135,7 +135,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const tt_elf_symbol *)a)->name, ((const tt_elf_symbol *)b)->name);
 }
 
-/* One entry a name, with the flags of all its appearances. */
+/* Keeps one entry per name, with the flags of all its entries. */
 static void merge_symbols(tt_elf_file *f)
 {
     if (f->n_symbols == 0) return;

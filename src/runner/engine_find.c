@@ -18,7 +18,7 @@
 #define MULTIARCH "lib/x86_64-linux-gnu"
 #endif
 
-/* Where the libraries lie below a folder somebody names. */
+/* Where the libraries may be below a folder that the user names. */
 static const char *const below[] = {"", NPM_BINS, "bin", "build/bin", "lib", "lib64", MULTIARCH};
 
 /* A build tree is at most this deep: build/src/cli below the source tree. */
@@ -37,7 +37,7 @@ bool tt_engine_is_llama_name(const char *name)
     if (strncmp(name, "libllama", 8) != 0) return false;
     const char *rest = name + 8;
     if (rest[0] == '-') {
-        /* Wheels carry libraries under "name-<8 hex digits>.so": the same library. */
+        /* Wheels carry libraries as "name-<8 hex digits>.so": the same library. */
         for (int i = 1; i <= 8; i++)
             if (!isxdigit((unsigned char)rest[i])) return false;
         rest += 9;
@@ -47,7 +47,7 @@ bool tt_engine_is_llama_name(const char *name)
     return so && (so[3] == '\0' || (so[3] == '.' && isdigit((unsigned char)so[4])));
 }
 
-/* Of several names of one library the shortest is the one programs link. */
+/* Of several names of one library, programs link the shortest. */
 static bool is_better(const char *name, const char *best)
 {
     if (!best[0]) return true;
@@ -88,7 +88,7 @@ bool tt_engine_release_of(const char *metadata, size_t size, char *out, size_t n
     return true;
 }
 
-/* The release is written beside the libraries, or is part of their name. */
+/* The release is in a file beside the libraries, or part of their name. */
 static void find_release(tt_engine_found *e)
 {
     char path[PATH_MAX + 32], text[METADATA_MAX];
@@ -108,7 +108,7 @@ static void find_release(tt_engine_found *e)
     infix++;
     const char *so = strstr(infix, ".so");
     if (so) (void)snprintf(e->release, sizeof e->release, "%.*s", (int)(so - infix), infix);
-    /* A number alone ("libllama.so.0") is that of the interface. */
+    /* A single number ("libllama.so.0") is the interface's, not a release. */
     else if (strncmp(infix, "so.", 3) == 0 && strchr(infix + 3, '.'))
         (void)snprintf(e->release, sizeof e->release, "%s", infix + 3);
 }
@@ -165,8 +165,8 @@ static bool find_bundled(tt_engine_found *engine)
     return false;
 }
 
-/* The linker's search has no other interface than loading; the library stays,
- * since the caller is about to use it. */
+/* Loading is the only interface to the linker's search; the library stays loaded, since the
+ * caller is about to use it. */
 static bool find_system(tt_engine_found *engine)
 {
     static const char *const names[] = {"libllama.so", "libllama.so.0"};

@@ -74,8 +74,8 @@ void tt_engine_log_errors(tt_engine_log *log, char *out, size_t n)
 
 typedef struct function {
     size_t at;        /* offset of the pointer in tt_engine_api */
-    const char *name; /* today's name */
-    const char *old;  /* the name before, or NULL */
+    const char *name; /* current name */
+    const char *old;  /* earlier name, or NULL */
     bool optional;
 } function;
 
@@ -124,8 +124,8 @@ static const function functions[] = {
     {AT(set_name), "ggml_set_name", NULL, true},
 };
 
-/* The global scope first: a preloaded library that interposes the name is in
- * front there, just as it is for a program linked with the engine. */
+/* Searches the global scope first: a preloaded library that interposes the name comes first
+ * there, as for a program linked with the engine. */
 static void *resolve(void *handle, const char *name)
 {
     void *symbol = dlsym(RTLD_DEFAULT, name);
@@ -148,9 +148,9 @@ static tt_status resolve_all(const tt_engine_found *engine, tt_engine_api *api, 
     return TT_OK;
 }
 
-/* Loads what a library needs out of its own folder first, for libraries that
- * were moved away from the folder their run path names. `why` gets the first failure's
- * reason: those after it only say that this one is missing. */
+/* First loads a library's dependencies from its own folder, for libraries that were moved away
+ * from their run path. `why` gets the reason of the first failure: later ones only report that
+ * this one is missing. */
 static void load_neighbours(const char *dir, const char *path, int depth, char why[256])
 {
     tt_elf_file *elf = NULL;
@@ -159,7 +159,7 @@ static void load_neighbours(const char *dir, const char *path, int depth, char w
         char neighbour[PATH_MAX + NAME_MAX + 2];
         (void)snprintf(neighbour, sizeof neighbour, "%s/%s", dir, tt_elf_needed(elf, i));
         if (access(neighbour, R_OK) != 0) continue;
-        /* Already here, from elsewhere: the C library, which a folder of a distribution has too. */
+        /* Loaded already, from elsewhere: a distribution's folder also has the C library. */
         if (dlopen(tt_elf_needed(elf, i), RTLD_NOW | RTLD_NOLOAD)) continue;
         load_neighbours(dir, neighbour, depth + 1, why);
         if (dlopen(neighbour, RTLD_NOW | RTLD_GLOBAL)) continue;
@@ -194,7 +194,7 @@ tt_status tt_engine_load(const tt_engine_found *engine, tt_engine_log *log, tt_e
     tt_status status = resolve_all(engine, api, err);
     if (status != TT_OK) return status;
     api->log_set(tt_engine_log_callback, log);
-    /* A build with its backends linked in has registered them by now. */
+    /* A build with linked-in backends has registered them by now. */
     if (api->load_backends_from && api->backend_count && api->backend_count() == 0) {
         api->load_backends_from(engine->dir);
         if (api->backend_count() == 0 && api->load_backends) api->load_backends();

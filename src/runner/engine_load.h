@@ -1,5 +1,5 @@
-/* libllama, loaded at run time: its functions by name, whatever they are called
- * in the release at hand. No engine header is needed to build this. */
+/* Loads libllama at run time and finds its functions by name, under any name that releases gave
+ * them. No engine header is needed to build this. */
 #ifndef TT_RUNNER_ENGINE_LOAD_H
 #define TT_RUNNER_ENGINE_LOAD_H
 
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the engine says while it works: kept quiet, but its diagnostics are kept
- * for the error message, and two of its statements confirm options we set. */
+/* The engine's log: not shown, but its diagnostics are kept for error messages, and two of its
+ * lines confirm options we set. */
 
 #define TT_ENGINE_LOG_LINES 3
 #define TT_ENGINE_LOG_LINE 200
@@ -21,8 +21,8 @@
 /* ggml's levels. */
 enum { TT_ENGINE_LOG_WARN = 3, TT_ENGINE_LOG_ERROR = 4, TT_ENGINE_LOG_CONT = 5 };
 
-/* Called from any of the engine's threads, one at a time. `text` is a piece of a
- * line or a whole one, as the engine sent it. */
+/* Called from any of the engine's threads, one at a time. `text` is part of a line or a whole
+ * one, as sent by the engine. */
 typedef void (*tt_engine_log_sink)(void *user, int level, const char *text);
 
 typedef struct tt_engine_log {
@@ -31,7 +31,7 @@ typedef struct tt_engine_log {
     void *user;
     char errors[TT_ENGINE_LOG_LINES][TT_ENGINE_LOG_LINE]; /* the last ones, oldest first */
     size_t n_errors;
-    char flash_attn[16]; /* the engine's own word: "auto", "enabled", "0", ... */
+    char flash_attn[16]; /* as the engine reports it: "auto", "enabled", "0", ... */
     bool is_repacking;   /* it reported a CPU_REPACK buffer */
 } tt_engine_log;
 
@@ -41,20 +41,20 @@ void tt_engine_log_callback(int level, const char *text, void *user);
 /* The kept error lines joined with "; " ("" when there are none). */
 void tt_engine_log_errors(tt_engine_log *log, char *out, size_t n);
 
-/* Opaque things of the engine. */
+/* Opaque types of the engine. */
 struct tt_llama_model;
-struct tt_llama_vocab; /* the model itself in releases that have no separate vocabulary */
+struct tt_llama_vocab; /* the model itself in releases without a separate vocabulary */
 struct tt_llama_context;
 struct tt_llama_sampler;
 
-/* struct llama_sampler_chain_params is one bool so far: returned and passed in a
- * register, and so is anything it could become up to eight bytes. */
+/* struct llama_sampler_chain_params holds a single bool so far: it is returned and passed in a
+ * register, as any struct of up to eight bytes would be. */
 typedef struct tt_sampler_params {
     uint64_t word;
 } tt_sampler_params;
 
-/* The calls a runner makes. A pointer is NULL where the engine lacks an optional
- * function; the required ones are all there after tt_engine_load. */
+/* The functions that a runner calls. Optional ones are NULL where the engine lacks them; the
+ * required ones are all set after tt_engine_load. */
 typedef struct tt_engine_api {
     void *handle; /* of libllama; never closed: hooks may hold addresses in it */
 
@@ -62,7 +62,7 @@ typedef struct tt_engine_api {
     void (*backend_free)(void);
     void (*log_set)(void (*callback)(int, const char *, void *), void *user);
     void (*model_default_params)(void);   /* for tt_engine_params_fetch only */
-    void (*context_default_params)(void); /* the same */
+    void (*context_default_params)(void); /* for tt_engine_params_fetch only */
     struct tt_llama_model *(*model_load)(const char *path, tt_abi_blob params);
     void (*model_free)(struct tt_llama_model *);
     struct tt_llama_context *(*context_new)(struct tt_llama_model *, tt_abi_blob params);
@@ -70,7 +70,7 @@ typedef struct tt_engine_api {
     uint32_t (*n_ctx)(const struct tt_llama_context *);
     uint32_t (*n_batch)(const struct tt_llama_context *);
     void (*set_n_threads)(struct tt_llama_context *, int32_t n, int32_t n_batch);
-    /* Position and sequence are arguments of old releases only; passed as 0. */
+    /* Only old releases have the arguments position and sequence; pass 0. */
     tt_abi_blob (*batch_get_one)(int32_t *tokens, int32_t n, int32_t pos, int32_t seq);
     int32_t (*decode)(struct tt_llama_context *, tt_abi_blob batch);
     int32_t (*tokenize)(const struct tt_llama_vocab *, const char *text, int32_t text_len,
@@ -105,12 +105,11 @@ typedef struct tt_engine_api {
     void *(*set_name)(void *tensor, const char *name);
 } tt_engine_api;
 
-/* Loads the engine's libraries into this process and resolves *api. Backends in
- * libraries of their own (one per CPU variant, GPUs) are loaded from the same
- * folder. Symbols become global and are looked up in global scope, as if this
- * program had been linked with the engine, so that a preloaded library sees our
- * calls. The log goes to `log`, which must live as long as the process uses the
- * engine. Call once a process. */
+/* Loads the engine's libraries into this process and resolves *api. Backends in separate
+ * libraries (one per CPU variant, GPUs) are loaded from the same folder. Symbols become global
+ * and are looked up in global scope, as if this program had been linked with the engine, so that
+ * a preloaded library sees our calls. The log goes to `log`, which must outlive the use of the
+ * engine. Call once per process. */
 tt_status tt_engine_load(const tt_engine_found *engine, tt_engine_log *log, tt_engine_api *api,
                          tt_error *err);
 

@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-/* Calls a function that returns a struct in memory, with our buffer as that
- * memory. Plain C would let the compiler return into a temporary of its own,
- * whose unwritten bytes are whatever the stack held. */
+/* Calls a function that returns a struct in memory, with our buffer as that memory. In plain C
+ * the compiler may return into a temporary, whose unwritten bytes are whatever the stack held. */
 #if defined(__aarch64__)
 static void call_into(void (*fn)(void), void *out)
 {
@@ -100,7 +99,7 @@ size_t tt_engine_params_load_mode(const tt_engine_params *model)
     return is_auto || is_mmap ? 24 : TT_PARAM_NOT_FOUND;
 }
 
-/* The booleans are the last 8-aligned block of the struct that was written. */
+/* The booleans are in the last 8-aligned block written. */
 static size_t last_block(const tt_engine_params *p)
 {
     for (size_t at = TT_ABI_BLOB_SIZE - 8; at >= 32; at -= 8)
@@ -112,7 +111,7 @@ size_t tt_engine_params_extra_bufts(const tt_engine_params *model, bool has_load
 {
     size_t block = has_load_mode ? last_block(model) : mmap_block(model);
     if (block == TT_PARAM_NOT_FOUND) return block;
-    /* It is the only boolean behind those two that is true by default. */
+    /* The only boolean after those two that is true by default. */
     size_t found = TT_PARAM_NOT_FOUND;
     for (size_t at = block + (has_load_mode ? 1 : 2); at < block + 8 && model->written[at]; at++) {
         if (model->blob.u.bytes[at] > 1) return TT_PARAM_NOT_FOUND;
@@ -135,7 +134,7 @@ bool tt_engine_params_sizes_ok(const tt_engine_params *context)
            n_ubatch <= n_batch && n_seq_max >= 1 && n_seq_max <= 1024;
 }
 
-/* How many words of -1 begin at `at`. */
+/* The number of consecutive words of -1 from `at` on. */
 static size_t run_of_minus_one(const tt_engine_params *p, size_t at)
 {
     size_t n = 0;
@@ -144,8 +143,8 @@ static size_t run_of_minus_one(const tt_engine_params *p, size_t at)
     return n;
 }
 
-/* Before there was a type, flash_attn was one of the booleans: right behind
- * type_k and type_v (both F16: 1), or behind two more null pointers. */
+/* Before it had a type, flash_attn was one of the booleans: right after type_k and type_v (both
+ * F16: 1), or after two more null pointers. */
 static size_t flash_bool(const tt_engine_params *p)
 {
     static const uint8_t nulls[16] = {0};
@@ -162,8 +161,8 @@ static size_t flash_bool(const tt_engine_params *p)
 
 tt_flash_field tt_engine_params_flash(const tt_engine_params *context, size_t *offset)
 {
-    /* rope scaling, pooling and attention type are "unspecified" (-1); a fourth
-     * -1 behind them is flash_attn_type, "auto". */
+    /* rope scaling, pooling and attention type are "unspecified" (-1); a fourth -1 after them is
+     * flash_attn_type, "auto". */
     for (size_t at = 16; at < 128; at += 4) {
         size_t n = run_of_minus_one(context, at);
         if (n == 0) continue;

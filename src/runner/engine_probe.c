@@ -23,8 +23,8 @@
 #define ANSWER_MAX 65536
 #define TIME_LIMIT_MS 30000
 
-/* In the child: one "key=value" a line. */
-static void tell(FILE *out, const char *key, const char *value)
+/* In the child: writes "key=value" on a line. */
+static void put(FILE *out, const char *key, const char *value)
 {
     if (!value || !value[0]) return;
     fprintf(out, "%s=", key);
@@ -38,8 +38,8 @@ static bool is_cpu_file(const char *file)
     return strncmp(file, "libggml-cpu", 11) == 0 && strstr(file, ".so");
 }
 
-/* ggml opens every variant to score it and keeps the best: the one still mapped. Where it looks
- * was decided when it was built, or by the environment. */
+/* ggml opens every variant to score it and keeps the best one mapped. Its search path was set at
+ * build time or by the environment. */
 static bool find_cpu(char path[PATH_MAX])
 {
     char line[PATH_MAX + 128];
@@ -56,7 +56,7 @@ static bool find_cpu(char path[PATH_MAX])
     return found;
 }
 
-static void tell_scores(FILE *out, const char *dir)
+static void put_scores(FILE *out, const char *dir)
 {
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -85,15 +85,15 @@ static void *open_named(const tt_engine_found *engine, const char *start)
 typedef size_t (*overhead_of)(void);
 typedef void *(*name_setter)(void *tensor, const char *name);
 
-static void tell_layout(FILE *out, overhead_of overhead, name_setter set_name)
+static void put_layout(FILE *out, overhead_of overhead, name_setter set_name)
 {
     if (!overhead) return;
     fprintf(out, "tensor_overhead=%zu\n", overhead());
     fprintf(out, "name_bytes=%u\n", tt_ggml_name_bytes(overhead(), set_name));
 }
 
-/* An engine without libllama (whisper.cpp, a program of its own): ggml alone. */
-static void tell_ggml(FILE *out, const tt_engine_found *engine)
+/* An engine without libllama (whisper.cpp, other programs): ggml alone. */
+static void put_ggml(FILE *out, const tt_engine_found *engine)
 {
     void *base = open_named(engine, "libggml-base");
     overhead_of overhead = NULL;
@@ -101,15 +101,15 @@ static void tell_ggml(FILE *out, const tt_engine_found *engine)
     void (*load_backends)(void) = NULL;
     if (!base) {
         const char *why = dlerror();
-        tell(out, "failure", why ? why : "no libggml-base in its folder");
+        put(out, "failure", why ? why : "no libggml-base in its folder");
         return;
     }
     void *registry = open_named(engine, "libggml.");
     *(void **)&overhead = dlsym(base, "ggml_tensor_overhead");
     *(void **)&set_name = dlsym(base, "ggml_set_name");
     if (registry) *(void **)&load_backends = dlsym(registry, "ggml_backend_load_all");
-    tell(out, "loaded", "1");
-    tell_layout(out, overhead, set_name);
+    put(out, "loaded", "1");
+    put_layout(out, overhead, set_name);
     (void)fflush(out);
     if (load_backends) load_backends();
 }
@@ -121,25 +121,25 @@ static void child(FILE *out, const tt_engine_found *engine)
     char cpu[PATH_MAX];
     tt_error err;
     if (!engine->llama[0]) {
-        tell_ggml(out, engine);
+        put_ggml(out, engine);
     } else {
         tt_engine_log_init(&log, NULL, NULL);
         if (tt_engine_load(engine, &log, &api, &err) != TT_OK) {
-            tell(out, "failure", err.message);
+            put(out, "failure", err.message);
             return;
         }
-        tell(out, "loaded", "1");
-        if (api.print_system_info) tell(out, "system_info", api.print_system_info());
-        if (api.llama_version) tell(out, "llama_version", api.llama_version());
-        if (api.ggml_version) tell(out, "ggml_version", api.ggml_version());
-        if (api.ggml_commit) tell(out, "ggml_commit", api.ggml_commit());
-        tell_layout(out, api.tensor_overhead, api.set_name);
+        put(out, "loaded", "1");
+        if (api.print_system_info) put(out, "system_info", api.print_system_info());
+        if (api.llama_version) put(out, "llama_version", api.llama_version());
+        if (api.ggml_version) put(out, "ggml_version", api.ggml_version());
+        if (api.ggml_commit) put(out, "ggml_commit", api.ggml_commit());
+        put_layout(out, api.tensor_overhead, api.set_name);
     }
     if (!find_cpu(cpu)) return;
-    tell(out, "cpu_path", cpu);
+    put(out, "cpu_path", cpu);
     (void)fflush(out);
     *strrchr(cpu, '/') = '\0';
-    tell_scores(out, cpu);
+    put_scores(out, cpu);
 }
 
 static void take(char *to, size_t n, const char *value)
@@ -169,7 +169,7 @@ static void take_line(tt_engine_answer *a, char *line)
     }
 }
 
-/* Everything the child writes, until it closes or its time is up (false). */
+/* Reads what the child writes until it closes the pipe, or until the time limit (false). */
 static bool read_all(int fd, char *text, size_t n, size_t *size)
 {
     uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
@@ -206,9 +206,9 @@ static void be_child(int fd, const tt_engine_found *engine)
     _exit(0);
 }
 
-/* Asks. Scores are of the CPU variants in the folder of the one that stayed loaded.
- * Takes as long as the engine needs to load, 30 s at most. Not for processes
- * with several threads: the child of a fork goes on to allocate. */
+/* Loads the engine in a child process and reads its answers. Scores are of the CPU variants in
+ * the folder of the one that stayed loaded. Takes as long as the engine needs to load, 30 s at
+ * most. Not for multi-threaded processes, because the forked child allocates. */
 static void engine_ask(const tt_engine_found *engine, tt_engine_answer *answer)
 {
     static char text[ANSWER_MAX + 1];
@@ -245,7 +245,7 @@ typedef struct hook_spec {
     unsigned callers; /* roles of the libraries that call it */
     bool needed;      /* for hook mode */
     const char *gives;
-    const char *costs; /* of its absence; NULL: the mode says it */
+    const char *costs; /* when it is missing; NULL: as the mode implies */
 } hook_spec;
 
 #define EXTRA_FORWARD "ggml_cpu_extra_compute_forward"
@@ -282,7 +282,7 @@ static void find(tt_engine_probe *p, bool is_warning, const char *fmt, ...)
     va_end(args);
 }
 
-/* Wheels carry their libraries under "libggml-<8 hex digits>.so". */
+/* Wheels carry libraries as "libggml-<8 hex digits>.so". */
 static bool is_hash(const char *text)
 {
     for (int i = 0; i < 8; i++)
@@ -338,7 +338,7 @@ static bool uses_openmp(const tt_elf_file *elf)
            tt_elf_symbol_flags(elf, "__kmpc_fork_call");
 }
 
-/* A name for a library that is listed under another one already (libx.so -> libx.so.0)? */
+/* Whether the library is already listed under another name (libx.so -> libx.so.0). */
 static bool is_listed(const tt_engine_probe *p, const struct stat *st)
 {
     for (size_t i = 0; i < p->n_libraries; i++) {
@@ -357,7 +357,7 @@ static bool is_named_as_ours(const char *file)
            strstr(file, ".so");
 }
 
-/* Only by looking into it: a module may have any name. */
+/* Read from the symbols, because a module may have any name. */
 static bool has_all_of_ggml(const tt_elf_file *elf)
 {
     return (tt_elf_symbol_flags(elf, "ggml_graph_compute") & TT_ELF_DEFINED) &&
@@ -422,8 +422,8 @@ static bool has_role(const tt_engine_probe *p, unsigned roles)
     return false;
 }
 
-/* Distributions keep the CPU's variants elsewhere than the engine: Debian in ggml/backends0 below
- * it. The engine itself knows; where it does not load, that place is tried. */
+/* Distributions may install CPU variants elsewhere (Debian: ggml/backends0 below the engine).
+ * The engine reports where; if it cannot be loaded, that folder is tried. */
 static void add_backends(tt_engine_probe *p)
 {
     char dir[2 * PATH_MAX];
@@ -456,7 +456,7 @@ static void ask_engine(tt_engine_probe *p)
              a->failure[0] ? a->failure : "no answer");
 }
 
-/* The one the engine kept; else the best score; else the only one. */
+/* The one that the engine kept; else the best score; else the only one. */
 static void choose_cpu(tt_engine_probe *p)
 {
     tt_probe_library *best = NULL;
@@ -498,7 +498,7 @@ static void add_spec(tt_engine_probe *p, const hook_spec *spec)
         if (!(l->role & spec->callers) || ((l->role & TT_LIBRARY_CPU) && !l->is_chosen)) continue;
         unsigned flags = tt_elf_symbol_flags(l->elf, spec->name);
         if (!flags) continue;
-        /* A library that only defines what others call is not a place to hook. */
+        /* A library that only defines what others call needs no hook. */
         if (!(flags & TT_ELF_CALLED) && !spec->needed) continue;
         add_hook(p, spec->name, l, flags, spec->needed, true, spec->gives);
         called = called || p->hooks[p->n_hooks - 1].is_called;
@@ -531,8 +531,8 @@ static void add_fused(tt_engine_probe *p)
     }
 }
 
-/* Programs call these, not the engine: here they can only exist. Which one a program calls is its
- * own affair: those written since 0.7.0 call llama_process. */
+/* Programs call these, not the engine, so they only have to exist. Which of them a program calls
+ * depends on its age: since 0.7.0 it is llama_process. */
 static void add_decode(tt_engine_probe *p)
 {
     static const char *const names[] = {"llama_decode", "llama_process"};
@@ -546,7 +546,7 @@ static void add_decode(tt_engine_probe *p)
         }
 }
 
-/* Does a library of one of these roles call it so that it can be replaced? */
+/* Whether a library of one of these roles calls it replaceably. */
 static bool is_hooked(const tt_engine_probe *p, const char *name, unsigned roles)
 {
     for (size_t i = 0; i < p->n_hooks; i++)
@@ -576,8 +576,8 @@ static void choose_mode(tt_engine_probe *p)
             find(p, false, "%s calls no %s through the linker's table: no %s",
                  p->cpu ? p->cpu->file : "the engine", specs[i].name, specs[i].gives);
         }
-    /* libllama calls it directly; other users of ggml through the call of the
-     * same name without _async, which calls it inside the base library. */
+    /* libllama calls it directly; other users of ggml call the function without _async, which
+     * calls it inside the base library. */
     unsigned callers = has_role(p, TT_LIBRARY_LLAMA) ? TT_LIBRARY_LLAMA : TT_LIBRARY_BASE;
     bool callback = is_hooked(p, GRAPH_ASYNC, callers) && is_exported(p, EVAL_CALLBACK);
     p->mode = hook ? TT_ENGINE_MODE_HOOK : callback ? TT_ENGINE_MODE_CALLBACK : TT_ENGINE_MODE_NONE;
@@ -620,7 +620,7 @@ tt_status tt_engine_probe_new(const tt_engine_found *engine, bool ask, tt_engine
         tt_engine_probe_free(p);
         return status;
     }
-    /* A module of Python does not load outside of it. */
+    /* A Python module cannot be loaded outside of Python. */
     if (ask && p->libraries[0].role != TT_LIBRARY_ALL) ask_engine(p);
     choose_cpu(p);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {

@@ -27,7 +27,7 @@
 static const char default_folders[] =
     "/lib/" TRIPLET ":/usr/lib/" TRIPLET ":/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
 
-/* Folders of /etc/ld.so.conf.d, so that the linker's cache need not be parsed. */
+/* The folders in /etc/ld.so.conf.d, read instead of parsing the linker's cache. */
 static void configured_folders(char *out, size_t n)
 {
     static const char dir[] = "/etc/ld.so.conf.d";
@@ -49,7 +49,7 @@ static void configured_folders(char *out, size_t n)
     if (d) (void)closedir(d);
 }
 
-/* The dynamic linker passes over libraries for other processors, and so do we. */
+/* Skips libraries for other processors, as the dynamic linker does. */
 static bool fits(const char *path, uint16_t machine)
 {
     Elf64_Ehdr h;
@@ -60,8 +60,8 @@ static bool fits(const char *path, uint16_t machine)
            h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == machine;
 }
 
-/* Looks for `name` in a list of folders; $ORIGIN stands for `origin`. A machine
- * other than EM_NONE says that a library for it is wanted. */
+/* Looks for `name` in a list of folders; $ORIGIN stands for `origin`. If machine is not EM_NONE,
+ * the library must be for that machine. */
 static bool find_in(const char *folders, const char *origin, const char *name, uint16_t machine,
                     char *out)
 {
@@ -125,7 +125,7 @@ static void add_libraries(tt_program_probe *p, const tt_elf_file *program)
         const tt_program_library *l = &p->libraries[i];
         tt_elf_file *elf = NULL;
         if (!l->path[0] || tt_elf_open(l->path, &elf, NULL) != TT_OK) continue;
-        /* The scheduler's own library tells where the engine is best. */
+        /* The scheduler's own library shows best where the engine is. */
         bool is_ggml = strncmp(l->name, "libggml", 7) == 0 || tt_engine_is_llama_name(l->name);
         if (is_ggml && !p->engine_dir[0]) folder_of(l->path, p->engine_dir);
         add_needed(p, elf, l->path);
@@ -142,7 +142,7 @@ static bool defines_ggml(const tt_elf_file *elf)
     return false;
 }
 
-/* A stripped static build has no names left, but ggml's assertions print this. */
+/* A stripped static build has no symbol names, but contains the text of ggml's assertions. */
 static bool mentions_ggml(const char *path)
 {
     static const char text[] = "GGML_ASSERT(";
@@ -160,8 +160,8 @@ static bool mentions_ggml(const char *path)
     return found;
 }
 
-/* The kernel makes the dynamic linker ignore LD_PRELOAD when the program gains
- * rights by being started. */
+/* The kernel makes the dynamic linker ignore LD_PRELOAD when starting the program raises its
+ * privileges. */
 static bool gains_rights(const char *path)
 {
     struct stat st;
@@ -206,7 +206,7 @@ static bool script_interpreter(const char *path, char *out, size_t n)
     return true;
 }
 
-/* The first library that the dynamic linker would not find either; NULL: all are there. */
+/* The first library that the dynamic linker would not find; NULL: all are found. */
 static const char *missing_library(const tt_program_probe *p)
 {
     for (size_t i = 0; i < p->n_libraries; i++)
@@ -214,7 +214,7 @@ static const char *missing_library(const tt_program_probe *p)
     return NULL;
 }
 
-static void judge(tt_program_probe *p, const tt_elf_file *elf)
+static void decide(tt_program_probe *p, const tt_elf_file *elf)
 {
     p->verdict = TT_PROGRAM_NO;
     const char *why, *missing = missing_library(p);
@@ -264,13 +264,13 @@ tt_status tt_program_probe_new(const char *program, tt_program_probe **out, tt_e
         free(p);
         return status;
     }
-    /* An addon (.node, a Python module) has no interpreter either, but needs libraries. */
+    /* An addon (.node, a Python module) has no interpreter either, but it needs libraries. */
     p->is_static = !tt_elf_interpreter(elf)[0] && tt_elf_n_needed(elf) == 0;
     p->is_secure = gains_rights(p->path);
     p->defines_ggml = defines_ggml(elf);
     p->mentions_ggml = mentions_ggml(p->path);
     if (!p->is_static) add_libraries(p, elf);
-    judge(p, elf);
+    decide(p, elf);
     tt_elf_close(elf);
     *out = p;
     return TT_OK;

@@ -1,5 +1,5 @@
-/* Would a program's ggml be seen by a preloaded library? Read from its ELF file
- * and those of the libraries it links; nothing is executed. */
+/* Whether a preloaded library would see a program's ggml. Read from the ELF files of the program
+ * and its libraries; nothing is executed. */
 #ifndef TT_RUNNER_PROGRAM_PROBE_H
 #define TT_RUNNER_PROGRAM_PROBE_H
 
@@ -12,8 +12,8 @@
 #define TT_PROGRAM_LIBRARIES 192
 
 typedef struct tt_program_library {
-    char name[NAME_MAX + 1]; /* as the program asks for it */
-    char path[PATH_MAX];     /* where it is; "" not found */
+    char name[NAME_MAX + 1]; /* as the program requests it */
+    char path[PATH_MAX];     /* "" when not found */
 } tt_program_library;
 
 typedef enum tt_program_verdict {
@@ -24,21 +24,20 @@ typedef enum tt_program_verdict {
 
 typedef struct tt_program_probe {
     char path[PATH_MAX];       /* the file that was examined */
-    char script[PATH_MAX];     /* the script whose interpreter that is; "" no script */
+    char script[PATH_MAX];     /* the script that it interprets; "" when not a script */
     bool is_static;            /* has no dynamic linker */
     bool is_secure;            /* set-user-id, set-group-id or capabilities: no preloading */
-    bool defines_ggml;         /* has ggml functions of its own */
-    bool mentions_ggml;        /* has ggml's assertion text in it, symbols or not */
-    char engine_dir[PATH_MAX]; /* folder of the ggml it links; "" links none */
+    bool defines_ggml;         /* has its own ggml functions */
+    bool mentions_ggml;        /* contains ggml's assertion text, with or without symbols */
+    char engine_dir[PATH_MAX]; /* folder of the linked ggml; "" when none */
     tt_program_library libraries[TT_PROGRAM_LIBRARIES];
     size_t n_libraries;
     tt_program_verdict verdict;
-    char why[320]; /* a sentence: the verdict's reason and what to do */
+    char why[320]; /* a sentence: the reason, and what to do */
 } tt_program_probe;
 
-/* `program` is looked up in PATH as a shell does. TT_E_NOT_FOUND when it is not
- * there, TT_E_FORMAT when it is neither ELF nor a script. The result (large) is
- * freed with free(). */
+/* Looks `program` up in PATH as a shell does. TT_E_NOT_FOUND when it does not exist, TT_E_FORMAT
+ * when it is neither ELF nor a script. The result (large) is freed with free(). */
 tt_status tt_program_probe_new(const char *program, tt_program_probe **out, tt_error *err);
 
 const char *tt_program_verdict_name(tt_program_verdict verdict); /* "no", "late", "yes" */

@@ -34,7 +34,7 @@ static double seconds_since(uint64_t begin_ns)
     return (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9;
 }
 
-/* Engines differ in what they do with an id that is in no vocabulary; some end the process. */
+/* Engines differ in their handling of ids outside the vocabulary; some end the process. */
 static tt_status check_ids(const tt_generated *g, const int32_t *ids, size_t n, const char *what,
                            tt_error *err)
 {
@@ -68,7 +68,7 @@ static tt_status tokenize(tt_generated *g, tt_error *err)
     const tt_runner_options *o = g->options;
     if (o->prompt_size > PROMPT_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "the prompt is larger than 64 MiB");
-    /* One token a byte at most, and what the model adds around the text. */
+    /* At most one token per byte, plus what the model adds around the text. */
     int32_t room = (int32_t)o->prompt_size + 16;
     g->tokens = malloc((size_t)room * sizeof *g->tokens);
     if (!g->tokens) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
@@ -83,8 +83,8 @@ static tt_status tokenize(tt_generated *g, tt_error *err)
     return TT_OK;
 }
 
-/* Fills g->tokens (malloc; the caller frees) from the prompt, or with the ids that are given for
- * it. Needs the vocabulary only. */
+/* Fills g->tokens (malloc; the caller frees) from the prompt, or from the ids given instead.
+ * Needs only the vocabulary. */
 static tt_status generate_tokenize(tt_generated *g, tt_error *err)
 {
     const tt_runner_options *o = g->options;
@@ -133,7 +133,7 @@ static tt_status decode_prompt(tt_generated *g, tt_error *err)
     return TT_OK;
 }
 
-/* Gives the token's bytes to the caller. False when the caller has had enough. */
+/* Passes the token's bytes to the caller. False when the caller stops the run. */
 static bool emit(const tt_generated *g, int32_t token)
 {
     char small[256];
@@ -150,7 +150,7 @@ static bool emit(const tt_generated *g, int32_t token)
     return go_on;
 }
 
-/* The engine's own sampler chain, so that results are those of its programs. */
+/* The engine's own sampler chain, for the same results as in its programs. */
 static struct tt_llama_sampler *new_sampler(const tt_generated *g)
 {
     const tt_engine_api *api = g->api;
@@ -189,7 +189,7 @@ static tt_status generate_with(tt_generated *g, struct tt_llama_sampler *sampler
             r->stop = TT_RUNNER_STOP_CALLER;
             break;
         }
-        /* The last token is not decoded: nobody would look at what follows it. */
+        /* The last token is not decoded: its outputs would not be used. */
         if (want >= 0 && r->n_generated == (uint32_t)want) break;
         if (r->n_decoded >= r->n_ctx) {
             r->stop = TT_RUNNER_STOP_CONTEXT;
@@ -261,8 +261,8 @@ const char *tt_runner_stop_name(tt_runner_stop stop)
     return names[stop];
 }
 
-/* The engine's message for a file that is not there or no model is many lines
- * long; ours says it in one, and before the engine is loaded. */
+/* For a missing file or a file that is no model, the engine prints many lines. This checks
+ * before the engine is loaded, and reports one. */
 static tt_status check_model(const char *path, tt_error *err)
 {
     char magic[4] = "";
@@ -290,7 +290,7 @@ static tt_status set_no_mmap(const session *s, tt_engine_params *p, tt_error *er
         at = tt_engine_params_mmap(p);
         if (at != TT_PARAM_NOT_FOUND) tt_engine_params_set_u8(p, at, 0);
     } else if ((at = tt_engine_params_load_mode(p)) != TT_PARAM_NOT_FOUND) {
-        /* The engine names its modes: take its word that this is one, and 0 is none. */
+        /* The engine names its modes: check that this is one, and that 0 is none. */
         const char *now = api->load_mode_name((int32_t)tt_engine_params_u32(p, at));
         const char *none = api->load_mode_name(0);
         if (!now || !none || strcmp(none, "none") != 0 ||
@@ -344,7 +344,7 @@ static tt_status set_flash(const session *s, tt_runner_flash flash, tt_engine_pa
     return TT_OK;
 }
 
-/* Room for prompt and answer, unless the user says how much. */
+/* Room for prompt and answer, unless the user sets the size. */
 static uint32_t choose_n_ctx(const session *s, const tt_runner_options *o)
 {
     if (o->n_ctx) return o->n_ctx;
@@ -371,8 +371,8 @@ static tt_status context_params(const session *s, const tt_runner_options *o, tt
     return o->flash_attn ? set_flash(s, o->flash_attn, p, err) : TT_OK;
 }
 
-/* Is the file in this process's memory map? The one place that tells the truth
- * about --no-mmap, whatever the engine calls the option. */
+/* Whether the file is in this process's memory map, which shows the effect of --no-mmap whatever
+ * the engine calls the option. */
 static bool is_mapped(const char *path)
 {
     char real[PATH_MAX], line[PATH_MAX + 128];
@@ -383,7 +383,7 @@ static bool is_mapped(const char *path)
     while (!found && fgets(line, sizeof line, maps)) {
         char *name = strchr(line, '/');
         const char *access = strchr(line, ' ');
-        /* What cannot be read holds no weights: somebody asks the kernel about the pages. */
+        /* An unreadable mapping holds no weights: it is used to ask the kernel about the pages. */
         if (!name || !access || access[1] != 'r') continue;
         name[strcspn(name, "\n")] = '\0';
         found = strcmp(name, real) == 0;
@@ -427,12 +427,12 @@ static tt_status load_model(session *s, const tt_runner_options *o, const tt_run
 static void check_flash(const session *s, const tt_runner_options *o,
                         const tt_runner_events *events)
 {
-    const char *said = s->log.flash_attn;
-    bool is_on = !strcmp(said, "enabled") || !strcmp(said, "1");
-    bool is_off = !strcmp(said, "disabled") || !strcmp(said, "0");
+    const char *reported = s->log.flash_attn;
+    bool is_on = !strcmp(reported, "enabled") || !strcmp(reported, "1");
+    bool is_off = !strcmp(reported, "disabled") || !strcmp(reported, "0");
     if ((o->flash_attn == TT_RUNNER_FLASH_ON && is_off) ||
         (o->flash_attn == TT_RUNNER_FLASH_OFF && is_on))
-        note(events, "--flash-attn had no effect: the engine says flash_attn = %s", said);
+        note(events, "--flash-attn had no effect: the engine says flash_attn = %s", reported);
 }
 
 static tt_status make_context(session *s, const tt_runner_options *o,
@@ -446,7 +446,7 @@ static tt_status make_context(session *s, const tt_runner_options *o,
     if (!g->context) return engine_refused(s, "the engine cannot make a context", err);
     r->n_threads = o->n_threads > 0 ? o->n_threads : tt_runner_cpus();
     s->api.set_n_threads(g->context, r->n_threads, r->n_threads);
-    /* The engine rounds both up; what the user asked for is what counts. */
+    /* The engine rounds both up; the user's values count. */
     r->n_ctx = s->api.n_ctx(g->context);
     if (o->n_ctx && o->n_ctx < r->n_ctx) r->n_ctx = o->n_ctx;
     r->n_batch = s->api.n_batch(g->context);
@@ -467,7 +467,7 @@ static void read_counters(const session *s, tt_runner_result *r)
     tt_abi_blob perf = s->api.perf_context(s->generation.context);
     memcpy(&r->engine_n_p_eval, perf.u.bytes + PERF_N_P_EVAL, sizeof r->engine_n_p_eval);
     memcpy(&r->engine_n_eval, perf.u.bytes + PERF_N_EVAL, sizeof r->engine_n_eval);
-    /* Counts beyond what was decoded mean another layout: then say nothing. */
+    /* Counts above what was decoded mean another layout: report nothing. */
     int64_t sum = (int64_t)r->engine_n_p_eval + r->engine_n_eval;
     r->has_engine_counts =
         r->engine_n_p_eval >= 0 && r->engine_n_eval >= 0 && sum <= (int64_t)r->n_decoded + 2;
@@ -498,7 +498,7 @@ static tt_status run(session *s, const tt_runner_options *o, const tt_runner_eve
 tt_status tt_runner_run(const tt_runner_options *options, const tt_runner_events *events,
                         tt_runner_result *result, tt_error *err)
 {
-    /* Static: the engine keeps the address of the log until the process ends. */
+    /* Static, because the engine keeps the address of the log until the process ends. */
     static session s;
     memset(result, 0, sizeof *result);
     tt_status status = check_model(options->model, err);

@@ -38,7 +38,7 @@ static size_t skip_blanks(const char *text, size_t size, size_t at)
     return at;
 }
 
-/* Never further than INT32_MAX; false: no digit, or more than that. */
+/* Reads no further than INT32_MAX; false: no digit, or a greater number. */
 static bool read_id(const char *text, size_t size, size_t *at, int32_t *id)
 {
     int64_t value = 0;
@@ -56,7 +56,7 @@ tt_status tt_token_ids_parse(tt_token_ids *list, const char *text, size_t size, 
 {
     tt_status status = TT_OK;
     size_t at = skip_blanks(text, size, 0);
-    bool wanted = true; /* behind a comma, and at the begin */
+    bool wanted = true; /* at the start and after a comma */
     while (status == TT_OK && (at < size || wanted)) {
         int32_t id;
         size_t begin = at;

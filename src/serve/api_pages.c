@@ -1,10 +1,13 @@
-/* memory/pages: the pages that faulted. */
+/* memory/pages: the pages that faulted. memory/loading: how the model came into RAM. */
 #include "analyze/access.h"
+#include "analyze/loading.h"
 #include "analyze/page_faults.h"
+#include "answer/faults.h"
 #include "serve/columns.h"
 #include "serve/endpoints.h"
 #include "serve/request.h"
 #include "serve/source.h"
+#include "serve/traces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,5 +128,44 @@ tt_status tt_answer_memory_pages(tt_request *q, tt_reply *r, tt_error *err)
         status = tt_columns_end(&c, r, err);
     }
     free(pages);
+    return status;
+}
+
+static void drop_loading(void *made)
+{
+    if (made) tt_loading_free(made);
+    free(made);
+}
+
+static tt_status make_loading(tt_model *m, void **out, tt_error *err)
+{
+    tt_loading *l = calloc(1, sizeof *l);
+    *out = NULL;
+    if (!l) return tt_error_memory(err, "the loading of models");
+    tt_status status = tt_loading_find(l, m, true, err);
+    if (status == TT_OK)
+        *out = l;
+    else
+        drop_loading(l);
+    return status;
+}
+
+static const tt_source_memo loading_memo = {make_loading, drop_loading};
+
+tt_status tt_answer_memory_loading(tt_request *q, tt_reply *r, tt_error *err)
+{
+    const void *made;
+    tt_listing rows = {0};
+    static const tt_listing_wish all;
+    tt_status status = tt_source_get(q, &loading_memo, &made, err);
+    if (status != TT_OK) return status;
+    const tt_rowset set = tt_loading_rowset(made);
+    status = tt_listing_make(&rows, &set, &all, err);
+    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
+    if (j)
+        tt_loading_json(j, tt_traces_path(q->traces, q->trace_id), &rows);
+    else if (status == TT_OK)
+        status = tt_error_memory(err, "the loading of models");
+    tt_listing_free(&rows);
     return status;
 }

@@ -26,6 +26,7 @@ const tt_endpoint tt_endpoints[] = {
     {"memory", true, tt_answer_memory, "", false},
     {"memory/faults", true, tt_answer_memory_faults, "batch batch_to phase layer op tensor", false},
     {"memory/heat", true, tt_answer_memory_heat, TT_REQUEST_FILTER_PARAMS, false},
+    {"memory/loading", true, tt_answer_memory_loading, "", false},
     {"memory/pages", true, tt_answer_memory_pages, "token token_to phase layer tensor", false},
     {"memory/region", true, tt_answer_memory_region, "region", false},
     {"memory/residency", true, tt_answer_memory_residency, "batch_to to_ns", false},

@@ -13,8 +13,8 @@
 
 #define TT_VALUE_LANES 16u
 
-/* Element i goes to lane i % TT_VALUE_LANES, whatever the machine can do at once: so that sums,
- * which depend on the order, are the same everywhere. */
+/* Element i goes to lane i % TT_VALUE_LANES on every machine, so that sums, which depend on the
+ * order, are the same everywhere. */
 typedef struct tt_value_sums {
     double sum[TT_VALUE_LANES], squares[TT_VALUE_LANES];
     float min[TT_VALUE_LANES], max[TT_VALUE_LANES];
@@ -23,7 +23,7 @@ typedef struct tt_value_sums {
     uint64_t first_bad; /* UINT64_MAX: none */
 } tt_value_sums;
 
-#define BLOCK 4096u /* elements that are taken as finite at first */
+#define BLOCK 4096u /* elements that are first assumed to be finite */
 
 static void value_sums_begin(tt_value_sums *s)
 {
@@ -35,7 +35,7 @@ static void value_sums_begin(tt_value_sums *s)
     s->first_bad = UINT64_MAX;
 }
 
-/* Compiled for what the machine has: the results are the same, as each lane's order is. */
+/* Compiled for several instruction sets; results are equal, as each lane's order is. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define MANY __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
@@ -46,7 +46,7 @@ typedef float lanes_f32 __attribute__((vector_size(TT_VALUE_LANES * sizeof(float
 typedef int32_t lanes_i32 __attribute__((vector_size(TT_VALUE_LANES * sizeof(int32_t))));
 typedef double lanes_f64 __attribute__((vector_size(TT_VALUE_LANES * sizeof(double))));
 
-/* All are finite, n is a multiple of TT_VALUE_LANES. */
+/* All elements are finite; n is a multiple of TT_VALUE_LANES. */
 MANY static void add_finite(tt_value_sums *s, const float *x, size_t n)
 {
     lanes_f64 sum, squares;
@@ -71,8 +71,8 @@ MANY static void add_finite(tt_value_sums *s, const float *x, size_t n)
     memcpy(s->max, &max, sizeof max);
 }
 
-/* Squares of finite floats and sums of them stay far below what a double holds: a sum that is not
- * finite had an element that is not. */
+/* Sums of squares of finite floats stay far below the limit of a double, so a non-finite sum had
+ * a non-finite element. */
 static bool all_finite(const tt_value_sums *s)
 {
     double all = 0;
@@ -101,7 +101,7 @@ static void add_each(tt_value_sums *s, const float *x, size_t n, uint64_t first)
     }
 }
 
-/* n more; but for the last call n is a multiple of TT_VALUE_LANES. */
+/* Adds n elements; except in the last call, n is a multiple of TT_VALUE_LANES. */
 static void value_sums_add(tt_value_sums *s, const float *x, size_t n)
 {
     for (size_t done = 0; done < n;) {
@@ -120,7 +120,7 @@ static void value_sums_add(tt_value_sums *s, const float *x, size_t n)
     s->n += n;
 }
 
-#define STEP 4096u /* elements that are taken at once: 16 chunks of BLAKE3 */
+#define STEP 4096u /* elements per step: 16 chunks of BLAKE3 */
 #define ELEMENT_BYTES_MAX 8u
 
 static bool times(uint64_t *product, uint64_t by)
@@ -135,12 +135,12 @@ uint64_t tt_value_elements(const tt_value_data *v)
     if (!block || v->ne[0] % block) return 0;
     for (unsigned d = 0; d < TT_VALUE_DIMS; d++)
         if (!times(&n, v->ne[d])) return 0;
-    /* Offsets and sizes in bytes fit as well. */
+    /* Checks that offsets and sizes in bytes fit as well. */
     uint64_t bytes = n;
     return times(&bytes, ELEMENT_BYTES_MAX) ? n : 0;
 }
 
-/* Elements of each piece but the last. */
+/* Elements of each piece except the last. */
 static uint64_t piece_elements(uint64_t n)
 {
     uint64_t piece = TT_VALUE_PIECE;
@@ -155,11 +155,11 @@ uint32_t tt_value_pieces(const tt_value_data *v)
     return (uint32_t)((n + piece - 1) / piece);
 }
 
-/* A piece, a step at a time. */
+/* Takes a piece step by step. */
 typedef struct taker {
     tt_value_sums sums;
     XXH3_state_t hash;
-    bool has_blake3, whole; /* of a value that is one piece, BLAKE3's root is known here */
+    bool has_blake3, whole; /* whole: the value is this piece, which then has BLAKE3's root */
     tt_tree tree;
     blake3_hasher hasher;
 } taker;

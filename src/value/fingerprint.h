@@ -1,19 +1,19 @@
-/* The fingerprint of a value: what can be said of a tensor's data in some 200 bytes, so that two
- * engines, builds or settings can be compared without keeping the data.
+/* The fingerprint of a value: a summary of a tensor's data in some 200 bytes, to compare two
+ * engines, builds or settings without keeping the data.
  *
- * A value's elements are taken in logical order (dimension 0 runs fastest), whatever the strides
- * are. They are divided into pieces of TT_VALUE_PIECE elements (times a power of two, so that there
- * are at most TT_VALUE_PIECES_MAX), each of which any thread can take; what is put together in the
- * end does not depend on who took which.
+ * A value's elements are in logical order (dimension 0 runs fastest), whatever the strides are.
+ * They are divided into pieces of TT_VALUE_PIECE elements (times a power of two, for at most
+ * TT_VALUE_PIECES_MAX pieces), each of which any thread can take; the result does not depend on
+ * which thread took which piece.
  *
- *   hash     XXH3-128 of the elements' native bytes; of a value of several pieces, XXH3-128 of the
- *            pieces' hashes one behind the other, each as its 16 canonical bytes
+ *   hash     XXH3-128 of the elements' native bytes; for several pieces, XXH3-128 of the
+ *            concatenated hashes of the pieces, each as its 16 canonical bytes
  *            (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md)
  *   blake3   BLAKE3-256 of the elements as little-endian float32
  *            (https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf)
  *   mean     of the finite elements; RMS: sqrt(mean(x * x)); sums are of float64, piece by piece
  *
- * Nothing here allocates, locks or calls the system: it runs in a traced program. */
+ * Nothing here allocates, locks or makes a system call: it runs in a traced program. */
 #ifndef TT_VALUE_FINGERPRINT_H
 #define TT_VALUE_FINGERPRINT_H
 
@@ -29,35 +29,36 @@
 #define TT_VALUE_SAMPLES 16u
 #define TT_VALUE_NONE UINT64_MAX
 
-/* A tensor's data. Strides as ggml's nb: nb[0] between blocks of dimension 0. */
+/* A tensor's data. Strides are ggml's nb: nb[0] is between blocks of dimension 0. */
 typedef struct tt_value_data {
     tt_value_type type;
     uint64_t ne[TT_VALUE_DIMS];
     uint64_t nb[TT_VALUE_DIMS];
     const void *data;
-    /* Where dimension 1 is picked (what SET_ROWS wrote): ne[1] numbers, in units of nb[1], signed
-     * and of rows_bytes (4 or 8) each, none negative. NULL: 0, 1, 2, ... */
+    /* The rows selected in dimension 1 (those that SET_ROWS wrote): ne[1] signed integers of
+     * rows_bytes (4 or 8) each, in units of nb[1], none negative. NULL: 0, 1, 2, ... */
     const void *rows;
     uint32_t rows_bytes;
 } tt_value_data;
 
 enum { TT_VALUE_WITH_BLAKE3 = 1 };
 
-/* What one piece is. */
+/* The result for one piece. */
 typedef struct tt_value_piece {
     uint64_t n_nan, n_inf;
     uint64_t first_bad; /* index of the first NaN or infinity; TT_VALUE_NONE */
-    float min, max;     /* of the finite ones; min > max: there are none */
+    float min, max;     /* of the finite elements; min > max: none */
     double sum, sum_squares;
     uint8_t hash[16];
-    uint8_t chaining[32]; /* BLAKE3's, of the subtree; of a single piece the digest */
+    uint8_t
+        chaining[32]; /* BLAKE3 chaining value of the subtree; the digest if it is the only piece */
 } tt_value_piece;
 
 typedef struct tt_fingerprint {
     uint64_t n;
     uint64_t n_nan, n_inf;
     uint64_t first_bad; /* logical index, or TT_VALUE_NONE */
-    bool has_range;     /* some element is finite: min to rms hold */
+    bool has_range;     /* some element is finite: min to rms are valid */
     float min, max;
     double mean, rms;
     uint8_t hash[16];
@@ -70,19 +71,19 @@ typedef struct tt_fingerprint {
     float samples[TT_VALUE_SAMPLES];
 } tt_fingerprint;
 
-/* Elements; 0 when there are none, or the shape does not fit the type or a 64-bit number. */
+/* The number of elements; 0 when there are none, or the shape does not fit the type or 64 bits. */
 uint64_t tt_value_elements(const tt_value_data *v);
-/* Pieces of the value: at least 1 when it has elements. */
+/* The number of pieces: at least 1 when the value has elements. */
 uint32_t tt_value_pieces(const tt_value_data *v);
-/* Piece k < tt_value_pieces(v); other pieces may be taken on other threads at the same time. */
+/* Takes piece k < tt_value_pieces(v); different pieces may be taken on different threads. */
 void tt_value_take(const tt_value_data *v, uint32_t k, unsigned with, tt_value_piece *out);
-/* Begins a fingerprint: elements, prefix and samples, read from the data; the rest is zero. */
+/* Begins a fingerprint: elements, prefix and samples from the data; the rest is zero. */
 void tt_value_look(const tt_value_data *v, tt_fingerprint *out);
-/* The rest of it, from all of the value's pieces; the data is not read any more. */
+/* Completes the fingerprint from all pieces of the value, without the data. */
 void tt_value_finish(const tt_value_piece *pieces, uint32_t n_pieces, unsigned with,
                      tt_fingerprint *out);
 
-/* Index i of the n_samples that a value of n elements has. */
+/* Index of sample i, of the n_samples of a value with n elements. */
 uint64_t tt_value_sample_index(uint64_t n, uint32_t i);
 
 #endif

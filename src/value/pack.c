@@ -3,8 +3,8 @@
  *   0        8      16     24         32   36   40    48   56    72      73
  *   | n      | nan  | inf  | first_bad| min| max| mean| rms| hash| flags | prefix, samples, blake3
  *
- * flags: bit 0 there are finite elements, bit 1 blake3 is there. How many floats follow depends on
- * n: as many as there are elements, 8 and 16 at most. */
+ * flags: bit 0 there are finite elements, bit 1 there is a blake3. The number of floats follows
+ * from n: one per element, at most 8 and 16. */
 #include "value/pack.h"
 
 #include "base/bytes.h"

@@ -1,11 +1,10 @@
-/* Which outputs are taken, and what of them: the argument of `run --values`.
+/* Which outputs are recorded, and in which form: the argument of `run --values`.
  *
  *   LEVEL[:TERM[,TERM]...]
  *
  * LEVEL: off, stats, hash (stats and BLAKE3), full (hash and the data). TERM: name=GLOB or GLOB
- * (the node's name), op=GLOB ("MUL_MAT", any case), layer=A..B, batch=A..B (token=A..B, its
- * former name, is the same). Terms of one kind are
- * alternatives; of different kinds all must hold. */
+ * (the node's name), op=GLOB ("MUL_MAT", any case), layer=A..B, batch=A..B (formerly token=A..B).
+ * Terms of one kind are alternatives; of different kinds all must hold. */
 #ifndef TT_VALUE_SELECT_H
 #define TT_VALUE_SELECT_H
 
@@ -14,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TT_SELECT_TERMS_MAX 16u /* of each kind */
-#define TT_SELECT_TEXT_MAX 64u  /* longest name of a node and its end */
+#define TT_SELECT_TERMS_MAX 16u /* per kind */
+#define TT_SELECT_TEXT_MAX 64u  /* longest name of a node, terminator included */
 #define TT_SELECT_NO_LAYER (-1)
 
 typedef enum tt_value_level {
@@ -38,13 +37,13 @@ typedef struct tt_select {
     tt_select_range tokens[TT_SELECT_TERMS_MAX];
 } tt_select;
 
-/* TT_E_USAGE with a sentence when the text is not as above. */
+/* TT_E_USAGE with a sentence when the text is invalid. */
 tt_status tt_select_parse(const char *text, tt_select *s, tt_error *err);
 /* "off", "stats", "hash", "full". */
 const char *tt_value_level_name(tt_value_level level);
-/* Whether outputs of that batch can be wanted. */
+/* Whether outputs of that batch may be wanted. */
 bool tt_select_token(const tt_select *s, uint64_t token);
-/* Whether the node's output is wanted, its batch aside. layer: or TT_SELECT_NO_LAYER. */
+/* Whether the node's output is wanted, in wanted batches. layer: or TT_SELECT_NO_LAYER. */
 bool tt_select_node(const tt_select *s, const char *name, const char *op, int32_t layer);
 
 #endif

@@ -1,5 +1,5 @@
-/* The tree is that of the BLAKE3 paper, section 2.1: the left part of any subtree is the largest
- * power of two of chunks that leaves something for the right one. */
+/* The tree of the BLAKE3 paper, section 2.1: the left part of a subtree is the largest power of
+ * two of chunks that leaves something for the right one. */
 #include "value/tree.h"
 
 #include <blake3_impl.h>
@@ -30,7 +30,7 @@ static void push(tt_tree *t, const uint8_t cv[32], uint64_t size)
     t->chunks += size;
 }
 
-/* Before more is added: subtrees of one size become one, as digits do in counting. What ends the
+/* Before more is added, merges subtrees of equal size, like carries in counting. The end of the
  * tree is merged from the right instead. */
 static void settle(tt_tree *t)
 {
@@ -59,7 +59,7 @@ static void chunk(const uint8_t *bytes, size_t n, uint64_t number, uint8_t out[3
     store_cv_words(out, cv);
 }
 
-/* TT_TREE_TOGETHER whole chunks, level by level: each level is hashed at once. */
+/* Hashes TT_TREE_TOGETHER whole chunks, each level of their subtree at once. */
 static void together(const uint8_t *bytes, uint64_t number, uint8_t out[32])
 {
     const uint8_t *inputs[TT_TREE_TOGETHER];

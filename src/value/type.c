@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define BLOCK 32u /* elements, of all the quantised types here */
+#define BLOCK 32u /* elements, for all quantised types here */
 
 typedef struct type_about {
     const char *name;
@@ -29,7 +29,7 @@ static const type_about TYPES[TT_VALUE_TYPES] = {
     [TT_VALUE_IQ4_NL] = {"iq4_nl", BLOCK, 18},
 };
 
-/* ggml's kvalues_iq4nl: what the 16 codes of iq4_nl stand for. */
+/* ggml's kvalues_iq4nl: the values of the 16 codes of iq4_nl. */
 static const int8_t IQ4_NL[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                   1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -67,14 +67,14 @@ static float float_of_bits(uint32_t bits)
     return f;
 }
 
-/* IEEE 754 binary16, without a branch for the usual numbers: exponent and fraction are moved into
- * their places of a binary32 and scaled by the difference of the biases (2^112), which also makes
- * subnormal numbers right. */
+/* IEEE 754 binary16, without a branch for normal numbers: exponent and fraction are moved to
+ * their places in a binary32, which is scaled by the difference of the biases (2^112); this also
+ * converts subnormal numbers correctly. */
 static float half(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     uint32_t rest = (uint32_t)(h & 0x7fffu) << 13;
-    /* A signalling NaN becomes a quiet one, as in the processor's own conversion. */
+    /* A signalling NaN becomes a quiet one, as in the processor's conversion. */
     if ((h & 0x7c00u) == 0x7c00u)
         return float_of_bits(sign | 0x7f800000u | (rest & 0x7fffffu) |
                              (h & 0x3ffu ? 0x400000u : 0u));
@@ -103,7 +103,7 @@ static void halves_to_f32(const uint8_t *in, size_t n, float *out)
 #include <cpuid.h>
 #include <immintrin.h>
 
-/* Most outputs that are not f32 are f16: a KV cache. */
+/* Most outputs other than f32 are f16: those of a KV cache. */
 __attribute__((target("avx,f16c"))) static void halves_to_f32_f16c(const uint8_t *in, size_t n,
                                                                    float *out)
 {
@@ -113,12 +113,12 @@ __attribute__((target("avx,f16c"))) static void halves_to_f32_f16c(const uint8_t
     halves_to_f32(in + i * 2, n - i, out + i);
 }
 
-/* Asked of the processor itself, as not every compiler's __builtin_cpu_supports knows the name, and
- * once: the question is slow on a virtual machine. That the system keeps AVX's registers is what
- * "avx" says. */
+/* Queries the processor, since not every compiler's __builtin_cpu_supports knows the name, and
+ * only once, since this is slow on a virtual machine. "avx" covers the system's support for AVX
+ * registers. */
 static bool has_f16c(void)
 {
-    static _Atomic int known; /* 0: not asked yet, 1: no, 2: yes */
+    static _Atomic int known; /* 0: unknown yet, 1: no, 2: yes */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     unsigned a, b, c, d;
     if (!answer) {
@@ -173,7 +173,7 @@ static void q8_0_block(const uint8_t *b, float *out)
         out[i] = (float)(int8_t)b[2 + i] * d;
 }
 
-/* The 4-bit codes of a block: the low halves of 16 bytes, then the high ones. */
+/* The 4-bit codes of a block: low halves of 16 bytes, then high halves. */
 static unsigned code(const uint8_t *codes, size_t i)
 {
     return i < BLOCK / 2 ? codes[i] & 15u : codes[i - BLOCK / 2] >> 4;
@@ -200,7 +200,7 @@ static void iq4_nl_block(const uint8_t *b, float *out)
         out[i] = (float)IQ4_NL[code(b + 2, i)] * d;
 }
 
-/* The fifth bits of the codes are a 32-bit number before them. */
+/* The fifth bits of the codes are a 32-bit number in front. */
 static unsigned code5(const uint8_t *high, size_t i)
 {
     uint32_t bits;

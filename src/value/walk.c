@@ -15,8 +15,8 @@ static uint64_t row_of(const tt_value_data *v, uint64_t i1)
     return (uint64_t)narrow;
 }
 
-/* Where element `first` is, and how many from it on, at most n, lie one behind the other. first is
- * a whole number of blocks. */
+/* Finds element `first`, and how many elements from it on, at most n, are contiguous. first is a
+ * whole number of blocks. */
 static const uint8_t *value_run(const tt_value_data *v, uint64_t first, uint64_t n,
                                 uint64_t *together)
 {
@@ -29,11 +29,11 @@ static const uint8_t *value_run(const tt_value_data *v, uint64_t first, uint64_t
         *together = block;
         return at;
     }
-    /* Rows, planes that lie close behind one another are one interval. */
+    /* Contiguous rows and planes form one interval. */
     uint64_t here = v->ne[0] - i0, size = v->ne[0], row = size / block * bytes;
     uint64_t index[TT_VALUE_DIMS] = {0, i1, i2, i3};
     for (unsigned d = 1; d < TT_VALUE_DIMS && here < n && !v->rows; d++) {
-        if (v->ne[d] == 1) continue; /* its stride says nothing */
+        if (v->ne[d] == 1) continue; /* its stride does not matter */
         if (v->nb[d] != row) break;
         here += (v->ne[d] - 1 - index[d]) * size;
         size *= v->ne[d];

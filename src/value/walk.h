@@ -1,11 +1,11 @@
-/* The elements of a value in logical order, as intervals of memory. */
+/* Reads a value's elements in logical order, as memory intervals. */
 #ifndef TT_VALUE_WALK_H
 #define TT_VALUE_WALK_H
 
 #include "value/fingerprint.h"
 
-/* Copies n elements from `first` on (whole blocks) to out; or, when they lie together, returns
- * where they are and copies nothing. */
+/* Copies n elements from `first` on (whole blocks) to out; if they are contiguous, returns their
+ * address instead and copies nothing. */
 const uint8_t *tt_value_gather(const tt_value_data *v, uint64_t first, uint64_t n, uint8_t *out);
 
 #endif

@@ -69,6 +69,29 @@ newest_command() {
     echo "$TT_NEWEST/usr/lib64/ld-linux-x86-64.so.2 --library-path $libraries:$libraries/llama"
 }
 
+# memory_group NAME LIMIT: a control group with that many bytes of memory, made and named in $group; it
+# is removed at the exit. Else false, and $no_group says why.
+memory_group() {
+    no_group="no memory cgroup can be made here"
+    if mkdir "/sys/fs/cgroup/memory/$1" 2>/dev/null; then
+        group=/sys/fs/cgroup/memory/$1
+        knob=memory.limit_in_bytes
+    elif mkdir "/sys/fs/cgroup/$1" 2>/dev/null; then
+        group=/sys/fs/cgroup/$1
+        knob=memory.max
+    else
+        return 1
+    fi
+    trap 'rmdir "$group"' EXIT
+    no_group="$group/$knob cannot be set"
+    [ -f "$group/$knob" ] && echo "$2" >"$group/$knob"
+}
+
+# limited COMMAND...: in that group, from its first page on.
+limited() {
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
+}
+
 need_python() {
     command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 }

@@ -2,28 +2,10 @@
 # the kernel does, and the text is that of the untraced run.
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
 need_python
-group=tensortrace-test-$$
-if mkdir /sys/fs/cgroup/memory/$group 2>/dev/null; then
-    group=/sys/fs/cgroup/memory/$group
-    knob=memory.limit_in_bytes
-elif mkdir /sys/fs/cgroup/$group 2>/dev/null; then
-    group=/sys/fs/cgroup/$group
-    knob=memory.max
-else
-    echo "skipped: no memory cgroup can be made here"
-    exit 77
-fi
-trap 'rmdir $group' EXIT
-[ -f $group/$knob ] || { echo "skipped: the memory controller is not enabled in $group"; exit 77; }
-
-# limited COMMAND...: under the limit, from its first page on.
-limited() {
-    sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$@"
-}
+limit=$((160 << 20))
+memory_group tensortrace-test-$$ $limit || { echo "skipped: $no_group"; exit 77; }
 
 "$TT_BIN" synth --preset tinyllama --layers 6 -o model.gguf 2>/dev/null || fail synth
-limit=$((160 << 20))
-echo $limit >$group/$knob || { echo "skipped: $group/$knob cannot be set"; exit 77; }
 engine=$(engines | tail -n 1)
 "$TT_PROGRAMS/drop_cache" model.gguf >/dev/null
 set -- "$TT_PROGRAMS/cold" "$TT_ENGINES/$engine" model.gguf 3 as-is

@@ -10,6 +10,7 @@
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
 #include "analyze/kvcache.h"
+#include "analyze/loading.h"
 #include "analyze/log/log.h"
 #include "analyze/page_faults.h"
 #include "analyze/residency.h"
@@ -179,6 +180,23 @@ static void look_at_page_faults(const tt_model *m)
             free(pages);
         }
     tt_page_faults_free(&f);
+}
+
+/* What came in a phase was read, stayed or went: each byte once. */
+static void look_at_loading(const tt_model *m)
+{
+    tt_loading l;
+    tt_error err;
+    const bool found = tt_loading_find(&l, m, true, &err) == TT_OK;
+    for (size_t i = 0; found && i < l.n; i++) {
+        const tt_loading_row *r = &l.rows[i];
+        const uint64_t all = r->phase == TT_LOADING_OPENED ? r->resident_bytes : r->fetched_bytes;
+        if (r->looked && r->resident_bytes > r->observed_bytes) abort();
+        if (!r->judged) continue;
+        if (r->used_bytes + r->unused_bytes + r->evicted_bytes != all) abort();
+        if (r->again_bytes > all || r->again_most_bytes > all) abort();
+    }
+    tt_loading_free(&l);
 }
 
 static void visit_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
@@ -356,7 +374,8 @@ static void look_at_checks(const tt_model *m)
 static void (*const looks[])(const tt_model *) = {
     look_at_stats,   look_at_log,    look_at_checks, look_at_memory,
     look_at_buffers, look_at_graphs, look_at_faults, look_at_pages_and_experts,
-    look_at_reads,   look_at_values, look_at_heat,   look_at_page_faults};
+    look_at_reads,   look_at_values, look_at_heat,   look_at_page_faults,
+    look_at_loading};
 
 #define LOOKS (sizeof looks / sizeof *looks + 1)
 

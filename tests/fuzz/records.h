@@ -105,6 +105,7 @@ static const char *schema_of(uint8_t type)
         [TT_META_PAGE_FAULTS] = "88*",
         [TT_META_PAGE_FAULT_LOSS] = "88v",
         [TT_META_EXTENTS] = "v81svvvvvvv1v(vvv1)",
+        [TT_META_LOAD_STEP] = "v188vv1v1*",
     };
     return type < sizeof schemas / sizeof *schemas && schemas[type] ? schemas[type] : "";
 }

@@ -372,6 +372,14 @@ def extents(r):
     return x
 
 
+def load_step(r):
+    x = {"model": r.varint(), "kind": r.u8(), "begin_ticks": r.u64(), "end_ticks": r.u64()}
+    x.update(file_offset_bytes=r.varint(), size_bytes=r.varint(), what=r.u8(), error=r.varint(), flags=r.u8())
+    for flag, keys in ((1, ("minor", "major", "call_minor", "call_major")), (2, ("read_bytes", "rchar", "call_read_bytes"))):
+        x.update({key: r.varint() for key in keys if x["flags"] & flag})
+    return x
+
+
 def fields(*names_and_readers):
     def read(r):
         return {name: reader(r) for name, reader in names_and_readers}
@@ -409,6 +417,7 @@ RECORDS = {
     25: ("page_faults", page_faults),
     26: ("page_fault_loss", fields(("begin_ticks", U64), ("end_ticks", U64), ("lost", V))),
     27: ("extents", extents),
+    28: ("load_step", load_step),
 }
 
 
@@ -930,6 +939,7 @@ def memory(view):
             ]
             for x in view.all("extents")
         ],
+        "load_steps": [list(x.values()) for x in view.all("load_step")],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),
         "data": sorted([*head, len(payload), xxh3(payload)] for *head, payload in trace["data"]),

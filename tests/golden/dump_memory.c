@@ -203,6 +203,35 @@ static void put_extents(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
+static void put_load_steps(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "load_steps");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_load_steps; i++) {
+        const tt_load_step *s = &m->load_steps[i];
+        const uint64_t head[] = {s->model == TT_NONE ? 0 : m->files[s->model].id,
+                                 s->kind,
+                                 s->begin_ticks,
+                                 s->end_ticks,
+                                 s->file_offset_bytes,
+                                 s->size_bytes,
+                                 s->what,
+                                 s->error,
+                                 s->flags};
+        const uint64_t faults[] = {s->minor, s->major, s->call_minor, s->call_major};
+        const uint64_t io[] = {s->read_bytes, s->rchar, s->call_read_bytes};
+        tt_json_array(j);
+        for (size_t k = 0; k < sizeof head / sizeof *head; k++)
+            tt_json_u64(j, head[k]);
+        for (size_t k = 0; s->flags & TT_USAGE_FAULTS && k < sizeof faults / sizeof *faults; k++)
+            tt_json_u64(j, faults[k]);
+        for (size_t k = 0; s->flags & TT_USAGE_IO && k < sizeof io / sizeof *io; k++)
+            tt_json_u64(j, io[k]);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
 static void put_residencies(tt_json *j, const tt_model *m)
 {
     tt_json_key(j, "residencies");
@@ -226,6 +255,7 @@ static void put_residencies(tt_json *j, const tt_model *m)
         tt_json_i64(j, m->files[i].checked_at_end ? m->files[i].end_state : -1);
     tt_json_array_end(j);
     put_extents(j, m);
+    put_load_steps(j, m);
 }
 
 static void put_detail(tt_json *j, const tt_detail *d)

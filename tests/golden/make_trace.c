@@ -107,7 +107,8 @@ int main(int argc, char **argv)
     if (strcmp(kind, "good-plain") == 0) p.codec = TT_CODEC_NONE;
     if (strcmp(kind, "good-shift") == 0) p.tick_shift = 4;
     if (strcmp(kind, "good-experts") == 0) p.experts = 4;
-    if (strstr(kind, "memory")) {
+    p.loading = strcmp(kind, "good-loading") == 0;
+    if (strstr(kind, "memory") || p.loading) {
         p.memory = true;
         p.generate = 8; /* a batch for each combination of counters */
         if (!strstr(kind, "zstd")) p.codec = TT_CODEC_NONE;

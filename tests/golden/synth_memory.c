@@ -113,6 +113,9 @@ static void synth_put_usage(maker *k, uint32_t batch, enum tt_moment moment)
 /* Nothing at first, then more and more. */
 static bool synth_is_present(const maker *k, uint64_t page)
 {
+    /* Some go again, and come back. */
+    if (k->plan->loading && page % 9 == 1 && k->residencies >= 3 && k->residencies < 7)
+        return false;
     return page % 16 < 3ull * k->residencies || (page * 7 + 3) % 11 < k->residencies;
 }
 
@@ -157,6 +160,53 @@ static void synth_put_residency(maker *k, uint32_t batch, enum tt_moment moment)
     r.n_pages = pages - half;
     synth_put_pages(k, r);
     k->residencies++;
+}
+
+/* A step of 1,000 ticks; what it read is all that was read so far. */
+static void synth_put_load_step(maker *k, tt_meta_load_step s)
+{
+    s.begin_ticks = k->tick;
+    k->tick += 1000;
+    s.end_ticks = k->tick;
+    s.flags = TT_USAGE_FAULTS | TT_USAGE_IO;
+    s.minor = 4000 + k->minor;
+    s.major = 5 + k->major;
+    s.read_bytes = 4096 + k->read_bytes;
+    s.rchar = 65536 + k->read_bytes / 2;
+    k->minor += s.call_minor;
+    k->major += s.call_major;
+    k->read_bytes += s.call_read_bytes;
+    tt_meta_put_load_step(&k->scratch, &s);
+    put_record(k, TT_META_LOAD_STEP);
+}
+
+static void synth_put_loading(maker *k)
+{
+    const tt_meta_load_step advised = {
+        .model = 1, .kind = TT_LOAD_FILE_ADVICE, .what = TT_ADVICE_SEQUENTIAL};
+    const tt_meta_load_step mapped = {.model = 1,
+                                      .kind = TT_LOAD_MAP,
+                                      .size_bytes = k->file_size,
+                                      .what = TT_MAP_POPULATE | TT_MAP_SHARED,
+                                      .call_minor = 40,
+                                      .call_major = 2,
+                                      .call_read_bytes = 81920};
+    const tt_meta_load_step will_need = {.model = 1,
+                                         .kind = TT_LOAD_MAP_ADVICE,
+                                         .size_bytes = k->file_size,
+                                         .what = TT_ADVICE_WILL_NEED,
+                                         .error = 22};
+    synth_put_load_step(k, advised);
+    synth_put_residency(k, 0, TT_AT_MAP_BEGIN);
+    synth_put_load_step(k, mapped);
+    synth_put_residency(k, 0, TT_AT_MAP_END);
+    synth_put_load_step(k, will_need);
+}
+
+static void synth_put_first_batch(maker *k)
+{
+    synth_put_load_step(k, (tt_meta_load_step){.kind = TT_LOAD_FIRST_BATCH});
+    synth_put_residency(k, 0, TT_AT_FIRST_BATCH);
 }
 
 /* Of the first MODEL: two pieces that follow each other on the disk with a hole in between, one

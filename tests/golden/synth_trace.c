@@ -751,12 +751,14 @@ static void put_all(maker *k)
     if (p->extents) synth_put_extents(k);
     put_buffers(k);
     if (p->memory) put_memory_at(k, TT_AT_BEGIN);
+    if (p->loading) synth_put_loading(k);
     if (p->page_faults) synth_begin_page_faults(k);
     for (uint32_t i = 0; i < p->lanes; i++) {
         tt_meta_put_ring(&k->scratch, &(tt_meta_ring){i, 100 + i, k->tick});
         put_record(k, TT_META_RING);
     }
     put_graph(k, 1, p->prompt_tokens);
+    if (p->loading) synth_put_first_batch(k);
     decode(k, 1, p->prompt_tokens, 0, false);
     flush_meta(k);
     put_graph(k, 2, 1);

@@ -5,7 +5,11 @@ import random
 import subprocess
 import sys
 
-import libcachesim as lib
+try:
+    import libcachesim as lib
+except ImportError:
+    print("skipped: libcachesim has no package for this Python")
+    sys.exit(77)
 
 THEIRS = {"lru": lib.LRU, "lfu": lib.LFU, "arc": lib.ARC, "s3-fifo": lib.S3FIFO,
           "clock": lib.Clock, "belady": lib.Belady}
@@ -65,7 +69,6 @@ def main():
     for kind, stream in streams():
         following = next_uses(stream)
         got = ours(stream, following)
-        print("#", kind, flush=True)
         for name, make in THEIRS.items():
             for capacity in CAPACITIES:
                 want = theirs(make, capacity, stream, following)

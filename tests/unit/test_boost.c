@@ -103,7 +103,7 @@ static uint32_t unit(mapped *m, uint64_t from, uint64_t n)
 static enum tt_unit_state load(mapped *m, uint32_t u)
 {
     tt_pagepool_lock(m->pool);
-    (void)tt_pagepool_request(m->pool, u);
+    (void)tt_pagepool_request(m->pool, u, TT_READ_AHEAD);
     tt_pagepool_wait(m->pool, u);
     const enum tt_unit_state state = tt_pagepool_state(m->pool, u);
     tt_pagepool_unlock(m->pool);
@@ -182,7 +182,7 @@ static void never_shows_anything_else(void **state)
         const uint32_t u = units[(uint32_t)rand_r(&seed) % N];
         tt_pagepool_lock(m.pool);
         if (rand_r(&seed) % 2)
-            (void)tt_pagepool_request(m.pool, u);
+            (void)tt_pagepool_request(m.pool, u, TT_READ_AHEAD);
         else
             tt_pagepool_drop(m.pool, u);
         if (i % 16 == 0) tt_pagepool_wait(m.pool, u);
@@ -216,7 +216,7 @@ static void stays_out_of_other_memory(void **state)
         for (uint32_t i = 0; i < 32; i++) {
             const uint32_t u = unit(&m, i * PAGE * 32 + 5, PAGE * 32);
             tt_pagepool_lock(m.pool);
-            (void)tt_pagepool_request(m.pool, u);
+            (void)tt_pagepool_request(m.pool, u, TT_READ_AHEAD);
             tt_pagepool_unlock(m.pool);
         }
         if (round % 4) (void)usleep((useconds_t)(round % 8) * 200);
@@ -255,7 +255,7 @@ static void keeps_what_is_not_unmapped(void **state)
     assert_int_equal(munmap(m.at, PAGE), 0);
     assert_int_equal(tt_pagepool_state(m.pool, a), TT_UNIT_DEAD);
     assert_int_equal(tt_pagepool_state(m.pool, b), TT_UNIT_PRESENT);
-    assert_false(tt_pagepool_request(m.pool, a));
+    assert_false(tt_pagepool_request(m.pool, a, TT_READ_AHEAD));
     uint32_t region;
     uint64_t from;
     assert_false(tt_pagepool_find(m.pool, m.at, PAGE, &region, &from));
@@ -321,7 +321,7 @@ static void child_sees_the_same(void **state)
     for (uint32_t i = 0; i < 16; i++) {
         const uint32_t u = unit(&m, i * 64 * PAGE + 9, 40 * PAGE);
         tt_pagepool_lock(m.pool);
-        (void)tt_pagepool_request(m.pool, u);
+        (void)tt_pagepool_request(m.pool, u, TT_READ_AHEAD);
         tt_pagepool_unlock(m.pool);
     }
     tt_pagepool_lock(m.pool);
@@ -330,7 +330,7 @@ static void child_sees_the_same(void **state)
         tt_pagepool_in_child(m.pool);
         tt_pagepool_lock(m.pool);
         bool right =
-            !tt_pagepool_request(m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE));
+            !tt_pagepool_request(m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE), TT_READ_AHEAD);
         tt_pagepool_settle(m.pool);
         tt_pagepool_unlock(m.pool);
         _exit(right && is_content(&m, 0, SIZE + TAIL) ? 0 : 1);

@@ -576,6 +576,34 @@ static void extents_are_those_of_their_file(void **state)
     hand_close(&h, m);
 }
 
+static void put_load_step(hand *h, tt_meta_load_step s)
+{
+    tt_meta_put_load_step(&h->record, &s);
+    hand_put(h, TT_META_LOAD_STEP);
+}
+
+static void steps_of_loading_are_those_of_their_file(void **state)
+{
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 3, "/a.gguf", 1);
+    put_load_step(&h, (tt_meta_load_step){.model = 3, .begin_ticks = 5, .end_ticks = 9});
+    put_load_step(&h, (tt_meta_load_step){.model = 3, .begin_ticks = 5, .end_ticks = 4});
+    put_load_step(&h, (tt_meta_load_step){.model = 9}); /* no such file */
+    put_load_step(&h, (tt_meta_load_step){.kind = TT_LOAD_MAP});
+    put_load_step(
+        &h, (tt_meta_load_step){.model = 3, .file_offset_bytes = UINT64_MAX, .size_bytes = 2});
+    put_load_step(&h, (tt_meta_load_step){.kind = TT_LOAD_END});
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(m->n_problems, 4);
+    assert_int_equal(m->n_load_steps, 2);
+    assert_int_equal(m->load_steps[0].model, 0);
+    assert_int_equal(m->load_steps[0].end_ticks, 9);
+    assert_int_equal(m->load_steps[1].model, TT_NONE);
+    hand_close(&h, m);
+}
+
 static void nodes_have_backends(void **state)
 {
     hand h;
@@ -618,6 +646,7 @@ int main(void)
         cmocka_unit_test(the_physical_side_is_there),
         cmocka_unit_test(records_that_lead_nowhere_are_dropped),
         cmocka_unit_test(extents_are_those_of_their_file),
+        cmocka_unit_test(steps_of_loading_are_those_of_their_file),
         cmocka_unit_test(nodes_have_backends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_
 
 static void nothing_missed_nothing_waited_for(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 0, TT_PAGING_ALWAYS, 0, 0}, {0, 50, 0, 1, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 0, TT_PAGING_ALWAYS, false, 0, 0}, {0, 50, 0, 1, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){100, 1, 0}, plain) == 160);
     assert_true(tt_paging_run(NULL, 0, &(tt_paging_reader){1, 1, 0}, &plain));
@@ -32,7 +32,7 @@ static void nothing_missed_nothing_waited_for(void **state)
 /* Nothing is requested before an op is to begin: computing and reading take turns. */
 static void without_reading_ahead_times_add_up(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 1000, 0, 0, 0}, {5, 200, 3000, 1, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 1000, 0, false, 0, 0}, {5, 200, 3000, 1, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){500, 8, 0}, plain) ==
                 10 + 1000 + 100 + 5 + 3000 + 200);
@@ -42,9 +42,9 @@ static void without_reading_ahead_times_add_up(void **state)
 /* What is known always is read while there is computing before it; the rest is waited for. */
 static void what_is_known_is_read_ahead(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, 0, 0},
-                          {0, 100, 700, TT_PAGING_ALWAYS, 0, 0},
-                          {0, 100, 900, TT_PAGING_ALWAYS, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 100, 700, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 100, 900, TT_PAGING_ALWAYS, false, 0, 0}};
     (void)state;
     /* 1,600 bytes from time 0 on: 1,000 and 1,100 are when ops 1 and 2 could begin. */
     assert_true(run(ops, 3, (tt_paging_reader){100, 8, UINT64_MAX}, plain) == 1700);
@@ -56,10 +56,10 @@ static void what_is_known_is_read_ahead(void **state)
 /* Experts: known with the first op of their layer, read together, and never before. */
 static void experts_are_read_once_chosen(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, 0, 0},
-                          {0, 100, 300, 1, 0, 0},
-                          {0, 100, 300, 1, 0, 0},
-                          {0, 100, 50, TT_PAGING_ALWAYS, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 100, 300, 1, false, 0, 0},
+                          {0, 100, 300, 1, false, 0, 0},
+                          {0, 100, 50, TT_PAGING_ALWAYS, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 4, (tt_paging_reader){1000, 8, UINT64_MAX}, plain) ==
                 1000 + 300 + 100 + 200 + 100 + 100);
@@ -70,12 +70,25 @@ static void experts_are_read_once_chosen(void **state)
 static void depth_hides_latency(void **state)
 {
     const tt_disk_speed disk = {1e9, 400, 10};
-    tt_paging_op op = {0, 0, 1000, 0, 0, 0};
+    tt_paging_op op = {0, 0, 1000, 0, false, 0, 0};
     (void)state;
     assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 1, 0}, disk) - 10 * (100 + 10 + 400)) <
                 1e-6);
     assert_true(fabs(op.transfer_ns - 10 * 110) < 1e-6);
     assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 32, 0}, disk) - (10 * 110 + 400)) < 1e-6);
+}
+
+/* Guesses take the disk's time until it is known what is needed, and nobody waits for them. */
+static void guesses_are_dropped_when_it_is_known(void **state)
+{
+    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 0, 5000, 0, true, 0, 0},
+                          {0, 100, 300, 2, false, 0, 0}};
+    (void)state;
+    assert_true(run(ops, 3, (tt_paging_reader){100, 1, UINT64_MAX}, plain) == 1000 + 300 + 100);
+    assert_true(ops[1].wait_ns == 0);
+    /* With two requests at a time the second guess is under way. */
+    assert_true(run(ops, 3, (tt_paging_reader){100, 2, UINT64_MAX}, plain) == 1000 + 400 + 100);
 }
 
 /* --- ns by ns --- */
@@ -214,6 +227,7 @@ int main(void)
         cmocka_unit_test(what_is_known_is_read_ahead),
         cmocka_unit_test(experts_are_read_once_chosen),
         cmocka_unit_test(depth_hides_latency),
+        cmocka_unit_test(guesses_are_dropped_when_it_is_known),
         cmocka_unit_test(it_agrees_with_time_step_by_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

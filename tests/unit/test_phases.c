@@ -35,7 +35,7 @@ static void judge_at(tt_phases *p, const hand_row *rows, uint32_t n, bool has_po
     }
     first[n] = at;
     const tt_phases_rows call = {n, has_positions ? positions : NULL, first, ids, outputs, tokens};
-    tt_phases_judge(p, &call, first_position, phases);
+    tt_phases_assign(p, &call, first_position, phases);
     for (uint32_t i = 0; i < n; i++)
         got[i] = "?pg"[phases[i]];
     assert_string_equal(got, expected);
@@ -335,7 +335,8 @@ static void test_impossible_sequences(void **state)
     (void)state;
     for (int32_t id = -1; id < 1 << 30; id += 1 << 29) {
         uint8_t phase = 9;
-        tt_phases_judge(&p, &(tt_phases_rows){1, &position, first, &id, &output, NULL}, -1, &phase);
+        tt_phases_assign(&p, &(tt_phases_rows){1, &position, first, &id, &output, NULL}, -1,
+                         &phase);
         assert_int_equal(phase, TT_PHASE_UNKNOWN);
     }
     tt_phases_free(&p);

@@ -276,6 +276,41 @@ static void no_order_of_calls_breaks_them(void **state)
     }
 }
 
+/* Without a limit all stay; sizes of 0, and no units at all, are no trouble. */
+static void extremes_are_kept(void **state)
+{
+    static const uint64_t capacities[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, 1000};
+    (void)state;
+    seed = 5;
+    sample s;
+    make_sample(&s, true);
+    for (int p = 0; p < TT_POLICIES; p++) {
+        for (size_t k = 0; k < 2 * sizeof capacities / sizeof *capacities; k++) {
+            static const uint64_t nothing[UNITS];
+            tt_policy_setup setup = {.policy = (tt_policy)p,
+                                     .n_units = UNITS,
+                                     .capacity = capacities[k / 2],
+                                     .unit_size = k % 2 ? nothing : s.size,
+                                     .unit_layer = k < 4 ? NULL : s.layer,
+                                     .unit_count = s.count,
+                                     .pin_share = 1};
+            tt_policy_cache *c;
+            assert_int_equal(tt_policy_new(&setup, NULL, NULL, &c, NULL), TT_OK);
+            for (uint32_t i = 0; i < USES; i++) {
+                (void)tt_policy_use_unit(c, &s.uses[i]);
+                if (!tt_policy_has(c, s.uses[i].unit))
+                    fail_msg("%s, capacity %llu: unit %u is not kept", tt_policies[p].name,
+                             (unsigned long long)setup.capacity, s.uses[i].unit);
+            }
+            tt_policy_free(c);
+            setup.n_units = 0;
+            assert_int_equal(tt_policy_new(&setup, NULL, NULL, &c, NULL), TT_OK);
+            tt_policy_resize(c, 0);
+            tt_policy_free(c);
+        }
+    }
+}
+
 static void names_are_their_own(void **state)
 {
     (void)state;
@@ -291,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_agree_with_lists),
         cmocka_unit_test(no_order_of_calls_breaks_them),
+        cmocka_unit_test(extremes_are_kept),
         cmocka_unit_test(names_are_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,24 @@ static void put_extents(tt_bytes *out, uint32_t model)
     tt_bytes_free(&p);
 }
 
+static void put_load_step(tt_bytes *out, uint32_t model)
+{
+    tt_bytes p;
+    tt_bytes_init(&p, 256);
+    tt_meta_put_load_step(&p, &(tt_meta_load_step){.model = model});
+    put(out, TT_META_LOAD_STEP, &p);
+    tt_bytes_free(&p);
+}
+
+static void put_residency(tt_bytes *out, uint32_t model, enum tt_moment moment)
+{
+    tt_bytes p;
+    tt_bytes_init(&p, 256);
+    tt_meta_put_residency(&p, &(tt_meta_residency){.model = model, .moment = (uint8_t)moment});
+    put(out, TT_META_RESIDENCY, &p);
+    tt_bytes_free(&p);
+}
+
 static void put_pair(tt_bytes *out, const char *key, const char *value)
 {
     tt_bytes p;
@@ -174,11 +192,14 @@ static void test_what_lasts(void **state)
     put_graph(&in, 2, 2);
     put_end(&in, TT_META_RUN_END, 5);
     put_extents(&in, 9);
+    put_load_step(&in, 8);
+    put_residency(&in, 7, TT_AT_BATCH_END); /* of a moment that is gone */
+    put_residency(&in, 6, TT_AT_FIRST_BATCH);
     put_graph(&in, 3, 1);
     tt_retained_add(&l, (tt_span){in.data, in.size});
     tt_retained_put(&l, &out, &n);
     describe((tt_span){out.data, out.size}, text, sizeof text);
-    assert_string_equal(text, "1:1 2:1 4:1 4:2 6:1 6:2 27:9 6:3 ");
+    assert_string_equal(text, "1:1 2:1 4:1 4:2 6:1 6:2 27:9 28:8 19:6 6:3 ");
     /* A buffer goes, and the graphs that were in it; a graph is forgotten; a value is replaced; of
      * a buffer that is described again and again the first and the last record stay. */
     tt_bytes_clear(&in);
@@ -191,8 +212,8 @@ static void test_what_lasts(void **state)
     tt_bytes_clear(&out);
     tt_retained_put(&l, &out, &n);
     describe((tt_span){out.data, out.size}, text, sizeof text);
-    assert_string_equal(text, "2:1 4:1 27:9 6:3 4:1 1:1 ");
-    assert_int_equal(n, 6);
+    assert_string_equal(text, "2:1 4:1 27:9 28:8 19:6 6:3 4:1 1:1 ");
+    assert_int_equal(n, 8);
     assert_true(tt_meta_find_environment((tt_span){out.data, out.size}, "mode", value, 16));
     assert_string_equal(value, "callback");
     tt_retained_free(&l);

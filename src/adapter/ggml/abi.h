@@ -40,11 +40,11 @@ _Static_assert(offsetof(struct ggml_tensor, src) == 152, "layout of struct ggml_
 _Static_assert(offsetof(struct ggml_tensor, data) == 248, "layout of struct ggml_tensor");
 _Static_assert(offsetof(struct ggml_tensor, name) == 256, "layout of struct ggml_tensor");
 
-/* Room for a tensor's name in the engine at hand, its end included; set before any is read. */
+/* The engine's room for a tensor's name, terminator included; set before any is read. */
 extern uint32_t tt_engine_name_bytes;
 
-/* The tensor's name, which may be longer than the field of that name; *length without its end.
- * Tensors of our own making are as declared, with nothing behind the name. */
+/* The tensor's name, which may be longer than the mirror's field; *length is without the
+ * terminator. Tensors made by the adapter have the declared field only. */
 static inline const char *tt_tensor_name(const struct ggml_tensor *t, size_t *length)
 {
     const char *name = (const char *)t + offsetof(struct ggml_tensor, name);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define BATCHES_MAX 1024u
-#define ROWS_MAX (1u << 20)   /* of all batches together */
-#define EXTRAS_MAX (1u << 22) /* likewise: sequences but the first of a row */
+#define ROWS_MAX (1u << 20)   /* for all batches together */
+#define EXTRAS_MAX (1u << 22) /* for all batches together: sequences of a row beyond its first */
 
 typedef struct row {
     int32_t token, position, sequence;
@@ -21,7 +21,7 @@ typedef struct extra {
 } extra;
 
 typedef struct noted {
-    const void *batch; /* NULL: the place is free */
+    const void *batch; /* NULL: the slot is free */
     bool is_known;
     row *rows;
     extra *extras;
@@ -63,9 +63,9 @@ static void free_rows(noted *b)
     *b = (noted){0};
 }
 
-/* --- functions of the family that are not known here --- */
+/* --- functions of the family that are unknown to this library --- */
 
-static bool is_strange(const char *function, const void *user)
+static bool is_unknown(const char *function, const void *user)
 {
     static const char family[] = "llama_batch_ext_";
     static const char *const known[] = {
@@ -76,19 +76,19 @@ static bool is_strange(const char *function, const void *user)
     if (strncmp(function, family, sizeof family - 1) != 0) return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(function + sizeof family - 1, known[i]) == 0) return false;
-    /* Those that only read. */
+    /* Functions that only read are harmless. */
     return strncmp(function + sizeof family - 1, "get_", 4) != 0 &&
            strncmp(function + sizeof family - 1, "n_", 2) != 0;
 }
 
-/* Asks the dynamic linker, so not under the lock. */
-static bool any_strange(void)
+/* Asks the dynamic linker, so do not call it under the lock. */
+static bool any_unknown_function(void)
 {
     static _Atomic uint64_t asked_at;
     static _Atomic bool is;
     uint64_t loaded = tt_resolve_loaded_count();
     if (loaded != asked_at) {
-        is = tt_resolve_any_import(is_strange, NULL, NULL);
+        is = tt_resolve_any_import(is_unknown, NULL, NULL);
         asked_at = loaded;
     }
     return is;
@@ -96,7 +96,7 @@ static bool any_strange(void)
 
 /* --- a batch --- */
 
-static noted *free_place(void)
+static noted *free_slot(void)
 {
     noted *place = find(NULL);
     if (place) return place;
@@ -108,20 +108,20 @@ static noted *free_place(void)
 void tt_batch_ext_init(const void *batch)
 {
     if (!batch) return;
-    bool is_known = !any_strange();
+    bool is_known = !any_unknown_function();
     hold();
     noted *b = find(batch);
     if (b)
         free_rows(b);
     else
-        b = free_place();
+        b = free_slot();
     if (b) *b = (noted){.batch = batch, .is_known = is_known};
     give_back();
 }
 
 void tt_batch_ext_clear(const void *batch)
 {
-    bool is_known = !any_strange();
+    bool is_known = !any_unknown_function();
     hold();
     noted *b = batch ? find(batch) : NULL;
     if (b) {
@@ -139,7 +139,6 @@ void tt_batch_ext_drop(const void *batch)
     give_back();
 }
 
-/* Makes place for one more; capacity doubles. */
 static bool grow(void **items, size_t size, uint32_t n, uint32_t *capacity, uint64_t *held,
                  uint64_t max)
 {
@@ -182,7 +181,7 @@ void tt_batch_ext_add_sequence(const void *batch, int32_t index, int32_t sequenc
     give_back();
 }
 
-/* The row, the lock held; NULL when there is none: then the batch is not known any more. */
+/* Takes the lock; the caller gives it back. NULL: no such row, and the batch is now unknown. */
 static row *hold_row(const void *batch, int32_t index)
 {
     hold();
@@ -264,7 +263,7 @@ static void *copy(const noted *b, struct llama_batch_mirror *out)
     if (!held) return NULL;
     fill(b, &a);
     *out = (struct llama_batch_mirror){.n_tokens = (int32_t)b->n,
-                                       /* Rows of both kinds: their ids say nothing in a graph. */
+                                       /* With both kinds of rows, token ids mean nothing. */
                                        .token = with_token == b->n ? a.token : NULL,
                                        .pos = with_position == b->n ? a.position : NULL,
                                        .n_seq_id = a.n_sequences,
@@ -275,10 +274,10 @@ static void *copy(const noted *b, struct llama_batch_mirror *out)
 
 void *tt_batch_ext_copy(const void *batch, struct llama_batch_mirror *out)
 {
-    bool is_strange_now = any_strange();
+    bool is_unknown_now = any_unknown_function();
     hold();
     noted *b = batch ? find(batch) : NULL;
-    void *held = b && b->is_known && !is_strange_now ? copy(b, out) : NULL;
+    void *held = b && b->is_known && !is_unknown_now ? copy(b, out) : NULL;
     give_back();
     return held;
 }

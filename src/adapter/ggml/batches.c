@@ -37,10 +37,10 @@ bool tt_batches_is_copy(const struct ggml_tensor *t)
     return memchr(t->name, '#', strnlen(t->name, sizeof t->name)) != NULL;
 }
 
-/* Inputs have names only in newer engines; in older ones what uses them tells: the
- * embedding's row numbers are the tokens, the angles of ROPE come from the positions. Since 2026
- * graphs hold both ways in, by tokens and by embeddings: one is computed, the other's input has
- * old values. */
+/* Only newer engines name their inputs. In older ones, the ops that use an input identify it:
+ * the embedding's row numbers are the tokens, ROPE takes the positions. Since 2026 graphs
+ * contain the inputs for tokens and for embeddings; only one is computed, and the other holds
+ * stale values. */
 void tt_batches_look(const tt_engine *e, const struct ggml_tensor *node, bool is_computed,
                      tt_batch_inputs *in)
 {
@@ -76,15 +76,15 @@ static tt_batch_inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph
     bool marked = tt_graphs_marked(e, nodes, n_nodes);
     for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
         tt_batches_look(e, nodes[i], !marked || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE, &in);
-    /* With several backends the nodes refer to copies, which are made later; the inputs
-     * themselves are still leafs of the graph. */
+    /* With several backends, nodes refer to copies that are made later; the inputs themselves
+     * are still leafs of the graph. */
     if (!in.tokens && !in.idle && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
     if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
     in.output = find_output(nodes, n_nodes);
     return in;
 }
 
-/* In an unchanged layout the inputs are those of the batch before. */
+/* While the layout is unchanged, the inputs are those of the batch before. */
 static tt_batch_inputs get_inputs(const tt_engine *e, tt_context *c, struct ggml_cgraph *graph,
                                   uint64_t layout)
 {
@@ -114,10 +114,10 @@ static uint32_t count_outputs(const tt_batch_inputs *in)
     return in->output && in->output->ne[1] >= 0 ? (uint32_t)in->output->ne[1] + 1 : 0;
 }
 
-/* What the batch's tokens are, with those of the call under way. Without tokens the engine moves
- * positions, for a context that is shifted, before it computes the call. counts: as matched. */
-static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const int32_t *positions,
-                  tt_batch_sequences *sequences)
+/* Sets phase and sequences from the call under way. A batch without tokens shifts the context:
+ * the engine moves positions before it computes the call. counts: see tt_tokens_match. */
+static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
+                      const int32_t *positions, tt_batch_sequences *sequences)
 {
     uint32_t counts[TT_PHASES];
     uint8_t guessed = tt_phases_guess(&c->phases, positions, b->n_tokens, b->n_outputs_plus_1);
@@ -126,7 +126,7 @@ static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const 
         return;
     }
     tt_contexts_find_others(c);
-    tt_tokens_judge(&c->phases, positions ? positions[0] : -1);
+    tt_tokens_assign_phases(&c->phases, positions ? positions[0] : -1);
     b->phase = guessed;
     if (!tt_tokens_match(tokens, positions, b->n_tokens, sequences, counts)) return;
     b->flags |= TT_BATCH_SEQUENCES;
@@ -136,7 +136,7 @@ static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const 
                    : tt_phases_of(counts[TT_PHASE_PROMPT], b->n_generate, counts[TT_PHASE_UNKNOWN]);
 }
 
-/* A batch that is not recorded: what the next ones are depends on it. */
+/* Follows a batch that is not recorded, because the phases of later ones depend on it. */
 static void look_past(const tt_engine *e, tt_context *context, struct ggml_cgraph *graph,
                       uint64_t layout)
 {
@@ -144,11 +144,10 @@ static void look_past(const tt_engine *e, tt_context *context, struct ggml_cgrap
     tt_meta_batch b = {.n_tokens = count_tokens(&in), .n_outputs_plus_1 = count_outputs(&in)};
     tt_batch_sequences sequences;
     int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
-    judge(context, &b, NULL, positions, &sequences);
+    set_phase(context, &b, NULL, positions, &sequences);
     free(positions);
 }
 
-/* Counts a batch that is not to be recorded. */
 static bool leave_out(tt_area *a, uint32_t id, const tt_engine *e, tt_context *context,
                       struct ggml_cgraph *graph, uint64_t layout)
 {
@@ -186,7 +185,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     int32_t *tokens = tt_batches_numbers(e, in.tokens, b.n_tokens);
     int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
     tt_batch_sequences sequences;
-    judge(context, &b, tokens, positions, &sequences);
+    set_phase(context, &b, tokens, positions, &sequences);
     if (tokens && tt_capture_options.text) {
         b.flags |= TT_BATCH_TOKENS;
         b.vocabulary = tt_tokens_vocabulary();

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "boost/weights.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -148,14 +149,19 @@ static bool is_model(int fd)
 
 enum tt_boost_file tt_boost_looks(int fd, uint64_t bytes, int prot, int flags)
 {
-    if (fd < 0 || prot != PROT_READ || (flags & MAP_TYPE) != MAP_SHARED || !is_model(fd))
-        return TT_BOOST_OTHER;
+    const int error = errno;
+    const bool ours =
+        fd >= 0 && prot == PROT_READ && (flags & MAP_TYPE) == MAP_SHARED && is_model(fd);
+    errno = error;
+    if (!ours) return TT_BOOST_OTHER;
     return bytes > budget ? TT_BOOST_LARGE : TT_BOOST_MODEL;
 }
 
 void tt_boost_mapped(void *at, uint64_t bytes, int fd, uint64_t offset)
 {
+    const int error = errno;
     (void)tt_pagepool_adopt(pool, at, bytes, fd, offset);
+    errno = error;
 }
 
 bool tt_boost_has(const void *at, uint64_t n)
@@ -173,10 +179,12 @@ enum tt_boost_left tt_boost_leave_begin(const void *at, uint64_t n, const void *
 {
     if (!tt_pagepool_touches(pool, at, n) && !tt_pagepool_touches(pool, too, n_too))
         return TT_BOOST_NONE;
+    const int error = errno;
     if (!is_owner()) return TT_BOOST_NONE;
     tt_pagepool_lock(pool);
     bool all = tt_pagepool_leave(pool, at, n);
     all &= tt_pagepool_leave(pool, too, n_too);
+    errno = error;
     return all ? TT_BOOST_LEFT : TT_BOOST_KEPT;
 }
 

@@ -42,7 +42,7 @@ enum tt_boost_left {
     TT_BOOST_KEPT  /* some are not */
 };
 /* Around a call that unmaps these addresses, maps something over them or changes what they are, and
- * those of `too`, if there are any. */
+ * those of `too`, if there are any. errno stays, as in the other calls for mappings. */
 enum tt_boost_left tt_boost_leave_begin(const void *at, uint64_t n, const void *too,
                                         uint64_t n_too);
 void tt_boost_leave_end(void);

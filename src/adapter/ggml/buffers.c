@@ -23,16 +23,16 @@ typedef struct live {
     uint64_t base;
     uint64_t size;
     int usage;
-    uint32_t model;     /* opened last when it came */
+    uint32_t model;     /* the model opened last when the buffer came */
     uint32_t allocator; /* string id */
     bool allocation_seen;
     bool host;
-    enum place place; /* of memory of the host */
-    char *path;       /* of the file that it maps, with IS_FILE */
+    enum place place; /* of host memory */
+    char *path;       /* of the file that is mapped, with IS_FILE */
     uint64_t file_offset;
 } live;
 
-static live *table; /* those that exist now; few, so a list */
+static live *table; /* existing buffers; few, so a list */
 static uint32_t n_live, capacity;
 static uint64_t last_id;
 static uint64_t generation;
@@ -44,7 +44,7 @@ uint64_t tt_buffers_generation(void)
 
 static live *find(const void *buffer)
 {
-    /* Most recently added first: a graph's tensors share few buffers. */
+    /* First the last one found, then the newest: a graph's tensors share few buffers. */
     static uint32_t last;
     if (last < n_live && table[last].buffer == buffer) return &table[last];
     for (uint32_t i = n_live; i-- > 0;) {
@@ -55,7 +55,7 @@ static live *find(const void *buffer)
     return NULL;
 }
 
-/* Not shared memory or a driver's, which the kernel gives names like files'. */
+/* False for shared memory and drivers' memory, which the kernel names like files. */
 static bool is_disk_path(const char *path)
 {
     static const char *const memory[] = {"/dev/", "/memfd:", "/SYSV", "/anon_hugepage"};
@@ -64,7 +64,7 @@ static bool is_disk_path(const char *path)
     return true;
 }
 
-/* Whether the byte at base is in a mapping of a file, and which byte of it it is. */
+/* Whether the byte at base is in a mapping of a file, and its offset in that file. */
 static enum place find_mapping(uint64_t base, char path[4096], uint64_t *offset)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -91,7 +91,7 @@ static enum place find_mapping(uint64_t base, char path[4096], uint64_t *offset)
     return found;
 }
 
-/* b: a copy, as what the engine is asked may change the table. */
+/* Takes a copy, because asking the engine may change the table. */
 static void record(tt_recorder *r, const tt_engine *e, live copy)
 {
     const live *b = &copy;
@@ -127,10 +127,10 @@ static void find_place(tt_recorder *r, live *b)
     if (!b->path) b->place = IS_UNKNOWN;
 }
 
-static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_source source,
                  const char *allocator)
 {
-    live fresh = {.buffer = buffer, .allocation_seen = birth != TT_BUFFER_MET};
+    live fresh = {.buffer = buffer, .allocation_seen = source != TT_BUFFER_MET};
     fresh.base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
     fresh.size = e->buffer_size(buffer);
     fresh.usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
@@ -140,7 +140,7 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffe
     if (find(buffer)) return find(buffer);
     if (!tt_array_one_more_within(table, n_live, capacity, LIVE_MAX * sizeof *table)) return NULL;
     fresh.id = ++last_id;
-    if (birth == TT_BUFFER_ALLOCATED)
+    if (source == TT_BUFFER_ALLOCATED)
         fresh.place = IS_MEMORY;
     else if (fresh.host)
         find_place(r, &fresh);
@@ -175,7 +175,7 @@ uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *
     return NULL;
 }
 
-/* A buffer at this address that is not the one we know: its end was not seen. */
+/* Drops a different buffer known at this address: its end was not seen. */
 static void drop_stale(tt_recorder *r, const tt_engine *e, void *buffer)
 {
     live *b = find(buffer);
@@ -184,11 +184,11 @@ static void drop_stale(tt_recorder *r, const tt_engine *e, void *buffer)
         tt_buffers_freed(r, buffer);
 }
 
-void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_source source,
                      const char *allocator)
 {
     drop_stale(r, e, buffer);
-    if (!find(buffer)) (void)add(r, e, buffer, birth, allocator);
+    if (!find(buffer)) (void)add(r, e, buffer, source, allocator);
 }
 
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)
@@ -202,7 +202,7 @@ tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct g
     b = buffer ? find(buffer) : NULL;
     if (!b) return (tt_location){0, address};
     if (usage != b->usage) {
-        /* The engine says what a buffer is for after it has allocated it. */
+        /* The engine sets the usage after the allocation. */
         b->usage = usage;
         record(r, e, *b);
         b = find(buffer);

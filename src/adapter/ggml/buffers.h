@@ -1,4 +1,4 @@
-/* The engine's buffers: what memory a tensor lives in. */
+/* The engine's buffers: the memory that tensors are stored in. */
 #ifndef TT_ADAPTER_GGML_BUFFERS_H
 #define TT_ADAPTER_GGML_BUFFERS_H
 
@@ -7,33 +7,33 @@
 
 #include <stdint.h>
 
-/* Where a tensor's bytes are: in a buffer (id, offset) or, id 0, at an address. */
+/* Where a tensor's bytes are: in a buffer (id, offset), or at an address when id is 0. */
 typedef struct tt_location {
     uint64_t buffer;
     uint64_t at;
 } tt_location;
 
-/* All with tt_process_lock held. */
+/* tt_process_lock is held by callers of all functions here. */
 
-/* The location of the tensor's data; a buffer met for the first time is recorded. */
+/* The location of the tensor's data. A buffer that is met for the first time is recorded. */
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t);
-/* How the engine came to a buffer. */
-enum tt_buffer_birth {
-    TT_BUFFER_ALLOCATED, /* memory of its own */
-    TT_BUFFER_WRAPPED,   /* over memory that was there already: of a mapping, maybe */
-    TT_BUFFER_MET        /* was not seen: first met in a graph */
+/* How a buffer came to be known. */
+enum tt_buffer_source {
+    TT_BUFFER_ALLOCATED, /* memory allocated for it */
+    TT_BUFFER_WRAPPED,   /* over existing memory, possibly a mapping */
+    TT_BUFFER_MET        /* first seen in a graph */
 };
 
-/* The engine has made `buffer` (not NULL). allocator: the file name of the library that asked for
- * it, "" when not known. */
-void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+/* The engine has made `buffer` (not NULL). allocator: the file name of the library that asked
+ * for it; "" when unknown. */
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_source source,
                      const char *allocator);
 /* The engine is about to free it. */
 void tt_buffers_freed(tt_recorder *r, void *buffer);
-/* A buffer that is a mapping of that model file (by its path), if there is one: the address that
- * byte *offset_bytes of the file is mapped at, and how many bytes are. NULL without. */
+/* The buffer that maps the model file at `path`: returns the address of byte *offset_bytes of
+ * the file, and how many bytes are mapped. NULL when there is none. */
 uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes);
-/* Changes whenever a buffer comes or goes: until then an address means the same bytes. */
+/* Changes when a buffer comes or goes: until then an address means the same bytes. */
 uint64_t tt_buffers_generation(void);
 
 #endif

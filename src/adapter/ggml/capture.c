@@ -54,8 +54,8 @@ static void read_tokens(const char *text)
     if (dots && dots[2]) c->batch_last = strtoull(dots + 2, NULL, 10);
 }
 
-/* From values, their statistics or hashes, whoever has the model finds the tokens: rows of the
- * embedding and what is made of them by looking them up, all else by computing it again. */
+/* Values, their statistics and hashes reveal the tokens to anyone with the model: embedding rows
+ * (and what is made of them) can be looked up, all other values computed again. */
 static void keep_text_out(void)
 {
     tt_capture *c = &tt_capture_options;

@@ -9,11 +9,11 @@
 #define ALL_HOOKED "every op of the CPU library passes the hooks"
 
 static tt_context *contexts;
-static const tt_recorder *told; /* which mode it is */
+static const tt_recorder *mode_recorder; /* the recorder that has the mode */
 static uint32_t last_id;
 static uint64_t last_layout;
 
-/* The first backend that is a GPU: its ops do not pass the CPU's hooks. */
+/* The first GPU backend: its ops do not pass the CPU hooks. */
 static void *find_gpu(const tt_engine *e, void *sched)
 {
     if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type)
@@ -58,9 +58,9 @@ static bool decide_callback(const tt_engine *e, void *sched, char why[200])
     return false;
 }
 
-static void tell_mode(tt_recorder *r, const char *mode, const char *why)
+static void put_mode(tt_recorder *r, const char *mode, const char *why)
 {
-    told = r;
+    mode_recorder = r;
     tt_process_environment(r, "mode", mode);
     tt_process_environment(r, "mode_reason", why);
 }
@@ -77,13 +77,13 @@ tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
     c->callback = decide_callback(e, sched, why);
     c->next = contexts;
     contexts = c;
-    tell_mode(r, c->callback ? "callback" : "hook", why);
+    put_mode(r, c->callback ? "callback" : "hook", why);
     return c;
 }
 
 void tt_contexts_none(tt_recorder *r)
 {
-    if (told != r && !contexts) tell_mode(r, "hook", ALL_HOOKED);
+    if (mode_recorder != r && !contexts) put_mode(r, "hook", ALL_HOOKED);
 }
 
 void tt_contexts_laid_out(void *sched)
@@ -115,7 +115,7 @@ void tt_contexts_drop(void *sched)
         tt_context *c = *at;
         if (c->sched != sched) continue;
         *at = c->next;
-        free(c->taps.list);
+        free(c->tracepoints.list);
         tt_fingerprints_free(&c->fingerprints);
         tt_phases_free(&c->phases);
         free(c);

@@ -1,24 +1,24 @@
-/* What is known of each scheduler (one per llama_context): how its ops are observed, and
- * where its sequences stand. */
+/* State of each scheduler (one per llama_context): how its ops are observed, and the phases of
+ * its sequences. */
 #ifndef TT_ADAPTER_GGML_CONTEXTS_H
 #define TT_ADAPTER_GGML_CONTEXTS_H
 
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/fingerprints.h"
 #include "adapter/ggml/phases.h"
-#include "adapter/ggml/taps.h"
+#include "adapter/ggml/tracepoints.h"
 #include "record/recorder.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The tensors of a batch's graph that say what it is about; NULL: there is none. */
+/* The tensors of a batch's graph that describe the batch; NULL: absent. */
 typedef struct tt_batch_inputs {
     const struct ggml_tensor *tokens;
     const struct ggml_tensor *positions;
     const struct ggml_tensor *embeddings;
-    const struct ggml_tensor *output; /* logits or pooled embeddings: a row an output */
-    const struct ggml_tensor *idle;   /* as tokens, but nothing that is computed gathers by them */
+    const struct ggml_tensor *output; /* logits or pooled embeddings: one row per output */
+    const struct ggml_tensor *idle;   /* like tokens, but no computed node reads rows by them */
 } tt_batch_inputs;
 
 typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *user_data);
@@ -28,35 +28,35 @@ typedef struct tt_context {
     uint32_t id;    /* in the trace, from 1 */
     bool callback;  /* ops are seen by the scheduler callback */
     bool installed; /* our callback is set in the scheduler */
-    /* Which layout of graphs the scheduler holds, see tt_contexts_laid_out; 0: not observed. */
+    /* The layout of graphs in the scheduler, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
-    const struct ggml_cgraph *graph; /* whose inputs are known */
-    uint64_t inputs_layout;          /* and in which layout that was so */
+    const struct ggml_cgraph *graph; /* whose inputs are stored here */
+    uint64_t inputs_layout;          /* the layout in which they were found */
     tt_batch_inputs inputs;
     tt_phases phases;
     /* The program's own callback, which ours calls. */
     tt_eval_callback user_callback;
     void *user_data;
-    bool user_wants; /* it asked for the node under way */
-    tt_taps taps;    /* of the run under way, with `callback` */
-    uint32_t next_tap;
-    tt_fingerprints fingerprints; /* likewise */
+    bool user_wants;            /* it asked for the current node */
+    tt_tracepoints tracepoints; /* of the current run, with `callback` */
+    uint32_t next_tracepoint;
+    tt_fingerprints fingerprints; /* of the current run, with `callback` */
     struct tt_context *next;
 } tt_context;
 
-/* The context of a scheduler; made, its mode decided, at the first call. NULL without
- * memory. tt_process_lock is held. */
+/* The context of a scheduler; the first call makes it and chooses its mode. NULL without memory.
+ * tt_process_lock is held. */
 tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched);
-/* A graph is computed whose ops pass the hooks, for a program that has no scheduler (yet).
+/* A graph whose ops pass the hooks is computed by a program that has no scheduler (yet).
  * tt_process_lock is held. */
 void tt_contexts_none(tt_recorder *r);
-/* The scheduler gets another graph, or places its tensors anew: what was known of its graph does
- * not hold. Layouts are numbered through all schedulers. tt_process_lock is held. */
+/* The scheduler gets another graph or allocates its tensors anew: what was known of its graph is
+ * invalid. Layout numbers are unique among all schedulers. tt_process_lock is held. */
 void tt_contexts_laid_out(void *sched);
-/* Before c's phases are asked: which others there are. tt_process_lock is held. */
+/* Finds the other contexts; call it before asking for c's phases. tt_process_lock is held. */
 void tt_contexts_find_others(tt_context *c);
-/* The phases of the engine's context, or of its memory; NULL: nothing was computed by it.
- * tt_process_lock is held. */
+/* The phases of the engine's context, or of the context with that memory; NULL: it has computed
+ * nothing. tt_process_lock is held. */
 tt_phases *tt_contexts_phases(const void *handle);
 /* The scheduler is about to be freed. */
 void tt_contexts_drop(void *sched);

@@ -1,5 +1,5 @@
-/* The engine's own functions that the adapter asks: names of ops and types, what a
- * graph and a buffer are. Found by name in whatever libggml is loaded. */
+/* The engine's own functions that the adapter calls: names of ops and types, access to graphs
+ * and buffers. Found by name in whatever libggml is loaded. */
 #ifndef TT_ADAPTER_GGML_ENGINE_H
 #define TT_ADAPTER_GGML_ENGINE_H
 
@@ -33,24 +33,24 @@ typedef struct tt_engine {
     const char *(*version)(void);                                      /* optional: ggml_version */
     const char *(*commit)(void);                                       /* optional: ggml_commit */
     const char *(*release)(void);                                      /* optional: llama_version */
-    /* Optional: what a program says of the tensor's place, see format/meta.h; false: nothing. */
+    /* Optional: the tensor's stage and layer, see format/meta.h; false: none. */
     bool (*stage)(const struct ggml_tensor *, uint32_t *stage, int32_t *layer);
-    /* Numbers of ops, which move between versions; -1: there is none. */
+    /* Numbers of ops, which differ between versions; -1: the version has no such op. */
     int32_t op_mul_mat_id, op_get_rows, op_mul, op_sum_rows, op_set_rows;
 } tt_engine;
 
-/* The functions, looked up once from the library at `caller`; NULL when this engine
- * cannot be traced (a function is missing, struct ggml_tensor differs), which is then
- * known to the session. */
+/* The functions, looked up once from the library at `caller`. NULL when this engine cannot be
+ * traced (a function is missing, struct ggml_tensor differs); the reason is put into the
+ * session. */
 const tt_engine *tt_engine_get(const void *caller);
 
-/* In a forked child: another thread of the parent may have held the lock. */
+/* Call in a forked child: another thread of the parent may have held the lock. */
 void tt_engine_in_child(void);
 
 #define TT_ENGINE_OPS_MAX 256
-#define TT_ENGINE_OPS_KNOWN 60 /* every traceable version has more ops than that */
+#define TT_ENGINE_OPS_KNOWN 60 /* every traceable version has more ops */
 
-/* One for each op number that never computes; filled before anything is recorded. */
+/* Non-zero for op numbers that never compute; filled before anything is recorded. */
 extern uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];
 
 /* Whether an op of that number never computes (NONE, VIEW, RESHAPE, PERMUTE, TRANSPOSE). */

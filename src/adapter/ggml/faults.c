@@ -19,7 +19,7 @@ int tt_faults_open_io(enum tt_faults_of whose)
     return tt_descriptor_raise(open(path, O_RDONLY | O_CLOEXEC));
 }
 
-/* "name: N" in the text. */
+/* Reads "name: N" in the text. */
 static bool find_value(const char *text, const char *name, uint64_t *value)
 {
     const char *at = strstr(text, name);
@@ -34,7 +34,7 @@ bool tt_faults_read_io(int fd, uint64_t *read_bytes, uint64_t *rchar)
     ssize_t n = pread(fd, text, sizeof text - 1, 0);
     if (n <= 0) return false;
     text[n] = '\0';
-    /* The program may have closed it, and opened another file under its number. */
+    /* The program may have closed the descriptor and opened another file under its number. */
     if (strncmp(text, "rchar: ", 7) != 0) return false;
     if (rchar && !find_value(text, "rchar: ", rchar)) return false;
     return find_value(text, "\nread_bytes: ", read_bytes);

@@ -14,25 +14,25 @@
 #include <string.h>
 #include <time.h>
 
-#define SPINS 4096u              /* before a waiting thread lets others run */
-#define PATIENCE_NS 30000000000u /* for a thread that does not come: a stopped one, say */
+#define SPINS 4096u              /* before a waiting thread yields */
+#define PATIENCE_NS 30000000000u /* for a thread that does not come (a stopped one) */
 #define STEP_NS_MAX 1000000000u
 
-/* --- choosing --- */
+/* --- choosing outputs --- */
 
-/* "Qcur-3": what llama.cpp makes of the name and the layer. */
+/* "Qcur-3": llama.cpp's form of name and layer. */
 static int32_t layer_of_name(const char *name)
 {
     const char *dash = strrchr(name, '-');
     char *end;
     if (!dash || dash[1] < '0' || dash[1] > '9') return TT_SELECT_NO_LAYER;
     long n = strtol(dash + 1, &end, 10);
-    /* "Qcur-3 (reshaped)": what is behind the number does not count. */
+    /* "Qcur-3 (reshaped)": ignore what follows the number. */
     return n >= 0 && n < INT32_MAX && (*end == '\0' || *end == ' ') ? (int32_t)n
                                                                     : TT_SELECT_NO_LAYER;
 }
 
-/* "blk.3.attn_q.weight", where the node itself is not named after its layer. */
+/* "blk.3.attn_q.weight", for nodes that are not named after their layer. */
 int32_t tt_fingerprints_layer(const struct ggml_tensor *t)
 {
     int32_t layer = layer_of_name(t->name);
@@ -75,15 +75,15 @@ void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_sel
     }
 }
 
-/* --- meeting --- */
+/* --- waiting for all threads --- */
 
 void tt_fingerprints_abandon(tt_fingerprints *f)
 {
     atomic_store(&f->abandoned, true);
 }
 
-/* How long a thread has waited. Time in which it did not run itself (the whole program was
- * stopped, say) is not held against the others. */
+/* How long a thread has waited. Time in which it did not run itself (the program was stopped,
+ * say) does not count. */
 typedef struct wait_time {
     uint64_t last_ns, waited_ns;
 } wait_time;
@@ -106,14 +106,14 @@ static inline void relax(void)
 #endif
 }
 
-/* All nth threads have come; false when that is not waited for any more. */
+/* Waits until all nth threads have come; false when waiting was abandoned. */
 static bool meet(tt_fingerprints *f, uint32_t nth)
 {
     uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
     wait_time waited = {0};
     if (nth == 1) return true;
     if (atomic_fetch_add(&f->arrived, 1) + 1 == nth) {
-        /* Some may have gone on without this thread, and written over what it was taking. */
+        /* Some threads may have gone on without this one and overwritten the output. */
         if (atomic_load(&f->abandoned)) return false;
         atomic_store(&f->arrived, 0);
         atomic_store_explicit(&f->generation, generation + 1, memory_order_release);
@@ -132,9 +132,9 @@ static bool meet(tt_fingerprints *f, uint32_t nth)
     return true;
 }
 
-/* --- taking --- */
+/* --- taking outputs --- */
 
-/* What SET_ROWS wrote: rows of a cache, the rest of which is not its doing. */
+/* The rows that SET_ROWS wrote; the op leaves the rest of the cache unchanged. */
 static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, const void *numbers,
                          tt_value_data *v)
 {
@@ -158,14 +158,14 @@ static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, const 
     return true;
 }
 
-/* Whether only the rows that t->src[1] names were written. */
+/* Whether the op wrote only the rows that t->src[1] names. */
 static bool writes_rows(const tt_engine *e, const struct ggml_tensor *t)
 {
     return t->op == e->op_set_rows && t->src[0] && t->src[1];
 }
 
-/* The output as a value whose bytes are at `data`, those of the row numbers at `rows`; false when
- * it is of no shape or type that is known. */
+/* The output as a value whose bytes are at `data`, its row numbers at `rows`; false when its
+ * shape or type is unknown. */
 static bool output_at(const tt_engine *e, const struct ggml_tensor *t, const void *data,
                       const void *rows, tt_value_data *v)
 {
@@ -204,7 +204,7 @@ static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t
     count(f);
     for (uint8_t part = 0; part * TT_DETAIL_VALUE_BYTES < size; part++) {
         tt_detail *d = tt_detail_next(w);
-        if (!d) continue; /* counted; a fingerprint of which a part is missing is left out later */
+        if (!d) continue; /* counted as lost; the reader drops incomplete fingerprints */
         d->run = run;
         d->value.part = part;
         memcpy(d->value.bytes, packed + part * TT_DETAIL_VALUE_BYTES, TT_DETAIL_VALUE_BYTES);
@@ -212,7 +212,7 @@ static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t
     }
 }
 
-/* The data goes into the trace. */
+/* Writes the data into the trace. */
 static void keep(tt_recorder *r, const tt_value_data *v, uint32_t run, uint32_t node)
 {
     uint64_t n = tt_value_elements(v);
@@ -238,13 +238,13 @@ static bool meets(const tt_engine *e, const struct ggml_tensor *a, const struct 
     return x < y + e->nbytes(b) && y < x + e->nbytes(a);
 }
 
-/* Whether an op that writes to `to` would change the output t, or where it was written. */
+/* Whether an op that writes to `to` would change the output t, or its row numbers. */
 static bool changes(const tt_engine *e, const struct ggml_tensor *to, const struct ggml_tensor *t)
 {
     return !to->data || meets(e, to, t) || (writes_rows(e, t) && meets(e, to, t->src[1]));
 }
 
-/* The output in one piece, by this thread alone. */
+/* Takes the whole output on this thread. */
 static void take_piece(const tt_fingerprints *f, const tt_value_data *v, uint32_t run,
                        uint32_t node, uint32_t ith, tt_detail_writer *w)
 {
@@ -264,12 +264,12 @@ bool tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint3
     tt_value_data v;
     tt_fingerprint out;
     if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return false;
-    /* All threads find the same: what is asked for does not change while they do. */
+    /* All threads get the same answer: nothing it depends on changes meanwhile. */
     if (!output_here(f->engine, t, &v)) return false;
     uint32_t n = tt_value_pieces(&v), writer = node % nth;
     if (!n) return false;
-    /* The others need not wait for a small one: they come no further than the next op's end before
-     * the writer has come there as well. */
+    /* For a small output the others need not wait: they cannot pass the end of the next op
+     * before the writer reaches it. */
     if (n == 1 &&
         !(next && (changes(f->engine, next->first, t) || changes(f->engine, next->last, t)))) {
         if (ith == writer) take_piece(f, &v, run, node, ith, w);
@@ -280,7 +280,7 @@ bool tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint3
     for (uint32_t k = (ith + nth - writer) % nth; k < n; k += nth)
         tt_value_take(&v, k, f->with, &f->pieces[k]);
     if (!meet(f, nth) || ith != writer) return true;
-    /* The pieces are this thread's until it comes to the next op's end, and so do all others. */
+    /* The pieces are this thread's until all threads reach the end of the next op. */
     tt_value_finish(f->pieces, n, f->with, &out);
     if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
     return true;

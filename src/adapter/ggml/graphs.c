@@ -14,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of a tensor tells whether it is the same as before: everything up to its name's end. */
+/* What identifies a tensor: everything up to the end of its name. */
 #define IDENTITY_BYTES (offsetof(struct ggml_tensor, name) + GGML_MIRROR_NAME)
 #define OP_NONE 0            /* GGML_OP_NONE: a leaf, unless it is a view */
-#define GRAPHS_MAX 16384u    /* known at a time */
-#define ADDRESSES_MAX 65536u /* graphs by address, known at a time */
-#define KEPT_PART 8u         /* of a flight recorder's size: what known graphs take at most */
+#define GRAPHS_MAX 16384u    /* known at one time */
+#define ADDRESSES_MAX 65536u /* graphs by address, known at one time */
+#define KEPT_PART 8u         /* known graphs take at most this part of a flight recorder's size */
 #define KEPT_MIN_BYTES 262144u
 #define PREFETCH_AHEAD 4
 #define LAID_OUT 64u  /* a power of two */
-#define MARKING_MAX 4 /* engines of a process: ggml, what the program describes, both at once */
+#define MARKING_MAX 4 /* engines in a process: ggml, the program, both */
 
-/* What is kept of a recorded graph. */
+/* What is kept for a recorded graph. */
 typedef struct recorded {
     tt_graph_input *inputs;
     uint32_t n_inputs;
@@ -33,15 +33,15 @@ typedef struct recorded {
 
 static recorded *graphs; /* by id - 1 - graphs_before */
 static uint32_t graphs_capacity;
-static uint32_t graphs_before; /* ids of graphs that are not known any more */
-static uint32_t ended;         /* ids that the trace says are not used any more */
+static uint32_t graphs_before; /* ids of graphs that have been forgotten */
+static uint32_t ended;         /* ids that the trace declares as ended */
 static uint64_t known_bytes;   /* of the records of known graphs */
 /* Ids of graphs by hash: of addresses and contents (cheap, valid while no buffer comes or goes),
  * and of the recorded topology. */
 static tt_idmap by_address, by_topology;
 static uint64_t by_address_generation;
 static uint32_t last_graph;
-/* Graphs met in layouts that may still hold, by address; a newcomer takes the other's place. */
+/* Graphs met in layouts that may still hold, by address; a new one replaces the old. */
 static struct {
     struct ggml_tensor **nodes;
     int n_nodes;
@@ -58,12 +58,12 @@ static uint32_t known_as(const tt_idmap *m, uint64_t hash)
 static void know(tt_idmap *m, uint64_t hash, uint32_t id)
 {
     uint32_t was;
-    /* Those that are still in use come again. */
+    /* Graphs still in use will be added again. */
     if (m->n >= ADDRESSES_MAX / 2) tt_idmap_clear(m);
     if (tt_idmap_add(m, hash, id, &was) && was != TT_NONE) (void)tt_idmap_set(m, hash, id);
 }
 
-/* None of the graphs so far is known any more; one that is computed again gets a new id. */
+/* Forgets all graphs; one that is computed again gets a new id. */
 static void forget_known(void)
 {
     tt_idmap_free(&by_address);
@@ -89,8 +89,8 @@ void tt_graphs_reset(void)
     graphs_before = last_graph = ended = 0;
 }
 
-/* Programs may compute ever new graphs. Those of the last time are said to be over only now: by
- * then no run of them can be still on its way into the trace. */
+/* Bounds the memory for programs that keep making new graphs. The graphs forgotten last time are
+ * declared ended only now: by now none of their runs can still be on its way into the trace. */
 static void keep_bounded(tt_recorder *r, size_t next_bytes)
 {
     uint64_t most = tt_process_options()->keep_bytes / KEPT_PART;
@@ -129,7 +129,7 @@ bool tt_graphs_executes(const struct ggml_tensor *t, bool marked)
     return !tt_graphs_is_empty(t);
 }
 
-/* --- a graph's tensors, numbered: the nodes, then the leafs as they are met --- */
+/* --- numbers of a graph's tensors: nodes first, then leafs as they are met --- */
 
 typedef struct numbering {
     const struct ggml_tensor **list;
@@ -144,7 +144,7 @@ static uint32_t hash_pointer(const void *p, uint32_t size)
     return (uint32_t)(((uint64_t)(uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
 }
 
-/* The tensor's number, giving it the next one if it has none; UINT32_MAX when full. */
+/* The tensor's number; a new tensor gets the next one. UINT32_MAX when full. */
 static uint32_t number_of(numbering *g, const struct ggml_tensor *t)
 {
     uint32_t i = hash_pointer(t, g->size);
@@ -171,7 +171,8 @@ static bool numbering_begin(numbering *g, struct ggml_tensor *const *nodes, uint
     g->key = calloc(g->size, sizeof *g->key);
     if (!g->list || !g->number || !g->key) return false;
     for (uint32_t i = 0; i < n_nodes; i++)
-        if (number_of(g, nodes[i]) != i) return false; /* a node twice: not a graph we know */
+        if (number_of(g, nodes[i]) != i)
+            return false; /* a node occurs twice: not a supported graph */
     return true;
 }
 
@@ -200,7 +201,7 @@ static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, ui
         m.ne[i] = (uint64_t)t->ne[i];
         m.nb[i] = t->nb[i];
     }
-    /* Of a tensor without elements engines of 2024 tell a size below zero. */
+    /* For a tensor without elements, engines of 2024 return a negative size. */
     m.size_bytes = tt_graphs_is_empty(t) ? 0 : e->nbytes(t);
     for (uint32_t i = 0; i < GGML_MIRROR_SRC; i++) {
         if (!t->src[i]) continue;
@@ -227,8 +228,8 @@ const struct ggml_tensor *tt_graphs_input_leaf(const struct ggml_tensor *node)
     return t;
 }
 
-/* Whether the row numbers may be token ids: of a table of the model, whatever it is called, but
- * those of positions and of token types. */
+/* Whether the row numbers may be token ids: of any table of the model except those of positions
+ * and token types. */
 static bool may_be_tokens(const tt_engine *e, const struct ggml_tensor *node)
 {
     const struct ggml_tensor *table = node->src[0];
@@ -239,9 +240,9 @@ static bool may_be_tokens(const tt_engine *e, const struct ggml_tensor *node)
            !memmem(table->name, sizeof table->name, "token_types", 11);
 }
 
-/* GET_ROWS and SET_ROWS of row numbers that are there before the graph runs. Where values are
- * scattered one by one (a transposed cache), the numbers would outweigh all else. split: what the
- * scheduler copies for the graph has been copied. */
+/* Whether the node is a GET_ROWS or SET_ROWS whose row numbers exist before the graph runs.
+ * Values scattered one by one (a transposed cache) are left out: their numbers would outweigh
+ * all else. split: the scheduler has made its copies for the graph. */
 static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool split)
 {
     const char *op = node->src[1] ? e->op_name(node->op) : "";
@@ -253,7 +254,7 @@ static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool 
     return tt_capture_options.text || !may_be_tokens(e, node);
 }
 
-/* Keeps which leafs hold row numbers: each once. False without memory. */
+/* Collects the leafs that hold row numbers, each once. False without memory. */
 static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool marked, bool split,
                         recorded *out)
 {
@@ -341,7 +342,7 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
     tt_bytes tensors;
     tt_bytes_init(&tensors, TT_META_RECORD_MAX);
     bool ok = numbering_begin(&g, nodes, n_nodes);
-    /* Describing one tensor may number new leafs, which are described in turn. */
+    /* Describing a tensor may number new leafs, which the loop describes in turn. */
     for (uint32_t i = 0; ok && i < g.n; i++)
         describe_tensor(r, e, &g, i, n_nodes, marked, &tensors);
     if (ok) ok = find_inputs(e, &g, n_nodes, marked, !sched, keep);
@@ -394,7 +395,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-/* With longer names than usual, what is behind that: graphs may differ there alone. */
+/* Of long names the rest as well: graphs may differ there alone. */
 static uint64_t hash_tensor(const struct ggml_tensor *t)
 {
     uint64_t hash = tt_checksum(t, IDENTITY_BYTES);
@@ -404,7 +405,7 @@ static uint64_t hash_tensor(const struct ggml_tensor *t)
     return length < GGML_MIRROR_NAME ? hash : mix(hash, tt_checksum(name, length));
 }
 
-/* The node's address and content, and those of its leafs: the engine reuses addresses for
+/* Hashes the node's address and content, and those of its leafs: the engine reuses addresses for
  * other tensors. */
 static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
 {
@@ -414,7 +415,7 @@ static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
     return hash;
 }
 
-/* Between two batches the weights have pushed all else out of the caches. */
+/* Between two batches the weights have displaced everything else from the caches. */
 static void prefetch(const struct ggml_tensor *t)
 {
     for (size_t at = 0; at < IDENTITY_BYTES; at += 64)
@@ -436,7 +437,7 @@ static uint32_t identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor 
     uint32_t id = known_as(&by_address, hash);
     if (id) return id;
     id = record_graph(r, e, nodes, (uint32_t)n_nodes, sched);
-    /* Describing it may have met new buffers. */
+    /* Describing the graph may have met new buffers. */
     if (by_address_generation != tt_buffers_generation()) {
         tt_idmap_free(&by_address);
         by_address_generation = tt_buffers_generation();

@@ -1,6 +1,6 @@
-/* Hooks on llama.cpp's opaque batches: what the program puts into them. The functions that only
- * add data to a row that is there, llama_batch_ext_set_embd_token and _set_embd_state, are not
- * among them. */
+/* Hooks on llama.cpp's opaque batches: what the program puts into them.
+ * llama_batch_ext_set_embd_token and _set_embd_state are not hooked: they only add data to an
+ * existing row. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/batch_ext.h"
 #include "adapter/ggml/resolve.h"
@@ -48,7 +48,7 @@ TT_EXPORT void llama_batch_ext_free(void *batch)
 {
     void (*real)(void *);
     *(void **)&real = tt_real_get(&real_free, TT_CALLER);
-    /* The address may come again for another batch. */
+    /* The address may be reused for another batch. */
     tt_batch_ext_drop(batch);
     if (real) real(batch);
 }
@@ -103,7 +103,7 @@ TT_EXPORT bool llama_batch_ext_set_pos(void *batch, int32_t index, const int32_t
     bool (*real)(void *, int32_t, const int32_t *);
     *(void **)&real = tt_real_get(&real_set_pos, TT_CALLER);
     bool accepted = real ? real(batch, index, position) : false;
-    /* Where there are several numbers a row, the first is the one of the sequence. */
+    /* Of several numbers per row, the first is the position in the sequence. */
     if (accepted) tt_batch_ext_set_position(batch, index, *position);
     return accepted;
 }

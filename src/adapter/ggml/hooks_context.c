@@ -1,17 +1,17 @@
-/* Hooks on what a program does with a context besides computing: it reads outputs, and removes,
- * copies and moves sequences in the engine's memory. What its next tokens are depends on both.
+/* Hooks on the other functions that use a context: reading outputs, and removing, copying and
+ * moving sequences in the engine's memory. The phases of later tokens depend on both.
  *
- * The functions on memory were llama_kv_cache_* of a context first, then llama_kv_self_*; since
- * 2025 they are llama_memory_* of its memory. Some engines call the newer ones in the older ones,
- * through the hooks or not: what would count twice counts once. */
+ * The memory functions were llama_kv_cache_*, then llama_kv_self_* of a context; since 2025 they
+ * are llama_memory_* of its memory. In some engines the older ones call the newer ones, through
+ * the hooks or not; a change that would count twice is counted once. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/contexts.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/tokens.h"
 
-/* The phases that the handle, a context's or a memory's, belongs to; NULL: of none. Holds
- * tt_process_lock then, which `leave` gives back. */
+/* The phases of the handle, which is a context or a memory; NULL if unknown. If found,
+ * tt_process_lock is held until `leave` is called. */
 static tt_phases *enter(const void *handle)
 {
     (void)pthread_mutex_lock(&tt_process_lock);
@@ -35,7 +35,7 @@ static void read_outputs(const void *context)
     leave();
 }
 
-/* A function that gives out something of the context's last call. */
+/* A function that returns outputs of the context's last call. */
 #define READER(type, function)                                                                     \
     type function(void *context);                                                                  \
     TT_EXPORT type function(void *context)                                                         \
@@ -77,7 +77,7 @@ TT_EXPORT int32_t llama_sampler_sample(void *sampler, void *context, int32_t ind
     return real ? real(sampler, context, index) : -1;
 }
 
-/* Benchmarks wait for the outputs, and generate tokens that they do not look at. */
+/* Benchmarks wait for outputs and generate tokens without looking at them. */
 void llama_synchronize(void *context);
 TT_EXPORT void llama_synchronize(void *context)
 {
@@ -114,8 +114,7 @@ static void kept(const void *handle, int32_t sequence)
     leave();
 }
 
-/* Positions are moved only by the outermost of the functions; the others of above may be told
- * twice. */
+/* Only the outermost function moves positions; applying the others above twice does no harm. */
 static __thread bool is_moving __attribute__((tls_model("initial-exec")));
 
 static bool begin_moving(const void *handle, int32_t sequence, int32_t from, int32_t to, int32_t by,
@@ -215,7 +214,7 @@ TT_EXPORT void llama_free(void *context)
     static tt_real real_free = {.name = "llama_free"};
     void (*real)(void *);
     *(void **)&real = tt_real_get(&real_free, TT_CALLER);
-    /* The address may come again for another context, which is in no warm-up. */
+    /* The address may be reused for another context, which is not in warm-up. */
     tt_tokens_set_warmup(context, false);
     if (real) real(context);
 }

@@ -1,4 +1,4 @@
-/* Hooks in libggml-cpu: what every compute thread passes. */
+/* Hooks in libggml-cpu, which every compute thread calls. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/boost.h"
 #include "adapter/ggml/capture.h"
@@ -22,7 +22,7 @@ static tt_real real_rms_norm_mul = {.name = "ggml_compute_forward_rms_norm_mul_f
 static tt_real real_barrier = {.name = "ggml_barrier"};
 static tt_real real_graph_compute = {.name = "ggml_graph_compute"};
 
-/* While values are recorded. */
+/* Used while values are recorded. */
 static __attribute__((noinline)) void begin_with_values(const struct ggml_compute_params *params,
                                                         const struct ggml_tensor *op,
                                                         uint32_t covers,
@@ -33,7 +33,7 @@ static __attribute__((noinline)) void begin_with_values(const struct ggml_comput
     tt_lane_expect(last);
 }
 
-/* last: the op's last node, whose output it puts out. */
+/* last: the op's last node, which holds its output. */
 static inline void begin_op(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                             uint32_t covers, const struct ggml_tensor *last)
 {
@@ -44,14 +44,14 @@ static inline void begin_op(const struct ggml_compute_params *params, const stru
         tt_lane_begin(params, op, covers);
 }
 
-/* Called by every thread at the start of every op that is not fused. */
+/* Every thread calls this at the start of every op that is not fused. */
 TT_EXPORT bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params,
                                               struct ggml_tensor *op)
 {
     bool (*real)(struct ggml_compute_params *, struct ggml_tensor *);
     *(void **)&real = tt_real_get(&real_extra, TT_CALLER);
     begin_op(params, op, 0, op);
-    /* Its answer "not mine" makes the caller go on as if this function were not there. */
+    /* "Not handled" makes the caller go on as if this function were not there. */
     return real ? real(params, op) : false;
 }
 
@@ -61,13 +61,13 @@ TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_param
 {
     void (*real)(struct ggml_compute_params *, struct ggml_tensor *, struct ggml_tensor *);
     *(void **)&real = tt_real_get(&real_rms_norm_mul, TT_CALLER);
-    /* Unlike other ops, this one is called for empty tensors too, and does nothing. */
+    /* Unlike other ops, this one is also called for empty tensors; it then does nothing. */
     if (!tt_graphs_is_empty(norm)) begin_op(params, norm, 1, mul);
     if (real) real(params, norm, mul);
 }
 
-/* An op ends here: the thread arrives, and leaves when all have arrived. Ops also meet at
- * barriers inside; the last one before the next op counts. */
+/* An op ends here: the thread arrives, and is released when all have arrived. Ops have barriers
+ * inside, too; the last one before the next op counts. */
 TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
 {
     void (*real)(struct ggml_threadpool *);
@@ -82,8 +82,7 @@ TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
     }
     uint64_t arrived = tt_lane_arrive(l);
     if (real) real(pool);
-    /* A thread alone passes without a wait: one reading of the clock, which costs more than all
-     * else here, is both. */
+    /* A single thread does not wait: one clock reading, the greatest cost here, serves for both. */
     tt_lane_release(l, l->alone ? arrived : tt_ticks());
 }
 
@@ -95,7 +94,7 @@ static uint32_t plan_threads(const struct ggml_cplan *plan)
     return n > 0 && n <= 512 ? (uint32_t)n : 0;
 }
 
-/* Whether this CPU library's ops pass the hooks above; a library does so or not for good. */
+/* Whether this CPU library's ops pass the hooks above, which never changes. */
 static bool is_hooked(void)
 {
     static _Atomic int known; /* 0 not yet, 1 yes, -1 no */

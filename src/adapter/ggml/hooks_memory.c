@@ -1,4 +1,4 @@
-/* Hooks on buffers: when memory comes and goes. */
+/* Hooks on buffers: their allocation and release. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/buffers.h"
 #include "adapter/ggml/process.h"
@@ -16,7 +16,7 @@ static tt_real real_alloc = {.name = "ggml_backend_buft_alloc_buffer"};
 static tt_real real_from_ptr = {.name = "ggml_backend_dev_buffer_from_host_ptr"};
 static tt_real real_free = {.name = "ggml_backend_buffer_free"};
 
-/* Asks the dynamic linker, whose lock comes before tt_process_lock. */
+/* Asks the dynamic linker, whose lock must be taken before tt_process_lock. */
 static const char *library_of(const void *caller)
 {
     Dl_info info;
@@ -25,7 +25,7 @@ static const char *library_of(const void *caller)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-static void *made(void *buffer, size_t size, enum tt_buffer_birth birth, const void *caller)
+static void *made(void *buffer, size_t size, enum tt_buffer_source birth, const void *caller)
 {
     tt_recorder *r = buffer && size > 0 ? tt_process_recorder() : NULL;
     if (r && atomic_load(&tt_recorder_area(r)->area->stopped)) return buffer;
@@ -45,7 +45,7 @@ TT_EXPORT void *ggml_backend_buft_alloc_buffer(void *buffer_type, size_t size)
     return made(real ? real(buffer_type, size) : NULL, size, TT_BUFFER_ALLOCATED, TT_CALLER);
 }
 
-/* A buffer over memory that is there already: mapped weights. */
+/* A buffer over existing memory: mapped weights. */
 TT_EXPORT void *ggml_backend_dev_buffer_from_host_ptr(void *device, void *memory, size_t size,
                                                       size_t max_tensor_size)
 {

@@ -72,7 +72,7 @@ TT_EXPORT void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params para
     return gguf;
 }
 
-/* A call of the engine, whichever function of it. */
+/* A call of the engine, by any of its functions. */
 typedef struct engine_call {
     void *function;
     void *context;
@@ -80,7 +80,7 @@ typedef struct engine_call {
     int (*real)(const struct engine_call *c);
     enum process_type type;
     void *opaque; /* llama_process: its batch */
-    void *rows;   /* what holds `batch`: for free() */
+    void *rows;   /* the memory of `batch`: for free() */
 } engine_call;
 
 static void record_call(tt_recorder *r, const tt_meta_decode *d, bool wanted)
@@ -105,7 +105,7 @@ static int unseen_call(const engine_call *c)
 
 static int traced_call(const engine_call *c)
 {
-    tt_tokens_end(); /* a call that left by an exception, before */
+    tt_tokens_end(); /* of an earlier call that was left by an exception */
     if (!c->batch) return unseen_call(c);
     tt_recorder *r = tt_process_recorder();
     bool wanted = r && tt_batches_may_follow(r, c->batch->n_tokens);
@@ -137,7 +137,7 @@ static int call_process(const engine_call *c)
 {
     int32_t (*real)(void *, enum process_type, void *);
     memcpy(&real, &c->function, sizeof real);
-    /* Before: the engine may leave by an exception. */
+    /* Free before the call: the engine may leave by an exception. */
     free(c->rows);
     return real(c->context, c->type, c->opaque);
 }

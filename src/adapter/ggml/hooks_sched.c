@@ -1,11 +1,12 @@
-/* Hooks on ggml's scheduler: batches, and the eval callback for engines and backends whose
- * ops cannot be hooked one by one. */
+/* Hooks on ggml's scheduler: batches, and the eval callback for engines and backends whose ops
+ * cannot be hooked. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/batches.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/contexts.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
+#include "adapter/ggml/loading.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
@@ -33,34 +34,34 @@ static tt_real real_alloc_graph = {.name = "ggml_backend_sched_alloc_graph"};
 static tt_real real_split_graph = {.name = "ggml_backend_sched_split_graph"};
 static tt_real real_reset = {.name = "ggml_backend_sched_reset"};
 
-/* The callback run of this thread: the scheduler calls back on the thread that computes. */
+/* The callback run of this thread; the scheduler calls back on the thread that computes. */
 static __thread struct {
-    tt_recorder *recorder; /* that the run is recorded by: a forked child has another */
+    tt_recorder *recorder; /* records the run; a forked child has another one */
     uint32_t run;
     struct ggml_tensor *const *nodes;
     uint32_t n_nodes;
     uint32_t cursor;
     bool marked;
-    tt_op_record *record; /* of the node under way; the barriers inside it are not its end */
+    tt_op_record *record; /* of the current node; barriers inside it do not end it */
     const tt_engine *engine;
 } current __attribute__((tls_model("initial-exec")));
 
-/* What the taps of the node ask for: every node before it is computed, wherever. */
-static void copy_taps(tt_context *c, tt_lane *l, uint32_t node)
+/* Copies the values for the node's tracepoints: all nodes before it are computed. */
+static void copy_values(tt_context *c, tt_lane *l, uint32_t node)
 {
-    for (; c->next_tap < c->taps.n; c->next_tap++) {
-        const tt_tap *t = &c->taps.list[c->next_tap];
+    for (; c->next_tracepoint < c->tracepoints.n; c->next_tracepoint++) {
+        const tt_tracepoint *t = &c->tracepoints.list[c->next_tracepoint];
         if (t->node > node) return;
         if (t->node < node || !tt_lane_claim_details(l)) continue;
-        size_t stride = tt_tap_stride(t);
+        size_t stride = tt_tracepoint_stride(t);
         size_t bytes = stride * (t->tokens - 1) + t->ranks * sizeof(int32_t);
         void *values = tt_values_copy(current.engine, t->values, bytes);
-        if (values) tt_tap_copy(t, values, stride, current.run, &l->details);
+        if (values) tt_tracepoint_copy(t, values, stride, current.run, &l->details);
         free(values);
     }
 }
 
-/* The scheduler asks before it computes a node, and shows it when it is done. */
+/* The scheduler asks before it computes a node; it calls again when the node is computed. */
 static bool on_ask(tt_context *c, struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
@@ -73,11 +74,11 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     uint32_t node = current.cursor;
     while (node < current.n_nodes && current.nodes[node] != t)
         node++;
-    /* A node that the scheduler added itself is not in the program's graph. */
+    /* Nodes that the scheduler added are not in the program's graph. */
     if (node == current.n_nodes || !tt_lane_claim(l)) return c->user_wants;
     current.cursor = node + 1;
     l->run = current.run;
-    copy_taps(c, l, node);
+    copy_values(c, l, node);
     tt_lane_open(l, node, 0, 0, tt_ticks());
     if (tt_capture_options.faults && l->open && tt_lane_claim_details(l)) {
         tt_faults_count(&l->faults, TT_FAULTS_OF_PROCESS);
@@ -88,7 +89,7 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     return true;
 }
 
-/* The node has been computed, and the scheduler waits. */
+/* Takes the output while the scheduler waits: the node has been computed. */
 static void take_output(tt_context *c, const struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
@@ -110,7 +111,7 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
         take_output(c, t);
     }
     current.record = NULL;
-    /* Answering false would end the graph: only the program may do that. */
+    /* false would end the computation, which only the program may do. */
     return c->user_wants ? c->user_callback(t, false, c->user_data) : true;
 }
 
@@ -139,7 +140,7 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
     if (real) real(sched, callback, user_data);
 }
 
-/* A batch that is not recorded: without our callback the scheduler need not stop at the nodes. */
+/* Computes an unrecorded batch without our callback, so the scheduler does not stop at nodes. */
 static int compute_unseen(tt_context *c, struct ggml_cgraph *graph, const void *caller,
                           int (*real)(void *, struct ggml_cgraph *))
 {
@@ -171,15 +172,15 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
     current.n_nodes = (uint32_t)e->graph_n_nodes(graph);
     current.cursor = 0;
     current.engine = e;
-    tt_taps_find(&c->taps, e, current.nodes, current.n_nodes);
-    c->next_tap = 0;
+    tt_tracepoints_find(&c->tracepoints, e, current.nodes, current.n_nodes);
+    c->next_tracepoint = 0;
     tt_fingerprints_choose(&c->fingerprints, e, &tt_capture_options.values, tt_runs_batch - 1u,
                            current.nodes, current.n_nodes);
     current.marked = tt_graphs_marked(e, current.nodes, (int)current.n_nodes);
     return current.run;
 }
 
-/* The kernel's counters and the page cache, around a batch. */
+/* Samples the kernel's counters and the page cache around a batch. */
 static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment)
 {
     uint32_t every = tt_capture_options.residency_every;
@@ -203,9 +204,10 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     if (e) {
         (void)pthread_mutex_lock(&tt_process_lock);
         c = tt_contexts_get(r, e, sched);
-        /* llama.cpp computes a graph again as it is unless it has asked for memory for another
-         * one. Programs of other kinds may change theirs in place. */
+        /* llama.cpp repeats a graph unchanged unless it has allocated memory for another one.
+         * Other programs may change theirs in place. */
         tt_runs_layout = c && tt_tokens_in_call() ? c->layout : 0;
+        if (c) tt_loading_batch(r);
         if (c) batch = tt_batches_begin(r, e, c, graph, tt_runs_layout);
         (void)pthread_mutex_unlock(&tt_process_lock);
     }
@@ -232,7 +234,7 @@ TT_EXPORT void ggml_backend_sched_free(void *sched)
 {
     void (*real)(void *);
     *(void **)&real = tt_real_get(&real_free, TT_CALLER);
-    /* The address may come again for another scheduler. */
+    /* The address may be reused for another scheduler. */
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_contexts_drop(sched);
     (void)pthread_mutex_unlock(&tt_process_lock);

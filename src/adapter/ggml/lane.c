@@ -14,22 +14,21 @@
 
 #define RUNS_MAX 256u
 #define ASK_AFTER_US 200u
-#define OFF_CPU_MIN_NS 10000u /* a shorter interruption is not worth a record */
-/* Until a run has shown that barriers between ops do not pass the hooks, one inside an op looks
- * like its end. In so many runs of the process, the begins of a thread's first ops are kept for
- * that. */
+#define OFF_CPU_MIN_NS 10000u /* shorter interruptions are not recorded */
+/* Until a run has shown that barriers between ops do not pass the hooks, a barrier inside an op
+ * looks like its end. To correct that, a thread's first starts are kept in this many runs. */
 #define EARLY_RUNS 64u
 
 typedef struct active_run {
     uint32_t run; /* 0: empty */
     uint32_t n_nodes;
-    /* A copy, kept for the next run in this slot: if the program unwinds its stack past us, the
-     * graph may be gone while the run is still entered. */
+    /* A copy, reused by the next run in this slot: if the program unwinds its stack past us, the
+     * graph may be freed before the run is removed. */
     struct ggml_tensor **nodes;
     uint32_t capacity;
     pthread_t thread;
     const void *frame;
-    tt_taps taps;
+    tt_tracepoints tracepoints;
     tt_fingerprints fingerprints;
 } active_run;
 
@@ -39,8 +38,8 @@ _Atomic uint32_t tt_runs_hooked;
 _Atomic uint64_t tt_lane_ask_after = UINT64_MAX;
 
 static active_run runs[RUNS_MAX];
-static uint32_t runs_used; /* entries from here on were never taken */
-/* Threads of a run come all at once to look it up: they must not queue for it. */
+static uint32_t runs_used; /* entries from here on were never used */
+/* All threads of a run look it up at the same time: they must not queue. */
 static pthread_rwlock_t runs_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -62,7 +61,7 @@ static void leave(active_run *a)
     next_epoch();
 }
 
-/* The stack grows down: a frame of this thread at or below the new one has been left. */
+/* The stack grows down: frames of this thread at or below the new one have been left. */
 static void drop_unwound(const void *frame)
 {
     pthread_t self = pthread_self();
@@ -97,7 +96,7 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
         i++;
     if (i < RUNS_MAX) {
         if (i == runs_used) runs_used++;
-        tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
+        tt_tracepoints_find(&runs[i].tracepoints, e, nodes, n_nodes);
         tt_fingerprints_choose(&runs[i].fingerprints, e, &tt_capture_options.values, token, nodes,
                                n_nodes);
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
@@ -121,7 +120,7 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
     l->wall_ns = wall;
     l->cpu_ns = cpu;
     if (!op || !is_known) return;
-    /* What came before the op may have been all of it: only what is more was in the op. */
+    /* The time off the CPU may all have been before the op: only the excess was in the op. */
     uint64_t outside = op->start > asked ? (op->start - asked) * (ASK_AFTER_US * 1000u) / after : 0;
     if (off < outside + OFF_CPU_MIN_NS) return;
     off -= outside;
@@ -132,9 +131,9 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
     tt_detail_complete(d, tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_OFF_CPU));
 }
 
-/* The thread's first ops of the run took barriers inside them for their ends: each ends where the
- * next one begins. Those that the drain has taken by now stay. */
-static void mend_early(tt_lane *l)
+/* Corrects the thread's first ops of the run, which ended at barriers inside them: each ends
+ * where the next one starts. Those that the drain has already taken stay. */
+static void correct_early(tt_lane *l)
 {
     uint64_t taken = l->ring ? atomic_load(&l->ring->tail) : l->head;
     for (uint32_t i = 0; i < l->n_early; i++) {
@@ -148,18 +147,18 @@ static void mend_early(tt_lane *l)
     l->n_early = 0;
 }
 
-/* Ends the op that the thread of `l` has under way and was at no barrier for. */
+/* Ends the thread's current op, which reached no barrier. */
 static void end_unreleased(tt_lane *l, uint64_t now)
 {
     tt_op_record *r = l->under_way;
     if (!r) {
-        /* An engine that calls ggml_barrier between its ops has done so by now: this one has it
-         * compiled into its loop. The barriers inside ops, that do pass the hook, end none. */
+        /* An engine that calls ggml_barrier between its ops would have done so by now, so this
+         * one has it inlined. The barriers inside ops, which do pass the hook, end none. */
         r = l->open;
         atomic_store_explicit(&barriers_are_unseen, true, memory_order_relaxed);
         l->unseen = l->watched = true;
         l->is_early = false;
-        mend_early(l);
+        correct_early(l);
     }
     if (!l->alone) atomic_store_explicit(&waits_are_unseen, true, memory_order_relaxed);
     l->under_way = NULL;
@@ -170,14 +169,14 @@ static void end_unreleased(tt_lane *l, uint64_t now)
     if (now - l->asked >= tt_lane_ask_ticks()) tt_lane_ask(l, now, r);
 }
 
-/* No op is under way on this thread any more. */
+/* From here on this thread has no current op. */
 static void let_go(tt_lane *l)
 {
     l->open = l->under_way = NULL;
     l->release = 0;
 }
 
-/* The op before is over, at its barrier or, for all that is known, now. */
+/* Ends the previous op: at its barrier or, if it reached none, now. */
 static void end_op(tt_lane *l, uint64_t now)
 {
     if (l->under_way || (l->open && !l->release)) end_unreleased(l, now);
@@ -187,14 +186,14 @@ static void end_op(tt_lane *l, uint64_t now)
 uint64_t tt_lane_begin_afresh(tt_lane *l)
 {
     uint64_t now = tt_ticks();
-    /* What the thread did before is no op's. */
+    /* What the thread did before belongs to no op. */
     if (!l->under_way && !l->open && now - l->asked >= tt_lane_ask_ticks())
         tt_lane_ask(l, now, NULL);
     end_op(l, now);
     return now;
 }
 
-/* The last op of each other thread: it has ended, as the graph has, and its thread does not touch
+/* Ends the last op of each other thread, because the graph has ended. Those threads do not touch
  * the record again. */
 static void end_last_ops(uint32_t run, uint64_t now)
 {
@@ -204,7 +203,7 @@ static void end_last_ops(uint32_t run, uint64_t now)
     uint64_t mask = map->area->ring_records - 1;
     for (uint32_t i = 0; i < tt_area_rings_used(map); i++) {
         tt_ring *ring = &map->rings[i];
-        /* The drain leaves the last record of a ring alone while that has an owner. */
+        /* The drain does not take the last record of a ring that has an owner. */
         uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
         if (head == 0 || !atomic_load(&ring->owner)) continue;
         tt_op_record *last = &tt_area_slots(map, i)[(head - 1) & mask];
@@ -217,13 +216,13 @@ static void end_last_ops(uint32_t run, uint64_t now)
 void tt_lane_skip(tt_lane *l, uint32_t node)
 {
     if (node >= l->n_nodes) {
-        /* Behind a barrier its time is nobody's. Otherwise it may be part of the op under way: it
-         * ends nothing, and says nothing of the engine's barriers. */
+        /* After a barrier its time belongs to no op. Otherwise it may be part of the current op:
+         * it neither ends that nor shows anything about the engine's barriers. */
         if (l->release) let_go(l);
         return;
     }
     l->cursor = node + 1;
-    /* It still passes a barrier in old engines: its time is nobody's. */
+    /* Old engines still pass a barrier for it; its time belongs to no op. */
     if (l->under_way || (l->open && !l->release)) (void)tt_lane_begin_afresh(l);
     let_go(l);
 }
@@ -277,7 +276,7 @@ void tt_lanes_in_child(void)
 
 static void leave_ring(void *argument)
 {
-    /* The thread ends: its last record is complete, the ring is the next one's. */
+    /* The thread ends: its last record is complete, and the ring is free for another thread. */
     tt_lane *l = &tt_lane_self;
     (void)argument;
     tt_ring *ring = l->ring;
@@ -300,11 +299,11 @@ bool tt_lane_claim(tt_lane *l)
     if (!r) return false;
     tt_area_map *map = tt_recorder_area(r);
     uint32_t thread = tt_owner_thread();
-    /* Without a key the ring would not come free at the thread's end. */
+    /* Without a key the ring would never be released at the thread's end. */
     tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;
     uint32_t index = (uint32_t)(ring - map->rings);
-    /* The counters of --faults hold the CPU time of each op. */
+    /* With --faults, the counters already hold the CPU time of each op. */
     if (!tt_capture_options.faults && map->area->tick_hz >= 1000000u)
         atomic_store_explicit(&tt_lane_ask_after, map->area->tick_hz / 1000000u * ASK_AFTER_US,
                               memory_order_relaxed);
@@ -319,7 +318,7 @@ bool tt_lane_claim(tt_lane *l)
     tt_bytes_init(&payload, 64);
     tt_meta_put_ring(&payload, &(tt_meta_ring){index, thread, tt_ticks()});
     (void)tt_process_put(r, TT_META_RING, &payload);
-    /* Not when they are first needed: other threads may wait for this one then. */
+    /* Claimed now rather than when first needed: other threads might wait for this one then. */
     if (tt_lane_ask_ticks() != UINT64_MAX) (void)tt_lane_claim_details(l);
     return true;
 }
@@ -346,9 +345,9 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
         l->fingerprints = NULL;
         return false;
     }
-    /* Without a ring the ops are followed all the same, and counted. */
+    /* Without a ring the ops are still followed, and counted. */
     (void)tt_lane_claim(l);
-    /* While the lock is held no run ends, so that the nodes may be read. */
+    /* While the lock is held no run ends, so its nodes may be read. */
     (void)pthread_rwlock_rdlock(&runs_lock);
     active_run *run = run_of(op);
     if (run) {
@@ -358,11 +357,12 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->nodes = run->nodes;
             l->n_nodes = run->n_nodes;
             l->cursor = 0;
-            l->taps = run->taps.list;
-            l->n_taps = run->taps.n;
+            l->tracepoints = run->tracepoints.list;
+            l->n_tracepoints = run->tracepoints.n;
             l->unseen = atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed);
-            l->watched = (l->n_taps > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
-            if (!l->watched) l->n_taps = 0;
+            l->watched =
+                (l->n_tracepoints > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
+            if (!l->watched) l->n_tracepoints = 0;
             l->is_early = !l->unseen && atomic_load(&early_runs) < EARLY_RUNS &&
                           atomic_fetch_add(&early_runs, 1) < EARLY_RUNS;
             l->n_early = 0;
@@ -377,7 +377,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     (void)pthread_rwlock_unlock(&runs_lock);
     if (!run) {
         l->fingerprints = NULL;
-        l->run = 0; /* were it to be found later on, all of it is looked up again */
+        l->run = 0; /* if it is found later, everything is looked up again */
         tt_lane_count_lost();
     }
     return run != NULL;
@@ -402,15 +402,15 @@ bool tt_lane_claim_details(tt_lane *l)
     return tt_detail_writer_begin(&l->details, map, (uint32_t)(l->ring - map->rings));
 }
 
-/* Values are the same for all threads: the first one copies them. */
-static void copy_taps(tt_lane *l, uint32_t node)
+/* The values are the same for all threads, so the first one copies them. */
+static void copy_values(tt_lane *l, uint32_t node)
 {
-    while (l->n_taps && l->taps->node <= node) {
-        const tt_tap *t = l->taps;
+    while (l->n_tracepoints && l->tracepoints->node <= node) {
+        const tt_tracepoint *t = l->tracepoints;
         if (t->node == node && t->values->data)
-            tt_tap_copy(t, t->values->data, tt_tap_stride(t), l->run, &l->details);
-        l->taps++;
-        l->n_taps--;
+            tt_tracepoint_copy(t, t->values->data, tt_tracepoint_stride(t), l->run, &l->details);
+        l->tracepoints++;
+        l->n_tracepoints--;
     }
 }
 
@@ -419,15 +419,16 @@ static void keep_early(tt_lane *l, bool fresh)
     if (l->open)
         l->early[l->n_early++] = (tt_early_op){l->head - 1, fresh ? l->open->start : tt_ticks()};
     l->is_early = l->open && l->n_early < TT_LANE_EARLY;
-    /* From here on nothing is to be seen to, unless for another reason. */
+    /* From here on no watching is needed for this reason. */
     if (!l->is_early)
-        l->watched = l->unseen || (l->details.ring && (l->n_taps > 0 || tt_capture_options.faults));
+        l->watched =
+            l->unseen || (l->details.ring && (l->n_tracepoints > 0 || tt_capture_options.faults));
 }
 
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
 {
     if (l->is_early) keep_early(l, fresh);
-    if (lane == 0 && l->n_taps) copy_taps(l, node);
+    if (lane == 0 && l->n_tracepoints) copy_values(l, node);
     if (tt_capture_options.faults && l->open && l->details.ring)
         tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);
     else
@@ -437,8 +438,8 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
     l->open = NULL;
 }
 
-/* Whether `op` is the next one that is computed after the node before `after`. Otherwise the engine
- * has computed something that does not pass the hooks, which may have written over its output. */
+/* Whether `op` is the next computed node from node index `after` on. Otherwise the engine has
+ * computed something outside the hooks, which may have overwritten the output. */
 static bool comes_next(const tt_lane *l, uint32_t after, const struct ggml_tensor *op)
 {
     while (after < l->n_nodes && l->nodes[after] != op) {
@@ -448,7 +449,7 @@ static bool comes_next(const tt_lane *l, uint32_t after, const struct ggml_tenso
     return after < l->n_nodes;
 }
 
-/* The same at the graph's end. */
+/* Whether no computed node follows. */
 static bool comes_last(const tt_lane *l, uint32_t after)
 {
     while (after < l->n_nodes && !tt_graphs_executes(l->nodes[after], l->fingerprints->marked))
@@ -463,7 +464,7 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
     uint32_t node = l->pending, run = l->run;
     if (!node) return;
     l->pending = 0;
-    /* Other runs began or ended meanwhile; is it still the same one? */
+    /* Other runs began or ended since: check that this one is still the same. */
     if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
         (!tt_lane_attach(l, op) || l->run != run))
         return;
@@ -472,7 +473,7 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
     uint32_t nth = params->nth > 0 ? (uint32_t)params->nth : 1;
     uint64_t release = l->release;
     end_op(l, release ? release : tt_ticks());
-    /* The time it took is no op's. */
+    /* The time this took belongs to no op. */
     if (!tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1,
                               (uint32_t)params->ith, nth, &next, &l->details))
         l->release = release;
@@ -481,8 +482,8 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
 void tt_lane_expect(const struct ggml_tensor *op)
 {
     tt_lane *l = &tt_lane_self;
-    /* tt_lane_begin has looked up the run. Whether others have begun or ended since must not
-     * matter: all threads of this one have to come to the same answer, or some would wait. */
+    /* tt_lane_begin has looked up the run. Runs that began or ended since must not matter: all
+     * threads must decide alike, or some would wait. */
     if (!l->fingerprints) return;
     uint32_t node = l->cursor ? l->cursor - 1 : 0;
     while (node < l->n_nodes && l->nodes[node] != op)

@@ -1,8 +1,8 @@
 /* The hot path: what a compute thread does at the start of an op and at a barrier.
  *
- * A thread writes into its own ring. It knows which graph computation ("run") it works
- * for, and how far it is in that run's nodes; both are looked up again only when a run
- * has begun or ended anywhere in the process since (tt_runs_epoch). */
+ * A thread writes into its own ring. It knows its graph computation ("run") and how far it is in
+ * the run's nodes; both are looked up again only after a run has begun or ended in the process
+ * (tt_runs_epoch). */
 #ifndef TT_ADAPTER_GGML_LANE_H
 #define TT_ADAPTER_GGML_LANE_H
 
@@ -10,7 +10,7 @@
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/faults.h"
 #include "adapter/ggml/fingerprints.h"
-#include "adapter/ggml/taps.h"
+#include "adapter/ggml/tracepoints.h"
 #include "base/clock.h"
 #include "record/area.h"
 
@@ -20,104 +20,103 @@
 
 #define TT_LANE_EARLY 8u
 
-/* One of a thread's first ops of a run. */
+/* One of a thread's first ops in a run. */
 typedef struct tt_early_op {
-    uint64_t at;    /* its place in the ring */
-    uint64_t began; /* not: the end of the barrier before */
+    uint64_t at;    /* its index in the ring */
+    uint64_t began; /* unlike its start, not the end of the barrier before */
 } tt_early_op;
 
 typedef struct tt_lane {
-    tt_op_record *open;               /* the op that barriers end; NULL: none */
+    tt_op_record *open;               /* the op that a barrier ends; NULL: none */
     uint64_t release;                 /* of the last barrier since `open` began; 0: none yet */
     struct ggml_tensor *const *nodes; /* of the run */
     uint32_t n_nodes;
-    uint32_t cursor;         /* the first node that has not begun */
+    uint32_t cursor;         /* the first node that has not started */
     uint32_t epoch;          /* of the last look-up; 0: none */
-    bool alone;              /* the run has this thread only: nobody to wait for at a barrier */
+    bool alone;              /* the run has only this thread: nobody to wait for at barriers */
     bool unseen;             /* the engine's barriers between ops do not pass the hooks */
-    tt_op_record *under_way; /* where they do not: the op that the next one's begin ends */
+    tt_op_record *under_way; /* if so: the op that ends when the next one starts */
     uint32_t run;
     tt_ring *ring;
     tt_op_record *slots;
     uint64_t mask;
     uint64_t head;
-    uint64_t room;       /* head may grow to here without a look at the drain's progress */
+    uint64_t room;       /* head may grow to here before the drain's progress is checked again */
     uint64_t dropped_at; /* head when the last record was dropped, + 1 */
-    /* Details, of runs that have any: */
+    /* For details, in runs that have any: */
     bool watched;
-    const tt_tap *taps; /* those of the run that are still to come */
-    uint32_t n_taps;
+    const tt_tracepoint *tracepoints; /* those of the run that are still ahead */
+    uint32_t n_tracepoints;
     tt_detail_writer details; /* .ring NULL: no memory for them yet */
     tt_fault_counter faults;
-    /* The thread's CPU time, when it was last asked for. */
+    /* The thread's CPU time when last read. */
     uint64_t asked; /* ticks */
     uint64_t wall_ns, cpu_ns;
-    tt_fingerprints *fingerprints; /* of the run; NULL: none are taken of it */
-    uint32_t pending;              /* node + 1 whose output is to be taken; 0: none */
-    /* While it is not known whether barriers between ops pass the hooks. */
-    bool is_early; /* begins are kept */
+    tt_fingerprints *fingerprints; /* of the run; NULL: it takes none */
+    uint32_t pending;              /* node + 1 of the output to take; 0: none */
+    /* While it is unknown whether barriers between ops pass the hooks: */
+    bool is_early; /* starts are kept */
     uint32_t n_early;
     tt_early_op early[TT_LANE_EARLY];
 } tt_lane;
 
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint32_t tt_runs_epoch;
-/* A thread that has not asked for its CPU time for as many ticks does so. */
+/* A thread reads its CPU time when the last reading is this many ticks old. */
 extern _Atomic uint64_t tt_lane_ask_after;
-extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process */
+extern _Atomic uint32_t tt_runs_hooked; /* current hooked runs in the process */
 
-/* To be called before the program runs, which may take every thread-specific key there is. */
+/* Call before the program runs, because it may use up the thread-specific keys. */
 void tt_lanes_prepare(void);
-/* Enters a run so that threads find it by its nodes (their addresses are copied). token: the
- * batch's number. frame: the caller's stack frame. Runs of this thread whose frames are gone, left
- * by an exception or a longjmp, are dropped. False when too many are under way. */
+/* Enters a run so that threads find it by its nodes, whose addresses are copied. token: the
+ * batch's number. frame: the caller's stack frame. Drops runs of this thread whose frames were
+ * left by an exception or a longjmp. False when there are too many runs. */
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                         uint64_t token, const void *frame, const tt_engine *e);
-/* The run's graph has been computed: its last ops end. On the thread that called for it, before
- * tt_lanes_run_end. */
+/* The run's graph has been computed: ends its last ops. Call on the thread that computed it,
+ * before tt_lanes_run_end. */
 void tt_lanes_run_over(uint32_t run);
-/* False when the run is not under way any more. */
+/* False when the run has ended already. */
 bool tt_lanes_run_end(uint32_t run);
-/* The engine's barriers between ops do not pass the hooks: an op is known to end only where its
- * thread begins the next one, or with its graph, so that its time holds the wait for the others. */
+/* Whether the engine's barriers between ops do not pass the hooks: then an op ends where its
+ * thread starts the next one, or with its graph, and its time includes the wait for others. */
 bool tt_lanes_waits_are_unseen(void);
-/* No op is recorded from here on. */
+/* Stops the recording of ops. */
 void tt_lanes_stop(void);
-/* In a forked child: this thread's ring was the parent's. */
+/* Call in a forked child: this thread's ring belonged to the parent. */
 void tt_lanes_in_child(void);
 
-/* The slow ways out of tt_lane_begin. */
-/* The thread was at no barrier since it began the op before, if it began one in this run: ends
- * that op. The time now. */
+/* The slow paths of tt_lane_begin. */
+/* The thread reached no barrier since it started the previous op, if any, of this run: ends that
+ * op. Returns the time now. */
 uint64_t tt_lane_begin_afresh(tt_lane *l);
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
-/* An op that computes nothing, or, where `node` is none of the run's, is unknown. */
+/* The op computes nothing or, if `node` is not in the run, is unknown. */
 void tt_lane_skip(tt_lane *l, uint32_t node);
-/* Asks for the thread's CPU time, a system call. op: one that arrives, to which belongs what the
- * thread did not run since it was last asked; or NULL. */
+/* Reads the thread's CPU time, a system call. op: an op that arrives, which gets the time that
+ * the thread did not run since the last reading; or NULL. */
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
-/* At a barrier: runs have begun or ended since the last look-up. Lets go of the op if its run is
- * one of those that ended: then the barrier is another computation's, which has begun no op here.
- */
+/* At a barrier, after runs have begun or ended since the last look-up. Drops the current op if
+ * its run has ended: then the barrier belongs to another computation, which has started no op
+ * here. */
 void tt_lane_look_again(tt_lane *l);
 /* Gives this thread a ring, if it has none. */
 bool tt_lane_claim(tt_lane *l);
-/* An op of a watched run has been opened: copies what its taps ask for, opens its counters. */
+/* An op of a watched run has started: copies the values for its tracepoints, opens its counters. */
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
 /* Whether this thread has a ring for details. */
 bool tt_lane_claim_details(tt_lane *l);
-/* The op before has ended and `op`, whose last node is `last`, has not begun: takes this thread's
- * share of what it put out, if that is wanted. All threads of the run come here with the same op.
- */
+/* The previous op has ended, and `op`, whose last node is `last`, has not started: takes this
+ * thread's share of the output, if wanted. All threads of the run get here with the same op. */
 void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                   const struct ggml_tensor *last);
-/* What `op` puts out may be wanted, once it has ended: it has begun, as the last of its nodes. */
+/* `op` has started, as the last of its nodes: its output may be wanted when it ends. */
 void tt_lane_expect(const struct ggml_tensor *op);
-/* The run's graph has been computed: takes the output of its last op. On the thread that called for
- * it. */
+/* The run's graph has been computed: takes the output of its last op. Call on the thread that
+ * computed it. */
 void tt_lane_take_last(uint32_t run);
-/* Counts an op that cannot be recorded: there is no ring for this thread. */
+/* Counts an op that cannot be recorded because this thread has no ring. */
 void tt_lane_count_lost(void);
 
 static inline uint64_t tt_lane_ask_ticks(void)
@@ -125,7 +124,7 @@ static inline uint64_t tt_lane_ask_ticks(void)
     return atomic_load_explicit(&tt_lane_ask_after, memory_order_relaxed);
 }
 
-/* Opens a record for node `node` that begins at `start`. */
+/* Opens a record of `node` that starts at `start`. */
 static inline void tt_lane_open(tt_lane *l, uint32_t node, uint32_t lane, uint32_t covers,
                                 uint64_t start)
 {
@@ -144,14 +143,14 @@ static inline void tt_lane_open(tt_lane *l, uint32_t node, uint32_t lane, uint32
     atomic_store_explicit(&l->ring->head, ++l->head, memory_order_release);
 }
 
-/* A thread begins the op on its lane; the op also computes `covers` following nodes. */
+/* A thread starts the op on its lane; the op also computes `covers` following nodes. */
 static inline void tt_lane_begin(const struct ggml_compute_params *params,
                                  const struct ggml_tensor *op, uint32_t covers)
 {
     tt_lane *l = &tt_lane_self;
     if (!atomic_load_explicit(&tt_runs_hooked, memory_order_relaxed)) {
         l->open = NULL;
-        l->fingerprints = NULL; /* of a run that is over */
+        l->fingerprints = NULL; /* of a run that has ended */
         return;
     }
     if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
@@ -182,7 +181,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     if (__builtin_expect(l->watched, 0)) tt_lane_watch(l, node, lane, fresh);
 }
 
-/* The time of it. */
+/* The thread arrives at a barrier; returns the time. */
 static inline uint64_t tt_lane_arrive(tt_lane *l)
 {
     uint64_t now = tt_ticks();
@@ -196,7 +195,7 @@ static inline void tt_lane_release(tt_lane *l, uint64_t now)
 {
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
-    /* A long wait is not to be taken for time that the next op did not run. */
+    /* A long wait must not count as time that the next op did not run. */
     if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, NULL);
 }
 

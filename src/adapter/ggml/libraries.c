@@ -29,7 +29,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* What stands between "libllama." and ".so", a release ("b6673"), or after ".so.", the number of an
+/* The part between "libllama." and ".so", a release ("b6673"), or after ".so.": the number of an
  * interface ("0") or, of the file itself, a version ("0.7.0"). */
 static const char *after_name(const char *path)
 {
@@ -55,8 +55,8 @@ static bool version_of_file(const char *path, char *out, size_t size)
     return true;
 }
 
-/* The release that the engine's distributor put into the name; else what llama.cpp says of itself;
- * else its file's version. Old engines say nothing, and a file of another name tells nothing. */
+/* The release that the distributor put into the file name; else llama.cpp's own version; else
+ * the version of the file. Old engines have none of them, nor have files with other names. */
 static void find_version(const found *f, const tt_engine *e, char *out, size_t size)
 {
     for (uint32_t i = 0; i < f->n; i++)

@@ -5,6 +5,7 @@
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
+#include "adapter/ggml/loading.h"
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
@@ -48,7 +49,7 @@ static void describe_command(tt_recorder *r)
     char *text = malloc(COMMAND_MAX_BYTES);
     if (!text) return;
     size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
-    /* Without text, the program's name alone: its arguments may hold a prompt. */
+    /* Without text, only the program's name: its arguments may hold a prompt. */
     for (size_t i = 0; i + 1 < n && tt_capture_options.text; i++)
         if (text[i] == '\0') text[i] = ' ';
     if (n > 0) tt_process_environment(r, "command", text);
@@ -72,7 +73,7 @@ static const char *on_or_off(bool on)
     return on ? "on" : "off";
 }
 
-/* What keeps a trace from holding all there was: each said by itself when it is so. */
+/* Records each reason why the trace does not hold everything. */
 static void describe_choice(tt_recorder *r)
 {
     const tt_capture *c = &tt_capture_options;
@@ -98,7 +99,7 @@ static void describe_choice(tt_recorder *r)
     }
 }
 
-/* In the words in which they were asked for. */
+/* Records the selection of values in the user's words. */
 static void describe_values(tt_recorder *r)
 {
     const tt_capture *c = &tt_capture_options;
@@ -112,7 +113,7 @@ static void describe_values(tt_recorder *r)
     tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
 }
 
-/* Which way faults are observed in this process, and why not as it was asked for. */
+/* How faults are observed in this process, and why it differs from what was asked for. */
 static void choose_faults(tt_recorder *r)
 {
     tt_capture *c = &tt_capture_options;
@@ -158,8 +159,8 @@ static void describe_capture(tt_recorder *r)
     describe_values(r);
 }
 
-/* Records what is captured, command, working directory, host, processor, clock and the place of the
- * area. What cannot be read is left out. */
+/* Records what is captured, command, working directory, host, processor, clock and the area's
+ * location. What cannot be read is left out. */
 static void describe_run(tt_recorder *r)
 {
     char text[PATH_MAX];
@@ -193,20 +194,21 @@ static void describe_run(tt_recorder *r)
 
 #define LOCK_WAIT_S 2
 
-/* The physical side of memory when recording begins or ends; r is open, or about to be. */
+/* Samples physical memory when recording begins or ends; r is open or about to be. */
 static void observe_memory(tt_recorder *r, enum tt_moment moment)
 {
     struct timespec until;
     if (clock_gettime(CLOCK_REALTIME, &until) != 0) return;
     until.tv_sec += LOCK_WAIT_S;
-    /* At the exit a thread that is no more may have held it. */
+    /* At exit, a thread that no longer exists may hold it. */
     if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
     if (moment == TT_AT_BEGIN) tt_storage_models(r);
     if (tt_capture_options.faults_way) tt_usage_record(r, 0, moment);
-    /* A forked child begins with its parent's models. */
+    /* A forked child begins with the models of its parent. */
     if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
     if (moment == TT_AT_END && tt_capture_options.residency_every)
         tt_residency_record(r, 0, moment);
+    if (moment == TT_AT_END) tt_loading_end(r);
     if (moment == TT_AT_END) tt_models_check(r);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
@@ -221,7 +223,7 @@ static void observe_end(tt_recorder *r)
     observe_memory(r, TT_AT_END);
 }
 
-/* The kernel's counts come last of what begins a trace: what the others do is not to be in them. */
+/* The kernel's counters are read last at the begin, to exclude the work of other parts. */
 static const tt_process_part parts[] = {
     {.in_child = tt_engine_in_child},
     {.in_child = tt_resolve_in_child},
@@ -233,6 +235,7 @@ static const tt_process_part parts[] = {
     {.reset = tt_graphs_reset},
     {.reset = tt_usage_reset},
     {.reset = tt_residency_reset},
+    {.reset = tt_loading_reset},
     {.begun = tt_storage_begin, .ending = tt_storage_end, .reset = tt_storage_reset},
     {.begun = describe_run},
     {.begun = observe_begin, .ending = observe_end},
@@ -243,10 +246,10 @@ tt_status tt_lifecycle_begin(const tt_process_setup *setup, tt_error *err)
     return tt_process_begin(setup, parts, sizeof parts / sizeof *parts, err);
 }
 
-/* The program exits while threads still compute: finishing takes milliseconds, in which they
- * must not lose what they use. Exit handlers run last in, first out: this one, registered after
- * the engine was loaded, runs before the engine's own destructors; tt_process_end runs after them.
- */
+/* Runs when the program exits while threads still compute: finishing takes milliseconds, in
+ * which the threads must not lose what they use. Exit handlers run in reverse order: this one,
+ * registered after the engine was loaded, runs before the engine's destructors; tt_process_end
+ * runs after them. */
 static void finish_if_computing(void)
 {
     if (atomic_load(&tt_runs_hooked) > 0) (void)tt_process_end(NULL);

@@ -1,13 +1,12 @@
-/* When recording begins and ends in the traced process, and what each part of the adapter does
- * then. */
+/* Begin and end of recording in the traced process, and what each part of the adapter does then. */
 #ifndef TT_ADAPTER_GGML_LIFECYCLE_H
 #define TT_ADAPTER_GGML_LIFECYCLE_H
 
 #include "adapter/ggml/process.h"
 
-/* As tt_process_begin, with all parts of this room. */
+/* Like tt_process_begin, with all parts of this directory. */
 tt_status tt_lifecycle_begin(const tt_process_setup *setup, tt_error *err);
-/* To be called, with tt_process_lock held, when a graph is about to be computed. */
+/* Call when a graph is about to be computed. tt_process_lock is held. */
 void tt_lifecycle_at_first_run(void);
 
 #endif

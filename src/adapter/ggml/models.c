@@ -22,8 +22,8 @@
 
 #define HEAD_BYTES (64u << 10)
 
-/* The engine's GGUF interface. Indices became 64-bit and results of counts too in 2025:
- * arguments are passed as 64-bit, results taken as 32-bit, which fits both. */
+/* The engine's GGUF interface. In 2025, indices and counts became 64-bit: passing 64-bit
+ * arguments and taking 32-bit results fits old and new. */
 typedef struct gguf_api {
     int (*n_kv)(void *);
     const char *(*key)(void *, int64_t);
@@ -201,7 +201,7 @@ static bool same_content(const tt_meta_model *a, const tt_meta_model *b)
     return a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns;
 }
 
-/* Files that are in the trace; what is left out of a full table is recorded again. */
+/* Files in the trace; a file that found the table full is recorded again. */
 static tt_model_seen known[TT_MODELS_MAX];
 static _Atomic uint32_t n_known;
 static _Atomic uint64_t opened_count;
@@ -223,7 +223,7 @@ uint32_t tt_models_list(const tt_model_seen **list)
     return atomic_load(&n_known);
 }
 
-/* The id of that very file if it is in the trace already, else 0. */
+/* The id of that same file if it is in the trace, else 0. */
 static uint32_t find_known(const tt_meta_model *m)
 {
     for (uint32_t i = 0; i < atomic_load(&n_known); i++)

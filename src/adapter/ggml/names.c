@@ -10,8 +10,8 @@
 
 #define NAMES_MAX (1u << 20)
 
-/* Ids less 1, by the text's 64-bit hash: two names of one run that share it are not to be
- * expected (one chance in 10^7 for a million names). */
+/* Ids minus 1 by 64-bit text hash. Collisions within a run are not expected: a chance of 1 in
+ * 10^7 for a million names. */
 static tt_idmap by_hash;
 static uint32_t used;
 
@@ -26,7 +26,7 @@ uint32_t tt_names_id_n(tt_recorder *r, const char *text, size_t n)
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_string(&payload, &(tt_meta_string){used + 1, (tt_span){(const uint8_t *)text, n}});
     if (!tt_process_put(r, TT_META_STRING, &payload)) return 0;
-    (void)tt_idmap_add(&by_hash, hash, used, &was); /* without memory it is told again */
+    (void)tt_idmap_add(&by_hash, hash, used, &was); /* without memory it is recorded again */
     return ++used;
 }
 

@@ -1,4 +1,4 @@
-/* Interned strings: each text goes into the trace once, as a STRING record. */
+/* Interned strings: each text is in the trace once, as a STRING record. */
 #ifndef TT_ADAPTER_GGML_NAMES_H
 #define TT_ADAPTER_GGML_NAMES_H
 

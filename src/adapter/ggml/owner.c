@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A page with a 1 in it that any kind of fork gives the child as zeros. NULL: the kernel has no
+/* A page that holds a 1 and that any kind of fork zeroes in the child. NULL: the kernel has no
  * such pages. */
 static _Atomic uint32_t *page;
 static pid_t marked;

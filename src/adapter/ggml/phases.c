@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEQUENCES_MAX 4096 /* ids of a context */
+#define SEQUENCES_MAX 4096 /* ids per context */
 #define SCORED_MIN 64      /* outputs of a sequence in one call: no draft is so long */
 
 static tt_phases_sequence *get(tt_phases *p, int32_t id)
@@ -22,7 +22,7 @@ static tt_phases_sequence *get(tt_phases *p, int32_t id)
 
 /* --- the rows of a call, by sequence --- */
 
-/* False when a sequence cannot be. Makes all places first: the list moves when it grows. */
+/* False when a sequence id is invalid. Makes all entries first: the list moves when it grows. */
 static bool make_places(tt_phases *p, const tt_phases_rows *rows)
 {
     for (uint32_t k = 0; k < rows->first[rows->n]; k++)
@@ -73,27 +73,27 @@ static tt_phases_sequence *gather(tt_phases *p, const tt_phases_rows *rows, int3
     return all;
 }
 
-/* --- what they are --- */
+/* --- the phase of each row --- */
 
 static bool had_output_at(const tt_phases_sequence *s, int64_t position)
 {
     return s->seen && position >= s->first_output && position < s->next;
 }
 
-/* Of rows behind an output. */
+/* Whether rows behind an output are a draft. */
 static bool is_draft(const tt_phases_sequence *s)
 {
     return s->outputs > 1 && s->outputs < SCORED_MIN && (!s->is_scored || s->first < s->next);
 }
 
-/* Whether the sequence goes on behind an output of its own; or, when nothing is known of it, behind
- * one of another sequence, from which it then was copied. */
+/* Whether the sequence continues behind an output of its own; or, if it is new, behind one of
+ * another sequence, from which it was then copied. */
 static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
 {
     int64_t before = s->first - 1;
     if (before < 0) return false;
     if (had_output_at(s, before)) return true;
-    /* Positions that were moved, by a shift of the context, are smaller than they were. */
+    /* Positions moved by a context shift are smaller than before. */
     if (p->shifted && s->seen && s->rows == 1 && s->first_output < s->next && s->first < s->next)
         return true;
     for (uint32_t i = 0; !s->seen && i < p->n; i++)
@@ -106,7 +106,7 @@ static void move_on(tt_phases_sequence *s, uint32_t call)
     s->call = call;
     bool goes_on = s->generates && had_output_at(s, s->first - 1);
     if (!goes_on || s->outputs_reach > s->first) s->first_output = s->outputs_reach;
-    /* A text that is scored is never taken back. */
+    /* A scored text is never taken back. */
     bool goes_back = s->seen && s->first < s->next;
     if (goes_back || s->first == 0 || s->generates) s->is_scored = false;
     if (!s->generates && s->outputs >= SCORED_MIN) s->is_scored = true;
@@ -115,7 +115,7 @@ static void move_on(tt_phases_sequence *s, uint32_t call)
     s->touched = false;
 }
 
-/* Outputs that nobody has read before the next call were asked for and not used. */
+/* Outputs that were not read before the next call were not used. */
 static void forget_unread(tt_phases *p)
 {
     if (!p->reads_are_seen || p->was_read) return;
@@ -130,7 +130,7 @@ static void forget_unread(tt_phases *p)
 
 /* --- contexts that compute the same text --- */
 
-/* The last row there, whatever its token or its sequence when these are not given. */
+/* The last row at that position; token and sequence may be NULL: any. */
 static const tt_phases_row *find_recent(const tt_phases *p, int64_t position, const int32_t *token,
                                         const int32_t *sequence)
 {
@@ -143,20 +143,20 @@ static const tt_phases_row *find_recent(const tt_phases *p, int64_t position, co
     return NULL;
 }
 
-typedef struct judged_call {
+typedef struct call_rows {
     tt_phases *p;
     const tt_phases_rows *rows;
-    tt_phases_row *each; /* n: what they are so far */
-} judged_call;
+    tt_phases_row *each; /* n: their phases so far */
+} call_rows;
 
-static bool is_same_sequence(const judged_call *c, uint32_t a, uint32_t b)
+static bool is_same_sequence(const call_rows *c, uint32_t a, uint32_t b)
 {
     return c->each[a].sequence == c->each[b].sequence;
 }
 
-/* Rows of which all have outputs, and which another context has chosen: it has computed all of
- * them but the last. What the first one is to that context; UNKNOWN: they are no such rows. */
-static uint8_t phase_of_drafted(const judged_call *c, uint32_t row, const tt_phases *other)
+/* For a draft chosen by another context: all rows have outputs, and the other one has computed
+ * all but the last. The phase of the first row there; UNKNOWN: these rows are no draft. */
+static uint8_t phase_of_drafted(const call_rows *c, uint32_t row, const tt_phases *other)
 {
     const tt_phases_sequence *s = &c->p->list[c->each[row].sequence];
     uint8_t phase = TT_PHASE_UNKNOWN;
@@ -172,8 +172,8 @@ static uint8_t phase_of_drafted(const judged_call *c, uint32_t row, const tt_pha
     return phase;
 }
 
-/* Whether another context had an output, which was read, behind the same text. */
-static bool follows_theirs(const judged_call *c, uint32_t row, const tt_phases *other)
+/* Whether another context had an output that was read behind the same text. */
+static bool follows_theirs(const call_rows *c, uint32_t row, const tt_phases *other)
 {
     const tt_phases_row *own = &c->each[row];
     const tt_phases_row *before =
@@ -184,9 +184,9 @@ static bool follows_theirs(const judged_call *c, uint32_t row, const tt_phases *
            c->p->list[own->sequence].rows == 1;
 }
 
-/* What the row is as another context has it, that has just computed it; UNKNOWN: that one has not.
- * What comes much later, or from the text's begin, is a prompt that repeats what was generated. */
-static uint8_t phase_by(const judged_call *c, uint32_t row, const tt_phases *other)
+/* The phase of a row that another context has just computed; UNKNOWN: it has not. A row that
+ * comes much later, or from the text's start, is a prompt that repeats generated text. */
+static uint8_t phase_by(const call_rows *c, uint32_t row, const tt_phases *other)
 {
     const tt_phases_row *own = &c->each[row];
     uint8_t first = phase_of_drafted(c, row, other);
@@ -197,7 +197,7 @@ static uint8_t phase_by(const judged_call *c, uint32_t row, const tt_phases *oth
     return follows_theirs(c, row, other) ? TT_PHASE_GENERATE : TT_PHASE_UNKNOWN;
 }
 
-static void ask_others(const judged_call *c, uint8_t *out)
+static void ask_others(const call_rows *c, uint8_t *out)
 {
     for (uint32_t i = 0; i < c->rows->n; i++)
         for (uint32_t k = 0; k < c->p->n_others && out[i] != TT_PHASE_GENERATE; k++) {
@@ -207,7 +207,7 @@ static void ask_others(const judged_call *c, uint8_t *out)
         }
 }
 
-/* Compares with what other contexts computed, and remembers the rows for them. */
+/* Compares the rows with those of other contexts, and keeps them for later comparison. */
 static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence *all, uint8_t *out)
 {
     if (!rows->tokens) return;
@@ -229,7 +229,7 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
                                   .has_output = rows->outputs[i] != 0};
         if (s && s->at < INT32_MAX) s->at++;
     }
-    ask_others(&(judged_call){p, rows, each}, out);
+    ask_others(&(call_rows){p, rows, each}, out);
     for (uint32_t i = 0; i < rows->n; i++) {
         each[i].phase = out[i];
         p->recent[p->n_recent++ % TT_PHASES_RECENT] = each[i];
@@ -237,7 +237,8 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
     free(each);
 }
 
-void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_position, uint8_t *out)
+void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
+                      uint8_t *out)
 {
     memset(out, TT_PHASE_UNKNOWN, rows->n);
     forget_unread(p);
@@ -246,7 +247,7 @@ void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_pos
     p->n_calls++;
     if (!make_places(p, rows)) return;
     tt_phases_sequence *all = gather(p, rows, first_position);
-    /* First all, then each moves on: one may be a copy of another as that was before. */
+    /* All are decided before any moves on: one may be a copy of another's earlier state. */
     for (tt_phases_sequence *s = all; s; s = s->other) {
         bool follows = follows_output(p, s), may_generate = s->rows == 1 || is_draft(s);
         s->generates = follows && may_generate;
@@ -281,8 +282,8 @@ static bool is_one_run(const int32_t *positions, uint32_t n)
     return true;
 }
 
-/* Each run of ascending positions begins with 0. */
-static bool begins_anew(const int32_t *positions, uint32_t n)
+/* Whether each run of ascending positions starts with 0. */
+static bool is_restart(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (positions[i] != 0 && (i == 0 || positions[i] != (int64_t)positions[i - 1] + 1))
@@ -290,7 +291,7 @@ static bool begins_anew(const int32_t *positions, uint32_t n)
     return true;
 }
 
-/* Each row follows another row of the batch before. */
+/* Whether each row follows a different row of the batch before. */
 static bool follow_each(const tt_phases *p, const int32_t *positions, uint32_t n)
 {
     bool used[TT_PHASES_LAST] = {0};
@@ -308,7 +309,7 @@ static uint8_t guess(const tt_phases *p, const int32_t *positions, uint32_t n,
                      uint32_t n_outputs_plus_1)
 {
     if (!positions || n == 0) return TT_PHASE_UNKNOWN;
-    if (!p->had_output || begins_anew(positions, n)) return TT_PHASE_PROMPT;
+    if (!p->had_output || is_restart(positions, n)) return TT_PHASE_PROMPT;
     if (n > 1 && is_one_run(positions, n))
         return n_outputs_plus_1 && n_outputs_plus_1 - 1 < n ? TT_PHASE_PROMPT : TT_PHASE_UNKNOWN;
     bool all_go_on = n == 1 || n_outputs_plus_1 == 0 || n_outputs_plus_1 == n + 1;
@@ -331,7 +332,7 @@ uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,
 
 /* --- the engine's memory --- */
 
-/* Behind every position. */
+/* Past every position. */
 #define END ((int64_t)INT32_MAX + 1)
 
 static int64_t at_least(int64_t a, int64_t b)
@@ -344,13 +345,13 @@ static int64_t moved(int64_t position, int32_t delta)
     return at_least(0, at_most(position + delta, END));
 }
 
-/* What ids may be given for; NULL: for nothing that is known. */
+/* The sequence if it has been seen; else NULL. */
 static tt_phases_sequence *find_seen(tt_phases *p, int32_t id)
 {
     return id >= 0 && (uint32_t)id < p->n && p->list[id].seen ? &p->list[id] : NULL;
 }
 
-/* Positions from .. to - 1, as callers say them: below 0 is from the begin, and to the end. */
+/* Positions from .. to - 1. Callers may pass negative numbers: from the start, to the end. */
 typedef struct span {
     int64_t from, to;
 } span;
@@ -363,7 +364,7 @@ static span range_of(int32_t from, int32_t to)
 static void remove_from(tt_phases_sequence *s, span r)
 {
     if (r.from >= s->next || r.from >= r.to) return;
-    if (r.to < s->next) { /* a hole: what had outputs before it is not gone on from */
+    if (r.to < s->next) { /* a hole: outputs before it are not continued */
         s->first_output = at_least(s->first_output, r.to);
         return;
     }
@@ -407,7 +408,7 @@ void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int
     tt_phases_sequence *s = find_seen(p, sequence);
     const span r = range_of(from, to);
     if (!s || r.from >= s->next || r.from >= r.to || delta == 0) return;
-    if (r.to < s->next) { /* positions before the end are others now: what is gone on from is not */
+    if (r.to < s->next) { /* earlier positions have moved: they are not continued */
         s->first_output = at_least(s->first_output, r.to);
         return;
     }

@@ -1,11 +1,11 @@
-/* Which tokens a program generates, and which are a prompt's: known from what it passed before.
+/* Decides which tokens a program generates and which are part of a prompt, from the calls so far.
  *
- * A token is generated when its sequence had an output at the position before it (since the end of
- * its prompt) that was read, so that it can have been chosen from that, and when it is alone in its
- * sequence in its call. Several tokens of a sequence in one call are a prompt, or more of one; but
- * where they follow an output and outputs are asked for more than one of them, they are a draft
- * that is being checked, which is generating. But a call that asks for 64 or more outputs of a
- * sequence scores a text (perplexity): that, and more of it, is a prompt.
+ * A token is generated when it is alone in its sequence in its call, and its sequence had an output
+ * at the position before (since the end of its prompt) that was read, so that the token can be
+ * chosen from it. Several tokens of a sequence in one call are a prompt, or more of one; but if
+ * they follow an output and more than one of them asks for outputs, they are a draft under
+ * verification, which counts as generating. A call that asks for 64 or more outputs of a sequence
+ * scores a text (perplexity): that text, and more of it, is a prompt.
  *
  * Contexts that work together, on drafts, compute the same text: what is generated for one is
  * generated for another one that computes the same token at the same position. */
@@ -21,13 +21,13 @@
 #define TT_PHASES_RECENT 512u
 #define TT_PHASES_OTHERS 8u
 
-/* The rows of one call of the engine, as the program passed them. */
+/* The rows of one call of the engine, as passed by the program. */
 typedef struct tt_phases_rows {
     uint32_t n;
     const int32_t *positions; /* NULL: the engine continues each sequence */
     const uint32_t *first;    /* n + 1: row i's sequences are ids[first[i]] ... */
     const int32_t *ids;
-    const uint8_t *outputs; /* n: logits or embeddings are asked for */
+    const uint8_t *outputs; /* n: logits or embeddings are requested */
     const int32_t *tokens;  /* NULL: not known */
 } tt_phases_rows;
 
@@ -39,56 +39,56 @@ typedef struct tt_phases_row {
     bool has_output;
 } tt_phases_row;
 
-/* Where a sequence stands. Each position from first_output to next - 1 had an output. */
+/* State of a sequence. Each position from first_output to next - 1 had an output. */
 typedef struct tt_phases_sequence {
-    int64_t next, first_output; /* one behind the highest int32_t has to fit, too */
+    int64_t next, first_output; /* highest position + 1, which int32_t may not hold */
     bool seen, is_scored;
-    uint32_t call; /* the last one that computed rows of it */
-    /* In the call that is looked at: */
+    uint32_t call; /* the last call that computed rows of it */
+    /* In the current call: */
     bool touched, generates, is_unknown, ends_in_output;
     uint32_t rows, outputs;
     int64_t first, last, at;          /* positions */
-    int64_t outputs_reach;            /* from here to the last row each had an output */
-    struct tt_phases_sequence *other; /* that was touched */
+    int64_t outputs_reach;            /* from here to the last row, each row had an output */
+    struct tt_phases_sequence *other; /* next sequence in the call */
 } tt_phases_sequence;
 
-/* Of one context. Zero-initialised. One thread at a time. */
+/* State of one context. Zero-initialised. Not thread-safe. */
 typedef struct tt_phases {
     tt_phases_sequence *list; /* by id */
     uint32_t n;
-    bool called;  /* a call was looked at */
-    bool shifted; /* the engine has moved positions for the call under way */
-    /* Whether it would be seen that outputs are read; and whether those of the last call were. */
+    bool called;  /* a call has been processed */
+    bool shifted; /* the engine has moved positions for the current call */
+    /* Whether the hooks see reads of outputs; whether those of the last call were read. */
     bool reads_are_seen, was_read;
     uint32_t n_calls;
-    const void *engine_context, *engine_memory; /* whose phases these are; to be compared only */
-    /* Other contexts of the process, for the call under way. */
+    const void *engine_context, *engine_memory; /* owner of the phases; only for comparison */
+    /* Other contexts of the process, for the current call. */
     const struct tt_phases *others[TT_PHASES_OTHERS];
     uint32_t n_others;
     tt_phases_row *recent; /* a ring; NULL: none yet */
-    uint64_t n_recent;     /* that were ever put into it */
-    /* For batches of unknown sequences: positions of the batch before that had outputs. */
+    uint64_t n_recent;     /* rows ever put into it */
+    /* For batches of unknown sequences: positions of the batch before, which had outputs. */
     bool had_output;
     uint32_t n_last;
     int32_t last[TT_PHASES_LAST];
 } tt_phases;
 
-/* What each row of a call is (enum tt_phase), into out (n bytes); the sequences move on.
- * first_position: of row 0, where the engine chose it; -1: not known. Unknown rows: of sequences
- * that cannot be, without memory, or behind positions that nobody was seen to compute. */
-void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
-                     uint8_t *out);
-/* enum tt_phase of a batch whose sequences are not known: by the positions of the one before.
- * positions: n, or NULL. To be asked of every batch. */
+/* Writes each row's phase (enum tt_phase) into out (n bytes) and advances the sequences.
+ * first_position: of row 0 if the engine chose it; -1: unknown. A row is UNKNOWN when its
+ * sequence id is invalid, without memory, or behind positions that nobody was seen to compute. */
+void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
+                      uint8_t *out);
+/* The phase (enum tt_phase) of a batch with unknown sequences, by the positions of the previous
+ * batch. positions: n, or NULL. Call it for every batch. */
 uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,
                         uint32_t n_outputs_plus_1);
-/* The phase of a batch that holds so many tokens of each. */
+/* The phase of a batch with these numbers of tokens. */
 uint8_t tt_phases_of(uint32_t n_prompt, uint32_t n_generate, uint32_t n_unknown);
-/* What the program does to the engine's memory, with the engine's words: of positions from `from`
- * up to, not including, `to`; negative: from the first, to the last. sequence < 0: of all. */
+/* The program's changes to the engine's memory, with the engine's arguments: positions from
+ * `from` up to, not including, `to`; negative: from the first, to the last. sequence < 0: all. */
 void tt_phases_remove(tt_phases *p, int32_t sequence, int32_t from, int32_t to);
 void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, int32_t to);
-void tt_phases_keep(tt_phases *p, int32_t sequence); /* removes all others */
+void tt_phases_keep(tt_phases *p, int32_t sequence); /* removes all other sequences */
 void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t delta);
 void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t divisor);
 void tt_phases_free(tt_phases *p);

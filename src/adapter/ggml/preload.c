@@ -1,4 +1,4 @@
-/* The preloaded library begins with the program and ends with it. */
+/* Start and end of the preloaded library. */
 #include "adapter/ggml/boost.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/lifecycle.h"

@@ -21,7 +21,7 @@
 
 enum state {
     OFF,   /* not asked to trace, failed, or ended */
-    READY, /* opens at the first need */
+    READY, /* opens on first use */
     RECORDING
 };
 
@@ -33,19 +33,19 @@ static enum tt_mode mode;
 static tt_recorder_options options;
 static bool exact; /* see tt_process_setup */
 static bool forked;
-static tt_error refused;             /* why the recorder could not be opened; open_lock is held */
-static const tt_process_part *parts; /* what lives in this process and records to it */
+static tt_error refused; /* why the recorder could not be opened; guarded by open_lock */
+static const tt_process_part *parts; /* parts of this process that record to it */
 static size_t n_parts;
 static void (*program_in_child)(void);
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
-static size_t replay_tidied; /* its size when the last was thrown out that does not hold any more */
+static size_t replay_tidied; /* its size after it was last tidied */
 
-/* Recursive: what the engine is asked under it may allocate a buffer, which is hooked. */
+/* Recursive: engine functions called under it may allocate a buffer, which is hooked. */
 pthread_mutex_t tt_process_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Held while a recorder makes its files, and across a fork: a child must know what it inherits. It
- * is the last to be taken: nothing else of ours is locked under it. */
+/* Held while a recorder makes its files, and across a fork, because a child must know what it
+ * inherits. The last lock in the order: no other lock of ours is taken under it. */
 static pthread_mutex_t create_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool fork_holds_create;
 
@@ -76,7 +76,7 @@ void tt_process_problem(const char *text)
     if (session) tt_session_problem(session, text);
 }
 
-/* Buffers come and go for as long as the program runs. */
+/* Drops records of freed buffers: programs may make and free buffers for as long as they run. */
 static void tidy_replay(void)
 {
     tt_retained retained;
@@ -96,7 +96,7 @@ static void tidy_replay(void)
     tt_bytes_free(&tidy);
 }
 
-/* Called with tt_process_lock held, which is also held across a fork. */
+/* tt_process_lock is held, as across a fork. */
 static void keep_for_child(uint8_t type, const tt_bytes *payload)
 {
     tt_meta_put_record(&replay, type, payload);
@@ -110,7 +110,7 @@ void tt_process_environment(tt_recorder *r, const char *key, const char *value)
     tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)},
                          {(const uint8_t *)value, strlen(value)}};
     tt_meta_put_pairs(&payload, &pair, 1);
-    /* What is said of the engine holds for a child too; it is said under the lock. */
+    /* Facts about the engine also hold for a child; they are recorded under the lock. */
     if (strncmp(key, "mode", 4) == 0 || strncmp(key, "engine_", 7) == 0 ||
         strcmp(key, "waits") == 0)
         keep_for_child(TT_META_ENVIRONMENT, &payload);
@@ -127,8 +127,8 @@ bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
     return taken;
 }
 
-/* More than the meta stream holds at once is possible: the drain makes room. Before the child's
- * first op, so that waiting harms nothing. */
+/* The records may exceed what the meta stream holds: the drain makes room. This runs before the
+ * child's first op, so waiting does no harm. */
 static void replay_records(tt_recorder *r)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -152,8 +152,8 @@ static tt_status create_recorder(const tt_recorder_options *o, tt_error *err)
     return status;
 }
 
-/* The path that was asked for belongs to the first process that records; later ones,
- * and children, put their pid into the name. */
+/* The first process that records gets the requested path; later ones, and children, add their
+ * pid to the name. */
 static tt_status open_at(const char *wanted, bool first, tt_error *err)
 {
     char path[PATH_MAX];
@@ -203,7 +203,7 @@ tt_recorder *tt_process_recorder(void)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == RECORDING && !tt_owner_is_self()) {
-        /* A child whose fork passed our handlers by (_Fork, clone): the rings are its parent's. */
+        /* This child was made by _Fork or clone, past our handlers: the rings are its parent's. */
         atomic_store(&state, OFF);
         tt_process_problem("a child was made by _Fork or clone; only fork can be followed");
         return NULL;
@@ -236,9 +236,9 @@ tt_status tt_process_why_not(tt_error *err)
 
 /* --- begin, fork, end --- */
 
-/* What a recorder before this one was told holds no more for its graphs; strings, models and
- * buffers are told again. */
-static void begin_anew(void)
+/* What an earlier recorder was given no longer holds for graphs; strings, models and buffers are
+ * recorded again. */
+static void reset_parts(void)
 {
     EACH(part) if (part->reset) part->reset();
     session_file = NULL;
@@ -257,21 +257,21 @@ static void in_child(void)
     session_file = NULL;
     EACH(part) if (part->in_child) part->in_child();
     if (program_in_child) program_in_child();
-    /* One that is READY and has a recorder was being opened by another thread. */
+    /* A READY process with a recorder: another thread was opening it. */
     if (atomic_load(&state) == OFF || !recorder) return;
     tt_recorder_forget(recorder);
     recorder = NULL;
-    begin_anew();
+    reset_parts();
     atomic_store(&state, READY);
 }
 
-/* Held across a fork, so that the child does not get tables that are half changed. */
+/* Held across a fork, so that the child does not inherit half-changed tables. */
 static void before_fork(void)
 {
     struct timespec until;
     (void)pthread_mutex_lock(&tt_process_lock);
-    /* A thread that makes files may wait for a lock of the loader that this one holds: not for
-     * ever. */
+    /* A thread that makes files may wait for a loader lock that this thread holds, so the wait
+     * is bounded. */
     fork_holds_create = false;
     if (clock_gettime(CLOCK_REALTIME, &until) == 0) {
         until.tv_sec += LOCK_WAIT_S;
@@ -297,7 +297,7 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
                             "this process is being recorded already");
     const char *session_path = getenv(TT_ENV_SESSION);
     if (setup->in_session && session_path && !session) session = tt_session_open(session_path);
-    /* `run` would not know of the trace. */
+    /* Otherwise `run` would not know of the trace. */
     if (setup->in_session && session_path && !session && tt_session_is_strange(session_path))
         return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                             "`tensortrace run` is of another build than what records here");
@@ -315,7 +315,7 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
     parts = of;
     n_parts = n;
     program_in_child = setup->in_child;
-    if (prepared) begin_anew();
+    if (prepared) reset_parts();
     if (!prepared) {
         prepared = true;
         tt_bytes_init(&replay, REPLAY_MAX_BYTES);

@@ -18,8 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOBODY 65534u            /* the kernel's overflow user and group, unless changed */
-#define PAGES_AT_ONCE 16384u     /* a call of mincore */
+#define NOBODY 65534u        /* the kernel's overflow user and group, unless changed */
+#define PAGES_AT_ONCE 16384u /* a call of mincore */
+#define LOOKS_MAX 256u       /* stretches of PAGES_AT_ONCE of a file that is looked at in parts */
 #define INTERVALS_MAX (1u << 17) /* of one record, so that it stays well below the meta stream */
 
 typedef struct mapping {
@@ -146,15 +147,17 @@ static uint64_t ask(const mapping *m, const engine_mapping *e, uint64_t page, ui
     return mincore(m->at + page * page_bytes, n * page_bytes, present) == 0 ? n : 0;
 }
 
-static void sample(tt_recorder *r, const mapping *m, const engine_mapping *e, tt_meta_residency *h)
+/* Looks at the pages from `from` up to `to`. */
+static void sample(tt_recorder *r, const mapping *m, const engine_mapping *e, tt_meta_residency *h,
+                   uint64_t from, uint64_t to)
 {
     static uint8_t present[PAGES_AT_ONCE]; /* tt_process_lock guards it */
     intervals s = {0};
     tt_bytes_init(&s.lengths, TT_META_RECORD_MAX);
     h->begin_ticks = tt_ticks();
-    begin_record(&s, 0);
-    for (uint64_t page = 0; page < m->n_pages;) {
-        uint64_t n = m->n_pages - page;
+    begin_record(&s, from);
+    for (uint64_t page = from; page < to;) {
+        uint64_t n = to - page;
         n = ask(m, e, page, n > PAGES_AT_ONCE ? PAGES_AT_ONCE : n, h->page_bytes, present);
         if (n == 0) break;
         for (uint64_t i = 0; i < n; i++) {
@@ -175,14 +178,27 @@ static void sample(tt_recorder *r, const mapping *m, const engine_mapping *e, tt
 static void sample_file(tt_recorder *r, uint32_t i, uint32_t batch, enum tt_moment moment)
 {
     const tt_model_seen *models;
+    const mapping *m = &mappings[i];
     (void)tt_models_list(&models);
     tt_meta_residency h = {.model = models[i].file.id,
                            .batch = batch,
                            .moment = (uint8_t)moment,
                            .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE)};
-    if (!mappings[i].at) return;
+    if (!m->at) return;
     engine_mapping e = find_engine_mapping(models[i].path, h.page_bytes);
-    sample(r, &mappings[i], &e, &h);
+    if (moment < TT_AT_MAP_BEGIN || m->n_pages <= (uint64_t)LOOKS_MAX * PAGES_AT_ONCE) {
+        sample(r, m, &e, &h, 0, m->n_pages);
+        return;
+    }
+    for (uint64_t look = 0; look < LOOKS_MAX; look++) {
+        const uint64_t from = m->n_pages / LOOKS_MAX * look;
+        sample(r, m, &e, &h, from, from + PAGES_AT_ONCE);
+    }
+}
+
+void tt_residency_look(tt_recorder *r, uint32_t model, enum tt_moment moment)
+{
+    if (model < n_mappings) sample_file(r, model, 0, moment);
 }
 
 void tt_residency_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)

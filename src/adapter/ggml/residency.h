@@ -11,6 +11,9 @@
 
 /* Records a RESIDENCY of each model file that is known by now. tt_process_lock is held. */
 void tt_residency_record(tt_recorder *r, uint32_t batch, enum tt_moment moment);
+/* The same of one file (in tt_models_list) outside of batches, of 4,194,304 pages at most: of a
+ * larger file stretches that are evenly spread. */
+void tt_residency_look(tt_recorder *r, uint32_t model, enum tt_moment moment);
 /* For model files that are new since the last call: how they are before they are loaded. When
  * their pages cannot be told, the environment says why. tt_process_lock is held. */
 void tt_residency_begin(tt_recorder *r);

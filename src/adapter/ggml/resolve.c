@@ -47,21 +47,21 @@ static void find_self(void)
     (void)dl_iterate_phdr(match_object, &self);
 }
 
-static bool is_ours(const void *address)
+bool tt_resolve_is_ours(const void *address)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, find_self);
     return (uintptr_t)address >= self.low && (uintptr_t)address < self.high;
 }
 
-/* A symbol as seen from an object that is loaded already. The handle is kept: what was
- * found must not be unloaded while it may still be called. */
+/* A symbol as seen from a loaded object. The handle stays open: the function must not be
+ * unloaded while it may be called. */
 static void *symbol_in(const char *path, const char *name)
 {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) return NULL;
     void *found = dlsym(handle, name);
-    if (found && !is_ours(found)) return found;
+    if (found && !tt_resolve_is_ours(found)) return found;
     (void)dlclose(handle);
     return NULL;
 }
@@ -82,7 +82,7 @@ static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* dlopen must not be called while dl_iterate_phdr holds its lock: names first. */
+/* dlopen must not be called while dl_iterate_phdr holds its lock, so collect the names first. */
 static void *symbol_anywhere(const char *name)
 {
     paths p;
@@ -103,7 +103,7 @@ void *tt_resolve(const void *caller, const char *name)
     if (o.found && !o.is_main) found = symbol_in(o.path, name);
     if (!found) {
         found = dlsym(RTLD_NEXT, name);
-        if (found && is_ours(found)) found = NULL;
+        if (found && tt_resolve_is_ours(found)) found = NULL;
     }
     return found ? found : symbol_anywhere(name);
 }
@@ -116,7 +116,7 @@ void *tt_real_find(tt_real *real, uintptr_t caller)
     if (!function || !o.found) return function;
     (void)pthread_mutex_lock(&entries_lock);
     uint32_t n = atomic_load(&real->n), i = 0;
-    /* Another thread may have come first. */
+    /* Another thread may have added it first. */
     while (i < n && real->entry[i].low != o.low)
         i++;
     if (i == n && n < TT_REAL_LIBRARIES) {
@@ -140,13 +140,13 @@ void tt_resolve_in_child(void)
 typedef struct dynamic {
     const char *strings;
     const ElfW(Sym) * symbols;
-    const ElfW(Rela) * relocations[2]; /* of the linkage table; of data, where -fno-plt puts them */
+    const ElfW(Rela) * relocations[2]; /* of the linkage table; of data, used with -fno-plt */
     size_t n_relocations[2];
 } dynamic;
 
 static uintptr_t relocated(const struct dl_phdr_info *info, uintptr_t value)
 {
-    /* glibc has relocated these entries already; musl and the vDSO have not. */
+    /* glibc has already relocated these entries; musl and the vDSO have not. */
     return value < info->dlpi_addr ? value + info->dlpi_addr : value;
 }
 
@@ -194,7 +194,7 @@ static int find_import(struct dl_phdr_info *info, size_t size, void *data)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
                          &d);
-    if (!d.strings || !d.symbols || is_ours(d.symbols)) return 0;
+    if (!d.strings || !d.symbols || tt_resolve_is_ours(d.symbols)) return 0;
     for (int table = 0; table < 2; table++) {
         for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {
             size_t symbol = ELF64_R_SYM(d.relocations[table][i].r_info);

@@ -47,7 +47,7 @@ static void record(tt_recorder *r, const tt_engine *e, uint32_t run, uint32_t te
     free(values);
 }
 
-/* Records an INDICES for each leaf of row numbers of that graph, whose nodes these are.
+/* Records an INDICES for each leaf of row numbers of that graph, whose nodes are given.
  * tt_process_lock is held. */
 static void tt_indices_record(tt_recorder *r, const tt_engine *e, uint32_t run, uint32_t graph,
                               struct ggml_tensor *const *nodes)
@@ -96,9 +96,9 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched, tt_runs_layout);
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!run.graph) {
-        /* The trace must say, once, that it is not whole. */
-        static _Atomic bool told;
-        if (atomic_exchange(&told, true)) return 0;
+        /* The trace must say once that it is incomplete. */
+        static _Atomic bool recorded;
+        if (atomic_exchange(&recorded, true)) return 0;
         tt_process_environment(r, "unrecorded", "a graph was too large or too odd to be recorded");
         return 0;
     }
@@ -119,10 +119,10 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     return run.id;
 }
 
-static void tell_unseen_waits(tt_recorder *r)
+static void put_unseen_waits(tt_recorder *r)
 {
-    static _Atomic bool told; /* a child's trace begins with it */
-    if (atomic_exchange(&told, true)) return;
+    static _Atomic bool recorded; /* a child's trace begins with it */
+    if (atomic_exchange(&recorded, true)) return;
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_process_environment(r, "waits",
                            "not observed: this build of the engine calls no ggml_barrier between "
@@ -136,7 +136,7 @@ void tt_runs_end(tt_recorder *r, uint32_t run, uint8_t observed, int status)
     tt_meta_end end = {run, tt_ticks(), status};
     if (observed == TT_OBSERVED_HOOK && !tt_lanes_run_end(run)) return;
     if (tt_process_recorder_if_open() != r) return;
-    if (tt_lanes_waits_are_unseen()) tell_unseen_waits(r);
+    if (tt_lanes_waits_are_unseen()) put_unseen_waits(r);
     tt_bytes_init(&payload, 64);
     tt_meta_put_end(&payload, &end);
     (void)tt_process_put(r, TT_META_RUN_END, &payload);

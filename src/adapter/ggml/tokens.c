@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define TOKENS_MAX (1 << 20)
-#define SEQUENCES_MAX 4096 /* of one token */
+#define SEQUENCES_MAX 4096 /* per token */
 #define VOCABULARIES_MAX 64u
 #define ENGINES_MAX 8u
 #define TEXT_MAX 1024
@@ -19,26 +19,26 @@
 #define NONE UINT32_MAX /* of rows */
 #define NO_VOCABULARY 0 /* LLAMA_VOCAB_TYPE_NONE */
 
-/* The call under way on this thread, in memory of our own: when an exception passes it, what is
- * left behind must not point into the program. */
+/* The current call on this thread, in our own memory: after an exception nothing may point into
+ * the program. */
 typedef struct call {
     uint32_t n; /* 0: none */
     uint32_t vocabulary;
     bool has_tokens, has_positions;
-    bool encodes, warms_up, is_bos_eos, is_judged;
-    bool reads_are_seen;                        /* of its outputs */
+    bool encodes, warms_up, is_bos_eos, has_phases;
+    bool reads_are_seen;                        /* reads of its outputs are seen */
     const void *engine_context, *engine_memory; /* NULL: not known */
     int32_t *tokens;
     int32_t *positions;
     uint32_t *first; /* n + 1 */
     int32_t *ids;
     uint8_t *used;
-    uint8_t *outputs;      /* asked for */
-    uint8_t *phases;       /* enum tt_phase, once judged */
+    uint8_t *outputs;      /* requested */
+    uint8_t *phases;       /* enum tt_phase, once decided */
     uint32_t first_unused; /* rows before it are used up */
     size_t ids_capacity;
     uint32_t capacity;
-    /* What tt_tokens_match gives out. */
+    /* Results of tt_tokens_match. */
     uint32_t *out_first;
     int32_t *out_ids;
     size_t out_capacity;
@@ -77,7 +77,7 @@ static bool add_id(call *c, size_t at, int32_t id)
     return true;
 }
 
-/* A batch without sequences belongs to sequence 0, as llama_batch_get_one's. */
+/* A batch without sequences belongs to sequence 0, as one of llama_batch_get_one. */
 static bool copy_sequences(call *c, const struct llama_batch_mirror *b, uint32_t n)
 {
     size_t at = 0;
@@ -107,7 +107,7 @@ static void copy_rows(call *c, const struct llama_batch_mirror *b)
     if (b->token) memcpy(c->tokens, b->token, n * sizeof *c->tokens);
     if (b->pos) memcpy(c->positions, b->pos, n * sizeof *c->positions);
     memset(c->used, 0, n);
-    /* Without the list, the engine gives out the last row's. */
+    /* Without the list, the engine returns outputs of the last row. */
     for (uint32_t i = 0; i < n; i++)
         c->outputs[i] = b->logits ? b->logits[i] != 0 : i + 1 == n;
     c->n = n;
@@ -118,12 +118,12 @@ static void copy_rows(call *c, const struct llama_batch_mirror *b)
 typedef struct vocabulary {
     uint32_t id;
     const void *engine_vocab;
-    uint64_t models_opened; /* an address may come again with another model */
-    uint8_t *seen;          /* a bit a token */
+    uint64_t models_opened; /* when it changes, an address may belong to another model */
+    uint8_t *seen;          /* a bit per token */
     uint32_t n_tokens;
 } vocabulary;
 
-/* The engine's functions on vocabularies, which took the model itself before 2025. */
+/* The engine's functions on vocabularies; before 2025 they took the model itself. */
 typedef struct text_api {
     const void *(*model)(const void *context);
     const void *(*vocab)(const void *model); /* NULL: the model is the vocabulary */
@@ -133,7 +133,7 @@ typedef struct text_api {
     int32_t (*eos)(const void *vocab);
     int32_t (*piece)(const void *vocab, int32_t token, char *out, int32_t size, int32_t lstrip,
                      bool special);
-    const void *(*memory)(const void *context); /* NULL: its functions take the context */
+    const void *(*memory)(const void *context); /* NULL: the functions take the context itself */
 } text_api;
 
 static vocabulary vocabularies[VOCABULARIES_MAX];
@@ -160,8 +160,8 @@ static text_api find_api(const void *in_engine)
     return a;
 }
 
-/* The functions of the library that this address is in, looked up once; false when some are
- * missing. Asks the dynamic linker, so not under tt_process_lock. */
+/* The functions of the library at this address, looked up once; false when some are missing.
+ * Asks the dynamic linker, so do not hold tt_process_lock. */
 static bool get_api(const void *in_engine, text_api *a)
 {
     static struct {
@@ -182,8 +182,8 @@ static bool get_api(const void *in_engine, text_api *a)
     return a->model && a->type && a->size && a->piece;
 }
 
-/* The entry of the vocabulary at this address; what was there before another model came is
- * forgotten. NULL when there are too many; with id 0 when it has no texts. */
+/* The vocabulary at this address; entries from before the last model was opened are dropped.
+ * NULL when there are too many; its id is 0 when it has no texts. */
 static vocabulary *identify(const text_api *a, const void *engine_vocab)
 {
     uint64_t opened = tt_models_opened_count();
@@ -193,7 +193,7 @@ static vocabulary *identify(const text_api *a, const void *engine_vocab)
     if (i == VOCABULARIES_MAX) return NULL;
     vocabulary *v = &vocabularies[i];
     if (i < n_vocabularies && v->models_opened == opened) return v;
-    /* The engine aborts when it is asked for a text of a model that has none. */
+    /* The engine aborts when asked for a text of a model without texts. */
     int32_t size = a->type(engine_vocab) != NO_VOCABULARY ? a->size(engine_vocab) : 0;
     uint32_t n_tokens = size > 0 && size <= 1 << 24 ? (uint32_t)size : 0;
     uint8_t *seen = calloc(n_tokens / 8 + 1, 1);
@@ -209,7 +209,7 @@ static vocabulary *identify(const text_api *a, const void *engine_vocab)
 static void record_text(tt_recorder *r, const text_api *a, vocabulary *v, int32_t token)
 {
     char text[TEXT_MAX];
-    /* The engine throws on an id that it does not know. */
+    /* The engine throws on an unknown id. */
     if (token < 0 || (uint32_t)token >= v->n_tokens) return;
     if (v->seen[token / 8] & 1 << token % 8) return;
     int32_t n = a->piece(v->engine_vocab, token, text, sizeof text, 0, true);
@@ -232,14 +232,14 @@ static void record_texts(tt_recorder *r, const text_api *a, const void *vocab, c
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-/* What llama.cpp's own programs warm up with: no text that anybody goes on with. */
+/* llama.cpp's own programs warm up with these tokens: no text that is continued. */
 static bool is_bos_eos(const text_api *a, const void *vocab, const call *c)
 {
     return c->n == 2 && a->bos && a->eos && c->tokens[0] == a->bos(vocab) &&
            c->tokens[1] == a->eos(vocab);
 }
 
-/* What only the call's vocabulary tells. */
+/* Gets what needs the call's vocabulary. */
 static void ask_vocabulary(tt_recorder *r, const tt_tokens_call *t, call *c)
 {
     text_api a;
@@ -300,10 +300,10 @@ static bool is_reader(const char *function, const void *user)
            strcmp(function, "llama_sampler_sample") == 0;
 }
 
-/* Whether some library but the engine's own calls what reads outputs, so that the hooks see it. */
+/* Whether a library other than the engine calls functions that read outputs: hooks see it. */
 static bool sees_reads(const void *in_engine)
 {
-    static _Atomic uint64_t asked_at; /* how many libraries were loaded then */
+    static _Atomic uint64_t asked_at; /* number of loaded libraries then */
     static _Atomic bool answer;
     uint64_t loaded = tt_resolve_loaded_count();
     if (atomic_load(&asked_at) != loaded) {
@@ -323,15 +323,15 @@ void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a)
     current->engine_context = a->context;
     current->engine_memory = memory_of(a);
     current->reads_are_seen = sees_reads(a->in_engine);
-    current->is_judged = false;
+    current->has_phases = false;
     ask_vocabulary(r, a, current);
 }
 
-void tt_tokens_judge(tt_phases *p, int32_t first_position)
+void tt_tokens_assign_phases(tt_phases *p, int32_t first_position)
 {
     call *c = current;
-    if (!c || !c->n || c->is_judged) return;
-    c->is_judged = true;
+    if (!c || !c->n || c->has_phases) return;
+    c->has_phases = true;
     p->engine_context = c->engine_context;
     p->engine_memory = c->engine_memory;
     p->reads_are_seen = c->reads_are_seen;
@@ -341,14 +341,14 @@ void tt_tokens_judge(tt_phases *p, int32_t first_position)
         p->called = true;
         return;
     }
-    tt_phases_judge(p,
-                    &(tt_phases_rows){.n = c->n,
-                                      .positions = c->has_positions ? c->positions : NULL,
-                                      .first = c->first,
-                                      .ids = c->ids,
-                                      .outputs = c->outputs,
-                                      .tokens = c->has_tokens ? c->tokens : NULL},
-                    first_position, c->phases);
+    tt_phases_assign(p,
+                     &(tt_phases_rows){.n = c->n,
+                                       .positions = c->has_positions ? c->positions : NULL,
+                                       .first = c->first,
+                                       .ids = c->ids,
+                                       .outputs = c->outputs,
+                                       .tokens = c->has_tokens ? c->tokens : NULL},
+                     first_position, c->phases);
 }
 
 void tt_tokens_end(void)
@@ -412,10 +412,9 @@ static bool same_sequences(const call *c, uint32_t a, uint32_t b)
            memcmp(c->ids + c->first[a], c->ids + c->first[b], n * sizeof *c->ids) == 0;
 }
 
-/* Rows mostly keep their order. Where they do not, the engine has gathered those of a sequence:
- * of several that fit, the one that goes on with the sequence of the row before is meant. The
- * search begins at row `at`, behind it, where it mostly ends soon. before: that row; NONE at a
- * batch's begin. */
+/* Finds the next row of the batch. Rows mostly keep their order. If not, the engine has grouped
+ * them by sequence: of several that fit, take the one in the same sequence as `before`, the
+ * previous row (NONE at a batch's start). The search starts at row `at`, behind `before`. */
 static uint32_t find_row(const call *c, uint32_t at, uint32_t before, const int32_t *token,
                          const int32_t *position)
 {
@@ -425,7 +424,7 @@ static uint32_t find_row(const call *c, uint32_t at, uint32_t before, const int3
         uint32_t row = at + i < c->n ? at + i : at + i - c->n;
         if (!fits(c, row, token, position)) continue;
         if (before == NONE || same_sequences(c, row, before)) return row;
-        /* The next group begins with what comes first in the call. */
+        /* The next group starts with the row that is first in the call. */
         if (row < other) other = row;
     }
     return other;
@@ -446,8 +445,8 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
     call *c = current;
     memset(counts, 0, TT_PHASES * sizeof *counts);
     if (!c || n == 0 || n > c->n) return false;
-    /* However the engine splits a call, a batch begins with the first row that was in none: not
-     * with the one behind the last row, which may be another sequence's same token. */
+    /* However the engine splits a call, a batch starts with the first unused row, not with the
+     * one after the last row, which may be the same token of another sequence. */
     while (c->first_unused < c->n && c->used[c->first_unused])
         c->first_unused++;
     c->out_first[0] = 0;
@@ -455,7 +454,7 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
         row = find_row(c, at, row, tokens ? &tokens[i] : NULL, positions ? &positions[i] : NULL);
         if (row == NONE || !give(c, i, row)) return false;
         c->used[row] = 1;
-        counts[c->is_judged ? c->phases[row] : TT_PHASE_UNKNOWN]++;
+        counts[c->has_phases ? c->phases[row] : TT_PHASE_UNKNOWN]++;
     }
     *s = (tt_batch_sequences){c->out_first, c->out_ids};
     return true;

@@ -1,9 +1,9 @@
-/* What the program passes to llama_decode, llama_encode and llama_process: which sequences its
- * tokens belong to, their texts, and whether they are a prompt's or generated.
+/* What the program passes to llama_decode, llama_encode and llama_process: the sequences and texts
+ * of its tokens, and whether they are part of a prompt or generated.
  *
- * llama.cpp splits such a call into batches (its ubatches), whose graphs know a token's id and
- * position only. The call is under way on the same thread then, so its rows are found again by
- * id and position. */
+ * llama.cpp splits a call into batches (its ubatches), whose graphs hold only a token's id and
+ * position. The call is active on the same thread then, so its rows are found by id and
+ * position. */
 #ifndef TT_ADAPTER_GGML_TOKENS_H
 #define TT_ADAPTER_GGML_TOKENS_H
 
@@ -17,41 +17,41 @@
 
 /* A call of the engine. */
 typedef struct tt_tokens_call {
-    const void *in_engine; /* an address in the library that the function is in */
+    const void *in_engine; /* an address in the function's library */
     void *context;
     const struct llama_batch_mirror *batch;
     bool encodes;
-    bool is_recorded; /* a batch of it may be: its texts are wanted */
+    bool is_recorded; /* one of its batches may be recorded, so texts are wanted */
 } tt_tokens_call;
 
-/* Before and after such a call on this thread. The batch is copied; texts of tokens that are new
- * are recorded. Begin takes tt_process_lock. */
+/* Before and after such a call on this thread. The batch is copied; texts of new tokens are
+ * recorded. Begin takes tt_process_lock. */
 void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a);
 void tt_tokens_end(void);
 
 /* The program has switched the context's warm-up mode, or frees it. Any thread. */
 void tt_tokens_set_warmup(const void *context, bool on);
 
-/* Whether such a call is under way on this thread. */
+/* Whether such a call is active on this thread. */
 bool tt_tokens_in_call(void);
 
-/* Decides what the tokens of the call under way are, once a call: before tt_tokens_match. p: of the
- * context that computes it. first_position: of the first row; -1: not known. */
-void tt_tokens_judge(tt_phases *p, int32_t first_position);
+/* Decides the phases of the current call's tokens, once per call, before tt_tokens_match. p: of
+ * the context that computes it. first_position: of the first row; -1: unknown. */
+void tt_tokens_assign_phases(tt_phases *p, int32_t first_position);
 
-/* The sequences of n rows of a batch with these ids and positions (each may be NULL: not known),
- * out of the call under way; rows are used up. False when there is none, or when some row is not
- * in it. *s is valid until the next call on this thread. counts: gets how many of the rows are of
- * each phase (enum tt_phase). */
+/* Finds the sequences of n rows of a batch with these ids and positions (each may be NULL:
+ * unknown) in the current call; rows are used up. False when there is no call, or it lacks a
+ * row. *s is valid until the next call on this thread. counts: gets the number of rows of each
+ * phase (enum tt_phase). */
 bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n,
                      tt_batch_sequences *s, uint32_t counts[TT_PHASES]);
-/* The vocabulary of the call under way; 0 when it is not known. */
+/* The vocabulary of the current call; 0 when unknown. */
 uint32_t tt_tokens_vocabulary(void);
-/* This thread ends. */
+/* Call when this thread ends. */
 void tt_tokens_thread_ends(void);
-/* In a forked child: another thread of the parent may have held the lock. */
+/* Call in a forked child: another thread of the parent may have held the lock. */
 void tt_tokens_in_child(void);
-/* A new trace has no texts yet. */
+/* Call for a new trace, which has no texts yet. */
 void tt_tokens_reset(void);
 
 #endif

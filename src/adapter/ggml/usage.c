@@ -111,14 +111,19 @@ static void read_devices(tt_meta_usage *u)
     if (u->n_devices) u->flags |= TT_USAGE_DEVICES;
 }
 
+void tt_usage_read_process(tt_recorder *r, tt_meta_usage *u)
+{
+    read_faults(u);
+    read_io(r, u);
+}
+
 void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
 {
     tt_meta_usage u = {.batch = batch, .moment = (uint8_t)moment};
     tt_bytes payload;
     find_devices(r);
     u.ticks = tt_ticks();
-    read_faults(&u);
-    read_io(r, &u);
+    tt_usage_read_process(r, &u);
     read_devices(&u);
     tt_bytes_init(&payload, 1024);
     tt_meta_put_usage(&payload, &u);

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the tensor's bytes can be read where t->data points to. */
+/* Whether the tensor's bytes can be read at t->data. */
 bool tt_values_are_here(const tt_engine *e, const struct ggml_tensor *t);
-/* A malloc'ed copy of the tensor's first `bytes` bytes; NULL when it has fewer, has no place yet,
- * or without memory. Nothing may be writing to it. */
+/* A malloc'ed copy of the tensor's first `bytes` bytes; NULL when it has fewer, is not allocated
+ * yet, or without memory. Nothing may be writing to it. */
 void *tt_values_copy(const tt_engine *e, const struct ggml_tensor *t, size_t bytes);
 
 #endif

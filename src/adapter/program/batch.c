@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A node as the program holds it: number + 1 (17 bits), place (6 bits), generation (32 bits). */
+/* A node as the program holds it: number + 1 (17 bits), slot (6 bits), generation (32 bits). */
 #define NODE_BITS 17
 #define PLACE_BITS 6
 _Static_assert(1u << PLACE_BITS == TT_PROGRAM_BATCHES, "a place fits");
 _Static_assert(TT_PROGRAM_NODES_MAX < 1u << NODE_BITS, "a node fits");
 
-static tt_program_batch places[TT_PROGRAM_BATCHES];
+static tt_program_batch slots[TT_PROGRAM_BATCHES];
 
 /* --- tensors by key --- */
 
@@ -58,7 +58,7 @@ struct ggml_tensor *tt_program_batch_find(tt_program_batch *b, uint64_t key, uin
 
 /* --- tensors --- */
 
-static void tell_run(tt_recorder *r, tt_program_batch *b, uint32_t graph)
+static void put_run(tt_recorder *r, tt_program_batch *b, uint32_t graph)
 {
     tt_bytes payload;
     b->meta.graph = graph;
@@ -67,16 +67,16 @@ static void tell_run(tt_recorder *r, tt_program_batch *b, uint32_t graph)
     (void)tt_process_put(r, TT_META_RUN, &payload);
 }
 
-/* What was foretold of the graph does not hold. */
+/* The batch's graph is not the one that was expected. */
 static void differs(tt_recorder *r, tt_program_batch *b)
 {
     if (!b->same) return;
     b->same = false;
-    if (b->meta.graph && b->told) tell_run(r, b, 0);
+    if (b->meta.graph && b->described) put_run(r, b, 0);
     b->meta.graph = 0;
 }
 
-/* The next tensor of the place, made *t; most often it is that already. */
+/* The slot's next tensor, made *t; most often it is that already. */
 static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
                                        const struct ggml_tensor *t, uint64_t key, uint32_t node)
 {
@@ -87,7 +87,7 @@ static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
     if (!to) to = b->tensors[b->n_tensors] = calloc(1, sizeof *to);
     if (!to || (b->n_tensors >= b->index_capacity / 2 && !grow_index(b))) return NULL;
     struct ggml_tensor next = *t;
-    /* What a value said of a node's place holds for the same node of the batches to come. */
+    /* Stage and layer set by a value also hold for the same node of later batches. */
     if (!t->op_params[0] && b->engine->stage && strcmp(to->name, t->name) == 0)
         memcpy(next.op_params, to->op_params, sizeof next.op_params);
     if (memcmp(to, &next, sizeof next) != 0) {
@@ -122,13 +122,13 @@ uint32_t tt_program_batch_add(tt_recorder *r, tt_program_batch *b, const struct 
 
 /* --- batches --- */
 
-static tt_program_batch *free_place(uint32_t context)
+static tt_program_batch *unused_slot(uint32_t context)
 {
     tt_program_batch *any = NULL;
     for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++) {
-        tt_program_batch *b = &places[i];
+        tt_program_batch *b = &slots[i];
         if (atomic_load(&b->generation) & 1u) continue;
-        /* What the context computed last is what it is likely to compute. */
+        /* A context is likely to compute the same again. */
         if (b->n_nodes && b->context == context) return b;
         if (!any || (any->n_nodes && !b->n_nodes)) any = b;
     }
@@ -149,7 +149,7 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
     tt_area *a = tt_recorder_area(r)->area;
     uint32_t id = (uint32_t)atomic_fetch_add(&a->counts.batches, 1) + 1;
     if (leave_out(a, id)) return NULL;
-    tt_program_batch *b = free_place(context);
+    tt_program_batch *b = unused_slot(context);
     if (!b) {
         atomic_fetch_add(&a->counts.runs_left_out, 1);
         return NULL;
@@ -163,7 +163,7 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
     b->engine = e;
     b->n_nodes = b->n_tensors = 0;
     b->id = id;
-    b->told = b->is_loose = false;
+    b->described = b->is_loose = false;
     b->context = context;
     atomic_store(&b->last_ticks, now);
     b->meta = (tt_meta_run){.id = (uint32_t)atomic_fetch_add(&a->counts.runs, 1) + 1,
@@ -178,8 +178,8 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
     return b;
 }
 
-void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
-                           const int32_t *tokens, const int32_t *positions)
+void tt_program_batch_describe(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
+                               const int32_t *tokens, const int32_t *positions)
 {
     const tt_batch_sequences none = {NULL, NULL};
     tt_bytes payload;
@@ -193,8 +193,8 @@ void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m
     tt_meta_put_batch(&payload, m, tokens, positions, &none);
     (void)tt_process_put(r, TT_META_BATCH, &payload);
     tt_lifecycle_at_first_run();
-    b->told = true;
-    tell_run(r, b, b->meta.graph);
+    b->described = true;
+    put_run(r, b, b->meta.graph);
 }
 
 static uint32_t identify(tt_recorder *r, tt_program_batch *b)
@@ -202,8 +202,7 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
     if (b->same && b->n_nodes == b->n_before && b->meta.graph &&
         b->buffers == tt_buffers_generation())
         return b->meta.graph;
-    /* Of a program's buffer that went while the batch was computed nothing can be asked any more.
-     */
+    /* A buffer of the program that was removed during the batch can no longer be asked about. */
     bool some_went = b->engine->stage && b->buffers_begin != tt_buffers_generation();
     for (uint32_t i = 0; some_went && i < b->n_tensors; i++)
         if (!tt_program_buffer_is_there(b->tensors[i]->buffer)) {
@@ -212,7 +211,7 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
         }
     uint32_t graph = tt_graphs_identify(r, b->engine, b->nodes, (int)b->n_nodes, NULL, 0);
     b->buffers = tt_buffers_generation();
-    if (graph != b->meta.graph) tell_run(r, b, graph);
+    if (graph != b->meta.graph) put_run(r, b, graph);
     return graph;
 }
 
@@ -221,7 +220,7 @@ void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, i
     tt_meta_end end = {b->meta.id, ticks ? ticks : atomic_load(&b->last_ticks), status};
     tt_meta_batch nothing = {.phase = TT_PHASE_UNKNOWN};
     tt_bytes payload;
-    if (!b->told) tt_program_batch_tell(r, b, &nothing, NULL, NULL);
+    if (!b->described) tt_program_batch_describe(r, b, &nothing, NULL, NULL);
     (void)identify(r, b);
     tt_bytes_init(&payload, 64);
     tt_meta_put_end(&payload, &end);
@@ -236,14 +235,14 @@ void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, i
 void tt_program_batches_end(tt_recorder *r)
 {
     for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++)
-        if (atomic_load(&places[i].generation) & 1u) tt_program_batch_end(r, &places[i], 0, 0);
+        if (atomic_load(&slots[i].generation) & 1u) tt_program_batch_end(r, &slots[i], 0, 0);
 }
 
 void tt_program_batches_reset(void)
 {
     for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++) {
-        if (atomic_load(&places[i].generation) & 1u) atomic_fetch_add(&places[i].generation, 1);
-        places[i].meta.graph = 0;
+        if (atomic_load(&slots[i].generation) & 1u) atomic_fetch_add(&slots[i].generation, 1);
+        slots[i].meta.graph = 0;
     }
 }
 
@@ -255,11 +254,11 @@ void tt_program_batch_stage(tt_recorder *r, tt_program_batch *b, struct ggml_ten
     if (memcmp(was.op_params, t->op_params, sizeof was.op_params) != 0) differs(r, b);
 }
 
-/* --- nodes in the program's hands --- */
+/* --- nodes as numbers for the program --- */
 
 uint64_t tt_program_node(const tt_program_batch *b, uint32_t node_plus_1)
 {
-    uint64_t place = (uint64_t)(b - places);
+    uint64_t place = (uint64_t)(b - slots);
     if (!node_plus_1) return 0;
     return (uint64_t)atomic_load(&b->generation) << (NODE_BITS + PLACE_BITS) | place << NODE_BITS |
            node_plus_1;
@@ -269,7 +268,7 @@ tt_program_batch *tt_program_batch_of(uint64_t node, uint32_t *run, uint32_t *nu
 {
     uint64_t generation = node >> (NODE_BITS + PLACE_BITS);
     uint32_t plus_1 = (uint32_t)node & ((1u << NODE_BITS) - 1);
-    tt_program_batch *b = &places[node >> NODE_BITS & (TT_PROGRAM_BATCHES - 1)];
+    tt_program_batch *b = &slots[node >> NODE_BITS & (TT_PROGRAM_BATCHES - 1)];
     if (!plus_1 || !(generation & 1u)) return NULL;
     if (atomic_load(&b->generation) != generation) return NULL;
     *run = atomic_load(&b->run);

@@ -17,7 +17,7 @@
 
 static char folder[PATH_MAX];
 static tt_bitnet_writer *writer;
-static bool refused; /* the folder cannot be used: said once, where that is possible */
+static bool refused; /* the folder cannot be used; reported once, if possible */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void tt_program_bitnet_begin(const char *path)
@@ -34,14 +34,14 @@ void tt_program_bitnet_reset(void)
     refused = true; /* parent and child cannot both number their files */
 }
 
-static tt_error problem; /* the first */
+static tt_error problem; /* the first problem */
 
-/* The first problem, where somebody will see it. */
-static void tell(const char *message)
+/* Reports the first problem, where somebody will see it. */
+static void report_problem(const char *message)
 {
-    static _Atomic bool told;
+    static _Atomic bool reported;
     tt_recorder *r = tt_process_recorder_if_open();
-    if (atomic_exchange(&told, true)) return;
+    if (atomic_exchange(&reported, true)) return;
     (void)snprintf(problem.message, sizeof problem.message, "%s", message);
     tt_process_problem(message);
     if (!r) return;
@@ -65,11 +65,11 @@ static tt_bitnet_writer *get_writer(void)
     }
     tt_bitnet_writer *w = writer;
     (void)pthread_mutex_unlock(&lock);
-    if (err.message[0]) tell(err.message);
+    if (err.message[0]) report_problem(err.message);
     return w;
 }
 
-/* One after the other, as BitNet.rs adds them; a fingerprint has sixteen sums. */
+/* Adds them in order, as BitNet.rs does; a fingerprint has sixteen sums. */
 static double rms_of(const tt_value_data *v, uint64_t n)
 {
     enum { SOME = 256 }; /* whole blocks of every type */
@@ -86,7 +86,7 @@ static double rms_of(const tt_value_data *v, uint64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Of no elements; BLAKE3 of nothing (the test vectors of its specification, input_len 0). */
+/* The fingerprint of no elements; BLAKE3 of nothing (its test vectors, input_len 0). */
 static void of_nothing(tt_fingerprint *f)
 {
     static const uint8_t blake3[32] = {0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6,
@@ -151,5 +151,5 @@ void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tens
                                .stage = stage && stage[0] ? stage : NULL};
     memcpy(record.blake3, f.blake3, sizeof record.blake3);
     if (record.has_rms) record.rms = rms_of(&v, f.n);
-    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) tell(err.message);
+    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) report_problem(err.message);
 }

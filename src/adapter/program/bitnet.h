@@ -8,14 +8,14 @@
 
 #include <stdint.h>
 
-/* The folder; before anything is put there. It is made when it is needed. */
+/* Sets the folder, which is made when needed; call it before anything is written. */
 void tt_program_bitnet_begin(const char *path);
-/* Writes the value, if there is a folder. What cannot be written is counted. */
+/* Writes the value, if there is a folder. Values that cannot be written are counted. */
 void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tensor *t,
                            int32_t layer, const char *stage, int64_t position);
-/* What went wrong first; "". */
+/* The first problem; "". */
 const char *tt_program_bitnet_problem(void);
-/* In a forked child: a lock may have been held, and the files are the parent's. */
+/* Call in a forked child: a lock may have been held, and the files are the parent's. */
 void tt_program_bitnet_reset(void);
 
 #endif

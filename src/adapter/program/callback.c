@@ -1,5 +1,5 @@
 /* tt_ggml_eval_callback: ops of llama.cpp in a program that owns its context and was not started
- * under trace. All that is known is what the scheduler asks and shows, node by node. */
+ * under trace. The scheduler's callbacks, node by node, are the only source. */
 #include "adapter/ggml/batches.h"
 #include "adapter/ggml/buffers.h"
 #include "adapter/ggml/capture.h"
@@ -27,7 +27,7 @@ typedef struct shadow {
     struct shadow *next;
 } shadow;
 
-static shadow *shadows; /* those that stand for a buffer, newest first; the others are not freed */
+static shadow *shadows; /* newest first; outdated ones leave the list but are never freed */
 static uint32_t n_shadows;
 
 static bool is_host(void *buffer)
@@ -35,13 +35,13 @@ static bool is_host(void *buffer)
     return ((const shadow *)buffer)->is_host;
 }
 
-/* The engine, but for its buffers: their functions take what program_shadow_of returns. */
+/* The engine with other buffer functions, which take what program_shadow_of returns. */
 static const tt_engine *program_shadow_engine(const tt_engine *e)
 {
     static tt_engine engine;
     static const tt_engine *_Atomic made;
     if (made != e) {
-        /* There is one engine in a process, and whoever comes here writes the same. */
+        /* A process has one engine, so all threads write the same. */
         const tt_engine *ours = tt_program_engine();
         engine = *e;
         engine.buffer_name = ours->buffer_name;
@@ -71,8 +71,7 @@ static shadow *make(tt_recorder *r, const tt_engine *e, void *buffer)
     return s;
 }
 
-/* The shadow of the tensor's buffer, which exists now; NULL without one. tt_process_lock is held.
- */
+/* The shadow of the tensor's existing buffer; NULL without one. tt_process_lock is held. */
 static void *program_shadow_of(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)
 {
     void *buffer = t->buffer ? t->buffer : t->view_src ? t->view_src->buffer : NULL;
@@ -83,7 +82,7 @@ static void *program_shadow_of(tt_recorder *r, const tt_engine *e, const struct 
         if (s->known.base == e->buffer_base(buffer) &&
             s->known.size_bytes == e->buffer_size(buffer))
             return s;
-        /* Another one at the same address: the end of the first was not seen. */
+        /* A different buffer at the same address: the end of the first was not seen. */
         *at = s->next;
         tt_buffers_freed(r, s);
         break;
@@ -93,18 +92,18 @@ static void *program_shadow_of(tt_recorder *r, const tt_engine *e, const struct 
 
 #define TOKENS_MAX (1 << 20)
 
-/* What this thread's scheduler is at. */
+/* State of this thread's scheduler. */
 static __thread struct {
     const tt_engine *engine;
     tt_batch_inputs inputs;
-    bool has_tokens; /* the batch's embeddings were looked up */
+    bool has_tokens; /* the batch's embeddings have been looked up */
     tt_phases phases;
-    bool has_output; /* the batch under way computes logits or embeddings */
-    bool user_wants; /* the program's own callback asked for the node under way */
+    bool has_output; /* the batch computes logits or embeddings */
+    bool user_wants; /* the program's own callback asked for the current node */
     tt_program_output output;
 } current __attribute__((tls_model("initial-exec")));
 
-/* Whether nodes of this engine say by a flag that they are computed; since 2026. */
+/* Whether this engine's nodes have a flag for being computed; since 2026. */
 static _Atomic bool goes_by_flag;
 
 /* --- batches --- */
@@ -130,16 +129,16 @@ static tt_program_batch *begin_batch(tt_recorder *r, tt_program_thread *self, co
     return b;
 }
 
-/* When tokens and positions have been met. Inputs have their values by the time that the first node
- * that reads them is about to be computed. */
-static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
-                       const struct ggml_tensor *t)
+/* Records the BATCH when tokens and positions have been found. Inputs have their values when the
+ * first node that reads them is about to be computed. */
+static void describe_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
+                           const struct ggml_tensor *t)
 {
     tt_batch_inputs *in = &current.inputs;
     if (tt_batches_is_tokens(e, t, 1)) current.has_tokens = true;
     if (strcmp(t->name, "result_output") == 0 || strcmp(t->name, "result_embd_pooled") == 0)
         current.has_output |= t->ne[1] > 0;
-    if (b->told) return;
+    if (b->described) return;
     tt_batches_look(e, t, true, in);
     if (!in->positions || !(in->tokens || in->embeddings)) return;
     int64_t n = in->tokens ? in->tokens->ne[0] : in->embeddings->ne[1];
@@ -148,14 +147,14 @@ static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
         tt_capture_options.text ? tt_batches_numbers(e, in->tokens, m.n_tokens) : NULL;
     int32_t *positions = tt_batches_numbers(e, in->positions, m.n_tokens);
     m.phase = tt_phases_guess(&current.phases, positions, m.n_tokens, 0);
-    tt_program_batch_tell(r, b, &m, tokens, positions);
+    tt_program_batch_describe(r, b, &m, tokens, positions);
     free(tokens);
     free(positions);
 }
 
 /* --- nodes --- */
 
-/* The tensor as it is in the batch: what is no node of it is only read. */
+/* The tensor as a node of the batch if it is one, else as a leaf. */
 static struct ggml_tensor *known_or_leaf(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
                                          const struct ggml_tensor *t, unsigned depth)
 {
@@ -185,7 +184,7 @@ static uint32_t add_node(tt_recorder *r, tt_program_batch *b, const tt_engine *e
     return tt_program_batch_add(r, b, &copy, (uint64_t)(uintptr_t)t);
 }
 
-/* Whether the node is recorded, and so to be shown. */
+/* Whether the node is recorded, so that the scheduler must show it. */
 static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
                    const struct ggml_tensor *t)
 {
@@ -198,7 +197,7 @@ static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
     if (begins_batch(b, e, t)) b = begin_batch(r, self, e);
     uint32_t node = b ? add_node(r, b, e, t) : 0;
     if (node && executes) {
-        tell_batch(r, b, e, t);
+        describe_batch(r, b, e, t);
         out->run = b->meta.id;
         out->node = node - 1;
         out->wanted = tt_program_output_is_wanted(b, t);
@@ -209,7 +208,7 @@ static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
     return true;
 }
 
-/* The node has been computed, and the scheduler waits. */
+/* The node has been computed; the scheduler waits. */
 static void on_shown(tt_program_thread *self, const struct ggml_tensor *t, uint64_t ticks)
 {
     tt_program_output *out = &current.output;

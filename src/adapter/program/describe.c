@@ -13,7 +13,7 @@ static char program_name[256], program_values[1024];
 
 void tt_program_set_name(const char *name, const char *values)
 {
-    /* What was not asked for are outputs; what is passed to tt_value is taken. */
+    /* By default only values passed to tt_value are taken. */
     (void)snprintf(program_values, sizeof program_values, "%s", values ? values : "hash:op=VALUE");
     (void)snprintf(program_name, sizeof program_name, "%s", name ? name : "");
 }
@@ -62,8 +62,7 @@ void tt_program_tensor(const tt_record_tensor *from, struct ggml_tensor *to)
     to->data = (void *)(uintptr_t)from->data;
 }
 
-/* Where the data is matters only when it is in a buffer that we know: other addresses change from
- * batch to batch and say nothing. */
+/* An address counts only inside a known buffer: others change from batch to batch. */
 static void place(struct ggml_tensor *t)
 {
     t->buffer = tt_program_buffer_of(t->data, t->nb[0] ? tt_program_engine()->nbytes(t) : 0);

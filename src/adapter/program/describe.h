@@ -1,4 +1,4 @@
-/* What the program says of tensors, as the adapter knows them; and of itself. */
+/* Converts the program's descriptions of tensors, and of itself, into the adapter's. */
 #ifndef TT_ADAPTER_PROGRAM_DESCRIBE_H
 #define TT_ADAPTER_PROGRAM_DESCRIBE_H
 
@@ -6,21 +6,21 @@
 
 #include "tensortrace/record.h"
 
-/* Says once a trace who records. */
+/* Records, once per trace, which program records. */
 void tt_program_describe(tt_recorder *r);
-/* Whether ops of an engine are recorded: not under `tensortrace run`, which hooks it. */
+/* Whether ops of an engine are recorded: not under `tensortrace run`, which hooks the engine. */
 bool tt_program_records_engines(void);
-/* The program's name and version, and which values are taken; NULL: not told. Before recording
- * begins. */
+/* Sets the program's name and version, and which values are taken; NULL: none given. Call it
+ * before recording begins. */
 void tt_program_set_name(const char *name, const char *values);
 
-/* What tensors are known by in a batch: their names, or where their data is. */
+/* The key of a tensor in a batch: its name, or else the address of its data. */
 uint64_t tt_program_key(const char *name, const void *data);
-/* Zero but for what does not depend on a batch: no sources, no op; data as told. */
+/* Fills in what does not depend on a batch; sources and op are zero, data as given. */
 void tt_program_tensor(const tt_record_tensor *from, struct ggml_tensor *to);
-/* Adds an output with what it reads to the batch, and its place if told: its number + 1, 0 when
- * that is not possible. *copy is what was added, with the program's own data. tt_process_lock is
- * held. */
+/* Adds an output and what it reads to the batch, with its stage and layer if given. Returns its
+ * number + 1; 0 when that is impossible. *copy: what was added, with the program's own data.
+ * tt_process_lock is held. */
 uint32_t tt_program_add(tt_recorder *r, tt_program_batch *b, const tt_record_tensor *output,
                         struct ggml_tensor *copy);
 

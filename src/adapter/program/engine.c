@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define OPS_MAX 1024
-#define OP_FIRST TT_ENGINE_OPS_MAX /* numbers that no ggml has: some of those never compute */
+#define OP_FIRST TT_ENGINE_OPS_MAX /* numbers above ggml's, some of which never compute */
 #define TYPES_MAX 64
 #define TYPE_NAME_BYTES 16
 
@@ -80,7 +80,7 @@ bool tt_program_strides(struct ggml_tensor *t)
     return true;
 }
 
-/* From the first byte to the last one; 0 when that is not known. */
+/* From the first byte to the last; 0 when unknown. */
 static size_t nbytes(const struct ggml_tensor *t)
 {
     const tt_ggml_type *type = type_of(t);
@@ -128,7 +128,7 @@ static void tensor_get(const struct ggml_tensor *t, void *to, size_t offset, siz
     memcpy(to, (const uint8_t *)t->data + offset, size);
 }
 
-/* Kept where ggml keeps an op's parameters: part of what makes two nodes the same. */
+/* Stored as an op's parameters are in ggml: they take part in comparing two nodes. */
 void tt_program_set_stage(struct ggml_tensor *t, uint32_t stage, int32_t layer)
 {
     t->op_params[0] = (int32_t)stage;

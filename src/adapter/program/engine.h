@@ -1,5 +1,5 @@
-/* The program as an engine: its own ops, types and buffers, told by itself, behind the functions
- * that the rest of the adapter asks an engine. */
+/* The program as an engine: the ops, types and buffers that it reports itself, behind the
+ * functions that the rest of the adapter calls of an engine. */
 #ifndef TT_ADAPTER_PROGRAM_ENGINE_H
 #define TT_ADAPTER_PROGRAM_ENGINE_H
 
@@ -11,7 +11,7 @@
 /* Longest name of an op. */
 #define TT_PROGRAM_OP_MAX 63u
 
-/* A buffer of the program; what tt_engine's buffer functions are given. */
+/* A buffer of the program; the argument of tt_engine's buffer functions. */
 typedef struct tt_program_buffer {
     char name[256];
     const void *base;
@@ -20,13 +20,13 @@ typedef struct tt_program_buffer {
 } tt_program_buffer;
 
 const tt_engine *tt_program_engine(void);
-/* The number of the op of that name; the same for all ops when there are too many. NULL or "": of
- * no op. tt_process_lock is held. */
+/* The number of the op with that name; too many ops share one number. NULL or "": no op.
+ * tt_process_lock is held. */
 int32_t tt_program_op(const char *name);
-/* Without gaps; false, and all zero, when the shape does not fit the type or 64 bits. Elements of
- * unknown types take no bytes. */
+/* Strides without gaps; false, and all zero, when the shape does not fit the type or 64 bits.
+ * Elements of unknown types take no bytes. */
 bool tt_program_strides(struct ggml_tensor *t);
-/* What the program says of the tensor's place (a string id; 0: nothing). */
+/* Sets stage (a string id; 0: none) and layer of the tensor, as reported by the program. */
 void tt_program_set_stage(struct ggml_tensor *t, uint32_t stage, int32_t layer);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define VOCABULARY 1u /* of the tokens' texts: a program has one */
+#define VOCABULARY 1u /* of tokens' texts; a program has one */
 #define TOKENS_MAX (1u << 20)
 
 static void end_op(tt_program_thread *self, uint64_t ticks)
@@ -44,7 +44,7 @@ void(tt_batch_begin)(const tt_record_batch *batch)
     tt_program_batch *b =
         tt_program_batch_begin(r, tt_program_engine(), batch && batch->context ? batch->context : 1,
                                batch ? batch->n_threads : 0);
-    if (b) tt_program_batch_tell(r, b, &m, tokens, positions);
+    if (b) tt_program_batch_describe(r, b, &m, tokens, positions);
     self->left_out = !b;
     self->batch = b;
     if (b) self->generation = atomic_load(&b->generation);
@@ -78,14 +78,14 @@ void(tt_token_name)(int32_t token, const char *text, size_t n)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-/* Whether there are bytes to take: as many as type and shape say, when they make sense. */
+/* Whether there are bytes to take: type and shape are valid and give their number. */
 static bool has_data(const struct ggml_tensor *t)
 {
     return t->data && tt_program_engine()->nbytes(t) > 0;
 }
 
-/* Adds the node; 0 when it is not recorded. *out is what is wanted of it; at_its_end: it will be
- * taken. */
+/* Adds the node; 0 when it is not recorded. *out: what to take of it; at_its_end: the op's end
+ * takes it. */
 static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tensor *output,
                    bool at_its_end, tt_program_output *out, tt_program_batch **batch)
 {
@@ -98,7 +98,7 @@ static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tens
         out->run = b->meta.id;
         out->node = number - 1;
         out->wanted = has_data(&out->tensor) && tt_program_output_is_wanted(b, &out->tensor);
-        /* That of a shared op when the program says that it is there. */
+        /* tt_op_end takes it; the output of a shared op is taken by tt_op_taken. */
         if (out->wanted && at_its_end) b->taken[out->node] = 1;
         node = tt_program_node(b, number);
     } else if (b) {
@@ -120,7 +120,7 @@ tt_node(tt_op_begin)(const tt_record_tensor *output)
     if (!output) return 0;
     self->output.wanted = false;
     tt_node node = add(r, self, output, true, &self->output, &b);
-    /* Nothing is computed of what has no elements. */
+    /* Outputs without elements are not computed. */
     if (node && tt_graphs_executes(&self->output.tensor, false))
         tt_program_thread_open(self, b, self->output.run, self->output.node, 0);
     return node;

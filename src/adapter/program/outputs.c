@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool values_told;
+static bool values_given;
 
-void tt_program_outputs_begin(bool were_told)
+void tt_program_outputs_begin(bool given)
 {
-    values_told = were_told;
+    values_given = given;
 }
 
-/* --- the memory that taking needs: as much as threads take at a time --- */
+/* --- memory for taking outputs: as much as threads use at one time --- */
 
 typedef struct scratch {
     tt_fingerprints prints;
@@ -88,8 +88,8 @@ void tt_program_output_take(const tt_program_output *o)
 
 /* --- values --- */
 
-/* The node whose output the value is, of that name, type and shape; 0: none. One that was taken may
- * have been written over since, unless nothing came after it. */
+/* The node that computed this value, of the same name, type and shape; 0: none. If its output
+ * was taken, it may have been overwritten since, unless it is the last node. */
 static uint32_t node_of(tt_program_batch *b, uint64_t key, const struct ggml_tensor *t)
 {
     uint32_t node;
@@ -101,13 +101,13 @@ static uint32_t node_of(tt_program_batch *b, uint64_t key, const struct ggml_ten
 static bool is_wanted(const tt_program_batch *b, const struct ggml_tensor *t, int32_t layer)
 {
     const tt_select *s = &tt_capture_options.values;
-    if (!values_told) return true;
+    if (!values_given) return true;
     return tt_select_token(s, b->id - 1u) &&
            tt_select_node(s, t->name, "VALUE", layer >= 0 ? layer : tt_fingerprints_layer(t));
 }
 
-/* Adds the node of the value, or finds it. *by_itself: it is one of its own. 0 when there are too
- * many. *taken: nothing is left to do. */
+/* Finds the value's node, or adds one (*by_itself). 0 when there are too many. *taken: the value
+ * has been taken already. */
 static uint32_t add_value(tt_recorder *r, tt_program_batch *b, const struct ggml_tensor *t,
                           uint64_t key, const char *stage, int32_t layer, bool *by_itself,
                           bool *taken)
@@ -134,7 +134,7 @@ static uint32_t add_value(tt_recorder *r, tt_program_batch *b, const struct ggml
 static void record(tt_recorder *r, tt_program_thread *self, const struct ggml_tensor *t,
                    int32_t layer, const char *stage, int64_t position)
 {
-    tt_value_level level = values_told ? tt_capture_options.values.level : TT_VALUES_HASH;
+    tt_value_level level = values_given ? tt_capture_options.values.level : TT_VALUES_HASH;
     uint64_t key = tt_program_key(t->name, t->data);
     uint32_t node = 0;
     bool by_itself = false, taken = false;
@@ -148,7 +148,7 @@ static void record(tt_recorder *r, tt_program_thread *self, const struct ggml_te
     uint32_t run = b ? b->meta.id : 0;
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!node || taken) return;
-    /* A record of an op must be the thread's last until it is complete. */
+    /* The thread's last op record must be complete before the next is begun. */
     bool is_timed = by_itself && !self->open;
     if (is_timed) tt_program_thread_open(self, b, run, node - 1, 0);
     tt_program_output_take_of(tt_program_engine(), t, run, node - 1, level);

@@ -1,4 +1,4 @@
-/* The data of what ops put out, and of values by themselves. */
+/* Data of op outputs, and of values by themselves. */
 #ifndef TT_ADAPTER_PROGRAM_OUTPUTS_H
 #define TT_ADAPTER_PROGRAM_OUTPUTS_H
 
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which tt_value()s are wanted when nothing was said of values. */
-void tt_program_outputs_begin(bool values_were_told);
+/* values_given: the values to take were selected; otherwise all tt_value()s are wanted. */
+void tt_program_outputs_begin(bool values_given);
 /* Whether outputs like t are wanted. tt_process_lock is held. */
 bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t);
-/* In a forked child: the lock of another thread may have been held. */
+/* Call in a forked child: another thread may have held the lock. */
 void tt_program_outputs_reset(void);
-/* Takes it on this thread, wherever its engine has it. */
+/* Takes the output on this thread, wherever its engine has it. */
 void tt_program_output_take(const tt_program_output *o);
-/* The same for a device's, by the engine that knows how to copy it. */
+/* The same for an output on a device, which that engine can copy. */
 void tt_program_output_take_of(const tt_engine *e, const struct ggml_tensor *t, uint32_t run,
                                uint32_t node, tt_value_level level);
 

@@ -1,5 +1,4 @@
-/* Recording as a whole, of tensortrace/record.h: begin and end, by the program or by the
- * environment. */
+/* Begin and end of recording (tensortrace/record.h), by the program or by the environment. */
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/lifecycle.h"
@@ -28,9 +27,9 @@ int tt_recording;
 
 static bool by_environment; /* until the program stops it */
 static bool in_session;     /* of `tensortrace run` */
-static tt_error refused;    /* why the environment's wish could not be fulfilled */
+static tt_error refused;    /* why recording could not begin as the environment asks */
 static char path[PATH_MAX];
-/* Of starting and stopping. */
+/* Guards start and stop. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool tt_program_records_engines(void)
@@ -112,7 +111,7 @@ tt_status(tt_record_start)(const tt_record_options *options, tt_error *err)
     return status;
 }
 
-/* The lock of the tables, which at the exit of the program a thread that is no more may hold. */
+/* Takes the tables' lock, which at exit a thread that no longer exists may hold. */
 static void end_batches(tt_recorder *r)
 {
     struct timespec until;
@@ -131,7 +130,7 @@ tt_status(tt_record_stop)(tt_error *err)
     tt_recorder *r = tt_process_recorder_if_open();
     set(RECORDS_TRACE, false);
     by_environment = false;
-    if (r && tt_process_recorder() != r) r = NULL; /* it is another process's */
+    if (r && tt_process_recorder() != r) r = NULL; /* the recorder is another process's */
     if (r) end_batches(r);
     tt_status status = tt_process_end(err);
     if (r) (void)snprintf(path, sizeof path, "%s", tt_recorder_path(r));
@@ -177,7 +176,7 @@ static void say_end(bool was_on, tt_status status, const char *why_not)
         (void)fprintf(stderr, "tensortrace: %s\n", tt_program_bitnet_problem());
 }
 
-/* Nobody is told anything, unless he asks. */
+/* Prints nothing unless ENV_VERBOSE asks for it. */
 __attribute__((destructor)) static void unload(void)
 {
     tt_error err = {.message = ""};

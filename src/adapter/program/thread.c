@@ -22,7 +22,7 @@ tt_recorder *tt_program_recorder(tt_program_thread **self)
     if (!r) return NULL;
     uint32_t now = atomic_load_explicit(&era, memory_order_relaxed);
     if (thread.era != now) {
-        /* Its ring was that of another recorder. */
+        /* The thread's ring belonged to another recorder. */
         memset(&thread, 0, sizeof thread);
         memset(&tt_lane_self, 0, sizeof tt_lane_self);
         thread.era = now;
@@ -53,7 +53,7 @@ static tt_program_batch *begin_loose(tt_recorder *r, tt_program_thread *self, in
     int32_t at = (int32_t)position;
     tt_program_batch *b = tt_program_batch_begin(r, tt_program_engine(), 1, 0);
     if (!b) return NULL;
-    tt_program_batch_tell(r, b, &m, NULL, position >= 0 && position <= INT32_MAX ? &at : NULL);
+    tt_program_batch_describe(r, b, &m, NULL, position >= 0 && position <= INT32_MAX ? &at : NULL);
     b->is_loose = true;
     b->position = position;
     self->batch = b;
@@ -67,7 +67,7 @@ tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread 
     tt_program_batch *b = tt_program_thread_batch(self);
     uint32_t node = 0;
     if (self->left_out) return NULL;
-    /* One that an engine computes is over: what follows is the program's own. */
+    /* A batch of an engine is over: what follows is the program's own. */
     if (b && !b->is_loose && b->engine == tt_program_engine()) return b;
     if (b && !b->is_loose) tt_program_thread_end_batch(r, self, 0, 0);
     b = tt_program_thread_batch(self);

@@ -1,4 +1,4 @@
-/* What a thread of the program is at: its batch, the op under way. */
+/* State of a thread of the program: its batch and current op. */
 #ifndef TT_ADAPTER_PROGRAM_THREAD_H
 #define TT_ADAPTER_PROGRAM_THREAD_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An output that is wanted when its op ends. */
+/* An output to take when its op ends. */
 typedef struct tt_program_output {
     struct ggml_tensor tensor; /* with the program's own data */
     uint32_t run, node;
@@ -19,30 +19,29 @@ typedef struct tt_program_output {
 typedef struct tt_program_thread {
     uint32_t era;
     tt_program_batch *batch;
-    uint32_t generation; /* of it */
+    uint32_t generation; /* of the batch */
     bool left_out;       /* the batch that it began is not recorded */
-    tt_op_record *open;  /* the op under way; NULL: none */
+    tt_op_record *open;  /* the current op; NULL: none */
     tt_program_batch *open_batch;
-    tt_program_output output; /* of that op */
+    tt_program_output output; /* of the current op */
 } tt_program_thread;
 
-/* The recorder, and this thread made ready for it; NULL: nothing is recorded. */
+/* The recorder, with this thread prepared for it; NULL: nothing is recorded. */
 tt_recorder *tt_program_recorder(tt_program_thread **self);
-/* In a forked child and when recording begins: what threads know holds no more. */
+/* Call in a forked child and when recording begins: threads' state becomes invalid. */
 void tt_program_threads_reset(void);
 
-/* The thread's batch; NULL: it has none, or that has ended. tt_process_lock is held. */
+/* The thread's batch; NULL: none, or it has ended. tt_process_lock is held. */
 tt_program_batch *tt_program_thread_batch(tt_program_thread *self);
-/* Ends it, if it has one. tt_process_lock is held. */
+/* Ends the thread's batch, if any. tt_process_lock is held. */
 void tt_program_thread_end_batch(tt_recorder *r, tt_program_thread *self, uint64_t ticks,
                                  int status);
-/* The batch that something of that key is to be told of: the thread's, or, when nobody began one,
- * a loose one of that position, which does not have it already. NULL: it is not recorded.
- * tt_process_lock is held. */
+/* The batch for an op or value with that key: the thread's; if no batch was begun, a loose one
+ * of that position that lacks the key. NULL: not recorded. tt_process_lock is held. */
 tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread *self, uint64_t key,
                                               int64_t position);
 
-/* Begins an op on this thread, and ends it at `ticks`; neither with a lock. */
+/* Begin an op on this thread, and end it at `ticks`. Neither takes a lock. */
 void tt_program_thread_open(tt_program_thread *self, tt_program_batch *b, uint32_t run,
                             uint32_t node, unsigned lane);
 void tt_program_thread_close(tt_program_thread *self, uint64_t ticks);

@@ -106,6 +106,7 @@ static bool compute(paging *p, tt_paging_op *ops)
         p->begun = i + 1;
         p->ahead_bytes -= p->progress[i].requested;
         if (p->reader_ns < now) p->reader_ns = now;
+        if (ops[i].is_guess) p->progress[i] = (progress){ops[i].missed_bytes, 0};
         if (!read_until(p, now, i)) return false;
         const double whole = p->progress[i].whole_ns;
         ops[i].wait_ns = ops[i].missed_bytes && whole > now ? whole - now : 0;

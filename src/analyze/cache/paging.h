@@ -28,6 +28,8 @@ typedef struct tt_paging_op {
     /* From when on they can be requested: when the op of this number is to begin, at most the op's
      * own, ascending from op to op; or TT_PAGING_ALWAYS. */
     uint32_t known_at;
+    bool is_guess; /* the bytes are not needed: they are requested until the op is to begin, and not
+                      waited for */
     /* Filled in: */
     double wait_ns;     /* for its bytes */
     double transfer_ns; /* of these: the disk was transferring, else only latency passed */

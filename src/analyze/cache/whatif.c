@@ -294,6 +294,16 @@ uint64_t tt_whatif_touched(const tt_whatif *w)
     return w->touched * block_bytes(w);
 }
 
+const tt_stream *tt_whatif_stream(const tt_whatif *w)
+{
+    return &w->stream;
+}
+
+uint32_t tt_whatif_batch(const tt_whatif *w, uint32_t group)
+{
+    return w->ops[group].batch;
+}
+
 /* What a replay gives for a batch. */
 typedef struct batch_sum {
     uint64_t missed; /* in blocks */
@@ -375,12 +385,42 @@ static bool add_by_faults(const tt_whatif *w, uint64_t window, paging_list *l, t
     return true;
 }
 
+/* Of the experts that are chosen with the op `first`. */
+static double chosen_bytes(const tt_whatif *w, const uint64_t *missed, uint32_t first)
+{
+    double bytes = 0;
+    for (uint32_t k = first; k < w->n_ops && w->ops[k].batch == w->ops[first].batch; k++) {
+        if (w->ops[k].chosen == first)
+            bytes += (double)(missed[k] * block_bytes(w));
+        else if (w->ops[k].chosen != TT_PAGING_ALWAYS)
+            break;
+    }
+    return bytes;
+}
+
+/* What is guessed of a layer's experts when those of the layer before are known: as many bytes for
+ * each wrong one that nobody needs, and the right ones, which have to arrive. The wrong ones come
+ * first, to be on the safe side. */
+static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint32_t known_at,
+                        paging_list *l, uint32_t batch)
+{
+    const tt_paging_op wrong = {.before_ns = before_ns,
+                                .missed_bytes = (uint64_t)(bytes * (1 - w->plan.guessed)),
+                                .known_at = known_at,
+                                .is_guess = true};
+    const tt_paging_op right = {.missed_bytes = (uint64_t)(bytes * w->plan.guessed),
+                                .known_at = known_at};
+    return add_op(l, wrong, batch) && add_op(l, right, batch);
+}
+
 /* The tail of a batch stands before the next one's first op. `window`: of reading ahead by page
  * faults; 0: ops are whole. */
-static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window, paging_list *l)
+static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window, double guessed,
+                     paging_list *l)
 {
     double tail_ns = 0;
-    bool ok = true;
+    uint32_t choice = 0, choice_batch = TT_NONE; /* the last layer's, in the list */
+    bool ok = true, is_guessed = false;
     l->n = 0;
     for (uint32_t k = 0; ok && k < w->n_ops; k++) {
         const timed_op *o = &w->ops[k];
@@ -389,7 +429,21 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window
                            .compute_ns = o->compute_ns,
                            .missed_bytes = missed[k] * block_bytes(w),
                            .known_at = o->chosen};
-        ok = window ? add_by_faults(w, window, l, op, batch) : add_op(l, op, batch);
+        if (o->chosen == k) {
+            const uint32_t last_choice = choice;
+            is_guessed = guessed > 0 && choice_batch == o->batch;
+            choice = (uint32_t)l->n;
+            choice_batch = o->batch;
+            if (is_guessed) {
+                ok =
+                    add_guesses(w, chosen_bytes(w, missed, k), op.before_ns, last_choice, l, batch);
+                op.before_ns = 0;
+            }
+        }
+        if (is_guessed && o->chosen != TT_PAGING_ALWAYS)
+            op.missed_bytes -= (uint64_t)((double)op.missed_bytes * guessed);
+        if (o->chosen != TT_PAGING_ALWAYS) op.known_at = choice;
+        ok = ok && (window ? add_by_faults(w, window, l, op, batch) : add_op(l, op, batch));
         tail_ns = k + 1 < w->n_ops && w->ops[k + 1].batch != o->batch ? w->tail_ns[batch] : 0;
     }
     return ok;
@@ -416,11 +470,12 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, paging_list *
     const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
     const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
                                      by_faults ? UINT64_MAX : w->plan.ahead_bytes};
-    if (!list_ops(w, missed, 0, l) || !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
+    if (!list_ops(w, missed, 0, 0, l) || !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++)
         sums[l->batches[i]].causal_wait_ns += l->ops[i].wait_ns;
-    if (!list_ops(w, missed, window, l) || !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
+    if (!list_ops(w, missed, window, window ? 0 : w->plan.guessed, l) ||
+        !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++) {
         sums[l->batches[i]].wait_ns += l->ops[i].wait_ns;

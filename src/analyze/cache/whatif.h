@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TT_WHATIF_PAGE_BYTES 4096u /* unless another size is asked for */
+
 /* What is fetched, kept and dropped as one. */
 typedef enum tt_whatif_unit {
     TT_WHATIF_PAGE,   /* pages of the model files */
@@ -38,6 +40,9 @@ typedef struct tt_whatif_plan {
     tt_whatif_reader reader;
     uint64_t ahead_bytes; /* of direct: read before their use, at most */
     uint32_t depth;       /* of direct: requests at a time, > 0 */
+    /* Of direct, 0 to 1: experts are guessed when those of the layer before are known, and so many
+     * of the guesses are right. */
+    double guessed;
 } tt_whatif_plan;
 
 /* Sums over batches. Bytes are those of whole units, except asked_bytes. */
@@ -74,6 +79,11 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
 void tt_whatif_free(tt_whatif *w);
 /* Distinct bytes, in whole units, that are read: a larger cache changes nothing. */
 uint64_t tt_whatif_touched(const tt_whatif *w);
+/* What is replayed; valid as long as w. Extents are in pages, or in bytes; of tensors and experts
+ * they are the slices of analyze/slices.h, of pages the ranges of the reads. */
+const tt_stream *tt_whatif_stream(const tt_whatif *w);
+/* The batch (in tt_model.batches, or TT_NONE) of a group of its reads. */
+uint32_t tt_whatif_batch(const tt_whatif *w, uint32_t group);
 /* One result for each of the n sizes, into results. */
 tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
                         tt_whatif_result *results, tt_error *err);

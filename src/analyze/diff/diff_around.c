@@ -2,7 +2,9 @@
 #include "analyze/diff/diff.h"
 
 #include "analyze/faults.h"
+#include "analyze/loading.h"
 #include "analyze/routers.h"
+#include "analyze/storage.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -89,6 +91,47 @@ static const char *cpu_library(const tt_model *m)
     return NULL;
 }
 
+static const char *keep_some(tt_diff_around *x, const char *text)
+{
+    return text[0] ? keep(x, text) : NULL;
+}
+
+/* What the first model file lies on, and how it was mapped. */
+static void compare_storage(tt_diff_around *x, const tt_model *a, const tt_model *b)
+{
+    const tt_model *const sides[2] = {a, b};
+    const char *texts[2][6] = {{NULL}, {NULL}};
+    static const char *const keys[6] = {"model_file_system", "model_disk",   "model_disk_model",
+                                        "model_scheduler",   "model_mapped", "read_ahead_bytes"};
+    for (int i = 0; i < 2; i++) {
+        tt_host_disk d;
+        char how[128];
+        if (!sides[i]->n_files) continue;
+        tt_disk_of(sides[i], &sides[i]->files[0], &d);
+        tt_loading_how(sides[i], 0, how, sizeof how);
+        texts[i][0] = keep_some(x, d.file_system);
+        texts[i][1] = keep_some(x, d.disk);
+        texts[i][2] = keep_some(x, d.disk_model);
+        texts[i][3] = keep_some(x, d.scheduler);
+        texts[i][4] = keep_some(x, how);
+        texts[i][5] = keep_number(x, d.read_ahead_bytes != TT_HOST_UNKNOWN, d.read_ahead_bytes);
+    }
+    for (int i = 0; i < 6; i++)
+        add_setting(x, keys[i], texts[0][i], texts[1][i]);
+}
+
+/* Memory and limits; not what was available, which is never twice the same. */
+static void compare_system(tt_diff_around *x, const tt_model *a, const tt_model *b)
+{
+#define KEY(key, title, unit, about) #key,
+    static const char *const keys[] = {TT_HOST_SYSTEM(KEY)};
+#undef KEY
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strncmp(keys[i], "memory_available", strlen("memory_available")) != 0)
+            add_setting(x, keys[i], tt_model_environment(a, keys[i]),
+                        tt_model_environment(b, keys[i]));
+}
+
 static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
 {
     static const char *const keys[] = {"engine_version",
@@ -113,6 +156,8 @@ static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
         const char *v = tt_model_environment(a, keys[i]), *w = tt_model_environment(b, keys[i]);
         add_setting(x, keys[i], v, w);
     }
+    compare_system(x, a, b);
+    compare_storage(x, a, b);
     add_setting(x, "engine_cpu_library", cpu_library(a), cpu_library(b));
     add_setting(x, "prompt_tokens", keep_number(x, true, x->summary_a.prompt.tokens),
                 keep_number(x, true, x->summary_b.prompt.tokens));

@@ -16,7 +16,7 @@ static bool is_before(const tt_model *m, const tt_residency *r, const tt_memory_
     if (moment->has_ns && tt_model_ns(m, r->begin_ticks) > moment->ns) return false;
     if (!moment->has_batch) return true;
     if (r->batch != TT_NONE) return tt_model_batch_number(m, r->batch) <= moment->token;
-    return r->moment == TT_AT_BEGIN;
+    return r->moment != TT_AT_END;
 }
 
 /* As samples are told apart by tt_residency_walk. */

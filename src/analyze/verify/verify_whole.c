@@ -107,7 +107,7 @@ tt_status tt_check_kinds(const tt_model *m, tt_check *c, tt_error *err)
         bool must, is;
     } kinds[] = {
         {"ENVIRONMENT", true, m->n_environment > 0},
-        {"CLOCK", true, m->n_clocks > 0},
+        {"CLOCK", !tt_model_is_imported(m), m->n_clocks > 0},
         {"RING", has_ops, m->n_rings > 0},
         {"RUN", has_ops, m->n_runs > 0},
         {"COUNTS", m->trace.end_flags == TT_END_NORMAL && m->n_environment > 0, m->n_counts > 0},

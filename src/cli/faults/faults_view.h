@@ -17,6 +17,7 @@ typedef struct tt_faults_options {
     bool by_given;
     bool residency;    /* the pages instead of the faults */
     bool reads;        /* op by op */
+    bool loading;      /* how the model came into RAM */
     bool pages;        /* fault by fault, by page or mapping */
     unsigned pages_by; /* enum tt_fault_pages_by */
 } tt_faults_options;

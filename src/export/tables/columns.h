@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define TT_ROWS_MAX (1u << 18)
-#define TT_COLUMNS_MAX 48u
+#define TT_COLUMNS_MAX 64u
 
 /* A column whose cells `fill` writes, a whole part at once. */
 #define TT_EXPORT_COLUMN(key_, type_, nullable_, about_)                                           \

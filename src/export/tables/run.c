@@ -1,6 +1,8 @@
 /* The tables `run` and `tokens`. */
 #include "export/tables/tables.h"
 
+#include "analyze/loading.h"
+#include "analyze/storage.h"
 #include "analyze/summary.h"
 #include "export/damage.h"
 
@@ -35,6 +37,21 @@ enum {
     RUN_EXPERTS,
     RUN_FAULTS,
     RUN_RESIDENCY,
+    RUN_MEMORY,
+    RUN_AVAILABLE,
+    RUN_CGROUP_MAX,
+    RUN_CGROUP_HIGH,
+    RUN_CGROUP_SWAP,
+    RUN_CGROUP_BOTH,
+    RUN_MEMLOCK,
+    RUN_ADDRESS_SPACE,
+    RUN_SWAPPINESS,
+    RUN_FILE_SYSTEM,
+    RUN_DISK,
+    RUN_DISK_MODEL,
+    RUN_ROTATIONAL,
+    RUN_READ_AHEAD,
+    RUN_MAPPED,
     RUN_START_TIME,
     RUN_START,
     RUN_ELAPSED,
@@ -50,6 +67,12 @@ enum {
     RUN_DAMAGED,
     RUN_COLUMNS
 };
+
+_Static_assert(RUN_COLUMNS <= TT_COLUMNS_MAX, "the table has room for them");
+
+/* A number, or `unlimited`. */
+#define LIMIT(key_, about_)                                                                        \
+    TT_EXPORT_COLUMN(key_, TT_CELL_NAME, true, about_ ": a number, or unlimited")
 
 static const tt_column run_columns[RUN_COLUMNS] = {
     [RUN_ID] =
@@ -69,7 +92,7 @@ static const tt_column run_columns[RUN_COLUMNS] = {
     [RUN_GGML_COMMIT] =
         TT_EXPORT_COLUMN("engine_ggml_commit", TT_CELL_NAME, true, "commit of its ggml"),
     [RUN_MODE] = TT_EXPORT_COLUMN("mode", TT_CELL_NAME, true,
-                                  "how ops were observed: hook, callback or api"),
+                                  "how ops were observed: hook, callback, api or import"),
     [RUN_MODEL] = TT_EXPORT_COLUMN("model", TT_CELL_NAME, true, "path of the first model file"),
     [RUN_MODEL_NAME] =
         TT_EXPORT_COLUMN("model_name", TT_CELL_NAME, true, "general.name in the model file"),
@@ -92,6 +115,31 @@ static const tt_column run_columns[RUN_COLUMNS] = {
                                     "whether page faults and reads were recorded"),
     [RUN_RESIDENCY] = TT_EXPORT_COLUMN("capture_residency", TT_CELL_NAME, true,
                                        "whether the model's pages in RAM were recorded"),
+    [RUN_MEMORY] =
+        TT_EXPORT_COLUMN("memory_total_bytes", TT_CELL_U64, true, "memory of the machine"),
+    [RUN_AVAILABLE] = TT_EXPORT_COLUMN("memory_available_bytes", TT_CELL_U64, true,
+                                       "of it, what programs could have at the begin"),
+    [RUN_CGROUP_MAX] = LIMIT("cgroup_memory_max_bytes", "memory that the control group may have"),
+    [RUN_CGROUP_HIGH] =
+        LIMIT("cgroup_memory_high_bytes", "memory above which the control group is slowed down"),
+    [RUN_CGROUP_SWAP] = LIMIT("cgroup_swap_max_bytes", "swap that the control group may have"),
+    [RUN_CGROUP_BOTH] = LIMIT("cgroup_memory_and_swap_max_bytes", "both together"),
+    [RUN_MEMLOCK] = LIMIT("memlock_limit_bytes", "memory that the process may lock"),
+    [RUN_ADDRESS_SPACE] = LIMIT("address_space_limit_bytes", "memory that the process may map"),
+    [RUN_SWAPPINESS] = TT_EXPORT_COLUMN("swappiness", TT_CELL_U64, true,
+                                        "0 to 200: how readily programs' memory is swapped out"),
+    [RUN_FILE_SYSTEM] = TT_EXPORT_COLUMN("model_file_system", TT_CELL_NAME, true,
+                                         "that the first model file lies on"),
+    [RUN_DISK] = TT_EXPORT_COLUMN("model_disk", TT_CELL_NAME, true, "the disk below it"),
+    [RUN_DISK_MODEL] =
+        TT_EXPORT_COLUMN("model_disk_model", TT_CELL_NAME, true, "as its maker calls it"),
+    [RUN_ROTATIONAL] =
+        TT_EXPORT_COLUMN("model_disk_is_rotational", TT_CELL_BOOL, true, "it says that it turns"),
+    [RUN_READ_AHEAD] = TT_EXPORT_COLUMN("read_ahead_bytes", TT_CELL_U64, true,
+                                        "how much around a missing page the kernel reads at most"),
+    [RUN_MAPPED] = TT_EXPORT_COLUMN("model_mapped", TT_CELL_NAME, true,
+                                    "how the first model file was mapped: populated or not, and "
+                                    "the program's advice; null: it was not, or not known"),
     [RUN_START_TIME] =
         TT_EXPORT_COLUMN("start_time", TT_CELL_TIME, true, "begin of the first batch, UTC"),
     [RUN_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true,
@@ -136,6 +184,42 @@ static void put_environment(tt_rows *rows, const tt_model *m)
     tt_tables_put_known(rows, RUN_PROCESSORS, n > 0 && n <= UINT32_MAX && !*end, n);
 }
 
+static void put_number(tt_rows *rows, uint32_t column, uint64_t value)
+{
+    tt_tables_put_known(rows, column, value != TT_HOST_UNKNOWN && value != TT_HOST_UNLIMITED,
+                        value);
+}
+
+/* A copy: rows only refer to their texts. */
+static void put_text(tt_rows *rows, tt_tables_own *own, uint32_t column, const char *text)
+{
+    tt_rows_name(rows, column, text[0] ? tt_arena_text(&own->texts, text, strlen(text)) : NULL);
+}
+
+/* The machine's memory, and what the first model file lies on. */
+static void put_machine(tt_rows *rows, tt_tables_own *own, const tt_model *m)
+{
+    static const uint32_t limits[] = {RUN_CGROUP_MAX,  RUN_CGROUP_HIGH, RUN_CGROUP_SWAP,
+                                      RUN_CGROUP_BOTH, RUN_MEMLOCK,     RUN_ADDRESS_SPACE};
+    tt_host_system s;
+    tt_host_disk d = {.read_ahead_bytes = TT_HOST_UNKNOWN};
+    char how[128] = "";
+    tt_system_of(m, &s);
+    put_number(rows, RUN_MEMORY, s.memory_total_bytes);
+    put_number(rows, RUN_AVAILABLE, s.memory_available_bytes);
+    put_number(rows, RUN_SWAPPINESS, s.swappiness);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        tt_rows_name(rows, limits[i], tt_model_environment(m, run_columns[limits[i]].key));
+    if (m->n_files) tt_disk_of(m, &m->files[0], &d);
+    if (m->n_files) tt_loading_how(m, 0, how, sizeof how);
+    put_text(rows, own, RUN_FILE_SYSTEM, d.file_system);
+    put_text(rows, own, RUN_DISK, d.disk);
+    put_text(rows, own, RUN_DISK_MODEL, d.disk_model);
+    tt_tables_put_known(rows, RUN_ROTATIONAL, d.rotational_known, d.is_rotational);
+    put_number(rows, RUN_READ_AHEAD, d.read_ahead_bytes);
+    put_text(rows, own, RUN_MAPPED, how);
+}
+
 static void put_model(tt_rows *rows, const tt_model *m, const tt_summary *s)
 {
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
@@ -176,6 +260,7 @@ static tt_status fill_run(const tt_model *m, const tt_filter *filter, uint32_t p
     tt_rows_integer(rows, RUN_CREATED, m->trace.header.created_unix_ns);
     tt_rows_integer(rows, RUN_PID, m->trace.header.pid);
     put_environment(rows, m);
+    put_machine(rows, own, m);
     put_model(rows, m, &s);
     tt_rows_integer(rows, RUN_COMPLETE, tt_damage_is_complete(m, damaged));
     tt_rows_integer(rows, RUN_RECOVERED, (m->trace.end_flags & TT_END_RECOVERED) != 0);

@@ -1,0 +1,121 @@
+/* What the rows of loading are made of, for every output. */
+#include "analyze/loading.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+const char *tt_loading_phase_name(unsigned phase)
+{
+    static const char *const names[TT_LOADING_PHASES] = {
+        "opened", "mapped", "loaded", "warm-up", "prompt", "generate", "mixed", "unknown", "end"};
+    return phase < TT_LOADING_PHASES ? names[phase] : "unknown";
+}
+
+void tt_loading_describe(const tt_loading_row *r, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s%s%s",
+                   r->map && r->map->what & TT_MAP_POPULATE ? "populated" : "not populated",
+                   r->advice[0] ? ", " : "", r->advice);
+}
+
+TT_COLUMN_GET(get_phase, tt_loading_row, r, tt_cell_text(cell, tt_loading_phase_name(r->phase));)
+TT_COLUMN_KNOWN(has_begin, tt_loading_row, r, r->has_begin)
+TT_COLUMN_KNOWN(has_end, tt_loading_row, r, r->has_end)
+TT_COLUMN_KNOWN(has_duration, tt_loading_row, r, r->has_begin && r->has_end)
+TT_COLUMN_KNOWN(looked, tt_loading_row, r, r->looked)
+TT_COLUMN_KNOWN(has_io, tt_loading_row, r, r->has_io)
+TT_COLUMN_KNOWN(has_faults, tt_loading_row, r, r->has_faults)
+TT_COLUMN_KNOWN(has_fetched, tt_loading_row, r, r->has_fetched)
+TT_COLUMN_KNOWN(judged, tt_loading_row, r, r->judged)
+TT_COLUMN_KNOWN(has_most, tt_loading_row, r, r->judged && r->has_again_most)
+TT_COLUMN_GET(get_duration, tt_loading_row, r, cell->known = has_duration(context, row);
+              cell->f64 = r->end_ns - r->begin_ns;)
+TT_COLUMN_GET(get_populate, tt_loading_row, r, cell->known = r->map != NULL;
+              cell->boolean = r->map && r->map->what & TT_MAP_POPULATE;)
+TT_COLUMN_GET(get_mapped, tt_loading_row, r, cell->known = r->map != NULL;
+              cell->u64 = r->map ? r->map->size_bytes : 0;)
+TT_COLUMN_GET(get_advice, tt_loading_row, r, cell->known = r->map != NULL;
+              if (r->map) tt_cell_text(cell, r->advice);)
+/* Where nothing more was read afterwards, nothing can have come back unseen, but for what another
+ * process fetched. */
+static bool is_exact(const tt_loading_row *r)
+{
+    return r->has_again_most && r->again_most_bytes == r->again_bytes;
+}
+
+static tt_certainty at_least(const void *context, const void *row)
+{
+    (void)context;
+    return is_exact(row) ? TT_EXACT : TT_AT_LEAST;
+}
+
+static tt_certainty at_most(const void *context, const void *row)
+{
+    (void)context;
+    return is_exact(row) ? TT_EXACT : TT_AT_MOST;
+}
+TT_COLUMN_SHOW(show_path, tt_loading_row, r, {
+    const char *slash = strrchr(r->path, '/');
+    tt_cell_text_copy(out, room, slash ? slash + 1 : r->path);
+})
+
+#define BYTES(key_, title_, about_, ...)                                                           \
+    TT_COLUMN(key_, title_, BYTES, about_, .nullable = true, __VA_ARGS__)
+static const tt_column columns[] = {
+    TT_COLUMN(
+        "phase", "PHASE", NONE,
+        "opened: until it is mapped; mapped; loaded: then to the first batch; of the batches; "
+        "end: from the first batch to the end",
+        .type = TT_CELL_NAME, .show = TT_SHOW_KEY, .get = get_phase),
+    TT_COLUMN("model", "MODEL", NONE, "the file", .show = TT_SHOW_CUT | TT_SHOW_WIDEST,
+              TT_MEMBER(tt_loading_row, path), .text = show_path),
+    TT_COLUMN("begin_ns", NULL, MOMENT, "since the trace's first batch began", .nullable = true,
+              .known = has_begin, TT_MEMBER(tt_loading_row, begin_ns)),
+    TT_COLUMN("end_ns", NULL, MOMENT, "likewise", .nullable = true, .known = has_end,
+              TT_MEMBER(tt_loading_row, end_ns)),
+    TT_COLUMN("duration_ns", "TIME", NS, "of the phase", .nullable = true, .type = TT_CELL_F64,
+              .get = get_duration),
+    TT_COLUMN("populate", NULL, NONE, "mapped: with MAP_POPULATE", .nullable = true,
+              .type = TT_CELL_BOOL, .get = get_populate),
+    TT_COLUMN("advice", NULL, NONE,
+              "mapped: what the program told the kernel of the file before "
+              "the first batch (posix_fadvise, madvise)",
+              .nullable = true, .type = TT_CELL_NAME, .get = get_advice),
+    BYTES("mapped_bytes", NULL, "mapped: of the file", .type = TT_CELL_U64, .get = get_mapped),
+    BYTES("observed_bytes", NULL, "of the file: pages that were looked at when the phase ended",
+          .known = looked, TT_MEMBER(tt_loading_row, observed_bytes)),
+    BYTES("resident_bytes", "IN RAM", "of observed_bytes, in RAM then", .known = looked,
+          TT_MEMBER(tt_loading_row, resident_bytes)),
+    BYTES("read_bytes", "READ",
+          "by the process from any device in the phase; opened: since it began", .known = has_io,
+          TT_MEMBER(tt_loading_row, read_bytes)),
+    TT_COLUMN("minor_faults", NULL, COUNT, "of the process in the phase", .nullable = true,
+              .known = has_faults, TT_MEMBER(tt_loading_row, minor)),
+    TT_COLUMN("major_faults", "MAJOR", COUNT, "of these, that waited for a device",
+              .nullable = true, .known = has_faults, TT_MEMBER(tt_loading_row, major)),
+    BYTES("fetched_bytes", "FETCHED", "not in RAM when the phase began, there when it ended",
+          .known = has_fetched, TT_MEMBER(tt_loading_row, fetched_bytes)),
+    BYTES("used_bytes", "USED",
+          "of fetched_bytes (opened: of resident_bytes), read by ops in the mapping, there "
+          "until then as far as was seen",
+          .known = judged, .bound = at_most, TT_MEMBER(tt_loading_row, used_bytes)),
+    BYTES("unused_bytes", "UNUSED",
+          "of these, there until the end and read by no op in the mapping", .known = judged,
+          TT_MEMBER(tt_loading_row, unused_bytes)),
+    BYTES("evicted_bytes", "EVICTED", "of these, gone before an op read them: at least",
+          .known = judged, .bound = at_least, TT_MEMBER(tt_loading_row, evicted_bytes)),
+    BYTES("fetched_again_bytes", "AGAIN", "of these, fetched again once they were gone: at least",
+          .known = judged, .bound = at_least, TT_MEMBER(tt_loading_row, again_bytes)),
+    BYTES("fetched_again_most_bytes", NULL,
+          "the same at most: what the process read after the phase", .known = has_most,
+          TT_MEMBER(tt_loading_row, again_most_bytes)),
+};
+
+const tt_schema tt_loading_schema = {"loading", "a model file in a phase", columns, COUNT(columns)};
+
+tt_rowset tt_loading_rowset(const tt_loading *l)
+{
+    return TT_ROWSET(&tt_loading_schema, 0, l->m, l->rows, l->n);
+}

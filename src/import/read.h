@@ -1,0 +1,41 @@
+/* Which experts a router picked, as texts of others say it: CSV with a header, JSON lines, or plain
+ * lists. docs/import.md has the forms. */
+#ifndef TT_IMPORT_READ_H
+#define TT_IMPORT_READ_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TT_IMPORT_LAYERS_MAX 4096u
+#define TT_IMPORT_EXPERTS_MAX 65536u
+#define TT_IMPORT_PICKED_MAX 1024u /* experts of a token in a layer */
+#define TT_IMPORT_LINE_MAX ((size_t)1 << 20)
+#define TT_IMPORT_PICKS_MAX ((size_t)1 << 22) /* of a batch */
+
+typedef struct tt_import_pick {
+    uint32_t layer;
+    uint32_t token; /* in the batch, from 0 */
+    uint32_t rank;  /* among the token's experts in the layer */
+    uint32_t expert;
+    float weight; /* NAN: not told */
+} tt_import_pick;
+
+/* Tokens computed together: those of one number in the column "batch", or else a token alone. */
+typedef struct tt_import_batch {
+    const tt_import_pick *picks; /* by layer, token, rank */
+    size_t n;
+    const int64_t *numbers; /* of the tokens, as the text has them; -1: not told */
+    uint32_t n_tokens;
+} tt_import_batch;
+
+typedef tt_status tt_import_visit(void *context, const tt_import_batch *batch, tt_error *err);
+
+/* Reads all of `in` and visits each batch; memory is bounded by the limits above. TT_E_FORMAT with
+ * line and column of what is wrong. */
+tt_status tt_import_read(FILE *in, tt_import_visit *visit, void *context, tt_error *err);
+
+#endif
