@@ -55,39 +55,6 @@ static tt_status note_run(tt_page_faults *f, uint32_t run, tt_error *err)
     return status;
 }
 
-/* --- which weight --- */
-
-static int by_place(const void *a, const void *b, void *context)
-{
-    const tt_model *m = context;
-    const tt_weight *x = &m->weights[*(const uint32_t *)a], *y = &m->weights[*(const uint32_t *)b];
-    int order = tt_order(x->file, y->file);
-    return order ? order : tt_order(x->offset_bytes, y->offset_bytes);
-}
-
-/* The weight that begins last at that place or before. */
-static uint32_t weight_at(const tt_page_faults *f, uint32_t file, uint64_t offset)
-{
-    const tt_model *m = f->m;
-    uint32_t at;
-    tt_lower_bound(at, m->n_weights,
-                   m->weights[f->weights[at]].file < file ||
-                       (m->weights[f->weights[at]].file == file &&
-                        m->weights[f->weights[at]].offset_bytes <= offset));
-    if (at == 0) return TT_NONE;
-    const tt_weight *w = &m->weights[f->weights[at - 1]];
-    return w->file == file && offset - w->offset_bytes < w->size_bytes ? f->weights[at - 1]
-                                                                       : TT_NONE;
-}
-
-static int32_t expert_at(const tt_weight *w, uint64_t offset)
-{
-    if (w->n_dims != 3 || w->ne[2] < 2 || w->ne[2] > INT32_MAX || !strstr(w->name, "_exps"))
-        return TT_EXPERT_NONE;
-    const uint64_t slice = w->size_bytes / w->ne[2];
-    return slice && offset / slice < w->ne[2] ? (int32_t)(offset / slice) : TT_EXPERT_NONE;
-}
-
 uint64_t tt_page_faults_page_bytes(const tt_model *m)
 {
     const char *said = tt_model_environment(m, "page_bytes");
@@ -102,13 +69,10 @@ tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *er
     f->m = m;
     f->page_bytes = tt_page_faults_page_bytes(m);
     f->places = malloc(((size_t)m->n_page_faults + 1) * sizeof *f->places);
-    f->weights = malloc(((size_t)m->n_weights + 1) * sizeof *f->weights);
-    if (!f->places || !f->weights) return tt_error_memory(err, "the places of page faults");
+    if (!f->places) return tt_error_memory(err, "the places of page faults");
+    status = tt_weight_places_find(&f->weights, m, err);
     for (uint32_t i = 0; i < m->n_page_faults; i++)
         f->places[i].run = TT_NONE;
-    for (uint32_t i = 0; i < m->n_weights; i++)
-        f->weights[i] = i;
-    if (m->n_weights) qsort_r(f->weights, m->n_weights, sizeof *f->weights, by_place, (void *)m);
     for (uint32_t i = 0; i < m->n_runs && m->n_page_faults && status == TT_OK; i++)
         status = note_run(f, i, err);
     return status;
@@ -117,7 +81,7 @@ tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *er
 void tt_page_faults_free(tt_page_faults *f)
 {
     free(f->places);
-    free(f->weights);
+    tt_weight_places_free(&f->weights);
     memset(f, 0, sizeof *f);
 }
 
@@ -128,23 +92,19 @@ tt_fault_target tt_page_faults_target(const tt_page_faults *f, uint32_t fault)
     tt_fault_target t = {
         .mapping = p->mapping, .file = TT_NONE, .weight = TT_NONE, .expert = TT_EXPERT_NONE};
     t.file = tt_model_fault_file(m, p, &t.file_offset_bytes);
-    if (t.file != TT_NONE) t.weight = weight_at(f, t.file, t.file_offset_bytes);
-    if (t.weight == TT_NONE) return t;
-    const tt_weight *w = &m->weights[t.weight];
-    t.weight_offset_bytes = t.file_offset_bytes - w->offset_bytes;
-    t.expert = expert_at(w, t.weight_offset_bytes);
+    if (t.file == TT_NONE) return t;
+    const tt_weight_place w = tt_weight_places_at(&f->weights, t.file, t.file_offset_bytes);
+    t.weight = w.weight;
+    t.weight_offset_bytes = w.offset_bytes;
+    t.expert = w.expert;
     return t;
 }
 
 uint32_t tt_page_faults_batch(const tt_page_faults *f, uint32_t fault)
 {
     const tt_model *m = f->m;
-    const uint64_t ticks = m->page_faults[fault].ticks;
-    uint32_t at;
     if (f->places[fault].run != TT_NONE) return m->runs[f->places[fault].run].batch;
-    tt_lower_bound(at, m->n_batches, m->batches[at].begin_ticks <= ticks);
-    return at > 0 && m->batches[at - 1].ended && m->batches[at - 1].end_ticks >= ticks ? at - 1
-                                                                                       : TT_NONE;
+    return tt_model_batch_at(m, m->page_faults[fault].ticks);
 }
 
 const char *tt_page_faults_path(const tt_page_faults *f, uint32_t mapping)

@@ -4,6 +4,7 @@
 #define TT_ANALYZE_PAGE_FAULTS_H
 
 #include "analyze/filter.h"
+#include "analyze/weight_places.h"
 #include "model/model.h"
 #include "table/table.h"
 
@@ -31,7 +32,7 @@ typedef struct tt_fault_target {
 typedef struct tt_page_faults {
     const tt_model *m;
     tt_fault_place *places; /* of each of tt_model.page_faults */
-    uint32_t *weights;      /* private: by place in the files */
+    tt_weight_places weights;
     uint64_t page_bytes;
 } tt_page_faults;
 

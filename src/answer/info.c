@@ -1,6 +1,7 @@
 #include "answer/info.h"
 
 #include "analyze/loading.h"
+#include "analyze/pool.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
 
@@ -315,6 +316,16 @@ TT_COLUMN_JSON(json_loading, tt_info, info, {
     tt_loading_free(&l);
 })
 
+TT_COLUMN_JSON(json_pool, tt_info, info, {
+    tt_pool_report pool;
+    if (info->m->n_pool_states && tt_pool_find(&pool, info->m, NULL) == TT_OK) {
+        tt_row_json(j, NULL, &tt_pool_schema, &pool, &pool.total);
+        tt_pool_free(&pool);
+    } else {
+        tt_json_null(j);
+    }
+})
+
 static const tt_column info_columns[] = {
     OF_INFO("file", path, "the trace"),
     OF_INFO("size_bytes", summary.file_bytes, "of the trace"),
@@ -333,6 +344,8 @@ static const tt_column info_columns[] = {
     TT_FIELD("system", "memory and limits", .type = TT_CELL_OBJECT, .json = json_system),
     TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .inner = &file_schema, .rows = files),
     TT_FIELD("loading", "how they came into RAM", .type = TT_CELL_ROWS, .json = json_loading),
+    TT_FIELD("pool", "what `boost` kept and read; null: it did not", .type = TT_CELL_OBJECT,
+             .json = json_pool),
     TT_FIELD("counts", "what is in it", .type = TT_CELL_OBJECT, .inner = &count_schema),
     TT_FIELD("recorder_counts", "by the recorder", .type = TT_CELL_OBJECT,
              .json = json_recorder_counts),

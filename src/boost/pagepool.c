@@ -76,7 +76,7 @@ struct tt_pagepool {
     uint64_t deaths;
     _Atomic uintptr_t low, high; /* around all regions */
     tt_boost_report *report;
-    tt_pool_read *reads; /* since they were taken; NULL and no capacity: they are not kept */
+    tt_pagepool_read *reads; /* since they were taken; NULL and no capacity: they are not kept */
     uint32_t n_reads, reads_capacity;
     uint64_t reads_lost;
     bool keeps_reads;
@@ -358,23 +358,23 @@ static void keep_read(tt_pagepool *p, const unit *u, range pages, uint64_t begin
                       uint8_t flags)
 {
     if (!p->keeps_reads) return;
-    tt_pool_read *to =
+    tt_pagepool_read *to =
         p->n_reads < READS_MAX ? tt_array_add(p->reads, p->n_reads, p->reads_capacity) : NULL;
     if (!to) {
         p->reads_lost++;
         return;
     }
-    *to = (tt_pool_read){.region = u->region,
-                         .file_offset_bytes =
-                             p->regions[u->region].offset + pages.first * TT_PAGEPOOL_PAGE,
-                         .size_bytes = pages_of(pages) * TT_PAGEPOOL_PAGE,
-                         .requested_ticks = u->requested_ticks,
-                         .begin_ticks = begin_ticks,
-                         .end_ticks = tt_ticks(),
-                         .cause = u->cause,
-                         .flags = flags,
-                         .waiters = u->waiters,
-                         .first_waiter = u->first_waiter};
+    *to = (tt_pagepool_read){.region = u->region,
+                             .file_offset_bytes =
+                                 p->regions[u->region].offset + pages.first * TT_PAGEPOOL_PAGE,
+                             .size_bytes = pages_of(pages) * TT_PAGEPOOL_PAGE,
+                             .requested_ticks = u->requested_ticks,
+                             .begin_ticks = begin_ticks,
+                             .end_ticks = tt_ticks(),
+                             .cause = u->cause,
+                             .flags = flags,
+                             .waiters = u->waiters,
+                             .first_waiter = u->first_waiter};
     if (u->waiters) to->waited_ticks = to->end_ticks - u->awaited_ticks;
 }
 
@@ -836,12 +836,13 @@ void tt_pagepool_settle(tt_pagepool *p)
 
 void tt_pagepool_keep_reads(tt_pagepool *p, bool keep)
 {
+    if (p->keeps_reads == keep) return;
     p->keeps_reads = keep;
     p->n_reads = 0;
     p->reads_lost = 0;
 }
 
-uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pool_read **reads, uint64_t *lost)
+uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pagepool_read **reads, uint64_t *lost)
 {
     const uint32_t n = p->n_reads;
     *reads = p->reads;

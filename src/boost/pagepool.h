@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "boost/report.h"
+#include "format/meta.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,17 +33,7 @@ enum tt_unit_state {
     TT_UNIT_DEAD /* unmapped by the program */
 };
 
-/* Why a unit is read. */
-enum tt_read_cause {
-    TT_READ_KEPT = 0, /* a chunk that stays: at first */
-    TT_READ_AHEAD,    /* a chunk, in the order of the graph */
-    TT_READ_CHOSEN,   /* a slice, chosen by a router, before the op that reads it begins */
-    TT_READ_AT_OP,    /* a slice, when that op begins */
-    TT_READ_CAUSES
-};
-enum { TT_READ_FAILED = 1, TT_READ_DISCARDED = 2 /* nobody wanted it any more */ };
-
-typedef struct tt_pool_read {
+typedef struct tt_pagepool_read {
     uint32_t region;
     uint64_t file_offset_bytes, size_bytes;
     uint64_t requested_ticks, begin_ticks, end_ticks;
@@ -51,7 +42,7 @@ typedef struct tt_pool_read {
     uint16_t waiters;      /* threads that waited at the start of an op */
     uint8_t cause;         /* enum tt_read_cause */
     uint8_t flags;         /* TT_READ_FAILED, TT_READ_DISCARDED */
-} tt_pool_read;
+} tt_pagepool_read;
 
 /* Starts `readers` threads, which take no signals. report: counted in; must stay. *out is freed
  * with tt_pagepool_free. TT_E_UNSUPPORTED: pages of this machine are not of TT_PAGEPOOL_PAGE bytes.
@@ -107,7 +98,7 @@ uint64_t tt_pagepool_deaths(const tt_pagepool *p);
 void tt_pagepool_keep_reads(tt_pagepool *p, bool keep);
 /* (locked) Those that are over since the last call, valid until the lock is given up: how many, and
  * how many there was no room for. */
-uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pool_read **reads, uint64_t *lost);
+uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pagepool_read **reads, uint64_t *lost);
 /* (locked) The region's file, also after it was unmapped. */
 void tt_pagepool_file_of(const tt_pagepool *p, uint32_t region, uint64_t *device, uint64_t *inode);
 

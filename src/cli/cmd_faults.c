@@ -1,6 +1,7 @@
 /* tensortrace faults FILE: what had to come from disk, for which weights, when. */
 #include "analyze/loading.h"
 #include "analyze/page_faults.h"
+#include "analyze/pool.h"
 #include "cli/command.h"
 #include "cli/faults/faults_text.h"
 #include "cli/faults/faults_view.h"
@@ -41,6 +42,27 @@ static void take_loading(void *options, char *arg, tt_parse *p)
     o->list.schema = &tt_loading_schema;
 }
 
+static void take_pool(void *options, char *arg, tt_parse *p)
+{
+    tt_faults_options *o = options;
+    (void)arg;
+    (void)p;
+    o->list.schema = &tt_pool_schema;
+}
+
+static void take_pool_reads(void *options, char *arg, tt_parse *p)
+{
+    tt_faults_options *o = options;
+    (void)arg;
+    (void)p;
+    o->list.schema = &tt_pool_reads_schema;
+}
+
+static bool is_of_pool(const tt_faults_options *o)
+{
+    return o->list.schema == &tt_pool_schema || o->list.schema == &tt_pool_reads_schema;
+}
+
 static const tt_option option_table[] = {
     {"by", 0, "WHAT", "Sum up by tensor (default), batch, layer, op or thread", 1,
      TT_ROW(tt_faults_options, by, tt_faults_dimensions, TT_FAULTS_DIMENSIONS),
@@ -58,6 +80,11 @@ static const tt_option option_table[] = {
      "fetched before the first batch, and whether ops used it",
      1, .kind = TT_OPTION_TAKE, .take = take_loading, .flags = TT_OPTION_FIRST,
      .excludes = "by reads residency pages mappings"},
+    {"pool", 0, 0, "What `boost` kept in memory and read: by batch", 1, .kind = TT_OPTION_TAKE,
+     .take = take_pool, .flags = TT_OPTION_FIRST,
+     .excludes = "by reads residency pages mappings loading"},
+    {"pool-reads", 0, 0, "The same, each read", 1, .kind = TT_OPTION_TAKE, .take = take_pool_reads,
+     .flags = TT_OPTION_FIRST, .excludes = "by reads residency pages mappings loading pool"},
     {"residency", 0, 0, "Which bytes of the model were in RAM: by batch, or with --by tensor", 1,
      TT_FLAG(tt_faults_options, residency), .excludes = "columns csv sort"},
     {0},
@@ -70,8 +97,11 @@ static void check_by(void *options, tt_parse *p)
         tt_parse_error(p, "--residency is by batch or by tensor");
     const tt_filter *f = &o->filter;
     const tt_filter none = {0};
-    if (o->loading && memcmp(f, &none, sizeof none) != 0)
-        tt_parse_error(p, "--loading is of the whole run: it goes with no filter");
+    if ((o->loading || is_of_pool(o)) && memcmp(f, &none, sizeof none) != 0)
+        tt_parse_error(p, "%s is of the whole run: it goes with no filter",
+                       o->loading                          ? "--loading"
+                       : o->list.schema == &tt_pool_schema ? "--pool"
+                                                           : "--pool-reads");
     if (o->pages && (f->op || f->text || f->has_lane || f->origin || f->has_least || f->has_most))
         tt_parse_error(p, "--pages and --mappings go with --batch, --phase, --layer and --tensor "
                           "alone: faults outside of ops are of no op");
@@ -244,8 +274,56 @@ static int show_loading(const tt_faults_options *o, const tt_model *m)
     return code;
 }
 
+static bool print_pool_json(const tt_faults_options *o, const tt_pool_report *pool,
+                            const tt_listing *l)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "file", o->input.path);
+    tt_json_key(&j, "total");
+    tt_row_json(&j, NULL, &tt_pool_schema, pool, &pool->total);
+    tt_json_key(&j, "rows");
+    tt_listing_json(&j, l);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int list_pool(const tt_faults_options *o, const tt_pool_report *pool)
+{
+    tt_listing l;
+    const tt_listing_wish wish = {.columns = o->list.columns,
+                                  .sort = o->list.sort,
+                                  .limit = o->list.limit,
+                                  .text = !o->input.json && !o->list.csv,
+                                  .csv = o->list.csv};
+    const tt_rowset set =
+        o->list.schema == &tt_pool_schema ? tt_pool_rowset(pool) : tt_pool_reads_rowset(pool);
+    int code = tt_list_make(&l, &set, &wish);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(o->input.json ? print_pool_json(o, pool, &l)
+                                : o->list.csv ? tt_list_print_csv(&l)
+                                              : tt_list_print(&l, NULL));
+    tt_listing_free(&l);
+    return code;
+}
+
+static int show_pool(const tt_faults_options *o, const tt_model *m)
+{
+    tt_pool_report pool;
+    tt_error err;
+    if (m->n_pool_states == 0)
+        return tt_report_usage("%s: `tensortrace boost` did not read in this run (or had nothing "
+                               "to do)",
+                               o->input.path);
+    int code = tt_pool_find(&pool, m, &err) == TT_OK ? list_pool(o, &pool) : tt_report_error(&err);
+    tt_pool_free(&pool);
+    return code;
+}
+
 static int show(const tt_faults_options *o, const tt_model *m)
 {
+    if (is_of_pool(o)) return show_pool(o, m);
     if (o->loading) return show_loading(o, m);
     if (o->pages) return show_pages(o, m);
     tt_faults_view v = {.path = o->input.path,

@@ -37,7 +37,8 @@ enum tt_meta_type {
     TT_META_PAGE_FAULTS = 25,
     TT_META_PAGE_FAULT_LOSS = 26,
     TT_META_EXTENTS = 27,
-    TT_META_LOAD_STEP = 28
+    TT_META_LOAD_STEP = 28,
+    TT_META_POOL = 29
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -102,6 +103,16 @@ enum tt_advice {
     TT_ADVICE_DONT_NEED = 4,
     TT_ADVICE_OTHER = 5
 };
+
+/* POOL: why a range of a model file was read into the pool. */
+enum tt_read_cause {
+    TT_READ_KEPT = 0, /* it stays: once, at first */
+    TT_READ_AHEAD,    /* in the order of the graph, before its op began */
+    TT_READ_CHOSEN,   /* of an expert, once the router had chosen it and before its op began */
+    TT_READ_AT_OP,    /* of an expert, when its op began */
+    TT_READ_CAUSES
+};
+enum { TT_READ_FAILED = 1, TT_READ_DISCARDED = 2 /* nobody wanted it any more when it came */ };
 
 /* Which of the counters could be read. */
 enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
@@ -386,6 +397,36 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(io, rchar)                                                                                   \
     F(io, call_read_bytes)
 
+/* The pool of weights that `tensortrace boost` keeps, at the end of a computation; behind it n
+ * times a POOL_READ: what was read since the record before. used .. evictions: totals of the
+ * process. */
+#define TT_META_POOL_FIELDS(F)                                                                     \
+    F(u64, ticks)                                                                                  \
+    F(varint32, run) /* id; 0: none that is recorded */                                            \
+    F(varint64, budget_bytes)                                                                      \
+    F(varint64, present_bytes) /* in the pool, with what is being read */                          \
+    F(varint64, peak_bytes)                                                                        \
+    F(varint64, used)   /* slices of experts, once an op */                                        \
+    F(varint64, missed) /* of them: not there when they were asked for */                          \
+    F(varint64, left)   /* of them: no room, so the kernel's paging had to do */                   \
+    F(varint64, evictions)                                                                         \
+    F(varint64, waited_ns) /* by compute threads at the start of ops; a sum over threads */        \
+    F(varint64, lost)      /* reads since the record before that are not listed */                 \
+    F(count4, n)
+
+#define TT_META_POOL_READ_FIELDS(F)                                                                \
+    F(varint32, model) /* id */                                                                    \
+    F(varint64, file_offset_bytes)                                                                 \
+    F(varint64, size_bytes)                                                                        \
+    F(zigzag64, requested_ticks) /* from the record's; before it: below 0 */                       \
+    F(varint64, queued_ticks)    /* from then until it began */                                    \
+    F(varint64, read_ticks)      /* from then until it was over */                                 \
+    F(u8, cause)                 /* enum tt_read_cause */                                          \
+    F(u8, flags)                 /* TT_READ_FAILED, TT_READ_DISCARDED */                           \
+    F(varint32, waiters)         /* threads that waited for it at the start of an op */            \
+    F(varint32, thread)          /* the first of them; 0: none */                                  \
+    F(varint64, waited_ticks)    /* by that one, until it was over */
+
 /* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -419,7 +460,9 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(page_fault_loss, TT_META_PAGE_FAULT_LOSS_FIELDS, "26 PAGE_FAULT_LOSS")                       \
     R(extents, TT_META_EXTENTS_FIELDS, "27 EXTENTS")                                               \
     R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")                             \
-    R(load_step, TT_META_LOAD_STEP_FIELDS, "28 LOAD_STEP")
+    R(load_step, TT_META_LOAD_STEP_FIELDS, "28 LOAD_STEP")                                         \
+    R(pool, TT_META_POOL_FIELDS, "29 POOL")                                                        \
+    R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")
 
 /* --- structs --- */
 

@@ -101,6 +101,8 @@ void tt_link_records(tt_loader *l)
     for (uint32_t i = 0; i < l->m->n_usages; i++)
         l->m->usages[i].batch = link_batch(l, l->m->usages[i].batch, "counters of the kernel");
     link_residencies(l);
+    for (uint32_t i = 0; i < l->m->n_pool_states; i++)
+        l->m->pool_states[i].at.run = tt_model_run(l->m, l->m->pool_states[i].at.run);
 }
 
 /* How many loaded models are searched for a weight. */

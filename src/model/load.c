@@ -485,6 +485,8 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return tt_load_extents(l, c);
     case TT_META_LOAD_STEP:
         return tt_load_load_step(l, c);
+    case TT_META_POOL:
+        return tt_load_pool(l, c);
     default:
         l->m->unknown_records++;
         return true;

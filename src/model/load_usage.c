@@ -1,4 +1,4 @@
-/* Loading what the kernel counted, and what became of the model files. */
+/* Loading what the kernel counted, what became of the model files, and what was read of them. */
 #include "model/load.h"
 
 #include <inttypes.h>
@@ -93,5 +93,53 @@ bool tt_load_load_step(tt_loader *l, tt_cursor *c)
         s.model = file;
         m->load_steps[m->n_load_steps++] = s;
     }
+    return true;
+}
+
+/* False: a moment or the end of the range passes what there is. */
+static bool pool_read(const tt_meta_pool_read *r, uint64_t ticks, tt_pool_read *to)
+{
+    uint64_t end;
+    *to = (tt_pool_read){.waiters = r->waiters,
+                         .thread = r->thread,
+                         .cause = r->cause,
+                         .flags = r->flags,
+                         .file_offset_bytes = r->file_offset_bytes,
+                         .size_bytes = r->size_bytes,
+                         .requested_ticks = ticks + (uint64_t)r->requested_ticks,
+                         .waited_ticks = r->waited_ticks};
+    if (r->requested_ticks < 0 ? to->requested_ticks > ticks : to->requested_ticks < ticks)
+        return false;
+    return r->cause < TT_READ_CAUSES &&
+           !__builtin_add_overflow(to->requested_ticks, r->queued_ticks, &to->begin_ticks) &&
+           !__builtin_add_overflow(to->begin_ticks, r->read_ticks, &to->end_ticks) &&
+           r->waited_ticks <= to->end_ticks &&
+           !__builtin_add_overflow(r->file_offset_bytes, r->size_bytes, &end);
+}
+
+bool tt_load_pool(tt_loader *l, tt_cursor *c)
+{
+    tt_pool_state s;
+    tt_meta_pool_read r;
+    tt_model *m = l->m;
+    if (!tt_meta_get_pool(c, &s.at)) return false;
+    const uint32_t n = s.at.n;
+    s.first_read = m->n_pool_reads;
+    for (uint32_t i = 0; i < n; i++) {
+        tt_pool_read to;
+        if (!tt_meta_get_pool_read(c, &r)) return false;
+        const bool sound = pool_read(&r, s.at.ticks, &to);
+        to.file = tt_idmap_get(&m->file_by_id, r.model);
+        if (to.file == TT_NONE)
+            tt_loader_problem(l, "model file %" PRIu32 " is read but was never described", r.model);
+        else if (!sound)
+            tt_loader_problem(l, "a read of model file %" PRIu32 " ends before it begins", r.model);
+        else if (TT_GROW(l, m->pool_reads, m->n_pool_reads, l->capacity.pool_reads))
+            m->pool_reads[m->n_pool_reads++] = to;
+    }
+    s.at.n = m->n_pool_reads - s.first_read;
+    /* The run is an id until tt_link_records. */
+    if (TT_GROW(l, m->pool_states, m->n_pool_states, l->capacity.pool_states))
+        m->pool_states[m->n_pool_states++] = s;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"
 #include "model/faults.h"
@@ -69,6 +70,8 @@ void tt_model_close(tt_model *m)
     free(m->usages);
     free(m->residencies);
     free(m->load_steps);
+    free(m->pool_states);
+    free(m->pool_reads);
     free(m->token_texts);
     free(m->mappings);
     free(m->page_faults);
@@ -90,6 +93,14 @@ void tt_model_close(tt_model *m)
 uint32_t tt_model_run(const tt_model *m, uint32_t id)
 {
     return tt_idmap_get(&m->run_by_id, id);
+}
+
+uint32_t tt_model_batch_at(const tt_model *m, uint64_t ticks)
+{
+    uint32_t at;
+    tt_lower_bound(at, m->n_batches, m->batches[at].begin_ticks <= ticks);
+    return at > 0 && m->batches[at - 1].ended && m->batches[at - 1].end_ticks >= ticks ? at - 1
+                                                                                       : TT_NONE;
 }
 
 uint32_t tt_model_batch(const tt_model *m, uint32_t id)

@@ -234,6 +234,23 @@ typedef struct tt_residency {
 /* A step of loading a model: as LOAD_STEP, but `model` is in tt_model.files, or TT_NONE. */
 typedef tt_meta_load_step tt_load_step;
 
+/* The pool of `tensortrace boost` when a computation ended: as POOL, but `run` is in tt_model.runs,
+ * or TT_NONE, and n counts those of its reads that are in tt_model.pool_reads, from first_read on.
+ */
+typedef struct tt_pool_state {
+    tt_meta_pool at;
+    uint32_t first_read;
+} tt_pool_state;
+
+/* A read of the pool: as POOL_READ, but with moments in ticks of the trace. */
+typedef struct tt_pool_read {
+    uint32_t file; /* in tt_model.files */
+    uint32_t waiters, thread;
+    uint8_t cause, flags;
+    uint64_t file_offset_bytes, size_bytes;
+    uint64_t requested_ticks, begin_ticks, end_ticks, waited_ticks;
+} tt_pool_read;
+
 /* Memory of the process that page faults hit. */
 typedef struct tt_mapping {
     uint32_t id;
@@ -317,10 +334,12 @@ typedef struct tt_model {
     tt_count *counts; /* the last COUNTS record */
     tt_meta_loss *losses;
     tt_meta_loss *detail_losses;
-    tt_indices *indices;       /* by ascending run, tensor */
-    tt_meta_usage *usages;     /* in the order observed; `batch` is an index, or TT_NONE */
-    tt_residency *residencies; /* in the order observed */
-    tt_load_step *load_steps;  /* likewise */
+    tt_indices *indices;        /* by ascending run, tensor */
+    tt_meta_usage *usages;      /* in the order observed; `batch` is an index, or TT_NONE */
+    tt_residency *residencies;  /* in the order observed */
+    tt_load_step *load_steps;   /* likewise */
+    tt_pool_state *pool_states; /* likewise */
+    tt_pool_read *pool_reads;   /* likewise */
     tt_token_text *token_texts;
     tt_mapping *mappings;
     tt_page_fault *page_faults;            /* by ascending time */
@@ -331,7 +350,8 @@ typedef struct tt_model {
     tt_data *data;                         /* of outputs, where it was kept */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
-        n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses;
+        n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses,
+        n_pool_states, n_pool_reads;
     tt_clock_fit clock;
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; of them, before the one before them */
     uint64_t losses_total, detail_losses_total;
@@ -382,6 +402,8 @@ void tt_model_close(tt_model *m);
 /* Index by id, or TT_NONE. */
 uint32_t tt_model_run(const tt_model *m, uint32_t id);
 uint32_t tt_model_batch(const tt_model *m, uint32_t id);
+/* The batch (in tt_model.batches) in whose time the moment is, or TT_NONE. */
+uint32_t tt_model_batch_at(const tt_model *m, uint64_t ticks);
 /* The number that the commands give a batch (in tt_model.batches): counted from 0 since recording
  * began, also over batches that the trace does not hold. */
 static inline uint32_t tt_model_batch_number(const tt_model *m, uint32_t batch)

@@ -380,6 +380,21 @@ def load_step(r):
     return x
 
 
+def pool(r):
+    x = {"ticks": r.u64()}
+    x.update({key: r.varint() for key in ("run", "budget_bytes", "present_bytes", "peak_bytes", "used", "missed", "left",
+                                          "evictions", "waited_ns", "lost")})
+    x["reads"] = []
+    for _ in range(r.varint()):
+        read = {key: r.varint() for key in ("model", "file_offset_bytes", "size_bytes")}
+        read["requested_ticks"] = x["ticks"] + r.zigzag()
+        read["begin_ticks"] = read["requested_ticks"] + r.varint()
+        read["end_ticks"] = read["begin_ticks"] + r.varint()
+        read.update(cause=r.u8(), flags=r.u8(), waiters=r.varint(), thread=r.varint(), waited_ticks=r.varint())
+        x["reads"].append(read)
+    return x
+
+
 def fields(*names_and_readers):
     def read(r):
         return {name: reader(r) for name, reader in names_and_readers}
@@ -418,6 +433,7 @@ RECORDS = {
     26: ("page_fault_loss", fields(("begin_ticks", U64), ("end_ticks", U64), ("lost", V))),
     27: ("extents", extents),
     28: ("load_step", load_step),
+    29: ("pool", pool),
 }
 
 

@@ -2,7 +2,10 @@
 
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
+#include "adapter/ggml/models.h"
+#include "adapter/ggml/process.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "boost/weights.h"
 
 #include <errno.h>
@@ -321,24 +324,90 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
     return true;
 }
 
+/* --- what the trace says of it --- */
+
+/* The file's id in the trace; 0: it is not in it. */
+static uint32_t model_id(uint32_t region)
+{
+    const tt_model_seen *models;
+    const uint32_t n = tt_models_list(&models);
+    uint64_t device, inode;
+    tt_pagepool_file_of(pool, region, &device, &inode);
+    for (uint32_t i = 0; i < n; i++)
+        if (models[i].file.device == device && models[i].file.inode == inode)
+            return models[i].file.id;
+    return 0;
+}
+
+static void put_read(tt_bytes *payload, const tt_pagepool_read *r, uint64_t now)
+{
+    const tt_meta_pool_read to = {.model = model_id(r->region),
+                                  .file_offset_bytes = r->file_offset_bytes,
+                                  .size_bytes = r->size_bytes,
+                                  .requested_ticks = (int64_t)(r->requested_ticks - now),
+                                  .queued_ticks = r->begin_ticks - r->requested_ticks,
+                                  .read_ticks = r->end_ticks - r->begin_ticks,
+                                  .cause = r->cause,
+                                  .flags = r->flags,
+                                  .waiters = r->waiters,
+                                  .thread = r->first_waiter,
+                                  .waited_ticks = r->waited_ticks};
+    tt_meta_put_pool_read(payload, &to);
+}
+
+static uint64_t count_of(const _Atomic uint64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+/* Under the pool's lock. */
+static void put_pool(uint32_t run, tt_bytes *payload)
+{
+    const tt_pagepool_read *reads;
+    tt_meta_pool to = {.ticks = tt_ticks(),
+                       .run = run,
+                       .budget_bytes = budget,
+                       .present_bytes = count_of(&report->pool_bytes),
+                       .peak_bytes = count_of(&report->pool_peak_bytes),
+                       .used = count_of(&report->slices_used),
+                       .missed = count_of(&report->slices_read),
+                       .left = count_of(&report->slices_left),
+                       .evictions = count_of(&report->evictions),
+                       .waited_ns = count_of(&report->waited_ns)};
+    to.n = tt_pagepool_take_reads(pool, &reads, &to.lost);
+    tt_bytes_init(payload, TT_META_RECORD_MAX);
+    tt_meta_put_pool(payload, &to);
+    for (uint32_t i = 0; i < to.n; i++)
+        put_read(payload, &reads[i], to.ticks);
+}
+
 bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
 {
     const int n = e->graph_n_nodes(graph);
     if (!atomic_load(&tt_boost_on) || n <= 0 || !is_owner()) return false;
+    tt_recorder *r = tt_process_recorder_if_open();
     tt_pagepool_lock(pool);
+    /* Reads before the first computation are told at its end. */
+    if (r && !last_number) tt_pagepool_keep_reads(pool, true);
     plan *p = plan_of_this_thread();
     const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n);
     tt_pagepool_unlock(pool);
     return begun;
 }
 
-void tt_boost_graph_end(void)
+void tt_boost_graph_end(uint32_t run)
 {
+    tt_bytes payload;
     if (!atomic_load(&tt_boost_on)) return;
+    tt_recorder *r = tt_process_recorder_if_open();
     tt_pagepool_lock(pool);
     plan *p = plan_of_this_thread();
     if (p && p->active) end_plan(p);
+    if (r) put_pool(run, &payload);
+    tt_pagepool_keep_reads(pool, r != NULL);
     tt_pagepool_unlock(pool);
+    /* Not under the pool's lock: the recorder maps memory, which passes our hooks. */
+    if (r) (void)tt_process_put(r, TT_META_POOL, &payload);
 }
 
 /* --- an op --- */

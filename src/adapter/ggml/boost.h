@@ -18,7 +18,8 @@ void tt_boost_begin(void);
 
 /* On the thread that computes the graph. False: nothing is to be done in it. */
 bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph);
-void tt_boost_graph_end(void);
+/* It is over; run: its id in the trace, 0: it is not recorded. */
+void tt_boost_graph_end(uint32_t run);
 /* Any thread begins the op. */
 void tt_boost_op_slowly(const struct ggml_tensor *op);
 static inline void tt_boost_op(const struct ggml_tensor *op)

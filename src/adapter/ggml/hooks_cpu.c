@@ -127,7 +127,7 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     const bool boosted =
         atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && begin_boosted(graph, TT_CALLER);
     int status = real(graph, plan);
-    if (boosted) tt_boost_graph_end();
+    if (boosted) tt_boost_graph_end(run);
     if (run) tt_lanes_run_over(run);
     if (run && status == 0) tt_lane_take_last(run);
     if (run) tt_runs_end(r, run, observed, status);
