@@ -74,6 +74,7 @@ struct tt_pagepool {
     uint64_t edge_bytes;
     uint64_t places, places_max; /* pieces of our memory, each an area of the kernel's */
     uint64_t deaths;
+    _Atomic uint64_t bytes;      /* of its own in report.pool_bytes */
     _Atomic uintptr_t low, high; /* around all regions */
     tt_boost_report *report;
     tt_pagepool_read *reads; /* since they were taken; NULL and no capacity: they are not kept */
@@ -131,6 +132,7 @@ static void __attribute__((format(printf, 2, 3))) tell(tt_pagepool *p, const cha
 
 static void add_bytes(tt_pagepool *p, uint64_t n)
 {
+    (void)atomic_fetch_add(&p->bytes, n);
     uint64_t now = atomic_fetch_add(&p->report->pool_bytes, n) + n;
     uint64_t peak = atomic_load(&p->report->pool_peak_bytes);
     while (now > peak && !atomic_compare_exchange_weak(&p->report->pool_peak_bytes, &peak, now)) {
@@ -139,6 +141,7 @@ static void add_bytes(tt_pagepool *p, uint64_t n)
 
 static void take_bytes(tt_pagepool *p, uint64_t n)
 {
+    (void)atomic_fetch_sub(&p->bytes, n);
     (void)atomic_fetch_sub(&p->report->pool_bytes, n);
 }
 
@@ -712,6 +715,19 @@ enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t i)
 uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t i)
 {
     return inner_bytes(&p->units[i]);
+}
+
+uint64_t tt_pagepool_bytes(const tt_pagepool *p)
+{
+    return atomic_load(&p->bytes);
+}
+
+uint64_t tt_pagepool_region_bytes(const tt_pagepool *p)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < p->n_regions; i++)
+        if (p->regions[i].at && !p->regions[i].gone) sum += p->regions[i].n_pages;
+    return sum * TT_PAGEPOOL_PAGE;
 }
 
 uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p)

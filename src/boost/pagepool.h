@@ -70,6 +70,10 @@ uint32_t tt_pagepool_n_units(const tt_pagepool *p);
 enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);
 /* (locked) What evicting it gives back. */
 uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t unit);
+/* Without the lock: what the pool holds, with what is being read. */
+uint64_t tt_pagepool_bytes(const tt_pagepool *p);
+/* (locked) Of all regions. */
+uint64_t tt_pagepool_region_bytes(const tt_pagepool *p);
 /* (locked) Of pages that stay for good, once the units so far have been loaded. */
 uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 /* (locked) To be loaded, unless it is. False: it is not going to be. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Read by the preloaded library. Without TT_ENV_BOOST it changes nothing about a model's memory. */
-#define TT_ENV_BOOST "TENSORTRACE_BOOST"               /* bytes that weights may take */
+#define TT_ENV_BOOST "TENSORTRACE_BOOST"               /* bytes that weights may take, or auto */
 #define TT_ENV_BOOST_POLICY "TENSORTRACE_BOOST_POLICY" /* of the experts; default lru */
 #define TT_ENV_BOOST_REPORT "TENSORTRACE_BOOST_REPORT" /* path of the file */
 

@@ -34,7 +34,7 @@ typedef struct trait {
 struct tt_weights {
     tt_pagepool *pool;
     tt_boost_report *report;
-    uint64_t budget;
+    _Atomic uint64_t budget; /* read without the lock, too */
     tt_policy policy;
     weight *weights;
     uint32_t n_weights, weights_capacity;
@@ -63,7 +63,8 @@ tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return tt_error_memory(err, "the weights' places");
-    **out = (tt_weights){.pool = pool, .budget = budget, .policy = policy, .report = report};
+    **out = (tt_weights){.pool = pool, .policy = policy, .report = report};
+    atomic_store(&(*out)->budget, budget);
     return TT_OK;
 }
 
@@ -221,39 +222,72 @@ static void tell(tt_weights *w, const char *text)
     atomic_store(&w->report->has_problem, 1);
 }
 
-/* The budget is divided among the weights that are known by now. */
-static void arrange(tt_weights *w)
+/* The budget is divided among the weights that are known by now. False: it is too small. */
+static bool divide(tt_weights *w, const sums *s)
 {
-    const sums s = sum_up(w);
     tt_error err;
-    w->arranged = w->n_weights;
-    w->arrangement++;
-    w->idle = s.dense + s.experts + s.edges <= w->budget;
-    drop_all(w);
-    if (w->idle) return;
-    if (s.edges + s.edges / 2 >= w->budget) {
-        w->idle = true;
+    if (s->edges + s->edges / 2 >= w->budget) {
         tell(w, "the budget is too small for anything: all is left to the kernel's paging");
-        return;
+        return false;
     }
-    const uint64_t room = w->budget - s.edges;
-    uint64_t dense = s.experts ? room / 2 : room;
-    if (dense > s.dense) dense = s.dense;
-    if (s.experts && room - dense > s.experts) dense = room - s.experts;
+    const uint64_t room = w->budget - s->edges;
+    uint64_t dense = s->experts ? room / 2 : room;
+    if (dense > s->dense) dense = s->dense;
+    if (s->experts && room - dense > s->experts)
+        dense = room - s->experts < s->dense ? room - s->experts : s->dense;
     w->window_bytes = 0;
-    if (dense < s.dense) {
+    if (dense < s->dense) {
         w->window_bytes = dense / WINDOW_PART;
         if (w->window_bytes < WINDOW_MIN_BYTES) w->window_bytes = WINDOW_MIN_BYTES;
         if (w->window_bytes > dense / 2) w->window_bytes = dense / 2;
     }
-    pin_spread(w, s.dense, dense - w->window_bytes,
+    pin_spread(w, s->dense, dense - w->window_bytes,
                w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
-    if (!s.experts) return;
+    if (!s->experts) return true;
+    if (w->cache) {
+        tt_policy_resize(w->cache, room - dense);
+        return true;
+    }
     const tt_policy_setup setup = {.policy = w->policy,
                                    .n_units = w->n_traits,
                                    .capacity = room - dense,
                                    .unit_size = w->sizes};
     if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) tell(w, err.message);
+    return true;
+}
+
+static void arrange(tt_weights *w)
+{
+    const sums s = sum_up(w);
+    w->arranged = w->n_weights;
+    w->arrangement++;
+    drop_all(w);
+    w->idle = s.dense + s.experts + s.edges <= w->budget || !divide(w, &s);
+}
+
+uint64_t tt_weights_budget(const tt_weights *w)
+{
+    return atomic_load(&w->budget);
+}
+
+void tt_weights_set_budget(tt_weights *w, uint64_t budget)
+{
+    atomic_store(&w->budget, budget);
+    if (!w->arranged || w->idle) {
+        w->arranged = 0; /* the next pass decides */
+        return;
+    }
+    const sums s = sum_up(w);
+    if (!divide(w, &s)) {
+        drop_all(w);
+        w->arrangement++;
+        w->idle = true;
+        return;
+    }
+    /* What was pinned and is not any more; the window stays. */
+    for (uint32_t u = 0; u < w->n_traits; u++)
+        if (w->traits[u].dense && !w->traits[u].pinned && w->traits[u].seen != w->walk)
+            tt_pagepool_drop(w->pool, u);
 }
 
 /* --- a pass --- */

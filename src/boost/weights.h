@@ -5,7 +5,7 @@
  * evicted behind. Experts are slices of a tensor, kept by a policy of src/policy. Nothing here
  * decides what a value is: what is not there is read through the file's mapping.
  *
- * All functions are called with the pool's lock held. */
+ * Functions are called with the pool's lock held, unless they say otherwise. */
 #ifndef TT_BOOST_WEIGHTS_H
 #define TT_BOOST_WEIGHTS_H
 
@@ -45,6 +45,11 @@ typedef struct tt_weights tt_weights;
 tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
                          tt_boost_report *report, tt_weights **out, tt_error *err);
 void tt_weights_free(tt_weights *w);
+
+/* Without the lock. */
+uint64_t tt_weights_budget(const tt_weights *w);
+/* From now on; what no longer fits is evicted, but for what running ops hold. */
+void tt_weights_set_budget(tt_weights *w, uint64_t budget);
 
 /* Before a graph's weights are asked for: forgets all when the program has unmapped some. */
 void tt_weights_refresh(tt_weights *w);

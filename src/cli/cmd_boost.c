@@ -55,9 +55,25 @@ static void take_selection(void *text, char *arg, tt_parse *p)
     *(const char **)text = arg;
 }
 
+/* 0: auto. */
+static void take_ram(void *bytes, char *arg, tt_parse *p)
+{
+    tt_error err;
+    uint64_t n = 0;
+    if (strcmp(arg, "auto") != 0) {
+        if (tt_units_parse_amount(arg, &n, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
+        if (n < RAM_MIN || n > INT64_MAX)
+            tt_parse_refuse(p, "%s is not from %u KiB to %u EiB", arg, RAM_MIN >> 10, 8u);
+    }
+    *(uint64_t *)bytes = n;
+}
+
 static const tt_option options[] = {
-    {"ram", 0, "SIZE", "Memory that the weights may take (required)", 0,
-     TT_AMOUNT(arguments, ram_bytes, RAM_MIN, INT64_MAX)},
+    {"ram", 0, "SIZE|auto",
+     "Memory that the weights may take. auto (default): what the machine and the control group "
+     "have "
+     "left, watched while the program runs",
+     0, TT_TAKE(arguments, ram_bytes, take_ram)},
     {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
      TT_TAKE(arguments, policy, take_policy)},
     {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
@@ -80,13 +96,12 @@ static void check_together(void *input, tt_parse *p)
     const arguments *args = input;
     if (!args->program && !args->runner.options.model)
         tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
-    if (!args->ram_bytes) tt_parse_error(p, "say how much memory the weights may take: --ram SIZE");
     if (args->capture.values && !args->output)
         tt_parse_error(p, "--values needs a trace to write to: -o FILE");
 }
 
 static const tt_options command = {
-    .words = "--ram SIZE -m MODEL\n--ram SIZE -- PROGRAM [ARGS...]",
+    .words = "-m MODEL\n-- PROGRAM [ARGS...]",
     .about = "Runs a model that is larger than the memory it may have, with the built-in runner or "
              "any program that uses ggml's shared libraries and maps its model: weights are read "
              "ahead, past the page cache, into memory of the size that is given, at the addresses "
@@ -154,8 +169,8 @@ static void tell(tt_boost_report *b, bool quiet)
 
 static bool set_environment(const arguments *args, const char *report)
 {
-    char ram[32];
-    (void)snprintf(ram, sizeof ram, "%" PRIu64, args->ram_bytes);
+    char ram[32] = "auto";
+    if (args->ram_bytes) (void)snprintf(ram, sizeof ram, "%" PRIu64, args->ram_bytes);
     return setenv(TT_ENV_BOOST, ram, 1) == 0 && setenv(TT_ENV_BOOST_REPORT, report, 1) == 0 &&
            setenv(TT_ENV_BOOST_POLICY, args->policy ? args->policy : "lru", 1) == 0;
 }

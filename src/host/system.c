@@ -139,8 +139,9 @@ static void tighten(uint64_t *limit, uint64_t to, bool is_v1)
     if (*limit == TT_HOST_UNKNOWN || to < *limit) *limit = to;
 }
 
-/* The limits of the group and of all above it that can be seen: the least one counts. */
-static void look_at_groups(const char *root, tt_host_system *s)
+/* Visits the folder of the group and of all above it that can be seen, from the group on. */
+static void each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
+                       void *context)
 {
     group g = {0};
     char dir[PATH_MAX];
@@ -151,22 +152,70 @@ static void look_at_groups(const char *root, tt_host_system *s)
     const int n = snprintf(dir, sizeof dir, "%s%s%s", root, g.point, below);
     const size_t end = strlen(root) + strlen(g.point);
     if (n < 0 || (size_t)n >= sizeof dir) return;
-    if (g.is_v1) s->cgroup_swappiness = tt_host_number(dir, "memory.swappiness");
     for (;;) {
-        if (g.is_v1) {
-            tighten(&s->cgroup_memory_max_bytes, tt_host_number(dir, "memory.limit_in_bytes"),
-                    true);
-            tighten(&s->cgroup_memory_and_swap_max_bytes,
-                    tt_host_number(dir, "memory.memsw.limit_in_bytes"), true);
-        } else {
-            tighten(&s->cgroup_memory_max_bytes, tt_host_number(dir, "memory.max"), false);
-            tighten(&s->cgroup_memory_high_bytes, tt_host_number(dir, "memory.high"), false);
-            tighten(&s->cgroup_swap_max_bytes, tt_host_number(dir, "memory.swap.max"), false);
-        }
+        visit(context, dir, g.is_v1);
         char *last = strrchr(dir, '/');
         if (strlen(dir) <= end || !last || (size_t)(last - dir) < end) return;
         *last = '\0';
     }
+}
+
+/* The least limit counts; swappiness is the group's own. */
+static void look_at_group(void *context, const char *dir, bool is_v1)
+{
+    tt_host_system *s = context;
+    if (is_v1) {
+        if (s->cgroup_swappiness == TT_HOST_UNKNOWN)
+            s->cgroup_swappiness = tt_host_number(dir, "memory.swappiness");
+        tighten(&s->cgroup_memory_max_bytes, tt_host_number(dir, "memory.limit_in_bytes"), true);
+        tighten(&s->cgroup_memory_and_swap_max_bytes,
+                tt_host_number(dir, "memory.memsw.limit_in_bytes"), true);
+    } else {
+        tighten(&s->cgroup_memory_max_bytes, tt_host_number(dir, "memory.max"), false);
+        tighten(&s->cgroup_memory_high_bytes, tt_host_number(dir, "memory.high"), false);
+        tighten(&s->cgroup_swap_max_bytes, tt_host_number(dir, "memory.swap.max"), false);
+    }
+}
+
+/* Of the lines "key number" in the group's memory.stat, the sum of those keys. */
+static uint64_t stat_sum(const char *dir, const char *const *keys, size_t n)
+{
+    char line[256], path[PATH_MAX];
+    uint64_t sum = 0;
+    (void)snprintf(path, sizeof path, "%s/memory.stat", dir);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        uint64_t value;
+        char key[64];
+        if (sscanf(line, "%63s %" SCNu64, key, &value) != 2) continue;
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(key, keys[i]) == 0) sum += value;
+    }
+    if (f) (void)fclose(f);
+    return sum;
+}
+
+/* What may be added before the group's limit, if its page cache goes. */
+static void look_at_room(void *context, const char *dir, bool is_v1)
+{
+    static const char *const v1[] = {"total_inactive_file", "total_active_file"};
+    static const char *const v2[] = {"inactive_file", "active_file", "slab_reclaimable"};
+    uint64_t *room = context, limit = TT_HOST_UNKNOWN;
+    tighten(&limit, tt_host_number(dir, is_v1 ? "memory.limit_in_bytes" : "memory.max"), is_v1);
+    if (!is_v1) tighten(&limit, tt_host_number(dir, "memory.high"), false);
+    const uint64_t used = tt_host_number(dir, is_v1 ? "memory.usage_in_bytes" : "memory.current");
+    if (limit >= TT_HOST_UNLIMITED || used >= TT_HOST_UNLIMITED) return;
+    uint64_t cache = is_v1 ? stat_sum(dir, v1, sizeof v1 / sizeof *v1)
+                           : stat_sum(dir, v2, sizeof v2 / sizeof *v2);
+    if (cache > used) cache = used;
+    tighten(room, limit > used - cache ? limit - (used - cache) : 0, false);
+}
+
+uint64_t tt_host_memory_room(const char *root)
+{
+    uint64_t room = tt_host_memory_available(root);
+    each_group(root, look_at_room, &room);
+    return room;
 }
 
 void tt_host_system_look(const char *root, tt_host_system *s)
@@ -179,5 +228,5 @@ void tt_host_system_look(const char *root, tt_host_system *s)
     s->address_space_limit_bytes = soft_limit(RLIMIT_AS);
     (void)snprintf(proc, sizeof proc, "%s/proc/sys/vm", root);
     s->swappiness = tt_host_number(proc, "swappiness");
-    look_at_groups(root, s);
+    each_group(root, look_at_group, s);
 }

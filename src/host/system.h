@@ -37,6 +37,12 @@ void tt_host_system_look(const char *root, tt_host_system *s);
 /* Memory that programs could have now. */
 uint64_t tt_host_memory_available(const char *root);
 
+/* Memory that this process could have more now without another one being killed or swapped out:
+ * what is available of the machine, and of each limit of its control groups; page cache counts as
+ * free.
+ */
+uint64_t tt_host_memory_room(const char *root);
+
 /* The member that belongs to an ENVIRONMENT key; NULL: none does. */
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);
 /* Tells of each that is known its key and its value in digits or as "unlimited". */

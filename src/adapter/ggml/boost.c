@@ -6,6 +6,7 @@
 #include "adapter/ggml/process.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "boost/budget.h"
 #include "boost/weights.h"
 
 #include <errno.h>
@@ -56,7 +57,8 @@ _Atomic bool tt_boost_on;
 static tt_pagepool *pool;
 static tt_weights *weights;
 static tt_boost_report *report, own_report;
-static uint64_t budget;
+static bool automatic; /* the budget is what there is */
+static tt_budget_watch *budget_watch;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
 static pid_t owner;
@@ -125,8 +127,10 @@ static void tell(const char *text)
 void tt_boost_begin(void)
 {
     tt_error err;
-    budget = tt_capture_bytes(TT_ENV_BOOST);
-    if (!budget) return;
+    const char *ram = getenv(TT_ENV_BOOST);
+    automatic = ram && strcmp(ram, "auto") == 0;
+    const uint64_t budget = automatic ? tt_budget_now(0) : tt_capture_bytes(TT_ENV_BOOST);
+    if (!budget && !automatic) return;
     open_report();
     if (tt_pagepool_new(READERS, report, &pool, &err) != TT_OK ||
         tt_weights_new(pool, budget, policy_named(getenv(TT_ENV_BOOST_POLICY)), report, &weights,
@@ -157,13 +161,21 @@ enum tt_boost_file tt_boost_looks(int fd, uint64_t bytes, int prot, int flags)
         fd >= 0 && prot == PROT_READ && (flags & MAP_TYPE) == MAP_SHARED && is_model(fd);
     errno = error;
     if (!ours) return TT_BOOST_OTHER;
-    return bytes > budget ? TT_BOOST_LARGE : TT_BOOST_MODEL;
+    tt_pagepool_lock(pool);
+    const uint64_t others = tt_pagepool_region_bytes(pool);
+    tt_pagepool_unlock(pool);
+    const uint64_t budget =
+        automatic ? tt_budget_now(tt_pagepool_bytes(pool)) : tt_weights_budget(weights);
+    return bytes + others > budget ? TT_BOOST_LARGE : TT_BOOST_MODEL;
 }
 
 void tt_boost_mapped(void *at, uint64_t bytes, int fd, uint64_t offset)
 {
     const int error = errno;
     (void)tt_pagepool_adopt(pool, at, bytes, fd, offset);
+    tt_pagepool_lock(pool);
+    if (automatic && !budget_watch) budget_watch = tt_budget_begin(pool, weights);
+    tt_pagepool_unlock(pool);
     errno = error;
 }
 
@@ -171,9 +183,10 @@ bool tt_boost_has(const void *at, uint64_t n)
 {
     uint32_t region;
     uint64_t from;
-    if (n <= budget || !tt_pagepool_touches(pool, at, n)) return false;
+    if (!tt_pagepool_touches(pool, at, n)) return false;
     tt_pagepool_lock(pool);
-    bool has = tt_pagepool_find(pool, at, n, &region, &from);
+    bool has = tt_pagepool_region_bytes(pool) > tt_weights_budget(weights) &&
+               tt_pagepool_find(pool, at, n, &region, &from);
     tt_pagepool_unlock(pool);
     return has;
 }
@@ -366,7 +379,7 @@ static void put_pool(uint32_t run, tt_bytes *payload)
     const tt_pagepool_read *reads;
     tt_meta_pool to = {.ticks = tt_ticks(),
                        .run = run,
-                       .budget_bytes = budget,
+                       .budget_bytes = tt_weights_budget(weights),
                        .present_bytes = count_of(&report->pool_bytes),
                        .peak_bytes = count_of(&report->pool_peak_bytes),
                        .used = count_of(&report->slices_used),
