@@ -20,6 +20,7 @@
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
+#define HUGE_BYTES (UINT64_C(2) << 20)
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
@@ -270,20 +271,38 @@ static bool is_same_file(const region *r)
            now.st_ctim.tv_nsec == r->was.st_ctim.tv_nsec;
 }
 
+/* Memory to read n bytes into, NULL: there is none. Where `huge`, as far as it can be in huge
+ * pages, which the kernel clears and a device reads into several times as fast. Each such page is
+ * then evicted as a whole: of one with a part that stays, all would stay. */
+static uint8_t *staging_memory(uint64_t n, bool huge)
+{
+    const uint64_t whole = huge ? n / HUGE_BYTES * HUGE_BYTES : 0;
+    const uint64_t size = whole ? n + HUGE_BYTES : n;
+    uint8_t *at =
+        map_memory(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return NULL;
+    const uint64_t head = whole ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
+    unmap_memory(at, head);
+    unmap_memory(at + head + n, size - n - head);
+    at += head;
+    if (whole) (void)syscall(SYS_madvise, at, whole, MADV_HUGEPAGE);
+    if (n > whole) (void)syscall(SYS_madvise, at + whole, n - whole, MADV_NOHUGEPAGE);
+    return at;
+}
+
 enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED };
 
 /* Without the lock. Memory that holds the pages, read-only; NULL with *why. */
-static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, enum outcome *why)
+static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, bool huge,
+                           enum outcome *why)
 {
     const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
     const uint64_t offset = r->offset + pages.first * TT_PAGEPOOL_PAGE;
     const uint64_t size = (uint64_t)r->was.st_size, begin = tt_clock_ns(CLOCK_MONOTONIC);
     const uint64_t wanted = offset >= size ? 0 : size - offset < n ? size - offset : n;
     *why = READ_FAILED;
-    uint8_t *to = map_memory(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (to == MAP_FAILED) return NULL;
-    /* A huge page would count for more than what is asked for. */
-    (void)syscall(SYS_madvise, to, n, MADV_NOHUGEPAGE);
+    uint8_t *to = staging_memory(n, huge);
+    if (!to) return NULL;
     if (wanted && read_all(r, to, n, offset, wanted)) *why = READ_WHOLE;
     if (*why == READ_WHOLE && !is_same_file(r)) *why = READ_CHANGED;
     if (*why == READ_WHOLE && syscall(SYS_mprotect, to, n, PROT_READ) != 0) *why = READ_FAILED;
@@ -395,6 +414,8 @@ static void load(tt_pagepool *p, uint32_t i)
     unit *u = &p->units[i];
     region *r = &p->regions[u->region];
     const range pages = missing(r, u);
+    /* Pages that it shares with others stay when it goes. */
+    const bool huge = pages.first == u->inner.first && pages.last == u->inner.last;
     enum outcome how = READ_WHOLE;
     uint8_t *staging = NULL;
     if (r->closed) {
@@ -405,7 +426,7 @@ static void load(tt_pagepool *p, uint32_t i)
     r->loading++;
     tt_pagepool_unlock(p);
     const uint64_t begin_ticks = tt_ticks();
-    if (pages_of(pages)) staging = read_pages(p, r, pages, &how);
+    if (pages_of(pages)) staging = read_pages(p, r, pages, huge, &how);
     tt_pagepool_lock(p);
     u = &p->units[i]; /* they may have moved */
     if (pages_of(pages)) {

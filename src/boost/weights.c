@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES (UINT64_C(1) << 20)
+#define CHUNK_BYTES (UINT64_C(2) << 20) /* a huge page */
 #define CHUNK_MIN_BYTES (UINT64_C(64) << 10)
 #define CHUNKS_IN_BUDGET 32u /* at least */
 #define CHUNKS_MAX 1024u     /* of a weight: then they are larger */
 #define SMALL_BYTES (UINT64_C(64) << 10)
-#define WINDOW_PART 8u /* of what dense weights may take */
+#define WINDOW_PART 16u /* of what dense weights may take */
 #define WINDOW_MIN_BYTES (UINT64_C(16) << 20)
 #define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, while they are loaded at first */
 

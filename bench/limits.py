@@ -1,0 +1,92 @@
+"""What bench/memory and bench/boost share: memory limits, cold starts, the kernel's readahead."""
+import ctypes
+import mmap
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+MIB = 1 << 20
+
+
+class Group:
+    """A memory control group (version 1 or 2); runs programs within a limit, without swap."""
+
+    def __init__(self, name):
+        self.v2 = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
+        self.path = pathlib.Path("/sys/fs/cgroup" if self.v2 else "/sys/fs/cgroup/memory") / f"tensortrace-{name}"
+        self.limit = self.path / ("memory.max" if self.v2 else "memory.limit_in_bytes")
+        self.anonymous = "anon" if self.v2 else "total_rss"
+        try:
+            self.path.mkdir(exist_ok=True)
+            if self.v2:
+                (self.path / "memory.swap.max").write_text("0")
+        except OSError as error:
+            sys.exit(f"bench: no memory control group can be made here, run it as root: {error}")
+        swaps = pathlib.Path("/proc/swaps").read_text().splitlines()[1:]
+        if swaps and not self.v2:
+            sys.exit("bench: swap is on, which this version of control groups cannot keep out: swapoff -a")
+
+    def end(self):
+        try:
+            self.path.rmdir()
+        except OSError:
+            pass  # its last process is not gone yet
+
+    def peak(self, reset=False):
+        """The most that the group has had; None: the kernel does not tell."""
+        file = self.path / ("memory.peak" if self.v2 else "memory.max_usage_in_bytes")
+        try:
+            if reset:
+                file.write_text("0")
+            return int(file.read_text())
+        except OSError:
+            return None
+
+    def run(self, limit_bytes, *args, stdout=subprocess.DEVNULL, stderr=None):
+        """Runs a program; the bytes that it held besides the page cache at most, its exit code, its seconds."""
+        self.limit.write_text(str(limit_bytes))
+        enter = lambda: (self.path / "cgroup.procs").write_text("0")
+        held, begin = 0, time.monotonic()
+        program = subprocess.Popen([*map(str, args)], stdout=stdout, stderr=stderr, preexec_fn=enter)
+        while program.poll() is None:
+            found = re.search(rf"^{self.anonymous} (\d+)", (self.path / "memory.stat").read_text(), re.M)
+            held = max(held, int(found[1]) if found else 0)
+            time.sleep(0.02)
+        return held, program.returncode, time.monotonic() - begin
+
+
+def readahead_file(path):
+    """Holds the readahead of the file's device, in KiB."""
+    device = os.stat(path).st_dev
+    return pathlib.Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+
+
+def resident_pages(path):
+    """Pages of the file in the page cache, by mincore."""
+    size = os.path.getsize(path)
+    pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    file = os.open(path, os.O_RDONLY)
+    at = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, file, 0)
+    os.close(file)
+    seen = (ctypes.c_ubyte * pages)()
+    if libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(size), seen) != 0:
+        sys.exit(f"bench: mincore: {os.strerror(ctypes.get_errno())}")
+    libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(size))
+    return sum(page & 1 for page in seen)
+
+
+def forget(path):
+    """Drops the file's pages from the page cache, and proves it."""
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
+    left = resident_pages(path)
+    if left:
+        sys.exit(f"bench: {left} pages of {path} stay in the page cache: another process has it open")
