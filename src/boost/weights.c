@@ -1,6 +1,7 @@
 #include "boost/weights.h"
 
 #include "base/array.h"
+#include "policy/shares.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 #define CHUNKS_IN_BUDGET 32u /* at least */
 #define CHUNKS_MAX 1024u     /* of a weight: then they are larger */
 #define SMALL_BYTES (UINT64_C(64) << 10)
-#define WINDOW_PART 16u /* of what dense weights may take */
-#define WINDOW_MIN_BYTES (UINT64_C(16) << 20)
 #define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, while they are loaded at first */
 
 typedef struct weight {
@@ -226,31 +225,24 @@ static void tell(tt_weights *w, const char *text)
 static bool divide(tt_weights *w, const sums *s)
 {
     tt_error err;
-    if (s->edges + s->edges / 2 >= w->budget) {
+    const tt_policy_shares to = tt_policy_share(w->budget, s->dense, s->experts, s->edges);
+    if (to.none) {
         tell(w, "the budget is too small for anything: all is left to the kernel's paging");
         return false;
     }
-    const uint64_t room = w->budget - s->edges;
-    uint64_t dense = s->experts ? room / 2 : room;
-    if (dense > s->dense) dense = s->dense;
-    if (s->experts && room - dense > s->experts)
-        dense = room - s->experts < s->dense ? room - s->experts : s->dense;
-    w->window_bytes = 0;
-    if (dense < s->dense) {
-        w->window_bytes = dense / WINDOW_PART;
-        if (w->window_bytes < WINDOW_MIN_BYTES) w->window_bytes = WINDOW_MIN_BYTES;
-        if (w->window_bytes > dense / 2) w->window_bytes = dense / 2;
-    }
-    pin_spread(w, s->dense, dense - w->window_bytes,
+    /* Of all that fit, what is there stays, and the rest is read once. */
+    w->window_bytes = to.window_bytes;
+    pin_spread(w, s->dense, to.fit ? s->dense : to.pinned_bytes,
                w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
+    const uint64_t cache_bytes = to.fit ? s->experts : to.cache_bytes;
     if (!s->experts) return true;
     if (w->cache) {
-        tt_policy_resize(w->cache, room - dense);
+        tt_policy_resize(w->cache, cache_bytes);
         return true;
     }
     const tt_policy_setup setup = {.policy = w->policy,
                                    .n_units = w->n_traits,
-                                   .capacity = room - dense,
+                                   .capacity = cache_bytes,
                                    .unit_size = w->sizes};
     if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) tell(w, err.message);
     return true;
@@ -272,7 +264,7 @@ uint64_t tt_weights_budget(const tt_weights *w)
 
 void tt_weights_set_budget(tt_weights *w, uint64_t budget)
 {
-    atomic_store(&w->budget, budget);
+    const uint64_t before = atomic_exchange(&w->budget, budget);
     if (!w->arranged || w->idle) {
         w->arranged = 0; /* the next pass decides */
         return;
@@ -284,10 +276,9 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
         w->idle = true;
         return;
     }
-    /* What was pinned and is not any more; the window stays. */
-    for (uint32_t u = 0; u < w->n_traits; u++)
-        if (w->traits[u].dense && !w->traits[u].pinned && w->traits[u].seen != w->walk)
-            tt_pagepool_drop(w->pool, u);
+    /* What was pinned and is not any more, and what was read ahead: the next op asks again. */
+    for (uint32_t u = 0; u < w->n_traits && budget < before; u++)
+        if (w->traits[u].dense && !w->traits[u].pinned) tt_pagepool_drop(w->pool, u);
 }
 
 /* --- a pass --- */

@@ -28,6 +28,7 @@ static const tt_option_name readers[] = {
 #define AHEAD_BYTES (64u << 20)
 #define DEPTH 32u
 #define DEPTH_MAX 1024
+#define BOOST_DEPTH 8u /* readers of boost */
 
 struct options {
     tt_input input;
@@ -135,6 +136,11 @@ static const tt_option option_table[] = {
     {"guess", 0, "SHARE",
      "With direct: guess experts one layer ahead, so many of them right (0.8, 80%)", 1,
      .kind = TT_OPTION_TAKE, .take = take_guess, .needs = "disk"},
+    {"boost", 0, 0,
+     "As `tensortrace boost` would with --ram SIZE: dense weights partly kept and partly streamed, "
+     "experts in a cache with the policy, 8 requests at a time",
+     1, TT_FLAG(struct options, plan.boost),
+     .excludes = "unit page-size readahead reader ahead depth guess"},
     {"policy", 0, "NAME[,NAME...]",
      "What is dropped when the cache is full: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
@@ -164,6 +170,10 @@ static void check_plan(void *options, tt_parse *p)
     for (size_t i = 0; i < TT_POLICIES; i++)
         any |= o->policy[i];
     if (!any) o->policy[TT_POLICY_LRU] = true;
+    if (o->plan.boost) {
+        o->plan.unit = TT_WHATIF_EXPERT;
+        o->plan.depth = BOOST_DEPTH;
+    }
     o->plan.reader = o->reader != READER_DEFAULT      ? (tt_whatif_reader)o->reader
                      : o->plan.unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP
                                                       : TT_WHATIF_DIRECT;
@@ -387,7 +397,7 @@ static int simulate(const struct options *o, const tt_model *m)
                             .warm = o->plan.warm,
                             .at_most = reads.at_most,
                             .disk = o->plan.disk,
-                            .reader = readers[o->plan.reader].name,
+                            .reader = o->plan.boost ? "boost" : readers[o->plan.reader].name,
                             .reserve_bytes = o->reserve_bytes,
                             .traced_readahead_bytes = tt_kernel_readahead(m),
                             .reads = reads.n};
@@ -407,8 +417,8 @@ int tt_cmd_whatif(int argc, char **argv)
         .about =
             "What a cache of some size would have to read from disk in the run of the trace FILE, "
             "and how fast that would be.\v"
-            "TOKENS/S is a range: computing and reading one after the other, and reading hidden "
-            "behind computing as far as it can be. The kernel's page cache is near lru.",
+            "TOKENS/S is what the reader would reach, AT MOST what a reader could that requests "
+            "everything as early as it is known. The kernel's page cache is near lru.",
         .sets = {{option_table, .check = check_plan},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list)}};

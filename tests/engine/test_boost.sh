@@ -52,6 +52,33 @@ size=$(wc -c <dense.gguf)
 same "without a trace" plain.txt boosted.txt
 [ -n "$(read_some boosted.err)" ] || { fail "without a trace: nothing was read"; cat boosted.err; }
 
+# The trace has what was read: as much as the kernel says the processes read from the disk (a little
+# else is read besides), and as boost says at its end. Misses are those that whatif predicts.
+for name in moe dense; do
+    size=$(wc -c <$name.gguf)
+    about="$name, reads in the trace"
+    rm -f reads.ttrace
+    sh -c '"$@"; code=$?; sed -n "s/^read_bytes: //p" /proc/$$/io >read.txt; exit $code' sh \
+        "$TT_BIN" boost --ram $((size / 2))B -o reads.ttrace -m $name.gguf -n 8 -t 2 -p "$prompt" --ignore-eos \
+        >boosted.txt 2>boosted.err || fail "$about: exit code"
+    verified reads.ttrace
+    check check_pool reads.ttrace read.txt boosted.err $((size / 2))
+done
+
+# What the machine and the control group have left is found, and kept to.
+if memory_group tensortrace-test-$$ $((size * 3 / 4)); then
+    about="a control group of three quarters"
+    "$TT_BIN" runner -m dense.gguf --no-repack -n 8 -t 2 -p "$prompt" --ignore-eos >plain.txt 2>err.txt || fail "$about: plain"
+    limited "$TT_BIN" boost -m dense.gguf -n 8 -t 2 -p "$prompt" --ignore-eos >boosted.txt 2>boosted.err || {
+        fail "$about: exit code"
+        cat boosted.err
+    }
+    same "$about" plain.txt boosted.txt
+    [ -n "$(read_some boosted.err)" ] || { fail "$about: nothing was read"; cat boosted.err; }
+else
+    echo "not tested: $no_group"
+fi
+
 # The model is touched while it runs: everything goes back to the kernel.
 (
     sleep 0.3

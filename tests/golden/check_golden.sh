@@ -42,7 +42,7 @@ for file in "$here"/good-*.ttrace; do
 done
 
 for kind in good-zstd good-plain good-shift good-experts good-killed good-one-clock \
-    good-memory good-memory-experts good-extents good-faults good-loading memory-zstd memory-killed; do
+    good-memory good-memory-experts good-extents good-faults good-loading good-pool memory-zstd memory-killed; do
     "$make_trace" "$kind" "$work/fresh.ttrace" 40 4 3 || fail "make_trace $kind"
     case $kind in
     *killed*) good "$work/fresh.ttrace" 1 ;;
@@ -51,7 +51,7 @@ for kind in good-zstd good-plain good-shift good-experts good-killed good-one-cl
     # What was committed is what is made today, where compression has no say.
     "$make_trace" "$kind" "$work/fresh.ttrace" || fail "make_trace $kind"
     case $kind in
-    good-plain | good-memory | good-memory-experts | good-extents | good-faults | good-loading)
+    good-plain | good-memory | good-memory-experts | good-extents | good-faults | good-loading | good-pool)
         cmp "$work/fresh.ttrace" "$here/$kind.ttrace" ||
             fail "make_trace no longer makes $kind.ttrace: make the golden traces anew, and say why"
         ;;

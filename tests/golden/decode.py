@@ -956,6 +956,10 @@ def memory(view):
             for x in view.all("extents")
         ],
         "load_steps": [list(x.values()) for x in view.all("load_step")],
+        "pool": [
+            [*(value for key, value in x.items() if key != "reads"), *(v for read in x["reads"] for v in read.values())]
+            for x in view.all("pool")
+        ],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),
         "data": sorted([*head, len(payload), xxh3(payload)] for *head, payload in trace["data"]),

@@ -232,6 +232,43 @@ static void put_load_steps(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
+static void put_pool(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "pool");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_pool_states; i++) {
+        const tt_pool_state *s = &m->pool_states[i];
+        const tt_meta_pool *p = &s->at;
+        const uint64_t head[] = {p->ticks,        p->run == TT_NONE ? 0 : m->runs[p->run].id,
+                                 p->budget_bytes, p->present_bytes,
+                                 p->peak_bytes,   p->used,
+                                 p->missed,       p->left,
+                                 p->evictions,    p->waited_ns,
+                                 p->lost};
+        tt_json_array(j);
+        for (size_t k = 0; k < sizeof head / sizeof *head; k++)
+            tt_json_u64(j, head[k]);
+        for (uint32_t r = s->first_read; r < s->first_read + p->n; r++) {
+            const tt_pool_read *x = &m->pool_reads[r];
+            const uint64_t read[] = {m->files[x->file].id,
+                                     x->file_offset_bytes,
+                                     x->size_bytes,
+                                     x->requested_ticks,
+                                     x->begin_ticks,
+                                     x->end_ticks,
+                                     x->cause,
+                                     x->flags,
+                                     x->waiters,
+                                     x->thread,
+                                     x->waited_ticks};
+            for (size_t k = 0; k < sizeof read / sizeof *read; k++)
+                tt_json_u64(j, read[k]);
+        }
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
 static void put_residencies(tt_json *j, const tt_model *m)
 {
     tt_json_key(j, "residencies");
@@ -256,6 +293,7 @@ static void put_residencies(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
     put_extents(j, m);
     put_load_steps(j, m);
+    put_pool(j, m);
 }
 
 static void put_detail(tt_json *j, const tt_detail *d)

@@ -113,6 +113,10 @@ int main(int argc, char **argv)
         p.generate = 8; /* a batch for each combination of counters */
         if (!strstr(kind, "zstd")) p.codec = TT_CODEC_NONE;
     }
+    if (strcmp(kind, "good-pool") == 0) {
+        p.pool = true;
+        p.codec = TT_CODEC_NONE;
+    }
     if (strcmp(kind, "good-extents") == 0) {
         p.extents = true;
         p.codec = TT_CODEC_NONE;

@@ -203,6 +203,33 @@ static void synth_put_loading(maker *k)
     synth_put_load_step(k, will_need);
 }
 
+/* Two reads that ended since the last one: of a weight, long requested and awaited; and of the next
+ * bytes, thrown away or failed in turn. */
+static void synth_put_pool(maker *k, uint32_t run)
+{
+    const tt_meta_pool p = {.ticks = k->tick,
+                            .run = run,
+                            .budget_bytes = 1 << 20,
+                            .present_bytes = (1 << 19) + run,
+                            .peak_bytes = (1 << 19) + 100,
+                            .used = 20 * run,
+                            .missed = 7 * run,
+                            .left = run / 2,
+                            .evictions = 6 * run,
+                            .waited_ns = 1000000 * run,
+                            .lost = run % 3 == 2,
+                            .n = 2};
+    const uint64_t at = 4096 * ((uint64_t)run % (k->file_size / 8192));
+    const tt_meta_pool_read reads[] = {
+        {1, at, 4096, -5000, 700, 2300, TT_READ_AHEAD, 0, 2, 101, 1800},
+        {1, at + 4096, 4096, -900, 0, 300, (uint8_t)(run % TT_READ_CAUSES),
+         run % 2 ? TT_READ_DISCARDED : TT_READ_FAILED, 0, 0, 0}};
+    tt_meta_put_pool(&k->scratch, &p);
+    for (uint32_t i = 0; i < p.n; i++)
+        tt_meta_put_pool_read(&k->scratch, &reads[i]);
+    put_record(k, TT_META_POOL);
+}
+
 static void synth_put_first_batch(maker *k)
 {
     synth_put_load_step(k, (tt_meta_load_step){.kind = TT_LOAD_FIRST_BATCH});

@@ -760,10 +760,12 @@ static void put_all(maker *k)
     put_graph(k, 1, p->prompt_tokens);
     if (p->loading) synth_put_first_batch(k);
     decode(k, 1, p->prompt_tokens, 0, false);
+    if (p->pool) synth_put_pool(k, 1);
     flush_meta(k);
     put_graph(k, 2, 1);
     for (uint32_t i = 0; i < p->generate; i++) {
         decode(k, i + 2, 1, p->prompt_tokens + i, p->last_run_open && i + 1 == p->generate);
+        if (p->pool) synth_put_pool(k, i + 2);
         if (p->described) flush_meta(k);
     }
     if (p->edit_ops) p->edit_ops(p, k->rings);

@@ -68,6 +68,7 @@ typedef struct synth_plan {
      * allocators, details of ops (and three lost ones). */
     bool memory;
     bool extents;     /* where the model file lies on its disk, and memory and limits */
+    bool pool;        /* what `boost` kept and read */
     bool loading;     /* of what `memory` adds: how the model file was mapped */
     bool page_faults; /* each by itself */
     bool no_faults;   /* of what `memory` adds: no FAULTS details ... */

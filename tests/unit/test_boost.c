@@ -329,8 +329,8 @@ static void child_sees_the_same(void **state)
     if (pid == 0) {
         tt_pagepool_in_child(m.pool);
         tt_pagepool_lock(m.pool);
-        bool right =
-            !tt_pagepool_request(m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE), TT_READ_AHEAD);
+        bool right = !tt_pagepool_request(
+            m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE), TT_READ_AHEAD);
         tt_pagepool_settle(m.pool);
         tt_pagepool_unlock(m.pool);
         _exit(right && is_content(&m, 0, SIZE + TAIL) ? 0 : 1);
@@ -433,6 +433,98 @@ static void keeps_to_the_budget(void **state)
     }
 }
 
+/* Less: at once, but for what an op waits for. More: used from then on. */
+static void follows_the_budget(void **state)
+{
+    (void)state;
+    for (int experts = 0; experts < 2; experts++) {
+        const uint64_t whole = LAYERS * (uint64_t)(MATRIX + (experts ? SLICES * SLICE : 0));
+        weighed x;
+        unsigned seed = 3;
+        bool all_there = true;
+        weigh(&x, whole * 7 / 10, experts);
+        for (int i = 0; i < 4; i++)
+            assert_true(pass(&x, experts, &seed, &all_there));
+        tt_pagepool_lock(x.m.pool);
+        tt_pagepool_settle(x.m.pool);
+        assert_true(tt_pagepool_bytes(x.m.pool) > whole * 4 / 10);
+        tt_weights_set_budget(x.w, whole * 4 / 10);
+        tt_pagepool_settle(x.m.pool);
+        assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 4 / 10);
+        tt_pagepool_unlock(x.m.pool);
+        for (int i = 0; i < 4; i++)
+            assert_true(pass(&x, experts, &seed, &all_there));
+        assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 4 / 10);
+        tt_pagepool_lock(x.m.pool);
+        tt_weights_set_budget(x.w, 16 * PAGE); /* too small for anything */
+        tt_pagepool_settle(x.m.pool);
+        assert_true(tt_pagepool_bytes(x.m.pool) <= tt_pagepool_edge_bytes(x.m.pool));
+        tt_pagepool_unlock(x.m.pool);
+        assert_false(pass(&x, experts, &seed, &all_there));
+        tt_pagepool_lock(x.m.pool);
+        tt_weights_set_budget(x.w, whole * 9 / 10);
+        tt_pagepool_unlock(x.m.pool);
+        for (int i = 0; i < 6; i++)
+            assert_true(pass(&x, experts, &seed, &all_there));
+        tt_pagepool_lock(x.m.pool);
+        tt_pagepool_settle(x.m.pool);
+        assert_true(tt_pagepool_bytes(x.m.pool) > whole * 5 / 10);
+        assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 9 / 10);
+        tt_weights_set_budget(x.w, 2 * whole); /* all fit */
+        tt_pagepool_unlock(x.m.pool);
+        for (int i = 0; i < 6; i++)
+            (void)pass(&x, experts, &seed, &all_there);
+        assert_true(all_there);
+        assert_true(is_content(&x.m, 0, SIZE + TAIL));
+        weigh_no_more(&x);
+    }
+}
+
+/* Each read is told once, with what it was and who waited for it. */
+static void keeps_what_was_read(void **state)
+{
+    (void)state;
+    const tt_pagepool_read *reads;
+    uint64_t lost, bytes = 0;
+    mapped m;
+    map_file(&m, 2);
+    const uint32_t a = unit(&m, PAGE, 5 * PAGE), b = unit(&m, 9 * PAGE + 100, 4 * PAGE);
+    assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+    tt_pagepool_lock(m.pool);
+    assert_int_equal(tt_pagepool_take_reads(m.pool, &reads, &lost), 0); /* nobody asked */
+    tt_pagepool_keep_reads(m.pool, true);
+    tt_pagepool_unlock(m.pool);
+    drop(&m, a);
+    tt_pagepool_lock(m.pool);
+    assert_true(tt_pagepool_request(m.pool, a, TT_READ_CHOSEN));
+    tt_pagepool_wait_begin(m.pool, &a, 1);
+    tt_pagepool_wait(m.pool, a);
+    tt_pagepool_unlock(m.pool);
+    assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
+    tt_pagepool_lock(m.pool);
+    assert_int_equal(tt_pagepool_take_reads(m.pool, &reads, &lost), 2);
+    assert_int_equal(reads[0].file_offset_bytes, PAGE);
+    assert_int_equal(reads[0].size_bytes, 5 * PAGE);
+    assert_int_equal(reads[0].cause, TT_READ_CHOSEN);
+    assert_int_equal(reads[0].waiters, 1);
+    assert_int_equal(reads[0].first_waiter, gettid());
+    assert_true(reads[0].waited_ticks > 0);
+    assert_int_equal(reads[1].file_offset_bytes, 9 * PAGE);
+    assert_int_equal(reads[1].size_bytes, 5 * PAGE); /* with the pages that it has a part of */
+    assert_int_equal(reads[1].cause, TT_READ_AHEAD);
+    for (int i = 0; i < 2; i++) {
+        assert_true(reads[i].requested_ticks <= reads[i].begin_ticks);
+        assert_true(reads[i].begin_ticks < reads[i].end_ticks);
+        assert_int_equal(reads[i].flags, 0);
+        bytes += reads[i].size_bytes;
+    }
+    assert_int_equal(bytes, 10 * PAGE);
+    assert_int_equal(lost, 0);
+    assert_int_equal(tt_pagepool_take_reads(m.pool, &reads, &lost), 0);
+    tt_pagepool_unlock(m.pool);
+    unmap_file(&m);
+}
+
 static void does_nothing_when_all_fits(void **state)
 {
     (void)state;
@@ -492,6 +584,8 @@ int main(void)
         cmocka_unit_test(leaves_what_cannot_be_read),
         cmocka_unit_test(child_sees_the_same),
         cmocka_unit_test(keeps_to_the_budget),
+        cmocka_unit_test(follows_the_budget),
+        cmocka_unit_test(keeps_what_was_read),
         cmocka_unit_test(does_nothing_when_all_fits),
         cmocka_unit_test(begins_again_with_a_new_mapping),
     };

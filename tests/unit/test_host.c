@@ -94,6 +94,31 @@ static void version_2_limits_are_the_least_of_all_ancestors(void **state)
     remove_root();
 }
 
+static void room_is_the_least_of_machine_and_groups(void **state)
+{
+    (void)state;
+    make_root();
+    put("proc/meminfo", "MemAvailable:  600 kB\n");
+    put("proc/self/cgroup", "0::/a/b\n");
+    put("proc/self/mountinfo", "2 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    assert_int_equal(tt_host_memory_room(root), 600 * 1024);
+    put("sys/fs/cgroup/a/memory.max", "500000\n");
+    put("sys/fs/cgroup/a/memory.high", "max\n");
+    put("sys/fs/cgroup/a/memory.current", "400000\n");
+    put("sys/fs/cgroup/a/memory.stat",
+        "anon 1\ninactive_file 30000\nactive_file 20000\nslab_reclaimable 1000\n");
+    put("sys/fs/cgroup/a/b/memory.max", "max\n");
+    put("sys/fs/cgroup/a/b/memory.high", "390000\n");
+    put("sys/fs/cgroup/a/b/memory.current", "300000\n");
+    put("sys/fs/cgroup/a/b/memory.stat", "inactive_file 100000\n");
+    assert_int_equal(tt_host_memory_room(root), 500000 - (400000 - 51000));
+    put("sys/fs/cgroup/a/b/memory.current", "350000\n");
+    assert_int_equal(tt_host_memory_room(root), 390000 - (350000 - 100000));
+    put("sys/fs/cgroup/a/b/memory.current", "500000\n"); /* above its limit already */
+    assert_int_equal(tt_host_memory_room(root), 0);
+    remove_root();
+}
+
 /* As in a container: what is mounted is the container's part of the hierarchy. */
 static void version_1_limits_are_found_below_the_mounted_part(void **state)
 {
@@ -115,6 +140,11 @@ static void version_1_limits_are_found_below_the_mounted_part(void **state)
     assert_int_equal(s.cgroup_swap_max_bytes, TT_HOST_UNKNOWN);
     assert_int_equal(s.cgroup_swappiness, 10);
     assert_int_equal(s.memory_total_bytes, TT_HOST_UNKNOWN);
+    put("sys/fs/cgroup/memory/memory.usage_in_bytes", "6000\n");
+    put("sys/fs/cgroup/memory/memory.stat",
+        "cache 9\ntotal_inactive_file 2000\ntotal_active_file 500\n");
+    put("sys/fs/cgroup/memory/in/memory.usage_in_bytes", "6000\n");
+    assert_int_equal(tt_host_memory_room(root), 7000 - (6000 - 2500));
     remove_root();
 }
 
@@ -431,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_2_limits_are_the_least_of_all_ancestors),
+        cmocka_unit_test(room_is_the_least_of_machine_and_groups),
         cmocka_unit_test(version_1_limits_are_found_below_the_mounted_part),
         cmocka_unit_test(a_group_that_is_not_shown_has_no_known_limits),
         cmocka_unit_test(what_is_told_comes_back_and_the_rest_is_unknown),

@@ -2,6 +2,7 @@
 
 #include "analyze/slices.h"
 #include "base/array.h"
+#include "policy/shares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,12 @@ struct tt_whatif {
     uint64_t *asked, *read, *first; /* by batch, the last one outside any */
     uint64_t touched;               /* in blocks of the stream */
     uint32_t first_generated;       /* batch, or TT_NONE */
+    /* Of boost: */
+    uint32_t *expert_order; /* the stream's reads of experts alone */
+    size_t n_expert_reads;
+    tt_section *expert_sections;
+    uint64_t *dense, *dense_first;      /* by op: bytes of dense weights; of them, read before */
+    uint64_t dense_bytes, expert_bytes; /* in all */
 };
 
 void tt_whatif_free(tt_whatif *w)
@@ -53,6 +60,10 @@ void tt_whatif_free(tt_whatif *w)
     free(w->asked);
     free(w->read);
     free(w->first);
+    free(w->expert_order);
+    free(w->expert_sections);
+    free(w->dense);
+    free(w->dense_first);
     free(w);
 }
 
@@ -104,6 +115,78 @@ static size_t units_of_op(const tt_whatif *w, const tt_reads *reads, const tt_sl
     return n;
 }
 
+/* --- boost: experts go through a cache, dense weights have shares --- */
+
+enum { UNIT_ROWS = 0, UNIT_DENSE, UNIT_EXPERT };
+
+/* Of each slice what it is; also sums up. Weights of which ops read rows alone are none of its. */
+static uint8_t *boost_kinds(tt_whatif *w, const tt_reads *reads, const tt_slices *s)
+{
+    uint8_t *kinds = calloc((size_t)s->n + 1, 1);
+    uint32_t last = TT_NONE;
+    for (size_t i = 0; kinds && i < reads->n_ranges; i++) {
+        const tt_read_range *r = &reads->ranges[i];
+        uint32_t first, end;
+        tt_slices_of(s, w->m, r, &first, &end);
+        if (first < end && s->list[first].expert == TT_EXPERT_NONE &&
+            r->size_bytes == s->list[first].size)
+            kinds[first] = UNIT_DENSE;
+    }
+    for (uint32_t i = 0; kinds && i < s->n; i++) {
+        if (s->list[i].expert != TT_EXPERT_NONE) kinds[i] = UNIT_EXPERT;
+        if (kinds[i] == UNIT_DENSE) w->dense_bytes += s->list[i].size;
+        if (kinds[i] == UNIT_EXPERT && s->list[i].weight != last)
+            w->expert_bytes += w->m->weights[s->list[i].weight].size_bytes;
+        last = s->list[i].weight;
+    }
+    return kinds;
+}
+
+/* Divides the reads among the two. first: of each op's, and behind the last. */
+static bool make_boost(tt_whatif *w, const uint8_t *kinds, const size_t *first, size_t n_ops)
+{
+    uint8_t *seen = calloc((size_t)w->stream.n_extents + 1, 1);
+    size_t n = 0;
+    w->expert_order = calloc(w->stream.n + 1, sizeof *w->expert_order);
+    w->expert_sections = calloc(n_ops + 1, sizeof *w->expert_sections);
+    w->dense = calloc(n_ops + 1, sizeof *w->dense);
+    w->dense_first = calloc(n_ops + 1, sizeof *w->dense_first);
+    const bool ok = seen && w->expert_order && w->expert_sections && w->dense && w->dense_first;
+    for (size_t k = 0; ok && k < n_ops; k++) {
+        w->expert_sections[k] = (tt_section){n, (uint32_t)k};
+        for (size_t i = first[k]; i < first[k + 1]; i++) {
+            const uint32_t unit = w->order[i];
+            const uint64_t size = w->extents[unit].end - w->extents[unit].begin;
+            if (kinds[unit] == UNIT_EXPERT) w->expert_order[n++] = unit;
+            if (kinds[unit] != UNIT_DENSE) continue;
+            w->dense[k] += size;
+            w->dense_first[k] += seen[unit] ? 0 : size;
+            seen[unit] = 1;
+        }
+    }
+    w->n_expert_reads = n;
+    free(seen);
+    return ok;
+}
+
+/* What of the dense weights is read besides, for a size of the memory. */
+static void add_dense(const tt_whatif *w, uint64_t ram_bytes, uint64_t *missed)
+{
+    const tt_policy_shares s = tt_policy_share(ram_bytes, w->dense_bytes, w->expert_bytes, 0);
+    const double streamed =
+        s.fit || !w->dense_bytes ? 0 : 1 - (double)s.pinned_bytes / (double)w->dense_bytes;
+    for (uint32_t k = 0; k < w->n_ops; k++) {
+        const uint64_t first = w->plan.warm ? 0 : w->dense_first[k];
+        missed[k] += first + (uint64_t)(streamed * (double)(w->dense[k] - first));
+    }
+}
+
+static uint64_t boost_cache_bytes(const tt_whatif *w, uint64_t ram_bytes)
+{
+    const tt_policy_shares s = tt_policy_share(ram_bytes, w->dense_bytes, w->expert_bytes, 0);
+    return s.fit ? w->expert_bytes : s.cache_bytes;
+}
+
 /* Also says where each op's begin now. */
 static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
 {
@@ -128,9 +211,15 @@ static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
         w->extents[i] = (tt_extent){s.list[i].begin, s.list[i].begin + s.list[i].size};
     for (size_t k = 0; ok && k < reads->n_ops; k++)
         (void)units_of_op(w, reads, &s, k, w->order + first[k]);
+    first[reads->n_ops] = n;
     w->stream.n_extents = s.n;
     w->stream.order = w->order;
     w->stream.n = n;
+    if (ok && w->plan.boost) {
+        uint8_t *kinds = boost_kinds(w, reads, &s);
+        ok = kinds && make_boost(w, kinds, first, reads->n_ops);
+        free(kinds);
+    }
     tt_slices_free(&s);
     return ok;
 }
@@ -459,7 +548,16 @@ static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64
     return least > (double)size ? (uint64_t)least : size;
 }
 
-static bool make_waits(const tt_whatif *w, const uint64_t *missed, paging_list *l, batch_sum *sums)
+/* How much is read before its use, at most. */
+static uint64_t ahead_of(const tt_whatif *w, uint64_t ram_bytes)
+{
+    if (!w->plan.boost) return w->plan.ahead_bytes;
+    const tt_policy_shares s = tt_policy_share(ram_bytes, w->dense_bytes, w->expert_bytes, 0);
+    return s.window_bytes ? s.window_bytes : UINT64_MAX;
+}
+
+static bool make_waits(const tt_whatif *w, const uint64_t *missed, uint64_t ram_bytes,
+                       paging_list *l, batch_sum *sums)
 {
     const bool by_faults = w->plan.reader == TT_WHATIF_MMAP;
     const uint64_t request = request_bytes(w, missed, REQUEST_BYTES);
@@ -469,7 +567,7 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, paging_list *
                                 : request_bytes(w, missed, w->plan.page_bytes);
     const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
     const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
-                                     by_faults ? UINT64_MAX : w->plan.ahead_bytes};
+                                     by_faults ? UINT64_MAX : ahead_of(w, ram_bytes)};
     if (!list_ops(w, missed, 0, 0, l) || !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++)
@@ -484,11 +582,18 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, paging_list *
     return true;
 }
 
-static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *capacities, size_t n,
-                   uint64_t *missed, batch_sum *sums, tt_whatif_result *results)
+static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
+                   const uint64_t *capacities, size_t n, uint64_t *missed, batch_sum *sums,
+                   tt_whatif_result *results)
 {
     const size_t batches = (size_t)w->m->n_batches + 1;
-    const tt_cache_job job = {.stream = &w->stream,
+    tt_stream replayed = w->stream;
+    if (w->plan.boost) {
+        replayed.order = w->expert_order;
+        replayed.n = w->n_expert_reads;
+        replayed.sections = w->expert_sections;
+    }
+    const tt_cache_job job = {.stream = &replayed,
                               .policy = policy,
                               .whole = w->plan.unit != TT_WHATIF_PAGE,
                               .layers = w->layers,
@@ -502,11 +607,12 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *capacities, s
     paging_list list = {0};
     bool ok = tt_cache_run(&job);
     for (size_t i = 0; ok && i < n; i++) {
-        const uint64_t *of_size = missed + i * w->n_ops;
+        uint64_t *of_size = missed + i * w->n_ops;
+        if (w->plan.boost) add_dense(w, ram_bytes[i], of_size);
         memset(sums, 0, batches * sizeof *sums);
         for (uint32_t k = 0; k < w->n_ops; k++)
             sums[batch_of(w, k)].missed += of_size[k];
-        if (w->plan.disk.bytes_per_s > 0) ok = make_waits(w, of_size, &list, sums);
+        if (w->plan.disk.bytes_per_s > 0) ok = make_waits(w, of_size, ram_bytes[i], &list, sums);
         results[i] = (tt_whatif_result){.policy = policy};
         if (ok) sum_up(w, sums, &results[i]);
     }
@@ -533,10 +639,11 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
     batch_sum *sums = calloc((size_t)w->m->n_batches + 1, sizeof *sums);
     bool ok = capacities && missed && sums;
     for (size_t i = 0; ok && i < n; i++)
-        capacities[i] = ram_bytes[i] / block_bytes(w);
+        capacities[i] =
+            w->plan.boost ? boost_cache_bytes(w, ram_bytes[i]) : ram_bytes[i] / block_bytes(w);
     for (size_t i = 0; ok && i < n; i += at_once)
-        ok = replay(w, policy, capacities + i, n - i < at_once ? n - i : at_once, missed, sums,
-                    results + i);
+        ok = replay(w, policy, ram_bytes + i, capacities + i, n - i < at_once ? n - i : at_once,
+                    missed, sums, results + i);
     for (size_t i = 0; ok && i < n; i++)
         results[i].ram_bytes = ram_bytes[i];
     free(capacities);

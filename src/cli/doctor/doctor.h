@@ -27,6 +27,9 @@ typedef struct tt_doctor_host {
     bool has_fault_events;   /* page faults can be recorded one by one */
     char fault_problem[256]; /* why not, and what to do */
     tt_host_system system;
+    uint64_t boost_bytes;   /* what `boost --ram auto` would give weights now; 0: see below */
+    char boost_problem[96]; /* why it can do nothing here */
+    char huge_pages[16];    /* "always", "madvise", "never"; "": not known */
 } tt_doctor_host;
 
 typedef struct tt_doctor {

@@ -1,6 +1,7 @@
 #include "analyze/storage.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "boost/budget.h"
 #include "cli/doctor/doctor.h"
 #include "cli/table.h"
 #include "record/fault_events.h"
@@ -91,6 +92,25 @@ static void try_fault_events(tt_doctor_host *h)
                    err.message);
 }
 
+/* What `boost` would find. */
+static void try_boost(tt_doctor_host *h)
+{
+    char line[64];
+    char *word = NULL, *end = NULL;
+    if (tt_host_line("/sys/kernel/mm/transparent_hugepage", "enabled", line, sizeof line))
+        word = strchr(line, '[');
+    if (word) end = strchr(++word, ']');
+    if (end) (void)snprintf(h->huge_pages, sizeof h->huge_pages, "%.*s", (int)(end - word), word);
+    if (sysconf(_SC_PAGESIZE) != TT_PAGEPOOL_PAGE) {
+        (void)snprintf(h->boost_problem, sizeof h->boost_problem,
+                       "pages of this machine are not of %u bytes", TT_PAGEPOOL_PAGE);
+        return;
+    }
+    h->boost_bytes = tt_budget_now(0);
+    if (h->boost_bytes == 0)
+        (void)snprintf(h->boost_problem, sizeof h->boost_problem, "there is no memory left");
+}
+
 void tt_doctor_host_look(tt_doctor_host *h)
 {
     memset(h, 0, sizeof *h);
@@ -100,6 +120,7 @@ void tt_doctor_host_look(tt_doctor_host *h)
     read_cpuinfo(h);
     try_shm(h);
     tt_host_system_look("", &h->system);
+    try_boost(h);
 }
 
 #define IN(row_, key_, about_) TT_FIELD(#key_, about_, TT_MEMBER(row_, key_))
@@ -187,6 +208,9 @@ static const tt_column host_columns[] = {
     IN(tt_doctor_host, shm_free_bytes, "in /dev/shm"),
     IN(tt_doctor_host, has_fault_events, "page faults come one by one"),
     TEXT_IN(tt_doctor_host, fault_problem, "why not, and what to do"),
+    IN(tt_doctor_host, boost_bytes, "for weights, that boost --ram auto would take now"),
+    TEXT_IN(tt_doctor_host, boost_problem, "why it would take none"),
+    TEXT_IN(tt_doctor_host, huge_pages, "for memory that asks: always, madvise, never"),
 };
 static const tt_schema host_schema = TT_SCHEMA("host", "this machine", host_columns);
 
@@ -392,6 +416,13 @@ static void print_host(const tt_doctor *d, FILE *out)
     fprintf(out, "  page faults  %s%s\n",
             h->has_fault_events ? "each with its address" : "counted for each op only: ",
             h->fault_problem);
+    char bytes[TT_UNITS_TEXT];
+    if (h->boost_bytes)
+        fprintf(out, "  boost        %s for weights with --ram auto; huge pages: %s\n",
+                h->boost_bytes == UINT64_MAX ? "no limit" : tt_units_bytes(bytes, h->boost_bytes),
+                h->huge_pages[0] ? h->huge_pages : "not known");
+    else
+        fprintf(out, "  boost        can do nothing: %s\n", h->boost_problem);
     fprintf(out, "  hook library %s\n", d->has_hook ? d->hook_path : d->hook_problem);
 }
 

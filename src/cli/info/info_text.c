@@ -1,6 +1,7 @@
 /* `tensortrace info` for people. */
 #include "analyze/kernel.h"
 #include "analyze/off_cpu.h"
+#include "analyze/pool.h"
 #include "analyze/storage.h"
 #include "base/units.h"
 #include "cli/info/info.h"
@@ -450,6 +451,26 @@ static bool is_callback(const tt_info *info)
     return mode && strcmp(mode, "hook") != 0;
 }
 
+/* What `boost` did, of the whole run. */
+static void pool_line(const tt_model *m)
+{
+    char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], budget[TT_UNITS_TEXT], hits[64] = "";
+    char waited[TT_UNITS_TEXT], reads[TT_UNITS_TEXT], line[400];
+    tt_pool_report p;
+    if (!m->n_pool_states || tt_pool_find(&p, m, NULL) != TT_OK) return;
+    const tt_pool_row *t = &p.total;
+    if (t->used)
+        (void)snprintf(hits, sizeof hits, ", %.1f %% of experts were there",
+                       100 * (1 - (double)t->missed / (double)t->used));
+    (void)snprintf(line, sizeof line,
+                   "boost        %s in %s reads%s; threads waited %s; memory: %s of %s",
+                   tt_units_bytes(read, t->read_bytes), tt_units_count(reads, t->reads), hits,
+                   tt_units_ns(waited, (double)t->waited_ns), tt_units_bytes(peak, t->peak_bytes),
+                   tt_units_bytes(budget, t->budget_bytes));
+    tt_table_text(stdout, 13, line);
+    tt_pool_free(&p);
+}
+
 static void print_head(const tt_info *info)
 {
     const tt_model *m = info->m;
@@ -469,6 +490,7 @@ static void print_head(const tt_info *info)
     phase_line("mixed", &info->summary.mixed);
     phase_line("warm-up", &info->summary.warmup);
     phase_line("other", &info->summary.unknown);
+    pool_line(info->m);
     tt_info_choice_text(info);
     loss_lines(info);
 }
@@ -628,6 +650,8 @@ static void print_next(const tt_info *info)
               batches ? "what each thread did for a batch" : "what each thread did");
     if (tt_model_has_faults(info->m))
         next_line(info, "faults", "", "what came from disk, for which weights");
+    if (info->m->n_pool_states)
+        next_line(info, "faults", " --pool", "what boost read, and who waited");
     if (info->m->n_weights) next_line(info, "heat", "", "which weights are hot");
     if (tt_details_has(info->m->details, TT_DETAIL_EXPERTS))
         next_line(info, "routing", "", "which experts were chosen");
