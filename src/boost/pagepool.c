@@ -21,6 +21,8 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define HUGE_BYTES (UINT64_C(2) << 20)
+#define WASTE_PART 6u   /* of a group may be wasted */
+#define MEMBERS_MAX 31u /* of a group */
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
@@ -57,7 +59,20 @@ typedef struct unit {
     uint16_t waiters;
     uint32_t first_waiter; /* thread */
     uint64_t requested_ticks, awaited_ticks;
+    uint32_t group, next_member; /* TT_NONE: none */
+    uint32_t member;
+    uint64_t member_at;   /* of its bytes in the group's memory */
+    uint64_t extra_bytes; /* behind the last member's, up to the end of a huge page */
 } unit;
+
+/* Units that come and go together, and so may share huge pages. */
+typedef struct group {
+    uint32_t first, last; /* units */
+    uint32_t n;
+    uint64_t bytes;
+    uint8_t *memory; /* that its members are read into next; NULL: none yet */
+    uint32_t taken;  /* members that have their part of it, a bit each */
+} group;
 
 struct tt_pagepool {
     pthread_mutex_t lock;
@@ -70,6 +85,8 @@ struct tt_pagepool {
     uint32_t n_regions;
     unit *units;
     uint32_t n_units, units_capacity;
+    group *groups;
+    uint32_t n_groups, groups_capacity;
     uint32_t queue_first, queue_last;
     uint32_t under_way; /* queued and loading */
     uint64_t edge_bytes;
@@ -155,7 +172,7 @@ static uint64_t pages_of(range r)
 
 static uint64_t inner_bytes(const unit *u)
 {
-    return pages_of(u->inner) * TT_PAGEPOOL_PAGE;
+    return pages_of(u->inner) * TT_PAGEPOOL_PAGE + u->extra_bytes;
 }
 
 /* The file's pages are at these addresses again. */
@@ -271,29 +288,62 @@ static bool is_same_file(const region *r)
            now.st_ctim.tv_nsec == r->was.st_ctim.tv_nsec;
 }
 
-/* Memory to read n bytes into, NULL: there is none. Where `huge`, as far as it can be in huge
- * pages, which the kernel clears and a device reads into several times as fast. Each such page is
- * then evicted as a whole: of one with a part that stays, all would stay. */
-static uint8_t *staging_memory(uint64_t n, bool huge)
+/* How many of n bytes are in huge pages, which the kernel clears and a device reads into several
+ * times as fast. The last one may be used in part, where little is wasted. */
+static uint64_t in_huge_pages(uint64_t n)
 {
-    const uint64_t whole = huge ? n / HUGE_BYTES * HUGE_BYTES : 0;
-    const uint64_t size = whole ? n + HUGE_BYTES : n;
+    const uint64_t whole = n / HUGE_BYTES * HUGE_BYTES, rest = n - whole;
+    return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? whole + HUGE_BYTES : whole;
+}
+
+/* Memory to read n bytes into, `huge` of them in huge pages, and what is wasted behind; NULL: there
+ * is none. A huge page goes when all of it goes. */
+static uint8_t *staging_memory(uint64_t n, uint64_t huge)
+{
+    const uint64_t used = huge > n ? huge : n, size = huge ? used + HUGE_BYTES : n;
     uint8_t *at =
         map_memory(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return NULL;
-    const uint64_t head = whole ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
+    const uint64_t head = huge ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
     unmap_memory(at, head);
-    unmap_memory(at + head + n, size - n - head);
+    unmap_memory(at + head + used, size - used - head);
     at += head;
-    if (whole) (void)syscall(SYS_madvise, at, whole, MADV_HUGEPAGE);
-    if (n > whole) (void)syscall(SYS_madvise, at + whole, n - whole, MADV_NOHUGEPAGE);
+    if (huge) (void)syscall(SYS_madvise, at, huge, MADV_HUGEPAGE);
+    if (used > huge) (void)syscall(SYS_madvise, at + huge, used - huge, MADV_NOHUGEPAGE);
     return at;
+}
+
+/* Gives up the parts that nobody has taken. */
+static void leave_group_memory(tt_pagepool *p, group *g)
+{
+    for (uint32_t i = g->memory ? g->first : TT_NONE; i != TT_NONE; i = p->units[i].next_member)
+        if (!(g->taken >> p->units[i].member & 1))
+            unmap_memory(g->memory + p->units[i].member_at, inner_bytes(&p->units[i]));
+    g->memory = NULL;
+    g->taken = 0;
+}
+
+/* The unit's part of its group's memory; NULL: there is none. */
+static uint8_t *group_part(tt_pagepool *p, const unit *u)
+{
+    group *g = &p->groups[u->group];
+    const uint32_t bit_of = 1u << u->member;
+    if (g->memory && g->taken & bit_of) leave_group_memory(p, g);
+    if (!g->memory) g->memory = staging_memory(g->bytes, in_huge_pages(g->bytes));
+    if (!g->memory) return NULL;
+    uint8_t *part = g->memory + u->member_at;
+    g->taken |= bit_of;
+    if (g->taken == (uint32_t)((UINT64_C(1) << g->n) - 1)) {
+        g->memory = NULL;
+        g->taken = 0;
+    }
+    return part;
 }
 
 enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED };
 
 /* Without the lock. Memory that holds the pages, read-only; NULL with *why. */
-static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, bool huge,
+static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, uint8_t *to,
                            enum outcome *why)
 {
     const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
@@ -301,7 +351,6 @@ static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, bool hu
     const uint64_t size = (uint64_t)r->was.st_size, begin = tt_clock_ns(CLOCK_MONOTONIC);
     const uint64_t wanted = offset >= size ? 0 : size - offset < n ? size - offset : n;
     *why = READ_FAILED;
-    uint8_t *to = staging_memory(n, huge);
     if (!to) return NULL;
     if (wanted && read_all(r, to, n, offset, wanted)) *why = READ_WHOLE;
     if (*why == READ_WHOLE && !is_same_file(r)) *why = READ_CHANGED;
@@ -414,22 +463,32 @@ static void load(tt_pagepool *p, uint32_t i)
     unit *u = &p->units[i];
     region *r = &p->regions[u->region];
     const range pages = missing(r, u);
-    /* Pages that it shares with others stay when it goes. */
-    const bool huge = pages.first == u->inner.first && pages.last == u->inner.last;
+    const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
+    /* Pages that it shares with others stay when it goes: they are in no huge page. */
+    const bool alone = pages.first == u->inner.first && pages.last == u->inner.last;
     enum outcome how = READ_WHOLE;
-    uint8_t *staging = NULL;
+    uint8_t *staging = NULL, *tail = NULL;
+    uint64_t tail_bytes = 0;
     if (r->closed) {
         tt_pagepool_drop(p, i);
         return;
     }
     u->state = TT_UNIT_LOADING;
     r->loading++;
+    if (n && alone && u->group != TT_NONE) staging = group_part(p, u);
+    if (staging && u->extra_bytes) {
+        tail = staging + n;
+        tail_bytes = u->extra_bytes;
+    }
     tt_pagepool_unlock(p);
     const uint64_t begin_ticks = tt_ticks();
-    if (pages_of(pages)) staging = read_pages(p, r, pages, huge, &how);
+    if (n && !staging) staging = staging_memory(n, alone ? n / HUGE_BYTES * HUGE_BYTES : 0);
+    if (n) staging = read_pages(p, r, pages, staging, &how);
+    /* Its huge page is there now, so that this end of it is not asked for again. */
+    unmap_memory(tail, tail_bytes);
     tt_pagepool_lock(p);
     u = &p->units[i]; /* they may have moved */
-    if (pages_of(pages)) {
+    if (n) {
         const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
         keep_read(p, u, pages, begin_ticks,
                   how == READ_FAILED ? TT_READ_FAILED
@@ -532,6 +591,9 @@ void tt_pagepool_free(tt_pagepool *p)
         (void)pthread_join(p->readers[i], NULL);
     for (uint32_t i = 0; i < p->n_regions; i++)
         if (p->regions[i].at) close_files(&p->regions[i]);
+    for (uint32_t i = 0; i < p->n_groups; i++)
+        leave_group_memory(p, &p->groups[i]);
+    free(p->groups);
     free(p->units);
     free(p->reads);
     free(p);
@@ -771,13 +833,40 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64
     const uint64_t end = from + n;
     unit *u = tt_array_add(p->units, p->n_units, p->units_capacity);
     if (!u) return TT_NONE;
-    *u = (unit){.region = number, .next = TT_NONE};
+    *u = (unit){.region = number, .next = TT_NONE, .group = TT_NONE, .next_member = TT_NONE};
     u->all = (range){from / TT_PAGEPOOL_PAGE, (end + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE};
     u->inner = (range){(from + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE, end / TT_PAGEPOOL_PAGE};
     if (u->inner.first >= u->inner.last) u->inner.first = u->inner.last = u->all.last;
     note_edges(p, r, u->all.first, u->inner.first);
     note_edges(p, r, u->inner.last, u->all.last);
     return p->n_units - 1;
+}
+
+bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t i)
+{
+    unit *first = &p->units[with], *u = &p->units[i];
+    if (u->group != TT_NONE || u->state != TT_UNIT_ABSENT) return false;
+    if (first->group == TT_NONE) {
+        group *new = first->state == TT_UNIT_ABSENT
+                         ? tt_array_add(p->groups, p->n_groups, p->groups_capacity)
+                         : NULL;
+        if (!new) return false;
+        *new = (group){.first = with, .last = with, .n = 1, .bytes = inner_bytes(first)};
+        first->group = p->n_groups - 1;
+    }
+    group *g = &p->groups[first->group];
+    unit *last = &p->units[g->last];
+    if (g->n == MEMBERS_MAX || g->memory || last->state != TT_UNIT_ABSENT) return false;
+    last->extra_bytes = 0;
+    last->next_member = i;
+    u->group = first->group;
+    u->member = g->n++;
+    u->member_at = g->bytes;
+    g->bytes += inner_bytes(u);
+    g->last = i;
+    const uint64_t huge = in_huge_pages(g->bytes);
+    u->extra_bytes = huge > g->bytes ? huge - g->bytes : 0;
+    return true;
 }
 
 bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)

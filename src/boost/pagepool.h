@@ -65,6 +65,9 @@ bool tt_pagepool_find(const tt_pagepool *p, const void *at, uint64_t n, uint32_t
  * loaded with it at first and stay for good: they belong to its neighbours too. TT_NONE without
  * memory. */
 uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t region, uint64_t from, uint64_t n);
+/* (locked) The unit comes and goes together with `with` (and those that joined it): they are read
+ * into memory that they share. False: it stays alone; so it does once one of them was loaded. */
+bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t unit);
 /* (locked) Of units. */
 uint32_t tt_pagepool_n_units(const tt_pagepool *p);
 enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);

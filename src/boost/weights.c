@@ -20,12 +20,14 @@ typedef struct weight {
     uint64_t unit_bytes; /* of each unit but the last */
     uint32_t n_slices;   /* 0: dense */
     uint32_t first_unit, n_units;
-    bool ordered; /* is in the order already, while that is made */
+    uint32_t leader; /* weight whose slices of the same number come and go with these; itself */
+    uint32_t next;   /* weight with that leader; TT_NONE: none */
 } weight;
 
 /* Of units. */
 typedef struct trait {
     uint32_t seen; /* the walk that met it last */
+    uint32_t weight;
     bool dense;
     bool pinned;
 } trait;
@@ -39,8 +41,10 @@ struct tt_weights {
     uint32_t n_weights, weights_capacity;
     trait *traits; /* by unit */
     uint32_t n_traits, traits_capacity;
-    uint64_t *sizes; /* by unit, for the policy */
+    uint64_t *sizes; /* by unit */
     uint32_t sizes_capacity;
+    uint64_t *policy_sizes; /* of the policy's units: leaders of slices, with those they lead */
+    uint32_t policy_sizes_capacity;
     tt_policy_cache *cache; /* of slices; NULL: none are kept */
     uint64_t window_bytes;
     uint32_t arranged;    /* weights when what follows from them was decided */
@@ -51,10 +55,22 @@ struct tt_weights {
     bool idle; /* all fits, or nothing can be kept */
 };
 
+/* Of slices: the weight's. */
+static uint32_t leader_of(const tt_weights *w, const weight *x, uint32_t slice)
+{
+    return w->weights[x->leader].first_unit + slice;
+}
+
 static void dropped(void *context, uint32_t unit)
 {
     tt_weights *w = context;
-    tt_pagepool_drop(w->pool, unit);
+    const weight *x = &w->weights[w->traits[unit].weight];
+    const uint32_t slice = unit - x->first_unit;
+    for (;;) {
+        tt_pagepool_drop(w->pool, x->first_unit + slice);
+        if (x->next == TT_NONE) return;
+        x = &w->weights[x->next];
+    }
 }
 
 tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
@@ -74,6 +90,7 @@ void tt_weights_free(tt_weights *w)
     free(w->weights);
     free(w->traits);
     free(w->sizes);
+    free(w->policy_sizes);
     free(w);
 }
 
@@ -106,7 +123,7 @@ static bool add_units(tt_weights *w, weight *new, uint32_t region, uint64_t from
             !tt_array_room_zeroed(w->sizes, w->sizes_capacity, unit + 1u))
             return false;
         w->n_traits = unit + 1;
-        w->traits[unit] = (trait){.dense = new->n_slices == 0};
+        w->traits[unit] = (trait){.weight = w->n_weights - 1, .dense = new->n_slices == 0};
         w->sizes[unit] = tt_pagepool_unit_bytes(w->pool, unit);
         if (!new->n_units++) new->first_unit = unit;
     }
@@ -134,7 +151,8 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
     if (w->cache) drop_all(w);
     weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
     if (!new) return false;
-    *new = (weight){.at = at, .bytes = n, .n_slices = n_slices};
+    *new = (weight){.at = at, .bytes = n, .n_slices = n_slices, .next = TT_NONE};
+    new->leader = w->n_weights - 1;
     new->unit_bytes = unit_bytes(w->budget, n, n_slices);
     uint64_t head = 0;
     /* The first chunk ends with a page. */
@@ -168,6 +186,28 @@ uint32_t tt_weights_find(tt_weights *w, const void *at, uint64_t n, uint32_t n_s
         return i;
     }
     return add_weight(w, at, n, n_slices) ? w->n_weights - 1 : TT_NONE;
+}
+
+void tt_weights_together(tt_weights *w, uint32_t a, uint32_t b)
+{
+    weight *x = &w->weights[a], *y = &w->weights[b];
+    const uint32_t leader = x->leader;
+    if (a == b || y->leader != b || y->next != TT_NONE || leader == b ||
+        x->n_slices != y->n_slices || !x->n_slices)
+        return;
+    /* The policy knows the sizes, and what is there of its units. */
+    drop_all(w);
+    w->arranged = 0;
+    y->leader = leader;
+    while (x->next != TT_NONE)
+        x = &w->weights[x->next];
+    x->next = b;
+    for (uint32_t i = 0; i < y->n_slices; i++)
+        (void)tt_pagepool_join(w->pool, w->weights[leader].first_unit + i, y->first_unit + i);
+    for (uint32_t k = leader; k != TT_NONE; k = w->weights[k].next)
+        for (uint32_t i = 0; i < w->weights[k].n_units; i++)
+            w->sizes[w->weights[k].first_unit + i] =
+                tt_pagepool_unit_bytes(w->pool, w->weights[k].first_unit + i);
 }
 
 uint32_t tt_weights_slices(const tt_weights *w, uint32_t i)
@@ -240,10 +280,16 @@ static bool divide(tt_weights *w, const sums *s)
         tt_policy_resize(w->cache, cache_bytes);
         return true;
     }
+    if (!tt_array_room_zeroed(w->policy_sizes, w->policy_sizes_capacity, w->n_traits)) return false;
+    memset(w->policy_sizes, 0, w->n_traits * sizeof *w->policy_sizes);
+    for (uint32_t i = 0; i < w->n_weights; i++)
+        for (uint32_t k = 0; k < w->weights[i].n_slices; k++)
+            w->policy_sizes[leader_of(w, &w->weights[i], k)] +=
+                w->sizes[w->weights[i].first_unit + k];
     const tt_policy_setup setup = {.policy = w->policy,
                                    .n_units = w->n_traits,
                                    .capacity = cache_bytes,
-                                   .unit_size = w->sizes};
+                                   .unit_size = w->policy_sizes};
     if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) tell(w, err.message);
     return true;
 }
@@ -394,20 +440,28 @@ void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
         (void)need(plan, plan->turns[i].unit);
 }
 
-static bool hold(tt_weights *w, tt_weights_plan *plan, uint32_t unit, uint32_t node)
+/* leader: the policy's unit. */
+static bool hold(tt_weights *w, tt_weights_plan *plan, uint32_t leader, uint32_t node)
 {
     tt_weight_turn *t = tt_array_add(plan->held, plan->n_held, plan->held_capacity);
     if (!t) return false;
-    *t = (tt_weight_turn){unit, node};
-    tt_policy_hold(w->cache, unit);
+    *t = (tt_weight_turn){leader, node};
+    tt_policy_hold(w->cache, leader);
     return true;
 }
 
-static bool is_held(const tt_weights_plan *plan, uint32_t unit, uint32_t node)
+static bool is_held(const tt_weights_plan *plan, uint32_t leader, uint32_t node)
 {
     for (uint32_t i = 0; i < plan->n_held; i++)
-        if (plan->held[i].unit == unit && plan->held[i].node == node) return true;
+        if (plan->held[i].unit == leader && plan->held[i].node == node) return true;
     return false;
+}
+
+static void request_slice(tt_weights *w, uint32_t unit, enum tt_read_cause cause)
+{
+    const bool absent = tt_pagepool_state(w->pool, unit) == TT_UNIT_ABSENT;
+    if (tt_pagepool_request(w->pool, unit, cause))
+        atomic_fetch_add(&w->report->slices_read, absent);
 }
 
 void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t node,
@@ -416,12 +470,11 @@ void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t
     const weight *x = &w->weights[i];
     for (uint32_t k = 0; w->cache && plan->arrangement == w->arrangement && k < n; k++) {
         if (slices[k] >= x->n_slices) continue;
-        const tt_policy_use use = {x->first_unit + slices[k], plan->pass, TT_POLICY_NEVER};
-        const bool there = tt_policy_has(w->cache, use.unit);
-        if (!there && !tt_policy_fetch(w->cache, &use)) return; /* no room for more */
+        const tt_policy_use use = {leader_of(w, x, slices[k]), plan->pass, TT_POLICY_NEVER};
+        if (!tt_policy_has(w->cache, use.unit) && !tt_policy_fetch(w->cache, &use))
+            return; /* no room for more */
         if (!hold(w, plan, use.unit, node)) return;
-        atomic_fetch_add(&w->report->slices_read, !there);
-        (void)tt_pagepool_request(w->pool, use.unit, TT_READ_CHOSEN);
+        request_slice(w, x->first_unit + slices[k], TT_READ_CHOSEN);
     }
 }
 
@@ -432,16 +485,18 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
     atomic_fetch_add(&w->report->slices_used, n);
     for (uint32_t k = 0; w->cache && plan->arrangement == w->arrangement && k < n; k++) {
         if (slices[k] >= x->n_slices) continue;
-        const tt_policy_use use = {x->first_unit + slices[k], plan->pass, TT_POLICY_NEVER};
-        const bool was_there = tt_policy_use_unit(w->cache, &use);
+        const uint32_t unit = x->first_unit + slices[k];
+        const tt_policy_use use = {leader_of(w, x, slices[k]), plan->pass, TT_POLICY_NEVER};
+        /* One use of them all counts. */
+        if (x->leader == i || !tt_policy_has(w->cache, use.unit))
+            (void)tt_policy_use_unit(w->cache, &use);
         if (!tt_policy_has(w->cache, use.unit)) {
             atomic_fetch_add(&w->report->slices_left, 1);
             continue;
         }
-        atomic_fetch_add(&w->report->slices_read, !was_there);
         if (!is_held(plan, use.unit, plan->node)) (void)hold(w, plan, use.unit, plan->node);
-        (void)tt_pagepool_request(w->pool, use.unit, TT_READ_AT_OP);
-        (void)need(plan, use.unit);
+        request_slice(w, unit, TT_READ_AT_OP);
+        (void)need(plan, unit);
     }
 }
 

@@ -56,6 +56,9 @@ void tt_weights_refresh(tt_weights *w);
 /* The weight of n bytes at `at`, of n_slices (0: dense): its number; TT_NONE: not in a region, or
  * no memory. One that is not known yet is from now on. */
 uint32_t tt_weights_find(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices);
+/* Slices of the same number of both are used together (a layer's gate, up and down): they are kept,
+ * read and evicted together. */
+void tt_weights_together(tt_weights *w, uint32_t a, uint32_t b);
 /* 0: dense. */
 uint32_t tt_weights_slices(const tt_weights *w, uint32_t weight);
 

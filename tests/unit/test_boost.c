@@ -354,8 +354,18 @@ typedef struct weighed {
     tt_weights *w;
     tt_weights_plan plan;
     tt_weight_step steps[LAYERS];
-    uint32_t experts[LAYERS];
+    uint32_t experts[LAYERS][2]; /* two weights whose slices are used together */
 } weighed;
+
+static void find_experts(weighed *x, uint32_t layer, const uint8_t *at)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        x->experts[layer][k] =
+            tt_weights_find(x->w, at + k * SLICES * SLICE / 2, SLICES * SLICE / 2, SLICES);
+        assert_int_equal(tt_weights_slices(x->w, x->experts[layer][k]), SLICES);
+    }
+    tt_weights_together(x->w, x->experts[layer][0], x->experts[layer][1]);
+}
 
 static void weigh(weighed *x, uint64_t budget, bool experts)
 {
@@ -370,8 +380,7 @@ static void weigh(weighed *x, uint64_t budget, bool experts)
         x->steps[i] = (tt_weight_step){2 * i, tt_weights_find(x->w, at, MATRIX, 0), 0, MATRIX};
         assert_int_not_equal(x->steps[i].weight, TT_NONE);
         if (!experts) continue;
-        x->experts[i] = tt_weights_find(x->w, at + MATRIX, SLICES * SLICE, SLICES);
-        assert_int_equal(tt_weights_slices(x->w, x->experts[i]), SLICES);
+        find_experts(x, i, at + MATRIX);
     }
     tt_pagepool_unlock(x->m.pool);
 }
@@ -393,14 +402,16 @@ static bool pass(weighed *x, bool experts, unsigned *seed, bool *all_there)
     for (uint32_t i = 0; begun && i < LAYERS; i++) {
         uint16_t slices[2] = {(uint16_t)(rand_r(seed) % 4), (uint16_t)(4 + rand_r(seed) % 4)};
         tt_weights_advance(x->w, &x->plan, 2 * i);
-        if (experts) tt_weights_ahead(x->w, &x->plan, x->experts[i], 2 * i + 1, slices, 2);
+        for (int k = 0; experts && k < 2; k++)
+            tt_weights_ahead(x->w, &x->plan, x->experts[i][k], 2 * i + 1, slices, 2);
         tt_weights_wait(x->w, &x->plan);
         for (uint32_t k = 0; k < x->plan.n_now; k++)
             *all_there &= tt_pagepool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
         if (!experts) continue;
         tt_weights_advance(x->w, &x->plan, 2 * i + 1);
-        tt_weights_use(x->w, &x->plan, x->experts[i], slices, 2);
-        *all_there &= x->plan.n_now == 2;
+        for (int k = 0; k < 2; k++)
+            tt_weights_use(x->w, &x->plan, x->experts[i][k], slices, 2);
+        *all_there &= x->plan.n_now == 4;
         tt_weights_wait(x->w, &x->plan);
         for (uint32_t k = 0; k < x->plan.n_now; k++)
             *all_there &= tt_pagepool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
@@ -478,6 +489,60 @@ static void follows_the_budget(void **state)
         assert_true(is_content(&x.m, 0, SIZE + TAIL));
         weigh_no_more(&x);
     }
+}
+
+/* Units that share memory while they are read: in any order, and when only some of them come. */
+static void shares_memory_in_a_group(void **state)
+{
+    (void)state;
+    enum { N = 6, GROUP = 3 };
+    const uint64_t size = (1u << 20) + 51 * PAGE;
+    uint32_t u[N];
+    unsigned seed = 7;
+    mapped m;
+    map_file(&m, 3);
+    for (int i = 0; i < N; i++)
+        u[i] = unit(&m, (uint64_t)i * size + 100, size); /* neighbours share pages */
+    tt_pagepool_lock(m.pool);
+    for (int i = 0; i < N; i++)
+        if (i % GROUP) assert_true(tt_pagepool_join(m.pool, u[i - i % GROUP], u[i]));
+    assert_false(tt_pagepool_join(m.pool, u[0], u[1])); /* is in it */
+    const uint64_t whole = tt_pagepool_unit_bytes(m.pool, u[0]) +
+                           tt_pagepool_unit_bytes(m.pool, u[1]) +
+                           tt_pagepool_unit_bytes(m.pool, u[2]);
+    /* With what is wasted, whole huge pages. */
+    assert_int_equal(whole, 4u << 20);
+    tt_pagepool_unlock(m.pool);
+    for (int round = 0; round < 400; round++) {
+        const uint32_t i = u[rand_r(&seed) % N];
+        if (rand_r(&seed) % 3)
+            (void)load(&m, i);
+        else
+            drop(&m, i);
+        if (round % 20) continue;
+        tt_pagepool_lock(m.pool);
+        for (int k = 0; k < N; k++) {
+            if (rand_r(&seed) % 2)
+                (void)tt_pagepool_request(m.pool, u[k], TT_READ_CHOSEN);
+            else
+                tt_pagepool_drop(m.pool, u[k]);
+        }
+        tt_pagepool_unlock(m.pool);
+        assert_true(is_content(&m, 0, N * size + 200));
+    }
+    tt_pagepool_lock(m.pool);
+    tt_pagepool_settle(m.pool);
+    uint64_t present = 0;
+    for (int k = 0; k < N; k++)
+        if (tt_pagepool_state(m.pool, u[k]) == TT_UNIT_PRESENT)
+            present += tt_pagepool_unit_bytes(m.pool, u[k]);
+    assert_int_equal(tt_pagepool_bytes(m.pool), present + tt_pagepool_edge_bytes(m.pool));
+    tt_pagepool_unlock(m.pool);
+    for (int k = 0; k < N; k++)
+        drop(&m, u[k]);
+    assert_int_equal(tt_pagepool_bytes(m.pool), tt_pagepool_edge_bytes(m.pool));
+    assert_true(is_content(&m, 0, SIZE + TAIL));
+    unmap_file(&m);
 }
 
 /* Each read is told once, with what it was and who waited for it. */
@@ -563,7 +628,7 @@ static void begins_again_with_a_new_mapping(void **state)
     for (uint32_t i = 0; i < LAYERS; i++) {
         const uint8_t *from = x.m.at + 32 + i * (MATRIX + SLICES * SLICE + 32);
         x.steps[i].weight = tt_weights_find(x.w, from, MATRIX, 0);
-        x.experts[i] = tt_weights_find(x.w, from + MATRIX, SLICES * SLICE, SLICES);
+        find_experts(&x, i, from + MATRIX);
     }
     tt_pagepool_unlock(x.m.pool);
     for (int i = 0; i < 3; i++)
@@ -585,6 +650,7 @@ int main(void)
         cmocka_unit_test(child_sees_the_same),
         cmocka_unit_test(keeps_to_the_budget),
         cmocka_unit_test(follows_the_budget),
+        cmocka_unit_test(shares_memory_in_a_group),
         cmocka_unit_test(keeps_what_was_read),
         cmocka_unit_test(does_nothing_when_all_fits),
         cmocka_unit_test(begins_again_with_a_new_mapping),

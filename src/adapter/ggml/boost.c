@@ -253,6 +253,12 @@ static bool add_choice(plan *p, uint32_t node, uint32_t weight, const struct ggm
 {
     choice *c = tt_array_add(p->choices, p->n_choices, p->choices_capacity);
     if (!c) return false;
+    /* What the same router chooses for goes together. */
+    for (uint32_t i = 0; i + 1 < p->n_choices; i++)
+        if (root_of(p->choices[i].ids) == root_of(ids)) {
+            tt_weights_together(weights, p->choices[i].weight, weight);
+            break;
+        }
     *c = (choice){.node = node, .weight = weight, .known_at = known_at(p, node, ids), .ids = ids};
     return true;
 }
