@@ -133,9 +133,9 @@ static void tell_experts(tt_boost_report *b)
     const uint64_t used = atomic_load(&b->slices_used), read = atomic_load(&b->slices_read);
     const uint64_t left = atomic_load(&b->slices_left);
     if (used)
-        tt_report_note("boost: of %" PRIu64 " slices of experts that ops used, %" PRIu64
-                       " were read, %" PRIu64 " left to the kernel's paging",
-                       used, read, left);
+        tt_report_note("boost: %.1f %% of %" PRIu64 " slices of experts that ops used were there, "
+                       "%" PRIu64 " were read, %" PRIu64 " left to the kernel's paging",
+                       100 * (1 - (double)(read + left) / (double)used), used, read, left);
 }
 
 /* What it came to. */

@@ -16,14 +16,15 @@ read_some() {
 for name in tiny moe dense tied; do
     size=$(wc -c <$name.gguf)
     for threads in 1 2; do
-        set -- -m $name.gguf -t $threads -n 6 -p "$prompt" --ignore-eos
+        set -- -m $name.gguf -t $threads -n 4 -p "$prompt" --ignore-eos
         about="$name, $threads threads"
         rm -f plain.ttrace
         "$TT_BIN" run -q -o plain.ttrace --values=hash "$@" --no-repack >plain.txt 2>plain.err || {
             fail "$about: exit code of run"
             cat plain.err
         }
-        for percent in 40 60 80; do
+        [ $threads = 1 ] && budgets=60 || budgets="40 80"
+        for percent in $budgets; do
             about="$name, $threads threads, $percent %"
             rm -f boosted.ttrace
             "$TT_BIN" boost --ram $((size * percent / 100))B -o boosted.ttrace --values=hash "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"

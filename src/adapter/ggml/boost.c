@@ -61,6 +61,7 @@ static bool automatic; /* the budget is what there is */
 static tt_budget_watch *budget_watch;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
+static uint64_t untold; /* reads that the trace had no room for; the pool's lock guards it */
 static pid_t owner;
 
 static __thread struct {
@@ -379,14 +380,14 @@ static uint64_t count_of(const _Atomic uint64_t *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-/* Under the pool's lock. */
-static void put_pool(uint32_t run, tt_bytes *payload)
+/* Under the pool's lock. How many reads it tells of, with those that it does not list. */
+static uint64_t put_pool(uint32_t run, tt_bytes *payload)
 {
     const tt_pagepool_read *reads;
     tt_meta_pool to = {.ticks = tt_ticks(),
                        .run = run,
                        .budget_bytes = tt_weights_budget(weights),
-                       .present_bytes = count_of(&report->pool_bytes),
+                       .present_bytes = tt_pagepool_bytes(pool),
                        .peak_bytes = count_of(&report->pool_peak_bytes),
                        .used = count_of(&report->slices_used),
                        .missed = count_of(&report->slices_read),
@@ -394,10 +395,13 @@ static void put_pool(uint32_t run, tt_bytes *payload)
                        .evictions = count_of(&report->evictions),
                        .waited_ns = count_of(&report->waited_ns)};
     to.n = tt_pagepool_take_reads(pool, &reads, &to.lost);
+    to.lost += untold;
+    untold = 0;
     tt_bytes_init(payload, TT_META_RECORD_MAX);
     tt_meta_put_pool(payload, &to);
     for (uint32_t i = 0; i < to.n; i++)
         put_read(payload, &reads[i], to.ticks);
+    return to.n + to.lost;
 }
 
 bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
@@ -422,11 +426,14 @@ void tt_boost_graph_end(uint32_t run)
     tt_pagepool_lock(pool);
     plan *p = plan_of_this_thread();
     if (p && p->active) end_plan(p);
-    if (r) put_pool(run, &payload);
+    const uint64_t told = r ? put_pool(run, &payload) : 0;
     tt_pagepool_keep_reads(pool, r != NULL);
     tt_pagepool_unlock(pool);
     /* Not under the pool's lock: the recorder maps memory, which passes our hooks. */
-    if (r) (void)tt_process_put(r, TT_META_POOL, &payload);
+    if (!r || tt_process_put(r, TT_META_POOL, &payload)) return;
+    tt_pagepool_lock(pool);
+    untold += told;
+    tt_pagepool_unlock(pool);
 }
 
 /* --- an op --- */
