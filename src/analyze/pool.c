@@ -89,7 +89,7 @@ static void get_batch(const void *context, const void *row, tt_cell *cell)
 }
 
 TT_COLUMN_GET(get_hit_share, tt_pool_row, r, cell->known = r->used > 0;
-              if (r->used) cell->f64 = 1 - (double)r->missed / (double)r->used;)
+              if (r->used) cell->f64 = 1 - (double)(r->missed + r->left) / (double)r->used;)
 
 static tt_certainty at_least(const void *context, const void *row)
 {
@@ -114,12 +114,13 @@ static const tt_column pool_columns[] = {
             waited_ns),
     OF_POOL("slices_used", "SLICES", COUNT, "slices of experts that ops used", used,
             .show = TT_SHOW_KNOWN),
-    OF_POOL("slices_missed", "MISSED", COUNT, "of these, not in the pool when they were asked for",
-            missed, .show = TT_SHOW_KNOWN),
+    OF_POOL("slices_missed", "MISSED", COUNT, "of these, read when they were asked for", missed,
+            .show = TT_SHOW_KNOWN),
     OF_POOL("slices_left", "LEFT", COUNT,
             "of these, without room in the pool: left to the kernel's paging", left,
             .show = TT_SHOW_KNOWN | TT_SHOW_WIDE),
-    TT_COLUMN("hit_share", "HITS", SHARE, "slices that were in the pool, of slices_used",
+    TT_COLUMN("hit_share", "HITS", SHARE,
+              "slices that were in the pool when they were asked for, of slices_used",
               .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_KNOWN, .get = get_hit_share),
     OF_POOL("evictions", NULL, COUNT, "ranges that were given up for others", evictions),
     OF_POOL("discarded_bytes", NULL, BYTES, "of read_bytes, wanted by nobody any more",

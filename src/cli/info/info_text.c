@@ -461,7 +461,7 @@ static void pool_line(const tt_model *m)
     const tt_pool_row *t = &p.total;
     if (t->used)
         (void)snprintf(hits, sizeof hits, ", %.1f %% of experts were there",
-                       100 * (1 - (double)t->missed / (double)t->used));
+                       100 * (1 - (double)(t->missed + t->left) / (double)t->used));
     (void)snprintf(line, sizeof line,
                    "boost        %s in %s reads%s; threads waited %s; memory: %s of %s",
                    tt_units_bytes(read, t->read_bytes), tt_units_count(reads, t->reads), hits,
