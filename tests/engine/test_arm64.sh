@@ -12,7 +12,8 @@ cp /usr/include/xxhash.h /usr/include/xxh3.h /usr/include/zstd*.h include/ || fa
 flags="-std=gnu11 -O1 -fPIC -fvisibility=hidden -ffunction-sections -D_GNU_SOURCE -DBLAKE3_USE_NEON=1 -DTT_VERSION=\\\"test\\\" -I$TT_SOURCE_DIR/src -I$TT_SOURCE_DIR/include -Iinclude"
 blake3=$TT_SOURCE_DIR/.deps/blake3
 for source in "$TT_SOURCE_DIR"/src/base/*.c "$TT_SOURCE_DIR"/src/value/*.c "$TT_SOURCE_DIR"/src/format/*.c \
-    "$TT_SOURCE_DIR"/src/record/*.c "$TT_SOURCE_DIR"/src/host/*.c "$TT_SOURCE_DIR"/src/adapter/ggml/*.c \
+    "$TT_SOURCE_DIR"/src/record/*.c "$TT_SOURCE_DIR"/src/host/*.c "$TT_SOURCE_DIR"/src/policy/*.c \
+    "$TT_SOURCE_DIR"/src/boost/*.c "$TT_SOURCE_DIR"/src/adapter/ggml/*.c \
     "$blake3/blake3.c" "$blake3/blake3_dispatch.c" "$blake3/blake3_portable.c" "$blake3/blake3_neon.c"; do
     # One source of a name each: the folder is a part of the object's.
     object=objects/$(echo "${source#"$TT_SOURCE_DIR"/}" | tr /. __).o

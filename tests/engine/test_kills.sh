@@ -3,7 +3,7 @@
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
 model tiny
 engine=$(engines | tail -n 1)
-"$TT_PROGRAMS/kills" "$TT_BIN" "$TT_ENGINES/$engine" tiny.gguf "${TT_KILLS:-240}" 1 >kills.txt ||
+"$TT_PROGRAMS/kills" "$TT_BIN" "$TT_ENGINES/$engine" tiny.gguf "${TT_KILLS:-120}" 1 >kills.txt ||
     fail "kills: $(tail -n 1 kills.txt)"
 cat kills.txt
 finish

@@ -656,7 +656,7 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
     put_record(k, TT_META_BATCH_END);
     if (k->plan->memory) synth_put_residency(k, id, TT_AT_BATCH_END);
     tt_meta_decode d = {begin, k->tick += 5, n_tokens, 0, 100};
-    if (!k->plan->no_counts) {
+    if (!k->plan->no_counts && !(k->plan->last_call_open && id == k->plan->generate + 1)) {
         tt_meta_put_decode(&k->scratch, &d);
         put_record(k, TT_META_DECODE);
     }
@@ -679,8 +679,8 @@ static void put_counts(maker *k)
                   {"batches", 1 + p->generate},
                   {"runs", 1 + p->generate},
                   {"graphs", 2},
-                  {"decode_calls", 1 + p->generate},
-                  {"decode_tokens", k->total_tokens + p->decode_tokens_delta},
+                  {"decode_calls", 1 + p->generate - p->last_call_open},
+                  {"decode_tokens", k->total_tokens + p->decode_tokens_delta - p->last_call_open},
                   {"page_faults", k->faults},
                   {"page_faults_lost", k->faults_lost}};
     const size_t n = sizeof counts / sizeof *counts - (p->page_faults ? 0 : 2);
@@ -787,7 +787,8 @@ static void put_end(maker *k)
     uint64_t at = k->out->size;
     tt_bytes_init(&raw, TT_CHUNK_PAYLOAD_MAX);
     if (k->plan->edit_index) k->plan->edit_index(k->index, k->n_index);
-    tt_index_encode(&raw, k->index, k->n_index, TT_END_NORMAL);
+    tt_index_encode(&raw, k->index, k->n_index,
+                    k->plan->recovered ? TT_END_RECOVERED : TT_END_NORMAL);
     tt_chunk_header h = {.type = TT_CHUNK_INDEX, .count = (uint32_t)k->n_index};
     put_chunk(k, h, &raw, (tt_index_entry){0});
     tt_tail_encode(at, tail);

@@ -81,6 +81,8 @@ typedef struct synth_plan {
     uint64_t weight_offset_delta; /* likewise, not followed by the mapping */
     uint64_t counts_ops_delta;
     uint64_t counts_dropped_delta;
+    bool last_call_open; /* its batch has ended, the call of the engine has not */
+    bool recovered;
     uint64_t decode_tokens_delta;
     int32_t token_delta; /* of one generated token's id */
     bool bad_source;     /* a tensor refers to one that is not there */

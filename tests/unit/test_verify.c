@@ -343,6 +343,11 @@ static void tokens(void **state)
     p = synth_default();
     p.token_delta = 4000;
     expect_of_plan(p, "tokens", "the vocabulary has 128");
+    p = synth_default();
+    p.last_call_open = true;
+    expect_of_plan(p, "tokens", "the program passed");
+    p.recovered = true; /* killed before the call was over */
+    expect_of_plan(p, NULL, "");
 }
 
 static void drops(void **state)

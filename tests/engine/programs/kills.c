@@ -292,7 +292,7 @@ static void one(setup *s, unsigned number)
                  .victim = (enum victim)(number / WITNESS_PHASES % VICTIMS),
                  .aim = (enum witness_phase)(number % WITNESS_PHASES),
                  .callback = below(6) == 0,
-                 .ring = below(2) ? "128K" : "1M"};
+                 .ring = below(2) ? "1M" : "2M"};
     a.delay_us = (long)below((uint64_t)delays_us[a.aim]);
     start(s, &a);
     if (await(s, &a)) strike(s, &a);
