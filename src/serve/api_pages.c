@@ -298,6 +298,7 @@ tt_status tt_answer_memory_pages_faults(tt_request *q, tt_reply *r, tt_error *er
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (j) {
         tt_json_object(j);
+        tt_json_kv_bool(j, "observed", q->m->n_fault_spans > 0);
         tt_json_kv_u64(j, "n", n);
         tt_json_key(j, "faults");
         tt_json_array(j);
@@ -366,6 +367,7 @@ tt_status tt_answer_memory_loading(tt_request *q, tt_reply *r, tt_error *err)
 static void put_known(tt_json *j, const tt_loading *l)
 {
     static const char *const names[] = {"known", "judged"};
+    tt_json_kv_u64(j, "page_bytes", tt_page_faults_page_bytes(l->m));
     tt_json_key(j, "files");
     tt_json_array(j);
     for (uint32_t i = 0; i < l->m->n_files; i++) {
