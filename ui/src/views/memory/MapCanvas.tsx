@@ -92,7 +92,7 @@ export function MapCanvas(props: MapCanvasProps) {
     const top = props.compact ? 0 : RULER_HEIGHT;
     const fitting = Math.floor((height - top) / Math.max(1, lines.value.length));
     // Names stand above the lanes of pages.
-    const [least, most] = props.compact ? [14, 24] : pagedOf(props.scales.value.metric) ? [30, 40] : [14, 28];
+    const [least, most] = props.compact ? [14, 24] : pagedOf(props.scales.value.metric) ? [27, 40] : [14, 28];
     const lineHeight = Math.max(least, Math.min(most, fitting));
     const labelWidth = props.compact ? 72 : LABEL_WIDTH;
     return new Geometry({

@@ -73,7 +73,7 @@ export function PagesTable(props: { paged: Paged }) {
   bins?.spans.forEach((s, i) => (starts[i + 1] = starts[i]! + s.offset.length));
   const choose = (l: Line) => {
     const { from, to } = bytesOf(l);
-    const cell: Cell = { x: 0, width: 0, segment: l.span.segment, from, to, bytes: to - from, values: [] };
+    const cell: Cell = { x: 0, width: 0, segment: l.span.segment, from, to, bytes: to - from, binBytes: l.span.binBytes, values: [] };
     if (known.value) selectCell(known.value, regionOf(l), cell);
   };
   return (

@@ -15,7 +15,8 @@ export function cellFacts(k: Known, paged: Paged, region: number, cell: Cell | n
   const missing = missingWords(k.map, paged);
   if (missing) return [where, ["Pages", missing]];
   if (!cell) return [where, ["Size", bytes(regions.size_bytes[region]!)], ["Pages", paged === "pages" ? "no fault here in this part" : "nothing here was in RAM before the first batch, or it was not looked at"]];
-  const pages = Math.max(1, Math.round(cell.bytes / pageBytes));
+  // Pages that are partly in it count.
+  const pages = Math.ceil(cell.to / pageBytes) - Math.floor(cell.from / pageBytes);
   const expert = expertOfByte(k, region, cell.from);
   const facts: Fact[] = [
     where,
@@ -26,7 +27,7 @@ export function cellFacts(k: Known, paged: Paged, region: number, cell: Cell | n
   if (paged === "pages")
     return [
       ...facts,
-      ["Pages", `${count(cell.values[2]!)} of ${count(pages)} faulted`],
+      ["Pages", `${count(cell.values[2]!)} of ${count(Math.max(pages, cell.values[2]!))} faulted`],
       ["Faults", `${count(cell.values[0]!)} major, ${count(cell.values[1]!)} minor`],
     ];
   for (const lane of LANES.loading)
@@ -62,5 +63,6 @@ export function notes(bins: Bins): string[] {
   const files = header.files ?? [];
   if (files.some((f) => f.known.some((known, i) => known && !f.judged[i]))) out.push("what became of all of these pages is not known: nothing was looked at afterwards");
   if (files.some((f) => !f.known[1] && !f.known[2])) out.push("what was fetched before the first batch was not recorded: an older trace, or the model was not mapped");
+  if (bins.map.copies.size > 0) out.push("what ops read in a copy (corner mark) counts as not used: its pages in the file were not read");
   return out;
 }

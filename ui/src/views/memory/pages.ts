@@ -207,15 +207,17 @@ export interface Cell {
   /** Bytes of the segment. */
   readonly from: number;
   to: number;
+  /** Of the bins that are in it. */
+  readonly binBytes: number;
   /** Of all bytes of the pixel. */
   bytes: number;
   readonly values: number[];
 }
 
-/** Wider ones keep their exact place. */
+/** Narrower ones share the pixel in which they begin. */
 const WIDE_PX = 2;
 
-function addBins(view: View, run: Run, s: Span, cells: Cell[]): void {
+function addBins(view: View, paged: Paged, run: Run, s: Span, cells: Cell[]): void {
   const { geometry: g, range } = view;
   const { labelWidth } = g.input;
   const end = labelWidth + g.plotWidth;
@@ -233,18 +235,23 @@ function addBins(view: View, run: Run, s: Span, cells: Cell[]): void {
     if (x1 < labelWidth || x0 > end) continue;
     x0 = Math.max(labelWidth, Math.min(x0, right - 1));
     x1 = Math.min(end, x1);
-    if (x1 - x0 < WIDE_PX) {
-      x0 = Math.floor(x0);
-      x1 = Math.max(x0 + 1, Math.floor(x1));
-    }
+    // Whole pixels: what is drawn is what the pointer finds.
+    const isWide = x1 - x0 >= WIDE_PX;
+    x0 = isWide ? Math.round(x0) : Math.floor(x0);
+    x1 = Math.max(x0 + 1, isWide ? Math.round(x1) : Math.floor(x1));
     const last = cells[cells.length - 1];
-    if (last && last.x + last.width > x0 && x1 - x0 < WIDE_PX) {
+    const reach = last ? last.x + last.width : -Infinity;
+    if (last && reach > x0 && (!isWide || reach >= x1)) {
+      // A page that two tensors share is in the bins of both.
+      const isSame = last.to > s.offset[i]! && s.binBytes === last.binBytes;
       last.to = b1;
       last.bytes += b1 - b0;
       last.width = Math.max(last.width, x1 - last.x);
-      s.values.forEach((v, k) => (last.values[k]! += v[i]!));
-    } else
-      cells.push({ x: x0, width: x1 - x0, segment: s.segment, from: b0, to: b1, bytes: b1 - b0, values: s.values.map((v) => v[i]!) });
+      if (!isSame || paged === "loading") s.values.forEach((v, k) => (last.values[k]! += v[i]!));
+    } else {
+      x0 = Math.max(x0, reach);
+      cells.push({ x: x0, width: x1 - x0, segment: s.segment, from: b0, to: b1, bytes: b1 - b0, binBytes: s.binBytes, values: s.values.map((v) => v[i]!) });
+    }
   }
 }
 
@@ -257,7 +264,7 @@ export function cellsOf(view: View, bins: Bins): Cells {
     let cells = out.get(line);
     if (!cells) out.set(line, (cells = []));
     const name = view.map.segments.segment[run.segment]!;
-    for (const s of bins.byRow.get(row.id) ?? []) if (s.segment === name && s.from < run.to && s.to > run.from) addBins(view, run, s, cells);
+    for (const s of bins.byRow.get(row.id) ?? []) if (s.segment === name && s.from < run.to && s.to > run.from) addBins(view, bins.paged, run, s, cells);
   }
   return out;
 }
