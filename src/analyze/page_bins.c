@@ -73,13 +73,16 @@ static bool place_of(const tt_page_index *x, const own_memory *list, size_t n, u
     const tt_page_fault *p = &m->page_faults[fault];
     const uint32_t file = tt_model_fault_file(m, p, &out->at);
     out->fault = fault;
+    out->batch = tt_page_faults_batch(x->faults, fault);
+    out->major = p->major;
     if (file != TT_NONE) {
         /* Files come first, each in the model's order. */
-        out->segment = file;
+        out->segment = file & INT32_MAX;
         return file < x->layout->n_segments && x->layout->segments[file].is_file;
     }
-    out->segment = buffer_at(x, list, n, p);
-    if (out->segment == TT_NONE) return false;
+    const uint32_t buffer = buffer_at(x, list, n, p);
+    if (buffer == TT_NONE) return false;
+    out->segment = buffer & INT32_MAX;
     const uint64_t base = m->buffers[x->layout->segments[out->segment].index].base;
     out->at = p->address - (base & ~(x->faults->page_bytes - 1));
     return true;
@@ -177,6 +180,35 @@ static void find_places(const tt_page_index *x, const counted *c, size_t *first,
                        (p[*last].segment == c->segment && p[*last].at < end));
 }
 
+/* The filter, made ready for many places. */
+typedef struct sieve {
+    const tt_page_index *x;
+    const tt_filter *filter;
+    uint32_t first, end; /* faults of its time: they ascend by it */
+} sieve;
+
+static sieve make_sieve(const tt_page_index *x, const tt_filter *filter)
+{
+    const tt_model *m = x->faults->m;
+    const tt_filter from = {.has_from = filter->has_from, .from_ns = filter->from_ns},
+                    to = {.has_to = filter->has_to, .to_ns = filter->to_ns};
+    sieve s = {.x = x, .filter = filter};
+    tt_lower_bound(s.first, m->n_page_faults,
+                   !tt_filter_time(&from, tt_model_ns(m, m->page_faults[s.first].ticks)));
+    tt_lower_bound(s.end, m->n_page_faults,
+                   tt_filter_time(&to, tt_model_ns(m, m->page_faults[s.end].ticks)));
+    return s;
+}
+
+static bool passes(const sieve *s, const tt_page_place *p)
+{
+    if (p->fault < s->first || p->fault >= s->end ||
+        !tt_filter_batch(s->filter, s->x->faults->m, p->batch))
+        return false;
+    return (!s->filter->has_layer && !s->filter->tensor) ||
+           tt_page_faults_passes(s->x->faults, s->filter, p->fault);
+}
+
 tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
                            const tt_page_span *spans, size_t n_spans, tt_page_bin **bins, size_t *n,
                            tt_error *err)
@@ -188,6 +220,7 @@ tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
     *n = 0;
     tt_status status = tt_model_need_clock(m, err);
     if (status == TT_OK) status = check_spans(x->layout, page_bytes, spans, n_spans, err);
+    const sieve some = status == TT_OK ? make_sieve(x, filter) : (sieve){0};
     for (uint32_t i = 0; i < n_spans && status == TT_OK; i++) {
         const counted c = count_from(x->layout, m, page_bytes, &spans[i]);
         size_t at, last;
@@ -195,7 +228,7 @@ tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
         find_places(x, &c, &at, &last);
         for (; at < last; at++) {
             const tt_page_place *p = &x->places[at];
-            if (!tt_page_faults_passes(x->faults, filter, p->fault)) continue;
+            if (!passes(&some, p)) continue;
             if (p->at / spans[i].bin_bytes != bin) {
                 tt_page_bin *made = tt_array_add(*bins, *n, capacity);
                 if (!made) return tt_error_memory(err, "bins of pages");
@@ -207,8 +240,8 @@ tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
             tt_page_bin *b = &(*bins)[*n - 1];
             b->pages += p->at / page_bytes != page;
             page = p->at / page_bytes;
-            b->major += m->page_faults[p->fault].major;
-            b->minor += !m->page_faults[p->fault].major;
+            b->major += p->major;
+            b->minor += !p->major;
         }
     }
     return status;
@@ -232,9 +265,9 @@ tt_status tt_page_index_list(const tt_page_index *x, const tt_filter *filter,
     find_places(x, &c, &at, &last);
     *faults = malloc((last > at ? last - at : 1) * sizeof **faults);
     if (!*faults) return tt_error_memory(err, "page faults");
+    const sieve some = make_sieve(x, filter);
     for (; at < last; at++)
-        if (tt_page_faults_passes(x->faults, filter, x->places[at].fault))
-            (*faults)[(*n)++] = x->places[at].fault;
+        if (passes(&some, &x->places[at])) (*faults)[(*n)++] = x->places[at].fault;
     /* They are numbered by time. */
     if (*n) qsort(*faults, *n, sizeof **faults, by_number);
     return TT_OK;

@@ -25,9 +25,12 @@ typedef struct tt_page_span {
 
 /* A fault in the file or the buffer that it hit. */
 typedef struct tt_page_place {
-    uint32_t segment;
-    uint32_t fault; /* in tt_model.page_faults */
     uint64_t at;    /* counted as bins are */
+    uint32_t fault; /* in tt_model.page_faults */
+    /* Of the fault, beside it: to look them up costs more than all else. */
+    uint32_t batch; /* as tt_page_faults_batch says */
+    uint32_t segment : 31;
+    uint32_t major : 1;
 } tt_page_place;
 
 typedef struct tt_page_index {
