@@ -4,9 +4,6 @@
 #include "serve/log_filter.h"
 #include "serve/request.h"
 
-/* Faults outside of ops are of no op. */
-#define PAGES_FILTER "batch batch_to phase layer tensor from_ns to_ns"
-
 const tt_endpoint tt_endpoints[] = {
     {"", false, tt_answer_index, "", false},
     {"buffers", true, tt_answer_buffers, "limit", false},
@@ -31,10 +28,12 @@ const tt_endpoint tt_endpoints[] = {
     {"memory/heat", true, tt_answer_memory_heat, TT_REQUEST_FILTER_PARAMS, false},
     {"memory/loading", true, tt_answer_memory_loading, "", false},
     {"memory/loading/bins", true, tt_answer_memory_loading_bins, "spans", false},
-    {"memory/pages", true, tt_answer_memory_pages, PAGES_FILTER, false},
-    {"memory/pages/bins", true, tt_answer_memory_pages_bins, "spans " PAGES_FILTER, false},
-    {"memory/pages/faults", true, tt_answer_memory_pages_faults, "spans limit " PAGES_FILTER,
-     false},
+    {"memory/pages", true, tt_answer_memory_pages,
+     "batch batch_to phase layer tensor from_ns to_ns", false},
+    {"memory/pages/bins", true, tt_answer_memory_pages_bins,
+     "spans batch batch_to phase layer tensor from_ns to_ns", false},
+    {"memory/pages/faults", true, tt_answer_memory_pages_faults,
+     "spans limit batch batch_to phase layer tensor from_ns to_ns", false},
     {"memory/region", true, tt_answer_memory_region, "region", false},
     {"memory/residency", true, tt_answer_memory_residency, "batch_to to_ns", false},
     {"op", true, tt_answer_op, "run node", false},
