@@ -20,16 +20,16 @@
 
 /* --- the pages of a file that came in a phase --- */
 
-enum { WARM, MAPPED, LOADED, TRACKED };
+enum { WARM, MAPPED, LOADED, TRACKED = TT_LOADING_SETS };
 
 typedef struct tracked {
-    bool begun;
+    bool begun, judged;
     tt_ranges all;
     tt_ranges fresh; /* neither read by an op nor gone yet */
     tt_ranges gone;  /* not there when last looked at */
     tt_ranges again;
-    uint64_t used_bytes, evicted_bytes;
-    uint32_t looks; /* after the first one */
+    tt_ranges used, evicted; /* taken out of the fresh ones; not merged until the end */
+    uint32_t looks;          /* after the first one */
 } tracked;
 
 typedef struct file_state {
@@ -82,15 +82,15 @@ static bool have_common(const tt_ranges *set, const tt_ranges *ranges)
     return false;
 }
 
-/* Takes what is in `what` out of the fresh ones; how many bytes that were. */
-static uint64_t take(walk *k, tracked *t, const tt_ranges *what)
+/* Moves what is in `what` from the fresh ones to others, in which none of it is yet. */
+static void take(walk *k, tracked *t, const tt_ranges *what, tt_ranges *to)
 {
     tt_ranges_both(&t->fresh, what, &k->some);
-    const uint64_t bytes = tt_ranges_total(&k->some);
+    for (size_t i = 0; i < k->some.n; i++)
+        tt_ranges_add(to, k->some.list[i].begin, k->some.list[i].end);
     tt_ranges_without(&t->fresh, what, &k->rest);
     swap(&t->fresh, &k->rest);
-    k->failed |= k->some.failed || t->fresh.failed;
-    return bytes;
+    k->failed |= k->some.failed || t->fresh.failed || to->failed;
 }
 
 static void forget_gone(walk *k, tracked *t, const tt_ranges *back)
@@ -104,7 +104,7 @@ static void look_at(walk *k, tracked *t, const tt_ranges *present, const tt_rang
 {
     t->looks++;
     if (!may_work(k, t, present)) return;
-    t->evicted_bytes += take(k, t, away);
+    take(k, t, away, &t->evicted);
     tt_ranges_both(&t->all, away, &k->some);
     add_all(&t->gone, &k->some);
     tt_ranges_both(&t->gone, present, &k->some);
@@ -122,13 +122,13 @@ static void apply(walk *k, file_state *f)
         tracked *t = &f->sets[i];
         if (!t->begun) continue;
         if (f->faulted.n && have_common(&t->all, &f->faulted) && may_work(k, t, &f->faulted)) {
-            t->evicted_bytes += take(k, t, &f->faulted);
+            take(k, t, &f->faulted, &t->evicted);
             tt_ranges_both(&t->all, &f->faulted, &k->some);
             add_all(&t->again, &k->some);
             forget_gone(k, t, &f->faulted);
         }
         if (have_common(&t->fresh, &f->used) && may_work(k, t, &f->used))
-            t->used_bytes += take(k, t, &f->used);
+            take(k, t, &f->used, &t->used);
     }
     tt_ranges_clear(&f->faulted);
     tt_ranges_clear(&f->used);
@@ -431,10 +431,10 @@ static void judge(walk *k, file_state *f, int set, tt_loading_row *r, const tt_l
     tracked *t = &f->sets[set];
     tt_loading_row after = {0};
     if (!t->begun || !(t->looks || k->events) || !k->m->n_runs || !k->work) return;
-    r->judged = true;
-    r->used_bytes = t->used_bytes;
+    r->judged = t->judged = true;
+    r->used_bytes = tt_ranges_total(&t->used);
     r->unused_bytes = tt_ranges_total(&t->fresh);
-    r->evicted_bytes = t->evicted_bytes;
+    r->evicted_bytes = tt_ranges_total(&t->evicted);
     r->again_bytes = tt_ranges_total(&t->again);
     if (!since) return;
     const uint64_t all = tt_ranges_total(&t->all);
@@ -448,6 +448,23 @@ static void judge(walk *k, file_state *f, int set, tt_loading_row *r, const tt_l
 static bool is_known(const tt_loading_row *r)
 {
     return r->has_begin || r->has_end || r->looked || r->has_io || r->has_faults;
+}
+
+/* What became of the sets together: the pages of a file. */
+static void keep_pages(walk *k, file_state *f, tt_loading_pages *p)
+{
+    for (int i = 0; i < TRACKED; i++) {
+        tracked *t = &f->sets[i];
+        p->known[i] = t->begun;
+        swap(&p->came[i], &t->all);
+        if (!t->judged) continue;
+        p->judged[i] = true;
+        add_all(&p->used, &t->used);
+        add_all(&p->unused, &t->fresh);
+        add_all(&p->evicted, &t->evicted);
+        add_all(&p->again, &t->again);
+    }
+    k->failed |= p->used.failed || p->unused.failed || p->evicted.failed || p->again.failed;
 }
 
 static tt_status put_rows(walk *k, tt_loading *l, bool with_ops, tt_error *err)
@@ -465,6 +482,7 @@ static tt_status put_rows(walk *k, tt_loading *l, bool with_ops, tt_error *err)
             judge(k, f, MAPPED, &f->rows[TT_LOADING_MAPPED], f->map);
             judge(k, f, LOADED, &f->rows[TT_LOADING_LOADED], f->first);
         }
+        keep_pages(k, f, &l->pages[i]);
         for (unsigned p = 0; p < TT_LOADING_PHASES && recorded; p++) {
             if (!is_known(&f->rows[p])) continue;
             tt_loading_row *r = tt_array_add(l->rows, l->n, capacity);
@@ -492,6 +510,8 @@ static void free_walk(walk *k)
             tt_ranges_free(&f->sets[s].fresh);
             tt_ranges_free(&f->sets[s].gone);
             tt_ranges_free(&f->sets[s].again);
+            tt_ranges_free(&f->sets[s].used);
+            tt_ranges_free(&f->sets[s].evicted);
         }
     }
     for (size_t r = 0; r < sizeof scratch / sizeof *scratch; r++)
@@ -511,23 +531,42 @@ tt_status tt_loading_find(tt_loading *l, const tt_model *m, bool with_ops, tt_er
     for (uint32_t i = 0; i < m->n_residencies; i++)
         k.work += (uint64_t)WORK_EACH * m->residencies[i].n_intervals;
     k.files = calloc((size_t)m->n_files + 1, sizeof *k.files);
-    if (!k.files) return tt_error_memory(err, "the loading of models");
+    l->pages = calloc((size_t)m->n_files + 1, sizeof *l->pages);
+    if (!k.files || !l->pages) {
+        free(k.files);
+        return tt_error_memory(err, "the loading of models");
+    }
     for (uint32_t i = 0; i < m->n_files; i++)
         set_steps(m, i, &k.files[i]);
     with_ops &= m->clock.known && m->n_residencies > 0;
     tt_faults_walker w = {.filter = &everything, .visit = visit, .context = &k};
     if (with_ops) status = tt_faults_walk(m, &w, err);
     if (status == TT_OK) go_to(&k, UINT64_MAX, UINT64_MAX);
-    for (uint32_t i = 0; i < m->n_files; i++)
+    for (uint32_t i = 0; i < m->n_files; i++) {
         apply(&k, &k.files[i]);
+        for (int s = 0; s < TRACKED; s++) {
+            tt_ranges_merge(&k.files[i].sets[s].used);
+            tt_ranges_merge(&k.files[i].sets[s].evicted);
+        }
+    }
     if (status == TT_OK && k.failed) status = tt_error_memory(err, "the loading of models");
     if (status == TT_OK) status = put_rows(&k, l, with_ops, err);
+    if (status == TT_OK && k.failed) status = tt_error_memory(err, "the loading of models");
     free_walk(&k);
     return status;
 }
 
 void tt_loading_free(tt_loading *l)
 {
+    for (uint32_t i = 0; l->pages && i < l->m->n_files; i++) {
+        tt_loading_pages *p = &l->pages[i];
+        for (unsigned s = 0; s < TT_LOADING_SETS; s++)
+            tt_ranges_free(&p->came[s]);
+        tt_ranges *const own[] = {&p->used, &p->unused, &p->evicted, &p->again};
+        for (size_t r = 0; r < sizeof own / sizeof *own; r++)
+            tt_ranges_free(own[r]);
+    }
+    free(l->pages);
     free(l->rows);
     memset(l, 0, sizeof *l);
 }

@@ -11,6 +11,7 @@
 #ifndef TT_ANALYZE_LOADING_H
 #define TT_ANALYZE_LOADING_H
 
+#include "analyze/ranges.h"
 #include "model/model.h"
 #include "table/table.h"
 
@@ -60,9 +61,21 @@ typedef struct tt_loading_row {
     uint64_t again_most_bytes; /* the process read no more than that afterwards */
 } tt_loading_row;
 
+#define TT_LOADING_SETS 3u /* of OPENED, MAPPED and LOADED */
+
+/* The same of a file as bytes of it; merged. */
+typedef struct tt_loading_pages {
+    bool known[TT_LOADING_SETS];     /* came */
+    tt_ranges came[TT_LOADING_SETS]; /* there when it was opened, fetched by the mapping, fetched
+                                        from then to the first batch */
+    bool judged[TT_LOADING_SETS];    /* what follows is of these */
+    tt_ranges used, unused, evicted, again;
+} tt_loading_pages;
+
 typedef struct tt_loading {
     const tt_model *m;
-    tt_loading_row *rows; /* by file, then phase; phases of which something is known */
+    tt_loading_pages *pages; /* of each file, in the order of tt_model.files */
+    tt_loading_row *rows;    /* by file, then phase; phases of which something is known */
     size_t n;
 } tt_loading;
 

@@ -114,15 +114,17 @@ const char *tt_page_faults_path(const tt_page_faults *f, uint32_t mapping)
 
 /* --- sums --- */
 
-static bool passes(const tt_page_faults *f, const tt_filter *filter, uint32_t fault,
-                   const tt_fault_target *t)
+bool tt_page_faults_passes(const tt_page_faults *f, const tt_filter *filter, uint32_t fault)
 {
     const tt_model *m = f->m;
-    const tt_weight *w = t->weight == TT_NONE ? NULL : &m->weights[t->weight];
-    if (!tt_filter_batch(filter, m, tt_page_faults_batch(f, fault))) return false;
-    if (filter->has_layer && (!w || w->place.layer_id != filter->layer)) return false;
-    if (filter->tensor && (!w || fnmatch(filter->tensor, w->name, 0) != 0)) return false;
-    return tt_filter_time(filter, tt_model_ns(m, m->page_faults[fault].ticks));
+    if (!tt_filter_time(filter, tt_model_ns(m, m->page_faults[fault].ticks)) ||
+        !tt_filter_batch(filter, m, tt_page_faults_batch(f, fault)))
+        return false;
+    if (!filter->has_layer && !filter->tensor) return true;
+    const uint32_t weight = tt_page_faults_target(f, fault).weight;
+    const tt_weight *w = weight == TT_NONE ? NULL : &m->weights[weight];
+    return w && (!filter->has_layer || w->place.layer_id == filter->layer) &&
+           (!filter->tensor || fnmatch(filter->tensor, w->name, 0) == 0);
 }
 
 typedef struct known_page {
@@ -206,8 +208,8 @@ static tt_status collect(const tt_page_faults *f, tt_fault_pages_by by, const tt
         return tt_error_memory(err, "page faults");
     }
     for (uint32_t i = 0; i < m->n_page_faults; i++) {
+        if (!tt_page_faults_passes(f, filter, i)) continue;
         const tt_fault_target t = tt_page_faults_target(f, i);
-        if (!passes(f, filter, i, &t)) continue;
         const tt_fault_page p = page_of(f, by, i, &t);
         const bool whole = by == TT_FAULT_PAGES_BY_MAPPING && t.mapping != TT_MAPPING_NONE;
         (*keys)[(*n)++] = (known_page){p.address, whole ? first[t.mapping] : t.mapping, i};

@@ -47,6 +47,9 @@ uint32_t tt_page_faults_batch(const tt_page_faults *f, uint32_t fault);
 /* The mapped file, or what the memory is, as the kernel calls it; NULL: not known. */
 const char *tt_page_faults_path(const tt_page_faults *f, uint32_t mapping);
 
+/* Of the filter batch, phase, layer, tensor (weights' names) and time count. Needs a clock. */
+bool tt_page_faults_passes(const tt_page_faults *f, const tt_filter *filter, uint32_t fault);
+
 typedef enum tt_fault_pages_by {
     TT_FAULT_PAGES_BY_PAGE,
     TT_FAULT_PAGES_BY_MAPPING
@@ -64,8 +67,8 @@ typedef struct tt_fault_page {
     uint64_t key;              /* private */
 } tt_fault_page;
 
-/* Sums the faults that pass: of the filter batch, phase, layer, tensor (weights' names) and time.
- * *pages is malloc'ed, the caller frees it: in the order of their first faults. Needs a clock. */
+/* Sums the faults that pass. *pages is malloc'ed, the caller frees it: in the order of their first
+ * faults. Needs a clock. */
 tt_status tt_fault_pages_sum(const tt_page_faults *f, tt_fault_pages_by by, const tt_filter *filter,
                              tt_fault_page **pages, size_t *n, tt_error *err);
 /* Of the context a tt_page_faults; rows are tt_fault_page. */

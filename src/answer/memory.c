@@ -207,6 +207,8 @@ void tt_memory_json(tt_json *j, const tt_model *m, const tt_memory_layout *s,
     tt_json_kv_bool(j, "experts", observed->experts);
     tt_json_kv_bool(j, "faults", observed->faults);
     tt_json_kv_bool(j, "residency", observed->residency);
+    tt_json_kv_bool(j, "pages", observed->pages);
+    tt_json_kv_bool(j, "loading", observed->loading);
     tt_json_object_end(j);
     tt_rowset_json_columns(j, "segments", &segments);
     tt_rowset_json_columns(j, "regions", &regions);

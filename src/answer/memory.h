@@ -16,6 +16,8 @@ typedef struct tt_memory_observed {
     bool experts; /* which experts were chosen */
     bool faults;
     bool residency;
+    bool pages;   /* faults one by one */
+    bool loading; /* pages in RAM before the first batch */
 } tt_memory_observed;
 
 /* Writes one object: segments and regions, in columns. */

@@ -111,6 +111,18 @@ static const tt_source_memo faults_memo = {make_faults, drop_faults};
 
 /* --- memory, memory/region --- */
 
+/* Whether pages were looked at before the first batch. */
+static bool has_loading(const tt_model *m)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < m->n_residencies && !found; i++) {
+        const uint8_t moment = m->residencies[i].moment;
+        found = moment == TT_AT_BEGIN || moment == TT_AT_MAP_BEGIN || moment == TT_AT_MAP_END ||
+                moment == TT_AT_FIRST_BATCH;
+    }
+    return found;
+}
+
 tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *layout;
@@ -120,6 +132,8 @@ tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
         .experts = tt_details_has(q->m->details, TT_DETAIL_EXPERTS),
         .faults = tt_model_has_faults(q->m),
         .residency = q->m->n_residencies > 0,
+        .pages = q->m->n_fault_spans > 0,
+        .loading = has_loading(q->m),
     };
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the answer");

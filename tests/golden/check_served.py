@@ -59,6 +59,7 @@ SANE = {
     "limit": ["10", "1"],
     "buckets": ["100", "1000"],
     "space": ["file0", "buffer0"],
+    "spans": ["file0-0-65536-1", "buffer0-0-65536-2_file0-4096-9000-1"],
 }
 GENERAL = ["0", "1"]
 ODD = [

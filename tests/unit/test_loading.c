@@ -3,6 +3,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/loading.h"
+#include "analyze/page_bins.h"
 #include "analyze/ranges.h"
 #include "analyze/reads.h"
 
@@ -190,6 +191,42 @@ static void check_row(const counted *c, int set, const tt_loading_row *r)
     assert_true(set == 2 || (sums[USED] && sums[EVICTED] && again));
 }
 
+/* What a bin says is so of each of its bytes. */
+static void check_bins(const counted *c, const opened *o, uint64_t width, uint64_t from,
+                       uint64_t to)
+{
+    tt_memory_layout *layout;
+    tt_loading_bin *bins;
+    size_t n, at = 0;
+    const tt_page_span span = {0, from, to, width};
+    assert_int_equal(tt_memory_layout_make(o->m, &layout, NULL), TT_OK);
+    assert_int_equal(tt_loading_bins_sum(&o->found, layout, &span, 1, &bins, &n, NULL), TT_OK);
+    for (uint64_t begin = from / width * width; begin < to; begin += width) {
+        uint64_t want[TT_LOADING_KINDS] = {0}, any = 0;
+        for (uint64_t i = begin < from ? from : begin; i < begin + width && i < to; i++) {
+            const byte_state *b = &c->bytes[i];
+            for (int set = 0; set < 3; set++) {
+                want[set] += b->state[set] != 0;
+                want[TT_LOADING_PAGES_USED] += b->state[set] == USED;
+                want[TT_LOADING_PAGES_UNUSED] += b->state[set] == FRESH;
+                want[TT_LOADING_PAGES_EVICTED] += b->state[set] == EVICTED;
+            }
+            want[TT_LOADING_PAGES_AGAIN] += b->again[0] || b->again[1] || b->again[2];
+        }
+        for (int k = 0; k < TT_LOADING_KINDS; k++)
+            any |= want[k];
+        if (!any) continue;
+        assert_true(at < n);
+        assert_int_equal(bins[at].offset_bytes, begin);
+        for (int k = 0; k < TT_LOADING_KINDS; k++)
+            assert_int_equal(bins[at].bytes[k], want[k]);
+        at++;
+    }
+    assert_int_equal(at, n);
+    free(bins);
+    tt_memory_layout_free(layout);
+}
+
 static void every_byte_is_counted(void **state)
 {
     synth_plan p = synth_default();
@@ -205,6 +242,8 @@ static void every_byte_is_counted(void **state)
         check_row(&c, 0, row_of(&o, TT_LOADING_OPENED));
         check_row(&c, 1, row_of(&o, TT_LOADING_MAPPED));
         check_row(&c, 2, row_of(&o, TT_LOADING_LOADED));
+        check_bins(&c, &o, 4096, 0, c.size);
+        check_bins(&c, &o, 4 * 4096, 5000, c.size - 3000);
         free(c.bytes);
         close_opened(&o);
     }

@@ -3,6 +3,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/faults.h"
+#include "analyze/page_bins.h"
 #include "analyze/page_faults.h"
 #include "model/faults.h"
 #include "record/fault_log.h"
@@ -291,6 +292,170 @@ static void pages_add_up(void **state)
     tt_bytes_free(&b);
 }
 
+/* --- bins --- */
+
+/* Where a fault is counted on the map, found without the index; false: nowhere. */
+static bool is_in(const tt_model *m, const tt_memory_layout *s, const tt_page_fault *p,
+                  uint32_t segment, uint64_t *at)
+{
+    const tt_memory_segment *of = &s->segments[segment];
+    const uint32_t file = of->is_file ? of->index : of->mapped_file;
+    if (file != TT_NONE) {
+        if (p->mapping == TT_MAPPING_NONE || m->mappings[p->mapping].file != file) return false;
+        *at = p->address - m->mappings[p->mapping].address +
+              m->mappings[p->mapping].file_offset_bytes;
+        return true;
+    }
+    const tt_buffer *b = &m->buffers[of->index];
+    *at = p->address - b->base + b->base % 4096;
+    return p->address >= b->base && p->address - b->base < b->size_bytes &&
+           p->ticks >= b->alloc_ticks && (!b->free_ticks || p->ticks <= b->free_ticks);
+}
+
+/* Faults of a bin, by a walk over all of them. */
+static tt_page_bin count_bin(const tt_page_faults *f, const tt_memory_layout *s,
+                             const tt_filter *filter, const tt_page_span *span, int64_t offset)
+{
+    const tt_model *m = f->m;
+    const tt_memory_segment *of = &s->segments[span->segment];
+    const uint64_t shift = of->is_file                  ? 0
+                           : of->mapped_file != TT_NONE ? of->mapped_offset_bytes
+                                                        : m->buffers[of->index].base % 4096,
+                   begin = (uint64_t)(offset + (int64_t)shift),
+                   first = (span->begin + shift) / 4096,
+                   last = ((span->end < of->size_bytes ? span->end : of->size_bytes) + shift - 1) /
+                          4096;
+    uint8_t *pages = calloc(1, span->bin_bytes / 4096);
+    tt_page_bin b = {.offset_bytes = offset};
+    assert_non_null(pages);
+    assert_int_equal(begin % span->bin_bytes, 0);
+    for (uint32_t i = 0; i < m->n_page_faults; i++) {
+        const double ns = tt_model_ns(m, m->page_faults[i].ticks);
+        const uint32_t batch = tt_page_faults_batch(f, i);
+        uint64_t at;
+        if (!is_in(m, s, &m->page_faults[i], span->segment, &at) || at < begin ||
+            at - begin >= span->bin_bytes || at / 4096 < first || at / 4096 > last ||
+            (filter->has_from && ns < filter->from_ns) || (filter->has_to && ns >= filter->to_ns))
+            continue;
+        if (filter->has_batch &&
+            (batch == TT_NONE || tt_model_batch_number(m, batch) != filter->batch_first))
+            continue;
+        b.major += m->page_faults[i].major;
+        b.minor += !m->page_faults[i].major;
+        b.pages += !pages[(at - begin) / 4096];
+        pages[(at - begin) / 4096] = 1;
+    }
+    free(pages);
+    return b;
+}
+
+static uint64_t check_bins(const tt_page_index *x, const tt_filter *filter,
+                           const tt_page_span *spans, size_t n_spans)
+{
+    tt_page_bin *bins;
+    size_t n, at = 0;
+    uint64_t all = 0;
+    assert_int_equal(tt_page_bins_sum(x, filter, spans, n_spans, &bins, &n, NULL), TT_OK);
+    for (uint32_t i = 0; i < n_spans; i++) {
+        const tt_memory_segment *of = &x->layout->segments[spans[i].segment];
+        const int64_t shift = of->is_file ? 0
+                              : of->mapped_file != TT_NONE
+                                  ? (int64_t)of->mapped_offset_bytes
+                                  : (int64_t)(x->faults->m->buffers[of->index].base % 4096),
+                      step = (int64_t)spans[i].bin_bytes;
+        int64_t offset = ((int64_t)spans[i].begin + shift) / step * step - shift;
+        for (; offset < (int64_t)spans[i].end && offset < (int64_t)of->size_bytes; offset += step) {
+            const tt_page_bin want = count_bin(x->faults, x->layout, filter, &spans[i], offset);
+            if (want.minor + want.major == 0) continue; /* a bin without a fault is not told */
+            assert_true(at < n);
+            assert_int_equal(bins[at].span, i);
+            assert_int_equal(bins[at].offset_bytes, want.offset_bytes);
+            assert_int_equal(bins[at].minor, want.minor);
+            assert_int_equal(bins[at].major, want.major);
+            assert_int_equal(bins[at].pages, want.pages);
+            all += want.minor + want.major;
+            at++;
+        }
+    }
+    assert_int_equal(at, n);
+    free(bins);
+    return all;
+}
+
+/* Bins of any width have each fault of their pages: in files, mapped buffers and other memory. */
+static void bins_have_every_fault(void **state)
+{
+    tt_bytes b;
+    tt_page_faults f;
+    tt_page_index x;
+    tt_memory_layout *layout;
+    (void)state;
+    tt_model *m = open_plan(&b);
+    for (uint32_t i = 0; i < m->n_buffers; i++) /* to where the trace has faults: "[heap]" */
+        if (!m->buffers[i].path) m->buffers[i].base = MAP_BASE + (1ull << 32) + 1000 + i * 20000;
+    assert_int_equal(tt_page_faults_find(&f, m, NULL), TT_OK);
+    assert_int_equal(tt_memory_layout_make(m, &layout, NULL), TT_OK);
+    assert_int_equal(tt_page_index_make(&x, &f, layout, NULL), TT_OK);
+    uint64_t in_files = 0, in_buffers = 0;
+    for (uint32_t s = 0; s < layout->n_segments; s++)
+        for (uint64_t width = 4096; width <= 16 * 4096; width *= 4) {
+            const uint64_t size = layout->segments[s].size_bytes, middle = size / 3 + 7;
+            const double zero = tt_model_ns(m, m->page_faults[m->n_page_faults / 2].ticks);
+            const tt_filter any = {0}, late = {.has_from = true, .from_ns = zero},
+                            token = {.has_batch = true, .batch_first = 1, .batch_last = 1};
+            const tt_page_span whole = {s, 0, size, width},
+                               parts[] = {{s, 0, middle, width}, {s, middle, size, width}};
+            const uint64_t all = check_bins(&x, &any, &whole, 1);
+            if (size > middle) (void)check_bins(&x, &any, parts, 2);
+            assert_true(check_bins(&x, &late, &whole, 1) <= all);
+            assert_true(check_bins(&x, &token, &whole, 1) <= all);
+            *(layout->segments[s].is_file ? &in_files : &in_buffers) += all;
+        }
+    assert_true(in_files > 0 && in_buffers > 0 && x.n > 0 && x.n < m->n_page_faults);
+    tt_page_index_free(&x);
+    tt_memory_layout_free(layout);
+    tt_page_faults_free(&f);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+/* Nothing is computed that nobody could draw. */
+static void too_many_bins_are_refused(void **state)
+{
+    tt_bytes b;
+    tt_page_faults f;
+    tt_page_index x;
+    tt_memory_layout *layout;
+    tt_page_bin *bins;
+    uint32_t *faults;
+    size_t n;
+    tt_error err;
+    const tt_filter any = {0};
+    (void)state;
+    tt_model *m = open_plan(&b);
+    assert_int_equal(tt_page_faults_find(&f, m, NULL), TT_OK);
+    assert_int_equal(tt_memory_layout_make(m, &layout, NULL), TT_OK);
+    assert_int_equal(tt_page_index_make(&x, &f, layout, NULL), TT_OK);
+    const tt_page_span bad[] = {
+        {layout->n_segments, 0, 1, 4096}, {0, 5, 5, 4096}, {0, 0, 1, 0}, {0, 0, 4096, 1000}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(tt_page_bins_sum(&x, &any, &bad[i], 1, &bins, &n, &err), TT_E_USAGE);
+    layout->segments[0].size_bytes = 1ull << 50;
+    const tt_page_span wide = {0, 0, 1ull << 40, 4096}, list = {0, 0, 1ull << 40, 1ull << 40};
+    assert_int_equal(tt_page_bins_sum(&x, &any, &wide, 1, &bins, &n, &err), TT_E_USAGE);
+    assert_non_null(strstr(err.message, "wider"));
+    assert_int_equal(tt_page_index_list(&x, &any, &list, &faults, &n, &err), TT_OK);
+    assert_true(n > 0 && n <= x.n);
+    for (size_t i = 1; i < n; i++)
+        assert_true(faults[i] > faults[i - 1]);
+    free(faults);
+    tt_page_index_free(&x);
+    tt_memory_layout_free(layout);
+    tt_page_faults_free(&f);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +465,8 @@ int main(void)
         cmocka_unit_test(ops_have_their_faults),
         cmocka_unit_test(time_with_a_loss_is_not_known),
         cmocka_unit_test(pages_add_up),
+        cmocka_unit_test(bins_have_every_fault),
+        cmocka_unit_test(too_many_bins_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

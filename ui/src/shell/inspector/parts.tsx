@@ -1,7 +1,8 @@
 // Token, layer, time range and region.
 
 import { bytes, count, counted, duration, perSecond, plainName, visible } from "../../draw/format";
-import { select, selectedToken, type Region } from "../../state/selection";
+import { PageFaults } from "../../parts/PageFaults";
+import { select, selectedToken, selection, type Region } from "../../state/selection";
 import { batchIndex, summary, tensors } from "../../state/trace";
 import { phaseWord, segmentWords } from "../../state/words";
 import { Figure, Part, Within } from "./Part";
@@ -87,10 +88,13 @@ function weightsIn(region: Region): string[] {
 }
 
 const NAMES_MOST = 8;
+const FAULTS_MOST = 8;
 
 export function RegionPart(props: { region: Region }) {
   const { region } = props;
   const names = weightsIn(region);
+  const { token, time } = selection.value;
+  const params = time ? { from_ns: time[0], to_ns: time[1] } : { batch: token, batch_to: token };
   return (
     <Part kind="Region" title={segmentWords(region.segment)} onClear={() => select({ region: null })} views={["memory", "buffers", "log"]}>
       <Figure name="Size">{bytes(region.to - region.from)}</Figure>
@@ -106,6 +110,7 @@ export function RegionPart(props: { region: Region }) {
           {names.length > NAMES_MOST && ` and ${counted(names.length - NAMES_MOST, "other")}`}
         </Figure>
       )}
+      <PageFaults region={region} params={params} most={FAULTS_MOST} head="Page faults" chooses />
     </Part>
   );
 }

@@ -3,6 +3,8 @@
 import { css, isDark, sequence } from "../../draw/colour";
 import { known, loadingHeat, partWords } from "./data";
 import { scaleWords, valueWords } from "./describe";
+import { PageLegend } from "./PageLegend";
+import { pagedOf } from "./pages";
 import { METRIC_TITLES, middleOf, shareOf, type Metric, type Scale, type Scales } from "./heat";
 
 function gradient(dark: boolean, reversed: boolean): string {
@@ -33,6 +35,8 @@ function isPending(m: Metric): boolean {
 
 export function Legend(props: { scales: Scales }) {
   const { metric, model, work } = props.scales;
+  const paged = pagedOf(metric);
+  if (paged) return <PageLegend paged={paged} />;
   if (isPending(metric))
     return (
       <div class="legend" role="status">

@@ -10,9 +10,12 @@ import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { selection } from "../../state/selection";
 import { tensors } from "../../state/trace";
-import { regionOf, selectRegion } from "./choose";
+import { regionOf, regionOfCell, selectCell, selectRegion } from "./choose";
 import { across, along, bringIntoView, firstSpot, middleOf, scrolledTo, spotOf } from "./cursor";
 import { known, nowNs, widths } from "./data";
+import { useBins } from "./bins";
+import { cellsOf, pagedOf, USUAL_PAGE_BYTES, type Cell } from "./pages";
+import { cellSentence } from "./pageWords";
 import { regionTitle, sentence, valueWords } from "./describe";
 import { drawing, overlay } from "./drawing";
 import { Geometry, type Fit, type Line } from "./geometry";
@@ -75,6 +78,8 @@ export function MapCanvas(props: MapCanvasProps) {
   const pointed = useSignal<Pointed | null>(null);
   const cursor = useSignal<Spot | null>(null);
   const expert = useSignal<number | null>(null);
+  /** Where the keyboard is among pages: the first byte. */
+  const page = useSignal<{ segment: string; from: number } | null>(null);
   const focused = useSignal(false);
   // Whether the cursor was moved last by keys: who points with a mouse does not want to see it.
   const byKeys = useSignal(false);
@@ -86,12 +91,23 @@ export function MapCanvas(props: MapCanvasProps) {
     if (!k || width < 50) return null;
     const top = props.compact ? 0 : RULER_HEIGHT;
     const fitting = Math.floor((height - top) / Math.max(1, lines.value.length));
-    const lineHeight = Math.max(14, Math.min(props.compact ? 24 : 28, fitting));
+    // Names stand above the lanes of pages.
+    const [least, most] = props.compact ? [14, 24] : pagedOf(props.scales.value.metric) ? [27, 40] : [14, 28];
+    const lineHeight = Math.max(least, Math.min(most, fitting));
     const labelWidth = props.compact ? 72 : LABEL_WIDTH;
     return new Geometry({
       map: k.map, lines: lines.value, width, height, labelWidth, top, lineHeight,
       widths: widths.value === "rank" ? "rank" : "bytes", fit: props.fit.value,
     });
+  });
+
+  const bins = useBins(geometry, props.axis, () => pagedOf(props.scales.value.metric), props.compact);
+  const cells = useComputed(() => {
+    const g = geometry.value;
+    const b = bins.value;
+    const range = props.axis.range.value;
+    if (!g || !b || b.map !== g.input.map || b.paged !== pagedOf(props.scales.value.metric)) return null;
+    return cellsOf({ map: b.map, geometry: g, range, scrollY: Math.min(scrollY.value, g.mostScroll) }, b);
   });
 
   const picture = useComputed<Picture | null>(() => {
@@ -101,6 +117,7 @@ export function MapCanvas(props: MapCanvasProps) {
     const { tensor, layer, region } = selection.value;
     return {
       known: k, geometry: g, range: props.axis.range.value, scrollY: Math.min(scrollY.value, g.mostScroll), height: g.input.height,
+      cells: cells.value, bins: bins.value,
       scales: props.scales.value, nowNs: nowNs.value, palette: paletteOf(isDark.value), compact: props.compact,
       selected: { tensor, layer, region: region && regionAt(k.map, region.segment, region.from) },
     };
@@ -115,8 +132,31 @@ export function MapCanvas(props: MapCanvasProps) {
     const within = proxy.current?.getBoundingClientRect();
     if (!within) return null;
     const y = p.geometry.lineTop(spot.line, p.scrollY) + p.geometry.input.lineHeight;
-    return { spot, expert: expert.value, x: within.left + middleOf(p.geometry, p.range, spot), y: within.top + y };
+    const cell = cellOfPage(p, spot.line);
+    if (cell) return { spot, expert: null, cell, x: within.left + cell.x + cell.width / 2, y: within.top + y };
+    return { spot, expert: expert.value, cell: null, x: within.left + middleOf(p.geometry, p.range, spot), y: within.top + y };
   });
+
+  /** The next cell of the row in that direction, from the one the keyboard is at or else from the tensor. */
+  const stepPage = (p: Picture, spot: Spot, by: 1 | -1) => {
+    const list = p.cells?.get(spot.line) ?? [];
+    const now = cellOfPage(p, spot.line);
+    const { row } = p.geometry.input.lines[spot.line]!;
+    const at = middleOf(p.geometry, p.range, spot);
+    const ahead = by > 0 ? list.findIndex((c) => c.x >= at) : list.findLastIndex((c) => c.x <= at);
+    const next = list[now ? list.indexOf(now) + by : ahead];
+    if (!next || !row) return announce(by > 0 ? "No more pages to the right" : "No more pages to the left");
+    const item = row.regions.indexOf(regionOfCell(p.known, regionOf(p, spot), next));
+    page.value = { segment: next.segment, from: next.from };
+    byKeys.value = true;
+    pointed.value = null;
+    cursor.value = { line: spot.line, item: item >= 0 ? item : spot.item };
+    say(p, cursor.value, null, next);
+  };
+  const cellOfPage = (p: Picture, line: number): Cell | null => {
+    const at = page.value;
+    return (at && p.cells?.get(line)?.find((c) => c.segment === at.segment && c.from <= at.from && at.from < c.to)) || null;
+  };
 
   useEffect(() => drawing(base, () => picture.value, (p) => [...mapShapes(p), ...(props.compact ? [] : rulerShapes(p, active.value?.spot.line ?? null))]), []);
   useEffect(() => drawing(over, () => picture.value, (p) => overlay(p, active.value)), []);
@@ -126,11 +166,12 @@ export function MapCanvas(props: MapCanvasProps) {
     if (!p || !spot) return;
     cursor.value = spot;
     expert.value = null;
+    page.value = null;
     pointed.value = null;
     byKeys.value = true;
     scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
     bringIntoView(p.geometry, props.axis, spot);
-    say(p, spot, null);
+    say(p, spot, null, null);
   };
   const current = (): Spot | null => {
     const p = picture.value;
@@ -153,17 +194,21 @@ export function MapCanvas(props: MapCanvasProps) {
       const p = picture.value;
       const spot = current();
       if (!p || !spot) return;
+      if (p.cells) return stepPage(p, spot, by);
       const n = slicesShown(p.known, regionOf(p, spot));
       if (!n) return;
       byKeys.value = true;
       expert.value = expert.value === null ? (by > 0 ? 0 : n - 1) : (expert.value + by + n) % n;
       cursor.value = spot;
-      say(p, spot, expert.value);
+      say(p, spot, expert.value, null);
     },
     choose: () => {
       const p = picture.value;
       const spot = current();
-      if (p && spot) selectRegion(p.known, regionOf(p, spot), expert.value);
+      if (!p || !spot) return;
+      const cell = cellOfPage(p, spot.line);
+      if (cell) selectCell(p.known, regionOf(p, spot), cell);
+      else selectRegion(p.known, regionOf(p, spot), expert.value);
     },
     toggle: () => {
       const spot = current();
@@ -204,19 +249,19 @@ export function MapCanvas(props: MapCanvasProps) {
   const value = useComputed(() => {
     const p = picture.value;
     const a = active.value;
-    return p && a ? describeSpot(p, a.spot, a.expert) : undefined;
+    return p && a ? describeSpot(p, a.spot, a.expert, a.cell) : undefined;
   });
   const magnified = () => {
     const p = picture.value;
     const a = active.value;
-    if (!p || !a || props.compact) return false;
+    if (!p || !a || props.compact || p.cells) return false;
     return isSmall(p.geometry, a.spot, p.range, markOf(p.geometry.layout(a.spot.line, p.range), a.spot.item));
   };
   return (
     <div class={props.compact ? "map compact" : "map"}>
       <CanvasView
         label={props.label}
-        keys="Left and right arrows go from tensor to tensor, up and down from row to row, Enter selects; with Shift, left and right go from expert to expert."
+        keys="Left and right arrows go from tensor to tensor, up and down from row to row, Enter selects; with Shift, left and right go from expert to expert, or from page to page where pages are shown."
         value={value.value}
         focusRef={proxy}
         table={props.table}
@@ -233,21 +278,30 @@ export function MapCanvas(props: MapCanvasProps) {
         <canvas ref={over} />
       </CanvasView>
       {active.value && picture.value && (
-        <MapTooltip known={picture.value.known} region={regionOf(picture.value, active.value.spot)} expert={active.value.expert} x={active.value.x} y={active.value.y + (magnified() ? MAGNIFIER_HEIGHT : 0)} />
+        <MapTooltip known={picture.value.known} region={regionOf(picture.value, active.value.spot)} expert={active.value.expert} cell={active.value.cell} paged={pagedOf(picture.value.scales.metric)} pageBytes={picture.value.bins?.pageBytes ?? USUAL_PAGE_BYTES} x={active.value.x} y={active.value.y + (magnified() ? MAGNIFIER_HEIGHT : 0)} />
       )}
     </div>
   );
 }
 
-function describeSpot(p: Picture, spot: Spot, expert: number | null): string {
+function pageSentence(p: Picture, spot: Spot, cell: Cell | null): string | null {
+  const paged = pagedOf(p.scales.metric);
+  if (!paged) return null;
+  const region = cell ? regionOfCell(p.known, regionOf(p, spot), cell) : regionOf(p, spot);
+  return `${regionTitle(p.known.map, region)}. ${cellSentence(p.known, paged, region, cell, p.bins?.pageBytes ?? USUAL_PAGE_BYTES)}`;
+}
+
+function describeSpot(p: Picture, spot: Spot, expert: number | null, cell: Cell | null): string {
   const region = regionOf(p, spot);
   const row = p.geometry.input.lines[spot.line]!.row!;
+  const pages = pageSentence(p, spot, cell);
+  if (pages) return `Row ${row.label}, ${pages}`;
   const unit = expert === null ? region : p.known.map.regions.first_slice[region]! + expert;
   const value = valueWords(p.scales.metric, valueOf(p.known, p.scales.metric, unit, region, p.nowNs));
   return `Row ${row.label}, ${regionTitle(p.known.map, region)}${expert === null ? "" : `, expert ${expert}`}: ${value}`;
 }
 
-function say(p: Picture, spot: Spot, expert: number | null): void {
+function say(p: Picture, spot: Spot, expert: number | null, cell: Cell | null): void {
   const row = p.geometry.input.lines[spot.line]!.row!;
-  announce(`Row ${row.label}. ${sentence(p.known, tensors.peek(), regionOf(p, spot), expert)}`);
+  announce(`Row ${row.label}. ${pageSentence(p, spot, cell) ?? sentence(p.known, tensors.peek(), regionOf(p, spot), expert)}`);
 }

@@ -9,6 +9,7 @@ import { regionTitle, valueWords } from "./describe";
 import { isTold, METRICS, METRIC_TITLES, valueOf, type Known, type Metric } from "./heat";
 import { segmentTitle } from "./map";
 import { selectRegion } from "./choose";
+import { pagedOf } from "./pages";
 
 /** A region, or one of its experts. */
 interface Line {
@@ -22,7 +23,7 @@ function unitOf(k: Known, l: Line): number {
 
 function columnsOf(k: Known, now: number): (Column<Line> & { order: (l: Line) => number | string })[] {
   const { regions } = k.map;
-  const metrics = METRICS.filter((m) => m !== "residency" || k.map.observed.residency).filter((m) => m !== "faults" || k.map.observed.faults);
+  const metrics = METRICS.filter((m) => !pagedOf(m)).filter((m) => m !== "residency" || k.map.observed.residency).filter((m) => m !== "faults" || k.map.observed.faults);
   const number = (m: Metric, l: Line) => {
     const v = valueOf(k, m, unitOf(k, l), l.region, now);
     return typeof v === "number" ? v : -1;

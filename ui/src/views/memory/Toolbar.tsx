@@ -3,6 +3,8 @@
 import type { Binding } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { selection } from "../../state/selection";
+import { pagedOf } from "./pages";
+import { missingWords } from "./pageWords";
 import { atlas, cumulative, logScale, metric, setCumulative, showMetric, widths } from "./data";
 import { METRIC_ABOUT, METRIC_TITLES, METRICS, type Metric } from "./heat";
 
@@ -23,8 +25,14 @@ function missing(m: Metric): string | null {
   return null;
 }
 
+/** The page itself says what is missing when these are chosen. */
+function aboutPages(m: Metric): string | null {
+  const paged = pagedOf(m);
+  return paged && atlas.value ? missingWords(atlas.value, paged) : null;
+}
+
 function cycle(by: 1 | -1): void {
-  const shown = METRICS.filter((m) => m === metric.peek() || missing(m) === null);
+  const shown = METRICS.filter((m) => m === metric.peek() || (missing(m) ?? aboutPages(m)) === null);
   const next = shown[(shown.indexOf(metric.peek()) + by + shown.length) % shown.length]!;
   showMetric(next);
   announce(`Colour by ${METRIC_TITLES[next]}: ${METRIC_ABOUT[next]}`);
@@ -41,7 +49,7 @@ const flipWidths = () => flip(widths, "bytes", "rank", { bytes: "Widths by bytes
 export function toolbarKeys(fit: Param, save: Savers): Binding[] {
   const scope = "Memory";
   return [
-    { id: "memory.colour", keys: ["KeyC"], title: "Colour by the next: accesses, bytes, time, last use, RAM, faults", scope, run: () => cycle(1) },
+    { id: "memory.colour", keys: ["KeyC"], title: "Colour by the next: accesses, bytes, time, last use, RAM, faults, pages, loading", scope, run: () => cycle(1) },
     { id: "memory.colour-back", keys: ["Shift+KeyC"], title: "Colour by the one before", scope, run: () => cycle(-1) },
     { id: "memory.log", keys: ["KeyL"], title: "Logarithmic or linear colours", scope, run: flipLog },
     { id: "memory.widths", keys: ["KeyR"], title: "Widths by bytes, or equal (rank)", scope, run: flipWidths },
@@ -70,12 +78,12 @@ export function Toolbar(props: { fit: Param; save: Savers }) {
     <div class="memory-tools" role="toolbar" aria-label="How the map is shown">
       <span class="choice" role="group" aria-label="Colour by">
         {METRICS.map((m) => (
-          <button type="button" key={m} aria-pressed={metric.value === m} disabled={missing(m) !== null} title={missing(m) ?? METRIC_ABOUT[m]} onClick={() => showMetric(m)}>
+          <button type="button" key={m} aria-pressed={metric.value === m} disabled={missing(m) !== null} title={missing(m) ?? aboutPages(m) ?? METRIC_ABOUT[m]} onClick={() => showMetric(m)}>
             {METRIC_TITLES[m]}
           </button>
         ))}
       </span>
-      <Choice label="Colours" value={logScale.value} options={[["log", "Log"], ["linear", "Linear"]]} set={(v) => (logScale.value = v)} />
+      {!pagedOf(metric.value) && <Choice label="Colours" value={logScale.value} options={[["log", "Log"], ["linear", "Linear"]]} set={(v) => (logScale.value = v)} />}
       <Choice label="Widths" value={widths.value} options={[["bytes", "Bytes"], ["rank", "Rank"]]} set={(v) => (widths.value = v)} title="Widths by size, or equal in file order" />
       <Choice label="Rows" value={props.fit.value} options={[["row", "Fill rows"], ["same", "One scale"]]} set={(v) => (props.fit.value = v)} title="Each row to the full width, or all to the same scale" />
       {token !== null && !time && (

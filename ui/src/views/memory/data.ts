@@ -35,7 +35,7 @@ interface Part {
   readonly params: Params;
 }
 
-const part = computed<Part>(() => {
+export const part = computed<Part>(() => {
   const { trace, token, time } = selection.value;
   let params: Params = {};
   if (time) params = { from_ns: time[0], to_ns: time[1] };
@@ -65,6 +65,8 @@ const heat = signal<Heat | null>(null);
 const residency = signal<Residency | null>(null);
 const faults = signal<Faults | null>(null);
 export const loadingHeat = signal(false);
+/** Of the large map, page by page. */
+export const loadingBins = signal(false);
 export const failure = signal<Error | null>(null);
 
 export const known: ReadonlySignal<Known | null> = computed(() =>

@@ -45,6 +45,11 @@ export function overlay(p: Picture, a: Pointed | null): Shape[] {
   const left = Math.max(x - 0.5, p.geometry.input.labelWidth - 1);
   const right = Math.min(x + mark.width - 0.5, p.geometry.input.labelWidth + p.geometry.plotWidth + 1);
   const frame: Shape = { t: "frame", x: left, y: top + 0.5, w: Math.max(2, right - left), h: h - 1, ink: p.palette.accent, width: 2 };
+  if (p.cells) {
+    // The very pages, where there are any; the tensor more quietly.
+    const whole: Shape = { ...frame, ink: p.palette.ink2, width: 1 };
+    return a.cell ? [whole, { ...frame, x: a.cell.x - 1.5, w: a.cell.width + 3 }] : [whole];
+  }
   const small = !p.compact && isSmall(p.geometry, a.spot, p.range, at);
   return small ? [frame, ...magnifierShapes(p, a.spot, x + mark.width / 2)] : [frame];
 }

@@ -103,7 +103,7 @@ export interface Known {
   readonly faults: Faults | null;
 }
 
-export const METRICS = ["accesses", "bytes", "time", "recency", "residency", "faults"] as const;
+export const METRICS = ["accesses", "bytes", "time", "recency", "residency", "faults", "pages", "loading"] as const;
 export type Metric = (typeof METRICS)[number];
 
 export const METRIC_TITLES: Record<Metric, string> = {
@@ -113,6 +113,8 @@ export const METRIC_TITLES: Record<Metric, string> = {
   recency: "Last use",
   residency: "In RAM",
   faults: "Page faults",
+  pages: "Faults by page",
+  loading: "Loading",
 };
 
 export const METRIC_ABOUT: Record<Metric, string> = {
@@ -122,6 +124,8 @@ export const METRIC_ABOUT: Record<Metric, string> = {
   recency: "how long ago it was used last",
   residency: "share of its pages that were in RAM",
   faults: "page faults, major and minor, of the ops that read it",
+  pages: "each page that faulted, in ops and outside of them, page by page",
+  loading: "pages that were in RAM before the first batch, and what became of them",
 };
 
 /** What a unit shows: a number, or why there is none ("pending": the answer is on its way). */
@@ -129,6 +133,7 @@ export type Shown = number | "never" | "unknown" | "pending";
 
 /** A region's own unit is its number; a slice shows its own heat, but its tensor's faults. */
 export function valueOf(k: Known, metric: Metric, unit: number, region: number, now_ns: number): Shown {
+  if (metric === "pages" || metric === "loading") return "unknown";
   if (metric === "residency") {
     if (!k.residency && k.map.observed.residency) return "pending";
     const observed = k.residency?.observed[unit] ?? NaN;

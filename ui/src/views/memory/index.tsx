@@ -19,6 +19,8 @@ import { fullRows, type Row } from "./map";
 import { MapCanvas, type MapControls } from "./MapCanvas";
 import { savePng, saveSvg } from "./save";
 import { scalesOver } from "./scaling";
+import { PagesTable } from "./PagesTable";
+import { pagedOf } from "./pages";
 import { TensorTable } from "./TensorTable";
 import { Toolbar, toolbarKeys } from "./Toolbar";
 import "./memory.css";
@@ -85,6 +87,7 @@ function MapView() {
   useViewKeys(controls, axis, toolbarKeys(fitParam, savers));
   const share = Math.min(0.85, Math.max(0.15, Number(splitParam.value) || 0.7));
   const { tensor, layer } = selection.value;
+  const paged = pagedOf(metric.value);
   return (
     <div class="memory" ref={both}>
       <section class="memory-map" style={{ flexGrow: share }} aria-label="Memory map">
@@ -93,7 +96,7 @@ function MapView() {
         <Legend scales={scales.value} />
         <MapCanvas
           label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
-          lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={<TensorTable />}
+          lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={paged ? <PagesTable paged={paged} /> : <TensorTable />}
         />
       </section>
       <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />

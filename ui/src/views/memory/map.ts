@@ -7,7 +7,7 @@ export type RegionKind = "gap" | "head" | "weight" | "kv_cache" | "compute" | "i
 export interface MemoryMap {
   n_units: number;
   segments_left_out: number;
-  observed: { experts: boolean; faults: boolean; residency: boolean };
+  observed: { experts: boolean; faults: boolean; residency: boolean; pages: boolean; loading: boolean };
   segments: {
     segment: string[];
     name: string[];

@@ -3,15 +3,18 @@
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { select } from "../../state/selection";
-import { regionOf, selectRegion } from "./choose";
+import { regionOf, selectCell, selectRegion } from "./choose";
 import { expertAt, spotAt } from "./cursor";
 import type { Spot } from "./magnifier";
+import { cellAt, type Cell } from "./pages";
 import type { MapCanvasProps } from "./MapCanvas";
 import { slicesShown, type Picture } from "./scene";
 
 export interface Pointed {
   readonly spot: Spot;
   readonly expert: number | null;
+  /** Of a picture page by page: what faulted or was loaded there. */
+  readonly cell: Cell | null;
   /** In the window, for the tooltip. */
   readonly x: number;
   readonly y: number;
@@ -45,9 +48,10 @@ export function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scr
       const { x, y } = place(event);
       const spot = spotAt(p.geometry, p.range, p.scrollY, x, y);
       if (!spot) return null;
-      const n = slicesShown(p.known, regionOf(p, spot));
+      const n = p.cells ? 0 : slicesShown(p.known, regionOf(p, spot));
+      const cell = cellAt(p.cells, spot.line, x);
       const expert = n ? expertAt(p.geometry, p.range, spot, x, n) : null;
-      return { spot, expert, x: event.clientX, y: event.clientY };
+      return { spot, expert, cell, x: event.clientX, y: event.clientY };
     };
     const down = (event: PointerEvent) => {
       byKeys.value = false;
@@ -82,7 +86,8 @@ export function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scr
       const row = line < 0 ? null : p.geometry.input.lines[line]!.row;
       if (hit) {
         cursor.value = hit.spot;
-        selectRegion(p.known, regionOf(p, hit.spot), hit.expert);
+        if (hit.cell) selectCell(p.known, regionOf(p, hit.spot), hit.cell);
+        else selectRegion(p.known, regionOf(p, hit.spot), hit.expert);
       } else if (row && x < p.geometry.input.labelWidth) {
         if (row.layer !== null) select({ layer: row.layer });
         else props.onLabel?.(row);

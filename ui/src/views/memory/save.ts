@@ -4,6 +4,9 @@ import { plainName } from "../../draw/format";
 import { scaleWords, valueWords } from "./describe";
 import { Geometry } from "./geometry";
 import type { Scale } from "./heat";
+import { css } from "../../draw/colour";
+import { LANES } from "./pageScene";
+import { cellsOf, pagedOf, type Paged } from "./pages";
 import { fillOf, mapShapes, type Picture } from "./scene";
 import { paint, svgDocument, type Shape } from "./shapes";
 
@@ -30,8 +33,23 @@ function rampShapes(p: Picture, name: string, scale: Scale, x: number, y: number
   return out;
 }
 
+/** A row of colours and words. */
+function pageLegendShapes(p: Picture, paged: Paged, title: string, y: number): Shape[] {
+  const out: Shape[] = [{ t: "text", x: 8, y: y + 12, text: title, ink: p.palette.ink, size: 12, align: "left", bold: true }];
+  let x = 8;
+  for (const { kinds } of LANES[paged])
+    for (const { words, colour } of kinds) {
+      out.push({ t: "rect", x, y: y + 26, w: 14, h: 12, fill: css(colour) });
+      out.push({ t: "text", x: x + 19, y: y + 32, text: words, ink: p.palette.ink2, size: 10, align: "left" });
+      x += 34 + words.length * 5.4;
+    }
+  return out;
+}
+
 function legendShapes(p: Picture, title: string, y: number): Shape[] {
   const { palette } = p;
+  const paged = pagedOf(p.scales.metric);
+  if (paged) return pageLegendShapes(p, paged, title, y);
   const { metric, model, work } = p.scales;
   const told = metric !== "residency" && metric !== "faults";
   const heading = `${title} (${scaleWords(model)})`;
@@ -59,7 +77,8 @@ function download(blob: Blob, name: string): void {
 function shapesOf(p: Picture, title: string): { shapes: Shape[]; width: number; height: number } {
   const height = p.geometry.input.top + p.geometry.height;
   const geometry = new Geometry({ ...p.geometry.input, height });
-  const shapes = mapShapes({ ...p, geometry, scrollY: 0, height });
+  const all = { ...p, geometry, scrollY: 0, height };
+  const shapes = mapShapes(p.bins ? { ...all, cells: cellsOf({ map: p.known.map, geometry, range: p.range, scrollY: 0 }, p.bins) } : all);
   return {
     shapes: [...shapes, ...legendShapes(p, title, height)],
     width: p.geometry.input.width,

@@ -6,6 +6,8 @@ import { bytes, plainName } from "../../draw/format";
 import type { Geometry } from "./geometry";
 import { isTold, shareOf, sideOf, valueOf, type Known, type Scale, type Scales, type Shown } from "./heat";
 import type { Mark } from "./layout";
+import { pageShapes } from "./pageScene";
+import { pagedOf, USUAL_PAGE_BYTES, type Bins, type Cells } from "./pages";
 import type { Row } from "./map";
 import { fitted, type Pattern, type Shape } from "./shapes";
 
@@ -38,6 +40,9 @@ export interface Picture {
   readonly nowNs: number;
   readonly palette: Palette;
   readonly compact: boolean;
+  /** Page by page: none yet, or of a metric that is not. */
+  readonly cells: Cells | null;
+  readonly bins: Bins | null;
   readonly selected: { readonly tensor: string | null; readonly layer: number | null; readonly region: number | null };
 }
 
@@ -84,8 +89,18 @@ function* itemsOf(p: Picture, row: Row, mark: Mark): Generator<number> {
   }
 }
 
+/** Whether pages of that region's kind were recorded at all: only files are looked at when a model is loaded. */
+function isRecorded(p: Picture, region: number): boolean {
+  const { map } = p.known;
+  if (p.scales.metric === "pages") return map.observed.pages;
+  const s = map.segmentOf[region]!;
+  return map.observed.loading && (map.segments.kind[s] === "file" || map.segments.mapped_file[s] !== null);
+}
+
 /** null: nothing but gaps. */
 function markFill(p: Picture, row: Row, mark: Mark): Fill | null {
+  // A page may lie in what no tensor covers: it is drawn, too.
+  if (pagedOf(p.scales.metric)) return { colour: p.palette.ground3, ink: p.palette.ink, ...(isRecorded(p, row.regions[mark.first]!) ? {} : { pattern: "unknown" as const }) };
   const regions = [...itemsOf(p, row, mark)];
   if (regions.length === 0) return null;
   const scale = scaleFor(p, regions[0]!);
@@ -102,7 +117,7 @@ export function slicesShown(k: Known, region: number): number {
 const APART_PX = 10;
 
 function addSlices(p: Picture, region: number, x: number, width: number, y: number, h: number, out: Shape[]): void {
-  const n = p.scales.metric === "faults" ? 0 : slicesShown(p.known, region);
+  const n = p.scales.metric === "faults" || pagedOf(p.scales.metric) ? 0 : slicesShown(p.known, region);
   if (!n || width < 8) return;
   const { labelWidth, width: end } = p.geometry.input;
   const first = p.known.map.regions.first_slice[region]!;
@@ -189,13 +204,26 @@ function addSigns(p: Picture, row: Row, mark: Mark, b: Box, fill: Fill, out: Sha
   const weight = known.map.regions.weight[region];
   if (row.track === "disk" && weight !== null && weight !== undefined && known.map.copies.has(weight) && b.w >= 8)
     out.push({ t: "triangle", points: [b.x + b.w - 6, b.y, b.x + b.w, b.y, b.x + b.w, b.y + 6], fill: palette.accent });
-  const sliced = slicesShown(known, region) > 0 && b.w >= 8;
+  const paged = pagedOf(p.scales.metric) !== null;
+  const sliced = paged || (slicesShown(known, region) > 0 && b.w >= 8);
   const text = b.w > 34 && (!sliced || b.h >= NAMED_PX) ? fitted(shortName(known, region), b.w - 8, sliced ? 9 : 11) : "";
   if (!text) return;
-  const y = b.y + (sliced ? b.h / 4 : b.h / 2);
+  const y = b.y + (paged ? NAMES_PX / 2 + 1 : sliced ? b.h / 4 : b.h / 2);
   // Letters on hatching need a ground of their own.
   if (fill.pattern) out.push({ t: "rect", x: b.x + 2, y: b.y + 2, w: Math.min(b.w - 4, text.length * 6.4 + 4), h: b.h - 4, fill: fill.colour });
   out.push({ t: "text", x: b.x + 4, y, text, ink: fill.ink, size: sliced ? 9 : 11, align: "left" });
+}
+
+/** Of a mark, above the lanes of its pages. */
+const NAMES_PX = 11;
+
+function addPages(p: Picture, line: number, top: number, out: Shape[]): void {
+  const paged = pagedOf(p.scales.metric);
+  const cells = p.cells?.get(line);
+  if (!paged || !cells) return;
+  const above = p.compact ? 2 : NAMES_PX + 2;
+  const h = p.geometry.input.lineHeight - above - 2;
+  pageShapes(paged, cells, p.bins?.pageBytes ?? USUAL_PAGE_BYTES, { y: top + above, h }, out);
 }
 
 function isSelected(p: Picture, region: number): boolean {
@@ -247,6 +275,7 @@ function addLine(p: Picture, line: number, out: Shape[]): void {
     return;
   }
   for (const mark of geometry.layout(line, p.range).marks) addMark(p, row, mark, top, out);
+  addPages(p, line, top, out);
   addSelected(p, line, row, top, out);
   addLabel(p, row, line, top, out);
 }
