@@ -238,8 +238,11 @@ test('colours by pages and faults where they were observed, and only there', asy
     assert.ok(/In RAM/.test(await tip(v).innerText()));
     await button('Page faults').click();
     await v.until(async () => (await v.page.locator('.legend').innerText()).startsWith('Page faults'), 'faults');
-    await v.press('KeyC');
-    await v.untilFragment('memory_by', null);
+    await v.untilFragment('memory_by', 'faults');
+    for (const next of ['pages', 'loading', null]) {
+        await v.press('KeyC');
+        await v.untilFragment('memory_by', next);
+    }
     const w = await open(['tiny'], { fragment: 'view=memory' });
     await shown(w);
     assert.ok(await view(w).getByRole('button', { name: 'In RAM', exact: true }).isDisabled());
