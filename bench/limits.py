@@ -3,7 +3,7 @@ import ctypes
 import mmap
 import os
 import pathlib
-import re
+import statistics
 import subprocess
 import sys
 import time
@@ -18,7 +18,7 @@ class Group:
         self.v2 = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
         self.path = pathlib.Path("/sys/fs/cgroup" if self.v2 else "/sys/fs/cgroup/memory") / f"tensortrace-{name}"
         self.limit = self.path / ("memory.max" if self.v2 else "memory.limit_in_bytes")
-        self.anonymous = "anon" if self.v2 else "total_rss"
+        self.usage = self.path / ("memory.current" if self.v2 else "memory.usage_in_bytes")
         try:
             self.path.mkdir(exist_ok=True)
             if self.v2:
@@ -45,17 +45,19 @@ class Group:
         except OSError:
             return None
 
-    def run(self, limit_bytes, *args, stdout=subprocess.DEVNULL, stderr=None):
-        """Runs a program; the bytes that it held besides the page cache at most, its exit code, its seconds."""
+    def run(self, limit_bytes, *args, stdout=subprocess.DEVNULL, stderr=None, model=None):
+        """Runs a program; the bytes that it holds besides that file's pages (None without one), its exit code,
+        its seconds. The group's memory.stat is left alone: reading it has the kernel add its counts up, and
+        evict by those."""
         self.limit.write_text(str(limit_bytes))
         enter = lambda: (self.path / "cgroup.procs").write_text("0")
-        held, begin = 0, time.monotonic()
+        held, begin = [], time.monotonic()
         program = subprocess.Popen([*map(str, args)], stdout=stdout, stderr=stderr, preexec_fn=enter)
-        while program.poll() is None:
-            found = re.search(rf"^{self.anonymous} (\d+)", (self.path / "memory.stat").read_text(), re.M)
-            held = max(held, int(found[1]) if found else 0)
-            time.sleep(0.02)
-        return held, program.returncode, time.monotonic() - begin
+        while model and program.poll() is None:
+            held.append(int(self.usage.read_text()) - resident_pages(model) * mmap.PAGESIZE)
+            time.sleep(1)
+        program.wait()
+        return statistics.median(held) if held else None, program.returncode, time.monotonic() - begin
 
 
 def readahead_file(path):

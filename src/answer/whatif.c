@@ -82,7 +82,8 @@ static const tt_schema part_schema = {"part", "sums over batches", part_columns,
 
 /* --- results --- */
 
-TT_COLUMN_GET(get_policy, tt_whatif_result, r, tt_cell_text(cell, tt_policies[r->policy].name);)
+TT_COLUMN_GET(get_policy, tt_whatif_result, r,
+              tt_cell_text(cell, r->by_kernel ? "kernel" : tt_policies[r->policy].name);)
 TT_COLUMN_VALUE(get_ram, tt_whatif_result, r, u64,
                 r->ram_bytes + ((const tt_whatif_view *)context)->reserve_bytes)
 TT_COLUMN_GET(get_of_touched, tt_whatif_result, r,

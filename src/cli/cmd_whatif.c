@@ -149,8 +149,8 @@ static const tt_option option_table[] = {
      TT_NAME(struct options, plan.unit, tt_trace_units)},
     TT_TRACE_PAGE_SIZE(struct options, plan.page_bytes, "Of a page (default: 4K)", 1),
     {"readahead", 0, "SIZE",
-     "Fetch so much around each missing page, as the kernel does (with lru and pages)", 1,
-     TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX)},
+     "Fetch and evict pages as Linux does that reads so much ahead (with pages)", 1,
+     TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX), .excludes = "policy"},
     {"warm", 0, 0, "Begin with what the same run would have left in the cache", 1,
      TT_FLAG(struct options, plan.warm)},
     {"reserve", 0, "SIZE", "So much of the RAM is needed for other things", 1,
@@ -178,9 +178,7 @@ static void check_plan(void *options, tt_parse *p)
                      : o->plan.unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP
                                                       : TT_WHATIF_DIRECT;
     if (!o->plan.readahead_bytes) return;
-    for (size_t i = 0; i < TT_POLICIES; i++)
-        if (o->plan.unit != TT_WHATIF_PAGE || (o->policy[i] && i != TT_POLICY_LRU))
-            tt_parse_error(p, "--readahead goes with --policy lru and --unit page only");
+    if (o->plan.unit != TT_WHATIF_PAGE) tt_parse_error(p, "--readahead goes with --unit page only");
     if (o->plan.readahead_bytes % o->plan.page_bytes)
         tt_parse_error(p, "--readahead: not a multiple of the page size");
 }
@@ -280,7 +278,7 @@ static void print_head(const tt_whatif_view *v)
     printf("start     %s\n", v->warm ? "warm: the cache holds what the same reads left in it"
                                      : "cold: the first read of each byte comes from disk");
     if (v->readahead_bytes)
-        printf("readahead %s are fetched around each missing page\n",
+        printf("readahead %s, and pages are evicted, as Linux does\n",
                tt_units_bytes(text, v->readahead_bytes));
     print_disk(v);
     if (v->reserve_bytes)

@@ -227,14 +227,14 @@ static bool goes_by_ranges(tt_policy policy)
 
 uint64_t tt_cache_blocks_max(tt_policy policy, bool whole, uint32_t ahead)
 {
-    if (ahead > 0) return TT_CACHE_AHEAD_BLOCKS_MAX;
+    if (ahead > 0) return TT_CACHE_KERNEL_BLOCKS_MAX;
     return whole || goes_by_ranges(policy) ? UINT64_MAX : TT_CACHE_POLICY_BLOCKS_MAX;
 }
 
 bool tt_cache_run(const tt_cache_job *job)
 {
     memset(job->missed, 0, job->n * job->stream->n_groups * sizeof *job->missed);
-    if (job->ahead > 0) return tt_cache_by_block(job);
+    if (job->ahead > 0) return tt_cache_by_kernel(job);
     if (job->whole || !goes_by_ranges(job->policy)) return tt_cache_by_policy(job);
     if (job->policy == TT_POLICY_LRU) return cache_by_distance(job);
     return job->policy == TT_POLICY_PIN_HOT ? cache_by_pins(job) : tt_cache_by_rank(job);

@@ -24,9 +24,15 @@ typedef struct tt_cache_job {
     bool whole;
     const uint32_t *layers; /* of the extents, for least-stale and lfu-layer; NULL: one layer */
     const uint32_t *passes; /* of the groups, for least-stale: ascending; NULL: all of one pass */
-    /* lru of blocks only: a missing block b is fetched with those missing of the `ahead` blocks
-     * from b - ahead / 2 on, within its file, as Linux does for mapped files. 0: b alone. */
+    /* Not 0: blocks are pages that Linux maps and evicts under a memory limit, with reading ahead
+     * in windows of so many pages, instead of the policy (cache_kernel.c). */
     uint32_t ahead;
+    /* With ahead: */
+    uint64_t block_bytes;   /* of a page */
+    double page_ns;         /* what fetching one takes */
+    const double *group_ns; /* what computing takes, by group; NULL: nothing */
+    bool populated; /* the files are mapped with MAP_POPULATE before the first read; what that
+                       fetches belongs to no group */
     const uint64_t *files; /* with ahead: where the files begin, and behind the last the end */
     size_t n_files;
     const uint64_t *capacities; /* in blocks */
@@ -35,7 +41,7 @@ typedef struct tt_cache_job {
 } tt_cache_job;
 
 /* How many blocks the space may have: what goes block by block needs memory for each. */
-#define TT_CACHE_AHEAD_BLOCKS_MAX ((uint64_t)1 << 26)
+#define TT_CACHE_KERNEL_BLOCKS_MAX ((uint64_t)1 << 26)
 #define TT_CACHE_POLICY_BLOCKS_MAX ((uint64_t)1 << 24)
 uint64_t tt_cache_blocks_max(tt_policy policy, bool whole, uint32_t ahead);
 

@@ -8,7 +8,7 @@
 bool tt_cache_by_policy(const tt_cache_job *job);
 /* lfu, belady, of blocks: one capacity after the other. */
 bool tt_cache_by_rank(const tt_cache_job *job);
-/* lru of blocks with `ahead`: block by block, one capacity after the other. */
-bool tt_cache_by_block(const tt_cache_job *job);
+/* With `ahead`: page by page, one capacity after the other. */
+bool tt_cache_by_kernel(const tt_cache_job *job);
 
 #endif

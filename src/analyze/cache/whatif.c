@@ -12,6 +12,7 @@
 #define MISSED_BYTES_MAX ((size_t)64 << 20)
 #define REQUEST_BYTES ((uint64_t)1 << 20) /* of one, unless there are more than: */
 #define REQUESTS_MAX 4194304.0
+#define USUAL_RATE 1e9 /* bytes a second that page faults bring, where none is given */
 #define DEPTH_MAX 256u /* of the causal bound: more than any disk gains by */
 
 /* An op that reads weights. */
@@ -34,10 +35,13 @@ struct tt_whatif {
     uint32_t *batches;    /* of the ops; those outside any have one behind the last */
     timed_op *ops;
     uint32_t n_ops;                 /* the stream's groups */
+    double *op_ns;                  /* by op: until it is over, since the one before was */
     double *tail_ns;                /* by batch: computing behind its last op */
     uint64_t *asked, *read, *first; /* by batch, the last one outside any */
+    uint64_t *op_read;              /* by op, in blocks */
     uint64_t touched;               /* in blocks of the stream */
     uint32_t first_generated;       /* batch, or TT_NONE */
+    bool populated;                 /* a model file was mapped so */
     /* Of boost: */
     uint32_t *expert_order; /* the stream's reads of experts alone */
     size_t n_expert_reads;
@@ -56,9 +60,11 @@ void tt_whatif_free(tt_whatif *w)
     free(w->layers);
     free(w->batches);
     free(w->ops);
+    free(w->op_ns);
     free(w->tail_ns);
     free(w->asked);
     free(w->read);
+    free(w->op_read);
     free(w->first);
     free(w->expert_order);
     free(w->expert_sections);
@@ -273,7 +279,8 @@ static bool make_times(tt_whatif *w, const tt_reads *reads)
     const tt_model *m = w->m;
     uint64_t *at = calloc((size_t)m->n_batches + 1, sizeof *at);
     w->tail_ns = calloc((size_t)m->n_batches + 1, sizeof *w->tail_ns);
-    bool ok = at && w->tail_ns;
+    w->op_ns = calloc((size_t)w->n_ops + 1, sizeof *w->op_ns);
+    bool ok = at && w->tail_ns && w->op_ns;
     for (uint32_t i = 0; ok && i < m->n_batches; i++)
         at[i] = m->batches[i].begin_ticks;
     for (uint32_t k = 0; ok && k < w->n_ops; k++) {
@@ -292,6 +299,7 @@ static bool make_times(tt_whatif *w, const tt_reads *reads)
             w->ops[k].compute_ns = tt_model_span_ns(m, end - *now);
             *now = end;
         }
+        w->op_ns[k] = w->ops[k].before_ns + w->ops[k].compute_ns;
     }
     for (uint32_t i = 0; ok && i < m->n_batches; i++)
         if (is_timed(w, i) && m->batches[i].end_ticks > at[i])
@@ -326,7 +334,7 @@ static void find_choices(tt_whatif *w, const tt_reads *reads)
 /* Sums up demand; `touched` is asked of a cold start, whatever the plan. */
 static bool make_demand(tt_whatif *w)
 {
-    uint64_t *read = calloc((size_t)w->n_ops + 1, sizeof *read);
+    uint64_t *read = w->op_read = calloc((size_t)w->n_ops + 1, sizeof *read);
     uint64_t *first = calloc((size_t)w->n_ops + 1, sizeof *first);
     bool ok = read && first && tt_cache_demand(&w->stream, read, first);
     for (uint32_t k = 0; ok && k < w->n_ops; k++)
@@ -337,7 +345,6 @@ static bool make_demand(tt_whatif *w)
         w->read[batch_of(w, k)] += read[k];
         w->first[batch_of(w, k)] += first[k];
     }
-    free(read);
     free(first);
     return ok;
 }
@@ -368,6 +375,9 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
     }
     w->first_generated = TT_NONE;
+    for (size_t i = 0; i < m->n_load_steps; i++)
+        w->populated |=
+            m->load_steps[i].kind == TT_LOAD_MAP && (m->load_steps[i].what & TT_MAP_POPULATE);
     for (uint32_t i = m->n_batches; i-- > 0;)
         if (m->batches[i].phase == TT_PHASE_GENERATE && w->read[i] > 0) w->first_generated = i;
     return TT_OK;
@@ -457,16 +467,24 @@ static bool add_op(paging_list *l, tt_paging_op op, uint32_t batch)
  * the op is cut into parts that read one window each, and each but the first is known when the part
  * before it begins. Without reading ahead nothing is known before it is used. */
 static bool add_by_faults(const tt_whatif *w, uint64_t window, paging_list *l, tt_paging_op op,
-                          uint32_t batch)
+                          uint64_t read_bytes, uint32_t batch)
 {
-    uint64_t parts = op.missed_bytes / window + (op.missed_bytes % window > 0);
-    if (parts == 0) parts = 1;
-    const double compute_ns = op.compute_ns / (double)parts;
+    const uint64_t parts = op.missed_bytes / window + (op.missed_bytes % window > 0);
+    const double compute_ns = op.compute_ns;
     uint64_t left = op.missed_bytes;
+    /* With what was there it computes without waiting. */
+    double missing = read_bytes ? fmin(1, (double)left / (double)read_bytes) : 0;
+    if (parts == 0) missing = 0;
+    op.before_ns += compute_ns * (1 - missing);
+    if (parts == 0) {
+        op.compute_ns = 0;
+        op.known_at = (uint32_t)l->n;
+        return l->n < TT_PAGING_ALWAYS - 1 && add_op(l, op, batch);
+    }
+    op.compute_ns = compute_ns * missing / (double)parts;
     for (uint64_t i = 0; i < parts; i++) {
         op.missed_bytes = left < window ? left : window;
         left -= op.missed_bytes;
-        op.compute_ns = compute_ns;
         op.known_at = (uint32_t)(l->n - (i > 0 && w->plan.readahead_bytes ? 1 : 0));
         if (l->n >= TT_PAGING_ALWAYS - 1 || !add_op(l, op, batch)) return false;
         op.before_ns = 0;
@@ -532,7 +550,8 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window
         if (is_guessed && o->chosen != TT_PAGING_ALWAYS)
             op.missed_bytes -= (uint64_t)((double)op.missed_bytes * guessed);
         if (o->chosen != TT_PAGING_ALWAYS) op.known_at = choice;
-        ok = ok && (window ? add_by_faults(w, window, l, op, batch) : add_op(l, op, batch));
+        ok = ok && (window ? add_by_faults(w, window, l, op, w->op_read[k] * block_bytes(w), batch)
+                           : add_op(l, op, batch));
         tail_ns = k + 1 < w->n_ops && w->ops[k + 1].batch != o->batch ? w->tail_ns[batch] : 0;
     }
     return ok;
@@ -587,6 +606,7 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
                    tt_whatif_result *results)
 {
     const size_t batches = (size_t)w->m->n_batches + 1;
+    const double rate = w->plan.disk.bytes_per_s > 0 ? w->plan.disk.bytes_per_s : USUAL_RATE;
     tt_stream replayed = w->stream;
     if (w->plan.boost) {
         replayed.order = w->expert_order;
@@ -599,6 +619,10 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
                               .layers = w->layers,
                               .passes = w->batches,
                               .ahead = (uint32_t)(w->plan.readahead_bytes / block_bytes(w)),
+                              .block_bytes = block_bytes(w),
+                              .page_ns = (double)block_bytes(w) / rate * 1e9,
+                              .group_ns = w->op_ns,
+                              .populated = w->populated,
                               .files = w->layout,
                               .n_files = w->m->n_files,
                               .capacities = capacities,
@@ -613,7 +637,7 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
         for (uint32_t k = 0; k < w->n_ops; k++)
             sums[batch_of(w, k)].missed += of_size[k];
         if (w->plan.disk.bytes_per_s > 0) ok = make_waits(w, of_size, ram_bytes[i], &list, sums);
-        results[i] = (tt_whatif_result){.policy = policy};
+        results[i] = (tt_whatif_result){.policy = policy, .by_kernel = job.ahead > 0};
         if (ok) sum_up(w, sums, &results[i]);
     }
     free(list.ops);

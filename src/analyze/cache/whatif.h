@@ -31,8 +31,8 @@ typedef enum tt_whatif_reader {
 typedef struct tt_whatif_plan {
     tt_whatif_unit unit;
     uint64_t page_bytes; /* > 0 */
-    /* Window of the kernel's reading ahead, a multiple of page_bytes; 0: none. With pages only, and
-     * then only lru can be asked for. */
+    /* Window of the kernel's reading ahead, a multiple of page_bytes; not 0, with pages only: what
+     * is fetched and evicted is what Linux does (cache_kernel.c), whatever the policy. */
     uint64_t readahead_bytes;
     bool warm; /* the cache holds what the same reads left in it; else nothing */
     /* For times; bytes_per_s 0: without. */
@@ -69,6 +69,7 @@ typedef struct tt_whatif_part {
 
 typedef struct tt_whatif_result {
     tt_policy policy;
+    bool by_kernel; /* instead: with a window of reading ahead */
     uint64_t ram_bytes;
     tt_whatif_part of_phase[TT_PHASES]; /* TT_PHASE_UNKNOWN: also what is in no batch */
     tt_whatif_part steady;              /* of what is generated: without its first batch */
