@@ -157,8 +157,8 @@ typedef struct slow_kernel {
     uint32_t lists[2][2 * BLOCKS]; /* inactive, active; the head first */
     size_t n[2], seen[2];
     uint32_t age, activated, seen_activated, last_activated;
-    uint64_t starts[2], behind[2],
-        fetched; /* of the files' windows; pages from their mark to their end */
+    uint64_t starts[2], behind[2], fetched,
+        around; /* of the files' windows; pages from their mark to their end */
     uint32_t misses[2];
     double since_ns;
 } slow_kernel;
@@ -240,7 +240,7 @@ static int slow_shrink(slow_kernel *k, bool force, bool *skipped)
 static void slow_time(slow_kernel *k, double ns)
 {
     k->since_ns += ns;
-    if (k->since_ns < 1e9) return;
+    if (k->since_ns < 8e8) return;
     k->since_ns = 0;
     memcpy(k->seen, k->n, sizeof k->seen);
     k->seen_activated = k->activated;
@@ -288,8 +288,10 @@ static void slow_use(slow_kernel *k, uint32_t page)
     k->misses[file] -= hits < k->misses[file] ? hits : k->misses[file];
     if (missing && k->misses[file] < 1000) k->misses[file]++;
     if (missing && k->misses[file] <= 100) {
+        const uint64_t before = k->fetched;
         k->starts[file] = page - first > ahead / 2 ? page - ahead / 2 : first;
         slow_window(k, file, ahead / 4);
+        k->around += k->fetched - before;
     }
     if (marked) {
         const bool expected = page == k->starts[file] + ahead - k->behind[file];
@@ -308,13 +310,14 @@ static void slow_use(slow_kernel *k, uint32_t page)
     p->mapped = p->accessed = true;
 }
 
-static void slow_linux(const tt_cache_job *job, uint64_t *missed)
+static void slow_linux(const tt_cache_job *job, uint64_t *missed, uint64_t *around)
 {
     static slow_kernel k;
     size_t n;
     step *steps = steps_of(job->stream, &n);
     k = (slow_kernel){.job = job, .age = 1};
     memset(missed, 0, GROUPS * sizeof *missed);
+    memset(around, 0, GROUPS * sizeof *around);
     for (uint32_t b = 0; job->populated && b < job->files[job->n_files]; b++) {
         slow_use(&k, b);
         if (!k.pages[b].referenced) {
@@ -325,9 +328,11 @@ static void slow_linux(const tt_cache_job *job, uint64_t *missed)
         }
     }
     for (size_t i = 0; i < n; i++) {
-        k.fetched = 0;
+        k.fetched = k.around = 0;
         slow_use(&k, (uint32_t)steps[i].block);
-        if (steps[i].counts) missed[steps[i].group] += k.fetched;
+        if (!steps[i].counts) continue;
+        missed[steps[i].group] += k.fetched;
+        around[steps[i].group] += k.around;
     }
     free(steps);
 }
@@ -339,7 +344,8 @@ static void linux_as_page_by_page(void **state)
         sample s;
         make_sample(&s, false);
         const uint64_t files[3] = {0, 1 + below(BLOCKS), 2 * BLOCKS};
-        uint64_t capacity = 1 + below(BLOCKS + 20), missed[GROUPS], want[GROUPS];
+        uint64_t capacity = 1 + below(BLOCKS + 20), missed[GROUPS], around[GROUPS], want[GROUPS],
+                 want_around[GROUPS];
         const tt_cache_job job = {.stream = &s.stream,
                                   .ahead = 1 + below(20),
                                   .block_bytes = 16384,
@@ -349,10 +355,12 @@ static void linux_as_page_by_page(void **state)
                                   .n_files = 2,
                                   .capacities = &capacity,
                                   .n = 1,
-                                  .missed = missed};
+                                  .missed = missed,
+                                  .around = around};
         assert_true(tt_cache_run(&job));
-        slow_linux(&job, want);
+        slow_linux(&job, want, want_around);
         assert_memory_equal(missed, want, sizeof want);
+        assert_memory_equal(around, want_around, sizeof want_around);
     }
 }
 
@@ -365,7 +373,7 @@ static void linux_by_hand(void **state)
     const tt_section sections[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
     const tt_stream stream = {extents, 4, order, 4, sections, 4, 4, false};
     const uint64_t files[2] = {0, 64}, capacity = 64;
-    uint64_t missed[4];
+    uint64_t missed[4], around[4];
     const tt_cache_job job = {.stream = &stream,
                               .ahead = 8,
                               .block_bytes = 65536, /* nothing is mapped around */
@@ -374,12 +382,15 @@ static void linux_by_hand(void **state)
                               .n_files = 1,
                               .capacities = &capacity,
                               .n = 1,
-                              .missed = missed};
+                              .missed = missed,
+                              .around = around};
     assert_true(tt_cache_run(&job));
     assert_int_equal(missed[0], 8); /* 16 to 23, 22 is marked */
     assert_int_equal(missed[1], 0);
     assert_int_equal(missed[2], 8); /* 24 to 31, 24 is marked */
     assert_int_equal(missed[3], 0);
+    assert_int_equal(around[0], 8);
+    assert_int_equal(around[2], 0);
 }
 
 static void check(const sample *s, tt_policy policy)

@@ -23,7 +23,8 @@ static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_
 
 static void nothing_missed_nothing_waited_for(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 0, TT_PAGING_ALWAYS, false, 0, 0}, {0, 50, 0, 1, false, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 50, 0, 0, 1, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){100, 1, 0}, plain) == 160);
     assert_true(tt_paging_run(NULL, 0, &(tt_paging_reader){1, 1, 0}, &plain));
@@ -32,7 +33,7 @@ static void nothing_missed_nothing_waited_for(void **state)
 /* Nothing is requested before an op is to begin: computing and reading take turns. */
 static void without_reading_ahead_times_add_up(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 1000, 0, false, 0, 0}, {5, 200, 3000, 1, false, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 0, 1000, 0, false, 0, 0}, {5, 200, 0, 3000, 1, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){500, 8, 0}, plain) ==
                 10 + 1000 + 100 + 5 + 3000 + 200);
@@ -42,9 +43,9 @@ static void without_reading_ahead_times_add_up(void **state)
 /* What is known always is read while there is computing before it; the rest is waited for. */
 static void what_is_known_is_read_ahead(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 100, 700, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 100, 900, TT_PAGING_ALWAYS, false, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 100, 0, 700, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 100, 0, 900, TT_PAGING_ALWAYS, false, 0, 0}};
     (void)state;
     /* 1,600 bytes from time 0 on: 1,000 and 1,100 are when ops 1 and 2 could begin. */
     assert_true(run(ops, 3, (tt_paging_reader){100, 8, UINT64_MAX}, plain) == 1700);
@@ -56,21 +57,31 @@ static void what_is_known_is_read_ahead(void **state)
 /* Experts: known with the first op of their layer, read together, and never before. */
 static void experts_are_read_once_chosen(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 100, 300, 1, false, 0, 0},
-                          {0, 100, 300, 1, false, 0, 0},
-                          {0, 100, 50, TT_PAGING_ALWAYS, false, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 100, 0, 300, 1, false, 0, 0},
+                          {0, 100, 0, 300, 1, false, 0, 0},
+                          {0, 100, 0, 50, TT_PAGING_ALWAYS, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 4, (tt_paging_reader){1000, 8, UINT64_MAX}, plain) ==
                 1000 + 300 + 100 + 200 + 100 + 100);
     assert_true(ops[1].wait_ns == 300 && ops[2].wait_ns == 200 && ops[3].wait_ns == 0);
 }
 
+/* A thread that prepares a request reads nothing meanwhile, and computes nothing. */
+static void preparing_is_waited_for(void **state)
+{
+    tt_paging_op ops[] = {{10, 100, 40, 1000, 0, false, 0, 0}, {5, 200, 70, 0, 1, false, 0, 0}};
+    (void)state;
+    assert_true(run(ops, 2, (tt_paging_reader){500, 8, 0}, plain) ==
+                10 + 40 + 1000 + 100 + 5 + 70 + 200);
+    assert_true(ops[0].wait_ns == 1040 && ops[0].transfer_ns == 1000 && ops[1].wait_ns == 70);
+}
+
 /* One request at a time has the latency in each; many have it once. */
 static void depth_hides_latency(void **state)
 {
     const tt_disk_speed disk = {1e9, 400, 10};
-    tt_paging_op op = {0, 0, 1000, 0, false, 0, 0};
+    tt_paging_op op = {0, 0, 0, 1000, 0, false, 0, 0};
     (void)state;
     assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 1, 0}, disk) - 10 * (100 + 10 + 400)) <
                 1e-6);
@@ -81,9 +92,9 @@ static void depth_hides_latency(void **state)
 /* Guesses take the disk's time until it is known what is needed, and nobody waits for them. */
 static void guesses_are_dropped_when_it_is_known(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 0, 5000, 0, true, 0, 0},
-                          {0, 100, 300, 2, false, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
+                          {0, 0, 0, 5000, 0, true, 0, 0},
+                          {0, 100, 0, 300, 2, false, 0, 0}};
     (void)state;
     assert_true(run(ops, 3, (tt_paging_reader){100, 1, UINT64_MAX}, plain) == 1000 + 300 + 100);
     assert_true(ops[1].wait_ns == 0);
@@ -160,9 +171,14 @@ static void arrive(slow *s, uint64_t now)
         if (s->list[i].arrives == now) s->arrived[s->list[i].op] += s->list[i].size;
 }
 
+static uint64_t before_reading(const tt_paging_op *op)
+{
+    return (uint64_t)(op->before_ns + op->prepare_ns);
+}
+
 static uint64_t slow_run(slow *s)
 {
-    uint64_t now = 0, busy_until = (uint64_t)s->ops[0].before_ns;
+    uint64_t now = 0, busy_until = before_reading(&s->ops[0]);
     size_t op = 0;
     bool computes = true; /* what stands before op, or op - 1 with that */
     for (;; now++) {
@@ -179,7 +195,7 @@ static uint64_t slow_run(slow *s)
             if (!computes && s->arrived[op] == s->ops[op].missed_bytes) {
                 busy_until = now + (uint64_t)s->ops[op].compute_ns;
                 op++;
-                if (op < s->n) busy_until += (uint64_t)s->ops[op].before_ns;
+                if (op < s->n) busy_until += before_reading(&s->ops[op]);
                 computes = true;
                 changed = true;
             }
@@ -201,6 +217,7 @@ static void it_agrees_with_time_step_by_step(void **state)
         for (size_t i = 0; i < n; i++) {
             ops[i].before_ns = rand_r(&seed) % 3 ? 0 : rand_r(&seed) % 40;
             ops[i].compute_ns = rand_r(&seed) % 60;
+            ops[i].prepare_ns = rand_r(&seed) % 4 ? 0 : rand_r(&seed) % 20;
             ops[i].missed_bytes = rand_r(&seed) % 3 ? (uint64_t)(rand_r(&seed) % 90) : 0;
             ops[i].known_at = TT_PAGING_ALWAYS;
             if (rand_r(&seed) % 2) continue;
@@ -226,6 +243,7 @@ int main(void)
         cmocka_unit_test(without_reading_ahead_times_add_up),
         cmocka_unit_test(what_is_known_is_read_ahead),
         cmocka_unit_test(experts_are_read_once_chosen),
+        cmocka_unit_test(preparing_is_waited_for),
         cmocka_unit_test(depth_hides_latency),
         cmocka_unit_test(guesses_are_dropped_when_it_is_known),
         cmocka_unit_test(it_agrees_with_time_step_by_step),

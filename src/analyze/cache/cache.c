@@ -234,6 +234,7 @@ uint64_t tt_cache_blocks_max(tt_policy policy, bool whole, uint32_t ahead)
 bool tt_cache_run(const tt_cache_job *job)
 {
     memset(job->missed, 0, job->n * job->stream->n_groups * sizeof *job->missed);
+    if (job->around) memset(job->around, 0, job->n * job->stream->n_groups * sizeof *job->around);
     if (job->ahead > 0) return tt_cache_by_kernel(job);
     if (job->whole || !goes_by_ranges(job->policy)) return tt_cache_by_policy(job);
     if (job->policy == TT_POLICY_LRU) return cache_by_distance(job);

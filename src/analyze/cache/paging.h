@@ -24,6 +24,8 @@ typedef struct tt_disk_speed {
 typedef struct tt_paging_op {
     double before_ns;  /* computing between the op before it and this one, which reads nothing */
     double compute_ns; /* with all bytes there */
+    double prepare_ns; /* between the two: what requesting the bytes takes the thread, before any of
+                          them is requested */
     uint64_t missed_bytes;
     /* From when on they can be requested: when the op of this number is to begin, at most the op's
      * own, ascending from op to op; or TT_PAGING_ALWAYS. */
@@ -31,7 +33,7 @@ typedef struct tt_paging_op {
     bool is_guess; /* the bytes are not needed: they are requested until the op is to begin, and not
                       waited for */
     /* Filled in: */
-    double wait_ns;     /* for its bytes */
+    double wait_ns;     /* for its bytes, with prepare_ns */
     double transfer_ns; /* of these: the disk was transferring, else only latency passed */
 } tt_paging_op;
 

@@ -13,6 +13,11 @@
 #define REQUEST_BYTES ((uint64_t)1 << 20) /* of one, unless there are more than: */
 #define REQUESTS_MAX 4194304.0
 #define USUAL_RATE 1e9 /* bytes a second that page faults bring, where none is given */
+/* What it takes a thread to add a page to the page cache of a control group that is at its limit,
+ * and to evict another for it. Chosen so that bench/memory's rates come out on an AMD EPYC with
+ * Linux 6.18, where the process's system time is 2 to 3 us a page on two processors. */
+#define ADD_PAGE_NS 700.0
+#define PAGE_BYTES 4096.0
 #define DEPTH_MAX 256u /* of the causal bound: more than any disk gains by */
 
 /* An op that reads weights. */
@@ -463,31 +468,37 @@ static bool add_op(paging_list *l, tt_paging_op op, uint32_t batch)
     return true;
 }
 
-/* A page fault fetches a window and starts to fetch the next one as soon as this one is used: so
- * the op is cut into parts that read one window each, and each but the first is known when the part
- * before it begins. Without reading ahead nothing is known before it is used. */
-static bool add_by_faults(const tt_whatif *w, uint64_t window, paging_list *l, tt_paging_op op,
-                          uint64_t read_bytes, uint32_t batch)
+/* What an op misses by page faults. */
+typedef struct faulted {
+    uint64_t window_bytes; /* fetched at a time */
+    uint64_t around_bytes; /* of the missed ones: in windows that a missing page began */
+    uint64_t read_bytes;   /* missed or not */
+} faulted;
+
+/* The op is cut into parts that read one window each. A window that a missing page begins is
+ * requested when that is read, after all its pages have been added to the cache; others when the
+ * part before begins. */
+static bool add_by_faults(paging_list *l, tt_paging_op op, const faulted *f, double page_ns,
+                          uint32_t batch)
 {
-    const uint64_t parts = op.missed_bytes / window + (op.missed_bytes % window > 0);
-    const double compute_ns = op.compute_ns;
-    uint64_t left = op.missed_bytes;
+    const uint64_t window = f->window_bytes, ahead_bytes = op.missed_bytes - f->around_bytes;
+    const uint64_t around = f->around_bytes / window + (f->around_bytes % window > 0);
+    const uint64_t parts = around + ahead_bytes / window + (ahead_bytes % window > 0);
     /* With what was there it computes without waiting. */
-    double missing = read_bytes ? fmin(1, (double)left / (double)read_bytes) : 0;
-    if (parts == 0) missing = 0;
-    op.before_ns += compute_ns * (1 - missing);
-    if (parts == 0) {
-        op.compute_ns = 0;
-        op.known_at = (uint32_t)l->n;
-        return l->n < TT_PAGING_ALWAYS - 1 && add_op(l, op, batch);
-    }
-    op.compute_ns = compute_ns * missing / (double)parts;
-    for (uint64_t i = 0; i < parts; i++) {
+    const double missing =
+        parts && f->read_bytes ? fmin(1, (double)op.missed_bytes / (double)f->read_bytes) : 0;
+    double before_ns = op.before_ns + op.compute_ns * (1 - missing);
+    uint64_t left = f->around_bytes;
+    op.compute_ns = parts ? op.compute_ns * missing / (double)parts : 0;
+    for (uint64_t i = 0; i < parts || i == 0; i++) {
+        if (i == around) left = ahead_bytes;
         op.missed_bytes = left < window ? left : window;
         left -= op.missed_bytes;
-        op.known_at = (uint32_t)(l->n - (i > 0 && w->plan.readahead_bytes ? 1 : 0));
+        op.known_at = (uint32_t)(l->n - (i > 0 && i >= around ? 1 : 0));
+        op.before_ns = before_ns;
+        op.prepare_ns = i < around ? (double)op.missed_bytes / PAGE_BYTES * page_ns : 0;
         if (l->n >= TT_PAGING_ALWAYS - 1 || !add_op(l, op, batch)) return false;
-        op.before_ns = 0;
+        before_ns = 0;
     }
     return true;
 }
@@ -522,11 +533,12 @@ static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint
 
 /* The tail of a batch stands before the next one's first op. `window`: of reading ahead by page
  * faults; 0: ops are whole. */
-static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window, double guessed,
-                     paging_list *l)
+static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
+                     uint64_t window, double guessed, paging_list *l)
 {
     double tail_ns = 0;
     uint32_t choice = 0, choice_batch = TT_NONE; /* the last layer's, in the list */
+    const bool by_kernel = w->plan.readahead_bytes > 0;
     bool ok = true, is_guessed = false;
     l->n = 0;
     for (uint32_t k = 0; ok && k < w->n_ops; k++) {
@@ -550,7 +562,9 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window
         if (is_guessed && o->chosen != TT_PAGING_ALWAYS)
             op.missed_bytes -= (uint64_t)((double)op.missed_bytes * guessed);
         if (o->chosen != TT_PAGING_ALWAYS) op.known_at = choice;
-        ok = ok && (window ? add_by_faults(w, window, l, op, w->op_read[k] * block_bytes(w), batch)
+        const faulted f = {window, (by_kernel ? around[k] : missed[k]) * block_bytes(w),
+                           w->op_read[k] * block_bytes(w)};
+        ok = ok && (window ? add_by_faults(l, op, &f, by_kernel ? ADD_PAGE_NS : 0, batch)
                            : add_op(l, op, batch));
         tail_ns = k + 1 < w->n_ops && w->ops[k + 1].batch != o->batch ? w->tail_ns[batch] : 0;
     }
@@ -575,8 +589,8 @@ static uint64_t ahead_of(const tt_whatif *w, uint64_t ram_bytes)
     return s.window_bytes ? s.window_bytes : UINT64_MAX;
 }
 
-static bool make_waits(const tt_whatif *w, const uint64_t *missed, uint64_t ram_bytes,
-                       paging_list *l, batch_sum *sums)
+static bool make_waits(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
+                       uint64_t ram_bytes, paging_list *l, batch_sum *sums)
 {
     const bool by_faults = w->plan.reader == TT_WHATIF_MMAP;
     const uint64_t request = request_bytes(w, missed, REQUEST_BYTES);
@@ -587,11 +601,12 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, uint64_t ram_
     const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
     const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
                                      by_faults ? UINT64_MAX : ahead_of(w, ram_bytes)};
-    if (!list_ops(w, missed, 0, 0, l) || !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
+    if (!list_ops(w, missed, around, 0, 0, l) ||
+        !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++)
         sums[l->batches[i]].causal_wait_ns += l->ops[i].wait_ns;
-    if (!list_ops(w, missed, window, window ? 0 : w->plan.guessed, l) ||
+    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed, l) ||
         !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++) {
@@ -602,8 +617,8 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, uint64_t ram_
 }
 
 static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
-                   const uint64_t *capacities, size_t n, uint64_t *missed, batch_sum *sums,
-                   tt_whatif_result *results)
+                   const uint64_t *capacities, size_t n, uint64_t *missed, uint64_t *around,
+                   batch_sum *sums, tt_whatif_result *results)
 {
     const size_t batches = (size_t)w->m->n_batches + 1;
     const double rate = w->plan.disk.bytes_per_s > 0 ? w->plan.disk.bytes_per_s : USUAL_RATE;
@@ -627,7 +642,8 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
                               .n_files = w->m->n_files,
                               .capacities = capacities,
                               .n = n,
-                              .missed = missed};
+                              .missed = missed,
+                              .around = around};
     paging_list list = {0};
     bool ok = tt_cache_run(&job);
     for (size_t i = 0; ok && i < n; i++) {
@@ -636,7 +652,8 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes,
         memset(sums, 0, batches * sizeof *sums);
         for (uint32_t k = 0; k < w->n_ops; k++)
             sums[batch_of(w, k)].missed += of_size[k];
-        if (w->plan.disk.bytes_per_s > 0) ok = make_waits(w, of_size, ram_bytes[i], &list, sums);
+        if (w->plan.disk.bytes_per_s > 0)
+            ok = make_waits(w, of_size, around + i * w->n_ops, ram_bytes[i], &list, sums);
         results[i] = (tt_whatif_result){.policy = policy, .by_kernel = job.ahead > 0};
         if (ok) sum_up(w, sums, &results[i]);
     }
@@ -660,18 +677,20 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
     if (at_once > n) at_once = n;
     uint64_t *capacities = calloc(n + 1, sizeof *capacities);
     uint64_t *missed = calloc(at_once * w->n_ops + 1, sizeof *missed);
+    uint64_t *around = calloc(at_once * w->n_ops + 1, sizeof *around);
     batch_sum *sums = calloc((size_t)w->m->n_batches + 1, sizeof *sums);
-    bool ok = capacities && missed && sums;
+    bool ok = capacities && missed && around && sums;
     for (size_t i = 0; ok && i < n; i++)
         capacities[i] =
             w->plan.boost ? boost_cache_bytes(w, ram_bytes[i]) : ram_bytes[i] / block_bytes(w);
     for (size_t i = 0; ok && i < n; i += at_once)
         ok = replay(w, policy, ram_bytes + i, capacities + i, n - i < at_once ? n - i : at_once,
-                    missed, sums, results + i);
+                    missed, around, sums, results + i);
     for (size_t i = 0; ok && i < n; i++)
         results[i].ram_bytes = ram_bytes[i];
     free(capacities);
     free(missed);
+    free(around);
     free(sums);
     if (ok) return TT_OK;
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
