@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -318,18 +319,17 @@ bool tt_disk_fit_requests(const tt_disk_rates *r, tt_disk_fit *fit)
 
 bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit)
 {
-    const tt_disk_cell *c = &r->cells[r->n - TT_DISK_MAPPED];
+    double bytes = 0, ns = 0, ranges = 0;
+    tt_disk_fit requests = {0};
     if (r->mapped_unknown) return false;
-    /* Time of a range: latency + bytes / rate, in the mean of each size of ranges. */
-    const double n = (double)c[0].requests, k = (double)c[1].requests;
-    const double bytes = r->mapped_bytes[1] / k - r->mapped_bytes[0] / n;
-    const double ns = r->mapped_ns[1] / k - r->mapped_ns[0] / n;
-    *fit = (tt_disk_fit){bytes / ns * 1e9, 0, 0};
-    if (bytes > 0 && ns > 0)
-        fit->latency_ns = r->mapped_ns[0] / n - r->mapped_bytes[0] / n / fit->bytes_per_s * 1e9;
-    if (!(bytes > 0 && ns > 0) || fit->latency_ns < 0)
-        *fit = (tt_disk_fit){(r->mapped_bytes[0] + r->mapped_bytes[1]) /
-                                 (r->mapped_ns[0] + r->mapped_ns[1]) * 1e9,
-                             0, 0};
+    for (unsigned i = 0; i < TT_DISK_MAPPED; i++) {
+        bytes += r->mapped_bytes[i];
+        ns += r->mapped_ns[i];
+        ranges += (double)r->cells[r->n - TT_DISK_MAPPED + i].requests;
+    }
+    /* A range is far from the one before: its first request's latency is waited for. */
+    (void)tt_disk_fit_requests(r, &requests);
+    const double latency_ns = fmin(requests.latency_ns, ns / ranges / 2);
+    *fit = (tt_disk_fit){bytes / (ns - ranges * latency_ns) * 1e9, latency_ns, 0};
     return true;
 }

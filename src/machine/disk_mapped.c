@@ -20,12 +20,17 @@
 #define PAGE_BYTES ((size_t)4096)
 #define THREADS_MAX 64
 #define CELL_NS 250000000u
+/* Around the last range, in which what was requested last lies; and for how long nothing arrives
+ * when all has. */
+#define NEAR_BYTES ((size_t)64 << 20)
+#define QUIET_NS 20000000u
 
 static const size_t range_bytes[TT_DISK_MAPPED] = {(size_t)1 << 20, BLOCK_BYTES};
 
 /* Reads a range at the begin of each block. */
 typedef struct walk {
     const volatile uint8_t *data;
+    size_t size;
     const size_t *blocks;
     uint32_t n;
     size_t range;
@@ -112,13 +117,35 @@ static bool run(walk *w)
     return all;
 }
 
+/* When all that was requested has arrived: the kernel counts bytes as fetched when it requests
+ * them, and it reads far ahead. */
+static uint64_t last_arrival_ns(const walk *w)
+{
+    static unsigned char resident[2 * NEAR_BYTES / PAGE_BYTES];
+    const size_t last = w->blocks[w->done ? w->done - 1 : 0];
+    const size_t begin = last > NEAR_BYTES ? last - NEAR_BYTES : 0;
+    const size_t bytes = w->size - begin < 2 * NEAR_BYTES ? w->size - begin : 2 * NEAR_BYTES;
+    size_t pages = SIZE_MAX;
+    uint64_t now = tt_clock_ns(CLOCK_MONOTONIC), changed = now;
+    while (now - changed < QUIET_NS) {
+        size_t n = 0;
+        if (mincore((char *)(uintptr_t)w->data + begin, bytes, resident) != 0) break;
+        for (size_t i = 0; i < bytes / PAGE_BYTES; i++)
+            n += resident[i] & 1;
+        now = tt_clock_ns(CLOCK_MONOTONIC);
+        if (pages != SIZE_MAX && n != pages) changed = now;
+        pages = n;
+    }
+    return changed;
+}
+
 static const char *measure_cell(walk *w, tt_disk_rates *r, unsigned i)
 {
     tt_disk_cell *c = &r->cells[r->n - TT_DISK_MAPPED + i];
     const double before = fetched_bytes();
     w->range = range_bytes[i];
     if (!run(w)) return "its threads could not be started";
-    const double ns = (double)(tt_clock_ns(CLOCK_MONOTONIC) - w->begin_ns), after = fetched_bytes();
+    const double after = fetched_bytes(), ns = (double)(last_arrival_ns(w) - w->begin_ns);
     if (before < 0 || after <= before) return "the kernel counted nothing that it fetched";
     r->mapped_bytes[i] = after - before;
     r->mapped_ns[i] = ns;
@@ -185,6 +212,7 @@ static const char *measure(void *data, size_t size, const size_t *blocks, uint32
     if (threads > THREADS_MAX) threads = THREADS_MAX;
     for (unsigned i = 0; i < TT_DISK_MAPPED && !why; i++) {
         walk w = {.data = data,
+                  .size = size,
                   .blocks = blocks + i * (n / TT_DISK_MAPPED),
                   .n = n / TT_DISK_MAPPED,
                   .threads = (uint32_t)threads};

@@ -473,32 +473,34 @@ typedef struct faulted {
     uint64_t window_bytes; /* fetched at a time */
     uint64_t around_bytes; /* of the missed ones: in windows that a missing page began */
     uint64_t read_bytes;   /* missed or not */
+    double page_ns;        /* of a page in such a window: adding it to the cache */
 } faulted;
 
 /* The op is cut into parts that read one window each. A window that a missing page begins is
- * requested when that is read, after all its pages have been added to the cache; others when the
- * part before begins. */
-static bool add_by_faults(paging_list *l, tt_paging_op op, const faulted *f, double page_ns,
-                          uint32_t batch)
+ * requested when that is read, after all its pages have been added to the cache. Another is
+ * requested when the first page of the window before it is used, which arrives when the one before
+ * that is whole. */
+static bool add_by_faults(paging_list *l, tt_paging_op op, const faulted *f, uint32_t batch)
 {
-    const uint64_t window = f->window_bytes, ahead_bytes = op.missed_bytes - f->around_bytes;
-    const uint64_t around = f->around_bytes / window + (f->around_bytes % window > 0);
-    const uint64_t parts = around + ahead_bytes / window + (ahead_bytes % window > 0);
-    /* With what was there it computes without waiting. */
+    const uint64_t window = f->window_bytes, ahead = op.missed_bytes - f->around_bytes;
+    const uint64_t n_around = f->around_bytes / window + (f->around_bytes % window > 0);
+    const uint64_t parts = n_around + ahead / window + (ahead % window > 0);
     const double missing =
         parts && f->read_bytes ? fmin(1, (double)op.missed_bytes / (double)f->read_bytes) : 0;
-    double before_ns = op.before_ns + op.compute_ns * (1 - missing);
     uint64_t left = f->around_bytes;
+    /* With what was there it computes without waiting. */
+    op.before_ns += op.compute_ns * (1 - missing);
     op.compute_ns = parts ? op.compute_ns * missing / (double)parts : 0;
     for (uint64_t i = 0; i < parts || i == 0; i++) {
-        if (i == around) left = ahead_bytes;
+        if (i == n_around) left = ahead;
         op.missed_bytes = left < window ? left : window;
         left -= op.missed_bytes;
-        op.known_at = (uint32_t)(l->n - (i > 0 && i >= around ? 1 : 0));
-        op.before_ns = before_ns;
-        op.prepare_ns = i < around ? (double)op.missed_bytes / PAGE_BYTES * page_ns : 0;
+        op.prepare_ns = i < n_around ? (double)op.missed_bytes / PAGE_BYTES * f->page_ns : 0;
+        size_t known_at = i < n_around ? l->n : l->n > 1 ? l->n - 2 : 0;
+        if (l->n && known_at < l->ops[l->n - 1].known_at) known_at = l->ops[l->n - 1].known_at;
+        op.known_at = (uint32_t)known_at;
         if (l->n >= TT_PAGING_ALWAYS - 1 || !add_op(l, op, batch)) return false;
-        before_ns = 0;
+        op.before_ns = 0;
     }
     return true;
 }
@@ -563,9 +565,8 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
             op.missed_bytes -= (uint64_t)((double)op.missed_bytes * guessed);
         if (o->chosen != TT_PAGING_ALWAYS) op.known_at = choice;
         const faulted f = {window, (by_kernel ? around[k] : missed[k]) * block_bytes(w),
-                           w->op_read[k] * block_bytes(w)};
-        ok = ok && (window ? add_by_faults(l, op, &f, by_kernel ? ADD_PAGE_NS : 0, batch)
-                           : add_op(l, op, batch));
+                           w->op_read[k] * block_bytes(w), by_kernel ? ADD_PAGE_NS : 0};
+        ok = ok && (window ? add_by_faults(l, op, &f, batch) : add_op(l, op, batch));
         tail_ns = k + 1 < w->n_ops && w->ops[k + 1].batch != o->batch ? w->tail_ns[batch] : 0;
     }
     return ok;
