@@ -21,17 +21,10 @@ async function openGraph(open, name, fragment = '', options = {}) {
     return v;
 }
 
-/** Nothing is being laid out, and the address (written when the camera has come to rest) stays. */
+/** Nothing is being laid out, and the address (written 0.7 s after the camera has come to rest) stays. */
 async function settled(v) {
     await v.until(async () => (await v.page.locator('.graph-busy progress').count()) === 0, 'the layout is done');
-    let before = '';
-    await v.until(async () => {
-        const now = v.page.url();
-        const same = now === before;
-        before = now;
-        await v.page.waitForTimeout(900);
-        return same;
-    }, 'the address stays');
+    await v.still(() => v.page.url(), 850, 'the address stays');
 }
 
 const proxy = (v) => v.page.getByRole('application', { name: /^Graph of the token/ });

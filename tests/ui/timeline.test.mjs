@@ -69,15 +69,7 @@ async function untilShown(v, is, what) {
 
 /** When nothing has moved for a while. */
 async function settled(v) {
-    let before = '';
-    let still = 0;
-    await v.until(async () => {
-        await v.page.waitForTimeout(200);
-        const now = (await shown(v)).join();
-        still = now === before ? still + 1 : 0;
-        before = now;
-        return still >= 3;
-    }, 'nothing moves');
+    await v.still(async () => (await shown(v)).join(), 500, 'nothing moves');
     return shown(v);
 }
 

@@ -135,6 +135,19 @@ export class Viewer {
         }
     }
 
+    /** Waits until `read` has given the same text for so many milliseconds; returns it. */
+    async still(read, ms, what) {
+        let text = await read();
+        let since = Date.now();
+        await this.until(async () => {
+            const now = await read();
+            if (now !== text) since = Date.now();
+            text = now;
+            return Date.now() - since >= ms;
+        }, what);
+        return text;
+    }
+
     /** Waits until the address has that parameter; null: until it has it no more. */
     async untilFragment(name, value) {
         await this.until(

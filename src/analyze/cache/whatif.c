@@ -14,9 +14,9 @@
 #define REQUESTS_MAX 4194304.0
 #define USUAL_RATE 1e9 /* bytes a second that page faults bring, where none is given */
 /* What it takes a thread to add a page to the page cache of a control group that is at its limit,
- * and to evict another for it. Chosen so that bench/memory's rates come out on an AMD EPYC with
- * Linux 6.18, where the process's system time is 2 to 3 us a page on two processors. */
-#define ADD_PAGE_NS 700.0
+ * and to evict another for it: with 8 MiB of readahead, half of the system time of bench/memory's
+ * two threads (0.71 to 0.78 ms a MiB, Linux 6.18 on an AMD EPYC). */
+#define ADD_PAGE_NS 1400.0
 #define PAGE_BYTES 4096.0
 #define DEPTH_MAX 256u /* of the causal bound: more than any disk gains by */
 

@@ -35,6 +35,42 @@ double tt_sorted_quantile(const double *sorted, size_t n, double share)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
+/* The value that `k` others would stand before in order; the values change places (Hoare's
+ * quickselect). */
+static double select_nth(double *values, size_t n, size_t k)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;; i++, j--) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i >= j) break;
+            const double swapped = values[i];
+            values[i] = values[j];
+            values[j] = swapped;
+        }
+        if (k <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+    return values[k];
+}
+
+/* Of n > 0 values, which change places. */
+static double median(double *values, size_t n)
+{
+    double upper = select_nth(values, n, n / 2), lower = -INFINITY;
+    if (n % 2) return upper;
+    for (size_t i = 0; i < n / 2; i++)
+        lower = fmax(lower, values[i]);
+    return lower + 0.5 * (upper - lower);
+}
+
 /* --- Student's t --- */
 
 static double away_from_zero(double v)
@@ -112,12 +148,10 @@ static double clip_limit(const double *d, size_t n, double *centre)
     if (!copy) return INFINITY;
     for (size_t i = 0; i < n; i++)
         copy[i] = d[i];
-    tt_sort_doubles(copy, n);
-    *centre = tt_sorted_quantile(copy, n, 0.5);
+    *centre = median(copy, n);
     for (size_t i = 0; i < n; i++)
         copy[i] = fabs(d[i] - *centre);
-    tt_sort_doubles(copy, n);
-    spread = tt_sorted_quantile(copy, n, 0.5);
+    spread = median(copy, n);
     free(copy);
     return spread > 0 ? 3 * 1.4826 * spread : INFINITY;
 }
@@ -164,11 +198,30 @@ double tt_autocorrelation_time(const double *d, size_t n)
 
 /* --- the signed-rank test --- */
 
+/* Whether `at` is itself a Walsh average: one of the values, or half of the sum of two. If it is
+ * not, *above is how many are above it. */
+static bool is_average(const double *sorted, size_t n, double at, double *above)
+{
+    size_t over = n, i = 0; /* sorted[over..] + sorted[i] > 2 at */
+    for (*above = 0; i < n; i++) {
+        while (over > i && sorted[over - 1] + sorted[i] > 2 * at)
+            over--;
+        if (over > i && sorted[over - 1] + sorted[i] == 2 * at) return true;
+        *above += (double)(n - over);
+        if (over == i) break;
+    }
+    /* The others are above with all partners from themselves on. */
+    if (i < n) *above += (double)(n - i - 1) * (double)(n - i) / 2;
+    return false;
+}
+
 /* Walsh averages above `at`, those at it by half: the sum of the positive ranks of d - at. */
 static double averages_above(const double *sorted, size_t n, double at)
 {
     double above = 0, equal = 0;
     size_t over = n, from = n; /* sorted[over..] + sorted[i] > 2 at; sorted[from..] + .. >= 2 at */
+    if (!is_average(sorted, n, at, &above)) return above;
+    above = 0;
     for (size_t i = 0; i < n; i++) {
         while (over > 0 && sorted[over - 1] + sorted[i] > 2 * at)
             over--;
@@ -182,24 +235,36 @@ static double averages_above(const double *sorted, size_t n, double at)
     return above + equal / 2;
 }
 
-/* The place where `averages` of the Walsh averages are above. */
-static double place_with(const tt_shift *s, double averages)
-{
-    double low = s->sorted[0], high = s->sorted[s->n - 1];
-    for (unsigned i = 0; i < BISECTIONS && high - low > PRECISION; i++) {
-        double middle = low + (high - low) / 2;
-        if (averages_above(s->sorted, s->n, middle) > averages)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low + (high - low) / 2;
-}
-
 static double all_averages(const tt_shift *s)
 {
     double n = (double)s->n;
     return n * (n + 1) / 2;
+}
+
+/* The place where `averages` of the Walsh averages are above: by the rule of false position in its
+ * Illinois form (the weight of an end that stays is halved), with a bisection each third time. */
+static double place_with(const tt_shift *s, double averages)
+{
+    double low = s->sorted[0], high = s->sorted[s->n - 1];
+    double over = all_averages(s) - averages, under = averages; /* at low, at high */
+    int last = 0;
+    for (unsigned i = 0; i < BISECTIONS && high - low > PRECISION; i++) {
+        const double share = i % 3 == 2 || !(over > 0 && under > 0) ? 0.5 : over / (over + under);
+        const double middle = low + (high - low) * fmin(fmax(share, 0.001), 0.999);
+        const double off = averages_above(s->sorted, s->n, middle) - averages;
+        if (off > 0) {
+            low = middle;
+            over = off;
+            if (last > 0) under /= 2;
+            last = 1;
+        } else {
+            high = middle;
+            under = -off;
+            if (last < 0) over /= 2;
+            last = -1;
+        }
+    }
+    return low + (high - low) / 2;
 }
 
 static double rank_deviation(double n, double effective)
@@ -207,7 +272,7 @@ static double rank_deviation(double n, double effective)
     return sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / effective);
 }
 
-/* The standard deviation of the medians of intervals, each sorted in place. */
+/* The standard deviation of the medians of intervals, whose values change places. */
 static void find_slow_noise(tt_shift *s, double *d, size_t n)
 {
     double medians[INTERVALS_MAX], mean = 0, squares = 0;
@@ -217,8 +282,7 @@ static void find_slow_noise(tt_shift *s, double *d, size_t n)
     if (k < 2) return;
     for (size_t i = 0; i < k; i++) {
         size_t begin = i * n / k, end = (i + 1) * n / k;
-        tt_sort_doubles(d + begin, end - begin);
-        medians[i] = tt_sorted_quantile(d + begin, end - begin, 0.5);
+        medians[i] = median(d + begin, end - begin);
         mean += medians[i] / (double)k;
     }
     for (size_t i = 0; i < k; i++)
