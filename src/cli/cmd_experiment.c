@@ -20,7 +20,7 @@
 
 struct options {
     bool list, force, json, dry_run;
-    const char *output;
+    const char *output, *prompts;
     tt_list_options rows;
     const char *path; /* of the settings; with `list` also a folder */
     unsigned n_words;
@@ -29,6 +29,10 @@ struct options {
 static const tt_option option_table[] = {
     {"output", 'o', "DIR", "The folder of the results (default: paths.webui_data_dir)", 0,
      TT_TEXT(struct options, output)},
+    {"prompts", 0, "FILE",
+     "Run each prompt of FILE, with its id, domain and number of tokens (default: "
+     "experiment.prompts_file)",
+     0, TT_TEXT(struct options, prompts)},
     {"force", 0, 0,
      "Make again what is up to date, beside the result that is there; move aside what an earlier "
      "pipeline left in the folder",
@@ -91,7 +95,7 @@ static int load_settings(tt_bench *b, const struct options *o)
     char output[PATH_MAX];
     tt_error err;
     const char *path = o->path ? o->path : SETTINGS_DEFAULT;
-    tt_status status = tt_settings_read(&b->settings, path, &diagnostics, &err);
+    tt_status status = tt_settings_read(&b->settings, path, o->prompts, &diagnostics, &err);
     if (status == TT_OK && o->output) {
         status = tt_place_absolute(output, sizeof output, o->output, &err);
         char *copy = status == TT_OK ? strdup(output) : NULL;
@@ -110,6 +114,15 @@ static int load_settings(tt_bench *b, const struct options *o)
     if (code != TT_EXIT_OK) return code;
     size_t n = tt_settings_experiments(&b->settings);
     tt_log_say(&b->log, stage, "%s: %zu experiment%s", path, n, n == 1 ? "" : "s");
+    if (b->settings.n_prompts)
+        tt_log_say(&b->log, stage, "%zu prompts%s%s, in place of experiment.prompt",
+                   b->settings.n_prompts, b->settings.of[TT_SET_EXPERIMENT_NAME].n ? " of " : "",
+                   b->settings.of[TT_SET_EXPERIMENT_NAME].n
+                       ? b->settings.of[TT_SET_EXPERIMENT_NAME].values->text
+                       : "");
+    if (b->settings.tokens_differ)
+        tt_log_say(&b->log, stage,
+                   "experiment.n_predict is another number than tokens_to_generate, which is used");
     if (b->settings.has_temp_files)
         tt_log_say(&b->log, stage,
                    "temp_files is ignored: everything on the way is kept in the output folder");
@@ -196,6 +209,22 @@ static int first_code(const tt_experiment_end *ends, size_t n)
     return TT_EXIT_OK;
 }
 
+/* What to do with the newest. */
+static void tell_next(const tt_bench *b, size_t there)
+{
+    for (size_t i = b->results.n; i-- > 0;) {
+        const tt_result *r = &b->results.list[i];
+        if (!r->is_current) continue;
+        const bool many = there > 1;
+        tt_report_note("next: tensortrace serve %s%s%s  (look at %s in the browser)",
+                       b->store.folder, many ? "" : "/", many ? "" : r->folder,
+                       many ? "them" : "it");
+        tt_report_note("      tensortrace report %s/%s -o report.html", b->store.folder, r->folder);
+        if (many) tt_report_note("      tensortrace experiment list %s", b->store.folder);
+        return;
+    }
+}
+
 static int run_all(tt_bench *b, bool json)
 {
     char took[TT_UNITS_TEXT];
@@ -214,6 +243,7 @@ static int run_all(tt_bench *b, bool json)
                    b->store.folder, failed,
                    tt_units_ns(took, (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns)));
     int written = tt_report_output(tt_experiment_summary(b, ends, n, json));
+    if (there && !json) tell_next(b, there);
     int code = first_code(ends, n);
     free(ends);
     if (tt_interrupted()) tt_spawn_die_by(tt_interrupted());
@@ -240,7 +270,7 @@ static int tell_plan(tt_bench *b)
         char **words = tt_experiment_words(&b->settings, &e);
         char *line = words ? tt_words_quote(words) : NULL;
         if (r && !b->force)
-            tt_log_say(&b->log, "dry run", "up to date: %s", r->id);
+            tt_log_say(&b->log, "dry run", "up to date: %s", r->folder);
         else if (first < i && !b->force)
             tt_log_say(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
         else
@@ -301,7 +331,7 @@ static int find_folder(const struct options *o, char out[PATH_MAX])
         (void)snprintf(out, PATH_MAX, "%s", path);
         return TT_EXIT_OK;
     }
-    if (tt_settings_read(&settings, path, &diagnostics, &err) == TT_OK) {
+    if (tt_settings_read(&settings, path, o->prompts, &diagnostics, &err) == TT_OK) {
         (void)snprintf(out, PATH_MAX, "%s", settings.output);
         tt_settings_free(&settings);
         return TT_EXIT_OK;

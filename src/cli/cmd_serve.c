@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "experiment/chosen.h"
 #include "serve/server.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 struct options {
     const char *paths[TT_SERVE_TRACES_MAX];
     tt_serve_options serve;
+    const char *where;
     bool opens;
 };
 
@@ -27,6 +29,9 @@ static const tt_option option_table[] = {
      TT_WHOLE(struct options, serve.port, 0, 65535)},
     {"no-open", 0, 0, "Print the address only; do not open a browser", 1,
      TT_SET(struct options, opens, false)},
+    {"where", 0, "COLUMN=VALUE",
+     "Of a folder of experiments, those that have it: domain=code (experiment list --columns help)",
+     1, TT_TEXT(struct options, where)},
     {"live", 0, 0, "Follow traces that are still being recorded", 1,
      TT_FLAG(struct options, serve.live)},
     {0},
@@ -44,6 +49,8 @@ static void check_files(void *options, tt_parse *p)
 {
     const struct options *o = options;
     if (o->serve.n_paths == 0) tt_parse_error(p, "which FILE?");
+    if (o->where && (o->serve.n_paths > 1 || !tt_chosen_is_folder(o->paths[0])))
+        tt_parse_error(p, "--where goes with one folder of experiments");
 }
 
 static bool has_display(void)
@@ -114,6 +121,30 @@ static int serve(const struct options *o)
     return code;
 }
 
+/* In place of a folder of experiments their traces. */
+static int serve_runs(struct options *o)
+{
+    tt_chosen_runs runs;
+    tt_error err;
+    int code = TT_EXIT_USAGE;
+    tt_status status = tt_chosen_find(&runs, o->paths[0], &o->where, o->where != NULL, &err);
+    if (status != TT_OK) {
+        code = tt_report_error(&err);
+    } else if (runs.n > TT_SERVE_TRACES_MAX) {
+        code =
+            tt_report_usage("%s: of %zu runs %u at most can be shown at once; --where chooses, as "
+                            "in --where domain=code",
+                            o->paths[0], runs.n, TT_SERVE_TRACES_MAX);
+    } else {
+        for (size_t i = 0; i < runs.n; i++)
+            o->paths[i] = runs.paths[i];
+        o->serve.n_paths = (uint32_t)runs.n;
+        code = serve(o);
+    }
+    tt_chosen_free(&runs);
+    return code;
+}
+
 int tt_cmd_serve(int argc, char **argv)
 {
     static const tt_options command = {
@@ -127,5 +158,5 @@ int tt_cmd_serve(int argc, char **argv)
     struct options o = {.opens = true};
     o.serve.paths = o.paths;
     tt_options_parse(&command, argc, argv, &o);
-    return serve(&o);
+    return o.serve.n_paths == 1 && tt_chosen_is_folder(o.paths[0]) ? serve_runs(&o) : serve(&o);
 }

@@ -18,13 +18,29 @@ const tt_option tt_input_options[] = {
     {0},
 };
 
+/* In place of an experiment's folder its trace, and of a folder of experiments that of the last one
+ * requested (as tt_source_open reads them, too): what is shown says which. */
+static const char *trace_of(const char *path)
+{
+    static char found[2 * PATH_MAX]; /* a command has one such argument */
+    char current[256];
+    (void)snprintf(found, sizeof found, "%s/run.ttrace", path);
+    if (access(found, F_OK) == 0) return found;
+    (void)snprintf(found, sizeof found, "%s/current", path);
+    const ssize_t n = readlink(found, current, sizeof current - 1);
+    if (n <= 0) return path;
+    current[n] = '\0';
+    (void)snprintf(found, sizeof found, "%s/%s/run.ttrace", path, current);
+    return access(found, F_OK) == 0 ? found : path;
+}
+
 void tt_input_word(void *options, char *arg, tt_parse *p)
 {
     tt_input *input = options;
     if (input->path)
         tt_parse_error(p, "one %s only%s%s", input->what ? input->what : "FILE",
                        input->hint ? "; " : "", input->hint ? input->hint : "");
-    input->path = arg;
+    input->path = trace_of(arg);
 }
 
 void tt_input_check(void *options, tt_parse *p)

@@ -126,14 +126,19 @@ const char *tt_result_file(const char *path)
 
 TEXT_OF(timestamp_start, r->timestamp_start)
 TEXT_OF(model_file, r->model_file)
+TEXT_OF(experiment_name, r->experiment_name)
+TEXT_OF(label, r->label)
+TEXT_OF(domain, r->domain)
 TEXT_OF(options, r->options)
 TEXT_OF(engine, r->engine)
 SHORT_OF(model_file, tt_result_file(r->model_file))
 SHORT_OF(prompt, r->prompt)
+SHORT_OF(label, r->label)
+SHORT_OF(domain, r->domain)
 SHORT_OF(options, r->options)
 SHORT_OF(engine, r->engine)
 TT_COLUMN_GET(get_id, tt_result, r, tt_cell_text(cell, r->id);)
-TT_COLUMN_SHOW(show_id, tt_result, r, (void)snprintf(out, room, "%.8s", r->id);)
+TT_COLUMN_GET(get_folder, tt_result, r, tt_cell_text(cell, r->folder);)
 TT_COLUMN_GET(get_version, tt_result, r, tt_cell_text(cell, r->identity.version);)
 TT_COLUMN_GET(get_current, tt_result, r, tt_cell_text(cell, r->is_current ? "*" : NULL);)
 /* "2026-11-21 13:17:02" of "2026-11-21T13:17:02.123456Z" */
@@ -157,9 +162,14 @@ TT_COLUMN_SHOW(show_rate, tt_result, r,
 static const tt_column result_columns[] = {
     TT_COLUMN("current", "", NONE, "*: the folder's own names lead to it", .type = TT_CELL_NAME,
               .show = TT_SHOW_TEXT, .get = get_current),
-    TT_COLUMN("experiment_id", "ID", NONE, "its folder's name", .type = TT_CELL_NAME, .get = get_id,
-              .text = show_id),
+    TT_COLUMN("folder", "FOLDER", NONE, "its folder's name", .type = TT_CELL_NAME,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, .get = get_folder),
+    TT_COLUMN("experiment_id", "ID", NONE, "that of its trace", .type = TT_CELL_NAME,
+              .show = TT_SHOW_ASKED, .get = get_id),
     TEXT(timestamp_start, "STARTED (UTC)", "when it began", .text = show_start),
+    TEXT(experiment_name, NULL, "that several of a command share"),
+    SHORT(label, "LABEL", "its name among them", | TT_SHOW_KNOWN),
+    SHORT(domain, "DOMAIN", "of its prompt", | TT_SHOW_KNOWN),
     SHORT(model_file, "MODEL", "the model's file"),
     TT_COLUMN("prompt", "PROMPT", NONE, "or the file it is in", .nullable = true,
               .show = TT_SHOW_CUT, .text = show_prompt, TT_MEMBER(tt_result, prompt)),
@@ -288,6 +298,9 @@ static bool read_result(tt_result *r, const json_t *root)
     get_text(identity, "settings", r->identity.settings, sizeof r->identity.settings);
     get_text(identity, "model", r->identity.model, sizeof r->identity.model);
     get_text(identity, "engine", r->identity.engine, sizeof r->identity.engine);
+    r->experiment_name = copy_text(root, "experiment_name");
+    r->label = copy_text(root, "label");
+    r->domain = copy_text(root, "domain");
     r->model_file = copy_text(root, "model_file");
     r->prompt = copy_text(root, "prompt");
     r->engine = copy_text(root, "engine");
@@ -324,6 +337,9 @@ tt_status tt_result_parse(tt_result *r, const char *text, size_t size, const cha
 
 void tt_result_free(tt_result *r)
 {
+    free(r->experiment_name);
+    free(r->label);
+    free(r->domain);
     free(r->model_file);
     free(r->prompt);
     free(r->engine);
@@ -371,16 +387,17 @@ const tt_result *tt_results_by_id(const tt_results *results, const char *id)
     return NULL;
 }
 
-static tt_status add_file(tt_results *results, const char *folder, const char *id, tt_error *err)
+static tt_status add_file(tt_results *results, const char *folder, const char *name, tt_error *err)
 {
     char path[PATH_MAX + 64];
     tt_error why;
     tt_result r;
-    (void)snprintf(path, sizeof path, "%s/%s/" TT_RESULT_FILE, folder, id);
+    (void)snprintf(path, sizeof path, "%s/%s/" TT_RESULT_FILE, folder, name);
     tt_status status = read_file(&r, path, &why);
-    if (status == TT_OK && strcmp(r.id, id) != 0)
+    if (status == TT_OK && tt_store_is_id(name) && strcmp(r.id, name) != 0)
         status =
             tt_error_set(&why, TT_E_FORMAT, TT_NO_OFFSET, "%.200s is of another experiment", path);
+    (void)snprintf(r.folder, sizeof r.folder, "%s", name);
     if (status == TT_OK && !tt_results_add(results, &r))
         (void)tt_error_set(err, status = TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     tt_result_free(&r);
@@ -399,7 +416,7 @@ static int by_time(const void *a, const void *b)
 
 tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err)
 {
-    char current[TT_RESULT_ID];
+    char current[TT_RESULT_FOLDER];
     memset(results, 0, sizeof *results);
     DIR *dir = opendir(folder);
     if (!dir && errno == ENOENT) return TT_OK;
@@ -409,7 +426,7 @@ tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err
     tt_status status = TT_OK;
     const struct dirent *entry;
     while (status == TT_OK && (entry = readdir(dir)) != NULL) {
-        if (!tt_store_is_id(entry->d_name)) continue;
+        if (!tt_store_is_name(entry->d_name)) continue;
         if (results->n >= TT_RESULTS_MAX)
             status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                                   "%.250s holds more than %u experiments", folder, TT_RESULTS_MAX);
@@ -420,7 +437,7 @@ tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err
     if (results->n) qsort(results->list, results->n, sizeof *results->list, by_time);
     if (tt_store_current(folder, current))
         for (size_t i = 0; i < results->n; i++)
-            results->list[i].is_current = strcmp(results->list[i].id, current) == 0;
+            results->list[i].is_current = strcmp(results->list[i].folder, current) == 0;
     if (status != TT_OK) tt_results_free(results);
     return status;
 }

@@ -33,6 +33,7 @@ tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *
 
 #define TT_RESULT_FILE "run.json"
 #define TT_RESULT_ID 33
+#define TT_RESULT_FOLDER 64
 #define TT_RESULT_BYTES_MAX ((size_t)8 << 20) /* of a run.json */
 #define TT_RESULTS_MAX 100000u                /* in a folder */
 #define TT_RESULT_STAGES_MAX 8u
@@ -55,8 +56,11 @@ typedef struct tt_stage_sum {
 /* Texts are owned; NULL and 0 when unknown. */
 typedef struct tt_result {
     char id[TT_RESULT_ID];
-    char timestamp_start[32]; /* RFC 3339, UTC */
+    char folder[TT_RESULT_FOLDER]; /* its name in the folder of results; not in the file */
+    char timestamp_start[32];      /* RFC 3339, UTC */
     tt_identity identity;
+    char *experiment_name; /* of all of a command */
+    char *label, *domain;
     char *model_file;
     char *prompt;  /* or the name of its file */
     char *engine;  /* name and version, or the program */
@@ -89,7 +93,8 @@ typedef struct tt_results {
     char unreadable[320]; /* the reason, for the first one */
 } tt_results;
 
-/* Lists the experiments in a folder. A missing folder has none. */
+/* Lists the experiments in a folder: its folders named by a number and words, or by an id, as
+ * earlier versions did. A missing folder has none. */
 tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err);
 void tt_results_free(tt_results *results);
 /* Takes over *r, which is then empty. False without memory. */

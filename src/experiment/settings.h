@@ -38,6 +38,8 @@ typedef enum tt_setting {
     TT_SET_REPETITIONS, /* one number N, meaning the values 1 .. N */
     TT_SET_PROGRAM_ARGUMENTS,
     /* Not swept: */
+    TT_SET_LABEL,
+    TT_SET_DOMAIN,
     TT_SET_CAPTURE_MODE,
     TT_SET_CAPTURE_TOKENS,
     TT_SET_CAPTURE_EVERY,
@@ -49,7 +51,10 @@ typedef enum tt_setting {
     TT_SET_CAPTURE_TEXT,
     TT_SET_DATASET_EXPERTS,
     TT_SET_DATASET_COMPRESS,
-    TT_SET_DATASET_THREADS,
+    TT_SET_DATASET_THREADS, /* from here on nothing that a result depends on */
+    TT_SET_EXPERIMENT_NAME,
+    TT_SET_DESCRIPTION,
+    TT_SET_PROMPTS_FILE,
     TT_SET_LLAMA_CPP_DIR,
     TT_SET_LLAMA_BINARY,
     TT_SET_WEBUI_DATA_DIR,
@@ -61,12 +66,22 @@ typedef struct tt_setting_values {
     size_t n; /* 0: the key is absent */
 } tt_setting_values;
 
+/* A prompt of a file of prompts; label and domain without a text are absent. */
+typedef struct tt_prompt {
+    tt_setting_value text, label, domain, tokens;
+    bool has_tokens;
+} tt_prompt;
+
 typedef struct tt_settings {
     tt_setting_values of[TT_SET_COUNT];
+    tt_prompt *prompts; /* those of of[TT_SET_PROMPT], by its values' integers; NULL: no file */
+    size_t n_prompts;
+    bool tokens_differ;  /* n_predict is there, too, and says something else */
     char *program;       /* the llama-completion named, absolute; NULL: the built-in runner */
     char *output;        /* the results' folder, absolute */
     bool has_temp_files; /* that section is accepted and ignored */
     void *json;          /* private: owns the texts */
+    void *prompts_json;  /* private: owns those of prompts */
     tt_made made;        /* private: paths made absolute */
 } tt_settings;
 
@@ -77,15 +92,22 @@ typedef struct tt_experiment {
 } tt_experiment;
 
 /* Parses `size` bytes. `name` is for messages, `folder` (absolute) is the base of relative
- * paths. TT_E_FORMAT, with line and column: not JSON, or a duplicate key. TT_E_USAGE: JSON with
- * the errors listed in *diagnostics. TT_E_LIMIT: too large, too deep or too many combinations.
- * On failure *s is empty. */
+ * paths. With prompts_follow, or with experiment.prompts_file, what a file of prompts can say may
+ * be missing: tt_settings_add_prompts is to be called then. TT_E_FORMAT, with line and column: not
+ * JSON, or a duplicate key. TT_E_USAGE: JSON with the errors listed in *diagnostics. TT_E_LIMIT:
+ * too large, too deep or too many combinations. On failure *s is empty. */
 tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const char *name,
-                            const char *folder, tt_diagnostics *diagnostics, tt_error *err);
-/* The same from a file, or from a pipe: then paths are relative to the current folder. TT_E_IO,
- * TT_E_NOT_FOUND: it cannot be read. */
-tt_status tt_settings_read(tt_settings *s, const char *path, tt_diagnostics *diagnostics,
-                           tt_error *err);
+                            const char *folder, bool prompts_follow, tt_diagnostics *diagnostics,
+                            tt_error *err);
+/* Prompts in place of experiment.prompt, from an object with `prompts`, each with `prompt` and
+ * perhaps `id` (the label), `domain` and `n_predict`; and perhaps `experiment_name` and
+ * `description`. Errors as of tt_settings_parse; on failure *s is empty. Once. */
+tt_status tt_settings_add_prompts(tt_settings *s, const char *text, size_t size, const char *name,
+                                  tt_diagnostics *diagnostics, tt_error *err);
+/* Both from files, or the settings from a pipe: then paths are relative to the current folder.
+ * `prompts`: a path, or NULL: as the settings say. TT_E_IO, TT_E_NOT_FOUND: one cannot be read. */
+tt_status tt_settings_read(tt_settings *s, const char *path, const char *prompts,
+                           tt_diagnostics *diagnostics, tt_error *err);
 void tt_settings_free(tt_settings *s);
 
 /* The number of combinations, at least 1; and the combination with that number. */

@@ -3,6 +3,7 @@
 #include "base/outdir.h"
 #include "base/outfile.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,14 +54,21 @@ bool tt_store_is_id(const char *name)
     return strspn(name, "0123456789abcdef") == ID_DIGITS && name[ID_DIGITS] == '\0';
 }
 
-bool tt_store_current(const char *folder, char id[TT_RESULT_ID])
+bool tt_store_is_name(const char *name)
+{
+    const size_t digits = strspn(name, "0123456789");
+    const bool is_numbered = digits >= 2 && digits < 8 && name[digits] == '-';
+    return (is_numbered || tt_store_is_id(name)) && strlen(name) < TT_RESULT_FOLDER;
+}
+
+bool tt_store_current(const char *folder, char name[TT_RESULT_FOLDER])
 {
     char path[PATH_MAX];
     if (!put_path(path, folder, CURRENT)) return false;
-    ssize_t n = readlink(path, id, TT_RESULT_ID);
-    if (n != (ssize_t)ID_DIGITS) return false;
-    id[n] = '\0';
-    return tt_store_is_id(id);
+    ssize_t n = readlink(path, name, TT_RESULT_FOLDER);
+    if (n <= 0 || n >= (ssize_t)TT_RESULT_FOLDER) return false;
+    name[n] = '\0';
+    return tt_store_is_name(name);
 }
 
 /* --- entries of earlier pipelines --- */
@@ -85,11 +93,11 @@ static bool is_ours(const char *path, const char *name)
 static const char *foreign(const char *folder, size_t i, char out[PATH_MAX])
 {
     struct stat st;
-    char id[TT_RESULT_ID];
+    char current[TT_RESULT_FOLDER];
     const char *name = i < NAMES ? names[i] : other_names[i - NAMES];
     if (!put_path(out, folder, name) || lstat(out, &st) != 0) return NULL;
     /* The list is not a link; it is ours if the other names are. */
-    bool ours = i < NAMES ? is_ours(out, name) : tt_store_current(folder, id);
+    bool ours = i < NAMES ? is_ours(out, name) : tt_store_current(folder, current);
     return ours ? NULL : name;
 }
 
@@ -194,10 +202,47 @@ tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err)
     return mkdtemp(out) ? TT_OK : io_error(err, "create a folder in", s->folder);
 }
 
-tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_error *err)
+#define WORDS_MOST 48 /* characters of the words of a name */
+
+/* Appends the text in lower case, a dash for whatever is no letter or digit of ASCII. */
+static void add_words(char words[WORDS_MOST + 1], const char *text)
+{
+    size_t n = strlen(words);
+    bool gap = n > 0;
+    for (; *text && n < WORDS_MOST; text++) {
+        const bool plain = isascii((unsigned char)*text) && isalnum((unsigned char)*text);
+        if (plain && gap && n) words[n++] = '-';
+        if (plain && n < WORDS_MOST) words[n++] = (char)tolower((unsigned char)*text);
+        gap = !plain;
+    }
+    while (n && words[n - 1] == '-')
+        n--;
+    words[n] = '\0';
+}
+
+void tt_store_name(const tt_store *s, const char *domain, const char *label, const char *otherwise,
+                   char name[TT_RESULT_FOLDER])
+{
+    char words[WORDS_MOST + 1] = "", of_domain[WORDS_MOST + 1] = "", of_label[WORDS_MOST + 1] = "";
+    unsigned long highest = 0;
+    DIR *dir = opendir(s->folder);
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        const bool is_numbered = tt_store_is_name(e->d_name) && !tt_store_is_id(e->d_name);
+        const unsigned long number = is_numbered ? strtoul(e->d_name, NULL, 10) : 0;
+        if (number > highest) highest = number;
+    }
+    if (dir) (void)closedir(dir);
+    add_words(of_domain, domain ? domain : "");
+    add_words(of_label, label ? label : otherwise);
+    if (!strstr(of_label, of_domain)) add_words(words, of_domain);
+    add_words(words, of_label);
+    (void)snprintf(name, TT_RESULT_FOLDER, "%02lu-%s", highest + 1, *words ? words : "run");
+}
+
+tt_status tt_store_keep(const tt_store *s, const char *made, const char *name, tt_error *err)
 {
     char path[PATH_MAX];
-    if (!put_path(path, s->folder, id)) return too_long(s->folder, err);
+    if (!put_path(path, s->folder, name)) return too_long(s->folder, err);
     if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return TT_OK;
     /* The file system does not support this: rename refuses a folder that is not empty. */
     bool is_unsupported = errno == EINVAL || errno == ENOSYS;
@@ -205,13 +250,13 @@ tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_
     return io_error(err, "create", path);
 }
 
-bool tt_store_has_data(const tt_store *s, const char *id)
+bool tt_store_has_data(const tt_store *s, const char *name)
 {
     static const char *const folders[] = {"traces", "graphs"};
     char path[PATH_MAX];
     struct stat st;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        int n = snprintf(path, sizeof path, "%s/%s/%s", s->folder, id, folders[i]);
+        int n = snprintf(path, sizeof path, "%s/%s/%s", s->folder, name, folders[i]);
         if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
             return false;
     }
@@ -237,14 +282,14 @@ static tt_status put_link(const char *folder, const char *name, const char *targ
 }
 
 /* Makes a link for each name that the experiment has, and removes the others. */
-static tt_status put_names(const char *folder, const char *id, tt_error *err)
+static tt_status put_names(const char *folder, const char *name, tt_error *err)
 {
     char path[PATH_MAX], inside[PATH_MAX], target[64];
     struct stat st;
     for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(target, sizeof target, CURRENT "/%s", names[i]);
         if (!put_path(path, folder, names[i])) return too_long(folder, err);
-        int n = snprintf(inside, sizeof inside, "%s/%s/%s", folder, id, names[i]);
+        int n = snprintf(inside, sizeof inside, "%s/%s/%s", folder, name, names[i]);
         if (n < 0 || (size_t)n >= sizeof inside) return too_long(folder, err);
         bool wanted = lstat(inside, &st) == 0, ours = is_ours(path, names[i]);
         if (!wanted && ours) (void)unlink(path);
@@ -269,12 +314,12 @@ static tt_status put_index(const char *folder, const tt_results *results, tt_err
     return tt_outfile_commit(&file, err);
 }
 
-tt_status tt_store_publish(const tt_store *s, const char *id, tt_results *results, tt_error *err)
+tt_status tt_store_publish(const tt_store *s, const char *name, tt_results *results, tt_error *err)
 {
-    tt_status status = put_link(s->folder, CURRENT, id, err);
-    if (status == TT_OK) status = put_names(s->folder, id, err);
+    tt_status status = put_link(s->folder, CURRENT, name, err);
+    if (status == TT_OK) status = put_names(s->folder, name, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < results->n; i++)
-        results->list[i].is_current = strcmp(results->list[i].id, id) == 0;
+        results->list[i].is_current = strcmp(results->list[i].folder, name) == 0;
     return put_index(s->folder, results, err);
 }

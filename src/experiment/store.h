@@ -1,7 +1,7 @@
 /* The folder of the results, and how a viewer finds the newest in it:
  *
- *     OUT/ID/experiment.json, memory-map.json, ...   a complete experiment
- *     OUT/current -> ID                              the last one requested
+ *     OUT/03-code-quicksort/experiment.json, ...     a complete experiment
+ *     OUT/current -> 03-code-quicksort               the last one requested
  *     OUT/memory-map.json -> current/memory-map.json likewise experiment.json,
  *                                                    buffer-timeline.json, graphs, traces: the
  *                                                    names that earlier pipelines' readers open
@@ -21,10 +21,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether this can be the name of an experiment's folder: 32 hexadecimal digits. */
+/* Whether this can be the id of an experiment: 32 hexadecimal digits. */
 bool tt_store_is_id(const char *name);
-/* The id that OUT/current leads to; false when there is none. */
-bool tt_store_current(const char *folder, char id[TT_RESULT_ID]);
+/* Whether this can be the name of an experiment's folder: a number of two digits or more and words,
+ * "03-code-quicksort"; or an id, as earlier versions named them. */
+bool tt_store_is_name(const char *name);
+/* The name that OUT/current leads to; false when there is none. */
+bool tt_store_current(const char *folder, char name[TT_RESULT_FOLDER]);
 
 /* Names in OUT that readers open and that exist, but come from an earlier pipeline. Calls
  * `found` (or NULL) for each; returns their number. */
@@ -46,12 +49,16 @@ void tt_store_close(tt_store *s);
 size_t tt_store_clean(const tt_store *s);
 /* Makes an empty folder for a new experiment; its path goes to out. */
 tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err);
-/* Moves `made` to OUT/ID. */
-tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_error *err);
-/* Whether OUT/ID still has the per-token files, which users may remove as large. */
-bool tt_store_has_data(const tt_store *s, const char *id);
-/* Points the names in OUT to OUT/ID and writes experiments.json with these results, which are
+/* Makes the name of a new folder: the number behind the highest in OUT, and the words of the label,
+ * with the domain in front unless the label has it; without a label those of `otherwise`. */
+void tt_store_name(const tt_store *s, const char *domain, const char *label, const char *otherwise,
+                   char name[TT_RESULT_FOLDER]);
+/* Moves `made` to OUT/NAME. */
+tt_status tt_store_keep(const tt_store *s, const char *made, const char *name, tt_error *err);
+/* Whether OUT/NAME still has the per-token files, which users may remove as large. */
+bool tt_store_has_data(const tt_store *s, const char *name);
+/* Points the names in OUT to OUT/NAME and writes experiments.json with these results, which are
  * those in OUT. Sets their is_current. */
-tt_status tt_store_publish(const tt_store *s, const char *id, tt_results *results, tt_error *err);
+tt_status tt_store_publish(const tt_store *s, const char *name, tt_results *results, tt_error *err);
 
 #endif

@@ -54,12 +54,17 @@ void tt_settings_experiment(const tt_settings *s, size_t number, tt_experiment *
         e->of[i] = &list->values[swept ? number % list->n : 0];
         if (swept) number /= list->n;
     }
+    if (!s->prompts) return;
+    const tt_prompt *p = &s->prompts[e->of[TT_SET_PROMPT]->integer];
+    if (p->label.text) e->of[TT_SET_LABEL] = &p->label;
+    if (p->domain.text) e->of[TT_SET_DOMAIN] = &p->domain;
+    if (p->has_tokens) e->of[TT_SET_TOKENS_TO_GENERATE] = &p->tokens;
 }
 
 static bool is_same(const tt_setting_value *a, const tt_setting_value *b)
 {
-    if (a->text && b->text) return strcmp(a->text, b->text) == 0;
-    return a->text == b->text && a->integer == b->integer &&
+    if (a->text && b->text && strcmp(a->text, b->text) != 0) return false;
+    return !a->text == !b->text && a->integer == b->integer &&
            memcmp(&a->number, &b->number, sizeof a->number) == 0;
 }
 

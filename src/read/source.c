@@ -41,16 +41,33 @@ static tt_status read_all(tt_source *s, tt_error *err)
     return TT_OK;
 }
 
+/* In place of an experiment's folder its trace; of a folder of experiments that of the last one
+ * requested. *fd stays when there is neither. */
+static void enter_folder(int *fd, struct stat *st)
+{
+    static const char *const names[] = {"run.ttrace", "current/run.ttrace"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && S_ISDIR(st->st_mode); i++) {
+        const int inside = openat(*fd, names[i], O_RDONLY | O_CLOEXEC);
+        if (inside < 0) continue;
+        if (fstat(inside, st) != 0) st->st_mode = S_IFDIR;
+        (void)close(*fd);
+        *fd = inside;
+    }
+}
+
 tt_status tt_source_open(tt_source *s, const char *path, tt_error *err)
 {
     struct stat st;
     tt_status status = TT_OK;
     memset(s, 0, sizeof *s);
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0 || fstat(s->fd, &st) != 0)
+    const bool is_open = s->fd >= 0 && fstat(s->fd, &st) == 0;
+    if (is_open) enter_folder(&s->fd, &st);
+    if (!is_open)
         status = system_error(err, "cannot be opened");
     else if (S_ISDIR(st.st_mode))
-        status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "is a folder; name a .ttrace file");
+        status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                              "is a folder, and not one of an experiment; name a .ttrace file");
     else if (S_ISREG(st.st_mode))
         s->size = (uint64_t)st.st_size;
     else

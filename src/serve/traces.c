@@ -326,7 +326,13 @@ bool tt_traces_live(const tt_traces *t)
 
 const char *tt_traces_name(const tt_traces *t, uint32_t id)
 {
-    return tt_base_name(t->list[id].path);
+    /* All experiments' traces have one name: their folders' tell them apart. */
+    const char *path = t->list[id].path, *name = tt_base_name(path);
+    if (name == path || strcmp(name, "run.ttrace") != 0) return name;
+    const char *from = name - 1;
+    while (from > path && from[-1] != '/')
+        from--;
+    return from;
 }
 
 const char *tt_traces_path(const tt_traces *t, uint32_t id)

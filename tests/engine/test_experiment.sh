@@ -27,25 +27,27 @@ says() {
     }
 }
 
-ids() {
-    ls "$1" | grep -E '^[0-9a-f]{32}$'
+folders() {
+    ls "$1" | grep -E '^[0-9]{2}-[a-z0-9-]+$'
 }
 
 # no_leftovers NAME FOLDER
 no_leftovers() {
-    left=$(ls -A "$2" | grep -vxE '[0-9a-f]{32}|current|experiments?\.json|memory-map\.json|buffer-timeline\.json|graphs|traces')
+    left=$(ls -A "$2" | grep -vxE '[0-9]{2}-[a-z0-9-]+|current|experiments?\.json|memory-map\.json|buffer-timeline\.json|graphs|traces')
     [ -z "$left" ] || fail "$1: left behind: $left"
 }
 
 # whole FOLDER: each experiment in it passes `verify`, and has what belongs to it.
 whole() {
-    for id in $(ids "$1"); do
+    for id in $(folders "$1"); do
         verified "$1/$id"
         verified "$1/$id/run.ttrace"
         for file in run.json log.txt output.txt messages.txt experiment.json memory-map.json buffer-timeline.json; do
             [ -f "$1/$id/$file" ] || fail "$1/$id has no $file"
         done
-        grep -q "\"experiment_id\": \"$id\"" "$1/$id/memory-map.json" || fail "$1/$id: another id in memory-map.json"
+        its=$(sed -n 's/.*"experiment_id": "\([0-9a-f]\{32\}\)".*/\1/p' "$1/$id/run.json")
+        [ -n "$its" ] || fail "$1/$id: run.json has no id"
+        grep -q "\"experiment_id\": \"$its\"" "$1/$id/memory-map.json" || fail "$1/$id: another id in memory-map.json"
     done
 }
 
@@ -56,7 +58,7 @@ cat >sweep.json <<END
   "temp_files": { "trace_bin": "/tmp/tensor_trace.bin" } }
 END
 experiment 0 sweep.json
-expect "sweep: experiments" 2 "$(ids $data | wc -l)"
+expect "sweep: experiments" 2 "$(folders $data | wc -l)"
 whole $data
 no_leftovers sweep $data
 for stage in "load settings" "verify prerequisites" clean "run inference" "memory map" traces graphs buffers summary; do
@@ -76,9 +78,9 @@ expect "list --json" 2 "$(grep -c '"experiment_id"' list.json)"
 expect "list: lines" 3 "$(wc -l <list.txt)"
 
 # --- nothing is done twice ---
-before=$(ids $data)
+before=$(folders $data)
 experiment 0 sweep.json
-expect "up to date: the same experiments" "$before" "$(ids $data)"
+expect "up to date: the same experiments" "$before" "$(folders $data)"
 expect "up to date: told of each" 2 "$(grep -c 'up to date: ' err.txt)"
 says "up to date" "--force"
 grep -q "run inference" err.txt && fail "something was run again"
@@ -89,9 +91,9 @@ experiment 0 --dry-run sweep.json
 says "touched model" "would run"
 experiment 0 sweep.json
 says "touched model" "something changed: the model"
-expect "touched model: made again" 4 "$(ids $data | wc -l)"
+expect "touched model: made again" 4 "$(folders $data | wc -l)"
 experiment 0 --force sweep.json
-expect "--force: made again" 6 "$(ids $data | wc -l)"
+expect "--force: made again" 6 "$(folders $data | wc -l)"
 whole $data
 
 sed 's/"Once upon"\]/"Twice", "Twice"]/' sweep.json >same.json
@@ -136,10 +138,10 @@ grep -q '"n_files": 13' twice/current/run.json || fail "twice: n_files is not 13
 rm -r twice/current/traces
 experiment 0 twice.json
 says "data removed" "were removed since"
-expect "data removed" 2 "$(ids twice | wc -l)"
+expect "data removed" 2 "$(folders twice | wc -l)"
 
 # --- failures: the stage, the cause, what to do; and nothing is left ---
-kept=$(ids named)
+kept=$(folders named)
 named ', "seed": [1, 2], "program_arguments": ["--exit", "9"]'
 experiment 1 named.json
 says "program fails" "run inference: FAILED: the program failed with exit code 9"
@@ -171,7 +173,7 @@ cp tiny.gguf llama/
 named ', "thread": 2'
 experiment 2 named.json
 says "settings" 'load settings:   experiment.thread: no such key; did you mean "threads"?'
-expect "failures: nothing new" "$kept" "$(ids named)"
+expect "failures: nothing new" "$kept" "$(folders named)"
 no_leftovers failures named
 
 # No room for what the processes tell each other.
@@ -179,7 +181,7 @@ named ', "seed": 5'
 (ulimit -f 20; "$TT_BIN" experiment named.json >out.txt 2>err.txt)
 expect "file size limit: exit code" 2 $?
 says "file size limit" "run inference: FAILED: cannot create a session file"
-expect "file size limit: nothing new" "$kept" "$(ids named)"
+expect "file size limit: nothing new" "$kept" "$(folders named)"
 no_leftovers "file size limit" named
 
 # Disks of any size that is too small: one stage or another cannot write, nothing stays, and what
@@ -234,7 +236,7 @@ for each in INT=130 TERM=143 HUP=129; do
     wait $held
     expect "$signal: exit code" "${each#*=}" $?
     says "$signal" "interrupted .*nothing of this experiment is kept"
-    expect "$signal: nothing new" "$kept" "$(ids named)"
+    expect "$signal: nothing new" "$kept" "$(folders named)"
     no_leftovers "$signal" named
 done
 held
@@ -283,7 +285,7 @@ done
 # Interrupted while it writes: no writer goes on to the end.
 named
 sed -i 's/"tokens_to_generate": 3/"tokens_to_generate": 240/' named.json
-kept=$(ids named)
+kept=$(folders named)
 rm -f err.txt # of the one before
 env --default-signal=INT "$TT_BIN" experiment named.json >out.txt 2>err.txt &
 pid=$!
@@ -295,7 +297,7 @@ kill -INT $pid
 wait $pid
 expect "while it writes: exit code" 130 $?
 says "while it writes" "interrupted .*nothing of this experiment is kept"
-expect "while it writes: nothing new" "$kept" "$(ids named)"
+expect "while it writes: nothing new" "$kept" "$(folders named)"
 no_leftovers "while it writes" named
 
 # Killed or interrupted at any moment.
@@ -316,4 +318,28 @@ for signal in KILL INT; do
 done
 whole moments
 no_leftovers "at the end" moments
+
+# --- prompts of a file, as earlier pipelines have them ---
+cat >prompts.json <<END
+{ "experiment_name": "domains", "description": "two domains",
+  "prompts": [ { "id": "domain-1-code", "domain": "code", "prompt": "int main", "n_predict": 2 },
+               { "id": "quicksort", "domain": "math", "prompt": "1 + 1 =", "n_predict": 3 } ] }
+END
+cat >unedited.json <<END
+{ "experiment": { "model_path": "tiny.gguf", "tokens_to_generate": 1, "prompt": "Hello world", "n_predict": 1 },
+  "paths": { "webui_data_dir": "domains" } }
+END
+experiment 0 --prompts prompts.json unedited.json
+expect "prompts: folders" "01-domain-1-code 02-math-quicksort" "$(echo $(folders domains))"
+whole domains
+says "prompts: what next" "next: tensortrace serve .*/domains "
+"$TT_BIN" experiment list --csv --columns folder,label,domain,tokens_to_generate,experiment_name domains >list.csv
+expect "prompts: list" "02-math-quicksort,quicksort,math,3,domains" "$(sed -n 3p list.csv)"
+experiment 0 --prompts prompts.json unedited.json
+says "prompts: again" "up to date: .*/domains/02-math-quicksort"
+# A folder of an experiment, or of several, is read as its trace.
+expect "folder: one" "$("$TT_BIN" info domains/01-domain-1-code/run.ttrace)" "$("$TT_BIN" info domains/01-domain-1-code)"
+expect "folder: the last" "$("$TT_BIN" info domains/02-math-quicksort/run.ttrace)" "$("$TT_BIN" info domains)"
+"$TT_BIN" serve --where domain=none domains >out.txt 2>err.txt && fail "serve --where: one that is not there is served"
+says "serve --where" "of 2 runs none has domain=none"
 finish

@@ -49,10 +49,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tt_result r;
     tt_diagnostics diagnostics = {.n = 0};
     tt_error err = {.status = TT_OK};
-    tt_status status = tt_settings_parse(&s, (const char *)data, size, "settings.json", "/folder",
+    /* Behind a NUL there are prompts. */
+    const uint8_t *end = memchr(data, 0, size);
+    const size_t n = end ? (size_t)(end - data) : size;
+    tt_status status = tt_settings_parse(&s, (const char *)data, n, "settings.json", "/folder", end,
                                          &diagnostics, &err);
-    if (status == TT_OK)
+    if (status == TT_OK && end)
+        status = tt_settings_add_prompts(&s, (const char *)end + 1, size - n - 1, "prompts.json",
+                                         &diagnostics, &err);
+    if (status == TT_OK && (end || !s.of[TT_SET_PROMPTS_FILE].n))
         check_settings(&s);
+    else if (status == TT_OK)
+        ; /* its prompts are to follow */
     else if (err.status != status || !err.message[0])
         abort();
     if ((status == TT_OK && diagnostics.n) || (status == TT_E_USAGE && !diagnostics.n)) abort();

@@ -26,8 +26,8 @@ static tt_status parse(const char *text)
 {
     tt_diagnostics_free(&diagnostics);
     tt_settings_free(&settings);
-    return tt_settings_parse(&settings, text, strlen(text), "s.json", "/home/me", &diagnostics,
-                             &error);
+    return tt_settings_parse(&settings, text, strlen(text), "s.json", "/home/me", false,
+                             &diagnostics, &error);
 }
 
 static void complains(const char *text, const char *wanted)
@@ -168,7 +168,8 @@ static void what_is_wrong_is_named(void **state)
               "experiment.a?[31m: no such key; there are model_path, engine_path, prompt, "
               "prompt_file, tokens_to_generate, threads, context_tokens, batch_tokens, "
               "ubatch_tokens, temperature, seed, flash_attention, mmap, repack, ignore_eos, "
-              "repetitions, program_arguments");
+              "repetitions, program_arguments, label, domain, experiment_name, description, "
+              "prompts_file");
     complains("[]", "the settings are not an object but an array");
 }
 
@@ -289,6 +290,82 @@ static void what_changed_is_told(void **state)
     tt_results_free(&results);
 }
 
+/* --- prompts --- */
+
+static tt_status add(const char *prompts)
+{
+    static const char text[] = "{\"experiment\": {\"model_path\": \"m.gguf\", \"prompt\": \"Hi\", "
+                               "\"threads\": [1, 2]}}";
+    tt_diagnostics_free(&diagnostics);
+    tt_settings_free(&settings);
+    assert_int_equal(tt_settings_parse(&settings, text, strlen(text), "s.json", "/home/me", true,
+                                       &diagnostics, &error),
+                     TT_OK);
+    return tt_settings_add_prompts(&settings, prompts, strlen(prompts), "p.json", &diagnostics,
+                                   &error);
+}
+
+static void refuses(const char *prompts, const char *wanted)
+{
+    size_t at = 0;
+    assert_int_equal(add(prompts), TT_E_USAGE);
+    assert_int_equal(diagnostics.n, 1);
+    assert_string_equal(tt_diagnostics_next(&diagnostics, &at), wanted);
+}
+
+static void prompts_of_a_file_are_a_sweep(void **state)
+{
+    (void)state;
+    tt_experiment e;
+    assert_int_equal(add("{\"experiment_name\": \"n\", \"description\": \"d\", \"prompts\": ["
+                         "{\"id\": \"a\", \"domain\": \"code\", \"prompt\": \"A\", "
+                         "\"n_predict\": 5}, {\"prompt\": \"A\", \"n_predict\": -1}]}"),
+                     TT_OK);
+    assert_int_equal(tt_settings_experiments(&settings), 4);
+    tt_settings_experiment(&settings, 1, &e);
+    assert_string_equal(e.of[TT_SET_PROMPT]->text, "A");
+    assert_string_equal(e.of[TT_SET_LABEL]->text, "a");
+    assert_string_equal(e.of[TT_SET_DOMAIN]->text, "code");
+    assert_int_equal(e.of[TT_SET_TOKENS_TO_GENERATE]->integer, 5);
+    assert_int_equal(e.of[TT_SET_THREADS]->integer, 2);
+    tt_settings_experiment(&settings, 2, &e);
+    assert_null(e.of[TT_SET_LABEL]);
+    assert_int_equal(e.of[TT_SET_TOKENS_TO_GENERATE]->integer, -1);
+    assert_string_equal(e.of[TT_SET_EXPERIMENT_NAME]->text, "n");
+    assert_int_equal(tt_settings_first_like(&settings, 2), 2); /* the same text, another prompt */
+}
+
+static void wrong_prompts_are_refused(void **state)
+{
+    (void)state;
+    refuses("{}", "prompts is missing");
+    refuses("{\"prompts\": []}", "prompts: an array of 1 to 4096 prompts is expected");
+    refuses("{\"prompts\": [1]}", "prompts[0]: an object is expected, not a number");
+    refuses("{\"prompts\": [{\"n_predict\": 1}]}", "prompts[0].prompt is missing");
+    refuses("{\"prompts\": [{\"prompt\": \"A\"}]}", "experiment.tokens_to_generate is missing");
+    refuses("{\"prompts\": [{\"prompt\": \"A\", \"n_predict\": \"1\"}]}",
+            "prompts[0].n_predict: a whole number is expected, not a text");
+    refuses("{\"prompts\": [{\"prompt\": \"A\", \"n_predict\": 1, \"domian\": \"x\"}]}",
+            "prompts[0].domian: no such key; did you mean \"domain\"?");
+    refuses("{\"prompts\": [{\"prompt\": \"A\", \"n_predict\": 1}], \"name\": 1}",
+            "name: no such key; there are prompts, experiment_name, description");
+    assert_int_equal(add("{"), TT_E_FORMAT);
+}
+
+static void the_other_name_of_the_number_of_tokens(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("{\"experiment\": {\"model_path\": \"m\", \"prompt\": \"x\", "
+                           "\"n_predict\": 7}}"),
+                     TT_OK);
+    assert_int_equal(settings.of[TT_SET_TOKENS_TO_GENERATE].values->integer, 7);
+    assert_int_equal(parse(EXPERIMENT(", \"n_predict\": 7") "}"), TT_OK);
+    assert_int_equal(settings.of[TT_SET_TOKENS_TO_GENERATE].values->integer, 3);
+    assert_true(settings.tokens_differ);
+    assert_int_equal(parse(EXPERIMENT(", \"n_predict\": 3") "}"), TT_OK);
+    assert_false(settings.tokens_differ);
+}
+
 /* --- the folder --- */
 
 static char folder[] = "/tmp/tt-experiment-XXXXXX";
@@ -343,25 +420,57 @@ static void names_lead_to_the_last_one(void **state)
     (void)state;
     tt_store s;
     tt_results results = {.n = 0};
-    char id[TT_RESULT_ID];
+    char name[TT_RESULT_FOLDER];
     assert_int_equal(tt_store_open(&s, "out/data", &error), TT_OK);
-    make(&s, ID_A, "a");
-    make(&s, ID_B, "b");
-    assert_false(tt_store_current("out/data", id));
+    make(&s, ID_A, "a"); /* as earlier versions named them */
+    make(&s, "02-b", "b");
+    assert_false(tt_store_current("out/data", name));
     assert_int_equal(tt_store_publish(&s, ID_A, &results, &error), TT_OK);
     reads("out/data/memory-map.json", "a");
     reads("out/data/experiments.json", "[]\n");
     assert_false(exists("out/data/graphs")); /* it has none */
-    assert_int_equal(tt_store_publish(&s, ID_B, &results, &error), TT_OK);
+    assert_int_equal(tt_store_publish(&s, "02-b", &results, &error), TT_OK);
     reads("out/data/memory-map.json", "b");
-    assert_true(tt_store_current("out/data", id));
-    assert_string_equal(id, ID_B);
+    assert_true(tt_store_current("out/data", name));
+    assert_string_equal(name, "02-b");
     assert_int_equal(tt_store_foreign("out/data", NULL, NULL), 0);
-    /* An id is taken once. */
+    /* A name is taken once. */
     char made[PATH_MAX];
     assert_int_equal(tt_store_begin(&s, made, &error), TT_OK);
     assert_int_equal(tt_store_keep(&s, made, ID_A, &error), TT_E_IO);
     assert_int_equal(rmdir(made), 0);
+    tt_store_close(&s);
+}
+
+static void is_named(const tt_store *s, const char *domain, const char *label, const char *prompt,
+                     const char *wanted)
+{
+    char name[TT_RESULT_FOLDER];
+    tt_store_name(s, domain, label, prompt, name);
+    assert_string_equal(name, wanted);
+    assert_true(tt_store_is_name(name));
+}
+
+static void folders_have_names_for_people(void **state)
+{
+    (void)state;
+    tt_store s;
+    assert_int_equal(tt_store_open(&s, "names", &error), TT_OK);
+    is_named(&s, "code", "Quick sort!", "Write it", "01-code-quick-sort");
+    assert_int_equal(mkdir("names/07-x", 0777), 0);
+    assert_int_equal(mkdir("names/99x", 0777), 0);
+    assert_int_equal(mkdir("names/" ID_A, 0777), 0);
+    is_named(&s, "code", "domain-1-code", "", "08-domain-1-code");
+    is_named(&s, NULL, NULL, "  Once upon a time, there was  ", "08-once-upon-a-time-there-was");
+    is_named(&s, NULL, NULL, "../../etc", "08-etc");
+    is_named(&s, "\xc3\xa9", "", "x", "08-run");
+    is_named(&s, NULL, "0123456789012345678901234567890123456789012345678901234567890123456789", "",
+             "08-012345678901234567890123456789012345678901234567");
+    assert_int_equal(mkdir("names/9999998-x", 0777), 0);
+    is_named(&s, NULL, "last", "", "9999999-last");
+    assert_false(tt_store_is_name("1-x"));
+    assert_false(tt_store_is_name("01"));
+    assert_false(tt_store_is_name(".."));
     tt_store_close(&s);
 }
 
@@ -464,13 +573,22 @@ static void names_are_near_or_not(void **state)
 int main(void)
 {
     const struct CMUnitTest settings_tests[] = {
-        cmocka_unit_test(the_earlier_form_is_read), cmocka_unit_test(paths_have_their_places),
-        cmocka_unit_test(arrays_are_a_sweep),       cmocka_unit_test(what_stands_twice_is_known),
-        cmocka_unit_test(what_is_wrong_is_named),   cmocka_unit_test(all_of_it_at_once),
-        cmocka_unit_test(not_json_has_a_place),     cmocka_unit_test(no_more_than_the_limits),
-        cmocka_unit_test(a_result_comes_back),      cmocka_unit_test(what_changed_is_told),
-        cmocka_unit_test(names_are_near_or_not)};
+        cmocka_unit_test(the_earlier_form_is_read),
+        cmocka_unit_test(paths_have_their_places),
+        cmocka_unit_test(arrays_are_a_sweep),
+        cmocka_unit_test(what_stands_twice_is_known),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(all_of_it_at_once),
+        cmocka_unit_test(not_json_has_a_place),
+        cmocka_unit_test(no_more_than_the_limits),
+        cmocka_unit_test(a_result_comes_back),
+        cmocka_unit_test(what_changed_is_told),
+        cmocka_unit_test(names_are_near_or_not),
+        cmocka_unit_test(prompts_of_a_file_are_a_sweep),
+        cmocka_unit_test(wrong_prompts_are_refused),
+        cmocka_unit_test(the_other_name_of_the_number_of_tokens)};
     const struct CMUnitTest folder_tests[] = {cmocka_unit_test(names_lead_to_the_last_one),
+                                              cmocka_unit_test(folders_have_names_for_people),
                                               cmocka_unit_test(what_others_made_is_not_touched),
                                               cmocka_unit_test(one_at_a_time_and_leftovers_go),
                                               cmocka_unit_test(folders_are_listed),

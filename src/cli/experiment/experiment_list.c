@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_SHOWN 9u /* eight digits */
 #define TEXT_SHOWN (TT_RESULT_SHOWN + 8u)
 
 static const char *rate(char out[TT_UNITS_TEXT], double tokens_per_s)
@@ -73,8 +72,8 @@ static void put_end(tt_json *j, const tt_bench *b, size_t number, const tt_exper
     tt_json_kv_string(j, "state", state_keys[end->state]);
     if (end->stage) tt_json_kv_string(j, "failed_stage", end->stage);
     if (end->stage) tt_json_kv_string(j, "cause", end->cause);
-    (void)snprintf(path, sizeof path, "%s/%s", b->store.folder, end->id);
-    tt_json_kv_string(j, "folder", r ? path : NULL);
+    (void)snprintf(path, sizeof path, "%s/%s", b->store.folder, r ? r->folder : "");
+    tt_json_kv_string(j, "path", r ? path : NULL);
     if (r) {
         tt_result_json(j, r);
     } else {
@@ -121,15 +120,13 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
                     optional has)
 {
     tt_experiment e;
-    char n[24], id[ID_SHOWN], model[TEXT_SHOWN], prompt[TEXT_SHOWN], options[TEXT_SHOWN],
-        tokens[TT_SETTING_TEXT], threads[24], batches[24] = "", speed[TT_UNITS_TEXT],
-                                              took[TT_UNITS_TEXT] = "", size[TT_UNITS_TEXT] = "",
-                                              why[400] = "";
+    char n[24], model[TEXT_SHOWN], prompt[TEXT_SHOWN], options[TEXT_SHOWN], tokens[TT_SETTING_TEXT],
+        threads[24], batches[24] = "", speed[TT_UNITS_TEXT], took[TT_UNITS_TEXT] = "",
+                     size[TT_UNITS_TEXT] = "", why[400] = "";
     tt_settings_experiment(&b->settings, number, &e);
     const tt_result *r = end->id[0] ? tt_results_by_id(&b->results, end->id) : NULL;
     char *given = tt_experiment_options(&e);
     (void)snprintf(n, sizeof n, "%zu", number + 1);
-    (void)snprintf(id, sizeof id, "%.8s", end->id);
     (void)snprintf(threads, sizeof threads, "%" PRIu64, r ? r->threads : 0);
     if (r) {
         (void)snprintf(batches, sizeof batches, "%" PRIu64, r->n_batches);
@@ -147,7 +144,7 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
         tt_setting_show(TT_SET_TOKENS_TO_GENERATE, e.of[TT_SET_TOKENS_TO_GENERATE], tokens),
         r || e.of[TT_SET_THREADS] ? threads : "",
         state_names[end->state],
-        id,
+        r ? r->folder : "",
         batches,
         r ? rate(speed, r->tokens_per_s) : "",
         took,
@@ -169,7 +166,7 @@ static bool print_table(const tt_bench *b, const tt_experiment_end *ends, size_t
     tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT);
     tt_table_column(t, "THREADS", TT_COLUMN_RIGHT);
     tt_table_column(t, "STATE", 0);
-    tt_table_column(t, "ID", 0);
+    tt_table_column(t, "FOLDER", 0);
     tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT);
     tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
     tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT);

@@ -108,9 +108,9 @@ static bool is_up_to_date(tt_experiment_work *w)
 {
     char changed[64];
     const tt_result *r = tt_results_find(&w->b->results, &w->result.identity, changed);
-    if (r && !tt_store_has_data(&w->b->store, r->id)) {
+    if (r && !tt_store_has_data(&w->b->store, r->folder)) {
         tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "the data of %s were removed since it was made",
-                   r->id);
+                   r->folder);
         r = NULL;
     }
     if (r && !w->b->force) {
@@ -119,10 +119,10 @@ static bool is_up_to_date(tt_experiment_work *w)
         tt_log_say(&w->b->log, w->stage,
                    "%s/%s, made with these settings, model, engine and tensortrace; --force makes "
                    "it again",
-                   w->b->store.folder, r->id);
+                   w->b->store.folder, r->folder);
         w->end->state = TT_OUTCOME_UP_TO_DATE;
         (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
-        (void)tt_work_publish(w, r->id);
+        (void)tt_work_publish(w, r->folder);
         return true;
     }
     if (!r && changed[0])

@@ -59,6 +59,6 @@ bool tt_work_write(tt_experiment_work *w);
  * place. */
 bool tt_work_summarize(tt_experiment_work *w);
 /* Lets the names in the output folder lead to this experiment. */
-bool tt_work_publish(tt_experiment_work *w, const char *id);
+bool tt_work_publish(tt_experiment_work *w, const char *name);
 
 #endif

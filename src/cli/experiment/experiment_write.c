@@ -106,6 +106,13 @@ static void put_start_time(tt_result *r, uint64_t unix_ns)
                    (unsigned)(unix_ns / 1000 % 1000000));
 }
 
+/* NULL without it, or without memory. */
+static char *copy_word(const tt_experiment_work *w, tt_setting setting)
+{
+    const char *word = tt_work_word(&w->e, setting);
+    return word ? strdup(word) : NULL;
+}
+
 static bool fill_result(tt_experiment_work *w)
 {
     tt_summary summary;
@@ -114,7 +121,10 @@ static bool fill_result(tt_experiment_work *w)
     const char *prompt = tt_experiment_prompt(&w->e);
     (void)snprintf(r->id, sizeof r->id, "%s", tt_dataset_id(w->dataset));
     put_start_time(r, w->m->trace.header.created_unix_ns);
-    r->model_file = strdup(tt_work_word(&w->e, TT_SET_MODEL_PATH));
+    r->experiment_name = copy_word(w, TT_SET_EXPERIMENT_NAME);
+    r->label = copy_word(w, TT_SET_LABEL);
+    r->domain = copy_word(w, TT_SET_DOMAIN);
+    r->model_file = copy_word(w, TT_SET_MODEL_PATH);
     r->prompt = prompt ? strdup(prompt) : NULL;
     r->engine = engine_name(w);
     r->options = tt_experiment_options(&w->e);
@@ -177,10 +187,10 @@ static bool finish_folder(tt_experiment_work *w, tt_error *err)
     return tt_dataset_commit(dataset, err) == TT_OK;
 }
 
-bool tt_work_publish(tt_experiment_work *w, const char *id)
+bool tt_work_publish(tt_experiment_work *w, const char *name)
 {
     tt_error err;
-    if (tt_store_publish(&w->b->store, id, &w->b->results, &err) == TT_OK) return true;
+    if (tt_store_publish(&w->b->store, name, &w->b->results, &err) == TT_OK) return true;
     return tt_work_fail(
         w, TT_EXIT_USAGE,
         "the experiment itself is kept, in a folder of its own; see to it that the output "
@@ -193,7 +203,8 @@ bool tt_work_summarize(tt_experiment_work *w)
     static const char summary[] = "summary";
     tt_dataset_sum sum;
     tt_error err;
-    char path[TT_WORK_PATH], size[TT_UNITS_TEXT], took[TT_UNITS_TEXT], files[TT_UNITS_TEXT];
+    char path[TT_WORK_PATH], size[TT_UNITS_TEXT], took[TT_UNITS_TEXT], files[TT_UNITS_TEXT],
+        folder[TT_RESULT_FOLDER];
     tt_result *r = &w->result;
     tt_work_begin(w, summary);
     if (tt_dataset_experiment(w->dataset, &sum, &err) != TT_OK) return tt_work_fail_with(w, &err);
@@ -203,13 +214,16 @@ bool tt_work_summarize(tt_experiment_work *w)
     tt_log_say(&w->b->log, summary, "%s files, %s, in %s; inference %" PRIu64 " batches",
                tt_units_count(files, r->n_files), tt_units_bytes(size, r->size_bytes),
                tt_units_ns(took, (double)r->duration_ns), r->n_batches);
-    tt_log_say(&w->b->log, summary, "%s/%s", w->b->store.folder, r->id);
+    tt_store_name(&w->b->store, r->domain, r->label, r->prompt, r->folder);
+    tt_log_say(&w->b->log, summary, "%s/%s", w->b->store.folder, r->folder);
     if (!finish_folder(w, &err)) return tt_work_fail_with(w, &err);
     tt_work_path(w, path, TT_WORK_DATA);
-    if (tt_store_keep(&w->b->store, path, r->id, &err) != TT_OK) return tt_work_fail_with(w, &err);
+    if (tt_store_keep(&w->b->store, path, r->folder, &err) != TT_OK)
+        return tt_work_fail_with(w, &err);
     (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
     w->end->state = TT_OUTCOME_DONE;
+    (void)snprintf(folder, sizeof folder, "%s", r->folder);
     if (!tt_results_add(&w->b->results, r))
         return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
-    return tt_work_publish(w, w->end->id);
+    return tt_work_publish(w, folder);
 }

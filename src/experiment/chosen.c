@@ -1,0 +1,110 @@
+#include "experiment/chosen.h"
+
+#include "base/decimal.h"
+#include "experiment/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRACE "run.ttrace"
+
+bool tt_chosen_is_folder(const char *folder)
+{
+    char name[TT_RESULT_FOLDER], path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/" TRACE, folder);
+    return tt_store_current(folder, name) && n > 0 && (size_t)n < sizeof path &&
+           access(path, F_OK) != 0;
+}
+
+static tt_rowset rowset_of(const tt_results *results)
+{
+    return TT_ROWSET(&tt_result_schema, 0, NULL, results->list, results->n);
+}
+
+/* The value as it is written in CSV. */
+static void write_value(const tt_column *column, const tt_cell *cell, char *out, size_t room)
+{
+    char number[TT_DECIMAL_TEXT] = "";
+    if (!cell->known)
+        out[0] = '\0';
+    else if (column->type == TT_CELL_NAME)
+        (void)snprintf(out, room, "%.*s", (int)cell->text.n, cell->text.at);
+    else if (column->type == TT_CELL_F64 && tt_decimal_write(cell->f64, number))
+        (void)snprintf(out, room, "%s", number);
+    else if (column->type == TT_CELL_I64 || column->type == TT_CELL_I32)
+        (void)snprintf(out, room, "%" PRId64, cell->i64);
+    else
+        (void)snprintf(out, room, "%" PRIu64, cell->u64);
+}
+
+static bool passes(const tt_result *r, const tt_column *column, const char *value)
+{
+    char text[512];
+    tt_cell cell;
+    tt_cell_get(column, NULL, r, &cell);
+    write_value(column, &cell, text, sizeof text);
+    return strcmp(text, value) == 0;
+}
+
+/* Takes away from the chosen ones those that do not pass. */
+static tt_status choose(tt_chosen_runs *runs, const char *where, tt_error *err)
+{
+    const tt_rowset set = rowset_of(&runs->results);
+    const char *equal = strchr(where, '=');
+    const tt_column *column = equal ? tt_schema_find(&set, where, (size_t)(equal - where)) : NULL;
+    size_t kept = 0;
+    if (!column)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "\"%.60s\" is not COLUMN=VALUE with a column of `tensortrace "
+                            "experiment list --columns help`",
+                            where);
+    for (size_t i = 0; i < runs->n; i++)
+        if (passes(&runs->results.list[runs->chosen[i]], column, equal + 1))
+            runs->chosen[kept++] = runs->chosen[i];
+    if (kept == 0)
+        return tt_error_set(
+            err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+            "of %zu run%s none has %.100s; `tensortrace experiment list` shows them", runs->n,
+            runs->n == 1 ? "" : "s", where);
+    runs->n = kept;
+    return TT_OK;
+}
+
+tt_status tt_chosen_find(tt_chosen_runs *runs, const char *folder, const char *const *where,
+                         size_t n_where, tt_error *err)
+{
+    memset(runs, 0, sizeof *runs);
+    tt_status status = tt_results_scan(&runs->results, folder, err);
+    if (status != TT_OK) return status;
+    const size_t n = runs->results.n;
+    if (n == 0)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%.250s holds no experiment",
+                            folder);
+    runs->chosen = calloc(n, sizeof *runs->chosen);
+    runs->paths = calloc(n, sizeof *runs->paths);
+    if (!runs->chosen || !runs->paths) return tt_error_memory(err, "a list of runs");
+    for (size_t i = 0; i < n; i++)
+        runs->chosen[runs->n++] = i;
+    for (size_t i = 0; status == TT_OK && i < n_where; i++)
+        status = choose(runs, where[i], err);
+    for (size_t i = 0; status == TT_OK && i < runs->n; i++)
+        if (asprintf(&runs->paths[i], "%s/%s/" TRACE, folder,
+                     runs->results.list[runs->chosen[i]].folder) < 0) {
+            runs->paths[i] = NULL;
+            status = tt_error_memory(err, "a list of runs");
+        }
+    return status;
+}
+
+void tt_chosen_free(tt_chosen_runs *runs)
+{
+    for (size_t i = 0; runs->paths && i < runs->results.n; i++)
+        free(runs->paths[i]);
+    free(runs->paths);
+    free(runs->chosen);
+    tt_results_free(&runs->results);
+    memset(runs, 0, sizeof *runs);
+}
