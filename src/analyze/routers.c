@@ -43,6 +43,7 @@ struct tt_routers {
     tt_idmap by_sequence;
     batch_rows rows;
     tt_over over;
+    bool keeps_transitions;
     bool sequences_assumed;
     bool too_many;
     bool failed;
@@ -118,7 +119,11 @@ static uint32_t new_layer(tt_routers *r, const tt_graph *g, uint32_t node, uint6
     }
     find_slices(r, g, node, &layer);
     layer.router = tt_router_new(layer.n_experts);
-    if (!layer.router || r->n_layers >= TT_NONE ||
+    const bool keeps = r->keeps_transitions && r->filter.has_layer &&
+                       r->filter.layer == layer.layer_id &&
+                       layer.n_experts <= TT_ROUTER_TRANSITIONS_MAX;
+    const bool kept = layer.router && (!keeps || tt_router_keep_transitions(layer.router));
+    if (!kept || r->n_layers >= TT_NONE ||
         !tt_array_one_more(r->layers, r->n_layers, r->layers_capacity) ||
         !tt_idmap_add(&r->layer_of_place, key, (uint32_t)r->n_layers, &was)) {
         tt_router_free(layer.router);
@@ -429,6 +434,11 @@ static bool put_in_order(tt_routers *r)
         first += r->layers[i].n_experts;
     }
     return true;
+}
+
+void tt_routers_keep_transitions(tt_routers *r)
+{
+    r->keeps_transitions = true;
 }
 
 void tt_routers_until(tt_routers *r, tt_over over)

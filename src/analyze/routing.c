@@ -34,6 +34,7 @@ struct tt_router {
     uint64_t in_window[TT_ROUTER_WINDOWS];
     uint64_t batches, batch;
     uint64_t in_batch;
+    uint64_t *transitions, *followed; /* NULL: not kept */
 };
 
 tt_router *tt_router_new(uint32_t n_experts)
@@ -59,7 +60,24 @@ void tt_router_free(tt_router *r)
     free(r->last_batch);
     free(r->newest);
     free(r->kept);
+    free(r->transitions);
+    free(r->followed);
     free(r);
+}
+
+bool tt_router_keep_transitions(tt_router *r)
+{
+    const size_t n = r->n_experts;
+    if (n > TT_ROUTER_TRANSITIONS_MAX) return false;
+    r->transitions = calloc(n * n, sizeof *r->transitions);
+    r->followed = calloc(n, sizeof *r->followed);
+    return r->transitions && r->followed;
+}
+
+const uint64_t *tt_router_transitions(const tt_router *r, const uint64_t **followed)
+{
+    *followed = r->followed;
+    return r->transitions;
 }
 
 /* A use at token `at` keeps its expert in the windows that end at `at` or later, until a window
@@ -139,10 +157,16 @@ static void compare_with(tt_router *r, const newest *last, const tt_routed *t,
 {
     if (last->n == 0 || n == 0 || t->position == INT64_MIN || t->position - 1 != last->position)
         return;
+    const uint32_t *before = r->kept + last->first;
+    for (uint32_t k = 0; r->transitions && k < last->n; k++) {
+        r->followed[before[k]]++;
+        for (uint32_t i = 0; i < n; i++)
+            r->transitions[(size_t)before[k] * r->n_experts + chosen[i]]++;
+    }
     r->neighbours++;
     r->stayed_of += n;
     for (uint32_t i = 0; i < n; i++)
-        r->stayed += has(r->kept + last->first, last->n, chosen[i]);
+        r->stayed += has(before, last->n, chosen[i]);
 }
 
 /* The token counts as a neighbour once, and is the newest of all its sequences. */

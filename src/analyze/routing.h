@@ -42,6 +42,10 @@ typedef struct tt_routed {
 /* NULL without memory, or for more than TT_ROUTER_EXPERTS_MAX experts, or none. */
 tt_router *tt_router_new(uint32_t n_experts);
 void tt_router_free(tt_router *r);
+/* Also counts which experts follow which, from the next token on, of at most
+ * TT_ROUTER_TRANSITIONS_MAX experts. False without memory, or with more. */
+#define TT_ROUTER_TRANSITIONS_MAX 1024u
+bool tt_router_keep_transitions(tt_router *r);
 /* The next token. Experts that the router does not have are left out and counted. False without
  * memory. */
 bool tt_router_add(tt_router *r, const tt_routed *token);
@@ -69,6 +73,9 @@ typedef struct tt_router_sum {
 } tt_router_sum;
 
 void tt_router_sum_up(const tt_router *r, tt_router_sum *sum);
+/* How often the token after one that chose expert i chose expert k, at i x experts + k; and, in
+ * *followed, how many tokens that chose expert i have such a token. NULL: not kept. */
+const uint64_t *tt_router_transitions(const tt_router *r, const uint64_t **followed);
 /* By expert. */
 const tt_expert_use *tt_router_uses(const tt_router *r, uint32_t *n_experts);
 

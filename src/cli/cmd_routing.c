@@ -1,4 +1,6 @@
 /* tensortrace routing FILE...: which experts were chosen. */
+#include "analyze/domains.h"
+#include "analyze/expert_steps.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -9,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PARTS_MAX 64u
+
 static void take_layer(void *options, char *arg, tt_parse *p)
 {
     tt_routing_options *o = options;
     tt_trace_take_layer(&o->filter.layer, arg, p);
-    o->list.schema = &tt_routing_expert_schema;
+    o->list.schema = o->domains ? &tt_domain_expert_schema : &tt_routing_expert_schema;
 }
 
 static void take_overlap(void *options, char *arg, tt_parse *p)
@@ -22,6 +26,32 @@ static void take_overlap(void *options, char *arg, tt_parse *p)
     (void)arg, (void)p;
     o->overlap = true;
     o->list.schema = &tt_routing_pair_schema;
+}
+
+static void take_transitions(void *options, char *arg, tt_parse *p)
+{
+    tt_routing_options *o = options;
+    (void)arg, (void)p;
+    o->transitions = true;
+    o->list.schema = &tt_expert_step_schema;
+}
+
+static void take_parts(void *options, char *arg, tt_parse *p)
+{
+    tt_routing_options *o = options;
+    char *end;
+    o->parts = strtoul(arg, &end, 10);
+    if (*end || end == arg || o->parts == 0 || o->parts > PARTS_MAX)
+        tt_parse_error(p, "--over-time: \"%s\" is not a number of 1 to %u", arg, PARTS_MAX);
+    o->list.schema = &tt_expert_span_schema;
+}
+
+static void take_domains(void *options, char *arg, tt_parse *p)
+{
+    tt_routing_options *o = options;
+    (void)arg, (void)p;
+    o->domains = true;
+    o->list.schema = o->filter.has_layer ? &tt_domain_expert_schema : &tt_domain_layer_schema;
 }
 
 /* Which rows are listed comes first: --columns help says what they have. */
@@ -35,6 +65,21 @@ static const tt_option option_table[] = {
     {"overlap", 0, 0, "How alike the experts of different prompts are, also across several FILEs",
      2, .kind = TT_OPTION_TAKE, .take = take_overlap, .flags = TT_OPTION_FIRST,
      .excludes = "layer ranges"},
+    {"domains", 0, 0,
+     "Whether runs of different domains choose different experts: FILEs are DOMAIN=TRACE, or a "
+     "folder "
+     "of experiments",
+     2, .kind = TT_OPTION_TAKE, .take = take_domains, .flags = TT_OPTION_FIRST,
+     .excludes = "overlap matrix ranges"},
+    {"transitions", 0, 0, "Of the layer: which experts the next token chooses, P(next | expert)", 2,
+     .kind = TT_OPTION_TAKE, .take = take_transitions, .flags = TT_OPTION_SECOND, .needs = "layer",
+     .excludes = "domains overlap matrix ranges over-time"},
+    {"over-time", 0, "N", "Of the layer: use of its experts in N stretches of the batches", 2,
+     .kind = TT_OPTION_TAKE, .take = take_parts, .flags = TT_OPTION_SECOND, .needs = "layer",
+     .excludes = "domains overlap matrix ranges"},
+    {"where", 0, "COLUMN=VALUE",
+     "Of a folder of experiments, those that have it: model_file=m.gguf", 2,
+     TT_TEXT(tt_routing_options, where), .needs = "domains"},
     {"ranges", 0, 0, "With --json: where in the file each expert's bytes lie", 2,
      TT_FLAG(tt_routing_options, ranges), .needs = "json"},
     {"json", 0, 0, "Print JSON", 9, TT_FLAG(tt_routing_options, json)},
@@ -53,7 +98,8 @@ static void check_files(void *options, tt_parse *p)
 {
     const tt_routing_options *o = options;
     if (o->n_paths == 0) tt_parse_error(p, "which FILE?");
-    if (o->n_paths > 1 && !o->overlap) tt_parse_error(p, "one FILE only; several with --overlap");
+    if (o->n_paths > 1 && !o->overlap && !o->domains)
+        tt_parse_error(p, "one FILE only; several with --overlap and --domains");
 }
 
 static void close_view(tt_routing_view *v)
@@ -94,6 +140,7 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     if (o->overlap) filter.phase = 0;
     v->routers = tt_routers_new(v->m, &filter, texts_of);
     if (!v->routers) return tt_report_usage("out of memory");
+    if (o->transitions) tt_routers_keep_transitions(v->routers);
     tt_progress_begin(&bar, "reading", v->m->n_runs, "runs");
     tt_status status = tt_routers_walk(v->routers, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
@@ -112,6 +159,8 @@ static int show_one(const tt_routing_options *o, const tt_routing_view *v)
     if (tt_routers_sequences_assumed(v->routers))
         tt_report_note("which sequence a token belongs to was not observed: those of a context "
                        "were taken for one");
+    if (o->transitions) return tt_routing_print_steps(o, v);
+    if (o->parts) return tt_routing_print_spans(o, v);
     if (o->matrix && !o->json) return tt_report_output(tt_routing_print_matrix(o, v));
     if (o->filter.has_layer && !o->json) return tt_routing_print_experts(o, v);
     return tt_routing_print_layers(o, v);
@@ -152,6 +201,7 @@ int tt_cmd_routing(int argc, char **argv)
     int code = TT_EXIT_OK;
     size_t opened = 0;
     tt_options_parse(&command, argc, argv, &o);
+    if (o.domains) return tt_routing_show_domains(&o);
     while (opened < o.n_paths && code == TT_EXIT_OK) {
         code = open_view(&o, o.paths[opened], &views[opened]);
         opened++;

@@ -1,4 +1,5 @@
 /* `tensortrace routing`: lists, a map, and texts side by side */
+#include "analyze/expert_steps.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/report.h"
@@ -80,6 +81,62 @@ int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view 
                                                 : tt_list_print(&rows, NULL));
         tt_listing_free(&rows);
     }
+    return code;
+}
+
+/* --- from token to token, and over time --- */
+
+#define STEPS_SHOWN 20u /* in text; there are experts x experts */
+
+static int print_rows(const tt_routing_options *o, const tt_rowset *set, const char *key,
+                      const char *sort, uint64_t shown)
+{
+    tt_listing_wish wish = wish_of(o, sort);
+    tt_listing rows;
+    tt_json j;
+    if (!o->list.limited && wish.text) wish.limit = shown;
+    int code = tt_list_make(&rows, set, &wish);
+    if (code == TT_EXIT_OK && o->json) {
+        tt_json_begin(&j, stdout, 2);
+        tt_json_object(&j);
+        tt_json_key(&j, key);
+        tt_listing_json(&j, &rows);
+        tt_json_object_end(&j);
+        code = tt_report_output(tt_json_end(&j));
+    } else if (code == TT_EXIT_OK) {
+        code =
+            tt_report_output(o->list.csv ? tt_list_print_csv(&rows) : tt_list_print(&rows, NULL));
+    }
+    tt_listing_free(&rows);
+    return code;
+}
+
+int tt_routing_print_steps(const tt_routing_options *o, const tt_routing_view *v)
+{
+    tt_expert_step *list;
+    size_t n;
+    tt_error err;
+    if (tt_expert_steps_make(v->routers, &list, &n, &err) != TT_OK) return tt_report_error(&err);
+    const tt_rowset set = TT_ROWSET(&tt_expert_step_schema, 0, NULL, list, n);
+    const int code = n ? print_rows(o, &set, "transitions", "count", STEPS_SHOWN)
+                       : tt_report_usage("%s: of no two tokens of layer %" PRId32
+                                         " it was seen that one follows the other, or it has more "
+                                         "than %u experts",
+                                         v->path, o->filter.layer, TT_ROUTER_TRANSITIONS_MAX);
+    free(list);
+    return code;
+}
+
+int tt_routing_print_spans(const tt_routing_options *o, const tt_routing_view *v)
+{
+    tt_expert_span *list;
+    size_t n;
+    tt_error err;
+    if (tt_expert_spans_make(v->m, &o->filter, (uint32_t)o->parts, &list, &n, &err) != TT_OK)
+        return tt_report_error(&err);
+    const tt_rowset set = TT_ROWSET(&tt_expert_span_schema, 0, NULL, list, n);
+    const int code = print_rows(o, &set, "spans", NULL, 0);
+    free(list);
     return code;
 }
 

@@ -10,16 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_ROUTING_FILES_MAX 16u
+#define TT_ROUTING_FILES_MAX 64u
 
 typedef struct tt_routing_options {
-    const char *paths[TT_ROUTING_FILES_MAX]; /* more than one only with overlap */
+    const char *paths[TT_ROUTING_FILES_MAX]; /* more than one with overlap or domains */
+    const char *where;                       /* of a folder of experiments, with domains */
     size_t n_paths;
     bool json;
     tt_filter filter;
     tt_list_options list;
     bool matrix;
     bool overlap;
+    bool domains;
+    bool transitions;
+    uint64_t parts; /* over time; 0: no */
     bool ranges;
 } tt_routing_options;
 
@@ -29,5 +33,10 @@ int tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view *
 int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view *v);
 bool tt_routing_print_matrix(const tt_routing_options *o, const tt_routing_view *v);
 int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view *v, size_t n);
+/* Which experts follow which in the filter's layer; how their use changes. */
+int tt_routing_print_steps(const tt_routing_options *o, const tt_routing_view *v);
+int tt_routing_print_spans(const tt_routing_options *o, const tt_routing_view *v);
+/* Opens the paths itself. */
+int tt_routing_show_domains(const tt_routing_options *o);
 
 #endif

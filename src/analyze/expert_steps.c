@@ -1,0 +1,147 @@
+#include "analyze/expert_steps.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- from token to token --- */
+
+static bool add_steps(const tt_router_layer *layer, tt_expert_step **list, size_t *n, size_t *room)
+{
+    const uint64_t *followed, *counts = tt_router_transitions(layer->router, &followed);
+    uint32_t experts;
+    tt_router_sum sum;
+    const tt_expert_use *uses = tt_router_uses(layer->router, &experts);
+    tt_router_sum_up(layer->router, &sum);
+    for (size_t i = 0; counts && i < (size_t)experts * experts; i++) {
+        const uint32_t from = (uint32_t)(i / experts), to = (uint32_t)(i % experts);
+        if (counts[i] == 0) continue;
+        if (!tt_array_one_more(*list, *n, *room)) return false;
+        const double share = (double)counts[i] / (double)followed[from];
+        const double chance = (double)uses[to].count / (double)sum.tokens;
+        (*list)[(*n)++] = (tt_expert_step){.layer_id = layer->layer_id,
+                                           .expert_id = from,
+                                           .next_expert_id = to,
+                                           .count = counts[i],
+                                           .followed = followed[from],
+                                           .share = share,
+                                           .lift = share / chance};
+    }
+    return true;
+}
+
+tt_status tt_expert_steps_make(const tt_routers *r, tt_expert_step **out, size_t *n, tt_error *err)
+{
+    size_t n_layers, room = 0;
+    const tt_router_layer *layers = tt_routers_layers(r, &n_layers);
+    bool ok = true;
+    *out = NULL;
+    *n = 0;
+    for (size_t i = 0; ok && i < n_layers; i++)
+        ok = add_steps(&layers[i], out, n, &room);
+    if (ok) return TT_OK;
+    free(*out);
+    *out = NULL;
+    return tt_error_memory(err, "the experts");
+}
+
+/* --- over a run --- */
+
+static bool add_spans(const tt_routers *r, int32_t layer, uint32_t first, uint32_t last,
+                      tt_expert_span **list, size_t *n, size_t *room)
+{
+    size_t n_layers;
+    const tt_router_layer *layers = tt_routers_layers(r, &n_layers);
+    for (size_t i = 0; i < n_layers; i++) {
+        uint32_t experts;
+        tt_router_sum sum;
+        const tt_expert_use *uses = tt_router_uses(layers[i].router, &experts);
+        if (layers[i].layer_id != layer) continue;
+        tt_router_sum_up(layers[i].router, &sum);
+        for (uint32_t e = 0; e < experts; e++) {
+            if (!tt_array_one_more(*list, *n, *room)) return false;
+            (*list)[(*n)++] = (tt_expert_span){
+                .layer_id = layers[i].layer_id,
+                .expert_id = e,
+                .first_batch_id = first,
+                .last_batch_id = last,
+                .tokens = sum.tokens,
+                .count = uses[e].count,
+                .share = sum.choices ? (double)uses[e].count / (double)sum.choices : NAN};
+        }
+    }
+    return true;
+}
+
+tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint32_t parts,
+                               tt_expert_span **out, size_t *n, tt_error *err)
+{
+    const uint32_t first = m->n_batches ? tt_model_batch_number(m, 0) : 0;
+    const uint32_t last = m->n_batches ? tt_model_batch_number(m, m->n_batches - 1) : 0;
+    const uint32_t from =
+        filter->has_batch && filter->batch_first > first ? filter->batch_first : first;
+    const uint32_t to = filter->has_batch && filter->batch_last < last ? filter->batch_last : last;
+    const uint64_t batches = m->n_batches && to >= from ? (uint64_t)to - from + 1 : 0;
+    tt_status status = TT_OK;
+    size_t room = 0;
+    *out = NULL;
+    *n = 0;
+    if (parts > batches) parts = (uint32_t)batches;
+    for (uint32_t i = 0; status == TT_OK && i < parts; i++) {
+        tt_filter part = *filter;
+        part.has_batch = true;
+        part.batch_first = from + (uint32_t)(i * batches / parts);
+        part.batch_last = from + (uint32_t)((i + 1) * batches / parts) - 1;
+        tt_routers *r = tt_routers_new(m, &part, TT_PHASE_PROMPT);
+        status = r ? tt_routers_walk(r, NULL, NULL, err) : tt_error_memory(err, "the experts");
+        if (status == TT_OK &&
+            !add_spans(r, filter->layer, part.batch_first, part.batch_last, out, n, &room))
+            status = tt_error_memory(err, "the experts");
+        tt_routers_free(r);
+    }
+    if (status == TT_OK) return TT_OK;
+    free(*out);
+    *out = NULL;
+    return status;
+}
+
+/* --- columns --- */
+
+TT_COLUMN_KNOWN(step_has_layer, tt_expert_step, s, s->layer_id >= 0)
+TT_COLUMN_KNOWN(span_has_layer, tt_expert_span, s, s->layer_id >= 0)
+
+static const tt_column step_columns[] = {
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = step_has_layer,
+              TT_MEMBER(tt_expert_step, layer_id)),
+    TT_COLUMN("expert_id", "EXPERT", ID, "that a token chose",
+              TT_MEMBER(tt_expert_step, expert_id)),
+    TT_COLUMN("next_expert_id", "NEXT", ID, "that the next token of its sequence chose",
+              TT_MEMBER(tt_expert_step, next_expert_id)),
+    TT_COLUMN("count", "COUNT", COUNT, "how often", TT_MEMBER(tt_expert_step, count)),
+    TT_COLUMN("followed", "OF", COUNT, "tokens that chose EXPERT and have a next one",
+              TT_MEMBER(tt_expert_step, followed)),
+    TT_COLUMN("share", "SHARE", SHARE, "P(next | expert)", TT_MEMBER(tt_expert_step, share)),
+    TT_COLUMN("lift", "LIFT", FIGURE, "that share, divided by that of all tokens that chose NEXT",
+              TT_MEMBER(tt_expert_step, lift)),
+};
+const tt_schema tt_expert_step_schema =
+    TT_SCHEMA("transitions", "an expert after an expert", step_columns);
+
+static const tt_column span_columns[] = {
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = span_has_layer,
+              TT_MEMBER(tt_expert_span, layer_id)),
+    TT_COLUMN("expert_id", "EXPERT", ID, "its number in the layer",
+              TT_MEMBER(tt_expert_span, expert_id)),
+    TT_COLUMN("first_batch_id", "FROM BATCH", ID, "the first batch",
+              TT_MEMBER(tt_expert_span, first_batch_id)),
+    TT_COLUMN("last_batch_id", "TO BATCH", ID, "the last batch",
+              TT_MEMBER(tt_expert_span, last_batch_id)),
+    TT_COLUMN("tokens", "TOKENS", COUNT, "that were routed in them",
+              TT_MEMBER(tt_expert_span, tokens)),
+    TT_COLUMN("count", "COUNT", COUNT, "that chose the expert", TT_MEMBER(tt_expert_span, count)),
+    TT_COLUMN("share", "SHARE", SHARE, "of the choices in them", .nullable = true,
+              TT_MEMBER(tt_expert_span, share)),
+};
+const tt_schema tt_expert_span_schema =
+    TT_SCHEMA("experts over time", "an expert in some batches", span_columns);
