@@ -45,6 +45,7 @@ const tt_key tt_keys[TT_SET_COUNT] = {
     [TT_SET_CAPTURE_TEXT] = {CAPTURE, "text", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_DATASET_EXPERTS] = {DATASET, "experts", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_DATASET_COMPRESS] = {DATASET, "compress", TT_KEY_CHOICE, 0, 0, "none zstd gzip", false},
+    [TT_SET_DATASET_COPIES] = {DATASET, "count_copies_as_file", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_DATASET_THREADS] = {DATASET, "threads", TT_KEY_INTEGER, 1, 64, NULL, false},
     [TT_SET_EXPERIMENT_NAME] = {EXPERIMENT, "experiment_name", TT_KEY_TEXT, 0, 0, NULL, false},
     [TT_SET_DESCRIPTION] = {EXPERIMENT, "description", TT_KEY_TEXT, 0, 0, NULL, false},

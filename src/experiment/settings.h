@@ -51,6 +51,7 @@ typedef enum tt_setting {
     TT_SET_CAPTURE_TEXT,
     TT_SET_DATASET_EXPERTS,
     TT_SET_DATASET_COMPRESS,
+    TT_SET_DATASET_COPIES,
     TT_SET_DATASET_THREADS, /* from here on nothing that a result depends on */
     TT_SET_EXPERIMENT_NAME,
     TT_SET_DESCRIPTION,

@@ -128,7 +128,8 @@ static uint32_t saturate(uint64_t v, uint64_t *lost)
     return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-static void describe(const tt_model *m, const tt_op *op, const tt_op_source *s, source *out)
+static void describe(const tt_model *m, const tt_op *op, const tt_op_source *s, bool copies_as_file,
+                     source *out)
 {
     const tt_graph *g = op->graph;
     const tt_tensor *t = &g->tensors[s->tensor];
@@ -143,7 +144,7 @@ static void describe(const tt_model *m, const tt_op *op, const tt_op_source *s, 
     r->operation_type = type > UINT8_MAX ? UINT8_MAX : (uint8_t)type;
     r->tensor_idx = t->weight == TT_NONE ? NONE_32 : t->weight;
     r->tensor_ptr = address(m, g, t);
-    if (t->origin == TT_ORIGIN_DISK && t->weight != TT_NONE)
+    if ((t->origin == TT_ORIGIN_DISK || copies_as_file) && t->weight != TT_NONE)
         r->file_offset = m->weights[t->weight].offset_bytes + t->root_offset_bytes;
     r->attention_head = NONE_8;
     r->qkv_type = qkv_type(t);
@@ -169,7 +170,7 @@ static const sources *sources_of(maker *k, uint32_t graph, const executed *e)
     if (!made) return NULL;
     made->n = op->n_sources;
     for (uint32_t i = 0; i < made->n; i++)
-        describe(k->b->m, op, &op->sources[i], &made->list[i]);
+        describe(k->b->m, op, &op->sources[i], k->b->options->copies_as_file, &made->list[i]);
     return *note = made;
 }
 
@@ -370,6 +371,7 @@ static void tell(const bin64 *b)
     note(b, b->unobserved,
          "expert matmuls have one record, without an expert: which were chosen "
          "was not observed");
+    tt_export_note_copies(b->m, b->options);
 }
 
 static tt_status write_bin64(const tt_model *m, const char *path, const tt_export_options *options,
@@ -406,5 +408,5 @@ static tt_status write_bin64(const tt_model *m, const char *path, const tt_expor
 const tt_export_format tt_format_bin64 = {
     .name = "bin64",
     .summary = "records of 64 bytes, one for each source of each op (one file)",
-    .takes = TT_EXPORT_TAKES_FILTER,
+    .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_COPIES,
     .write = write_bin64};

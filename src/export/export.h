@@ -38,6 +38,7 @@ typedef struct tt_export_options {
     tt_whatif_unit unit;
     uint64_t page_bytes; /* 0: TT_WHATIF_PAGE_BYTES */
     bool flows;          /* also from which op to which a value went */
+    bool copies_as_file; /* reads of copies of weights count as reads of the file, at their place */
     bool all; /* also what no stage map has a name for; more files than anybody may expect */
     tt_export_progress *progress; /* or NULL */
     void *progress_context;
@@ -54,8 +55,9 @@ enum {
     TT_EXPORT_TAKES_COMPRESS = 8,
     TT_EXPORT_TAKES_FLOWS = 16,
     TT_EXPORT_TAKES_ALL = 32,
-    TT_EXPORT_TAKES_OPS = 64,  /* layer, op and tensor of the filter */
-    TT_EXPORT_TAKES_UNIT = 128 /* unit, page_bytes */
+    TT_EXPORT_TAKES_OPS = 64,    /* layer, op and tensor of the filter */
+    TT_EXPORT_TAKES_UNIT = 128,  /* unit, page_bytes */
+    TT_EXPORT_TAKES_COPIES = 256 /* copies_as_file; notes where there are any */
 };
 
 typedef struct tt_export_format {
@@ -69,6 +71,9 @@ typedef struct tt_export_format {
                        tt_error *err);
 } tt_export_format;
 
+/* Tells options->note where weights were read from copies in buffers, unless those count as the
+ * file. */
+void tt_export_note_copies(const tt_model *m, const tt_export_options *options);
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);
 /* NULL: there is no such format. */

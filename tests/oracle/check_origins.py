@@ -5,10 +5,12 @@ Usage: check_origins.py TENSORTRACE WORKDIR
 A dense model, one with experts and one in three files, each traced mapped, copied and (where
 the engine does that) repacked: every weight that an op read must be at the offset and have the
 size that gguf.GGUFReader gives, and only the rows of the embedding that belong to the batch's
-tokens may be read. Exits with 1 and a list when anything differs.
+tokens may be read. With --count-copies-as-file the records of an export have the places of copies, too.
+Exits with 1 and a list when anything differs.
 """
 
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +36,26 @@ def layout_of(paths):
             for path in paths for t in gguf.GGUFReader(path).tensors}
 
 
+def check_copies(tool, work, trace, tensors, copied, complain):
+    """Of each record that names a weight: whether its offset lies in that tensor."""
+    placed = 0
+    for options in (), ("--count-copies-as-file",):
+        done = subprocess.run([tool, "export", "--format", "bin64", "--force", "-o", work / "o.bin", *options, trace],
+                              capture_output=True, text=True, check=True)
+        if ("were read from copies in buffers" in done.stderr) != (copied and not options):
+            complain(f"{trace}, {options}: said {done.stderr!r}")
+        data = (work / "o.bin").read_bytes()
+        for at in range(0, len(data), 64):
+            index, offset = struct.unpack_from("<I", data, at + 24)[0], struct.unpack_from("<Q", data, at + 40)[0]
+            if index == 0xffffffff or (not offset and not options):
+                continue
+            placed += 1
+            begin, size = tensors[index]
+            if not begin <= offset < begin + size:
+                complain(f"{trace}, {options}: record {at // 64}: {offset} is not in tensor {index}, {begin} + {size}")
+    return placed
+
+
 def main():
     tool, work = sys.argv[1], Path(sys.argv[2])
     engine = Path(os.environ["TT_ENGINES"]) / "v0.5.0"
@@ -53,6 +75,9 @@ def main():
                 "where is it", "-n", "3", "--ignore-eos", "-t", "2", *options)
             seen = origins.check(tool, trace, how, {"": layout_of(paths)}, complain=complain)
             compared += seen["disk"] + seen["buffer"]
+            if len(paths) == 1:
+                tensors = [(int(t.data_offset), int(t.n_bytes)) for t in gguf.GGUFReader(paths[0]).tensors]
+                compared += check_copies(tool, work, trace, tensors, seen["buffer"] > 0, complain)
     complain.finish(f"{compared} places of weights as gguf has them")
 
 

@@ -141,8 +141,9 @@ static void what_is_wrong_is_named(void **state)
     complains(EXPERIMENT("") ", \"path\": {}}", "path: no such section; did you mean \"paths\"?");
     complains(EXPERIMENT("") ", \"threads\": 2}",
               "threads: no such section; the key belongs into \"experiment\"");
-    complains(EXPERIMENT("") ", \"dataset\": {\"zip\": true}}",
-              "dataset.zip: no such key; there are experts, compress, threads");
+    complains(
+        EXPERIMENT("") ", \"dataset\": {\"zip\": true}}",
+        "dataset.zip: no such key; there are experts, compress, count_copies_as_file, threads");
     complains(EXPERIMENT(", \"threads\": 0") "}",
               "experiment.threads: 0 is out of range (1 to 512)");
     complains(EXPERIMENT(", \"threads\": 1.5") "}",

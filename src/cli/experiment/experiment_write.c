@@ -31,6 +31,7 @@ static bool open_dataset(tt_experiment_work *w)
         (tt_export_options){.threads = (unsigned)tt_work_amount(&w->e, TT_SET_DATASET_THREADS),
                             .has_experts = w->e.of[TT_SET_DATASET_EXPERTS] != NULL,
                             .experts = tt_work_flag(&w->e, TT_SET_DATASET_EXPERTS, false),
+                            .copies_as_file = tt_work_flag(&w->e, TT_SET_DATASET_COPIES, false),
                             .command = w->b->command,
                             .progress = export_progress,
                             .progress_context = w,

@@ -169,6 +169,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
         tt_dataset_abandon(d);
         return status;
     }
+    tt_export_note_copies(m, options);
     *out = d;
     return TT_OK;
 }
@@ -324,6 +325,6 @@ const tt_export_format tt_format_dataset = {
     .name = "dataset",
     .summary = "a folder of JSON, with two files for each token",
     .takes = TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS | TT_EXPORT_TAKES_COMPRESS |
-             TT_EXPORT_TAKES_ALL,
+             TT_EXPORT_TAKES_ALL | TT_EXPORT_TAKES_COPIES,
     .write = write_dataset,
 };

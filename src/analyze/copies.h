@@ -1,0 +1,23 @@
+/* Weights that ops read from a copy in a buffer, not from the mapped file: an engine that repacks
+ * them, or that reads the file into memory. */
+#ifndef TT_ANALYZE_COPIES_H
+#define TT_ANALYZE_COPIES_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_copies {
+    uint64_t copied_bytes, file_bytes; /* of the weights that graphs read, each once */
+    uint32_t n_copied, n_file;
+} tt_copies;
+
+/* False without memory. */
+bool tt_copies_find(const tt_model *m, tt_copies *out);
+/* One line for people, of what may be done; "" when nothing was copied. */
+#define TT_COPIES_TEXT 320
+const char *tt_copies_say(const tt_copies *c, char out[TT_COPIES_TEXT]);
+
+#endif
