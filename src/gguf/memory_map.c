@@ -127,11 +127,17 @@ static void csv_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
+static void csv_shape(FILE *out, const tt_memory_entry *e)
+{
+    for (unsigned d = 0; d < TT_GGUF_DIMS_MAX; d++)
+        (void)fprintf(out, ",%" PRIu64, e->ne[d]);
+}
+
 void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out)
 {
     int64_t n_experts = tt_gguf_shape_of(model).n_experts;
     (void)fputs("tensor_name,file_offset,size_bytes,layer_id,component_type,"
-                "dtype,n_dims,ne0,ne1,ne2,ne3,expert_id\n",
+                "dtype,n_dims,ne0,ne1,ne2,ne3,expert_id,dim0,dim1,dim2,dim3\n",
                 out);
     for (size_t i = 0; i < model->n_tensors; i++) {
         uint32_t slices = experts ? tt_memory_map_slices(&model->tensors[i], n_experts) : 1;
@@ -142,9 +148,10 @@ void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out)
             (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d,%s,%s,%" PRIu32, e.offset_start,
                           e.size_bytes, e.component.layer_id, e.component.component_type,
                           e.tensor->type->name, e.n_dims);
-            for (unsigned d = 0; d < TT_GGUF_DIMS_MAX; d++)
-                (void)fprintf(out, ",%" PRIu64, e.ne[d]);
-            (void)fprintf(out, ",%d\n", e.component.expert_id);
+            csv_shape(out, &e);
+            (void)fprintf(out, ",%d", e.component.expert_id);
+            csv_shape(out, &e); /* by the names that earlier converters read */
+            (void)fputc('\n', out);
         }
     }
 }

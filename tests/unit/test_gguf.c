@@ -531,10 +531,10 @@ static void test_csv_of_experts(void **state)
     (void)snprintf(
         want, sizeof want,
         "tensor_name,file_offset,size_bytes,layer_id,component_type,dtype,n_dims,ne0,ne1,ne2,ne3,"
-        "expert_id\n"
-        "output_norm.weight,%d,32,-1,Other,F32,1,8,1,1,1,-1\n"
-        "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0\n"
-        "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1\n",
+        "expert_id,dim0,dim1,dim2,dim3\n"
+        "output_norm.weight,%d,32,-1,Other,F32,1,8,1,1,1,-1,8,1,1,1\n"
+        "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0,32,4,1,1\n"
+        "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1,32,4,1,1\n",
         (int)at, (int)at + 32, (int)at + 32 + 136);
     assert_string_equal(out, want);
     free(out);
