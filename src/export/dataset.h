@@ -14,6 +14,8 @@
 #define TT_DATASET_RUNS_MAX 100000u
 
 extern const tt_export_format tt_format_dataset;
+/* A JSON line for each buffer allocated or freed, as earlier pipelines' readers want them. */
+extern const tt_export_format tt_format_buffer_events;
 
 typedef struct tt_dataset tt_dataset;
 

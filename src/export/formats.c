@@ -12,9 +12,17 @@
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
-    &tt_format_dataset,       &tt_format_csv, &tt_format_parquet, &tt_format_perfetto,
-    &tt_format_bin64,         &tt_format_dot, &tt_format_bitnet,  &tt_format_npy,
-    &tt_format_oraclegeneral, NULL,
+    &tt_format_dataset,
+    &tt_format_csv,
+    &tt_format_parquet,
+    &tt_format_perfetto,
+    &tt_format_bin64,
+    &tt_format_dot,
+    &tt_format_bitnet,
+    &tt_format_npy,
+    &tt_format_oraclegeneral,
+    &tt_format_buffer_events,
+    NULL,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats - 1)

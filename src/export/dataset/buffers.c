@@ -1,6 +1,9 @@
-/* buffer-timeline.json: which buffers there were, from when to when, and how much in all. */
+/* buffer-timeline.json: which buffers there were, from when to when, and how much in all. And the
+ * format `buffer-events`: the same as the engine's events, a line each. */
 #include "analyze/buffers.h"
 
+#include "base/outfile.h"
+#include "export/dataset.h"
 #include "export/dataset/parts.h"
 
 #include <string.h>
@@ -65,14 +68,20 @@ static void put_backend(tt_json *j, const char *name)
     tt_json_string_n(j, name, strcspn(name, "_"));
 }
 
+/* Of all its tensors, or LAYER_NONE. */
+static uint32_t layer_of(const timeline *t, uint32_t buffer)
+{
+    const tt_buffer_life *use = &t->buffers->uses[buffer];
+    const bool has_one =
+        use->n_layers == 1 && use->layers[0] >= 0 && use->layers[0] < (int)LAYER_NONE;
+    return has_one ? (uint32_t)use->layers[0] : LAYER_NONE;
+}
+
 static void put_buffer(tt_json *j, const timeline *t, uint32_t i)
 {
     const tt_buffer *b = &t->m->buffers[i];
     const tt_buffer_life *use = &t->buffers->uses[i];
     unsigned usage = b->usage < USAGES ? b->usage : 0;
-    uint32_t layer = use->n_layers == 1 && use->layers[0] >= 0 && use->layers[0] < (int)LAYER_NONE
-                         ? (uint32_t)use->layers[0]
-                         : LAYER_NONE;
     tt_json_object(j);
     tt_json_kv_u64(j, "id", b->id);
     tt_json_kv_string(j, "name", b->name);
@@ -80,7 +89,7 @@ static void put_buffer(tt_json *j, const timeline *t, uint32_t i)
     put_backend(j, b->name);
     tt_json_kv_u64(j, "usage", usage);
     tt_json_kv_string(j, "usage_name", usage_names[usage]);
-    tt_json_kv_u64(j, "layer", layer);
+    tt_json_kv_u64(j, "layer", layer_of(t, i));
     tt_json_kv_double(j, "alloc_time_ms", since_ms(t, b->alloc_ticks));
     tt_json_key(j, "dealloc_time_ms");
     if (use->free_event == TT_NONE)
@@ -125,14 +134,19 @@ static void put_document(tt_json *j, const timeline *t, const char *id)
     tt_json_object_end(j);
 }
 
+static timeline timeline_of(const tt_model *m, const tt_buffers *buffers)
+{
+    return (timeline){m, buffers,
+                      buffers->n_events ? tt_model_mono_ns(m, buffers->events[0].ticks) : 0};
+}
+
 tt_status tt_dataset_buffers(tt_dataset *d, tt_dataset_sum *sum, tt_error *err)
 {
     tt_dataset_json file;
     tt_buffers *buffers;
     tt_status status = tt_buffers_analyze(d->m, &buffers, err);
     if (status != TT_OK) return status;
-    timeline t = {.m = d->m, .buffers = buffers};
-    if (buffers->n_events) t.zero_ns = tt_model_mono_ns(d->m, buffers->events[0].ticks);
+    const timeline t = timeline_of(d->m, buffers);
     uint64_t n = buffers->n_events;
     status = tt_dataset_json_open(d, &file, "buffer-timeline.json", err);
     if (status == TT_OK) {
@@ -142,3 +156,53 @@ tt_status tt_dataset_buffers(tt_dataset *d, tt_dataset_sum *sum, tt_error *err)
     tt_buffers_free(buffers);
     return status;
 }
+
+/* --- events, a line each --- */
+
+static bool put_line(FILE *out, const timeline *t, const tt_buffer_event *e)
+{
+    const tt_buffer *b = &t->m->buffers[e->buffer];
+    tt_json j;
+    tt_json_begin(&j, out, 0);
+    tt_json_object(&j);
+    tt_json_kv_double(&j, "timestamp_ms", since_ms(t, e->ticks));
+    tt_json_kv_string(&j, "event", e->is_free ? "dealloc" : "alloc");
+    tt_json_kv_u64(&j, "buffer_id", b->id);
+    if (!e->is_free) {
+        tt_json_kv_u64(&j, "buffer_ptr", b->base);
+        tt_json_kv_u64(&j, "size", b->size_bytes);
+        tt_json_kv_string(&j, "name", b->name);
+        put_backend(&j, b->name);
+        tt_json_kv_u64(&j, "usage", b->usage < USAGES ? b->usage : 0);
+        tt_json_kv_u64(&j, "layer", layer_of(t, e->buffer));
+    }
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static tt_status write_events(const tt_model *m, const char *path, const tt_export_options *options,
+                              tt_error *err)
+{
+    tt_buffers *buffers = NULL;
+    tt_outfile file;
+    tt_status status = tt_model_need_clock(m, err);
+    if (status == TT_OK) status = tt_buffers_analyze(m, &buffers, err);
+    if (status == TT_OK) status = tt_outfile_open(&file, path, options->force, err);
+    if (status == TT_OK) {
+        const timeline t = timeline_of(m, buffers);
+        bool ok = true;
+        for (uint32_t i = 0; ok && i < buffers->n_events; i++)
+            ok = put_line(file.stream, &t, &buffers->events[i]);
+        status = tt_outfile_commit(&file, err); /* a failure stays in the stream */
+        if (options->sum)
+            *options->sum = (tt_export_sum){.n_items = buffers->n_events, .items = "events"};
+    }
+    if (buffers) tt_buffers_free(buffers);
+    return status;
+}
+
+const tt_export_format tt_format_buffer_events = {
+    .name = "buffer-events",
+    .summary = "a JSON line for each buffer allocated or freed, with its address",
+    .write = write_events,
+};
