@@ -133,8 +133,6 @@ TEXT_OF(options, r->options)
 TEXT_OF(engine, r->engine)
 SHORT_OF(model_file, tt_result_file(r->model_file))
 SHORT_OF(prompt, r->prompt)
-SHORT_OF(label, r->label)
-SHORT_OF(domain, r->domain)
 SHORT_OF(options, r->options)
 SHORT_OF(engine, r->engine)
 TT_COLUMN_GET(get_id, tt_result, r, tt_cell_text(cell, r->id);)
@@ -163,27 +161,28 @@ static const tt_column result_columns[] = {
     TT_COLUMN("current", "", NONE, "*: the folder's own names lead to it", .type = TT_CELL_NAME,
               .show = TT_SHOW_TEXT, .get = get_current),
     TT_COLUMN("folder", "FOLDER", NONE, "its folder's name", .type = TT_CELL_NAME,
-              .show = TT_SHOW_CUT | TT_SHOW_KEY, .get = get_folder),
+              .get = get_folder),
     TT_COLUMN("experiment_id", "ID", NONE, "that of its trace", .type = TT_CELL_NAME,
               .show = TT_SHOW_ASKED, .get = get_id),
-    TEXT(timestamp_start, "STARTED (UTC)", "when it began", .text = show_start),
+    TEXT(timestamp_start, "STARTED (UTC)", "when it began", .show = TT_SHOW_WIDE,
+         .text = show_start),
     TEXT(experiment_name, NULL, "that several of a command share"),
-    SHORT(label, "LABEL", "its name among them", | TT_SHOW_KNOWN),
-    SHORT(domain, "DOMAIN", "of its prompt", | TT_SHOW_KNOWN),
+    TEXT(label, "LABEL", "its name among them", .show = TT_SHOW_ASKED),
+    TEXT(domain, "DOMAIN", "of its prompt", .show = TT_SHOW_WIDE | TT_SHOW_KNOWN),
     SHORT(model_file, "MODEL", "the model's file"),
     TT_COLUMN("prompt", "PROMPT", NONE, "or the file it is in", .nullable = true,
               .show = TT_SHOW_CUT, .text = show_prompt, TT_MEMBER(tt_result, prompt)),
     NUMBER(tokens_to_generate, "TOKENS", NONE, "to be generated"),
     NUMBER(threads, "THREADS", NONE, "of the program", .nullable = true, .known = has_threads,
            .show = TT_SHOW_DASH),
-    NUMBER(n_batches, "BATCHES", NONE, "that were computed"),
+    NUMBER(n_batches, "BATCHES", NONE, "that were computed", .show = TT_SHOW_WIDE),
     NUMBER(tokens_per_s, "TOKENS/S", NONE, "of generation", .nullable = true, .known = has_rate,
            .text = show_rate),
     NUMBER(inference_ns, NULL, NS, "of the traced program"),
     NUMBER(duration_ns, NULL, NS, "of all stages"),
     NUMBER(n_files, NULL, COUNT, "of the result"),
     NUMBER(size_bytes, "SIZE", BYTES, "of the result"),
-    SHORT(engine, "ENGINE", "its name and version, or the program"),
+    SHORT(engine, "ENGINE", "its name and version, or the program", | TT_SHOW_WIDEST),
     SHORT(options, "OPTIONS", "other settings", | TT_SHOW_KNOWN),
     TT_COLUMN("tensortrace_version", NULL, NONE, "that made it", .type = TT_CELL_NAME,
               .get = get_version),
