@@ -7,50 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 10000u
-#define PRECISE 1e-16
-#define TINY 1e-300
 #define REPEATED_MOST 0.99 /* more would leave nothing of a test */
 
 /* --- a table of counts --- */
-
-static double log_gamma(double x)
-{
-    int sign;
-    return lgamma_r(x, &sign);
-}
-
-/* The regularized upper incomplete gamma function Q(a, x): its series below a + 1, Lentz's way of
- * its continued fraction above (Abramowitz and Stegun 6.5.29, 6.5.31). */
-static double gamma_tail(double a, double x)
-{
-    if (x <= 0) return 1;
-    const double front = exp(a * log(x) - x - log_gamma(a));
-    if (x < a + 1) {
-        double term = 1 / a, sum = term;
-        for (unsigned i = 1; i < STEPS && term > sum * PRECISE; i++)
-            sum += term *= x / (a + i);
-        return 1 - sum * front;
-    }
-    double b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
-    for (unsigned i = 1; i < STEPS; i++) {
-        const double k = -(double)i * ((double)i - a);
-        b += 2;
-        d = k * d + b;
-        d = 1 / (fabs(d) < TINY ? TINY : d);
-        c = b + k / c;
-        if (fabs(c) < TINY) c = TINY;
-        const double step = d * c;
-        h *= step;
-        if (fabs(step - 1) < PRECISE) break;
-    }
-    return front * h;
-}
-
-double tt_chi_square_tail(double x, uint32_t df)
-{
-    return df ? gamma_tail(df / 2.0, x / 2) : NAN;
-}
 
 static double entropy_part(double share)
 {

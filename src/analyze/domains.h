@@ -37,8 +37,6 @@ typedef struct tt_domain_test {
 /* counts: n_rows x n_columns. */
 void tt_domain_test_table(const uint64_t *counts, size_t n_rows, size_t n_columns,
                           tt_domain_test *out);
-/* P(X >= x) of a chi-square distribution. NAN for df 0. */
-double tt_chi_square_tail(double x, uint32_t df);
 
 /* --- of runs --- */
 

@@ -7,6 +7,8 @@
 #define PRECISION 1e-7 /* of logarithms of times */
 #define FRACTION_STEPS 300u
 #define TINY 1e-300
+#define GAMMA_STEPS 10000u
+#define GAMMA_PRECISION 1e-16
 /* Standard errors that an autocorrelation time is taken longer than it was estimated: of short
  * series with intervals of noise, tests would else find a difference too often. Chosen by
  * simulation (tests/unit/test_diff.c): false alarms at most as often as the level says up to
@@ -137,6 +139,38 @@ double tt_student_quantile(double q, double df)
             high = middle;
     }
     return (low + high) / 2;
+}
+
+/* --- chi-square --- */
+
+/* The regularized upper incomplete gamma function Q(a, x): its series below a + 1, Lentz's way of
+ * its continued fraction above (Abramowitz and Stegun 6.5.29, 6.5.31). */
+static double gamma_tail(double a, double x)
+{
+    if (x <= 0) return 1;
+    const double front = exp(a * log(x) - x - log_gamma(a));
+    if (x < a + 1) {
+        double term = 1 / a, sum = term;
+        for (unsigned i = 1; i < GAMMA_STEPS && term > sum * GAMMA_PRECISION; i++)
+            sum += term *= x / (a + i);
+        return 1 - sum * front;
+    }
+    double b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
+    for (unsigned i = 1; i < GAMMA_STEPS; i++) {
+        const double k = -(double)i * ((double)i - a);
+        b += 2;
+        d = 1 / away_from_zero(k * d + b);
+        c = away_from_zero(b + k / c);
+        const double step = d * c;
+        h *= step;
+        if (fabs(step - 1) < GAMMA_PRECISION) break;
+    }
+    return front * h;
+}
+
+double tt_chi_square_tail(double x, uint32_t df)
+{
+    return df ? gamma_tail(df / 2.0, x / 2) : NAN;
 }
 
 /* --- the autocorrelation --- */

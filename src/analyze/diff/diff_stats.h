@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Fewer (effective) samples than these are not tested. */
 #define TT_SHIFT_SAMPLES_MIN 6u
@@ -69,6 +70,9 @@ bool tt_holm(double *p, size_t n);
 double tt_student_cdf(double t, double df);
 /* The t with P(T <= t) = q, 0 < q < 1. */
 double tt_student_quantile(double q, double df);
+
+/* P(X >= x) of a chi-square distribution. NAN for df 0. */
+double tt_chi_square_tail(double x, uint32_t df);
 
 /* The value at that share (0..1) of n > 0 sorted ones, between two as numpy's default has it: for
  * estimates. Times that are shown are tt_quantiles_sorted's. */
