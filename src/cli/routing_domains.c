@@ -1,6 +1,5 @@
 /* `tensortrace routing --domains`: experts of runs of several domains. */
 #include "analyze/domains.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "cli/command.h"
 #include "cli/report.h"
@@ -86,45 +85,11 @@ static bool passes(const void *context, const void *row)
     return !f->has_layer || ((const tt_domain_layer *)row)->layer_id == f->layer;
 }
 
-static bool print_json(const tt_domains *d, const tt_listing *layers)
-{
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_rowset_json_rows(&j, "domains",
-                        &TT_ROWSET(&tt_domain_schema, 0, NULL, d->domains, d->n_domains), NULL);
-    tt_json_key(&j, "layers");
-    tt_listing_json(&j, layers);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
-}
-
 static int show_layers(const tt_routing_options *o, const tt_domains *d)
 {
     const tt_rowset set = TT_ROWSET(&tt_domain_layer_schema, 0, &o->filter, d->layers, d->n_layers);
     const tt_rowset domains = TT_ROWSET(&tt_domain_schema, 0, NULL, d->domains, d->n_domains);
-    const tt_listing_wish all = {.text = true};
-    const tt_listing_wish wish = {.columns = o->list.columns,
-                                  .sort = o->list.sort,
-                                  .limit = o->list.limit,
-                                  .text = !o->json && !o->list.csv,
-                                  .csv = o->list.csv,
-                                  .passes = passes};
-    tt_listing layers, list;
-    int code = tt_list_make(&layers, &set, &wish);
-    if (code == TT_EXIT_OK && o->json) {
-        code = tt_report_output(print_json(d, &layers));
-    } else if (code == TT_EXIT_OK && o->list.csv) {
-        code = tt_report_output(tt_list_print_csv(&layers));
-    } else if (code == TT_EXIT_OK) {
-        code = tt_list_make(&list, &domains, &all);
-        if (code == TT_EXIT_OK) code = tt_report_output(tt_list_print(&list, NULL));
-        tt_listing_free(&list);
-        (void)puts("");
-        if (code == TT_EXIT_OK) code = tt_report_output(tt_list_print(&layers, NULL));
-    }
-    tt_listing_free(&layers);
-    return code;
+    return tt_routing_print_both(o, "domains", &domains, "layers", &set, passes);
 }
 
 static int show_experts(const tt_routing_options *o, const tt_domains *d)

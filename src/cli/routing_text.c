@@ -188,40 +188,46 @@ bool tt_routing_print_matrix(const tt_routing_options *o, const tt_routing_view 
     return !ferror(stdout);
 }
 
-/* --- overlap --- */
+/* --- two lists --- */
 
-static bool print_pairs_json(const tt_rowset *texts, const tt_listing *pairs)
+static bool print_both_json(const char *few_key, const tt_rowset *few, const char *key,
+                            const tt_listing *rows)
 {
     tt_json j;
     tt_json_begin(&j, stdout, 2);
     tt_json_object(&j);
-    tt_rowset_json_rows(&j, "texts", texts, NULL);
-    tt_json_key(&j, "pairs");
-    tt_listing_json(&j, pairs);
+    tt_rowset_json_rows(&j, few_key, few, NULL);
+    tt_json_key(&j, key);
+    tt_listing_json(&j, rows);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }
 
-/* Two lists: the texts, which are few, and the pairs of them, to which the options apply. */
-static int print_pairs(const tt_routing_options *o, const tt_rowset *texts, const tt_rowset *set)
+int tt_routing_print_both(const tt_routing_options *o, const char *few_key, const tt_rowset *few,
+                          const char *key, const tt_rowset *set,
+                          bool (*passes)(const void *context, const void *row))
 {
-    const tt_listing_wish wish = wish_of(o, NULL), all = {.text = true};
-    tt_listing pairs, list;
-    int code = tt_list_make(&pairs, set, &wish);
+    const tt_listing_wish all = {.text = true};
+    tt_listing_wish wish = wish_of(o, NULL);
+    tt_listing rows, list;
+    wish.passes = passes;
+    int code = tt_list_make(&rows, set, &wish);
     if (code == TT_EXIT_OK && o->json) {
-        code = tt_report_output(print_pairs_json(texts, &pairs));
+        code = tt_report_output(print_both_json(few_key, few, key, &rows));
     } else if (code == TT_EXIT_OK && o->list.csv) {
-        code = tt_report_output(tt_list_print_csv(&pairs));
+        code = tt_report_output(tt_list_print_csv(&rows));
     } else if (code == TT_EXIT_OK) {
-        code = tt_list_make(&list, texts, &all);
+        code = tt_list_make(&list, few, &all);
         if (code == TT_EXIT_OK) code = tt_report_output(tt_list_print(&list, NULL));
         tt_listing_free(&list);
         (void)puts("");
-        if (code == TT_EXIT_OK) code = tt_report_output(tt_list_print(&pairs, NULL));
+        if (code == TT_EXIT_OK) code = tt_report_output(tt_list_print(&rows, NULL));
     }
-    tt_listing_free(&pairs);
+    tt_listing_free(&rows);
     return code;
 }
+
+/* --- overlap --- */
 
 int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view *v, size_t n)
 {
@@ -240,7 +246,8 @@ int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view 
             pairs[n_pairs++] = (tt_routing_pair){&texts[a], &texts[b]};
     const tt_rowset text_rows = TT_ROWSET(&tt_routing_text_schema, 0, NULL, texts, at);
     const tt_rowset pair_rows = TT_ROWSET(&tt_routing_pair_schema, 0, NULL, pairs, n_pairs);
-    if (code == TT_EXIT_OK) code = print_pairs(o, &text_rows, &pair_rows);
+    if (code == TT_EXIT_OK)
+        code = tt_routing_print_both(o, "texts", &text_rows, "pairs", &pair_rows, NULL);
     free(texts);
     free(pairs);
     return code;

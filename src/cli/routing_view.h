@@ -36,6 +36,11 @@ int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view 
 /* Which experts follow which in the filter's layer; how their use changes. */
 int tt_routing_print_steps(const tt_routing_options *o, const tt_routing_view *v);
 int tt_routing_print_spans(const tt_routing_options *o, const tt_routing_view *v);
+/* Two lists: `few`, whole, and `set`, to which the options apply; of it the rows that pass (NULL:
+ * all). The keys are those of JSON; CSV has `set` alone. */
+int tt_routing_print_both(const tt_routing_options *o, const char *few_key, const tt_rowset *few,
+                          const char *key, const tt_rowset *set,
+                          bool (*passes)(const void *context, const void *row));
 /* Opens the paths itself. */
 int tt_routing_show_domains(const tt_routing_options *o);
 
