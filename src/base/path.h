@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* An experiment's trace, in its folder. */
+#define TT_RUN_TRACE "run.ttrace"
+
 /* What stands behind the last slash; the whole path when nothing does. A part of the path. */
 static inline const char *tt_base_name(const char *path)
 {

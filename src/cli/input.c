@@ -1,5 +1,6 @@
 #include "cli/input.h"
 
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
@@ -24,13 +25,13 @@ static const char *trace_of(const char *path)
 {
     static char found[2 * PATH_MAX]; /* a command has one such argument */
     char current[256];
-    (void)snprintf(found, sizeof found, "%s/run.ttrace", path);
+    (void)snprintf(found, sizeof found, "%s/" TT_RUN_TRACE, path);
     if (access(found, F_OK) == 0) return found;
     (void)snprintf(found, sizeof found, "%s/current", path);
     const ssize_t n = readlink(found, current, sizeof current - 1);
     if (n <= 0) return path;
     current[n] = '\0';
-    (void)snprintf(found, sizeof found, "%s/%s/run.ttrace", path, current);
+    (void)snprintf(found, sizeof found, "%s/%s/" TT_RUN_TRACE, path, current);
     return access(found, F_OK) == 0 ? found : path;
 }
 

@@ -1,6 +1,7 @@
 #include "experiment/chosen.h"
 
 #include "base/decimal.h"
+#include "base/path.h"
 #include "experiment/store.h"
 
 #include <inttypes.h>
@@ -9,12 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRACE "run.ttrace"
-
 bool tt_chosen_is_folder(const char *folder)
 {
     char name[TT_RESULT_FOLDER], path[PATH_MAX];
-    const int n = snprintf(path, sizeof path, "%s/" TRACE, folder);
+    const int n = snprintf(path, sizeof path, "%s/" TT_RUN_TRACE, folder);
     return tt_store_current(folder, name) && n > 0 && (size_t)n < sizeof path &&
            access(path, F_OK) != 0;
 }
@@ -91,7 +90,7 @@ tt_status tt_chosen_find(tt_chosen_runs *runs, const char *folder, const char *c
     for (size_t i = 0; status == TT_OK && i < n_where; i++)
         status = choose(runs, where[i], err);
     for (size_t i = 0; status == TT_OK && i < runs->n; i++)
-        if (asprintf(&runs->paths[i], "%s/%s/" TRACE, folder,
+        if (asprintf(&runs->paths[i], "%s/%s/" TT_RUN_TRACE, folder,
                      runs->results.list[runs->chosen[i]].folder) < 0) {
             runs->paths[i] = NULL;
             status = tt_error_memory(err, "a list of runs");

@@ -1,5 +1,7 @@
 #include "read/source.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,7 +47,7 @@ static tt_status read_all(tt_source *s, tt_error *err)
  * requested. *fd stays when there is neither. */
 static void enter_folder(int *fd, struct stat *st)
 {
-    static const char *const names[] = {"run.ttrace", "current/run.ttrace"};
+    static const char *const names[] = {TT_RUN_TRACE, "current/" TT_RUN_TRACE};
     for (size_t i = 0; i < sizeof names / sizeof *names && S_ISDIR(st->st_mode); i++) {
         const int inside = openat(*fd, names[i], O_RDONLY | O_CLOEXEC);
         if (inside < 0) continue;

@@ -328,7 +328,7 @@ const char *tt_traces_name(const tt_traces *t, uint32_t id)
 {
     /* All experiments' traces have one name: their folders' tell them apart. */
     const char *path = t->list[id].path, *name = tt_base_name(path);
-    if (name == path || strcmp(name, "run.ttrace") != 0) return name;
+    if (name == path || strcmp(name, TT_RUN_TRACE) != 0) return name;
     const char *from = name - 1;
     while (from > path && from[-1] != '/')
         from--;

@@ -105,7 +105,7 @@ static void choose_trace(const tt_experiment_work *w)
 {
     char path[TT_WORK_PATH], other[2 * PATH_MAX];
     struct dirent **entries;
-    tt_work_path(w, path, TT_WORK_TRACE);
+    tt_work_path(w, path, TT_RUN_TRACE);
     int n = scandir(w->folder, &entries, tt_work_is_other_trace, alphasort);
     if (n > 0 && access(path, F_OK) != 0) {
         (void)snprintf(other, sizeof other, "%s/%s", w->folder, entries[0]->d_name);
@@ -116,7 +116,7 @@ static void choose_trace(const tt_experiment_work *w)
     if (n >= 0) free(entries);
     if (w->n_traces > 1)
         tt_log_say(&w->b->log, TT_STAGE_INFERENCE,
-                   "%u processes were traced; the data are those of " TT_WORK_TRACE
+                   "%u processes were traced; the data are those of " TT_RUN_TRACE
                    ", the other traces are kept beside it",
                    (unsigned)w->n_traces);
 }
@@ -127,7 +127,7 @@ static bool run_program(tt_experiment_work *w)
     tt_spawn_setup setup = {.in = -1, .out = -1, .error = -1};
     tt_error err;
     char output[TT_WORK_PATH];
-    tt_work_path(w, output, TT_WORK_TRACE);
+    tt_work_path(w, output, TT_RUN_TRACE);
     if (!open_streams(w, &setup)) {
         (void)tt_error_set(&err, TT_E_IO, TT_NO_OFFSET, "cannot create a file in %.200s: %s",
                            w->folder, strerror(errno));
@@ -169,7 +169,7 @@ bool tt_work_infer(tt_experiment_work *w)
     if (!r->command) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
     tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "%s", r->command);
     if (!run_program(w)) return false;
-    uint64_t trace_bytes = size_of(w, TT_WORK_TRACE);
+    uint64_t trace_bytes = size_of(w, TT_RUN_TRACE);
     tt_work_end(w, 2 + w->n_traces,
                 trace_bytes + size_of(w, TT_WORK_TEXT) + size_of(w, TT_WORK_MESSAGES));
     r->inference_ns = r->stages[r->n_stages - 1].duration_ns;

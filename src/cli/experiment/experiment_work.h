@@ -2,12 +2,12 @@
 #ifndef TT_CLI_EXPERIMENT_WORK_H
 #define TT_CLI_EXPERIMENT_WORK_H
 
+#include "base/path.h"
 #include "cli/experiment/experiment.h"
 #include "export/dataset.h"
 
 #include <dirent.h>
 
-#define TT_WORK_TRACE "run.ttrace"
 #define TT_WORK_TEXT "output.txt"       /* what the program prints */
 #define TT_WORK_MESSAGES "messages.txt" /* what it says on standard error */
 #define TT_WORK_DATA "data"             /* the dataset, until it has its place */

@@ -25,7 +25,7 @@ static bool open_dataset(tt_experiment_work *w)
     char path[TT_WORK_PATH];
     tt_error err;
     const char *compress = tt_work_word(&w->e, TT_SET_DATASET_COMPRESS);
-    tt_work_path(w, path, TT_WORK_TRACE);
+    tt_work_path(w, path, TT_RUN_TRACE);
     if (tt_model_open(path, &w->m, &err) != TT_OK) return tt_work_fail_with(w, &err);
     w->options =
         (tt_export_options){.threads = (unsigned)tt_work_amount(&w->e, TT_SET_DATASET_THREADS),
@@ -171,7 +171,7 @@ static tt_status write_own_file(const tt_experiment_work *w, const char *name, t
 
 static bool finish_folder(tt_experiment_work *w, tt_error *err)
 {
-    static const char *const kept[] = {TT_WORK_TRACE, TT_WORK_TEXT, TT_WORK_MESSAGES};
+    static const char *const kept[] = {TT_RUN_TRACE, TT_WORK_TEXT, TT_WORK_MESSAGES};
     bool moved = move_other_traces(w);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         moved = moved && move_in(w, kept[i]);
