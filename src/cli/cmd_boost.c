@@ -255,6 +255,8 @@ int tt_cmd_boost(int argc, char **argv)
     tt_runner_args_init(&args.runner);
     tt_options_parse(&command, argc, argv, &args);
     args.runner.options.no_repack = true;
+    if (args.runner.options.mlock)
+        return tt_report_usage("--mlock does not go with boost, which has the weights in a pool");
     if (args.program) return run_program(&args, args.program);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");

@@ -9,6 +9,7 @@
 #include "record/place.h"
 #include "record/sweep.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,21 @@ static int stop(tt_bench *b, const char *stage, const tt_diagnostics *diagnostic
     return TT_EXIT_USAGE;
 }
 
+/* With conditions the order is drawn, so that what changes in time (a disk's other users, the
+ * machine's heat) does not pass for an effect of theirs. */
+static void choose_order(tt_bench *b, const char *stage, size_t n)
+{
+    const tt_setting_values *order = &b->settings.of[TT_SET_ORDER],
+                            *seed = &b->settings.of[TT_SET_ORDER_SEED];
+    b->order_seed =
+        seed->n ? (uint64_t)seed->values->integer : tt_clock_ns(CLOCK_REALTIME) / 1000 % 1000000;
+    if (!b->settings.has_conditions || n < 2 ||
+        (order->n && strcmp(order->values->text, "given") == 0))
+        return;
+    tt_log_say(&b->log, stage, "in random order, by the seed %" PRIu64 " (conditions.order_seed)",
+               b->order_seed);
+}
+
 static int load_settings(tt_bench *b, const struct options *o)
 {
     static const char stage[] = "load settings";
@@ -123,6 +139,7 @@ static int load_settings(tt_bench *b, const struct options *o)
     if (b->settings.tokens_differ)
         tt_log_say(&b->log, stage,
                    "experiment.n_predict is another number than tokens_to_generate, which is used");
+    choose_order(b, stage, n);
     if (b->settings.has_temp_files)
         tt_log_say(&b->log, stage,
                    "temp_files is ignored: everything on the way is kept in the output folder");
@@ -231,12 +248,20 @@ static int run_all(tt_bench *b, bool json)
     size_t n = tt_settings_experiments(&b->settings), failed = 0, there = 0;
     tt_experiment_end *ends = calloc(n, sizeof *ends);
     if (!ends) return tt_report_usage("out of memory");
+    size_t *order = tt_experiment_order(b);
+    if (!order) {
+        free(ends);
+        return tt_report_usage("out of memory");
+    }
     tt_log_common(&b->log);
     for (size_t i = 0; i < n && !tt_interrupted(); i++) {
-        tt_experiment_run(b, i, &ends[i]);
-        failed += ends[i].state == TT_OUTCOME_FAILED;
-        there += ends[i].state == TT_OUTCOME_DONE || ends[i].state == TT_OUTCOME_UP_TO_DATE;
+        tt_experiment_end *end = &ends[order[i]];
+        tt_experiment_run(b, order[i], i, end);
+        failed += end->state == TT_OUTCOME_FAILED;
+        there += end->state == TT_OUTCOME_DONE || end->state == TT_OUTCOME_UP_TO_DATE ||
+                 end->state == TT_OUTCOME_KILLED;
     }
+    free(order);
     b->log.counter[0] = '\0';
     if (n > 1)
         tt_log_say(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s", there, n,

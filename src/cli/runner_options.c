@@ -74,6 +74,7 @@ const tt_option tt_runner_options_table[] = {
      TT_WHOLE(tt_runner_args, options.seed, 0, UINT32_MAX - 1)},
     {"no-mmap", 0, 0, "Read the weights into buffers instead of mapping the file", 10,
      TT_FLAG(tt_runner_args, options.no_mmap)},
+    {"mlock", 0, 0, "Lock the mapped model in RAM", 10, TT_FLAG(tt_runner_args, options.mlock)},
     {"no-repack", 0, 0, "Keep the weights in the file's layout", 10,
      TT_FLAG(tt_runner_args, options.no_repack)},
     {"flash-attn", 0, "on|off|auto", "Flash attention (default: the engine's)", 10,
@@ -202,6 +203,7 @@ static void add_options(words *w, const tt_runner_args *args)
         add_number(w, "--seed", o->seed);
     }
     if (o->no_mmap) add(w, "--no-mmap");
+    if (o->mlock) add(w, "--mlock");
     if (o->no_repack) add(w, "--no-repack");
     add_text(w, "--flash-attn", flash_words[o->flash_attn]);
     if (o->ignore_eos) add(w, "--ignore-eos");

@@ -94,11 +94,19 @@ static void add_awaited(sigset_t *set)
     (void)sigaddset(set, SIGUSR1);
 }
 
+/* As a process does that writes "0" there. */
+static bool enter_group(const char *file)
+{
+    const int fd = open(file, O_WRONLY | O_CLOEXEC);
+    return fd >= 0 && write(fd, "0", 1) == 1;
+}
+
 static bool take(const tt_spawn_setup *setup, pid_t parent)
 {
     if (dup2(setup->in, STDIN_FILENO) < 0 || dup2(setup->out, STDOUT_FILENO) < 0 ||
         dup2(setup->error, STDERR_FILENO) < 0)
         return false;
+    if (setup->group && !enter_group(setup->group)) return false;
     if (setup->own_group && setpgid(0, 0) != 0) return false;
     if (!setup->ends_with_parent) return true;
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return false;

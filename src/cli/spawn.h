@@ -22,6 +22,8 @@ typedef struct tt_spawn_setup {
     int in, out, error;    /* descriptors that become its first three */
     bool ends_with_parent; /* it is asked to end (SIGTERM) when this process is killed */
     bool own_group;        /* what it starts is signalled, and ended by the timeout, with it */
+    const char *group;     /* the file cgroup.procs of a control group that it enters first; or
+                              NULL */
     uint64_t timeout_ns;   /* then it is asked to end, and killed TT_SPAWN_GRACE_NS after, as it is
                               when   it does not end after a signal to end; 0: never */
 } tt_spawn_setup;

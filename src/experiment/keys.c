@@ -2,6 +2,7 @@
 
 #define TOKENS_MAX (1 << 24)
 #define EXPERIMENT "experiment"
+#define CONDITIONS "conditions"
 #define CAPTURE "capture"
 #define DATASET "dataset"
 #define PATHS "paths"
@@ -27,6 +28,11 @@ const tt_key tt_keys[TT_SET_COUNT] = {
     [TT_SET_MMAP] = {EXPERIMENT, "mmap", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_REPACK] = {EXPERIMENT, "repack", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_IGNORE_EOS] = {EXPERIMENT, "ignore_eos", TT_KEY_BOOL, 0, 0, NULL, false},
+    [TT_SET_MEMORY_LIMIT] = {CONDITIONS, "memory_limit", TT_KEY_SIZE, 0, 100, NULL, false},
+    [TT_SET_COLD_START] = {CONDITIONS, "cold_start", TT_KEY_BOOL, 0, 0, NULL, false},
+    [TT_SET_READAHEAD] = {CONDITIONS, "readahead", TT_KEY_SIZE, 0, 0, NULL, false},
+    [TT_SET_SWAPPINESS] = {CONDITIONS, "swappiness", TT_KEY_INTEGER, 0, 200, NULL, false},
+    [TT_SET_MLOCK] = {CONDITIONS, "mlock", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_REPETITIONS] = {EXPERIMENT, "repetitions", TT_KEY_COUNT, 1, 1000, NULL, false},
     [TT_SET_PROGRAM_ARGUMENTS] = {EXPERIMENT, "program_arguments", TT_KEY_TEXTS, 0, 0, NULL, false},
     [TT_SET_LABEL] = {EXPERIMENT, "label", TT_KEY_TEXT, 0, 0, NULL, false},
@@ -46,6 +52,8 @@ const tt_key tt_keys[TT_SET_COUNT] = {
     [TT_SET_DATASET_EXPERTS] = {DATASET, "experts", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_DATASET_COMPRESS] = {DATASET, "compress", TT_KEY_CHOICE, 0, 0, "none zstd gzip", false},
     [TT_SET_DATASET_COPIES] = {DATASET, "count_copies_as_file", TT_KEY_BOOL, 0, 0, NULL, false},
+    [TT_SET_ORDER] = {CONDITIONS, "order", TT_KEY_CHOICE, 0, 0, "random given", false},
+    [TT_SET_ORDER_SEED] = {CONDITIONS, "order_seed", TT_KEY_INTEGER, 0, INT64_MAX, NULL, false},
     [TT_SET_DATASET_THREADS] = {DATASET, "threads", TT_KEY_INTEGER, 1, 64, NULL, false},
     [TT_SET_EXPERIMENT_NAME] = {EXPERIMENT, "experiment_name", TT_KEY_TEXT, 0, 0, NULL, false},
     [TT_SET_DESCRIPTION] = {EXPERIMENT, "description", TT_KEY_TEXT, 0, 0, NULL, false},
@@ -55,5 +63,5 @@ const tt_key tt_keys[TT_SET_COUNT] = {
     [TT_SET_WEBUI_DATA_DIR] = {PATHS, "webui_data_dir", TT_KEY_PATH, 0, 0, NULL, false},
 };
 
-const char *const tt_key_sections[] = {EXPERIMENT, CAPTURE, DATASET, PATHS, TT_KEY_IGNORED_SECTION,
-                                       NULL};
+const char *const tt_key_sections[] = {
+    EXPERIMENT, CONDITIONS, CAPTURE, DATASET, PATHS, TT_KEY_IGNORED_SECTION, NULL};

@@ -1,6 +1,7 @@
 #include "experiment/reader.h"
 
 #include "base/nearest.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,6 +45,8 @@ const char *tt_key_type_name(tt_key_type type)
         return "a number";
     case TT_KEY_BOOL:
         return "true or false";
+    case TT_KEY_SIZE:
+        return "a size as 400M, or null";
     case TT_KEY_TEXTS:
         return "an array of texts";
     default:
@@ -178,10 +181,45 @@ static bool read_number(tt_settings_reader *r, const tt_key *k, double v, tt_set
     return true;
 }
 
+/* "60%": a share of at most k->max. */
+static bool read_share(const tt_key *k, const char *text, tt_setting_value *out)
+{
+    char *end;
+    const double percent = k->max ? strtod(text, &end) : 0;
+    if (!(percent > 0 && percent <= (double)k->max) || strcmp(end, "%") != 0) return false;
+    out->number = percent;
+    return true;
+}
+
+static bool read_size(tt_settings_reader *r, const tt_key *k, const json_t *v,
+                      tt_setting_value *out)
+{
+    const char *text = json_string_value(v);
+    uint64_t bytes = 0;
+    tt_error err;
+    *out = (tt_setting_value){.text = json_is_null(v) ? "none" : text};
+    if (json_is_null(v) || (text && read_share(k, text, out))) return true;
+    if (text && tt_units_parse_amount(text, &bytes, &err) != TT_OK) {
+        tt_diagnose(r->diagnostics, "%s%s%s: %s", KEY_WORDS(k), err.message);
+        return false;
+    }
+    const int64_t n = text ? (int64_t)bytes : json_integer_value(v);
+    if (n >= 4096 && (!text || bytes <= INT64_MAX)) {
+        out->integer = n;
+        return true;
+    }
+    tt_diagnose(r->diagnostics, "%s%s%s: less than a page, or more than there can be",
+                KEY_WORDS(k));
+    return false;
+}
+
 bool tt_reader_value(tt_settings_reader *r, const tt_key *k, const json_t *v, tt_setting_value *out)
 {
     bool takes_integer = k->type == TT_KEY_INTEGER || k->type == TT_KEY_COUNT;
-    bool takes_text = !takes_integer && k->type != TT_KEY_NUMBER && k->type != TT_KEY_BOOL;
+    bool takes_text = !takes_integer && k->type != TT_KEY_NUMBER && k->type != TT_KEY_BOOL &&
+                      k->type != TT_KEY_SIZE;
+    if (k->type == TT_KEY_SIZE && (json_is_string(v) || json_is_integer(v) || json_is_null(v)))
+        return read_size(r, k, v, out);
     if (takes_integer && json_is_integer(v)) return read_integer(r, k, json_integer_value(v), out);
     if (k->type == TT_KEY_NUMBER && json_is_number(v))
         return read_number(r, k, json_number_value(v), out);

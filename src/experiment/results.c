@@ -131,6 +131,18 @@ TEXT_OF(label, r->label)
 TEXT_OF(domain, r->domain)
 TEXT_OF(options, r->options)
 TEXT_OF(engine, r->engine)
+TEXT_OF(condition, r->condition)
+TEXT_OF(unmet, r->unmet)
+TEXT_OF(ending, r->ending)
+TEXT_OF(start, r->start)
+SHORT_OF(condition, r->condition)
+TT_COLUMN_GET(get_state, tt_result, r, tt_cell_text(cell, r->ending ? "killed" : "done");)
+TT_COLUMN_KNOWN(has_limit, tt_result, r, r->memory_limit_bytes > 0)
+TT_COLUMN_KNOWN(has_peak, tt_result, r, r->group_peak_bytes > 0)
+TT_COLUMN_KNOWN(has_resident, tt_result, r, r->has_resident)
+TT_COLUMN_KNOWN(has_repetition, tt_result, r, r->repetition > 0)
+TT_COLUMN_KNOWN(has_order, tt_result, r, r->run_order > 0)
+TT_COLUMN_KNOWN(has_order_seed, tt_result, r, r->has_order_seed)
 SHORT_OF(model_file, tt_result_file(r->model_file))
 SHORT_OF(prompt, r->prompt)
 SHORT_OF(options, r->options)
@@ -184,6 +196,27 @@ static const tt_column result_columns[] = {
     NUMBER(size_bytes, "SIZE", BYTES, "of the result"),
     SHORT(engine, "ENGINE", "its name and version, or the program", | TT_SHOW_WIDEST),
     SHORT(options, "OPTIONS", "other settings", | TT_SHOW_KNOWN),
+    TT_COLUMN("state", "STATE", NONE, "done; killed: by the system, see ending",
+              .type = TT_CELL_NAME, .show = TT_SHOW_ASKED, .get = get_state),
+    SHORT(condition, "CONDITION", "what it was run under, but for prompt and repetition",
+          | TT_SHOW_ASKED),
+    TEXT(ending, "ENDING", "how the system killed it", .show = TT_SHOW_WIDE | TT_SHOW_KNOWN),
+    TEXT(unmet, "UNMET", "of its conditions what the system did not let",
+         .show = TT_SHOW_WIDE | TT_SHOW_KNOWN),
+    TEXT(start, "START", "cold: nothing of the model was in RAM; warm: all of it",
+         .show = TT_SHOW_ASKED),
+    NUMBER(memory_limit_bytes, "LIMIT", BYTES, "memory it could have", .nullable = true,
+           .known = has_limit, .show = TT_SHOW_KNOWN),
+    NUMBER(group_peak_bytes, "PEAK", BYTES, "the most it had of that, page cache included",
+           .nullable = true, .known = has_peak, .show = TT_SHOW_KNOWN | TT_SHOW_WIDE),
+    NUMBER(resident_bytes, "RESIDENT", BYTES, "of the model, in RAM when it was started",
+           .nullable = true, .known = has_resident, .show = TT_SHOW_ASKED),
+    NUMBER(repetition, "REPETITION", NONE, "of its combination", .nullable = true,
+           .known = has_repetition, .show = TT_SHOW_ASKED),
+    NUMBER(run_order, "ORDER", NONE, "when of its command it was run", .nullable = true,
+           .known = has_order, .show = TT_SHOW_ASKED),
+    NUMBER(order_seed, "ORDER SEED", NONE, "what the order was drawn by", .nullable = true,
+           .known = has_order_seed, .show = TT_SHOW_ASKED),
     TT_COLUMN("tensortrace_version", NULL, NONE, "that made it", .type = TT_CELL_NAME,
               .get = get_version),
 };
@@ -305,6 +338,18 @@ static bool read_result(tt_result *r, const json_t *root)
     r->engine = copy_text(root, "engine");
     r->options = copy_text(root, "options");
     r->command = copy_text(root, "command");
+    r->condition = copy_text(root, "condition");
+    r->unmet = copy_text(root, "unmet");
+    r->ending = copy_text(root, "ending");
+    get_text(root, "start", r->start, sizeof r->start);
+    r->memory_limit_bytes = get_u64(root, "memory_limit_bytes");
+    r->group_peak_bytes = get_u64(root, "group_peak_bytes");
+    r->has_resident = json_is_integer(json_object_get(root, "resident_bytes"));
+    r->resident_bytes = get_u64(root, "resident_bytes");
+    r->repetition = get_u64(root, "repetition");
+    r->run_order = get_u64(root, "run_order");
+    r->has_order_seed = json_is_integer(json_object_get(root, "order_seed"));
+    r->order_seed = get_u64(root, "order_seed");
     r->tokens_to_generate = json_integer_value(json_object_get(root, "tokens_to_generate"));
     r->threads = get_u64(root, "threads");
     r->n_batches = get_u64(root, "n_batches");
@@ -344,6 +389,9 @@ void tt_result_free(tt_result *r)
     free(r->engine);
     free(r->options);
     free(r->command);
+    free(r->condition);
+    free(r->unmet);
+    free(r->ending);
     memset(r, 0, sizeof *r);
 }
 

@@ -65,6 +65,18 @@ typedef struct tt_result {
     char *prompt;  /* or the name of its file */
     char *engine;  /* name and version, or the program */
     char *options; /* the other settings: "seed=3 mmap=false" */
+    /* What it was run under. Runs with equal ones, of any prompts, are alike: "memory_limit=60%";
+     * "" where nothing is set. */
+    char *condition;
+    char *unmet;  /* what the system did not let of that, in sentences */
+    char *ending; /* how the system killed it: then only the folder and perhaps a trace are there */
+    char start[8]; /* "cold", "warm"; "": as it was */
+    uint64_t memory_limit_bytes, group_peak_bytes;
+    bool has_resident;
+    uint64_t resident_bytes; /* of the model, in RAM when the program was started */
+    uint64_t repetition, run_order;
+    bool has_order_seed;
+    uint64_t order_seed;
     char *command; /* the traced command */
     int64_t tokens_to_generate;
     uint64_t threads;

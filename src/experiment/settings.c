@@ -184,10 +184,11 @@ static void complain_unknown_section(reading *r, const char *key)
         tt_diagnose(r->reader.diagnostics, "%.60s: no such section; did you mean \"%s\"?", key,
                     nearest.name);
     else
-        tt_diagnose(r->reader.diagnostics,
-                    "%.60s: no such section; there are experiment, capture, dataset, paths and "
-                    "temp_files",
-                    key);
+        tt_diagnose(
+            r->reader.diagnostics,
+            "%.60s: no such section; there are experiment, conditions, capture, dataset, paths and "
+            "temp_files",
+            key);
 }
 
 static void check_sections(reading *r, json_t *root)
@@ -253,13 +254,14 @@ static void read_paths(reading *r, json_t *root)
 
 static tt_status read_root(reading *r, json_t *root, bool prompts_follow, tt_error *err)
 {
-    static const char *const sections[] = {"experiment", "capture", "dataset"};
+    static const char *const sections[] = {"experiment", "conditions", "capture", "dataset"};
     check_sections(r, root);
     read_paths(r, root);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         json_t *object = json_object_get(root, sections[i]);
         if (json_is_object(object)) read_section(r, sections[i], object);
     }
+    r->s->has_conditions = json_object_get(root, "conditions") != NULL;
     r->s->has_temp_files = json_object_get(root, TT_KEY_IGNORED_SECTION) != NULL;
     if (!prompts_follow && !r->s->of[TT_SET_PROMPTS_FILE].n)
         check_whole(r->s, r->reader.diagnostics);

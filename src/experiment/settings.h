@@ -2,8 +2,8 @@
  *
  * The form is that of earlier pipelines; man/tensortrace-experiment.1 has all keys. The file is
  * an object of sections, each an object of keys. An array in place of a single value in the
- * section "experiment" is a sweep: one experiment for each combination. Nothing here opens the
- * files that are named. */
+ * sections "experiment" and "conditions" is a sweep: one experiment for each combination. Nothing
+ * here opens the files that are named. */
 #ifndef TT_EXPERIMENT_SETTINGS_H
 #define TT_EXPERIMENT_SETTINGS_H
 
@@ -35,6 +35,11 @@ typedef enum tt_setting {
     TT_SET_MMAP,
     TT_SET_REPACK,
     TT_SET_IGNORE_EOS,
+    TT_SET_MEMORY_LIMIT, /* its integer in bytes, or its number in percent of the model */
+    TT_SET_COLD_START,
+    TT_SET_READAHEAD,
+    TT_SET_SWAPPINESS,
+    TT_SET_MLOCK,
     TT_SET_REPETITIONS, /* one number N, meaning the values 1 .. N */
     TT_SET_PROGRAM_ARGUMENTS,
     /* Not swept: */
@@ -52,7 +57,9 @@ typedef enum tt_setting {
     TT_SET_DATASET_EXPERTS,
     TT_SET_DATASET_COMPRESS,
     TT_SET_DATASET_COPIES,
-    TT_SET_DATASET_THREADS, /* from here on nothing that a result depends on */
+    TT_SET_ORDER, /* from here on nothing that a result depends on */
+    TT_SET_ORDER_SEED,
+    TT_SET_DATASET_THREADS,
     TT_SET_EXPERIMENT_NAME,
     TT_SET_DESCRIPTION,
     TT_SET_PROMPTS_FILE,
@@ -81,6 +88,7 @@ typedef struct tt_settings {
     char *program;       /* the llama-completion named, absolute; NULL: the built-in runner */
     char *output;        /* the results' folder, absolute */
     bool has_temp_files; /* that section is accepted and ignored */
+    bool has_conditions; /* that section is there */
     void *json;          /* private: owns the texts */
     void *prompts_json;  /* private: owns those of prompts */
     tt_made made;        /* private: paths made absolute */
@@ -114,6 +122,9 @@ void tt_settings_free(tt_settings *s);
 /* The number of combinations, at least 1; and the combination with that number. */
 size_t tt_settings_experiments(const tt_settings *s);
 void tt_settings_experiment(const tt_settings *s, size_t number, tt_experiment *e);
+/* The order to run n combinations in: a permutation that the seed decides (Fisher and Yates); with
+ * `as_given` their own. */
+void tt_settings_order(size_t *order, size_t n, bool as_given, uint64_t seed);
 /* The first with the same values: itself, unless an array holds a value twice. */
 size_t tt_settings_first_like(const tt_settings *s, size_t number);
 

@@ -34,6 +34,26 @@ const char *tt_setting_show(tt_setting setting, const tt_setting_value *value,
     return out;
 }
 
+/* Steele, Lea and Flood 2014: SplitMix64. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+void tt_settings_order(size_t *order, size_t n, bool as_given, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t i = n; !as_given && i > 1; i--) {
+        const size_t other = (size_t)(next_random(&seed) % i), kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+}
+
 size_t tt_settings_experiments(const tt_settings *s)
 {
     size_t n = 1;

@@ -139,9 +139,8 @@ static void tighten(uint64_t *limit, uint64_t to, bool is_v1)
     if (*limit == TT_HOST_UNKNOWN || to < *limit) *limit = to;
 }
 
-/* Visits the folder of the group and of all above it that can be seen, from the group on. */
-static void each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
-                       void *context)
+void tt_host_each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
+                        void *context)
 {
     group g = {0};
     char dir[PATH_MAX];
@@ -214,7 +213,7 @@ static void look_at_room(void *context, const char *dir, bool is_v1)
 uint64_t tt_host_memory_room(const char *root)
 {
     uint64_t room = tt_host_memory_available(root);
-    each_group(root, look_at_room, &room);
+    tt_host_each_group(root, look_at_room, &room);
     return room;
 }
 
@@ -228,5 +227,5 @@ void tt_host_system_look(const char *root, tt_host_system *s)
     s->address_space_limit_bytes = soft_limit(RLIMIT_AS);
     (void)snprintf(proc, sizeof proc, "%s/proc/sys/vm", root);
     s->swappiness = tt_host_number(proc, "swappiness");
-    each_group(root, look_at_group, s);
+    tt_host_each_group(root, look_at_group, s);
 }

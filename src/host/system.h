@@ -43,6 +43,11 @@ uint64_t tt_host_memory_available(const char *root);
  */
 uint64_t tt_host_memory_room(const char *root);
 
+/* Visits the folder of the control group of this process that memory is counted in, and of all
+ * above it that can be seen, from the group on. is_v1: of version 1 of control groups. */
+void tt_host_each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
+                        void *context);
+
 /* The member that belongs to an ENVIRONMENT key; NULL: none does. */
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);
 /* Tells of each that is known its key and its value in digits or as "unlimited". */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 typedef struct tt_generated {
@@ -371,25 +372,78 @@ static tt_status context_params(const session *s, const tt_runner_options *o, tt
     return o->flash_attn ? set_flash(s, o->flash_attn, p, err) : TT_OK;
 }
 
-/* Whether the file is in this process's memory map, which shows the effect of --no-mmap whatever
- * the engine calls the option. */
-static bool is_mapped(const char *path)
+/* Whether a file is of the model at `real`: itself, or a further part beside it. */
+static bool is_of_model(const char *name, const char *real)
+{
+    const char *slash = strrchr(real, '/'), *end = strrchr(name, '.');
+    const size_t folder = slash ? (size_t)(slash - real) + 1 : 0;
+    if (strcmp(name, real) == 0) return true;
+    return strstr(real, "-of-") && strstr(name, "-of-") && strncmp(name, real, folder) == 0 &&
+           !strchr(name + folder, '/') && end && strcmp(end, ".gguf") == 0;
+}
+
+/* Calls `each` for the readable mappings of the model's files until it returns false. An unreadable
+ * mapping holds no weights: it is used to ask the kernel about the pages. */
+static void each_mapping(const char *path, bool (*each)(void *context, void *at, size_t size),
+                         void *context)
 {
     char real[PATH_MAX], line[PATH_MAX + 128];
-    if (!realpath(path, real)) return false;
+    if (!realpath(path, real)) return;
     FILE *maps = fopen("/proc/self/maps", "re");
-    if (!maps) return false;
-    bool found = false;
-    while (!found && fgets(line, sizeof line, maps)) {
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long begin, end;
         char *name = strchr(line, '/');
         const char *access = strchr(line, ' ');
-        /* An unreadable mapping holds no weights: it is used to ask the kernel about the pages. */
         if (!name || !access || access[1] != 'r') continue;
         name[strcspn(name, "\n")] = '\0';
-        found = strcmp(name, real) == 0;
+        if (!is_of_model(name, real) || sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
+        if (!each(context, (void *)begin, end - begin)) break;
     }
-    (void)fclose(maps);
+    if (maps) (void)fclose(maps);
+}
+
+static bool found_one(void *context, void *at, size_t size)
+{
+    (void)at, (void)size;
+    *(bool *)context = true;
+    return false;
+}
+
+/* This shows the effect of --no-mmap whatever the engine calls the option. */
+static bool is_mapped(const char *path)
+{
+    bool found = false;
+    each_mapping(path, found_one, &found);
     return found;
+}
+
+typedef struct locking {
+    size_t bytes, failed_bytes;
+    int why;
+} locking;
+
+static bool lock_one(void *context, void *at, size_t size)
+{
+    locking *l = context;
+    if (mlock(at, size) == 0)
+        l->bytes += size;
+    else {
+        l->failed_bytes += size;
+        l->why = errno;
+    }
+    return true;
+}
+
+/* By us and not by the engine, which keeps its setting at another place in each release. */
+static void lock_model(const char *path, const tt_runner_events *events)
+{
+    locking l = {0};
+    each_mapping(path, lock_one, &l);
+    if (l.failed_bytes)
+        note(events, "--mlock had no effect on %zu MiB: %s (see ulimit -l)", l.failed_bytes >> 20,
+             strerror(l.why));
+    else if (!l.bytes)
+        note(events, "--mlock had no effect: the model file is not mapped");
 }
 
 static tt_status engine_refused(session *s, const char *what, tt_error *err)
@@ -421,6 +475,7 @@ static tt_status load_model(session *s, const tt_runner_options *o, const tt_run
         note(events, "--no-mmap had no effect: the engine maps the model file all the same");
     if (o->no_repack && r->is_repacked)
         note(events, "--no-repack had no effect: the engine repacks weights all the same");
+    if (o->mlock) lock_model(o->model, events);
     return TT_OK;
 }
 

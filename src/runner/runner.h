@@ -36,6 +36,7 @@ typedef struct tt_runner_options {
     uint32_t seed;     /* for temperature > 0 */
     tt_runner_flash flash_attn;
     bool no_mmap;    /* read the weights into buffers instead of mapping the file */
+    bool mlock;      /* lock the mapped model in RAM after loading, as far as the system lets */
     bool no_repack;  /* keep the file's layout of weights */
     bool ignore_eos; /* continue after an end-of-generation token */
 } tt_runner_options;

@@ -131,6 +131,72 @@ static void what_stands_twice_is_known(void **state)
     assert_int_equal(tt_settings_first_like(&settings, 53), 1); /* the second repetition */
 }
 
+static void conditions_are_swept(void **state)
+{
+    (void)state;
+    tt_experiment e;
+    char shown[TT_SETTING_TEXT];
+    assert_int_equal(
+        parse(EXPERIMENT(", \"repetitions\": 2") ", \"conditions\": {\"memory_limit\": "
+                                                 "[null, \"60%\", \"400M\", 5000000], "
+                                                 "\"cold_start\": true, \"readahead\": "
+                                                 "\"128K\", \"order_seed\": 7}}"),
+        TT_OK);
+    assert_int_equal(tt_settings_experiments(&settings), 8);
+    assert_true(settings.has_conditions);
+    static const double shares[] = {0, 60, 0, 0};
+    static const int64_t bytes[] = {0, 0, 400 << 20, 5000000};
+    static const char *const texts[] = {"none", "60%", "400M", "5000000"};
+    for (size_t i = 0; i < 8; i++) {
+        tt_settings_experiment(&settings, i, &e);
+        const tt_setting_value *limit = e.of[TT_SET_MEMORY_LIMIT];
+        assert_true(limit->number == shares[i / 2]); /* NOLINT: exact */
+        assert_int_equal(limit->integer, bytes[i / 2]);
+        assert_string_equal(tt_setting_show(TT_SET_MEMORY_LIMIT, limit, shown), texts[i / 2]);
+        assert_int_equal(e.of[TT_SET_READAHEAD]->integer, 128 << 10);
+        assert_int_equal(e.of[TT_SET_COLD_START]->integer, 1);
+        assert_int_equal(e.of[TT_SET_REPETITIONS]->integer, (int)(i % 2) + 1);
+    }
+    complains(EXPERIMENT("") ", \"conditions\": {\"memory_limit\": \"160%\"}}",
+              "conditions.memory_limit: \"160%\" is not a size: write a number with K, M, G or T "
+              "after it");
+    complains(
+        EXPERIMENT("") ", \"conditions\": {\"readahead\": \"60%\"}}",
+        "conditions.readahead: \"60%\" is not a size: write a number with K, M, G or T after it");
+    complains(EXPERIMENT("") ", \"conditions\": {\"readahead\": 100}}",
+              "conditions.readahead: less than a page, or more than there can be");
+    complains(EXPERIMENT("") ", \"conditions\": {\"memory_limit\": true}}",
+              "conditions.memory_limit: a size as 400M, or null is expected, not true or false");
+}
+
+/* Every order comes about as often as any other: chi-square of 24 permutations over 24,000 seeds.
+ */
+static void any_order_is_as_likely(void **state)
+{
+    (void)state;
+    unsigned counts[256] = {0};
+    size_t order[4], again[4];
+    for (uint64_t seed = 0; seed < 24000; seed++) {
+        tt_settings_order(order, 4, false, seed);
+        tt_settings_order(again, 4, false, seed);
+        assert_memory_equal(order, again, sizeof order);
+        assert_int_equal(1u << order[0] | 1u << order[1] | 1u << order[2] | 1u << order[3], 15);
+        counts[order[0] << 6 | order[1] << 4 | order[2] << 2 | order[3]]++;
+    }
+    double chi_square = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < 256; i++)
+        if (counts[i]) {
+            chi_square += ((double)counts[i] - 1000) * ((double)counts[i] - 1000) / 1000;
+            n++;
+        }
+    assert_int_equal(n, 24);
+    assert_true(chi_square < 49.7); /* 23 degrees of freedom, p = 0.001 */
+    tt_settings_order(order, 4, true, 5);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(order[i], i);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -579,6 +645,8 @@ int main(void)
         cmocka_unit_test(arrays_are_a_sweep),
         cmocka_unit_test(what_stands_twice_is_known),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(conditions_are_swept),
+        cmocka_unit_test(any_order_is_as_likely),
         cmocka_unit_test(all_of_it_at_once),
         cmocka_unit_test(not_json_has_a_place),
         cmocka_unit_test(no_more_than_the_limits),

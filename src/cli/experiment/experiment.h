@@ -23,6 +23,9 @@
 typedef struct tt_ingredient {
     char key[TT_STAMP_KEY]; /* what it was: see stamp.h */
     char *about;            /* "4 layers, 37 tensors, 1.2 MiB"; owned */
+    char **files;           /* of a model: its parts; owned */
+    size_t n_files;
+    uint64_t size_bytes; /* of these */
 } tt_ingredient;
 
 typedef struct tt_ingredients {
@@ -40,6 +43,8 @@ tt_status tt_ingredients_identity(const tt_ingredients *in, const tt_settings *s
                                   const tt_experiment *e, tt_identity *out, tt_error *err);
 const tt_ingredient *tt_ingredients_engine(const tt_ingredients *in, const tt_settings *s,
                                            const tt_experiment *e);
+const tt_ingredient *tt_ingredients_model(const tt_ingredients *in, const tt_settings *s,
+                                          const tt_experiment *e);
 
 /* --- the traced program's words --- */
 
@@ -49,6 +54,8 @@ char **tt_experiment_words(const tt_settings *s, const tt_experiment *e);
 void tt_words_free(char **words);
 /* "seed=3 mmap=false": the settings that a table has no column for; to be freed. */
 char *tt_experiment_options(const tt_experiment *e);
+/* The same of what a run is run under: without its prompt, repetition and number of tokens. */
+char *tt_experiment_condition(const tt_experiment *e);
 /* Whether tables have a column for it. */
 bool tt_experiment_has_column(tt_setting setting);
 /* The prompt, or the name of its file. */
@@ -60,6 +67,7 @@ typedef enum tt_outcome_state {
     TT_OUTCOME_OPEN = 0, /* not tried: the command was interrupted before */
     TT_OUTCOME_DONE,
     TT_OUTCOME_UP_TO_DATE,
+    TT_OUTCOME_KILLED, /* by the system: a result, too */
     TT_OUTCOME_FAILED,
     TT_OUTCOME_INTERRUPTED
 } tt_outcome_state;
@@ -80,13 +88,16 @@ typedef struct tt_bench {
     tt_store store;
     tt_log log;
     const char *command; /* this command line */
+    uint64_t order_seed; /* of settings with conditions */
     bool force;
     int interrupted;   /* a signal; 0: none */
     uint64_t begun_ns; /* CLOCK_MONOTONIC */
 } tt_bench;
 
-/* Runs the experiment of that number, or finds it up to date. */
-void tt_experiment_run(tt_bench *b, size_t number, tt_experiment_end *end);
+/* Runs the experiment of that number, or finds it up to date; as the one at `position`, from 0. */
+void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experiment_end *end);
+/* The order to run them all in; to be freed. NULL without memory. */
+size_t *tt_experiment_order(const tt_bench *b);
 
 /* --- showing --- */
 

@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "cli/experiment/experiment.h"
 #include "cli/hook_path.h"
+#include "experiment/conditions.h"
 #include "gguf/reader.h"
 #include "runner/engine_find.h"
 #include "runner/program_probe.h"
@@ -71,6 +72,11 @@ static tt_status check_model(const char *path, const tt_settings *s, tt_ingredie
     out->about = shape.n_layers < 0 ? copy("%zu tensors, %s", model.n_tensors, size)
                                     : copy("%" PRId64 " layers, %zu tensors, %s", shape.n_layers,
                                            model.n_tensors, size);
+    out->size_bytes = model.size_bytes;
+    out->files = calloc(model.n_parts + 1, sizeof *out->files);
+    for (size_t i = 0; out->files && i < model.n_parts; i++)
+        if ((out->files[i] = strdup(model.parts[i].path))) out->n_files++;
+    if (out->n_files < model.n_parts) status = tt_error_memory(err, "the names of a model's files");
     tt_gguf_close(&model);
     if (status != TT_OK) {
         tt_bytes_free(&stamp);
@@ -244,6 +250,20 @@ static void check_capture(const tt_settings *s, tt_diagnostics *diagnostics)
                     "in: values tell the tokens to whoever has the model");
 }
 
+static void check_conditions(const tt_settings *s, tt_diagnostics *diagnostics)
+{
+    const tt_setting_values *limits = &s->of[TT_SET_MEMORY_LIMIT];
+    bool wanted = false;
+    tt_error why;
+    for (size_t i = 0; i < limits->n; i++)
+        wanted |= limits->values[i].integer > 0 || limits->values[i].number > 0;
+    if (wanted && tt_conditions_can_limit(&why) != TT_OK)
+        tt_diagnose(diagnostics,
+                    "conditions.memory_limit: %s (run this as root, or where systemd runs for this "
+                    "user, or leave the limit out)",
+                    why.message);
+}
+
 static bool make_room(tt_ingredients *in, const tt_settings *s)
 {
     in->n_models = s->of[TT_SET_MODEL_PATH].n;
@@ -265,6 +285,7 @@ tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool re
     if (!make_room(in, s)) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     check_capture(s, diagnostics);
     check_prompts(s, diagnostics);
+    check_conditions(s, diagnostics);
     tt_status status = TT_OK;
     if (s->program) status = check_program(s->program, in->engines, diagnostics, err);
     for (size_t i = 0; !s->program && status == TT_OK && i < in->n_engines; i++)
@@ -280,8 +301,12 @@ tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool re
 
 static void free_list(tt_ingredient *list, size_t n)
 {
-    for (size_t i = 0; list && i < n; i++)
+    for (size_t i = 0; list && i < n; i++) {
+        for (size_t k = 0; k < list[i].n_files; k++)
+            free(list[i].files[k]);
+        free(list[i].files);
         free(list[i].about);
+    }
     free(list);
 }
 
@@ -306,6 +331,12 @@ const tt_ingredient *tt_ingredients_engine(const tt_ingredients *in, const tt_se
     return &in->engines[number_of(s, e, TT_SET_ENGINE_PATH)];
 }
 
+const tt_ingredient *tt_ingredients_model(const tt_ingredients *in, const tt_settings *s,
+                                          const tt_experiment *e)
+{
+    return &in->models[number_of(s, e, TT_SET_MODEL_PATH)];
+}
+
 static void put_text(tt_bytes *out, const char *text)
 {
     tt_bytes_str(out, text, strlen(text));
@@ -315,7 +346,7 @@ static void put_text(tt_bytes *out, const char *text)
 static void put_settings(tt_bytes *out, const tt_settings *s, const tt_experiment *e)
 {
     char shown[TT_SETTING_TEXT];
-    for (size_t i = 0; i < TT_SET_DATASET_THREADS; i++) {
+    for (size_t i = 0; i < TT_SET_ORDER; i++) {
         if (!e->of[i] || i == TT_SET_PROGRAM_ARGUMENTS) continue;
         put_text(out, tt_setting_section((tt_setting)i));
         put_text(out, tt_setting_key((tt_setting)i));
@@ -338,7 +369,7 @@ tt_status tt_ingredients_identity(const tt_ingredients *in, const tt_settings *s
         put_text(&text, in->prompt_files[number_of(s, e, TT_SET_PROMPT_FILE)].key);
     tt_status status = tt_stamp_key(&text, out->settings, err);
     tt_bytes_free(&text);
-    memcpy(out->model, in->models[number_of(s, e, TT_SET_MODEL_PATH)].key, TT_STAMP_KEY);
+    memcpy(out->model, tt_ingredients_model(in, s, e)->key, TT_STAMP_KEY);
     memcpy(out->engine, tt_ingredients_engine(in, s, e)->key, TT_STAMP_KEY);
     (void)snprintf(out->version, sizeof out->version, "%s", TT_VERSION);
     return status;

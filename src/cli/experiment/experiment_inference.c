@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,34 @@ static void close_streams(const tt_spawn_setup *setup)
     if (setup->error >= 0) (void)close(setup->error);
 }
 
+/* Processes that the kernel has killed for want of memory since the machine started. */
+static uint64_t system_kills(void)
+{
+    char line[128];
+    uint64_t n, kills = 0;
+    FILE *f = fopen("/proc/vmstat", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "oom_kill %" SCNu64, &n) == 1) kills = n;
+    if (f) (void)fclose(f);
+    return kills;
+}
+
+/* A program that the kernel killed for want of memory is a result: it does not run under that. */
+static bool was_killed_by_system(tt_experiment_work *w)
+{
+    const tt_held *held = &w->held;
+    char limit[TT_UNITS_TEXT], *ending = NULL;
+    tt_units_bytes(limit, held->limit_bytes);
+    const bool by_limit = held->has_kills ? held->kills > 0 : held->by_systemd;
+    if (!by_limit && system_kills() == w->kills_before) return false;
+    if (by_limit ? asprintf(&ending, "killed at the memory limit of %s", limit) < 0
+                 : asprintf(&ending, "killed: the machine's memory was full") < 0)
+        return false;
+    w->result.ending = ending;
+    tt_log_say(&w->b->log, w->stage, "%s", ending);
+    return true;
+}
+
 /* What the program's end says. */
 static bool judge_program(tt_experiment_work *w, const tt_traced_end *end)
 {
@@ -64,6 +94,7 @@ static bool judge_program(tt_experiment_work *w, const tt_traced_end *end)
     tt_work_path(w, messages, TT_WORK_MESSAGES);
     if (end->program.signal || end->program.code)
         tt_log_last_lines(&w->b->log, w->stage, messages, TT_WORK_MESSAGES);
+    if (end->program.signal == SIGKILL && was_killed_by_system(w)) return true;
     if (end->program.signal)
         return tt_work_fail(w, TT_EXIT_DIFFERS, by_hand, "the program was ended by signal %d (%s)",
                             end->program.signal, strsignal(end->program.signal));
@@ -74,6 +105,7 @@ static bool judge_program(tt_experiment_work *w, const tt_traced_end *end)
         return tt_work_fail(w, TT_EXIT_USAGE,
                             "mend what the line above tells of, and run this command again",
                             "the trace could not be finished");
+    if (w->result.ending) return true;
     if (end->n_traces == 0)
         return tt_work_fail(w, TT_EXIT_NO_TRACE,
                             w->b->settings.program
@@ -121,9 +153,67 @@ static void choose_trace(const tt_experiment_work *w)
                    (unsigned)w->n_traces);
 }
 
+static tt_conditions conditions_of(const tt_experiment_work *w)
+{
+    const tt_experiment *e = &w->e;
+    const tt_setting_value *limit = e->of[TT_SET_MEMORY_LIMIT], *cold = e->of[TT_SET_COLD_START],
+                           *swappiness = e->of[TT_SET_SWAPPINESS];
+    tt_conditions wish = {.swappiness = swappiness ? swappiness->integer : -1,
+                          .readahead_bytes = tt_work_amount(e, TT_SET_READAHEAD)};
+    if (limit && limit->number > 0)
+        wish.memory_bytes =
+            (uint64_t)(limit->number / 100 *
+                       (double)tt_ingredients_model(&w->b->ingredients, &w->b->settings, e)
+                           ->size_bytes);
+    else if (limit)
+        wish.memory_bytes = (uint64_t)limit->integer;
+    if (cold) wish.start = cold->integer ? TT_START_COLD : TT_START_WARM;
+    return wish;
+}
+
+static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, char ***words,
+                                  tt_error *err)
+{
+    const tt_ingredient *model = tt_ingredients_model(&w->b->ingredients, &w->b->settings, &w->e);
+    const tt_conditions wish = conditions_of(w);
+    tt_held *held = &w->held;
+    char limit[TT_UNITS_TEXT];
+    if (!w->b->settings.has_conditions) return TT_OK;
+    tt_status status = tt_conditions_begin(held, &wish, model->files, model->n_files, err);
+    if (status != TT_OK) return status;
+    if (held->procs[0]) setup->group = held->procs;
+    if (held->by_systemd && !(*words = tt_conditions_words(held, w->words)))
+        return tt_error_memory(err, "a command line");
+    if (held->limit_bytes)
+        tt_log_say(&w->b->log, w->stage, "memory limit: %s",
+                   tt_units_bytes(limit, held->limit_bytes));
+    if (held->unmet[0]) tt_log_say(&w->b->log, w->stage, "not as asked for: %s", held->unmet);
+    return TT_OK;
+}
+
+/* What the engine or the runner says that it could not do. */
+static void look_for_refusals(tt_experiment_work *w)
+{
+    static const char *const marks[] = {"had no effect", "failed to mlock"};
+    char path[TT_WORK_PATH], line[512];
+    tt_held *held = &w->held;
+    tt_work_path(w, path, TT_WORK_MESSAGES);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            const size_t n = strlen(held->unmet);
+            line[strcspn(line, "\n")] = '\0';
+            if (strstr(line, marks[i]) && !strstr(held->unmet, marks[i]))
+                (void)snprintf(held->unmet + n, sizeof held->unmet - n, "%s%.300s", n ? "; " : "",
+                               line);
+        }
+    if (f) (void)fclose(f);
+}
+
 static bool run_program(tt_experiment_work *w)
 {
-    tt_traced_end end;
+    tt_traced_end end = {.not_started = false};
+    char **words = w->words;
     tt_spawn_setup setup = {.in = -1, .out = -1, .error = -1};
     tt_error err;
     char output[TT_WORK_PATH];
@@ -142,11 +232,16 @@ static bool run_program(tt_experiment_work *w)
                         .note = tt_work_note,
                         .tick = isatty(STDERR_FILENO) ? tick : NULL,
                         .context = w};
-    tt_status status = TT_OK;
-    if (!tt_interrupted()) status = tt_traced_run(&traced, w->words, &end, &err);
+    tt_status status = begin_conditions(w, &setup, &words, &err);
+    const bool begun = status == TT_OK;
+    w->kills_before = system_kills();
+    if (begun && !tt_interrupted()) status = tt_traced_run(&traced, words, &end, &err);
+    tt_conditions_end(&w->held);
     close_streams(&setup);
+    if (words != w->words) free(words);
     if (tt_interrupted()) return false;
     tt_progress_end(&w->progress);
+    if (!begun) return tt_work_fail(w, TT_EXIT_USAGE, "see to the conditions", "%s", err.message);
     if (status != TT_OK)
         return end.not_started
                    ? tt_work_fail(w, TT_EXIT_USAGE, "correct paths.llama_binary", "%s", err.message)
@@ -172,6 +267,7 @@ bool tt_work_infer(tt_experiment_work *w)
     uint64_t trace_bytes = size_of(w, TT_RUN_TRACE);
     tt_work_end(w, 2 + w->n_traces,
                 trace_bytes + size_of(w, TT_WORK_TEXT) + size_of(w, TT_WORK_MESSAGES));
+    look_for_refusals(w);
     r->inference_ns = r->stages[r->n_stages - 1].duration_ns;
     tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "traced in %s, %s",
                tt_units_ns(took, (double)r->inference_ns), tt_units_bytes(size, trace_bytes));

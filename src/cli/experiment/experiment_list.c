@@ -49,10 +49,10 @@ int tt_experiment_list(const tt_results *results, const char *folder, const tt_l
 
 /* --- of one command --- */
 
-static const char *const state_names[] = {"not tried", "done", "up to date", "failed",
-                                          "interrupted"};
-static const char *const state_keys[] = {"not_tried", "done", "up_to_date", "failed",
-                                         "interrupted"};
+static const char *const state_names[] = {"not tried", "done",   "up to date",
+                                          "killed",    "failed", "interrupted"};
+static const char *const state_keys[] = {"not_tried", "done",   "up_to_date",
+                                         "killed",    "failed", "interrupted"};
 
 static size_t count(const tt_experiment_end *ends, size_t n, tt_outcome_state state)
 {
@@ -91,6 +91,7 @@ static bool print_json(const tt_bench *b, const tt_experiment_end *ends, size_t 
     tt_json_kv_string(&j, "output_dir", b->store.folder);
     tt_json_kv_u64(&j, "n_done", count(ends, n, TT_OUTCOME_DONE));
     tt_json_kv_u64(&j, "n_up_to_date", count(ends, n, TT_OUTCOME_UP_TO_DATE));
+    tt_json_kv_u64(&j, "n_killed", count(ends, n, TT_OUTCOME_KILLED));
     tt_json_kv_u64(&j, "n_failed", count(ends, n, TT_OUTCOME_FAILED));
     tt_json_kv_u64(&j, "n_not_tried",
                    count(ends, n, TT_OUTCOME_OPEN) + count(ends, n, TT_OUTCOME_INTERRUPTED));

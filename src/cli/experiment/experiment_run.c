@@ -108,7 +108,7 @@ static bool is_up_to_date(tt_experiment_work *w)
 {
     char changed[64];
     const tt_result *r = tt_results_find(&w->b->results, &w->result.identity, changed);
-    if (r && !tt_store_has_data(&w->b->store, r->folder)) {
+    if (r && !r->ending && !tt_store_has_data(&w->b->store, r->folder)) {
         tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "the data of %s were removed since it was made",
                    r->folder);
         r = NULL;
@@ -122,7 +122,7 @@ static bool is_up_to_date(tt_experiment_work *w)
                    w->b->store.folder, r->folder);
         w->end->state = TT_OUTCOME_UP_TO_DATE;
         (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
-        (void)tt_work_publish(w, r->folder);
+        if (!r->ending) (void)tt_work_publish(w, r->folder);
         return true;
     }
     if (!r && changed[0])
@@ -144,7 +144,9 @@ static void run_stages(tt_experiment_work *w)
         (void)tt_work_fail_with(w, &err);
         return;
     }
-    (void)(tt_work_infer(w) && tt_work_write(w) && tt_work_summarize(w));
+    if (tt_work_infer(w))
+        (void)(w->result.ending ? tt_work_keep_killed(w)
+                                : tt_work_write(w) && tt_work_summarize(w));
     tt_progress_end(&w->progress);
     tt_dataset_abandon(w->dataset);
     tt_model_close(w->m);
@@ -155,14 +157,28 @@ static void run_stages(tt_experiment_work *w)
                strsignal(tt_interrupted()));
 }
 
-void tt_experiment_run(tt_bench *b, size_t number, tt_experiment_end *end)
+size_t *tt_experiment_order(const tt_bench *b)
+{
+    const tt_setting_values *order = &b->settings.of[TT_SET_ORDER];
+    const size_t n = tt_settings_experiments(&b->settings);
+    size_t *list = calloc(n, sizeof *list);
+    const bool as_given =
+        !b->settings.has_conditions || (order->n && strcmp(order->values->text, "given") == 0);
+    if (list) tt_settings_order(list, n, as_given, b->order_seed);
+    return list;
+}
+
+void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experiment_end *end)
 {
     tt_error err;
-    tt_experiment_work w = {
-        .b = b, .number = number, .end = end, .begun_ns = tt_clock_ns(CLOCK_MONOTONIC)};
+    tt_experiment_work w = {.b = b,
+                            .number = number,
+                            .position = position,
+                            .end = end,
+                            .begun_ns = tt_clock_ns(CLOCK_MONOTONIC)};
     memset(end, 0, sizeof *end);
     tt_settings_experiment(&b->settings, number, &w.e);
-    tt_log_experiment(&b->log, number, tt_settings_experiments(&b->settings));
+    tt_log_experiment(&b->log, position, tt_settings_experiments(&b->settings));
     w.stage = "verify prerequisites";
     if (tt_ingredients_identity(&b->ingredients, &b->settings, &w.e, &w.result.identity, &err) !=
         TT_OK)

@@ -53,6 +53,7 @@ static char **runner_words(const tt_experiment *e)
     o->seed = (uint32_t)integer(e, TT_SET_SEED, TT_RUNNER_SEED_DEFAULT);
     o->flash_attn = flash_of(text(e, TT_SET_FLASH_ATTENTION));
     o->no_mmap = !integer(e, TT_SET_MMAP, 1);
+    o->mlock = integer(e, TT_SET_MLOCK, 0) != 0;
     o->no_repack = !integer(e, TT_SET_REPACK, 1);
     o->ignore_eos = integer(e, TT_SET_IGNORE_EOS, 0) != 0;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -105,6 +106,7 @@ static char **program_words(const tt_settings *s, const tt_experiment *e)
     add_value(&l, "-s", e, TT_SET_SEED);
     add_value(&l, "-fa", e, TT_SET_FLASH_ATTENTION);
     if (!integer(e, TT_SET_MMAP, 1)) add(&l, "--no-mmap");
+    if (integer(e, TT_SET_MLOCK, 0)) add(&l, "--mlock");
     if (!integer(e, TT_SET_REPACK, 1)) add(&l, "--no-repack");
     if (integer(e, TT_SET_IGNORE_EOS, 0)) add(&l, "--ignore-eos");
     for (size_t i = 0; i < more->n; i++)
@@ -133,14 +135,14 @@ bool tt_experiment_has_column(tt_setting setting)
            setting == TT_SET_THREADS;
 }
 
-char *tt_experiment_options(const tt_experiment *e)
+static char *join(const tt_experiment *e, bool (*is_left_out)(tt_setting setting))
 {
     char *line = NULL, shown[TT_SETTING_TEXT];
     size_t size = 0;
     FILE *out = open_memstream(&line, &size);
     if (!out) return NULL;
     for (size_t i = 0; i < TT_SET_PROGRAM_ARGUMENTS; i++) {
-        if (!e->of[i] || tt_experiment_has_column((tt_setting)i)) continue;
+        if (!e->of[i] || is_left_out((tt_setting)i)) continue;
         fprintf(out, "%s%s=%s", ftell(out) > 0 ? " " : "",
                 i == TT_SET_REPETITIONS ? "repetition" : tt_setting_key((tt_setting)i),
                 tt_setting_show((tt_setting)i, e->of[i], shown));
@@ -148,6 +150,23 @@ char *tt_experiment_options(const tt_experiment *e)
     if (fclose(out) == 0) return line;
     free(line);
     return NULL;
+}
+
+char *tt_experiment_options(const tt_experiment *e)
+{
+    return join(e, tt_experiment_has_column);
+}
+
+static bool is_no_condition(tt_setting setting)
+{
+    return setting == TT_SET_MODEL_PATH || setting == TT_SET_PROMPT ||
+           setting == TT_SET_PROMPT_FILE || setting == TT_SET_TOKENS_TO_GENERATE ||
+           setting == TT_SET_REPETITIONS;
+}
+
+char *tt_experiment_condition(const tt_experiment *e)
+{
+    return join(e, is_no_condition);
 }
 
 const char *tt_experiment_prompt(const tt_experiment *e)

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "cli/experiment/experiment.h"
+#include "experiment/conditions.h"
 #include "export/dataset.h"
 
 #include <dirent.h>
@@ -16,7 +17,10 @@
 typedef struct tt_experiment_work {
     tt_bench *b;
     tt_experiment e;
-    size_t number; /* of the sweep's, from 0 */
+    size_t number;         /* of the sweep's, from 0 */
+    size_t position;       /* in the order they are run, from 0 */
+    tt_held held;          /* the conditions it was run under */
+    uint64_t kills_before; /* what the kernel had killed until then */
     tt_experiment_end *end;
     char folder[PATH_MAX]; /* of the unfinished one */
     char **words;
@@ -58,6 +62,8 @@ bool tt_work_write(tt_experiment_work *w);
 /* Completes the dataset's folder with what belongs to the experiment besides, and gives it its
  * place. */
 bool tt_work_summarize(tt_experiment_work *w);
+/* The same of a run that the system killed: a folder without a dataset. */
+bool tt_work_keep_killed(tt_experiment_work *w);
 /* Lets the names in the output folder lead to this experiment. */
 bool tt_work_publish(tt_experiment_work *w, const char *name);
 

@@ -1,6 +1,8 @@
 /* The stages that write: memory map, traces, graphs, buffers, and the summary. */
+#include "analyze/storage.h"
 #include "analyze/summary.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/outdir.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -12,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 static void export_progress(void *context, uint64_t done, uint64_t total)
 {
@@ -82,9 +86,9 @@ bool tt_work_write(tt_experiment_work *w)
 static char *engine_name(const tt_experiment_work *w)
 {
     char *name = NULL;
-    const char *version = tt_model_environment(w->m, "engine_version");
-    const char *ggml = tt_model_environment(w->m, "engine_ggml_version");
-    const char *commit = tt_model_environment(w->m, "engine_ggml_commit");
+    const char *version = w->m ? tt_model_environment(w->m, "engine_version") : NULL;
+    const char *ggml = w->m ? tt_model_environment(w->m, "engine_ggml_version") : NULL;
+    const char *commit = w->m ? tt_model_environment(w->m, "engine_ggml_commit") : NULL;
     const char *said = version ? version : ggml;
     int n =
         said ? asprintf(&name, "%s%s%s%s%s", version ? "" : "ggml ", said,
@@ -114,14 +118,47 @@ static char *copy_word(const tt_experiment_work *w, tt_setting setting)
     return word ? strdup(word) : NULL;
 }
 
-static bool fill_result(tt_experiment_work *w)
+/* What the program itself saw of its limit. */
+static void check_limit(tt_experiment_work *w)
 {
-    tt_summary summary;
+    tt_host_system seen;
+    char text[TT_UNITS_TEXT] = "none";
+    const size_t n = strlen(w->held.unmet);
+    tt_system_of(w->m, &seen);
+    const uint64_t limit = seen.cgroup_memory_max_bytes, wanted = w->held.limit_bytes;
+    if (!wanted || limit == TT_HOST_UNKNOWN || (limit <= wanted && wanted - limit < 65536)) return;
+    if (limit != TT_HOST_UNLIMITED) tt_units_bytes(text, limit);
+    (void)snprintf(w->held.unmet + n, sizeof w->held.unmet - n,
+                   "%smemory_limit: the program saw another one: %s", n ? "; " : "", text);
+}
+
+static bool fill_conditions(tt_experiment_work *w)
+{
     tt_result *r = &w->result;
-    tt_summarize(w->m, &summary);
+    const tt_held *held = &w->held;
+    const tt_setting_value *repetition = w->e.of[TT_SET_REPETITIONS];
+    r->condition = tt_experiment_condition(&w->e);
+    r->repetition = repetition ? (uint64_t)repetition->integer : 0;
+    r->run_order = w->position + 1;
+    r->has_order_seed = w->b->settings.has_conditions;
+    r->order_seed = w->b->order_seed;
+    r->memory_limit_bytes = held->limit_bytes;
+    r->group_peak_bytes = held->has_peak ? held->peak_bytes : 0;
+    r->has_resident = held->has_resident;
+    r->resident_bytes = held->resident_bytes;
+    const tt_setting_value *cold = w->e.of[TT_SET_COLD_START];
+    if (held->limit_bytes || cold)
+        (void)snprintf(r->start, sizeof r->start, "%s",
+                       held->limit_bytes || cold->integer ? "cold" : "warm");
+    if (held->unmet[0] && !(r->unmet = strdup(held->unmet))) return false;
+    return r->condition != NULL;
+}
+
+/* What is known without a trace. */
+static bool fill_settings(tt_experiment_work *w)
+{
+    tt_result *r = &w->result;
     const char *prompt = tt_experiment_prompt(&w->e);
-    (void)snprintf(r->id, sizeof r->id, "%s", tt_dataset_id(w->dataset));
-    put_start_time(r, w->m->trace.header.created_unix_ns);
     r->experiment_name = copy_word(w, TT_SET_EXPERIMENT_NAME);
     r->label = copy_word(w, TT_SET_LABEL);
     r->domain = copy_word(w, TT_SET_DOMAIN);
@@ -130,10 +167,21 @@ static bool fill_result(tt_experiment_work *w)
     r->engine = engine_name(w);
     r->options = tt_experiment_options(&w->e);
     r->tokens_to_generate = w->e.of[TT_SET_TOKENS_TO_GENERATE]->integer;
+    return fill_conditions(w) && r->model_file && r->prompt && r->engine && r->options;
+}
+
+static bool fill_result(tt_experiment_work *w)
+{
+    tt_summary summary;
+    tt_result *r = &w->result;
+    tt_summarize(w->m, &summary);
+    tt_hex(r->id, w->m->trace.header.run_id, 16);
+    put_start_time(r, w->m->trace.header.created_unix_ns);
     r->threads = summary.lanes;
     r->n_batches = w->m->n_batches;
     r->tokens_per_s = summary.generate.tokens_per_s;
-    return r->model_file && r->prompt && r->engine && r->options;
+    check_limit(w);
+    return fill_settings(w);
 }
 
 static bool move_in(const tt_experiment_work *w, const char *name)
@@ -157,9 +205,10 @@ static bool move_other_traces(const tt_experiment_work *w)
     return ok && n >= 0;
 }
 
-static tt_status write_own_file(const tt_experiment_work *w, const char *name, tt_error *err)
+static tt_status write_own_file(const tt_experiment_work *w, const char *where, const char *name,
+                                tt_error *err)
 {
-    const tt_outdir folder = {.temporary = (char *)tt_dataset_folder(w->dataset)};
+    const tt_outdir folder = {.temporary = (char *)where};
     FILE *f = tt_outdir_file(&folder, name, err);
     if (!f) return err->status;
     if (strcmp(name, TT_LOG_FILE) == 0)
@@ -180,8 +229,9 @@ static bool finish_folder(tt_experiment_work *w, tt_error *err)
                            "cannot move what was traced to its data: %s", strerror(errno));
         return false;
     }
-    if (write_own_file(w, TT_LOG_FILE, err) != TT_OK ||
-        write_own_file(w, TT_RESULT_FILE, err) != TT_OK)
+    const char *folder = tt_dataset_folder(w->dataset);
+    if (write_own_file(w, folder, TT_LOG_FILE, err) != TT_OK ||
+        write_own_file(w, folder, TT_RESULT_FILE, err) != TT_OK)
         return false;
     tt_dataset *dataset = w->dataset;
     w->dataset = NULL; /* the commit frees it */
@@ -199,6 +249,56 @@ bool tt_work_publish(tt_experiment_work *w, const char *name)
         "%s", err.message);
 }
 
+/* Gives the folder its place among the results. */
+static bool keep_folder(tt_experiment_work *w, const char *made, tt_outcome_state state)
+{
+    tt_error err;
+    tt_result *r = &w->result;
+    if (tt_store_keep(&w->b->store, made, r->folder, &err) != TT_OK)
+        return tt_work_fail_with(w, &err);
+    (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
+    w->end->state = state;
+    return tt_results_add(&w->b->results, r) ||
+           tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+}
+
+static void name_folder(tt_experiment_work *w)
+{
+    tt_result *r = &w->result;
+    r->duration_ns = tt_clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
+    tt_store_name(&w->b->store, r->domain, r->label, r->prompt, r->folder);
+}
+
+/* Until it was killed, if a trace could be made. */
+static bool fill_killed(tt_experiment_work *w)
+{
+    char path[TT_WORK_PATH];
+    uint8_t id[16];
+    tt_error err;
+    tt_work_path(w, path, TT_RUN_TRACE);
+    if (tt_model_open(path, &w->m, &err) == TT_OK) return fill_result(w);
+    (void)unlink(path);
+    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) return false;
+    tt_hex(w->result.id, id, sizeof id);
+    put_start_time(&w->result, tt_clock_ns(CLOCK_REALTIME) - w->result.inference_ns);
+    return fill_settings(w);
+}
+
+bool tt_work_keep_killed(tt_experiment_work *w)
+{
+    tt_error err;
+    tt_work_begin(w, "summary");
+    if (!fill_killed(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    tt_work_end(w, 2, 0);
+    name_folder(w);
+    tt_log_say(&w->b->log, w->stage, "%s/%s: %s", w->b->store.folder, w->result.folder,
+               w->result.ending);
+    if (write_own_file(w, w->folder, TT_LOG_FILE, &err) != TT_OK ||
+        write_own_file(w, w->folder, TT_RESULT_FILE, &err) != TT_OK)
+        return tt_work_fail_with(w, &err);
+    return keep_folder(w, w->folder, TT_OUTCOME_KILLED);
+}
+
 bool tt_work_summarize(tt_experiment_work *w)
 {
     static const char summary[] = "summary";
@@ -211,20 +311,13 @@ bool tt_work_summarize(tt_experiment_work *w)
     if (tt_dataset_experiment(w->dataset, &sum, &err) != TT_OK) return tt_work_fail_with(w, &err);
     if (!fill_result(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
     tt_work_end(w, sum.n_files, sum.size_bytes);
-    r->duration_ns = tt_clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
+    name_folder(w);
     tt_log_say(&w->b->log, summary, "%s files, %s, in %s; inference %" PRIu64 " batches",
                tt_units_count(files, r->n_files), tt_units_bytes(size, r->size_bytes),
                tt_units_ns(took, (double)r->duration_ns), r->n_batches);
-    tt_store_name(&w->b->store, r->domain, r->label, r->prompt, r->folder);
     tt_log_say(&w->b->log, summary, "%s/%s", w->b->store.folder, r->folder);
     if (!finish_folder(w, &err)) return tt_work_fail_with(w, &err);
     tt_work_path(w, path, TT_WORK_DATA);
-    if (tt_store_keep(&w->b->store, path, r->folder, &err) != TT_OK)
-        return tt_work_fail_with(w, &err);
-    (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
-    w->end->state = TT_OUTCOME_DONE;
     (void)snprintf(folder, sizeof folder, "%s", r->folder);
-    if (!tt_results_add(&w->b->results, r))
-        return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
-    return tt_work_publish(w, folder);
+    return keep_folder(w, path, TT_OUTCOME_DONE) && tt_work_publish(w, folder);
 }

@@ -1,0 +1,362 @@
+#include "experiment/conditions.h"
+
+#include "base/units.h"
+#include "host/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+static void __attribute__((format(printf, 2, 3))) note_unmet(tt_held *held, const char *fmt, ...)
+{
+    va_list args;
+    size_t n = strlen(held->unmet);
+    if (n) n += (size_t)snprintf(held->unmet + n, sizeof held->unmet - n, "; ");
+    if (n >= sizeof held->unmet) return;
+    va_start(args, fmt);
+    (void)vsnprintf(held->unmet + n, sizeof held->unmet - n, fmt, args);
+    va_end(args);
+}
+
+/* --- files of the kernel --- */
+
+static bool write_text(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    const int why = errno;
+    (void)close(fd);
+    errno = why;
+    return ok;
+}
+
+static bool write_number(const char *dir, const char *name, uint64_t value)
+{
+    char path[PATH_MAX], text[32];
+    (void)snprintf(text, sizeof text, "%" PRIu64, value);
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    return write_text(path, text);
+}
+
+/* Writes a setting of the whole machine, and remembers what it was. */
+static bool change(tt_held *held, const char *dir, const char *name, uint64_t value)
+{
+    tt_kept_file *kept = &held->kept[held->n_kept];
+    if (held->n_kept == sizeof held->kept / sizeof *held->kept) return errno = E2BIG, false;
+    const int n = snprintf(kept->path, sizeof kept->path, "%s/%s", dir, name);
+    if (n < 0 || (size_t)n >= sizeof kept->path) return errno = ENAMETOOLONG, false;
+    if (!tt_host_line(dir, name, kept->before, sizeof kept->before)) return errno = ENOENT, false;
+    if (tt_host_number(dir, name) == value) return true;
+    if (!write_number(dir, name, value)) return false;
+    held->n_kept++;
+    if (tt_host_number(dir, name) == value) return true;
+    errno = EINVAL;
+    return false;
+}
+
+/* --- the memory limit --- */
+
+typedef struct group_search {
+    tt_held *held;
+    int why;
+} group_search;
+
+/* Makes a group below that one, unless there is one already. Where version 2 has processes in a
+ * group, one below it cannot count memory: the next one above may. */
+static void try_group(void *context, const char *dir, bool is_v1)
+{
+    group_search *s = context;
+    char limit[PATH_MAX];
+    tt_held *h = s->held;
+    if (h->group[0]) return;
+    const int n = snprintf(h->group, sizeof h->group, "%s/tensortrace-%ld", dir, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof h->group || mkdir(h->group, 0755) != 0) {
+        s->why = errno;
+        h->group[0] = '\0';
+        return;
+    }
+    h->is_v1 = is_v1;
+    (void)snprintf(limit, sizeof limit, "%s/%s", h->group,
+                   is_v1 ? "memory.limit_in_bytes" : "memory.max");
+    (void)snprintf(h->procs, sizeof h->procs, "%s/cgroup.procs", h->group);
+    if (access(limit, W_OK) == 0 && access(h->procs, W_OK) == 0) return;
+    s->why = errno;
+    (void)rmdir(h->group);
+    h->group[0] = h->procs[0] = '\0';
+}
+
+/* The user's systemd answers on a socket there. */
+static bool has_systemd(void)
+{
+    char path[PATH_MAX];
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    if (!folder) return false;
+    (void)snprintf(path, sizeof path, "%s/systemd/private", folder);
+    if (access(path, F_OK) != 0) return false;
+    const char *at = getenv("PATH");
+    for (size_t n; at && *at; at += n + (at[n] == ':')) {
+        n = strcspn(at, ":");
+        (void)snprintf(path, sizeof path, "%.*s/systemd-run", (int)n, at);
+        if (access(path, X_OK) == 0) return true;
+    }
+    return false;
+}
+
+static tt_status find_group(tt_held *held, tt_error *err)
+{
+    group_search search = {held, ENOENT};
+    tt_host_each_group("", try_group, &search);
+    if (held->group[0]) return TT_OK;
+    held->by_systemd = has_systemd();
+    if (held->by_systemd) return TT_OK;
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                        "no memory limit can be set: no control group can be made here (%s), and "
+                        "the user's systemd does not answer",
+                        strerror(search.why));
+}
+
+static void remove_group(tt_held *held)
+{
+    /* Its last process may not be quite gone. */
+    const struct timespec pause = {0, 10000000};
+    for (int i = 0; held->group[0] && rmdir(held->group) != 0 && errno == EBUSY && i < 100; i++)
+        (void)nanosleep(&pause, NULL);
+    held->group[0] = '\0';
+}
+
+tt_status tt_conditions_can_limit(tt_error *err)
+{
+    tt_held held = {0};
+    tt_status status = find_group(&held, err);
+    remove_group(&held);
+    return status;
+}
+
+static bool has_swap(void)
+{
+    char line[256];
+    int lines = 0;
+    FILE *f = fopen("/proc/swaps", "re");
+    while (f && fgets(line, sizeof line, f))
+        lines++;
+    if (f) (void)fclose(f);
+    return lines > 1; /* a head, and one for each */
+}
+
+static void keep_swap_out(tt_held *held, uint64_t bytes)
+{
+    char path[PATH_MAX];
+    const char *name = held->is_v1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max";
+    (void)snprintf(path, sizeof path, "%s/%s", held->group, name);
+    if (access(path, F_OK) == 0 ? write_number(held->group, name, held->is_v1 ? bytes : 0)
+                                : !has_swap())
+        return;
+    note_unmet(held, "memory_limit: swap cannot be kept out of it (%s)", strerror(errno));
+}
+
+static tt_status limit_memory(tt_held *held, const tt_conditions *wish, tt_error *err)
+{
+    char wanted[TT_UNITS_TEXT];
+    tt_status status = find_group(held, err);
+    if (status != TT_OK) return status;
+    held->limit_bytes = wish->memory_bytes;
+    if (held->by_systemd) return TT_OK; /* the trace tells whether it was in force */
+    const char *name = held->is_v1 ? "memory.limit_in_bytes" : "memory.max";
+    if (!write_number(held->group, name, wish->memory_bytes))
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot limit the memory to %s: %s",
+                            tt_units_bytes(wanted, wish->memory_bytes), strerror(errno));
+    held->limit_bytes = tt_host_number(held->group, name);
+    if (held->limit_bytes > wish->memory_bytes || held->limit_bytes + 65536 < wish->memory_bytes)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                            "the memory limit of %s is not in force: the kernel says %" PRIu64
+                            " bytes",
+                            tt_units_bytes(wanted, wish->memory_bytes), held->limit_bytes);
+    if (wish->swappiness <= 0) keep_swap_out(held, wish->memory_bytes);
+    return TT_OK;
+}
+
+char **tt_conditions_words(const tt_held *held, char *const *words)
+{
+    static const char *const front[] = {"systemd-run",     "--user", "--scope", "--quiet",
+                                        "--collect",       "-p",     NULL,      "-p",
+                                        "MemorySwapMax=0", "--"};
+    enum { FRONT = sizeof front / sizeof *front, LIMIT = 6 };
+    size_t n = 0;
+    while (words[n])
+        n++;
+    char **all = calloc(FRONT + n + 1, sizeof *all);
+    char *limit = NULL;
+    if (!all || asprintf(&limit, "MemoryMax=%" PRIu64, held->limit_bytes) < 0) {
+        free(all);
+        return NULL;
+    }
+    for (size_t i = 0; i < FRONT; i++)
+        all[i] = i == LIMIT ? limit : (char *)front[i];
+    memcpy(all + FRONT, words, n * sizeof *all);
+    return all;
+}
+
+/* --- what is in RAM --- */
+
+static tt_status io_error(tt_error *err, const char *path)
+{
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read %.250s: %s", path,
+                        strerror(errno));
+}
+
+tt_status tt_conditions_resident(const char *path, uint64_t *bytes, tt_error *err)
+{
+    struct stat st;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *bytes = 0;
+    if (fd < 0) return io_error(err, path);
+    tt_status status = fstat(fd, &st) == 0 ? TT_OK : io_error(err, path);
+    const size_t size = status == TT_OK ? (size_t)st.st_size : 0, pages = (size + page - 1) / page;
+    void *at = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+    unsigned char *seen = size ? malloc(pages) : NULL;
+    if (size && (at == MAP_FAILED || !seen || mincore(at, size, seen) != 0))
+        status = io_error(err, path);
+    for (size_t i = 0; status == TT_OK && i < pages; i++)
+        *bytes += seen[i] & 1u ? page : 0;
+    free(seen);
+    if (at && at != MAP_FAILED) (void)munmap(at, size);
+    (void)close(fd);
+    return status;
+}
+
+#define READ_BYTES ((size_t)4 << 20)
+
+/* Drops the file's pages, or reads it whole. */
+static tt_status prepare_file(const char *path, tt_start start, tt_error *err)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    tt_status status = TT_OK;
+    if (fd < 0) return io_error(err, path);
+    if (start == TT_START_COLD) {
+        (void)fsync(fd); /* pages that are not written yet would stay */
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    } else {
+        char *buffer = malloc(READ_BYTES);
+        ssize_t n = buffer ? 1 : -1;
+        while (n > 0)
+            n = read(fd, buffer, READ_BYTES);
+        if (n < 0) status = io_error(err, path);
+        free(buffer);
+    }
+    (void)close(fd);
+    return status;
+}
+
+static tt_status prepare_files(tt_held *held, tt_start start, char *const *files, size_t n,
+                               tt_error *err)
+{
+    char left[TT_UNITS_TEXT];
+    uint64_t in_ram, all = 0;
+    tt_status status = TT_OK;
+    held->resident_bytes = 0;
+    for (size_t i = 0; i < n && status == TT_OK && start != TT_START_AS_IS; i++)
+        status = prepare_file(files[i], start, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        struct stat st;
+        status = tt_conditions_resident(files[i], &in_ram, err);
+        held->resident_bytes += in_ram;
+        if (status == TT_OK && stat(files[i], &st) == 0) all += (uint64_t)st.st_size;
+    }
+    held->has_resident = status == TT_OK;
+    if (start == TT_START_COLD && held->resident_bytes)
+        note_unmet(held,
+                   "cold_start: %s of the model stay in RAM (another process has it open, or "
+                   "it is not on a disk)",
+                   tt_units_bytes(left, held->resident_bytes));
+    if (start == TT_START_WARM && held->resident_bytes < all)
+        note_unmet(held, "cold_start: false: %s of the model do not stay in RAM",
+                   tt_units_bytes(left, all - held->resident_bytes));
+    return status;
+}
+
+/* --- the kernel's settings --- */
+
+static void set_readahead(tt_held *held, uint64_t bytes, char *const *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        char dir[64];
+        if (stat(files[i], &st) != 0) continue;
+        (void)snprintf(dir, sizeof dir, "/sys/class/bdi/%u:%u", major(st.st_dev), minor(st.st_dev));
+        if (change(held, dir, "read_ahead_kb", bytes >> 10)) continue;
+        note_unmet(held, "readahead: cannot be set (%s: %s)", dir, strerror(errno));
+        return;
+    }
+}
+
+static void set_swappiness(tt_held *held, int64_t swappiness)
+{
+    if (held->group[0] && held->is_v1 &&
+        write_number(held->group, "memory.swappiness", (uint64_t)swappiness))
+        return;
+    if (!change(held, "/proc/sys/vm", "swappiness", (uint64_t)swappiness))
+        note_unmet(held, "swappiness: cannot be set (%s)", strerror(errno));
+    else if (!has_swap())
+        note_unmet(held, "swappiness: there is no swap");
+}
+
+tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *const *files,
+                              size_t n, tt_error *err)
+{
+    tt_start start = wish->start;
+    memset(held, 0, sizeof *held);
+    tt_status status = wish->memory_bytes ? limit_memory(held, wish, err) : TT_OK;
+    if (status != TT_OK) return status;
+    if (wish->memory_bytes && start != TT_START_COLD) {
+        /* Pages that are there already were counted when they came, in another group. */
+        if (start == TT_START_WARM)
+            note_unmet(held, "cold_start: false: a limit does not count what is in RAM already, so "
+                             "it began cold");
+        start = TT_START_COLD;
+    }
+    if (wish->readahead_bytes) set_readahead(held, wish->readahead_bytes, files, n);
+    if (wish->swappiness >= 0) set_swappiness(held, wish->swappiness);
+    return prepare_files(held, start, files, n, err);
+}
+
+static uint64_t count_kills(const tt_held *held)
+{
+    char line[128], path[PATH_MAX];
+    uint64_t n, kills = TT_HOST_UNKNOWN;
+    (void)snprintf(path, sizeof path, "%s/%s", held->group,
+                   held->is_v1 ? "memory.oom_control" : "memory.events");
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "oom_kill %" SCNu64, &n) == 1) kills = n;
+    if (f) (void)fclose(f);
+    return kills;
+}
+
+void tt_conditions_end(tt_held *held)
+{
+    if (held->group[0]) {
+        held->kills = count_kills(held);
+        held->has_kills = held->kills != TT_HOST_UNKNOWN;
+        held->peak_bytes =
+            tt_host_number(held->group, held->is_v1 ? "memory.max_usage_in_bytes" : "memory.peak");
+        held->has_peak = held->peak_bytes < TT_HOST_UNLIMITED;
+    }
+    remove_group(held);
+    while (held->n_kept) {
+        const tt_kept_file *kept = &held->kept[--held->n_kept];
+        if (!write_text(kept->path, kept->before))
+            note_unmet(held, "%s could not be put back to %s (%s)", kept->path, kept->before,
+                       strerror(errno));
+    }
+}
