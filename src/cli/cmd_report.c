@@ -1,4 +1,5 @@
-/* tensortrace report FILE: one page that answers what people ask of a run. */
+/* tensortrace report FILE: one page that answers what people ask of a run, or of a folder of them.
+ */
 #include "analyze/work.h"
 #include "base/outdir.h"
 #include "base/outfile.h"
@@ -9,10 +10,12 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "experiment/chosen.h"
 #include "report/json.h"
 #include "report/render.h"
 #include "report/sections.h"
 #include "report/svg.h"
+#include "study/page.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +29,7 @@ struct options {
     bool markdown, force, no_measure;
     const char *output;                                /* NULL: not said; "-": standard output */
     double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not said */
+    const char *where;
 };
 
 static const tt_option option_table[] = {
@@ -37,6 +41,9 @@ static const tt_option option_table[] = {
      "Markdown instead of HTML; plots go into the folder OUTPUT.plots beside OUTPUT", 1,
      TT_FLAG(struct options, markdown), .excludes = "json"},
     {"force", 0, 0, "Overwrite OUTPUT if it exists", 1, TT_FLAG(struct options, force)},
+    {"where", 0, "COL=VALUE",
+     "With a folder of experiments: only the runs with this value in a column of experiment list",
+     1, TT_TEXT(struct options, where)},
     {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
      TT_RATE(struct options, bytes_per_s)},
     {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,
@@ -196,16 +203,28 @@ static tt_status write_markdown(const tt_page *p, const char *path, bool force, 
     return status;
 }
 
-static tt_status write_file(const struct options *o, const tt_page *p, tt_analysis *a,
-                            const char *path, tt_error *err)
+/* What is written: a page, or as JSON that of a run or of a study. */
+typedef struct content {
+    const tt_page *page;
+    tt_analysis *run;      /* or */
+    const tt_study *study; /* the other one is NULL */
+} content;
+
+static bool write_json(const content *c, FILE *out)
+{
+    return c->run ? tt_report_json(c->page, c->run, out) : tt_study_json(c->study, out);
+}
+
+static tt_status write_file(const struct options *o, const content *c, const char *path,
+                            tt_error *err)
 {
     tt_outfile file;
     tt_status status = tt_outfile_open(&file, path, o->force, err);
     if (status != TT_OK) return status;
     if (o->input.json)
-        (void)tt_report_json(p, a, file.stream);
+        (void)write_json(c, file.stream);
     else
-        tt_page_html(p, file.stream);
+        tt_page_html(c->page, file.stream);
     status = tt_outfile_commit(&file, err);
     tt_outfile_abandon(&file);
     return status;
@@ -222,17 +241,18 @@ static char *choose_output(const struct options *o)
     return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
 }
 
-static int write_page(const struct options *o, const tt_page *p, tt_analysis *a, const char *path)
+static int write_page(const struct options *o, const content *c, const char *path)
 {
+    const tt_page *p = c->page;
     tt_error err;
     tt_status status = TT_OK;
     int code = TT_EXIT_OK;
     if (path && o->markdown)
         status = write_markdown(p, path, o->force, &err);
     else if (path)
-        status = write_file(o, p, a, path, &err);
+        status = write_file(o, c, path, &err);
     else if (o->input.json)
-        code = tt_report_output(tt_report_json(p, a, stdout));
+        code = tt_report_output(write_json(c, stdout));
     else {
         if (o->markdown) /* which has no place for plots there */
             tt_page_markdown(p, NULL, stdout);
@@ -284,12 +304,71 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
     int code;
     if (status == TT_OK) {
         tt_report_page(&page, &a);
-        code = page.failed ? tt_report_usage("out of memory") : write_page(o, &page, &a, path);
+        const content c = {&page, &a, NULL};
+        code = page.failed ? tt_report_usage("out of memory") : write_page(o, &c, path);
     } else {
         code = tt_report_error(&err);
     }
     tt_page_close(&page);
     tt_analysis_free(&a);
+    return code;
+}
+
+/* --- a folder of runs --- */
+
+static int make_study(const struct options *o, const tt_chosen_runs *runs, const char *path)
+{
+    tt_error err;
+    tt_progress bar;
+    tt_study study;
+    tt_page page;
+    const tt_result **results = calloc(runs->n, sizeof *results);
+    if (!results) return tt_report_usage("out of memory");
+    for (size_t i = 0; i < runs->n; i++)
+        results[i] = &runs->results.list[runs->chosen[i]];
+    tt_progress_begin(&bar, "reading", runs->n, "runs");
+    tt_status status = tt_study_make(&study, o->input.given, results, runs->paths, runs->n,
+                                     o->disk_bytes_per_s, tt_progress_callback, &bar, &err);
+    tt_progress_end(&bar);
+    tt_page_open(&page);
+    const content c = {&page, NULL, &study};
+    if (status == TT_OK) tt_study_page(&page, &study);
+    int code = status != TT_OK ? tt_report_error(&err)
+               : page.failed   ? tt_report_usage("out of memory")
+                               : write_page(o, &c, path);
+    tt_page_close(&page);
+    tt_study_free(&study);
+    free(results);
+    return code;
+}
+
+static int report_run(const struct options *o, const char *path)
+{
+    tt_model *m = NULL;
+    int code = tt_input_open_trace(&o->input, TT_INPUT_NOTES, &m);
+    if (code == TT_EXIT_OK) code = make_report(o, m, path);
+    tt_model_close(m);
+    return code;
+}
+
+/* Several runs of a folder are a study; one is a trace. */
+static int report_folder(struct options *o, const char *path)
+{
+    tt_chosen_runs runs;
+    tt_error err;
+    int code = TT_EXIT_OK;
+    if (tt_chosen_find(&runs, o->input.given, &o->where, o->where != NULL, &err) != TT_OK)
+        code = tt_report_error(&err);
+    else if (runs.n > 1)
+        code = make_study(o, &runs, path);
+    else if (!runs.paths[0])
+        code = tt_report_usage("there is one run, without a trace: %s",
+                               runs.results.list[runs.chosen[0]].ending);
+    else {
+        o->input.path = runs.paths[0];
+        code = report_run(o, path);
+    }
+    tt_chosen_free(&runs);
     return code;
 }
 
@@ -299,18 +378,19 @@ int tt_cmd_report(int argc, char **argv)
         .words = "FILE",
         .about = "One self-contained page about the run of the trace FILE: where the time went, "
                  "what bounds it, who waited for whom, how the model file is read, what is hot, "
-                 "what more RAM would win, and what is missing.\v"
+                 "what more RAM would win, and what is missing. Of a folder of experiments: what "
+                 "its runs say together, condition by condition.\v"
                  "On the machine that made the trace, memory bandwidth and peak speed are "
                  "measured, in some 1.5 s.",
         .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
-    tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     char *path = choose_output(&o);
     int code = check_targets(&o, path);
-    if (code == TT_EXIT_OK) code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK) code = make_report(&o, m, path);
-    tt_model_close(m);
+    const bool is_folder = code == TT_EXIT_OK && tt_chosen_is_folder(o.input.given);
+    if (code == TT_EXIT_OK && o.where && !is_folder)
+        code = tt_report_usage("--where goes with a folder of experiments");
+    if (code == TT_EXIT_OK) code = is_folder ? report_folder(&o, path) : report_run(&o, path);
     free(path);
     return code;
 }

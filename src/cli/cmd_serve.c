@@ -136,10 +136,10 @@ static int serve_runs(struct options *o)
                             "in --where domain=code",
                             o->paths[0], runs.n, TT_SERVE_TRACES_MAX);
     } else {
+        o->serve.n_paths = 0;
         for (size_t i = 0; i < runs.n; i++)
-            o->paths[i] = runs.paths[i];
-        o->serve.n_paths = (uint32_t)runs.n;
-        code = serve(o);
+            if (runs.paths[i]) o->paths[o->serve.n_paths++] = runs.paths[i];
+        code = o->serve.n_paths ? serve(o) : tt_report_usage("none of these runs has a trace");
     }
     tt_chosen_free(&runs);
     return code;

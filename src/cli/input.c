@@ -41,6 +41,7 @@ void tt_input_word(void *options, char *arg, tt_parse *p)
     if (input->path)
         tt_parse_error(p, "one %s only%s%s", input->what ? input->what : "FILE",
                        input->hint ? "; " : "", input->hint ? input->hint : "");
+    input->given = arg;
     input->path = trace_of(arg);
 }
 

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 typedef struct tt_input {
-    const char *path; /* set once the command line is parsed */
+    const char *path; /* set once the command line is parsed: of an experiment's folder its trace */
+    const char *given; /* as it was typed */
     bool json;
     const char *what; /* what messages call the file; NULL: FILE */
     const char *hint; /* behind "one FILE only", or NULL */

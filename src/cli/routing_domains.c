@@ -43,15 +43,31 @@ static int add_run(const tt_routing_options *o, const char *path, const char *do
     return code;
 }
 
+/* Whether one before it has the same prompt: as independent observations both would count twice. */
+static bool is_repeat(const tt_chosen_runs *runs, size_t at)
+{
+    const tt_result *list = runs->results.list;
+    for (size_t i = 0; i < at; i++)
+        if (!list[runs->chosen[i]].ending &&
+            tt_chosen_is_repeat(&list[runs->chosen[i]], &list[runs->chosen[at]]))
+            return true;
+    return false;
+}
+
 static int add_folder(const tt_routing_options *o, const char *folder, tt_domains *d)
 {
     tt_chosen_runs runs;
     tt_error err;
+    size_t left_out = 0;
     int code = TT_EXIT_OK;
     if (tt_chosen_find(&runs, folder, &o->where, o->where != NULL, &err) != TT_OK)
         code = tt_report_error(&err);
     for (size_t i = 0; code == TT_EXIT_OK && i < runs.n; i++) {
         const tt_result *r = &runs.results.list[runs.chosen[i]];
+        if (r->ending || is_repeat(&runs, i)) {
+            left_out++;
+            continue;
+        }
         code = add_run(o, runs.paths[i],
                        r->domain  ? r->domain
                        : r->label ? r->label
@@ -59,6 +75,11 @@ static int add_folder(const tt_routing_options *o, const char *folder, tt_domain
                        d);
     }
     tt_chosen_free(&runs);
+    if (left_out)
+        tt_report_note(
+            "%zu run%s left out: repetitions of a prompt say nothing new of its routing, "
+            "and those that were killed are not whole",
+            left_out, left_out == 1 ? " is" : "s are");
     return code;
 }
 

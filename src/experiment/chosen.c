@@ -18,6 +18,31 @@ bool tt_chosen_is_folder(const char *folder)
            access(path, F_OK) != 0;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* The value of a setting in the text of a result's options, up to the next blank. */
+static size_t option(const tt_result *r, const char *key, const char **value)
+{
+    *value = r->options ? strstr(r->options, key) : NULL;
+    return *value ? strcspn(*value, " ") : 0;
+}
+
+bool tt_chosen_is_repeat(const tt_result *a, const tt_result *b)
+{
+    static const char *const sampling[] = {"temperature=", "seed="};
+    const char *x, *y;
+    bool same = is_same(a->model_file, b->model_file) && is_same(a->prompt, b->prompt) &&
+                a->tokens_to_generate == b->tokens_to_generate;
+    for (size_t i = 0; same && i < sizeof sampling / sizeof *sampling; i++) {
+        const size_t n = option(a, sampling[i], &x), m = option(b, sampling[i], &y);
+        same = n == m && (n == 0 || strncmp(x, y, n) == 0);
+    }
+    return same;
+}
+
 static tt_rowset rowset_of(const tt_results *results)
 {
     return TT_ROWSET(&tt_result_schema, 0, NULL, results->list, results->n);
@@ -89,12 +114,16 @@ tt_status tt_chosen_find(tt_chosen_runs *runs, const char *folder, const char *c
         runs->chosen[runs->n++] = i;
     for (size_t i = 0; status == TT_OK && i < n_where; i++)
         status = choose(runs, where[i], err);
-    for (size_t i = 0; status == TT_OK && i < runs->n; i++)
-        if (asprintf(&runs->paths[i], "%s/%s/" TT_RUN_TRACE, folder,
-                     runs->results.list[runs->chosen[i]].folder) < 0) {
+    for (size_t i = 0; status == TT_OK && i < runs->n; i++) {
+        const tt_result *r = &runs->results.list[runs->chosen[i]];
+        if (asprintf(&runs->paths[i], "%s/%s/" TT_RUN_TRACE, folder, r->folder) < 0) {
             runs->paths[i] = NULL;
             status = tt_error_memory(err, "a list of runs");
+        } else if (r->ending && access(runs->paths[i], F_OK) != 0) {
+            free(runs->paths[i]);
+            runs->paths[i] = NULL;
         }
+    }
     return status;
 }
 

@@ -258,12 +258,24 @@ size_t tt_page_table_rows(const tt_page_table *t)
     return t->set.schema ? t->listing.n : t->rows != NULL;
 }
 
+/* Puts abbreviations back into capitals. */
+static void restore_capitals(char *title)
+{
+    static const char *const words[] = {"KV", "JSD"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t n = strlen(words[i]);
+        for (char *at = title; (at = strcasestr(at, words[i])); at += n)
+            if ((at == title || at[-1] == ' ') && (at[n] == ' ' || !at[n])) memcpy(at, words[i], n);
+    }
+}
+
 void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CELL_TEXT])
 {
     (void)snprintf(out, TT_PAGE_CELL_TEXT, "%s", t->titles[column]);
     if (!t->set.schema) return;
     for (unsigned char *at = (unsigned char *)out; *at && at[1]; at++)
         if (isalnum(at[0]) || isalpha(at[2])) at[1] = (unsigned char)tolower(at[1]);
+    restore_capitals(out);
 }
 
 void tt_page_cursor_begin(tt_page_cursor *c, const tt_page_table *t)

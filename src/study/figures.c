@@ -1,0 +1,334 @@
+#include "study/figures.h"
+
+#include "analyze/heat.h"
+#include "analyze/kernel.h"
+#include "analyze/kvcache.h"
+#include "analyze/loading.h"
+#include "analyze/routers.h"
+#include "analyze/storage.h"
+#include "analyze/summary.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tt_study_domain(const tt_result *r)
+{
+    if (r->domain) return r->domain;
+    if (r->label) return r->label;
+    return r->prompt ? r->prompt : "";
+}
+
+/* --- of the trace --- */
+
+static void add_speed(tt_study_run *r, const tt_model *m)
+{
+    tt_summary s;
+    tt_summarize(m, &s);
+    r->model_bytes = s.model_bytes;
+    r->prompt_tokens = s.prompt.tokens;
+    r->generated_tokens = s.generate.tokens;
+    r->prompt_tokens_per_s = s.prompt.tokens_per_s;
+    r->tokens_per_s = s.generate.tokens_per_s;
+    r->first_token_ns = s.prompt.batches ? s.prompt.total_ns : 0;
+    r->generate_ns = s.generate.total_ns;
+}
+
+static tt_status add_kernel(tt_study_run *r, const tt_model *m, tt_error *err)
+{
+    const tt_filter all = {0}, generated = {.phase = TT_PHASE_GENERATE};
+    const double tokens = (double)r->generated_tokens;
+    tt_kernel_sum sum;
+    tt_kernel *k = tt_kernel_new(m);
+    if (!k) return tt_error_memory(err, "a study");
+    tt_kernel_batches(k, &all, &sum);
+    r->has_io = sum.windows && sum.has_io;
+    r->read_bytes = sum.read_bytes;
+    tt_kernel_batches(k, &generated, &sum);
+    r->has_io = r->has_io && sum.windows && tokens > 0;
+    r->has_faults = sum.windows && sum.has_faults && tokens > 0;
+    if (tokens > 0) {
+        r->token_read_bytes = (double)sum.read_bytes / tokens;
+        r->token_major = (double)sum.major / tokens;
+        r->token_minor = (double)sum.minor / tokens;
+    }
+    tt_kernel_free(k);
+    return TT_OK;
+}
+
+/* As many first batches as have ops that fit into memory. */
+static tt_filter first_batches(const tt_model *m, uint8_t phase)
+{
+    tt_filter filter = {.phase = phase};
+    uint64_t ops = 0;
+    for (uint32_t i = 0; i < m->n_runs; i++) {
+        const tt_run *run = &m->runs[i];
+        ops += run->graph == TT_NONE ? 0 : m->graphs[run->graph].n_tensors;
+        if (ops <= TT_STUDY_OPS_MAX || run->batch == TT_NONE) continue;
+        filter.has_batch = true;
+        filter.batch_first = tt_model_batch_number(m, 0);
+        filter.batch_last = tt_model_batch_number(m, run->batch);
+        break;
+    }
+    return filter;
+}
+
+static void add_steps(tt_study_run *r, const tt_heat *h)
+{
+    const tt_heat_steps *s = &h->steps;
+    const uint64_t jumps = s->steps - s->adjacent, ways = s->forward.count + s->backward.count;
+    const double requests = ceil((double)h->read_bytes / TT_STUDY_REQUEST_BYTES);
+    if (s->steps == 0 || h->batches == 0 || !(requests > 0)) return;
+    r->has_steps = true;
+    r->adjacent = (double)s->adjacent / (double)s->steps;
+    r->in_sequence = fmax(0, 1 - ((double)jumps + 1) / requests);
+    r->forward = ways ? (double)s->forward.count / (double)ways : 0;
+    r->jump_bytes = s->forward.known ? (double)s->forward.p50_bytes : 0;
+    r->sweeps = (double)s->sweeps / (double)h->batches;
+}
+
+static tt_status keep_slices(tt_study_run *r, const tt_heat *h, tt_error *err)
+{
+    r->slices = calloc(h->n_rows + 1, sizeof *r->slices);
+    if (!r->slices) return tt_error_memory(err, "a study");
+    for (size_t i = 0; i < h->n_rows; i++) {
+        const tt_heat_row *row = &h->rows[i];
+        if (row->expert == TT_EXPERT_NONE) continue;
+        r->slices[r->n_slices++] =
+            (tt_study_slice){(uint64_t)row->weight << 32 | (uint32_t)row->expert, row->accesses};
+    }
+    return TT_OK;
+}
+
+static void add_heat(tt_study_run *r, const tt_heat *h)
+{
+    const tt_heat_phase *generate = &h->of_phase[TT_PHASE_GENERATE];
+    const double model = (double)h->model_bytes;
+    if (generate->batches)
+        r->token_weights_bytes = (double)generate->distinct_bytes / (double)generate->batches;
+    if (model > 0) {
+        r->every = (double)h->every.bytes / model;
+        r->never = (double)h->never.bytes / model;
+    }
+    for (size_t i = 0; i < TT_HEAT_CURVE; i++)
+        if (fabs(h->curve[i].reads - 0.5) < 1e-9) r->hottest = h->curve[i].weights;
+}
+
+/* What each batch reads, in which part of the files. */
+static tt_status draw(tt_study_run *r, const tt_model *m, const tt_reads *reads, tt_error *err)
+{
+    uint64_t *layout = tt_reads_layout(m, 1);
+    uint32_t last = TT_NONE, row = 0;
+    r->picture = calloc(TT_STUDY_ROWS, sizeof *r->picture);
+    if (!layout || !r->picture) {
+        free(layout);
+        return tt_error_memory(err, "a study");
+    }
+    const uint64_t bin = (layout[m->n_files] + TT_STUDY_BINS - 1) / TT_STUDY_BINS;
+    r->picture_bin_bytes = bin;
+    for (size_t i = 0; i < reads->n_ops && bin; i++) {
+        const tt_read_op *op = &reads->ops[i];
+        if (op->batch == TT_NONE) continue;
+        if (op->batch != last && last != TT_NONE) row++;
+        last = op->batch;
+        if (row == TT_STUDY_ROWS) break;
+        r->picture_rows = row + 1;
+        for (size_t k = op->first; k < reads->ops[i + 1].first; k++) {
+            const tt_read_range *range = &reads->ranges[reads->order[k]];
+            uint64_t at = layout[m->weights[range->weight].file] + range->offset_bytes;
+            for (uint64_t left = range->size_bytes; left && at / bin < TT_STUDY_BINS;) {
+                const uint64_t room = bin - at % bin, part = left < room ? left : room;
+                r->picture[row][at / bin] += part;
+                at += part;
+                left -= part;
+            }
+        }
+    }
+    free(layout);
+    return TT_OK;
+}
+
+static tt_status measure(const tt_model *m, uint8_t phase, tt_reads *reads, tt_heat *heat,
+                         tt_error *err)
+{
+    const tt_filter filter = first_batches(m, phase);
+    tt_status status = tt_reads_collect(m, &filter, reads, NULL, NULL, err);
+    if (status != TT_OK || reads->n == 0) return status;
+    return tt_heat_measure(m, reads, &filter,
+                           tt_heat_has_experts(reads) ? TT_HEAT_EXPERT : TT_HEAT_TENSOR, heat, err);
+}
+
+static tt_status add_reads(tt_study_run *r, const tt_model *m, bool wants_picture, tt_error *err)
+{
+    tt_reads all = {0}, generated = {0};
+    tt_heat heat = {0}, of_generated = {0};
+    tt_status status = measure(m, 0, &all, &heat, err);
+    r->touched_bytes = heat.touched_bytes;
+    if (status == TT_OK && wants_picture && all.n) status = draw(r, m, &all, err);
+    tt_reads_free(&all);
+    if (status == TT_OK) add_heat(r, &heat);
+    if (status == TT_OK && r->generated_tokens)
+        status = measure(m, TT_PHASE_GENERATE, &generated, &of_generated, err);
+    if (status == TT_OK) add_steps(r, r->generated_tokens ? &of_generated : &heat);
+    if (status == TT_OK && of_generated.sliced) status = keep_slices(r, &of_generated, err);
+    tt_reads_free(&generated);
+    tt_heat_free(&heat);
+    tt_heat_free(&of_generated);
+    return status;
+}
+
+static tt_status add_loading(tt_study_run *r, const tt_model *m, tt_error *err)
+{
+    tt_loading l = {0};
+    tt_status status = tt_loading_find(&l, m, true, err);
+    for (size_t i = 0; status == TT_OK && i < l.n; i++) {
+        const tt_loading_row *row = &l.rows[i];
+        const bool before = row->phase <= TT_LOADING_LOADED;
+        if (!before) continue;
+        if (row->has_fetched) {
+            r->has_loading = true;
+            r->loaded_bytes += row->fetched_bytes;
+        }
+        if (row->judged) {
+            r->has_vain = true;
+            r->vain_bytes += row->unused_bytes + row->evicted_bytes;
+        }
+        if (row->phase == TT_LOADING_LOADED && row->looked) {
+            r->has_residency = true;
+            r->first_batch_bytes += row->resident_bytes;
+        }
+    }
+    tt_loading_free(&l);
+    return status;
+}
+
+static tt_status add_kv(tt_study_run *r, const tt_model *m, tt_error *err)
+{
+    tt_kv *kv = NULL;
+    tt_status status = tt_kv_analyze(m, &kv, err);
+    for (uint32_t i = 0; status == TT_OK && i < kv->n_caches; i++) {
+        const tt_kv_cache *c = &kv->caches[i];
+        if (!c->observed) continue;
+        r->has_kv = true;
+        r->kv_bytes += c->written_bytes;
+        if (c->n_steps < 2) continue;
+        const tt_kv_step *first = &c->steps[0], *last = &c->steps[c->n_steps - 1];
+        const double cells = (double)last->cells_written - (double)first->cells_written;
+        if (cells > 0)
+            r->kv_token_bytes +=
+                ((double)last->written_bytes - (double)first->written_bytes) / cells;
+    }
+    tt_kv_free(kv);
+    return status;
+}
+
+static void add_machine(tt_study_run *r, const tt_model *m)
+{
+    tt_host_system s;
+    tt_system_of(m, &s);
+    r->has_available = s.memory_available_bytes < TT_HOST_UNLIMITED &&
+                       s.memory_available_end_bytes < TT_HOST_UNLIMITED;
+    r->available_bytes = s.memory_available_bytes;
+    r->available_end_bytes = s.memory_available_end_bytes;
+    if (m->n_files && m->files[0].extents) r->fragments = m->files[0].extents->n_fragments;
+}
+
+static tt_status add_domain(const tt_study_run *r, const tt_model *m, tt_domains *domains,
+                            tt_error *err)
+{
+    const tt_filter all = {0};
+    size_t n = 0;
+    tt_routers *routers = tt_routers_new(m, &all, TT_PHASE_PROMPT);
+    if (!routers) return tt_error_memory(err, "a study");
+    tt_status status = tt_routers_walk(routers, NULL, NULL, err);
+    if (status == TT_OK) (void)tt_routers_layers(routers, &n);
+    if (status == TT_OK && n)
+        status = tt_domains_add(domains, tt_study_domain(r->result), routers, err);
+    tt_routers_free(routers);
+    return status;
+}
+
+tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char *path,
+                            bool wants_picture, tt_domains *domains, tt_error *err)
+{
+    tt_model *m = NULL;
+    memset(r, 0, sizeof *r);
+    r->result = result;
+    if (!path) return TT_OK;
+    tt_status status = tt_model_open(path, &m, err);
+    if (status != TT_OK) return status;
+    r->traced = true;
+    r->has_experts = tt_routers_expert_nodes(m) > 0;
+    add_speed(r, m);
+    add_machine(r, m);
+    status = add_kernel(r, m, err);
+    if (status == TT_OK) status = add_reads(r, m, wants_picture, err);
+    if (status == TT_OK) status = add_loading(r, m, err);
+    if (status == TT_OK) status = add_kv(r, m, err);
+    if (status == TT_OK && domains && r->has_experts) status = add_domain(r, m, domains, err);
+    tt_model_close(m);
+    return status;
+}
+
+void tt_study_run_free(tt_study_run *r)
+{
+    free(r->slices);
+    free(r->picture);
+    memset(r, 0, sizeof *r);
+}
+
+/* --- two runs --- */
+
+typedef struct ranked {
+    uint64_t key, reads;
+    double rank;
+} ranked;
+
+static int by_reads(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->reads < y->reads ? -1 : x->reads > y->reads;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* The slices by key, with ranks around 0; those that are read as often share theirs. */
+static void rank(const tt_study_run *r, ranked *list)
+{
+    const size_t n = r->n_slices;
+    for (size_t i = 0; i < n; i++)
+        list[i] = (ranked){r->slices[i].key, r->slices[i].reads, 0};
+    qsort(list, n, sizeof *list, by_reads);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && list[end].reads == list[i].reads; end++)
+            ;
+        for (size_t k = i; k < end; k++)
+            list[k].rank = (double)(i + end - 1) / 2 - (double)(n - 1) / 2;
+    }
+    qsort(list, n, sizeof *list, by_key);
+}
+
+double tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b)
+{
+    const size_t n = a->n_slices;
+    double xx = 0, yy = 0, xy = 0;
+    bool same = true;
+    if (n < 2 || b->n_slices != n) return NAN;
+    ranked *x = calloc(2 * n, sizeof *x), *y = x ? x + n : NULL;
+    if (!x) return NAN;
+    rank(a, x);
+    rank(b, y);
+    for (size_t i = 0; i < n; i++) {
+        same = same && x[i].key == y[i].key;
+        xx += x[i].rank * x[i].rank;
+        yy += y[i].rank * y[i].rank;
+        xy += x[i].rank * y[i].rank;
+    }
+    free(x);
+    return same && xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}

@@ -1,0 +1,93 @@
+/* The figures of one run of a study: what its trace tells of speed, memory and the order of
+ * reading, small enough to keep those of many runs. */
+#ifndef TT_STUDY_FIGURES_H
+#define TT_STUDY_FIGURES_H
+
+#include "analyze/domains.h"
+#include "base/status.h"
+#include "experiment/results.h"
+#include "table/table.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A disk is asked for so much at a time where the kernel reads ahead by default: what "a request"
+ * means in the share of requests that go on where the last one ended. */
+#define TT_STUDY_REQUEST_BYTES 131072u
+/* Reads are looked at in the first batches that have so many ops. */
+#define TT_STUDY_OPS_MAX 1000000u
+/* The picture of what each batch reads: batches, and parts of the model files. */
+#define TT_STUDY_ROWS 48u
+#define TT_STUDY_BINS 96u
+
+/* How often a slice of an expert was read. */
+typedef struct tt_study_slice {
+    uint64_t key; /* weight and expert */
+    uint64_t reads;
+} tt_study_slice;
+
+typedef struct tt_study_run {
+    const tt_result *result; /* the caller's */
+    bool is_repeat;          /* one before it has the same prompt: set by the study */
+    const char *differs;     /* of its condition, what not all runs have: set by the study */
+    bool traced;             /* there is a trace; else only the result is known */
+    bool has_experts;
+    uint64_t model_bytes;
+    uint64_t prompt_tokens, generated_tokens;
+    double prompt_tokens_per_s, tokens_per_s; /* 0: not known; of generation */
+    double first_token_ns;                    /* of all batches of the prompt; 0: not known */
+    double generate_ns;
+    bool has_io;                     /* read_bytes of the process */
+    uint64_t read_bytes;             /* from the first batch's begin to the last one's end */
+    double token_read_bytes;         /* a generated token */
+    bool has_faults;                 /* of the process */
+    double token_major, token_minor; /* a generated token */
+    double token_weights_bytes;      /* distinct bytes of weights that a generated batch reads */
+    uint64_t touched_bytes;          /* of the model, read by any op */
+    /* From one read of weights to the next, in generation: */
+    bool has_steps;
+    double adjacent;     /* share of steps that go on where the last read ended */
+    double in_sequence;  /* share of requests of TT_STUDY_REQUEST_BYTES that do */
+    double forward;      /* share of jumps that lead forward */
+    double jump_bytes;   /* median length of jumps forward; 0: none */
+    double sweeps;       /* a batch */
+    double every, never; /* share of the model that every, that no batch reads */
+    double hottest;      /* share of the weights that half of the bytes are read of */
+    bool has_loading;
+    uint64_t loaded_bytes; /* fetched by mapping and loading, before the first batch */
+    bool has_vain;
+    uint64_t vain_bytes; /* of these and of what was there: not read by any op, or evicted
+                            before */
+    bool has_residency;
+    uint64_t first_batch_bytes; /* of the model in RAM when the first batch began */
+    bool has_kv;
+    uint64_t kv_bytes;     /* written at the end */
+    double kv_token_bytes; /* by each further token */
+    bool has_available;
+    uint64_t available_bytes, available_end_bytes; /* memory of the machine, before and after */
+    uint64_t fragments;     /* of the first model file on its disk; 0: not known */
+    bool is_outlier;        /* of its condition: set by the study */
+    tt_study_slice *slices; /* of experts, ascending; owned */
+    size_t n_slices;
+    uint64_t (*picture)[TT_STUDY_BINS]; /* bytes read, by batch; owned; NULL: none wanted */
+    uint32_t picture_rows;
+    uint64_t picture_bin_bytes; /* of the model files, one behind the other */
+} tt_study_run;
+
+/* Reads the trace at `path` (NULL: there is none). With `domains`, the run's choices of experts are
+ * added there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure. */
+tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char *path,
+                            bool wants_picture, tt_domains *domains, tt_error *err);
+void tt_study_run_free(tt_study_run *r);
+
+/* The name that runs are told apart by: the domain, else the label, else the prompt. */
+const char *tt_study_domain(const tt_result *r);
+
+/* Spearman's rank correlation of how often two runs of a model read each slice (ties share their
+ * ranks). NAN when they have not the same slices, or all are read as often. */
+double tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b);
+
+extern const tt_schema tt_study_run_schema; /* rows: tt_study_run */
+
+#endif

@@ -1,0 +1,15 @@
+/* A study as a page and as JSON. */
+#ifndef TT_STUDY_PAGE_H
+#define TT_STUDY_PAGE_H
+
+#include "report/page.h"
+#include "study/study.h"
+
+#include <stdio.h>
+
+/* Builds the whole page, which the study has to outlive; p is open and empty. Check p->failed. */
+void tt_study_page(tt_page *p, const tt_study *s);
+/* False when it could not be written. */
+bool tt_study_json(const tt_study *s, FILE *out);
+
+#endif

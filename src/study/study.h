@@ -1,0 +1,129 @@
+/* Several runs compared: a study. Runs of one model under one condition (tt_result.condition) are a
+ * group, whatever their prompts; groups are compared with the one that has no memory limit and is
+ * else alike, and with those that differ in one setting only. */
+#ifndef TT_STUDY_STUDY_H
+#define TT_STUDY_STUDY_H
+
+#include "base/status.h"
+#include "model/arena.h"
+#include "study/figures.h"
+#include "table/table.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_STUDY_LEVEL 0.05 /* of tests; intervals hold with 1 less this */
+#define TT_STUDY_MODELS_MAX 16u
+#define TT_STUDY_PICTURES_MAX 6u
+
+/* The median of n runs. From TT_STUDY_INTERVAL_MIN runs on, low and high are the interval that
+ * covers the true one with 95 % (order statistics: the binomial distribution); of fewer runs their
+ * least and largest. */
+#define TT_STUDY_INTERVAL_MIN 6u
+typedef struct tt_study_median {
+    uint32_t n; /* 0: the rest means nothing */
+    bool is_interval;
+    double value, low, high;
+} tt_study_median;
+
+/* How many times as much: b / a. */
+typedef struct tt_study_ratio {
+    bool known, tested; /* tested: low and high hold */
+    double value, low, high;
+} tt_study_ratio;
+
+typedef struct tt_study_group {
+    const char *model_file, *condition;
+    const char *differs; /* of the condition, what not all of the study's runs have */
+    size_t order;        /* private: of its first run */
+    uint32_t n_runs, n_killed, n_outliers, n_unmet;
+    uint64_t memory_limit_bytes, model_bytes;
+    double memory_share; /* of the model's size that the limit is; 0: no limit */
+    bool has_experts;
+    tt_study_median tokens_per_s, prompt_tokens_per_s, first_token_ns, token_read_bytes,
+        token_major, read_bytes_per_s;
+    /* Against the group without a limit that is else alike: how many times as long a token takes.
+     */
+    const struct tt_study_group *baseline; /* NULL: none */
+    tt_study_ratio slowdown;
+} tt_study_group;
+
+/* Two groups that differ in one setting. */
+typedef struct tt_study_effect {
+    const char *model_file, *setting, *from, *to, *others;
+    const tt_study_group *a, *b;
+    tt_study_ratio tokens_per_s; /* of `to` / of `from` */
+    double read_ratio;           /* bytes read a token; NAN: not known */
+} tt_study_effect;
+
+typedef enum tt_study_verdict {
+    TT_STUDY_ANSWERED, /* a question, not a hypothesis */
+    TT_STUDY_HOLDS,
+    TT_STUDY_FAILS,
+    TT_STUDY_OPEN /* these runs cannot tell, because ... */
+} tt_study_verdict;
+
+/* A question or hypothesis of the studies that this was made for, and what these runs say. */
+typedef struct tt_study_answer {
+    const char *id;       /* "H1.1"; "Q1" */
+    const char *question; /* or what is supposed */
+    tt_study_verdict verdict;
+    const char *answer; /* with the figure, and its interval where there is one */
+    const char *runs;   /* that stand behind it: "12 runs" or their folders */
+} tt_study_answer;
+
+typedef struct tt_study_model {
+    const char *file; /* its path */
+    bool has_experts;
+    tt_domains domains; /* of its runs; empty: no experts */
+    bool has_domains;   /* there are two at least, and they were tested */
+} tt_study_model;
+
+typedef struct tt_study {
+    const char *folder;
+    const char *common; /* the settings that all runs have */
+    tt_study_run *runs; /* in the order they were run */
+    size_t n_runs;
+    tt_study_group *groups; /* by model, then from no memory limit to the smallest */
+    size_t n_groups;
+    tt_study_effect *effects;
+    size_t n_effects;
+    tt_study_answer *answers;
+    size_t n_answers, answers_capacity;
+    tt_study_model models[TT_STUDY_MODELS_MAX];
+    size_t n_models;
+    double disk_bytes_per_s; /* what the disk can do; 0: not said */
+    tt_arena arena;          /* texts */
+    bool failed;             /* memory ran out */
+} tt_study;
+
+/* Called with the runs read and all of them. */
+typedef void tt_study_progress(void *context, uint64_t done, uint64_t total);
+
+/* Reads n runs: results[i] with the trace paths[i] (NULL: it has none). They outlive the study,
+ * which is freed with tt_study_free, also after an error. TT_E_LIMIT: too many models. */
+tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const *results,
+                        char *const *paths, size_t n, double disk_bytes_per_s,
+                        tt_study_progress *progress, void *context, tt_error *err);
+void tt_study_free(tt_study *s);
+
+/* Pure: the median, and which of n values (in `outlier`, or NULL) are outliers: farther from it
+ * than 3.5 times the median absolute deviation scaled to a standard one (Iglewicz and Hoaglin
+ * 1993); of four values and more. They stay in the median. */
+tt_study_median tt_study_median_of(const double *values, size_t n, bool *outlier);
+
+/* The value of a setting in a condition, "60%" of "memory_limit=60% threads=2"; NULL: it is not
+ * there. In the study's memory. */
+const char *tt_study_setting(tt_study *s, const char *condition, const char *key);
+
+const char *tt_study_verdict_name(tt_study_verdict verdict);
+/* A text in the study's memory; never NULL. */
+const char *tt_study_text(tt_study *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* answers.c: fills s->answers. */
+void tt_study_ask(tt_study *s);
+
+extern const tt_schema tt_study_group_schema, tt_study_effect_schema, tt_study_answer_schema;
+
+#endif
