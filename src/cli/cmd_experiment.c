@@ -236,7 +236,9 @@ static void tell_next(const tt_bench *b, size_t there)
         tt_report_note("next: tensortrace serve %s%s%s  (look at %s in the browser)",
                        b->store.folder, many ? "" : "/", many ? "" : r->folder,
                        many ? "them" : "it");
-        tt_report_note("      tensortrace report %s/%s -o report.html", b->store.folder, r->folder);
+        tt_report_note("      tensortrace report %s%s%s -o report.html%s", b->store.folder,
+                       many ? "" : "/", many ? "" : r->folder,
+                       many ? "  (what they say together)" : "");
         if (many) tt_report_note("      tensortrace experiment list %s", b->store.folder);
         return;
     }

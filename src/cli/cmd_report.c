@@ -236,7 +236,8 @@ static char *choose_output(const struct options *o)
     char *name = NULL;
     if (o->output) return strcmp(o->output, "-") == 0 ? NULL : strdup(o->output);
     if (o->markdown || o->input.json || !isatty(STDOUT_FILENO)) return NULL;
-    const char *base = base_name(o->input.path), *end = strstr(base, ".ttrace");
+    const bool is_folder = tt_chosen_is_folder(o->input.given);
+    const char *base = base_name(is_folder ? o->input.given : o->input.path), *end = strstr(base, ".ttrace");
     int n = end && end[strlen(".ttrace")] == '\0' ? (int)(end - base) : (int)strlen(base);
     return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
 }

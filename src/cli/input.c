@@ -41,6 +41,8 @@ void tt_input_word(void *options, char *arg, tt_parse *p)
     if (input->path)
         tt_parse_error(p, "one %s only%s%s", input->what ? input->what : "FILE",
                        input->hint ? "; " : "", input->hint ? input->hint : "");
+    for (size_t n = strlen(arg); n > 1 && arg[n - 1] == '/';)
+        arg[--n] = '\0';
     input->given = arg;
     input->path = trace_of(arg);
 }

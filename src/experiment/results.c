@@ -334,6 +334,7 @@ static bool read_result(tt_result *r, const json_t *root)
     r->label = copy_text(root, "label");
     r->domain = copy_text(root, "domain");
     r->model_file = copy_text(root, "model_file");
+    if (!r->model_file) r->model_file = strdup("");
     r->prompt = copy_text(root, "prompt");
     r->engine = copy_text(root, "engine");
     r->options = copy_text(root, "options");
@@ -359,7 +360,8 @@ static bool read_result(tt_result *r, const json_t *root)
     r->size_bytes = get_u64(root, "size_bytes");
     double rate = json_number_value(json_object_get(root, "tokens_per_s"));
     r->tokens_per_s = rate > 0 && isfinite(rate) ? rate : 0;
-    return tt_store_is_id(r->id) && json_is_object(identity);
+    return tt_store_is_id(r->id) && json_is_object(identity) && r->model_file &&
+           (!r->condition || strlen(r->condition) <= TT_RESULT_CONDITION_MAX);
 }
 
 tt_status tt_result_parse(tt_result *r, const char *text, size_t size, const char *name,

@@ -35,6 +35,7 @@ tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *
 #define TT_RESULT_ID 33
 #define TT_RESULT_FOLDER 64
 #define TT_RESULT_BYTES_MAX ((size_t)8 << 20) /* of a run.json */
+#define TT_RESULT_CONDITION_MAX 16384u        /* bytes of tt_result.condition */
 #define TT_RESULTS_MAX 100000u                /* in a folder */
 #define TT_RESULT_STAGES_MAX 8u
 

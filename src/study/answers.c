@@ -123,7 +123,7 @@ static void ask_order(tt_study *s)
 {
     const char *text = "", *dense = "", *experts = "";
     size_t n = 0, n_dense = 0, n_experts = 0;
-    bool dense_hold = true, experts_hold = true;
+    bool dense_hold = true, experts_hold = true, experts_high = true;
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_study_model *m = &s->models[i];
         const picked in = median_of(s, m->file, get_in_sequence),
@@ -144,6 +144,7 @@ static void ask_order(tt_study *s)
         if (m->has_experts) {
             n_experts += in.n;
             experts = also(s, experts, figure);
+            experts_high = experts_high && in.value > 0.6;
             experts_hold = experts_hold && in.value >= 0.4 && in.value <= 0.6;
         } else {
             n_dense += in.n;
@@ -244,15 +245,15 @@ static void ask_limited(tt_study *s, const char *id, const char *question, doubl
 
 static void ask_memory(tt_study *s)
 {
-    static const char none[] =
-        "no run with a memory limit has runs without one that are else alike "
-        "(conditions.memory_limit: [null, \"60%\"])";
+    static const char none[] = "no run with a memory limit below the model's size has runs without "
+                               "one that are else alike "
+                               "(conditions.memory_limit: [null, \"60%\"])";
     double least = INFINITY;
     for (size_t i = 0; i < s->n_groups; i++)
         if (s->groups[i].baseline) least = fmin(least, s->groups[i].memory_share);
     const bool little = least <= LITTLE_MOST;
-    ask_limited(s, "H2.1", "With all of the model in RAM generation is fastest", 0, INFINITY,
-                is_slower, none);
+    ask_limited(s, "H2.1", "With all of the model in RAM generation is fastest", 0, 1, is_slower,
+                none);
     ask_limited(s, "H2.2", "With the least memory a token takes 2 to 5 times as long",
                 little ? least : INFINITY, least, is_two_to_five,
                 isinf(least) ? none
@@ -262,7 +263,7 @@ static void ask_memory(tt_study *s)
                                              100 * least));
     ask_limited(s, "H2.3", "With half of it in RAM a token takes less than twice as long",
                 HALF_LEAST, HALF_MOST, is_below_two,
-                count_limited(s, 0, INFINITY) ? "no limit is 40 to 60 % of the model" : none);
+                count_limited(s, 0, 1) ? "no limit is 40 to 60 % of the model" : none);
 }
 
 /* --- one setting --- */

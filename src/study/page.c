@@ -24,16 +24,21 @@ static const tt_study_answer *find(const tt_study *s, const char *id)
     return NULL;
 }
 
+/* With a capital, unless it begins with a file's name. */
+static const char *sentence(tt_page *p, const char *text)
+{
+    if (memchr(text, '.', strcspn(text, " "))) return text;
+    return tt_page_format(p, "%c%s", toupper((unsigned char)text[0]), text + 1);
+}
+
 /* The section's sentence: that of the question with this id. */
 static void say_answer(tt_page *p, const tt_study *s, const char *id)
 {
     const tt_study_answer *a = find(s, id);
-    const bool is_word = !memchr(a->answer, '.', strcspn(a->answer, " ")); /* no file's name */
     if (a->verdict == TT_STUDY_OPEN)
         tt_page_say(p, TT_BLOCK_ANSWER, "These runs cannot tell: %s.", a->answer);
     else
-        tt_page_say(p, TT_BLOCK_ANSWER, "%c%s.",
-                    is_word ? toupper((unsigned char)a->answer[0]) : a->answer[0], a->answer + 1);
+        tt_page_say(p, TT_BLOCK_ANSWER, "%s.", sentence(p, a->answer));
 }
 
 static void head(tt_page *p, const tt_study *s)
@@ -56,7 +61,12 @@ static void head(tt_page *p, const tt_study *s)
 
 static void summarize(tt_page *p, const tt_study *s)
 {
-    static const char *const ids[] = {"H2.1", "Q1", "Q5", "Q6"};
+    static const struct {
+        const char *id, *question;
+    } said[] = {{"H2.1", "What does less memory cost?"},
+                {"Q1", "Is the file read in order or at random?"},
+                {"Q5", "Which parameters are hot, and are they the same in each prompt?"},
+                {"Q6", "Do domains choose different experts?"}};
     size_t unmet = 0;
     for (size_t i = 0; i < s->n_runs; i++)
         unmet += s->runs[i].result->unmet != NULL;
@@ -65,11 +75,10 @@ static void summarize(tt_page *p, const tt_study *s)
                         "%zu of %zu runs were not made under the conditions asked for: see the "
                         "notes of the runs below.",
                         unmet, s->n_runs);
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        const tt_study_answer *a = find(s, ids[i]);
-        if (a && a->verdict != TT_STUDY_OPEN)
-            tt_page_summary(p, "%s%s %s.", a->question,
-                            a->question[strlen(a->question) - 1] == '?' ? "" : ":", a->answer);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        const tt_study_answer *a = find(s, said[i].id);
+        if (a->verdict != TT_STUDY_OPEN)
+            tt_page_summary(p, "%s %s.", said[i].question, sentence(p, a->answer));
     }
     if (!p->summary)
         tt_page_summary(p, "The runs answer few of the questions below; each says what it takes.");

@@ -159,15 +159,19 @@ static int by_limit(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-static bool make_groups(tt_study *s)
+static tt_status make_groups(tt_study *s, tt_error *err)
 {
     s->groups = calloc(s->n_runs, sizeof *s->groups);
-    if (!s->groups) return false;
+    if (!s->groups) return tt_error_memory(err, "a study");
     for (size_t i = 0; i < s->n_runs; i++) {
         const tt_study_run *r = &s->runs[i];
         size_t k = 0;
         while (k < s->n_groups && !is_in(&s->groups[k], r))
             k++;
+        if (k == TT_STUDY_GROUPS_MAX)
+            return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                                "runs under more than %u conditions: choose some with --where",
+                                TT_STUDY_GROUPS_MAX);
         tt_study_group *g = &s->groups[k];
         if (k == s->n_groups) {
             s->n_groups++;
@@ -190,9 +194,9 @@ static bool make_groups(tt_study *s)
                 g->model_bytes = s->groups[k].model_bytes;
         if (g->memory_limit_bytes && g->model_bytes)
             g->memory_share = (double)g->memory_limit_bytes / (double)g->model_bytes;
-        if (!sum_up(s, g)) return false;
+        if (!sum_up(s, g)) return tt_error_memory(err, "a study");
     }
-    return true;
+    return TT_OK;
 }
 
 /* --- settings that differ --- */
@@ -200,53 +204,93 @@ static bool make_groups(tt_study *s)
 #define LIMIT_KEY "memory_limit"
 #define COLD_KEY "cold_start"
 
-/* The "key=value" at *at, which goes on behind it. False: there is no more. */
-static bool next_setting(const char **at, const char **key, size_t *n_key, const char **value,
-                         size_t *n_value)
+size_t tt_study_split(tt_study *s, const char *condition, tt_study_pair *list, size_t n)
 {
-    while (**at == ' ')
-        (*at)++;
-    const char *end = strchr(*at, '=');
-    if (!end) return false;
-    *key = *at;
-    *n_key = (size_t)(end - *at);
-    *value = end + 1;
-    /* A value (a path) may hold blanks: it ends where the next key begins. */
-    const char *stop = *value + strlen(*value), *equal = strchr(*value, '=');
-    for (const char *p = equal; p && p > *value; p--)
-        if (p[-1] == ' ') {
-            stop = p - 1;
-            break;
-        }
-    *n_value = (size_t)(stop - *value);
-    *at = stop;
-    return true;
+    size_t found = 0;
+    for (const char *at = condition, *end; found < n && (end = strchr(at, '=')); found++) {
+        /* A value (a path) may hold blanks: it ends where the next key begins. */
+        const char *value = end + 1, *stop = value + strlen(value), *p = strchr(value, '=');
+        for (; p && p > value; p--)
+            if (p[-1] == ' ') {
+                stop = p - 1;
+                break;
+            }
+        list[found] = (tt_study_pair){tt_study_text(s, "%.*s", (int)(end - at), at),
+                                      tt_study_text(s, "%.*s", (int)(stop - value), value)};
+        at = stop + strspn(stop, " ");
+    }
+    return found;
 }
 
-const char *tt_study_setting(tt_study *s, const char *condition, const char *key)
+const char *tt_study_setting(const tt_study_group *g, const char *key)
 {
-    const char *at = condition, *k, *value;
-    size_t n_key, n_value;
-    while (next_setting(&at, &k, &n_key, &value, &n_value))
-        if (strlen(key) == n_key && strncmp(k, key, n_key) == 0)
-            return tt_study_text(s, "%.*s", (int)n_value, value);
+    for (size_t i = 0; i < g->n_settings; i++)
+        if (strcmp(g->settings[i].key, key) == 0) return g->settings[i].value;
     return NULL;
 }
 
-/* The condition without one setting (and, without a memory limit, without the start: a limited run
- * is cold whatever is asked for). */
-static const char *without(tt_study *s, const char *condition, const char *key)
+static bool is_equal(const char *a, const char *b)
 {
-    const char *at = condition, *k, *value, *rest = "";
-    size_t n_key, n_value;
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Whether the groups have the same settings but for `key` (and, where that is the memory limit, for
+ * the start: a limited run is cold whatever is asked for). */
+static bool is_alike_but(const tt_study_group *a, const tt_study_group *b, const char *key)
+{
     const bool limit = strcmp(key, LIMIT_KEY) == 0;
-    while (next_setting(&at, &k, &n_key, &value, &n_value)) {
-        if (strlen(key) == n_key && strncmp(k, key, n_key) == 0) continue;
-        if (limit && n_key == strlen(COLD_KEY) && strncmp(k, COLD_KEY, n_key) == 0) continue;
-        rest = tt_study_text(s, "%s%s%.*s=%.*s", rest, *rest ? " " : "", (int)n_key, k,
-                             (int)n_value, value);
+    for (int side = 0; side < 2; side++) {
+        const tt_study_group *here = side ? b : a, *there = side ? a : b;
+        for (size_t i = 0; i < here->n_settings; i++) {
+            const tt_study_pair *p = &here->settings[i];
+            if (strcmp(p->key, key) == 0 || (limit && strcmp(p->key, COLD_KEY) == 0)) continue;
+            if (!is_equal(p->value, tt_study_setting(there, p->key))) return false;
+        }
     }
-    return rest;
+    return true;
+}
+
+/* Whether all groups have this setting with this value. */
+static bool is_common(const tt_study *s, const tt_study_pair *p)
+{
+    for (size_t i = 0; i < s->n_groups; i++)
+        if (!is_equal(tt_study_setting(&s->groups[i], p->key), p->value)) return false;
+    return true;
+}
+
+static const char *append(tt_study *s, const char *text, const tt_study_pair *p)
+{
+    return tt_study_text(s, "%s%s%s=%s", text, *text ? " " : "", p->key, p->value);
+}
+
+/* The settings that all groups have, or those that not all have, but for `except` (or NULL). */
+static const char *part_of(tt_study *s, const tt_study_group *g, bool common, const char *except)
+{
+    const char *part = "";
+    for (size_t i = 0; i < g->n_settings; i++)
+        if (is_common(s, &g->settings[i]) == common &&
+            !(except && strcmp(g->settings[i].key, except) == 0))
+            part = append(s, part, &g->settings[i]);
+    return part;
+}
+
+static void find_differences(tt_study *s)
+{
+    tt_study_pair list[TT_STUDY_SETTINGS_MAX];
+    for (size_t i = 0; i < s->n_groups; i++) {
+        tt_study_group *g = &s->groups[i];
+        g->n_settings = tt_study_split(s, g->condition, list, TT_STUDY_SETTINGS_MAX);
+        g->settings = tt_arena_take(&s->arena, g->n_settings, sizeof *g->settings);
+        if (!g->settings) g->n_settings = 0, s->failed = true;
+        if (g->n_settings) memcpy(g->settings, list, g->n_settings * sizeof *list);
+    }
+    if (s->n_groups) s->common = part_of(s, &s->groups[0], true, NULL);
+    for (size_t i = 0; i < s->n_groups; i++) {
+        tt_study_group *g = &s->groups[i];
+        g->differs = part_of(s, g, false, NULL);
+        for (size_t k = 0; k < s->n_runs; k++)
+            if (is_in(g, &s->runs[k])) s->runs[k].differs = g->differs;
+    }
 }
 
 static tt_study_ratio compare(const tt_study *s, const tt_study_group *a, const tt_study_group *b)
@@ -280,53 +324,15 @@ static tt_study_ratio inverse(tt_study_ratio r)
     return (tt_study_ratio){r.known, r.tested, 1 / r.value, 1 / r.high, 1 / r.low};
 }
 
-/* Whether all groups have this setting with this value. */
-static bool is_common(tt_study *s, const char *key, const char *value)
-{
-    bool same = true;
-    for (size_t i = 0; same && i < s->n_groups; i++) {
-        const char *here = tt_study_setting(s, s->groups[i].condition, key);
-        same = here && strcmp(here, value) == 0;
-    }
-    return same;
-}
-
-/* The settings of a condition that all groups have, or those that not all have. */
-static const char *part_of(tt_study *s, const char *condition, bool common)
-{
-    const char *at = condition, *k, *value, *part = "";
-    size_t n_key, n_value;
-    while (next_setting(&at, &k, &n_key, &value, &n_value)) {
-        const char *key = tt_study_text(s, "%.*s", (int)n_key, k);
-        const char *here = tt_study_text(s, "%.*s", (int)n_value, value);
-        if (is_common(s, key, here) == common)
-            part = tt_study_text(s, "%s%s%s=%s", part, *part ? " " : "", key, here);
-    }
-    return part;
-}
-
-static void find_differences(tt_study *s)
-{
-    if (s->n_groups) s->common = part_of(s, s->groups[0].condition, true);
-    for (size_t i = 0; i < s->n_groups; i++) {
-        tt_study_group *g = &s->groups[i];
-        g->differs = part_of(s, g->condition, false);
-        for (size_t k = 0; k < s->n_runs; k++)
-            if (is_in(g, &s->runs[k])) s->runs[k].differs = g->differs;
-    }
-}
-
 static void find_baselines(tt_study *s)
 {
     for (size_t i = 0; i < s->n_groups; i++) {
         tt_study_group *g = &s->groups[i];
         if (!g->memory_limit_bytes) continue;
-        const char *rest = without(s, g->condition, LIMIT_KEY);
         for (size_t k = 0; k < s->n_groups && !g->baseline; k++) {
             const tt_study_group *b = &s->groups[k];
             if (!b->memory_limit_bytes && b->tokens_per_s.n &&
-                strcmp(b->model_file, g->model_file) == 0 &&
-                strcmp(without(s, b->condition, LIMIT_KEY), rest) == 0)
+                strcmp(b->model_file, g->model_file) == 0 && is_alike_but(b, g, LIMIT_KEY))
                 g->baseline = b;
         }
         if (g->baseline && g->tokens_per_s.n) g->slowdown = inverse(compare(s, g->baseline, g));
@@ -336,8 +342,7 @@ static void find_baselines(tt_study *s)
 static bool add_effect(tt_study *s, size_t *capacity, const tt_study_group *a,
                        const tt_study_group *b, const char *key)
 {
-    const char *from = tt_study_setting(s, a->condition, key),
-               *to = tt_study_setting(s, b->condition, key);
+    const char *from = tt_study_setting(a, key), *to = tt_study_setting(b, key);
     const double read_a = a->token_read_bytes.value, read_b = b->token_read_bytes.value;
     if (!tt_array_one_more(s->effects, s->n_effects, *capacity)) return false;
     s->effects[s->n_effects++] = (tt_study_effect){
@@ -345,7 +350,7 @@ static bool add_effect(tt_study *s, size_t *capacity, const tt_study_group *a,
         .setting = key,
         .from = from ? from : "default",
         .to = to ? to : "default",
-        .others = without(s, a->condition, key),
+        .others = part_of(s, a, false, key),
         .a = a,
         .b = b,
         .tokens_per_s = compare(s, a, b),
@@ -354,21 +359,18 @@ static bool add_effect(tt_study *s, size_t *capacity, const tt_study_group *a,
     return true;
 }
 
-/* The key in which two conditions differ, if it is one only. */
-static const char *only_difference(tt_study *s, const char *a, const char *b)
+/* The key in which two groups differ, if it is one only. */
+static const char *only_difference(const tt_study_group *a, const tt_study_group *b)
 {
-    const char *at = a, *k, *value, *found = NULL;
-    size_t n_key, n_value;
-    for (int side = 0; side < 2; side++, at = b)
-        while (next_setting(&at, &k, &n_key, &value, &n_value)) {
-            const char *key = tt_study_text(s, "%.*s", (int)n_key, k);
-            const char *here = tt_study_text(s, "%.*s", (int)n_value, value);
-            const char *there = tt_study_setting(s, side ? a : b, key);
-            if (there && strcmp(here, there) == 0) continue;
-            if (found && strcmp(found, key) != 0) return NULL;
-            found = key;
+    for (int side = 0; side < 2; side++) {
+        const tt_study_group *here = side ? b : a, *there = side ? a : b;
+        for (size_t i = 0; i < here->n_settings; i++) {
+            const tt_study_pair *p = &here->settings[i];
+            if (!is_equal(p->value, tt_study_setting(there, p->key)))
+                return is_alike_but(a, b, p->key) ? p->key : NULL;
         }
-    return found;
+    }
+    return NULL;
 }
 
 static bool find_effects(tt_study *s)
@@ -378,7 +380,7 @@ static bool find_effects(tt_study *s)
         for (size_t k = i + 1; k < s->n_groups; k++) {
             const tt_study_group *a = &s->groups[i], *b = &s->groups[k];
             if (strcmp(a->model_file, b->model_file) != 0) continue;
-            const char *key = only_difference(s, a->condition, b->condition);
+            const char *key = only_difference(a, b);
             if (key && strcmp(key, LIMIT_KEY) != 0 && strcmp(key, "seed") != 0 &&
                 !add_effect(s, &capacity, a, b, key))
                 return false;
@@ -454,7 +456,8 @@ tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const 
         tt_study_model *m = &s->models[i];
         m->has_domains = m->domains.n_domains > 1 && tt_domains_finish(&m->domains);
     }
-    if (!make_groups(s)) return tt_error_memory(err, "a study");
+    status = make_groups(s, err);
+    if (status != TT_OK) return status;
     find_differences(s);
     find_baselines(s);
     if (!find_effects(s)) return tt_error_memory(err, "a study");

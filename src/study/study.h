@@ -33,8 +33,18 @@ typedef struct tt_study_ratio {
     double value, low, high;
 } tt_study_ratio;
 
+#define TT_STUDY_SETTINGS_MAX 64u
+#define TT_STUDY_GROUPS_MAX 512u
+
+/* "memory_limit=60%" of a condition; in the study's memory. */
+typedef struct tt_study_pair {
+    const char *key, *value;
+} tt_study_pair;
+
 typedef struct tt_study_group {
     const char *model_file, *condition;
+    tt_study_pair *settings; /* the condition's */
+    size_t n_settings;
     const char *differs; /* of the condition, what not all of the study's runs have */
     size_t order;        /* private: of its first run */
     uint32_t n_runs, n_killed, n_outliers, n_unmet;
@@ -102,7 +112,8 @@ typedef struct tt_study {
 typedef void tt_study_progress(void *context, uint64_t done, uint64_t total);
 
 /* Reads n runs: results[i] with the trace paths[i] (NULL: it has none). They outlive the study,
- * which is freed with tt_study_free, also after an error. TT_E_LIMIT: too many models. */
+ * which is freed with tt_study_free, also after an error. TT_E_LIMIT: too many models or
+ * conditions. */
 tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const *results,
                         char *const *paths, size_t n, double disk_bytes_per_s,
                         tt_study_progress *progress, void *context, tt_error *err);
@@ -113,9 +124,11 @@ void tt_study_free(tt_study *s);
  * 1993); of four values and more. They stay in the median. */
 tt_study_median tt_study_median_of(const double *values, size_t n, bool *outlier);
 
-/* The value of a setting in a condition, "60%" of "memory_limit=60% threads=2"; NULL: it is not
- * there. In the study's memory. */
-const char *tt_study_setting(tt_study *s, const char *condition, const char *key);
+/* Private, for tests: the settings of a condition, "memory_limit=60% threads=2": at most n of them
+ * go to list; how many these are. */
+size_t tt_study_split(tt_study *s, const char *condition, tt_study_pair *list, size_t n);
+/* The value of a setting of a group; NULL: it has none. */
+const char *tt_study_setting(const tt_study_group *g, const char *key);
 
 const char *tt_study_verdict_name(tt_study_verdict verdict);
 /* A text in the study's memory; never NULL. */

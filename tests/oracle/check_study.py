@@ -1,0 +1,194 @@
+"""Runs an experiment on a real engine and compares `report DIR --json` with numpy and scipy.
+
+Usage: check_study.py TENSORTRACE WORKDIR
+
+Medians, the intervals of order statistics (scipy's binomial distribution), the t test of logarithms and
+its interval, outliers, rank correlations and the share of requests in sequence are computed again from
+what `info`, `heat` and `log` say of each trace. The runs under a memory limit are copies whose run.json
+says so: no control group is needed here. Exits with 1 when anything differs.
+"""
+
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+TOOL, WORK = sys.argv[1], Path(sys.argv[2])
+ENGINE = Path(os.environ["TT_ENGINES"]) / "v0.5.0"
+compared = 0
+
+
+def run(*args, codes=(0,)):
+    done = subprocess.run([TOOL, *map(str, args)], capture_output=True, check=False,
+                          env={**os.environ, "TENSORTRACE_ENGINE": str(ENGINE)})
+    if done.returncode not in codes:
+        sys.exit(f"{' '.join(map(str, args))}: exit {done.returncode}: {done.stderr.decode()}")
+    return done.stdout.decode()
+
+
+def expect(what, ok, said):
+    global compared
+    compared += 1
+    if not ok:
+        sys.exit(f"{what}: {said}")
+
+
+def near(what, got, want, relative=1e-6):
+    expect(what, got is not None and math.isclose(got, want, rel_tol=relative, abs_tol=1e-9), f"{got!r} instead of {want!r}")
+
+
+def rate_of(trace):
+    """Tokens a second of the batches that generate, from their begins and ends."""
+    batches = [b for b in json.loads(run("info", "--json", trace))["batches"] if b["phase"] == "generate"]
+    return len(batches) / (sum(b["end_ns"] - b["start_ns"] for b in batches) / 1e9)
+
+
+def slices_of(trace):
+    """How often each expert was read in generated batches."""
+    rows = json.loads(run("heat", "--json", "--phase", "generate", "--by", "expert", trace))["rows"]
+    return {(r["tensor"], r["expert_id"]): r["accesses"] for r in rows if r["expert_id"] is not None}
+
+
+def check_median(what, got, values):
+    values = np.sort(values)
+    near(f"{what}: median", got["median"], float(np.median(values)))
+    expect(f"{what}: runs", got["n"] == len(values), got["n"])
+    # The largest k with P(X < k) <= 2.5 %, X of a fair coin thrown n times.
+    k = int(stats.binom.ppf(0.025, len(values), 0.5))
+    expect(f"{what}: interval", got["is_interval"] == (k > 0), got)
+    near(f"{what}: low", got["low"], values[max(k, 1) - 1])
+    near(f"{what}: high", got["high"], values[len(values) - max(k, 1)])
+
+
+def edit(folder, **keys):
+    path = folder / "run.json"
+    result = json.loads(path.read_text())
+    result.update(keys)
+    path.write_text(json.dumps(result))
+
+
+if not ENGINE.exists():
+    print("skipped: the engine is not there")
+    sys.exit(77)
+os.chdir(WORK)
+shutil.rmtree("out", ignore_errors=True)
+run("synth", "--preset", "moe", "--experts", "8", "--experts-used", "2", "--layers", "4", "--force", "-o", "m.gguf")
+prompts = ["int main(void)", "Once upon a time there was", "1 + 1 ="]
+Path("s.json").write_text(json.dumps({
+    "experiment": {"model_path": "m.gguf", "tokens_to_generate": 9, "threads": [1, 2], "prompt": prompts, "repetitions": 3,
+                   "repack": False, "ignore_eos": True},
+    "conditions": {"order_seed": 4}, "paths": {"webui_data_dir": "out"}}))
+run("experiment", "s.json")
+folders = sorted(p for p in Path("out").iterdir() if re.match(r"\d\d-", p.name) and not p.is_symlink())
+expect("experiment", len(folders) == 18, len(folders))
+model_bytes = Path("m.gguf").stat().st_size
+# Of the runs with two threads copies "under a limit", and one that "was killed" without a trace.
+number = len(folders)
+for folder in folders[:]:
+    result = json.loads((folder / "run.json").read_text())
+    if result["condition"] != "threads=2 repack=false ignore_eos=true":
+        continue
+    number += 1
+    copy = folder.with_name(f"{number:02d}-copy")
+    other = next(f for f in folders if "threads=1" in json.loads((f / "run.json").read_text())["condition"] and
+                 json.loads((f / "run.json").read_text())["prompt"] == result["prompt"] and
+                 json.loads((f / "run.json").read_text())["repetition"] == result["repetition"])
+    shutil.copytree(folder, copy)
+    shutil.copy(other / "run.ttrace", copy / "run.ttrace")
+    edit(copy, experiment_id=f"{number:032x}", condition="threads=2 repack=false ignore_eos=true memory_limit=50%",
+         memory_limit_bytes=model_bytes // 2, start="cold")
+    folders.append(copy)
+killed = Path(f"out/{number + 1:02d}-killed")
+killed.mkdir()
+shutil.copy(folders[-1] / "run.json", killed / "run.json")
+edit(killed, experiment_id=f"{number + 1:032x}", ending="killed at the memory limit of 1.0 MiB", tokens_per_s=None)
+
+study = json.loads(run("report", "--json", "--disk", "1G", "out"))
+answers = {a["id"]: a for a in study["answers"]}
+runs = {r["folder"]: r for r in study["runs"]}
+expect("runs", len(runs) == 28, len(runs))
+
+# --- each run, and its condition ---
+rates = {}
+for folder in folders:
+    r = runs[folder.name]
+    near(f"{folder}: tokens/s", r["tokens_per_s"], rate_of(folder / "run.ttrace"))
+    rates.setdefault(r["condition"], []).append((folder.name, r["tokens_per_s"]))
+    heat = json.loads(run("heat", "--json", "--phase", "generate", folder / "run.ttrace"))["summary"]
+    steps = heat["steps"]
+    jumps = steps["count"] - steps["adjacent"]
+    near(f"{folder}: in sequence", r["in_sequence"], max(0, 1 - (jumps + 1) / math.ceil(heat["read_bytes"] / 131072)))
+    near(f"{folder}: adjacent", r["adjacent"], steps["adjacent"] / steps["count"])
+conditions = {c["condition"]: c for c in study["conditions"]}
+expect("conditions", set(conditions) == set(rates) and len(rates) == 3, list(conditions))
+for condition, values in rates.items():
+    numbers = np.array([v for _, v in values])
+    check_median(condition, conditions[condition]["tokens_per_s"], numbers)
+    # Iglewicz and Hoaglin's modified score: 0.6745 |x - median| / MAD > 3.5.
+    limit = 3.5 * stats.median_abs_deviation(numbers, scale="normal")
+    for name, value in values:
+        far = limit > 0 and abs(value - np.median(numbers)) > limit * (1 + 1e-4)
+        near_by = limit == 0 or abs(value - np.median(numbers)) < limit * (1 - 1e-4)
+        expect(f"{name}: outlier", runs[name]["is_outlier"] == far or not (far or near_by), runs[name]["is_outlier"])
+
+
+def compare(a, b):
+    """b / a: the ratio of the medians, and the interval of a pooled t test of logarithms around their means' difference."""
+    a, b = np.array([v for _, v in rates[a]]), np.array([v for _, v in rates[b]])
+    test = stats.ttest_ind(np.log(b), np.log(a), equal_var=True).confidence_interval(0.95)
+    return np.median(b) / np.median(a), math.exp(test.low), math.exp(test.high)
+
+
+base, limited = "threads=2 repack=false ignore_eos=true", "threads=2 repack=false ignore_eos=true memory_limit=50%"
+one = "threads=1 repack=false ignore_eos=true"
+ratio, low, high = compare(base, limited)
+slowdown = conditions[limited]["slowdown"]
+near("slowdown", slowdown["ratio"], 1 / ratio)
+near("slowdown: low", slowdown["low"], 1 / high, 1e-4)
+near("slowdown: high", slowdown["high"], 1 / low, 1e-4)
+expect("killed", conditions[limited]["n_killed"] == 1 and conditions[limited]["n_runs"] == 10, conditions[limited])
+expect("effects", [(e["setting"], e["from"], e["to"]) for e in study["effects"]] in
+       ([("threads", "1", "2")], [("threads", "2", "1")]), study["effects"])
+effect = study["effects"][0]
+ratio, low, high = compare(one, base) if effect["from"] == "1" else compare(base, one)
+near("effect", effect["tokens_per_s"]["ratio"], ratio)
+near("effect: low", effect["tokens_per_s"]["low"], low, 1e-4)
+near("effect: high", effect["tokens_per_s"]["high"], high, 1e-4)
+verdict = "holds" if slowdown["low"] > 1 else "fails"
+expect("H2.1", answers["H2.1"]["verdict"] == verdict, answers["H2.1"])
+expect("H2.3", answers["H2.3"]["verdict"] == ("holds" if slowdown["ratio"] < 2 else "fails"), answers["H2.3"])
+
+# --- prompts: how alike they read the experts ---
+first = {}
+for folder in sorted(folders, key=lambda f: json.loads((f / "run.json").read_text())["timestamp_start"]):
+    result = json.loads((folder / "run.json").read_text())
+    first.setdefault(result["prompt"], slices_of(folder / "run.ttrace"))
+expect("prompts", len(first) == 3, len(first))
+correlations = []
+for a, b in itertools.combinations(first.values(), 2):
+    keys = sorted(a)
+    expect("slices", keys == sorted(b), len(b))
+    correlations.append(stats.spearmanr([a[k] for k in keys], [b[k] for k in keys]).statistic)
+said = re.search(r"rank correlation of (-?[\d.]+) \(least (-?[\d.]+), 3 pairs of prompts\)", answers["Q5"]["answer"])
+expect("rank correlation", said is not None, answers["Q5"])
+expect("rank correlation", abs(float(said[1]) - np.mean(correlations)) < 0.006, (said[1], correlations))
+expect("rank correlation: least", abs(float(said[2]) - min(correlations)) < 0.006, (said[2], correlations))
+
+# --- a prompt counts once for the experts of its domain ---
+expect("Q6", answers["Q6"]["runs"] == "3 runs", answers["Q6"])
+for question in "H3", "Q2", "Q3", "H5", "Q9":
+    expect(question, answers[question]["verdict"] == "open", answers[question])
+one_run = run("report", "--json", "--where", f"folder={folders[0].name}", "out")
+expect("one run", json.loads(one_run)["file"].endswith(f"{folders[0].name}/run.ttrace"), one_run[:200])
+run("report", "--json", "--where", "folder=none", "out", codes=(2,))
+page = run("report", "out")
+expect("page", page.count("<svg") == 4 and "Study: out" in page, len(page))
+print(f"{compared} comparisons, no difference")
