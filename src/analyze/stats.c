@@ -76,6 +76,7 @@ void tt_stats_free(tt_stats *s)
     free(s->rows);
     free(s->shares);
     tt_idmap_free(&s->row_of_key);
+    tt_idmap_free(&s->tensors);
     tt_arena_free(&s->keys);
     free(s);
 }
@@ -142,6 +143,36 @@ static void add_weight_shares(tt_stats *s, stats_node *info, const tt_op *op)
     if (info->n == 0) add_share(s, info, tt_stats_row_of(s, NO_WEIGHT, -1), 0, false);
 }
 
+/* Counts names that are new in the row (TT_NONE: the total). */
+static void count_tensors(tt_stats *s, const tt_op *op, uint32_t row)
+{
+    tt_stats_row *to = row == TT_NONE ? &s->total : &s->rows[row];
+    for (uint32_t i = 0; i < op->n_sources; i++) {
+        const char *name = op->graph->tensors[op->sources[i].tensor].name;
+        uint32_t was;
+        const uint64_t key = tt_checksum(name, strlen(name)) ^ row * UINT64_C(0x9e3779b97f4a7c15);
+        s->failed |= !tt_idmap_add(&s->tensors, key, 0, &was);
+        to->tensors += was == TT_NONE;
+    }
+}
+
+static void count_sources(tt_stats *s, const tt_op *op, stats_node *info)
+{
+    unsigned disk = 0, buffer = 0; /* at most TT_OP_SOURCES_MAX */
+    for (uint32_t i = 0; i < op->n_sources; i++) {
+        const tt_origin origin = op->graph->tensors[op->sources[i].tensor].origin;
+        disk += origin == TT_ORIGIN_DISK;
+        buffer += origin == TT_ORIGIN_BUFFER;
+    }
+    info->sources = (uint8_t)op->n_sources;
+    info->disk_sources = (uint8_t)disk;
+    info->buffer_sources = (uint8_t)buffer;
+    count_tensors(s, op, TT_NONE);
+    if (info->n == 1) count_tensors(s, op, info->row);
+    for (uint32_t k = 0; info->n > 1 && k < info->n; k++)
+        count_tensors(s, op, s->shares[info->first + k].row);
+}
+
 void tt_stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t covers,
                          stats_node *info)
 {
@@ -176,6 +207,7 @@ void tt_stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t 
     case TT_BY_PHASE:
         break; /* the row is the lane's or the run's */
     }
+    if (!s->failed) count_sources(s, &op, info);
 }
 
 /* NULL when the graph is not known or there is no memory. */

@@ -51,7 +51,11 @@ typedef struct tt_stats_row {
     double busy_ns, wait_ns; /* wait_ns: NAN when waits were not observed */
     uint64_t weight_bytes;   /* read from weights */
     bool at_most;            /* an upper bound: not all rows or experts picked are known */
-    tt_stats_cell *series;   /* with tt_stats_keep_series, by bucket; else NULL */
+    uint64_t sources;        /* of the ops, each time one read them */
+    uint64_t disk_sources, buffer_sources; /* of these, by origin */
+    uint32_t
+        tensors; /* sources of different names; 0: not counted (rows of batch, phase, thread) */
+    tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */
     /* Private: */
     tt_quantiles ticks;
     uint64_t busy_ticks, wait_ticks, off_cpu_ticks;

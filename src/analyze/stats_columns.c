@@ -42,6 +42,25 @@ static void get_share(const void *context, const void *row, tt_cell *cell)
     cell->known = true;
 }
 
+static void get_count_share(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_stats_context *x = context;
+    const uint64_t all = x->total->count;
+    cell->f64 = all ? (double)((const tt_stats_row *)row)->count / (double)all : 0;
+    cell->known = true;
+}
+
+static double of_sources(const tt_stats_row *r, uint64_t n)
+{
+    return r->sources ? (double)n / (double)r->sources : 0;
+}
+
+TT_COLUMN_VALUE(get_sources, tt_stats_row, r, f64,
+                r->count ? (double)r->sources / (double)r->count : 0)
+TT_COLUMN_VALUE(get_disk, tt_stats_row, r, f64, of_sources(r, r->disk_sources))
+TT_COLUMN_VALUE(get_buffer, tt_stats_row, r, f64, of_sources(r, r->buffer_sources))
+TT_COLUMN_KNOWN(has_tensors, tt_stats_row, r, r->tensors > 0)
+
 static void get_wait_share(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
@@ -96,6 +115,16 @@ static const tt_column columns[] = {
     KEY_NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
     KEY_TEXT(PHASE, "phase", "PHASE", "what the batch was for"),
     TT_COLUMN("count", "COUNT", COUNT, "ops", TT_MEMBER(tt_stats_row, count)),
+    TT_COLUMN("count_share", "OF OPS", SHARE, "of the count of all that is listed",
+              .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_count_share, .sort = "count"),
+    TT_COLUMN("sources_per_op", "SOURCES", NONE, "tensors that an op reads, on average",
+              .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_sources),
+    TT_COLUMN("tensors", "TENSORS", COUNT, "of different names among them", .nullable = true,
+              .show = TT_SHOW_ASKED, .known = has_tensors, TT_MEMBER(tt_stats_row, tensors)),
+    TT_COLUMN("disk_share", "DISK", SHARE, "of the sources that are in a mapped model file",
+              .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_disk),
+    TT_COLUMN("buffer_share", "BUFFER", SHARE, "of the sources that are in a buffer",
+              .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_buffer),
     TIME("work_ns", "WORK", work_ns, 0,
          "own work of all threads: from their begin to the barrier, without off_cpu_ns"),
     TT_COLUMN("share", "SHARE", SHARE, "of the work of all that is listed", .type = TT_CELL_F64,

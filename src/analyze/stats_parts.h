@@ -23,6 +23,7 @@ typedef struct stats_node {
     bool passes;
     bool picks; /* rows or experts of a weight: bytes differ from run to run */
     bool at_most;
+    uint8_t sources, disk_sources, buffer_sources;
     uint64_t weight_bytes;
 } stats_node;
 
@@ -41,6 +42,7 @@ struct tt_stats {
     stats_share *shares;
     size_t n_shares, shares_capacity;
     tt_arena keys;
+    tt_idmap tensors; /* of rows, by hash of the row and the name; and of the total */
     uint64_t orphan;
     tt_stats_axis axis; /* without buckets: no series */
     uint32_t *batches;  /* by bucket */

@@ -24,10 +24,13 @@ static void add_to_series(const tt_stats *s, const tt_stats_row *row, uint64_t t
     series[s->bucket].weight_bytes += bytes;
 }
 
-static inline void add(const tt_stats *s, tt_stats_row *row, const tt_joined *op, uint64_t ticks,
-                       uint64_t bytes, bool at_most)
+static inline void add(const tt_stats *s, tt_stats_row *row, const stats_node *info,
+                       const tt_joined *op, uint64_t ticks, uint64_t bytes, bool at_most)
 {
     row->count++;
+    row->sources += info->sources;
+    row->disk_sources += info->disk_sources;
+    row->buffer_sources += info->buffer_sources;
     if (!op->open) {
         tt_quantiles_add(&row->ticks, ticks);
         row->bent += op->bent;
@@ -50,6 +53,9 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
         total->series[i].weight_bytes += row->series[i].weight_bytes;
     }
     total->count += row->count;
+    total->sources += row->sources;
+    total->disk_sources += row->disk_sources;
+    total->buffer_sources += row->buffer_sources;
     total->bent += row->bent;
     tt_quantiles_merge(&total->ticks, &row->ticks);
     total->timed_weight_bytes += row->timed_weight_bytes;
@@ -128,7 +134,7 @@ static void add_to_shares(tt_stats *s, const stats_node *info, const tt_joined *
 {
     for (uint32_t k = 0; k < info->n; k++) {
         const stats_share *part = &s->shares[info->first + k];
-        add(s, &s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
+        add(s, &s->rows[part->row], info, op, ticks, part->weight_bytes, part->at_most);
     }
 }
 
@@ -162,9 +168,9 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
             status = measure_picks(s, run->graph, node, accesses, info, err);
         if (status != TT_OK) return status;
         uint64_t ticks = tt_joined_ticks(op);
-        if (!parts) add(s, &s->total, op, ticks, info->weight_bytes, info->at_most);
+        if (!parts) add(s, &s->total, info, op, ticks, info->weight_bytes, info->at_most);
         if (run_row != TT_NONE || info->n == 1)
-            add(s, &s->rows[run_row != TT_NONE ? run_row : info->row], op, ticks,
+            add(s, &s->rows[run_row != TT_NONE ? run_row : info->row], info, op, ticks,
                 info->weight_bytes, info->at_most);
         else
             add_to_shares(s, info, op, ticks);
@@ -212,7 +218,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
                 .open = p.open,
                 .bent = !p.open && tt_times_are_bent(run, p.tick_shift, p.start[k], p.arrive[k],
                                                      p.release[k])};
-            add(s, &s->rows[row], &own, own.busy, 0, false);
+            add(s, &s->rows[row], info, &own, own.busy, 0, false);
         }
     }
     return status;

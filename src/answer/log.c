@@ -160,20 +160,43 @@ static tt_certainty bytes_bound(const void *context, const void *row)
 
 TT_COLUMN_VALUE(get_at_most, tt_log_row, r, boolean, r->op->at_most)
 
-/* "blk.0.attn_q.weight@disk:1024": the location of the tensor's bytes. */
-static void add_place(tt_bytes *out, const tt_model *m, const tt_graph *g, uint32_t tensor)
+/* "@disk:1024" of "blk.0.attn_q.weight@disk:1024": the location of the tensor's bytes. */
+static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char text[64])
 {
+    const tt_graph *g = r->op->graph;
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
     uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
-    char text[64] = "";
-    tt_bytes_put(out, t->name, strlen(t->name));
-    if (t->origin == TT_ORIGIN_DISK && t->weight != TT_NONE)
-        (void)snprintf(text, sizeof text, "@disk:%" PRIu64,
-                       m->weights[t->weight].offset_bytes + t->root_offset_bytes);
+    const bool on_disk = t->origin == TT_ORIGIN_DISK && t->weight != TT_NONE;
+    const uint64_t at = on_disk ? m->weights[t->weight].offset_bytes + t->root_offset_bytes
+                        : t->buffer != TT_NONE ? t->location
+                                               : root->location + t->root_offset_bytes;
+    int n = 0;
+    text[0] = '\0';
+    if (on_disk)
+        n = snprintf(text, 64, "@disk:");
     else if (buffer != TT_NONE)
-        (void)snprintf(text, sizeof text, "@buffer%" PRIu64 ":%" PRIu64, m->buffers[buffer].id,
-                       t->buffer != TT_NONE ? t->location : root->location + t->root_offset_bytes);
+        n = snprintf(text, 64, "@buffer%" PRIu64 ":", m->buffers[buffer].id);
+    if (n > 0) (void)snprintf(text + n, 64 - (size_t)n, r->hex ? "0x%" PRIx64 : "%" PRIu64, at);
+}
+
+static void add_place(tt_bytes *out, const tt_model *m, const tt_log_row *r, uint32_t tensor)
+{
+    char text[64];
+    const char *name = r->op->graph->tensors[tensor].name;
+    write_place(r, m, tensor, text);
+    tt_bytes_put(out, name, strlen(name));
     tt_bytes_put(out, text, strlen(text));
+}
+
+/* The same with its size, for text: " 1.5 MiB". */
+static void show_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char *out,
+                       size_t room)
+{
+    char size[TT_UNITS_TEXT];
+    write_place(r, m, tensor, out);
+    const size_t n = strlen(out);
+    (void)snprintf(out + n, room - n, " %s",
+                   tt_units_bytes(size, r->op->graph->tensors[tensor].size_bytes));
 }
 
 static void set_bytes(tt_cell *cell, const tt_bytes *text)
@@ -189,7 +212,7 @@ static void get_sources(const void *context, const void *row, tt_cell *cell)
     tt_bytes_clear(r->text);
     for (uint32_t i = 0; i < r->op->n_sources; i++) {
         if (i) tt_bytes_put(r->text, "; ", 2);
-        add_place(r->text, context, r->op->graph, r->op->sources[i].tensor);
+        add_place(r->text, context, r, r->op->sources[i].tensor);
     }
     set_bytes(cell, r->text);
 }
@@ -198,7 +221,7 @@ static void get_destination(const void *context, const void *row, tt_cell *cell)
 {
     const tt_log_row *r = row;
     tt_bytes_clear(r->text);
-    add_place(r->text, context, r->op->graph, r->op->nodes[r->op->n_nodes - 1]);
+    add_place(r->text, context, r, r->op->nodes[r->op->n_nodes - 1]);
     set_bytes(cell, r->text);
 }
 
@@ -220,27 +243,39 @@ static void experts_text(const tt_log_row *r, const tt_op_source *s, char out[64
         (void)snprintf(out + used, 64 - used, "}");
 }
 
+static void show_destination(const void *context, const void *row, char *out, size_t room)
+{
+    const tt_log_row *r = row;
+    const uint32_t tensor = r->op->nodes[r->op->n_nodes - 1];
+    char name[128], place[96];
+    tt_cell_text_copy(name, sizeof name, r->op->graph->tensors[tensor].name);
+    show_place(r, context, tensor, place, sizeof place);
+    (void)snprintf(out, room, "%s%s", name, place);
+}
+
 /* The text is kept with the op, unless each execution selects what it reads. */
 static void show_sources(const void *context, const void *row, char *out, size_t room)
 {
     const tt_log_row *r = row;
     void **note = r->op->picks ? NULL : r->row->note;
     size_t used = 0;
-    (void)context;
     if (note && *note) {
         (void)snprintf(out, room, "%s", (const char *)*note);
         return;
     }
     for (uint32_t i = 0; i < r->op->n_sources && used < room - 1; i++) {
         const tt_tensor *t = &r->op->graph->tensors[r->op->sources[i].tensor];
-        char name[128] = "", experts[64];
+        char name[128] = "", experts[64], place[96] = "";
         experts_text(r, &r->op->sources[i], experts);
         tt_cell_text_copy(name, sizeof name, t->name);
+        if (r->places) show_place(r, context, r->op->sources[i].tensor, place, sizeof place);
         /* Buffers are the rule; only other origins are named. */
-        int more = snprintf(out + used, room - used, "%s%s%s%s", i ? ", " : "", name, experts,
-                            t->origin == TT_ORIGIN_DISK     ? " [disk]"
-                            : t->origin == TT_ORIGIN_BUFFER ? ""
-                                                            : " [?]");
+        int more =
+            snprintf(out + used, room - used, "%s%s%s%s%s", i ? ", " : "", name, place, experts,
+                     r->places                       ? ""
+                     : t->origin == TT_ORIGIN_DISK   ? " [disk]"
+                     : t->origin == TT_ORIGIN_BUFFER ? ""
+                                                     : " [?]");
         if (more < 0) return;
         used += (size_t)more < room - used ? (size_t)more : room - used - 1;
     }
@@ -286,8 +321,8 @@ static const tt_column columns[] = {
     TEXT("op", "OP", get_op, "the kind of op", .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TEXT("name", "NODE", get_name, "of the node; of a fused op, the last one",
          .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    TT_COLUMN("layer_id", NULL, ID, "the layer; null: none", .type = TT_CELL_I32, .nullable = true,
-              .known = in_layer, .get = get_layer),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", .type = TT_CELL_I32,
+              .nullable = true, .known = in_layer, .get = get_layer),
     TEXT("category", NULL, get_category, "the part of the network", .show = 0),
     TEXT("component", NULL, get_component, "what it is in its layer", .show = 0),
     TT_COLUMN("weight_bytes", NULL, BYTES, "read from weights", .type = TT_CELL_U64,
@@ -296,8 +331,8 @@ static const tt_column columns[] = {
               .type = TT_CELL_BOOL, .get = get_at_most),
     TEXT("sources", "SOURCES", get_sources, "what it is computed from, and where that lies",
          .show = TT_SHOW_CUT, .text = show_sources, .json = json_sources),
-    TEXT("destination", NULL, get_destination, "what it writes, and where",
-         .json = json_destination),
+    TEXT("destination", "DESTINATION", get_destination, "what it writes, and where",
+         .show = TT_SHOW_CUT, .text = show_destination, .json = json_destination),
 };
 
 #define DESCRIPTION 15u

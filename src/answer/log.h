@@ -13,6 +13,8 @@ typedef struct tt_log_row {
     const tt_op *op;           /* the row's op, with its observed selections applied */
     const tt_access *accesses; /* to its weights, when it selects rows or experts */
     size_t n_accesses;
+    bool places;    /* in text: where sources and destination lie, and their sizes */
+    bool hex;       /* offsets in hexadecimal, but in JSON */
     tt_bytes *text; /* the caller's: for composed CSV columns, one at a time */
 } tt_log_row;
 

@@ -24,11 +24,13 @@
 #define CSV_BYTES ((size_t)1 << 18) /* written together */
 /* What the table shows, unless --columns says otherwise. */
 #define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
+/* The same with --places. */
+#define SHOWN_PLACES "start_relative_ns,batch_id,layer_id,op,duration_ns,destination,sources"
 
 struct options {
     tt_input input;
     tt_list_options list;
-    bool by_lane;
+    bool by_lane, places, hex;
     bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
     tt_filter filter;
@@ -59,6 +61,10 @@ static const tt_option option_table[] = {
      TT_TIME(struct options, filter.least_ns), TT_GIVEN(struct options, filter.has_least)},
     {"max-duration", 0, "TIME", "Only ops that took at most TIME", 2,
      TT_TIME(struct options, filter.most_ns), TT_GIVEN(struct options, filter.has_most)},
+    {"places", 0, 0, "In the table: layers, and where destination and sources lie, with sizes", 3,
+     TT_FLAG(struct options, places)},
+    {"hex", 0, 0, "Offsets in hexadecimal, in the table (with --places) and CSV", 3,
+     TT_FLAG(struct options, hex), .excludes = "json"},
     {"lanes", 0, 0, "A row for each thread instead of one for each op", 3,
      TT_FLAG(struct options, by_lane)},
     {"limit", 0, "N",
@@ -97,8 +103,11 @@ static int make_list(printer *p)
     const bool data = o->input.json || o->list.csv;
     const char *columns = o->list.columns;
     (void)snprintf(shown, sizeof shown, SHOWN, o->by_lane ? "thread_id" : "threads");
-    const tt_listing_wish wish = {
-        .columns = columns || data ? columns : shown, .text = !data, .csv = o->list.csv};
+    const tt_listing_wish wish = {.columns = columns || data ? columns
+                                             : o->places     ? SHOWN_PLACES
+                                                             : shown,
+                                  .text = !data,
+                                  .csv = o->list.csv};
     p->set = tt_log_rowset(p->m, &p->row, o->by_lane);
     const int code = tt_list_make(&p->list, &p->set, &wish);
     p->list.chosen = columns != NULL;
@@ -139,7 +148,7 @@ static void flush_csv(printer *p)
 static bool print_row(printer *p, const tt_log_op *row)
 {
     tt_log_row *r = &p->row;
-    *r = (tt_log_row){.row = row, .text = &p->cell};
+    *r = (tt_log_row){.row = row, .text = &p->cell, .places = p->o->places, .hex = p->o->hex};
     if (tt_log_picks_of(&p->picks, row, &r->op, &r->accesses, &r->n_accesses, &p->err) != TT_OK)
         return false;
     if (p->o->list.csv) {

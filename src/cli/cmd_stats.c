@@ -1,5 +1,6 @@
 /* tensortrace stats FILE: time and bytes, summed up. */
 #include "answer/stats.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list.h"
@@ -8,11 +9,13 @@
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 struct options {
     tt_input input;
     tt_list_options list;
-    const tt_stats_dimension *by;
+    const tt_stats_dimension *by; /* NULL: not said */
+    bool shows_sources;           /* the table is as it comes by itself */
     tt_filter filter;
 };
 
@@ -62,6 +65,19 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_stats
     return code;
 }
 
+/* What the ops read: how many tensors, of how many names, and where these are. */
+static void say_sources(const tt_stats_row *total)
+{
+    char sources[TT_UNITS_TEXT], tensors[TT_UNITS_TEXT];
+    const double all = (double)total->sources;
+    if (!total->sources || !total->tensors) return;
+    printf("\n%s reads of %s tensors, %.2f an op\n"
+           "%.1f %% of them in mapped model files, %.1f %% in buffers\n",
+           tt_units_count(sources, total->sources), tt_units_count(tensors, total->tensors),
+           all / (double)total->count, 100 * (double)total->disk_sources / all,
+           100 * (double)total->buffer_sources / all);
+}
+
 static int sum_and_print(const struct options *o, const tt_model *m)
 {
     tt_error err;
@@ -85,6 +101,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         char flaws[TT_STATS_FLAWS_TEXT];
         bool flawed = tt_stats_flaws(tt_stats_total(s), flaws);
         code = print_rows(o, m, s);
+        if (code == TT_EXIT_OK && o->shows_sources) say_sources(tt_stats_total(s));
         if (flawed) tt_report_note("%s", flaws);
         if (m->waits_unknown) tt_report_note("waits not observed: %s", m->waits_unknown);
         if (code == TT_EXIT_OK) code = none;
@@ -108,9 +125,11 @@ int tt_cmd_stats(int argc, char **argv)
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, filter)},
     };
-    struct options o = {.list.schema = &tt_stats_schema, .by = &tt_stats_dimensions[0]};
+    struct options o = {.list.schema = &tt_stats_schema, .by = NULL};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
+    o.shows_sources = !o.by && !o.input.json && !o.list.csv && !o.list.columns;
+    if (!o.by) o.by = &tt_stats_dimensions[0];
     int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
     if (code == TT_EXIT_OK) code = sum_and_print(&o, m);
     tt_model_close(m);

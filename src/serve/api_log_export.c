@@ -66,7 +66,8 @@ static tt_status put_row(writer *w, tt_log_cursor *c, tt_error *err)
         tt_log_json_op(&w->json, w->q->m, &row, op, list, n);
         return w->rows % 1024 == 0 ? check(w, err) : TT_OK;
     }
-    w->row = (tt_log_row){&row, op, list, n, &w->cell};
+    w->row =
+        (tt_log_row){.row = &row, .op = op, .accesses = list, .n_accesses = n, .text = &w->cell};
     tt_listing_csv_row(&w->text, &w->list, &w->row);
     w->text.failed |= w->cell.failed;
     return w->text.size >= BLOCK_BYTES || w->text.failed ? flush(w, err) : TT_OK;

@@ -167,10 +167,10 @@ static void ask_order(tt_study *s)
         ask(s, "H1.1", h11, TT_STUDY_OPEN, "", "no run of a dense model");
     if (n_experts)
         ask(s, "H1.2", h12, experts_hold ? TT_STUDY_HOLDS : TT_STUDY_FAILS,
-            count_runs(s, n_experts),
-            "%s: an expert is one piece of the file, so that jumps are "
-            "few among its requests",
-            experts);
+            count_runs(s, n_experts), "%s%s", experts,
+            experts_high ? ": an expert is read in one piece, so that jumps are few among its "
+                           "requests"
+                         : "");
     else
         ask(s, "H1.2", h12, TT_STUDY_OPEN, "", "no run of a model with experts");
 }
