@@ -67,8 +67,7 @@ static void put(tt_rows *rows, const tt_page_faults *f, uint32_t i)
     const uint32_t batch = tt_page_faults_batch(f, i);
     const tt_run *run = at->run == TT_NONE ? NULL : &m->runs[at->run];
     const bool is_file = t.mapping != TT_MAPPING_NONE && m->mappings[t.mapping].inode;
-    tt_tables_put_known(rows, FAULTS_TIME, m->clock.known,
-                        (uint64_t)(int64_t)tt_model_ns(m, p->ticks));
+    tt_tables_put_relative(rows, FAULTS_TIME, m, p->ticks);
     tt_rows_integer(rows, FAULTS_OS_THREAD, p->thread);
     tt_rows_integer(rows, FAULTS_MAJOR, p->major);
     tt_tables_put_known(rows, FAULTS_OP_ID, run, run ? tt_op_id(run->id, at->node) : 0);
