@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "boost/uring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,6 +22,8 @@
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
+#define FLIGHTS_MAX 32u              /* reads of an io_uring at a time */
+#define FLIGHT_BYTES_MAX 0x7ffff000u /* that one system call reads */
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define WASTE_PART 6u   /* of a group may be wasted */
 #define MEMBERS_MAX 31u /* of a group */
@@ -79,6 +83,9 @@ struct tt_pagepool {
     pthread_cond_t work, moved;
     pthread_t readers[READERS_MAX];
     uint32_t n_readers;
+    tt_uring uring; /* of the only reader, unless its fd is -1 */
+    int alarm;      /* eventfd: there is something to read; -1: no io_uring */
+    bool sleeps;    /* the reader waits for reads that are under way, and for the alarm */
     bool ending;
     bool is_child;
     region regions[REGIONS_MAX];
@@ -258,24 +265,49 @@ static range missing(const region *r, const unit *u)
 
 /* --- reading --- */
 
-static bool read_all(const region *r, uint8_t *to, uint64_t n, uint64_t offset, uint64_t wanted)
+/* A unit's read. */
+typedef struct flight {
+    uint32_t unit;
+    range pages;
+    const region *region;
+    uint8_t *to, *tail; /* tail: what is wasted behind its memory */
+    uint64_t bytes, tail_bytes, offset;
+    uint64_t wanted; /* bytes, less what lies behind the file's end */
+    uint64_t done;
+    uint64_t begin_ticks, begin_ns;
+    bool direct;
+    enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED } how;
+} flight;
+
+static int fd_of(const flight *f)
 {
-    uint64_t done = 0;
-    int fd = r->direct >= 0 ? r->direct : r->fd;
-    while (done < wanted) {
-        ssize_t got = read_at(fd, to + done, n - done, offset + done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EINVAL && fd == r->direct && r->direct >= 0) {
-            fd = r->fd; /* a file system that opens such files and does not read them */
-            continue;
-        }
-        if (got <= 0) return false;
-        done += (uint64_t)got;
-        /* Behind a short read that is not the file's end, directly only from whole pages. */
-        if (done < wanted && done % TT_PAGEPOOL_PAGE) fd = r->fd;
+    return f->direct ? f->region->direct : f->region->fd;
+}
+
+/* A system call read so many bytes, or failed with -got. True: there is nothing more to read. */
+static bool step(flight *f, ssize_t got)
+{
+    if (got == -EINTR || got == -EAGAIN) return false;
+    if (got == -EINVAL && f->direct) {
+        f->direct = false; /* a file system that opens such files and does not read them */
+        return false;
     }
-    if (fd == r->fd) (void)posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_DONTNEED);
-    return true;
+    if (got <= 0) {
+        f->how = READ_FAILED;
+        return true;
+    }
+    f->done += (uint64_t)got;
+    /* Behind a short read that is not the file's end, directly only from whole pages. */
+    if (f->done % TT_PAGEPOOL_PAGE) f->direct = false;
+    return f->done >= f->wanted;
+}
+
+static void read_all(flight *f)
+{
+    ssize_t got;
+    do {
+        got = read_at(fd_of(f), f->to + f->done, f->bytes - f->done, f->offset + f->done);
+    } while (!step(f, got < 0 ? -errno : got));
 }
 
 static bool is_same_file(const region *r)
@@ -340,27 +372,37 @@ static uint8_t *group_part(tt_pagepool *p, const unit *u)
     return part;
 }
 
-enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED };
-
-/* Without the lock. Memory that holds the pages, read-only; NULL with *why. */
-static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, uint8_t *to,
-                           enum outcome *why)
+/* Without the lock. Memory for it, unless there is some; nothing to read means that there is none,
+ * or that the file has no such bytes. */
+static bool begin_read(flight *f, bool alone)
 {
-    const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
-    const uint64_t offset = r->offset + pages.first * TT_PAGEPOOL_PAGE;
-    const uint64_t size = (uint64_t)r->was.st_size, begin = tt_clock_ns(CLOCK_MONOTONIC);
-    const uint64_t wanted = offset >= size ? 0 : size - offset < n ? size - offset : n;
-    *why = READ_FAILED;
-    if (!to) return NULL;
-    if (wanted && read_all(r, to, n, offset, wanted)) *why = READ_WHOLE;
-    if (*why == READ_WHOLE && !is_same_file(r)) *why = READ_CHANGED;
-    if (*why == READ_WHOLE && syscall(SYS_mprotect, to, n, PROT_READ) != 0) *why = READ_FAILED;
+    const uint64_t size = (uint64_t)f->region->was.st_size;
+    f->begin_ticks = tt_ticks();
+    f->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    if (!f->to) f->to = staging_memory(f->bytes, alone ? f->bytes / HUGE_BYTES * HUGE_BYTES : 0);
+    f->wanted = f->offset >= size ? 0 : size - f->offset < f->bytes ? size - f->offset : f->bytes;
+    f->direct = f->region->direct >= 0;
+    f->how = f->to && f->wanted ? READ_WHOLE : READ_FAILED;
+    return f->how == READ_WHOLE;
+}
+
+/* Without the lock. Its memory holds the pages, read-only, or is given back and NULL. */
+static void end_read(tt_pagepool *p, flight *f)
+{
+    if (!f->direct && f->how == READ_WHOLE)
+        (void)posix_fadvise(f->region->fd, (off_t)f->offset, (off_t)f->bytes, POSIX_FADV_DONTNEED);
+    if (f->how == READ_WHOLE && !is_same_file(f->region)) f->how = READ_CHANGED;
+    if (f->how == READ_WHOLE && syscall(SYS_mprotect, f->to, f->bytes, PROT_READ) != 0)
+        f->how = READ_FAILED;
+    /* Its huge page is there now, so that this end of it is not asked for again. */
+    unmap_memory(f->tail, f->tail_bytes);
+    if (!f->to) return;
     atomic_fetch_add(&p->report->reads, 1);
-    atomic_fetch_add(&p->report->read_bytes, n);
-    atomic_fetch_add(&p->report->read_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
-    if (*why == READ_WHOLE) return to;
-    unmap_memory(to, n);
-    return NULL;
+    atomic_fetch_add(&p->report->read_bytes, f->bytes);
+    atomic_fetch_add(&p->report->read_ns, tt_clock_ns(CLOCK_MONOTONIC) - f->begin_ns);
+    if (f->how == READ_WHOLE) return;
+    unmap_memory(f->to, f->bytes);
+    f->to = NULL;
 }
 
 /* One call each: what is between may not be the region's any more. False: some stay. */
@@ -458,52 +500,6 @@ static uint32_t take_next(tt_pagepool *p)
     return i;
 }
 
-static void load(tt_pagepool *p, uint32_t i)
-{
-    unit *u = &p->units[i];
-    region *r = &p->regions[u->region];
-    const range pages = missing(r, u);
-    const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
-    /* Pages that it shares with others stay when it goes: they are in no huge page. */
-    const bool alone = pages.first == u->inner.first && pages.last == u->inner.last;
-    enum outcome how = READ_WHOLE;
-    uint8_t *staging = NULL, *tail = NULL;
-    uint64_t tail_bytes = 0;
-    if (r->closed) {
-        tt_pagepool_drop(p, i);
-        return;
-    }
-    u->state = TT_UNIT_LOADING;
-    r->loading++;
-    if (n && alone && u->group != TT_NONE) staging = group_part(p, u);
-    if (staging && u->extra_bytes) {
-        tail = staging + n;
-        tail_bytes = u->extra_bytes;
-    }
-    tt_pagepool_unlock(p);
-    const uint64_t begin_ticks = tt_ticks();
-    if (n && !staging) staging = staging_memory(n, alone ? n / HUGE_BYTES * HUGE_BYTES : 0);
-    if (n) staging = read_pages(p, r, pages, staging, &how);
-    /* Its huge page is there now, so that this end of it is not asked for again. */
-    unmap_memory(tail, tail_bytes);
-    tt_pagepool_lock(p);
-    u = &p->units[i]; /* they may have moved */
-    if (n) {
-        const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
-        keep_read(p, u, pages, begin_ticks,
-                  how == READ_FAILED ? TT_READ_FAILED
-                  : wanted           ? 0
-                                     : TT_READ_DISCARDED);
-        finish(p, u, pages, staging, how);
-        return;
-    }
-    r->loading--;
-    p->under_way--;
-    if (u->state == TT_UNIT_LOADING) u->state = u->discard ? TT_UNIT_ABSENT : TT_UNIT_PRESENT;
-    u->discard = false;
-    if (r->gone && !r->loading) close_files(r);
-}
-
 /* Only who sleeps for this unit: each thread that wakes takes the lock. */
 static void wake(tt_pagepool *p, uint32_t i)
 {
@@ -511,36 +507,249 @@ static void wake(tt_pagepool *p, uint32_t i)
     p->units[i].awaited = false;
 }
 
+static void end_load(tt_pagepool *p, flight *f)
+{
+    unit *u = &p->units[f->unit];
+    region *r = &p->regions[u->region];
+    if (f->bytes) {
+        const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
+        keep_read(p, u, f->pages, f->begin_ticks,
+                  f->how == READ_FAILED ? TT_READ_FAILED
+                  : wanted              ? 0
+                                        : TT_READ_DISCARDED);
+        finish(p, u, f->pages, f->to, f->how);
+    } else {
+        r->loading--;
+        p->under_way--;
+        if (u->state == TT_UNIT_LOADING) u->state = u->discard ? TT_UNIT_ABSENT : TT_UNIT_PRESENT;
+        u->discard = false;
+        if (r->gone && !r->loading) close_files(r);
+    }
+    wake(p, f->unit);
+}
+
+/* Takes the next unit of the queue. The lock is given up for a while. False: it is not read (any
+ * more). */
+static bool begin_load(tt_pagepool *p, flight *f)
+{
+    const uint32_t i = take_next(p);
+    unit *u = &p->units[i];
+    region *r = &p->regions[u->region];
+    if (u->state != TT_UNIT_QUEUED || r->closed) {
+        if (u->state == TT_UNIT_QUEUED) tt_pagepool_drop(p, i);
+        wake(p, i);
+        return false;
+    }
+    const range pages = missing(r, u);
+    /* Pages that it shares with others stay when it goes: they are in no huge page. */
+    const bool alone = pages.first == u->inner.first && pages.last == u->inner.last;
+    *f = (flight){.unit = i,
+                  .pages = pages,
+                  .region = r,
+                  .bytes = pages_of(pages) * TT_PAGEPOOL_PAGE,
+                  .offset = r->offset + pages.first * TT_PAGEPOOL_PAGE};
+    u->state = TT_UNIT_LOADING;
+    r->loading++;
+    if (f->bytes && alone && u->group != TT_NONE) f->to = group_part(p, u);
+    if (f->to && u->extra_bytes) {
+        f->tail = f->to + f->bytes;
+        f->tail_bytes = u->extra_bytes;
+    }
+    if (!f->bytes) {
+        end_load(p, f);
+        return false;
+    }
+    tt_pagepool_unlock(p);
+    const bool begun = begin_read(f, alone);
+    if (!begun) end_read(p, f);
+    tt_pagepool_lock(p);
+    if (!begun) end_load(p, f);
+    return begun;
+}
+
 static void *reader(void *context)
 {
     tt_pagepool *p = context;
+    flight f;
     tt_pagepool_lock(p);
     while (!p->ending) {
         if (p->queue_first == TT_NONE) {
             (void)pthread_cond_wait(&p->work, &p->lock);
             continue;
         }
-        uint32_t i = take_next(p);
-        if (p->units[i].state == TT_UNIT_QUEUED) load(p, i);
-        wake(p, i);
+        if (!begin_load(p, &f)) continue;
+        tt_pagepool_unlock(p);
+        read_all(&f);
+        end_read(p, &f);
+        tt_pagepool_lock(p);
+        end_load(p, &f);
     }
     tt_pagepool_unlock(p);
     return NULL;
 }
 
-static bool start_readers(tt_pagepool *p, uint32_t n)
+/* --- reading by io_uring --- */
+
+#define ALARM FLIGHTS_MAX /* its id among reads */
+
+typedef struct flights {
+    flight of[FLIGHTS_MAX];
+    bool busy[FLIGHTS_MAX];
+    uint32_t n;
+    uint64_t alarms;  /* read from the eventfd */
+    bool alarm_armed; /* the eventfd is being read */
+} flights;
+
+static void go_on(tt_pagepool *p, const flights *all, uint32_t k)
+{
+    const flight *f = &all->of[k];
+    const uint64_t left = f->bytes - f->done;
+    tt_uring_read(&p->uring, fd_of(f), f->to + f->done,
+                  left < FLIGHT_BYTES_MAX ? (uint32_t)left : FLIGHT_BYTES_MAX, f->offset + f->done,
+                  k);
+}
+
+/* False: there is nothing to read, or no room. */
+static bool begin_flight(tt_pagepool *p, flights *all)
+{
+    uint32_t k = 0;
+    while (k < FLIGHTS_MAX && all->busy[k])
+        k++;
+    while (k < FLIGHTS_MAX && !p->ending && p->queue_first != TT_NONE) {
+        if (!begin_load(p, &all->of[k])) continue;
+        all->busy[k] = true;
+        all->n++;
+        go_on(p, all, k);
+        return true;
+    }
+    return false;
+}
+
+static void take_flights(tt_pagepool *p, flights *all)
+{
+    uint64_t k;
+    int32_t got;
+    while (tt_uring_next(&p->uring, &k, &got)) {
+        if (k == ALARM) {
+            all->alarm_armed = false;
+            continue;
+        }
+        flight *f = &all->of[k];
+        if (!step(f, got)) {
+            go_on(p, all, (uint32_t)k);
+            continue;
+        }
+        tt_pagepool_unlock(p);
+        end_read(p, f);
+        tt_pagepool_lock(p);
+        end_load(p, f);
+        all->busy[k] = false;
+        all->n--;
+    }
+}
+
+/* The kernel takes no more of them. Those that it has may still write into their memory, which is
+ * left to them. */
+static void give_up_flights(tt_pagepool *p, flights *all)
+{
+    for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
+        if (!all->busy[k]) continue;
+        all->of[k].to = NULL;
+        p->units[all->of[k].unit].discard = true;
+        end_load(p, &all->of[k]);
+    }
+}
+
+/* Hands over what is queued; sleeps until a read is over, or somebody calls. */
+static bool wait_for_flights(tt_pagepool *p, flights *all, bool sleep)
+{
+    if (sleep && !all->alarm_armed) {
+        tt_uring_read(&p->uring, p->alarm, &all->alarms, sizeof all->alarms, UINT64_MAX, ALARM);
+        all->alarm_armed = true;
+    }
+    p->sleeps = sleep;
+    tt_pagepool_unlock(p);
+    const bool ok = tt_uring_submit(&p->uring, sleep);
+    tt_pagepool_lock(p);
+    p->sleeps = false;
+    return ok;
+}
+
+static bool fly(tt_pagepool *p, flights *all)
+{
+    while (!p->ending || all->n) {
+        /* One at a time: the kernel clears its memory as it takes it, and others end meanwhile. */
+        const bool begun = begin_flight(p, all);
+        if (!all->n) {
+            if (p->queue_first == TT_NONE && !p->ending)
+                (void)pthread_cond_wait(&p->work, &p->lock);
+            continue;
+        }
+        if (!wait_for_flights(p, all, !begun)) return false;
+        take_flights(p, all);
+    }
+    /* Nothing is to be written into what is about to be freed. */
+    while (all->alarm_armed) {
+        const uint64_t one = 1;
+        if (write(p->alarm, &one, sizeof one) != sizeof one || !wait_for_flights(p, all, true))
+            return false;
+        take_flights(p, all);
+    }
+    return true;
+}
+
+static void *uring_reader(void *context)
+{
+    tt_pagepool *p = context;
+    flights *all = calloc(1, sizeof *all);
+    tt_pagepool_lock(p);
+    if (all && fly(p, all))
+        free(all);
+    else if (all)
+        give_up_flights(p, all);
+    tt_uring_end(&p->uring);
+    tt_pagepool_unlock(p);
+    return reader(p); /* by itself, if all is not to end */
+}
+
+/* Something is in the queue, or all is to end. */
+static void call_readers(tt_pagepool *p)
+{
+    const uint64_t one = 1;
+    (void)pthread_cond_signal(&p->work);
+    if (p->sleeps) (void)!write(p->alarm, &one, sizeof one);
+    p->sleeps = false;
+}
+
+static bool begin_uring(tt_pagepool *p)
+{
+    p->alarm = tt_descriptor_raise(eventfd(0, EFD_CLOEXEC));
+    if (p->alarm < 0) return false;
+    /* One for the alarm. */
+    if (tt_uring_begin(&p->uring, FLIGHTS_MAX + 1)) return true;
+    (void)close(p->alarm);
+    p->alarm = -1;
+    return false;
+}
+
+static bool start_readers(tt_pagepool *p, uint32_t n, bool uring)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
+    const bool by_uring = uring && begin_uring(p);
+    void *(*const run)(void *) = by_uring ? uring_reader : reader;
+    if (by_uring) n = 1;
     if (pthread_attr_init(&attributes) != 0) return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     while (p->n_readers < n && p->n_readers < READERS_MAX &&
-           pthread_create(&p->readers[p->n_readers], &attributes, reader, p) == 0)
+           pthread_create(&p->readers[p->n_readers], &attributes, run, p) == 0)
         p->n_readers++;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
+    if (by_uring && !p->n_readers) tt_uring_end(&p->uring);
+    if (by_uring) atomic_fetch_add(&p->report->urings, 1);
     return p->n_readers > 0;
 }
 
@@ -554,7 +763,7 @@ static uint64_t most_places(void)
     return n / PLACES_PART;
 }
 
-tt_status tt_pagepool_new(uint32_t readers, tt_boost_report *report, tt_pagepool **out,
+tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report, tt_pagepool **out,
                           tt_error *err)
 {
     *out = NULL;
@@ -572,7 +781,9 @@ tt_status tt_pagepool_new(uint32_t readers, tt_boost_report *report, tt_pagepool
     p->report = report;
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
-    if (!start_readers(p, readers)) {
+    p->alarm = -1;
+    if (!start_readers(p, readers, uring)) {
+        if (p->alarm >= 0) (void)close(p->alarm);
         free(p);
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no thread to read with can be started");
     }
@@ -586,6 +797,7 @@ void tt_pagepool_free(tt_pagepool *p)
     tt_pagepool_lock(p);
     p->ending = true;
     (void)pthread_cond_broadcast(&p->work);
+    call_readers(p);
     tt_pagepool_unlock(p);
     for (uint32_t i = 0; i < p->n_readers; i++)
         (void)pthread_join(p->readers[i], NULL);
@@ -593,6 +805,7 @@ void tt_pagepool_free(tt_pagepool *p)
         if (p->regions[i].at) close_files(&p->regions[i]);
     for (uint32_t i = 0; i < p->n_groups; i++)
         leave_group_memory(p, &p->groups[i]);
+    if (p->alarm >= 0) (void)close(p->alarm);
     free(p->groups);
     free(p->units);
     free(p->reads);
@@ -606,6 +819,7 @@ void tt_pagepool_in_child(tt_pagepool *p)
     p->lock = fresh;
     p->work = p->moved = none;
     p->n_readers = 0;
+    p->sleeps = false;
     p->is_child = true;
     for (uint32_t i = 0; i < p->n_regions; i++)
         p->regions[i].closed = true;
@@ -890,7 +1104,7 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
     else
         p->units[p->queue_last].next = i;
     p->queue_last = i;
-    (void)pthread_cond_signal(&p->work);
+    call_readers(p);
     return true;
 }
 

@@ -44,10 +44,10 @@ typedef struct tt_pagepool_read {
     uint8_t flags;         /* TT_READ_FAILED, TT_READ_DISCARDED */
 } tt_pagepool_read;
 
-/* Starts `readers` threads, which take no signals. report: counted in; must stay. *out is freed
- * with tt_pagepool_free. TT_E_UNSUPPORTED: pages of this machine are not of TT_PAGEPOOL_PAGE bytes.
- */
-tt_status tt_pagepool_new(uint32_t readers, tt_boost_report *report, tt_pagepool **out,
+/* Starts the threads that read, which take no signals: one with an io_uring if `uring` and the
+ * kernel lets it, else `readers` of them. report: counted in; must stay. *out is freed with
+ * tt_pagepool_free. TT_E_UNSUPPORTED: pages of this machine are not of TT_PAGEPOOL_PAGE bytes. */
+tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report, tt_pagepool **out,
                           tt_error *err);
 /* Ends the threads; what is present stays mapped. */
 void tt_pagepool_free(tt_pagepool *p);

@@ -10,6 +10,7 @@
 #define TT_ENV_BOOST "TENSORTRACE_BOOST"               /* bytes that weights may take, or auto */
 #define TT_ENV_BOOST_POLICY "TENSORTRACE_BOOST_POLICY" /* of the experts; default lru */
 #define TT_ENV_BOOST_REPORT "TENSORTRACE_BOOST_REPORT" /* path of the file */
+#define TT_ENV_BOOST_IO "TENSORTRACE_BOOST_IO" /* threads; default: io_uring if it can be had */
 
 #define TT_BOOST_REPORT_MAGIC UINT64_C(0x31545342544f4f42)
 
@@ -21,6 +22,7 @@ typedef struct tt_boost_report {
     _Atomic uint64_t fits;          /* of them: all weights are within the budget, nothing to do */
     _Atomic uint64_t reads, read_bytes, read_ns; /* sums over the threads that read */
     _Atomic uint64_t evictions;
+    _Atomic uint64_t urings;           /* processes that read by io_uring */
     _Atomic uint64_t waits, waited_ns; /* of compute threads, at the start of an op; sums */
     _Atomic uint64_t slices_used;      /* of experts, once an op */
     _Atomic uint64_t slices_read;      /* of these, were not there when they were asked for */

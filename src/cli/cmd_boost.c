@@ -28,6 +28,7 @@ typedef struct arguments {
     tt_runner_args runner;
     uint64_t ram_bytes;
     const char *policy;
+    const char *io;
     const char *output;
     tt_capture_options capture;
     bool force;
@@ -68,6 +69,8 @@ static void take_ram(void *bytes, char *arg, tt_parse *p)
     *(uint64_t *)bytes = n;
 }
 
+static const char *const ios[] = {"io_uring", "threads"};
+
 static const tt_option options[] = {
     {"ram", 0, "SIZE|auto",
      "Memory that the weights may take. auto (default): what the machine and the control group "
@@ -76,6 +79,10 @@ static const tt_option options[] = {
      0, TT_TAKE(arguments, ram_bytes, take_ram)},
     {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
      TT_TAKE(arguments, policy, take_policy)},
+    {"io", 0, "HOW",
+     "How weights are read: io_uring (default), or threads, which are also taken where the kernel "
+     "allows no io_uring",
+     0, TT_WORD(arguments, io, ios)},
     {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
     {"values", 0, "LEVEL[:SELECT]", "Also record what ops put out, as run does (with -o)", 0,
@@ -156,9 +163,10 @@ static void tell(tt_boost_report *b, bool quiet)
         tt_report_note("boost: the weights fit: nothing to do");
         return;
     }
-    tt_report_note("boost: %s read in %" PRIu64 " reads, %s a graph (of %" PRIu64
+    tt_report_note("boost: %s read in %" PRIu64 " reads by %s, %s a graph (of %" PRIu64
                    "); the pool held %s at most; compute threads waited %.3f s for it",
                    tt_units_bytes(read, bytes), atomic_load(&b->reads),
+                   atomic_load(&b->urings) ? "io_uring" : "threads",
                    tt_units_bytes(each, bytes / graphs), graphs,
                    tt_units_bytes(peak, atomic_load(&b->pool_peak_bytes)),
                    (double)atomic_load(&b->waited_ns) / 1e9);
@@ -172,7 +180,8 @@ static bool set_environment(const arguments *args, const char *report)
     char ram[32] = "auto";
     if (args->ram_bytes) (void)snprintf(ram, sizeof ram, "%" PRIu64, args->ram_bytes);
     return setenv(TT_ENV_BOOST, ram, 1) == 0 && setenv(TT_ENV_BOOST_REPORT, report, 1) == 0 &&
-           setenv(TT_ENV_BOOST_POLICY, args->policy ? args->policy : "lru", 1) == 0;
+           setenv(TT_ENV_BOOST_POLICY, args->policy ? args->policy : "lru", 1) == 0 &&
+           setenv(TT_ENV_BOOST_IO, args->io ? args->io : "io_uring", 1) == 0;
 }
 
 static void note(void *context, const char *text)

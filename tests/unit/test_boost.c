@@ -2,6 +2,7 @@
  * file's bytes. */
 #include "tests.h"
 
+#include "boost/uring.h"
 #include "boost/weights.h"
 
 #include <fcntl.h>
@@ -35,6 +36,8 @@ typedef struct mapped {
     uint32_t region;
 } mapped;
 
+static bool by_uring; /* how the pools of the tests read */
+
 static void map_file(mapped *m, uint32_t readers)
 {
     uint8_t *bytes = malloc(SIZE + TAIL);
@@ -50,7 +53,8 @@ static void map_file(mapped *m, uint32_t readers)
     free(bytes);
     m->at = mmap(NULL, SIZE + TAIL, PROT_READ, MAP_SHARED, m->fd, 0);
     assert_true(m->at != MAP_FAILED);
-    assert_int_equal(tt_pagepool_new(readers, &m->report, &m->pool, &err), TT_OK);
+    assert_int_equal(tt_pagepool_new(readers, by_uring, &m->report, &m->pool, &err), TT_OK);
+    assert_int_equal(atomic_load(&m->report.urings), by_uring);
     m->region = tt_pagepool_adopt(m->pool, m->at, SIZE + TAIL, m->fd, 0);
     assert_int_equal(m->region, 0);
 }
@@ -638,6 +642,40 @@ static void begins_again_with_a_new_mapping(void **state)
     weigh_no_more(&x);
 }
 
+/* Its descriptor of the io_uring is another file's from now on. */
+static void take_the_ring(void)
+{
+    char path[64], target[64];
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int found = 0;
+    for (int fd = 0; fd < 4096; fd++) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        const ssize_t n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = 0;
+        if (!strstr(target, "io_uring")) continue;
+        assert_int_equal(dup2(null, fd), fd);
+        found++;
+    }
+    (void)close(null);
+    assert_int_equal(found, by_uring);
+}
+
+static void goes_on_without_its_ring(void **state)
+{
+    (void)state;
+    mapped m;
+    map_file(&m, 2);
+    const uint32_t a = unit(&m, 0, 16 * PAGE), b = unit(&m, 16 * PAGE, 16 * PAGE);
+    assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+    take_the_ring();
+    /* What was asked for first is given up, and may come later. */
+    if (load(&m, b) != TT_UNIT_PRESENT) assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
+    assert_true(is_ours(&m, 20 * PAGE));
+    assert_true(is_content(&m, 0, 40 * PAGE));
+    assert_int_equal(atomic_load(&m.report.handed_back), 0);
+    unmap_file(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -654,6 +692,15 @@ int main(void)
         cmocka_unit_test(keeps_what_was_read),
         cmocka_unit_test(does_nothing_when_all_fits),
         cmocka_unit_test(begins_again_with_a_new_mapping),
+        cmocka_unit_test(goes_on_without_its_ring),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+    tt_uring probe;
+    if (!tt_uring_begin(&probe, 1)) {
+        printf("this kernel allows no io_uring\n");
+        return failed;
+    }
+    tt_uring_end(&probe);
+    by_uring = true;
+    return failed + cmocka_run_group_tests_name("io_uring", tests, NULL, NULL);
 }

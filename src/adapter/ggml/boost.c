@@ -132,8 +132,10 @@ void tt_boost_begin(void)
     automatic = ram && strcmp(ram, "auto") == 0;
     const uint64_t budget = automatic ? tt_budget_now(0) : tt_capture_bytes(TT_ENV_BOOST);
     if (!budget && !automatic) return;
+    const char *io = getenv(TT_ENV_BOOST_IO);
+    const bool uring = !io || strcmp(io, "threads") != 0;
     open_report();
-    if (tt_pagepool_new(READERS, report, &pool, &err) != TT_OK ||
+    if (tt_pagepool_new(READERS, uring, report, &pool, &err) != TT_OK ||
         tt_weights_new(pool, budget, policy_named(getenv(TT_ENV_BOOST_POLICY)), report, &weights,
                        &err) != TT_OK) {
         tell(err.message);
