@@ -386,13 +386,18 @@ static void drop_strangers(tt_weights *w, const tt_weights_plan *plan)
             tt_pagepool_drop(w->pool, u);
 }
 
+static bool has_cache(const tt_weights *w, const tt_weights_plan *plan)
+{
+    return w->cache && plan->arrangement == w->arrangement;
+}
+
 static void release(tt_weights *w, tt_weights_plan *plan, uint32_t before)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < plan->n_held; i++) {
         if (plan->held[i].node >= before)
             plan->held[kept++] = plan->held[i];
-        else if (w->cache && plan->arrangement == w->arrangement)
+        else if (has_cache(w, plan))
             tt_policy_release(w->cache, plan->held[i].unit);
     }
     plan->n_held = kept;
@@ -464,18 +469,33 @@ static void request_slice(tt_weights *w, uint32_t unit, enum tt_read_cause cause
         atomic_fetch_add(&w->report->slices_read, absent);
 }
 
+/* A slice that is used at a later node. False: there is no room for it. */
+static bool ask(tt_weights *w, tt_weights_plan *plan, const weight *x, uint32_t slice,
+                uint32_t node, enum tt_read_cause cause)
+{
+    const tt_policy_use use = {leader_of(w, x, slice), plan->pass, TT_POLICY_NEVER};
+    if (!tt_policy_has(w->cache, use.unit) && !tt_policy_fetch(w->cache, &use)) return false;
+    if (!hold(w, plan, use.unit, node)) return false;
+    request_slice(w, x->first_unit + slice, cause);
+    return true;
+}
+
 void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t node,
                       const uint16_t *slices, uint32_t n)
 {
     const weight *x = &w->weights[i];
-    for (uint32_t k = 0; w->cache && plan->arrangement == w->arrangement && k < n; k++) {
-        if (slices[k] >= x->n_slices) continue;
-        const tt_policy_use use = {leader_of(w, x, slices[k]), plan->pass, TT_POLICY_NEVER};
-        if (!tt_policy_has(w->cache, use.unit) && !tt_policy_fetch(w->cache, &use))
-            return; /* no room for more */
-        if (!hold(w, plan, use.unit, node)) return;
-        request_slice(w, x->first_unit + slices[k], TT_READ_CHOSEN);
-    }
+    for (uint32_t k = 0; has_cache(w, plan) && k < n; k++)
+        if (slices[k] < x->n_slices && !ask(w, plan, x, slices[k], node, TT_READ_CHOSEN)) return;
+}
+
+uint32_t tt_weights_stream(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t node,
+                           uint32_t from)
+{
+    const weight *x = &w->weights[i];
+    if (!has_cache(w, plan)) return x->n_slices;
+    while (from < x->n_slices && ask(w, plan, x, from, node, TT_READ_AHEAD))
+        from++;
+    return from;
 }
 
 void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint16_t *slices,
@@ -483,7 +503,7 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
 {
     const weight *x = &w->weights[i];
     atomic_fetch_add(&w->report->slices_used, n);
-    for (uint32_t k = 0; w->cache && plan->arrangement == w->arrangement && k < n; k++) {
+    for (uint32_t k = 0; has_cache(w, plan) && k < n; k++) {
         if (slices[k] >= x->n_slices) continue;
         const uint32_t unit = x->first_unit + slices[k];
         const tt_policy_use use = {leader_of(w, x, slices[k]), plan->pass, TT_POLICY_NEVER};

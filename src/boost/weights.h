@@ -70,6 +70,10 @@ void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node);
 /* The slices (of the weight, each once) are going to be used at `node`. */
 void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t weight, uint32_t node,
                       const uint16_t *slices, uint32_t n);
+/* All slices from number `from` on are going to be used at `node`, most likely: as far as there is
+ * room. The number of the first one that was not asked for. */
+uint32_t tt_weights_stream(tt_weights *w, tt_weights_plan *plan, uint32_t weight, uint32_t node,
+                           uint32_t from);
 /* They are used at `node`, where the plan is now. */
 void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t weight, const uint16_t *slices,
                     uint32_t n);

@@ -27,7 +27,8 @@ for name in tiny moe dense tied; do
         for percent in $budgets; do
             about="$name, $threads threads, $percent %"
             rm -f boosted.ttrace
-            "$TT_BIN" boost --ram $((size * percent / 100))B -o boosted.ttrace --values=hash "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"
+            [ $percent = 80 ] && io=threads || io=io_uring
+            "$TT_BIN" boost --ram $((size * percent / 100))B --io $io -o boosted.ttrace --values=hash "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"
             same "$about: text" plain.txt boosted.txt
             "$TT_BIN" diff --values --exact plain.ttrace boosted.ttrace >diff.txt 2>&1 || {
                 fail "$about: values differ"

@@ -23,6 +23,8 @@
 #define PLANS_MAX 64u
 #define TYPE_I32 26 /* GGML_TYPE_I32, the same in all versions */
 #define SLICES_MAX 4096u
+#define CHOSEN_EACH                                                                                \
+    4 /* choices a slice, on average: of 16 slices 1 in 50 is not chosen at random */
 
 /* An op that reads experts. */
 typedef struct choice {
@@ -31,6 +33,8 @@ typedef struct choice {
     uint32_t known_at; /* the first node at which the ids are known */
     const struct ggml_tensor *ids;
     bool asked;
+    bool by_most;      /* so many tokens choose that nearly all slices are chosen */
+    uint32_t streamed; /* slices that were asked for before the router chose */
 } choice;
 
 /* A graph that a thread computes. */
@@ -263,6 +267,7 @@ static bool add_choice(plan *p, uint32_t node, uint32_t weight, const struct ggm
             break;
         }
     *c = (choice){.node = node, .weight = weight, .known_at = known_at(p, node, ids), .ids = ids};
+    c->by_most = ids->ne[0] * ids->ne[1] >= CHOSEN_EACH * tt_weights_slices(weights, weight);
     return true;
 }
 
@@ -321,6 +326,17 @@ static void end_plan(plan *p)
     (void)atomic_fetch_sub(&tt_boost_graphs, 1);
 }
 
+/* Experts of the layers to come, behind `node`, while this one computes. */
+static void stream(plan *p, uint32_t node)
+{
+    for (uint32_t i = 0; i < p->n_choices; i++) {
+        choice *c = &p->choices[i];
+        if (!c->by_most || c->node <= node) continue;
+        c->streamed = tt_weights_stream(weights, &p->of, c->weight, c->node, c->streamed);
+        if (c->streamed < tt_weights_slices(weights, c->weight)) return;
+    }
+}
+
 static uint32_t next_due(const plan *p)
 {
     uint32_t due = UINT32_MAX;
@@ -338,6 +354,7 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
         return false;
     p->thread = pthread_self();
     p->active = true;
+    stream(p, 0);
     atomic_store(&p->begun, 0);
     atomic_store(&p->due, next_due(p));
     if (++last_number == 0) last_number = 1;
@@ -476,6 +493,7 @@ static void move_on(plan *p, uint32_t node)
         else
             tt_weights_use(weights, &p->of, c->weight, slices, n);
     }
+    stream(p, node);
     atomic_store(&p->due, next_due(p));
     atomic_store(&p->begun, node + 1);
 }
