@@ -448,6 +448,55 @@ static void keeps_to_the_budget(void **state)
     }
 }
 
+/* Asks for the layers behind `node`, as far as there is room. */
+static void stream(weighed *x, uint32_t layer, uint32_t streamed[LAYERS][2])
+{
+    for (uint32_t i = layer; i < LAYERS; i++)
+        for (int k = 0; k < 2; k++) {
+            streamed[i][k] =
+                tt_weights_stream(x->w, &x->plan, x->experts[i][k], 2 * i + 1, streamed[i][k]);
+            if (streamed[i][k] < SLICES) return;
+        }
+}
+
+/* A pass of many tokens, which use all slices: those of a layer are asked for while others are
+ * used, and none is left out or read twice. */
+static void streams_whole_layers(void **state)
+{
+    (void)state;
+    const uint64_t whole = LAYERS * (uint64_t)(MATRIX + SLICES * SLICE);
+    uint16_t slices[SLICES];
+    uint32_t streamed[LAYERS][2] = {0}, early = 0;
+    weighed x;
+    for (uint16_t i = 0; i < SLICES; i++)
+        slices[i] = i;
+    weigh(&x, whole * 6 / 10, true);
+    tt_pagepool_lock(x.m.pool);
+    assert_true(tt_weights_begin(x.w, &x.plan, x.steps, LAYERS));
+    stream(&x, 0, streamed);
+    assert_true(streamed[0][0] == SLICES);
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        tt_weights_advance(x.w, &x.plan, 2 * i + 1);
+        for (int k = 0; k < 2; k++)
+            tt_weights_use(x.w, &x.plan, x.experts[i][k], slices, SLICES);
+        assert_int_equal(x.plan.n_now, 2 * SLICES);
+        stream(&x, i + 1, streamed);
+        tt_weights_wait(x.w, &x.plan);
+        for (uint32_t k = 0; k < x.plan.n_now; k++)
+            assert_int_equal(tt_pagepool_state(x.m.pool, x.plan.now[k]), TT_UNIT_PRESENT);
+        early += i + 1 < LAYERS && streamed[i + 1][0] > 0;
+    }
+    tt_weights_end(x.w, &x.plan);
+    tt_pagepool_settle(x.m.pool);
+    tt_pagepool_unlock(x.m.pool);
+    assert_int_equal(early, LAYERS - 1);
+    assert_int_equal(atomic_load(&x.m.report.slices_read), 2 * LAYERS * SLICES);
+    assert_int_equal(atomic_load(&x.m.report.slices_left), 0);
+    assert_true(atomic_load(&x.m.report.pool_peak_bytes) <= whole * 6 / 10);
+    assert_true(is_content(&x.m, 0, SIZE + TAIL));
+    weigh_no_more(&x);
+}
+
 /* Less: at once, but for what an op waits for. More: used from then on. */
 static void follows_the_budget(void **state)
 {
@@ -687,6 +736,7 @@ int main(void)
         cmocka_unit_test(leaves_what_cannot_be_read),
         cmocka_unit_test(child_sees_the_same),
         cmocka_unit_test(keeps_to_the_budget),
+        cmocka_unit_test(streams_whole_layers),
         cmocka_unit_test(follows_the_budget),
         cmocka_unit_test(shares_memory_in_a_group),
         cmocka_unit_test(keeps_what_was_read),

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READERS 8u
+#define READERS 8u /* threads, without an io_uring */
 #define PLANS_MAX 64u
 #define TYPE_I32 26 /* GGML_TYPE_I32, the same in all versions */
 #define SLICES_MAX 4096u

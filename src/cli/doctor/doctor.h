@@ -30,6 +30,7 @@ typedef struct tt_doctor_host {
     uint64_t boost_bytes;   /* what `boost --ram auto` would give weights now; 0: see below */
     char boost_problem[96]; /* why it can do nothing here */
     char huge_pages[16];    /* "always", "madvise", "never"; "": not known */
+    bool has_io_uring;      /* this process may use one */
 } tt_doctor_host;
 
 typedef struct tt_doctor {

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "boost/budget.h"
+#include "boost/uring.h"
 #include "cli/doctor/doctor.h"
 #include "cli/table.h"
 #include "record/fault_events.h"
@@ -97,6 +98,9 @@ static void try_boost(tt_doctor_host *h)
 {
     char line[64];
     char *word = NULL, *end = NULL;
+    tt_uring uring;
+    h->has_io_uring = tt_uring_begin(&uring, 1);
+    if (h->has_io_uring) tt_uring_end(&uring);
     if (tt_host_line("/sys/kernel/mm/transparent_hugepage", "enabled", line, sizeof line))
         word = strchr(line, '[');
     if (word) end = strchr(++word, ']');
@@ -211,6 +215,7 @@ static const tt_column host_columns[] = {
     IN(tt_doctor_host, boost_bytes, "for weights, that boost --ram auto would take now"),
     TEXT_IN(tt_doctor_host, boost_problem, "why it would take none"),
     TEXT_IN(tt_doctor_host, huge_pages, "for memory that asks: always, madvise, never"),
+    IN(tt_doctor_host, has_io_uring, "boost reads by io_uring; else by threads"),
 };
 static const tt_schema host_schema = TT_SCHEMA("host", "this machine", host_columns);
 
@@ -418,8 +423,9 @@ static void print_host(const tt_doctor *d, FILE *out)
             h->fault_problem);
     char bytes[TT_UNITS_TEXT];
     if (h->boost_bytes)
-        fprintf(out, "  boost        %s for weights with --ram auto; huge pages: %s\n",
+        fprintf(out, "  boost        %s for weights, read by %s; huge pages: %s\n",
                 h->boost_bytes == UINT64_MAX ? "no limit" : tt_units_bytes(bytes, h->boost_bytes),
+                h->has_io_uring ? "io_uring" : "threads",
                 h->huge_pages[0] ? h->huge_pages : "not known");
     else
         fprintf(out, "  boost        can do nothing: %s\n", h->boost_problem);
