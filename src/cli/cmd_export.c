@@ -84,7 +84,8 @@ static const tt_option option_table[] = {
     TT_TRACE_PAGE_SIZE(struct options, export.page_bytes, "oraclegeneral: of a page (default: 4K)",
                        3),
     {"count-copies-as-file", 0, 0,
-     "dataset, bin64: reads of weights that the engine copied into buffers count as reads of the "
+     "dataset, bin64, bin256, bin1024: reads of weights that the engine copied into buffers count "
+     "as reads of the "
      "file, at their place in it",
      3, TT_FLAG(struct options, export.copies_as_file)},
     {"lines", 0, 0, "bitnet: one record a line, all in PATH/values.jsonl", 3,
