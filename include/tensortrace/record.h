@@ -34,6 +34,7 @@
  *   TENSORTRACE_VALUES=...    as tt_record_options.values, and stronger than it
  *   BITNET_TRACE_DIR=DIR      tt_value() writes a file a value there, see its comment; whether or
  *                             not a trace is recorded
+ *   TENSORTRACE_BITNET_LINES=1  there all values are in one file, a line each
  *   TENSORTRACE_VERBOSE=1     at its end the program says on standard error where the trace is, or
  *                             why there is none, and what BITNET_TRACE_DIR lacks
  * Under `tensortrace run -- PROGRAM` nothing need be set: the trace is run's. */
@@ -217,9 +218,50 @@ TT_API void tt_op_taken(tt_node node, const tt_record_tensor *output);
  *
  * With BITNET_TRACE_DIR=DIR it is also written as a file DIR/NAME.trace as BitNet.rs does: made
  * whole under another name first. Values of the same name, of other positions say, do not replace
- * each other: they are numbered. */
+ * each other: they are numbered. With TENSORTRACE_BITNET_LINES=1 as a line of DIR/values.jsonl. */
 TT_API void tt_value(const char *name, const void *data, tt_type type, unsigned n_dims,
                      const uint64_t *ne, int32_t layer, const char *stage, int64_t position);
+
+/* --- values in memory --- */
+
+/* For a program that looks at its own values, as tests do: no file is needed, and recording need
+ * not be on. While a sink is open it gets the values of tt_value() and of the ops that tt_op_begin
+ * or tt_op_taken report, of all threads, in the order in which they were taken. It is independent
+ * of options.values. A forked child has a copy. */
+typedef struct tt_value_sink tt_value_sink;
+
+#define TT_SINK_FIRST 8
+
+/* A value as BitNet.rs describes one. */
+typedef struct tt_sink_value {
+    char name[TT_RECORD_NAME_MAX + 1];
+    char stage[TT_RECORD_NAME_MAX + 1]; /* "": none was told */
+    int32_t layer;                      /* as it was told; TT_NO_LAYER */
+    int64_t position;                   /* of the value, or of its thread's batch; TT_NO_POSITION */
+    tt_type type;
+    unsigned n_dims;
+    uint64_t ne[TT_RECORD_DIMS]; /* the first dimension runs fastest */
+    uint64_t n_elements;
+    double rms;         /* NAN: there are no elements, or not all are finite */
+    uint8_t blake3[32]; /* of the elements as little-endian float32 */
+    unsigned n_first;   /* of `first` that are there */
+    float first[TT_SINK_FIRST];
+} tt_sink_value;
+
+/* Opens a sink for values whose names match `names`, a pattern as of the shell ("blk.3.*",
+ * "*attn_norm*"); NULL: all. values_max: of them that it keeps; 0: 65,536; those behind are
+ * counted. NULL without memory, which the other calls take for an empty sink. tt_value_sink_close
+ * ends it. */
+TT_API tt_value_sink *tt_value_sink_open(const char *names, size_t values_max);
+TT_API void tt_value_sink_close(tt_value_sink *sink);
+/* How many values match the pattern `names`; NULL: of all. */
+TT_API size_t tt_value_sink_count(tt_value_sink *sink, const char *names);
+/* Copies the i-th of those, from 0. Zero, and nothing is copied: there is none. */
+TT_API int tt_value_sink_get(tt_value_sink *sink, const char *names, size_t i, tt_sink_value *out);
+/* Values that there was no room for. */
+TT_API uint64_t tt_value_sink_left_out(tt_value_sink *sink);
+/* Forgets all values. */
+TT_API void tt_value_sink_clear(tt_value_sink *sink);
 
 /* --- llama.cpp --- */
 
@@ -263,6 +305,12 @@ static inline tt_status tt_no_status_(void)
 #define tt_record_stop(...) TT_RECORD_STATUS_((tt_record_stop)(__VA_ARGS__))
 #define tt_record_path() (0 ? (tt_record_path)() : "")
 #define tt_record_model(...) TT_RECORD_STATUS_((tt_record_model)(__VA_ARGS__))
+#define tt_value_sink_open(...) (0 ? (tt_value_sink_open)(__VA_ARGS__) : (tt_value_sink *)0)
+#define tt_value_sink_close(...) TT_RECORD_CALL_((tt_value_sink_close)(__VA_ARGS__))
+#define tt_value_sink_count(...) (0 ? (tt_value_sink_count)(__VA_ARGS__) : (size_t)0)
+#define tt_value_sink_get(...) (0 ? (tt_value_sink_get)(__VA_ARGS__) : 0)
+#define tt_value_sink_left_out(...) (0 ? (tt_value_sink_left_out)(__VA_ARGS__) : (uint64_t)0)
+#define tt_value_sink_clear(...) TT_RECORD_CALL_((tt_value_sink_clear)(__VA_ARGS__))
 #define tt_ggml_eval_callback NULL
 #else
 #define TT_RECORD_CALL_(call) (TT_RECORDING() ? call : (void)0)

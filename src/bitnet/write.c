@@ -31,6 +31,7 @@ struct hint {
 
 struct tt_bitnet_writer {
     int folder;
+    int lines; /* the one file of all records; -1: each has its own */
     char *path;
     pthread_mutex_t lock; /* guards all that follows */
     uint64_t n_files, n_numbered;
@@ -67,7 +68,8 @@ static tt_status check_empty(const char *path, tt_error *err)
     return status;
 }
 
-tt_status tt_bitnet_writer_open(const char *path, tt_bitnet_writer **out, tt_error *err)
+tt_status tt_bitnet_writer_open(const char *path, tt_bitnet_layout layout, tt_bitnet_writer **out,
+                                tt_error *err)
 {
     *out = NULL;
     tt_status status = tt_outdir_make(path, err);
@@ -79,9 +81,15 @@ tt_status tt_bitnet_writer_open(const char *path, tt_bitnet_writer **out, tt_err
         free(w);
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     }
+    w->lines = -1;
     w->folder = tt_descriptor_raise(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (w->folder < 0) {
-        status = io_error(err, "open", path);
+    if (w->folder >= 0 && layout == TT_BITNET_ONE_LINE)
+        w->lines = tt_descriptor_raise(
+            openat(w->folder, TT_BITNET_LINES_FILE,
+                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (w->folder < 0 || (layout == TT_BITNET_ONE_LINE && w->lines < 0)) {
+        status = io_error(err, w->folder < 0 ? "open" : "create " TT_BITNET_LINES_FILE " in", path);
+        if (w->folder >= 0) (void)close(w->folder);
         free(w->path);
         free(w);
         return status;
@@ -94,6 +102,7 @@ tt_status tt_bitnet_writer_open(const char *path, tt_bitnet_writer **out, tt_err
 void tt_bitnet_writer_close(tt_bitnet_writer *w)
 {
     if (!w) return;
+    if (w->lines >= 0) (void)close(w->lines);
     (void)close(w->folder);
     (void)pthread_mutex_destroy(&w->lock);
     free(w->path);
@@ -184,6 +193,22 @@ static tt_status name_file(tt_bitnet_writer *w, const char *name, const char *te
     return status;
 }
 
+/* Behind the lines that are there, whole or not at all. */
+static tt_status add_line(tt_bitnet_writer *w, const tt_bytes *text, tt_error *err)
+{
+    tt_status status = TT_OK;
+    (void)pthread_mutex_lock(&w->lock);
+    const off_t end = lseek(w->lines, 0, SEEK_END);
+    if (end < 0 || !write_all(w->lines, text)) {
+        status = io_error(err, "write " TT_BITNET_LINES_FILE " in", w->path);
+        if (end >= 0 && ftruncate(w->lines, end) != 0) errno = 0; /* a part of a line stays */
+    } else {
+        w->n_files++;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
 tt_status tt_bitnet_writer_put(tt_bitnet_writer *w, const tt_bitnet_record *r,
                                char file[TT_BITNET_FILE_NAME], tt_error *err)
 {
@@ -191,13 +216,20 @@ tt_status tt_bitnet_writer_put(tt_bitnet_writer *w, const tt_bitnet_record *r,
     tt_bytes text;
     if (!r->name[0]) return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a record needs a name");
     tt_bytes_init(&text, RECORD_MAX);
-    tt_bitnet_put(&text, r);
+    tt_bitnet_put(&text, r, w->lines >= 0 ? TT_BITNET_ONE_LINE : TT_BITNET_PRETTY);
+    if (w->lines >= 0) tt_bytes_u8(&text, '\n');
     tt_status status = TT_OK;
     if (text.failed)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory for a record");
+    else if (w->lines >= 0)
+        status = add_line(w, &text, err);
     else if (!write_temporary(w, &text, temporary))
         status = io_error(err, "write a file in", w->path);
     tt_bytes_free(&text);
+    if (status == TT_OK && w->lines >= 0) {
+        if (file) (void)strcpy(file, TT_BITNET_LINES_FILE);
+        return TT_OK;
+    }
     return status == TT_OK ? name_file(w, r->name, temporary, file ? file : own, err) : status;
 }
 
@@ -211,8 +243,14 @@ void tt_bitnet_writer_count(tt_bitnet_writer *w, uint64_t *n_files, uint64_t *n_
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-/* serde_json's pretty layout: two spaces per level, one element per line. Not base/json.h, which
- * writes numbers and some characters differently, and into a stream. */
+/* serde_json's layouts: pretty, with two spaces per level and one element per line; or compact, all
+ * on one line. Not base/json.h, which writes numbers and some characters differently, and into a
+ * stream. */
+
+typedef struct style {
+    tt_bytes *out;
+    bool on_one_line;
+} style;
 
 static void put_text(tt_bytes *out, const char *text)
 {
@@ -251,11 +289,21 @@ static void put_string(tt_bytes *out, const char *text)
     tt_bytes_u8(out, '"');
 }
 
-static void put_key(tt_bytes *out, const char *key)
+/* What stands before a member, an element, or the end of either. */
+static void put_break(const style *t, bool first, unsigned level)
 {
-    put_text(out, out->data && out->size > 0 && out->data[out->size - 1] == '{' ? "\n  " : ",\n  ");
-    put_string(out, key);
-    put_text(out, ": ");
+    if (!first) tt_bytes_u8(t->out, ',');
+    if (t->on_one_line) return;
+    tt_bytes_u8(t->out, '\n');
+    for (unsigned i = 0; i < level; i++)
+        put_text(t->out, "  ");
+}
+
+static void put_key(const style *t, const char *key)
+{
+    put_break(t, t->out->data && t->out->size > 0 && t->out->data[t->out->size - 1] == '{', 1);
+    put_string(t->out, key);
+    put_text(t->out, t->on_one_line ? ":" : ": ");
 }
 
 static void put_u64(tt_bytes *out, uint64_t v)
@@ -272,37 +320,32 @@ static void put_f32(tt_bytes *out, float v)
     put_text(out, text);
 }
 
-/* Written before element i of an array. */
-static void put_element(tt_bytes *out, uint32_t i)
+static void end_array(const style *t, uint32_t n)
 {
-    put_text(out, i == 0 ? "\n    " : ",\n    ");
+    if (n > 0) put_break(t, true, 1);
+    tt_bytes_u8(t->out, ']');
 }
 
-static void end_array(tt_bytes *out, uint32_t n)
+static void put_shape(const style *t, const tt_bitnet_record *r)
 {
-    put_text(out, n > 0 ? "\n  ]" : "]");
-}
-
-static void put_shape(tt_bytes *out, const tt_bitnet_record *r)
-{
-    put_key(out, "shape");
-    tt_bytes_u8(out, '[');
+    put_key(t, "shape");
+    tt_bytes_u8(t->out, '[');
     for (uint32_t i = 0; i < r->n_dims; i++) {
-        put_element(out, i);
-        put_u64(out, r->shape[i]);
+        put_break(t, i == 0, 2);
+        put_u64(t->out, r->shape[i]);
     }
-    end_array(out, r->n_dims);
+    end_array(t, r->n_dims);
 }
 
-static void put_first_values(tt_bytes *out, const tt_bitnet_record *r)
+static void put_first_values(const style *t, const tt_bitnet_record *r)
 {
-    put_key(out, "first_values");
-    tt_bytes_u8(out, '[');
+    put_key(t, "first_values");
+    tt_bytes_u8(t->out, '[');
     for (uint32_t i = 0; i < r->n_first_values; i++) {
-        put_element(out, i);
-        put_f32(out, r->first_values[i]);
+        put_break(t, i == 0, 2);
+        put_f32(t->out, r->first_values[i]);
     }
-    end_array(out, r->n_first_values);
+    end_array(t, r->n_first_values);
 }
 
 static void put_digest(tt_bytes *out, const uint8_t digest[32])
@@ -319,37 +362,39 @@ static void put_rms(tt_bytes *out, const tt_bitnet_record *r)
     put_text(out, text);
 }
 
-void tt_bitnet_put(tt_bytes *out, const tt_bitnet_record *r)
+void tt_bitnet_put(tt_bytes *out, const tt_bitnet_record *r, tt_bitnet_layout layout)
 {
+    const style t = {out, layout == TT_BITNET_ONE_LINE};
     tt_bytes_u8(out, '{');
-    put_key(out, "name");
+    put_key(&t, "name");
     put_string(out, r->name);
-    put_shape(out, r);
-    put_key(out, "dtype");
+    put_shape(&t, r);
+    put_key(&t, "dtype");
     put_string(out, r->dtype);
-    put_key(out, "blake3");
+    put_key(&t, "blake3");
     if (r->has_blake3)
         put_digest(out, r->blake3);
     else
         put_text(out, "null");
-    put_key(out, "rms");
+    put_key(&t, "rms");
     put_rms(out, r);
-    put_key(out, "num_elements");
+    put_key(&t, "num_elements");
     put_u64(out, r->n_elements);
-    if (r->has_first_values) put_first_values(out, r);
+    if (r->has_first_values) put_first_values(&t, r);
     if (r->has_seq) {
-        put_key(out, "seq");
+        put_key(&t, "seq");
         put_u64(out, r->seq);
     }
     if (r->has_layer) {
         char text[16];
-        put_key(out, "layer");
+        put_key(&t, "layer");
         (void)snprintf(text, sizeof text, "%" PRId32, r->layer);
         put_text(out, text);
     }
     if (r->stage) {
-        put_key(out, "stage");
+        put_key(&t, "stage");
         put_string(out, r->stage);
     }
-    put_text(out, "\n}");
+    put_break(&t, true, 0);
+    tt_bytes_u8(out, '}');
 }

@@ -110,13 +110,12 @@ static int load(tt_crossval *x, const char *path)
 static int open_folder(tt_crossval *x, const struct options *o, bool *there)
 {
     static const tt_diagnostics none;
-    char output[PATH_MAX];
     struct stat st;
     tt_error err;
-    tt_status status =
-        tt_place_absolute(output, sizeof output, o->output ? o->output : x->settings.output, &err);
-    *there = status == TT_OK && lstat(output, &st) == 0;
-    if (status == TT_OK) status = tt_outdir_open(&x->folder, output, o->force, &err);
+    tt_status status = tt_place_absolute(x->output, sizeof x->output,
+                                         o->output ? o->output : x->settings.output, &err);
+    *there = status == TT_OK && lstat(x->output, &st) == 0;
+    if (status == TT_OK) status = tt_outdir_open(&x->folder, x->output, o->force, &err);
     if (status == TT_OK) return TT_EXIT_OK;
     return stop(x, "output folder", &none, err.message,
                 status == TT_E_EXISTS ? "name another folder with -o, or replace what is there "
@@ -134,6 +133,7 @@ static void begin(tt_crossval *x, const char *path)
                    "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     x->summary.settings = &x->settings;
     x->summary.settings_file = path;
+    x->summary.folder = x->output;
     x->summary.version = TT_VERSION;
 }
 

@@ -84,9 +84,16 @@ static const tt_option option_table[] = {
     TT_TRACE_PAGE_SIZE(struct options, export.page_bytes, "oraclegeneral: of a page (default: 4K)",
                        3),
     {"count-copies-as-file", 0, 0,
-     "dataset, bin64: reads of weights that the engine copied into buffers count as reads of the "
+     "dataset, bin64, bin256, bin1024: reads of weights that the engine copied into buffers count "
+     "as reads of the "
      "file, at their place in it",
      3, TT_FLAG(struct options, export.copies_as_file)},
+    {"lines", 0, 0, "bitnet: one record a line, all in PATH/values.jsonl", 3,
+     TT_FLAG(struct options, export.lines)},
+    {"old-words", 0, 0, "dataset: components in the words of earlier converters (query, embedding)",
+     3, TT_FLAG(struct options, export.old_words)},
+    {"ggml", 0, 0, "dot: as ggml's own ggml_graph_dump_dot writes graphs, a file for each batch", 3,
+     TT_FLAG(struct options, export.as_ggml)},
     {"flows", 0, 0, "perfetto: arrows from op to op, where values went", 3,
      TT_FLAG(struct options, export.flows)},
     {"all", 0, 0,
@@ -101,14 +108,23 @@ static void check_format(void *options, tt_parse *p)
     static const struct {
         const char *option;
         unsigned flag;
-    } takes[] = {
-        {"batch", TT_EXPORT_TAKES_FILTER},       {"phase", TT_EXPORT_TAKES_FILTER},
-        {"model", TT_EXPORT_TAKES_MODEL},        {"experts", TT_EXPORT_TAKES_EXPERTS},
-        {"no-experts", TT_EXPORT_TAKES_EXPERTS}, {"compress", TT_EXPORT_TAKES_COMPRESS},
-        {"flows", TT_EXPORT_TAKES_FLOWS},        {"all", TT_EXPORT_TAKES_ALL},
-        {"unit", TT_EXPORT_TAKES_UNIT},          {"page-size", TT_EXPORT_TAKES_UNIT},
-        {"layer", TT_EXPORT_TAKES_OPS},          {"op", TT_EXPORT_TAKES_OPS},
-        {"tensor", TT_EXPORT_TAKES_OPS},         {"count-copies-as-file", TT_EXPORT_TAKES_COPIES}};
+    } takes[] = {{"batch", TT_EXPORT_TAKES_FILTER},
+                 {"phase", TT_EXPORT_TAKES_FILTER},
+                 {"model", TT_EXPORT_TAKES_MODEL},
+                 {"experts", TT_EXPORT_TAKES_EXPERTS},
+                 {"no-experts", TT_EXPORT_TAKES_EXPERTS},
+                 {"compress", TT_EXPORT_TAKES_COMPRESS},
+                 {"flows", TT_EXPORT_TAKES_FLOWS},
+                 {"all", TT_EXPORT_TAKES_ALL},
+                 {"unit", TT_EXPORT_TAKES_UNIT},
+                 {"page-size", TT_EXPORT_TAKES_UNIT},
+                 {"lines", TT_EXPORT_TAKES_LINES},
+                 {"old-words", TT_EXPORT_TAKES_WORDS},
+                 {"ggml", TT_EXPORT_TAKES_GGML},
+                 {"layer", TT_EXPORT_TAKES_OPS},
+                 {"op", TT_EXPORT_TAKES_OPS},
+                 {"tensor", TT_EXPORT_TAKES_OPS},
+                 {"count-copies-as-file", TT_EXPORT_TAKES_COPIES}};
     const struct options *o = options;
     char formats[FORMATS_TEXT];
     if (!o->format) tt_parse_error(p, "name a --format: %s", format_names(formats));

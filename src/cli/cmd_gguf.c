@@ -18,15 +18,17 @@ struct options {
     tt_input input;
     const char *output;
     bool csv;
-    bool experts;
+    tt_memory_map_style style;
     bool force;
 };
 
 static const tt_option option_table[] = {
     {"experts", 0, 0, "One entry for each expert's slice (the default)", 2,
-     TT_SET(struct options, experts, true)},
+     TT_SET(struct options, style.experts, true)},
     {"no-experts", 0, 0, "One entry for all experts of a tensor together", 2,
-     TT_SET(struct options, experts, false)},
+     TT_SET(struct options, style.experts, false)},
+    {"old-words", 0, 0, "Components in the words of earlier converters: query, embedding", 2,
+     TT_FLAG(struct options, style.old_words), .needs = "csv json"},
     {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
      TT_TEXT(struct options, output)},
     {"force", 0, 0, "Overwrite FILE if it exists", 3, TT_FLAG(struct options, force)},
@@ -122,12 +124,12 @@ static bool print_model(const tt_gguf *m, const struct options *o, FILE *out)
     tt_json j;
     if (o->input.json) {
         tt_json_begin(&j, out, 2);
-        tt_memory_map_json(m, o->input.path, NULL, o->experts, &j);
+        tt_memory_map_json(m, o->input.path, NULL, o->style, &j);
         return tt_json_end(&j);
     }
     if (o->csv)
-        tt_memory_map_csv(m, o->experts, out);
-    else if (!print_table(m, o->experts, out))
+        tt_memory_map_csv(m, o->style, out);
+    else if (!print_table(m, o->style.experts, out))
         return false;
     return fflush(out) == 0 && !ferror(out);
 }
@@ -166,7 +168,7 @@ int tt_cmd_gguf(int argc, char **argv)
                  "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
         .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {.input = {.what = "MODEL", .hint = "of a split model, the first file"},
-                        .experts = true};
+                        .style = {.experts = true}};
     tt_gguf model;
     tt_error err;
     tt_options_parse(&command, argc, argv, &o);

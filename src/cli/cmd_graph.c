@@ -39,7 +39,7 @@ struct options {
     int32_t layer;
     enum form form;
     tt_graph_color color;
-    bool collapse;
+    bool collapse, as_ggml;
     const char *output;
     bool force;
 };
@@ -71,6 +71,8 @@ static const tt_option option_table[] = {
      TT_NAME(struct options, color, colors), .needs = "dot svg"},
     {"collapse", 0, 0, "One box a layer in the picture", 2, TT_FLAG(struct options, collapse),
      .needs = "dot svg", .excludes = "layer"},
+    {"ggml", 0, 0, "Print the graph as ggml's own ggml_graph_dump_dot does, whole", 2,
+     TT_FLAG(struct options, as_ggml), .needs = "dot svg", .excludes = "color collapse layer"},
     {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
      TT_TEXT(struct options, output)},
     {"force", 0, 0, "Overwrite FILE if it exists", 3, TT_FLAG(struct options, force)},
@@ -149,6 +151,7 @@ static int choose(const struct options *o, const tt_model *m, uint32_t *graph, u
 
 static bool print_dot(const struct options *o, const tt_graph_view *v, FILE *out)
 {
+    if (o->as_ggml) return tt_graph_print_ggml(v->t->graph, out);
     return o->collapse ? tt_graph_print_collapsed(v, out) : tt_graph_print_dot(v, out);
 }
 

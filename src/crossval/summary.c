@@ -30,6 +30,8 @@ static void copy_first(tt_crossval_first *out, const tt_valuediff_item *item)
 static void say_unmeasured(tt_crossval_end *end, const tt_valuediff *d)
 {
     size_t paired = 0, batches = 0;
+    end->lacks_values[0] = d->a->n_steps == 0;
+    end->lacks_values[1] = d->b->n_steps == 0;
     for (size_t i = 0; i < d->n_steps; i++) {
         paired += d->steps[i].pairing == TT_PAIR_BOTH;
         batches += d->steps[i].pairing == TT_PAIR_BATCHES;

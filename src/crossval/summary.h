@@ -35,8 +35,9 @@ typedef struct tt_crossval_first {
 typedef struct tt_crossval_end {
     const char *name;
     tt_scenario_state state;
-    char failed_side; /* 'a', 'b'; 0: none, or not a side's failure */
-    char cause[400];  /* of a failure; of what is unmeasured, why */
+    char failed_side;     /* 'a', 'b'; 0: none, or not a side's failure */
+    char cause[400];      /* of a failure; of what is unmeasured, why */
+    bool lacks_values[2]; /* of the sides: none were found */
     uint64_t n_prompt, n_generated;
     uint64_t duration_ns[2]; /* of the sides' programs; 0: none was run */
     uint64_t counts[TT_VALUE_VERDICTS];
@@ -56,6 +57,7 @@ typedef struct tt_crossval_about {
 typedef struct tt_crossval_summary {
     const tt_crossval_settings *settings;
     const char *settings_file;
+    const char *folder;       /* where the results are going to be */
     const char *version;      /* of tensortrace */
     char timestamp_start[32]; /* RFC 3339, UTC */
     uint64_t duration_ns;
@@ -80,6 +82,25 @@ void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d);
 tt_crossval_totals tt_crossval_totals_of(const tt_crossval_summary *s);
 /* "matched", "not_tried" */
 const char *tt_scenario_state_name(tt_scenario_state state);
+
+/* What to run next: each rule at most once, in this order. */
+typedef enum tt_crossval_rule {
+    TT_RULE_FINISH,     /* the sweep was interrupted */
+    TT_RULE_FAILED,     /* a scenario failed */
+    TT_RULE_FIRST,      /* a scenario diverged */
+    TT_RULE_DATA,       /* what is known of its first divergence does not tell enough */
+    TT_RULE_UNMEASURED, /* a scenario could not be compared */
+    TT_RULE_EXACT,      /* all matched, not all to the bit */
+    TT_RULE_NONE        /* how many there are */
+} tt_crossval_rule;
+
+typedef struct tt_crossval_advice {
+    const char *reason, *command; /* in text */
+    char *text;                   /* malloced */
+} tt_crossval_advice;
+
+/* Whether the rule applies; then out->text is the caller's to free. False also without memory. */
+bool tt_crossval_next(const tt_crossval_summary *s, tt_crossval_rule rule, tt_crossval_advice *out);
 
 /* summary.json; false: it cannot be written, errno is set. */
 bool tt_crossval_summary_json(const tt_crossval_summary *s, FILE *out);

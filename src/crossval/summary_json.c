@@ -2,6 +2,7 @@
 #include "crossval/summary.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FORMAT_VERSION 1
@@ -143,6 +144,22 @@ static void put_totals(tt_json *j, const tt_crossval_summary *s)
     put_agreement(j, &t.agreement, true);
 }
 
+static void put_next(tt_json *j, const tt_crossval_summary *s)
+{
+    tt_crossval_advice advice;
+    tt_json_key(j, "next");
+    tt_json_array(j);
+    for (int rule = 0; rule < TT_RULE_NONE; rule++) {
+        if (!tt_crossval_next(s, (tt_crossval_rule)rule, &advice)) continue;
+        tt_json_object(j);
+        tt_json_kv_string(j, "reason", advice.reason);
+        tt_json_kv_string(j, "command", advice.command);
+        tt_json_object_end(j);
+        free(advice.text);
+    }
+    tt_json_array_end(j);
+}
+
 bool tt_crossval_summary_json(const tt_crossval_summary *s, FILE *out)
 {
     tt_json j;
@@ -166,6 +183,7 @@ bool tt_crossval_summary_json(const tt_crossval_summary *s, FILE *out)
     for (size_t i = 0; i < s->n; i++)
         put_end(&j, &s->ends[i]);
     tt_json_array_end(&j);
+    put_next(&j, s);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* Names and other programs' words: nothing in them may end a cell or begin markup. */
 static void put_text(FILE *out, const char *text)
@@ -155,6 +156,25 @@ static void put_causes(FILE *out, const tt_crossval_summary *s)
     }
 }
 
+static void put_next(FILE *out, const tt_crossval_summary *s)
+{
+    tt_crossval_advice advice;
+    bool any = false;
+    for (int rule = 0; rule < TT_RULE_NONE; rule++) {
+        if (!tt_crossval_next(s, (tt_crossval_rule)rule, &advice)) continue;
+        if (!any) fputs("\n## What to run next\n\n", out);
+        any = true;
+        fputs("* ", out);
+        put_text(out, advice.reason);
+        fputs(":\n\n      ", out);
+        /* Lines that far in are shown as they are. */
+        for (const char *at = advice.command; *at; at++)
+            putc((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at, out);
+        fputs("\n\n", out);
+        free(advice.text);
+    }
+}
+
 bool tt_crossval_summary_markdown(const tt_crossval_summary *s, FILE *out)
 {
     tt_crossval_totals totals = tt_crossval_totals_of(s);
@@ -162,5 +182,6 @@ bool tt_crossval_summary_markdown(const tt_crossval_summary *s, FILE *out)
     put_scenarios(out, s);
     put_bands(out, s);
     put_causes(out, s);
+    put_next(out, s);
     return fflush(out) == 0 && !ferror(out);
 }

@@ -18,8 +18,8 @@
         .name = NULL                                                                               \
     }
 
-static const char *const categories[] = {"input",  "attention", "ffn", "norm",
-                                         "output", "other",     NULL};
+static const char *const categories[] = {"input",  "attention", "ffn",       "norm",
+                                         "output", "other",     "embedding", NULL};
 static const char *const usages[] = {"ANY", "WEIGHTS", "COMPUTE", NULL};
 static const char *const events[] = {"alloc", "dealloc", NULL};
 static const char *const phases[] = {"PROMPT", "GENERATE", NULL};
@@ -34,6 +34,9 @@ static const tt_shape_key engine[] = {{.name = "name", .kinds = TEXT},
 static const tt_shape_key model_file[] = {
     {.name = "file", .kinds = TEXT}, {.name = "size_bytes", .kinds = COUNT}, END};
 
+static const tt_shape_key token_range[] = {
+    {.name = "first", .kinds = COUNT}, {.name = "last", .kinds = COUNT}, END};
+
 const tt_shape_key tt_shape_experiment[] = {
     {.name = "experiment_id", .kinds = TEXT},
     {.name = "timestamp_start", .kinds = TEXT | NONE},
@@ -43,6 +46,7 @@ const tt_shape_key tt_shape_experiment[] = {
     {.name = "prompt", .kinds = TEXT | NONE},
     {.name = "num_tokens_generated", .kinds = COUNT | NONE},
     {.name = "num_batches", .kinds = COUNT, .optional = true},
+    {.name = "tokens_left_out", .kinds = ARRAY, .inside = token_range, .optional = true},
     {.name = "threads", .kinds = COUNT | NONE},
     {.name = "engine", .kinds = OBJECT, .inside = engine},
     {.name = "tensortrace_version", .kinds = TEXT | NONE},

@@ -174,6 +174,7 @@ void tt_dataset_verifier_free(tt_dataset_verifier *v)
         free(v->files[i].name);
     free(v->tensors);
     free(v->files);
+    free(v->left_out);
     free(v->buffers);
     tt_dataset_ops_free(v);
     memset(v, 0, sizeof *v);
@@ -247,6 +248,32 @@ void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint
     v->name = NULL;
 }
 
+/* Ranges that make no sense are an offence, and count for nothing. */
+static void take_left_out(tt_dataset_verifier *v, const json_t *ranges)
+{
+    const json_t *range;
+    size_t i;
+    v->left_out = calloc(json_array_size(ranges) + 1, sizeof *v->left_out);
+    v->no_memory |= !v->left_out;
+    if (!v->left_out) return;
+    json_array_foreach(ranges, i, range)
+    {
+        const tt_token_range r = {tt_count_of(range, "first"), tt_count_of(range, "last")};
+        const tt_token_range *before = v->n_left_out ? &v->left_out[v->n_left_out - 1] : NULL;
+        if (!TT_EXAMINE(v, TT_CHECK_COUNTS,
+                        r.first <= r.last && r.last < UINT32_MAX &&
+                            (!before || r.first > before->last))) {
+            TT_OFFEND(v, TT_CHECK_COUNTS,
+                      "tokens_left_out[%zu] is %" PRIu64 " to %" PRIu64
+                      ", which is no range behind the one before",
+                      i, r.first, r.last);
+            continue;
+        }
+        v->left_out[v->n_left_out++] = r;
+        v->tokens_left_out += r.last - r.first + 1;
+    }
+}
+
 /* The checks of each kind of file; every key of it is there, with its type. */
 static void dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
 {
@@ -254,6 +281,7 @@ static void dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
     size_t i;
     v->has_batches = json_object_get(file, "num_batches") != NULL;
     v->n_batches = tt_count_of(file, "num_batches");
+    take_left_out(v, json_object_get(file, "tokens_left_out"));
     const json_t *trace = json_object_get(file, "trace");
     v->may_lack = json_is_false(json_object_get(trace, "complete")) ||
                   tt_count_of(trace, "dropped_records") || tt_count_of(trace, "damaged_chunks");

@@ -82,6 +82,11 @@ typedef struct tt_map_file {
     uint64_t size_bytes;
 } tt_map_file;
 
+/* Tokens that the dataset says it does not have. */
+typedef struct tt_token_range {
+    uint64_t first, last;
+} tt_token_range;
+
 /* A node of a token's graph that computes. */
 typedef struct tt_dataset_op {
     uint64_t node;
@@ -97,6 +102,9 @@ typedef struct tt_dataset_verifier {
     char id_name[TT_DATASET_NAME]; /* the file that had it first */
     bool has_batches;
     uint64_t n_batches;
+    tt_token_range *left_out; /* ascending, apart */
+    size_t n_left_out;
+    uint64_t tokens_left_out; /* of all of them */
     tt_map_file *files;
     size_t n_files;
     bool may_lack; /* entries: the trace was cut off, dropped records, or is damaged */

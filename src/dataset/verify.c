@@ -1,5 +1,6 @@
 #include "dataset/verify.h"
 
+#include "base/order.h"
 #include "dataset/text.h"
 #include "dataset/verifier.h"
 
@@ -44,29 +45,53 @@ static void miss(missing *m, tt_dataset_part part, uint64_t first, uint64_t last
     m->used += (size_t)n;
 }
 
-/* The gaps of a list that ought to hold 0 to n - 1. */
-static void miss_gaps(missing *m, const tt_dataset_list *l, tt_dataset_part part, uint64_t n)
+/* Tokens first to last are not there: those of them that were not left out are missing. */
+static void miss_tokens(missing *m, const tt_dataset_verifier *v, tt_dataset_part part,
+                        uint64_t first, uint64_t last)
 {
+    for (size_t i = 0; part >= TT_DATASET_GRAPH && i < v->n_left_out && first <= last; i++) {
+        const tt_token_range *r = &v->left_out[i];
+        if (r->last < first || r->first > last) continue;
+        if (r->first > first) miss(m, part, first, r->first - 1);
+        first = r->last + 1;
+    }
+    if (first <= last) miss(m, part, first, last);
+}
+
+/* The gaps of a list that ought to hold 0 to n - 1. */
+static void miss_gaps(missing *m, const driver *d, tt_dataset_part part, uint64_t n)
+{
+    const tt_dataset_list *l = &d->folder.parts[part];
     uint64_t next = 0;
     for (size_t i = 0; i < l->n && next < n; i++) {
         uint64_t number = l->entries[i].number;
-        if (number > next) miss(m, part, next, number - 1);
+        if (number > next) miss_tokens(m, &d->v, part, next, number - 1);
         if (number >= next) next = number + 1;
     }
-    if (next < n) miss(m, part, next, n - 1);
+    if (next < n) miss_tokens(m, &d->v, part, next, n - 1);
 }
 
-/* How many tokens there ought to be: what experiment.json says, else up to the last that is there.
- */
+/* How many tokens the run has: what experiment.json says, else up to the last that is there. */
 static uint64_t expected_tokens(const driver *d)
 {
     uint64_t n = 0;
-    if (d->v.has_batches) return d->v.n_batches < TT_NONE ? d->v.n_batches : TT_NONE;
+    if (d->v.has_batches) {
+        const uint64_t room =
+            TT_NONE - (d->v.tokens_left_out < TT_NONE ? d->v.tokens_left_out : TT_NONE);
+        return d->v.n_batches < room ? d->v.n_batches + d->v.tokens_left_out : TT_NONE;
+    }
     for (unsigned part = TT_DATASET_GRAPH; part <= TT_DATASET_TRACE; part++) {
         const tt_dataset_list *l = &d->folder.parts[part];
         if (l->n && l->entries[l->n - 1].number >= n) n = (uint64_t)l->entries[l->n - 1].number + 1;
     }
     return n;
+}
+
+static bool is_left_out(const tt_dataset_verifier *v, uint64_t token)
+{
+    size_t low;
+    tt_lower_bound(low, v->n_left_out, v->left_out[low].last < token);
+    return low < v->n_left_out && v->left_out[low].first <= token;
 }
 
 static void check_doubles(driver *d, tt_dataset_part part, uint64_t n_tokens, tt_check *c)
@@ -81,6 +106,8 @@ static void check_doubles(driver *d, tt_dataset_part part, uint64_t n_tokens, tt
         else if (part >= TT_DATASET_GRAPH && l->entries[i].number >= n_tokens)
             tt_check_offend(c, TT_NO_OFFSET, "%s: the experiment has %llu batches", a,
                             (unsigned long long)n_tokens);
+        else if (part >= TT_DATASET_GRAPH && is_left_out(&d->v, l->entries[i].number))
+            tt_check_offend(c, TT_NO_OFFSET, "%s: experiment.json says that it was left out", a);
     }
 }
 
@@ -90,8 +117,7 @@ static void check_files(driver *d)
     missing m = {0};
     uint64_t n_tokens = expected_tokens(d);
     for (unsigned part = 0; part < TT_DATASET_PARTS; part++)
-        miss_gaps(&m, &d->folder.parts[part], (tt_dataset_part)part,
-                  part < TT_DATASET_GRAPH ? 1 : n_tokens);
+        miss_gaps(&m, d, (tt_dataset_part)part, part < TT_DATASET_GRAPH ? 1 : n_tokens);
     if (m.n && m.left_out)
         tt_check_offend(c, TT_NO_OFFSET, "missing: %s, and %llu more", m.text,
                         (unsigned long long)m.left_out);

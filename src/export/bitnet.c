@@ -253,7 +253,9 @@ static tt_status write_below(writing *w, const char *folder, tt_error *err)
     w->stages = tt_stages_builtin();
     if (!w->stages) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     tt_status status = tt_dump_of_trace(w->m, "the trace", w->stages, &w->dump, err);
-    if (status == TT_OK) status = tt_bitnet_writer_open(folder, &w->out, err);
+    if (status == TT_OK)
+        status = tt_bitnet_writer_open(
+            folder, w->options->lines ? TT_BITNET_ONE_LINE : TT_BITNET_PRETTY, &w->out, err);
     if (status == TT_OK) status = write_steps(w, err);
     if (status == TT_OK) status = finish(w, err);
     tt_bitnet_writer_close(w->out);
@@ -273,7 +275,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
     if (!own.filter) own.filter = &everything;
     tt_status status = tt_outdir_open(&dir, path, own.force, err);
     if (status != TT_OK) return status;
-    dir.ending = ".trace";
+    dir.ending = own.lines ? ".jsonl" : ".trace";
     status = write_below(&w, dir.temporary, err);
     if (status == TT_OK) return tt_outdir_commit(&dir, err);
     tt_outdir_abandon(&dir);
@@ -283,7 +285,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
 const tt_export_format tt_format_bitnet = {
     "bitnet",
     "a folder of JSON, one file a value, as BitNet.rs writes them",
-    TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_ALL,
+    TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_ALL | TT_EXPORT_TAKES_LINES,
     false,
     write_bitnet,
 };

@@ -39,6 +39,9 @@ typedef struct tt_export_options {
     uint64_t page_bytes; /* 0: TT_WHATIF_PAGE_BYTES */
     bool flows;          /* also from which op to which a value went */
     bool copies_as_file; /* reads of copies of weights count as reads of the file, at their place */
+    bool lines;          /* records one to a line of one file */
+    bool old_words;      /* the memory map in the words of earlier converters */
+    bool as_ggml;        /* graphs as ggml itself dumps them */
     bool all; /* also what no stage map has a name for; more files than anybody may expect */
     tt_export_progress *progress; /* or NULL */
     void *progress_context;
@@ -55,9 +58,12 @@ enum {
     TT_EXPORT_TAKES_COMPRESS = 8,
     TT_EXPORT_TAKES_FLOWS = 16,
     TT_EXPORT_TAKES_ALL = 32,
-    TT_EXPORT_TAKES_OPS = 64,    /* layer, op and tensor of the filter */
-    TT_EXPORT_TAKES_UNIT = 128,  /* unit, page_bytes */
-    TT_EXPORT_TAKES_COPIES = 256 /* copies_as_file; notes where there are any */
+    TT_EXPORT_TAKES_OPS = 64,     /* layer, op and tensor of the filter */
+    TT_EXPORT_TAKES_UNIT = 128,   /* unit, page_bytes */
+    TT_EXPORT_TAKES_COPIES = 256, /* copies_as_file; notes where there are any */
+    TT_EXPORT_TAKES_GGML = 512,   /* as_ggml */
+    TT_EXPORT_TAKES_WORDS = 1024, /* old_words */
+    TT_EXPORT_TAKES_LINES = 2048  /* lines */
 };
 
 typedef struct tt_export_format {

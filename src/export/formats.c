@@ -1,4 +1,3 @@
-#include "export/bin64.h"
 #include "export/bitnet.h"
 #include "export/csv/csv.h"
 #include "export/dataset.h"
@@ -8,6 +7,8 @@
 #include "export/oracle/oracle.h"
 #include "export/parquet/parquet.h"
 #include "export/perfetto/perfetto.h"
+#include "export/records/bin64.h"
+#include "export/records/per_op.h"
 
 #include <string.h>
 
@@ -17,6 +18,8 @@ static const tt_export_format *const formats[] = {
     &tt_format_parquet,
     &tt_format_perfetto,
     &tt_format_bin64,
+    &tt_format_bin256,
+    &tt_format_bin1024,
     &tt_format_dot,
     &tt_format_bitnet,
     &tt_format_npy,

@@ -216,3 +216,40 @@ tt_component tt_layout_classify(const char *name)
     }
     return c;
 }
+
+/* The first part of a name that is found decides, wherever it is: output_norm is an "Output
+ * Projection", as earlier converters have it. */
+static const struct {
+    const char *part, *type, *component;
+} old_words[] = {
+    {"token_embd", "Token Embeddings", "other"},
+    {"output", "Output Projection", "output"},
+    {"attn_q", "Attention Q", "query"},
+    {"attn_k", "Attention K", "key"},
+    {"attn_v", "Attention V", "value"},
+    {"attn_norm", "Attention Norm", "norm"},
+    {"ffn_up", "FFN Up", "up"},
+    {"ffn_down", "FFN Down", "down"},
+    {"ffn_gate", "FFN Gate", "gate"},
+    {"ffn_norm", "FFN Norm", "norm"},
+    {"", "Other", "other"},
+};
+
+static const char *old_category(const char *name, const char *type)
+{
+    if (strstr(type, "Embedding") || strcasestr(name, "embd")) return TT_CATEGORY_EMBEDDING;
+    if (strstr(type, "Attention") || strcasestr(name, "attn")) return TT_CATEGORY_ATTENTION;
+    if (strstr(type, "FFN")) return TT_CATEGORY_FFN;
+    return strstr(type, "Output") ? TT_CATEGORY_OUTPUT : TT_CATEGORY_OTHER;
+}
+
+void tt_layout_old_words(const char *name, tt_component *c)
+{
+    size_t i = 0;
+    while (!strstr(name, old_words[i].part))
+        i++;
+    c->category = old_category(name, old_words[i].type);
+    copy_text(c->component, old_words[i].component);
+    copy_text(c->component_type, old_words[i].type);
+    if (c->expert_id >= 0) name_expert(c);
+}

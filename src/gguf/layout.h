@@ -19,6 +19,7 @@
 #define TT_CATEGORY_NORM "norm"
 #define TT_CATEGORY_OUTPUT "output"
 #define TT_CATEGORY_OTHER "other"
+#define TT_CATEGORY_EMBEDDING "embedding" /* by tt_layout_old_words only */
 
 typedef struct tt_component {
     int32_t layer_id;                       /* -1: belongs to no layer */
@@ -31,5 +32,10 @@ typedef struct tt_component {
 /* Never fails: an unknown name gets the category "other", the type "Other", and as component the
  * name itself (without layer and decoration). */
 tt_component tt_layout_classify(const char *name);
+
+/* Puts the words of earlier converters in the place of category, component and component_type:
+ * "query" for attn_q, "embedding" for input; docs/dataset.md. The name is that of a stored weight
+ * or of an expert's slice, and c what it was classified as. */
+void tt_layout_old_words(const char *name, tt_component *c);
 
 #endif

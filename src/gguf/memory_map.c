@@ -53,6 +53,13 @@ uint64_t tt_memory_map_count(const tt_gguf *model, bool experts)
     return n;
 }
 
+static void styled_entry(tt_memory_entry *e, const tt_gguf_tensor *tensor, uint32_t slice,
+                         uint32_t slices, tt_memory_map_style style)
+{
+    tt_memory_map_entry(e, tensor, slice, slices);
+    if (style.old_words) tt_layout_old_words(e->name, &e->component);
+}
+
 static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *model)
 {
     tt_json_object(j);
@@ -77,7 +84,7 @@ static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *mod
 }
 
 void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
-                        bool experts, tt_json *j)
+                        tt_memory_map_style style, tt_json *j)
 {
     tt_gguf_shape s = tt_gguf_shape_of(model);
     tt_json_object(j);
@@ -88,7 +95,7 @@ void tt_memory_map_json(const tt_gguf *model, const char *source, const char *ex
     else
         tt_json_string(j, tt_base_name(model->parts[0].path));
     tt_json_kv_u64(j, "total_size_bytes", model->size_bytes);
-    tt_json_kv_u64(j, "num_tensors", tt_memory_map_count(model, experts));
+    tt_json_kv_u64(j, "num_tensors", tt_memory_map_count(model, style.experts));
     tt_json_key(j, "metadata");
     tt_json_object(j);
     tt_json_kv_i64_or_null(j, "n_layers", s.n_layers >= 0, s.n_layers);
@@ -101,10 +108,10 @@ void tt_memory_map_json(const tt_gguf *model, const char *source, const char *ex
     tt_json_key(j, "tensors");
     tt_json_array(j);
     for (size_t i = 0; i < model->n_tensors; i++) {
-        uint32_t slices = experts ? tt_memory_map_slices(&model->tensors[i], s.n_experts) : 1;
+        uint32_t slices = style.experts ? tt_memory_map_slices(&model->tensors[i], s.n_experts) : 1;
         for (uint32_t k = 0; k < slices; k++) {
             tt_memory_entry e;
-            tt_memory_map_entry(&e, &model->tensors[i], k, slices);
+            styled_entry(&e, &model->tensors[i], k, slices, style);
             write_entry(j, &e, model);
         }
     }
@@ -133,17 +140,17 @@ static void csv_shape(FILE *out, const tt_memory_entry *e)
         (void)fprintf(out, ",%" PRIu64, e->ne[d]);
 }
 
-void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out)
+void tt_memory_map_csv(const tt_gguf *model, tt_memory_map_style style, FILE *out)
 {
     int64_t n_experts = tt_gguf_shape_of(model).n_experts;
     (void)fputs("tensor_name,file_offset,size_bytes,layer_id,component_type,"
                 "dtype,n_dims,ne0,ne1,ne2,ne3,expert_id,dim0,dim1,dim2,dim3\n",
                 out);
     for (size_t i = 0; i < model->n_tensors; i++) {
-        uint32_t slices = experts ? tt_memory_map_slices(&model->tensors[i], n_experts) : 1;
+        uint32_t slices = style.experts ? tt_memory_map_slices(&model->tensors[i], n_experts) : 1;
         for (uint32_t k = 0; k < slices; k++) {
             tt_memory_entry e;
-            tt_memory_map_entry(&e, &model->tensors[i], k, slices);
+            styled_entry(&e, &model->tensors[i], k, slices, style);
             csv_text(out, e.name);
             (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d,%s,%s,%" PRIu32, e.offset_start,
                           e.size_bytes, e.component.layer_id, e.component.component_type,

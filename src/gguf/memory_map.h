@@ -33,13 +33,19 @@ void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, u
 /* The number of all entries; `experts`: a slice for each expert. */
 uint64_t tt_memory_map_count(const tt_gguf *model, bool experts);
 
-/* The memory-map.json document, written into `j` as one object; `experts`: a
- * slice for each expert. `source` goes into the metadata. experiment_id NULL:
- * without that key. Entries of a split model also have `file`, the part's name. */
+/* How a map is told. */
+typedef struct tt_memory_map_style {
+    bool experts;   /* a slice for each expert */
+    bool old_words; /* tt_layout_old_words */
+} tt_memory_map_style;
+
+/* The memory-map.json document, written into `j` as one object. `source` goes into the metadata.
+ * experiment_id NULL: without that key. Entries of a split model also have `file`, the part's
+ * name. */
 void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
-                        bool experts, tt_json *j);
+                        tt_memory_map_style style, tt_json *j);
 /* The same entries as CSV (RFC 4180) with a header; absent layer_id and expert_id are -1, unused
  * dimensions 1. */
-void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out);
+void tt_memory_map_csv(const tt_gguf *model, tt_memory_map_style style, FILE *out);
 
 #endif

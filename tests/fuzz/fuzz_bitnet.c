@@ -37,14 +37,15 @@ static bool same(const tt_bitnet_record *a, const tt_bitnet_record *b)
            (!a->stage || strcmp(a->stage, b->stage) == 0);
 }
 
-static void write_and_read(const tt_bitnet_record *r)
+static void write_and_read(const tt_bitnet_record *r, tt_bitnet_layout layout)
 {
     tt_error err;
     tt_bytes text;
     tt_bitnet_folder again = {0};
     tt_bytes_init(&text, (size_t)64 << 20);
-    tt_bitnet_put(&text, r);
+    tt_bitnet_put(&text, r, layout);
     must(!text.failed);
+    must(layout == TT_BITNET_PRETTY || !memchr(text.data, '\n', text.size));
     must(tt_bitnet_read_text(&again, "again", 1, (const char *)text.data, text.size, &err) ==
          TT_OK);
     must(again.n == 1 && same(r, &again.items[0].record));
@@ -62,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char file[TT_BITNET_FILE_NAME];
         must(tt_bitnet_file_name(f.items[i].record.name, i, file));
         must(strlen(file) < sizeof file && !strchr(file, '/'));
-        write_and_read(&f.items[i].record);
+        write_and_read(&f.items[i].record, TT_BITNET_PRETTY);
+        write_and_read(&f.items[i].record, TT_BITNET_ONE_LINE);
     }
     tt_bitnet_free(&f);
     return 0;

@@ -1,8 +1,10 @@
 /* Bytes as a trace with right checksums, exported in the formats that are one file; a byte of the
  * file header chooses which (of the time of creation: nothing looks at it). */
 #include "../golden/rechecksum.h"
-#include "export/bin64.h"
+#include "export/dot/dot.h"
 #include "export/perfetto/perfetto.h"
+#include "export/records/bin64.h"
+#include "export/records/per_op.h"
 #include "limits.h"
 
 #include <stdlib.h>
@@ -14,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void export(const tt_model *m, uint8_t choice)
 {
-    const tt_export_format *formats[] = {&tt_format_perfetto, &tt_format_bin64};
+    const tt_export_format *formats[] = {&tt_format_perfetto, &tt_format_bin64, &tt_format_bin256,
+                                         &tt_format_bin1024};
     const tt_filter filter = {.phase = choice & 2 ? TT_PHASE_GENERATE : 0};
     const tt_export_options options = {.filter = &filter,
                                        .threads = 1,
@@ -23,8 +26,13 @@ static void export(const tt_model *m, uint8_t choice)
                                        .compress =
                                            choice & 8 ? TT_COMPRESS_GZIP : TT_COMPRESS_NONE};
     tt_error err = {.status = TT_OK};
-    tt_status status = formats[choice & 1]->write(m, "/dev/null", &options, &err);
+    tt_status status =
+        formats[(choice & 1) + (choice >> 4 & 2)]->write(m, "/dev/null", &options, &err);
     if (status != err.status || (status != TT_OK && !err.message[0])) abort();
+    FILE *graphs = fopen("/dev/null", "w");
+    for (uint32_t i = 0; graphs && choice & 16 && i < m->n_graphs; i++)
+        (void)tt_graph_print_ggml(&m->graphs[i], graphs);
+    if (graphs) (void)fclose(graphs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -28,7 +28,7 @@ PROMPT, TOKENS, ALIGNMENT = "where \"is\" it", 4, 32
 
 KEYS = {  # the keys that readers know; behind "|" those that this program adds
     "experiment": "experiment_id timestamp_start model_file model_name prompt num_tokens_generated threads engine "
-                  "tensortrace_version command host | model_files num_batches trace",
+                  "tensortrace_version command host | model_files num_batches tokens_left_out trace",
     "map": "experiment_id model_name total_size_bytes num_tensors metadata tensors |",
     "map.metadata": "n_layers n_vocab n_embd n_heads n_tensors source |",
     "tensor": "name offset_start offset_end size_bytes shape dtype layer_id category component component_type "

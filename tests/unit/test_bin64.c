@@ -3,7 +3,7 @@
 
 #include "export_trace.h"
 
-#include "export/bin64.h"
+#include "export/records/bin64.h"
 
 #include <string.h>
 

@@ -131,7 +131,7 @@ static void expect_bytes(const tt_bitnet_record *r, const char *want)
 {
     tt_bytes out;
     tt_bytes_init(&out, 1 << 20);
-    tt_bitnet_put(&out, r);
+    tt_bitnet_put(&out, r, TT_BITNET_PRETTY);
     tt_bytes_u8(&out, 0);
     assert_false(out.failed);
     assert_string_equal((const char *)out.data, want);
@@ -187,6 +187,29 @@ static void ten_keys_in_their_order(void **state)
                      "  \"layer\": -1,\n"
                      "  \"stage\": \"logits\"\n"
                      "}");
+}
+
+static void one_line_is_what_to_string_writes(void **state)
+{
+    static const char want[] =
+        "{\"name\":\"t3/logits\",\"shape\":[1,2560],\"dtype\":\"F32\",\"blake3\":"
+        "\"" DIGEST "\",\"rms\":1.0,\"num_elements\":2560,\"first_values\":"
+        "[0.5,-1.0,null,1e-7,null],\"seq\":3,\"layer\":-1,\"stage\":\"logits\"}";
+    tt_bitnet_record r = the_record("t3/logits");
+    tt_bytes out;
+    (void)state;
+    r.has_first_values = r.has_seq = r.has_layer = true;
+    r.first_values = the_values;
+    r.n_first_values = 5;
+    r.seq = 3;
+    r.layer = TT_BITNET_LAYER_OUTSIDE;
+    r.stage = "logits";
+    r.rms = 1;
+    tt_bytes_init(&out, 1 << 20);
+    tt_bitnet_put(&out, &r, TT_BITNET_ONE_LINE);
+    tt_bytes_u8(&out, 0);
+    assert_string_equal((const char *)out.data, want);
+    tt_bytes_free(&out);
 }
 
 static void what_is_not_there_is_null_and_texts_are_escaped(void **state)
@@ -296,7 +319,7 @@ static void no_file_is_written_over(void **state)
     static const char *const files[] = {"a_b.trace", "a_b.2.trace", "a_b.2.2.trace", "a_b.3.trace",
                                         "a_b.4.trace"};
     (void)state;
-    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_OK);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_PRETTY, &w, &err), TT_OK);
     for (size_t i = 0; i < 5; i++) {
         tt_bitnet_record r = the_record(names[i]);
         r.n_elements = i;
@@ -313,7 +336,7 @@ static void no_file_is_written_over(void **state)
     assert_int_equal(count_files(".part"), 0);
 
     /* What another program left is not mixed with ours. */
-    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_E_EXISTS);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_PRETTY, &w, &err), TT_E_EXISTS);
     assert_non_null(strstr(err.message, "holds traces already"));
 
     assert_int_equal(tt_bitnet_read(&f, ROOT, &err), TT_OK);
@@ -323,13 +346,43 @@ static void no_file_is_written_over(void **state)
     tt_bitnet_free(&f);
 }
 
+static void lines_are_one_file(void **state)
+{
+    tt_error err;
+    tt_bitnet_writer *w;
+    tt_bitnet_folder f;
+    char file[TT_BITNET_FILE_NAME];
+    uint64_t n_files, n_numbered;
+    (void)state;
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_ONE_LINE, &w, &err), TT_OK);
+    for (size_t i = 0; i < 3; i++) {
+        tt_bitnet_record r = the_record(i == 1 ? "a\nb" : "same");
+        r.n_elements = i;
+        assert_int_equal(tt_bitnet_writer_put(w, &r, file, &err), TT_OK);
+        assert_string_equal(file, "values.jsonl");
+    }
+    tt_bitnet_writer_count(w, &n_files, &n_numbered, file);
+    assert_int_equal(n_files, 3);
+    assert_int_equal(n_numbered, 0);
+    tt_bitnet_writer_close(w);
+    assert_int_equal(count_files(".trace"), 0);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_ONE_LINE, &w, &err), TT_E_EXISTS);
+    assert_int_equal(tt_bitnet_read(&f, ROOT, &err), TT_OK);
+    assert_int_equal(f.n, 3);
+    for (size_t i = 0; i < f.n; i++) {
+        assert_int_equal(f.items[i].record.n_elements, i);
+        assert_int_equal(f.items[i].line, i + 1);
+    }
+    tt_bitnet_free(&f);
+}
+
 static void numbered_files_are_read_in_their_order(void **state)
 {
     tt_error err;
     tt_bitnet_writer *w;
     tt_bitnet_folder f;
     (void)state;
-    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_OK);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_PRETTY, &w, &err), TT_OK);
     for (uint64_t i = 0; i < 12; i++) {
         tt_bitnet_record r = the_record("t0/embeddings");
         r.n_elements = i;
@@ -354,7 +407,7 @@ static void a_file_appears_whole_or_not_at_all(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = (struct rlimit){100, before.rlim_max};
     (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_OK);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_PRETTY, &w, &err), TT_OK);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
     tt_status status = tt_bitnet_writer_put(w, &r, NULL, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -388,7 +441,7 @@ static void threads_write_at_the_same_time(void **state)
     tt_bitnet_folder f;
     pthread_t threads[THREADS];
     (void)state;
-    assert_int_equal(tt_bitnet_writer_open(ROOT "/below", &w, &err), TT_OK);
+    assert_int_equal(tt_bitnet_writer_open(ROOT "/below", TT_BITNET_PRETTY, &w, &err), TT_OK);
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, write_some, w), 0);
     for (size_t i = 0; i < THREADS; i++) {
@@ -415,7 +468,7 @@ static void what_was_written_reads_back(void **state)
     r.seq = 6;
     r.layer = 2;
     r.stage = "other";
-    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_OK);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, TT_BITNET_PRETTY, &w, &err), TT_OK);
     assert_int_equal(tt_bitnet_writer_put(w, &r, NULL, &err), TT_OK);
     tt_bitnet_writer_close(w);
     assert_true(tt_bitnet_is(ROOT));
@@ -626,9 +679,11 @@ int main(void)
         cmocka_unit_test(numbers_read_back_and_are_short),
         cmocka_unit_test(six_keys_as_in_the_crate_s_documentation),
         cmocka_unit_test(ten_keys_in_their_order),
+        cmocka_unit_test(one_line_is_what_to_string_writes),
         cmocka_unit_test(what_is_not_there_is_null_and_texts_are_escaped),
         cmocka_unit_test(names_become_files_and_say_where),
         cmocka_unit_test_setup_teardown(no_file_is_written_over, clean, clean),
+        cmocka_unit_test_setup_teardown(lines_are_one_file, clean, clean),
         cmocka_unit_test_setup_teardown(numbered_files_are_read_in_their_order, clean, clean),
         cmocka_unit_test_setup_teardown(a_file_appears_whole_or_not_at_all, clean, clean),
         cmocka_unit_test_setup_teardown(threads_write_at_the_same_time, clean, clean),

@@ -247,7 +247,8 @@ static void fill(tt_crossval_summary *s, tt_crossval_end ends[5])
                          ENGINE, ENGINE) "}"),
                      TT_OK);
     *s = (tt_crossval_summary){.settings = &settings,
-                               .settings_file = "s.json",
+                               .settings_file = "my s.json",
+                               .folder = "/out",
                                .version = "1",
                                .interrupted = true,
                                .ends = ends,
@@ -272,6 +273,53 @@ static void totals_are_those_of_the_scenarios(void **state)
     assert_int_equal(t.agreement.n_compared, 12);
     assert_int_equal(t.agreement.n_same, 9);
     assert_int_equal(t.bands.counts[TT_BAND_99], 30);
+}
+
+static void expect_next(const tt_crossval_summary *s, tt_crossval_rule rule, const char *reason,
+                        const char *command)
+{
+    tt_crossval_advice advice;
+    if (!command) {
+        assert_false(tt_crossval_next(s, rule, &advice));
+        return;
+    }
+    assert_true(tt_crossval_next(s, rule, &advice));
+    assert_non_null(strstr(advice.reason, reason));
+    assert_string_equal(advice.command, command);
+    free(advice.text);
+}
+
+static void what_to_run_next_follows_rules(void **state)
+{
+    (void)state;
+    tt_crossval_end ends[5];
+    tt_crossval_summary s;
+    fill(&s, ends);
+    ends[1].first.position = 3;
+    expect_next(&s, TT_RULE_FINISH, "1 scenarios were not tried",
+                "tensortrace crossval --force 'my s.json'");
+    expect_next(&s, TT_RULE_FAILED, "d failed", "less /out/d/b.log");
+    expect_next(&s, TT_RULE_FIRST, "b diverges first at ffn_act, as 2 of 5",
+                "tensortrace diff --values --position 3 --layer 1 /out/b/a.ttrace /out/b/b.ttrace");
+    expect_next(&s, TT_RULE_DATA, NULL, NULL);
+    ends[1].first.blame = TT_BLAME_UNKNOWN;
+    expect_next(&s, TT_RULE_DATA, "\"full\"", "tensortrace crossval --force 'my s.json'");
+    expect_next(&s, TT_RULE_UNMEASURED, NULL, NULL);
+    ends[4].state = TT_SCENARIO_UNMEASURED;
+    expect_next(&s, TT_RULE_UNMEASURED, "e has nothing",
+                "tensortrace diff --values --by-order /out/e/a.ttrace /out/e/b.ttrace");
+    ends[4].lacks_values[1] = true;
+    expect_next(&s, TT_RULE_UNMEASURED, "e has nothing", "tensortrace info /out/e/b.ttrace");
+    expect_next(&s, TT_RULE_EXACT, NULL, NULL);
+    for (size_t i = 0; i < 5; i++)
+        ends[i].state = TT_SCENARIO_MATCHED;
+    s.interrupted = false;
+    ends[0].counts[TT_VALUE_CLOSE] = 1;
+    expect_next(&s, TT_RULE_EXACT, "not to the bit",
+                "tensortrace diff --values --exact '/out/a|b/a.ttrace' '/out/a|b/b.ttrace'");
+    ends[0].counts[TT_VALUE_CLOSE] = 0;
+    for (int rule = 0; rule < TT_RULE_NONE; rule++)
+        expect_next(&s, (tt_crossval_rule)rule, NULL, NULL);
 }
 
 static char *written(bool (*write)(const tt_crossval_summary *, FILE *))
@@ -309,6 +357,8 @@ static void the_summary_is_json(void **state)
     assert_int_equal(json_integer_value(json_object_get(root, "n_failed")), 1);
     assert_string_equal(json_string_value(json_object_get(root, "most_frequent_first_stage")),
                         "ffn_act");
+    const json_t *next = json_array_get(json_object_get(root, "next"), 1);
+    assert_string_equal(json_string_value(json_object_get(next, "command")), "less /out/d/b.log");
     json_decref(root);
     free(text);
 }
@@ -322,6 +372,8 @@ static void the_summary_is_markdown(void **state)
     assert_non_null(strstr(text, "\n| a\\|b | **diverged** |"));
     assert_non_null(strstr(text, "ffn\\_act (2 of 5 scenarios)"));
     assert_non_null(strstr(text, "\n* d, side b: &lt;it> \\*crashed\\* here (see d/b.log)\n"));
+    assert_non_null(strstr(text, "\n## What to run next\n"));
+    assert_non_null(strstr(text, "\n      less /out/d/b.log\n"));
     free(text);
 }
 
@@ -336,6 +388,7 @@ int main(void)
         cmocka_unit_test(tokens_that_are_alike_are_counted),
         cmocka_unit_test(scenarios_are_judged),
         cmocka_unit_test_teardown(totals_are_those_of_the_scenarios, forget),
+        cmocka_unit_test_teardown(what_to_run_next_follows_rules, forget),
         cmocka_unit_test_teardown(the_summary_is_json, forget),
         cmocka_unit_test_teardown(the_summary_is_markdown, forget),
     };

@@ -524,7 +524,7 @@ static void test_csv_of_experts(void **state)
     good_file(3);
     assert_int_equal(parse(), TT_OK);
     FILE *f = open_memstream(&out, &size);
-    tt_memory_map_csv(&model, true, f);
+    tt_memory_map_csv(&model, (tt_memory_map_style){.experts = true}, f);
     assert_int_equal(fclose(f), 0);
     uint64_t at = model.parts[0].data_offset;
     char want[1024];
@@ -551,7 +551,7 @@ static void test_json_of_whole_tensors(void **state)
     assert_int_equal(parse(), TT_OK);
     FILE *f = open_memstream(&out, &size);
     tt_json_begin(&j, f, 0);
-    tt_memory_map_json(&model, "m.gguf", "run-1", false, &j);
+    tt_memory_map_json(&model, "m.gguf", "run-1", (tt_memory_map_style){0}, &j);
     assert_true(tt_json_end(&j));
     assert_int_equal(fclose(f), 0);
     char packed[2048];

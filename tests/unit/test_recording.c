@@ -780,6 +780,134 @@ static void test_full_disk(void **state)
     expect_well(full_disk);
 }
 
+static void test_lines(void **state)
+{
+    char folder[80], file[160], text[4096];
+    unsigned lines = 0;
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "recording-%d-lines", (int)getpid());
+    (void)setenv("BITNET_TRACE_DIR", folder, 1);
+    (void)setenv("TENSORTRACE_BITNET_LINES", "1", 1);
+    (void)snprintf(text, sizeof text, "%s", program_invocation_name);
+    pid_t pid = fork();
+    if (pid == 0) (void)execl("/proc/self/exe", text, "files", (char *)NULL);
+    int status = -1;
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    (void)unsetenv("BITNET_TRACE_DIR");
+    (void)unsetenv("TENSORTRACE_BITNET_LINES");
+    assert_int_equal(status, 0);
+    (void)snprintf(file, sizeof file, "%s/values.jsonl", folder);
+    FILE *f = fopen(file, "r");
+    assert_non_null(f);
+    for (; fgets(text, sizeof text, f); lines++)
+        assert_true(text[0] == '{' && strcmp(text + strlen(text) - 2, "}\n") == 0);
+    (void)fclose(f);
+    assert_int_equal(lines, 3);
+    (void)unlink(file);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* --- values in memory --- */
+
+static void sink_alone(void)
+{
+    static const uint8_t nothing[32];
+    const uint64_t ne = 4;
+    tt_sink_value v, again;
+    tt_value_sink *all = tt_value_sink_open(NULL, 0), *some = tt_value_sink_open("Q*-[0-9]", 2);
+    must(all && some && tt_recording);
+    for (int i = 0; i < 3; i++)
+        forward(40 + i, i);
+    tt_value("by itself", hidden, TT_TYPE_F32, 1, &ne, -2, "all_layers_out", 7);
+    must(tt_value_sink_count(all, NULL) == 7 && tt_value_sink_count(all, "Q*") == 3);
+    must(tt_value_sink_count(some, NULL) == 2 && tt_value_sink_left_out(some) == 1);
+    must(!tt_value_sink_get(some, NULL, 2, &v) && !tt_value_sink_get(all, "nothing", 0, &v));
+    must(tt_value_sink_get(some, NULL, 1, &v) && tt_value_sink_get(all, "Qcur-1", 1, &again));
+    must(strcmp(v.name, "Qcur-1") == 0 && strcmp(v.stage, "q_proj") == 0);
+    must(v.layer == 1 && v.position == 1 && v.type == TT_TYPE_F32 && v.n_dims == 1 && v.ne[0] == 4);
+    must(v.n_elements == 4 && v.n_first == 4 && v.first[0] == 41 && v.first[3] == 44);
+    must(v.rms > 42.51 && v.rms < 42.52); /* sqrt((41^2 + 42^2 + 43^2 + 44^2) / 4) */
+    must(memcmp(v.blake3, nothing, 32) != 0 && memcmp(v.blake3, again.blake3, 32) == 0);
+    must(tt_value_sink_get(all, "result", 2, &again) && again.layer == TT_NO_LAYER);
+    must(again.first[0] == 84 && memcmp(v.blake3, again.blake3, 32) != 0);
+    must(tt_value_sink_get(all, "by itself", 0, &again) && again.layer == -2 &&
+         again.position == 7);
+    /* The same elements, by another way. */
+    must(tt_value_sink_get(all, "Qcur-1", 2, &v) && memcmp(v.blake3, again.blake3, 32) == 0);
+    tt_value_sink_clear(some);
+    must(tt_value_sink_count(some, NULL) == 0 && tt_value_sink_left_out(some) == 0);
+    tt_value_sink_close(all);
+    forward(9, 9);
+    must(tt_value_sink_count(some, NULL) == 1 && tt_recording);
+    tt_value_sink_close(some);
+    must(!tt_recording);
+    must(tt_value_sink_count(NULL, NULL) == 0 && !tt_value_sink_get(NULL, NULL, 0, &v));
+    tt_value_sink_close(NULL);
+}
+
+static void sink_beside_a_trace(void)
+{
+    tt_value_sink *sink = tt_value_sink_open("result", 0);
+    three_tokens();
+    must(tt_value_sink_count(sink, NULL) == 3 && tt_recording);
+    forward(50, 3);
+    must(tt_value_sink_count(sink, NULL) == 4);
+    pid_t pid = fork();
+    if (pid == 0) {
+        forward(51, 4);
+        _exit(tt_value_sink_count(sink, NULL) == 5 ? 0 : 1);
+    }
+    int status = -1;
+    must(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    must(tt_value_sink_count(sink, NULL) == 4);
+    tt_value_sink_close(sink);
+}
+
+static void test_sinks(void **state)
+{
+    (void)state;
+    expect_well(sink_alone);
+    assert_int_not_equal(access(path, F_OK), 0);
+    expect_well(sink_beside_a_trace);
+    verified(path);
+}
+
+enum { SINK_THREADS = 4, SINK_VALUES = 500 };
+
+static void *put_values(void *name)
+{
+    const float data[3] = {1, 2, 3};
+    const uint64_t ne = 3;
+    for (int i = 0; i < SINK_VALUES; i++)
+        tt_value(name, data, TT_TYPE_F32, 1, &ne, TT_NO_LAYER, NULL, i);
+    return NULL;
+}
+
+static void sinks_of_threads(void)
+{
+    static char names[SINK_THREADS][2] = {"a", "b", "c", "d"};
+    pthread_t threads[SINK_THREADS];
+    tt_value_sink *sink = tt_value_sink_open(NULL, 0);
+    tt_sink_value v;
+    for (int i = 0; i < SINK_THREADS; i++)
+        must(pthread_create(&threads[i], NULL, put_values, names[i]) == 0);
+    for (int i = 0; i < 100; i++)
+        tt_value_sink_close(tt_value_sink_open("b", 1));
+    for (int i = 0; i < SINK_THREADS; i++)
+        must(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < SINK_THREADS; i++)
+        for (size_t k = 0; k < SINK_VALUES; k += 99)
+            must(tt_value_sink_get(sink, names[i], k, &v) && v.position == (int64_t)k);
+    must(tt_value_sink_count(sink, NULL) == (size_t)SINK_THREADS * SINK_VALUES);
+    tt_value_sink_close(sink);
+}
+
+static void test_sinks_of_threads(void **state)
+{
+    (void)state;
+    expect_well(sinks_of_threads);
+}
+
 static void limited(void)
 {
     tt_record_options o = {.path = path, .limit_bytes = 20000};
@@ -809,10 +937,25 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh_path, remove_path)
-        TEST(test_whole),    TEST(test_off),     TEST(test_start_again), TEST(test_threads),
-        TEST(test_nonsense), TEST(test_buffers), TEST(test_loose),       TEST(test_places),
-        TEST(test_selected), TEST(test_files),   TEST(test_exit),        TEST(test_nothing),
-        TEST(test_fork),     TEST(test_kill),    TEST(test_full_disk),   TEST(test_limit),
-        TEST(test_no_op)};
+        TEST(test_whole),
+        TEST(test_off),
+        TEST(test_start_again),
+        TEST(test_threads),
+        TEST(test_nonsense),
+        TEST(test_buffers),
+        TEST(test_loose),
+        TEST(test_places),
+        TEST(test_selected),
+        TEST(test_files),
+        TEST(test_exit),
+        TEST(test_nothing),
+        TEST(test_fork),
+        TEST(test_kill),
+        TEST(test_full_disk),
+        TEST(test_limit),
+        TEST(test_no_op),
+        TEST(test_sinks),
+        TEST(test_sinks_of_threads),
+        TEST(test_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

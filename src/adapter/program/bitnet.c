@@ -1,7 +1,9 @@
 #include "adapter/program/bitnet.h"
 
 #include "adapter/ggml/process.h"
+#include "adapter/program/describe.h"
 #include "adapter/program/engine.h"
+#include "adapter/program/sink.h"
 #include "bitnet/write.h"
 #include "gguf/types.h"
 #include "record/place.h"
@@ -16,12 +18,14 @@
 #include <string.h>
 
 static char folder[PATH_MAX];
+static tt_bitnet_layout layout;
 static tt_bitnet_writer *writer;
 static bool refused; /* the folder cannot be used; reported once, if possible */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void tt_program_bitnet_begin(const char *path)
+void tt_program_bitnet_begin(const char *path, bool lines)
 {
+    layout = lines ? TT_BITNET_ONE_LINE : TT_BITNET_PRETTY;
     /* The program may change its working directory. */
     if (tt_place_absolute(folder, sizeof folder, path, NULL) != TT_OK) folder[0] = '\0';
 }
@@ -59,7 +63,8 @@ static tt_bitnet_writer *get_writer(void)
 {
     tt_error err = {.message = ""};
     (void)pthread_mutex_lock(&lock);
-    if (!writer && !refused && folder[0] && tt_bitnet_writer_open(folder, &writer, &err) != TT_OK) {
+    if (!writer && !refused && folder[0] &&
+        tt_bitnet_writer_open(folder, layout, &writer, &err) != TT_OK) {
         refused = true;
         writer = NULL;
     }
@@ -116,40 +121,72 @@ static bool fingerprint(const tt_value_data *v, tt_fingerprint *f)
     return true;
 }
 
-void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tensor *t,
-                           int32_t layer, const char *stage, int64_t position)
+/* A record, and what it points to. */
+typedef struct described {
+    tt_bitnet_record record;
+    tt_fingerprint print;
+    uint64_t shape[TT_RECORD_DIMS];
+} described;
+
+/* False when the value's type is not known, or without memory. */
+static bool describe(const tt_record_tensor *value, const struct ggml_tensor *t, int32_t layer,
+                     const char *stage, int64_t position, described *out)
 {
-    tt_bitnet_writer *w = folder[0] ? get_writer() : NULL;
     const tt_ggml_type *type = tt_ggml_type_find((uint32_t)t->type);
     tt_value_data v = {.data = value->data};
-    tt_fingerprint f;
-    uint64_t shape[TT_RECORD_DIMS];
-    if (!w || !type) return;
+    tt_fingerprint *f = &out->print;
+    if (!type) return false;
     v.type = tt_value_type_of(tt_program_engine()->type_name(t->type));
     for (unsigned d = 0; d < TT_VALUE_DIMS; d++) {
         v.ne[d] = (uint64_t)t->ne[d];
         v.nb[d] = t->nb[d];
     }
-    tt_error err;
-    if (v.type == TT_VALUE_UNKNOWN || !fingerprint(&v, &f)) return;
+    if (v.type == TT_VALUE_UNKNOWN || !fingerprint(&v, f)) return false;
     for (unsigned d = 0; d < value->n_dims; d++)
-        shape[d] = value->ne[value->n_dims - 1 - d];
-    tt_bitnet_record record = {.name = value->name,
-                               .shape = shape,
-                               .n_dims = value->n_dims,
-                               .dtype = type->name,
-                               .has_blake3 = f.has_blake3,
-                               .has_rms = f.has_range && !f.n_nan && !f.n_inf,
-                               .n_elements = f.n,
-                               .has_first_values = f.n_prefix > 0,
-                               .first_values = f.prefix,
-                               .n_first_values = f.n_prefix,
-                               .has_seq = position >= 0,
-                               .seq = position >= 0 ? (uint64_t)position : 0,
-                               .has_layer = stage && stage[0],
-                               .layer = layer,
-                               .stage = stage && stage[0] ? stage : NULL};
-    memcpy(record.blake3, f.blake3, sizeof record.blake3);
-    if (record.has_rms) record.rms = rms_of(&v, f.n);
-    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) report_problem(err.message);
+        out->shape[d] = value->ne[value->n_dims - 1 - d];
+    out->record = (tt_bitnet_record){.name = value->name,
+                                     .shape = out->shape,
+                                     .n_dims = value->n_dims,
+                                     .dtype = type->name,
+                                     .has_blake3 = f->has_blake3,
+                                     .has_rms = f->has_range && !f->n_nan && !f->n_inf,
+                                     .n_elements = f->n,
+                                     .has_first_values = f->n_prefix > 0,
+                                     .first_values = f->prefix,
+                                     .n_first_values = f->n_prefix,
+                                     .has_seq = position >= 0,
+                                     .seq = position >= 0 ? (uint64_t)position : 0,
+                                     .has_layer = stage && stage[0],
+                                     .layer = layer,
+                                     .stage = stage && stage[0] ? stage : NULL};
+    memcpy(out->record.blake3, f->blake3, sizeof out->record.blake3);
+    /* The elements follow each other where no strides are given. */
+    if (out->record.has_rms) out->record.rms = value->nb[0] ? f->rms : rms_of(&v, f->n);
+    return true;
+}
+
+void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tensor *t,
+                           int32_t layer, const char *stage, int64_t position)
+{
+    tt_bitnet_writer *w = folder[0] ? get_writer() : NULL;
+    const bool in_sink = tt_program_sinks_want(value->name);
+    described d;
+    tt_error err;
+    if ((!w && !in_sink) || !describe(value, t, layer, stage, position, &d)) return;
+    if (in_sink) tt_program_sinks_take(value, &d.record, layer, tt_program_sink_position(position));
+    if (w && tt_bitnet_writer_put(w, &d.record, NULL, &err) != TT_OK) report_problem(err.message);
+}
+
+void tt_program_bitnet_output(const tt_record_tensor *output)
+{
+    described d;
+    struct ggml_tensor t;
+    const bool fits = output->n_dims >= 1 && output->n_dims <= TT_RECORD_DIMS;
+    if (!fits || !output->name || !output->name[0] || !output->data ||
+        !tt_program_sinks_want(output->name))
+        return;
+    tt_program_tensor(output, &t);
+    if (!describe(output, &t, output->layer, output->stage, TT_NO_POSITION, &d)) return;
+    const int32_t layer = output->stage && output->stage[0] ? output->layer : TT_NO_LAYER;
+    tt_program_sinks_take(output, &d.record, layer, tt_program_sink_position(TT_NO_POSITION));
 }

@@ -2,9 +2,11 @@
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/process.h"
+#include "adapter/program/bitnet.h"
 #include "adapter/program/describe.h"
 #include "adapter/program/engine.h"
 #include "adapter/program/outputs.h"
+#include "adapter/program/sink.h"
 #include "adapter/program/thread.h"
 #include "base/clock.h"
 
@@ -28,6 +30,7 @@ void(tt_batch_begin)(const tt_record_batch *batch)
     tt_recorder *r = tt_program_recorder(&self);
     tt_meta_batch m = {.phase = TT_PHASE_UNKNOWN};
     const int32_t *tokens = NULL, *positions = NULL;
+    tt_program_sink_batch(batch);
     if (!r) return;
     if (batch) {
         m.n_tokens = batch->n_tokens <= TOKENS_MAX ? batch->n_tokens : 0;
@@ -56,6 +59,7 @@ void(tt_batch_end)(int status)
     tt_program_thread *self;
     uint64_t now = tt_ticks();
     tt_recorder *r = tt_program_recorder(&self);
+    tt_program_sink_batch(NULL);
     if (!r) return;
     end_op(self, now);
     (void)pthread_mutex_lock(&tt_process_lock);
@@ -115,6 +119,7 @@ tt_node(tt_op_begin)(const tt_record_tensor *output)
     tt_program_batch *b;
     uint64_t now = tt_ticks();
     tt_recorder *r = tt_program_recorder(&self);
+    tt_program_sink_begin(output);
     if (!r) return 0;
     end_op(self, now);
     if (!output) return 0;
@@ -131,6 +136,7 @@ void(tt_op_end)(void)
     tt_program_thread *self;
     uint64_t now = tt_ticks();
     if (tt_program_recorder(&self)) end_op(self, now);
+    tt_program_sink_end();
 }
 
 tt_node(tt_op_add)(const tt_record_tensor *output)
@@ -158,6 +164,7 @@ void(tt_op_taken)(tt_node node, const tt_record_tensor *output)
     tt_program_thread *self;
     tt_program_output out = {.wanted = false};
     tt_recorder *r = tt_program_recorder(&self);
+    if (output && tt_program_sinks_open()) tt_program_bitnet_output(output);
     if (!r || !output || !output->data) return;
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_program_batch *b = tt_program_batch_of(node, &out.run, &out.node);

@@ -1,4 +1,5 @@
 /* Begin and end of recording (tensortrace/record.h), by the program or by the environment. */
+#include "adapter/program/recording.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/lifecycle.h"
@@ -18,10 +19,11 @@
 
 #define ENV_FILE "TENSORTRACE"
 #define ENV_BITNET "BITNET_TRACE_DIR"
+#define ENV_BITNET_LINES "TENSORTRACE_BITNET_LINES"
 #define ENV_VERBOSE "TENSORTRACE_VERBOSE"
 #define LOCK_WAIT_S 2
 
-enum { RECORDS_TRACE = 1, RECORDS_BITNET = 2 };
+enum { RECORDS_TRACE = 1, RECORDS_BITNET = 2, RECORDS_SINKS = 4 };
 
 int tt_recording;
 
@@ -43,6 +45,11 @@ static void set(int what, bool on)
         (void)__atomic_fetch_or(&tt_recording, what, __ATOMIC_SEQ_CST);
     else
         (void)__atomic_fetch_and(&tt_recording, ~what, __ATOMIC_SEQ_CST);
+}
+
+void tt_program_record_sinks(bool on)
+{
+    set(RECORDS_SINKS, on);
 }
 
 static void in_child(void)
@@ -147,10 +154,11 @@ const char *(tt_record_path)(void)
 __attribute__((constructor)) static void load(void)
 {
     const char *own = getenv(ENV_FILE), *runs = getenv(TT_ENV_OUT), *bitnet = getenv(ENV_BITNET);
+    const char *lines = getenv(ENV_BITNET_LINES);
     bool is_own = own && own[0];
     tt_process_setup setup = {.mode = TT_MODE_API, .in_session = !is_own};
     if (bitnet && bitnet[0]) {
-        tt_program_bitnet_begin(bitnet);
+        tt_program_bitnet_begin(bitnet, lines && strcmp(lines, "1") == 0);
         set(RECORDS_BITNET, true);
     }
     setup.recorder.path = is_own ? own : runs;

@@ -20,6 +20,7 @@ typedef struct tt_crossval {
     tt_crossval_summary summary;
     tt_stages *stages[2]; /* of the sides */
     tt_outdir folder;
+    char output[PATH_MAX]; /* where the folder is going to be */
     tt_log log;
 } tt_crossval;
 

@@ -51,19 +51,15 @@ bool tt_dataset_estimate(const tt_dataset *d, double *bytes)
 {
     const tt_model *m = d->m;
     double *graphs = malloc(((size_t)m->n_graphs + 1) * sizeof *graphs);
-    uint64_t runs = 0;
     *bytes = 0;
     if (!graphs) return false;
     for (uint32_t i = 0; i < m->n_graphs; i++)
         graphs[i] = graph_bytes(&m->graphs[i]);
-    for (uint32_t i = 0; i < m->n_runs; i++) {
-        const tt_run *r = &m->runs[i];
-        if (r->batch == TT_NONE || r->graph == TT_NONE) continue;
-        *bytes += graphs[r->graph];
-        runs++;
-    }
+    for (uint32_t i = 0; i < d->n_tokens; i++)
+        for (uint32_t r = d->first_run[d->tokens[i]]; r != TT_NONE; r = d->next_run[r])
+            if (m->runs[r].graph != TT_NONE) *bytes += graphs[m->runs[r].graph];
     free(graphs);
-    *bytes += traces_bytes(m, runs);
+    *bytes += traces_bytes(m, d->n_runs);
     return true;
 }
 
@@ -109,24 +105,34 @@ void tt_dataset_note(const tt_dataset *d, const char *fmt, ...)
 
 /* --- open and commit --- */
 
+/* Whether the batch (TT_NONE: none) is a token of the dataset. */
+static bool is_asked_for(const tt_export_options *options, const tt_model *m, uint32_t batch)
+{
+    return batch != TT_NONE && (!options->filter || tt_filter_batch(options->filter, m, batch));
+}
+
 /* Runs outside any batch have no token to be listed under. */
 static bool list_runs(tt_dataset *d)
 {
     const tt_model *m = d->m;
-    uint64_t outside = 0, batches = m->n_batches;
+    uint64_t outside = 0;
+    d->tokens = malloc(((size_t)m->n_batches + 1) * sizeof *d->tokens);
     d->first_run = malloc(((size_t)m->n_batches + 1) * sizeof *d->first_run);
     d->next_run = malloc(((size_t)m->n_runs + 1) * sizeof *d->next_run);
-    if (!d->first_run || !d->next_run) return false;
-    for (uint32_t b = 0; b < m->n_batches; b++)
+    if (!d->tokens || !d->first_run || !d->next_run) return false;
+    for (uint32_t b = 0; b < m->n_batches; b++) {
         d->first_run[b] = TT_NONE;
+        if (is_asked_for(d->options, m, b)) d->tokens[d->n_tokens++] = b;
+    }
     for (uint32_t r = m->n_runs; r-- > 0;) {
         uint32_t batch = m->runs[r].batch;
         outside += batch == TT_NONE;
-        if (batch == TT_NONE) continue;
+        if (!is_asked_for(d->options, m, batch)) continue;
+        d->n_runs++;
         d->next_run[r] = d->first_run[batch];
         d->first_run[batch] = r;
     }
-    d->total = 2 * batches + 3;
+    d->total = 2 * (uint64_t)d->n_tokens + 3;
     if (outside)
         tt_dataset_note(d,
                         "%" PRIu64 " graph computation%s outside any batch: a dataset has no "
@@ -164,6 +170,8 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     status = tt_outdir_open(&d->folder, path, options->force, err);
     if (status == TT_OK) status = tt_dataset_find_model(d, err);
     if (status == TT_OK && !list_runs(d)) status = tt_error_memory(err, "writing the dataset");
+    if (status == TT_OK && d->n_tokens == 0)
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "no token of the trace is asked for");
     if (status == TT_OK) status = dataset_check_room(d, err);
     if (status != TT_OK) {
         tt_dataset_abandon(d);
@@ -177,6 +185,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
 static void forget(tt_dataset *d)
 {
     tt_dataset_forget_model(&d->model);
+    free(d->tokens);
     free(d->first_run);
     free(d->next_run);
     free(d);
@@ -286,14 +295,37 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_dataset_json j;
     const tt_gguf *g = &d->model.gguf;
     /* Of a model without experts nothing is sliced. */
-    bool experts = !d->options->has_experts || d->options->experts;
+    const tt_memory_map_style style = {!d->options->has_experts || d->options->experts,
+                                       d->options->old_words};
     tt_status status = tt_dataset_json_open(d, &j, "memory-map.json", err);
     if (status != TT_OK) return status;
-    tt_memory_map_json(g, d->model.source, d->id, experts, &j.json);
-    return tt_dataset_json_close(d, &j, tt_memory_map_count(g, experts), sum, err);
+    tt_memory_map_json(g, d->model.source, d->id, style, &j.json);
+    return tt_dataset_json_close(d, &j, tt_memory_map_count(g, style.experts), sum, err);
 }
 
 /* --- the format --- */
+
+/* More files than anybody may expect are asked for by name. */
+static tt_status check_size(const tt_model *m, const tt_export_options *options, tt_error *err)
+{
+    uint64_t tokens = m->n_batches, runs = m->n_runs;
+    for (uint32_t i = 0; options->filter && i < m->n_batches; i++)
+        tokens -= !is_asked_for(options, m, i);
+    for (uint32_t i = 0; options->filter && i < m->n_runs; i++)
+        runs -= !is_asked_for(options, m, m->runs[i].batch);
+    if (tokens > TT_DATASET_TOKENS_MAX && !options->all)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the trace has %" PRIu64 " tokens, each of which makes two files; "
+                            "--all writes also those of more than %u, --batch some of them",
+                            tokens, TT_DATASET_TOKENS_MAX);
+    if (runs > TT_DATASET_RUNS_MAX && !options->all)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the trace has %" PRIu64 " computations of graphs, each of which is "
+                            "written in full; --all writes also those of more than %u, --batch "
+                            "those of some tokens",
+                            runs, TT_DATASET_RUNS_MAX);
+    return TT_OK;
+}
 
 static tt_status write_dataset(const tt_model *m, const char *path,
                                const tt_export_options *options, tt_error *err)
@@ -302,17 +334,8 @@ static tt_status write_dataset(const tt_model *m, const char *path,
     static step *const steps[] = {tt_dataset_experiment, tt_dataset_memory_map, tt_dataset_buffers,
                                   tt_dataset_graphs, tt_dataset_traces};
     tt_dataset *d;
-    if (m->n_batches > TT_DATASET_TOKENS_MAX && !options->all)
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
-                            "the trace has %" PRIu32 " tokens, each of which makes two files; "
-                            "--all writes also those of more than %u",
-                            m->n_batches, TT_DATASET_TOKENS_MAX);
-    if (m->n_runs > TT_DATASET_RUNS_MAX && !options->all)
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
-                            "the trace has %" PRIu32 " computations of graphs, each of which is "
-                            "written in full; --all writes also those of more than %u",
-                            m->n_runs, TT_DATASET_RUNS_MAX);
-    tt_status status = tt_dataset_open(m, path, options, &d, err);
+    tt_status status = check_size(m, options, err);
+    if (status == TT_OK) status = tt_dataset_open(m, path, options, &d, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == TT_OK; i++)
         status = steps[i](d, NULL, err);
@@ -324,7 +347,8 @@ static tt_status write_dataset(const tt_model *m, const char *path,
 const tt_export_format tt_format_dataset = {
     .name = "dataset",
     .summary = "a folder of JSON, with two files for each token",
-    .takes = TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS | TT_EXPORT_TAKES_COMPRESS |
-             TT_EXPORT_TAKES_ALL | TT_EXPORT_TAKES_COPIES,
+    .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS |
+             TT_EXPORT_TAKES_COMPRESS | TT_EXPORT_TAKES_ALL | TT_EXPORT_TAKES_COPIES |
+             TT_EXPORT_TAKES_WORDS,
     .write = write_dataset,
 };

@@ -179,6 +179,24 @@ static void put_model(tt_json *j, const tt_dataset *d)
     tt_json_array_end(j);
 }
 
+/* Ranges of batches that were not asked for. */
+static void put_left_out(tt_json *j, const tt_dataset *d)
+{
+    tt_json_key(j, "tokens_left_out");
+    tt_json_array(j);
+    for (uint32_t i = 0, next = 0; i <= d->n_tokens; i++) {
+        const uint32_t token = i < d->n_tokens ? d->tokens[i] : d->m->n_batches;
+        if (token > next) {
+            tt_json_object(j);
+            tt_json_kv_u64(j, "first", next);
+            tt_json_kv_u64(j, "last", token - 1);
+            tt_json_object_end(j);
+        }
+        next = token + 1;
+    }
+    tt_json_array_end(j);
+}
+
 static void put_trace(tt_json *j, const tt_model *m, uint64_t damaged)
 {
     tt_json_key(j, "trace");
@@ -208,7 +226,8 @@ tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     put_model(j, d);
     put_prompt(d, j);
     tt_dataset_known(j, "num_tokens_generated", counted, generated);
-    tt_json_kv_u64(j, "num_batches", m->n_batches);
+    tt_json_kv_u64(j, "num_batches", d->n_tokens);
+    put_left_out(j, d);
     tt_dataset_known(j, "threads", most_threads(m) > 0, most_threads(m));
     put_engine(j, m);
     tt_json_kv_string(j, "tensortrace_version", tt_model_environment(m, "tensortrace_version"));

@@ -39,9 +39,13 @@ struct tt_dataset {
     tt_outdir folder;
     tt_dataset_model model;
     char id[33];
+    uint32_t *tokens; /* the batches that are written, ascending: in m->batches */
+    uint32_t n_tokens;
+    uint64_t n_runs;                     /* of these */
     uint64_t done, total;                /* files, for the progress */
     atomic_uint_fast64_t orphan_records; /* left out of the traces */
-    /* The runs of each batch, in the order of m->runs: first_run by batch, next_run by run. */
+    /* The runs of each batch that is written, in the order of m->runs: first_run by batch, next_run
+     * by run. */
     uint32_t *first_run, *next_run;
 };
 

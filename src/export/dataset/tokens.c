@@ -185,11 +185,12 @@ static tt_status make_file(void *context, void *own, const tt_model *m, uint32_t
     thread *t = own;
     char name[NAME_BYTES];
     result r = {0};
-    (void)snprintf(name, sizeof name, "%s/token-%05u.json", w->kind->folder, (unsigned)part);
+    (void)snprintf(name, sizeof name, "%s/token-%05u.json", w->kind->folder,
+                   (unsigned)w->d->tokens[part]);
     tt_status status =
         tt_dataset_file_open(&t->file, &w->d->folder, name, w->d->options->compress, err);
     if (status != TT_OK) return status;
-    status = w->kind->write(w->d, t->own, m, part, &t->file, &r.n_items, err);
+    status = w->kind->write(w->d, t->own, m, w->d->tokens[part], &t->file, &r.n_items, err);
     tt_status closed = tt_dataset_file_close(&t->file, status == TT_OK ? err : NULL);
     r.size_bytes = t->file.size_bytes;
     tt_bytes_put(out, &r, sizeof r);
@@ -216,7 +217,7 @@ tt_status tt_dataset_write_tokens(tt_dataset *d, const tt_dataset_kind *kind, tt
                                   tt_error *err)
 {
     writer w = {.d = d, .kind = kind};
-    const tt_workers_plan plan = {.n_parts = d->m->n_batches,
+    const tt_workers_plan plan = {.n_parts = d->n_tokens,
                                   .threads = d->options->threads,
                                   .make = make_file,
                                   .take = take_result,

@@ -13,7 +13,8 @@
 
 /* The format `dot`: the graphs of a trace in Graphviz's language, a file each. Of the whole trace:
  * graph_NNNNN.dot, each distinct graph once, as its last run computed it. With a filter:
- * token_NNNNN.dot for each batch that passes, as it was computed for that. */
+ * token_NNNNN.dot for each batch that passes, as it was computed for that; so also as ggml dumps
+ * them, with or without a filter. */
 
 #define FILE_BYTES_MAX ((size_t)1 << 30)
 
@@ -26,7 +27,7 @@ typedef struct picture {
 typedef struct dot {
     const tt_model *m;
     tt_outdir folder;
-    bool by_token;
+    bool by_token, as_ggml;
     picture *list;
     uint32_t n;
     uint64_t n_missing; /* batches without a graph */
@@ -75,15 +76,16 @@ static tt_status make(void *context, void *own, const tt_model *m, uint32_t part
 {
     const dot *d = context;
     const picture *p = &d->list[part];
-    tt_topology *t;
+    tt_topology *t = NULL;
     char *text = NULL;
     size_t size = 0;
     (void)own;
-    tt_status status = tt_topology_make(m, p->graph, p->run, &t, err);
+    tt_status status = d->as_ggml ? TT_OK : tt_topology_make(m, p->graph, p->run, &t, err);
     if (status != TT_OK) return status;
     tt_graph_view v = {.path = d->title, .t = t, .color = TT_COLOR_OP};
     FILE *stream = open_memstream(&text, &size);
-    bool ok = stream && tt_graph_view_choose(&v) && tt_graph_print_dot(&v, stream);
+    bool ok = stream && (d->as_ggml ? tt_graph_print_ggml(&m->graphs[p->graph], stream)
+                                    : tt_graph_view_choose(&v) && tt_graph_print_dot(&v, stream));
     if (stream) ok &= fclose(stream) == 0;
     if (ok) tt_bytes_put(out, text, size);
     free(text);
@@ -134,7 +136,9 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
                            tt_error *err)
 {
     const uint8_t *id = m->trace.header.run_id;
-    dot d = {.m = m, .by_token = is_filtered(options->filter)};
+    dot d = {.m = m,
+             .by_token = options->as_ggml || is_filtered(options->filter),
+             .as_ggml = options->as_ggml};
     (void)snprintf(d.title, sizeof d.title, "run %02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
     /* The folder first: it is the cheapest to fail. */
     tt_status status = tt_outdir_open(&d.folder, path, options->force, err);
@@ -150,11 +154,13 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
 const tt_export_format tt_format_dot = {
     .name = "dot",
     .summary = "a folder of graphs for Graphviz: each once, or one a token",
-    .takes = TT_EXPORT_TAKES_FILTER,
+    .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_GGML,
     .write = write_dot};
 
-/* One character, as the two kinds of labels want it. Graphviz resolves entities in both. */
-static void put_character(FILE *out, const char *s, size_t n, bool html)
+typedef enum label { LABEL_TEXT, LABEL_HTML, LABEL_RECORD } label;
+
+/* One character, as each kind of label wants it. Graphviz resolves entities in all. */
+static void put_character(FILE *out, const char *s, size_t n, label kind)
 {
     if (n != 1) {
         (void)fwrite(s, 1, n, out);
@@ -165,19 +171,20 @@ static void put_character(FILE *out, const char *s, size_t n, bool html)
         (void)fputc('?', out);
     else if (c == '&')
         (void)fputs("&amp;", out);
-    else if (c == '<' && html)
+    else if (c == '<' && kind == LABEL_HTML)
         (void)fputs("&lt;", out);
-    else if (c == '>' && html)
+    else if (c == '>' && kind == LABEL_HTML)
         (void)fputs("&gt;", out);
-    else if (c == '"' && html)
+    else if (c == '"' && kind == LABEL_HTML)
         (void)fputs("&quot;", out);
-    else if ((c == '"' || c == '\\') && !html)
+    else if (((c == '"' || c == '\\') && kind != LABEL_HTML) ||
+             (kind == LABEL_RECORD && strchr("{}|<>", c)))
         (void)fprintf(out, "\\%c", c);
     else
         (void)fputc(c, out);
 }
 
-static void put_text(FILE *out, const char *text, size_t most, bool html)
+static void put_text(FILE *out, const char *text, size_t most, label kind)
 {
     size_t left = strlen(text), characters = 0;
     while (left > 0) {
@@ -189,7 +196,7 @@ static void put_text(FILE *out, const char *text, size_t most, bool html)
         if (n == 0)
             (void)fputc('?', out);
         else
-            put_character(out, text, n, html);
+            put_character(out, text, n, kind);
         text += n ? n : 1;
         left -= n ? n : 1;
     }
@@ -197,12 +204,17 @@ static void put_text(FILE *out, const char *text, size_t most, bool html)
 
 void tt_dot_text(FILE *out, const char *text, size_t most)
 {
-    put_text(out, text, most, false);
+    put_text(out, text, most, LABEL_TEXT);
 }
 
 void tt_dot_html(FILE *out, const char *text, size_t most)
 {
-    put_text(out, text, most, true);
+    put_text(out, text, most, LABEL_HTML);
+}
+
+void tt_dot_record(FILE *out, const char *text, size_t most)
+{
+    put_text(out, text, most, LABEL_RECORD);
 }
 
 /* --- colours --- */

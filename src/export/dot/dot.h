@@ -17,6 +17,8 @@ extern const tt_export_format tt_format_dot;
 void tt_dot_text(FILE *out, const char *text, size_t most);
 /* The same inside a label made of <TABLE ...>. */
 void tt_dot_html(FILE *out, const char *text, size_t most);
+/* The same inside a label of fields, {a|b}. */
+void tt_dot_record(FILE *out, const char *text, size_t most);
 
 /* How nodes are coloured: values from 0 to `most` in steps, or kinds of ops. */
 typedef struct tt_dot_scale {
@@ -35,5 +37,7 @@ void tt_dot_begin(FILE *out, const tt_graph_view *v, const tt_dot_scale *scale, 
  * errno set) when memory ran out or the output failed. */
 bool tt_graph_print_dot(const tt_graph_view *v, FILE *out);
 bool tt_graph_print_collapsed(const tt_graph_view *v, FILE *out);
+/* All of a graph as ggml dumps it, likewise: docs/dot.md. */
+bool tt_graph_print_ggml(const tt_graph *g, FILE *out);
 
 #endif

@@ -1,0 +1,27 @@
+/* Values that the program keeps in memory: tt_value_sink of tensortrace/record.h. */
+#ifndef TT_ADAPTER_PROGRAM_SINK_H
+#define TT_ADAPTER_PROGRAM_SINK_H
+
+#include "bitnet/record.h"
+#include "tensortrace/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether any sink is open: without a lock. */
+bool tt_program_sinks_open(void);
+/* Whether one of them wants a value of that name. */
+bool tt_program_sinks_want(const char *name);
+/* Gives it to those that want it. */
+void tt_program_sinks_take(const tt_record_tensor *value, const tt_bitnet_record *record,
+                           int32_t layer, int64_t position);
+
+/* What the calls of a thread mean for sinks: an op's output is taken when it ends, as the next one
+ * or a batch begins at the latest. Each does nothing when no sink is open. */
+void tt_program_sink_batch(const tt_record_batch *batch);
+void tt_program_sink_begin(const tt_record_tensor *output);
+void tt_program_sink_end(void);
+/* A position, or that of the thread's batch. */
+int64_t tt_program_sink_position(int64_t position);
+
+#endif
