@@ -89,17 +89,17 @@ static int stop(tt_bench *b, const char *stage, const tt_diagnostics *diagnostic
     return TT_EXIT_USAGE;
 }
 
-/* With conditions the order is drawn, so that what changes in time (a disk's other users, the
- * machine's heat) does not pass for an effect of theirs. */
+/* With conditions or repetitions the order is drawn, so that what changes in time (a disk's other
+ * users, the machine's heat) does not pass for an effect of theirs. */
 static void choose_order(tt_bench *b, const char *stage, size_t n)
 {
     const tt_setting_values *order = &b->settings.of[TT_SET_ORDER],
                             *seed = &b->settings.of[TT_SET_ORDER_SEED];
     b->order_seed =
         seed->n ? (uint64_t)seed->values->integer : tt_clock_ns(CLOCK_REALTIME) / 1000 % 1000000;
-    if (!b->settings.has_conditions || n < 2 ||
-        (order->n && strcmp(order->values->text, "given") == 0))
-        return;
+    b->is_shuffled = (b->settings.has_conditions || b->settings.of[TT_SET_REPETITIONS].n > 1) &&
+                     n > 1 && !(order->n && strcmp(order->values->text, "given") == 0);
+    if (!b->is_shuffled) return;
     tt_log_say(&b->log, stage, "in random order, by the seed %" PRIu64 " (conditions.order_seed)",
                b->order_seed);
 }

@@ -159,12 +159,9 @@ static void run_stages(tt_experiment_work *w)
 
 size_t *tt_experiment_order(const tt_bench *b)
 {
-    const tt_setting_values *order = &b->settings.of[TT_SET_ORDER];
     const size_t n = tt_settings_experiments(&b->settings);
     size_t *list = calloc(n, sizeof *list);
-    const bool as_given =
-        !b->settings.has_conditions || (order->n && strcmp(order->values->text, "given") == 0);
-    if (list) tt_settings_order(list, n, as_given, b->order_seed);
+    if (list) tt_settings_order(list, n, !b->is_shuffled, b->order_seed);
     return list;
 }
 
