@@ -9,6 +9,7 @@
 #include "cli/input.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/runs.h"
 #include "cli/trace_options.h"
 #include "experiment/chosen.h"
 #include "report/json.h"
@@ -29,7 +30,7 @@ struct options {
     bool markdown, force, no_measure;
     const char *output;                                /* NULL: not said; "-": standard output */
     double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not said */
-    const char *where;
+    tt_where where;
 };
 
 static const tt_option option_table[] = {
@@ -41,9 +42,7 @@ static const tt_option option_table[] = {
      "Markdown instead of HTML; plots go into the folder OUTPUT.plots beside OUTPUT", 1,
      TT_FLAG(struct options, markdown), .excludes = "json"},
     {"force", 0, 0, "Overwrite OUTPUT if it exists", 1, TT_FLAG(struct options, force)},
-    {"where", 0, "COL=VALUE",
-     "With a folder of experiments: only the runs with this value in a column of experiment list",
-     1, TT_TEXT(struct options, where)},
+    TT_WHERE(struct options, where, 1),
     {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
      TT_RATE(struct options, bytes_per_s)},
     {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,
@@ -237,7 +236,8 @@ static char *choose_output(const struct options *o)
     if (o->output) return strcmp(o->output, "-") == 0 ? NULL : strdup(o->output);
     if (o->markdown || o->input.json || !isatty(STDOUT_FILENO)) return NULL;
     const bool is_folder = tt_chosen_is_folder(o->input.given);
-    const char *base = base_name(is_folder ? o->input.given : o->input.path), *end = strstr(base, ".ttrace");
+    const char *base = base_name(is_folder ? o->input.given : o->input.path),
+               *end = strstr(base, ".ttrace");
     int n = end && end[strlen(".ttrace")] == '\0' ? (int)(end - base) : (int)strlen(base);
     return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
 }
@@ -358,7 +358,7 @@ static int report_folder(struct options *o, const char *path)
     tt_chosen_runs runs;
     tt_error err;
     int code = TT_EXIT_OK;
-    if (tt_chosen_find(&runs, o->input.given, &o->where, o->where != NULL, &err) != TT_OK)
+    if (tt_chosen_find(&runs, o->input.given, o->where.list, o->where.n, &err) != TT_OK)
         code = tt_report_error(&err);
     else if (runs.n > 1)
         code = make_study(o, &runs, path);
@@ -389,7 +389,7 @@ int tt_cmd_report(int argc, char **argv)
     char *path = choose_output(&o);
     int code = check_targets(&o, path);
     const bool is_folder = code == TT_EXIT_OK && tt_chosen_is_folder(o.input.given);
-    if (code == TT_EXIT_OK && o.where && !is_folder)
+    if (code == TT_EXIT_OK && o.where.n && !is_folder)
         code = tt_report_usage("--where goes with a folder of experiments");
     if (code == TT_EXIT_OK) code = is_folder ? report_folder(&o, path) : report_run(&o, path);
     free(path);

@@ -65,8 +65,8 @@ static void summarize(tt_page *p, const tt_study *s)
         const char *id, *question;
     } said[] = {{"H2.1", "What does less memory cost?"},
                 {"Q1", "Is the file read in order or at random?"},
-                {"Q5", "Which parameters are hot, and are they the same in each prompt?"},
-                {"Q6", "Do domains choose different experts?"}};
+                {"Q8", "Which parameters are hot, and are they the same in each prompt?"},
+                {"Q12", "Do domains choose different experts?"}};
     size_t unmet = 0;
     for (size_t i = 0; i < s->n_runs; i++)
         unmet += s->runs[i].result->unmet != NULL;
@@ -156,7 +156,7 @@ static void section_disk(tt_page *p, const tt_study *s)
 static void section_loading(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "loading", "What did loading fetch in vain?");
-    say_answer(p, s, "Q4");
+    say_answer(p, s, "Q7");
 }
 
 #define LABEL_EVERY 12u
@@ -205,13 +205,13 @@ static void section_order(tt_page *p, const tt_study *s)
 static void section_heat(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "hot", "Which parameters are hot, and in each prompt the same?");
-    say_answer(p, s, "Q5");
+    say_answer(p, s, "Q8");
 }
 
 static void section_domains(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "domains", "Do domains choose different experts?");
-    say_answer(p, s, "Q6");
+    say_answer(p, s, "Q12");
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_study_model *m = &s->models[i];
         if (!m->has_domains) continue;
@@ -219,7 +219,7 @@ static void section_domains(tt_page *p, const tt_study *s)
             TT_ROWSET(&tt_domain_layer_schema, 0, NULL, m->domains.layers, m->domains.n_layers);
         (void)tt_page_rows(p, CAPTION(m), &layers, &(tt_listing_wish){.text = true});
     }
-    if (find(s, "Q6")->verdict != TT_STUDY_OPEN)
+    if (find(s, "Q12")->verdict != TT_STUDY_OPEN)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "A prompt that was run several times counts once. `tensortrace routing "
                     "--domains %s` has each expert.",
@@ -229,7 +229,7 @@ static void section_domains(tt_page *p, const tt_study *s)
 static void section_kv(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "kv", "How does the KV cache grow?");
-    say_answer(p, s, "Q7");
+    say_answer(p, s, "Q14");
 }
 
 static void section_effects(tt_page *p, const tt_study *s)

@@ -195,6 +195,7 @@ static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, 
     tt_held *held = &w->held;
     char limit[TT_UNITS_TEXT];
     if (!w->b->settings.has_conditions) return TT_OK;
+    tt_work_begin_progress(w, "bytes", 0);
     tt_status status =
         tt_conditions_begin(held, &wish, model->files, model->n_files, read_progress, w, err);
     if (status != TT_OK) return status;
@@ -247,10 +248,14 @@ static bool run_program(tt_experiment_work *w)
                         .quiet = true,
                         .discards = true,
                         .note = tt_work_note,
-                        .tick = isatty(STDERR_FILENO) ? tick : NULL,
+                        .tick = tick,
                         .context = w};
     tt_status status = begin_conditions(w, &setup, &words, &err);
     const bool begun = status == TT_OK;
+    const int64_t tokens = w->e.of[TT_SET_TOKENS_TO_GENERATE]->integer;
+    /* A graph for the prompt, at least, and one for each token but the last, whose outputs nobody
+     * needs. */
+    tt_work_begin_progress(w, "graphs", tokens > 0 ? (uint64_t)tokens : tokens == 0);
     w->kills_before = system_kills();
     if (begun && !tt_interrupted()) status = tt_traced_run(&traced, words, &end, &err);
     const size_t told = strlen(w->held.unmet);
@@ -278,7 +283,6 @@ bool tt_work_infer(tt_experiment_work *w)
     char size[TT_UNITS_TEXT], took[TT_UNITS_TEXT];
     tt_result *r = &w->result;
     tt_work_begin(w, TT_STAGE_INFERENCE);
-    w->progress.unit = "graphs";
     w->words = tt_experiment_words(&w->b->settings, &w->e);
     r->command = w->words ? tt_words_quote(w->words) : NULL;
     if (!r->command) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");

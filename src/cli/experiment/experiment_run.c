@@ -52,12 +52,26 @@ int tt_work_is_other_trace(const struct dirent *entry)
 
 /* --- stages --- */
 
+static void say_progress(void *context, const char *text)
+{
+    tt_experiment_work *w = context;
+    tt_log_say(&w->b->log, w->stage, "%s", text);
+}
+
 void tt_work_begin(tt_experiment_work *w, const char *stage)
 {
     w->stage = stage;
     w->result.stages[w->result.n_stages] =
         (tt_stage_sum){.name = stage, .duration_ns = tt_clock_ns(CLOCK_MONOTONIC)};
-    tt_progress_begin(&w->progress, stage, 0, "files");
+    tt_work_begin_progress(w, "files", 0);
+}
+
+void tt_work_begin_progress(tt_experiment_work *w, const char *unit, uint64_t total)
+{
+    tt_progress_end(&w->progress);
+    tt_progress_begin(&w->progress, w->stage, total, unit);
+    w->progress.say = say_progress;
+    w->progress.context = w;
 }
 
 void tt_work_end(tt_experiment_work *w, uint64_t n_files, uint64_t size_bytes)

@@ -44,6 +44,8 @@ void tt_work_path(const tt_experiment_work *w, char out[TT_WORK_PATH], const cha
 int tt_work_is_other_trace(const struct dirent *entry);
 /* Begins a stage, with a progress bar ... */
 void tt_work_begin(tt_experiment_work *w, const char *stage);
+/* What the bar counts from now on. */
+void tt_work_begin_progress(tt_experiment_work *w, const char *unit, uint64_t total);
 /* ... and ends it. */
 void tt_work_end(tt_experiment_work *w, uint64_t n_files, uint64_t size_bytes);
 /* A sentence for the log; `work` is a tt_experiment_work. */
