@@ -11,9 +11,11 @@
 #include <string.h>
 
 /* Shares of the model's size that stand for "half of it" and "hardly any of it". */
-#define HALF_LEAST 0.4
-#define HALF_MOST 0.6
-#define LITTLE_MOST 0.5
+#define HALF_LEAST 0.39 /* 40 %: a model's file is larger than its tensors */
+#define HALF_MOST 0.61
+#define LITTLE_MOST 0.51
+/* Behind what leaves a hypothesis open. */
+#define BOTH_WAYS ": within the intervals it may hold or fail; more repetitions would tell"
 
 #define GET(name, test, figure_)                                                                   \
     static double name(const tt_study_run *r)                                                      \
@@ -41,7 +43,7 @@ static const char *order_of(tt_study *s, const tt_ask_scope *model)
     return tt_study_text(
         s,
         "%s%s of requests of 128 KiB go on where the last ended (%s of the steps from one tensor "
-        "or expert to the next), %s of jumps lead forward%s%s, %s sweeps a batch",
+        "or expert to the next), %s of jumps lead forward%s%s; sweeps through the file a batch: %s",
         tt_say_model(s, model->model_file), tt_say_shares(s, &in), tt_say_shares(s, &adjacent),
         tt_say_shares(s, &forward), jump.n ? ", by a median of " : "",
         jump.n ? tt_say_sizes(s, &jump) : "", tt_say_numbers(s, &sweeps));
@@ -80,9 +82,10 @@ static void ask_sequence(tt_study *s, bool experts, const char *id, const char *
     }
     if (*text)
         tt_ask(s, id, question, verdict, "%s%s", text,
-               experts && high ? ": an expert is read in one piece, so that jumps are few among "
-                                 "its requests"
-                               : "");
+               verdict == TT_STUDY_OPEN ? BOTH_WAYS
+               : experts && high ? ": an expert is read in one piece, so that jumps are few among "
+                                   "its requests"
+                                 : "");
     else
         tt_ask(s, id, question, TT_STUDY_OPEN, "%s", why);
 }
@@ -143,7 +146,8 @@ static void ask_limited(tt_study *s, const char *id, const char *question, doubl
             verdict = tt_ask_both(verdict, r->tested ? tt_ask_judge(r->low, r->high, low, high)
                                                      : TT_STUDY_OPEN);
     }
-    tt_ask(s, id, question, *text ? verdict : TT_STUDY_OPEN, "%s", *text ? text : why_open);
+    tt_ask(s, id, question, *text ? verdict : TT_STUDY_OPEN, "%s%s", *text ? text : why_open,
+           *text && verdict == TT_STUDY_OPEN ? BOTH_WAYS : "");
 }
 
 static void ask_memory(tt_study *s)

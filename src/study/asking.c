@@ -189,9 +189,20 @@ static const char *as_number(tt_study *s, double v)
                : tt_study_text(s, "%s", tt_units_count(text, (uint64_t)llround(v)));
 }
 
+static bool is_end(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* The unit once, where all three have the same. */
 static const char *say(tt_study *s, const tt_study_median *m, one_text *one)
 {
-    const char *value = one(s, m->value), *low = one(s, m->low), *high = one(s, m->high);
+    const char *value = one(s, m->value), *low = one(s, m->low), *high = one(s, m->high),
+               *unit = strchr(value, ' ');
+    if (unit && is_end(low, unit) && is_end(high, unit) && strcmp(low, high) != 0)
+        return tt_study_text(s, "%s (%.*s to %.*s)", value, (int)(strlen(low) - strlen(unit)), low,
+                             (int)(strlen(high) - strlen(unit)), high);
     return strcmp(low, high) == 0 ? value : tt_study_text(s, "%s (%s to %s)", value, low, high);
 }
 
