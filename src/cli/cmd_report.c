@@ -317,6 +317,17 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
 
 /* --- a folder of runs --- */
 
+/* As it was typed, unless that leads up and down. For free(). */
+static char *shown_folder(const char *given)
+{
+    const char *base = base_name(given);
+    const bool has_dots = strstr(given, "/../") || strstr(given, "/./") ||
+                          strncmp(given, "../", 3) == 0 || strcmp(base, ".") == 0 ||
+                          strcmp(base, "..") == 0;
+    char *real = has_dots ? realpath(given, NULL) : NULL;
+    return real ? real : strdup(given);
+}
+
 static int make_study(const struct options *o, const tt_chosen_runs *runs, const char *path)
 {
     tt_error err;
@@ -324,11 +335,16 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
     tt_study study;
     tt_page page;
     const tt_result **results = calloc(runs->n, sizeof *results);
-    if (!results) return tt_report_usage("out of memory");
+    char *folder = shown_folder(o->input.given);
+    if (!results || !folder) {
+        free(results);
+        free(folder);
+        return tt_report_usage("out of memory");
+    }
     for (size_t i = 0; i < runs->n; i++)
         results[i] = &runs->results.list[runs->chosen[i]];
     tt_progress_begin(&bar, "reading", runs->n, "runs");
-    tt_status status = tt_study_make(&study, o->input.given, results, runs->paths, runs->n,
+    tt_status status = tt_study_make(&study, folder, results, runs->paths, runs->n,
                                      o->disk_bytes_per_s, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     tt_page_open(&page);
@@ -339,6 +355,7 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
                                : write_page(o, &c, path);
     tt_page_close(&page);
     tt_study_free(&study);
+    free(folder);
     free(results);
     return code;
 }

@@ -50,7 +50,7 @@ int tt_runs_each(tt_input *input, const tt_where *where, bool csv, int (*show)(v
         code = tt_report_error(&err);
     else if (csv && runs.n > 1)
         code = tt_report_usage("%zu runs have that, and CSV is of one: --where "
-                               "folder=%s and the like chooses it",
+                               "folder=%s chooses one",
                                runs.n, runs.results.list[runs.chosen[0]].folder);
     else
         code = show_runs(input, &runs, show, options);

@@ -103,7 +103,7 @@ static void ask_layout(tt_study *s)
         text = tt_say_also(s, text,
                            tt_study_text(s,
                                          "%s%s of the steps from a layer to the next lead forward "
-                                         "in the file, and a batch goes through it %s times",
+                                         "in the file, and a batch sweeps through it %s times",
                                          tt_say_model(s, model.model_file),
                                          tt_say_shares(s, &layers), tt_say_numbers(s, &sweeps)));
     }
@@ -121,6 +121,8 @@ static const char *slowdown_of(tt_study *s, const tt_study_group *g)
         return g->n_killed == g->n_runs
                    ? tt_study_text(s, "at %s: killed, all %u runs", limit, g->n_runs)
                    : tt_study_text(s, "at %s: nothing was generated", limit);
+    if (!g->slowdown.known)
+        return tt_study_text(s, "at %s: no prompt was run with and without it", limit);
     return tt_study_text(
         s, "at %s: %s as long a token%s", limit, tt_say_ratio(s, &g->slowdown),
         g->n_killed ? tt_study_text(s, ", %u of %u runs killed", g->n_killed, g->n_runs) : "");
@@ -140,7 +142,9 @@ static void ask_limited(tt_study *s, const char *id, const char *question, doubl
         text = tt_say_also(s, text, slowdown_of(s, g));
         tt_ask_use_group(s, g);
         tt_ask_use_group(s, g->baseline);
-        if (!r->known)
+        if (!r->known && g->tokens_per_s.n)
+            verdict = tt_ask_both(verdict, TT_STUDY_OPEN);
+        else if (!r->known)
             verdict = tt_ask_both(verdict, isinf(high) ? TT_STUDY_HOLDS : TT_STUDY_FAILS);
         else
             verdict = tt_ask_both(verdict, r->tested ? tt_ask_judge(r->low, r->high, low, high)
@@ -316,7 +320,7 @@ static void ask_device(tt_study *s)
                "no run with a memory limit counted what was read (capture.faults: true)");
     else
         tt_ask(s, "H4.1", h41, verdict, "%s%s", text,
-               disk > 0 ? ""
+               disk > 0 ? verdict == TT_STUDY_OPEN ? BOTH_WAYS : ""
                         : ": what the disk can is not known (--disk RATE; `tensortrace doctor "
                           "--disk MODEL` measures it)");
 }

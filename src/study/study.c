@@ -294,6 +294,7 @@ tt_study_ratio tt_study_ratio_of(tt_study *s, const tt_study_group *a, const tt_
 
 static tt_study_ratio inverse(tt_study_ratio r)
 {
+    if (!r.known) return r;
     return (tt_study_ratio){r.known,   r.tested,  1 / r.value,  1 / r.high,
                             1 / r.low, r.p_value, r.p_corrected};
 }

@@ -39,10 +39,10 @@ static int check_side(const char *side, const char *folder, const tt_chosen_runs
     if (prompts > 1)
         return tt_report_usage(
             "%s: %zu runs, not all of the same prompt, model and number of tokens, which is what "
-            "diff takes for repeats: choose further, as with --where label=%s; `%s report %s` "
+            "diff takes for repeats: choose further, as with --where %s=%s; `%s report %s` "
             "compares conditions over all prompts",
-            side, runs->n, first->label ? first->label : first->folder, tt_report_program(),
-            folder);
+            side, runs->n, first->label ? "label" : "folder",
+            first->label ? first->label : first->folder, tt_report_program(), folder);
     for (size_t i = 1; i < runs->n; i++)
         if (strcmp(first->condition ? first->condition : "",
                    list[runs->chosen[i]].condition ? list[runs->chosen[i]].condition : "") != 0)
