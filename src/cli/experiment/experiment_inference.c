@@ -157,6 +157,16 @@ static void choose_trace(const tt_experiment_work *w)
                    (unsigned)w->n_traces);
 }
 
+/* Runs with a limit begin cold. Those without one that they are compared with do so, too, lest they
+ * begin with what the run before happens to have left. */
+static bool is_compared_with_limits(const tt_settings *s)
+{
+    const tt_setting_values *limits = &s->of[TT_SET_MEMORY_LIMIT];
+    for (size_t i = 0; i < limits->n; i++)
+        if (limits->values[i].number > 0 || limits->values[i].integer > 0) return true;
+    return false;
+}
+
 static tt_conditions conditions_of(const tt_experiment_work *w)
 {
     const tt_experiment *e = &w->e;
@@ -176,6 +186,7 @@ static tt_conditions conditions_of(const tt_experiment_work *w)
         wish.memory_bytes = (uint64_t)limit->integer;
     /* However small the model is, a share of it is not "no limit". */
     if (limit && limit->number > 0 && wish.memory_bytes < page) wish.memory_bytes = page;
+    if (is_compared_with_limits(&w->b->settings)) wish.start = TT_START_COLD;
     if (cold) wish.start = cold->integer ? TT_START_COLD : TT_START_WARM;
     return wish;
 }
@@ -195,6 +206,7 @@ static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, 
     tt_held *held = &w->held;
     char limit[TT_UNITS_TEXT];
     if (!w->b->settings.has_conditions) return TT_OK;
+    w->start = wish.start;
     tt_work_begin_progress(w, "bytes", 0);
     tt_status status =
         tt_conditions_begin(held, &wish, model->files, model->n_files, read_progress, w, err);

@@ -20,6 +20,7 @@ typedef struct tt_experiment_work {
     size_t number;         /* of the sweep's, from 0 */
     size_t position;       /* in the order they are run, from 0 */
     tt_held held;          /* the conditions it was run under */
+    tt_start start;        /* asked for; a limited run is cold in any case */
     uint64_t kills_before; /* what the kernel had killed until then */
     tt_experiment_end *end;
     char folder[PATH_MAX]; /* of the unfinished one */

@@ -167,10 +167,9 @@ static bool fill_conditions(tt_experiment_work *w)
     r->group_peak_bytes = held->has_peak ? held->peak_bytes : 0;
     r->has_resident = held->has_resident;
     r->resident_bytes = held->resident_bytes;
-    const tt_setting_value *cold = w->e.of[TT_SET_COLD_START];
-    if (held->limit_bytes || cold)
+    if (held->limit_bytes || w->start != TT_START_AS_IS)
         (void)snprintf(r->start, sizeof r->start, "%s",
-                       held->limit_bytes || cold->integer ? "cold" : "warm");
+                       held->limit_bytes || w->start == TT_START_COLD ? "cold" : "warm");
     if (held->unmet[0] && !(r->unmet = strdup(held->unmet))) return false;
     return r->condition != NULL;
 }
