@@ -3,6 +3,7 @@
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/diff/diff_runs.h"
 #include "cli/diff/diff_view.h"
 #include "cli/diff/valuediff_view.h"
 #include "cli/input.h"
@@ -24,6 +25,7 @@ struct options {
     size_t n_files;
     size_t n_behind; /* behind "--": B's; 0: there was none */
     bool divided;
+    tt_where where, against; /* both sides are runs of one folder */
     tt_diff_options diff;
     tt_list_options list;
     const char *by_name; /* as it was said; NULL: the whole comparison, but for `list` */
@@ -168,6 +170,13 @@ static void take_confidence(void *level, char *arg, tt_parse *p)
 }
 
 static const tt_option option_table[] = {
+    {"where", 0, "COLUMN=VALUE",
+     "With one folder of experiments: A is its runs that have it, as memory_limit=60% or "
+     "label=train "
+     "(experiment list --columns help); may be repeated",
+     1, TT_TAKE(struct options, where, tt_where_take), .needs = "against"},
+    {"against", 0, "COLUMN=VALUE", "B is the runs that have this instead, else what A has", 1,
+     TT_TAKE(struct options, against, tt_where_take), .needs = "where"},
     {"threshold", 0, "PERCENT",
      "A change of a batch's time by up to this much does not matter (default: 3%)", 1,
      TT_TAKE(struct options, diff.threshold, take_threshold), .excludes = "values"},
@@ -242,6 +251,14 @@ static void check_all(void *options, tt_parse *p)
         tt_parse_error(p, "--values compares one run with one: no \"--\"");
     if (o->divided && (o->n_behind == 0 || o->n_behind >= o->n_files))
         tt_parse_error(p, "name runs on both sides of \"--\"");
+    if (o->against.n && (o->divided || o->n_files != 1))
+        tt_parse_error(p, "--where and --against go with one folder of experiments");
+    if (o->against.n) return;
+    if (!o->divided && o->n_files == 1 && tt_chosen_is_folder(o->paths[0]))
+        tt_parse_error(p,
+                       "which runs of %s? --where memory_limit=none --against memory_limit=60%%, "
+                       "for example; `%s report %s` compares all conditions",
+                       o->paths[0], tt_report_program(), o->paths[0]);
     if (!o->divided && o->n_files < 2) tt_parse_error(p, "which two traces?");
     if (!o->divided && o->n_files > 2)
         tt_parse_error(p, "more than two traces: put \"--\" between the runs of A and those of B");
@@ -341,10 +358,42 @@ static int compare(const struct options *o, tt_outfile *page, tt_model *const *m
     return code;
 }
 
+static int compare_files(const struct options *o)
+{
+    tt_model *models[TT_DIFF_FILES_MAX] = {NULL};
+    tt_outfile page = {0};
+    int code = o->html ? open_page(o, &page) : TT_EXIT_OK;
+    for (size_t f = 0; f < o->n_files && code == TT_EXIT_OK; f++) {
+        const tt_input input = {.path = o->paths[f]};
+        code = tt_input_open_trace(&input, TT_INPUT_WALKS, &models[f]);
+    }
+    if (code == TT_EXIT_OK) code = compare(o, &page, models);
+    tt_outfile_abandon(&page);
+    for (size_t f = 0; f < o->n_files; f++)
+        tt_model_close(models[f]);
+    return code;
+}
+
+/* In place of a folder of experiments the runs of both sides. */
+static int take_runs(struct options *o, tt_diff_runs *runs)
+{
+    size_t n_a, n_b;
+    int code = tt_diff_runs_find(runs, o->paths[0], &o->where, &o->against, o->paths, &n_a, &n_b);
+    if (code != TT_EXIT_OK) return code;
+    if (o->values.values && (n_a > 1 || n_b > 1))
+        return tt_report_usage("--values compares one run with one, and these are %zu and %zu: "
+                               "--where repetition=1 chooses",
+                               n_a, n_b);
+    o->n_files = n_a + n_b;
+    o->n_behind = n_b;
+    o->divided = true;
+    return TT_EXIT_OK;
+}
+
 int tt_cmd_diff(int argc, char **argv)
 {
     static const tt_options command = {
-        .words = "A B\nA1 A2 ... -- B1 B2 ...",
+        .words = "A B\nA1 A2 ... -- B1 B2 ...\nDIR --where COLUMN=VALUE --against COLUMN=VALUE",
         .about =
             "Compares two runs: what was computed, how long it took and where, what was read, what "
             "was around it.\v"
@@ -361,7 +410,6 @@ int tt_cmd_diff(int argc, char **argv)
     struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},
                         .list.schema = &tt_diff_row_schema,
                         .values.options.tolerance = {NAN, NAN, NAN}};
-    tt_model *models[TT_DIFF_FILES_MAX] = {NULL};
     for (int i = 1; i < argc && !o.divided; i++) {
         if (strcmp(argv[i], "--values") == 0) o.list.schema = &tt_valuediff_item_schema;
         if (strcmp(argv[i], "--") != 0) continue;
@@ -369,17 +417,13 @@ int tt_cmd_diff(int argc, char **argv)
         o.n_behind = (size_t)(argc - i - 1);
     }
     tt_options_parse(&command, argc, argv, &o);
-    if (o.values.values)
-        return tt_valuediff_run(&o.values, o.paths, &o.list, o.json, o.html, o.force);
-    tt_outfile page = {0};
-    int code = o.html ? open_page(&o, &page) : TT_EXIT_OK;
-    for (size_t f = 0; f < o.n_files && code == TT_EXIT_OK; f++) {
-        const tt_input input = {.path = o.paths[f]};
-        code = tt_input_open_trace(&input, TT_INPUT_WALKS, &models[f]);
-    }
-    if (code == TT_EXIT_OK) code = compare(&o, &page, models);
-    tt_outfile_abandon(&page);
-    for (size_t f = 0; f < o.n_files; f++)
-        tt_model_close(models[f]);
+    tt_diff_runs runs = {0};
+    int code = TT_EXIT_OK;
+    if (o.against.n) code = take_runs(&o, &runs);
+    if (code == TT_EXIT_OK)
+        code = o.values.values
+                   ? tt_valuediff_run(&o.values, o.paths, &o.list, o.json, o.html, o.force)
+                   : compare_files(&o);
+    tt_diff_runs_free(&runs);
     return code;
 }

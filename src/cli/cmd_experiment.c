@@ -89,17 +89,17 @@ static int stop(tt_bench *b, const char *stage, const tt_diagnostics *diagnostic
     return TT_EXIT_USAGE;
 }
 
-/* With conditions the order is drawn, so that what changes in time (a disk's other users, the
- * machine's heat) does not pass for an effect of theirs. */
+/* With conditions or repetitions the order is drawn, so that what changes in time (a disk's other
+ * users, the machine's heat) does not pass for an effect of theirs. */
 static void choose_order(tt_bench *b, const char *stage, size_t n)
 {
     const tt_setting_values *order = &b->settings.of[TT_SET_ORDER],
                             *seed = &b->settings.of[TT_SET_ORDER_SEED];
     b->order_seed =
         seed->n ? (uint64_t)seed->values->integer : tt_clock_ns(CLOCK_REALTIME) / 1000 % 1000000;
-    if (!b->settings.has_conditions || n < 2 ||
-        (order->n && strcmp(order->values->text, "given") == 0))
-        return;
+    b->is_shuffled = (b->settings.has_conditions || b->settings.of[TT_SET_REPETITIONS].n > 1) &&
+                     n > 1 && !(order->n && strcmp(order->values->text, "given") == 0);
+    if (!b->is_shuffled) return;
     tt_log_say(&b->log, stage, "in random order, by the seed %" PRIu64 " (conditions.order_seed)",
                b->order_seed);
 }
@@ -244,6 +244,19 @@ static void tell_next(const tt_bench *b, size_t there)
     }
 }
 
+#define LEFT_EVERY_NS UINT64_C(10000000000)
+
+/* How long those take that are not run yet, by those that were; now and then. */
+static void tell_left(tt_bench *b, size_t left, size_t run, uint64_t run_ns, uint64_t *told_ns)
+{
+    char text[TT_UNITS_TEXT];
+    const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
+    if (!left || !run || now - *told_ns < LEFT_EVERY_NS || tt_interrupted()) return;
+    *told_ns = now;
+    tt_log_say(&b->log, "time left", "about %s, for %zu more",
+               tt_units_ns(text, (double)run_ns / (double)run * (double)left), left);
+}
+
 static int run_all(tt_bench *b, bool json)
 {
     char took[TT_UNITS_TEXT];
@@ -256,9 +269,17 @@ static int run_all(tt_bench *b, bool json)
         return tt_report_usage("out of memory");
     }
     tt_log_common(&b->log);
+    size_t run = 0;
+    uint64_t run_ns = 0, told_ns = tt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < n && !tt_interrupted(); i++) {
         tt_experiment_end *end = &ends[order[i]];
+        const uint64_t begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
         tt_experiment_run(b, order[i], i, end);
+        if (end->state != TT_OUTCOME_UP_TO_DATE) {
+            run++;
+            run_ns += tt_clock_ns(CLOCK_MONOTONIC) - begin_ns;
+        }
+        tell_left(b, n - i - 1, run, run_ns, &told_ns);
         failed += end->state == TT_OUTCOME_FAILED;
         there += end->state == TT_OUTCOME_DONE || end->state == TT_OUTCOME_UP_TO_DATE ||
                  end->state == TT_OUTCOME_KILLED;
@@ -277,35 +298,49 @@ static int run_all(tt_bench *b, bool json)
     return code == TT_EXIT_OK ? written : code;
 }
 
-/* What would be run, without a trace of having looked. */
-static int tell_plan(tt_bench *b)
+/* One experiment that would be run, or why not. */
+static int tell_planned(tt_bench *b, size_t number, size_t n)
 {
     char changed[64];
     tt_error err;
-    size_t n = tt_settings_experiments(&b->settings);
+    tt_experiment e;
+    tt_identity identity;
+    tt_settings_experiment(&b->settings, number, &e);
+    if (tt_ingredients_identity(&b->ingredients, &b->settings, &e, &identity, &err) != TT_OK)
+        return tt_report_error(&err);
+    const tt_result *r = tt_results_find(&b->results, &identity, changed);
+    const size_t first = tt_settings_first_like(&b->settings, number);
+    char **words = tt_experiment_words(&b->settings, &e);
+    char *line = words ? tt_words_quote(words) : NULL,
+         *condition = b->settings.has_conditions ? tt_experiment_condition(&e) : NULL;
+    if (r && !b->force)
+        tt_log_say(&b->log, "dry run", "up to date: %s", r->folder);
+    else if (first < number && !b->force)
+        tt_log_say(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
+    else
+        tt_log_say(&b->log, "dry run", "would run %s%s%s%s", line ? line : "(out of memory)",
+                   condition ? " (" : "", condition ? condition : "", condition ? ")" : "");
+    free(condition);
+    free(line);
+    tt_words_free(words);
+    return TT_EXIT_OK;
+}
+
+/* What would be run, in that order, without a trace of having looked. */
+static int tell_plan(tt_bench *b)
+{
+    tt_error err;
+    const size_t n = tt_settings_experiments(&b->settings);
     if (tt_results_scan(&b->results, b->settings.output, &err) != TT_OK)
         return tt_report_error(&err);
-    for (size_t i = 0; i < n; i++) {
-        tt_experiment e;
-        tt_identity identity;
-        tt_settings_experiment(&b->settings, i, &e);
+    size_t *order = tt_experiment_order(b);
+    int code = order ? TT_EXIT_OK : tt_report_usage("out of memory");
+    for (size_t i = 0; i < n && code == TT_EXIT_OK; i++) {
         tt_log_experiment(&b->log, i, n);
-        if (tt_ingredients_identity(&b->ingredients, &b->settings, &e, &identity, &err) != TT_OK)
-            return tt_report_error(&err);
-        const tt_result *r = tt_results_find(&b->results, &identity, changed);
-        size_t first = tt_settings_first_like(&b->settings, i);
-        char **words = tt_experiment_words(&b->settings, &e);
-        char *line = words ? tt_words_quote(words) : NULL;
-        if (r && !b->force)
-            tt_log_say(&b->log, "dry run", "up to date: %s", r->folder);
-        else if (first < i && !b->force)
-            tt_log_say(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
-        else
-            tt_log_say(&b->log, "dry run", "would run %s", line ? line : "(out of memory)");
-        free(line);
-        tt_words_free(words);
+        code = tell_planned(b, order[i], n);
     }
-    return TT_EXIT_OK;
+    free(order);
+    return code;
 }
 
 static char *join_words(int argc, char **argv)

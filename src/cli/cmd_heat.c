@@ -6,6 +6,7 @@
 #include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/runs.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
@@ -37,6 +38,7 @@ struct options {
     tt_list_options list;
     const struct dimension *by; /* NULL: by expert where choices were observed, else by tensor */
     bool cold;
+    tt_where where;
     tt_filter filter;
 };
 
@@ -46,6 +48,7 @@ static const tt_option option_table[] = {
      "experts were observed, else tensor)",
      1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
     {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
+    TT_WHERE(struct options, where, 1),
     {0},
 };
 
@@ -129,6 +132,16 @@ static int measure_and_print(struct options *o, const tt_model *m)
     return code;
 }
 
+static int show(void *options)
+{
+    struct options o = *(struct options *)options; /* each run may choose what it is shown by */
+    tt_model *m = NULL;
+    int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
+    if (code == TT_EXIT_OK) code = measure_and_print(&o, m);
+    tt_model_close(m);
+    return code;
+}
+
 int tt_cmd_heat(int argc, char **argv)
 {
     static const tt_options command = {
@@ -144,10 +157,6 @@ int tt_cmd_heat(int argc, char **argv)
                  TT_FILTER(struct options, filter)},
     };
     struct options o = {.list.schema = &tt_heat_schema};
-    tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
-    int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK) code = measure_and_print(&o, m);
-    tt_model_close(m);
-    return code;
+    return tt_runs_each(&o.input, &o.where, o.list.csv, show, &o);
 }

@@ -4,10 +4,12 @@
 #include "cli/input.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/runs.h"
 
 struct options {
     tt_input input;
     bool brief, verbose;
+    tt_where where;
 };
 
 static const tt_option option_table[] = {
@@ -15,6 +17,7 @@ static const tt_option option_table[] = {
      TT_FLAG(struct options, brief)},
     {"verbose", 'v', 0, "Also how it was recorded, and what the trace's bytes are", 1,
      TT_FLAG(struct options, verbose)},
+    TT_WHERE(struct options, where, 1),
     {0},
 };
 
@@ -45,6 +48,16 @@ static int find_and_print(const struct options *o, const tt_model *m)
     return code;
 }
 
+static int show(void *options)
+{
+    const struct options *o = options;
+    tt_model *m = NULL;
+    int code = tt_input_open_trace(&o->input, TT_INPUT_TELLS, &m);
+    if (code == TT_EXIT_OK) code = find_and_print(o, m);
+    tt_model_close(m);
+    return code;
+}
+
 int tt_cmd_info(int argc, char **argv)
 {
     static const tt_options command = {
@@ -53,10 +66,6 @@ int tt_cmd_info(int argc, char **argv)
                  "See also: tensortrace stats, log and verify.",
         .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
-    tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
-    int code = tt_input_open_trace(&o.input, TT_INPUT_TELLS, &m);
-    if (code == TT_EXIT_OK) code = find_and_print(&o, m);
-    tt_model_close(m);
-    return code;
+    return tt_runs_each(&o.input, &o.where, false, show, &o);
 }

@@ -9,6 +9,7 @@
 #include "cli/input.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/runs.h"
 #include "cli/trace_options.h"
 #include "experiment/chosen.h"
 #include "report/json.h"
@@ -29,7 +30,7 @@ struct options {
     bool markdown, force, no_measure;
     const char *output;                                /* NULL: not said; "-": standard output */
     double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not said */
-    const char *where;
+    tt_where where;
 };
 
 static const tt_option option_table[] = {
@@ -41,9 +42,7 @@ static const tt_option option_table[] = {
      "Markdown instead of HTML; plots go into the folder OUTPUT.plots beside OUTPUT", 1,
      TT_FLAG(struct options, markdown), .excludes = "json"},
     {"force", 0, 0, "Overwrite OUTPUT if it exists", 1, TT_FLAG(struct options, force)},
-    {"where", 0, "COL=VALUE",
-     "With a folder of experiments: only the runs with this value in a column of experiment list",
-     1, TT_TEXT(struct options, where)},
+    TT_WHERE(struct options, where, 1),
     {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
      TT_RATE(struct options, bytes_per_s)},
     {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,
@@ -237,7 +236,8 @@ static char *choose_output(const struct options *o)
     if (o->output) return strcmp(o->output, "-") == 0 ? NULL : strdup(o->output);
     if (o->markdown || o->input.json || !isatty(STDOUT_FILENO)) return NULL;
     const bool is_folder = tt_chosen_is_folder(o->input.given);
-    const char *base = base_name(is_folder ? o->input.given : o->input.path), *end = strstr(base, ".ttrace");
+    const char *base = base_name(is_folder ? o->input.given : o->input.path),
+               *end = strstr(base, ".ttrace");
     int n = end && end[strlen(".ttrace")] == '\0' ? (int)(end - base) : (int)strlen(base);
     return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
 }
@@ -317,6 +317,17 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
 
 /* --- a folder of runs --- */
 
+/* As it was typed, unless that leads up and down. For free(). */
+static char *shown_folder(const char *given)
+{
+    const char *base = base_name(given);
+    const bool has_dots = strstr(given, "/../") || strstr(given, "/./") ||
+                          strncmp(given, "../", 3) == 0 || strcmp(base, ".") == 0 ||
+                          strcmp(base, "..") == 0;
+    char *real = has_dots ? realpath(given, NULL) : NULL;
+    return real ? real : strdup(given);
+}
+
 static int make_study(const struct options *o, const tt_chosen_runs *runs, const char *path)
 {
     tt_error err;
@@ -324,11 +335,16 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
     tt_study study;
     tt_page page;
     const tt_result **results = calloc(runs->n, sizeof *results);
-    if (!results) return tt_report_usage("out of memory");
+    char *folder = shown_folder(o->input.given);
+    if (!results || !folder) {
+        free(results);
+        free(folder);
+        return tt_report_usage("out of memory");
+    }
     for (size_t i = 0; i < runs->n; i++)
         results[i] = &runs->results.list[runs->chosen[i]];
     tt_progress_begin(&bar, "reading", runs->n, "runs");
-    tt_status status = tt_study_make(&study, o->input.given, results, runs->paths, runs->n,
+    tt_status status = tt_study_make(&study, folder, results, runs->paths, runs->n,
                                      o->disk_bytes_per_s, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     tt_page_open(&page);
@@ -339,6 +355,7 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
                                : write_page(o, &c, path);
     tt_page_close(&page);
     tt_study_free(&study);
+    free(folder);
     free(results);
     return code;
 }
@@ -358,7 +375,7 @@ static int report_folder(struct options *o, const char *path)
     tt_chosen_runs runs;
     tt_error err;
     int code = TT_EXIT_OK;
-    if (tt_chosen_find(&runs, o->input.given, &o->where, o->where != NULL, &err) != TT_OK)
+    if (tt_chosen_find(&runs, o->input.given, o->where.list, o->where.n, &err) != TT_OK)
         code = tt_report_error(&err);
     else if (runs.n > 1)
         code = make_study(o, &runs, path);
@@ -389,7 +406,7 @@ int tt_cmd_report(int argc, char **argv)
     char *path = choose_output(&o);
     int code = check_targets(&o, path);
     const bool is_folder = code == TT_EXIT_OK && tt_chosen_is_folder(o.input.given);
-    if (code == TT_EXIT_OK && o.where && !is_folder)
+    if (code == TT_EXIT_OK && o.where.n && !is_folder)
         code = tt_report_usage("--where goes with a folder of experiments");
     if (code == TT_EXIT_OK) code = is_folder ? report_folder(&o, path) : report_run(&o, path);
     free(path);

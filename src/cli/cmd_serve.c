@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/runs.h"
 #include "experiment/chosen.h"
 #include "serve/server.h"
 
@@ -20,7 +21,7 @@
 struct options {
     const char *paths[TT_SERVE_TRACES_MAX];
     tt_serve_options serve;
-    const char *where;
+    tt_where where;
     bool opens;
 };
 
@@ -29,9 +30,7 @@ static const tt_option option_table[] = {
      TT_WHOLE(struct options, serve.port, 0, 65535)},
     {"no-open", 0, 0, "Print the address only; do not open a browser", 1,
      TT_SET(struct options, opens, false)},
-    {"where", 0, "COLUMN=VALUE",
-     "Of a folder of experiments, those that have it: domain=code (experiment list --columns help)",
-     1, TT_TEXT(struct options, where)},
+    TT_WHERE(struct options, where, 1),
     {"live", 0, 0, "Follow traces that are still being recorded", 1,
      TT_FLAG(struct options, serve.live)},
     {0},
@@ -49,7 +48,7 @@ static void check_files(void *options, tt_parse *p)
 {
     const struct options *o = options;
     if (o->serve.n_paths == 0) tt_parse_error(p, "which FILE?");
-    if (o->where && (o->serve.n_paths > 1 || !tt_chosen_is_folder(o->paths[0])))
+    if (o->where.n && (o->serve.n_paths > 1 || !tt_chosen_is_folder(o->paths[0])))
         tt_parse_error(p, "--where goes with one folder of experiments");
 }
 
@@ -127,7 +126,7 @@ static int serve_runs(struct options *o)
     tt_chosen_runs runs;
     tt_error err;
     int code = TT_EXIT_USAGE;
-    tt_status status = tt_chosen_find(&runs, o->paths[0], &o->where, o->where != NULL, &err);
+    tt_status status = tt_chosen_find(&runs, o->paths[0], o->where.list, o->where.n, &err);
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else if (runs.n > TT_SERVE_TRACES_MAX) {

@@ -6,6 +6,7 @@
 #include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/runs.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
@@ -16,6 +17,7 @@ struct options {
     tt_list_options list;
     const tt_stats_dimension *by; /* NULL: not said */
     bool shows_sources;           /* the table is as it comes by itself */
+    tt_where where;
     tt_filter filter;
 };
 
@@ -23,6 +25,7 @@ static const tt_option option_table[] = {
     {"by", 0, "WHAT",
      "Sum up by op (default), layer, component, category, tensor, thread, batch or phase", 1,
      TT_ROW(struct options, by, tt_stats_dimensions, TT_STATS_DIMENSIONS)},
+    TT_WHERE(struct options, where, 1),
     {0},
 };
 
@@ -110,6 +113,16 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     return code;
 }
 
+static int show(void *options)
+{
+    const struct options *o = options;
+    tt_model *m = NULL;
+    int code = tt_input_open_trace(&o->input, TT_INPUT_WALKS, &m);
+    if (code == TT_EXIT_OK) code = sum_and_print(o, m);
+    tt_model_close(m);
+    return code;
+}
+
 int tt_cmd_stats(int argc, char **argv)
 {
     static const tt_options command = {
@@ -126,12 +139,8 @@ int tt_cmd_stats(int argc, char **argv)
                  TT_FILTER(struct options, filter)},
     };
     struct options o = {.list.schema = &tt_stats_schema, .by = NULL};
-    tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     o.shows_sources = !o.by && !o.input.json && !o.list.csv && !o.list.columns;
     if (!o.by) o.by = &tt_stats_dimensions[0];
-    int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
-    if (code == TT_EXIT_OK) code = sum_and_print(&o, m);
-    tt_model_close(m);
-    return code;
+    return tt_runs_each(&o.input, &o.where, o.list.csv, show, &o);
 }

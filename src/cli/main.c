@@ -139,6 +139,8 @@ int main(int argc, char **argv)
      * JSON and CSV are the same everywhere. */
     (void)setlocale(LC_CTYPE, "");
     tt_report_called_as(argv[0]);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0) tt_progress_only_drawn();
     int code = dispatch(argc, argv);
     /* A full disk must not pass for success. */
     int written = tt_report_output(true);

@@ -13,6 +13,10 @@
 
 #define PROGRESS_AFTER_NS 1000000000u
 #define PROGRESS_EVERY_NS 100000000u
+/* Of lines that stay: the first, and the longest gap; each is twice as long as the one before. */
+#define PROGRESS_LINE_NS UINT64_C(10000000000)
+#define PROGRESS_LINE_MOST_NS UINT64_C(120000000000)
+#define PROGRESS_TEXT 192
 #define BAR_WIDTH 20
 #define INDENT 2 /* of what goes on in a further line */
 
@@ -79,15 +83,25 @@ int tt_report_output(bool ok)
     return TT_EXIT_USAGE;
 }
 
+static bool only_drawn;
+
+void tt_progress_only_drawn(void)
+{
+    only_drawn = true;
+}
+
 void tt_progress_begin(tt_progress *p, const char *what, uint64_t total, const char *unit)
 {
     const char *term = getenv("TERM");
+    const bool redraws = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
     memset(p, 0, sizeof *p);
     p->what = what;
     p->total = total;
     p->unit = unit;
     p->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
-    p->on = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+    p->gap_ns = redraws ? 0 : PROGRESS_LINE_NS;
+    p->next_ns = p->begin_ns + (redraws ? PROGRESS_AFTER_NS : PROGRESS_LINE_NS);
+    p->on = redraws || !only_drawn;
 }
 
 static void amount(const tt_progress *p, char out[TT_UNITS_TEXT], uint64_t n)
@@ -98,40 +112,65 @@ static void amount(const tt_progress *p, char out[TT_UNITS_TEXT], uint64_t n)
         tt_units_count(out, n);
 }
 
-static void draw(const tt_progress *p, uint64_t done, double seconds)
+/* "43 %, 12 of 28 parts, 3/s, 5.3 s left"; of an unknown total "12 parts, 3/s". */
+static void describe(const tt_progress *p, uint64_t done, double seconds, char out[PROGRESS_TEXT])
 {
     char have[TT_UNITS_TEXT], all[TT_UNITS_TEXT], rate[TT_UNITS_TEXT], left[TT_UNITS_TEXT];
-    bool sizes = strcmp(p->unit, "bytes") == 0;
-    double per_second = (double)done / seconds;
+    const bool sizes = strcmp(p->unit, "bytes") == 0;
+    const char *blank = sizes ? "" : " ", *unit = sizes ? "" : p->unit;
+    const double per_second = (double)done / seconds;
     amount(p, have, done);
-    amount(p, rate, (uint64_t)per_second);
-    fprintf(stderr, "\r\033[K%s  ", p->what);
+    amount(p, all, p->total);
+    if (!sizes && per_second < 10)
+        (void)snprintf(rate, sizeof rate, "%.2g", per_second);
+    else
+        amount(p, rate, (uint64_t)per_second);
     if (p->total == 0) {
-        fprintf(stderr, "%s%s%s, %s/s", have, sizes ? "" : " ", sizes ? "" : p->unit, rate);
-    } else {
-        uint64_t most = done < p->total ? done : p->total;
-        double share = (double)most / (double)p->total;
-        int filled = (int)(share * BAR_WIDTH);
-        amount(p, all, p->total);
-        fprintf(stderr, "[%.*s%*s] %3.0f %%  %s of %s%s%s, %s/s", filled, "####################",
-                BAR_WIDTH - filled, "", share * 100, have, all, sizes ? "" : " ",
-                sizes ? "" : p->unit, rate);
-        if (most > 0) {
-            double left_ns = seconds * 1e9 * (1 - share) / share;
-            fprintf(stderr, ", %s left", tt_units_ns(left, left_ns));
-        }
+        (void)snprintf(out, PROGRESS_TEXT, "%s%s%s, %s/s", have, blank, unit, rate);
+        return;
     }
+    const double share = (double)(done < p->total ? done : p->total) / (double)p->total;
+    tt_units_ns(left, share > 0 ? seconds * 1e9 * (1 - share) / share : 0);
+    (void)snprintf(out, PROGRESS_TEXT, "%3.0f %%, %s of %s%s%s, %s/s%s%s%s", share * 100, have, all,
+                   blank, unit, rate, share > 0 ? ", " : "", share > 0 ? left : "",
+                   share > 0 ? " left" : "");
+}
+
+/* With a bar where there is room for it; cut where there is none for the text. */
+static void draw(const tt_progress *p, uint64_t done, const char *text)
+{
+    const size_t width = tt_table_width(stderr), needed = strlen(p->what) + strlen(text) + 3;
+    fprintf(stderr, "\r\033[K%s  ", p->what);
+    if (p->total && (!width || needed + BAR_WIDTH + 3 <= width)) {
+        const uint64_t most = done < p->total ? done : p->total;
+        const int filled = (int)((double)most / (double)p->total * BAR_WIDTH);
+        fprintf(stderr, "[%.*s%*s] ", filled, "####################", BAR_WIDTH - filled, "");
+    }
+    const size_t over = width && needed > width ? needed - width : 0, length = strlen(text);
+    fprintf(stderr, "%.*s", (int)(over < length ? length - over : 0), text);
     (void)fflush(stderr);
 }
 
 void tt_progress_update(tt_progress *p, uint64_t done)
 {
+    char text[PROGRESS_TEXT];
     if (!p->on) return;
-    uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
-    if (now - p->begin_ns < PROGRESS_AFTER_NS || now - p->drawn_ns < PROGRESS_EVERY_NS) return;
-    draw(p, done, (double)(now - p->begin_ns) / 1e9);
-    p->drawn_ns = now;
-    p->drawn = true;
+    const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
+    if (now < p->next_ns) return;
+    describe(p, done, (double)(now - p->begin_ns) / 1e9, text);
+    if (p->gap_ns == 0) {
+        draw(p, done, text);
+        p->next_ns = now + PROGRESS_EVERY_NS;
+        p->drawn = true;
+        return;
+    }
+    p->gap_ns = p->gap_ns < PROGRESS_LINE_MOST_NS / 2 ? 2 * p->gap_ns : PROGRESS_LINE_MOST_NS;
+    p->next_ns = now + p->gap_ns;
+    const char *line = text + strspn(text, " ");
+    if (p->say)
+        p->say(p->context, line);
+    else
+        tt_report_note("%s: %s", p->what, line);
 }
 
 void tt_progress_callback(void *progress, uint64_t done, uint64_t total)

@@ -25,18 +25,24 @@ const char *tt_report_program(void);
  * failed, TT_EXIT_USAGE, and the reason on stderr, once a process. */
 int tt_report_output(bool ok);
 
-/* A progress bar (share, rate, time left) on stderr; silent unless stderr is a
- * terminal and the work has taken over a second. */
+/* How far a work is, on stderr, once it has taken over a second: on a terminal a line that is
+ * redrawn (share, rate, time left), else a line now and then. */
 typedef struct tt_progress {
     const char *what;
     uint64_t total;   /* in units of `unit`; 0: unknown */
     const char *unit; /* "bytes" prints sizes, anything else counts */
+    /* Where lines go that are not redrawn, without `what`; NULL: "tensortrace: WHAT: ..." */
+    void (*say)(void *context, const char *text);
+    void *context;
     uint64_t begin_ns;
-    uint64_t drawn_ns;
+    uint64_t next_ns; /* private: nothing is shown before */
+    uint64_t gap_ns;  /* private: from one line to the next, where they are not redrawn */
     bool on;
     bool drawn;
 } tt_progress;
 
+/* From now on there are no lines now and then: of a command whose output others read. */
+void tt_progress_only_drawn(void);
 void tt_progress_begin(tt_progress *p, const char *what, uint64_t total, const char *unit);
 void tt_progress_update(tt_progress *p, uint64_t done);
 /* The same for the rooms that report progress themselves: `progress` is a tt_progress. */

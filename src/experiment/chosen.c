@@ -48,14 +48,12 @@ static tt_rowset rowset_of(const tt_results *results)
     return TT_ROWSET(&tt_result_schema, 0, NULL, results->list, results->n);
 }
 
-/* The value as it is written in CSV. */
+/* A number as it is written in CSV. */
 static void write_value(const tt_column *column, const tt_cell *cell, char *out, size_t room)
 {
     char number[TT_DECIMAL_TEXT] = "";
     if (!cell->known)
         out[0] = '\0';
-    else if (column->type == TT_CELL_NAME)
-        (void)snprintf(out, room, "%.*s", (int)cell->text.n, cell->text.at);
     else if (column->type == TT_CELL_F64 && tt_decimal_write(cell->f64, number))
         (void)snprintf(out, room, "%s", number);
     else if (column->type == TT_CELL_I64 || column->type == TT_CELL_I32)
@@ -66,11 +64,33 @@ static void write_value(const tt_column *column, const tt_cell *cell, char *out,
 
 static bool passes(const tt_result *r, const tt_column *column, const char *value)
 {
-    char text[512];
+    char text[TT_DECIMAL_TEXT + 32];
     tt_cell cell;
     tt_cell_get(column, NULL, r, &cell);
+    if (cell.known && column->type == TT_CELL_NAME)
+        return cell.text.n == strlen(value) && strncmp(cell.text.at, value, cell.text.n) == 0;
     write_value(column, &cell, text, sizeof text);
     return strcmp(text, value) == 0;
+}
+
+/* Whether it is KEY=VALUE with a key of settings. */
+static bool is_setting(const char *where)
+{
+    const size_t n = strcspn(where, "=");
+    for (size_t i = 0; where[n] && i < TT_SET_COUNT; i++) {
+        const char *key = tt_setting_key((tt_setting)i);
+        if (strlen(key) == n && strncmp(key, where, n) == 0) return true;
+    }
+    return false;
+}
+
+/* Whether the condition, "threads=2 memory_limit=60%", holds this setting. */
+static bool has_setting(const tt_result *r, const char *where)
+{
+    const size_t n = strlen(where);
+    for (const char *at = r->condition; at && (at = strstr(at, where)); at++)
+        if ((at == r->condition || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+    return false;
 }
 
 /* Takes away from the chosen ones those that do not pass. */
@@ -80,14 +100,16 @@ static tt_status choose(tt_chosen_runs *runs, const char *where, tt_error *err)
     const char *equal = strchr(where, '=');
     const tt_column *column = equal ? tt_schema_find(&set, where, (size_t)(equal - where)) : NULL;
     size_t kept = 0;
-    if (!column)
+    if (!column && !is_setting(where))
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "\"%.60s\" is not COLUMN=VALUE with a column of `tensortrace "
-                            "experiment list --columns help`",
+                            "experiment list --columns help`, or a setting (memory_limit=60%%)",
                             where);
-    for (size_t i = 0; i < runs->n; i++)
-        if (passes(&runs->results.list[runs->chosen[i]], column, equal + 1))
+    for (size_t i = 0; i < runs->n; i++) {
+        const tt_result *r = &runs->results.list[runs->chosen[i]];
+        if (column ? passes(r, column, equal + 1) : has_setting(r, where))
             runs->chosen[kept++] = runs->chosen[i];
+    }
     if (kept == 0)
         return tt_error_set(
             err, TT_E_NOT_FOUND, TT_NO_OFFSET,

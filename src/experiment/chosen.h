@@ -22,7 +22,7 @@ bool tt_chosen_is_folder(const char *folder);
  * whatever conditions, they say the same of its routing. */
 bool tt_chosen_is_repeat(const tt_result *a, const tt_result *b);
 /* Those that pass all `where`, texts as "domain=code": a column of tt_result_schema by key or
- * title, and its value. *runs is freed with tt_chosen_free also on failure. TT_E_USAGE: no such
+ * title, and its value; or a setting of their condition, "memory_limit=60%". *runs is freed with tt_chosen_free also on failure. TT_E_USAGE: no such
  * column; TT_E_NOT_FOUND: none passes. */
 tt_status tt_chosen_find(tt_chosen_runs *runs, const char *folder, const char *const *where,
                          size_t n_where, tt_error *err);

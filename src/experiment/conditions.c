@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 static void __attribute__((format(printf, 2, 3))) note_unmet(tt_held *held, const char *fmt, ...)
@@ -57,6 +56,8 @@ static bool change(tt_held *held, const char *dir, const char *name, uint64_t va
     if (n < 0 || (size_t)n >= sizeof kept->path) return errno = ENAMETOOLONG, false;
     if (!tt_host_line(dir, name, kept->before, sizeof kept->before)) return errno = ENOENT, false;
     if (tt_host_number(dir, name) == value) return true;
+    if (access(kept->path, W_OK) != 0) return false;
+    if (!tt_restorer_file(&held->restorer, kept->path, kept->before)) return false;
     if (!write_number(dir, name, value)) return false;
     held->n_kept++;
     if (tt_host_number(dir, name) == value) return true;
@@ -89,7 +90,9 @@ static void try_group(void *context, const char *dir, bool is_v1)
     (void)snprintf(limit, sizeof limit, "%s/%s", h->group,
                    is_v1 ? "memory.limit_in_bytes" : "memory.max");
     (void)snprintf(h->procs, sizeof h->procs, "%s/cgroup.procs", h->group);
-    if (access(limit, W_OK) == 0 && access(h->procs, W_OK) == 0) return;
+    if (access(limit, W_OK) == 0 && access(h->procs, W_OK) == 0 &&
+        tt_restorer_group(&h->restorer, h->group))
+        return;
     s->why = errno;
     (void)rmdir(h->group);
     h->group[0] = h->procs[0] = '\0';
@@ -125,20 +128,12 @@ static tt_status find_group(tt_held *held, tt_error *err)
                         strerror(search.why));
 }
 
-static void remove_group(tt_held *held)
-{
-    /* Its last process may not be quite gone. */
-    const struct timespec pause = {0, 10000000};
-    for (int i = 0; held->group[0] && rmdir(held->group) != 0 && errno == EBUSY && i < 100; i++)
-        (void)nanosleep(&pause, NULL);
-    held->group[0] = '\0';
-}
-
 tt_status tt_conditions_can_limit(tt_error *err)
 {
     tt_held held = {0};
-    tt_status status = find_group(&held, err);
-    remove_group(&held);
+    tt_status status = tt_restorer_begin(&held.restorer, err);
+    if (status == TT_OK) status = find_group(&held, err);
+    tt_restorer_end(&held.restorer);
     return status;
 }
 
@@ -170,6 +165,7 @@ static tt_status limit_memory(tt_held *held, const tt_conditions *wish, tt_error
     tt_status status = find_group(held, err);
     if (status != TT_OK) return status;
     held->limit_bytes = wish->memory_bytes;
+    held->has_swap = wish->swappiness >= 0;
     if (held->by_systemd) return TT_OK; /* the trace tells whether it was in force */
     const char *name = held->is_v1 ? "memory.limit_in_bytes" : "memory.max";
     if (!write_number(held->group, name, wish->memory_bytes))
@@ -181,16 +177,15 @@ static tt_status limit_memory(tt_held *held, const tt_conditions *wish, tt_error
                             "the memory limit of %s is not in force: the kernel says %" PRIu64
                             " bytes",
                             tt_units_bytes(wanted, wish->memory_bytes), held->limit_bytes);
-    if (wish->swappiness <= 0) keep_swap_out(held, wish->memory_bytes);
+    if (!held->has_swap) keep_swap_out(held, wish->memory_bytes);
     return TT_OK;
 }
 
 char **tt_conditions_words(const tt_held *held, char *const *words)
 {
-    static const char *const front[] = {"systemd-run",     "--user", "--scope", "--quiet",
-                                        "--collect",       "-p",     NULL,      "-p",
-                                        "MemorySwapMax=0", "--"};
-    enum { FRONT = sizeof front / sizeof *front, LIMIT = 6 };
+    static const char *const front[] = {"systemd-run", "--user", "--scope", "--quiet", "--collect",
+                                        "-p",          NULL,     "-p",      NULL,      "--"};
+    enum { FRONT = sizeof front / sizeof *front, LIMIT = 6, SWAP = 8 };
     size_t n = 0;
     while (words[n])
         n++;
@@ -201,7 +196,9 @@ char **tt_conditions_words(const tt_held *held, char *const *words)
         return NULL;
     }
     for (size_t i = 0; i < FRONT; i++)
-        all[i] = i == LIMIT ? limit : (char *)front[i];
+        all[i] = (char *)front[i];
+    all[LIMIT] = limit;
+    all[SWAP] = held->has_swap ? "MemorySwapMax=infinity" : "MemorySwapMax=0";
     memcpy(all + FRONT, words, n * sizeof *all);
     return all;
 }
@@ -222,6 +219,12 @@ tt_status tt_conditions_resident(const char *path, uint64_t *bytes, tt_error *er
     *bytes = 0;
     if (fd < 0) return io_error(err, path);
     tt_status status = fstat(fd, &st) == 0 ? TT_OK : io_error(err, path);
+    /* To others mincore says that all of it is there (CVE-2019-5489). */
+    if (status == TT_OK && st.st_uid != geteuid() && access(path, W_OK) != 0)
+        status = tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                              "the kernel tells what of %.250s is in RAM only who owns it or may "
+                              "write it",
+                              path);
     const size_t size = status == TT_OK ? (size_t)st.st_size : 0, pages = (size + page - 1) / page;
     void *at = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
     unsigned char *seen = size ? malloc(pages) : NULL;
@@ -237,52 +240,89 @@ tt_status tt_conditions_resident(const char *path, uint64_t *bytes, tt_error *er
 
 #define READ_BYTES ((size_t)4 << 20)
 
+/* Preparing the files of a model. */
+typedef struct preparing {
+    tt_held *held;
+    tt_start start;
+    tt_conditions_progress *progress;
+    void *context;
+    uint64_t read_bytes, all_bytes;
+} preparing;
+
+static tt_status read_whole(preparing *p, int fd, const char *path, tt_error *err)
+{
+    tt_status status = TT_OK;
+    char *buffer = malloc(READ_BYTES);
+    ssize_t n;
+    if (!buffer) return tt_error_memory(err, "reading a model");
+    while (status == TT_OK && (n = read(fd, buffer, READ_BYTES)) != 0) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            status = io_error(err, path);
+            break;
+        }
+        p->read_bytes += (uint64_t)n;
+        if (p->progress && !p->progress(p->context, p->read_bytes, p->all_bytes))
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "reading %.250s was stopped", path);
+    }
+    free(buffer);
+    return status;
+}
+
 /* Drops the file's pages, or reads it whole. */
-static tt_status prepare_file(const char *path, tt_start start, tt_error *err)
+static tt_status prepare_file(preparing *p, const char *path, tt_error *err)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     tt_status status = TT_OK;
     if (fd < 0) return io_error(err, path);
-    if (start == TT_START_COLD) {
+    if (p->start == TT_START_WARM) {
+        status = read_whole(p, fd, path, err);
+    } else {
         (void)fsync(fd); /* pages that are not written yet would stay */
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    } else {
-        char *buffer = malloc(READ_BYTES);
-        ssize_t n = buffer ? 1 : -1;
-        while (n > 0)
-            n = read(fd, buffer, READ_BYTES);
-        if (n < 0) status = io_error(err, path);
-        free(buffer);
     }
     (void)close(fd);
     return status;
 }
 
-static tt_status prepare_files(tt_held *held, tt_start start, char *const *files, size_t n,
-                               tt_error *err)
+/* What of the files is in RAM now, and whether that is what was asked for. */
+static tt_status judge_start(preparing *p, char *const *files, size_t n, tt_error *err)
 {
     char left[TT_UNITS_TEXT];
-    uint64_t in_ram, all = 0;
-    tt_status status = TT_OK;
-    held->resident_bytes = 0;
-    for (size_t i = 0; i < n && status == TT_OK && start != TT_START_AS_IS; i++)
-        status = prepare_file(files[i], start, err);
-    for (size_t i = 0; i < n && status == TT_OK; i++) {
-        struct stat st;
-        status = tt_conditions_resident(files[i], &in_ram, err);
-        held->resident_bytes += in_ram;
-        if (status == TT_OK && stat(files[i], &st) == 0) all += (uint64_t)st.st_size;
+    uint64_t in_ram, resident = 0;
+    tt_held *held = p->held;
+    for (size_t i = 0; i < n; i++) {
+        tt_status status = tt_conditions_resident(files[i], &in_ram, err);
+        if (status == TT_E_UNSUPPORTED) {
+            if (p->start != TT_START_AS_IS)
+                note_unmet(held, "cold_start: cannot be proven: %s", err->message);
+            return TT_OK;
+        }
+        if (status != TT_OK) return status;
+        resident += in_ram;
     }
-    held->has_resident = status == TT_OK;
-    if (start == TT_START_COLD && held->resident_bytes)
+    held->has_resident = true;
+    held->resident_bytes = resident;
+    if (p->start == TT_START_COLD && resident)
         note_unmet(held,
                    "cold_start: %s of the model stay in RAM (another process has it open, or "
                    "it is not on a disk)",
-                   tt_units_bytes(left, held->resident_bytes));
-    if (start == TT_START_WARM && held->resident_bytes < all)
+                   tt_units_bytes(left, resident));
+    if (p->start == TT_START_WARM && resident < p->all_bytes)
         note_unmet(held, "cold_start: false: %s of the model do not stay in RAM",
-                   tt_units_bytes(left, all - held->resident_bytes));
-    return status;
+                   tt_units_bytes(left, p->all_bytes - resident));
+    return TT_OK;
+}
+
+static tt_status prepare_files(preparing *p, char *const *files, size_t n, tt_error *err)
+{
+    tt_status status = TT_OK;
+    struct stat st;
+    for (size_t i = 0; i < n; i++)
+        if (stat(files[i], &st) == 0) p->all_bytes += (uint64_t)st.st_size;
+    for (size_t i = 0; i < n && status == TT_OK && p->start != TT_START_AS_IS; i++)
+        status = prepare_file(p, files[i], err);
+    return status == TT_OK ? judge_start(p, files, n, err) : status;
 }
 
 /* --- the kernel's settings --- */
@@ -300,34 +340,42 @@ static void set_readahead(tt_held *held, uint64_t bytes, char *const *files, siz
     }
 }
 
+/* Version 1 has one for each group; of groups that are not ours the machine's does not count. */
 static void set_swappiness(tt_held *held, int64_t swappiness)
 {
-    if (held->group[0] && held->is_v1 &&
-        write_number(held->group, "memory.swappiness", (uint64_t)swappiness))
-        return;
-    if (!change(held, "/proc/sys/vm", "swappiness", (uint64_t)swappiness))
+    bool is_set;
+    if (held->group[0] && held->is_v1)
+        is_set = write_number(held->group, "memory.swappiness", (uint64_t)swappiness) &&
+                 tt_host_number(held->group, "memory.swappiness") == (uint64_t)swappiness;
+    else
+        is_set = change(held, "/proc/sys/vm", "swappiness", (uint64_t)swappiness);
+    if (!is_set)
         note_unmet(held, "swappiness: cannot be set (%s)", strerror(errno));
     else if (!has_swap())
         note_unmet(held, "swappiness: there is no swap");
 }
 
 tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *const *files,
-                              size_t n, tt_error *err)
+                              size_t n, tt_conditions_progress *progress, void *context,
+                              tt_error *err)
 {
-    tt_start start = wish->start;
+    preparing p = {.held = held, .start = wish->start, .progress = progress, .context = context};
     memset(held, 0, sizeof *held);
-    tt_status status = wish->memory_bytes ? limit_memory(held, wish, err) : TT_OK;
+    tt_status status = TT_OK;
+    if (wish->memory_bytes || wish->readahead_bytes >= 0 || wish->swappiness >= 0)
+        status = tt_restorer_begin(&held->restorer, err);
+    if (status == TT_OK && wish->memory_bytes) status = limit_memory(held, wish, err);
     if (status != TT_OK) return status;
-    if (wish->memory_bytes && start != TT_START_COLD) {
+    if (wish->memory_bytes && p.start != TT_START_COLD) {
         /* Pages that are there already were counted when they came, in another group. */
-        if (start == TT_START_WARM)
+        if (p.start == TT_START_WARM)
             note_unmet(held, "cold_start: false: a limit does not count what is in RAM already, so "
                              "it began cold");
-        start = TT_START_COLD;
+        p.start = TT_START_COLD;
     }
-    if (wish->readahead_bytes) set_readahead(held, wish->readahead_bytes, files, n);
+    if (wish->readahead_bytes >= 0) set_readahead(held, (uint64_t)wish->readahead_bytes, files, n);
     if (wish->swappiness >= 0) set_swappiness(held, wish->swappiness);
-    return prepare_files(held, start, files, n, err);
+    return prepare_files(&p, files, n, err);
 }
 
 static uint64_t count_kills(const tt_held *held)
@@ -352,11 +400,13 @@ void tt_conditions_end(tt_held *held)
             tt_host_number(held->group, held->is_v1 ? "memory.max_usage_in_bytes" : "memory.peak");
         held->has_peak = held->peak_bytes < TT_HOST_UNLIMITED;
     }
-    remove_group(held);
+    tt_restorer_end(&held->restorer);
+    held->group[0] = '\0';
     while (held->n_kept) {
+        char now[TT_RESTORER_TEXT];
         const tt_kept_file *kept = &held->kept[--held->n_kept];
-        if (!write_text(kept->path, kept->before))
-            note_unmet(held, "%s could not be put back to %s (%s)", kept->path, kept->before,
-                       strerror(errno));
+        if (!tt_host_line("", kept->path, now, sizeof now) || strcmp(now, kept->before) != 0)
+            note_unmet(held, "%s could not be put back to %s: it is %s", kept->path, kept->before,
+                       now);
     }
 }

@@ -4,11 +4,13 @@
  *
  * A memory limit is a control group of its own, without swap (with a wish for swappiness: with
  * it), or, where this user can make none, a scope of the user's systemd. What the system does not
- * let is not an error but noted: the run has to be marked with it. */
+ * let is not an error but noted: the run has to be marked with it. What was changed is put back
+ * also if this process is killed meanwhile (restorer.h). */
 #ifndef TT_EXPERIMENT_CONDITIONS_H
 #define TT_EXPERIMENT_CONDITIONS_H
 
 #include "base/status.h"
+#include "experiment/restorer.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -28,15 +30,18 @@ typedef enum tt_start {
 typedef struct tt_conditions {
     uint64_t memory_bytes; /* 0: no limit */
     tt_start start;
-    uint64_t readahead_bytes; /* of the model's devices; 0: as it is */
-    int64_t swappiness;       /* -1: as it is */
+    int64_t readahead_bytes; /* of the model's devices; -1: as it is */
+    int64_t swappiness;      /* likewise */
 } tt_conditions;
 
 /* A file of the kernel that was written, and what it held. */
 typedef struct tt_kept_file {
     char path[96];
-    char before[32];
+    char before[TT_RESTORER_TEXT];
 } tt_kept_file;
+
+/* Called now and then while a model is read: the bytes read, of all. False: stop. */
+typedef bool tt_conditions_progress(void *context, uint64_t done, uint64_t total);
 
 typedef struct tt_held {
     uint64_t limit_bytes;            /* in force, as the kernel rounds it; 0: none */
@@ -47,29 +52,34 @@ typedef struct tt_held {
     uint64_t resident_bytes;         /* of the model, in RAM when the program was started */
     char procs[PATH_MAX];            /* of tt_spawn_setup.group; "": none */
     bool by_systemd;                 /* words go in front of the program's instead */
+    bool has_swap;                   /* private: the limit leaves it */
     char unmet[TT_CONDITIONS_UNMET]; /* what the system did not let, in sentences; "" */
     char group[PATH_MAX - 64];       /* private: its folder */
     bool is_v1;                      /* private */
     tt_kept_file kept[TT_CONDITIONS_DEVICES_MAX + 1]; /* private */
     size_t n_kept;
+    tt_restorer restorer; /* private */
 } tt_held;
 
 /* Whether a memory limit can be had here: TT_E_USAGE, with what to do. */
 tt_status tt_conditions_can_limit(tt_error *err);
 
-/* Sets them for the n files of a model. held is to be ended with tt_conditions_end also on failure.
- * TT_E_USAGE: no memory limit can be set; TT_E_IO: a file cannot be read. Not thread-safe: the
- * kernel's settings are everybody's. */
+/* Sets them for the n files of a model; `progress` may be NULL. held is to be ended with
+ * tt_conditions_end also on failure. TT_E_USAGE: no memory limit can be set; TT_E_IO: a file cannot
+ * be read, or progress stopped it. Not thread-safe: the kernel's settings are everybody's. */
 tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *const *files,
-                              size_t n, tt_error *err);
-/* After the program has ended: what the group counted; puts back what was changed. */
+                              size_t n, tt_conditions_progress *progress, void *context,
+                              tt_error *err);
+/* After the program has ended: what the group counted; puts back what was changed, and notes in
+ * `unmet` what could not be. */
 void tt_conditions_end(tt_held *held);
 
 /* The words in front of the program's with by_systemd, NULL-terminated; for free(). NULL without
  * memory. */
 char **tt_conditions_words(const tt_held *held, char *const *words);
 
-/* Bytes of the file's pages that are in RAM. TT_E_IO. */
+/* Bytes of the file's pages that are in RAM. TT_E_IO; TT_E_UNSUPPORTED: the kernel does not tell
+ * this user, who neither owns the file nor may write it. */
 tt_status tt_conditions_resident(const char *path, uint64_t *bytes, tt_error *err);
 
 #endif

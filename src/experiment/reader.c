@@ -198,13 +198,14 @@ static bool read_size(tt_settings_reader *r, const tt_key *k, const json_t *v,
     uint64_t bytes = 0;
     tt_error err;
     *out = (tt_setting_value){.text = json_is_null(v) ? "none" : text};
+    if (json_is_null(v)) out->integer = -1;
     if (json_is_null(v) || (text && read_share(k, text, out))) return true;
     if (text && tt_units_parse_amount(text, &bytes, &err) != TT_OK) {
         tt_diagnose(r->diagnostics, "%s%s%s: %s", KEY_WORDS(k), err.message);
         return false;
     }
     const int64_t n = text ? (int64_t)bytes : json_integer_value(v);
-    if (n >= 4096 && (!text || bytes <= INT64_MAX)) {
+    if (n >= k->min && (n == 0 || n >= 4096) && (!text || bytes <= INT64_MAX)) {
         out->integer = n;
         return true;
     }

@@ -1,91 +1,21 @@
 /* The questions and hypotheses of the studies of models larger than memory that this was made for,
- * each answered by the runs at hand, or with the reason why they cannot tell. docs/study.md has
- * them with their rules. */
-#include "study/study.h"
-
-#include "base/array.h"
+ * each answered by the runs at hand, or with the reason why they cannot tell: those of order,
+ * memory, settings and the disk. docs/study.md has all with their rules. */
 #include "base/path.h"
 #include "base/units.h"
+#include "study/asking.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Shares of the model's size that stand for "half of it" and "hardly any of it". */
-#define HALF_LEAST 0.4
-#define HALF_MOST 0.6
-#define LITTLE_MOST 0.5
-
-static void __attribute__((format(printf, 6, 7)))
-ask(tt_study *s, const char *id, const char *question, tt_study_verdict verdict, const char *runs,
-    const char *fmt, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, fmt);
-    if (vasprintf(&text, fmt, args) < 0) text = NULL;
-    va_end(args);
-    tt_study_answer *a = tt_array_add(s->answers, s->n_answers, s->answers_capacity);
-    s->failed |= !a || !text;
-    if (a)
-        *a = (tt_study_answer){id, question, verdict, tt_study_text(s, "%s", text ? text : ""),
-                               runs};
-    free(text);
-}
-
-static const char *count_runs(tt_study *s, size_t n)
-{
-    return tt_study_text(s, "%zu run%s", n, n == 1 ? "" : "s");
-}
-
-/* Appends with "; " in between. */
-static const char *also(tt_study *s, const char *list, const char *more)
-{
-    return tt_study_text(s, "%s%s%s", list, *list ? "; " : "", more);
-}
-
-static const char *bytes(tt_study *s, double n)
-{
-    char text[TT_UNITS_TEXT];
-    return tt_study_text(s, "%s", tt_units_bytes(text, (uint64_t)fmax(0, n)));
-}
-
-static const char *span(tt_study *s, double ns)
-{
-    char text[TT_UNITS_TEXT];
-    return tt_study_text(s, "%s", tt_units_ns(text, ns));
-}
-
-static const char *times(tt_study *s, const tt_study_ratio *r)
-{
-    return r->tested ? tt_study_text(s, "%.3g times (%.3g to %.3g)", r->value, r->low, r->high)
-                     : tt_study_text(s, "%.3g times (too few runs for an interval)", r->value);
-}
-
-/* --- figures over runs --- */
-
-typedef struct picked {
-    double value;
-    size_t n;
-} picked;
-
-/* The median of a figure over the traced runs of a model (NULL: all) that have it. */
-static picked median_of(tt_study *s, const char *model, double (*get)(const tt_study_run *r))
-{
-    double *values = calloc(s->n_runs + 1, sizeof *values);
-    picked p = {NAN, 0};
-    for (size_t i = 0; values && i < s->n_runs; i++) {
-        const tt_study_run *r = &s->runs[i];
-        const double v = r->traced && !r->result->ending ? get(r) : NAN;
-        if ((!model || strcmp(r->result->model_file, model) == 0) && !isnan(v)) values[p.n++] = v;
-    }
-    s->failed |= !values;
-    if (p.n) p.value = tt_study_median_of(values, p.n, NULL).value;
-    free(values);
-    return p;
-}
+#define HALF_LEAST 0.39 /* 40 %: a model's file is larger than its tensors */
+#define HALF_MOST 0.61
+#define LITTLE_MOST 0.51
+/* Behind what leaves a hypothesis open. */
+#define BOTH_WAYS ": within the intervals it may hold or fail; more repetitions would tell"
 
 #define GET(name, test, figure_)                                                                   \
     static double name(const tt_study_run *r)                                                      \
@@ -97,150 +27,131 @@ GET(get_adjacent, r->has_steps, r->adjacent)
 GET(get_forward, r->has_steps, r->forward)
 GET(get_jump, r->has_steps && r->jump_bytes > 0, r->jump_bytes)
 GET(get_sweeps, r->has_steps, r->sweeps)
-GET(get_first, r->first_token_ns > 0, r->first_token_ns)
-GET(get_token, r->tokens_per_s > 0, 1e9 / r->tokens_per_s)
-GET(get_loaded, r->has_loading, (double)r->loaded_bytes)
-GET(get_vain, r->has_loading && r->has_vain, (double)r->vain_bytes)
-GET(get_every, r->traced, r->every)
-GET(get_never, r->traced, r->never)
-GET(get_hottest, r->hottest > 0, r->hottest)
-GET(get_kv, r->has_kv && r->kv_token_bytes > 0, r->kv_token_bytes)
-
-static const char *name_of(const tt_study_model *m)
-{
-    return tt_base_name(m->file);
-}
-
-/* In front of what is said of one model, where there are several. */
-static const char *prefix(tt_study *s, const tt_study_model *m)
-{
-    return s->n_models > 1 ? tt_study_text(s, "%s: ", name_of(m)) : "";
-}
+GET(get_layers, r->layer_steps > 0, (double)r->layers_forward / r->layer_steps)
+GET(get_request, r->has_io && r->has_faults && r->token_major > 0 && r->token_read_bytes > 0,
+    r->token_read_bytes / r->token_major)
 
 /* --- the order of reading --- */
 
+static const char *order_of(tt_study *s, const tt_ask_scope *model)
+{
+    const tt_study_median in = tt_ask_median(s, model, get_in_sequence),
+                          adjacent = tt_ask_median(s, model, get_adjacent),
+                          forward = tt_ask_median(s, model, get_forward),
+                          sweeps = tt_ask_median(s, model, get_sweeps),
+                          jump = tt_ask_median(s, model, get_jump);
+    return tt_study_text(
+        s,
+        "%s%s of requests of 128 KiB go on where the last ended (%s of the steps from one tensor "
+        "or expert to the next), %s of jumps lead forward%s%s; sweeps through the file a batch: %s",
+        tt_say_model(s, model->model_file), tt_say_shares(s, &in), tt_say_shares(s, &adjacent),
+        tt_say_shares(s, &forward), jump.n ? ", by a median of " : "",
+        jump.n ? tt_say_sizes(s, &jump) : "", tt_say_numbers(s, &sweeps));
+}
+
 static void ask_order(tt_study *s)
 {
-    const char *text = "", *dense = "", *experts = "";
-    size_t n = 0, n_dense = 0, n_experts = 0;
-    bool dense_hold = true, experts_hold = true, experts_high = true;
+    static const char question[] = "Is the file read in order or at random?";
+    const char *text = "";
     for (size_t i = 0; i < s->n_models; i++) {
-        const tt_study_model *m = &s->models[i];
-        const picked in = median_of(s, m->file, get_in_sequence),
-                     jump = median_of(s, m->file, get_jump);
-        if (!in.n) continue;
-        n += in.n;
-        const char *figure = tt_study_text(s, "%s%.1f %%", prefix(s, m), 100 * in.value);
-        text = also(
-            s, text,
-            tt_study_text(
-                s,
-                "%s%.1f %% of requests of 128 KiB go on where the last ended (%.1f %% of "
-                "the steps from one tensor or expert to the next), %.0f %% of jumps lead "
-                "forward%s%s, %.1f sweeps a batch",
-                prefix(s, m), 100 * in.value, 100 * median_of(s, m->file, get_adjacent).value,
-                100 * median_of(s, m->file, get_forward).value, jump.n ? ", by a median of " : "",
-                jump.n ? bytes(s, jump.value) : "", median_of(s, m->file, get_sweeps).value));
-        if (m->has_experts) {
-            n_experts += in.n;
-            experts = also(s, experts, figure);
-            experts_high = experts_high && in.value > 0.6;
-            experts_hold = experts_hold && in.value >= 0.4 && in.value <= 0.6;
-        } else {
-            n_dense += in.n;
-            dense = also(s, dense, figure);
-            dense_hold = dense_hold && in.value > 0.8;
-        }
+        const tt_ask_scope model = {.model_file = s->models[i].file};
+        if (tt_ask_median(s, &model, get_in_sequence).n)
+            text = tt_say_also(s, text, order_of(s, &model));
     }
-    if (n)
-        ask(s, "Q1", "Is the file read in order or at random?", TT_STUDY_ANSWERED, count_runs(s, n),
-            "%s", text);
+    tt_ask(s, "Q1", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
+           *text ? text : "no run has reads of weights at known places of the file");
+}
+
+/* Of the models with experts, or of those without: how much of their requests are in sequence. */
+static void ask_sequence(tt_study *s, bool experts, const char *id, const char *question,
+                         double least, double most, const char *why)
+{
+    const char *text = "";
+    tt_study_verdict verdict = TT_STUDY_HOLDS;
+    bool high = true;
+    for (size_t i = 0; i < s->n_models; i++) {
+        const tt_ask_scope model = {.model_file = s->models[i].file};
+        if (s->models[i].has_experts != experts) continue;
+        const tt_study_median in = tt_ask_median(s, &model, get_in_sequence);
+        if (!in.n) continue;
+        text = tt_say_also(s, text,
+                           tt_study_text(s, "%s%s in sequence", tt_say_model(s, model.model_file),
+                                         tt_say_shares(s, &in)));
+        verdict = tt_ask_both(verdict, tt_ask_judge(in.low, in.high, least, most));
+        high = high && in.low > most;
+    }
+    if (*text)
+        tt_ask(s, id, question, verdict, "%s%s", text,
+               verdict == TT_STUDY_OPEN ? BOTH_WAYS
+               : experts && high ? ": an expert is read in one piece, so that jumps are few among "
+                                   "its requests"
+                                 : "");
     else
-        ask(s, "Q1", "Is the file read in order or at random?", TT_STUDY_OPEN, "",
-            "no run has reads of weights at known places of the file");
-    static const char h11[] = "Dense models are read in sequence, more than 80 % of the requests",
-                      h12[] = "Models with experts are read more at random: 40 to 60 % in sequence";
-    if (n_dense)
-        ask(s, "H1.1", h11, dense_hold ? TT_STUDY_HOLDS : TT_STUDY_FAILS, count_runs(s, n_dense),
-            "%s", dense);
-    else
-        ask(s, "H1.1", h11, TT_STUDY_OPEN, "", "no run of a dense model");
-    if (n_experts)
-        ask(s, "H1.2", h12, experts_hold ? TT_STUDY_HOLDS : TT_STUDY_FAILS,
-            count_runs(s, n_experts), "%s%s", experts,
-            experts_high ? ": an expert is read in one piece, so that jumps are few among its "
-                           "requests"
-                         : "");
-    else
-        ask(s, "H1.2", h12, TT_STUDY_OPEN, "", "no run of a model with experts");
+        tt_ask(s, id, question, TT_STUDY_OPEN, "%s", why);
+}
+
+/* What the order of the tensors in the file costs, only two files of the same weights can tell. */
+static void ask_layout(tt_study *s)
+{
+    static const char question[] = "Does the order of the tensors in the file matter?";
+    const char *text = "";
+    for (size_t i = 0; i < s->n_models; i++) {
+        const tt_ask_scope model = {.model_file = s->models[i].file};
+        const tt_study_median layers = tt_ask_median(s, &model, get_layers),
+                              sweeps = tt_ask_median(s, &model, get_sweeps);
+        if (!layers.n || !sweeps.n) continue;
+        text = tt_say_also(s, text,
+                           tt_study_text(s,
+                                         "%s%s of the steps from a layer to the next lead forward "
+                                         "in the file, and a batch sweeps through it %s times",
+                                         tt_say_model(s, model.model_file),
+                                         tt_say_shares(s, &layers), tt_say_numbers(s, &sweeps)));
+    }
+    tt_ask(s, "Q2", question, TT_STUDY_OPEN,
+           "that takes two files of the same weights in other orders%s%s", *text ? ". " : "", text);
 }
 
 /* --- memory --- */
 
-static const char *limit_of(tt_study *s, const tt_study_group *g)
-{
-    return g->memory_share > 0
-               ? tt_study_text(s, "%.0f %% of %s (%s)", 100 * g->memory_share,
-                               s->n_models > 1 ? tt_base_name(g->model_file) : "the model",
-                               bytes(s, (double)g->memory_limit_bytes))
-               : bytes(s, (double)g->memory_limit_bytes);
-}
-
 /* What a limit does, in words. */
 static const char *slowdown_of(tt_study *s, const tt_study_group *g)
 {
-    if (!g->tokens_per_s.n) return tt_study_text(s, "at %s: killed", limit_of(s, g));
+    const char *limit = tt_ask_limit_name(s, g);
+    if (!g->tokens_per_s.n)
+        return g->n_killed == g->n_runs
+                   ? tt_study_text(s, "at %s: killed, all %u runs", limit, g->n_runs)
+                   : tt_study_text(s, "at %s: nothing was generated", limit);
+    if (!g->slowdown.known)
+        return tt_study_text(s, "at %s: no prompt was run with and without it", limit);
     return tt_study_text(
-        s, "at %s: %s as long a token%s", limit_of(s, g), times(s, &g->slowdown),
+        s, "at %s: %s as long a token%s", limit, tt_say_ratio(s, &g->slowdown),
         g->n_killed ? tt_study_text(s, ", %u of %u runs killed", g->n_killed, g->n_runs) : "");
 }
 
-/* The limited groups that are compared with one without a limit, and whose share of the model
- * passes. */
-static size_t count_limited(const tt_study *s, double least, double most)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_groups; i++) {
-        const tt_study_group *g = &s->groups[i];
-        n += g->baseline && g->memory_share >= least && g->memory_share <= most;
-    }
-    return n;
-}
-
-typedef bool group_test(const tt_study_ratio *r);
-
-static bool is_slower(const tt_study_ratio *r)
-{
-    return r->tested ? r->low > 1 : r->value > 1;
-}
-static bool is_two_to_five(const tt_study_ratio *r)
-{
-    return r->value >= 2 && r->value <= 5;
-}
-static bool is_below_two(const tt_study_ratio *r)
-{
-    return r->value < 2;
-}
-
-/* A hypothesis of the groups with such a share of memory. */
+/* The verdict over all groups whose limit is within these shares of the model: how many times as
+ * long a token takes is to lie between low and high. What does not run at all is slower. */
 static void ask_limited(tt_study *s, const char *id, const char *question, double least,
-                        double most, group_test *test, const char *why_open)
+                        double most, double low, double high, const char *why_open)
 {
     const char *text = "";
-    size_t runs = 0;
-    bool holds = true;
+    tt_study_verdict verdict = TT_STUDY_HOLDS;
     for (size_t i = 0; i < s->n_groups; i++) {
         const tt_study_group *g = &s->groups[i];
+        const tt_study_ratio *r = &g->slowdown;
         if (!g->baseline || g->memory_share < least || g->memory_share > most) continue;
-        text = also(s, text, slowdown_of(s, g));
-        runs += g->n_runs + g->baseline->n_runs;
-        holds = holds && g->slowdown.known && test(&g->slowdown);
+        text = tt_say_also(s, text, slowdown_of(s, g));
+        tt_ask_use_group(s, g);
+        tt_ask_use_group(s, g->baseline);
+        if (!r->known && g->tokens_per_s.n)
+            verdict = tt_ask_both(verdict, TT_STUDY_OPEN);
+        else if (!r->known)
+            verdict = tt_ask_both(verdict, isinf(high) ? TT_STUDY_HOLDS : TT_STUDY_FAILS);
+        else
+            verdict = tt_ask_both(verdict, r->tested ? tt_ask_judge(r->low, r->high, low, high)
+                                                     : TT_STUDY_OPEN);
     }
-    if (*text)
-        ask(s, id, question, holds ? TT_STUDY_HOLDS : TT_STUDY_FAILS, count_runs(s, runs), "%s",
-            text);
-    else
-        ask(s, id, question, TT_STUDY_OPEN, "", "%s", why_open);
+    tt_ask(s, id, question, *text ? verdict : TT_STUDY_OPEN, "%s%s", *text ? text : why_open,
+           *text && verdict == TT_STUDY_OPEN ? BOTH_WAYS : "");
 }
 
 static void ask_memory(tt_study *s)
@@ -249,318 +160,250 @@ static void ask_memory(tt_study *s)
                                "one that are else alike "
                                "(conditions.memory_limit: [null, \"60%\"])";
     double least = INFINITY;
-    for (size_t i = 0; i < s->n_groups; i++)
-        if (s->groups[i].baseline) least = fmin(least, s->groups[i].memory_share);
-    const bool little = least <= LITTLE_MOST;
-    ask_limited(s, "H2.1", "With all of the model in RAM generation is fastest", 0, 1, is_slower,
-                none);
+    bool any = false;
+    for (size_t i = 0; i < s->n_groups; i++) {
+        const tt_study_group *g = &s->groups[i];
+        if (!g->baseline || !(g->memory_share > 0 && g->memory_share < 1)) continue;
+        any = true;
+        least = fmin(least, g->memory_share);
+    }
+    /* Limits that the model fits in are not less memory. */
+    const double below = nextafter(1, 0);
+    ask_limited(s, "H2.1", "With all of the model in RAM generation is fastest", 1e-9, below, 1,
+                INFINITY, none);
     ask_limited(s, "H2.2", "With the least memory a token takes 2 to 5 times as long",
-                little ? least : INFINITY, least, is_two_to_five,
-                isinf(least) ? none
-                             : tt_study_text(s,
-                                             "the smallest limit is %.0f %% of the model: half "
-                                             "of it, or less, would be little",
-                                             100 * least));
+                least <= LITTLE_MOST ? least : INFINITY, least, 2, 5,
+                !any ? none
+                     : tt_study_text(s,
+                                     "the smallest limit is %.0f %% of the model: half of it, or "
+                                     "less, would be little",
+                                     100 * least));
     ask_limited(s, "H2.3", "With half of it in RAM a token takes less than twice as long",
-                HALF_LEAST, HALF_MOST, is_below_two,
-                count_limited(s, 0, 1) ? "no limit is 40 to 60 % of the model" : none);
+                HALF_LEAST, HALF_MOST, 0, 2, any ? "no limit is 40 to 60 % of the model" : none);
 }
 
 /* --- one setting --- */
 
-/* What it changes, if there are conditions that differ in it only. */
+static bool is_effect_of(const tt_study_effect *e, const char *const *keys)
+{
+    for (size_t k = 0; keys[k]; k++)
+        if (strcmp(keys[k], e->setting) == 0) return true;
+    return false;
+}
+
+/* The pair of conditions, and what differs: "readahead=64K instead of 0: " */
+static const char *pair_of(tt_study *s, const tt_study_effect *e)
+{
+    return tt_study_text(s, "%s=%s instead of %s%s%s%s: ", e->setting, e->to, e->from,
+                         *e->others ? " (" : "", e->others, *e->others ? ")" : "");
+}
+
+/* What a setting changes, if there are conditions that differ in it only: HOLDS when one does,
+ * after correction for how many pairs are compared in the study. */
 static void ask_effect(tt_study *s, const char *id, const char *question, const char *const *keys)
 {
     const char *text = "";
-    size_t runs = 0, tested = 0, certain = 0;
+    size_t pairs = 0, unmet = 0, tested = 0, certain = 0;
     for (size_t i = 0; i < s->n_effects; i++) {
         const tt_study_effect *e = &s->effects[i];
-        bool found = false;
-        for (size_t k = 0; keys[k]; k++)
-            found = found || strcmp(keys[k], e->setting) == 0;
-        if (!found || !e->tokens_per_s.known) continue;
-        text = also(s, text,
-                    tt_study_text(s, "%s=%s instead of %s: %s as many tokens a second%s",
-                                  e->setting, e->to, e->from, times(s, &e->tokens_per_s),
-                                  *e->others ? tt_study_text(s, " (%s)", e->others) : ""));
-        runs += e->a->n_runs + e->b->n_runs;
-        tested += e->tokens_per_s.tested;
-        certain += e->tokens_per_s.tested && (e->tokens_per_s.low > 1 || e->tokens_per_s.high < 1);
+        const tt_study_ratio *r = &e->tokens_per_s;
+        if (!is_effect_of(e, keys)) continue;
+        pairs++;
+        unmet += e->is_unmet;
+        if (!r->known) continue;
+        text = tt_say_also(
+            s, text,
+            tt_study_text(s, "%s%s as many tokens a second", pair_of(s, e), tt_say_ratio(s, r)));
+        tt_ask_use_group(s, e->a);
+        tt_ask_use_group(s, e->b);
+        tested += r->tested;
+        certain += r->tested && r->p_corrected < TT_STUDY_LEVEL;
     }
-    if (!*text)
-        ask(s, id, question, TT_STUDY_OPEN, "", "no two conditions differ in %s only", keys[0]);
-    else if (!tested)
-        ask(s, id, question, TT_STUDY_OPEN, count_runs(s, runs), "%s: more repetitions would tell",
-            text);
+    if (!pairs)
+        tt_ask(s, id, question, TT_STUDY_OPEN, "no two conditions differ in %s only", keys[0]);
+    else if (!*text)
+        tt_ask(s, id, question, TT_STUDY_OPEN, "%s",
+               unmet ? tt_study_text(s, "the system did not let %s be set (see the runs)", keys[0])
+                     : "nothing was generated");
+    else if (certain)
+        tt_ask(s, id, question, TT_STUDY_HOLDS, "%s", text);
     else
-        ask(s, id, question, certain ? TT_STUDY_HOLDS : TT_STUDY_FAILS, count_runs(s, runs), "%s",
-            text);
+        tt_ask(s, id, question, TT_STUDY_OPEN, "%s: %s", text,
+               tested ? "no difference is larger than chance makes, so that there is none or "
+                        "more repetitions would tell"
+                      : "more repetitions would tell");
+}
+
+/* Of pairs of swappiness the higher one: whether more is read with it. */
+static void ask_swappiness(tt_study *s)
+{
+    static const char h31[] = "With high swappiness (100) more is read than with less",
+                      h32[] = "With low swappiness (0) less is read than with more",
+                      h33[] = "The best swappiness depends on the model";
+    static const char none[] = "no two conditions differ in swappiness only",
+                      unmet[] = "the system did not let swappiness be set (see the runs)";
+    static const char *const key[] = {"swappiness", NULL};
+    static const struct {
+        const char *id, *question, *extreme;
+    } asked[] = {{"H3.1", h31, "100"}, {"H3.2", h32, "0"}};
+    bool any = false;
+    for (size_t i = 0; i < s->n_effects; i++)
+        any |= is_effect_of(&s->effects[i], key);
+    for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+        const char *text = "";
+        tt_study_verdict verdict = TT_STUDY_HOLDS;
+        for (size_t i = 0; i < s->n_effects; i++) {
+            const tt_study_effect *e = &s->effects[i];
+            const tt_study_ratio *r = &e->token_read;
+            const bool up = strtol(e->to, NULL, 10) > strtol(e->from, NULL, 10);
+            if (!is_effect_of(e, key) || !r->known) continue;
+            if (strcmp(e->from, asked[k].extreme) != 0 && strcmp(e->to, asked[k].extreme) != 0)
+                continue;
+            text = tt_say_also(s, text,
+                               tt_study_text(s, "%s%s as much is read a token", pair_of(s, e),
+                                             tt_say_ratio(s, r)));
+            tt_ask_use_group(s, e->a);
+            tt_ask_use_group(s, e->b);
+            verdict = tt_ask_both(verdict, !r->tested ? TT_STUDY_OPEN
+                                           : up       ? tt_ask_judge(r->low, r->high, 1, INFINITY)
+                                                      : tt_ask_judge(r->low, r->high, 0, 1));
+        }
+        tt_ask(s, asked[k].id, asked[k].question, *text ? verdict : TT_STUDY_OPEN, "%s",
+               *text ? text
+               : any ? unmet
+                     : none);
+    }
+    tt_ask(s, "H3.3", h33, TT_STUDY_OPEN, "%s",
+           !any              ? none
+           : s->n_models < 2 ? "that takes runs of a dense model and of one with experts"
+                             : "see the effects of swappiness on each model");
 }
 
 static void ask_settings(tt_study *s)
 {
     static const char *const swappiness[] = {"swappiness", NULL},
                              *const readahead[] = {"readahead", NULL},
-                             *const batch[] = {"batch_tokens", "ubatch_tokens", NULL};
+                             *const batch[] = {"batch_tokens", "ubatch_tokens", NULL},
+                             *const mapped[] = {"mmap", "mlock", "repack", NULL};
     ask_effect(s, "H3", "Swappiness changes the speed", swappiness);
-    ask_effect(s, "Q2", "Does how far the kernel reads ahead change the speed?", readahead);
-    ask_effect(s, "Q3", "Does the size of a batch change the speed?", batch);
+    ask_swappiness(s);
+    ask_effect(s, "Q3", "Does how far the kernel reads ahead change the speed?", readahead);
+    ask_effect(s, "Q4", "Does the size of a batch change the speed?", batch);
+    ask_effect(s, "Q5", "Does it change the speed to map, lock or repack the weights?", mapped);
 }
 
 /* --- the disk --- */
 
-static void ask_disk(tt_study *s)
+static void ask_device(tt_study *s)
 {
-    static const char h41[] = "While generating, the disk gives 40 to 70 % of what it can",
-                      h42[] = "Models that are read more in sequence get more of the disk";
+    static const char h41[] = "While generating, the disk gives 40 to 70 % of what it can";
     const char *text = "";
-    size_t runs = 0;
-    bool holds = true;
+    tt_study_verdict verdict = TT_STUDY_HOLDS;
+    const double disk = s->disk_bytes_per_s;
     for (size_t i = 0; i < s->n_groups; i++) {
         const tt_study_group *g = &s->groups[i];
+        const tt_study_median *r = &g->read_bytes_per_s;
         char rate[TT_UNITS_TEXT];
-        if (!g->memory_limit_bytes || !g->read_bytes_per_s.n) continue;
-        const double share = g->read_bytes_per_s.value / s->disk_bytes_per_s;
-        text = also(s, text,
-                    tt_study_text(
-                        s, "at %s: %s%s", limit_of(s, g),
-                        tt_units_rate(rate, g->read_bytes_per_s.value),
-                        s->disk_bytes_per_s > 0 ? tt_study_text(s, ", %.0f %%", 100 * share) : ""));
-        runs += g->n_runs;
-        holds = holds && share >= 0.4 && share <= 0.7;
+        if (!g->memory_limit_bytes || !r->n || !(r->value > 0)) continue;
+        const tt_study_median share = {r->n, r->is_interval, r->value / disk, r->low / disk,
+                                       r->high / disk};
+        text = tt_say_also(s, text,
+                           tt_study_text(s, "at %s: %s%s%s", tt_ask_limit_name(s, g),
+                                         tt_units_rate(rate, r->value), disk > 0 ? ", " : "",
+                                         disk > 0 ? tt_say_shares(s, &share) : ""));
+        tt_ask_use_group(s, g);
+        verdict = tt_ask_both(verdict, disk > 0 ? tt_ask_judge(share.low, share.high, 0.4, 0.7)
+                                                : TT_STUDY_OPEN);
     }
     if (!*text)
-        ask(s, "H4.1", h41, TT_STUDY_OPEN, "",
-            "no run with a memory limit counted what was read (capture.faults: true)");
-    else if (!(s->disk_bytes_per_s > 0))
-        ask(s, "H4.1", h41, TT_STUDY_OPEN, count_runs(s, runs),
-            "%s: what the disk can is not known (--disk RATE; `tensortrace doctor --disk MODEL` "
-            "measures it)",
-            text);
+        tt_ask(s, "H4.1", h41, TT_STUDY_OPEN,
+               "no run with a memory limit counted what was read (capture.faults: true)");
     else
-        ask(s, "H4.1", h41, holds ? TT_STUDY_HOLDS : TT_STUDY_FAILS, count_runs(s, runs), "%s",
-            text);
+        tt_ask(s, "H4.1", h41, verdict, "%s%s", text,
+               disk > 0 ? verdict == TT_STUDY_OPEN ? BOTH_WAYS : ""
+                        : ": what the disk can is not known (--disk RATE; `tensortrace doctor "
+                          "--disk MODEL` measures it)");
+}
 
-    const tt_study_group *in_order = NULL, *at_random = NULL;
-    double most = 0, least = INFINITY;
+/* The group of a model with the smallest limit of which it is known what was read. */
+static const tt_study_group *most_limited(const tt_study *s, const char *model_file)
+{
+    const tt_study_group *found = NULL;
     for (size_t i = 0; i < s->n_groups; i++) {
         const tt_study_group *g = &s->groups[i];
-        const picked in = median_of(s, g->model_file, get_in_sequence);
-        if (!g->memory_limit_bytes || !g->read_bytes_per_s.n || !in.n) continue;
+        if (g->memory_limit_bytes && g->read_bytes_per_s.n &&
+            strcmp(g->model_file, model_file) == 0)
+            found = g;
+    }
+    return found;
+}
+
+static void ask_sequential_models(tt_study *s)
+{
+    static const char h42[] = "Models that are read more in sequence get more of the disk";
+    const tt_study_group *in_order = NULL, *at_random = NULL;
+    double most = -1, least = 2;
+    for (size_t i = 0; i < s->n_models; i++) {
+        const tt_ask_scope model = {.model_file = s->models[i].file};
+        const tt_study_group *g = most_limited(s, model.model_file);
+        const tt_study_median in = tt_ask_median(s, &model, get_in_sequence);
+        if (!g || !in.n) continue;
         if (in.value > most) most = in.value, in_order = g;
         if (in.value < least) least = in.value, at_random = g;
     }
-    if (!in_order || !at_random || strcmp(in_order->model_file, at_random->model_file) == 0) {
-        ask(s, "H4.2", h42, TT_STUDY_OPEN, "",
-            "that takes runs of two models under a memory limit, with what they read");
+    memset(s->used, 0, s->n_runs * sizeof *s->used);
+    if (!in_order || in_order == at_random) {
+        tt_ask(s, "H4.2", h42, TT_STUDY_OPEN,
+               "that takes runs of two models under a memory limit, with what they read");
         return;
     }
+    /* Of other prompts and sizes: the medians' intervals are compared. */
+    const tt_study_median *x = &in_order->read_bytes_per_s, *y = &at_random->read_bytes_per_s;
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
-    ask(s, "H4.2", h42,
-        in_order->read_bytes_per_s.value > at_random->read_bytes_per_s.value ? TT_STUDY_HOLDS
-                                                                             : TT_STUDY_FAILS,
-        count_runs(s, in_order->n_runs + at_random->n_runs),
-        "%s (%.1f %% in sequence): %s; %s (%.1f %%): %s", tt_base_name(in_order->model_file),
-        100 * most, tt_units_rate(a, in_order->read_bytes_per_s.value),
-        tt_base_name(at_random->model_file), 100 * least,
-        tt_units_rate(b, at_random->read_bytes_per_s.value));
+    tt_ask_use_group(s, in_order);
+    tt_ask_use_group(s, at_random);
+    tt_ask(s, "H4.2", h42,
+           x->low > y->high   ? TT_STUDY_HOLDS
+           : x->high < y->low ? TT_STUDY_FAILS
+                              : TT_STUDY_OPEN,
+           "%s (%.1f %% in sequence): %s; %s (%.1f %%): %s", tt_base_name(in_order->model_file),
+           100 * most, tt_units_rate(a, x->value), tt_base_name(at_random->model_file), 100 * least,
+           tt_units_rate(b, y->value));
 }
 
-/* --- loading, hot and cold, experts, the KV cache --- */
-
-static void ask_loading(tt_study *s)
+static void ask_requests(tt_study *s)
 {
-    static const char question[] = "What does loading fetch in vain?";
-    const picked loaded = median_of(s, NULL, get_loaded), vain = median_of(s, NULL, get_vain);
-    if (!loaded.n)
-        ask(s, "Q4", question, TT_STUDY_OPEN, "",
-            "the pages in RAM were not looked at (capture.residency_every: 1)");
-    else if (!vain.n)
-        ask(s, "Q4", question, TT_STUDY_OPEN, count_runs(s, loaded.n),
-            "%s are fetched before the first batch; what became of them is not known",
-            bytes(s, loaded.value));
-    else
-        ask(s, "Q4", question, TT_STUDY_ANSWERED, count_runs(s, vain.n),
-            "%s are fetched before the first batch; %s are not read by any op or evicted before "
-            "(medians)",
-            bytes(s, loaded.value), bytes(s, vain.value));
-}
-
-/* Rank correlations of how often experts are read, over pairs of prompts. */
-static const char *stability(tt_study *s, const tt_study_model *m, size_t *pairs)
-{
-    double sum = 0, least = INFINITY;
-    *pairs = 0;
-    for (size_t i = 0; i < s->n_runs; i++)
-        for (size_t k = i + 1; k < s->n_runs; k++) {
-            const tt_study_run *a = &s->runs[i], *b = &s->runs[k];
-            if (a->is_repeat || b->is_repeat || strcmp(a->result->model_file, m->file) != 0 ||
-                strcmp(b->result->model_file, m->file) != 0)
-                continue;
-            const double r = tt_study_rank_correlation(a, b);
-            if (isnan(r)) continue;
-            sum += r;
-            least = fmin(least, r);
-            (*pairs)++;
-        }
-    return *pairs
-               ? tt_study_text(s,
-                               ", and how often an expert is read in one prompt and in another "
-                               "has a rank correlation of %.2f (least %.2f, %zu pairs of prompts)",
-                               sum / (double)*pairs, least, *pairs)
-               : "";
-}
-
-static void ask_heat(tt_study *s)
-{
-    static const char question[] =
-        "Which parameters are hot, and are they the same in each prompt?";
+    static const char question[] = "How much does a major fault bring?";
     const char *text = "";
-    size_t runs = 0;
-    for (size_t i = 0; i < s->n_models; i++) {
-        const tt_study_model *m = &s->models[i];
-        const picked every = median_of(s, m->file, get_every),
-                     never = median_of(s, m->file, get_never),
-                     hottest = median_of(s, m->file, get_hottest);
-        size_t pairs;
-        if (!every.n) continue;
-        runs += every.n;
-        text = also(s, text,
-                    tt_study_text(s,
-                                  "%s%.1f %% of the model are read in every batch, %.1f %% in "
-                                  "none; half of the bytes are read of %.1f %% of the weights%s",
-                                  prefix(s, m), 100 * every.value, 100 * never.value,
-                                  100 * hottest.value, stability(s, m, &pairs)));
+    for (tt_ask_scope scope = {0}; tt_ask_next_limit(s, &scope);) {
+        const tt_study_median m = tt_ask_median(s, &scope, get_request);
+        if (m.n)
+            text = tt_say_also(
+                s, text,
+                tt_study_text(s, "%s: %s", tt_ask_scope_name(s, &scope), tt_say_sizes(s, &m)));
     }
-    ask(s, "Q5", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, count_runs(s, runs), "%s",
-        *text ? text : "no run has reads of weights");
+    tt_ask(s, "Q6", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
+           *text ? text : "no run had major faults while it generated (capture.faults: true)");
 }
 
-static void ask_domains(tt_study *s)
+static void ask_disk(tt_study *s)
 {
-    static const char question[] = "Do domains choose different experts?";
-    const char *text = "";
-    uint64_t runs = 0;
-    bool experts = false;
-    for (size_t i = 0; i < s->n_models; i++) {
-        const tt_study_model *m = &s->models[i];
-        const tt_domains *d = &m->domains;
-        size_t certain = 0;
-        double most = 0;
-        experts |= m->has_experts;
-        if (!m->has_domains) continue;
-        for (size_t k = 0; k < d->n_domains; k++)
-            runs += d->domains[k].runs;
-        for (size_t k = 0; k < d->n_layers; k++) {
-            certain += d->layers[k].p_corrected < TT_STUDY_LEVEL;
-            if (d->layers[k].test.cramers_v > most) most = d->layers[k].test.cramers_v;
-        }
-        text = also(s, text,
-                    tt_study_text(s,
-                                  "%sin %zu of %zu layers the %zu domains differ by more than "
-                                  "chance (corrected, 5 %%); Cramer's V is %.3f at most",
-                                  prefix(s, m), certain, d->n_layers, d->n_domains, most));
-    }
-    if (*text)
-        ask(s, "Q6", question, TT_STUDY_ANSWERED, count_runs(s, (size_t)runs), "%s", text);
-    else
-        ask(s, "Q6", question, TT_STUDY_OPEN, "", "%s",
-            experts ? "all prompts are of one domain" : "no model has experts");
-}
-
-static void ask_kv(tt_study *s)
-{
-    static const char question[] = "How does the KV cache grow?";
-    const char *text = "";
-    size_t runs = 0;
-    for (size_t i = 0; i < s->n_models; i++) {
-        const picked kv = median_of(s, s->models[i].file, get_kv);
-        if (!kv.n) continue;
-        runs += kv.n;
-        text =
-            also(s, text,
-                 tt_study_text(s, "%sby %s a token", prefix(s, &s->models[i]), bytes(s, kv.value)));
-    }
-    ask(s, "Q7", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, count_runs(s, runs), "%s",
-        *text ? text : "no writes to a KV cache were observed");
-}
-
-/* --- prompts and models --- */
-
-/* How much longer the prompt takes with each of its tokens: of the runs without a limit, the slope
- * of least squares. */
-static void ask_prompts(tt_study *s)
-{
-    static const char question[] = "Does the length of the prompt change the access?";
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    uint64_t least = UINT64_MAX, most = 0;
-    for (size_t i = 0; i < s->n_runs; i++) {
-        const tt_study_run *r = &s->runs[i];
-        const double tokens = (double)r->prompt_tokens;
-        if (r->result->ending || r->result->memory_limit_bytes || !(r->first_token_ns > 0) ||
-            strcmp(r->result->model_file, s->models[0].file) != 0)
-            continue;
-        n++;
-        x += tokens;
-        y += r->first_token_ns;
-        xx += tokens * tokens;
-        xy += tokens * r->first_token_ns;
-        if (r->prompt_tokens < least) least = r->prompt_tokens;
-        if (r->prompt_tokens > most) most = r->prompt_tokens;
-    }
-    const double spread = n * xx - x * x;
-    if (n < 3 || most < 2 * least || !(spread > 0))
-        ask(s, "Q8", question, TT_STUDY_OPEN, "",
-            "that takes prompts of which one is twice as long as another, without a memory limit");
-    else
-        ask(s, "Q8", question, TT_STUDY_ANSWERED, count_runs(s, (size_t)n),
-            "%s: prompts of %llu to %llu tokens take %s longer with each token",
-            tt_base_name(s->models[0].file), (unsigned long long)least, (unsigned long long)most,
-            span(s, (n * xy - x * y) / spread));
-}
-
-static void ask_models(tt_study *s)
-{
-    static const char quantization[] = "What does another quantization, or model, change?",
-                      sustained[] = "What takes longer, the first token or those after it?";
-    const char *text = "";
-    size_t runs = 0;
-    for (size_t i = 0; i < s->n_models; i++) {
-        const picked token = median_of(s, s->models[i].file, get_token);
-        if (!token.n) continue;
-        runs += token.n;
-        text =
-            also(s, text,
-                 tt_study_text(s, "%s: %s a token", name_of(&s->models[i]), span(s, token.value)));
-    }
-    if (s->n_models > 1 && *text)
-        ask(s, "Q9", quantization, TT_STUDY_ANSWERED, count_runs(s, runs),
-            "%s (medians over all conditions)", text);
-    else
-        ask(s, "Q9", quantization, TT_STUDY_OPEN, "", "all runs are of one model");
-    const picked first = median_of(s, NULL, get_first), token = median_of(s, NULL, get_token);
-    if (first.n && token.n)
-        ask(s, "Q10", sustained, TT_STUDY_ANSWERED, count_runs(s, first.n),
-            "the first token takes %s in the batches of the prompt, each further one %s (medians)",
-            span(s, first.value), span(s, token.value));
-    else
-        ask(s, "Q10", sustained, TT_STUDY_OPEN, "", "no run has a prompt and generated tokens");
-    ask(s, "H5", "Larger pages help dense models, smaller ones models with experts", TT_STUDY_OPEN,
-        "",
-        "the size of pages is no condition that a run can ask for: files are mapped in pages "
-        "of 4 KiB");
+    ask_device(s);
+    ask_sequential_models(s);
+    ask_requests(s);
 }
 
 void tt_study_ask(tt_study *s)
 {
     ask_order(s);
+    ask_sequence(s, false, "H1.1", "Dense models are read in sequence: more than 80 % of requests",
+                 0.8, 1, "no run of a dense model");
+    ask_sequence(s, true, "H1.2",
+                 "Models with experts are read more at random: 40 to 60 % in sequence", 0.4, 0.6,
+                 "no run of a model with experts");
+    ask_layout(s);
     ask_memory(s);
     ask_settings(s);
     ask_disk(s);
-    ask_loading(s);
-    ask_heat(s);
-    ask_domains(s);
-    ask_kv(s);
-    ask_prompts(s);
-    ask_models(s);
+    tt_ask_content(s);
 }

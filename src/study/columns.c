@@ -30,7 +30,9 @@ TT_COLUMN_KNOWN(has_prompt_rate, tt_study_run, r, r->prompt_tokens_per_s > 0)
 TT_COLUMN_KNOWN(has_first, tt_study_run, r, r->first_token_ns > 0)
 TT_COLUMN_KNOWN(has_io, tt_study_run, r, r->has_io)
 TT_COLUMN_KNOWN(has_faults, tt_study_run, r, r->has_faults)
-TT_COLUMN_KNOWN(has_trace, tt_study_run, r, r->traced)
+TT_COLUMN_KNOWN(has_reads, tt_study_run, r, r->has_reads)
+TT_COLUMN_KNOWN(has_repeated, tt_study_run, r, r->has_repeated)
+TT_COLUMN_KNOWN(has_parts, tt_study_run, r, r->has_major_parts)
 TT_COLUMN_KNOWN(has_weights, tt_study_run, r, r->token_weights_bytes > 0)
 TT_COLUMN_KNOWN(has_steps, tt_study_run, r, r->has_steps)
 TT_COLUMN_KNOWN(has_jumps, tt_study_run, r, r->has_steps && r->jump_bytes > 0)
@@ -69,7 +71,7 @@ static const tt_column run_columns[] = {
     RUN(token_minor, NULL, NONE, "minor faults, a generated token", has_faults),
     RUN(token_weights_bytes, "WEIGHTS A TOKEN", BYTES,
         "distinct bytes of weights that ops of a generated batch read", has_weights),
-    RUN(touched_bytes, NULL, BYTES, "of the model, read by any op", has_trace),
+    RUN(touched_bytes, NULL, BYTES, "of the model, read by any op", has_reads),
     RUN(adjacent, NULL, SHARE, "of steps from one read to the next go on where it ended",
         has_steps),
     RUN(in_sequence, "IN SEQUENCE", SHARE,
@@ -77,9 +79,15 @@ static const tt_column run_columns[] = {
     RUN(forward, NULL, SHARE, "of jumps lead forward", has_steps),
     RUN(jump_bytes, NULL, BYTES, "median length of jumps forward", has_jumps),
     RUN(sweeps, NULL, NONE, "through the file, a batch", has_steps),
-    RUN(every, NULL, SHARE, "of the model is read in every batch", has_trace),
-    RUN(never, NULL, SHARE, "of the model is never read", has_trace),
-    RUN(hottest, NULL, SHARE, "of the weights that half of the bytes are read of", has_trace),
+    RUN(every, NULL, SHARE, "of the model is read in every batch", has_reads),
+    RUN(never, NULL, SHARE, "of the model is never read", has_reads),
+    RUN(hottest, NULL, SHARE, "of the weights that half of the bytes are read of", has_reads),
+    RUN(repeated, NULL, SHARE, "of what a token reads the one before it read, too", has_repeated),
+    RUN(read_batches, NULL, COUNT, "batches, the first, that reads and their order are of",
+        has_reads),
+    RUN(major_experts, NULL, SHARE, "of major faults in ops that generate: in experts", has_parts),
+    RUN(major_layers, NULL, SHARE, "likewise: in the rest of the layers", has_parts),
+    RUN(major_others, NULL, SHARE, "likewise: outside of layers", has_parts),
     RUN(loaded_bytes, "LOADED", BYTES, "fetched before the first batch", has_loading),
     RUN(vain_bytes, "IN VAIN", BYTES, "of it not read by any op, or evicted before", has_vain),
     RUN(first_batch_bytes, "RESIDENT", BYTES, "of the model in RAM at the first batch",
@@ -123,25 +131,39 @@ TT_COLUMN_KNOWN(ratio_known, tt_study_ratio, r, r->known)
 TT_COLUMN_KNOWN(ratio_tested, tt_study_ratio, r, r->tested)
 
 static const tt_column ratio_columns[] = {
-    TT_FIELD("ratio", "of the medians", .nullable = true, .known = ratio_known,
+    TT_FIELD("ratio", "each prompt compared with itself", .nullable = true, .known = ratio_known,
              TT_MEMBER(tt_study_ratio, value)),
     TT_FIELD("low", "of the interval that covers it with 95 %", .nullable = true,
              .known = ratio_tested, TT_MEMBER(tt_study_ratio, low)),
     TT_FIELD("high", "of the interval that covers it with 95 %", .nullable = true,
              .known = ratio_tested, TT_MEMBER(tt_study_ratio, high)),
+    TT_FIELD("p_value", "of no difference", .nullable = true, .known = ratio_tested,
+             TT_MEMBER(tt_study_ratio, p_value)),
+    TT_FIELD("p_corrected", "of it, corrected for all of the study's", .nullable = true,
+             .known = ratio_tested, TT_MEMBER(tt_study_ratio, p_corrected)),
 };
 
 static const tt_schema ratio_schema = TT_SCHEMA("ratio", "two groups compared", ratio_columns);
 
+/* Three digits, and no powers of ten. */
+static const char *number(char out[TT_UNITS_TEXT], double v)
+{
+    if (fabs(v) >= 999.5 && fabs(v) < 1e15) return tt_units_count(out, (uint64_t)llround(fabs(v)));
+    (void)snprintf(out, TT_UNITS_TEXT, "%.3g", v);
+    return out;
+}
+
 /* "2.3 (2.1 to 2.6)" */
 static void show_median(const tt_study_median *m, char *out, size_t room)
 {
+    char value[TT_UNITS_TEXT], low[TT_UNITS_TEXT], high[TT_UNITS_TEXT];
     if (m->n == 0)
         (void)snprintf(out, room, "-");
     else if (m->n == 1)
-        (void)snprintf(out, room, "%.3g", m->value);
+        (void)snprintf(out, room, "%s", number(value, m->value));
     else
-        (void)snprintf(out, room, "%.3g (%.3g to %.3g)", m->value, m->low, m->high);
+        (void)snprintf(out, room, "%s (%s to %s)", number(value, m->value), number(low, m->low),
+                       number(high, m->high));
 }
 
 static void show_bytes(const tt_study_median *m, char *out, size_t room)
@@ -159,12 +181,14 @@ static void show_time(const tt_study_median *m, char *out, size_t room)
 
 static void show_ratio(const tt_study_ratio *r, char *out, size_t room)
 {
+    char value[TT_UNITS_TEXT], low[TT_UNITS_TEXT], high[TT_UNITS_TEXT];
     if (!r->known)
         (void)snprintf(out, room, "-");
     else if (!r->tested)
-        (void)snprintf(out, room, "%.3gx", r->value);
+        (void)snprintf(out, room, "%sx", number(value, r->value));
     else
-        (void)snprintf(out, room, "%.3gx (%.3g to %.3g)", r->value, r->low, r->high);
+        (void)snprintf(out, room, "%sx (%s to %s)", number(value, r->value), number(low, r->low),
+                       number(high, r->high));
 }
 
 /* --- a group --- */
@@ -175,6 +199,7 @@ TT_COLUMN_KNOWN(has_limit, tt_study_group, g, g->memory_limit_bytes > 0)
 TT_COLUMN_KNOWN(has_share, tt_study_group, g, g->memory_share > 0)
 TT_COLUMN_SHOW(show_rate, tt_study_group, g, show_median(&g->tokens_per_s, out, room);)
 TT_COLUMN_SHOW(show_read, tt_study_group, g, show_bytes(&g->token_read_bytes, out, room);)
+TT_COLUMN_SHOW(show_weights, tt_study_group, g, show_bytes(&g->token_weights_bytes, out, room);)
 TT_COLUMN_SHOW(show_first, tt_study_group, g, show_time(&g->first_token_ns, out, room);)
 TT_COLUMN_SHOW(show_major, tt_study_group, g,
                if (g->token_major.n == 0)(void) snprintf(out, room, "-");
@@ -212,9 +237,13 @@ static const tt_column group_columns[] = {
     SHOWN(first_token, "FIRST TOKEN", show_first),
     MEDIAN(token_read_bytes, "from the disks, a generated token"),
     SHOWN(token_read, "READ A TOKEN", show_read),
+    MEDIAN(token_weights_bytes, "distinct bytes of weights that a generated token uses"),
+    SHOWN(token_weights, "WEIGHTS", show_weights),
     MEDIAN(read_bytes_per_s, "from the disks while generating"),
     MEDIAN(token_major, "major faults a generated token"),
     SHOWN(token_major, "MAJOR", show_major),
+    MEDIAN(loaded_bytes, "fetched before the first batch"),
+    MEDIAN(vain_bytes, "of it not read by any op, or evicted before"),
     TT_FIELD("slowdown", "how many times as long a token takes as without a memory limit",
              TT_MEMBER_OBJECT(tt_study_group, slowdown, &ratio_schema)),
     SHOWN(slowdown, "SLOWER", show_slowdown),
@@ -228,7 +257,7 @@ const tt_schema tt_study_group_schema =
 TT_COLUMN_SHOW(show_effect_model, tt_study_effect, e,
                tt_cell_text_copy(out, room, tt_base_name(e->model_file));)
 TT_COLUMN_SHOW(show_effect, tt_study_effect, e, show_ratio(&e->tokens_per_s, out, room);)
-TT_COLUMN_KNOWN(has_read_ratio, tt_study_effect, e, !isnan(e->read_ratio))
+TT_COLUMN_SHOW(show_effect_read, tt_study_effect, e, show_ratio(&e->token_read, out, room);)
 
 #define EFFECT(key_, title_, about_, ...)                                                          \
     TT_COLUMN(#key_, title_, NONE, about_, TT_MEMBER(tt_study_effect, key_), __VA_ARGS__)
@@ -244,8 +273,12 @@ static const tt_column effect_columns[] = {
     TT_COLUMN("tokens_per_s_text", "TOKENS/S", NONE, "with `to` against `from`",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_RIGHT, .get = get_nothing,
               .text = show_effect),
-    EFFECT(read_ratio, "READ", "bytes from the disks a token, of `to` / of `from`",
-           .nullable = true, .known = has_read_ratio),
+    TT_FIELD("token_read_bytes", "bytes from the disks a token, of `to` / of `from`",
+             TT_MEMBER_OBJECT(tt_study_effect, token_read, &ratio_schema)),
+    TT_COLUMN("token_read_text", "READ", NONE, "likewise", .type = TT_CELL_NAME,
+              .show = TT_SHOW_TEXT | TT_SHOW_RIGHT, .get = get_nothing, .text = show_effect_read),
+    TT_COLUMN("is_unmet", NULL, NONE, "the system did not let it be set",
+              TT_MEMBER(tt_study_effect, is_unmet)),
 };
 
 const tt_schema tt_study_effect_schema =

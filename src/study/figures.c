@@ -1,5 +1,6 @@
 #include "study/figures.h"
 
+#include "analyze/faults.h"
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
 #include "analyze/kvcache.h"
@@ -19,6 +20,8 @@ const char *tt_study_domain(const tt_result *r)
     if (r->label) return r->label;
     return r->prompt ? r->prompt : "";
 }
+
+#define LAYERS_MAX 1024u
 
 /* --- of the trace --- */
 
@@ -101,10 +104,92 @@ static tt_status keep_slices(tt_study_run *r, const tt_heat *h, tt_error *err)
     return TT_OK;
 }
 
+/* Of the bytes that a batch reads, how many the one before it read, too: of the ranges as they are
+ * listed, each of which is there once. */
+static tt_status add_repeated(tt_study_run *r, const tt_reads *reads, tt_error *err)
+{
+    /* The batch (1 and up) that read a range last, and whether it did so in this one. */
+    uint32_t *last = calloc(reads->n_ranges + 1, sizeof *last), batch = 0, before = TT_NONE;
+    double again = 0, all = 0;
+    if (!last) return tt_error_memory(err, "a study");
+    for (size_t i = 0; i < reads->n_ops; i++) {
+        const tt_read_op *op = &reads->ops[i];
+        if (op->batch == TT_NONE) continue;
+        batch += op->batch != before;
+        before = op->batch;
+        for (size_t k = op->first; k < reads->ops[i + 1].first; k++) {
+            const uint32_t range = reads->order[k];
+            const double size = (double)reads->ranges[range].size_bytes;
+            if (last[range] == batch) continue; /* counted already */
+            if (batch > 1) all += size;
+            if (last[range] && last[range] + 1 == batch) again += size;
+            last[range] = batch;
+        }
+    }
+    free(last);
+    r->has_repeated = all > 0;
+    r->repeated = all > 0 ? again / all : 0;
+    return TT_OK;
+}
+
+/* Whether the layers lie in the file in the order in which they are used. */
+static tt_status add_layers(tt_study_run *r, const tt_model *m, tt_error *err)
+{
+    uint64_t *begin = malloc((LAYERS_MAX + 1) * sizeof *begin);
+    if (!begin) return tt_error_memory(err, "a study");
+    for (size_t i = 0; i < LAYERS_MAX; i++)
+        begin[i] = UINT64_MAX;
+    for (size_t i = 0; i < m->n_weights; i++) {
+        const tt_weight *w = &m->weights[i];
+        const int32_t layer = w->place.layer_id;
+        if (w->file != 0 || layer < 0 || layer >= (int32_t)LAYERS_MAX) continue;
+        if (w->offset_bytes < begin[layer]) begin[layer] = w->offset_bytes;
+    }
+    for (size_t i = 1; i < LAYERS_MAX; i++) {
+        if (begin[i] == UINT64_MAX || begin[i - 1] == UINT64_MAX) continue;
+        r->layer_steps++;
+        r->layers_forward += begin[i] > begin[i - 1];
+    }
+    free(begin);
+    return TT_OK;
+}
+
+/* Which weights the ops read that had to wait for the disk. */
+static tt_status add_faults(tt_study_run *r, const tt_model *m, tt_error *err)
+{
+    const tt_filter generated = {.phase = TT_PHASE_GENERATE};
+    size_t n = 0;
+    double parts[3] = {0};
+    if (!r->has_faults || !r->generated_tokens) return TT_OK;
+    tt_faults *f = tt_faults_new(m, TT_FAULTS_BY_TENSOR, &generated);
+    if (!f) return tt_error_memory(err, "a study");
+    tt_status status = tt_faults_sum(f, NULL, NULL, err);
+    const tt_faults_row *rows = status == TT_OK ? tt_faults_rows(f, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        const tt_faults_row *row = &rows[i];
+        if (row->weight == TT_NONE || !row->counts.observed) continue;
+        const tt_weight *w = &m->weights[row->weight];
+        const bool is_expert = strstr(w->place.component, "_exps") != NULL;
+        const unsigned part = w->place.layer_id < 0 ? 2 : is_expert ? 0 : 1;
+        parts[part] += (double)row->counts.major;
+    }
+    const double all = parts[0] + parts[1] + parts[2];
+    r->has_major_parts = all > 0;
+    if (all > 0) {
+        r->major_experts = parts[0] / all;
+        r->major_layers = parts[1] / all;
+        r->major_others = parts[2] / all;
+    }
+    tt_faults_free(f);
+    return status;
+}
+
 static void add_heat(tt_study_run *r, const tt_heat *h)
 {
     const tt_heat_phase *generate = &h->of_phase[TT_PHASE_GENERATE];
     const double model = (double)h->model_bytes;
+    r->has_reads = h->reads > 0;
+    r->read_batches = h->batches;
     if (generate->batches)
         r->token_weights_bytes = (double)generate->distinct_bytes / (double)generate->batches;
     if (model > 0) {
@@ -171,6 +256,7 @@ static tt_status add_reads(tt_study_run *r, const tt_model *m, bool wants_pictur
     if (status == TT_OK && r->generated_tokens)
         status = measure(m, TT_PHASE_GENERATE, &generated, &of_generated, err);
     if (status == TT_OK) add_steps(r, r->generated_tokens ? &of_generated : &heat);
+    if (status == TT_OK && generated.n) status = add_repeated(r, &generated, err);
     if (status == TT_OK && of_generated.sliced) status = keep_slices(r, &of_generated, err);
     tt_reads_free(&generated);
     tt_heat_free(&heat);
@@ -263,6 +349,8 @@ tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char
     add_speed(r, m);
     add_machine(r, m);
     status = add_kernel(r, m, err);
+    if (status == TT_OK) status = add_layers(r, m, err);
+    if (status == TT_OK) status = add_faults(r, m, err);
     if (status == TT_OK) status = add_reads(r, m, wants_picture, err);
     if (status == TT_OK) status = add_loading(r, m, err);
     if (status == TT_OK) status = add_kv(r, m, err);
@@ -313,14 +401,15 @@ static void rank(const tt_study_run *r, ranked *list)
     qsort(list, n, sizeof *list, by_key);
 }
 
-double tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b)
+bool tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b, double *rho)
 {
     const size_t n = a->n_slices;
     double xx = 0, yy = 0, xy = 0;
     bool same = true;
-    if (n < 2 || b->n_slices != n) return NAN;
+    *rho = NAN;
+    if (n < 2 || b->n_slices != n) return true;
     ranked *x = calloc(2 * n, sizeof *x), *y = x ? x + n : NULL;
-    if (!x) return NAN;
+    if (!x) return false;
     rank(a, x);
     rank(b, y);
     for (size_t i = 0; i < n; i++) {
@@ -330,5 +419,6 @@ double tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b)
         xy += x[i].rank * y[i].rank;
     }
     free(x);
-    return same && xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+    if (same && xx > 0 && yy > 0) *rho = xy / sqrt(xx * yy);
+    return true;
 }

@@ -30,6 +30,7 @@ typedef struct tt_study_slice {
 typedef struct tt_study_run {
     const tt_result *result; /* the caller's */
     bool is_repeat;          /* one before it has the same prompt: set by the study */
+    uint32_t prompt;         /* runs of the same one have this number: set by the study */
     const char *differs;     /* of its condition, what not all runs have: set by the study */
     bool traced;             /* there is a trace; else only the result is known */
     bool has_experts;
@@ -44,16 +45,26 @@ typedef struct tt_study_run {
     bool has_faults;                 /* of the process */
     double token_major, token_minor; /* a generated token */
     double token_weights_bytes;      /* distinct bytes of weights that a generated batch reads */
+    bool has_reads;                  /* of weights: what follows, up to hottest */
     uint64_t touched_bytes;          /* of the model, read by any op */
     /* From one read of weights to the next, in generation: */
     bool has_steps;
-    double adjacent;     /* share of steps that go on where the last read ended */
-    double in_sequence;  /* share of requests of TT_STUDY_REQUEST_BYTES that do */
-    double forward;      /* share of jumps that lead forward */
-    double jump_bytes;   /* median length of jumps forward; 0: none */
-    double sweeps;       /* a batch */
-    double every, never; /* share of the model that every, that no batch reads */
-    double hottest;      /* share of the weights that half of the bytes are read of */
+    double adjacent;       /* share of steps that go on where the last read ended */
+    double in_sequence;    /* share of requests of TT_STUDY_REQUEST_BYTES that do */
+    double forward;        /* share of jumps that lead forward */
+    double jump_bytes;     /* median length of jumps forward; 0: none */
+    double sweeps;         /* a batch */
+    double every, never;   /* share of the model that every, that no batch reads */
+    double hottest;        /* share of the weights that half of the bytes are read of */
+    uint32_t read_batches; /* batches that all of this is of; fewer than the run's: the first */
+    bool has_repeated;     /* of the bytes that a generated batch reads, those that the one before
+                              read, too */
+    double repeated;
+    uint32_t layer_steps, layers_forward; /* from a layer to the next; those that lead forward in
+                                             the file */
+    bool has_major_parts;                 /* major faults in ops of generated batches, by what the
+                                             ops read: */
+    double major_experts, major_layers, major_others; /* experts; the rest of the layers */
     bool has_loading;
     uint64_t loaded_bytes; /* fetched by mapping and loading, before the first batch */
     bool has_vain;
@@ -85,8 +96,9 @@ void tt_study_run_free(tt_study_run *r);
 const char *tt_study_domain(const tt_result *r);
 
 /* Spearman's rank correlation of how often two runs of a model read each slice (ties share their
- * ranks). NAN when they have not the same slices, or all are read as often. */
-double tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b);
+ * ranks). NAN when they have not the same slices, or all are read as often. False without memory.
+ */
+bool tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b, double *rho);
 
 extern const tt_schema tt_study_run_schema; /* rows: tt_study_run */
 

@@ -27,7 +27,7 @@ static const tt_study_answer *find(const tt_study *s, const char *id)
 /* With a capital, unless it begins with a file's name. */
 static const char *sentence(tt_page *p, const char *text)
 {
-    if (memchr(text, '.', strcspn(text, " "))) return text;
+    if (!text[0] || memchr(text, '.', strcspn(text, " "))) return text;
     return tt_page_format(p, "%c%s", toupper((unsigned char)text[0]), text + 1);
 }
 
@@ -35,7 +35,7 @@ static const char *sentence(tt_page *p, const char *text)
 static void say_answer(tt_page *p, const tt_study *s, const char *id)
 {
     const tt_study_answer *a = find(s, id);
-    if (a->verdict == TT_STUDY_OPEN)
+    if (a->verdict == TT_STUDY_OPEN && !*a->runs)
         tt_page_say(p, TT_BLOCK_ANSWER, "These runs cannot tell: %s.", a->answer);
     else
         tt_page_say(p, TT_BLOCK_ANSWER, "%s.", sentence(p, a->answer));
@@ -65,8 +65,8 @@ static void summarize(tt_page *p, const tt_study *s)
         const char *id, *question;
     } said[] = {{"H2.1", "What does less memory cost?"},
                 {"Q1", "Is the file read in order or at random?"},
-                {"Q5", "Which parameters are hot, and are they the same in each prompt?"},
-                {"Q6", "Do domains choose different experts?"}};
+                {"Q8", "Which parameters are hot, and are they the same in each prompt?"},
+                {"Q12", "Do domains choose different experts?"}};
     size_t unmet = 0;
     for (size_t i = 0; i < s->n_runs; i++)
         unmet += s->runs[i].result->unmet != NULL;
@@ -121,6 +121,11 @@ static double get_read_mib(const tt_study_run *r)
     return r->has_io ? r->token_read_bytes / 1048576.0 : NAN;
 }
 
+static double get_major(const tt_study_run *r)
+{
+    return r->has_faults ? r->token_major : NAN;
+}
+
 static bool has_limits(const tt_study *s)
 {
     bool any = false;
@@ -140,8 +145,9 @@ static void section_memory(tt_page *p, const tt_study *s)
     if (s->common && *s->common) tt_page_say(p, TT_BLOCK_TEXT, "All runs: %s.", s->common);
     tt_page_say(p, TT_BLOCK_NOTE,
                 "Medians of the runs. In brackets the interval that covers the true median with "
-                "95 %%, from %u runs on; of fewer the least and the largest. SLOWER compares with "
-                "the runs without a limit that are else alike: a t test of the logarithms.",
+                "95 %%, from %u runs on; of fewer the least and the largest. WEIGHTS: what a token "
+                "uses. SLOWER compares each prompt with itself without a limit, under else the "
+                "same settings: the ratio of geometric means, by least squares of the logarithms.",
                 TT_STUDY_INTERVAL_MIN);
 }
 
@@ -151,12 +157,14 @@ static void section_disk(tt_page *p, const tt_study *s)
     say_answer(p, s, "H4.1");
     plot_by_memory(p, s, "Bytes read from the disk, a generated token", "MiB a token", false,
                    get_read_mib);
+    plot_by_memory(p, s, "Major faults, a generated token", "major faults a token", false,
+                   get_major);
 }
 
 static void section_loading(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "loading", "What did loading fetch in vain?");
-    say_answer(p, s, "Q4");
+    say_answer(p, s, "Q7");
 }
 
 #define LABEL_EVERY 12u
@@ -205,13 +213,13 @@ static void section_order(tt_page *p, const tt_study *s)
 static void section_heat(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "hot", "Which parameters are hot, and in each prompt the same?");
-    say_answer(p, s, "Q5");
+    say_answer(p, s, "Q8");
 }
 
 static void section_domains(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "domains", "Do domains choose different experts?");
-    say_answer(p, s, "Q6");
+    say_answer(p, s, "Q12");
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_study_model *m = &s->models[i];
         if (!m->has_domains) continue;
@@ -219,7 +227,7 @@ static void section_domains(tt_page *p, const tt_study *s)
             TT_ROWSET(&tt_domain_layer_schema, 0, NULL, m->domains.layers, m->domains.n_layers);
         (void)tt_page_rows(p, CAPTION(m), &layers, &(tt_listing_wish){.text = true});
     }
-    if (find(s, "Q6")->verdict != TT_STUDY_OPEN)
+    if (find(s, "Q12")->verdict != TT_STUDY_OPEN)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "A prompt that was run several times counts once. `tensortrace routing "
                     "--domains %s` has each expert.",
@@ -229,7 +237,7 @@ static void section_domains(tt_page *p, const tt_study *s)
 static void section_kv(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "kv", "How does the KV cache grow?");
-    say_answer(p, s, "Q7");
+    say_answer(p, s, "Q14");
 }
 
 static void section_effects(tt_page *p, const tt_study *s)

@@ -25,56 +25,14 @@ const char *tt_study_text(tt_study *s, const char *fmt, ...)
     return kept ? kept : "";
 }
 
-/* --- medians --- */
-
-/* Of n values in order, the k-th from both ends: the largest k for which less than half of the
- * level lies on each side; 0: there is none. */
-static size_t interval_rank(size_t n)
-{
-    double p = pow(0.5, (double)n), sum = 0;
-    size_t k = 0;
-    while (sum + p <= TT_STUDY_LEVEL / 2 && k < n / 2) {
-        sum += p;
-        k++;
-        p *= (double)(n - k + 1) / (double)k;
-    }
-    return k;
-}
-
-#define MAD_TO_SD 1.4826 /* of a normal distribution */
-
-tt_study_median tt_study_median_of(const double *values, size_t n, bool *outlier)
-{
-    tt_study_median m = {.n = (uint32_t)n};
-    double *sorted = n ? malloc(n * sizeof *sorted) : NULL;
-    if (!sorted) return (tt_study_median){0};
-    memcpy(sorted, values, n * sizeof *sorted);
-    tt_sort_doubles(sorted, n);
-    m.value = tt_sorted_quantile(sorted, n, 0.5);
-    const size_t k = interval_rank(n);
-    m.is_interval = k > 0;
-    m.low = sorted[k ? k - 1 : 0];
-    m.high = sorted[n - (k ? k : 1)];
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = fabs(values[i] - m.value);
-    tt_sort_doubles(sorted, n);
-    const double limit = 3.5 * MAD_TO_SD * tt_sorted_quantile(sorted, n, 0.5);
-    for (size_t i = 0; outlier && i < n; i++)
-        outlier[i] = n >= 4 && limit > 0 && fabs(values[i] - m.value) > limit;
-    free(sorted);
-    return m;
-}
-
 /* --- groups --- */
 
-static bool is_in(const tt_study_group *g, const tt_study_run *r)
+bool tt_study_is_in(const tt_study_group *g, const tt_study_run *r)
 {
     const char *condition = r->result->condition ? r->result->condition : "";
     return strcmp(g->model_file, r->result->model_file) == 0 &&
            strcmp(g->condition, condition) == 0;
 }
-
-typedef double figure(const tt_study_run *r);
 
 static double get_rate(const tt_study_run *r)
 {
@@ -96,6 +54,18 @@ static double get_major(const tt_study_run *r)
 {
     return r->has_faults ? r->token_major : NAN;
 }
+static double get_weights(const tt_study_run *r)
+{
+    return r->token_weights_bytes > 0 ? r->token_weights_bytes : NAN;
+}
+static double get_loaded(const tt_study_run *r)
+{
+    return r->has_loading ? (double)r->loaded_bytes : NAN;
+}
+static double get_vain(const tt_study_run *r)
+{
+    return r->has_vain ? (double)r->vain_bytes : NAN;
+}
 static double get_device_rate(const tt_study_run *r)
 {
     return r->has_io && r->generate_ns > 0
@@ -104,47 +74,54 @@ static double get_device_rate(const tt_study_run *r)
 }
 
 /* The known values of the runs that ended, in `values`, and which runs these are. */
-static size_t collect(const tt_study *s, const tt_study_group *g, figure *get, double *values,
-                      size_t *which)
+static size_t collect(const tt_study *s, const tt_study_group *g, tt_study_figure *get,
+                      double *values, size_t *which)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n_runs; i++) {
         const tt_study_run *r = &s->runs[i];
-        if (!r->traced || r->result->ending || !is_in(g, r) || isnan(get(r))) continue;
+        if (!r->traced || r->result->ending || !tt_study_is_in(g, r) || isnan(get(r))) continue;
         if (which) which[n] = i;
         values[n++] = get(r);
     }
     return n;
 }
 
+/* The group's medians, and its outliers. */
 static bool sum_up(tt_study *s, tt_study_group *g)
 {
     double *values = calloc(s->n_runs, sizeof *values);
     size_t *which = calloc(s->n_runs, sizeof *which);
+    uint32_t *prompts = calloc(s->n_runs, sizeof *prompts);
     bool *outlier = calloc(s->n_runs, sizeof *outlier);
     const struct {
-        figure *get;
+        tt_study_figure *get;
         tt_study_median *out;
     } figures[] = {{get_prompt_rate, &g->prompt_tokens_per_s},
                    {get_first, &g->first_token_ns},
                    {get_read, &g->token_read_bytes},
                    {get_major, &g->token_major},
-                   {get_device_rate, &g->read_bytes_per_s}};
-    const bool ok = values && which && outlier;
+                   {get_device_rate, &g->read_bytes_per_s},
+                   {get_weights, &g->token_weights_bytes},
+                   {get_loaded, &g->loaded_bytes},
+                   {get_vain, &g->vain_bytes},
+                   {get_rate, &g->tokens_per_s}};
+    bool ok = values && which && prompts && outlier;
+    size_t n = 0;
     for (size_t i = 0; ok && i < sizeof figures / sizeof *figures; i++) {
-        const size_t n = collect(s, g, figures[i].get, values, NULL);
-        *figures[i].out = tt_study_median_of(values, n, NULL);
+        n = collect(s, g, figures[i].get, values, which);
+        ok = tt_study_median_of(values, n, figures[i].out);
     }
-    if (ok) {
-        const size_t n = collect(s, g, get_rate, values, which);
-        g->tokens_per_s = tt_study_median_of(values, n, outlier);
-        for (size_t i = 0; i < n; i++) {
-            s->runs[which[i]].is_outlier = outlier[i];
-            g->n_outliers += outlier[i];
-        }
+    for (size_t i = 0; ok && i < n; i++)
+        prompts[i] = s->runs[which[i]].prompt;
+    ok = ok && tt_study_outliers(values, prompts, n, outlier);
+    for (size_t i = 0; ok && i < n; i++) {
+        s->runs[which[i]].is_outlier = outlier[i];
+        g->n_outliers += outlier[i];
     }
     free(values);
     free(which);
+    free(prompts);
     free(outlier);
     return ok;
 }
@@ -166,7 +143,7 @@ static tt_status make_groups(tt_study *s, tt_error *err)
     for (size_t i = 0; i < s->n_runs; i++) {
         const tt_study_run *r = &s->runs[i];
         size_t k = 0;
-        while (k < s->n_groups && !is_in(&s->groups[k], r))
+        while (k < s->n_groups && !tt_study_is_in(&s->groups[k], r))
             k++;
         if (k == TT_STUDY_GROUPS_MAX)
             return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
@@ -289,53 +266,62 @@ static void find_differences(tt_study *s)
         tt_study_group *g = &s->groups[i];
         g->differs = part_of(s, g, false, NULL);
         for (size_t k = 0; k < s->n_runs; k++)
-            if (is_in(g, &s->runs[k])) s->runs[k].differs = g->differs;
+            if (tt_study_is_in(g, &s->runs[k])) s->runs[k].differs = g->differs;
     }
 }
 
-static tt_study_ratio compare(const tt_study *s, const tt_study_group *a, const tt_study_group *b)
+tt_study_ratio tt_study_ratio_of(tt_study *s, const tt_study_group *a, const tt_study_group *b,
+                                 tt_study_figure *get)
 {
     tt_study_ratio ratio = {.known = false};
-    double *values = calloc(2 * s->n_runs + 1, sizeof *values), low, high;
-    tt_shift shift;
-    if (!values) return ratio;
-    const size_t n_a = collect(s, a, get_rate, values, NULL);
-    double *of_b = values + n_a;
-    const size_t n_b = collect(s, b, get_rate, of_b, NULL);
-    for (size_t i = 0; i < n_a + n_b; i++)
-        values[i] = log(values[i]);
-    if (n_a && n_b) {
-        ratio.known = true;
-        ratio.value = b->tokens_per_s.value / a->tokens_per_s.value;
-        tt_shift_of_runs(&shift, values, n_a, of_b, n_b);
-        if (shift.tested) {
-            tt_shift_interval(&shift, TT_STUDY_LEVEL, &low, &high);
-            ratio.tested = isfinite(low) && isfinite(high);
-            ratio.low = exp(low);
-            ratio.high = exp(high);
-        }
+    double *values = calloc(2 * s->n_runs + 1, sizeof *values);
+    size_t *which = calloc(2 * s->n_runs + 1, sizeof *which);
+    uint32_t *prompts = calloc(2 * s->n_runs + 1, sizeof *prompts);
+    bool ok = values && which && prompts;
+    if (ok) {
+        const size_t n_a = collect(s, a, get, values, which),
+                     n = n_a + collect(s, b, get, values + n_a, which + n_a);
+        for (size_t i = 0; i < n; i++)
+            prompts[i] = s->runs[which[i]].prompt;
+        ok = tt_study_compare(values, prompts, n, n_a, &ratio);
     }
+    s->failed |= !ok;
     free(values);
+    free(which);
+    free(prompts);
     return ratio;
 }
 
 static tt_study_ratio inverse(tt_study_ratio r)
 {
-    return (tt_study_ratio){r.known, r.tested, 1 / r.value, 1 / r.high, 1 / r.low};
+    if (!r.known) return r;
+    return (tt_study_ratio){r.known,   r.tested,  1 / r.value,  1 / r.high,
+                            1 / r.low, r.p_value, r.p_corrected};
+}
+
+/* Whether some run of the group was not made under this setting of its condition. */
+static bool is_unmet(const tt_study *s, const tt_study_group *g, const char *key)
+{
+    for (size_t i = 0; i < s->n_runs; i++) {
+        const tt_study_run *r = &s->runs[i];
+        if (tt_study_is_in(g, r) && r->result->unmet && strstr(r->result->unmet, key)) return true;
+    }
+    return false;
 }
 
 static void find_baselines(tt_study *s)
 {
     for (size_t i = 0; i < s->n_groups; i++) {
         tt_study_group *g = &s->groups[i];
-        if (!g->memory_limit_bytes) continue;
+        if (!g->memory_limit_bytes || is_unmet(s, g, LIMIT_KEY)) continue;
         for (size_t k = 0; k < s->n_groups && !g->baseline; k++) {
             const tt_study_group *b = &s->groups[k];
             if (!b->memory_limit_bytes && b->tokens_per_s.n &&
                 strcmp(b->model_file, g->model_file) == 0 && is_alike_but(b, g, LIMIT_KEY))
                 g->baseline = b;
         }
-        if (g->baseline && g->tokens_per_s.n) g->slowdown = inverse(compare(s, g->baseline, g));
+        if (g->baseline && g->tokens_per_s.n)
+            g->slowdown = inverse(tt_study_ratio_of(s, g->baseline, g, get_rate));
     }
 }
 
@@ -343,19 +329,19 @@ static bool add_effect(tt_study *s, size_t *capacity, const tt_study_group *a,
                        const tt_study_group *b, const char *key)
 {
     const char *from = tt_study_setting(a, key), *to = tt_study_setting(b, key);
-    const double read_a = a->token_read_bytes.value, read_b = b->token_read_bytes.value;
     if (!tt_array_one_more(s->effects, s->n_effects, *capacity)) return false;
-    s->effects[s->n_effects++] = (tt_study_effect){
-        .model_file = a->model_file,
-        .setting = key,
-        .from = from ? from : "default",
-        .to = to ? to : "default",
-        .others = part_of(s, a, false, key),
-        .a = a,
-        .b = b,
-        .tokens_per_s = compare(s, a, b),
-        .read_ratio =
-            a->token_read_bytes.n && b->token_read_bytes.n && read_a > 0 ? read_b / read_a : NAN};
+    tt_study_effect *e = &s->effects[s->n_effects++];
+    *e = (tt_study_effect){.model_file = a->model_file,
+                           .setting = key,
+                           .from = from ? from : "default",
+                           .to = to ? to : "default",
+                           .others = part_of(s, a, false, key),
+                           .a = a,
+                           .b = b,
+                           .is_unmet = is_unmet(s, a, key) || is_unmet(s, b, key)};
+    if (e->is_unmet) return true;
+    e->tokens_per_s = tt_study_ratio_of(s, a, b, get_rate);
+    e->token_read = tt_study_ratio_of(s, a, b, get_read);
     return true;
 }
 
@@ -388,6 +374,37 @@ static bool find_effects(tt_study *s)
     return true;
 }
 
+/* The n-th ratio of a kind, or NULL behind the last. */
+typedef tt_study_ratio *nth_ratio(tt_study *s, size_t i);
+
+static tt_study_ratio *nth_slowdown(tt_study *s, size_t i)
+{
+    return i < s->n_groups ? &s->groups[i].slowdown : NULL;
+}
+static tt_study_ratio *nth_speed(tt_study *s, size_t i)
+{
+    return i < s->n_effects ? &s->effects[i].tokens_per_s : NULL;
+}
+static tt_study_ratio *nth_read(tt_study *s, size_t i)
+{
+    return i < s->n_effects ? &s->effects[i].token_read : NULL;
+}
+
+/* Of many comparisons some differ by chance. */
+static void correct(tt_study *s, nth_ratio *nth)
+{
+    size_t n = 0;
+    while (nth(s, n))
+        n++;
+    double *p = calloc(n + 1, sizeof *p);
+    for (size_t i = 0; p && i < n; i++)
+        p[i] = nth(s, i)->tested ? nth(s, i)->p_value : NAN;
+    s->failed |= !p || !tt_holm(p, n);
+    for (size_t i = 0; p && i < n; i++)
+        nth(s, i)->p_corrected = p[i];
+    free(p);
+}
+
 /* --- the whole --- */
 
 static tt_study_model *model_of(tt_study *s, const tt_result *r, tt_error *err)
@@ -405,15 +422,21 @@ static tt_study_model *model_of(tt_study *s, const tt_result *r, tt_error *err)
     return &s->models[i];
 }
 
-/* Whether a run before the last one that ended has the same prompt: its routing counts once. */
-static bool is_repeat(const tt_study *s, const tt_result *r)
+/* The number of the run's prompt, and whether one before it that ended says the same of routing. */
+static void find_prompt(tt_study *s, tt_study_run *r)
 {
-    for (size_t i = 0; i + 1 < s->n_runs; i++)
-        if (!s->runs[i].result->ending && tt_chosen_is_repeat(s->runs[i].result, r)) return true;
-    return false;
+    r->prompt = s->n_prompts;
+    for (const tt_study_run *before = s->runs; before < r; before++) {
+        if (!tt_chosen_is_repeat(before->result, r->result)) continue;
+        r->prompt = before->prompt;
+        r->is_repeat = true;
+        if (!before->result->ending) return;
+    }
+    r->is_repeat = false;
+    s->n_prompts += r->prompt == s->n_prompts;
 }
 
-/* Of each model and domain the first run without a limit is drawn. */
+/* Of each model and domain the first run is drawn: what ops read does not depend on the memory. */
 static bool wants_picture(const tt_study *s, const tt_result *r)
 {
     size_t n = 0;
@@ -437,30 +460,42 @@ tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const 
     s->disk_bytes_per_s = disk_bytes_per_s;
     tt_arena_init(&s->arena, TEXTS_BYTES_MAX);
     s->runs = calloc(n + 1, sizeof *s->runs);
-    if (!s->runs) return tt_error_memory(err, "a study");
+    s->used = calloc(n + 1, sizeof *s->used);
+    if (!s->runs || !s->used) return tt_error_memory(err, "a study");
     tt_status status = TT_OK;
     for (size_t i = 0; status == TT_OK && i < n; i++) {
         tt_study_model *m = model_of(s, results[i], err);
         if (!m) return err->status;
         if (progress) progress(context, i, n);
-        tt_study_run *r = &s->runs[s->n_runs++];
+        tt_study_run *r = &s->runs[s->n_runs];
+        const bool wants = wants_picture(s, results[i]);
         r->result = results[i];
-        const bool is_first = !results[i]->ending && !is_repeat(s, results[i]);
-        status = tt_study_run_make(r, results[i], paths[i], wants_picture(s, results[i]),
-                                   is_first ? &m->domains : NULL, err);
-        r->is_repeat = !is_first;
+        find_prompt(s, r);
+        const uint32_t prompt = r->prompt;
+        const bool is_repeat = r->is_repeat || results[i]->ending;
+        s->n_runs++;
+        status =
+            tt_study_run_make(r, results[i], paths[i], wants, is_repeat ? NULL : &m->domains, err);
+        r->prompt = prompt;
+        r->is_repeat = is_repeat;
         m->has_experts |= r->has_experts;
     }
     if (status != TT_OK) return status;
     for (size_t i = 0; i < s->n_models; i++) {
         tt_study_model *m = &s->models[i];
-        m->has_domains = m->domains.n_domains > 1 && tt_domains_finish(&m->domains);
+        m->has_choices = m->domains.n_domains > 0;
+        m->has_domains = m->domains.n_domains > 1;
+        if (m->has_choices && !tt_domains_finish(&m->domains))
+            return tt_error_memory(err, "a study");
     }
     status = make_groups(s, err);
     if (status != TT_OK) return status;
     find_differences(s);
     find_baselines(s);
     if (!find_effects(s)) return tt_error_memory(err, "a study");
+    correct(s, nth_slowdown);
+    correct(s, nth_speed);
+    correct(s, nth_read);
     tt_study_ask(s);
     return s->failed ? tt_error_memory(err, "a study") : TT_OK;
 }
@@ -472,6 +507,7 @@ void tt_study_free(tt_study *s)
     for (size_t i = 0; i < s->n_models; i++)
         tt_domains_free(&s->models[i].domains);
     free(s->runs);
+    free(s->used);
     free(s->groups);
     free(s->effects);
     free(s->answers);

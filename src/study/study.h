@@ -27,10 +27,13 @@ typedef struct tt_study_median {
     double value, low, high;
 } tt_study_median;
 
-/* How many times as much: b / a. */
+/* How many times as much: b / a, each prompt compared with itself (a linear model of the
+ * logarithms, with the prompt and the side; of one prompt that is a t test with pooled variance).
+ */
 typedef struct tt_study_ratio {
-    bool known, tested; /* tested: low and high hold */
+    bool known, tested; /* tested: what follows the value holds */
     double value, low, high;
+    double p_value, p_corrected; /* of no difference; Holm's over the study's ratios of its kind */
 } tt_study_ratio;
 
 #define TT_STUDY_SETTINGS_MAX 64u
@@ -52,7 +55,7 @@ typedef struct tt_study_group {
     double memory_share; /* of the model's size that the limit is; 0: no limit */
     bool has_experts;
     tt_study_median tokens_per_s, prompt_tokens_per_s, first_token_ns, token_read_bytes,
-        token_major, read_bytes_per_s;
+        token_major, read_bytes_per_s, token_weights_bytes, loaded_bytes, vain_bytes;
     /* Against the group without a limit that is else alike: how many times as long a token takes.
      */
     const struct tt_study_group *baseline; /* NULL: none */
@@ -63,8 +66,9 @@ typedef struct tt_study_group {
 typedef struct tt_study_effect {
     const char *model_file, *setting, *from, *to, *others;
     const tt_study_group *a, *b;
+    bool is_unmet;               /* the system did not let it: nothing is compared */
     tt_study_ratio tokens_per_s; /* of `to` / of `from` */
-    double read_ratio;           /* bytes read a token; NAN: not known */
+    tt_study_ratio token_read;   /* bytes read a token, likewise */
 } tt_study_effect;
 
 typedef enum tt_study_verdict {
@@ -80,13 +84,14 @@ typedef struct tt_study_answer {
     const char *question; /* or what is supposed */
     tt_study_verdict verdict;
     const char *answer; /* with the figure, and its interval where there is one */
-    const char *runs;   /* that stand behind it: "12 runs" or their folders */
+    const char *runs;   /* that stand behind it: "4 runs: 01, 03-05" */
 } tt_study_answer;
 
 typedef struct tt_study_model {
     const char *file; /* its path */
     bool has_experts;
     tt_domains domains; /* of its runs; empty: no experts */
+    bool has_choices;   /* of experts: the domains' sums hold */
     bool has_domains;   /* there are two at least, and they were tested */
 } tt_study_model;
 
@@ -104,6 +109,8 @@ typedef struct tt_study {
     tt_study_model models[TT_STUDY_MODELS_MAX];
     size_t n_models;
     double disk_bytes_per_s; /* what the disk can do; 0: not said */
+    uint32_t n_prompts;      /* private */
+    bool *used;              /* private: runs behind the answer at work */
     tt_arena arena;          /* texts */
     bool failed;             /* memory ran out */
 } tt_study;
@@ -119,10 +126,16 @@ tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const 
                         tt_study_progress *progress, void *context, tt_error *err);
 void tt_study_free(tt_study *s);
 
-/* Pure: the median, and which of n values (in `outlier`, or NULL) are outliers: farther from it
- * than 3.5 times the median absolute deviation scaled to a standard one (Iglewicz and Hoaglin
- * 1993); of four values and more. They stay in the median. */
-tt_study_median tt_study_median_of(const double *values, size_t n, bool *outlier);
+/* Pure: the median of n values. False without memory. */
+bool tt_study_median_of(const double *values, size_t n, tt_study_median *m);
+/* Pure: which of n rates are outliers: whose logarithm is farther from their median than 3.5 times
+ * the median absolute deviation scaled to a standard one (Iglewicz and Hoaglin 1993); of four and
+ * more. Where there are several prompts (prompt[i]) and each of them has three values, from the
+ * median of its prompt, and the deviations are those of the others. False without memory. */
+bool tt_study_outliers(const double *values, const uint32_t *prompt, size_t n, bool *outlier);
+/* Pure: b / a of n rates, of which the first n_a are a's. False without memory. */
+bool tt_study_compare(const double *values, const uint32_t *prompt, size_t n, size_t n_a,
+                      tt_study_ratio *ratio);
 
 /* Private, for tests: the settings of a condition, "memory_limit=60% threads=2": at most n of them
  * go to list; how many these are. */
@@ -133,6 +146,13 @@ const char *tt_study_setting(const tt_study_group *g, const char *key);
 const char *tt_study_verdict_name(tt_study_verdict verdict);
 /* A text in the study's memory; never NULL. */
 const char *tt_study_text(tt_study *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* b / a of a figure over the runs of two groups that have it. */
+typedef double tt_study_figure(const tt_study_run *r); /* NAN: not known */
+tt_study_ratio tt_study_ratio_of(tt_study *s, const tt_study_group *a, const tt_study_group *b,
+                                 tt_study_figure *get);
+/* Whether the run is of the group. */
+bool tt_study_is_in(const tt_study_group *g, const tt_study_run *r);
 
 /* answers.c: fills s->answers. */
 void tt_study_ask(tt_study *s);

@@ -168,4 +168,24 @@ for file in run.json log.txt output.txt messages.txt; do [ -f "out/$killed/$file
 [ "$(readlink out/current)" != "$killed" ] || fail "killed: readers are led to it"
 experiment 0 s.json
 grep -q "up to date: .*/out/$killed" err.txt || fail "killed: it is run again"
+rm -rf out
+
+# --- whoever kills tensortrace: its group goes, and the system's settings are as before ---
+settings '"memory_limit": "60%", "readahead": "64K"' ', "repack": false, "ignore_eos": true'
+sed -i 's/"tokens_to_generate": 3/"tokens_to_generate": 600/' s.json
+groups() { ls -d /sys/fs/cgroup/memory/tensortrace-[0-9]* /sys/fs/cgroup/memory/*/tensortrace-[0-9]* /sys/fs/cgroup/memory/*/*/tensortrace-[0-9]* /sys/fs/cgroup/tensortrace-[0-9]* /sys/fs/cgroup/*/tensortrace-[0-9]* 2>/dev/null; }
+for signal in KILL TERM; do
+    "$TT_BIN" experiment s.json >out.txt 2>err.txt &
+    pid=$!
+    for i in $(seq 200); do grep -q "memory limit:" err.txt && break; sleep 0.1; done
+    group_of=$(groups | grep -- "-$pid\$")
+    [ -n "$group_of" ] || { fail "$signal: there is no group"; cat err.txt; }
+    [ ! -w "$bdi" ] || expect "$signal: readahead meanwhile" 64 "$(cat "$bdi")"
+    sleep 0.5
+    kill -$signal $pid
+    wait $pid 2>/dev/null
+    for i in $(seq 200); do [ -e "$group_of" ] || break; sleep 0.1; done
+    [ ! -e "$group_of" ] || fail "$signal: the group is left behind: $(cat "$group_of/cgroup.procs")"
+    [ ! -w "$bdi" ] || expect "$signal: readahead put back" "$before" "$(cat "$bdi")"
+done
 finish

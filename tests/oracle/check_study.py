@@ -132,39 +132,64 @@ expect("conditions", set(conditions) == set(rates) and len(rates) == 3, list(con
 for condition, values in rates.items():
     numbers = np.array([v for _, v in values])
     check_median(condition, conditions[condition]["tokens_per_s"], numbers)
-    # Iglewicz and Hoaglin's modified score: 0.6745 |x - median| / MAD > 3.5.
-    limit = 3.5 * stats.median_abs_deviation(numbers, scale="normal")
-    for name, value in values:
-        far = limit > 0 and abs(value - np.median(numbers)) > limit * (1 + 1e-4)
-        near_by = limit == 0 or abs(value - np.median(numbers)) < limit * (1 - 1e-4)
+    # Iglewicz and Hoaglin's modified score of logarithms, 0.6745 |x - median| / MAD > 3.5: around the median of
+    # each prompt, and with the deviations of the other runs, where each prompt has three runs.
+    logs = np.log(numbers)
+    prompts_of = [json.loads((Path("out") / name / "run.json").read_text())["prompt"] for name, _ in values]
+    many = len(set(prompts_of)) > 1 and min(prompts_of.count(p) for p in prompts_of) >= 3
+    middle = {p: np.median(logs[[q == p or not many for q in prompts_of]]) for p in prompts_of}
+    far_by = np.abs(logs - np.array([middle[p] for p in prompts_of]))
+    limit = 3.5 * 1.4826 * np.median(np.sort(far_by)[len(set(prompts_of)) if many else 0:])
+    for (name, _), distance in zip(values, far_by):
+        far = limit > 0 and distance > limit * (1 + 1e-4)
+        near_by = limit == 0 or distance < limit * (1 - 1e-4)
         expect(f"{name}: outlier", runs[name]["is_outlier"] == far or not (far or near_by), runs[name]["is_outlier"])
 
 
 def compare(a, b):
-    """b / a: the ratio of the medians, and the interval of a pooled t test of logarithms around their means' difference."""
-    a, b = np.array([v for _, v in rates[a]]), np.array([v for _, v in rates[b]])
-    test = stats.ttest_ind(np.log(b), np.log(a), equal_var=True).confidence_interval(0.95)
-    return np.median(b) / np.median(a), math.exp(test.low), math.exp(test.high)
+    """b / a by least squares of log(rate) = its prompt's + (of b) shift: the ratio, its interval, and p."""
+    rows = [(n, v, 0) for n, v in rates[a]] + [(n, v, 1) for n, v in rates[b]]
+    prompt = [json.loads((Path("out") / n / "run.json").read_text())["prompt"] for n, _, _ in rows]
+    names = sorted(set(prompt))
+    design = np.array([[float(p == q) for q in names] + [side] for p, (_, _, side) in zip(prompt, rows)])
+    y = np.log([v for _, v, _ in rows])
+    solution, residual, rank, _ = np.linalg.lstsq(design, y, rcond=None)
+    df = len(rows) - rank
+    se = math.sqrt(float(residual[0]) / df * np.linalg.inv(design.T @ design)[-1, -1])
+    margin = se * stats.t.ppf(0.975, df)
+    return (math.exp(solution[-1]), math.exp(solution[-1] - margin), math.exp(solution[-1] + margin),
+            2 * stats.t.sf(abs(solution[-1]) / se, df))
 
 
 base, limited = "threads=2 repack=false ignore_eos=true", "threads=2 repack=false ignore_eos=true memory_limit=50%"
 one = "threads=1 repack=false ignore_eos=true"
-ratio, low, high = compare(base, limited)
+ratio, low, high, p = compare(base, limited)
 slowdown = conditions[limited]["slowdown"]
 near("slowdown", slowdown["ratio"], 1 / ratio)
 near("slowdown: low", slowdown["low"], 1 / high, 1e-4)
 near("slowdown: high", slowdown["high"], 1 / low, 1e-4)
+near("slowdown: p", slowdown["p_value"], p, 1e-4)
+near("slowdown: corrected: one of one", slowdown["p_corrected"], p, 1e-4)
 expect("killed", conditions[limited]["n_killed"] == 1 and conditions[limited]["n_runs"] == 10, conditions[limited])
 expect("effects", [(e["setting"], e["from"], e["to"]) for e in study["effects"]] in
        ([("threads", "1", "2")], [("threads", "2", "1")]), study["effects"])
 effect = study["effects"][0]
-ratio, low, high = compare(one, base) if effect["from"] == "1" else compare(base, one)
+ratio, low, high, p = compare(one, base) if effect["from"] == "1" else compare(base, one)
 near("effect", effect["tokens_per_s"]["ratio"], ratio)
 near("effect: low", effect["tokens_per_s"]["low"], low, 1e-4)
 near("effect: high", effect["tokens_per_s"]["high"], high, 1e-4)
-verdict = "holds" if slowdown["low"] > 1 else "fails"
-expect("H2.1", answers["H2.1"]["verdict"] == verdict, answers["H2.1"])
-expect("H2.3", answers["H2.3"]["verdict"] == ("holds" if slowdown["ratio"] < 2 else "fails"), answers["H2.3"])
+
+
+def judge(least, most):
+    """Holds where the interval is within, fails where it is outside, else these runs cannot tell."""
+    if slowdown["low"] >= least and slowdown["high"] <= most:
+        return "holds"
+    return "fails" if slowdown["high"] < least or slowdown["low"] > most else "open"
+
+
+expect("H2.1", answers["H2.1"]["verdict"] == judge(1, math.inf), answers["H2.1"])
+expect("H2.2", answers["H2.2"]["verdict"] == judge(2, 5), answers["H2.2"])
+expect("H2.3", answers["H2.3"]["verdict"] == judge(0, 2), answers["H2.3"])
 
 # --- prompts: how alike they read the experts ---
 first = {}
@@ -177,14 +202,25 @@ for a, b in itertools.combinations(first.values(), 2):
     keys = sorted(a)
     expect("slices", keys == sorted(b), len(b))
     correlations.append(stats.spearmanr([a[k] for k in keys], [b[k] for k in keys]).statistic)
-said = re.search(r"rank correlation of (-?[\d.]+) \(least (-?[\d.]+), 3 pairs of prompts\)", answers["Q5"]["answer"])
-expect("rank correlation", said is not None, answers["Q5"])
+said = re.search(r"rank correlation of (-?[\d.]+) \(least (-?[\d.]+), 3 pairs of prompts\)", answers["Q8"]["answer"])
+expect("rank correlation", said is not None, answers["Q8"])
 expect("rank correlation", abs(float(said[1]) - np.mean(correlations)) < 0.006, (said[1], correlations))
 expect("rank correlation: least", abs(float(said[2]) - min(correlations)) < 0.006, (said[2], correlations))
 
+# --- how much of what a token reads the one before it read: from the units that each batch reads. Rows of token
+# embeddings are told apart by the study, and here not: they are some bytes only. ---
+trace = folders[0] / "run.ttrace"
+numbers = [b["batch_id"] for b in json.loads(run("info", "--json", trace))["batches"] if b["phase"] == "generate"]
+units = []
+for number in numbers:
+    rows = json.loads(run("heat", "--json", "--batch", number, "--by", "expert", trace))["rows"]
+    units.append({(r["tensor"], r["expert_id"]): r["touched_bytes"] for r in rows if r["accesses"]})
+again = sum(size for before, now in zip(units, units[1:]) for key, size in now.items() if key in before)
+near("repeated", runs[folders[0].name]["repeated"], again / sum(sum(now.values()) for now in units[1:]), 0.01)
+
 # --- a prompt counts once for the experts of its domain ---
-expect("Q6", answers["Q6"]["runs"] == "3 runs", answers["Q6"])
-for question in "H3", "Q2", "Q3", "H5", "Q9":
+expect("Q12", answers["Q12"]["runs"].startswith("3 runs: "), answers["Q12"])
+for question in "H3", "H3.1", "Q2", "Q3", "Q4", "H5.1", "Q16":
     expect(question, answers[question]["verdict"] == "open", answers[question])
 one_run = run("report", "--json", "--where", f"folder={folders[0].name}", "out")
 expect("one run", json.loads(one_run)["file"].endswith(f"{folders[0].name}/run.ttrace"), one_run[:200])

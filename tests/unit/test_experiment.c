@@ -145,7 +145,7 @@ static void conditions_are_swept(void **state)
     assert_int_equal(tt_settings_experiments(&settings), 8);
     assert_true(settings.has_conditions);
     static const double shares[] = {0, 60, 0, 0};
-    static const int64_t bytes[] = {0, 0, 400 << 20, 5000000};
+    static const int64_t bytes[] = {-1, 0, 400 << 20, 5000000};
     static const char *const texts[] = {"none", "60%", "400M", "5000000"};
     for (size_t i = 0; i < 8; i++) {
         tt_settings_experiment(&settings, i, &e);
@@ -165,6 +165,11 @@ static void conditions_are_swept(void **state)
         "conditions.readahead: \"60%\" is not a size: write a number with K, M, G or T after it");
     complains(EXPERIMENT("") ", \"conditions\": {\"readahead\": 100}}",
               "conditions.readahead: less than a page, or more than there can be");
+    complains(EXPERIMENT("") ", \"conditions\": {\"memory_limit\": 0}}",
+              "conditions.memory_limit: less than a page, or more than there can be");
+    assert_int_equal(parse(EXPERIMENT("") ", \"conditions\": {\"readahead\": [0, null]}}"), TT_OK);
+    assert_int_equal(settings.of[TT_SET_READAHEAD].values[0].integer, 0);  /* none */
+    assert_int_equal(settings.of[TT_SET_READAHEAD].values[1].integer, -1); /* as it is */
     complains(EXPERIMENT("") ", \"conditions\": {\"memory_limit\": true}}",
               "conditions.memory_limit: a size as 400M, or null is expected, not true or false");
 }

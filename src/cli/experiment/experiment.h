@@ -88,7 +88,8 @@ typedef struct tt_bench {
     tt_store store;
     tt_log log;
     const char *command; /* this command line */
-    uint64_t order_seed; /* of settings with conditions */
+    bool is_shuffled;    /* the order is drawn */
+    uint64_t order_seed; /* by this */
     bool force;
     int interrupted;   /* a signal; 0: none */
     uint64_t begun_ns; /* CLOCK_MONOTONIC */

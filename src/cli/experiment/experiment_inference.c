@@ -65,14 +65,17 @@ static uint64_t system_kills(void)
     return kills;
 }
 
-/* A program that the kernel killed for want of memory is a result: it does not run under that. */
-static bool was_killed_by_system(tt_experiment_work *w)
+/* A program that the kernel killed for want of memory is a result: it does not run under that. It
+ * may be that what was killed is a process that the program started, and waits for. */
+static bool was_killed_by_system(tt_experiment_work *w, int signal)
 {
     const tt_held *held = &w->held;
     char limit[TT_UNITS_TEXT], *ending = NULL;
     tt_units_bytes(limit, held->limit_bytes);
-    const bool by_limit = held->has_kills ? held->kills > 0 : held->by_systemd;
-    if (!by_limit && system_kills() == w->kills_before) return false;
+    const bool in_group = held->has_kills && held->kills > 0,
+               by_any = signal == SIGKILL && system_kills() != w->kills_before,
+               by_limit = in_group || (by_any && held->by_systemd);
+    if (!in_group && !by_any) return false;
     if (by_limit ? asprintf(&ending, "killed at the memory limit of %s", limit) < 0
                  : asprintf(&ending, "killed: the machine's memory was full") < 0)
         return false;
@@ -94,7 +97,8 @@ static bool judge_program(tt_experiment_work *w, const tt_traced_end *end)
     tt_work_path(w, messages, TT_WORK_MESSAGES);
     if (end->program.signal || end->program.code)
         tt_log_last_lines(&w->b->log, w->stage, messages, TT_WORK_MESSAGES);
-    if (end->program.signal == SIGKILL && was_killed_by_system(w)) return true;
+    if ((end->program.signal || end->program.code) && was_killed_by_system(w, end->program.signal))
+        return true;
     if (end->program.signal)
         return tt_work_fail(w, TT_EXIT_DIFFERS, by_hand, "the program was ended by signal %d (%s)",
                             end->program.signal, strsignal(end->program.signal));
@@ -153,22 +157,45 @@ static void choose_trace(const tt_experiment_work *w)
                    (unsigned)w->n_traces);
 }
 
+/* Runs with a limit begin cold. Those without one that they are compared with do so, too, lest they
+ * begin with what the run before happens to have left. */
+static bool is_compared_with_limits(const tt_settings *s)
+{
+    const tt_setting_values *limits = &s->of[TT_SET_MEMORY_LIMIT];
+    for (size_t i = 0; i < limits->n; i++)
+        if (limits->values[i].number > 0 || limits->values[i].integer > 0) return true;
+    return false;
+}
+
 static tt_conditions conditions_of(const tt_experiment_work *w)
 {
     const tt_experiment *e = &w->e;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const tt_setting_value *limit = e->of[TT_SET_MEMORY_LIMIT], *cold = e->of[TT_SET_COLD_START],
                            *swappiness = e->of[TT_SET_SWAPPINESS];
+    const tt_setting_value *readahead = e->of[TT_SET_READAHEAD];
     tt_conditions wish = {.swappiness = swappiness ? swappiness->integer : -1,
-                          .readahead_bytes = tt_work_amount(e, TT_SET_READAHEAD)};
+                          .readahead_bytes =
+                              readahead && readahead->number == 0 ? readahead->integer : -1};
     if (limit && limit->number > 0)
         wish.memory_bytes =
             (uint64_t)(limit->number / 100 *
                        (double)tt_ingredients_model(&w->b->ingredients, &w->b->settings, e)
                            ->size_bytes);
-    else if (limit)
+    else if (limit && limit->integer > 0)
         wish.memory_bytes = (uint64_t)limit->integer;
+    /* However small the model is, a share of it is not "no limit". */
+    if (limit && limit->number > 0 && wish.memory_bytes < page) wish.memory_bytes = page;
+    if (is_compared_with_limits(&w->b->settings)) wish.start = TT_START_COLD;
     if (cold) wish.start = cold->integer ? TT_START_COLD : TT_START_WARM;
     return wish;
+}
+
+static bool read_progress(void *context, uint64_t done, uint64_t total)
+{
+    tt_experiment_work *w = context;
+    tt_progress_callback(&w->progress, done, total);
+    return !tt_interrupted();
 }
 
 static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, char ***words,
@@ -179,7 +206,10 @@ static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, 
     tt_held *held = &w->held;
     char limit[TT_UNITS_TEXT];
     if (!w->b->settings.has_conditions) return TT_OK;
-    tt_status status = tt_conditions_begin(held, &wish, model->files, model->n_files, err);
+    w->start = wish.start;
+    tt_work_begin_progress(w, "bytes", 0);
+    tt_status status =
+        tt_conditions_begin(held, &wish, model->files, model->n_files, read_progress, w, err);
     if (status != TT_OK) return status;
     if (held->procs[0]) setup->group = held->procs;
     if (held->by_systemd && !(*words = tt_conditions_words(held, w->words)))
@@ -230,13 +260,20 @@ static bool run_program(tt_experiment_work *w)
                         .quiet = true,
                         .discards = true,
                         .note = tt_work_note,
-                        .tick = isatty(STDERR_FILENO) ? tick : NULL,
+                        .tick = tick,
                         .context = w};
     tt_status status = begin_conditions(w, &setup, &words, &err);
     const bool begun = status == TT_OK;
+    const int64_t tokens = w->e.of[TT_SET_TOKENS_TO_GENERATE]->integer;
+    /* A graph for the prompt, at least, and one for each token but the last, whose outputs nobody
+     * needs. */
+    tt_work_begin_progress(w, "graphs", tokens > 0 ? (uint64_t)tokens : tokens == 0);
     w->kills_before = system_kills();
     if (begun && !tt_interrupted()) status = tt_traced_run(&traced, words, &end, &err);
+    const size_t told = strlen(w->held.unmet);
     tt_conditions_end(&w->held);
+    if (w->held.unmet[told])
+        tt_log_say(&w->b->log, w->stage, "%s", w->held.unmet + told + (told ? 2 : 0));
     close_streams(&setup);
     if (words != w->words) free(words);
     if (tt_interrupted()) return false;
@@ -258,7 +295,6 @@ bool tt_work_infer(tt_experiment_work *w)
     char size[TT_UNITS_TEXT], took[TT_UNITS_TEXT];
     tt_result *r = &w->result;
     tt_work_begin(w, TT_STAGE_INFERENCE);
-    w->progress.unit = "graphs";
     w->words = tt_experiment_words(&w->b->settings, &w->e);
     r->command = w->words ? tt_words_quote(w->words) : NULL;
     if (!r->command) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");

@@ -52,12 +52,26 @@ int tt_work_is_other_trace(const struct dirent *entry)
 
 /* --- stages --- */
 
+static void say_progress(void *context, const char *text)
+{
+    tt_experiment_work *w = context;
+    tt_log_say(&w->b->log, w->stage, "%s", text);
+}
+
 void tt_work_begin(tt_experiment_work *w, const char *stage)
 {
     w->stage = stage;
     w->result.stages[w->result.n_stages] =
         (tt_stage_sum){.name = stage, .duration_ns = tt_clock_ns(CLOCK_MONOTONIC)};
-    tt_progress_begin(&w->progress, stage, 0, "files");
+    tt_work_begin_progress(w, "files", 0);
+}
+
+void tt_work_begin_progress(tt_experiment_work *w, const char *unit, uint64_t total)
+{
+    tt_progress_end(&w->progress);
+    tt_progress_begin(&w->progress, w->stage, total, unit);
+    w->progress.say = say_progress;
+    w->progress.context = w;
 }
 
 void tt_work_end(tt_experiment_work *w, uint64_t n_files, uint64_t size_bytes)
@@ -159,12 +173,9 @@ static void run_stages(tt_experiment_work *w)
 
 size_t *tt_experiment_order(const tt_bench *b)
 {
-    const tt_setting_values *order = &b->settings.of[TT_SET_ORDER];
     const size_t n = tt_settings_experiments(&b->settings);
     size_t *list = calloc(n, sizeof *list);
-    const bool as_given =
-        !b->settings.has_conditions || (order->n && strcmp(order->values->text, "given") == 0);
-    if (list) tt_settings_order(list, n, as_given, b->order_seed);
+    if (list) tt_settings_order(list, n, !b->is_shuffled, b->order_seed);
     return list;
 }
 

@@ -20,6 +20,7 @@ typedef struct tt_experiment_work {
     size_t number;         /* of the sweep's, from 0 */
     size_t position;       /* in the order they are run, from 0 */
     tt_held held;          /* the conditions it was run under */
+    tt_start start;        /* asked for; a limited run is cold in any case */
     uint64_t kills_before; /* what the kernel had killed until then */
     tt_experiment_end *end;
     char folder[PATH_MAX]; /* of the unfinished one */
@@ -44,6 +45,8 @@ void tt_work_path(const tt_experiment_work *w, char out[TT_WORK_PATH], const cha
 int tt_work_is_other_trace(const struct dirent *entry);
 /* Begins a stage, with a progress bar ... */
 void tt_work_begin(tt_experiment_work *w, const char *stage);
+/* What the bar counts from now on. */
+void tt_work_begin_progress(tt_experiment_work *w, const char *unit, uint64_t total);
 /* ... and ends it. */
 void tt_work_end(tt_experiment_work *w, uint64_t n_files, uint64_t size_bytes);
 /* A sentence for the log; `work` is a tt_experiment_work. */

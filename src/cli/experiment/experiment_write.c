@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,18 +119,38 @@ static char *copy_word(const tt_experiment_work *w, tt_setting setting)
     return word ? strdup(word) : NULL;
 }
 
-/* What the program itself saw of its limit. */
-static void check_limit(tt_experiment_work *w)
+static void __attribute__((format(printf, 2, 3)))
+note_unmet(tt_experiment_work *w, const char *fmt, ...)
+{
+    char *unmet = w->held.unmet;
+    size_t n = strlen(unmet);
+    va_list args;
+    if (n) n += (size_t)snprintf(unmet + n, sizeof w->held.unmet - n, "; ");
+    if (n >= sizeof w->held.unmet) return;
+    va_start(args, fmt);
+    (void)vsnprintf(unmet + n, sizeof w->held.unmet - n, fmt, args);
+    va_end(args);
+    tt_log_say(&w->b->log, w->stage, "not as asked for: %s", unmet + n);
+}
+
+/* What the program itself saw of the conditions: only what it saw was in force. */
+static void check_seen(tt_experiment_work *w)
 {
     tt_host_system seen;
     char text[TT_UNITS_TEXT] = "none";
-    const size_t n = strlen(w->held.unmet);
+    const tt_setting_value *swappiness = w->e.of[TT_SET_SWAPPINESS];
     tt_system_of(w->m, &seen);
     const uint64_t limit = seen.cgroup_memory_max_bytes, wanted = w->held.limit_bytes;
-    if (!wanted || limit == TT_HOST_UNKNOWN || (limit <= wanted && wanted - limit < 65536)) return;
-    if (limit != TT_HOST_UNLIMITED) tt_units_bytes(text, limit);
-    (void)snprintf(w->held.unmet + n, sizeof w->held.unmet - n,
-                   "%smemory_limit: the program saw another one: %s", n ? "; " : "", text);
+    const uint64_t own =
+        seen.cgroup_swappiness == TT_HOST_UNKNOWN ? seen.swappiness : seen.cgroup_swappiness;
+    if (wanted && limit == TT_HOST_UNKNOWN && w->held.by_systemd)
+        note_unmet(w, "memory_limit: the program did not see whether it is in force");
+    else if (wanted && limit != TT_HOST_UNKNOWN && (limit > wanted || wanted - limit >= 65536))
+        note_unmet(w, "memory_limit: the program saw another one: %s",
+                   limit == TT_HOST_UNLIMITED ? text : tt_units_bytes(text, limit));
+    if (swappiness && own < TT_HOST_UNLIMITED && own != (uint64_t)swappiness->integer &&
+        !strstr(w->held.unmet, "swappiness"))
+        note_unmet(w, "swappiness: the program saw another one: %" PRIu64, own);
 }
 
 static bool fill_conditions(tt_experiment_work *w)
@@ -140,16 +161,15 @@ static bool fill_conditions(tt_experiment_work *w)
     r->condition = tt_experiment_condition(&w->e);
     r->repetition = repetition ? (uint64_t)repetition->integer : 0;
     r->run_order = w->position + 1;
-    r->has_order_seed = w->b->settings.has_conditions;
+    r->has_order_seed = w->b->is_shuffled;
     r->order_seed = w->b->order_seed;
     r->memory_limit_bytes = held->limit_bytes;
     r->group_peak_bytes = held->has_peak ? held->peak_bytes : 0;
     r->has_resident = held->has_resident;
     r->resident_bytes = held->resident_bytes;
-    const tt_setting_value *cold = w->e.of[TT_SET_COLD_START];
-    if (held->limit_bytes || cold)
+    if (held->limit_bytes || w->start != TT_START_AS_IS)
         (void)snprintf(r->start, sizeof r->start, "%s",
-                       held->limit_bytes || cold->integer ? "cold" : "warm");
+                       held->limit_bytes || w->start == TT_START_COLD ? "cold" : "warm");
     if (held->unmet[0] && !(r->unmet = strdup(held->unmet))) return false;
     return r->condition != NULL;
 }
@@ -180,7 +200,7 @@ static bool fill_result(tt_experiment_work *w)
     r->threads = summary.lanes;
     r->n_batches = w->m->n_batches;
     r->tokens_per_s = summary.generate.tokens_per_s;
-    check_limit(w);
+    check_seen(w);
     return fill_settings(w);
 }
 

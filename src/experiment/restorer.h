@@ -1,0 +1,34 @@
+/* Puts back what was changed of the system, whatever becomes of this process: a process of its own
+ * is told of each change beforehand, and undoes them once this one says so, or is no more (killed,
+ * out of memory, crashed).
+ *
+ * It holds nothing of its parent: no terminal, no open files, no signals. */
+#ifndef TT_EXPERIMENT_RESTORER_H
+#define TT_EXPERIMENT_RESTORER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define TT_RESTORER_PATH 4032u /* with the text it goes through a pipe in one piece */
+#define TT_RESTORER_TEXT 32u
+#define TT_RESTORER_CHANGES_MAX 16u
+
+typedef struct tt_restorer {
+    int pipe;  /* what it is told through */
+    pid_t pid; /* 0: there is none */
+} tt_restorer;
+
+/* TT_E_IO: no process can be started. End it with tt_restorer_end also on failure. */
+tt_status tt_restorer_begin(tt_restorer *r, tt_error *err);
+/* Call before the change: `text` is to be written to the file at `path` again. False: it was not
+ * told (then do not change it), errno says why. */
+bool tt_restorer_file(const tt_restorer *r, const char *path, const char *text);
+/* Call after it was made: the control group at `path` is to be removed. Processes that are still in
+ * it after a while are killed. */
+bool tt_restorer_group(const tt_restorer *r, const char *path);
+/* Undoes all and waits for it. Zero-filled, and ended ones, stay as they are. */
+void tt_restorer_end(tt_restorer *r);
+
+#endif
