@@ -371,7 +371,7 @@ static void tell(const bin64 *b)
     note(b, b->unobserved,
          "expert matmuls have one record, without an expert: which were chosen "
          "was not observed");
-    tt_export_note_copies(b->m, b->options);
+    tt_export_note_copies(b->m, b->options, true);
 }
 
 static tt_status write_bin64(const tt_model *m, const char *path, const tt_export_options *options,
