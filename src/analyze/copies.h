@@ -9,15 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TT_COPIES_OPTION "count-copies-as-file" /* what gives them their place in the file */
+
 typedef struct tt_copies {
     uint64_t copied_bytes, file_bytes; /* of the weights that graphs read, each once */
     uint32_t n_copied, n_file;
+    bool repacked; /* some copies are in a buffer of repacked weights */
 } tt_copies;
 
 /* False without memory. */
 bool tt_copies_find(const tt_model *m, tt_copies *out);
 /* One line for people, of what may be done; "" when nothing was copied. */
-#define TT_COPIES_TEXT 320
+#define TT_COPIES_TEXT 240
 const char *tt_copies_say(const tt_copies *c, char out[TT_COPIES_TEXT]);
 
 #endif

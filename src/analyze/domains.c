@@ -2,7 +2,6 @@
 
 #include "analyze/diff/diff_stats.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +63,10 @@ void tt_domain_test_table(const uint64_t *counts, size_t n_rows, size_t n_column
     }
     out->jsd_bits = divergence(counts, of_row, n_rows, n_columns);
     if (rows < 2 || columns < 2) return;
-    const size_t least = rows < columns ? rows : columns;
+    out->least = (uint32_t)(rows < columns ? rows : columns);
     out->df = (uint32_t)((rows - 1) * (columns - 1));
     out->p_value = tt_chi_square_tail(out->chi_square, out->df);
-    out->cramers_v = sqrt(out->chi_square / ((double)out->n * (double)(least - 1)));
+    out->cramers_v = sqrt(out->chi_square / ((double)out->n * (double)(out->least - 1)));
 }
 
 /* --- adding runs --- */
@@ -129,10 +128,15 @@ static void add_repeats(tt_domain_layer *layer, const tt_router_sum *sum, const 
     layer->repeated_of += n;
 }
 
-tt_status tt_domains_add(tt_domains *d, const char *domain, const tt_routers *run, tt_error *err)
+static tt_status add_run(tt_domains *d, const char *domain, const tt_routers *run, size_t *at,
+                         tt_error *err)
 {
     size_t n;
     const tt_router_layer *layers = tt_routers_layers(run, &n);
+    if (n == 0)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "holds no choices of experts that pass; `tensortrace routing` says "
+                            "more");
     tt_domain *to = domain_of(d, domain, err);
     if (!to) return err->status;
     tt_status status = d->layers ? TT_OK : make_layers(d, layers, n, err);
@@ -149,12 +153,54 @@ tt_status tt_domains_add(tt_domains *d, const char *domain, const tt_routers *ru
         tt_router_sum_up(layers[i].router, &sum);
         for (uint32_t e = 0; e < n_experts; e++)
             d->layers[i].counts[row * n_experts + e] += uses[e].count;
+        d->layers[i].tokens[row] += sum.tokens;
         add_repeats(&d->layers[i], &sum, uses);
         if (sum.tokens > tokens) tokens = sum.tokens;
     }
     to->runs++;
     to->tokens += tokens;
+    *at = row;
     return TT_OK;
+}
+
+static tt_status walk(const tt_model *m, const tt_filter *filter, bool transitions,
+                      tt_routers **out, tt_routers_progress *progress, void *context, tt_error *err)
+{
+    tt_routers *r = tt_routers_new(m, filter, TT_PHASE_PROMPT);
+    *out = r;
+    if (!r) return tt_error_memory(err, "the domains");
+    if (transitions) tt_routers_keep_transitions(r);
+    return tt_routers_walk(r, progress, context, err);
+}
+
+static tt_status add_stretches(tt_domains *d, size_t domain, const tt_model *m,
+                               const tt_filter *filter, tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (uint32_t i = 0; status == TT_OK && i < TT_DOMAINS_STRETCHES; i++) {
+        tt_routers *part = NULL;
+        tt_filter within;
+        if (!tt_expert_stretch(m, filter, TT_DOMAINS_STRETCHES, i, &within)) continue;
+        status = walk(m, &within, false, &part, NULL, NULL, err);
+        if (status == TT_OK && !tt_domain_course_add_stretch(d, domain, i, part))
+            status = tt_error_memory(err, "the domains");
+        tt_routers_free(part);
+    }
+    return status;
+}
+
+tt_status tt_domains_add_run(tt_domains *d, const char *domain, const tt_model *m,
+                             const tt_filter *filter, tt_routers_progress *progress, void *context,
+                             tt_error *err)
+{
+    tt_routers *r = NULL;
+    size_t at = 0;
+    tt_status status = walk(m, filter, d->keeps_course, &r, progress, context, err);
+    if (status == TT_OK) status = add_run(d, domain, r, &at, err);
+    if (status == TT_OK && d->keeps_course && !tt_domain_course_add(d, at, r))
+        status = tt_error_memory(err, "the domains");
+    tt_routers_free(r);
+    return status == TT_OK && d->keeps_course ? add_stretches(d, at, m, filter, err) : status;
 }
 
 /* --- what comes of it --- */
@@ -211,13 +257,10 @@ static tt_expert_kind kind_of(const tt_domain_expert *e, size_t tests)
     return !differs && most < TT_DOMAINS_SPECIAL * least ? TT_EXPERT_GENERALIST : TT_EXPERT_MIXED;
 }
 
-static bool judge_experts(const tt_domains *d, tt_domain_layer *layer)
+static void judge_experts(const tt_domains *d, tt_domain_layer *layer)
 {
     const size_t n = layer->n_experts, domains = d->n_domains;
     margins m = {.all = 0};
-    layer->experts = calloc(n + 1, sizeof *layer->experts);
-    layer->uses = calloc(n * domains + 1, sizeof *layer->uses);
-    if (!layer->experts || !layer->uses) return false;
     for (size_t k = 0; k < domains; k++)
         for (size_t i = 0; i < n; i++)
             m.of_domain[k] += layer->counts[k * n + i];
@@ -226,9 +269,13 @@ static bool judge_experts(const tt_domains *d, tt_domain_layer *layer)
     for (size_t i = 0; i < n; i++) {
         tt_domain_use *uses = layer->uses + i * domains;
         tt_domain_expert *e = &layer->experts[i];
-        *e = (tt_domain_expert){.expert_id = (uint32_t)i, .uses = uses, .n_uses = domains};
+        *e = (tt_domain_expert){
+            .layer_id = layer->layer_id, .expert_id = (uint32_t)i, .uses = uses, .n_uses = domains};
         for (size_t k = 0; k < domains; k++) {
-            uses[k] = (tt_domain_use){d->domains[k].name, layer->counts[k * n + i], NAN, NAN, NAN};
+            uses[k] = (tt_domain_use){.layer_id = layer->layer_id,
+                                      .expert_id = (uint32_t)i,
+                                      .domain = d->domains[k].name,
+                                      .count = layer->counts[k * n + i]};
             e->count += uses[k].count;
         }
         for (size_t k = 0; k < domains; k++) {
@@ -239,44 +286,107 @@ static bool judge_experts(const tt_domains *d, tt_domain_layer *layer)
         e->kind = kind_of(e, n * domains);
         layer->kinds[e->kind]++;
     }
-    return true;
 }
 
-static bool compare_pairs(const tt_domains *d, tt_domain_layer *layer)
+/* two: room for two rows. */
+static void compare_pairs(const tt_domains *d, tt_domain_layer *layer, uint64_t *two)
 {
-    const size_t n = layer->n_experts, domains = d->n_domains;
-    uint64_t *two = calloc(2 * n + 1, sizeof *two);
-    layer->pairs = calloc(domains * domains + 1, sizeof *layer->pairs);
-    for (size_t a = 0; two && layer->pairs && a < domains; a++)
-        for (size_t b = a + 1; b < domains; b++) {
+    const size_t n = layer->n_experts;
+    for (size_t a = 0; a < d->n_domains; a++)
+        for (size_t b = a + 1; b < d->n_domains; b++) {
             tt_domain_test test;
             memcpy(two, layer->counts + a * n, n * sizeof *two);
             memcpy(two + n, layer->counts + b * n, n * sizeof *two);
             tt_domain_test_table(two, 2, n, &test);
             layer->pairs[layer->n_pairs++] =
-                (tt_domain_pair){d->domains[a].name, d->domains[b].name,
-                                 isnan(test.cramers_v) ? NAN : test.jsd_bits, test.cramers_v};
+                (tt_domain_pair){.layer_id = layer->layer_id,
+                                 .a = d->domains[a].name,
+                                 .b = d->domains[b].name,
+                                 .jsd_bits = isnan(test.cramers_v) ? NAN : test.jsd_bits,
+                                 .cramers_v = test.cramers_v};
         }
-    const bool ok = two && layer->pairs;
-    free(two);
-    return ok;
+}
+
+/* The x with P(X >= x) = level. */
+static double chi_square_of(double level, uint32_t df)
+{
+    double low = 0, high = 1;
+    while (tt_chi_square_tail(high, df) > level)
+        low = high, high *= 2;
+    for (unsigned i = 0; i < 64; i++) {
+        const double middle = (low + high) / 2;
+        if (tt_chi_square_tail(middle, df) > level)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The largest V that the layer could have without being told apart: at the level that the first
+ * layer that is not (or would not be) was compared with. */
+static void set_threshold(tt_domain_layer *layer, double level)
+{
+    const tt_domain_test *t = &layer->test;
+    layer->separates = layer->p_corrected <= TT_DOMAINS_LEVEL;
+    layer->chance_v = t->df ? sqrt(chi_square_of(level, t->df) * layer->dependence /
+                                   ((double)t->n * (double)(t->least - 1)))
+                            : NAN;
+}
+
+/* One array of all layers' experts, one of their uses, one of the pairs. */
+static bool make_arrays(tt_domains *d)
+{
+    size_t expert = 0, pair = 0;
+    const size_t pairs = d->n_domains * (d->n_domains - 1) / 2;
+    d->n_experts = 0;
+    for (size_t i = 0; i < d->n_layers; i++)
+        d->n_experts += d->layers[i].n_experts;
+    d->n_pairs = d->n_layers * pairs;
+    d->experts = calloc(d->n_experts + 1, sizeof *d->experts);
+    d->uses = calloc(d->n_experts * d->n_domains + 1, sizeof *d->uses);
+    d->pairs = calloc(d->n_pairs + 1, sizeof *d->pairs);
+    if (!d->experts || !d->uses || !d->pairs) return false;
+    for (size_t i = 0; i < d->n_layers; i++) {
+        d->layers[i].experts = d->experts + expert;
+        d->layers[i].uses = d->uses + expert * d->n_domains;
+        d->layers[i].pairs = d->pairs + pair;
+        expert += d->layers[i].n_experts;
+        pair += pairs;
+    }
+    return true;
+}
+
+static void correct(tt_domains *d, const double *p)
+{
+    size_t tested = 0, told = 0;
+    for (size_t i = 0; i < d->n_layers; i++) {
+        d->layers[i].p_corrected = p[i];
+        tested += isnan(p[i]) ? 0 : 1;
+        told += p[i] <= TT_DOMAINS_LEVEL;
+    }
+    for (size_t i = 0; i < d->n_layers; i++)
+        set_threshold(&d->layers[i],
+                      TT_DOMAINS_LEVEL / (double)(tested > told ? tested - told : 1));
 }
 
 bool tt_domains_finish(tt_domains *d)
 {
     double *p = calloc(d->n_layers + 1, sizeof *p);
-    bool ok = p != NULL;
+    uint64_t *two = calloc(2 * TT_ROUTER_EXPERTS_MAX, sizeof *two);
+    bool ok = p && two && make_arrays(d);
     for (size_t i = 0; ok && i < d->n_layers; i++) {
         tt_domain_layer *layer = &d->layers[i];
         tt_domain_test_table(layer->counts, d->n_domains, layer->n_experts, &layer->test);
         layer->dependence = dependence_of(layer);
         p[i] = tt_chi_square_tail(layer->test.chi_square / layer->dependence, layer->test.df);
-        ok = judge_experts(d, layer) && compare_pairs(d, layer);
+        judge_experts(d, layer);
+        compare_pairs(d, layer, two);
     }
     ok = ok && tt_holm(p, d->n_layers);
-    for (size_t i = 0; ok && i < d->n_layers; i++)
-        d->layers[i].p_corrected = p[i];
+    if (ok) correct(d, p);
     free(p);
+    free(two);
     return ok;
 }
 
@@ -286,129 +396,12 @@ void tt_domains_free(tt_domains *d)
         free(d->domains[i].name);
     for (size_t i = 0; i < d->n_layers; i++) {
         free(d->layers[i].counts);
-        free(d->layers[i].experts);
-        free(d->layers[i].uses);
-        free(d->layers[i].pairs);
+        tt_domain_course_free(&d->layers[i]);
     }
     free(d->domains);
     free(d->layers);
+    free(d->experts);
+    free(d->uses);
+    free(d->pairs);
     memset(d, 0, sizeof *d);
 }
-
-/* --- columns --- */
-
-const char *tt_expert_kind_name(tt_expert_kind kind)
-{
-    static const char *const names[] = {"unused", "generalist", "specialist", "mixed"};
-    return names[kind];
-}
-
-/* 0.0123, 1.2e-30: what is small is not 0. */
-#define SHOW_P(name, row_type, member)                                                             \
-    TT_COLUMN_SHOW(name, row_type, r,                                                              \
-                   if (!isnan(r->member))(void) snprintf(out, room, "%.2g", r->member);)
-SHOW_P(show_p, tt_domain_layer, test.p_value)
-SHOW_P(show_corrected, tt_domain_layer, p_corrected)
-
-#define FIGURE(key_, title_, about_, row_, member_, ...)                                           \
-    TT_COLUMN(key_, title_, FIGURE, about_, .nullable = true, TT_MEMBER(row_, member_), __VA_ARGS__)
-
-static const tt_column domain_columns[] = {
-    TT_COLUMN("domain", "DOMAIN", NONE, "its name", TT_MEMBER(tt_domain, name)),
-    TT_COLUMN("runs", "RUNS", COUNT, "of it", TT_MEMBER(tt_domain, runs)),
-    TT_COLUMN("tokens", "TOKENS", COUNT, "that were routed", TT_MEMBER(tt_domain, tokens)),
-};
-const tt_schema tt_domain_schema = TT_SCHEMA("domains", "runs of one kind", domain_columns);
-
-static const tt_column use_columns[] = {
-    TT_COLUMN("domain", NULL, NONE, "of the tokens", TT_MEMBER(tt_domain_use, domain)),
-    TT_COLUMN("count", NULL, COUNT, "how often they chose it", TT_MEMBER(tt_domain_use, count)),
-    FIGURE("share", NULL, "of the domain's choices", tt_domain_use, share),
-    FIGURE("lift", NULL, "that share, divided by that of the other domains", tt_domain_use, lift),
-    FIGURE("residual", NULL, "adjusted and standardized, less for dependence", tt_domain_use,
-           residual),
-};
-static const tt_schema use_schema = TT_SCHEMA("uses", "an expert in a domain", use_columns);
-
-TT_COLUMN_GET(get_kind, tt_domain_expert, e, tt_cell_text(cell, tt_expert_kind_name(e->kind));)
-TT_COLUMN_GET(get_most, tt_domain_expert, e, tt_cell_text(cell, e->most ? e->most->domain : NULL);)
-TT_COLUMN_GET(get_most_share, tt_domain_expert, e, cell->known = e->most != NULL;
-              cell->f64 = e->most ? e->most->share : 0;)
-TT_COLUMN_GET(get_lift, tt_domain_expert, e, cell->known = e->most && !isnan(e->most->lift);
-              cell->f64 = cell->known ? e->most->lift : 0;)
-TT_COLUMN_GET(get_residual, tt_domain_expert, e, cell->known = e->most && !isnan(e->most->residual);
-              cell->f64 = cell->known ? e->most->residual : 0;)
-TT_COLUMN_ROWS(get_uses, tt_domain_expert, e, e->uses, e->n_uses)
-
-static const tt_column expert_columns[] = {
-    TT_COLUMN("expert_id", "EXPERT", ID, "its number in the layer", .show = TT_SHOW_LEFT,
-              TT_MEMBER(tt_domain_expert, expert_id)),
-    TT_COLUMN("kind", "KIND", NONE, "specialist, generalist, mixed or unused", .type = TT_CELL_NAME,
-              .get = get_kind),
-    TT_COLUMN("count", "CHOSEN", COUNT, "how often, in all domains",
-              TT_MEMBER(tt_domain_expert, count)),
-    TT_COLUMN("domain", "MOST BY", NONE, "domain with the largest share", .nullable = true,
-              .type = TT_CELL_NAME, .get = get_most),
-    TT_COLUMN("share", "SHARE", SHARE, "of that domain's choices", .nullable = true,
-              .type = TT_CELL_F64, .get = get_most_share),
-    TT_COLUMN("lift", "LIFT", FIGURE, "that share, divided by that of the other domains",
-              .nullable = true, .type = TT_CELL_F64, .get = get_lift),
-    TT_COLUMN("residual", "RESIDUAL", FIGURE,
-              "of that count: standard deviations beyond what independence lets expect",
-              .nullable = true, .type = TT_CELL_F64, .get = get_residual),
-    TT_COLUMN("uses", NULL, NONE, "by domain", .type = TT_CELL_ROWS, .inner = &use_schema,
-              .rows = get_uses),
-};
-const tt_schema tt_domain_expert_schema =
-    TT_SCHEMA("domain experts", "an expert of a layer", expert_columns);
-
-static const tt_column pair_columns[] = {
-    TT_COLUMN("domain", NULL, NONE, "one", TT_MEMBER(tt_domain_pair, a)),
-    TT_COLUMN("other_domain", NULL, NONE, "the other", TT_MEMBER(tt_domain_pair, b)),
-    FIGURE("jsd_bits", NULL, "Jensen-Shannon divergence of their shares, 0 to 1", tt_domain_pair,
-           jsd_bits),
-    FIGURE("cramers_v", NULL, "effect size, 0 to 1", tt_domain_pair, cramers_v),
-};
-static const tt_schema pair_schema = TT_SCHEMA("pairs", "two domains", pair_columns);
-
-TT_COLUMN_GET(get_layer, tt_domain_layer, l, cell->known = l->layer_id >= 0;
-              cell->i64 = l->layer_id;)
-TT_COLUMN_ROWS(get_experts, tt_domain_layer, l, l->experts, l->n_experts)
-TT_COLUMN_ROWS(get_pairs, tt_domain_layer, l, l->pairs, l->n_pairs)
-TT_COLUMN_VALUE(get_specialists, tt_domain_layer, l, u64, l->kinds[TT_EXPERT_SPECIALIST])
-TT_COLUMN_VALUE(get_generalists, tt_domain_layer, l, u64, l->kinds[TT_EXPERT_GENERALIST])
-TT_COLUMN_VALUE(get_unused, tt_domain_layer, l, u64, l->kinds[TT_EXPERT_UNUSED])
-
-static const tt_column layer_columns[] = {
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .type = TT_CELL_I32,
-              .show = TT_SHOW_LEFT, .get = get_layer),
-    TT_COLUMN("n_experts", "EXPERTS", COUNT, "its experts", TT_MEMBER(tt_domain_layer, n_experts)),
-    TT_COLUMN("choices", "CHOICES", COUNT, "of experts, in all domains",
-              TT_MEMBER(tt_domain_layer, test.n)),
-    FIGURE("cramers_v", "V", "Cramer's V: effect size, 0 (domains choose alike) to 1",
-           tt_domain_layer, test.cramers_v),
-    FIGURE("jsd_bits", "JSD", "Jensen-Shannon divergence of the domains' shares, in bits",
-           tt_domain_layer, test.jsd_bits),
-    FIGURE("chi_square", "CHI2", "Pearson's, of domains by experts", tt_domain_layer,
-           test.chi_square, .show = TT_SHOW_WIDE),
-    TT_COLUMN("degrees_of_freedom", "DF", COUNT, "of chi-square", .show = TT_SHOW_WIDE,
-              TT_MEMBER(tt_domain_layer, test.df)),
-    FIGURE("p_value", "P", "of chi-square, if tokens were independent", tt_domain_layer,
-           test.p_value, .show = TT_SHOW_WIDE, .text = show_p),
-    FIGURE("dependence", "DEPENDENCE", "as how many tokens one that is independent counts",
-           tt_domain_layer, dependence),
-    FIGURE("p_corrected", "P CORRECTED", "for dependence, and for the number of layers (Holm)",
-           tt_domain_layer, p_corrected, .text = show_corrected),
-    TT_COLUMN("specialists", "SPECIALISTS", COUNT, "experts of one domain", .type = TT_CELL_U32,
-              .get = get_specialists),
-    TT_COLUMN("generalists", "GENERALISTS", COUNT, "experts of all", .type = TT_CELL_U32,
-              .get = get_generalists),
-    TT_COLUMN("unused_experts", "UNUSED", COUNT, "never chosen", .type = TT_CELL_U32,
-              .show = TT_SHOW_WIDE, .get = get_unused),
-    TT_COLUMN("pairs", NULL, NONE, "domains, two by two", .type = TT_CELL_ROWS,
-              .inner = &pair_schema, .rows = get_pairs),
-    TT_COLUMN("experts", NULL, NONE, "of the layer", .type = TT_CELL_ROWS,
-              .inner = &tt_domain_expert_schema, .rows = get_experts),
-};
-const tt_schema tt_domain_layer_schema =
-    TT_SCHEMA("domain layers", "a layer, over runs of several domains", layer_columns);

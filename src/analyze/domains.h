@@ -11,6 +11,7 @@
 #ifndef TT_ANALYZE_DOMAINS_H
 #define TT_ANALYZE_DOMAINS_H
 
+#include "analyze/expert_steps.h"
 #include "analyze/routers.h"
 #include "base/status.h"
 #include "table/table.h"
@@ -29,6 +30,7 @@ typedef struct tt_domain_test {
     uint64_t n; /* sum of the table */
     double chi_square;
     uint32_t df;      /* rows and columns without a count are left out; 0: nothing to test */
+    uint32_t least;   /* then the fewer of the rows and columns that have one */
     double p_value;   /* NAN without degrees of freedom */
     double cramers_v; /* likewise */
     double jsd_bits;  /* of the rows' shares, each row alike; 0 to log2(rows) */
@@ -56,6 +58,8 @@ typedef struct tt_domain {
 
 /* One expert in one domain. */
 typedef struct tt_domain_use {
+    int32_t layer_id;
+    uint32_t expert_id;
     const char *domain;
     uint64_t count;
     double share;    /* of the domain's choices in the layer; NAN without any */
@@ -64,6 +68,7 @@ typedef struct tt_domain_use {
 } tt_domain_use;
 
 typedef struct tt_domain_expert {
+    int32_t layer_id;
     uint32_t expert_id;
     uint64_t count;
     tt_expert_kind kind;
@@ -73,42 +78,86 @@ typedef struct tt_domain_expert {
 } tt_domain_expert;
 
 typedef struct tt_domain_pair {
+    int32_t layer_id;
     const char *a, *b;
     double jsd_bits; /* of two rows: 0 to 1; NAN without choices of one */
     double cramers_v;
 } tt_domain_pair;
 
+typedef struct tt_domain_course tt_domain_course;
+
 typedef struct tt_domain_layer {
     int32_t layer_id;
     uint32_t n_experts;
     uint64_t *counts;                       /* TT_DOMAINS_MAX x experts */
+    uint64_t tokens[TT_DOMAINS_MAX];        /* by domain */
     double repeated, repeated_of, expected; /* private: sums over runs, for the dependence */
+    tt_domain_course *courses;              /* private: by domain; NULL: none is kept */
     /* After tt_domains_finish: */
     tt_domain_test test;
-    double dependence;  /* 1: tokens are as independent */
-    double p_corrected; /* of chi_square / dependence; Holm's over all layers */
-    uint32_t kinds[4];  /* experts of each tt_expert_kind */
-    tt_domain_expert *experts;
-    tt_domain_use *uses;
-    tt_domain_pair *pairs;
+    double dependence;         /* 1: tokens are as independent */
+    double p_corrected;        /* of chi_square / dependence; Holm's over all layers */
+    bool separates;            /* that is TT_DOMAINS_LEVEL at most */
+    double chance_v;           /* Cramer's V is above this if and only if it does */
+    uint32_t kinds[4];         /* experts of each tt_expert_kind */
+    tt_domain_expert *experts; /* in tt_domains.experts; n_experts */
+    tt_domain_use *uses;       /* in tt_domains.uses: by expert, by domain */
+    tt_domain_pair *pairs;     /* in tt_domains.pairs */
     size_t n_pairs;
 } tt_domain_layer;
 
+/* Zero-filled is empty. */
 typedef struct tt_domains {
+    bool keeps_course;     /* set before the first run: transitions, and use over time */
+    bool course_left_out;  /* of some layers, for want of TT_DOMAINS_COURSE_MAX */
+    uint64_t course_bytes; /* private */
     tt_domain *domains;
     size_t n_domains;
     tt_domain_layer *layers;
     size_t n_layers;
+    /* After tt_domains_finish, of all layers: */
+    tt_domain_expert *experts;
+    tt_domain_use *uses; /* n_experts x n_domains */
+    tt_domain_pair *pairs;
+    size_t n_experts, n_pairs;
 } tt_domains;
 
-/* Zero-filled is empty. Adds a run, walked through; its layers are those of the first run, or it is
- * TT_E_USAGE. TT_E_LIMIT for more than TT_DOMAINS_MAX domains. */
-tt_status tt_domains_add(tt_domains *d, const char *domain, const tt_routers *run, tt_error *err);
+/* Adds a run: the trace's batches that pass the filter. Its layers are those of the first run, or
+ * it is TT_E_USAGE. TT_E_LIMIT for more than TT_DOMAINS_MAX domains, TT_E_NOT_FOUND without choices
+ * of experts. progress may be NULL. */
+tt_status tt_domains_add_run(tt_domains *d, const char *domain, const tt_model *m,
+                             const tt_filter *filter, tt_routers_progress *progress, void *context,
+                             tt_error *err);
 /* Tests what was added. False without memory. Once. */
 bool tt_domains_finish(tt_domains *d);
 void tt_domains_free(tt_domains *d);
 
+/* --- from token to token, and over time --- */
+
+#define TT_DOMAINS_STRETCHES 16u                    /* of a run, as equal as can be */
+#define TT_DOMAINS_COURSE_MAX ((uint64_t)256 << 20) /* bytes of all counts */
+
+/* How the tokens of a domain go on, in one layer. Lists are freed by the caller; n 0 where it was
+ * not kept. False without memory. */
+bool tt_domain_steps(const tt_domains *d, size_t layer, size_t domain, tt_expert_step **list,
+                     size_t *n);
+/* How often each expert is chosen in each stretch of the runs; by stretch, by expert. */
+bool tt_domain_spans(const tt_domains *d, size_t layer, size_t domain, tt_expert_span **list,
+                     size_t *n);
+
+/* Private to domains*.c. */
+struct tt_domain_course {
+    uint64_t *transitions, *followed; /* as of tt_router_transitions; NULL: not kept */
+    uint64_t *uses;                   /* TT_DOMAINS_STRETCHES x experts; NULL: not kept */
+    uint64_t tokens[TT_DOMAINS_STRETCHES];
+};
+bool tt_domain_course_add(tt_domains *d, size_t domain, const tt_routers *run);
+bool tt_domain_course_add_stretch(tt_domains *d, size_t domain, size_t stretch,
+                                  const tt_routers *part);
+void tt_domain_course_free(tt_domain_layer *layer);
+
 const char *tt_expert_kind_name(tt_expert_kind kind);
-extern const tt_schema tt_domain_schema, tt_domain_layer_schema, tt_domain_expert_schema;
+extern const tt_schema tt_domain_schema, tt_domain_layer_schema, tt_domain_expert_schema,
+    tt_domain_use_schema, tt_domain_pair_schema;
 
 #endif

@@ -7,6 +7,14 @@
 
 /* --- from token to token --- */
 
+tt_expert_step tt_expert_step_of(uint64_t count, uint64_t followed, uint64_t uses, uint64_t tokens)
+{
+    const double share = (double)count / (double)followed;
+    const double chance = (double)uses / (double)tokens;
+    return (tt_expert_step){
+        .count = count, .followed = followed, .share = share, .lift = share / chance};
+}
+
 static bool add_steps(const tt_router_layer *layer, tt_expert_step **list, size_t *n, size_t *room)
 {
     const uint64_t *followed, *counts = tt_router_transitions(layer->router, &followed);
@@ -18,15 +26,11 @@ static bool add_steps(const tt_router_layer *layer, tt_expert_step **list, size_
         const uint32_t from = (uint32_t)(i / experts), to = (uint32_t)(i % experts);
         if (counts[i] == 0) continue;
         if (!tt_array_one_more(*list, *n, *room)) return false;
-        const double share = (double)counts[i] / (double)followed[from];
-        const double chance = (double)uses[to].count / (double)sum.tokens;
-        (*list)[(*n)++] = (tt_expert_step){.layer_id = layer->layer_id,
-                                           .expert_id = from,
-                                           .next_expert_id = to,
-                                           .count = counts[i],
-                                           .followed = followed[from],
-                                           .share = share,
-                                           .lift = share / chance};
+        tt_expert_step *step = &(*list)[(*n)++];
+        *step = tt_expert_step_of(counts[i], followed[from], uses[to].count, sum.tokens);
+        step->layer_id = layer->layer_id;
+        step->expert_id = from;
+        step->next_expert_id = to;
     }
     return true;
 }
@@ -74,25 +78,45 @@ static bool add_spans(const tt_routers *r, int32_t layer, uint32_t first, uint32
     return true;
 }
 
-tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint32_t parts,
-                               tt_expert_span **out, size_t *n, tt_error *err)
+typedef struct batches {
+    uint32_t first;
+    uint64_t n;
+} batches;
+
+static batches batches_of(const tt_model *m, const tt_filter *filter)
 {
     const uint32_t first = m->n_batches ? tt_model_batch_number(m, 0) : 0;
     const uint32_t last = m->n_batches ? tt_model_batch_number(m, m->n_batches - 1) : 0;
     const uint32_t from =
         filter->has_batch && filter->batch_first > first ? filter->batch_first : first;
     const uint32_t to = filter->has_batch && filter->batch_last < last ? filter->batch_last : last;
-    const uint64_t batches = m->n_batches && to >= from ? (uint64_t)to - from + 1 : 0;
+    return (batches){from, m->n_batches && to >= from ? (uint64_t)to - from + 1 : 0};
+}
+
+bool tt_expert_stretch(const tt_model *m, const tt_filter *filter, uint32_t parts, uint32_t i,
+                       tt_filter *out)
+{
+    const batches all = batches_of(m, filter);
+    const uint64_t first = i * all.n / parts, end = (i + 1ull) * all.n / parts;
+    *out = *filter;
+    out->has_batch = true;
+    out->batch_first = all.first + (uint32_t)first;
+    out->batch_last = all.first + (uint32_t)end - 1;
+    return end > first;
+}
+
+tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint32_t parts,
+                               tt_expert_span **out, size_t *n, tt_error *err)
+{
+    const uint64_t all = batches_of(m, filter).n;
     tt_status status = TT_OK;
+    tt_filter part;
     size_t room = 0;
     *out = NULL;
     *n = 0;
-    if (parts > batches) parts = (uint32_t)batches;
+    if (parts > all) parts = (uint32_t)all;
     for (uint32_t i = 0; status == TT_OK && i < parts; i++) {
-        tt_filter part = *filter;
-        part.has_batch = true;
-        part.batch_first = from + (uint32_t)(i * batches / parts);
-        part.batch_last = from + (uint32_t)((i + 1) * batches / parts) - 1;
+        if (!tt_expert_stretch(m, filter, parts, i, &part)) continue;
         tt_routers *r = tt_routers_new(m, &part, TT_PHASE_PROMPT);
         status = r ? tt_routers_walk(r, NULL, NULL, err) : tt_error_memory(err, "the experts");
         if (status == TT_OK &&
@@ -112,6 +136,8 @@ TT_COLUMN_KNOWN(step_has_layer, tt_expert_step, s, s->layer_id >= 0)
 TT_COLUMN_KNOWN(span_has_layer, tt_expert_span, s, s->layer_id >= 0)
 
 static const tt_column step_columns[] = {
+    TT_COLUMN("domain", "DOMAIN", NONE, "of the tokens", .kinds = TT_EXPERTS_OF_DOMAINS,
+              TT_MEMBER(tt_expert_step, domain)),
     TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = step_has_layer,
               TT_MEMBER(tt_expert_step, layer_id)),
     TT_COLUMN("expert_id", "EXPERT", ID, "that a token chose",
@@ -129,13 +155,17 @@ const tt_schema tt_expert_step_schema =
     TT_SCHEMA("transitions", "an expert after an expert", step_columns);
 
 static const tt_column span_columns[] = {
+    TT_COLUMN("domain", "DOMAIN", NONE, "of the tokens", .kinds = TT_EXPERTS_OF_DOMAINS,
+              TT_MEMBER(tt_expert_span, domain)),
     TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = span_has_layer,
               TT_MEMBER(tt_expert_span, layer_id)),
     TT_COLUMN("expert_id", "EXPERT", ID, "its number in the layer",
               TT_MEMBER(tt_expert_span, expert_id)),
-    TT_COLUMN("first_batch_id", "FROM BATCH", ID, "the first batch",
+    TT_COLUMN("stretch", "STRETCH", ID, "of the domain's runs: 0 to 15",
+              .kinds = TT_EXPERTS_OF_DOMAINS, TT_MEMBER(tt_expert_span, stretch)),
+    TT_COLUMN("first_batch_id", "FROM BATCH", ID, "the first batch", .kinds = TT_EXPERTS_OF_TRACE,
               TT_MEMBER(tt_expert_span, first_batch_id)),
-    TT_COLUMN("last_batch_id", "TO BATCH", ID, "the last batch",
+    TT_COLUMN("last_batch_id", "TO BATCH", ID, "the last batch", .kinds = TT_EXPERTS_OF_TRACE,
               TT_MEMBER(tt_expert_span, last_batch_id)),
     TT_COLUMN("tokens", "TOKENS", COUNT, "that were routed in them",
               TT_MEMBER(tt_expert_span, tokens)),

@@ -186,6 +186,7 @@ static bool add_read(measure *q, const tt_read_range *r, size_t op)
         if (!tt_reuse_read(&q->reuse, begin, end, &q->unit->hint, note_part, q)) return false;
         if (q->farthest > 0 && !add_sample(q, q->unit->row)) return false;
         q->unit->read += end - begin;
+        if (r->copied) row->copied_bytes += end - begin;
         row->at_most |= r->at_most;
         add_use(row, &q->reads->ops[op], op);
     }
@@ -207,11 +208,21 @@ static bool walk(measure *q)
     return true;
 }
 
+/* The first one begins a sweep. */
+static void go_on(tt_heat_steps *steps, tt_heat_place *last, const tt_heat_place *next)
+{
+    if (steps->sweeps > 0)
+        tt_heat_step(steps, last, next);
+    else
+        steps->sweeps = 1;
+    *last = *next;
+}
+
 static bool walk_steps(measure *q)
 {
     const tt_reads *reads = q->reads;
     uint64_t *low = calloc((size_t)q->m->n_files * 2 + 1, sizeof *low), *high;
-    tt_heat_place last = {0};
+    tt_heat_place last = {0}, last_of_file = {0};
     if (!low) return false;
     high = low + q->m->n_files;
     for (size_t i = 0; i < reads->n_ranges; i++) {
@@ -221,14 +232,13 @@ static bool walk_steps(measure *q)
         if (r->offset_bytes + r->size_bytes > high[file])
             high[file] = r->offset_bytes + r->size_bytes;
     }
-    q->heat->steps.sweeps = reads->n > 0;
     for (size_t i = 0; i < reads->n; i++) {
         const tt_read_range *r = &reads->ranges[reads->order[i]];
         uint32_t file = q->m->weights[r->weight].file;
         const tt_heat_place next = {file, r->offset_bytes, r->offset_bytes + r->size_bytes,
                                     high[file] - low[file]};
-        if (i > 0) tt_heat_step(&q->heat->steps, &last, &next);
-        last = next;
+        go_on(&q->heat->steps, &last, &next);
+        if (!r->copied) go_on(&q->heat->file_steps, &last_of_file, &next);
     }
     free(low);
     return true;
@@ -363,6 +373,8 @@ static void finish_rows(measure *q)
         row->reuse_max_bytes = q->samples[end - 1].distance;
     }
     for (size_t i = 0; i < h->n_rows; i++)
+        h->copied_bytes += h->rows[i].copied_bytes;
+    for (size_t i = 0; i < h->n_rows; i++)
         h->rows[i].time_ns = tt_model_span_ns(q->m, h->rows[i].ticks);
 }
 
@@ -401,6 +413,8 @@ static bool run(measure *q, tt_heat_by by)
     finish_rows(q);
     finish_jumps(&q->heat->steps.forward);
     finish_jumps(&q->heat->steps.backward);
+    finish_jumps(&q->heat->file_steps.forward);
+    finish_jumps(&q->heat->file_steps.backward);
     add_curve(q);
     qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_place, (void *)q->m);
     return true;
@@ -432,5 +446,7 @@ void tt_heat_free(tt_heat *heat)
     free(heat->rows);
     tt_quantiles_free(&heat->steps.forward.lengths);
     tt_quantiles_free(&heat->steps.backward.lengths);
+    tt_quantiles_free(&heat->file_steps.forward.lengths);
+    tt_quantiles_free(&heat->file_steps.backward.lengths);
     memset(heat, 0, sizeof *heat);
 }

@@ -32,6 +32,7 @@ typedef struct tt_heat_row {
     uint64_t size_bytes;
     uint64_t touched_bytes;           /* distinct ones that were read */
     uint64_t read_bytes;              /* over all reads */
+    uint64_t copied_bytes;            /* of these, from copies in buffers */
     uint64_t accesses;                /* ops that read of it */
     uint32_t tokens;                  /* batches that read of it */
     uint64_t timed;                   /* of the accesses: those whose op's end was seen */
@@ -92,16 +93,18 @@ typedef struct tt_heat {
     uint64_t ops;
     uint64_t reads;
     uint64_t read_bytes;
-    uint64_t model_bytes; /* of the weights that were looked at */
+    uint64_t copied_bytes; /* of these, from copies in buffers */
+    uint64_t model_bytes;  /* of the weights that were looked at */
     uint64_t touched_bytes;
     uint32_t batches; /* in which weights were read */
     /* By enum tt_phase; TT_PHASE_UNKNOWN: also outside any batch. */
     tt_heat_phase of_phase[TT_PHASES];
     tt_heat_set every, some, never; /* by how many of these batches read them */
     tt_heat_point curve[TT_HEAT_CURVE];
-    tt_heat_steps steps;
-    uint64_t partly; /* units of which some bytes were read and some never */
-    bool sliced;     /* some choices of experts were observed */
+    tt_heat_steps steps;      /* copies at the place of what they are copies of */
+    tt_heat_steps file_steps; /* reads of the mapped files alone */
+    uint64_t partly;          /* units of which some bytes were read and some never */
+    bool sliced;              /* some choices of experts were observed */
     bool at_most;
     bool all_weights; /* weights that were not read are rows, too */
 } tt_heat;

@@ -112,6 +112,10 @@ static void set_moment(const tt_heat_context *x, const tt_heat_row *r, uint64_t 
 TT_COLUMN_GET(get_first, tt_heat_row, r, set_moment(context, r, r->first_ticks, cell);)
 TT_COLUMN_GET(get_last, tt_heat_row, r, set_moment(context, r, r->last_ticks, cell);)
 
+/* Nothing where the file was read: that is as it should be. */
+TT_COLUMN_SHOW(show_copied, tt_heat_row, r,
+               if (r->copied_bytes) show_read_bytes(r->copied_bytes, r, true, out, room);)
+
 TT_COLUMN_KNOWN(was_reused, tt_heat_row, r, r->reuses > 0)
 
 static const tt_column row_columns[] = {
@@ -150,6 +154,9 @@ static const tt_column row_columns[] = {
               .show = TT_SHOW_WIDE, TT_MEMBER(tt_heat_row, touched_bytes), .text = show_touched),
     TT_COLUMN("read_bytes", "READ", BYTES, "bytes read, over all reads",
               TT_MEMBER(tt_heat_row, read_bytes), .text = show_read),
+    TT_COLUMN("copied_bytes", "COPIED", BYTES,
+              "of these, from copies in buffers (repacked weights), not from the mapped file",
+              .show = TT_SHOW_ASKED, TT_MEMBER(tt_heat_row, copied_bytes), .text = show_copied),
     TT_COLUMN("at_most", NULL, NONE,
               "rows or experts were not observed: the bytes and reads are upper bounds",
               TT_MEMBER(tt_heat_row, at_most)),
@@ -284,7 +291,10 @@ static const tt_column summary_columns[] = {
               "tensors or experts of which some bytes were never read", TT_MEMBER(tt_heat, partly)),
     TT_COLUMN("curve", NULL, NONE, "how concentrated the reads are", .type = TT_CELL_ROWS,
               .inner = &curve_schema, .rows = curve),
-    TT_COLUMN("steps", NULL, NONE, "the order of the reads",
+    TT_COLUMN("copied_bytes", NULL, BYTES, "of what was read, from copies in buffers",
+              TT_MEMBER(tt_heat, copied_bytes)),
+    TT_COLUMN("steps", NULL, NONE,
+              "the order of the reads; of copies with --count-copies-as-file only",
               TT_MEMBER_OBJECT(tt_heat, steps, &steps_schema)),
 };
 

@@ -42,7 +42,8 @@ static void out_of_memory(collector *c)
 static bool same(const tt_read_range *a, const tt_read_range *b)
 {
     return a->weight == b->weight && a->expert == b->expert && a->at_most == b->at_most &&
-           a->offset_bytes == b->offset_bytes && a->size_bytes == b->size_bytes;
+           a->copied == b->copied && a->offset_bytes == b->offset_bytes &&
+           a->size_bytes == b->size_bytes;
 }
 
 /* The number of that range; TT_NONE without memory. */
@@ -51,7 +52,7 @@ static uint32_t range_of(collector *c, const tt_read_range *range)
     tt_reads *r = c->reads;
     uint64_t hash =
         tt_hash_mix(tt_hash_mix(tt_hash_mix(range->weight, (uint64_t)(int64_t)range->expert),
-                                range->offset_bytes * 2 + range->at_most),
+                                range->offset_bytes * 4 + range->at_most * 2u + range->copied),
                     range->size_bytes);
     for (;; hash = tt_hash_mix(hash, 1)) {
         uint32_t was = tt_idmap_get(&c->range_by_hash, hash);
@@ -69,7 +70,7 @@ static uint32_t range_of(collector *c, const tt_read_range *range)
     return (uint32_t)r->n_ranges++;
 }
 
-static bool add_access(collector *c, const tt_access *a)
+static bool add_access(collector *c, const tt_graph *g, const tt_access *a)
 {
     tt_reads *r = c->reads;
     if (a->size_bytes == 0) return true;
@@ -77,7 +78,10 @@ static bool add_access(collector *c, const tt_access *a)
         r->impossible++;
         return true;
     }
-    const tt_read_range range = {a->weight, a->expert, a->offset_bytes, a->size_bytes, a->at_most};
+    const bool copied =
+        a->tensor < g->n_tensors && g->tensors[a->tensor].origin == TT_ORIGIN_BUFFER;
+    const tt_read_range range = {a->weight,     a->expert,  a->offset_bytes,
+                                 a->size_bytes, a->at_most, copied};
     uint32_t at = range_of(c, &range);
     if (at == TT_NONE) return false;
     if (!one_more(r->order, r->n, c->order_capacity)) {
@@ -113,7 +117,7 @@ static bool visit(void *context, const tt_log_op *op)
     if (!accesses) return false;
     c->status = tt_accesses_of(accesses, op->op, &list, &n, c->err);
     for (size_t i = 0; c->status == TT_OK && i < n; i++)
-        if (!add_access(c, &list[i])) return false;
+        if (!add_access(c, &c->m->graphs[op->run->graph], &list[i])) return false;
     if (c->status != TT_OK || r->n == first) return c->status == TT_OK;
     if (!one_more(r->ops, r->n_ops + 1, c->ops_capacity)) {
         out_of_memory(c);

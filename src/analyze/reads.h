@@ -38,6 +38,7 @@ typedef struct tt_read_range {
     uint64_t offset_bytes;
     uint64_t size_bytes; /* > 0 */
     bool at_most;
+    bool copied; /* in a copy in a buffer, not in the mapped file */
 } tt_read_range;
 
 /* An op that read weights. */

@@ -44,6 +44,7 @@ struct tt_routers {
     batch_rows rows;
     tt_over over;
     bool keeps_transitions;
+    uint64_t transitions_bytes;
     bool sequences_assumed;
     bool too_many;
     bool failed;
@@ -104,6 +105,18 @@ static void find_slices(const tt_routers *r, const tt_graph *g, uint32_t router,
     }
 }
 
+/* Of the filter's layer, or of each while there is room. */
+static bool keeps_transitions(tt_routers *r, const tt_router_layer *layer)
+{
+    const uint64_t bytes = (uint64_t)layer->n_experts * layer->n_experts * sizeof(uint64_t);
+    const bool asked = !r->filter.has_layer || r->filter.layer == layer->layer_id;
+    if (!r->keeps_transitions || !asked || layer->n_experts > TT_ROUTER_TRANSITIONS_MAX ||
+        bytes > TT_ROUTERS_TRANSITIONS_MAX - r->transitions_bytes)
+        return false;
+    r->transitions_bytes += bytes;
+    return true;
+}
+
 static uint32_t new_layer(tt_routers *r, const tt_graph *g, uint32_t node, uint64_t key)
 {
     const tt_tensor *experts = &g->tensors[g->tensors[node].src[0]];
@@ -119,9 +132,7 @@ static uint32_t new_layer(tt_routers *r, const tt_graph *g, uint32_t node, uint6
     }
     find_slices(r, g, node, &layer);
     layer.router = tt_router_new(layer.n_experts);
-    const bool keeps = r->keeps_transitions && r->filter.has_layer &&
-                       r->filter.layer == layer.layer_id &&
-                       layer.n_experts <= TT_ROUTER_TRANSITIONS_MAX;
+    const bool keeps = keeps_transitions(r, &layer);
     const bool kept = layer.router && (!keeps || tt_router_keep_transitions(layer.router));
     if (!kept || r->n_layers >= TT_NONE ||
         !tt_array_one_more(r->layers, r->n_layers, r->layers_capacity) ||

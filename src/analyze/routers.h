@@ -55,7 +55,9 @@ typedef void tt_routers_progress(void *context, uint64_t done, uint64_t total);
  * `texts_of`: the phase of the texts that are listed (enum tt_phase). */
 tt_routers *tt_routers_new(const tt_model *m, const tt_filter *filter, uint8_t texts_of);
 void tt_routers_free(tt_routers *r);
-/* Before the walk: the router of the filter's layer also counts which experts follow which. */
+/* Before the walk: the router of the filter's layer also counts which experts follow which; those
+ * of all layers where the filter has none, as far as TT_ROUTERS_TRANSITIONS_MAX bytes go. */
+#define TT_ROUTERS_TRANSITIONS_MAX ((uint64_t)256 << 20)
 void tt_routers_keep_transitions(tt_routers *r);
 /* Asked now and then during the walk: whether nobody waits for it any more. Then it ends with
  * TT_E_IO. */

@@ -1,4 +1,5 @@
 /* tensortrace export FILE --format NAME -o PATH: a trace in the formats of other tools. */
+#include "analyze/copies.h"
 #include "analyze/filter.h"
 #include "base/json.h"
 #include "base/nearest.h"
@@ -83,7 +84,7 @@ static const tt_option option_table[] = {
      TT_NAME(struct options, export.unit, tt_trace_units)},
     TT_TRACE_PAGE_SIZE(struct options, export.page_bytes, "oraclegeneral: of a page (default: 4K)",
                        3),
-    {"count-copies-as-file", 0, 0,
+    {TT_COPIES_OPTION, 0, 0,
      "dataset, bin64, bin256, bin1024: reads of weights that the engine copied into buffers count "
      "as reads of the "
      "file, at their place in it",
@@ -124,7 +125,7 @@ static void check_format(void *options, tt_parse *p)
                  {"layer", TT_EXPORT_TAKES_OPS},
                  {"op", TT_EXPORT_TAKES_OPS},
                  {"tensor", TT_EXPORT_TAKES_OPS},
-                 {"count-copies-as-file", TT_EXPORT_TAKES_COPIES}};
+                 {TT_COPIES_OPTION, TT_EXPORT_TAKES_COPIES}};
     const struct options *o = options;
     char formats[FORMATS_TEXT];
     if (!o->format) tt_parse_error(p, "name a --format: %s", format_names(formats));

@@ -1,4 +1,5 @@
 /* tensortrace heat FILE: which weights are hot, which are cold, and in what order they are read. */
+#include "analyze/copies.h"
 #include "answer/heat.h"
 #include "cli/command.h"
 #include "cli/heat_view.h"
@@ -39,6 +40,7 @@ struct options {
     const struct dimension *by; /* NULL: by expert where choices were observed, else by tensor */
     bool cold;
     tt_where where;
+    bool copies_as_file;
     tt_filter filter;
 };
 
@@ -49,6 +51,11 @@ static const tt_option option_table[] = {
      1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
     {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
     TT_WHERE(struct options, where, 1),
+    {TT_COPIES_OPTION, 0, 0,
+     "In the order of reads: those of weights that the engine copied into buffers, too, at their "
+     "place "
+     "in the file",
+     1, TT_FLAG(struct options, copies_as_file)},
     {0},
 };
 
@@ -65,6 +72,15 @@ static bool print_json(const struct options *o, const tt_listing *rows, const tt
     tt_json_begin(&j, stdout, 2);
     tt_heat_json(&j, &view, heat);
     return tt_json_end(&j);
+}
+
+static void note_copies(const struct options *o, const tt_model *m, const tt_heat *heat)
+{
+    char text[TT_COPIES_TEXT];
+    tt_copies copies;
+    if (o->copies_as_file || o->cold || heat->copied_bytes == 0) return;
+    if (tt_copies_find(m, &copies) && *tt_copies_say(&copies, text))
+        tt_report_note("%s; the order of reads leaves them out without --" TT_COPIES_OPTION, text);
 }
 
 static bool print_text(const struct options *o, const tt_listing *rows, const tt_heat *heat)
@@ -100,13 +116,23 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
     if (code == TT_EXIT_OK && data)
         code =
             tt_report_output(o->list.csv ? tt_list_print_csv(&rows) : print_json(o, &rows, heat));
-    else if (code == TT_EXIT_OK)
+    if (code == TT_EXIT_OK && !data) note_copies(o, m, heat);
+    if (code == TT_EXIT_OK && !data)
         code = heat->reads ? tt_report_output(print_text(o, &rows, heat)) : TT_EXIT_OK;
     tt_listing_free(&rows);
     if (code != TT_EXIT_OK || heat->reads) return code;
     if (m->n_weights > 0) return tt_trace_none(m, &o->filter, "op that reads weights");
     if (!data) tt_report_note("the trace names no weights of a model");
     return TT_EXIT_OK;
+}
+
+/* Reads of copies are none of the file, unless they are to count as such. */
+static void settle_copies(const struct options *o, tt_heat *heat)
+{
+    if (o->copies_as_file || heat->copied_bytes == 0) return;
+    const tt_heat_steps all = heat->steps;
+    heat->steps = heat->file_steps;
+    heat->file_steps = all;
 }
 
 static int measure_and_print(struct options *o, const tt_model *m)
@@ -126,6 +152,7 @@ static int measure_and_print(struct options *o, const tt_model *m)
     if (status == TT_OK && heat.at_most && !o->input.json)
         tt_report_note("which rows or experts some ops read was not observed: \"<=\" marks upper "
                        "bounds");
+    if (status == TT_OK) settle_copies(o, &heat);
     int code = status == TT_OK ? print(o, m, &heat) : tt_report_error(&err);
     tt_heat_free(&heat);
     tt_reads_free(&reads);

@@ -26,6 +26,8 @@
 #define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 /* The same with --places. */
 #define SHOWN_PLACES "start_relative_ns,batch_id,layer_id,op,duration_ns,destination,sources"
+#define SHOWN_PLACES_COLUMNS 7u
+#define PLACES_WIDTH 130u /* of a terminal, that most of such rows fit */
 
 struct options {
     tt_input input;
@@ -88,6 +90,7 @@ typedef struct printer {
     uint64_t rows;
     uint64_t block_rows;
     bool reports;         /* progress */
+    bool narrow;          /* places in lines of their own */
     bool ended;           /* nobody wants further rows */
     uint64_t after_ticks; /* ops begun then or before are printed already; 0: none */
     bool more;            /* there are ops behind the limit */
@@ -95,6 +98,27 @@ typedef struct printer {
 } printer;
 
 /* --- as a table, and CSV --- */
+
+/* Cut to a narrow terminal, places would be what is missing: they get lines of their own. */
+static bool is_narrow(const printer *p)
+{
+    const size_t width = tt_table_width(stdout);
+    return p->o->places && !p->o->list.columns && width && width < PLACES_WIDTH;
+}
+
+static void print_places(printer *p)
+{
+    char text[SHOWN_PLACES_COLUMNS][CELL_TEXT], line[CELL_TEXT + 16];
+    if (p->rows == 1)
+        (void)printf("%9s  %5s  %5s  %-16s  %8s\n", "TIME ms", "BATCH", "LAYER", "OP", "DURATION");
+    for (size_t i = 0; i < SHOWN_PLACES_COLUMNS; i++)
+        tt_cell_show(p->list.columns[i], p->m, &p->row, text[i], CELL_TEXT);
+    (void)printf("%9s  %5s  %5s  %-16s  %8s\n", text[0], text[1], text[2], text[3], text[4]);
+    (void)snprintf(line, sizeof line, "    to    %s", text[5]);
+    tt_table_text(stdout, 10, line);
+    (void)snprintf(line, sizeof line, "    from  %s", text[6]);
+    if (text[6][0]) tt_table_text(stdout, 10, line);
+}
 
 static int make_list(printer *p)
 {
@@ -111,6 +135,7 @@ static int make_list(printer *p)
     p->set = tt_log_rowset(p->m, &p->row, o->by_lane);
     const int code = tt_list_make(&p->list, &p->set, &wish);
     p->list.chosen = columns != NULL;
+    p->narrow = is_narrow(p);
     return code;
 }
 
@@ -154,6 +179,8 @@ static bool print_row(printer *p, const tt_log_op *row)
     if (p->o->list.csv) {
         tt_listing_csv_row(&p->csv, &p->list, r);
         if (p->csv.size >= CSV_BYTES) flush_csv(p);
+    } else if (!p->o->input.json && p->narrow) {
+        print_places(p);
     } else if (!p->o->input.json) {
         table_row(p);
     } else if (p->o->list.columns) {

@@ -80,6 +80,15 @@ static const tt_option option_table[] = {
     {"where", 0, "COLUMN=VALUE",
      "Of a folder of experiments, those that have it: model_file=m.gguf", 2,
      TT_TEXT(tt_routing_options, where), .needs = "domains"},
+    {"tables", 0, "DIR",
+     "Of domains: also write all of it into the new folder DIR, with transitions and use over "
+     "time: "
+     "tables in Parquet, or with --csv in CSV",
+     2, TT_TEXT(tt_routing_options, tables), .needs = "domains"},
+    {"html", 0, "FILE", "Of domains: also write it as a page with plots that needs no other file",
+     2, TT_TEXT(tt_routing_options, html), .needs = "domains"},
+    {"force", 0, 0, "Replace DIR and FILE if they exist", 2, TT_FLAG(tt_routing_options, force),
+     .needs = "tables html"},
     {"ranges", 0, 0, "With --json: where in the file each expert's bytes lie", 2,
      TT_FLAG(tt_routing_options, ranges), .needs = "json"},
     {"json", 0, 0, "Print JSON", 9, TT_FLAG(tt_routing_options, json)},

@@ -73,6 +73,8 @@ static void print_steps(const tt_heat *h)
 {
     const tt_heat_steps *s = &h->steps;
     char forward[128], backward[128], steps[TT_UNITS_TEXT];
+    if (s->steps == 0 && h->copied_bytes)
+        line("order", "not known: no two reads were of the mapped file");
     if (s->steps == 0) return;
     print_jumps(forward, sizeof forward, s->steps, &s->forward);
     print_jumps(backward, sizeof backward, s->steps, &s->backward);

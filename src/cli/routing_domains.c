@@ -1,11 +1,17 @@
 /* `tensortrace routing --domains`: experts of runs of several domains. */
 #include "analyze/domains.h"
+#include "base/outfile.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "cli/export_interrupt.h"
 #include "cli/report.h"
 #include "cli/routing_view.h"
 #include "cli/trace_options.h"
 #include "experiment/chosen.h"
+#include "export/rowfile.h"
+#include "report/render.h"
+#include "report/sections.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,24 +27,19 @@ static int add_run(const tt_routing_options *o, const char *path, const char *do
     tt_model *m = NULL;
     tt_progress bar;
     const tt_input input = {.path = path};
+    const char *const outputs[] = {o->tables, o->html};
+    for (size_t i = 0; i < 2; i++)
+        if (outputs[i] && tt_input_is_within(&input, outputs[i]))
+            return tt_report_usage("%s is, or holds, a trace that is read; name another",
+                                   outputs[i]);
     int code = tt_input_open_trace(&input, TT_INPUT_NOTES, &m);
-    tt_routers *r = code == TT_EXIT_OK ? tt_routers_new(m, &o->filter, TT_PHASE_PROMPT) : NULL;
-    if (code == TT_EXIT_OK && !r) code = tt_report_usage("out of memory");
-    if (r) {
-        size_t n = 0;
+    if (code == TT_EXIT_OK) {
         tt_progress_begin(&bar, "reading", m->n_runs, "runs");
-        tt_status status = tt_routers_walk(r, tt_progress_callback, &bar, &err);
+        tt_status status =
+            tt_domains_add_run(d, domain, m, &o->filter, tt_progress_callback, &bar, &err);
         tt_progress_end(&bar);
-        if (status == TT_OK) (void)tt_routers_layers(r, &n);
-        if (status == TT_OK && n == 0)
-            status =
-                tt_error_set(&err, TT_E_USAGE, TT_NO_OFFSET,
-                             "holds no choices of experts that pass; `tensortrace routing` says "
-                             "more");
-        if (status == TT_OK) status = tt_domains_add(d, domain, r, &err);
         if (status != TT_OK) code = tt_report_usage("%s: %s", path, err.message);
     }
-    tt_routers_free(r);
     tt_model_close(m);
     return code;
 }
@@ -124,16 +125,164 @@ static int show_experts(const tt_routing_options *o, const tt_domains *d)
     return tt_report_usage("there is no layer %" PRId32 " with a router", o->filter.layer);
 }
 
+/* --- as files --- */
+
+typedef struct tables {
+    const tt_domains *d;
+    const tt_outdir *dir;
+    bool csv;
+    uint64_t n_rows;
+} tables;
+
+static tt_status write_whole(tables *t, const char *name, const tt_rowset *set, tt_error *err)
+{
+    uint64_t rows = 0;
+    tt_error late;
+    tt_rowfile *f = tt_rowfile_begin(t->dir, name, t->csv, set, err);
+    if (!f) return err->status;
+    tt_status status = tt_rowfile_put(f, set, err);
+    const tt_status ended = tt_rowfile_end(f, &rows, status == TT_OK ? err : &late);
+    t->n_rows += rows;
+    return status == TT_OK ? ended : status;
+}
+
+/* Of each layer and domain: its rows, for free(). */
+typedef bool make_rows(const tt_domains *d, size_t layer, size_t domain, tt_rowset *out);
+
+static bool make_steps(const tt_domains *d, size_t layer, size_t domain, tt_rowset *out)
+{
+    tt_expert_step *list = NULL;
+    size_t n = 0;
+    const bool ok = tt_domain_steps(d, layer, domain, &list, &n);
+    *out = TT_ROWSET(&tt_expert_step_schema, TT_EXPERTS_OF_DOMAINS, NULL, list, n);
+    return ok;
+}
+
+static bool make_spans(const tt_domains *d, size_t layer, size_t domain, tt_rowset *out)
+{
+    tt_expert_span *list = NULL;
+    size_t n = 0;
+    const bool ok = tt_domain_spans(d, layer, domain, &list, &n);
+    *out = TT_ROWSET(&tt_expert_span_schema, TT_EXPERTS_OF_DOMAINS, NULL, list, n);
+    return ok;
+}
+
+static tt_status write_parts(tables *t, const char *name, const tt_schema *schema, make_rows *make,
+                             tt_error *err)
+{
+    const tt_rowset like = {.schema = schema, .kind = TT_EXPERTS_OF_DOMAINS};
+    uint64_t rows = 0;
+    tt_error late;
+    tt_rowfile *f = tt_rowfile_begin(t->dir, name, t->csv, &like, err);
+    if (!f) return err->status;
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < t->d->n_layers; i++)
+        for (size_t k = 0; k < t->d->n_domains && status == TT_OK; k++) {
+            tt_rowset set;
+            status = make(t->d, i, k, &set) ? tt_rowfile_put(f, &set, err)
+                                            : tt_error_memory(err, "the tables");
+            free((void *)(uintptr_t)set.rows);
+        }
+    const tt_status ended = tt_rowfile_end(f, &rows, status == TT_OK ? err : &late);
+    t->n_rows += rows;
+    return status == TT_OK ? ended : status;
+}
+
+static tt_status write_all(tables *t, tt_error *err)
+{
+    const tt_domains *d = t->d;
+    const struct {
+        const char *name;
+        tt_rowset set;
+    } whole[] = {
+        {"domains", TT_ROWSET(&tt_domain_schema, 0, NULL, d->domains, d->n_domains)},
+        {"layers", TT_ROWSET(&tt_domain_layer_schema, 0, NULL, d->layers, d->n_layers)},
+        {"pairs", TT_ROWSET(&tt_domain_pair_schema, 0, NULL, d->pairs, d->n_pairs)},
+        {"experts", TT_ROWSET(&tt_domain_expert_schema, 0, NULL, d->experts, d->n_experts)},
+        {"matrix",
+         TT_ROWSET(&tt_domain_use_schema, 0, NULL, d->uses, d->n_experts * d->n_domains)}};
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole && status == TT_OK; i++)
+        status = write_whole(t, whole[i].name, &whole[i].set, err);
+    if (status == TT_OK)
+        status = write_parts(t, "transitions", &tt_expert_step_schema, make_steps, err);
+    if (status == TT_OK)
+        status = write_parts(t, "over_time", &tt_expert_span_schema, make_spans, err);
+    return status;
+}
+
+static int write_tables(const tt_routing_options *o, const tt_domains *d)
+{
+    tt_outdir dir;
+    tt_error err;
+    char rows[TT_UNITS_TEXT];
+    tables t = {.d = d, .dir = &dir, .csv = o->list.csv};
+    tt_export_guard(o->tables);
+    tt_status status = tt_outdir_open(&dir, o->tables, o->force, &err);
+    if (status == TT_OK) {
+        dir.ending = t.csv ? ".csv" : ".parquet";
+        status = write_all(&t, &err);
+        if (status == TT_OK) status = tt_outdir_commit(&dir, &err);
+        tt_outdir_abandon(&dir);
+    }
+    tt_export_guard_end();
+    if (status != TT_OK) return tt_report_error(&err);
+    tt_report_note("wrote %s: 7 tables, %s rows", o->tables, tt_units_count(rows, t.n_rows));
+    return TT_EXIT_OK;
+}
+
+static int write_page(const tt_routing_options *o, const tt_domains *d)
+{
+    tt_outfile file;
+    tt_page page;
+    tt_error err;
+    int code = TT_EXIT_OK;
+    if (tt_outfile_open(&file, o->html, o->force, &err) != TT_OK) return tt_report_error(&err);
+    tt_page_open(&page);
+    tt_domains_page(&page, d);
+    if (page.failed)
+        code = tt_report_usage("out of memory");
+    else
+        tt_page_html(&page, file.stream);
+    tt_page_close(&page);
+    if (code == TT_EXIT_OK && tt_outfile_commit(&file, &err) != TT_OK) code = tt_report_error(&err);
+    tt_outfile_abandon(&file);
+    if (code == TT_EXIT_OK) tt_report_note("wrote %s", o->html);
+    return code;
+}
+
+static int write_files(const tt_routing_options *o, const tt_domains *d)
+{
+    int code = TT_EXIT_OK;
+    if ((o->tables || o->html) && d->course_left_out)
+        tt_report_note("transitions and use over time are left out of some layers, which have too "
+                       "many experts; --layer N has those of one");
+    if (o->tables) code = write_tables(o, d);
+    if (code == TT_EXIT_OK && o->html) code = write_page(o, d);
+    return code;
+}
+
+/* Before the traces are read. */
+static int check_files(const tt_routing_options *o)
+{
+    const char *const outputs[] = {o->tables, o->html};
+    for (size_t i = 0; i < 2; i++)
+        if (outputs[i] && !o->force && access(outputs[i], F_OK) == 0)
+            return tt_report_usage("%s exists; --force replaces it", outputs[i]);
+    return TT_EXIT_OK;
+}
+
 int tt_routing_show_domains(const tt_routing_options *o)
 {
-    tt_domains d = {0};
-    int code = TT_EXIT_OK;
+    tt_domains d = {.keeps_course = o->tables || o->html};
+    int code = check_files(o);
     for (size_t i = 0; code == TT_EXIT_OK && i < o->n_paths; i++)
         code = add_path(o, o->paths[i], &d);
     if (code == TT_EXIT_OK && d.n_domains < 2)
         code = tt_report_usage("there is nothing to compare: all runs are of the domain %s",
                                d.domains[0].name);
     if (code == TT_EXIT_OK && !tt_domains_finish(&d)) code = tt_report_usage("out of memory");
+    if (code == TT_EXIT_OK) code = write_files(o, &d);
     if (code == TT_EXIT_OK)
         code = o->filter.has_layer && !o->json ? show_experts(o, &d) : show_layers(o, &d);
     tt_domains_free(&d);

@@ -117,7 +117,7 @@ int tt_routing_print_steps(const tt_routing_options *o, const tt_routing_view *v
     size_t n;
     tt_error err;
     if (tt_expert_steps_make(v->routers, &list, &n, &err) != TT_OK) return tt_report_error(&err);
-    const tt_rowset set = TT_ROWSET(&tt_expert_step_schema, 0, NULL, list, n);
+    const tt_rowset set = TT_ROWSET(&tt_expert_step_schema, TT_EXPERTS_OF_TRACE, NULL, list, n);
     const int code = n ? print_rows(o, &set, "transitions", "count", STEPS_SHOWN)
                        : tt_report_usage("%s: of no two tokens of layer %" PRId32
                                          " it was seen that one follows the other, or it has more "
@@ -134,7 +134,7 @@ int tt_routing_print_spans(const tt_routing_options *o, const tt_routing_view *v
     tt_error err;
     if (tt_expert_spans_make(v->m, &o->filter, (uint32_t)o->parts, &list, &n, &err) != TT_OK)
         return tt_report_error(&err);
-    const tt_rowset set = TT_ROWSET(&tt_expert_span_schema, 0, NULL, list, n);
+    const tt_rowset set = TT_ROWSET(&tt_expert_span_schema, TT_EXPERTS_OF_TRACE, NULL, list, n);
     const int code = print_rows(o, &set, "spans", NULL, 0);
     free(list);
     return code;

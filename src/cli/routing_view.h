@@ -25,6 +25,8 @@ typedef struct tt_routing_options {
     bool transitions;
     uint64_t parts; /* over time; 0: no */
     bool ranges;
+    const char *html, *tables; /* a page, and a folder of tables, of domains; NULL: none */
+    bool force;
 } tt_routing_options;
 
 /* Each returns the exit code. The layers; the experts of those that pass; a map; the texts of n

@@ -1,5 +1,6 @@
 #include "cli/traced.h"
 
+#include "analyze/copies.h"
 #include "analyze/values/values_first.h"
 #include "base/units.h"
 #include "cli/hook_path.h"
@@ -284,6 +285,18 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
     report_bad(t, file);
 }
 
+/* Most engines repack weights unless they are told not to; who asks what of the file is read has to
+ * know. */
+static void report_copies(const tt_traced *t, const char *path)
+{
+    char text[TT_COPIES_TEXT];
+    tt_copies copies;
+    tt_model *m;
+    if (t->quiet || tt_model_open(path, &m, NULL) != TT_OK) return;
+    if (tt_copies_find(m, &copies) && *tt_copies_say(&copies, text)) say(t, "%s", text);
+    tt_model_close(m);
+}
+
 static void report_file(const tt_traced *t, const tt_session_file *file)
 {
     struct stat st;
@@ -305,6 +318,7 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
             " batches were computed before",
             o->batches - o->batches_after_limit, o->batches);
     report_outputs(t, file);
+    report_copies(t, file->path);
 }
 
 static uint32_t finish_files(const tt_traced *t, tt_session *session)

@@ -21,13 +21,13 @@ bool tt_damage_is_complete(const tt_model *m, uint64_t chunks)
     return m->trace.complete && chunks == 0;
 }
 
-void tt_export_note_copies(const tt_model *m, const tt_export_options *options)
+void tt_export_note_copies(const tt_model *m, const tt_export_options *options, bool placed)
 {
     char text[TT_COPIES_TEXT], note[TT_COPIES_TEXT + 80];
     tt_copies copies;
     if (!options->note || options->copies_as_file || !tt_copies_find(m, &copies)) return;
     if (!*tt_copies_say(&copies, text)) return;
-    (void)snprintf(note, sizeof note, "%s; count-copies-as-file gives them their place in the file",
-                   text);
+    (void)snprintf(note, sizeof note, "%s%s", text,
+                   placed ? "; " TT_COPIES_OPTION " gives them their place in it" : "");
     options->note(options->note_context, note);
 }

@@ -78,8 +78,8 @@ typedef struct tt_export_format {
 } tt_export_format;
 
 /* Tells options->note where weights were read from copies in buffers, unless those count as the
- * file. */
-void tt_export_note_copies(const tt_model *m, const tt_export_options *options);
+ * file. `placed`: the format takes copies_as_file. */
+void tt_export_note_copies(const tt_model *m, const tt_export_options *options, bool placed);
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);
 /* NULL: there is no such format. */

@@ -2,11 +2,17 @@
 #ifndef TT_REPORT_SECTIONS_H
 #define TT_REPORT_SECTIONS_H
 
+#include "analyze/domains.h"
 #include "report/analysis.h"
 #include "report/page.h"
 
 /* Builds the whole page; p is open and empty. Check p->failed afterwards. */
 void tt_report_page(tt_page *p, tt_analysis *a);
+
+/* The page of runs of several domains, which were tested (tt_domains_finish). */
+void tt_domains_page(tt_page *p, const tt_domains *d);
+/* Its plots alone, in the section begun last. */
+void tt_plots_domains(tt_page *p, const tt_domains *d);
 
 /* Private to this directory: one function per question. */
 /* For the summary: threads that did not run; op records without an end or with impossible times. */

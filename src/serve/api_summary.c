@@ -1,4 +1,5 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
+#include "analyze/copies.h"
 #include "analyze/summary.h"
 #include "analyze/values/outputs.h"
 #include "base/bytes.h"
@@ -160,6 +161,17 @@ static void put_problems(tt_json *j, const tt_model *m, bool growing)
     tt_json_array_end(j);
 }
 
+/* What is right, and yet not what one may expect. */
+static void put_notes(tt_json *j, const tt_model *m)
+{
+    char text[TT_COPIES_TEXT];
+    tt_copies copies;
+    tt_json_key(j, "notes");
+    tt_json_array(j);
+    if (tt_copies_find(m, &copies) && *tt_copies_say(&copies, text)) tt_json_string(j, text);
+    tt_json_array_end(j);
+}
+
 typedef struct batch_context {
     const tt_model *m;
     tt_bytes *scratch;
@@ -240,6 +252,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     tt_rowset_json_columns(j, "buffers",
                            &TT_ROWSET(&buffer_schema, 0, NULL, q->m->buffers, q->m->n_buffers));
     put_problems(j, q->m, is_growing(q));
+    put_notes(j, q->m);
     put_batches(j, q->m);
     tt_json_object_end(j);
     return TT_OK;

@@ -324,15 +324,9 @@ static tt_status add_domain(const tt_study_run *r, const tt_model *m, tt_domains
                             tt_error *err)
 {
     const tt_filter all = {0};
-    size_t n = 0;
-    tt_routers *routers = tt_routers_new(m, &all, TT_PHASE_PROMPT);
-    if (!routers) return tt_error_memory(err, "a study");
-    tt_status status = tt_routers_walk(routers, NULL, NULL, err);
-    if (status == TT_OK) (void)tt_routers_layers(routers, &n);
-    if (status == TT_OK && n)
-        status = tt_domains_add(domains, tt_study_domain(r->result), routers, err);
-    tt_routers_free(routers);
-    return status;
+    tt_status status =
+        tt_domains_add_run(domains, tt_study_domain(r->result), m, &all, NULL, NULL, err);
+    return status == TT_E_NOT_FOUND ? TT_OK : status;
 }
 
 tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char *path,

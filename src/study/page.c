@@ -226,6 +226,7 @@ static void section_domains(tt_page *p, const tt_study *s)
         const tt_rowset layers =
             TT_ROWSET(&tt_domain_layer_schema, 0, NULL, m->domains.layers, m->domains.n_layers);
         (void)tt_page_rows(p, CAPTION(m), &layers, &(tt_listing_wish){.text = true});
+        tt_plots_domains(p, &m->domains);
     }
     if (find(s, "Q12")->verdict != TT_STUDY_OPEN)
         tt_page_say(p, TT_BLOCK_NOTE,

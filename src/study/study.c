@@ -418,7 +418,10 @@ static tt_study_model *model_of(tt_study *s, const tt_result *r, tt_error *err)
                            TT_STUDY_MODELS_MAX);
         return NULL;
     }
-    if (i == s->n_models) s->models[s->n_models++].file = r->model_file;
+    if (i == s->n_models) {
+        s->models[i].domains.keeps_course = true;
+        s->models[s->n_models++].file = r->model_file;
+    }
     return &s->models[i];
 }
 

@@ -226,5 +226,6 @@ one_run = run("report", "--json", "--where", f"folder={folders[0].name}", "out")
 expect("one run", json.loads(one_run)["file"].endswith(f"{folders[0].name}/run.ttrace"), one_run[:200])
 run("report", "--json", "--where", "folder=none", "out", codes=(2,))
 page = run("report", "out")
-expect("page", page.count("<svg") == 4 and "Study: out" in page, len(page))
+# The experts add one of the layers, one a layer, one of transitions, and one a domain over time.
+expect("page", page.count("<svg") == 4 + 1 + 4 + 1 + 3 and "Study: out" in page, len(page))
 print(f"{compared} comparisons, no difference")

@@ -327,6 +327,31 @@ test('a trace that knows no model file says so, and shows the buffers', async ({
     await v.until(async () => /Row weights/.test(await v.said()), 'the first buffer is told');
 });
 
+test('weights that were read from copies: one line says so, and what to do', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    const { notes } = await v.api('traces/0/summary');
+    const said = execFileSync(process.env.TT_BIN, ['heat', '--json', '--limit', '0', trace('tiny')]);
+    const copied = JSON.parse(said).rows.filter((row) => row.copied_bytes > 0);
+    const line = view(v).locator('.memory-note');
+    // Which weights an engine repacks depends on the processor.
+    assert.equal(notes.length, copied.length > 0 ? 1 : 0);
+    assert.equal(await line.count(), notes.length);
+    if (notes.length === 0) return;
+    assert.match(notes[0], new RegExp(`^${copied.length} weights? \\(.*repacked copies, not from the mapped file: --no-repack`));
+    assert.equal(await line.innerText(), `${notes[0]}.`);
+    const { height } = await line.boundingBox();
+    assert.ok(height < 30, `one line, not ${height} px`);
+    // Nothing of a run that reads the file.
+    await v.page.route('**/traces/0/summary', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), notes: [] } });
+    });
+    await v.page.reload();
+    await shown(v);
+    assert.equal(await line.count(), 0);
+});
+
 test('a server that fails is told, and asked again', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=stats' });
     v.allow(/500/);

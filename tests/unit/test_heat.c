@@ -88,13 +88,13 @@ static tt_model make_model(void)
 }
 
 static tt_read_range ranges[] = {
-    {NORM, TT_EXPERT_NONE, 0, 10, false},
-    {EXPERTS, 0, 20, 10, false},
-    {EXPERTS, 1, 30, 10, false},
-    {EXPERTS, 2, 40, 10, false},
-    {ROWS, TT_EXPERT_NONE, 60, 12, false},
-    {ROWS, TT_EXPERT_NONE, 64, 4, false},
-    {EXPERTS, TT_EXPERT_NONE, 20, 40, true},
+    {NORM, TT_EXPERT_NONE, 0, 10, false, false},
+    {EXPERTS, 0, 20, 10, false, false},
+    {EXPERTS, 1, 30, 10, false, false},
+    {EXPERTS, 2, 40, 10, false, false},
+    {ROWS, TT_EXPERT_NONE, 60, 12, false, false},
+    {ROWS, TT_EXPERT_NONE, 64, 4, false, false},
+    {EXPERTS, TT_EXPERT_NONE, 20, 40, true, false},
 };
 
 /* rows 0-2, norm, experts 0 1 | row 1, norm, expert 1 | row 1, norm, expert 2 */
@@ -289,6 +289,32 @@ static void steps_by_hand(void **state)
     assert_int_equal(h.steps.other_file, 1);
     assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.forward.lengths, 0.5), 4096);
     assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.backward.lengths, 1), 99000);
+    tt_heat_free(&h);
+}
+
+/* Of rows and the norm alone, when the experts were read in copies: back, on, back, on, back. */
+static void copies_are_not_of_the_file(void **state)
+{
+    const tt_model m = make_model();
+    const tt_filter all = {0};
+    tt_read_range copied[sizeof ranges / sizeof *ranges];
+    tt_reads r = make_reads();
+    tt_heat h;
+    (void)state;
+    memcpy(copied, ranges, sizeof ranges);
+    for (size_t i = 1; i <= 3; i++)
+        copied[i].copied = true;
+    r.ranges = copied;
+    assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+    assert_int_equal(h.copied_bytes, 40);
+    assert_int_equal(find(&h, EXPERTS, TT_EXPERT_NONE)->copied_bytes, 40);
+    assert_int_equal(find(&h, NORM, TT_EXPERT_NONE)->copied_bytes, 0);
+    assert_int_equal(h.steps.steps, 9);
+    assert_int_equal(h.file_steps.steps, 5);
+    assert_int_equal(h.file_steps.adjacent, 2);
+    assert_int_equal(h.file_steps.backward.count, 3);
+    assert_int_equal(h.file_steps.backward.lengths.max, 64);
+    assert_int_equal(h.file_steps.sweeps, 4);
     tt_heat_free(&h);
 }
 
@@ -493,6 +519,7 @@ int main(void)
         cmocka_unit_test(what_was_not_observed),
         cmocka_unit_test(filters_name_what_is_missed),
         cmocka_unit_test(steps_by_hand),
+        cmocka_unit_test(copies_are_not_of_the_file),
         cmocka_unit_test(every_phase_is_told),
         cmocka_unit_test(whatif_by_hand),
         cmocka_unit_test(whatif_warm_and_by_page),

@@ -177,7 +177,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
         tt_dataset_abandon(d);
         return status;
     }
-    tt_export_note_copies(m, options);
+    tt_export_note_copies(m, options, true);
     *out = d;
     return TT_OK;
 }

@@ -233,6 +233,7 @@ static void tell(const writing *w)
     char text[120];
     if (o->sum) *o->sum = (tt_export_sum){w->n, "accesses", 0, 0};
     if (!o->note) return;
+    tt_export_note_copies(w->m, o, false);
     if (w->reads.impossible) {
         (void)snprintf(text, sizeof text,
                        "%" PRIu64 " reads of places that no file has are left out",

@@ -213,7 +213,7 @@ static void tell(const job *j)
                        j->kind->losses[i]);
         o->note(o->note_context, text);
     }
-    tt_export_note_copies(j->m, o);
+    tt_export_note_copies(j->m, o, true);
 }
 
 tt_status tt_records_write(const tt_record_kind *kind, const tt_model *m, const char *path,

@@ -44,6 +44,7 @@ void tt_tables_tell(const tt_model *m, const tt_export_options *options,
     if (!m->clock.known)
         options->note(options->note_context,
                       "the trace does not tell how long a tick is: columns of times are empty");
+    tt_export_note_copies(m, options, false);
     if (!*empty) return;
     char text[400];
     (void)snprintf(text, sizeof text, "without rows, as nothing of the kind was found: %s", empty);

@@ -38,6 +38,8 @@ export interface Summary {
   n_ops: number;
   /** The trace was cut off or damaged: sentences. */
   problems: string[];
+  /** What is right, and may not be expected: weights read from copies. Sentences. */
+  notes: string[];
   files: { name: string; path: string; size_bytes: number }[];
   counts: { graphs: number };
   /** By a buffer's index in the trace. */

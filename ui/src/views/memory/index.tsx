@@ -67,6 +67,19 @@ function NoFile() {
   );
 }
 
+/** Of weights that were read from copies: why the file looks unread, and what to do. */
+function Notes() {
+  return (
+    <>
+      {summary.value?.notes.map((text) => (
+        <p class="memory-note" key={text}>
+          {text}.
+        </p>
+      ))}
+    </>
+  );
+}
+
 function MapView() {
   const axis = useRange();
   const controls = useRef<MapControls | null>(null);
@@ -93,6 +106,7 @@ function MapView() {
       <section class="memory-map" style={{ flexGrow: share }} aria-label="Memory map">
         <Toolbar fit={fitParam} save={savers} />
         <NoFile />
+        <Notes />
         <Legend scales={scales.value} />
         <MapCanvas
           label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
