@@ -17,7 +17,7 @@ typedef struct awaited {
     double end_ns, begin_ns; /* of the wait for it */
     uint32_t read;
     uint32_t thread;  /* the first that waited */
-    uint32_t waiters; /* that were not found yet */
+    uint32_t waiters; /* others that were not found yet */
     uint32_t node;    /* of the op, in the run at hand; TT_NONE: not found in it */
 } awaited;
 
@@ -129,7 +129,7 @@ static tt_status find_ops(search *s, const tt_run *run, uint32_t first, uint32_t
 }
 
 /* Which of the reads its thread waited for. False: there is no room. */
-static bool add_wait(search *s, uint32_t run, const stretch *op, bool is_first)
+static bool add_wait(search *s, uint32_t run, const stretch *op)
 {
     tt_pool_wait w = {.begin_ns = INFINITY, .read = TT_NONE, .run = run};
     w.node = op->node;
@@ -137,8 +137,8 @@ static bool add_wait(search *s, uint32_t run, const stretch *op, bool is_first)
     for (uint32_t i = op->first; i < op->last; i++) {
         awaited *r = &s->reads[i];
         const bool its = op->thread_known && r->thread == op->thread;
-        if (r->node != op->node || !r->waiters || its != is_first) continue;
-        r->waiters--;
+        if (r->node != op->node || (!its && !r->waiters)) continue;
+        if (!its) r->waiters--;
         w.begin_ns = fmin(w.begin_ns, fmax(r->begin_ns, op->begin_ns));
         w.end_ns = r->end_ns;
         w.read = r->read;
@@ -161,6 +161,7 @@ static void name_ops(search *s, uint32_t run)
         for (uint32_t k = op->first; k < op->last && op->thread_known; k++) {
             awaited *r = &s->reads[k];
             if (r->thread != op->thread || s->out->run_of_read[r->read] != TT_NONE) continue;
+            r->waiters--;
             s->out->run_of_read[r->read] = run;
             s->out->node_of_read[r->read] = r->node = op->node;
         }
@@ -180,9 +181,8 @@ static tt_status search_run(search *s, uint32_t run, tt_error *err)
     tt_status status = find_ops(s, r, first, end, err);
     if (status != TT_OK) return status;
     name_ops(s, run);
-    for (int is_first = 1; is_first >= 0; is_first--)
-        for (size_t i = 0; i < s->n_ops && ok; i++)
-            ok = add_wait(s, run, &s->ops[i], is_first);
+    for (size_t i = 0; i < s->n_ops && ok; i++)
+        ok = add_wait(s, run, &s->ops[i]);
     for (size_t i = 0; i < s->n_ops; i++)
         for (uint32_t k = s->ops[i].first; k < s->ops[i].last; k++)
             s->reads[k].node = TT_NONE;

@@ -57,7 +57,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
       </div>
       {waited && (
         <div>
-          of it waits {duration(waited.ns)} for the read of {waited.name === null ? "weights" : plainName(waited.name)} (
+          of its busy time waits {duration(waited.ns)} for the read of {waited.name === null ? "weights" : plainName(waited.name)} (
           {waited.cause})
         </div>
       )}
