@@ -4,7 +4,6 @@
 #ifndef TT_ANALYZE_POOL_TIME_H
 #define TT_ANALYZE_POOL_TIME_H
 
-#include "format/meta.h"
 #include "model/model.h"
 
 #include <stddef.h>

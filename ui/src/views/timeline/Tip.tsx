@@ -8,7 +8,7 @@ import { badWords } from "../../state/bad";
 import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
 import { opDetails } from "./op";
-import { CAUSE_WORDS, CAUSES, pool, readName, waitOf, type Waits } from "./pool";
+import { CAUSE_WORDS, CAUSES, pool, readName, waitOf } from "./pool";
 import { sliceName, sliceToken } from "./shapes";
 import { FUSED, NONE, OPEN } from "./tile";
 import { batchAt, batchText } from "./tokens";
@@ -41,6 +41,8 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   const t = tensors.value;
   const bad = badWords(s.run[i]!, s.node[i]!);
   const waited = waitOf(s.track[i]!, s.run[i]!, s.node[i]!);
+  const end_ns = s.start_ns[i]! + s.busy_ns[i]!;
+  const about_ns = waited ? 0 : waitsBetween(s.track[i]!, s.start_ns[i]!, end_ns);
   return (
     <>
       <strong>{plainName(sliceName(tile, i))}</strong>
@@ -61,7 +63,8 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
           {waited.cause})
         </div>
       )}
-      {pool.value && <OffCpu run={s.run[i]!} node={s.node[i]!} track={s.track[i]!} reads_ns={waited?.ns ?? 0} />}
+      {about_ns > 0 && <div>of its busy time waits about {duration(about_ns)} for reads; zoom in to see which</div>}
+      {pool.value && <OffCpu run={s.run[i]!} node={s.node[i]!} track={s.track[i]!} reads_ns={waited?.ns ?? about_ns} />}
       {bad && <strong>{bad}</strong>}
       <div>at {moment(s.start_ns[i]!, Math.max(1, s.busy_ns[i]! / 10))}</div>
       {weight !== null && t && (
@@ -74,13 +77,16 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
 }
 
 /** How long the track waited for reads from then to then; of merged waits a share of what they are. */
-function waitsBetween(w: Waits, begin_ns: number, track: number, from: number, to: number): number {
+function waitsBetween(track: number, from: number, to: number): number {
+  const p = pool.value;
+  if (!p) return 0;
+  const w = p.waits;
   let sum = 0;
   const within = (a: number, b: number) => Math.max(0, Math.min(b, to) - Math.max(a, from));
   for (let i = 0; i < w.n; i++) if (w.track[i] === track) sum += within(w.start_ns[i]!, w.end_ns[i]!);
   for (let i = 0; i < w.merged.n; i++) {
     if (w.merged.track[i] !== track) continue;
-    const at = begin_ns + w.merged.bucket[i]! * w.bucket_ns;
+    const at = p.bins.from_ns + w.merged.bucket[i]! * w.bucket_ns;
     const waited = w.merged.ns.reduce((all, each) => all + each[i]!, 0);
     sum += (waited * within(at, at + w.bucket_ns)) / w.bucket_ns;
   }
@@ -92,7 +98,7 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
   const m = tile.merged;
   const kind = tile.kinds[m.kind[i]!];
   const from = tile.from_ns + m.bucket[i]! * tile.bucket_ns;
-  const reads_ns = pool.value && waitsBetween(pool.value.waits, pool.value.bins.from_ns, row.track, from, from + tile.bucket_ns);
+  const reads_ns = waitsBetween(row.track, from, from + tile.bucket_ns);
   return (
     <>
       <strong>{counted(m.count[i]!, "op")} together</strong>
@@ -100,7 +106,7 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
         {row.title}, {duration(tile.bucket_ns)}: busy {percent(m.busy_ns[i]! / tile.bucket_ns)}, waits{" "}
         {percent(m.wait_ns[i]! / tile.bucket_ns)}
       </div>
-      {reads_ns !== null && <div>of it waits for reads: {percent(reads_ns / tile.bucket_ns)}</div>}
+      {reads_ns > 0 && <div>of it waits for reads: {percent(reads_ns / tile.bucket_ns)}</div>}
       {kind && (
         <div>
           mostly {kind.op} ({kind.category})
