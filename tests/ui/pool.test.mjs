@@ -196,6 +196,7 @@ test('the tables have the reads, the computations and what ops waited', async ({
 test('reads and waits that are too many are drawn by stretches of time', async ({ open }) => {
     const v = await timeline(open);
     const single = await inkOf(v, 'boost reads');
+    const waits = await columns(v, 'pool/waits?limit=65536');
     await v.page.route(/\/pool\/(reads|waits)/, (route) =>
         route.continue({ url: route.request().url().replace(/limit=\d+/, 'limit=0') }),
     );
@@ -209,13 +210,13 @@ test('reads and waits that are too many are drawn by stretches of time', async (
     await v.page.locator('.timeline .equivalent summary').click();
     await v.page.getByText('too many to be listed').waitFor();
     await v.page.locator('.timeline .equivalent summary').click();
-    const waits = await columns(v, 'pool/waits?limit=65536');
     const { begin_ns, end_ns } = await v.api('traces/0/summary');
     const box = await canvasBox(v);
     for (let i = 0; i < waits.track.length; i++) {
         const row = await rowBox(v, `lane ${waits.track[i]}`);
         const at = ((waits.start_ns[i] + waits.end_ns[i]) / 2 - begin_ns) / (end_ns - begin_ns);
         await v.page.mouse.move(box.x + at * box.width, row.y + row.height / 2);
+        await v.page.waitForTimeout(100);
         if ((await v.page.locator('.tooltip').getByText('for reads').count()) > 0) return;
     }
     assert.fail('nothing tells what ops waited for reads');
