@@ -126,6 +126,22 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
     return tt_faults_sum(a->faults, tell, &s, err);
 }
 
+static tt_status add_pool(tt_analysis *a, tt_error *err)
+{
+    const tt_filter all = {0}, generated = {.phase = TT_PHASE_GENERATE};
+    if (!a->m->n_pool_states || !a->timed) return TT_OK;
+    tt_status status = tt_pool_find(&a->pool, a->m, err);
+    if (status == TT_OK) status = tt_pool_time_find(&a->pool_time, a->m, err);
+    if (status == TT_OK)
+        status = tt_pool_sums_make(&a->pool_all, &a->pool, &a->pool_time, &all, err);
+    if (status == TT_OK)
+        status = tt_pool_sums_make(&a->pool_generated, &a->pool, &a->pool_time, &generated, err);
+    if (status == TT_OK)
+        status = tt_pool_bounds_find(&a->pool_bounds, &a->reads, &a->pool, &a->pool_time, err);
+    a->has_pool = status == TT_OK;
+    return status;
+}
+
 static tt_status add_values(tt_analysis *a, tt_error *err)
 {
     static const tt_values_query all, some = {.limit = TT_ANALYSIS_OUTLIERS};
@@ -156,6 +172,7 @@ tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysi
     if (status == TT_OK) status = add_faults(a, err);
     if (status == TT_OK) status = tt_loading_find(&a->loading, m, true, err);
     if (status == TT_OK) status = tt_buffers_analyze(m, &a->buffers, err);
+    if (status == TT_OK) status = add_pool(a, err);
     if (status == TT_OK) status = add_values(a, err);
     return status;
 }
@@ -173,6 +190,10 @@ void tt_analysis_free(tt_analysis *a)
     tt_kernel_free(a->kernel);
     tt_loading_free(&a->loading);
     tt_buffers_free(a->buffers);
+    tt_pool_sums_free(&a->pool_all);
+    tt_pool_sums_free(&a->pool_generated);
+    tt_pool_time_free(&a->pool_time);
+    tt_pool_free(&a->pool);
     tt_values_first_free(&a->values_first);
     tt_values_grid_free(&a->values_grid);
     tt_values_outliers_free(&a->values_outliers);

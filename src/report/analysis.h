@@ -8,6 +8,8 @@
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
 #include "analyze/loading.h"
+#include "analyze/pool_bounds.h"
+#include "analyze/pool_sums.h"
 #include "analyze/reads.h"
 #include "analyze/rollup.h"
 #include "analyze/routers.h"
@@ -97,6 +99,11 @@ typedef struct tt_analysis {
     tt_kernel_sum kernel_batches, kernel_recording;
     tt_loading loading; /* no rows: it was not recorded */
     tt_buffers *buffers;
+    bool has_pool; /* boost ran it, and there are times; if so: */
+    tt_pool_report pool;
+    tt_pool_time pool_time;
+    tt_pool_sums pool_all, pool_generated;
+    tt_pool_bounds pool_bounds;
     bool has_values; /* of outputs; if so: */
     tt_values_first values_first;
     tt_values_grid values_grid;

@@ -315,6 +315,39 @@ static void whatif(tt_json *j, const tt_analysis *a)
     tt_json_object_end(j);
 }
 
+/* --- boost --- */
+
+static const tt_column pool_bounds_columns[] = {
+    TT_COLUMN("tokens", NULL, COUNT, "generated after the first batch",
+              TT_MEMBER(tt_pool_bounds, tokens)),
+    TT_COLUMN("disk_bytes_per_s", NULL, BYTES_PER_S, "of the reads",
+              TT_MEMBER(tt_pool_bounds, disk_bytes_per_s)),
+    TT_COLUMN("tokens_per_s", NULL, FIGURE, "as it was", TT_MEMBER(tt_pool_bounds, rate)),
+    TT_COLUMN("at_most_tokens_per_s", NULL, FIGURE, "read as early as can be known",
+              TT_MEMBER(tt_pool_bounds, at_most_rate)),
+    TT_COLUMN("overlap_tokens_per_s", NULL, FIGURE, "as if experts were known beforehand",
+              TT_MEMBER(tt_pool_bounds, overlap_rate)),
+    TT_COLUMN("predicted_bytes_per_token", NULL, BYTES, "by whatif --boost",
+              TT_MEMBER(tt_pool_bounds, predicted_bytes)),
+};
+static const tt_schema pool_bounds_schema =
+    TT_SCHEMA("pool_bounds", "what was possible", pool_bounds_columns);
+
+static void pool(tt_json *j, const tt_analysis *a)
+{
+    tt_json_key(j, "pool");
+    if (!a->has_pool) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_object(j);
+    tt_row_json(j, "all", &tt_pool_sums_schema, &a->pool, &a->pool_all);
+    tt_row_json(j, "generated", &tt_pool_sums_schema, &a->pool, &a->pool_generated);
+    tt_row_json(j, "bounds", &pool_bounds_schema, NULL,
+                a->pool_bounds.known ? &a->pool_bounds : NULL);
+    tt_json_object_end(j);
+}
+
 /* --- the whole --- */
 
 static void answers(tt_json *j, const tt_page *p)
@@ -391,6 +424,7 @@ bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
     heat(&j, a);
     experts(&j, a);
     tt_row_json(&j, "disk", &disk_schema, a, k->has_faults || k->has_io || a->faults ? k : NULL);
+    pool(&j, a);
     whatif(&j, a);
     values(&j, a);
     tt_json_object_end(&j);

@@ -118,6 +118,7 @@ void tt_report_page(tt_page *p, tt_analysis *a)
     tt_section_heat(p, a);
     tt_section_experts(p, a);
     tt_section_disk(p, a);
+    tt_section_pool(p, a);
     tt_section_whatif(p, a);
     tt_section_speed(p, a);
     tt_section_buffers(p, a);

@@ -24,6 +24,8 @@ void tt_section_order(tt_page *p, tt_analysis *a);
 void tt_section_heat(tt_page *p, tt_analysis *a);
 void tt_section_experts(tt_page *p, const tt_analysis *a);
 void tt_section_disk(tt_page *p, const tt_analysis *a);
+/* Adds nothing when the program was not run by boost. */
+void tt_section_pool(tt_page *p, const tt_analysis *a);
 void tt_section_whatif(tt_page *p, const tt_analysis *a);
 void tt_section_speed(tt_page *p, const tt_analysis *a);
 void tt_section_buffers(tt_page *p, const tt_analysis *a);

@@ -4,6 +4,7 @@
 #include "analyze/log/log.h"
 #include "answer/log.h"
 #include "model/faults.h"
+#include "serve/api_pool.h"
 #include "serve/endpoints.h"
 #include "serve/timeline_memo.h"
 
@@ -32,6 +33,7 @@ typedef struct op_answer {
     tt_accesses *accesses;
     const tt_access *list;
     size_t n_list;
+    tt_pool_of_op pool;
 } op_answer;
 
 static tt_status find_lanes(op_answer *a, tt_error *err)
@@ -186,6 +188,7 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
                               tt_model_span_ns(m, l->release - l->arrive));
     tt_json_kv_double_or_null(j, "off_cpu_ns", !l->open && a->off_cpu_known,
                               tt_model_span_ns(m, l->off_cpu));
+    tt_pool_of_op_lane(j, &a->pool, l->lane);
     tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
     tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
     tt_json_kv_u64_or_null(j, "cpu_ns", f && f->cpu_ns != TT_FAULTS_NO_CPU, f ? f->cpu_ns : 0);
@@ -217,6 +220,7 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     for (uint32_t i = 0; i < a->n_lanes && status == TT_OK; i++)
         status = put_lane(j, a, &a->lanes[i], err);
     tt_json_array_end(j);
+    tt_pool_of_op_reads(j, &a->pool);
     tt_json_object_end(j);
     return status;
 }
@@ -232,6 +236,7 @@ tt_status tt_answer_op(tt_request *q, tt_reply *r, tt_error *err)
     a->run = run;
     a->node = node;
     status = tt_timeline_of_request(q, &a->t, err);
+    if (status == TT_OK) status = tt_pool_of_op_find(q, &a->pool, run, node, err);
     if (status == TT_OK) status = find(a, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (status == TT_OK)

@@ -69,6 +69,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     tt_json_kv_bool(j, "complete", m->trace.complete);
     tt_json_kv_bool(j, "flight_recorder", m->front.present);
     tt_json_kv_bool(j, "values_recorded", tt_outputs_any(m));
+    tt_json_kv_bool(j, "pool_recorded", m->n_pool_states > 0);
     tt_json_kv_string(j, "model", m->n_files ? tt_base_name(m->files[0].path) : NULL);
     tt_json_kv_string(j, "model_name", name ? name->value : NULL);
     tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define TT_REPLY_COLUMNS_MAX 16u
+#define TT_REPLY_COLUMNS_MAX 24u
 /* In a u32 and an f64 column: not known. */
 #define TT_COLUMNS_NO_U32 UINT32_MAX
 

@@ -329,7 +329,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         check = Check(program, work)
         path = os.path.join(work, "t.ttrace")
-        for name in ("good-memory-experts", "good-zstd"):
+        for name in ("good-memory-experts", "good-zstd", "good-pool"):
             check.serve(name, os.path.join(HERE, name + ".ttrace"), 0.3 if threads else 1, 2 if threads else 1)
         subprocess.run([hostile, path], check=True)
         check.serve("hostile names", path, 0.3, beside="good-described.ttrace")
@@ -343,7 +343,7 @@ def main():
             rest = sorted(f for f in os.listdir(HERE) if f.endswith(".ttrace"))
             for name in rest:
                 opened += check.serve(name, os.path.join(HERE, name), 0.04)
-            for what, data in itertools.chain(damaged("good-memory-experts"), damaged("good-zstd")):
+            for what, data in itertools.chain(*map(damaged, ("good-memory-experts", "good-zstd", "good-pool"))):
                 with open(path, "wb") as out:
                     out.write(data)
                 opened += check.serve(what, path, 0.03)

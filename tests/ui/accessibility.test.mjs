@@ -47,6 +47,20 @@ for (const theme of ['dark', 'light'])
         assert.deepEqual(found, []);
     });
 
+for (const theme of ['dark', 'light'])
+    test(`axe-core finds nothing where there is a pool, ${theme}`, async ({ open }) => {
+        const v = await open(['boost'], { theme });
+        const found = [];
+        for (const selected of ['', '&token=2&tensor=blk.1.ffn_gate_exps.weight&slice=3']) {
+            await v.show(`view=timeline${selected}`);
+            await v.rest();
+            await v.page.evaluate(() => document.querySelectorAll('details.equivalent').forEach((e) => (e.open = true)));
+            await v.rest();
+            for (const each of await violations(v)) found.push(`${selected || 'the run'}: ${each}`);
+        }
+        assert.deepEqual(found, []);
+    });
+
 test('axe-core finds nothing in the dialogs, and where something is wrong', async ({ open }) => {
     const v = await open(['tiny']);
     for (const key of ['Control+Shift+KeyP', 'Shift+Slash', 'Control+KeyF']) {

@@ -3,6 +3,7 @@
 //     tiny.ttrace    4 layers, 2 threads, 16 generated tokens
 //     again.ttrace   the same once more, 1 thread: something to compare with
 //     moe.ttrace     a mixture of experts, with page faults and residency
+//     boost.ttrace   the same model in half of the memory that it takes, by `boost`
 //     values.ttrace  fingerprints of what ops put out, of weights in F32
 //     nan.ttrace     the same with a NaN in a weight: blk.2.ffn_norm
 //     off.ttrace     the same with a weight that is not as it should be: blk.1.ffn_norm
@@ -39,6 +40,8 @@ const story = 'Once upon a time there was a number';
 record('tiny', 'tiny.gguf', story, '-n', '16', '-t', '2');
 record('again', 'tiny.gguf', story, '-n', '16', '-t', '1');
 record('moe', 'moe.gguf', story, '--faults=both', '--residency', '-n', '12', '-t', '2');
+tensortrace('boost', '-q', '--ram', '14M', '-o', 'boost.ttrace', '--engine', engine, '-m', 'moe.gguf', '--ignore-eos',
+    '-p', story, '-n', '12', '-t', '2');
 record('<img src onerror=p>', 'tiny.gguf', '<script>p</script><img src onerror=p>', '-n', '4', '-t', '1');
 
 /** A copy of a model with another element in a tensor of F32. */

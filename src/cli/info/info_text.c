@@ -1,7 +1,7 @@
 /* `tensortrace info` for people. */
 #include "analyze/kernel.h"
 #include "analyze/off_cpu.h"
-#include "analyze/pool.h"
+#include "analyze/pool_sums.h"
 #include "analyze/storage.h"
 #include "base/units.h"
 #include "cli/info/info.h"
@@ -451,22 +451,36 @@ static bool is_callback(const tt_info *info)
     return mode && strcmp(mode, "hook") != 0;
 }
 
+/* ", 1.5 MiB a generated token"; "" where there is none. */
+static void of_token(char *out, size_t room, const tt_pool_report *p)
+{
+    const tt_filter generated = {.phase = TT_PHASE_GENERATE};
+    char bytes[TT_UNITS_TEXT];
+    tt_pool_sums s;
+    out[0] = '\0';
+    if (tt_pool_sums_make(&s, p, NULL, &generated, NULL) == TT_OK && s.tokens)
+        (void)snprintf(out, room, ", %s a generated token",
+                       tt_units_bytes(bytes, s.total.read_bytes / s.tokens));
+    tt_pool_sums_free(&s);
+}
+
 /* What `boost` did, of the whole run. */
 static void pool_line(const tt_model *m)
 {
     char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], budget[TT_UNITS_TEXT], hits[64] = "";
-    char waited[TT_UNITS_TEXT], reads[TT_UNITS_TEXT], line[400];
+    char waited[TT_UNITS_TEXT], reads[TT_UNITS_TEXT], token[64], line[400];
     tt_pool_report p;
     if (!m->n_pool_states || tt_pool_find(&p, m, NULL) != TT_OK) return;
     const tt_pool_row *t = &p.total;
     if (t->used)
         (void)snprintf(hits, sizeof hits, ", %.1f %% of experts were there",
                        100 * (1 - (double)(t->missed + t->left) / (double)t->used));
+    of_token(token, sizeof token, &p);
     (void)snprintf(line, sizeof line,
-                   "boost        %s in %s reads%s; threads waited %s; memory: %s of %s",
-                   tt_units_bytes(read, t->read_bytes), tt_units_count(reads, t->reads), hits,
-                   tt_units_ns(waited, (double)t->waited_ns), tt_units_bytes(peak, t->peak_bytes),
-                   tt_units_bytes(budget, t->budget_bytes));
+                   "boost        %s in %s reads%s%s; threads waited %s; memory: %s of %s",
+                   tt_units_bytes(read, t->read_bytes), tt_units_count(reads, t->reads), token,
+                   hits, tt_units_ns(waited, (double)t->waited_ns),
+                   tt_units_bytes(peak, t->peak_bytes), tt_units_bytes(budget, t->budget_bytes));
     tt_table_text(stdout, 13, line);
     tt_pool_free(&p);
 }

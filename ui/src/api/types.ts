@@ -32,6 +32,8 @@ export interface Summary {
   clock: boolean;
   /** It holds fingerprints of what ops put out. */
   values_recorded: boolean;
+  /** `tensortrace boost` ran it. */
+  pool_recorded: boolean;
   begin_ns: number;
   end_ns: number;
   n_lanes: number;
@@ -45,6 +47,34 @@ export interface Summary {
   /** By a buffer's index in the trace. */
   buffers: { buffer_id: number[]; name: string[]; buffer_kind: string[] };
   batches: Batches;
+}
+
+/** Sums of the pool of `tensortrace boost` over a computation, or several. */
+export interface PoolSums {
+  batch_id: number | null;
+  read_bytes: number;
+  reads: number;
+  awaited_reads: number;
+  waited_ns: number;
+  slices_used: number;
+  hit_share: number | null;
+  evictions: number;
+  present_bytes: number;
+  peak_bytes: number;
+  budget_bytes: number;
+  lost_reads: number;
+}
+
+/** GET pool */
+export interface PoolAnswer {
+  observed: boolean;
+  total: PoolSums;
+  tokens: number;
+  read_bytes_per_token: number | null;
+  pause_ns: number | null;
+  causes: { cause: string; reads: number; read_bytes: number; awaited_reads: number; pause_ns: number | null }[];
+  n: number;
+  rows: PoolSums[];
 }
 
 export interface Tensors {

@@ -2,7 +2,7 @@
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
-import { bytes, count, duration, plainName, shape } from "../../draw/format";
+import { bytes, count, counted, duration, plainName, shape } from "../../draw/format";
 import { select, selectedTrace, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { Figure, Part } from "./Part";
@@ -40,14 +40,27 @@ interface OpAnswer {
     busy_ns: number | null;
     wait_ns: number | null;
     off_cpu_ns: number | null;
+    /** For reads of `boost`; null: there is none. */
+    read_wait_ns: number | null;
     minor_faults: number | null;
     major_faults: number | null;
   }[];
+  awaited_reads: Awaited[] | null;
+}
+
+interface Awaited {
+  cause: string;
+  tensor: string | null;
+  expert_id: number | null;
+  size_bytes: number;
+  waiters: number;
+  waited_ns: number | null;
 }
 
 function Lanes(props: { lanes: OpAnswer["lanes"] }) {
   const counted = props.lanes.some((l) => l.minor_faults !== null);
   const stood = props.lanes.some((l) => l.off_cpu_ns !== null && l.off_cpu_ns > 0);
+  const boosted = props.lanes.some((l) => l.read_wait_ns !== null);
   return (
     <table>
       <thead>
@@ -59,6 +72,11 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
           <th scope="col" class="number">
             Waits
           </th>
+          {boosted && (
+            <th scope="col" class="number" title="Of its work: waiting for reads of boost">
+              For reads
+            </th>
+          )}
           {stood && (
             <th scope="col" class="number" title="Of its work: on no processor">
               Off CPU
@@ -77,6 +95,7 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
             <th scope="row">{l.lane}</th>
             <td class="number">{duration(l.busy_ns)}</td>
             <td class="number">{duration(l.wait_ns)}</td>
+            {boosted && <td class="number">{duration(l.read_wait_ns)}</td>}
             {stood && <td class="number">{duration(l.off_cpu_ns)}</td>}
             {counted && (
               <td class="number">
@@ -100,6 +119,26 @@ function Sources(props: { sources: Operand[] }) {
           </button>
           <span class="origin">
             {plainName(s.type)}, {bytes(s.size_bytes)}, from {s.origin}
+          </span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** The slowest first. */
+function AwaitedReads(props: { reads: readonly Awaited[] }) {
+  const reads = [...props.reads].sort((a, b) => (b.waited_ns ?? 0) - (a.waited_ns ?? 0));
+  return (
+    <>
+      {reads.map((r, i) => (
+        <div key={i}>
+          <button type="button" class="link mono" onClick={() => select({ tensor: r.tensor, slice: r.expert_id })}>
+            {r.tensor === null ? "between tensors" : plainName(r.tensor)}
+            {r.expert_id !== null && `[${r.expert_id}]`}
+          </button>
+          <span class="origin">
+            {bytes(r.size_bytes)}, {r.cause}; {counted(r.waiters, "thread")}, {duration(r.waited_ns)}
           </span>
         </div>
       ))}
@@ -137,6 +176,11 @@ export function OpPart(props: { op: OpRef }) {
         <Sources sources={log.sources} />
       </Figure>
       <Lanes lanes={answer.lanes} />
+      {answer.awaited_reads !== null && answer.awaited_reads.length > 0 && (
+        <Figure name="Waited for">
+          <AwaitedReads reads={answer.awaited_reads} />
+        </Figure>
+      )}
       <Values op={props.op} />
     </Part>
   );

@@ -3,6 +3,7 @@
 import { count, duration, plainName } from "../../draw/format";
 import { summary } from "../../state/trace";
 import { Figure, Part } from "./Part";
+import { PoolPart } from "./PoolPart";
 
 export function RunPart() {
   const s = summary.value!;
@@ -21,6 +22,7 @@ export function RunPart() {
         <Figure name="Ops">{count(s.n_ops)}</Figure>
         <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>
       </Part>
+      {s.pool_recorded && <PoolPart />}
       <p class="hint">
         Select something in any view, and all of them show it. <kbd>N</kbd> and <kbd>P</kbd> go from token to token,{" "}
         <kbd>Space</kbd> plays them, <kbd>?</kbd> lists all keys.

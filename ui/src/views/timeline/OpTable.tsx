@@ -3,9 +3,15 @@
 import { counted, duration, moment, plainName } from "../../draw/format";
 import { selection } from "../../state/selection";
 import { selectSlice } from "./actions";
+import { pool, waitOf } from "./pool";
 import { layout } from "./rows";
 import { settled } from "./settled";
 import { sliceName, sliceToken } from "./shapes";
+
+function forReads(track: number, run: number, node: number): string {
+  const wait = waitOf(track, run, node);
+  return wait ? `${duration(wait.ns)} (${wait.cause})` : "–";
+}
 
 export function OpTable() {
   const { ops, n_ops, n_merged, range } = settled.value;
@@ -28,6 +34,7 @@ export function OpTable() {
           <th scope="col" class="number">begins</th>
           <th scope="col" class="number">busy</th>
           <th scope="col" class="number">waits</th>
+          {pool.value && <th scope="col" class="number">of busy, for reads</th>}
         </tr>
       </thead>
       <tbody>
@@ -48,6 +55,7 @@ export function OpTable() {
               <td class="number">{moment(s.start_ns[i]!, step)}</td>
               <td class="number">{duration(s.busy_ns[i])}</td>
               <td class="number">{duration(s.wait_ns[i])}</td>
+              {pool.value && <td class="number">{forReads(s.track[i]!, s.run[i]!, s.node[i]!)}</td>}
             </tr>
           );
         })}

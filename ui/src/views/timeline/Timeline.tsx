@@ -17,6 +17,8 @@ import { OpTable } from "./OpTable";
 import { followOp } from "./op";
 import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
+import { followPool, poolError } from "./pool";
+import { PoolTables } from "./PoolTables";
 import { hit, PointerInput } from "./pointer";
 import { followSelection } from "./reveal";
 import { Scene } from "./scene";
@@ -59,6 +61,7 @@ function Canvases() {
   });
   useEffect(() => bindKeys(() => scene.peek()), []);
   useEffect(() => followCounters(), []);
+  useEffect(() => followPool(), []);
   useEffect(() => followSelection(), []);
   useEffect(() => followOp(), []);
   useEffect(() => followBad(), []);
@@ -82,7 +85,12 @@ function Canvases() {
         keys={KEYS}
         value={value.value}
         focusRef={ref}
-        table={<OpTable />}
+        table={
+          <>
+            <OpTable />
+            {summary.value?.pool_recorded && <PoolTables />}
+          </>
+        }
         on={{
           onPointerDown: (event) => input.value?.down(event),
           onPointerMove: (event) => input.value?.move(event),
@@ -125,7 +133,7 @@ export function Timeline() {
         <p>Its ticks cannot be turned into time: there is no timeline. The log lists the ops in their order.</p>
       </Empty>
     );
-  const error = overviewError.value ?? tileError.value;
+  const error = overviewError.value ?? tileError.value ?? poolError.value;
   if (error && !overview.value) return <Failure error={error} retry={loadOverview} />;
   return (
     <div class="timeline">

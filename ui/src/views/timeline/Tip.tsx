@@ -1,13 +1,36 @@
 // What lies under the pointer, in words.
 
-import { bytes, count, counted, duration, moment, percent, plainName } from "../../draw/format";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { bytes, count, counted, duration, moment, percent, plainName, rate } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
 import { badWords } from "../../state/bad";
 import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
+import { opDetails } from "./op";
+import { CAUSE_WORDS, CAUSES, pool, readName, waitOf } from "./pool";
 import { sliceName, sliceToken } from "./shapes";
 import { FUSED, NONE, OPEN } from "./tile";
 import { batchAt, batchText } from "./tokens";
+
+const STILL_MS = 150;
+
+/** What else held an op that may have waited for reads; asked for once the pointer rests. */
+function OffCpu(props: { run: number; node: number; track: number; reads_ns: number }) {
+  const { run, node, track } = props;
+  const off_ns = useSignal(0);
+  useEffect(() => {
+    off_ns.value = 0;
+    const timer = setTimeout(() => {
+      void opDetails({ run, node })
+        .then((d) => (off_ns.value = d.lanes.find((lane) => lane.track === track)?.off_cpu_ns ?? 0))
+        .catch(() => undefined);
+    }, STILL_MS);
+    return () => clearTimeout(timer);
+  }, [run, node, track]);
+  const else_ns = off_ns.value - props.reads_ns;
+  return else_ns > 0 ? <div>else on no processor: {duration(else_ns)}</div> : null;
+}
 
 function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   const { tile, i, row } = props.hit;
@@ -17,6 +40,9 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   const weight = s.weight[i] === NONE ? null : s.weight[i]!;
   const t = tensors.value;
   const bad = badWords(s.run[i]!, s.node[i]!);
+  const waited = waitOf(s.track[i]!, s.run[i]!, s.node[i]!);
+  const end_ns = s.start_ns[i]! + s.busy_ns[i]!;
+  const about_ns = waited ? 0 : waitsBetween(s.track[i]!, s.start_ns[i]!, end_ns);
   return (
     <>
       <strong>{plainName(sliceName(tile, i))}</strong>
@@ -29,7 +55,16 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
       <div>
         {row.title}: busy {open ? "not observed (its end was not seen)" : duration(s.busy_ns[i])}, waits{" "}
         {open ? "not observed" : duration(s.wait_ns[i])}
+        {pool.value && " for other threads"}
       </div>
+      {waited && (
+        <div>
+          of its busy time waits {duration(waited.ns)} for the read of {waited.name === null ? "weights" : plainName(waited.name)} (
+          {waited.cause})
+        </div>
+      )}
+      {about_ns > 0 && <div>of its busy time waits about {duration(about_ns)} for reads; zoom in to see which</div>}
+      {pool.value && <OffCpu run={s.run[i]!} node={s.node[i]!} track={s.track[i]!} reads_ns={waited?.ns ?? about_ns} />}
       {bad && <strong>{bad}</strong>}
       <div>at {moment(s.start_ns[i]!, Math.max(1, s.busy_ns[i]! / 10))}</div>
       {weight !== null && t && (
@@ -41,10 +76,29 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   );
 }
 
+/** How long the track waited for reads from then to then; of merged waits a share of what they are. */
+function waitsBetween(track: number, from: number, to: number): number {
+  const p = pool.value;
+  if (!p) return 0;
+  const w = p.waits;
+  let sum = 0;
+  const within = (a: number, b: number) => Math.max(0, Math.min(b, to) - Math.max(a, from));
+  for (let i = 0; i < w.n; i++) if (w.track[i] === track) sum += within(w.start_ns[i]!, w.end_ns[i]!);
+  for (let i = 0; i < w.merged.n; i++) {
+    if (w.merged.track[i] !== track) continue;
+    const at = p.bins.from_ns + w.merged.bucket[i]! * w.bucket_ns;
+    const waited = w.merged.ns.reduce((all, each) => all + each[i]!, 0);
+    sum += (waited * within(at, at + w.bucket_ns)) / w.bucket_ns;
+  }
+  return sum;
+}
+
 function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
   const { tile, i, row } = props.hit;
   const m = tile.merged;
   const kind = tile.kinds[m.kind[i]!];
+  const from = tile.from_ns + m.bucket[i]! * tile.bucket_ns;
+  const reads_ns = waitsBetween(row.track, from, from + tile.bucket_ns);
   return (
     <>
       <strong>{counted(m.count[i]!, "op")} together</strong>
@@ -52,6 +106,7 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
         {row.title}, {duration(tile.bucket_ns)}: busy {percent(m.busy_ns[i]! / tile.bucket_ns)}, waits{" "}
         {percent(m.wait_ns[i]! / tile.bucket_ns)}
       </div>
+      {reads_ns > 0 && <div>of it waits for reads: {percent(reads_ns / tile.bucket_ns)}</div>}
       {kind && (
         <div>
           mostly {kind.op} ({kind.category})
@@ -80,6 +135,32 @@ function RowTip(props: { hit: Extract<Hit, { kind: "row" }> }) {
   return null;
 }
 
+function ReadTip(props: { hit: Extract<Hit, { kind: "read" }> }) {
+  const { reads: r, i } = props.hit;
+  const cause = CAUSES[r.cause[i]!] ?? "unknown";
+  const size = r.size_bytes[i]!;
+  const took = r.duration_ns[i]!;
+  return (
+    <>
+      <strong>{plainName(readName(r, i))}</strong>
+      <div>
+        {bytes(size)} read · {cause}: {CAUSE_WORDS[cause]}
+      </div>
+      <div>
+        took {duration(took)}
+        {took > 0 && ` (${rate((size / took) * 1e9)})`}, queued {duration(r.queued_ns[i])} before
+      </div>
+      <div>
+        {r.waiters[i] === 0
+          ? "no thread waited for it"
+          : `${counted(r.waiters[i]!, "thread")} waited for it, up to ${duration(r.waited_ns[i])}`}
+      </div>
+      {r.failed[i]! > 0 && <strong>it failed: the kernel's paging had to do</strong>}
+      {r.discarded[i]! > 0 && <div>nobody wanted it any more when it came</div>}
+    </>
+  );
+}
+
 function LayerTip(props: { hit: Extract<Hit, { kind: "layer" }> }) {
   const { tile, i } = props.hit;
   const l = tile.layers;
@@ -103,6 +184,8 @@ export function Tip(props: { hit: Hit | null; x: number; y: number }) {
       <MergedTip hit={hit} />
     ) : hit.kind === "layer" ? (
       <LayerTip hit={hit} />
+    ) : hit.kind === "read" ? (
+      <ReadTip hit={hit} />
     ) : hit.row.kind === "tokens" ? (
       <RowTip hit={hit} />
     ) : null;

@@ -9,13 +9,15 @@ import { exportPicture } from "./export";
 import { zoom } from "./keys";
 import { categoryColour } from "./look";
 import { overview } from "./overview";
+import { CAUSE_WORDS, pool } from "./pool";
+import { CAUSE_SIGNS } from "./poolShapes";
 import type { Scene } from "./scene";
 import { settled } from "./settled";
 import { waitingFor } from "./tiles";
 
 function Legend() {
   return (
-    <ul class="tl-legend" aria-label="Categories of ops">
+    <ul class="tl-legend" aria-label="What the colours mean">
       {CATEGORIES.map((category) => (
         <li key={category}>
           <span class={`tl-swatch tl-${category}`} style={{ backgroundColor: css(categoryColour(category)) }} /> {category}
@@ -24,6 +26,13 @@ function Legend() {
       <li>
         <span class="tl-swatch tl-waits" /> waits
       </li>
+      {pool.value &&
+        CAUSE_SIGNS.map(([cause, ink], i) => (
+          <li key={cause} title={CAUSE_WORDS[cause]} class={i === 0 ? "tl-reads" : undefined}>
+            {i === 0 && "reads: "}
+            <span class={`tl-swatch tl-cause${i}`} style={{ backgroundColor: css(ink) }} /> {cause}
+          </li>
+        ))}
       {badOutputs.value && (
         <li>
           <span class="tl-swatch tl-bad" /> NaN or Inf put out

@@ -38,7 +38,7 @@ const latest = new Latest<Ask, Counters>(
 );
 
 /** The window with as much again around it, in whole steps: small moves ask for nothing. */
-function around(r: Range): Range {
+export function around(r: Range): Range {
   const step = 2 ** Math.ceil(Math.log2((r.to - r.from) / 2));
   return { from: Math.floor(r.from / step - 1) * step, to: Math.ceil(r.to / step + 1) * step };
 }
@@ -59,7 +59,7 @@ export function followCounters(): () => void {
 }
 
 /** The bucket at that time; -1: outside. */
-export function counterBucket(c: Counters, at_ns: number): number {
+export function counterBucket(c: Pick<Counters, "from_ns" | "to_ns" | "buckets">, at_ns: number): number {
   const bucket = Math.floor(((at_ns - c.from_ns) / (c.to_ns - c.from_ns)) * c.buckets);
   return bucket >= 0 && bucket < c.buckets ? bucket : -1;
 }

@@ -4,6 +4,8 @@ import { CATEGORIES, css } from "../../draw/colour";
 import { PATTERN } from "../../draw/rects";
 import { categoryColour, PATTERN_OF, type Rgb } from "./look";
 import { cut, LETTER, type Ink, type Pen } from "./pen";
+import { pool } from "./pool";
+import { CAUSE_SIGNS } from "./poolShapes";
 import { AXIS_HEIGHT, topOf, type Layout } from "./rows";
 
 export const FRAME_LEFT = 116;
@@ -30,7 +32,9 @@ export function drawFrame(c: Ink, pen: Pen, l: Layout, title: string, hatch: (pa
   const y = pen.height + FRAME_BOTTOM / 2;
   let x = 8;
   const signs: [string, Rgb, number][] = CATEGORIES.map((each) => [each, categoryColour(each), PATTERN_OF[each] ?? 0]);
-  for (const [name, ink, pattern] of [...signs, ["waits", WAIT, PATTERN.sparse] as [string, Rgb, number]]) {
+  signs.push(["waits", WAIT, PATTERN.sparse]);
+  if (pool.peek()) for (const [name, ink, pattern] of CAUSE_SIGNS) signs.push([`read: ${name}`, ink, pattern]);
+  for (const [name, ink, pattern] of signs) {
     c.fillStyle = css(ink);
     c.fillRect(x, y - 6, SWATCH, 12);
     const lines = pattern ? hatch(pattern) : null;

@@ -1,13 +1,16 @@
 // What lies under the pointer.
 
+import { pool, readAt, type Reads } from "./pool";
+import { slotHeight } from "./poolShapes";
 import { placesOf, CHUNK, type Kept, type Tiles } from "./tiles";
-import { rowAt, type Layout, type Row } from "./rows";
+import { rowAt, topOf, type Layout, type Row } from "./rows";
 import { known, type Tile } from "./tile";
 
 export type Hit =
   | { kind: "slice"; row: Row; tile: Tile; i: number; at_ns: number }
   | { kind: "merged"; row: Row; tile: Tile; i: number; at_ns: number }
   | { kind: "layer"; row: Row; tile: Tile; i: number; at_ns: number }
+  | { kind: "read"; row: Row; reads: Reads; i: number; at_ns: number }
   | { kind: "row"; row: Row; at_ns: number };
 
 /** The slice of the track that covers the moment, or begins within `slack` of it; -1: none. Slices
@@ -81,6 +84,12 @@ export function hitAt(
     for (let i = 0; i < l.n; i++)
       if (l.row[i] === row.of && l.start_ns[i]! <= at_ns && at_ns < l.end_ns[i]!)
         return { kind: "layer", row, tile, i, at_ns };
+  }
+  const p = row.kind === "reads" ? pool.peek() : null;
+  if (p?.reads) {
+    const slot = Math.floor((y - topOf(row, scroll) - 1) / slotHeight(row, p.slots));
+    const i = readAt(p.reads, slot, at_ns, ns_per_pixel);
+    if (i >= 0) return { kind: "read", row, reads: p.reads, i, at_ns };
   }
   return { kind: "row", row, at_ns };
 }

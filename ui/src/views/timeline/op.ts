@@ -17,6 +17,7 @@ export interface OpLane {
   /** null: its end was not seen. */
   busy_ns: number | null;
   wait_ns: number | null;
+  off_cpu_ns: number | null;
   minor_faults: number | null;
   major_faults: number | null;
   cpu_ns: number | null;

@@ -11,10 +11,14 @@ import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { inRow, LETTER, type Pen } from "./pen";
 import { drawCounter } from "./plot";
+import { drawFull, drawReads } from "./poolPlot";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
 import { drawTokens } from "./tokens";
 import type { Marks } from "./shapes";
 import type { Shown } from "./shown";
+
+/** Rows that hold no ops. */
+const PLAIN: ReadonlySet<string> = new Set(["counter", "reads", "pool"]);
 
 /** Lines where they lie on no op. */
 function drawAxis(pen: Pen, l: Layout): void {
@@ -24,7 +28,7 @@ function drawAxis(pen: Pen, l: Layout): void {
   c.lineWidth = 1;
   c.globalAlpha = 0.5;
   c.beginPath();
-  const plain = l.rows.filter((r) => r.kind === "counter").map((r) => [topOf(r, pen.scroll), r.height] as const);
+  const plain = l.rows.filter((r) => PLAIN.has(r.kind)).map((r) => [topOf(r, pen.scroll), r.height] as const);
   for (const v of values) {
     const x = Math.round(pen.x(v)) + 0.5;
     for (const [top, height] of [[0, AXIS_HEIGHT] as const, ...plain]) {
@@ -154,6 +158,8 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
   for (const row of l.rows) {
     if (row.kind === "tokens") drawTokens(pen, l, row);
     if (row.kind === "counter") drawCounter(pen, l, row, nth++);
+    if (row.kind === "reads") drawReads(pen, l, row);
+    if (row.kind === "pool") drawFull(pen, l, row);
   }
   for (const { tile, range } of shown) {
     drawSliceNames(pen, l, tile, range.from, range.to, marked.marks);

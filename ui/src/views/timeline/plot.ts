@@ -6,7 +6,9 @@ import { inRow, LETTER, type Pen } from "./pen";
 import type { Layout, Row } from "./rows";
 
 /** Above the line. */
-const TEXT_HEIGHT = 14;
+export const TEXT_HEIGHT = 14;
+
+type Buckets = Pick<Counters, "from_ns" | "to_ns" | "buckets">;
 
 interface Column {
   readonly from: number;
@@ -16,7 +18,7 @@ interface Column {
 
 /** What lies in one pixel is its largest value, and neighbours that are equal are one: a rectangle
  * each, since a path of thousands of them takes a hundred times as long where there is no GPU. */
-function columnsOf(pen: Pen, data: Counters, values: readonly (number | null)[], first: number, last: number): Column[] {
+export function columnsOf(pen: Pen, data: Buckets, values: readonly (number | null)[], first: number, last: number): Column[] {
   const columns: Column[] = [];
   const width_ns = (data.to_ns - data.from_ns) / data.buckets;
   const x = (i: number) => Math.round(pen.x(data.from_ns + i * width_ns));
@@ -69,13 +71,19 @@ export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
     for (const each of columns)
       c.fillRect(each.from, most ? bottom - (each.value / most) * room : bottom, each.to - each.from, 1.5);
     if (row.folded) return;
-    c.fillStyle = pen.ink2;
-    c.fillText(`up to ${counterText(row.id, most)}`, 4, top + TEXT_HEIGHT / 2);
+    drawText(pen, top, `up to ${counterText(row.id, most)}`);
     if (pen.pointer_ns !== null) drawValue(pen, row, top, counterText(row.id, values[counterBucket(data, pen.pointer_ns)]));
   });
 }
 
-function drawValue(pen: Pen, row: Row, top: number, text: string): void {
+/** Above what is drawn in the row. */
+export function drawText(pen: Pen, top: number, text: string): void {
+  pen.c.fillStyle = pen.ink2;
+  pen.c.fillText(text, 4, top + TEXT_HEIGHT / 2);
+}
+
+/** At the pointer. */
+export function drawValue(pen: Pen, row: Row, top: number, text: string): void {
   const { c } = pen;
   const x = Math.min(pen.width - text.length * LETTER - 8, pen.x(pen.pointer_ns ?? 0) + 6);
   c.fillStyle = pen.ground;

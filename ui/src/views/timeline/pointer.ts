@@ -7,6 +7,7 @@ import { summary } from "../../state/trace";
 import { selectSlice } from "./actions";
 import { hitAt, type Hit } from "./hit";
 import { selectLanes } from "./lanes";
+import { selectRead } from "./pool";
 import { layout } from "./rows";
 import type { Scene } from "./scene";
 import { known } from "./tile";
@@ -157,6 +158,7 @@ export class PointerInput {
     if (!found) return;
     this.scene.current.value = found.row.id;
     if (found.kind === "slice") selectSlice(found.tile, found.i);
+    if (found.kind === "read") selectRead(found.reads, found.i);
     if (found.kind === "merged") announce(`${found.tile.merged.count[found.i]} ops together: zoom in to see each`);
     if (found.kind === "layer" && found.tile.layers.count[found.i] === 1)
       select({ layer: found.tile.layers.first[found.i]! });
@@ -175,6 +177,9 @@ export class PointerInput {
     if (s && found?.kind === "slice") {
       const begin = s.start_ns[found.i]!;
       timeAxis.fit(begin, begin + s.busy_ns[found.i]! + known(s.wait_ns[found.i]!));
+    } else if (found?.kind === "read") {
+      const begin = found.reads.begin_ns[found.i]!;
+      timeAxis.fit(begin, begin + found.reads.duration_ns[found.i]!);
     } else {
       timeAxis.zoom(0.25, this.ns(at.x));
     }

@@ -1,12 +1,13 @@
-// What is drawn below each other: batches, layers, the lanes, counters; where each lies. Rows that
-// are pinned stay at the top.
+// What is drawn below each other: batches, layers, the lanes, reads of `boost` and its pool, counters;
+// where each lies. Rows that are pinned stay at the top.
 
 import { computed } from "@preact/signals";
+import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
 import { overview } from "./overview";
 
-export type RowKind = "tokens" | "layers" | "lane" | "counter";
+export type RowKind = "tokens" | "layers" | "lane" | "reads" | "pool" | "counter";
 
 export interface Row {
   /** "lane0", "major_faults_per_s": in the address. */
@@ -34,7 +35,7 @@ export interface Layout {
 }
 
 export const AXIS_HEIGHT = 22;
-const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, counter: 44 };
+const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, reads: 58, pool: 44, counter: 44 };
 const FOLDED_HEIGHT = 12;
 const GAP = 3;
 
@@ -80,6 +81,7 @@ type Bare = Pick<Row, "id" | "kind" | "title" | "track" | "of">;
 // Each by itself: a new answer that says the same moves nothing.
 const lanes = computed(() => overview.value?.lanes ?? 1);
 const computations = computed(() => overview.value?.rows ?? 1);
+const hasPool = computed(() => summary.value?.pool_recorded ?? false);
 const counterNames = computed(() => Object.keys(counters.value?.counters ?? {}).join());
 
 function bareRows(): Bare[] {
@@ -92,6 +94,8 @@ function bareRows(): Bare[] {
       rows.push({ id: `lane${track}`, kind: "lane", title: `lane ${lane}${nth}`, track, of: r });
     }
   }
+  if (hasPool.value)
+    for (const kind of ["reads", "pool"] as const) rows.push({ id: kind, kind, title: `boost ${kind}`, track: -1, of: 0 });
   for (const name of listed(counterNames.value))
     rows.push({ id: name, kind: "counter", title: counterTitle(name), track: -1, of: 0 });
   return rows;

@@ -2,7 +2,7 @@
 // frame is drawn when something that is shown has changed, and only then.
 
 import { batch, effect, signal, untracked } from "@preact/signals";
-import { isDark } from "../../draw/colour";
+import { isDark, themeColour, type Rgb } from "../../draw/colour";
 import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
 import { badOutputs } from "../../state/bad";
@@ -14,6 +14,8 @@ import { drawOverlay } from "./overlay";
 import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { FONT, penOf, type Ink, type Pen } from "./pen";
+import { pool } from "./pool";
+import { poolShapes } from "./poolShapes";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
 import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
@@ -42,6 +44,12 @@ const STAND_INS = [1, 2, 3, 4, 5, 6, 8, 10, -1, -2];
  * the first one that shows all of the window a mark (bench/viewer). */
 const measuring = urlParam("measure", "0");
 
+/** "#rrggbb" of the style sheet. */
+function groundColour(): Rgb {
+  const n = parseInt(themeColour("--ground").slice(1), 16);
+  return [n >> 16, (n >> 8) & 255, n & 255];
+}
+
 export class Scene {
   readonly size = signal<Size>({ width: 0, height: 0 });
   readonly scroll = signal(0);
@@ -57,6 +65,8 @@ export class Scene {
   /** Of the last frame. */
   shown: Shown[] = [];
   private shapesFrom: readonly unknown[] = [];
+  private ofPool: Shapes | null = null;
+  private ofPoolFrom: readonly unknown[] = [];
   private rects: RectRenderer | null = null;
   private frame = 0;
   private marked = false;
@@ -94,7 +104,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary, badOutputs]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, pool, overview, summary, badOutputs]) each.value;
   }
 
   private request(): void {
@@ -195,6 +205,18 @@ export class Scene {
     return shapes;
   }
 
+  /** null: the trace has no pool, or it has not come yet. */
+  private poolShapes(l: Layout): Shapes | null {
+    const s = selection.peek();
+    const p = pool.peek();
+    const from = [p, l, s.token, s.tensor, s.slice, isDark.peek()];
+    if (from.every((each, i) => each === this.ofPoolFrom[i])) return this.ofPool;
+    if (this.ofPool) for (const each of [this.ofPool.fixed, this.ofPool.scrolling]) this.rects?.drop(each);
+    this.ofPoolFrom = from;
+    this.ofPool = p && poolShapes(p, l, groundColour());
+    return this.ofPool;
+  }
+
   /** Tiles that show the place: itself, or others in its stead. */
   private standIns(place: Place): { kept: Kept; range: Range }[] {
     const range = rangeOf(place);
@@ -220,15 +242,19 @@ export class Scene {
     const marks = this.marks();
     const level = levelOf(this.nsPerPixel(range));
     const { height } = this.size.peek();
+    const put = (shapes: Shapes, clip: Partial<Range>) => {
+      items.push({ batch: shapes.scrolling, ...clip, top: l.fixed, bottom: height, scrollY: -this.scroll.peek() });
+      items.push({ batch: shapes.fixed, ...clip, top: AXIS_HEIGHT, bottom: l.fixed, scrollY: 0 });
+    };
     for (const chunk of this.chunks(l))
       for (const place of placesOf(range, level, chunk))
         for (const { kept, range: part } of this.standIns(place)) {
           const shapes = this.shapesFor(kept, marks);
           this.shown.push({ tile: kept.tile, range: part });
-          const clip = { from: part.from, to: part.to };
-          items.push({ batch: shapes.scrolling, ...clip, top: l.fixed, bottom: height, scrollY: -this.scroll.peek() });
-          items.push({ batch: shapes.fixed, ...clip, top: AXIS_HEIGHT, bottom: l.fixed, scrollY: 0 });
+          put(shapes, { from: part.from, to: part.to });
         }
+    const ofPool = this.poolShapes(l);
+    if (ofPool) put(ofPool, {});
     return items;
   }
 

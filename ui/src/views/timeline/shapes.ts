@@ -27,7 +27,7 @@ const WAIT: Rgb = [128, 134, 142];
 const WAIT_SHARE = 0.45;
 
 /** Collects rectangles. */
-class Builder {
+export class Builder {
   n = 0;
   private place: Float32Array;
   private colour: Uint8Array;

@@ -1,0 +1,67 @@
+#include "analyze/pool_bounds.h"
+
+#include "analyze/cache/whatif.h"
+
+#include <math.h>
+
+/* Of boost's readers, as `whatif --boost` takes it. */
+#define DEPTH 8u
+#define AHEAD_BYTES (64u << 20)
+
+/* The pauses of generated batches after the first, as far as the reads go. */
+static double steady_pause_ns(const tt_model *m, const tt_reads *reads, const tt_pool_time *t)
+{
+    uint32_t first = TT_NONE, last = 0;
+    double ns = 0;
+    for (size_t i = 0; i < reads->n_ops; i++) {
+        const uint32_t batch = reads->ops[i].batch;
+        if (batch == TT_NONE || m->batches[batch].phase != TT_PHASE_GENERATE) continue;
+        first = batch < first ? batch : first;
+        last = batch > last ? batch : last;
+    }
+    for (uint32_t i = 0; i < t->n_pauses; i++) {
+        const tt_pool_pause *p = &t->pauses[i];
+        const uint32_t batch = tt_model_batch_at(m, m->pool_reads[p->read].end_ticks);
+        if (first != TT_NONE && batch != TT_NONE && batch > first && batch <= last &&
+            m->batches[batch].phase == TT_PHASE_GENERATE)
+            ns += p->end_ns - p->begin_ns;
+    }
+    return ns;
+}
+
+static double rate(const tt_whatif_part *p, double ns)
+{
+    return ns > 0 ? (double)p->timed_tokens / ns * 1e9 : 0;
+}
+
+tt_status tt_pool_bounds_find(tt_pool_bounds *b, const tt_reads *reads, const tt_pool_report *p,
+                              const tt_pool_time *t, tt_error *err)
+{
+    tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT,
+                           .page_bytes = TT_WHATIF_PAGE_BYTES,
+                           .reader = TT_WHATIF_DIRECT,
+                           .ahead_bytes = AHEAD_BYTES,
+                           .depth = DEPTH,
+                           .boost = true};
+    tt_whatif *w = NULL;
+    tt_whatif_result r = {0};
+    *b = (tt_pool_bounds){0};
+    if (!(t->reading_ns > 0) || !p->total.read_bytes || !reads->n) return TT_OK;
+    b->disk_bytes_per_s = (double)p->total.read_bytes / t->reading_ns * 1e9;
+    plan.disk.bytes_per_s = b->disk_bytes_per_s;
+    tt_status status = tt_whatif_new(p->m, reads, &plan, &w, err);
+    if (status == TT_OK)
+        status = tt_whatif_run(w, TT_POLICY_LRU, &p->total.budget_bytes, 1, &r, err);
+    tt_whatif_free(w);
+    const tt_whatif_part *s = &r.steady;
+    if (status != TT_OK || !s->timed_tokens || !s->tokens) return status;
+    const double pause_ns = fmin(steady_pause_ns(p->m, reads, t), s->compute_ns);
+    const double overlap_ns = fmax(s->compute_ns - pause_ns, s->disk_ns);
+    b->known = true;
+    b->tokens = s->timed_tokens;
+    b->rate = rate(s, s->compute_ns);
+    b->overlap_rate = rate(s, overlap_ns);
+    b->at_most_rate = rate(s, fmax(s->causal_ns - pause_ns, overlap_ns));
+    b->predicted_bytes = (double)s->missed_bytes / (double)s->tokens;
+    return TT_OK;
+}
