@@ -1,10 +1,5 @@
 #include "answer/values.h"
 
-#include "base/units.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
 static void put_summary(tt_json *j, const tt_model *m, const tt_values_counts *c)
 {
     const tt_rowset set = TT_ROWSET(&tt_values_summary_schema, 0, m, c, 1);
@@ -81,44 +76,4 @@ void tt_values_first_json(tt_json *j, const char *path, const tt_model *m, const
     tt_json_object_end(j);
     put_summary(j, m, &f->counts);
     tt_json_object_end(j);
-}
-
-const char *tt_values_where_text(char out[TT_VALUES_WHERE_TEXT], const tt_model *m, uint32_t run)
-{
-    const uint32_t batch = m->runs[run].batch;
-    if (batch == TT_NONE)
-        (void)snprintf(out, TT_VALUES_WHERE_TEXT, "run %" PRIu32 ", outside any batch",
-                       m->runs[run].id);
-    else
-        (void)snprintf(out, TT_VALUES_WHERE_TEXT, "batch %" PRIu32 " (%s)",
-                       tt_model_batch_number(m, batch), tt_phase_name(m->batches[batch].phase));
-    return out;
-}
-
-const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight *w)
-{
-    char n[TT_UNITS_TEXT], of[TT_UNITS_TEXT], where[4 * 24] = "";
-    const uint64_t *at = w->first_bad_at;
-    if (!w->looked_at) {
-        (void)snprintf(out, room, "was not looked at: %s", w->why_not ? w->why_not : "not asked");
-        return out;
-    }
-    (void)tt_units_count(of, w->elements);
-    if (w->n_bad == 0) {
-        (void)snprintf(out, room, "all %s elements are finite", of);
-        return out;
-    }
-    if (w->has_place)
-        (void)snprintf(where, sizeof where, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
-                       at[0], at[1], at[2], at[3]);
-    else
-        (void)snprintf(where, sizeof where, "element %" PRIu64, w->first_bad);
-    if (w->told_apart)
-        (void)snprintf(out, room, "%s NaN and %s infinite of %s elements, the first at %s",
-                       tt_units_count(n, w->n_nan),
-                       tt_units_count((char[TT_UNITS_TEXT]){0}, w->n_inf), of, where);
-    else
-        (void)snprintf(out, room, "%s of %s elements are not finite, the first at %s",
-                       tt_units_count(n, w->n_bad), of, where);
-    return out;
 }

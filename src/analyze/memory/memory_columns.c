@@ -1,4 +1,4 @@
-#include "answer/memory.h"
+#include "analyze/memory/memory_columns.h"
 
 #include "analyze/buffers.h"
 #include "table/table.h"

@@ -1,4 +1,4 @@
-#include "answer/whatif.h"
+#include "analyze/cache/whatif_columns.h"
 
 #include <stdio.h>
 
