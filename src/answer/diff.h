@@ -3,6 +3,7 @@
 #define TT_ANSWER_DIFF_H
 
 #include "analyze/diff/diff.h"
+#include "analyze/diff/diff_columns.h"
 #include "base/json.h"
 #include "table/table.h"
 
@@ -41,28 +42,6 @@ bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
 /* Likewise for the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
 #define TT_DIFF_LEGEND 4u
 bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
-
-/* "generate", "prompt"; "unknown phase" */
-const char *tt_diff_phase_title(unsigned phase);
-/* "+12.3 %", "2.31 x"; "" for NAN */
-#define TT_DIFF_PERCENT 24
-char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
-/* Describes a node's change: "type f16 -> q8_0, fused differently". */
-char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);
-
-extern const tt_schema tt_diff_row_schema;
-/* The rows of a phase's times; the phase must outlive them, as below. */
-tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family);
-/* n phases from the i-th on; with time columns if the i-th has any. */
-tt_rowset tt_diff_phases(const tt_diff *d, size_t i, size_t n);
-/* Data besides the ops: of buffers, those that pass tt_diff_has_buffers; of faults, the first
- * row is the total. */
-tt_rowset tt_diff_settings(const tt_diff_around *x);
-tt_rowset tt_diff_buffers(const tt_diff_around *x);
-tt_rowset tt_diff_faults(const tt_diff_around *x);
-tt_rowset tt_diff_routing(const tt_diff_around *x);
-bool tt_diff_has_buffers(const void *context, const void *row);
-bool tt_diff_buffers_differ(const void *context, const void *row);
 
 /* Writes one object. */
 void tt_diff_json(tt_json *j, const tt_diff_view *v);

@@ -7,8 +7,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* From here on a change is written as "2.3 times". */
-#define TIMES_FROM 1.0
 /* The share of a cause's change that computing or waiting must have to be named alone. */
 #define MOSTLY 0.67
 
@@ -21,11 +19,6 @@ static void add(char *out, size_t room, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(out + used, room - used, fmt, args);
     va_end(args);
-}
-
-const char *tt_diff_phase_title(unsigned phase)
-{
-    return phase == TT_PHASE_UNKNOWN ? "other" : tt_phase_name(phase);
 }
 
 const char *tt_diff_short_unit(const tt_diff_phase *p)
@@ -46,19 +39,6 @@ const char *tt_diff_unit(const tt_diff_phase *p)
 static const char *plural_of(const char *unit)
 {
     return strcmp(unit + strlen(unit) - 5, "batch") == 0 ? "es" : "s";
-}
-
-char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
-{
-    out[0] = '\0';
-    if (isnan(change)) return out;
-    if (isinf(change))
-        (void)snprintf(out, TT_DIFF_PERCENT, "any");
-    else if (change >= TIMES_FROM)
-        (void)snprintf(out, TT_DIFF_PERCENT, "%.*f x", change < 9 ? 2 : 0, 1 + change);
-    else
-        (void)snprintf(out, TT_DIFF_PERCENT, "%+.1f %%", 100 * change);
-    return out;
 }
 
 /* "63 tokens", "1 prompt batch" */
@@ -220,7 +200,7 @@ static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase 
 {
     const double change = p->rows[TT_DIFF_TOTAL][0].change;
     char text[TT_DIFF_PERCENT];
-    if (change >= TIMES_FROM)
+    if (change >= TT_DIFF_TIMES_FROM)
         add(out, TT_DIFF_SENTENCE, "B seems to take %.*f times as long, but that is not certain",
             change < 9 ? 2 : 0, 1 + change);
     else if (p->verdict == TT_DIFF_SHIFTED)
@@ -251,7 +231,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     switch (p->verdict) {
     case TT_DIFF_SLOWER:
     case TT_DIFF_FASTER:
-        if (total->change >= TIMES_FROM)
+        if (total->change >= TT_DIFF_TIMES_FROM)
             add(out, TT_DIFF_SENTENCE, "B takes %.2f times as long", 1 + total->change);
         else
             add(out, TT_DIFF_SENTENCE, "B takes %.1f %% %s time a %s", 100 * fabs(total->change),

@@ -164,19 +164,6 @@ void tt_faults_view_free(tt_faults_view *v)
     free(v->weights);
 }
 
-static void rows(tt_json *j, const tt_faults_view *v)
-{
-    tt_json_kv_string(j, "by", v->by->name);
-    tt_json_key(j, "rows");
-    tt_listing_json(j, v->rows);
-    tt_json_key(j, "total");
-    tt_json_object(j);
-    tt_rowset_json_total(j, v->rows->set, tt_faults_total(v->sums));
-    tt_json_object_end(j);
-    tt_json_kv_u64(j, "rows_total", v->rows->n_all);
-    tt_json_kv_u64(j, "orphan_details", tt_faults_orphan(v->sums));
-}
-
 /* The excess of the process's counts over those of the ops. */
 static bool all_faults(const tt_faults_view *v)
 {
@@ -234,7 +221,7 @@ static void sample_tensors(const samples *s, const tt_residency_sample *r, const
 {
     const tt_model *m = s->v->m;
     const tt_model_file *f = &m->files[r->file];
-    tt_json_key(s->j, "tensor_resident_bytes");
+    tt_json_key(s->j, "tensor_resident_bytes"); /* at the end of a sample */
     tt_json_array(s->j);
     for (uint32_t i = f->first_weight; i < f->first_weight + f->n_weights; i++) {
         const tt_weight *w = &m->weights[i];
@@ -324,40 +311,102 @@ static const tt_schema weight_schema = TT_SCHEMA("tensors", "in RAM", weight_col
 TT_COLUMN_KNOWN(passes_weight, tt_residency_weight, r,
                 tt_faults_passes_weight(context, sampled_weight(context, r)))
 
+/* The context of what is written as a whole. */
+typedef struct outcome {
+    bool *ok;
+} outcome;
+
 /* Walks the samples a second time, because the pages of each tensor in RAM are not kept. */
-static bool residency(tt_json *j, const tt_faults_view *v)
-{
+TT_COLUMN_JSON(json_samples, tt_faults_view, v, {
     samples s = {j, v};
-    const tt_rowset weights = TT_ROWSET(&weight_schema, 0, v, v->weights, v->m->n_weights);
-    tt_json_key(j, "residency");
-    tt_json_object(j);
-    tt_json_key(j, "samples");
     tt_json_array(j);
-    bool ok = tt_residency_walk(v->m, sample, &s, NULL, NULL) == TT_OK;
+    if (tt_residency_walk(v->m, sample, &s, NULL, NULL) != TT_OK)
+        *((const outcome *)context)->ok = false;
     tt_json_array_end(j);
-    tt_rowset_json_rows(j, "tensors", &weights, passes_weight);
-    tt_json_object_end(j);
-    return ok;
+})
+
+static void weights(const void *context, const void *row, tt_rowset *out)
+{
+    const tt_faults_view *v = row;
+    (void)context;
+    *out = TT_ROWSET(&weight_schema, 0, v, v->weights, v->m->n_weights);
+    out->passes = passes_weight;
 }
+
+static const tt_column residency_columns[] = {
+    TT_FIELD("samples", "that pass", .type = TT_CELL_ROWS, .json = json_samples),
+    TT_FIELD("tensors", "over all samples", .type = TT_CELL_ROWS, .rows = weights),
+};
+static const tt_schema residency_schema = TT_SCHEMA("residency", "in RAM", residency_columns);
+
+/* --- all of it --- */
+
+TT_COLUMN_KNOWN(has_rows, tt_faults_view, v, v->sums && !v->residency)
+TT_COLUMN_KNOWN(has_kernel, tt_faults_view, v, !v->residency)
+TT_COLUMN_KNOWN(has_residency, tt_faults_view, v, v->m->n_residencies > 0)
+TT_COLUMN_LISTING(rows, tt_faults_view, v, v->rows)
+TT_COLUMN_VALUE(get_orphans, tt_faults_view, v, u64, tt_faults_orphan(v->sums))
+
+static void total(const void *context, const void *row, tt_rowset *out)
+{
+    const tt_faults_view *v = row;
+    (void)context;
+    *out = *v->rows->set;
+    out->rows = tt_faults_total(v->sums);
+    out->n = 1;
+    out->sum = true;
+}
+
+/* The columns' context but of these is the view. */
+static void kernel(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    out->context = row;
+}
+
+#define IF(known_, key_, about_, ...)                                                              \
+    TT_FIELD(key_, about_, .known = (known_), .show = TT_SHOW_OMIT, __VA_ARGS__)
+
+static const tt_column columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(tt_faults_view, path)),
+    TT_FIELD("faults_recorded", "it has the kernel's counts of ops",
+             TT_MEMBER(tt_faults_view, counted)),
+    IF(has_rows, "by", "what a row is", TT_THROUGH(tt_faults_view, by),
+       TT_MEMBER(tt_faults_dimension, name)),
+    IF(has_rows, "rows", "that are listed", .type = TT_CELL_ROWS, .rows = rows),
+    IF(has_rows, "total", "of all rows", .type = TT_CELL_OBJECT, .rows = total),
+    IF(has_rows, "rows_total", "also those behind the limit", TT_THROUGH(tt_faults_view, rows),
+       TT_MEMBER(tt_listing, n_all)),
+    IF(has_rows, "orphan_details", "of no op", .type = TT_CELL_U64, .get = get_orphans),
+    IF(has_kernel, "kernel", "what it counted", .type = TT_CELL_OBJECT, .inner = &kernel_schema,
+       .rows = kernel),
+    IF(has_residency, "residency", "what was in RAM", .type = TT_CELL_OBJECT,
+       .inner = &residency_schema),
+};
+static const tt_schema schema = TT_SCHEMA("faults", "reads from disk, and RAM", columns);
 
 bool tt_faults_json(tt_json *j, tt_faults_view *v)
 {
     bool ok = true;
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", v->path);
-    tt_json_kv_bool(j, "faults_recorded", v->counted);
-    if (v->sums && !v->residency) rows(j, v);
-    if (!v->residency) tt_row_json(j, "kernel", &kernel_schema, v, v);
-    if (v->m->n_residencies) ok = residency(j, v);
-    tt_json_object_end(j);
+    tt_row_json(j, NULL, &schema, &(outcome){&ok}, v);
     return ok;
 }
 
+typedef struct loading_view {
+    const char *path;
+    const tt_listing *rows;
+} loading_view;
+
+TT_COLUMN_LISTING(loading_rows, loading_view, v, v->rows)
+
+static const tt_column loading_columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(loading_view, path)),
+    TT_FIELD("loading", "the model files", .type = TT_CELL_ROWS, .rows = loading_rows),
+};
+static const tt_schema loading_schema = TT_SCHEMA("loading", "how a model came", loading_columns);
+
 void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows)
 {
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", path);
-    tt_json_key(j, "loading");
-    tt_listing_json(j, rows);
-    tt_json_object_end(j);
+    const loading_view v = {path, rows};
+    tt_row_json(j, NULL, &loading_schema, NULL, &v);
 }

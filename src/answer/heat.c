@@ -1,17 +1,20 @@
 #include "answer/heat.h"
 
-void tt_heat_json(tt_json *j, const tt_heat_view *v, const tt_heat *heat)
+TT_COLUMN_LISTING(rows, tt_heat_view, v, v->rows)
+TT_COLUMN_ROWS(summary, tt_heat_view, v, v->heat, 1)
+
+static const tt_column columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(tt_heat_view, path)),
+    TT_FIELD("by", "what a row is", TT_MEMBER(tt_heat_view, by)),
+    TT_FIELD("rows", "that are listed", .type = TT_CELL_ROWS, .rows = rows),
+    TT_FIELD("rows_total", "also those behind the limit", TT_THROUGH(tt_heat_view, rows),
+             TT_MEMBER(tt_listing, n_all)),
+    TT_FIELD("summary", "of all weights", .type = TT_CELL_OBJECT, .inner = &tt_heat_summary_schema,
+             .rows = summary),
+};
+static const tt_schema schema = TT_SCHEMA("heat", "how often weights are read", columns);
+
+void tt_heat_json(tt_json *j, const tt_heat_view *v)
 {
-    const tt_rowset summary = {.schema = &tt_heat_summary_schema, .rows = heat, .n = 1};
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", v->path);
-    tt_json_kv_string(j, "by", v->by);
-    tt_json_key(j, "rows");
-    tt_listing_json(j, v->rows);
-    tt_json_kv_u64(j, "rows_total", v->rows->n_all);
-    tt_json_key(j, "summary");
-    tt_json_object(j);
-    tt_rowset_json(j, &summary, heat);
-    tt_json_object_end(j);
-    tt_json_object_end(j);
+    tt_row_json(j, NULL, &schema, NULL, v);
 }

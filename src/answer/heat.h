@@ -9,9 +9,10 @@ typedef struct tt_heat_view {
     const char *path;
     const char *by; /* "tensor" "expert" "layer" "component" */
     const tt_listing *rows;
+    const tt_heat *heat;
 } tt_heat_view;
 
 /* Writes one object. */
-void tt_heat_json(tt_json *j, const tt_heat_view *v, const tt_heat *heat);
+void tt_heat_json(tt_json *j, const tt_heat_view *v);
 
 #endif

@@ -4,9 +4,10 @@
 
 #include "analyze/rollup.h"
 #include "base/json.h"
+#include "table/table.h"
 
-/* Writes one object: a point. */
-void tt_roofline_point_json(tt_json *j, const tt_peaks *peaks, const tt_rollup *r);
+/* A point, a tt_rollup. Context: the machine's limits, a tt_peaks. */
+extern const tt_schema tt_roofline_point_schema;
 /* Writes one object: all points, and how much of the time they account for. */
 void tt_roofline_json(tt_json *j, const char *path, const tt_rollups *points,
                       const tt_peaks *peaks);

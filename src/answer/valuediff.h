@@ -3,6 +3,7 @@
 #define TT_ANSWER_VALUEDIFF_H
 
 #include "analyze/dumps/valuediff.h"
+#include "analyze/dumps/valuediff_columns.h"
 #include "base/json.h"
 #include "table/table.h"
 
@@ -30,20 +31,6 @@ char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTE
 /* Notes for reading the result: the i-th of TT_VALUEDIFF_NOTES. False: it does not apply. */
 #define TT_VALUEDIFF_NOTES 10u
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);
-/* "layer 3", "before the layers", "after all layers" ... */
-#define TT_VALUEDIFF_LAYER 40
-char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);
-
-/* Its rows, which it must outlive. */
-extern const tt_schema tt_valuediff_item_schema;
-tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n);
-tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n);
-tt_rowset tt_valuediff_steps(const tt_valuediff *d);
-tt_rowset tt_valuediff_depths(const tt_valuediff *d);
-tt_rowset tt_valuediff_rows(const tt_valuediff *d, bool stages); /* by layer, or by stage */
-/* Writes the number of values per verdict, as an object. */
-void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICTS]);
-
 /* Writes one object. `paths`: of A and B. */
 void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const paths[2]);
 

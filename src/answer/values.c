@@ -1,17 +1,22 @@
 #include "answer/values.h"
 
-#include "base/units.h"
+/* The columns' context is the model. */
 
-#include <inttypes.h>
-#include <stdio.h>
-
-static void put_summary(tt_json *j, const tt_model *m, const tt_values_counts *c)
+static void put_row(tt_rowset *out, const tt_schema *schema, const void *row)
 {
-    const tt_rowset set = TT_ROWSET(&tt_values_summary_schema, 0, m, c, 1);
-    tt_json_key(j, "summary");
-    tt_json_object(j);
-    tt_rowset_json(j, &set, c);
-    tt_json_object_end(j);
+    out->schema = schema;
+    out->rows = row;
+    out->n = row != NULL;
+}
+
+/* --- rows --- */
+
+static const tt_values_counts *counts_of(const tt_values_view *v)
+{
+    return v->page       ? &v->page->counts
+           : v->groups   ? &v->groups->counts
+           : v->outliers ? &v->outliers->counts
+                         : NULL;
 }
 
 static const char *by_name(tt_values_by by)
@@ -24,101 +29,96 @@ static const char *by_name(tt_values_by by)
     return all[by];
 }
 
+TT_COLUMN_KNOWN(is_page, tt_values_view, v, v->page != NULL)
+TT_COLUMN_KNOWN(is_grouped, tt_values_view, v, v->groups != NULL)
+TT_COLUMN_KNOWN(is_outliers, tt_values_view, v, v->outliers != NULL)
+TT_COLUMN_KNOWN(has_summary, tt_values_view, v, counts_of(v) != NULL)
+TT_COLUMN_GET(get_by, tt_values_view, v, tt_cell_text(cell, by_name(v->groups->by));)
+TT_COLUMN_KNOWN(is_growth, tt_values_view, v, v->grid != NULL)
+TT_COLUMN_JSON(json_place, tt_values_view, v,
+               tt_json_string(j, v->grid->place[0] ? v->grid->place : NULL);)
+TT_COLUMN_LISTING(rows, tt_values_view, v, v->rows)
+TT_COLUMN_VALUE(get_total, tt_values_view, v, u64,
+                v->page       ? v->page->total
+                : v->outliers ? v->outliers->total
+                              : v->rows->n_all)
+
+static void summary(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    put_row(out, &tt_values_summary_schema, counts_of(row));
+}
+
+#define IF(known_, key_, about_, ...)                                                              \
+    TT_FIELD(key_, about_, .known = (known_), .show = TT_SHOW_OMIT, __VA_ARGS__)
+
+static const tt_column columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(tt_values_view, path)),
+    IF(is_page, "offset", "outputs before the first one", TT_MEMBER(tt_values_view, offset)),
+    IF(is_grouped, "by", "what a row is", .type = TT_CELL_NAME, .get = get_by),
+    IF(is_growth, "place", "whose growth it is", .type = TT_CELL_NAME, .json = json_place),
+    TT_FIELD("rows", "that are listed", .type = TT_CELL_ROWS, .rows = rows),
+    TT_FIELD("rows_total", "also those behind the limit", .type = TT_CELL_U64, .get = get_total),
+    IF(is_outliers, "compared", "outputs", TT_THROUGH(tt_values_view, outliers),
+       TT_MEMBER(tt_values_outliers, compared)),
+    IF(has_summary, "summary", "of all outputs", .type = TT_CELL_OBJECT, .rows = summary),
+};
+static const tt_schema schema = TT_SCHEMA("values", "what ops put out", columns);
+
 void tt_values_json(tt_json *j, const tt_model *m, const tt_values_view *v)
 {
-    const tt_values_counts *counts = v->page       ? &v->page->counts
-                                     : v->groups   ? &v->groups->counts
-                                     : v->outliers ? &v->outliers->counts
-                                                   : NULL;
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", v->path);
-    if (v->page) tt_json_kv_u64(j, "offset", v->offset);
-    if (v->groups) tt_json_kv_string(j, "by", by_name(v->groups->by));
-    if (v->grid) tt_json_kv_string(j, "place", v->grid->place[0] ? v->grid->place : NULL);
-    tt_json_key(j, "rows");
-    tt_listing_json(j, v->rows);
-    tt_json_kv_u64(j, "rows_total",
-                   v->page       ? v->page->total
-                   : v->outliers ? v->outliers->total
-                                 : v->rows->n_all);
-    if (v->outliers) tt_json_kv_u64(j, "compared", v->outliers->compared);
-    if (counts) put_summary(j, m, counts);
-    tt_json_object_end(j);
+    tt_row_json(j, NULL, &schema, m, v);
 }
 
 tt_status tt_values_rows_json(tt_json *j, const tt_model *m, const tt_rowset *set, tt_values_view v,
                               tt_error *err)
 {
     const tt_listing_wish wish = {.passes = v.grid ? tt_values_growth_measured : NULL};
-    tt_listing rows;
-    const tt_status status = tt_listing_make(&rows, set, &wish, err);
-    v.rows = &rows;
+    tt_listing list;
+    const tt_status status = tt_listing_make(&list, set, &wish, err);
+    v.rows = &list;
     if (status == TT_OK) tt_values_json(j, m, &v);
-    tt_listing_free(&rows);
+    tt_listing_free(&list);
     return status;
 }
 
+/* --- the first bad value --- */
+
+typedef struct first_view {
+    const char *path;
+    const tt_values_first *f;
+} first_view;
+
+TT_COLUMN_ROWS(births, first_view, v, v->f->births, v->f->n_births)
+
+static void spread(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    put_row(out, &tt_values_spread_schema, ((const first_view *)row)->f);
+}
+
+static void first_summary(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    put_row(out, &tt_values_summary_schema, &((const first_view *)row)->f->counts);
+}
+
+#define OF_FIRST(member_) TT_THROUGH(first_view, f), TT_MEMBER(tt_values_first, member_)
+
+static const tt_column first_columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(first_view, path)),
+    TT_FIELD("found", "there is a NaN or infinity", OF_FIRST(found)),
+    TT_FIELD("first", "output that has one", .type = TT_CELL_OBJECT,
+             .inner = &tt_values_birth_schema, .rows = births),
+    TT_FIELD("births", "outputs that have one though no source does", .type = TT_CELL_ROWS,
+             .inner = &tt_values_birth_schema, .rows = births),
+    TT_FIELD("births_total", "also those that are not listed", OF_FIRST(births_total)),
+    TT_FIELD("spread", "how far they went", .type = TT_CELL_OBJECT, .rows = spread),
+    TT_FIELD("summary", "of all outputs", .type = TT_CELL_OBJECT, .rows = first_summary),
+};
+static const tt_schema first_schema = TT_SCHEMA("first", "the first bad value", first_columns);
+
 void tt_values_first_json(tt_json *j, const char *path, const tt_model *m, const tt_values_first *f)
 {
-    const tt_rowset births = TT_ROWSET(&tt_values_birth_schema, 0, m, f->births, f->n_births);
-    const tt_rowset spread = TT_ROWSET(&tt_values_spread_schema, 0, m, f, 1);
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", path);
-    tt_json_kv_bool(j, "found", f->found);
-    tt_json_key(j, "first");
-    if (f->n_births) {
-        tt_json_object(j);
-        tt_rowset_json(j, &births, f->births);
-        tt_json_object_end(j);
-    } else {
-        tt_json_null(j);
-    }
-    tt_rowset_json_rows(j, "births", &births, NULL);
-    tt_json_kv_u64(j, "births_total", f->births_total);
-    tt_json_key(j, "spread");
-    tt_json_object(j);
-    tt_rowset_json(j, &spread, f);
-    tt_json_object_end(j);
-    put_summary(j, m, &f->counts);
-    tt_json_object_end(j);
-}
-
-const char *tt_values_where_text(char out[TT_VALUES_WHERE_TEXT], const tt_model *m, uint32_t run)
-{
-    const uint32_t batch = m->runs[run].batch;
-    if (batch == TT_NONE)
-        (void)snprintf(out, TT_VALUES_WHERE_TEXT, "run %" PRIu32 ", outside any batch",
-                       m->runs[run].id);
-    else
-        (void)snprintf(out, TT_VALUES_WHERE_TEXT, "batch %" PRIu32 " (%s)",
-                       tt_model_batch_number(m, batch), tt_phase_name(m->batches[batch].phase));
-    return out;
-}
-
-const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight *w)
-{
-    char n[TT_UNITS_TEXT], of[TT_UNITS_TEXT], where[4 * 24] = "";
-    const uint64_t *at = w->first_bad_at;
-    if (!w->looked_at) {
-        (void)snprintf(out, room, "was not looked at: %s", w->why_not ? w->why_not : "not asked");
-        return out;
-    }
-    (void)tt_units_count(of, w->elements);
-    if (w->n_bad == 0) {
-        (void)snprintf(out, room, "all %s elements are finite", of);
-        return out;
-    }
-    if (w->has_place)
-        (void)snprintf(where, sizeof where, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
-                       at[0], at[1], at[2], at[3]);
-    else
-        (void)snprintf(where, sizeof where, "element %" PRIu64, w->first_bad);
-    if (w->told_apart)
-        (void)snprintf(out, room, "%s NaN and %s infinite of %s elements, the first at %s",
-                       tt_units_count(n, w->n_nan),
-                       tt_units_count((char[TT_UNITS_TEXT]){0}, w->n_inf), of, where);
-    else
-        (void)snprintf(out, room, "%s of %s elements are not finite, the first at %s",
-                       tt_units_count(n, w->n_bad), of, where);
-    return out;
+    tt_row_json(j, NULL, &first_schema, m, &(first_view){path, f});
 }

@@ -67,10 +67,10 @@ static bool is_cold(const void *context, const void *row)
 
 static bool print_json(const struct options *o, const tt_listing *rows, const tt_heat *heat)
 {
-    const tt_heat_view view = {o->input.path, o->by->name, rows};
+    const tt_heat_view view = {o->input.path, o->by->name, rows, heat};
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_heat_json(&j, &view, heat);
+    tt_heat_json(&j, &view);
     return tt_json_end(&j);
 }
 

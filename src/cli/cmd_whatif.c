@@ -1,6 +1,6 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
+#include "analyze/cache/whatif_columns.h"
 #include "analyze/kernel.h"
-#include "answer/whatif.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"

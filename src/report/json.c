@@ -128,14 +128,6 @@ static const tt_column bounds_columns[] = {
 };
 static const tt_schema bounds_schema = TT_SCHEMA("bounds", "what bounds ops", bounds_columns);
 
-TT_COLUMN_JSON(json_points, tt_analysis, a, {
-    const tt_peaks peaks = tt_edges_peaks(&a->options.edges);
-    tt_json_array(j);
-    for (size_t i = 0; i < a->points.n; i++)
-        tt_roofline_point_json(j, &peaks, &a->points.list[i]);
-    tt_json_array_end(j);
-})
-
 static const tt_column edges_columns[] = {
     TT_FIELD("bandwidth_from", "measured or given", .type = TT_CELL_NAME, .get = bandwidth_from),
     TT_FIELD("bandwidth_bytes_per_s", "of memory", F64(bandwidth)),
@@ -146,24 +138,26 @@ static const tt_column edges_columns[] = {
 };
 static const tt_schema edges_schema = TT_SCHEMA("edges", "of the machine", edges_columns);
 
+TT_COLUMN_ROWS(points, tt_analysis, a, a->points.list, a->points.n)
+
 static const tt_column roofline_columns[] = {
     TT_FIELD("all", "all ops", TT_MEMBER_OBJECT(tt_analysis, bounds, &bounds_schema)),
     TT_FIELD("generate", "of generated tokens",
              TT_MEMBER_OBJECT(tt_analysis, generate, &bounds_schema)),
-    TT_FIELD("ops", "points of the roofline", .type = TT_CELL_ROWS, .json = json_points),
+    TT_FIELD("ops", "points of the roofline", .type = TT_CELL_ROWS,
+             .inner = &tt_roofline_point_schema, .rows = points),
 };
 static const tt_schema roofline_schema = TT_SCHEMA("roofline", "what bounds", roofline_columns);
 
-static void roofline(tt_json *j, const tt_analysis *a)
-{
+TT_COLUMN_JSON(json_roofline, tt_analysis, a, {
+    const tt_peaks peaks = tt_edges_peaks(&a->options.edges);
     const tt_rowset edges = TT_ROWSET(&edges_schema, 0, a, &a->options.edges, 1);
-    const tt_rowset bounds = TT_ROWSET(&roofline_schema, 0, a, a, 1);
-    tt_json_key(j, "roofline");
+    const tt_rowset bounds = TT_ROWSET(&roofline_schema, 0, &peaks, a, 1);
     tt_json_object(j);
     tt_rowset_json(j, &edges, edges.rows);
     tt_rowset_json(j, &bounds, a);
     tt_json_object_end(j);
-}
+})
 
 /* --- threads --- */
 
@@ -193,21 +187,34 @@ static const tt_schema thread_schema = TT_SCHEMA("threads", "of the engine", thr
 
 /* --- memory --- */
 
-static void heat(tt_json *j, const tt_analysis *a)
-{
-    const tt_heat_phase *g = &a->heat.of_phase[TT_PHASE_GENERATE];
-    const tt_rowset summary = TT_ROWSET(&tt_heat_summary_schema, 0, NULL, &a->heat, 1);
-    tt_json_key(j, "reads");
-    if (!a->has_heat) {
-        tt_json_null(j);
-        return;
-    }
+TT_COLUMN_KNOWN(has_heat, tt_analysis, a, a->has_heat)
+TT_COLUMN_KNOWN(is_cut, tt_analysis, a, a->reads_cut)
+FIGURE(generate_bytes, tt_analysis, r,
+       of((double)a->heat.of_phase[TT_PHASE_GENERATE].distinct_bytes,
+          (double)a->heat.of_phase[TT_PHASE_GENERATE].batches))
+
+static const tt_column cut_columns[] = {
+    TT_FIELD("last_batch_id", "whose reads were analysed", .known = is_cut, .show = TT_SHOW_OMIT,
+             TT_MEMBER(tt_analysis, reads_last_token)),
+};
+static const tt_schema cut_schema = TT_SCHEMA("reads", "of which batches", cut_columns);
+
+static const tt_column generate_columns[] = {
+    TT_FIELD("generate_batch_bytes", "distinct, of a generated token", F64(generate_bytes)),
+};
+static const tt_schema generate_schema = TT_SCHEMA("reads", "of a token", generate_columns);
+
+/* The columns of the heat's summary are between the analysis' own. */
+TT_COLUMN_JSON(json_reads, tt_analysis, a, {
+    const tt_rowset cut = TT_ROWSET(&cut_schema, 0, a, a, 1),
+                    summary = TT_ROWSET(&tt_heat_summary_schema, 0, NULL, &a->heat, 1),
+                    generate = TT_ROWSET(&generate_schema, 0, a, a, 1);
     tt_json_object(j);
-    if (a->reads_cut) tt_json_kv_u64(j, "last_batch_id", a->reads_last_token);
+    tt_rowset_json(j, &cut, a);
     tt_rowset_json(j, &summary, &a->heat);
-    tt_json_kv_double(j, "generate_batch_bytes", of((double)g->distinct_bytes, (double)g->batches));
+    tt_rowset_json(j, &generate, a);
     tt_json_object_end(j);
-}
+})
 
 FIGURE(expert_bytes, tt_layer_experts, l, positive((double)l->expert_bytes))
 TT_COLUMN_KNOWN(has_expert_layer, tt_layer_experts, l, l->layer_id >= 0)
@@ -226,11 +233,9 @@ static const tt_column expert_columns[] = {
 };
 static const tt_schema expert_schema = TT_SCHEMA("experts", "of a layer", expert_columns);
 
-static void experts(tt_json *j, const tt_analysis *a)
-{
+TT_COLUMN_JSON(json_experts, tt_analysis, a, {
     size_t n = 0;
     const tt_router_layer *layers = a->routers ? tt_routers_layers(a->routers, &n) : NULL;
-    tt_json_key(j, "experts");
     tt_json_array(j);
     for (size_t i = 0; i < n; i++) {
         tt_layer_experts l = {.layer_id = layers[i].layer_id,
@@ -239,7 +244,7 @@ static void experts(tt_json *j, const tt_analysis *a)
         tt_row_json(j, NULL, &expert_schema, a, &l);
     }
     tt_json_array_end(j);
-}
+})
 
 static const tt_faults_row *ops_reads(const tt_analysis *a)
 {
@@ -275,45 +280,82 @@ FIGURE(missed_bytes, tt_whatif_part, p, missed(p))
 FIGURE(rate_apart, tt_whatif_part, p, positive(tt_whatif_rate_apart(p)))
 FIGURE(rate_overlap, tt_whatif_part, p, positive(tt_whatif_rate_overlap(p)))
 
-static const tt_column whatif_columns[] = {
+static const tt_column part_columns[] = {
     TT_FIELD("missed_bytes_per_token", "from disk", F64(missed_bytes)),
     TT_FIELD("tokens_per_s", "reading, then computing", F64(rate_apart)),
     TT_FIELD("tokens_per_s_prefetched", "both at once", F64(rate_overlap)),
 };
-static const tt_schema whatif_schema = TT_SCHEMA("whatif", "with so much RAM", whatif_columns);
+static const tt_schema part_schema = TT_SCHEMA("part", "with so much RAM", part_columns);
 
-static void whatif_part(tt_json *j, const char *key, const tt_whatif_result *r)
+static const tt_whatif_part *part_of(const tt_whatif_result *r)
 {
-    const tt_whatif_part *part = r->steady.tokens ? &r->steady
-                                 : r->of_phase[TT_PHASE_GENERATE].tokens
-                                     ? &r->of_phase[TT_PHASE_GENERATE]
-                                     : &r->total;
-    tt_row_json(j, key, &whatif_schema, NULL, part);
+    return r->steady.tokens                        ? &r->steady
+           : r->of_phase[TT_PHASE_GENERATE].tokens ? &r->of_phase[TT_PHASE_GENERATE]
+                                                   : &r->total;
 }
 
-static void whatif(tt_json *j, const tt_analysis *a)
+/* A row is the result of LRU; that of Belady is as far from the begin of its own list. */
+TT_COLUMN_ROWS(lru, tt_whatif_result, r, part_of(r), 1)
+TT_COLUMN_ROWS(
+    belady, tt_whatif_result, r,
+    part_of(&((const tt_analysis *)context)->belady[r - ((const tt_analysis *)context)->lru]), 1)
+
+static const tt_column size_columns[] = {
+    TT_FIELD("ram_bytes", "of the cache", TT_MEMBER(tt_whatif_result, ram_bytes)),
+    TT_FIELD("lru", "least recently used is dropped", .type = TT_CELL_OBJECT, .inner = &part_schema,
+             .rows = lru),
+    TT_FIELD("belady", "what is needed last is dropped", .type = TT_CELL_OBJECT,
+             .inner = &part_schema, .rows = belady),
+};
+static const tt_schema size_schema = TT_SCHEMA("sizes", "a size of the cache", size_columns);
+
+TT_COLUMN_KNOWN(has_whatif, tt_analysis, a, a->has_whatif)
+TT_COLUMN_VALUE(is_assumed, tt_analysis, a, boolean, a->options.disk_bytes_per_s <= 0)
+TT_COLUMN_ROWS(sizes, tt_analysis, a, a->lru, TT_ANALYSIS_RAM_SIZES)
+
+static const tt_column whatif_columns[] = {
+    TT_FIELD("disk_bytes_per_s", "of the disk", TT_MEMBER(tt_analysis, disk_bytes_per_s)),
+    TT_FIELD("disk_assumed", "that was not given", .type = TT_CELL_BOOL, .get = is_assumed),
+    TT_FIELD("touched_bytes", "distinct bytes read", TT_MEMBER(tt_analysis, touched_bytes)),
+    TT_FIELD("sizes", "by size of the cache", .type = TT_CELL_ROWS, .inner = &size_schema,
+             .rows = sizes),
+};
+static const tt_schema whatif_schema = TT_SCHEMA("whatif", "smaller caches", whatif_columns);
+
+/* --- values --- */
+
+TT_COLUMN_KNOWN(has_values, tt_analysis, a, a->has_values)
+TT_COLUMN_JSON(json_first_bad, tt_analysis, a,
+               tt_values_first_json(j, a->path, a->m, &a->values_first);)
+
+static void put_values(tt_json *j, const tt_analysis *a, const tt_rowset *set, tt_values_view v)
 {
-    tt_json_key(j, "whatif");
-    if (!a->has_whatif) {
+    tt_error err;
+    v.path = a->path;
+    if (tt_values_rows_json(j, a->m, set, v, &err) != TT_OK) tt_json_null(j);
+}
+
+TT_COLUMN_JSON(json_growth, tt_analysis, a, {
+    size_t n;
+    tt_values_growth *list = tt_values_growth_list(a->m, &a->values_grid, &n);
+    const tt_rowset growth = tt_values_growth_rowset(list, n);
+    if (list)
+        put_values(j, a, &growth, (tt_values_view){.grid = &a->values_grid});
+    else
         tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_double(j, "disk_bytes_per_s", a->disk_bytes_per_s);
-    tt_json_kv_bool(j, "disk_assumed", a->options.disk_bytes_per_s <= 0);
-    tt_json_kv_u64(j, "touched_bytes", a->touched_bytes);
-    tt_json_key(j, "sizes");
-    tt_json_array(j);
-    for (size_t i = 0; i < TT_ANALYSIS_RAM_SIZES; i++) {
-        tt_json_object(j);
-        tt_json_kv_u64(j, "ram_bytes", a->lru[i].ram_bytes);
-        whatif_part(j, "lru", &a->lru[i]);
-        whatif_part(j, "belady", &a->belady[i]);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-    tt_json_object_end(j);
-}
+    free(list);
+})
+TT_COLUMN_JSON(json_outliers, tt_analysis, a, {
+    const tt_rowset outliers = tt_values_outliers_rowset(a->m, &a->values_outliers, false);
+    put_values(j, a, &outliers, (tt_values_view){.outliers = &a->values_outliers});
+})
+
+static const tt_column values_columns[] = {
+    TT_FIELD("first_bad", "a NaN or infinity", .type = TT_CELL_OBJECT, .json = json_first_bad),
+    TT_FIELD("growth", "over the layers", .type = TT_CELL_OBJECT, .json = json_growth),
+    TT_FIELD("outliers", "unlike others", .type = TT_CELL_OBJECT, .json = json_outliers),
+};
+static const tt_schema values_schema = TT_SCHEMA("values", "what ops put out", values_columns);
 
 /* --- boost --- */
 
@@ -333,100 +375,124 @@ static const tt_column pool_bounds_columns[] = {
 static const tt_schema pool_bounds_schema =
     TT_SCHEMA("pool_bounds", "what was possible", pool_bounds_columns);
 
-static void pool(tt_json *j, const tt_analysis *a)
-{
-    tt_json_key(j, "pool");
-    if (!a->has_pool) {
-        tt_json_null(j);
-        return;
+TT_COLUMN_KNOWN(has_pool, tt_analysis, a, a->has_pool)
+
+#define POOL(name, member)                                                                         \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        const tt_analysis *a = row;                                                                \
+        (void)context;                                                                             \
+        out->context = &a->pool;                                                                   \
+        out->rows = &a->member;                                                                    \
     }
-    tt_json_object(j);
-    tt_row_json(j, "all", &tt_pool_sums_schema, &a->pool, &a->pool_all);
-    tt_row_json(j, "generated", &tt_pool_sums_schema, &a->pool, &a->pool_generated);
-    tt_row_json(j, "bounds", &pool_bounds_schema, NULL,
-                a->pool_bounds.known ? &a->pool_bounds : NULL);
-    tt_json_object_end(j);
-}
+POOL(pool_all, pool_all)
+POOL(pool_generated, pool_generated)
+TT_COLUMN_ROWS(pool_bounds, tt_analysis, a, &a->pool_bounds, a->pool_bounds.known ? 1 : 0)
+
+static const tt_column pool_columns[] = {
+    TT_FIELD("all", "of all batches", .type = TT_CELL_OBJECT, .inner = &tt_pool_sums_schema,
+             .rows = pool_all),
+    TT_FIELD("generated", "of generated tokens", .type = TT_CELL_OBJECT,
+             .inner = &tt_pool_sums_schema, .rows = pool_generated),
+    TT_FIELD("bounds", "what was possible", .type = TT_CELL_OBJECT, .inner = &pool_bounds_schema,
+             .rows = pool_bounds),
+};
+static const tt_schema pool_schema = TT_SCHEMA("pool", "of weights, by boost", pool_columns);
 
 /* --- the whole --- */
 
-static void answers(tt_json *j, const tt_page *p)
-{
-    tt_json_key(j, "summary");
+typedef struct document_answer {
+    const char *question, *answer;
+} document_answer;
+
+static const tt_column answer_columns[] = {
+    TT_FIELD("question", "of a section", TT_MEMBER(document_answer, question)),
+    TT_FIELD("answer", "in a sentence", TT_MEMBER(document_answer, answer)),
+};
+static const tt_schema answer_schema = TT_SCHEMA("answers", "what was asked", answer_columns);
+
+/* The columns' context is the page. */
+TT_COLUMN_JSON(json_summary, tt_analysis, a, {
+    const tt_page *p = context;
+    (void)a;
     tt_json_array(j);
     for (const tt_page_block *b = p->summary; b; b = b->next)
         tt_json_string(j, b->text);
     tt_json_array_end(j);
-    tt_json_key(j, "answers");
+})
+TT_COLUMN_JSON(json_answers, tt_analysis, a, {
+    const tt_page *p = context;
+    (void)a;
     tt_json_array(j);
-    for (const tt_page_section *s = p->sections; s; s = s->next) {
-        for (const tt_page_block *b = s->blocks; b; b = b->next) {
-            if (b->kind != TT_BLOCK_ANSWER) continue;
-            tt_json_object(j);
-            tt_json_kv_string(j, "question", s->title);
-            tt_json_kv_string(j, "answer", b->text);
-            tt_json_object_end(j);
-        }
-    }
+    for (const tt_page_section *s = p->sections; s; s = s->next)
+        for (const tt_page_block *b = s->blocks; b; b = b->next)
+            if (b->kind == TT_BLOCK_ANSWER)
+                tt_row_json(j, NULL, &answer_schema, NULL, &(document_answer){s->title, b->text});
     tt_json_array_end(j);
-}
+})
 
-static void values(tt_json *j, const tt_analysis *a)
-{
-    const tt_values_outliers *o = &a->values_outliers;
-    tt_json_key(j, "values");
-    if (!a->has_values) {
-        tt_json_null(j);
-        return;
+TT_COLUMN_GET(get_run_id, tt_analysis, a, tt_hex(cell->room, a->m->trace.header.run_id, 16);
+              tt_cell_text(cell, cell->room);)
+TT_COLUMN_KNOWN(has_time, tt_analysis, a, a->timed && a->total_ns > 0)
+
+/* Parts of the analysis have it as their context. */
+#define PART(name, list, n_)                                                                       \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        const tt_analysis *a = row;                                                                \
+        (void)context;                                                                             \
+        out->context = a;                                                                          \
+        out->rows = (list);                                                                        \
+        out->row_bytes = sizeof *(list);                                                           \
+        out->n = (n_);                                                                             \
     }
-    size_t n;
-    tt_values_growth *list = tt_values_growth_list(a->m, &a->values_grid, &n);
-    const tt_rowset growth = tt_values_growth_rowset(list, n);
-    const tt_rowset outliers = tt_values_outliers_rowset(a->m, o, false);
-    tt_error err;
-    tt_json_object(j);
-    tt_json_key(j, "first_bad");
-    tt_values_first_json(j, a->path, a->m, &a->values_first);
-    tt_json_key(j, "growth");
-    if (!list ||
-        tt_values_rows_json(j, a->m, &growth,
-                            (tt_values_view){.path = a->path, .grid = &a->values_grid}, &err))
-        tt_json_null(j);
-    tt_json_key(j, "outliers");
-    if (tt_values_rows_json(j, a->m, &outliers, (tt_values_view){.path = a->path, .outliers = o},
-                            &err))
-        tt_json_null(j);
-    tt_json_object_end(j);
-    free(list);
-}
+PART(itself, a, 1)
+PART(threads, a->work.lanes, a->timed ? a->work.n_lanes : 0)
+PART(disk, &a->kernel_batches,
+     a->kernel_batches.has_faults || a->kernel_batches.has_io || a->faults ? 1 : 0)
+
+#define PHASE(name)                                                                                \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        (void)context;                                                                             \
+        out->context = NULL; /* no model: a time of zero is null */                                \
+        out->rows = &((const tt_analysis *)row)->summary.name;                                     \
+    }
+PHASE(prompt)
+PHASE(generate)
+PHASE(mixed)
+PHASE(warmup)
+
+#define OBJECT(key_, about_, schema_, rows_, ...)                                                  \
+    TT_FIELD(key_, about_, .type = TT_CELL_OBJECT, .inner = &(schema_), .rows = (rows_),           \
+             __VA_ARGS__)
+#define WRITTEN(key_, about_, type_, json_, ...)                                                   \
+    TT_FIELD(key_, about_, .type = TT_CELL_##type_, .json = (json_), __VA_ARGS__)
+
+static const tt_column columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(tt_analysis, path)),
+    TT_FIELD("run_id", "of the recording", .type = TT_CELL_NAME, .get = get_run_id),
+    WRITTEN("summary", "sentences, the most important first", LIST, json_summary, .known = NULL),
+    WRITTEN("answers", "to the questions of the sections", ROWS, json_answers, .known = NULL),
+    OBJECT("prompt", "batches of prompts", tt_info_phase_schema, prompt, .known = NULL),
+    OBJECT("generate", "of generated tokens", tt_info_phase_schema, generate, .known = NULL),
+    OBJECT("mixed", "with both", tt_info_phase_schema, mixed, .known = NULL),
+    OBJECT("warmup", "of the engine's warm-up", tt_info_phase_schema, warmup, .known = NULL),
+    OBJECT("time", "where it went", time_schema, itself, .known = has_time),
+    WRITTEN("roofline", "what bounds ops", OBJECT, json_roofline, .known = NULL),
+    TT_FIELD("threads", "of the engine", .type = TT_CELL_ROWS, .inner = &thread_schema,
+             .rows = threads),
+    TT_FIELD("barriers", "that threads met at", TT_MEMBER(tt_analysis, work.barriers)),
+    WRITTEN("reads", "of weights", OBJECT, json_reads, .known = has_heat),
+    WRITTEN("experts", "by layer", ROWS, json_experts, .known = NULL),
+    OBJECT("disk", "in batches", disk_schema, disk, .known = NULL),
+    OBJECT("pool", "of weights, by boost", pool_schema, itself, .known = has_pool),
+    OBJECT("whatif", "smaller caches", whatif_schema, itself, .known = has_whatif),
+    OBJECT("values", "what ops put out", values_schema, itself, .known = has_values),
+};
+static const tt_schema schema = TT_SCHEMA("report", "the findings", columns);
 
 bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
 {
-    tt_json j;
-    char id[33];
-    const tt_kernel_sum *k = &a->kernel_batches;
-    const tt_rowset threads =
-        TT_ROWSET(&thread_schema, 0, a, a->work.lanes, a->timed ? a->work.n_lanes : 0);
-    tt_hex(id, a->m->trace.header.run_id, 16);
-    tt_json_begin(&j, out, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", a->path);
-    tt_json_kv_string(&j, "run_id", id);
-    answers(&j, p);
-    tt_row_json(&j, "prompt", &tt_info_phase_schema, NULL, &a->summary.prompt);
-    tt_row_json(&j, "generate", &tt_info_phase_schema, NULL, &a->summary.generate);
-    tt_row_json(&j, "mixed", &tt_info_phase_schema, NULL, &a->summary.mixed);
-    tt_row_json(&j, "warmup", &tt_info_phase_schema, NULL, &a->summary.warmup);
-    tt_row_json(&j, "time", &time_schema, a, a->timed && a->total_ns > 0 ? a : NULL);
-    roofline(&j, a);
-    tt_rowset_json_rows(&j, "threads", &threads, NULL);
-    tt_json_kv_u64(&j, "barriers", a->work.barriers);
-    heat(&j, a);
-    experts(&j, a);
-    tt_row_json(&j, "disk", &disk_schema, a, k->has_faults || k->has_io || a->faults ? k : NULL);
-    pool(&j, a);
-    whatif(&j, a);
-    values(&j, a);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    return tt_row_json_print(out, &schema, p, a);
 }

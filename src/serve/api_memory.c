@@ -3,9 +3,9 @@
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
+#include "analyze/memory/memory_columns.h"
 #include "analyze/memory/memory_layout.h"
 #include "answer/faults.h"
-#include "answer/memory.h"
 #include "model/faults.h"
 #include "serve/columns.h"
 #include "serve/request.h"

@@ -2,7 +2,7 @@
 #include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/log/log.h"
-#include "answer/log.h"
+#include "analyze/log/log_columns.h"
 #include "model/faults.h"
 #include "serve/api_pool.h"
 #include "serve/endpoints.h"

@@ -22,7 +22,7 @@ bool tt_rowset_has(const tt_rowset *set, const tt_column *column)
 
 bool tt_column_nested(const tt_column *column)
 {
-    return column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS;
+    return column->type >= TT_CELL_OBJECT;
 }
 
 bool tt_column_right(const tt_column *column)
@@ -95,6 +95,8 @@ static void get_member(const tt_column *column, const void *row, tt_cell *cell)
         return;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
+    case TT_CELL_LIST:
+    case TT_CELL_COLUMNS:
         return;
     }
     cell->known = true;
@@ -238,6 +240,8 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
         break;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
+    case TT_CELL_LIST:
+    case TT_CELL_COLUMNS:
         return;
     }
     const size_t n = strlen(text);

@@ -66,6 +66,8 @@ static void put_cell(tt_bytes *out, bool tabs, const tt_column *column, const tt
         return;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
+    case TT_CELL_LIST:
+    case TT_CELL_COLUMNS:
         return;
     }
     if (n > 0) tt_bytes_put(out, text, (size_t)n);

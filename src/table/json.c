@@ -30,9 +30,34 @@ static void put_cell(tt_json *j, const tt_column *column, const tt_cell *cell)
         break;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
+    case TT_CELL_LIST:
+    case TT_CELL_COLUMNS:
         tt_json_null(j);
         break;
     }
+}
+
+static void put_value(tt_json *j, const tt_column *column, const void *context, const void *row);
+
+static void put_row(tt_json *j, const tt_rowset *set, const void *row)
+{
+    tt_json_object(j);
+    tt_rowset_json(j, set, row);
+    tt_json_object_end(j);
+}
+
+static void put_rows(tt_json *j, const tt_rowset *set, bool plain)
+{
+    tt_json_array(j);
+    for (size_t i = 0; i < set->n; i++) {
+        const void *row = tt_rowset_row(set, i);
+        if (set->passes && !set->passes(set->context, row)) continue;
+        if (plain)
+            put_value(j, &set->schema->columns[0], set->context, row);
+        else
+            put_row(j, set, row);
+    }
+    tt_json_array_end(j);
 }
 
 static void put_inner(tt_json *j, const tt_column *column, const void *context, const void *row)
@@ -46,23 +71,27 @@ static void put_inner(tt_json *j, const tt_column *column, const void *context, 
         return;
     }
     if (column->rows) column->rows(context, row, &inner);
-    if (column->type == TT_CELL_OBJECT && inner.n == 0) {
-        tt_json_null(j);
-        return;
-    }
-    if (column->type == TT_CELL_ROWS) tt_json_array(j);
-    for (size_t i = 0; i < inner.n; i++) {
+    if (inner.listing) {
+        tt_listing_json(j, inner.listing);
+    } else if (column->type == TT_CELL_COLUMNS) {
         tt_json_object(j);
-        tt_rowset_json(j, &inner, tt_rowset_row(&inner, i));
+        tt_rowset_json_columns(j, NULL, &inner);
         tt_json_object_end(j);
+    } else if (column->type != TT_CELL_OBJECT) {
+        put_rows(j, &inner, column->type == TT_CELL_LIST);
+    } else if (inner.n) {
+        put_row(j, &inner, inner.rows);
+    } else {
+        tt_json_null(j);
     }
-    if (column->type == TT_CELL_ROWS) tt_json_array_end(j);
 }
 
 static void put_value(tt_json *j, const tt_column *column, const void *context, const void *row)
 {
     tt_cell cell;
-    if (column->json) {
+    if (column->json && column->known && !column->known(context, row)) {
+        tt_json_null(j);
+    } else if (column->json) {
         column->json(j, context, row);
     } else if (tt_column_nested(column)) {
         put_inner(j, column, context, row);
@@ -90,10 +119,11 @@ void tt_column_json(tt_json *j, const tt_column *column, const void *context, co
 
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
 {
+    const unsigned without =
+        TT_SHOW_TEXT | TT_SHOW_FLAT | (set->sum ? TT_SHOW_KEY | TT_SHOW_ROW : 0u);
     for (size_t i = 0; i < set->schema->n_columns; i++) {
         const tt_column *c = &set->schema->columns[i];
-        if (tt_rowset_has(set, c) && !(c->show & (TT_SHOW_TEXT | TT_SHOW_FLAT)))
-            tt_column_json(j, c, set->context, row);
+        if (tt_rowset_has(set, c) && !(c->show & without)) tt_column_json(j, c, set->context, row);
     }
 }
 
@@ -106,9 +136,7 @@ void tt_row_json(tt_json *j, const char *key, const tt_schema *schema, const voi
         tt_json_null(j);
         return;
     }
-    tt_json_object(j);
-    tt_rowset_json(j, &set, row);
-    tt_json_object_end(j);
+    put_row(j, &set, row);
 }
 
 bool tt_row_json_print(FILE *out, const tt_schema *schema, const void *context, const void *row)
@@ -122,16 +150,10 @@ bool tt_row_json_print(FILE *out, const tt_schema *schema, const void *context, 
 void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
                          bool (*passes)(const void *context, const void *row))
 {
+    tt_rowset rows = *set;
+    rows.passes = passes;
     tt_json_key(j, key);
-    tt_json_array(j);
-    for (size_t i = 0; i < set->n; i++) {
-        const void *row = tt_rowset_row(set, i);
-        if (passes && !passes(set->context, row)) continue;
-        tt_json_object(j);
-        tt_rowset_json(j, set, row);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
+    put_rows(j, &rows, false);
 }
 
 void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
@@ -150,16 +172,6 @@ void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
         tt_json_array_end(j);
     }
     if (key) tt_json_object_end(j);
-}
-
-void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)
-{
-    for (size_t i = 0; i < set->schema->n_columns; i++) {
-        const tt_column *c = &set->schema->columns[i];
-        if (tt_rowset_has(set, c) &&
-            !(c->show & (TT_SHOW_TEXT | TT_SHOW_FLAT | TT_SHOW_KEY | TT_SHOW_ROW)))
-            tt_column_json(j, c, set->context, total);
-    }
 }
 
 void tt_listing_json_row(tt_json *j, const tt_listing *l, const void *row)

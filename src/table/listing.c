@@ -131,6 +131,8 @@ static int compare_numbers(tt_cell_type type, const tt_cell *a, const tt_cell *b
     case TT_CELL_NAME:
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
+    case TT_CELL_LIST:
+    case TT_CELL_COLUMNS:
         break;
     }
     return (a->u64 > b->u64) - (a->u64 < b->u64);

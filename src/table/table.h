@@ -35,7 +35,9 @@ typedef enum tt_cell_type {
     TT_CELL_TIME,   /* int64_t: ns since 1970-01-01 00:00 UTC */
     TT_CELL_NAME,   /* a text; in the arrays of `export` the uint32_t code of a dictionary */
     TT_CELL_OBJECT, /* one row of another schema: in JSON only */
-    TT_CELL_ROWS    /* rows of another schema: in JSON only */
+    TT_CELL_ROWS,   /* rows of another schema: in JSON only */
+    TT_CELL_LIST,   /* the same, of each row only its first column: a list of plain values */
+    TT_CELL_COLUMNS /* the same, as an object with an array for each column */
 } tt_cell_type;
 
 /* How a number is written for people. JSON and CSV have the plain number: the unit is the end of
@@ -120,8 +122,9 @@ struct tt_column {
     const char *sort; /* key of the column that sorts instead of it; NULL: itself */
     void (*json)(tt_json *j, const void *context,
                  const void *row); /* its value in JSON, where `get` has a text for the others */
-    const tt_schema *inner; /* OBJECT and ROWS: what is inside: the member at `offset`, or ... */
-    void (*rows)(const void *context, const void *row, tt_rowset *out); /* ... `n` 0: null, or [] */
+    const tt_schema *inner;        /* what is nested: the row at `offset`, or ... */
+    /* ... rows; of an OBJECT none: null. `out` has the schema and the context already. */
+    void (*rows)(const void *context, const void *row, tt_rowset *out);
 };
 
 /* A column; TITLE is NULL where text does not show it by itself, UNIT the end of a TT_UNIT_...; the
@@ -210,6 +213,16 @@ struct tt_column {
         out->n = (n_);                                                                             \
     }
 
+/* The rows and columns of a tt_listing inside of a row. */
+#define TT_COLUMN_LISTING(name, row_type, r, listing_)                                             \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        *out = *(listing_)->set;                                                                   \
+        out->listing = (listing_);                                                                 \
+    }
+
 /* The same of a member that is a struct with columns of its own. */
 #define TT_MEMBER_OBJECT(row_type, member, schema)                                                 \
     .type = TT_CELL_OBJECT, .inner = (schema), .offset = offsetof(row_type, member)
@@ -231,6 +244,10 @@ struct tt_rowset {
     const void *rows;
     size_t row_bytes;
     size_t n;
+    /* In JSON: */
+    bool sum; /* a sum of all rows: without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW) */
+    bool (*passes)(const void *context, const void *row); /* rows without it are left out */
+    const struct tt_listing *listing;                     /* these rows and columns instead */
 };
 
 /* A rowset of N rows at ROWS, an array or pointer of their type. */
@@ -318,9 +335,6 @@ void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
                          bool (*passes)(const void *context, const void *row));
 /* A key and an object with an array for each column; NULL: the arrays alone. */
 void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set);
-/* The members of a sum of all rows, without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW).
- * What is not known of the sum is null. */
-void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total);
 /* A key and its value. */
 void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row);
 /* The members of the columns that are listed. */

@@ -157,6 +157,8 @@ static void put_numbers(field *f, const tt_digits *d, size_t first, size_t n)
     case TT_CELL_NAME:
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
+    case TT_CELL_LIST:
+    case TT_CELL_COLUMNS:
         return;
     }
 }

@@ -1,4 +1,4 @@
-#include "answer/memory.h"
+#include "analyze/memory/memory_columns.h"
 
 #include "analyze/buffers.h"
 #include "table/table.h"
@@ -12,6 +12,7 @@
 typedef struct about {
     const tt_model *m;
     const tt_memory_layout *layout;
+    const tt_memory_observed *observed; /* of the whole layout */
 } about;
 
 static const tt_model *model_of(const void *context)
@@ -193,32 +194,49 @@ static const tt_schema region_schema = {"regions", "what one set of tensors cove
 
 /* --- both --- */
 
-void tt_memory_json(tt_json *j, const tt_model *m, const tt_memory_layout *s,
-                    const tt_memory_observed *observed)
+static const tt_column observed_columns[] = {
+    TT_FIELD("experts", "which were chosen", TT_MEMBER(tt_memory_observed, experts)),
+    TT_FIELD("faults", "of ops", TT_MEMBER(tt_memory_observed, faults)),
+    TT_FIELD("residency", "what was in RAM", TT_MEMBER(tt_memory_observed, residency)),
+    TT_FIELD("pages", "faults one by one", TT_MEMBER(tt_memory_observed, pages)),
+    TT_FIELD("loading", "pages in RAM before the first batch",
+             TT_MEMBER(tt_memory_observed, loading)),
+};
+static const tt_schema observed_schema = TT_SCHEMA("observed", "of the memory", observed_columns);
+
+TT_COLUMN_ROWS(observed, tt_memory_layout, s, ((const about *)context)->observed, s ? 1 : 0)
+TT_COLUMN_ROWS(segments, tt_memory_layout, s, s->segments, s->n_segments)
+
+static void regions(const void *context, const void *row, tt_rowset *out)
 {
-    const about x = {m, s};
-    const tt_rowset segments = TT_ROWSET(&segment_schema, 0, &x, s->segments, s->n_segments);
-    const tt_rowset regions = TT_ROWSET(&region_schema, LISTED, &x, s->regions, s->n_regions);
-    tt_json_object(j);
-    tt_json_kv_u64(j, "n_units", s->n_units);
-    tt_json_kv_u64(j, "segments_left_out", s->left_out);
-    tt_json_key(j, "observed");
-    tt_json_object(j);
-    tt_json_kv_bool(j, "experts", observed->experts);
-    tt_json_kv_bool(j, "faults", observed->faults);
-    tt_json_kv_bool(j, "residency", observed->residency);
-    tt_json_kv_bool(j, "pages", observed->pages);
-    tt_json_kv_bool(j, "loading", observed->loading);
-    tt_json_object_end(j);
-    tt_rowset_json_columns(j, "segments", &segments);
-    tt_rowset_json_columns(j, "regions", &regions);
-    tt_json_object_end(j);
+    const tt_memory_layout *s = row;
+    *out = TT_ROWSET(&region_schema, LISTED, context, s->regions, s->n_regions);
+}
+
+static const tt_column layout_columns[] = {
+    TT_FIELD("n_units", "parts of which heat, faults and pages are told",
+             TT_MEMBER(tt_memory_layout, n_units)),
+    TT_FIELD("segments_left_out", "that are not in the list",
+             TT_MEMBER(tt_memory_layout, left_out)),
+    TT_FIELD("observed", "what else is known of it", .type = TT_CELL_OBJECT,
+             .inner = &observed_schema, .rows = observed),
+    TT_FIELD("segments", "model files and buffers", .type = TT_CELL_COLUMNS,
+             .inner = &segment_schema, .rows = segments),
+    TT_FIELD("regions", "what is in them", .type = TT_CELL_COLUMNS, .inner = &region_schema,
+             .rows = regions),
+};
+static const tt_schema layout_schema = TT_SCHEMA("memory", "the memory map", layout_columns);
+
+void tt_memory_json(tt_json *j, const tt_model *m, const tt_memory_layout *s,
+                    const tt_memory_observed *o)
+{
+    tt_row_json(j, NULL, &layout_schema, &(about){m, s, o}, s);
 }
 
 void tt_memory_region_json(tt_json *j, const tt_model *m, const tt_memory_layout *s,
                            uint32_t region)
 {
-    const about x = {m, s};
+    const about x = {m, s, NULL};
     const tt_rowset set = TT_ROWSET(&region_schema, ALONE, &x, s->regions, s->n_regions);
     tt_json_object(j);
     tt_rowset_json(j, &set, &s->regions[region]);

@@ -1,6 +1,6 @@
 /* The memory map (analyze/memory/memory_layout.h), for the viewer. */
-#ifndef TT_ANSWER_MEMORY_H
-#define TT_ANSWER_MEMORY_H
+#ifndef TT_ANALYZE_MEMORY_COLUMNS_H
+#define TT_ANALYZE_MEMORY_COLUMNS_H
 
 #include "analyze/memory/memory_layout.h"
 #include "base/json.h"

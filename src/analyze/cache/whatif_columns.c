@@ -1,4 +1,4 @@
-#include "answer/whatif.h"
+#include "analyze/cache/whatif_columns.h"
 
 #include <stdio.h>
 
@@ -224,6 +224,22 @@ TT_COLUMN_KNOWN(has_pages, tt_whatif_view, v, v->page_bytes > 0)
 TT_COLUMN_KNOWN(has_disk, tt_whatif_view, v, v->disk.bytes_per_s > 0)
 TT_COLUMN_KNOWN(has_readahead, tt_whatif_view, v, v->traced_readahead_bytes > 0)
 
+/* The listed results: the columns' context. */
+static void listed(const void *context, const void *row, tt_rowset *out)
+{
+    const tt_listing *results = context;
+    (void)row;
+    *out = *results->set;
+    out->listing = results;
+}
+
+static void get_total(const void *context, const void *row, tt_cell *cell)
+{
+    (void)row;
+    cell->known = true;
+    cell->u64 = ((const tt_listing *)context)->n_all;
+}
+
 static const tt_column view_columns[] = {
     TT_COLUMN("file", NULL, NONE, "the trace", TT_MEMBER(tt_whatif_view, path)),
     TT_COLUMN("unit", NULL, NONE, "what is fetched and dropped at once",
@@ -254,6 +270,8 @@ static const tt_column view_columns[] = {
     TT_COLUMN("touched_bytes", NULL, BYTES, "distinct bytes read, in whole units",
               TT_MEMBER(tt_whatif_view, touched_bytes)),
     TT_COLUMN("reads", NULL, COUNT, "ranges that the ops read", TT_MEMBER(tt_whatif_view, reads)),
+    TT_FIELD("results", "a row for each policy and size", .type = TT_CELL_ROWS, .rows = listed),
+    TT_FIELD("results_total", "also those behind the limit", .type = TT_CELL_U64, .get = get_total),
 };
 
 static const tt_schema view_schema = {"whatif", "what was replayed", view_columns,
@@ -261,11 +279,5 @@ static const tt_schema view_schema = {"whatif", "what was replayed", view_column
 
 void tt_whatif_json(tt_json *j, const tt_whatif_view *v, const tt_listing *results)
 {
-    const tt_rowset view = TT_ROWSET(&view_schema, 0, v, v, 1);
-    tt_json_object(j);
-    tt_rowset_json(j, &view, v);
-    tt_json_key(j, "results");
-    tt_listing_json(j, results);
-    tt_json_kv_u64(j, "results_total", results->n_all);
-    tt_json_object_end(j);
+    tt_row_json(j, NULL, &view_schema, results, v);
 }

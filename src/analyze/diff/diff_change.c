@@ -1,5 +1,5 @@
 /* Describes in words what differs in a node. */
-#include "answer/diff.h"
+#include "analyze/diff/diff_columns.h"
 
 #include <inttypes.h>
 #include <stdio.h>

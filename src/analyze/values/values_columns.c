@@ -1,5 +1,5 @@
 /* The columns of values, for every output. */
-#include "answer/values.h"
+#include "analyze/values/values_columns.h"
 
 #include "analyze/ops.h"
 #include "analyze/values/outputs.h"
@@ -528,3 +528,45 @@ static const tt_column spread_columns[] = {
 
 const tt_schema tt_values_spread_schema = {"spread", "how far bad outputs went", spread_columns,
                                            COUNT(spread_columns)};
+
+/* --- words --- */
+
+const char *tt_values_where_text(char out[TT_VALUES_WHERE_TEXT], const tt_model *m, uint32_t run)
+{
+    const uint32_t batch = m->runs[run].batch;
+    if (batch == TT_NONE)
+        (void)snprintf(out, TT_VALUES_WHERE_TEXT, "run %" PRIu32 ", outside any batch",
+                       m->runs[run].id);
+    else
+        (void)snprintf(out, TT_VALUES_WHERE_TEXT, "batch %" PRIu32 " (%s)",
+                       tt_model_batch_number(m, batch), tt_phase_name(m->batches[batch].phase));
+    return out;
+}
+
+const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight *w)
+{
+    char n[TT_UNITS_TEXT], of[TT_UNITS_TEXT], where[4 * 24] = "";
+    const uint64_t *at = w->first_bad_at;
+    if (!w->looked_at) {
+        (void)snprintf(out, room, "was not looked at: %s", w->why_not ? w->why_not : "not asked");
+        return out;
+    }
+    (void)tt_units_count(of, w->elements);
+    if (w->n_bad == 0) {
+        (void)snprintf(out, room, "all %s elements are finite", of);
+        return out;
+    }
+    if (w->has_place)
+        (void)snprintf(where, sizeof where, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
+                       at[0], at[1], at[2], at[3]);
+    else
+        (void)snprintf(where, sizeof where, "element %" PRIu64, w->first_bad);
+    if (w->told_apart)
+        (void)snprintf(out, room, "%s NaN and %s infinite of %s elements, the first at %s",
+                       tt_units_count(n, w->n_nan),
+                       tt_units_count((char[TT_UNITS_TEXT]){0}, w->n_inf), of, where);
+    else
+        (void)snprintf(out, room, "%s of %s elements are not finite, the first at %s",
+                       tt_units_count(n, w->n_bad), of, where);
+    return out;
+}

@@ -1,5 +1,5 @@
 /* The columns of a comparison of values, for every output. */
-#include "answer/valuediff.h"
+#include "analyze/dumps/valuediff_columns.h"
 
 #include <inttypes.h>
 #include <math.h>

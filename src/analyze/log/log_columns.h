@@ -1,6 +1,6 @@
 /* Ops, one by one: the rows of `tensortrace log`. */
-#ifndef TT_ANSWER_LOG_H
-#define TT_ANSWER_LOG_H
+#ifndef TT_ANALYZE_LOG_COLUMNS_H
+#define TT_ANALYZE_LOG_COLUMNS_H
 
 #include "analyze/access.h"
 #include "analyze/log/log.h"

@@ -1,6 +1,6 @@
 /* Bytes that caches of given sizes would read: the columns of `tensortrace whatif`. */
-#ifndef TT_ANSWER_WHATIF_H
-#define TT_ANSWER_WHATIF_H
+#ifndef TT_ANALYZE_WHATIF_COLUMNS_H
+#define TT_ANALYZE_WHATIF_COLUMNS_H
 
 #include "analyze/cache/whatif.h"
 #include "table/table.h"

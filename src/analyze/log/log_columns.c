@@ -1,4 +1,4 @@
-#include "answer/log.h"
+#include "analyze/log/log_columns.h"
 
 #include "base/units.h"
 

@@ -1,5 +1,5 @@
 /* The columns of a comparison of two runs, for every output. */
-#include "answer/diff.h"
+#include "analyze/diff/diff_columns.h"
 #include "base/units.h"
 
 #include <float.h>
@@ -12,6 +12,26 @@
 #define SCHEMA(name_, about_)                                                                      \
     static const tt_schema name_##_schema = {#name_, about_, name_##_columns,                      \
                                              COUNT(name_##_columns)}
+
+/* --- words --- */
+
+const char *tt_diff_phase_title(unsigned phase)
+{
+    return phase == TT_PHASE_UNKNOWN ? "other" : tt_phase_name(phase);
+}
+
+char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
+{
+    out[0] = '\0';
+    if (isnan(change)) return out;
+    if (isinf(change))
+        (void)snprintf(out, TT_DIFF_PERCENT, "any");
+    else if (change >= TT_DIFF_TIMES_FROM)
+        (void)snprintf(out, TT_DIFF_PERCENT, "%.*f x", change < 9 ? 2 : 0, 1 + change);
+    else
+        (void)snprintf(out, TT_DIFF_PERCENT, "%+.1f %%", 100 * change);
+    return out;
+}
 
 /* --- one side of a row --- */
 
