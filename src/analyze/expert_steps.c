@@ -114,15 +114,15 @@ TT_COLUMN_KNOWN(span_has_layer, tt_expert_span, s, s->layer_id >= 0)
 static const tt_column step_columns[] = {
     TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = step_has_layer,
               TT_MEMBER(tt_expert_step, layer_id)),
-    TT_COLUMN("expert_id", "EXPERT", ID, "that a token chose",
+    TT_COLUMN("expert_id", "EXPERT", ID, "expert that a token chose",
               TT_MEMBER(tt_expert_step, expert_id)),
-    TT_COLUMN("next_expert_id", "NEXT", ID, "that the next token of its sequence chose",
+    TT_COLUMN("next_expert_id", "NEXT", ID, "expert that the next token of its sequence chose",
               TT_MEMBER(tt_expert_step, next_expert_id)),
-    TT_COLUMN("count", "COUNT", COUNT, "how often", TT_MEMBER(tt_expert_step, count)),
+    TT_COLUMN("count", "COUNT", COUNT, "number of such pairs", TT_MEMBER(tt_expert_step, count)),
     TT_COLUMN("followed", "OF", COUNT, "tokens that chose EXPERT and have a next one",
               TT_MEMBER(tt_expert_step, followed)),
     TT_COLUMN("share", "SHARE", SHARE, "P(next | expert)", TT_MEMBER(tt_expert_step, share)),
-    TT_COLUMN("lift", "LIFT", FIGURE, "that share, divided by that of all tokens that chose NEXT",
+    TT_COLUMN("lift", "LIFT", FIGURE, "share, divided by the share of all tokens that chose NEXT",
               TT_MEMBER(tt_expert_step, lift)),
 };
 const tt_schema tt_expert_step_schema =
@@ -137,10 +137,11 @@ static const tt_column span_columns[] = {
               TT_MEMBER(tt_expert_span, first_batch_id)),
     TT_COLUMN("last_batch_id", "TO BATCH", ID, "the last batch",
               TT_MEMBER(tt_expert_span, last_batch_id)),
-    TT_COLUMN("tokens", "TOKENS", COUNT, "that were routed in them",
+    TT_COLUMN("tokens", "TOKENS", COUNT, "tokens routed in these batches",
               TT_MEMBER(tt_expert_span, tokens)),
-    TT_COLUMN("count", "COUNT", COUNT, "that chose the expert", TT_MEMBER(tt_expert_span, count)),
-    TT_COLUMN("share", "SHARE", SHARE, "of the choices in them", .nullable = true,
+    TT_COLUMN("count", "COUNT", COUNT, "tokens that chose the expert",
+              TT_MEMBER(tt_expert_span, count)),
+    TT_COLUMN("share", "SHARE", SHARE, "share of the choices in these batches", .nullable = true,
               TT_MEMBER(tt_expert_span, share)),
 };
 const tt_schema tt_expert_span_schema =

@@ -122,7 +122,7 @@ static const tt_column fragment_columns[] = {
               "on the block device; null: the file system does not say, or the bytes there are not "
               "the file's (compressed, encrypted)",
               .nullable = true, .known = has_place, TT_MEMBER(tt_fragment, disk_bytes)),
-    TT_COLUMN("size_bytes", "SIZE", BYTES, "in the file", TT_MEMBER(tt_fragment, size_bytes)),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "size in the file", TT_MEMBER(tt_fragment, size_bytes)),
     TT_COLUMN("is_shared", "SHARED", NONE, "with other files", .type = TT_CELL_BOOL,
               .get = get_shared),
     TT_COLUMN("is_unwritten", "UNWRITTEN", NONE, "reserved: reads as zeros, without the disk",

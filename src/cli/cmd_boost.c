@@ -70,17 +70,16 @@ static void take_ram(void *bytes, char *arg, tt_parse *p)
 
 static const tt_option options[] = {
     {"ram", 0, "SIZE|auto",
-     "Memory that the weights may take. auto (default): what the machine and the control group "
-     "have "
-     "left, watched while the program runs",
+     "Memory for the weights. auto (default): the free memory of the machine and the control "
+     "group, adjusted while the program runs",
      0, TT_TAKE(arguments, ram_bytes, take_ram)},
     {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
      TT_TAKE(arguments, policy, take_policy)},
     {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
-    {"values", 0, "LEVEL[:SELECT]", "Also record what ops put out, as run does (with -o)", 0,
+    {"values", 0, "LEVEL[:SELECT]", "Also record op outputs, as run does (with -o)", 0,
      TT_TAKE(arguments, capture.values, take_selection)},
-    {"quiet", 'q', 0, "Say nothing when all is well", 0, TT_FLAG(arguments, quiet)},
+    {"quiet", 'q', 0, "Print no progress and no summary", 0, TT_FLAG(arguments, quiet)},
     {0},
 };
 
@@ -102,10 +101,10 @@ static void check_together(void *input, tt_parse *p)
 
 static const tt_options command = {
     .words = "-m MODEL\n-- PROGRAM [ARGS...]",
-    .about = "Runs a model that is larger than the memory it may have, with the built-in runner or "
-             "any program that uses ggml's shared libraries and maps its model: weights are read "
-             "ahead, past the page cache, into memory of the size that is given, at the addresses "
-             "where the engine expects them. What it computes stays the same.\v"
+    .about = "Runs a model that is larger than RAM or than its memory limit, with the built-in "
+             "runner or any program that uses ggml's shared libraries and maps its model. Weights "
+             "are read ahead, bypassing the page cache, into memory of limited size, at the "
+             "addresses where the engine expects them. The results stay the same.\v"
              "The engine must map the model and not copy its weights (llama.cpp: --no-repack, "
              "which -m sets). Exit code: the program's own (126 or 127 when it cannot be started), "
              "2 for misuse.",

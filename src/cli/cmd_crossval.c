@@ -33,8 +33,8 @@ struct options {
 static const tt_option option_table[] = {
     {"output", 'o', "DIR", "The folder of the results (default: output of the settings)", 0,
      TT_TEXT(struct options, output)},
-    {"force", 0, 0, "Replace the results that are there", 0, TT_FLAG(struct options, force)},
-    {"dry-run", 0, 0, "Check everything and say what would be run", 0,
+    {"force", 0, 0, "Replace existing results", 0, TT_FLAG(struct options, force)},
+    {"dry-run", 0, 0, "Check everything and show what would be run", 0,
      TT_FLAG(struct options, dry_run)},
     {"json", 0, 0, "Print the summary as JSON", 0, TT_FLAG(struct options, json)},
     {0},

@@ -22,8 +22,8 @@ static const tt_option option_table[] = {
      "bundled one, the system's)",
      0, TT_TEXT(arguments, engine)},
     {"disk", 0, "FILE",
-     "Instead: the disk that FILE lies on, and how fast it is read, by the size and number of "
-     "requests; takes up to 6 seconds",
+     "Instead: the disk that holds FILE, and how fast it is read, by size and number of requests; "
+     "takes up to 6 seconds",
      1, TT_TEXT(arguments, disk), .excludes = "engine"},
     {"json", 0, 0, "Print JSON", 8, TT_FLAG(arguments, json)},
     {0},
@@ -50,7 +50,8 @@ static void check(void *options, tt_parse *p)
 static const tt_options command = {
     .words = "[-- PROGRAM [ARG...]]",
     .about =
-        "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
+        "Shows which of an engine's calls can be hooked, how it would be traced, and what is "
+        "missing; with "
         "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed. "
         "With --disk, how fast a disk is instead; nothing is written to it.\v"
         "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",

@@ -35,10 +35,10 @@ static const tt_option option_table[] = {
      "experiment.prompts_file)",
      0, TT_TEXT(struct options, prompts)},
     {"force", 0, 0,
-     "Make again what is up to date, beside the result that is there; move aside what an earlier "
-     "pipeline left in the folder",
+     "Repeat experiments that are up to date, and keep the existing results; move aside files of "
+     "an earlier pipeline",
      0, TT_FLAG(struct options, force)},
-    {"dry-run", 0, 0, "Check everything and say what would be run", 0,
+    {"dry-run", 0, 0, "Check everything and show what would be run", 0,
      TT_FLAG(struct options, dry_run)},
     {"json", 0, 0, "Print JSON", 0, TT_FLAG(struct options, json)},
     {0},
@@ -67,11 +67,11 @@ static void check_list(void *options, tt_parse *p)
 static const tt_options options_of = {
     .words = "[SETTINGS]\nlist [DIR|SETTINGS]",
     .about =
-        "Runs a model under trace as SETTINGS (default: settings.json here) says, and keeps what "
-        "was observed as a dataset that others read; or lists the experiments there are.\v"
-        "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, "
+        "Runs a model under trace according to SETTINGS (default: settings.json here), and keeps "
+        "the observations as a dataset that other tools read; or lists the existing experiments.\v"
+        "Exit codes: 0 all experiments exist, 1 a traced program failed, 2 wrong usage, "
         "unusable settings or a folder that cannot be written, 3 nothing could be traced. With "
-        "several experiments: that of the first that failed.",
+        "several experiments: the code of the first failure.",
     .sets = {{option_table, 0, take_word, check_list}, TT_LIST(struct options, rows)}};
 
 /* --- before --- */

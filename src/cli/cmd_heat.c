@@ -42,10 +42,10 @@ struct options {
 
 static const tt_option option_table[] = {
     {"by", 0, "WHAT",
-     "A row for each tensor, expert, layer or component (default: expert where the choices of "
-     "experts were observed, else tensor)",
+     "A row for each tensor, expert, layer or component (default: expert if choices of experts "
+     "were observed, else tensor)",
      1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
-    {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
+    {"cold", 0, 0, "Only weights that were never read", 1, TT_FLAG(struct options, cold)},
     {0},
 };
 
@@ -133,11 +133,9 @@ int tt_cmd_heat(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about =
-            "Which weights are read how often in the trace FILE, which never, and in what order.\v"
-            "REUSE is how many distinct bytes of weights are read from one use to the next, in the "
-            "middle of all uses: a cache that drops what was used longest ago keeps the weight "
-            "when it is at least that large.",
+        .about = "Shows how often each weight is read, which are never read, and in what order.\v"
+                 "REUSE is the median reuse distance: the distinct bytes of weights read from one "
+                 "use to the next. An LRU cache of that size would still hold the weight.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),

@@ -44,13 +44,13 @@ static const tt_option option_table[] = {
     {"where", 0, "COL=VALUE",
      "With a folder of experiments: only the runs with this value in a column of experiment list",
      1, TT_TEXT(struct options, where)},
-    {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
+    {"bandwidth", 0, "RATE", "The machine's memory bandwidth in bytes per second: 25G", 2,
      TT_RATE(struct options, bytes_per_s)},
-    {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,
+    {"peak", 0, "FLOPS", "The machine's operations per second: 400G, 1.5T", 2,
      TT_RATE(struct options, flops_per_s)},
-    {"no-measure", 0, 0, "Measure nothing: without the two above, no edges of a roofline", 2,
+    {"no-measure", 0, 0, "Measure nothing: without the two options above, there is no roofline", 2,
      TT_FLAG(struct options, no_measure)},
-    {"disk", 0, "RATE", "What the disk reads a second (default: 2G)", 2,
+    {"disk", 0, "RATE", "The disk's bytes per second (default: 2G)", 2,
      TT_RATE(struct options, disk_bytes_per_s)},
     {0},
 };
@@ -237,7 +237,8 @@ static char *choose_output(const struct options *o)
     if (o->output) return strcmp(o->output, "-") == 0 ? NULL : strdup(o->output);
     if (o->markdown || o->input.json || !isatty(STDOUT_FILENO)) return NULL;
     const bool is_folder = tt_chosen_is_folder(o->input.given);
-    const char *base = base_name(is_folder ? o->input.given : o->input.path), *end = strstr(base, ".ttrace");
+    const char *base = base_name(is_folder ? o->input.given : o->input.path),
+               *end = strstr(base, ".ttrace");
     int n = end && end[strlen(".ttrace")] == '\0' ? (int)(end - base) : (int)strlen(base);
     return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
 }
@@ -377,12 +378,12 @@ int tt_cmd_report(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "One self-contained page about the run of the trace FILE: where the time went, "
-                 "what bounds it, who waited for whom, how the model file is read, what is hot, "
-                 "what more RAM would win, and what is missing. Of a folder of experiments: what "
-                 "its runs say together, condition by condition.\v"
-                 "On the machine that made the trace, memory bandwidth and peak speed are "
-                 "measured, in some 1.5 s.",
+        .about =
+            "Writes one self-contained page about a run: where the time went, what bounds it, who "
+            "waited for whom, how the model file is read, what is hot, what more RAM would win, "
+            "and what is missing. For a folder of experiments: a comparison of its conditions.\v"
+            "On the machine that made the trace, memory bandwidth and peak speed are "
+            "measured, in some 1.5 s.",
         .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_options_parse(&command, argc, argv, &o);

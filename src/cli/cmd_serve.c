@@ -25,12 +25,13 @@ struct options {
 };
 
 static const tt_option option_table[] = {
-    {"port", 0, "N", "Listen on this port; without it on one that is free", 1,
+    {"port", 0, "N", "Listen on this port (default: any free port)", 1,
      TT_WHOLE(struct options, serve.port, 0, 65535)},
     {"no-open", 0, 0, "Print the address only; do not open a browser", 1,
      TT_SET(struct options, opens, false)},
     {"where", 0, "COLUMN=VALUE",
-     "Of a folder of experiments, those that have it: domain=code (experiment list --columns help)",
+     "With a folder of experiments: only those with this value, as domain=code (experiment list "
+     "--columns help)",
      1, TT_TEXT(struct options, where)},
     {"live", 0, 0, "Follow traces that are still being recorded", 1,
      TT_FLAG(struct options, serve.live)},

@@ -114,12 +114,12 @@ int tt_cmd_stats(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "Time and bytes of the ops in the trace FILE, summed up.\v"
-                 "An op counts once however many threads computed it; its time runs from the first "
-                 "thread that began it to the last that had done its work. WORK is the time of all "
-                 "its threads from their begin to the barrier behind it, without OFF CPU, for "
-                 "which they were on no processor; SHARE is of it. WAIT is the threads' time at "
-                 "that barrier. By thread, rows count the thread's own time.",
+        .about = "Sums time and bytes of the ops in the trace FILE.\v"
+                 "An op counts once, however many threads computed it. Its time is from the first "
+                 "thread's start to the last thread's arrival at the barrier after it. WORK is the "
+                 "time of all its threads from start to arrival, without OFF CPU, their time on no "
+                 "processor; SHARE is of WORK. WAIT is the threads' time at that barrier. By "
+                 "thread, rows have the thread's own time.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),

@@ -52,8 +52,8 @@ static void take_columns(void *options, char *arg, tt_parse *p)
 #define COLUMNS_OPTION                                                                             \
     {                                                                                              \
         .name = "columns", .arg = "LIST",                                                          \
-        .about = "Columns, with commas in between; all; help lists them (--columns help)",         \
-        .group = 2, .kind = TT_OPTION_TAKE, .take = take_columns                                   \
+        .about = "Columns, separated by commas; all; help lists them", .group = 2,                 \
+        .kind = TT_OPTION_TAKE, .take = take_columns                                               \
     }
 #define CSV_OPTION                                                                                 \
     {                                                                                              \
@@ -64,8 +64,8 @@ static void take_columns(void *options, char *arg, tt_parse *p)
 const tt_option tt_list_options_of_rows[] = {
     COLUMNS_OPTION,
     {"sort", 0, "COLUMN",
-     "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
-     "say from the smallest and the largest; key: as in the file",
+     "Sort by a column: numbers from the largest, names and ids from the smallest; +COLUMN from "
+     "the smallest, -COLUMN from the largest; key: as in the file",
      2, TT_TEXT(tt_list_options, sort)},
     {"limit", 0, "N", "Only the first N rows; 0: all", 2,
      TT_WHOLE(tt_list_options, limit, 0, INT64_MAX), TT_GIVEN(tt_list_options, limited)},

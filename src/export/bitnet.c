@@ -282,7 +282,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
 
 const tt_export_format tt_format_bitnet = {
     "bitnet",
-    "a folder of JSON, one file a value, as BitNet.rs writes them",
+    "a folder of JSON, one file per value, in BitNet.rs's format",
     TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_ALL,
     false,
     write_bitnet,

@@ -118,7 +118,7 @@ TT_COLUMN_GET(get_first, kind, k,
 static const tt_column kind_columns[] = {
     TT_COLUMN("count", "NODES", COUNT, "that differ so", TT_MEMBER(kind, count)),
     KIND(op_a, "OP IN A", "what they compute in A"),
-    KIND(op_b, "OP IN B", "in B"),
+    KIND(op_b, "OP IN B", "op that computes it in B"),
     TT_COLUMN("what", "WHAT", NONE, "differs", .show = TT_SHOW_CUT, TT_MEMBER(kind, what)),
     KIND(first, "FIRST", "of the nodes"),
 };

@@ -171,7 +171,7 @@ static tt_status write_parquet(const tt_model *m, const char *path,
 
 const tt_export_format tt_format_parquet = {
     .name = "parquet",
-    .summary = "a dataset of Parquet tables, which takes many runs",
+    .summary = "a dataset of Parquet tables, for any number of runs",
     .takes = TT_EXPORT_TAKES_FILTER,
     .adds = true,
     .write = write_parquet,
