@@ -57,8 +57,8 @@ static tt_status note_run(tt_page_faults *f, uint32_t run, tt_error *err)
 
 uint64_t tt_page_faults_page_bytes(const tt_model *m)
 {
-    const char *said = tt_model_environment(m, "page_bytes");
-    const uint64_t bytes = said ? strtoull(said, NULL, 10) : 0;
+    const char *text = tt_model_environment(m, "page_bytes");
+    const uint64_t bytes = text ? strtoull(text, NULL, 10) : 0;
     return bytes == 0 || bytes & (bytes - 1) ? PAGE_BYTES : bytes;
 }
 

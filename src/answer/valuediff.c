@@ -59,7 +59,7 @@ void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const path
     tt_json_kv_string(j, "a", paths[0]);
     tt_json_kv_string(j, "b", paths[1]);
     tt_json_kv_string(j, "verdict", tt_valuediff_outcome_name(tt_valuediff_outcome_of(d)));
-    tt_json_kv_string(j, "text", tt_valuediff_say(d, text));
+    tt_json_kv_string(j, "text", tt_valuediff_text(d, text));
     tt_json_kv_u64(j, "compared", d->compared);
     tt_json_key(j, "counts");
     tt_valuediff_json_counts(j, d->counts);

@@ -60,15 +60,15 @@ tt_status tt_values_rows_json(tt_json *j, const tt_model *m, const tt_rowset *se
 
 void tt_values_first_json(tt_json *j, const char *path, const tt_model *m, const tt_values_first *f)
 {
-    const tt_rowset births = TT_ROWSET(&tt_values_birth_schema, 0, m, f->births, f->n_births);
+    const tt_rowset births = TT_ROWSET(&tt_values_origin_schema, 0, m, f->origins, f->n_origins);
     const tt_rowset spread = TT_ROWSET(&tt_values_spread_schema, 0, m, f, 1);
     tt_json_object(j);
     tt_json_kv_string(j, "file", path);
     tt_json_kv_bool(j, "found", f->found);
     tt_json_key(j, "first");
-    if (f->n_births) {
+    if (f->n_origins) {
         tt_json_object(j);
-        tt_rowset_json(j, &births, f->births);
+        tt_rowset_json(j, &births, f->origins);
         tt_json_object_end(j);
     } else {
         tt_json_null(j);

@@ -481,32 +481,33 @@ static const tt_column source_columns[] = {
 static const tt_schema source_schema = {"sources", "what a bad output was computed from",
                                         source_columns, COUNT(source_columns)};
 
-tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_birth *b)
+tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_origin *b)
 {
     return TT_ROWSET(&source_schema, 0, m, b->sources, b->n_sources);
 }
 
-TT_COLUMN_GET(get_kind, tt_values_birth, b, tt_cell_text(cell, tt_birth_kind_name(b->kind));)
+TT_COLUMN_GET(get_kind, tt_values_origin, b,
+              tt_cell_text(cell, tt_values_origin_kind_name(b->kind));)
 
-static void output_of_birth(const void *context, const void *row, tt_rowset *out)
+static void output_of_origin(const void *context, const void *row, tt_rowset *out)
 {
-    *out = tt_values_rowset(context, &((const tt_values_birth *)row)->row, 1, true);
+    *out = tt_values_rowset(context, &((const tt_values_origin *)row)->row, 1, true);
 }
 
-TT_COLUMN_ROWS(sources_of_birth, tt_values_birth, b, b->sources, b->n_sources)
+TT_COLUMN_ROWS(sources_of_origin, tt_values_origin, b, b->sources, b->n_sources)
 
-static const tt_column birth_columns[] = {
+static const tt_column origin_columns[] = {
     OUTPUT_TEXT("kind", NULL, get_kind, "born, inherited or uncertain"),
     TT_COLUMN("times", NULL, COUNT, "outputs of that name that are born bad",
-              TT_MEMBER(tt_values_birth, times)),
+              TT_MEMBER(tt_values_origin, times)),
     TT_COLUMN("output", NULL, NONE, "first layer of these", .type = TT_CELL_OBJECT,
-              .rows = output_of_birth),
+              .rows = output_of_origin),
     TT_COLUMN("sources", NULL, NONE, "what it was computed from", .type = TT_CELL_ROWS,
-              .inner = &source_schema, .rows = sources_of_birth),
+              .inner = &source_schema, .rows = sources_of_origin),
 };
 
-const tt_schema tt_values_birth_schema = {"births", "a bad output without a bad source",
-                                          birth_columns, COUNT(birth_columns)};
+const tt_schema tt_values_origin_schema = {"births", "a bad output without a bad source",
+                                           origin_columns, COUNT(origin_columns)};
 
 TT_COLUMN_GET(get_first_batch, tt_values_first, f, set_batch(context, f->first_batch, cell);)
 TT_COLUMN_GET(get_last_batch, tt_values_first, f, set_batch(context, f->last_batch, cell);)

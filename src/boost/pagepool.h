@@ -88,7 +88,7 @@ void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n);
 /* (locked; the lock is given up meanwhile) Sleeps while the unit is on its way. */
 void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
 /* (locked) Sleeps until nothing is on its way. */
-void tt_pagepool_settle(tt_pagepool *p);
+void tt_pagepool_wait_all(tt_pagepool *p);
 /* (locked) The program is about to unmap these addresses, to map something over them, or to change
  * what they are: they are the file's mapping again, and stay so. False: some are not. */
 bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n);

@@ -127,7 +127,7 @@ static tt_boost_report *make_report(char *path, size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void tell_experts(tt_boost_report *b)
+static void report_experts(tt_boost_report *b)
 {
     const uint64_t used = atomic_load(&b->slices_used), read = atomic_load(&b->slices_read);
     const uint64_t left = atomic_load(&b->slices_left);
@@ -138,7 +138,7 @@ static void tell_experts(tt_boost_report *b)
 }
 
 /* What it came to. */
-static void tell(tt_boost_report *b, bool quiet)
+static void print_report(tt_boost_report *b, bool quiet)
 {
     char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], each[TT_UNITS_TEXT];
     const uint64_t graphs = atomic_load(&b->graphs), bytes = atomic_load(&b->read_bytes);
@@ -161,7 +161,7 @@ static void tell(tt_boost_report *b, bool quiet)
                    tt_units_bytes(each, bytes / graphs), graphs,
                    tt_units_bytes(peak, atomic_load(&b->pool_peak_bytes)),
                    (double)atomic_load(&b->waited_ns) / 1e9);
-    tell_experts(b);
+    report_experts(b);
 }
 
 /* --- the program --- */
@@ -241,7 +241,7 @@ static int run_program(const arguments *args, char **argv)
         if (!end.not_started) return code;
         return err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     }
-    tell(report, args->quiet);
+    print_report(report, args->quiet);
     if (end.program.signal) tt_spawn_die_by(end.program.signal);
     return end.program.code;
 }

@@ -111,7 +111,7 @@ static const char *obstacle(const tt_doctor *d)
     return d->host.has_shm || d->host.has_tmp ? NULL : "neither /dev/shm nor /tmp can be used";
 }
 
-static void judge(tt_doctor *d)
+static void evaluate(tt_doctor *d)
 {
     const char *no = obstacle(d);
     bool is_refused = (d->program && d->program->verdict == TT_PROGRAM_NO) ||
@@ -144,7 +144,7 @@ static int examine(const arguments *args, tt_doctor *d)
     if (!d->has_hook) (void)snprintf(d->hook_problem, sizeof d->hook_problem, "%s", err.message);
     if (args->engine || needs_engine(d)) look_at_engine(d, args->engine);
     if (args->engine && !d->probe) return tt_report_usage("%s", d->engine_problem);
-    judge(d);
+    evaluate(d);
     return d->can_trace ? TT_EXIT_OK : TT_EXIT_DIFFERS;
 }
 

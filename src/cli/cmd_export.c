@@ -211,7 +211,7 @@ static void print_json(const struct options *o, const tt_export_sum *sum, bool i
 }
 
 /* "wrote DIR: 13 files, 1,234 rows, 5.0 MiB" */
-static int tell(const struct options *o, const tt_export_sum *sum)
+static int report(const struct options *o, const tt_export_sum *sum)
 {
     char items[TT_UNITS_TEXT], bytes[TT_UNITS_TEXT], counted[64] = "", files[40] = "";
     struct stat st;
@@ -250,7 +250,7 @@ static int export(struct options *o, const tt_model *m)
     tt_status status = o->format->write(m, o->output, &o->export, &err);
     tt_export_guard_end();
     tt_progress_end(&progress);
-    return status == TT_OK ? tell(o, &sum) : tt_report_error(&err);
+    return status == TT_OK ? report(o, &sum) : tt_report_error(&err);
 }
 
 int tt_cmd_export(int argc, char **argv)

@@ -122,7 +122,7 @@ static void reason_text(const tt_model *m, const char *key, const char *option, 
 }
 
 /* TT_EXIT_OK when there is something to show. What there is not is told. */
-static int tell_missing(const tt_faults_options *o, const tt_faults_view *v)
+static int report_missing(const tt_faults_options *o, const tt_faults_view *v)
 {
     char reason[320];
     const tt_model *m = v->m;
@@ -339,7 +339,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
                         .residency = o->residency,
                         .counted = tt_model_has_faults(m)};
     tt_error err;
-    int code = tell_missing(o, &v);
+    int code = report_missing(o, &v);
     if (code != TT_EXIT_OK) return code;
     if (o->reads) return tt_faults_print_reads(o, m);
     tt_progress bar;

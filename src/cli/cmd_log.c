@@ -203,7 +203,7 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
 }
 
 /* What there is instead is in the whole trace, of which only a part may be open. */
-static int say_none(const struct options *o, tt_model **m)
+static int write_none(const struct options *o, tt_model **m)
 {
     tt_error err;
     if ((*m)->partial) {
@@ -266,7 +266,7 @@ static int walk_all(printer *p, tt_model **m)
     const bool ok = end(p);
     if (status == TT_OK && p->rows == 0 && *m) {
         const int code = tt_report_output(ok);
-        return code == TT_EXIT_OK ? say_none(o, m) : code;
+        return code == TT_EXIT_OK ? write_none(o, m) : code;
     }
     return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }

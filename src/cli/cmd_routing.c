@@ -110,7 +110,7 @@ static void close_view(tt_routing_view *v)
 }
 
 /* Says why there are no choices to show. */
-static int tell_none(const tt_routing_options *o, const tt_routing_view *v)
+static int report_none(const tt_routing_options *o, const tt_routing_view *v)
 {
     const char *said = tt_model_environment(v->m, "capture_experts");
     char text[256];
@@ -146,7 +146,7 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
     if (!tt_routing_sum_up(v)) return tt_report_usage("out of memory");
-    return v->n_layers ? TT_EXIT_OK : tell_none(o, v);
+    return v->n_layers ? TT_EXIT_OK : report_none(o, v);
 }
 
 static int show_one(const tt_routing_options *o, const tt_routing_view *v)

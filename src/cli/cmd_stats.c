@@ -66,7 +66,7 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_stats
 }
 
 /* What the ops read: how many tensors, of how many names, and where these are. */
-static void say_sources(const tt_stats_row *total)
+static void write_sources(const tt_stats_row *total)
 {
     char sources[TT_UNITS_TEXT], tensors[TT_UNITS_TEXT];
     const double all = (double)total->sources;
@@ -101,7 +101,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         char flaws[TT_STATS_FLAWS_TEXT];
         bool flawed = tt_stats_flaws(tt_stats_total(s), flaws);
         code = print_rows(o, m, s);
-        if (code == TT_EXIT_OK && o->shows_sources) say_sources(tt_stats_total(s));
+        if (code == TT_EXIT_OK && o->shows_sources) write_sources(tt_stats_total(s));
         if (flawed) tt_report_note("%s", flaws);
         if (m->waits_unknown) tt_report_note("waits not observed: %s", m->waits_unknown);
         if (code == TT_EXIT_OK) code = none;

@@ -207,7 +207,7 @@ static int first_bad(const struct options *o, const tt_model *m, bool *none)
     return code;
 }
 
-static int say_none(const struct options *o, const tt_model *m)
+static int write_none(const struct options *o, const tt_model *m)
 {
     if (!o->query.name && !o->query.which)
         return tt_trace_none(m, &o->query.filter, "output that was measured");
@@ -225,7 +225,7 @@ static int show(const struct options *o, const tt_model *m)
                                    : list(o, m, &none);
     if (code != TT_EXIT_OK || !none) return code;
     /* Nothing looked at is neither nothing found nor something found. */
-    const int said = say_none(o, m);
+    const int said = write_none(o, m);
     return o->first_bad ? TT_EXIT_USAGE : said;
 }
 

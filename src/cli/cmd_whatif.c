@@ -211,20 +211,20 @@ static void of_phases(char *out, size_t room, const tt_whatif_result *r,
     size_t used = 0;
     out[0] = '\0';
     for (unsigned i = 0; i < TT_PHASES && used < room; i++) {
-        const unsigned phase = tt_phase_told(i);
+        const unsigned phase = tt_phase_listed(i);
         if (!say(text, &r->of_phase[phase])) continue;
         used += (size_t)snprintf(out + used, room - used, "%s%s %s%s%s", used ? ", " : "",
                                  words[phase], before, text, after);
     }
 }
 
-static bool say_read(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
+static bool format_read(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
 {
     per_token(out, p->read_bytes, p->tokens);
     return p->tokens > 0;
 }
 
-static bool say_time(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
+static bool format_time(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
 {
     tt_units_ns(out, tt_whatif_compute_ns(p));
     return p->timed_tokens > 0;
@@ -235,7 +235,7 @@ static void print_compute(const tt_whatif_view *v)
     char times[256], line[320];
     tt_whatif_result r = v->results[0];
     r.of_phase[TT_PHASE_GENERATE] = r.steady; /* the first batch is told apart */
-    of_phases(times, sizeof times, &r, say_time, "", "");
+    of_phases(times, sizeof times, &r, format_time, "", "");
     (void)snprintf(line, sizeof line, "compute   as traced, a token: %s",
                    times[0] ? times : "not observed");
     tt_table_text(stdout, 10, line);
@@ -270,7 +270,7 @@ static void print_head(const tt_whatif_view *v)
                                             : "tensors",
            v->page_bytes ? tt_units_bytes(text, v->page_bytes) : "");
     putchar('\n');
-    of_phases(demand, sizeof demand, r, say_read, bound, " a token");
+    of_phases(demand, sizeof demand, r, format_read, bound, " a token");
     (void)snprintf(line, sizeof line, "demand    %s", demand);
     tt_table_text(stdout, 10, line);
     print_compute(v);

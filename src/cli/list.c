@@ -12,7 +12,7 @@
 #define CELL_TEXT 320
 
 /* Keys once, with what they mean: columns of several kinds of rows may share one. */
-static bool is_told(const tt_schema *s, size_t column)
+static bool is_listed(const tt_schema *s, size_t column)
 {
     for (size_t i = 0; i < column; i++)
         if (strcmp(s->columns[i].key, s->columns[column].key) == 0) return true;
@@ -32,7 +32,7 @@ static void print_columns(const tt_schema *s)
     for (size_t i = 0; i < s->n_columns; i++) {
         const tt_column *c = &s->columns[i];
         char line[CELL_TEXT];
-        if (is_told(s, i)) continue;
+        if (is_listed(s, i)) continue;
         (void)snprintf(line, sizeof line, "%-*s  %-*s  %s", key, c->key, title,
                        c->title ? c->title : "", c->about);
         tt_table_text(stdout, (size_t)(key + title + 4), line);

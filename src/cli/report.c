@@ -16,7 +16,7 @@
 #define BAR_WIDTH 20
 #define INDENT 2 /* of what goes on in a further line */
 
-static void say(const char *fmt, va_list args)
+static void print_message(const char *fmt, va_list args)
 {
     /* What was already printed comes first, also when both go to one place. */
     (void)fflush(stdout);
@@ -32,7 +32,7 @@ void tt_report_note(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    say(fmt, args);
+    print_message(fmt, args);
     va_end(args);
 }
 
@@ -40,7 +40,7 @@ int tt_report_usage(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    say(fmt, args);
+    print_message(fmt, args);
     va_end(args);
     return TT_EXIT_USAGE;
 }

@@ -361,7 +361,7 @@ static void note(const bin64 *b, uint64_t n, const char *what)
     b->options->note(b->options->note_context, text);
 }
 
-static void tell(const bin64 *b)
+static void report(const bin64 *b)
 {
     if (b->options->sum)
         *b->options->sum = (tt_export_sum){.n_items = b->n_records, .items = "records"};
@@ -401,7 +401,7 @@ static tt_status write_bin64(const tt_model *m, const char *path, const tt_expor
         status = tt_outfile_commit(&file, err);
     else
         tt_outfile_abandon(&file);
-    if (status == TT_OK) tell(&b);
+    if (status == TT_OK) report(&b);
     return status;
 }
 

@@ -52,8 +52,8 @@ void tt_host_each_group(const char *root, void (*visit)(void *context, const cha
 /* The member that belongs to an ENVIRONMENT key; NULL: none does. */
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);
 /* Tells of each that is known its key and its value in digits or as "unlimited". */
-void tt_host_system_tell(const tt_host_system *s,
-                         void (*tell)(void *context, const char *key, const char *value),
-                         void *context);
+void tt_host_system_report(const tt_host_system *s,
+                           void (*tell)(void *context, const char *key, const char *value),
+                           void *context);
 
 #endif

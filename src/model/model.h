@@ -433,7 +433,7 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
  * "unknown". */
 const char *tt_phase_name(unsigned phase);
 /* The phases in the order in which people are told of them, i < TT_PHASES: the unknown one last. */
-static inline unsigned tt_phase_told(unsigned i)
+static inline unsigned tt_phase_listed(unsigned i)
 {
     return (i + 1) % TT_PHASES;
 }

@@ -161,7 +161,7 @@ int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2],
         char text[TT_VALUEDIFF_SENTENCE], safe[TT_VALUEDIFF_SENTENCE];
         if (tt_valuediff_outcome_of(d) == TT_VALUEDIFF_NOTHING)
             code =
-                tt_report_usage("%s", tt_trace_text(safe, sizeof safe, tt_valuediff_say(d, text)));
+                tt_report_usage("%s", tt_trace_text(safe, sizeof safe, tt_valuediff_text(d, text)));
         else
             code = show(&v, s->by, list, json, &page, &svg);
     }
