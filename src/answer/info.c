@@ -268,8 +268,8 @@ static const tt_schema batch_schema = TT_SCHEMA("batches", "decode calls", batch
 
 static const tt_column front_columns[] = {
     TT_FIELD("ring_bytes", "room for records", TT_MEMBER(tt_meta_front, ring_bytes)),
-    TT_FIELD("op_records_gone", "thrown away", TT_MEMBER(tt_meta_front, ops)),
-    TT_FIELD("gone_bytes", "of what was thrown away", TT_MEMBER(tt_meta_front, bytes)),
+    TT_FIELD("op_records_gone", "discarded", TT_MEMBER(tt_meta_front, ops)),
+    TT_FIELD("gone_bytes", "of what was discarded", TT_MEMBER(tt_meta_front, bytes)),
 };
 static const tt_schema front_schema = TT_SCHEMA("flight_recorder", "its ring", front_columns);
 

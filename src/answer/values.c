@@ -60,7 +60,7 @@ tt_status tt_values_rows_json(tt_json *j, const tt_model *m, const tt_rowset *se
 
 void tt_values_first_json(tt_json *j, const char *path, const tt_model *m, const tt_values_first *f)
 {
-    const tt_rowset births = TT_ROWSET(&tt_values_origin_schema, 0, m, f->origins, f->n_origins);
+    const tt_rowset origins = TT_ROWSET(&tt_values_origin_schema, 0, m, f->origins, f->n_origins);
     const tt_rowset spread = TT_ROWSET(&tt_values_spread_schema, 0, m, f, 1);
     tt_json_object(j);
     tt_json_kv_string(j, "file", path);
@@ -68,13 +68,13 @@ void tt_values_first_json(tt_json *j, const char *path, const tt_model *m, const
     tt_json_key(j, "first");
     if (f->n_origins) {
         tt_json_object(j);
-        tt_rowset_json(j, &births, f->origins);
+        tt_rowset_json(j, &origins, f->origins);
         tt_json_object_end(j);
     } else {
         tt_json_null(j);
     }
-    tt_rowset_json_rows(j, "births", &births, NULL);
-    tt_json_kv_u64(j, "births_total", f->births_total);
+    tt_rowset_json_rows(j, "origins", &origins, NULL);
+    tt_json_kv_u64(j, "origins_total", f->origins_total);
     tt_json_key(j, "spread");
     tt_json_object(j);
     tt_rowset_json(j, &spread, f);

@@ -506,7 +506,7 @@ static const tt_column origin_columns[] = {
               .inner = &source_schema, .rows = sources_of_origin),
 };
 
-const tt_schema tt_values_origin_schema = {"births", "a bad output without a bad source",
+const tt_schema tt_values_origin_schema = {"origins", "a bad output without a bad source",
                                            origin_columns, COUNT(origin_columns)};
 
 TT_COLUMN_GET(get_first_batch, tt_values_first, f, set_batch(context, f->first_batch, cell);)

@@ -81,7 +81,7 @@ uint64_t tt_pagepool_region_bytes(const tt_pagepool *p);
 uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 /* (locked) To be loaded, unless it is. False: it is not going to be. */
 bool tt_pagepool_request(tt_pagepool *p, uint32_t unit, enum tt_read_cause cause);
-/* (locked) Evicts it; one that is being loaded is thrown away when it comes. */
+/* (locked) Evicts it; one that is being loaded is discarded when it comes. */
 void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
 /* (locked) The calling thread is about to wait for these units: reads of them say so. */
 void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n);

@@ -249,7 +249,7 @@ static void check_all(void *options, tt_parse *p)
 }
 
 /* Before all the work: a page that may not be written must not cost a comparison, and --force is no
- * leave to put it in the place of a trace. */
+ * leave to put it instead of a trace. */
 static int open_page(const struct options *o, tt_outfile *page)
 {
     tt_error err;

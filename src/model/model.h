@@ -305,7 +305,7 @@ typedef struct tt_clock_fit {
 /* Of a flight recorder's trace, which begins in the middle of the run. */
 typedef struct tt_front {
     bool present;
-    tt_meta_front was; /* what was thrown away */
+    tt_meta_front was; /* what was discarded */
     uint32_t runs_cut; /* up to this id, runs that are not whole are left out */
 } tt_front;
 /* The part of a trace that somebody wants to see: some tokens, or some time. */
@@ -320,7 +320,7 @@ typedef struct tt_part {
 typedef struct tt_model {
     tt_trace trace;
     tt_pieces *pieces;
-    tt_front front;       /* what was thrown away before the trace begins */
+    tt_front front;       /* what was discarded before the trace begins */
     tt_error meta_damage; /* status TT_OK, or why META was read no further */
     tt_pair *environment;
     tt_model_file *files;

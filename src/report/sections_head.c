@@ -209,7 +209,7 @@ static void flaws(tt_page *p, tt_page_table *t, const tt_analysis *a)
         item(p, t, "the rest of the run", "this is a snapshot: the program went on");
     if (m->front.present)
         item(p, t, "the begin of the run",
-             "thrown away: the trace is of a flight recorder, and holds the end only");
+             "discarded: the trace is of a flight recorder, and holds the end only");
     if (m->meta_damage.status != TT_OK)
         item(p, t, "descriptions",
              tt_page_format(p, "damaged at byte %" PRIu64 ": %s", m->meta_damage.offset,

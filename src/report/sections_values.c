@@ -57,7 +57,7 @@ static const char *format_origin(tt_page *p, const tt_analysis *a, const tt_valu
 {
     bool unknown = false;
     if (b->kind != TT_VALUES_MADE_HERE)
-        return "not all of its sources were measured, so it is born there or in one of them.";
+        return "not all of its sources were measured, so it is made there or in one of them.";
     for (uint32_t i = 0; i < b->n_sources; i++) {
         const tt_values_source *s = &b->sources[i];
         if (s->weight == TT_NONE) continue;
@@ -66,8 +66,8 @@ static const char *format_origin(tt_page *p, const tt_analysis *a, const tt_valu
                                   a->m->weights[s->weight].name);
         unknown = unknown || !s->in_file.looked_at;
     }
-    return unknown ? "no output that it reads is bad, so it is born there or in a weight."
-                   : "no output that it reads is bad, so it is born there.";
+    return unknown ? "no output that it reads is bad, so it is made there or in a weight."
+                   : "no output that it reads is bad, so it is made there.";
 }
 
 static void write_bad(tt_page *p, const tt_analysis *a)

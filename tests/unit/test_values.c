@@ -153,7 +153,7 @@ static void a_healthy_trace_has_nothing_bad(void **state)
     assert_true(tt_outputs_any(o.m));
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
     assert_false(f.found);
-    assert_int_equal(f.births_total, 0);
+    assert_int_equal(f.origins_total, 0);
     assert_int_equal(f.counts.unmeasured, 0);
     assert_int_equal(f.counts.runs, RUNS);
     assert_int_equal(f.counts.outputs, RUNS * OUTPUTS);
@@ -189,7 +189,7 @@ static void a_nan_is_followed_to_where_it_was_born(void **state)
                                       b->row.print.first_bad, at));
     assert_int_equal(at[0], 3);
     assert_int_equal(f.n_origins, 2); /* result_output: what it reads is finite */
-    assert_int_equal(f.births_total, 3);
+    assert_int_equal(f.origins_total, 3);
     assert_int_equal(f.bad_after, 4);
     assert_int_equal(f.inherited, 2);
     assert_int_equal(f.tokens_bad, 2);
@@ -208,7 +208,7 @@ static void caches_carry_it_to_later_batches(void **state)
     tt_values_first f;
     (void)state;
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
-    assert_int_equal(f.births_total, 3); /* a write in each of three layers; kq-0 is none */
+    assert_int_equal(f.origins_total, 3); /* a write in each of three layers; kq-0 is none */
     assert_int_equal(f.bad_after - f.inherited, 2);
     tt_values_first_free(&f);
     assert_int_equal(tt_values_first_bad(o.m, &q, NULL, &f, NULL), TT_OK);
@@ -248,7 +248,7 @@ static void cells_written_over_are_clean(void **state)
         if (over) *cells_of(o.m, 3) = *cells_of(o.m, 1);
         assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
         assert_int_equal(f.n_origins, over ? 2 : 1);
-        assert_int_equal(f.births_total, over ? 4 : 3);
+        assert_int_equal(f.origins_total, over ? 4 : 3);
         if (over) {
             assert_int_equal(f.origins[1].row.run, 4);
             assert_int_equal(f.origins[1].kind, TT_VALUES_MADE_HERE);
@@ -274,7 +274,7 @@ static void what_is_written_into_is_no_source(void **state)
     assert_int_equal(b->kind, TT_VALUES_MADE_HERE);
     for (uint32_t i = 0; i < b->n_sources; i++)
         assert_int_not_equal(b->sources[i].state, TT_STATE_UNMEASURED);
-    assert_int_equal(f.births_total, 3 * RUNS); /* in each of three layers, in each token anew */
+    assert_int_equal(f.origins_total, 3 * RUNS); /* in each of three layers, in each token anew */
     assert_int_equal(f.inherited, 0);
     tt_values_first_free(&f);
     close_plan(&o);

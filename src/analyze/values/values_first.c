@@ -26,7 +26,7 @@ struct tt_values_interval {
 
 typedef struct tt_values_interval interval;
 
-/* Puts in the place of the intervals [at, at + n) the others. */
+/* Puts instead of the intervals [at, at + n) the others. */
 static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *others,
                     size_t n_others)
 {
@@ -284,7 +284,7 @@ static bool keep_origin(finding *f, const tt_values_origin *b)
 {
     tt_values_first *out = f->out;
     const char *name = name_of(f->m, b);
-    out->births_total++;
+    out->origins_total++;
     for (size_t i = 0; i < out->n_origins; i++)
         if (strcmp(name_of(f->m, &out->origins[i]), name) == 0) {
             out->origins[i].times++;

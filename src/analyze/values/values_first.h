@@ -48,7 +48,7 @@ typedef struct tt_values_first {
     bool found;
     tt_values_origin *origins; /* in the order of execution: origins[0] is the first bad output */
     size_t n_origins;          /* of different names; kept: at most TT_VALUES_ORIGINS_MAX */
-    uint64_t births_total;     /* all, also of one name again */
+    uint64_t origins_total;    /* all, also of one name again */
     /* How far it went: */
     uint64_t bad_after;  /* bad outputs behind the first, in any run */
     uint64_t inherited;  /* of those, the ones with a bad source */
@@ -61,11 +61,11 @@ typedef struct tt_values_first {
 } tt_values_first;
 
 /* The walk is over the whole trace, so that sources are known; what passes q's filter and name may
- * be a birth and is counted. One walk. *out is freed with tt_values_first_free, also after an
+ * be an origin and is counted. One walk. *out is freed with tt_values_first_free, also after an
  * error. */
 tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const tt_over *over,
                               tt_values_first *out, tt_error *err);
-/* Looks at the weights among the sources of births, each once, in the model's file. Time: that of
+/* Looks at the weights among the sources of origins, each once, in the model's file. Time: that of
  * reading them. */
 tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_values_first *f,
                                   tt_error *err);

@@ -54,7 +54,7 @@ typedef struct extra {
     const char *path, *option;
 } extra;
 
-/* Before all the work, and never in the place of what is compared. */
+/* Before all the work, and never instead of what is compared. */
 static int open_extra(extra *x, const char *const paths[2], const tt_valuediff_settings *s,
                       bool force)
 {

@@ -14,7 +14,7 @@
 /* `tensortrace values --first-bad` as text */
 
 #define NAME_TEXT 200
-#define OTHERS 9u /* births told besides the first */
+#define OTHERS 9u /* origins listed besides the first */
 
 static const char *name_of(char out[NAME_TEXT], const tt_model *m, uint32_t run, uint32_t node)
 {
@@ -74,11 +74,11 @@ static void print_verdict(const tt_model *m, const tt_values_origin *b)
     }
     if (b->kind == TT_VALUES_UNCERTAIN) {
         printf("uncertain    no source that was measured is bad, but not all were measured: it is "
-               "born here, or in one of those\n");
+               "made here, or in one of those\n");
         print_weights(m, b);
         return;
     }
-    printf("born here    no output that it reads is bad\n");
+    printf("made here    no output that it reads is bad\n");
     print_weights(m, b);
 }
 
@@ -124,7 +124,7 @@ static void print_others(const tt_model *m, const tt_values_first *f)
     char name[NAME_TEXT], where[TT_VALUES_WHERE_TEXT], text[TT_UNITS_TEXT];
     const uint64_t again = f->n_origins ? f->origins[0].times - 1 : 0;
     if (again)
-        printf("again        born in that node %s more time%s\n", tt_units_count(text, again),
+        printf("again        made in that node %s more time%s\n", tt_units_count(text, again),
                again == 1 ? "" : "s");
     if (f->n_origins < 2) return;
     printf("others       are bad although no source of theirs is known to be:\n");
