@@ -46,7 +46,7 @@ tt_status tt_accesses_run(tt_accesses *a, uint32_t run, tt_error *err);
  * offset; they do not overlap within a source. The list is valid until the next call. */
 tt_status tt_accesses_of(tt_accesses *a, const tt_op *op, const tt_access **list, size_t *n,
                          tt_error *err);
-/* Puts the bytes of the accesses in the place of the bounds that tt_op_describe set, where they
+/* Puts the bytes of the accesses instead of the bounds that tt_op_describe set, where they
  * are exact. */
 void tt_access_apply(tt_op *op, const tt_access *list, size_t n);
 /* The choices of the run, by ascending node, token, rank; valid until tt_accesses_run. Their

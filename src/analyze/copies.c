@@ -37,7 +37,7 @@ bool tt_copies_find(const tt_model *m, tt_copies *out)
     return true;
 }
 
-const char *tt_copies_say(const tt_copies *c, char out[TT_COPIES_TEXT])
+const char *tt_copies_text(const tt_copies *c, char out[TT_COPIES_TEXT])
 {
     char copied[TT_UNITS_TEXT], all[TT_UNITS_TEXT];
     out[0] = '\0';

@@ -21,6 +21,6 @@ typedef struct tt_copies {
 bool tt_copies_find(const tt_model *m, tt_copies *out);
 /* One line for people, of what may be done; "" when nothing was copied. */
 #define TT_COPIES_TEXT 240
-const char *tt_copies_say(const tt_copies *c, char out[TT_COPIES_TEXT]);
+const char *tt_copies_text(const tt_copies *c, char out[TT_COPIES_TEXT]);
 
 #endif

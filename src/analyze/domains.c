@@ -220,8 +220,8 @@ typedef struct margins {
     uint64_t of_domain[TT_DOMAINS_MAX], all;
 } margins;
 
-static void judge_use(const tt_domain_layer *layer, const margins *m, const tt_domain_expert *e,
-                      size_t domain, tt_domain_use *use)
+static void evaluate_use(const tt_domain_layer *layer, const margins *m, const tt_domain_expert *e,
+                         size_t domain, tt_domain_use *use)
 {
     const double row = (double)m->of_domain[domain], column = (double)e->count,
                  all = (double)m->all;
@@ -257,7 +257,7 @@ static tt_expert_kind kind_of(const tt_domain_expert *e, size_t tests)
     return !differs && most < TT_DOMAINS_SPECIAL * least ? TT_EXPERT_GENERALIST : TT_EXPERT_MIXED;
 }
 
-static void judge_experts(const tt_domains *d, tt_domain_layer *layer)
+static void evaluate_experts(const tt_domains *d, tt_domain_layer *layer)
 {
     const size_t n = layer->n_experts, domains = d->n_domains;
     margins m = {.all = 0};
@@ -279,7 +279,7 @@ static void judge_experts(const tt_domains *d, tt_domain_layer *layer)
             e->count += uses[k].count;
         }
         for (size_t k = 0; k < domains; k++) {
-            judge_use(layer, &m, e, k, &uses[k]);
+            evaluate_use(layer, &m, e, k, &uses[k]);
             if (uses[k].share > 0 && (!e->most || uses[k].share > e->most->share))
                 e->most = &uses[k];
         }
@@ -380,7 +380,7 @@ bool tt_domains_finish(tt_domains *d)
         tt_domain_test_table(layer->counts, d->n_domains, layer->n_experts, &layer->test);
         layer->dependence = dependence_of(layer);
         p[i] = tt_chi_square_tail(layer->test.chi_square / layer->dependence, layer->test.df);
-        judge_experts(d, layer);
+        evaluate_experts(d, layer);
         compare_pairs(d, layer, two);
     }
     ok = ok && tt_holm(p, d->n_layers);

@@ -200,8 +200,8 @@ uint8_t *tt_filter_ops_of(tt_filter_ops *f, uint32_t graph)
     return NULL;
 }
 
-bool tt_filter_ops_judge(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
-                         uint8_t covers)
+bool tt_filter_ops_decide(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
+                          uint8_t covers)
 {
     tt_op op;
     tt_op_describe(f->m, &f->m->graphs[graph], node, covers, &op);

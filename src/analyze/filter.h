@@ -55,8 +55,8 @@ typedef struct tt_filter_ops {
  * with `failed`, memory ran out. */
 uint8_t *tt_filter_ops_of(tt_filter_ops *f, uint32_t graph);
 /* Private: judges the op and notes it. */
-bool tt_filter_ops_judge(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
-                         uint8_t covers);
+bool tt_filter_ops_decide(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
+                          uint8_t covers);
 void tt_filter_ops_free(tt_filter_ops *f);
 
 /* Whether the op at that node of the graph passes. */
@@ -66,7 +66,7 @@ static inline bool tt_filter_ops_pass(tt_filter_ops *f, uint8_t *verdicts, uint3
     if (!verdicts) return true;
     uint8_t known = verdicts[node];
     if ((known & 1) && known >> 2 == covers) return known & 2;
-    return tt_filter_ops_judge(f, verdicts, graph, node, covers);
+    return tt_filter_ops_decide(f, verdicts, graph, node, covers);
 }
 
 #endif

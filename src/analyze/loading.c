@@ -356,15 +356,15 @@ static void describe_advice(const tt_model *m, tt_loading_row *r)
 {
     static const char *const names[] = {"normal",   "random",   "sequential",
                                         "willneed", "dontneed", "other"};
-    uint32_t told = 0;
+    uint32_t seen = 0;
     size_t used = 0;
     for (uint32_t i = 0; i < m->n_load_steps; i++) {
         const tt_load_step *s = &m->load_steps[i];
         const uint8_t what = s->what < TT_ADVICE_OTHER ? s->what : TT_ADVICE_OTHER;
         if ((s->kind != TT_LOAD_FILE_ADVICE && s->kind != TT_LOAD_MAP_ADVICE) || s->error ||
-            s->model != r->file || told & 1u << what)
+            s->model != r->file || seen & 1u << what)
             continue;
-        told |= 1u << what;
+        seen |= 1u << what;
         const int n = snprintf(r->advice + used, sizeof r->advice - used, "%s%s", used ? ", " : "",
                                names[what]);
         if (n > 0 && (size_t)n < sizeof r->advice - used) used += (size_t)n;
@@ -426,7 +426,7 @@ static void set_phase(walk *k, const tt_kernel *kernel, unsigned phase, file_sta
 
 /* What became of a set of pages, which were there when `since` had ended (of WARM, when it began).
  */
-static void judge(walk *k, file_state *f, int set, tt_loading_row *r, const tt_load_step *since)
+static void evaluate(walk *k, file_state *f, int set, tt_loading_row *r, const tt_load_step *since)
 {
     tracked *t = &f->sets[set];
     tt_loading_row after = {0};
@@ -478,9 +478,9 @@ static tt_status put_rows(walk *k, tt_loading *l, bool with_ops, tt_error *err)
         for (unsigned p = 0; p < TT_PHASES && recorded; p++)
             set_phase(k, kernel, p, f);
         if (with_ops) {
-            judge(k, f, WARM, &f->rows[TT_LOADING_OPENED], f->map);
-            judge(k, f, MAPPED, &f->rows[TT_LOADING_MAPPED], f->map);
-            judge(k, f, LOADED, &f->rows[TT_LOADING_LOADED], f->first);
+            evaluate(k, f, WARM, &f->rows[TT_LOADING_OPENED], f->map);
+            evaluate(k, f, MAPPED, &f->rows[TT_LOADING_MAPPED], f->map);
+            evaluate(k, f, LOADED, &f->rows[TT_LOADING_LOADED], f->first);
         }
         keep_pages(k, f, &l->pages[i]);
         for (unsigned p = 0; p < TT_LOADING_PHASES && recorded; p++) {
@@ -571,7 +571,7 @@ void tt_loading_free(tt_loading *l)
     memset(l, 0, sizeof *l);
 }
 
-void tt_loading_say(const tt_model *m, uint32_t file, char *out, size_t size)
+void tt_loading_text(const tt_model *m, uint32_t file, char *out, size_t size)
 {
     char how[128], mapped[TT_UNITS_TEXT], read[TT_UNITS_TEXT], took[TT_UNITS_TEXT];
     file_state f = {0};

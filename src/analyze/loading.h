@@ -92,6 +92,6 @@ void tt_loading_describe(const tt_loading_row *r, char *out, size_t size);
 void tt_loading_how(const tt_model *m, uint32_t file, char *out, size_t size);
 /* How a file was mapped, what that read, and what was read from then to the
  * first batch, in words. Cheap: of the steps alone. "": it is not known. */
-void tt_loading_say(const tt_model *m, uint32_t file, char *out, size_t size);
+void tt_loading_text(const tt_model *m, uint32_t file, char *out, size_t size);
 
 #endif

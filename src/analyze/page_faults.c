@@ -57,8 +57,8 @@ static tt_status note_run(tt_page_faults *f, uint32_t run, tt_error *err)
 
 uint64_t tt_page_faults_page_bytes(const tt_model *m)
 {
-    const char *said = tt_model_environment(m, "page_bytes");
-    const uint64_t bytes = said ? strtoull(said, NULL, 10) : 0;
+    const char *text = tt_model_environment(m, "page_bytes");
+    const uint64_t bytes = text ? strtoull(text, NULL, 10) : 0;
     return bytes == 0 || bytes & (bytes - 1) ? PAGE_BYTES : bytes;
 }
 
@@ -293,35 +293,36 @@ static void get_batch(const void *context, const void *row, tt_cell *cell)
 }
 
 static const tt_column columns[] = {
-    TT_COLUMN("mapping", "MEMORY", NONE, "the mapped file, or what the memory is; null: not known",
+    TT_COLUMN("mapping", "MEMORY", NONE, "the mapped file, or the kind of memory; null: unknown",
               .nullable = true, .show = TT_SHOW_CUT | TT_SHOW_KEY, .known = has_path,
               TT_MEMBER(tt_fault_page, path), .text = show_path),
-    TT_COLUMN("address", "ADDRESS", ID, "of the page",
+    TT_COLUMN("address", "ADDRESS", ID, "address of the page",
               .show = TT_SHOW_RIGHT | TT_SHOW_ROW | TT_SHOW_WIDE, .kinds = BY(PAGE),
               TT_MEMBER(tt_fault_page, address), .text = show_address),
-    TT_COLUMN("file_offset_bytes", "OFFSET", ID, "of the page in the mapped file",
+    TT_COLUMN("file_offset_bytes", "OFFSET", ID, "offset of the page in the mapped file",
               .type = TT_CELL_U64, .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(PAGE),
               .get = get_offset),
-    TT_COLUMN("tensor", "TENSOR", NONE, "the weight that the first fault of the page hit",
+    TT_COLUMN("tensor", "TENSOR", NONE, "weight at the address of the page's first fault",
               .nullable = true, .show = TT_SHOW_CUT | TT_SHOW_ROW, .kinds = BY(PAGE),
               .known = has_tensor, TT_MEMBER(tt_fault_page, tensor), .text = show_tensor),
-    TT_COLUMN("expert_id", "EXPERT", ID, "of a tensor of experts, whose it is", .type = TT_CELL_I32,
-              .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_ROW, .kinds = BY(PAGE),
-              .get = get_expert),
-    TT_COLUMN("faults", "FAULTS", COUNT, "minor and major ones", TT_MEMBER(tt_fault_page, total)),
-    TT_COLUMN("minor_faults", "MINOR", COUNT, "without a device", .show = TT_SHOW_WIDEST,
-              TT_MEMBER(tt_fault_page, minor)),
-    TT_COLUMN("major_faults", "MAJOR", COUNT, "that waited for a device",
+    TT_COLUMN("expert_id", "EXPERT", ID, "expert, if the weight is a tensor of experts",
+              .type = TT_CELL_I32, .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_ROW,
+              .kinds = BY(PAGE), .get = get_expert),
+    TT_COLUMN("faults", "FAULTS", COUNT, "number of faults, minor and major",
+              TT_MEMBER(tt_fault_page, total)),
+    TT_COLUMN("minor_faults", "MINOR", COUNT, "faults that did not wait for a device",
+              .show = TT_SHOW_WIDEST, TT_MEMBER(tt_fault_page, minor)),
+    TT_COLUMN("major_faults", "MAJOR", COUNT, "faults that waited for a device",
               TT_MEMBER(tt_fault_page, major)),
-    TT_COLUMN("in_ops", "IN OPS", COUNT, "of faults, those of threads at work on an op",
+    TT_COLUMN("in_ops", "IN OPS", COUNT, "faults of threads computing an op",
               TT_MEMBER(tt_fault_page, in_ops)),
-    TT_COLUMN("first_batch_id", "BATCH", ID, "the batch of the first; null: outside any",
+    TT_COLUMN("first_batch_id", "BATCH", ID, "batch of the first fault; null: outside any",
               .type = TT_CELL_U32, .nullable = true, .show = TT_SHOW_DASH | TT_SHOW_ROW,
               .get = get_batch),
     TT_COLUMN("first_relative_ns", "FIRST ms", MOMENT,
-              "when the first was, from the begin of the first batch", .show = TT_SHOW_ROW,
+              "time of the first fault, since the begin of the first batch", .show = TT_SHOW_ROW,
               TT_MEMBER(tt_fault_page, first_ns), .text = show_first),
-    TT_COLUMN("last_relative_ns", NULL, MOMENT, "when the last was", .show = TT_SHOW_ROW,
+    TT_COLUMN("last_relative_ns", NULL, MOMENT, "time of the last fault", .show = TT_SHOW_ROW,
               TT_MEMBER(tt_fault_page, last_ns)),
 };
 

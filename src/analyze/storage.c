@@ -122,7 +122,7 @@ static const tt_column fragment_columns[] = {
               "on the block device; null: the file system does not say, or the bytes there are not "
               "the file's (compressed, encrypted)",
               .nullable = true, .known = has_place, TT_MEMBER(tt_fragment, disk_bytes)),
-    TT_COLUMN("size_bytes", "SIZE", BYTES, "in the file", TT_MEMBER(tt_fragment, size_bytes)),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "size in the file", TT_MEMBER(tt_fragment, size_bytes)),
     TT_COLUMN("is_shared", "SHARED", NONE, "with other files", .type = TT_CELL_BOOL,
               .get = get_shared),
     TT_COLUMN("is_unwritten", "UNWRITTEN", NONE, "reserved: reads as zeros, without the disk",
@@ -227,7 +227,7 @@ void tt_system_facts(const tt_model *m, tt_fact_each *each, void *context)
 }
 
 /* "1.2 GiB in 4 pieces, 3 of them backward, ..." */
-static void say_extents(const tt_file_extents *e, char *out, size_t size)
+static void write_extents(const tt_file_extents *e, char *out, size_t size)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], c[TT_UNITS_TEXT];
     if (e->state >= TT_EXTENTS_NOT_OBSERVED) {
@@ -254,9 +254,9 @@ void tt_storage_facts(const tt_model *m, const tt_model_file *file, tt_fact_each
     tt_disk_of(m, file, &d);
     each_fact(&tt_disk_schema, &d, each, context);
     if (file->extents) {
-        say_extents(file->extents, text, sizeof text);
+        write_extents(file->extents, text, sizeof text);
         each(context, "on disk", text);
     }
-    tt_loading_say(m, (uint32_t)(file - m->files), text, sizeof text);
+    tt_loading_text(m, (uint32_t)(file - m->files), text, sizeof text);
     if (text[0]) each(context, "mapped", text);
 }

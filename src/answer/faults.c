@@ -49,12 +49,12 @@ static const tt_column op_columns[] = {
     TT_FIELD("batch_id", "null: outside any", .type = TT_CELL_U64, .known = is_in_batch,
              .get = get_batch),
     TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
-    TT_FIELD("node", "in the graph", OF_OP(node)),
+    TT_FIELD("node", "number of the node in the graph", OF_OP(node)),
     TT_FIELD("op", "kind of op", TT_THROUGH(tt_fault_op, op), TT_MEMBER_CHARS(tt_op, op)),
-    TT_FIELD("name", "of the node", OF_OP(name)),
+    TT_FIELD("name", "name of the node", OF_OP(name)),
     TT_FIELD("layer_id", "null: outside any", OF_OP(place.layer_id), .known = has_layer),
-    TT_FIELD("minor_faults", "without a device", COUNTED(minor)),
-    TT_FIELD("major_faults", "that waited for a device", COUNTED(major)),
+    TT_FIELD("minor_faults", "faults that did not wait for a device", COUNTED(minor)),
+    TT_FIELD("major_faults", "faults that waited for a device", COUNTED(major)),
     TT_FIELD("read_bytes", "that devices were asked for", COUNTED(read_bytes), .known = has_reads),
     TT_FIELD("accessed_bytes", "of weights", TT_MEMBER(tt_fault_op, accessed_bytes)),
     TT_FIELD("tensors", "weights that it read", .type = TT_CELL_ROWS, .json = json_tensors),
@@ -183,10 +183,12 @@ DIFFERENCE(cpu_outside, all_faults(v) && tt_faults_batches(v->sums)->observed_cp
            v->batches.user_ns + v->batches.system_ns, cpu_ns)
 
 static const tt_column outside_columns[] = {
-    TT_FIELD("minor_faults", "without a device", .type = TT_CELL_F64, .get = minor_outside),
-    TT_FIELD("major_faults", "that waited for a device", .type = TT_CELL_F64, .get = major_outside),
+    TT_FIELD("minor_faults", "faults that did not wait for a device", .type = TT_CELL_F64,
+             .get = minor_outside),
+    TT_FIELD("major_faults", "faults that waited for a device", .type = TT_CELL_F64,
+             .get = major_outside),
     TT_FIELD("read_bytes", "that devices were asked for", .type = TT_CELL_F64, .get = read_outside),
-    TT_FIELD("cpu_ns", "on a processor", .type = TT_CELL_F64, .get = cpu_outside),
+    TT_FIELD("cpu_ns", "time on a processor", .type = TT_CELL_F64, .get = cpu_outside),
 };
 static const tt_schema outside_schema = TT_SCHEMA("outside_ops", "in batches", outside_columns);
 
@@ -254,7 +256,7 @@ TT_COLUMN_KNOWN(is_compared, tt_residency_sample, r, r->compared)
 #define SAMPLED(key_, about_, ...)                                                                 \
     TT_FIELD(#key_, about_, TT_MEMBER(tt_residency_sample, key_), __VA_ARGS__)
 static const tt_column sample_columns[] = {
-    TT_FIELD("model", "the file", .type = TT_CELL_NAME, .get = sample_model),
+    TT_FIELD("model", "the model file", .type = TT_CELL_NAME, .get = sample_model),
     TT_FIELD("batch_id", "null: outside any", .type = TT_CELL_U64, .known = of_batch,
              .get = sample_batch),
     TT_FIELD("moment", "of the batch or recording", .type = TT_CELL_NAME, .get = sample_moment),
@@ -296,8 +298,8 @@ TT_COLUMN_KNOWN(was_sampled, tt_residency_weight, r, r->samples > 0)
     TT_FIELD(#key_, about_, .known = was_sampled, TT_MEMBER(tt_residency_weight, key_))
 static const tt_column weight_columns[] = {
     TT_FIELD("tensor", "the weight", .type = TT_CELL_NAME, .get = weight_name),
-    TT_FIELD("model", "the file", .type = TT_CELL_NAME, .get = weight_model),
-    TT_FIELD("size_bytes", "of the weight", .type = TT_CELL_U64, .get = weight_size),
+    TT_FIELD("model", "the model file", .type = TT_CELL_NAME, .get = weight_model),
+    TT_FIELD("size_bytes", "size of the weight", .type = TT_CELL_U64, .get = weight_size),
     TT_FIELD("samples", "of all of it", TT_MEMBER(tt_residency_weight, samples)),
     RESIDENT(first_bytes, "in RAM at first"),
     RESIDENT(last_bytes, "at last"),

@@ -183,7 +183,7 @@ static const tt_column count_columns[] = {
     TT_FIELD("sequences", "different ones", TT_MEMBER(tt_info, summary.sequences),
              .known = has_sequences),
 };
-static const tt_schema count_schema = TT_SCHEMA("counts", "what is in it", count_columns);
+static const tt_schema count_schema = TT_SCHEMA("counts", "its contents", count_columns);
 
 TT_COLUMN_JSON(json_recorder_counts, tt_info, info, {
     tt_json_object(j);
@@ -254,8 +254,8 @@ static const tt_column batch_columns[] = {
     TT_FIELD("batch_id", "the batch", TT_MEMBER(tt_batch, number)),
     TT_FIELD("phase", "of its tokens", .type = TT_CELL_NAME, .get = get_phase),
     TT_FIELD("context_id", "of the engine", TT_MEMBER(tt_batch, context)),
-    TT_FIELD("start_ns", "on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
-    TT_FIELD("end_ns", "likewise", .type = TT_CELL_U64, .get = get_end),
+    TT_FIELD("start_ns", "begin, on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
+    TT_FIELD("end_ns", "end, on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_end),
     TT_FIELD("n_tokens", "in it", TT_MEMBER(tt_batch, n_tokens)),
     TT_FIELD("n_generate", "generated ones", TT_MEMBER(tt_batch, n_generate), .known = has_phase),
     TT_FIELD("runs", "graph computations", TT_MEMBER(tt_batch, n_runs)),
@@ -268,8 +268,8 @@ static const tt_schema batch_schema = TT_SCHEMA("batches", "decode calls", batch
 
 static const tt_column front_columns[] = {
     TT_FIELD("ring_bytes", "room for records", TT_MEMBER(tt_meta_front, ring_bytes)),
-    TT_FIELD("op_records_gone", "thrown away", TT_MEMBER(tt_meta_front, ops)),
-    TT_FIELD("gone_bytes", "of what was thrown away", TT_MEMBER(tt_meta_front, bytes)),
+    TT_FIELD("op_records_gone", "discarded", TT_MEMBER(tt_meta_front, ops)),
+    TT_FIELD("gone_bytes", "of what was discarded", TT_MEMBER(tt_meta_front, bytes)),
 };
 static const tt_schema front_schema = TT_SCHEMA("flight_recorder", "its ring", front_columns);
 
@@ -346,7 +346,7 @@ static const tt_column info_columns[] = {
     TT_FIELD("loading", "how they came into RAM", .type = TT_CELL_ROWS, .json = json_loading),
     TT_FIELD("pool", "what `boost` kept and read; null: it did not", .type = TT_CELL_OBJECT,
              .json = json_pool),
-    TT_FIELD("counts", "what is in it", .type = TT_CELL_OBJECT, .inner = &count_schema),
+    TT_FIELD("counts", "its contents", .type = TT_CELL_OBJECT, .inner = &count_schema),
     TT_FIELD("recorder_counts", "by the recorder", .type = TT_CELL_OBJECT,
              .json = json_recorder_counts),
     TT_FIELD("captured", "besides the ops", .type = TT_CELL_OBJECT, .json = json_captured),

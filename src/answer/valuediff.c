@@ -9,7 +9,7 @@ typedef struct view {
 TT_COLUMN_GET(get_verdict, view, v,
               tt_cell_text(cell, tt_valuediff_outcome_name(tt_valuediff_outcome_of(v->d)));)
 TT_COLUMN_JSON(json_text, view, v, char text[TT_VALUEDIFF_SENTENCE];
-               tt_json_string(j, tt_valuediff_say(v->d, text));)
+               tt_json_string(j, tt_valuediff_text(v->d, text));)
 TT_COLUMN_JSON(json_counts, view, v, tt_valuediff_json_counts(j, v->d->counts);)
 TT_COLUMN_JSON(json_notes, view, v, {
     char text[TT_VALUEDIFF_SENTENCE];

@@ -25,7 +25,7 @@ const char *tt_valuediff_outcome_name(
 #define TT_VALUEDIFF_SENTENCE 1024
 /* The verdict: the first divergence and where its error is made; or that there is none, and the
  * largest error; or why nothing was compared. */
-char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
+char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* The number of values per verdict. */
 char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* Notes for reading the result: the i-th of TT_VALUEDIFF_NOTES. False: it does not apply. */

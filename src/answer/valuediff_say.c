@@ -73,7 +73,7 @@ static void put_nan(sentence *s, const char *side, const tt_valuediff_place *p, 
 }
 
 /* Describes an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
-static char *valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
+static char *format_error(const tt_valuediff_item *i, char *out, size_t room)
 {
     sentence s = {out, room, 0};
     const tt_value_error *e = &i->error;
@@ -260,7 +260,7 @@ static void put_nothing(sentence *s, const tt_valuediff *d)
         put(s, "no tokens are at the same place in the text");
 }
 
-char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
+char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
 {
     sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
     char error[256];
@@ -270,7 +270,7 @@ char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
     case TT_VALUEDIFF_DIFFERS:
         put(&s, "First divergence: ");
         put_where(&s, d, &d->first);
-        put(&s, ": %s", valuediff_say_error(&d->first, error, sizeof error));
+        put(&s, ": %s", format_error(&d->first, error, sizeof error));
         put_blame(&s, d);
         break;
     case TT_VALUEDIFF_NOTHING:
@@ -365,7 +365,7 @@ static bool note_first_unequal(const tt_valuediff *d, sentence *s)
     if (d->has_first && u->pair == d->first.pair && u->order == d->first.order) return false;
     put(s, "the first value with other bits: ");
     put_where(s, d, u);
-    put(s, ": %s", valuediff_say_error(u, error, sizeof error));
+    put(s, ": %s", format_error(u, error, sizeof error));
     return true;
 }
 
@@ -379,7 +379,7 @@ static bool note_other_bits(const tt_valuediff *d, sentence *s)
     if (d->has_first_certain) {
         put(s, ". The first value that is beyond the tolerance for certain: ");
         put_where(s, d, &d->first_certain);
-        put(s, ": %s", valuediff_say_error(&d->first_certain, error, sizeof error));
+        put(s, ": %s", format_error(&d->first_certain, error, sizeof error));
     }
     return true;
 }

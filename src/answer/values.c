@@ -89,7 +89,7 @@ typedef struct first_view {
     const tt_values_first *f;
 } first_view;
 
-TT_COLUMN_ROWS(births, first_view, v, v->f->births, v->f->n_births)
+TT_COLUMN_ROWS(origins, first_view, v, v->f->origins, v->f->n_origins)
 
 static void spread(const void *context, const void *row, tt_rowset *out)
 {
@@ -109,10 +109,10 @@ static const tt_column first_columns[] = {
     TT_FIELD("file", "the trace", TT_MEMBER(first_view, path)),
     TT_FIELD("found", "there is a NaN or infinity", OF_FIRST(found)),
     TT_FIELD("first", "output that has one", .type = TT_CELL_OBJECT,
-             .inner = &tt_values_birth_schema, .rows = births),
-    TT_FIELD("births", "outputs that have one though no source does", .type = TT_CELL_ROWS,
-             .inner = &tt_values_birth_schema, .rows = births),
-    TT_FIELD("births_total", "also those that are not listed", OF_FIRST(births_total)),
+             .inner = &tt_values_origin_schema, .rows = origins),
+    TT_FIELD("origins", "outputs that have one though no source does", .type = TT_CELL_ROWS,
+             .inner = &tt_values_origin_schema, .rows = origins),
+    TT_FIELD("origins_total", "also those that are not listed", OF_FIRST(origins_total)),
     TT_FIELD("spread", "how far they went", .type = TT_CELL_OBJECT, .rows = spread),
     TT_FIELD("summary", "of all outputs", .type = TT_CELL_OBJECT, .rows = first_summary),
 };

@@ -29,7 +29,7 @@ void tt_values_json(tt_json *j, const tt_model *m, const tt_values_view *v);
 /* The same for all rows of a set; sets v.rows. */
 tt_status tt_values_rows_json(tt_json *j, const tt_model *m, const tt_rowset *set, tt_values_view v,
                               tt_error *err);
-/* {"file", "found", "first": {...} or null, "births": [...], "births_total", "spread": {...},
+/* {"file", "found", "first": {...} or null, "origins": [...], "origins_total", "spread": {...},
  * "summary"} */
 void tt_values_first_json(tt_json *j, const char *path, const tt_model *m,
                           const tt_values_first *f);

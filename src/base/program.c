@@ -37,7 +37,7 @@ static int start(char *const argv[], const int files[3], pid_t *pid)
 tt_status tt_program_run(char *const argv[], const int files[3], const char *if_missing,
                          tt_error *err)
 {
-    char said[200];
+    char last[200];
     pid_t pid;
     int status = 0, why = start(argv, files, &pid);
     if (why == ENOENT) return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%s", if_missing);
@@ -47,10 +47,10 @@ tt_status tt_program_run(char *const argv[], const int files[3], const char *if_
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run %s: %s", argv[0],
                             strerror(why));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return TT_OK;
-    last_line(files[2], said, sizeof said);
+    last_line(files[2], last, sizeof last);
     if (WIFSIGNALED(status))
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s ended by signal %d", argv[0],
                             WTERMSIG(status));
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s failed with exit code %d%s", argv[0],
-                        WEXITSTATUS(status), said);
+                        WEXITSTATUS(status), last);
 }

@@ -145,7 +145,7 @@ void tt_pagepool_unlock(tt_pagepool *p)
     (void)pthread_mutex_unlock(&p->lock);
 }
 
-static void __attribute__((format(printf, 2, 3))) tell(tt_pagepool *p, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) report(tt_pagepool *p, const char *fmt, ...)
 {
     va_list args;
     if (p->report->problem[0]) return;
@@ -457,11 +457,11 @@ static void finish(tt_pagepool *p, unit *u, range pages, uint8_t *staging, enum 
     u->discard = false;
     if (how == READ_FAILED && !r->gone) {
         atomic_fetch_add(&p->report->failed_reads, 1);
-        tell(p, "the model's file could not be read; the rest is left to the kernel's paging");
+        report(p, "the model's file could not be read; the rest is left to the kernel's paging");
         r->closed = true;
     }
     if (how == READ_CHANGED && !r->gone) {
-        tell(p, "the model's file was changed; all of it is left to the kernel's paging");
+        report(p, "the model's file was changed; all of it is left to the kernel's paging");
         hand_back(p, r);
     }
     if (r->gone && !r->loading) close_files(r);
@@ -987,7 +987,7 @@ void tt_pagepool_check_files(tt_pagepool *p)
     for (uint32_t i = 0; i < p->n_regions; i++) {
         region *r = &p->regions[i];
         if (!r->at || r->closed || is_same_file(r)) continue;
-        tell(p, "the model's file was changed; all of it is left to the kernel's paging");
+        report(p, "the model's file was changed; all of it is left to the kernel's paging");
         hand_back(p, r);
     }
 }
@@ -1166,7 +1166,7 @@ void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
     atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
 }
 
-void tt_pagepool_settle(tt_pagepool *p)
+void tt_pagepool_wait_all(tt_pagepool *p)
 {
     while (p->under_way && !p->is_child)
         (void)pthread_cond_wait(&p->moved, &p->lock);

@@ -81,14 +81,14 @@ uint64_t tt_pagepool_region_bytes(const tt_pagepool *p);
 uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 /* (locked) To be loaded, unless it is. False: it is not going to be. */
 bool tt_pagepool_request(tt_pagepool *p, uint32_t unit, enum tt_read_cause cause);
-/* (locked) Evicts it; one that is being loaded is thrown away when it comes. */
+/* (locked) Evicts it; one that is being loaded is discarded when it comes. */
 void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
 /* (locked) The calling thread is about to wait for these units: reads of them say so. */
 void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n);
 /* (locked; the lock is given up meanwhile) Sleeps while the unit is on its way. */
 void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
 /* (locked) Sleeps until nothing is on its way. */
-void tt_pagepool_settle(tt_pagepool *p);
+void tt_pagepool_wait_all(tt_pagepool *p);
 /* (locked) The program is about to unmap these addresses, to map something over them, or to change
  * what they are: they are the file's mapping again, and stay so. False: some are not. */
 bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n);

@@ -254,7 +254,7 @@ static void pin_spread(tt_weights *w, uint64_t n, uint64_t share, uint64_t most_
     }
 }
 
-static void tell(tt_weights *w, const char *text)
+static void report(tt_weights *w, const char *text)
 {
     if (w->report->problem[0]) return;
     (void)snprintf(w->report->problem, sizeof w->report->problem, "%.250s", text);
@@ -267,7 +267,7 @@ static bool divide(tt_weights *w, const sums *s)
     tt_error err;
     const tt_policy_shares to = tt_policy_share(w->budget, s->dense, s->experts, s->edges);
     if (to.none) {
-        tell(w, "the budget is too small for anything: all is left to the kernel's paging");
+        report(w, "the budget is too small for anything: all is left to the kernel's paging");
         return false;
     }
     /* Of all that fit, what is there stays, and the rest is read once. */
@@ -290,7 +290,7 @@ static bool divide(tt_weights *w, const sums *s)
                                    .n_units = w->n_traits,
                                    .capacity = cache_bytes,
                                    .unit_size = w->policy_sizes};
-    if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) tell(w, err.message);
+    if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) report(w, err.message);
     return true;
 }
 
@@ -371,7 +371,7 @@ static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from
 }
 
 /* What another order wanted and this one does not want soon. */
-static void drop_strangers(tt_weights *w, const tt_weights_plan *plan)
+static void drop_unplanned(tt_weights *w, const tt_weights_plan *plan)
 {
     uint64_t streamed = 0;
     w->walk++;
@@ -419,7 +419,7 @@ bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     if (w->idle) return false;
     for (uint32_t i = 0; i < n; i++)
         if (!add_turns(w, plan, &steps[i])) return false;
-    drop_strangers(w, plan);
+    drop_unplanned(w, plan);
     look_ahead(w, plan);
     return true;
 }

@@ -73,9 +73,8 @@ static const char *const ios[] = {"io_uring", "threads"};
 
 static const tt_option options[] = {
     {"ram", 0, "SIZE|auto",
-     "Memory that the weights may take. auto (default): what the machine and the control group "
-     "have "
-     "left, watched while the program runs",
+     "Memory for the weights. auto (default): the free memory of the machine and the control "
+     "group, adjusted while the program runs",
      0, TT_TAKE(arguments, ram_bytes, take_ram)},
     {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
      TT_TAKE(arguments, policy, take_policy)},
@@ -85,9 +84,9 @@ static const tt_option options[] = {
      0, TT_WORD(arguments, io, ios)},
     {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
-    {"values", 0, "LEVEL[:SELECT]", "Also record what ops put out, as run does (with -o)", 0,
+    {"values", 0, "LEVEL[:SELECT]", "Also record op outputs, as run does (with -o)", 0,
      TT_TAKE(arguments, capture.values, take_selection)},
-    {"quiet", 'q', 0, "Say nothing when all is well", 0, TT_FLAG(arguments, quiet)},
+    {"quiet", 'q', 0, "Print no progress and no summary", 0, TT_FLAG(arguments, quiet)},
     {0},
 };
 
@@ -109,10 +108,10 @@ static void check_together(void *input, tt_parse *p)
 
 static const tt_options command = {
     .words = "-m MODEL\n-- PROGRAM [ARGS...]",
-    .about = "Runs a model that is larger than the memory it may have, with the built-in runner or "
-             "any program that uses ggml's shared libraries and maps its model: weights are read "
-             "ahead, past the page cache, into memory of the size that is given, at the addresses "
-             "where the engine expects them. What it computes stays the same.\v"
+    .about = "Runs a model that is larger than RAM or than its memory limit, with the built-in "
+             "runner or any program that uses ggml's shared libraries and maps its model. Weights "
+             "are read ahead, bypassing the page cache, into memory of limited size, at the "
+             "addresses where the engine expects them. The results stay the same.\v"
              "The engine must map the model and not copy its weights (llama.cpp: --no-repack, "
              "which -m sets). Exit code: the program's own (126 or 127 when it cannot be started), "
              "2 for misuse.",
@@ -135,7 +134,7 @@ static tt_boost_report *make_report(char *path, size_t size)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void tell_experts(tt_boost_report *b)
+static void report_experts(tt_boost_report *b)
 {
     const uint64_t used = atomic_load(&b->slices_used), read = atomic_load(&b->slices_read);
     const uint64_t left = atomic_load(&b->slices_left);
@@ -146,7 +145,7 @@ static void tell_experts(tt_boost_report *b)
 }
 
 /* What it came to. */
-static void tell(tt_boost_report *b, bool quiet)
+static void print_report(tt_boost_report *b, bool quiet)
 {
     char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], each[TT_UNITS_TEXT];
     const uint64_t graphs = atomic_load(&b->graphs), bytes = atomic_load(&b->read_bytes);
@@ -170,7 +169,7 @@ static void tell(tt_boost_report *b, bool quiet)
                    tt_units_bytes(each, bytes / graphs), graphs,
                    tt_units_bytes(peak, atomic_load(&b->pool_peak_bytes)),
                    (double)atomic_load(&b->waited_ns) / 1e9);
-    tell_experts(b);
+    report_experts(b);
 }
 
 /* --- the program --- */
@@ -251,7 +250,7 @@ static int run_program(const arguments *args, char **argv)
         if (!end.not_started) return code;
         return err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     }
-    tell(report, args->quiet);
+    print_report(report, args->quiet);
     if (end.program.signal) tt_spawn_die_by(end.program.signal);
     return end.program.code;
 }

@@ -37,7 +37,7 @@ static void take_cache(void *options, char *arg, tt_parse *p)
 }
 
 static const tt_option option_table[] = {
-    {"timeline", 0, 0, "Allocations and frees in order, with what there was in all", 1,
+    {"timeline", 0, 0, "Allocations and frees in order, with the totals after each", 1,
      .kind = TT_OPTION_TAKE, .take = take_timeline, .flags = TT_OPTION_FIRST},
     {"kv", 0, 0, "The KV cache by layer, and how it fills batch by batch", 1,
      .kind = TT_OPTION_TAKE, .take = take_cache, .flags = TT_OPTION_FIRST},
@@ -165,11 +165,11 @@ int tt_cmd_buffers(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "The buffers of the engine in the trace FILE: size, kind, lifetime, place, what "
-                 "is in them, and the most there was at once.\v"
-                 "Times are counted from the first batch: what was allocated while the model was "
-                 "loaded has a negative one. A mapping of a file is no memory that was allocated, "
-                 "so both are summed apart. --json has everything, --timeline and --kv included.",
+        .about = "The buffers of the engine in the trace FILE: size, kind, lifetime, location, "
+                 "contents, and the peak.\v"
+                 "Times are counted from the first batch: buffers that were allocated while the "
+                 "model was loaded have negative times. A mapping of a file is not allocated "
+                 "memory, so both are summed separately. --json includes --timeline and --kv.",
         .sets = {{.options = option_table, .check = check_together},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list)}};

@@ -33,8 +33,8 @@ struct options {
 static const tt_option option_table[] = {
     {"output", 'o', "DIR", "The folder of the results (default: output of the settings)", 0,
      TT_TEXT(struct options, output)},
-    {"force", 0, 0, "Replace the results that are there", 0, TT_FLAG(struct options, force)},
-    {"dry-run", 0, 0, "Check everything and say what would be run", 0,
+    {"force", 0, 0, "Replace existing results", 0, TT_FLAG(struct options, force)},
+    {"dry-run", 0, 0, "Check everything and show what would be run", 0,
      TT_FLAG(struct options, dry_run)},
     {"json", 0, 0, "Print the summary as JSON", 0, TT_FLAG(struct options, json)},
     {0},
@@ -63,11 +63,11 @@ static int stop(tt_crossval *x, const char *stage, const tt_diagnostics *diagnos
 {
     size_t at = 0;
     const char *text;
-    tt_log_say(&x->log, stage, "FAILED: %s", cause);
+    tt_log_line(&x->log, stage, "FAILED: %s", cause);
     while ((text = tt_diagnostics_next(diagnostics, &at)) != NULL)
-        tt_log_say(&x->log, stage, "  %s", text);
-    if (diagnostics->n > at) tt_log_say(&x->log, stage, "  and %zu more", diagnostics->n - at);
-    tt_log_say(&x->log, stage, "what to do: %s", remedy);
+        tt_log_line(&x->log, stage, "  %s", text);
+    if (diagnostics->n > at) tt_log_line(&x->log, stage, "  and %zu more", diagnostics->n - at);
+    tt_log_line(&x->log, stage, "what to do: %s", remedy);
     return TT_EXIT_USAGE;
 }
 
@@ -100,10 +100,10 @@ static int load(tt_crossval *x, const char *path)
         x->summary.ends[i].name = x->settings.scenarios[i].name;
         x->summary.ends[i].worst_rel_l2 = NAN;
     }
-    tt_log_say(&x->log, "load settings", "%s: %zu scenario%s", path, x->summary.n,
-               x->summary.n == 1 ? "" : "s");
+    tt_log_line(&x->log, "load settings", "%s: %zu scenario%s", path, x->summary.n,
+                x->summary.n == 1 ? "" : "s");
     for (size_t i = 0; i < 2; i++)
-        tt_log_say(&x->log, "load settings", "side %c: %s", "ab"[i], x -> summary.sides[i].text);
+        tt_log_line(&x->log, "load settings", "side %c: %s", "ab"[i], x -> summary.sides[i].text);
     return TT_EXIT_OK;
 }
 
@@ -176,12 +176,12 @@ static int keep(tt_crossval *x, bool there)
         done += x->summary.ends[i].state != TT_SCENARIO_NOT_TRIED;
     if (x->summary.interrupted && (there || done == 0)) {
         tt_outdir_abandon(&x->folder);
-        tt_log_say(&x->log, "summary", "interrupted: %s",
-                   there ? "the results that were there are kept, those of this sweep are not"
-                         : "nothing was done, and nothing is kept");
+        tt_log_line(&x->log, "summary", "interrupted: %s",
+                    there ? "the results that were there are kept, those of this sweep are not"
+                          : "nothing was done, and nothing is kept");
         return TT_EXIT_OK;
     }
-    tt_log_say(&x->log, "summary", "the results are in %s", path);
+    tt_log_line(&x->log, "summary", "the results are in %s", path);
     if (write_file(x, SUMMARY_JSON, &err) && write_file(x, SUMMARY_MARKDOWN, &err) &&
         write_file(x, TT_LOG_FILE, &err) && tt_outdir_commit(&x->folder, &err) == TT_OK)
         return TT_EXIT_OK;
@@ -208,15 +208,15 @@ static int conclude(tt_crossval *x, const struct options *o, bool there)
     return written;
 }
 
-static void tell_plan(tt_crossval *x)
+static void report_plan(tt_crossval *x)
 {
     for (size_t i = 0; i < x->summary.n; i++) {
         const tt_crossval_scenario *c = &x->settings.scenarios[i];
         tt_crossval_lead lead = tt_crossval_leader(&x->settings, c);
-        tt_log_say(&x->log, "dry run", "%s: %s says what both sides are fed", c->name,
-                   lead == TT_LEAD_A   ? "side a"
-                   : lead == TT_LEAD_B ? "side b"
-                                       : "the file");
+        tt_log_line(&x->log, "dry run", "%s: %s says what both sides are fed", c->name,
+                    lead == TT_LEAD_A   ? "side a"
+                    : lead == TT_LEAD_B ? "side b"
+                                        : "the file");
     }
 }
 
@@ -227,7 +227,7 @@ static int crossval(tt_crossval *x, const struct options *o)
     tt_interrupt_outlive_pipes();
     int code = load(x, path);
     if (code == TT_EXIT_OK && o->dry_run) {
-        tell_plan(x);
+        report_plan(x);
         return code;
     }
     if (code == TT_EXIT_OK) code = open_folder(x, o, &there);

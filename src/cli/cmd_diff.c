@@ -113,29 +113,30 @@ static const tt_option value_options[] = {
      "Compare what was computed, not how long it took; a side may be a folder of BitNet-style "
      "records",
      3, TT_FLAG(struct options, values.values)},
-    {"exact", 0, 0, "With --values: whatever is not the same to the bit differs", 3,
+    {"exact", 0, 0, "With --values: values with any different bit differ", 3,
      TT_FLAG(struct options, values.options.exact), OF_VALUES, .excludes = "tolerance"},
     {"tolerance", 0, "LIST",
-     "With --values: what is close, instead of what the types allow: rel_l2=1e-3,cosine=0.999,"
+     "With --values: tolerances, instead of those by type: rel_l2=1e-3,cosine=0.999,"
      "max_abs=0.1",
      3, TT_TAKE(struct options, values.options, take_tolerance),
      TT_GIVEN(struct options, values.options.has_tolerance), OF_VALUES},
-    {"stages", 0, "FILE", "With --values: the map of stages, instead of the one built in", 3,
+    {"stages", 0, "FILE", "With --values: the map of stages, instead of the built-in one", 3,
      TT_TAKE(struct options, values, take_stages), OF_VALUES},
-    {"stages-a", 0, "FILE", "Likewise, of A alone", 3, TT_TEXT(struct options, values.maps[0]),
+    {"stages-a", 0, "FILE", "The same, for A only", 3, TT_TEXT(struct options, values.maps[0]),
      OF_VALUES},
-    {"stages-b", 0, "FILE", "Likewise, of B alone", 3, TT_TEXT(struct options, values.maps[1]),
+    {"stages-b", 0, "FILE", "The same, for B only", 3, TT_TEXT(struct options, values.maps[1]),
      OF_VALUES},
-    {"position", 0, "N[-M]", "With --values: only batches with tokens at these places in the text",
-     3, TT_TAKE(struct options, values.options, take_position),
+    {"position", 0, "N[-M]",
+     "With --values: only batches with tokens at these positions in the text", 3,
+     TT_TAKE(struct options, values.options, take_position),
      TT_GIVEN(struct options, values.options.has_steps), OF_VALUES},
     {"layer", 0, "N[-M]", "With --values: only these layers", 3,
      TT_TAKE(struct options, values.options, take_layers),
      TT_GIVEN(struct options, values.options.has_layers), OF_VALUES},
-    {"stage", 0, "PATTERN", "With --values: only stages that fit (*, ?)", 3,
+    {"stage", 0, "PATTERN", "With --values: only stages that match (*, ?)", 3,
      TT_TEXT(struct options, values.options.stage), OF_VALUES},
     {"by-order", 0, 0,
-     "With --values: the first batch with the first, whatever their places in the text", 3,
+     "With --values: compare batches by order, whatever their positions in the text", 3,
      TT_FLAG(struct options, values.options.by_order), OF_VALUES},
     {"all", 0, 0, "With --values: list equal and unmeasured values, too", 3,
      TT_FLAG(struct options, values.options.keep_all), OF_VALUES},
@@ -180,9 +181,9 @@ static const tt_option option_table[] = {
     {"threshold", 0, "PERCENT",
      "A change of a batch's time by up to this much does not matter (default: 3%)", 1,
      TT_TAKE(struct options, diff.threshold, take_threshold), .excludes = "values"},
-    {"confidence", 0, "PERCENT", "How sure a difference has to be (default: 99%)", 1,
+    {"confidence", 0, "PERCENT", "Confidence that a difference must have (default: 99%)", 1,
      TT_TAKE(struct options, diff.level, take_confidence), .excludes = "values"},
-    {"structure-only", 0, 0, "Only what was computed: no times", 1,
+    {"structure-only", 0, 0, "Compare only what was computed, not times", 1,
      TT_FLAG(struct options, diff.structure_only), .excludes = "values"},
     {"strict", 0, 0, "Exit with 1 also when noise leaves open whether the times differ", 1,
      TT_FLAG(struct options, strict), .excludes = "values"},
@@ -265,7 +266,7 @@ static void check_all(void *options, tt_parse *p)
 }
 
 /* Before all the work: a page that may not be written must not cost a comparison, and --force is no
- * leave to put it in the place of a trace. */
+ * leave to put it instead of a trace. */
 static int open_page(const struct options *o, tt_outfile *page)
 {
     tt_error err;
@@ -395,12 +396,12 @@ int tt_cmd_diff(int argc, char **argv)
     static const tt_options command = {
         .words = "A B\nA1 A2 ... -- B1 B2 ...\nDIR --where COLUMN=VALUE --against COLUMN=VALUE",
         .about =
-            "Compares two runs: what was computed, how long it took and where, what was read, what "
-            "was around it.\v"
-            "Ops are aligned by name, kind and place, batches by their position. Several runs on a "
-            "side are repeats: then what differs between them is the noise.\n\n"
+            "Compares two runs: what was computed, how long it took and where, bytes read, and "
+            "settings.\v"
+            "Ops are aligned by name, kind and order, batches by position. Several runs on a side "
+            "are repeats: their differences measure the noise.\n\n"
             "Exit codes: 0 no difference that matters was found; 1 something else was computed, or "
-            "a batch's time (or that of a part of it) changed by more than the threshold; 2 wrong "
+            "the time of a batch or a part of it changed by more than the threshold; 2 wrong "
             "usage, nothing to compare, or too few batches to compare their times.\n\n"
             "With --values: 0 all that both sides measured is equal or close; 1 something differs; "
             "2 wrong usage, or nothing to compare.",

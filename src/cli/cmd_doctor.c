@@ -22,8 +22,8 @@ static const tt_option option_table[] = {
      "bundled one, the system's)",
      0, TT_TEXT(arguments, engine)},
     {"disk", 0, "FILE",
-     "Instead: the disk that FILE lies on, and how fast it is read, by the size and number of "
-     "requests; takes up to 6 seconds",
+     "Instead: the disk that holds FILE, and how fast it is read, by size and number of requests; "
+     "takes up to 6 seconds",
      1, TT_TEXT(arguments, disk), .excludes = "engine"},
     {"json", 0, 0, "Print JSON", 8, TT_FLAG(arguments, json)},
     {0},
@@ -50,7 +50,8 @@ static void check(void *options, tt_parse *p)
 static const tt_options command = {
     .words = "[-- PROGRAM [ARG...]]",
     .about =
-        "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
+        "Shows which of an engine's calls can be hooked, how it would be traced, and what is "
+        "missing; with "
         "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed. "
         "With --disk, how fast a disk is instead; nothing is written to it.\v"
         "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
@@ -110,7 +111,7 @@ static const char *obstacle(const tt_doctor *d)
     return d->host.has_shm || d->host.has_tmp ? NULL : "neither /dev/shm nor /tmp can be used";
 }
 
-static void judge(tt_doctor *d)
+static void evaluate(tt_doctor *d)
 {
     const char *no = obstacle(d);
     bool is_refused = (d->program && d->program->verdict == TT_PROGRAM_NO) ||
@@ -143,7 +144,7 @@ static int examine(const arguments *args, tt_doctor *d)
     if (!d->has_hook) (void)snprintf(d->hook_problem, sizeof d->hook_problem, "%s", err.message);
     if (args->engine || needs_engine(d)) look_at_engine(d, args->engine);
     if (args->engine && !d->probe) return tt_report_usage("%s", d->engine_problem);
-    judge(d);
+    evaluate(d);
     return d->can_trace ? TT_EXIT_OK : TT_EXIT_DIFFERS;
 }
 

@@ -35,10 +35,10 @@ static const tt_option option_table[] = {
      "experiment.prompts_file)",
      0, TT_TEXT(struct options, prompts)},
     {"force", 0, 0,
-     "Make again what is up to date, beside the result that is there; move aside what an earlier "
-     "pipeline left in the folder",
+     "Repeat experiments that are up to date, and keep the existing results; move aside files of "
+     "an earlier pipeline",
      0, TT_FLAG(struct options, force)},
-    {"dry-run", 0, 0, "Check everything and say what would be run", 0,
+    {"dry-run", 0, 0, "Check everything and show what would be run", 0,
      TT_FLAG(struct options, dry_run)},
     {"json", 0, 0, "Print JSON", 0, TT_FLAG(struct options, json)},
     {0},
@@ -67,11 +67,11 @@ static void check_list(void *options, tt_parse *p)
 static const tt_options options_of = {
     .words = "[SETTINGS]\nlist [DIR|SETTINGS]",
     .about =
-        "Runs a model under trace as SETTINGS (default: settings.json here) says, and keeps what "
-        "was observed as a dataset that others read; or lists the experiments there are.\v"
-        "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, "
+        "Runs a model under trace according to SETTINGS (default: settings.json here), and keeps "
+        "the observations as a dataset that other tools read; or lists the existing experiments.\v"
+        "Exit codes: 0 all experiments exist, 1 a traced program failed, 2 wrong usage, "
         "unusable settings or a folder that cannot be written, 3 nothing could be traced. With "
-        "several experiments: that of the first that failed.",
+        "several experiments: the code of the first failure.",
     .sets = {{option_table, 0, take_word, check_list}, TT_LIST(struct options, rows)}};
 
 /* --- before --- */
@@ -81,11 +81,11 @@ static int stop(tt_bench *b, const char *stage, const tt_diagnostics *diagnostic
 {
     size_t at = 0;
     const char *text;
-    tt_log_say(&b->log, stage, "FAILED: %s", cause);
+    tt_log_line(&b->log, stage, "FAILED: %s", cause);
     while ((text = tt_diagnostics_next(diagnostics, &at)) != NULL)
-        tt_log_say(&b->log, stage, "  %s", text);
-    if (diagnostics->n > at) tt_log_say(&b->log, stage, "  and %zu more", diagnostics->n - at);
-    tt_log_say(&b->log, stage, "what to do: %s", remedy);
+        tt_log_line(&b->log, stage, "  %s", text);
+    if (diagnostics->n > at) tt_log_line(&b->log, stage, "  and %zu more", diagnostics->n - at);
+    tt_log_line(&b->log, stage, "what to do: %s", remedy);
     return TT_EXIT_USAGE;
 }
 
@@ -100,8 +100,8 @@ static void choose_order(tt_bench *b, const char *stage, size_t n)
     b->is_shuffled = (b->settings.has_conditions || b->settings.of[TT_SET_REPETITIONS].n > 1) &&
                      n > 1 && !(order->n && strcmp(order->values->text, "given") == 0);
     if (!b->is_shuffled) return;
-    tt_log_say(&b->log, stage, "in random order, by the seed %" PRIu64 " (conditions.order_seed)",
-               b->order_seed);
+    tt_log_line(&b->log, stage, "in random order, by the seed %" PRIu64 " (conditions.order_seed)",
+                b->order_seed);
 }
 
 static int load_settings(tt_bench *b, const struct options *o)
@@ -129,33 +129,34 @@ static int load_settings(tt_bench *b, const struct options *o)
     tt_diagnostics_free(&diagnostics);
     if (code != TT_EXIT_OK) return code;
     size_t n = tt_settings_experiments(&b->settings);
-    tt_log_say(&b->log, stage, "%s: %zu experiment%s", path, n, n == 1 ? "" : "s");
+    tt_log_line(&b->log, stage, "%s: %zu experiment%s", path, n, n == 1 ? "" : "s");
     if (b->settings.n_prompts)
-        tt_log_say(&b->log, stage, "%zu prompts%s%s, in place of experiment.prompt",
-                   b->settings.n_prompts, b->settings.of[TT_SET_EXPERIMENT_NAME].n ? " of " : "",
-                   b->settings.of[TT_SET_EXPERIMENT_NAME].n
-                       ? b->settings.of[TT_SET_EXPERIMENT_NAME].values->text
-                       : "");
+        tt_log_line(&b->log, stage, "%zu prompts%s%s, in place of experiment.prompt",
+                    b->settings.n_prompts, b->settings.of[TT_SET_EXPERIMENT_NAME].n ? " of " : "",
+                    b->settings.of[TT_SET_EXPERIMENT_NAME].n
+                        ? b->settings.of[TT_SET_EXPERIMENT_NAME].values->text
+                        : "");
     if (b->settings.tokens_differ)
-        tt_log_say(&b->log, stage,
-                   "experiment.n_predict is another number than tokens_to_generate, which is used");
+        tt_log_line(
+            &b->log, stage,
+            "experiment.n_predict is another number than tokens_to_generate, which is used");
     choose_order(b, stage, n);
     if (b->settings.has_temp_files)
-        tt_log_say(&b->log, stage,
-                   "temp_files is ignored: everything on the way is kept in the output folder");
+        tt_log_line(&b->log, stage,
+                    "temp_files is ignored: everything on the way is kept in the output folder");
     return TT_EXIT_OK;
 }
 
-static void tell_ingredients(tt_bench *b, const char *stage)
+static void report_inputs(tt_bench *b, const char *stage)
 {
-    const tt_ingredients *in = &b->ingredients;
+    const tt_bench_inputs *in = &b->inputs;
     for (size_t i = 0; i < in->n_engines; i++)
-        tt_log_say(&b->log, stage, "%s: %s", b->settings.program ? "program" : "engine",
-                   in->engines[i].about);
+        tt_log_line(&b->log, stage, "%s: %s", b->settings.program ? "program" : "engine",
+                    in->engines[i].about);
     for (size_t i = 0; i < in->n_models; i++)
-        tt_log_say(&b->log, stage, "model: %s: %s",
-                   b->settings.of[TT_SET_MODEL_PATH].values[i].text, in->models[i].about);
-    tt_log_say(&b->log, stage, "output folder: %s", b->settings.output);
+        tt_log_line(&b->log, stage, "model: %s: %s",
+                    b->settings.of[TT_SET_MODEL_PATH].values[i].text, in->models[i].about);
+    tt_log_line(&b->log, stage, "output folder: %s", b->settings.output);
 }
 
 static int verify(tt_bench *b)
@@ -165,7 +166,7 @@ static int verify(tt_bench *b)
     char cause[80];
     tt_error err;
     tt_status status =
-        tt_ingredients_check(&b->ingredients, &b->settings, b->force, &diagnostics, &err);
+        tt_bench_inputs_check(&b->inputs, &b->settings, b->force, &diagnostics, &err);
     int code = TT_EXIT_OK;
     (void)snprintf(cause, sizeof cause, "%zu thing%s missing or wrong", diagnostics.n,
                    diagnostics.n == 1 ? " is" : "s are");
@@ -175,7 +176,7 @@ static int verify(tt_bench *b)
         code = stop(b, stage, &diagnostics, cause,
                     "see to what is listed, or correct the paths in the settings");
     else
-        tell_ingredients(b, stage);
+        report_inputs(b, stage);
     tt_diagnostics_free(&diagnostics);
     return code;
 }
@@ -196,24 +197,24 @@ static int clean(tt_bench *b)
     size_t n = tt_store_clean(&b->store);
     (void)tt_sweep(); /* what belonged to that, too */
     if (b->store.lock < 0)
-        tt_log_say(&b->log, stage,
-                   "this file system has no locks: what experiments that were "
-                   "killed left is not looked for");
+        tt_log_line(&b->log, stage,
+                    "this file system has no locks: what experiments that were "
+                    "killed left is not looked for");
     else if (n)
-        tt_log_say(&b->log, stage, "removed what %zu experiment%s that %s killed had left", n,
-                   n == 1 ? "" : "s", n == 1 ? "was" : "were");
+        tt_log_line(&b->log, stage, "removed what %zu experiment%s that %s killed had left", n,
+                    n == 1 ? "" : "s", n == 1 ? "was" : "were");
     else
-        tt_log_say(&b->log, stage, "nothing to remove");
+        tt_log_line(&b->log, stage, "nothing to remove");
     if (b->force && tt_store_foreign(folder, NULL, NULL)) {
         if (tt_store_move_foreign(folder, moved, &err) != TT_OK)
             return stop(b, stage, &none, err.message, "move those files away yourself");
-        tt_log_say(&b->log, stage, "what an earlier pipeline had left is in %s now", moved);
+        tt_log_line(&b->log, stage, "what an earlier pipeline had left is in %s now", moved);
     }
     if (tt_results_scan(&b->results, folder, &err) != TT_OK)
         return stop(b, stage, &none, err.message, "name another folder with -o");
     if (b->results.n_unreadable)
-        tt_log_say(&b->log, stage, "%zu folder%s passed over: %s", b->results.n_unreadable,
-                   b->results.n_unreadable == 1 ? " is" : "s are", b->results.unreadable);
+        tt_log_line(&b->log, stage, "%zu folder%s passed over: %s", b->results.n_unreadable,
+                    b->results.n_unreadable == 1 ? " is" : "s are", b->results.unreadable);
     return TT_EXIT_OK;
 }
 
@@ -227,7 +228,7 @@ static int first_code(const tt_experiment_end *ends, size_t n)
 }
 
 /* What to do with the newest. */
-static void tell_next(const tt_bench *b, size_t there)
+static void report_next(const tt_bench *b, size_t there)
 {
     for (size_t i = b->results.n; i-- > 0;) {
         const tt_result *r = &b->results.list[i];
@@ -253,8 +254,8 @@ static void tell_left(tt_bench *b, size_t left, size_t run, uint64_t run_ns, uin
     const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
     if (!left || !run || now - *told_ns < LEFT_EVERY_NS || tt_interrupted()) return;
     *told_ns = now;
-    tt_log_say(&b->log, "time left", "about %s, for %zu more",
-               tt_units_ns(text, (double)run_ns / (double)run * (double)left), left);
+    tt_log_line(&b->log, "time left", "about %s, for %zu more",
+                tt_units_ns(text, (double)run_ns / (double)run * (double)left), left);
 }
 
 static int run_all(tt_bench *b, bool json)
@@ -287,11 +288,11 @@ static int run_all(tt_bench *b, bool json)
     free(order);
     b->log.counter[0] = '\0';
     if (n > 1)
-        tt_log_say(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s", there, n,
-                   b->store.folder, failed,
-                   tt_units_ns(took, (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns)));
+        tt_log_line(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s", there,
+                    n, b->store.folder, failed,
+                    tt_units_ns(took, (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns)));
     int written = tt_report_output(tt_experiment_summary(b, ends, n, json));
-    if (there && !json) tell_next(b, there);
+    if (there && !json) report_next(b, there);
     int code = first_code(ends, n);
     free(ends);
     if (tt_interrupted()) tt_spawn_die_by(tt_interrupted());
@@ -306,7 +307,7 @@ static int tell_planned(tt_bench *b, size_t number, size_t n)
     tt_experiment e;
     tt_identity identity;
     tt_settings_experiment(&b->settings, number, &e);
-    if (tt_ingredients_identity(&b->ingredients, &b->settings, &e, &identity, &err) != TT_OK)
+    if (tt_bench_inputs_identity(&b->inputs, &b->settings, &e, &identity, &err) != TT_OK)
         return tt_report_error(&err);
     const tt_result *r = tt_results_find(&b->results, &identity, changed);
     const size_t first = tt_settings_first_like(&b->settings, number);
@@ -314,12 +315,12 @@ static int tell_planned(tt_bench *b, size_t number, size_t n)
     char *line = words ? tt_words_quote(words) : NULL,
          *condition = b->settings.has_conditions ? tt_experiment_condition(&e) : NULL;
     if (r && !b->force)
-        tt_log_say(&b->log, "dry run", "up to date: %s", r->folder);
+        tt_log_line(&b->log, "dry run", "up to date: %s", r->folder);
     else if (first < number && !b->force)
-        tt_log_say(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
+        tt_log_line(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
     else
-        tt_log_say(&b->log, "dry run", "would run %s%s%s%s", line ? line : "(out of memory)",
-                   condition ? " (" : "", condition ? condition : "", condition ? ")" : "");
+        tt_log_line(&b->log, "dry run", "would run %s%s%s%s", line ? line : "(out of memory)",
+                    condition ? " (" : "", condition ? condition : "", condition ? ")" : "");
     free(condition);
     free(line);
     tt_words_free(words);
@@ -327,7 +328,7 @@ static int tell_planned(tt_bench *b, size_t number, size_t n)
 }
 
 /* What would be run, in that order, without a trace of having looked. */
-static int tell_plan(tt_bench *b)
+static int report_plan(tt_bench *b)
 {
     tt_error err;
     const size_t n = tt_settings_experiments(&b->settings);
@@ -367,12 +368,12 @@ static int experiment(const struct options *o, const char *command)
     int code = load_settings(&b, o);
     if (code == TT_EXIT_OK) code = verify(&b);
     if (code == TT_EXIT_OK && o->dry_run)
-        code = tell_plan(&b);
+        code = report_plan(&b);
     else if (code == TT_EXIT_OK && (code = clean(&b)) == TT_EXIT_OK)
         code = run_all(&b, o->json);
     tt_store_close(&b.store);
     tt_results_free(&b.results);
-    tt_ingredients_free(&b.ingredients);
+    tt_bench_inputs_free(&b.inputs);
     tt_settings_free(&b.settings);
     tt_log_free(&b.log);
     return code;

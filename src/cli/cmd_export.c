@@ -59,28 +59,29 @@ static const tt_option_name compressions[] = {{"zstd", TT_COMPRESS_ZSTD},
                                               {"gzip", TT_COMPRESS_GZIP}};
 
 static const tt_option option_table[] = {
-    {"format", 0, "NAME", "One of those below", 1, .kind = TT_OPTION_TAKE, .take = take_format},
+    {"format", 0, "NAME", "One of the formats below", 1, .kind = TT_OPTION_TAKE,
+     .take = take_format},
     {"output", 'o', "PATH", "The file or folder to write", 1, TT_TEXT(struct options, output)},
     {"force", 0, 0, "Replace PATH if it exists", 1, TT_FLAG(struct options, export.force)},
-    {"threads", 0, "N", "Threads that write (default: one a processor)", 1,
+    {"threads", 0, "N", "Writing threads (default: one per processor)", 1,
      TT_WHOLE(struct options, export.threads, 1, 64)},
     TT_FILTER_BATCH(struct options, filter., "A[..B]", 2),
     TT_FILTER_PHASE(struct options, filter., 2),
     {"layer", 'l', "N", "npy: only outputs of this layer (none: outside any)", 3,
      TT_FILTER_LAYER(struct options, filter.)},
-    {"op", 0, "NAME", "npy: only of this op", 3, TT_TEXT(struct options, filter.op)},
-    {"tensor", 'T', "GLOB", "npy: only of ops whose node or a source has such a name", 3,
+    {"op", 0, "NAME", "npy: only outputs of this op", 3, TT_TEXT(struct options, filter.op)},
+    {"tensor", 'T', "GLOB", "npy: only outputs of ops whose node or a source has such a name", 3,
      TT_TEXT(struct options, filter.tensor)},
-    {"model", 0, "FILE", "The model file, when it is no longer where it was when it was traced", 3,
+    {"model", 0, "FILE", "The model file, if it has moved since it was traced", 3,
      TT_TEXT(struct options, export.model_path)},
     {"experts", 0, 0,
      "dataset: one entry for each expert's slice (default: when the model has experts)", 3,
      TT_SET(struct options, export.experts, true), TT_GIVEN(struct options, export.has_experts)},
-    {"no-experts", 0, 0, "dataset: expert tensors as wholes", 3,
+    {"no-experts", 0, 0, "dataset: one entry for each expert tensor", 3,
      TT_SET(struct options, export.experts, false), TT_GIVEN(struct options, export.has_experts)},
     {"compress", 0, "zstd|gzip", "dataset, csv: compress each file; perfetto: gzip, its packets", 3,
      TT_NAME(struct options, export.compress, compressions)},
-    {"unit", 0, "UNIT", "oraclegeneral: what is accessed: page (default), tensor, expert", 3,
+    {"unit", 0, "UNIT", "oraclegeneral: unit of an access: page (default), tensor, expert", 3,
      TT_NAME(struct options, export.unit, tt_trace_units)},
     TT_TRACE_PAGE_SIZE(struct options, export.page_bytes, "oraclegeneral: of a page (default: 4K)",
                        3),
@@ -98,8 +99,8 @@ static const tt_option option_table[] = {
     {"flows", 0, 0, "perfetto: arrows from op to op, where values went", 3,
      TT_FLAG(struct options, export.flows)},
     {"all", 0, 0,
-     "bitnet: also values that have no stage, under the engine's names; dataset: also of more than "
-     "50,000 tokens",
+     "bitnet: also values without a stage, under the engine's names; dataset: also traces of more "
+     "than 50,000 tokens",
      3, TT_FLAG(struct options, export.all)},
     {0},
 };
@@ -161,8 +162,8 @@ static char *list_formats(const char *text)
 
 static const tt_options command = {
     .words = "FILE",
-    .about = "Writes a trace in a format that other tools read. What is written appears whole or "
-             "not at all.\v",
+    .about = "Writes a trace in a format that other tools read. The output appears complete or not "
+             "at all.\v",
     .sets = {{option_table, .check = check_format}, TT_INPUT(struct options, input)},
     .more = list_formats};
 
@@ -227,7 +228,7 @@ static void print_json(const struct options *o, const tt_export_sum *sum, bool i
 }
 
 /* "wrote DIR: 13 files, 1,234 rows, 5.0 MiB" */
-static int tell(const struct options *o, const tt_export_sum *sum)
+static int report(const struct options *o, const tt_export_sum *sum)
 {
     char items[TT_UNITS_TEXT], bytes[TT_UNITS_TEXT], counted[64] = "", files[40] = "";
     struct stat st;
@@ -266,7 +267,7 @@ static int export(struct options *o, const tt_model *m)
     tt_status status = o->format->write(m, o->output, &o->export, &err);
     tt_export_guard_end();
     tt_progress_end(&progress);
-    return status == TT_OK ? tell(o, &sum) : tt_report_error(&err);
+    return status == TT_OK ? report(o, &sum) : tt_report_error(&err);
 }
 
 int tt_cmd_export(int argc, char **argv)

@@ -67,23 +67,23 @@ static const tt_option option_table[] = {
     {"by", 0, "WHAT", "Sum up by tensor (default), batch, layer, op or thread", 1,
      TT_ROW(tt_faults_options, by, tt_faults_dimensions, TT_FAULTS_DIMENSIONS),
      TT_GIVEN(tt_faults_options, by_given)},
-    {"reads", 0, 0, "Each op that had to wait for a device, in the order of time", 1,
+    {"reads", 0, 0, "Each op that had to wait for a device, in time order", 1,
      TT_FLAG(tt_faults_options, reads), .excludes = "by columns csv residency sort"},
     {"pages", 0, 0,
-     "Each page that faulted, in ops and outside: its place in the file, its tensor and expert", 1,
+     "Each page that faulted, in ops and outside: its offset in the file, its tensor and expert", 1,
      .kind = TT_OPTION_TAKE, .take = take_pages, .flags = TT_OPTION_FIRST,
      .excludes = "by reads residency loading"},
-    {"mappings", 0, 0, "The same by mapped file and kind of memory", 1, .kind = TT_OPTION_TAKE,
+    {"mappings", 0, 0, "Faults by mapped file and kind of memory", 1, .kind = TT_OPTION_TAKE,
      .take = take_mappings, .flags = TT_OPTION_FIRST, .excludes = "by reads residency loading"},
     {"loading", 0, 0,
      "How the model came into RAM: when it was mapped, with which flags and advice, what was "
      "fetched before the first batch, and whether ops used it",
      1, .kind = TT_OPTION_TAKE, .take = take_loading, .flags = TT_OPTION_FIRST,
      .excludes = "by reads residency pages mappings"},
-    {"pool", 0, 0, "What `boost` kept in memory and read: by batch", 1, .kind = TT_OPTION_TAKE,
+    {"pool", 0, 0, "What `boost` read and kept in memory, by batch", 1, .kind = TT_OPTION_TAKE,
      .take = take_pool, .flags = TT_OPTION_FIRST,
      .excludes = "by reads residency pages mappings loading"},
-    {"pool-reads", 0, 0, "The same, each read", 1, .kind = TT_OPTION_TAKE, .take = take_pool_reads,
+    {"pool-reads", 0, 0, "Each read of `boost`", 1, .kind = TT_OPTION_TAKE, .take = take_pool_reads,
      .flags = TT_OPTION_FIRST, .excludes = "by reads residency pages mappings loading pool"},
     {"residency", 0, 0, "Which bytes of the model were in RAM: by batch, or with --by tensor", 1,
      TT_FLAG(tt_faults_options, residency), .excludes = "columns csv sort"},
@@ -122,7 +122,7 @@ static void reason_text(const tt_model *m, const char *key, const char *option, 
 }
 
 /* TT_EXIT_OK when there is something to show. What there is not is told. */
-static int tell_missing(const tt_faults_options *o, const tt_faults_view *v)
+static int report_missing(const tt_faults_options *o, const tt_faults_view *v)
 {
     char reason[320];
     const tt_model *m = v->m;
@@ -339,7 +339,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
                         .residency = o->residency,
                         .counted = tt_model_has_faults(m)};
     tt_error err;
-    int code = tell_missing(o, &v);
+    int code = report_missing(o, &v);
     if (code != TT_EXIT_OK) return code;
     if (o->reads) return tt_faults_print_reads(o, m);
     tt_progress bar;
@@ -367,13 +367,12 @@ int tt_cmd_faults(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about =
-            "What had to come from disk in the trace FILE: page faults and bytes read, for which "
-            "weights, when, at what rate, in which batch.\v"
-            "Needs a trace that was made with --faults (and --residency for what was in RAM). READ "
-            "is what the kernel asked a device for while a thread was in the op, readahead "
-            "included. USED is the bytes of weights that the ops read in the mapped file, each "
-            "byte once. BLOCKED is the threads' time in the ops without a processor.",
+        .about = "Shows what the traced program had to read from disk: page faults and bytes read, "
+                 "for which weights, when, at what rate, in which batch.\v"
+                 "Needs a trace that was made with --faults (and --residency for pages in RAM). "
+                 "READ: bytes that the kernel requested from a device while a thread was in the "
+                 "op, including readahead. USED: bytes of weights that the ops read in the mapped "
+                 "file, each byte once. BLOCKED: the threads' time in the ops on no processor.",
         .sets = {{option_table, .check = check_by},
                  TT_INPUT(tt_faults_options, input),
                  TT_LIST(tt_faults_options, list),

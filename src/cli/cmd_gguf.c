@@ -1,4 +1,4 @@
-/* tensortrace gguf MODEL: the tensors of a model file and where they lie. */
+/* tensortrace gguf MODEL: the tensors of a model file and their offsets. */
 #include "base/json.h"
 #include "base/outfile.h"
 #include "base/units.h"

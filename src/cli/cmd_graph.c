@@ -60,7 +60,7 @@ static const tt_option option_table[] = {
     {"graph", 0, "ID", "This graph, as its last run computed it", 1,
      TT_WHOLE(struct options, graph, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_graph)},
     {"layer", 'l', "N",
-     "Only this layer's nodes (none: outside any) and, in pictures, what they are joined to", 1,
+     "Only this layer's nodes (none: outside any) and, in pictures, their neighbours", 1,
      TT_FILTER_LAYER(struct options, )},
     {"dot", 0, 0, "Print it in Graphviz's language", 2, TT_SET(struct options, form, FORM_DOT),
      .excludes = "svg json"},
@@ -69,7 +69,7 @@ static const tt_option option_table[] = {
     {"color", 0, "WHAT",
      "Colour the picture by time, bytes (of weights read), op or none (default)", 2,
      TT_NAME(struct options, color, colors), .needs = "dot svg"},
-    {"collapse", 0, 0, "One box a layer in the picture", 2, TT_FLAG(struct options, collapse),
+    {"collapse", 0, 0, "One box per layer in the picture", 2, TT_FLAG(struct options, collapse),
      .needs = "dot svg", .excludes = "layer"},
     {"ggml", 0, 0, "Print the graph as ggml's own ggml_graph_dump_dot does, whole", 2,
      TT_FLAG(struct options, as_ggml), .needs = "dot svg", .excludes = "color collapse layer"},
@@ -238,11 +238,10 @@ int tt_cmd_graph(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about =
-            "One graph in the trace FILE, as it was computed for one batch: its nodes, what they "
-            "are computed from, which were fused, their time and the weights they read.\v"
-            "Which nodes one op computes together, and times, are those of the run that is shown. "
-            "Large models have many nodes: --layer and --collapse make pictures that can be read.",
+        .about = "One graph of the trace FILE, as computed for one batch: its nodes, their "
+                 "sources, which were fused, their time and the weights they read.\v"
+                 "Fusions and times are those of the run shown. Large models have many nodes: use "
+                 "--layer and --collapse for readable pictures.",
         .sets = {{option_table, .check = check_color}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_model *m = NULL;

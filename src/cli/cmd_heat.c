@@ -46,8 +46,8 @@ struct options {
 
 static const tt_option option_table[] = {
     {"by", 0, "WHAT",
-     "A row for each tensor, expert, layer or component (default: expert where the choices of "
-     "experts were observed, else tensor)",
+     "A row for each tensor, expert, layer or component (default: expert if choices of experts "
+     "were observed, else tensor)",
      1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
     {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
     TT_WHERE(struct options, where, 1),
@@ -79,7 +79,7 @@ static void note_copies(const struct options *o, const tt_model *m, const tt_hea
     char text[TT_COPIES_TEXT];
     tt_copies copies;
     if (o->copies_as_file || o->cold || heat->copied_bytes == 0) return;
-    if (tt_copies_find(m, &copies) && *tt_copies_say(&copies, text))
+    if (tt_copies_find(m, &copies) && *tt_copies_text(&copies, text))
         tt_report_note("%s; the order of reads leaves them out without --" TT_COPIES_OPTION, text);
 }
 
@@ -173,11 +173,9 @@ int tt_cmd_heat(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about =
-            "Which weights are read how often in the trace FILE, which never, and in what order.\v"
-            "REUSE is how many distinct bytes of weights are read from one use to the next, in the "
-            "middle of all uses: a cache that drops what was used longest ago keeps the weight "
-            "when it is at least that large.",
+        .about = "Shows how often each weight is read, which are never read, and in what order.\v"
+                 "REUSE is the median reuse distance: the distinct bytes of weights read from one "
+                 "use to the next. An LRU cache of that size would still hold the weight.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),

@@ -20,9 +20,9 @@ static const tt_option option_table[] = {
     {"output", 'o', "TRACE", "The trace to write (required)", 1,
      TT_TEXT(struct options, import.output)},
     {"expert-bytes", 0, "SIZE",
-     "What one expert of a layer takes, with all its matrices (required): 12M, 4718592B", 1,
+     "Size of one expert of a layer, with all its matrices (required): 12M, 4718592B", 1,
      TT_AMOUNT(struct options, import.expert_bytes, 1, (uint64_t)1 << 40)},
-    {"experts", 0, "N", "Experts of a layer (default: up to the highest that was picked)", 1,
+    {"experts", 0, "N", "Experts of a layer (default: up to the highest in FILE)", 1,
      TT_WHOLE(struct options, import.n_experts, 1, TT_IMPORT_EXPERTS_MAX)},
     {"force", 0, 0, "Replace TRACE if it exists", 1, TT_FLAG(struct options, import.force)},
     {0},
@@ -37,13 +37,13 @@ static void check(void *options, tt_parse *p)
 
 static const tt_options command = {
     .words = "FILE",
-    .about = "Makes a trace of a text that says which experts a router picked for each token, so "
-             "that routing, heat, whatif, export and the viewer show it. Such a trace has no "
-             "times.\v"
-             "FILE is CSV with a header that has the columns layer and expert (and token, batch, "
-             "weight); or JSON lines {\"token\":0,\"layers\":[[1,5],[2,7]]}; or a line a token, as "
-             "1,5 2,7. Exit codes: 0 done, 2 wrong usage, unusable input, or an output that exists "
-             "or cannot be written.",
+    .about =
+        "Makes a trace from a list of the experts that a router chose for each token, for routing, "
+        "heat, whatif, export and the viewer. Such a trace has no times.\v"
+        "FILE is CSV with a header that has the columns layer and expert (and token, batch, "
+        "weight); or JSON lines {\"token\":0,\"layers\":[[1,5],[2,7]]}; or a line per token, as "
+        "1,5 2,7. Exit codes: 0 done, 2 wrong usage, unusable input, or an output that exists "
+        "or cannot be written.",
     .sets = {{option_table, .check = check}, TT_INPUT(struct options, input)}};
 
 static bool print_json(const struct options *o, const tt_import_sum *sum)

@@ -13,9 +13,9 @@ struct options {
 };
 
 static const tt_option option_table[] = {
-    {"brief", 0, 0, "Only what ran: no findings, so no walk over the ops", 1,
+    {"brief", 0, 0, "Only what ran, without findings: the ops are not read", 1,
      TT_FLAG(struct options, brief)},
-    {"verbose", 'v', 0, "Also how it was recorded, and what the trace's bytes are", 1,
+    {"verbose", 'v', 0, "Also how it was recorded, and the size of each part of the trace", 1,
      TT_FLAG(struct options, verbose)},
     TT_WHERE(struct options, where, 1),
     {0},
@@ -62,7 +62,7 @@ int tt_cmd_info(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "What the trace FILE holds: engine, model, options, times, and findings.\v"
+        .about = "Summarises the trace FILE: engine, model, options, times, and findings.\v"
                  "See also: tensortrace stats, log and verify.",
         .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};

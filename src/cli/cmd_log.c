@@ -47,15 +47,15 @@ static void take_text(void *text, char *arg, tt_parse *p)
 static const tt_option_name origins[] = {{"disk", TT_ORIGIN_DISK}, {"buffer", TT_ORIGIN_BUFFER}};
 
 static const tt_option option_table[] = {
-    {"thread", 0, "N", "Only what this thread did", 2,
+    {"thread", 0, "N", "Only this thread's work", 2,
      TT_WHOLE(struct options, filter.lane, 0, UINT32_MAX - 1),
      TT_GIVEN(struct options, filter.has_lane)},
     {"origin", 0, "WHERE", "Only ops with a source on disk, or in a buffer", 2,
      TT_NAME(struct options, filter.origin, origins)},
-    {"from", 0, "TIME", "Only ops begun at or after TIME (12ms, 300us, 5s)", 2,
+    {"from", 0, "TIME", "Only ops that began at or after TIME (12ms, 300us, 5s)", 2,
      TT_TIME(struct options, filter.from_ns), TT_GIVEN(struct options, filter.has_from)},
-    {"to", 0, "TIME", "Only ops begun at or before TIME", 2, TT_TIME(struct options, filter.to_ns),
-     TT_GIVEN(struct options, filter.has_to)},
+    {"to", 0, "TIME", "Only ops that began at or before TIME", 2,
+     TT_TIME(struct options, filter.to_ns), TT_GIVEN(struct options, filter.has_to)},
     {"text", 0, "TEXT",
      "Only ops with TEXT in the name of the node, of a source, or of the op (any case)", 2,
      TT_TAKE(struct options, filter.text, take_text)},
@@ -63,7 +63,7 @@ static const tt_option option_table[] = {
      TT_TIME(struct options, filter.least_ns), TT_GIVEN(struct options, filter.has_least)},
     {"max-duration", 0, "TIME", "Only ops that took at most TIME", 2,
      TT_TIME(struct options, filter.most_ns), TT_GIVEN(struct options, filter.has_most)},
-    {"places", 0, 0, "In the table: layers, and where destination and sources lie, with sizes", 3,
+    {"places", 0, 0, "In the table: layers, and locations and sizes of destination and sources", 3,
      TT_FLAG(struct options, places)},
     {"hex", 0, 0, "Offsets in hexadecimal, in the table (with --places) and CSV", 3,
      TT_FLAG(struct options, hex), .excludes = "json"},
@@ -230,7 +230,7 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
 }
 
 /* What there is instead is in the whole trace, of which only a part may be open. */
-static int say_none(const struct options *o, tt_model **m)
+static int write_none(const struct options *o, tt_model **m)
 {
     tt_error err;
     if ((*m)->partial) {
@@ -293,7 +293,7 @@ static int walk_all(printer *p, tt_model **m)
     const bool ok = end(p);
     if (status == TT_OK && p->rows == 0 && *m) {
         const int code = tt_report_output(ok);
-        return code == TT_EXIT_OK ? say_none(o, m) : code;
+        return code == TT_EXIT_OK ? write_none(o, m) : code;
     }
     return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }
@@ -315,12 +315,12 @@ int tt_cmd_log(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "The ops in the trace FILE in the order in which they began.\v"
-                 "TIME is counted from the first batch. DURATION runs from the first thread that "
-                 "began the op to the last that had done its work; WAIT is the threads' time at "
-                 "the barrier behind it, summed. GLOB takes * ? and [...], as a shell does; with a "
-                 "number in brackets at the end, as in blk.0.ffn_down_exps.weight[3], only ops "
-                 "that read that expert are listed.",
+        .about =
+            "The ops in the trace FILE in the order in which they began.\v"
+            "TIME is counted from the first batch. DURATION is from the first thread's start to "
+            "the last thread's arrival; WAIT is the threads' time at the barrier after the op, "
+            "summed. GLOB takes * ? and [...], as in a shell; with a number in brackets at the "
+            "end, as in blk.0.ffn_down_exps.weight[3], only ops that read that expert are listed.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_FILTER(struct options, filter),

@@ -28,8 +28,8 @@ static const tt_option option_table[] = {
 
 static const tt_options command = {
     .words = "FILE",
-    .about = "Finishes the trace of a program that was killed: what the program had recorded up to "
-             "its last moment is added, an index is written, and FILE.part becomes FILE.\v"
+    .about = "Finishes the trace of a killed program: adds what the program had recorded up to its "
+             "end, writes an index, and renames FILE.part to FILE.\v"
              "FILE is the trace with or without its .part. Exit codes: 0 finished (or complete "
              "already), 2 not a trace, still being written, or not writable.",
     .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};

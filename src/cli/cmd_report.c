@@ -45,11 +45,11 @@ static const tt_option option_table[] = {
     TT_WHERE(struct options, where, 1),
     {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
      TT_RATE(struct options, bytes_per_s)},
-    {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,
+    {"peak", 0, "FLOPS", "The machine's operations per second: 400G, 1.5T", 2,
      TT_RATE(struct options, flops_per_s)},
-    {"no-measure", 0, 0, "Measure nothing: without the two above, no edges of a roofline", 2,
+    {"no-measure", 0, 0, "Measure nothing: without the two options above, there is no roofline", 2,
      TT_FLAG(struct options, no_measure)},
-    {"disk", 0, "RATE", "What the disk reads a second (default: 2G)", 2,
+    {"disk", 0, "RATE", "The disk's bytes per second (default: 2G)", 2,
      TT_RATE(struct options, disk_bytes_per_s)},
     {0},
 };
@@ -394,12 +394,12 @@ int tt_cmd_report(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "One self-contained page about the run of the trace FILE: where the time went, "
-                 "what bounds it, who waited for whom, how the model file is read, what is hot, "
-                 "what more RAM would win, and what is missing. Of a folder of experiments: what "
-                 "its runs say together, condition by condition.\v"
-                 "On the machine that made the trace, memory bandwidth and peak speed are "
-                 "measured, in some 1.5 s.",
+        .about =
+            "Writes one self-contained page about a run: where the time went, what bounds it, who "
+            "waited for whom, how the model file is read, what is hot, what more RAM would win, "
+            "and what is missing. For a folder of experiments: a comparison of its conditions.\v"
+            "On the machine that made the trace, memory bandwidth and peak speed are "
+            "measured, in some 1.5 s.",
         .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_options_parse(&command, argc, argv, &o);

@@ -58,11 +58,11 @@ static void take_domains(void *options, char *arg, tt_parse *p)
 static const tt_option option_table[] = {
     TT_FILTER_BATCH(tt_routing_options, filter., "N[..M]", 1),
     TT_FILTER_PHASE(tt_routing_options, filter., 1),
-    {"layer", 'l', "N", "The experts of this layer, one a row", 1, .kind = TT_OPTION_TAKE,
+    {"layer", 'l', "N", "The experts of this layer, one per row", 1, .kind = TT_OPTION_TAKE,
      .take = take_layer, TT_GIVEN(tt_routing_options, filter.has_layer), .flags = TT_OPTION_FIRST},
-    {"matrix", 0, 0, "All layers and experts as a map, darker where used more", 2,
+    {"matrix", 0, 0, "A map of all layers and experts, darker where used more", 2,
      TT_FLAG(tt_routing_options, matrix), .excludes = "overlap"},
-    {"overlap", 0, 0, "How alike the experts of different prompts are, also across several FILEs",
+    {"overlap", 0, 0, "How similar the experts of different prompts are, also across several FILEs",
      2, .kind = TT_OPTION_TAKE, .take = take_overlap, .flags = TT_OPTION_FIRST,
      .excludes = "layer ranges"},
     {"domains", 0, 0,
@@ -71,14 +71,14 @@ static const tt_option option_table[] = {
      "of experiments",
      2, .kind = TT_OPTION_TAKE, .take = take_domains, .flags = TT_OPTION_FIRST,
      .excludes = "overlap matrix ranges"},
-    {"transitions", 0, 0, "Of the layer: which experts the next token chooses, P(next | expert)", 2,
+    {"transitions", 0, 0, "With --layer: which experts the next token chooses, P(next | expert)", 2,
      .kind = TT_OPTION_TAKE, .take = take_transitions, .flags = TT_OPTION_SECOND, .needs = "layer",
      .excludes = "domains overlap matrix ranges over-time"},
-    {"over-time", 0, "N", "Of the layer: use of its experts in N stretches of the batches", 2,
+    {"over-time", 0, "N", "With --layer: use of its experts in N intervals of the batches", 2,
      .kind = TT_OPTION_TAKE, .take = take_parts, .flags = TT_OPTION_SECOND, .needs = "layer",
      .excludes = "domains overlap matrix ranges"},
     {"where", 0, "COLUMN=VALUE",
-     "Of a folder of experiments, those that have it: model_file=m.gguf", 2,
+     "With a folder of experiments: only those with this value, as model_file=m.gguf", 2,
      TT_TEXT(tt_routing_options, where), .needs = "domains"},
     {"tables", 0, "DIR",
      "Of domains: also write all of it into the new folder DIR, with transitions and use over "
@@ -119,7 +119,7 @@ static void close_view(tt_routing_view *v)
 }
 
 /* Says why there are no choices to show. */
-static int tell_none(const tt_routing_options *o, const tt_routing_view *v)
+static int report_none(const tt_routing_options *o, const tt_routing_view *v)
 {
     const char *said = tt_model_environment(v->m, "capture_experts");
     char text[256];
@@ -155,7 +155,7 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
     if (!tt_routing_sum_up(v)) return tt_report_usage("out of memory");
-    return v->n_layers ? TT_EXIT_OK : tell_none(o, v);
+    return v->n_layers ? TT_EXIT_OK : report_none(o, v);
 }
 
 static int show_one(const tt_routing_options *o, const tt_routing_view *v)
@@ -198,12 +198,12 @@ int tt_cmd_routing(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE...",
-        .about = "Which experts the routers of a mixture of experts chose in the trace FILE: use "
-                 "by layer and expert, how even it is, and what stays from token to token.\v"
-                 "ENTROPY is that of the experts' shares, in bits; EVENNESS is that divided by "
-                 "what it would be if all were used alike. REPEATED is the share of a token's "
-                 "experts that the token before it in its sequence had chosen too; CHANCE what "
-                 "that would be if choices were independent and even.",
+        .about = "Shows which experts the routers of a mixture of experts chose: use by layer and "
+                 "expert, how even it is, and how often the next token uses the same experts.\v"
+                 "ENTROPY of the experts' shares is in bits; EVENNESS is the entropy divided by "
+                 "its maximum (all experts used equally). REPEATED is the share of a token's "
+                 "experts that the previous token of its sequence chose too; CHANCE is its "
+                 "expectation if choices were independent and even.",
         .sets = {{option_table, 0, take_file, check_files}, TT_LIST(tt_routing_options, list)}};
     static tt_routing_view views[TT_ROUTING_FILES_MAX];
     tt_routing_options o = {.list.schema = &tt_routing_layer_schema};

@@ -81,22 +81,21 @@ static const tt_option options[] = {
      "where the engine allows it (default)",
      0, TT_WORD(arguments, capture.mode, modes)},
     {"faults", 0, "WAY",
-     "Also record page faults, and for each batch what the kernel counts. WAY: events (each fault, "
-     "with its address: nothing is spent where nothing faults), counts (of each op and thread, "
-     "with CPU time and bytes read from disk), both, or auto: events where the kernel allows it "
-     "(default)",
+     "Also record page faults, and the kernel's counts for each batch. WAY: events (each fault "
+     "with its address; free without faults), counts (per op and thread, with CPU time and bytes "
+     "read from disk), both, or auto: events if the kernel allows them, else counts (default)",
      0, TT_TAKE(arguments, capture.faults, take_faults), .flags = TT_OPTION_OPTIONAL},
     {"residency", 0, "N",
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0,
      TT_WHOLE(arguments, capture.residency_every, 1, INT32_MAX), .flags = TT_OPTION_OPTIONAL},
     {"values", 0, "LEVEL[:SELECT]",
-     "Also record what ops put out: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
+     "Also record op outputs: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
      "samples), hash (also BLAKE3) or full (also the data); SELECT: terms like ffn_*, op=MUL_MAT, "
-     "layer=0..3, batch=5, divided by commas (default: off)",
+     "layer=0..3, batch=5, separated by commas (default: off)",
      0, TT_TAKE(arguments, capture.values, take_selection)},
     {"no-text", 0, 0,
      "Keep token ids, their texts and the program's arguments out of the trace (not with --values, "
-     "which tell them)",
+     "which reveal them)",
      0, TT_FLAG(arguments, capture.no_text)},
     {"batches", 0, "A..B", "Record only these batches, counted from 0 (also N, A.. and ..B)", 0,
      TT_TAKE(arguments, capture.tokens, take_batches)},
@@ -104,16 +103,14 @@ static const tt_option options[] = {
     {"every", 0, "N", "Record only every Nth batch (of --batches, from A on)", 0,
      TT_WHOLE(arguments, capture.every, 1, INT32_MAX)},
     {"limit", 0, "SIZE",
-     "Stop recording when the trace has come to this size; what is computed from then on is "
-     "only counted",
-     0, TT_AMOUNT(arguments, capture.limit_bytes, LIMIT_MIN, INT64_MAX)},
+     "Stop recording when the trace has reached this size; later batches are only counted", 0,
+     TT_AMOUNT(arguments, capture.limit_bytes, LIMIT_MIN, INT64_MAX)},
     {"ring", 0, "SIZE",
      "Keep only the last SIZE of the trace (a flight recorder), however long the program runs", 0,
      TT_AMOUNT(arguments, capture.keep_bytes, RING_MIN, INT64_MAX), .excludes = "limit"},
-    {"thread-memory", 0, "SIZE",
-     "Memory for a thread's records on their way to the trace (default: 1M)", 0,
+    {"thread-memory", 0, "SIZE", "Memory for a thread's unwritten records (default: 1M)", 0,
      TT_AMOUNT(arguments, capture.thread_bytes, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX)},
-    {"quiet", 'q', 0, "Say nothing when all is well", 0, TT_FLAG(arguments, quiet)},
+    {"quiet", 'q', 0, "Print no progress and no summary", 0, TT_FLAG(arguments, quiet)},
     {0},
 };
 
@@ -146,8 +143,8 @@ static const tt_options command = {
     .about = "Runs a model with the built-in runner, or any program that uses ggml's shared "
              "libraries, and records every op into a trace.\v"
              "Exit code: the program's own (126 or 127 when it cannot be started), 2 for misuse, 3 "
-             "when the program ran but nothing could be traced. A program that dies by a signal "
-             "makes this command die by the same.",
+             "when the program ran but nothing could be traced. If a signal ends the program, the "
+             "same signal ends this command.",
     .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
     .in_order = true};
 

@@ -26,7 +26,7 @@ struct options {
 };
 
 static const tt_option option_table[] = {
-    {"port", 0, "N", "Listen on this port; without it on one that is free", 1,
+    {"port", 0, "N", "Listen on this port (default: any free port)", 1,
      TT_WHOLE(struct options, serve.port, 0, 65535)},
     {"no-open", 0, 0, "Print the address only; do not open a browser", 1,
      TT_SET(struct options, opens, false)},

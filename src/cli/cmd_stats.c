@@ -69,7 +69,7 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_stats
 }
 
 /* What the ops read: how many tensors, of how many names, and where these are. */
-static void say_sources(const tt_stats_row *total)
+static void write_sources(const tt_stats_row *total)
 {
     char sources[TT_UNITS_TEXT], tensors[TT_UNITS_TEXT];
     const double all = (double)total->sources;
@@ -104,7 +104,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         char flaws[TT_STATS_FLAWS_TEXT];
         bool flawed = tt_stats_flaws(tt_stats_total(s), flaws);
         code = print_rows(o, m, s);
-        if (code == TT_EXIT_OK && o->shows_sources) say_sources(tt_stats_total(s));
+        if (code == TT_EXIT_OK && o->shows_sources) write_sources(tt_stats_total(s));
         if (flawed) tt_report_note("%s", flaws);
         if (m->waits_unknown) tt_report_note("waits not observed: %s", m->waits_unknown);
         if (code == TT_EXIT_OK) code = none;
@@ -127,12 +127,12 @@ int tt_cmd_stats(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "Time and bytes of the ops in the trace FILE, summed up.\v"
-                 "An op counts once however many threads computed it; its time runs from the first "
-                 "thread that began it to the last that had done its work. WORK is the time of all "
-                 "its threads from their begin to the barrier behind it, without OFF CPU, for "
-                 "which they were on no processor; SHARE is of it. WAIT is the threads' time at "
-                 "that barrier. By thread, rows count the thread's own time.",
+        .about = "Sums time and bytes of the ops in the trace FILE.\v"
+                 "An op counts once, however many threads computed it. Its time is from the first "
+                 "thread's start to the last thread's arrival at the barrier after it. WORK is the "
+                 "time of all its threads from start to arrival, without OFF CPU, their time on no "
+                 "processor; SHARE is of WORK. WAIT is the threads' time at that barrier. By "
+                 "thread, rows have the thread's own time.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),

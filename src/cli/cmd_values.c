@@ -45,20 +45,20 @@ static const tt_option option_table[] = {
      "(exit code 1 when there are any)",
      1, TT_FLAG(struct options, first_bad), .excludes = "outliers growth by columns sort csv"},
     {"outliers", 0, 0,
-     "Outputs whose RMS or largest magnitude stands out among those of the same place", 1,
-     TT_FLAG(struct options, outliers), .excludes = "growth by"},
+     "Outputs whose RMS or largest magnitude differs from others of the same name (without its "
+     "layer)",
+     1, TT_FLAG(struct options, outliers), .excludes = "growth by"},
     {"growth", 0, 0, "RMS and range over the layers", 1, TT_FLAG(struct options, growth),
      .excludes = "by"},
     {"place", 0, "NAME",
-     "With --growth: of these outputs, named without the layer (default: l_out, what each layer "
-     "passes on)",
+     "With --growth: outputs of this name, without the layer (default: l_out, the residual stream)",
      1, TT_TEXT(struct options, place), .needs = "growth"},
     {"by", 0, "WHAT", "Sum up by tensor, place (a name without its layer), op, layer or batch", 1,
      TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
     {"only", 0, "WHAT",
      "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1,
      TT_NAME(struct options, query.which, kinds), .excludes = VIEWS},
-    {"samples", 0, 0, "With the first elements; in JSON also those in between", 1,
+    {"samples", 0, 0, "With the first elements; in JSON also the samples", 1,
      TT_FLAG(struct options, samples)},
     {"name", 0, "GLOB", "Only outputs of nodes with such a name", 2,
      TT_TEXT(struct options, query.name)},
@@ -207,7 +207,7 @@ static int first_bad(const struct options *o, const tt_model *m, bool *none)
     return code;
 }
 
-static int say_none(const struct options *o, const tt_model *m)
+static int write_none(const struct options *o, const tt_model *m)
 {
     if (!o->query.name && !o->query.which)
         return tt_trace_none(m, &o->query.filter, "output that was measured");
@@ -225,7 +225,7 @@ static int show(const struct options *o, const tt_model *m)
                                    : list(o, m, &none);
     if (code != TT_EXIT_OK || !none) return code;
     /* Nothing looked at is neither nothing found nor something found. */
-    const int said = say_none(o, m);
+    const int said = write_none(o, m);
     return o->first_bad ? TT_EXIT_USAGE : said;
 }
 
@@ -247,11 +247,11 @@ int tt_cmd_values(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about = "What the ops put out in the trace FILE: shape, NaN and infinities, range, mean, "
-                 "RMS and hash of each output, in the order of execution.\v"
-                 "Needs a trace that was made with --values. Infinities of attention masks are no "
-                 "fault and are told apart. Exit code: 0, with --first-bad 1 when something is "
-                 "bad; 2 when there are no values to look at.",
+        .about = "Shows op outputs: shape, NaN and infinities, range, mean, RMS and hash of each, "
+                 "in order of execution.\v"
+                 "Needs a trace that was made with --values. Infinities of attention masks are not "
+                 "errors and are listed separately. Exit code: 0; with --first-bad 1 when "
+                 "something is bad; 2 when the trace has no values.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),

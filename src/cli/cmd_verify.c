@@ -242,11 +242,12 @@ int tt_cmd_verify(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE|DIR",
-        .about = "Checks that the trace FILE, or the dataset or the BitNet-style records in the "
-                 "folder DIR, are whole and consistent, or says what is missing.\v"
-                 "Exit code 0: no check failed; 1: one failed, and its first offence is named, or "
-                 "the file is cut off or damaged; 2: the file is no trace, or the folder neither. "
-                 "A check whose facts are not there is \"not observed\", which is neither.",
+        .about =
+            "Checks that the trace FILE, or the dataset or the BitNet-style records in the folder "
+            "DIR, are complete and consistent, or shows what is missing.\v"
+            "Exit code 0: no check failed; 1: a check failed (its first error is shown), or the "
+            "file is cut off or damaged; 2: the file is not a trace, or the folder is neither "
+            "kind. A check whose facts are missing is \"not observed\": neither passed nor failed.",
         .sets = {{tt_input_options, 0, tt_input_word, tt_input_check}}};
     tt_input input = {.what = "FILE or DIR"};
     tt_model *m = NULL;

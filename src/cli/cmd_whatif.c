@@ -116,44 +116,43 @@ static void take_guess(void *options, char *arg, tt_parse *p)
 }
 
 static const tt_option option_table[] = {
-    {"ram", 0, "SIZE[,SIZE...]", "RAM to keep weights in; may be given several times", 1,
+    {"ram", 0, "SIZE[,SIZE...]", "RAM for weights; may be given several times", 1,
      .kind = TT_OPTION_TAKE, .take = take_ram},
-    {"curve", 0, 0, "Ten sizes, from a tenth to all of what is read", 1,
+    {"curve", 0, 0, "Ten sizes, from a tenth to all of the bytes read", 1,
      TT_FLAG(struct options, curve), .excludes = "ram"},
     {"disk", 0, "RATE[,LATENCY[,REQUEST]]",
-     "What the disk reads a second (2.5G, 500MB/s), how long after its transfer a request arrives, "
-     "and what each takes besides its bytes (50us)",
+     "The disk's bytes per second (2.5G, 500MB/s), how long after its transfer a request arrives, "
+     "and the time of a request besides its bytes (50us)",
      1, .kind = TT_OPTION_TAKE, .take = take_disk},
     {"reader", 0, "READER",
      "How missing bytes are read: mmap, by page faults (default with pages), or direct, by "
-     "requests "
-     "as soon as it is known what is needed",
+     "requests as soon as the bytes are known to be needed",
      1, TT_NAME(struct options, reader, readers), .needs = "disk"},
-    {"ahead", 0, "SIZE", "With direct: read so much before it is used, at most (default: 64M)", 1,
+    {"ahead", 0, "SIZE", "With direct: read at most this many bytes ahead (default: 64M)", 1,
      TT_SIZE(struct options, plan.ahead_bytes, 0, INT64_MAX), .needs = "disk"},
     {"depth", 0, "N", "With direct: requests at a time (default: 32)", 1,
      TT_WHOLE(struct options, plan.depth, 1, DEPTH_MAX), .needs = "disk"},
     {"guess", 0, "SHARE",
-     "With direct: guess experts one layer ahead, so many of them right (0.8, 80%)", 1,
+     "With direct: predict experts one layer ahead; the share of right predictions (0.8, 80%)", 1,
      .kind = TT_OPTION_TAKE, .take = take_guess, .needs = "disk"},
     {"boost", 0, 0,
-     "As `tensortrace boost` would with --ram SIZE: dense weights partly kept and partly streamed, "
-     "experts in a cache with the policy, 8 requests at a time",
+     "Simulate `tensortrace boost` with --ram SIZE: dense weights partly kept and partly streamed, "
+     "experts cached by the policy, 8 requests at a time",
      1, TT_FLAG(struct options, plan.boost),
      .excludes = "unit page-size readahead reader ahead depth guess"},
     {"policy", 0, "NAME[,NAME...]",
-     "What is dropped when the cache is full: lru (default), lfu, lfu-aging, lfu-layer, arc, "
+     "Replacement policy: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
      1, .kind = TT_OPTION_TAKE, .take = take_policies},
-    {"unit", 0, "UNIT", "What is read and dropped at once: page (default), tensor, expert", 1,
+    {"unit", 0, "UNIT", "Unit that is read and evicted: page (default), tensor, expert", 1,
      TT_NAME(struct options, plan.unit, tt_trace_units)},
     TT_TRACE_PAGE_SIZE(struct options, plan.page_bytes, "Of a page (default: 4K)", 1),
-    {"readahead", 0, "SIZE",
-     "Fetch and evict pages as Linux does that reads so much ahead (with pages)", 1,
-     TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX), .excludes = "policy"},
-    {"warm", 0, 0, "Begin with what the same run would have left in the cache", 1,
+    {"readahead", 0, "SIZE", "Fetch and evict pages as Linux does with this readahead (with pages)",
+     1, TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX),
+     .excludes = "policy"},
+    {"warm", 0, 0, "Begin with the cache as an identical run would leave it", 1,
      TT_FLAG(struct options, plan.warm)},
-    {"reserve", 0, "SIZE", "So much of the RAM is needed for other things", 1,
+    {"reserve", 0, "SIZE", "RAM that is needed for other things", 1,
      TT_AMOUNT(struct options, reserve_bytes, 0, INT64_MAX)},
     {0},
 };
@@ -212,20 +211,20 @@ static void of_phases(char *out, size_t room, const tt_whatif_result *r,
     size_t used = 0;
     out[0] = '\0';
     for (unsigned i = 0; i < TT_PHASES && used < room; i++) {
-        const unsigned phase = tt_phase_told(i);
+        const unsigned phase = tt_phase_listed(i);
         if (!say(text, &r->of_phase[phase])) continue;
         used += (size_t)snprintf(out + used, room - used, "%s%s %s%s%s", used ? ", " : "",
                                  words[phase], before, text, after);
     }
 }
 
-static bool say_read(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
+static bool format_read(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
 {
     per_token(out, p->read_bytes, p->tokens);
     return p->tokens > 0;
 }
 
-static bool say_time(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
+static bool format_time(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
 {
     tt_units_ns(out, tt_whatif_compute_ns(p));
     return p->timed_tokens > 0;
@@ -236,7 +235,7 @@ static void print_compute(const tt_whatif_view *v)
     char times[256], line[320];
     tt_whatif_result r = v->results[0];
     r.of_phase[TT_PHASE_GENERATE] = r.steady; /* the first batch is told apart */
-    of_phases(times, sizeof times, &r, say_time, "", "");
+    of_phases(times, sizeof times, &r, format_time, "", "");
     (void)snprintf(line, sizeof line, "compute   as traced, a token: %s",
                    times[0] ? times : "not observed");
     tt_table_text(stdout, 10, line);
@@ -271,7 +270,7 @@ static void print_head(const tt_whatif_view *v)
                                             : "tensors",
            v->page_bytes ? tt_units_bytes(text, v->page_bytes) : "");
     putchar('\n');
-    of_phases(demand, sizeof demand, r, say_read, bound, " a token");
+    of_phases(demand, sizeof demand, r, format_read, bound, " a token");
     (void)snprintf(line, sizeof line, "demand    %s", demand);
     tt_table_text(stdout, 10, line);
     print_compute(v);
@@ -412,11 +411,10 @@ int tt_cmd_whatif(int argc, char **argv)
 {
     static const tt_options command = {
         .words = "FILE",
-        .about =
-            "What a cache of some size would have to read from disk in the run of the trace FILE, "
-            "and how fast that would be.\v"
-            "TOKENS/S is what the reader would reach, AT MOST what a reader could that requests "
-            "everything as early as it is known. The kernel's page cache is near lru.",
+        .about = "Simulates a cache for the weights: what a given size would have to read from "
+                 "disk in the traced run, and the resulting rate.\v"
+                 "TOKENS/S is the reader's rate, AT MOST that of a reader that requests everything "
+                 "as soon as it is known. The kernel's page cache is close to lru.",
         .sets = {{option_table, .check = check_plan},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list)}};

@@ -107,7 +107,7 @@ void tt_heat_print_summary(const tt_heat *h)
          bound(h->at_most), tt_units_bytes(read, h->read_bytes), tt_units_count(reads, h->reads),
          tt_units_count(ops, h->ops));
     for (unsigned i = 0; i < TT_PHASES; i++)
-        print_phase(tt_phase_name(tt_phase_told(i)), h, &h->of_phase[tt_phase_told(i)]);
+        print_phase(tt_phase_name(tt_phase_listed(i)), h, &h->of_phase[tt_phase_listed(i)]);
     print_set("every batch", h, &h->every, 0);
     print_set("some batches", h, &h->some, 0);
     if (h->all_weights) print_set("never read", h, &h->never, h->partly);

@@ -41,7 +41,7 @@ int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model 
  * TT_INPUT_WALKS. */
 int tt_input_open_part(const tt_input *input, const tt_part *part, tt_model **m);
 
-/* Whether writing to `output` would put something in the place of the file that is read. */
+/* Whether writing to `output` would put something instead of the file that is read. */
 bool tt_input_is_within(const tt_input *input, const char *output);
 
 /* For commands that want another kind of file. */

@@ -12,7 +12,7 @@
 #define CELL_TEXT 320
 
 /* Keys once, with what they mean: columns of several kinds of rows may share one. */
-static bool is_told(const tt_schema *s, size_t column)
+static bool is_listed(const tt_schema *s, size_t column)
 {
     for (size_t i = 0; i < column; i++)
         if (strcmp(s->columns[i].key, s->columns[column].key) == 0) return true;
@@ -32,7 +32,7 @@ static void print_columns(const tt_schema *s)
     for (size_t i = 0; i < s->n_columns; i++) {
         const tt_column *c = &s->columns[i];
         char line[CELL_TEXT];
-        if (is_told(s, i)) continue;
+        if (is_listed(s, i)) continue;
         (void)snprintf(line, sizeof line, "%-*s  %-*s  %s", key, c->key, title,
                        c->title ? c->title : "", c->about);
         tt_table_text(stdout, (size_t)(key + title + 4), line);
@@ -52,8 +52,8 @@ static void take_columns(void *options, char *arg, tt_parse *p)
 #define COLUMNS_OPTION                                                                             \
     {                                                                                              \
         .name = "columns", .arg = "LIST",                                                          \
-        .about = "Columns, with commas in between; all; help lists them (--columns help)",         \
-        .group = 2, .kind = TT_OPTION_TAKE, .take = take_columns                                   \
+        .about = "Columns, separated by commas; all; help lists them", .group = 2,                 \
+        .kind = TT_OPTION_TAKE, .take = take_columns                                               \
     }
 #define CSV_OPTION                                                                                 \
     {                                                                                              \
@@ -64,8 +64,8 @@ static void take_columns(void *options, char *arg, tt_parse *p)
 const tt_option tt_list_options_of_rows[] = {
     COLUMNS_OPTION,
     {"sort", 0, "COLUMN",
-     "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
-     "say from the smallest and the largest; key: as in the file",
+     "Sort by a column: numbers from the largest, names and ids from the smallest; +COLUMN from "
+     "the smallest, -COLUMN from the largest; key: as in the file",
      2, TT_TEXT(tt_list_options, sort)},
     {"limit", 0, "N", "Only the first N rows; 0: all", 2,
      TT_WHOLE(tt_list_options, limit, 0, INT64_MAX), TT_GIVEN(tt_list_options, limited)},

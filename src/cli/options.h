@@ -133,7 +133,8 @@ typedef struct tt_options {
 /* Parses a command's words into `options`; argv[0] is "tensortrace VERB". Ends the process behind
  * --help, and with 2, saying what is wrong. */
 void tt_options_parse(const tt_options *command, int argc, char **argv, void *options);
-/* From then on tt_options_parse prints the command's options, one a line, and ends the process. */
+/* From then on tt_options_parse prints the command's options, one per line, and ends the process.
+ */
 void tt_options_list(void);
 
 /* End the process: "--OPTION: ...", of the value that is being taken; and of all others. */

@@ -20,7 +20,7 @@
 #define BAR_WIDTH 20
 #define INDENT 2 /* of what goes on in a further line */
 
-static void say(const char *fmt, va_list args)
+static void print_message(const char *fmt, va_list args)
 {
     /* What was already printed comes first, also when both go to one place. */
     (void)fflush(stdout);
@@ -36,7 +36,7 @@ void tt_report_note(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    say(fmt, args);
+    print_message(fmt, args);
     va_end(args);
 }
 
@@ -44,7 +44,7 @@ int tt_report_usage(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    say(fmt, args);
+    print_message(fmt, args);
     va_end(args);
     return TT_EXIT_USAGE;
 }
@@ -167,8 +167,8 @@ void tt_progress_update(tt_progress *p, uint64_t done)
     p->gap_ns = p->gap_ns < PROGRESS_LINE_MOST_NS / 2 ? 2 * p->gap_ns : PROGRESS_LINE_MOST_NS;
     p->next_ns = now + p->gap_ns;
     const char *line = text + strspn(text, " ");
-    if (p->say)
-        p->say(p->context, line);
+    if (p->note)
+        p->note(p->context, line);
     else
         tt_report_note("%s: %s", p->what, line);
 }

@@ -32,7 +32,7 @@ typedef struct tt_progress {
     uint64_t total;   /* in units of `unit`; 0: unknown */
     const char *unit; /* "bytes" prints sizes, anything else counts */
     /* Where lines go that are not redrawn, without `what`; NULL: "tensortrace: WHAT: ..." */
-    void (*say)(void *context, const char *text);
+    void (*note)(void *context, const char *text);
     void *context;
     uint64_t begin_ns;
     uint64_t next_ns; /* private: nothing is shown before */

@@ -36,7 +36,7 @@ void tt_log_experiment(tt_log *log, size_t number, size_t n)
     if (n > 1) (void)snprintf(log->counter, sizeof log->counter, "%zu/%zu ", number + 1, n);
 }
 
-void tt_log_say(tt_log *log, const char *stage, const char *fmt, ...)
+void tt_log_line(tt_log *log, const char *stage, const char *fmt, ...)
 {
     char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 128], stamp[16];
     time_t now = time(NULL);
@@ -72,10 +72,10 @@ void tt_log_last_lines(tt_log *log, const char *stage, const char *path, const c
     while (at > 0 && lines < LAST_LINES)
         if (text[--at] == '\n') lines++;
     if (n == 0) return;
-    tt_log_say(log, stage, "%s ends with:", name);
+    tt_log_line(log, stage, "%s ends with:", name);
     char *save = NULL;
     for (char *line = strtok_r(text + at, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        tt_log_say(log, stage, "  %s", line);
+        tt_log_line(log, stage, "  %s", line);
 }
 
 static bool is_plain(const char *word)

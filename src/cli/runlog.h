@@ -22,7 +22,7 @@ void tt_log_common(tt_log *log);
 /* Begins the copy of an experiment's own; number counts from 0, of `n`. */
 void tt_log_experiment(tt_log *log, size_t number, size_t n);
 /* "[HH:MM:SS] 2/6 STAGE: text". */
-void tt_log_say(tt_log *log, const char *stage, const char *fmt, ...)
+void tt_log_line(tt_log *log, const char *stage, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The last words of a file, each line of them as one of the log. `name` is what it is called. */

@@ -53,16 +53,15 @@ const tt_option tt_runner_options_table[] = {
      TT_WHOLE(tt_runner_args, options.n_predict, -1, TOKENS_MAX),
      TT_GIVEN(tt_runner_args, has_predict)},
     {"force-ids", 0, "IDS",
-     "Generate these token ids, whatever the model would choose (default of -n: how many they "
-     "are)",
-     10, TT_TEXT(tt_runner_args, force_ids)},
+     "Generate these token ids, whatever the model would choose (default of -n: their number)", 10,
+     TT_TEXT(tt_runner_args, force_ids)},
     {"write-ids", 0, "FILE",
-     "Write the token ids of the prompt, those that the model chose and those that were taken to "
-     "FILE, as JSON",
+     "Write to FILE, as JSON, the token ids of the prompt, the model's choices, and the generated "
+     "ids",
      10, TT_TEXT(tt_runner_args, write_ids)},
     {"threads", 't', "N", "Threads (default: the CPUs this process may use)", 10,
      TT_WHOLE(tt_runner_args, options.n_threads, 1, 512)},
-    {"ctx-size", 'c', "N", "Context in tokens (default: what is needed, at least 512)", 10,
+    {"ctx-size", 'c', "N", "Context in tokens (default: as needed, at least 512)", 10,
      TT_WHOLE(tt_runner_args, options.n_ctx, 1, TOKENS_MAX)},
     {"batch-size", 'b', "N", "Most prompt tokens per decode call (default: the engine's)", 10,
      TT_WHOLE(tt_runner_args, options.n_batch, 1, TOKENS_MAX)},
@@ -79,7 +78,7 @@ const tt_option tt_runner_options_table[] = {
      TT_FLAG(tt_runner_args, options.no_repack)},
     {"flash-attn", 0, "on|off|auto", "Flash attention (default: the engine's)", 10,
      TT_NAME(tt_runner_args, options.flash_attn, flash)},
-    {"ignore-eos", 0, 0, "Go on when the model ends the text", 10,
+    {"ignore-eos", 0, 0, "Continue when the model ends the text", 10,
      TT_FLAG(tt_runner_args, options.ignore_eos)},
     {"engine", 0, "DIR",
      "Folder of llama.cpp's libraries (default: $TENSORTRACE_ENGINE, the bundled one, the "

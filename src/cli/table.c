@@ -268,7 +268,7 @@ static void fit(tt_table *t, size_t limit)
     (void)shrink(t, TT_COLUMN_SHRINK | TT_COLUMN_KEY, excess);
 }
 
-/* What stands in the place of what is cut out. */
+/* What stands instead of what is cut out. */
 static const char *ellipsis_text(void)
 {
     return MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~";

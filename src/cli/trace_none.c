@@ -65,7 +65,7 @@ static void see_tensor(survey *s, const tt_tensor *t, bool node)
     s->any_layer = true;
 }
 
-static bool say_batches(const tt_model *m, const tt_filter *f)
+static bool write_batches(const tt_model *m, const tt_filter *f)
 {
     bool phase = false, number = false;
     for (uint32_t i = 0; i < m->n_batches; i++) {
@@ -88,7 +88,7 @@ static bool say_batches(const tt_model *m, const tt_filter *f)
     return (f->has_batch && !number) || (f->phase && !phase);
 }
 
-static bool say_thread(const tt_model *m, const tt_filter *f)
+static bool write_thread(const tt_model *m, const tt_filter *f)
 {
     uint32_t threads = 0;
     for (uint32_t i = 0; i < m->n_runs; i++)
@@ -99,7 +99,7 @@ static bool say_thread(const tt_model *m, const tt_filter *f)
     return true;
 }
 
-static bool say_layer(const survey *s)
+static bool write_layer(const survey *s)
 {
     if (!s->f->has_layer || s->layer) return false;
     if (!s->any_layer)
@@ -113,7 +113,7 @@ static bool say_layer(const survey *s)
     return true;
 }
 
-static bool say_op(const survey *s)
+static bool write_op(const survey *s)
 {
     char typed[NAME_TEXT], asked[128], list[LIST_TEXT] = "", safe[LIST_TEXT];
     size_t used = 0;
@@ -140,7 +140,7 @@ static bool say_op(const survey *s)
     return true;
 }
 
-static bool say_tensor(const survey *s)
+static bool write_tensor(const survey *s)
 {
     char typed[256], name[256];
     const char *other = s->tensor_nearest.name;
@@ -179,8 +179,8 @@ int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what)
         for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++)
             see_tensor(&s, &m->graphs[g].tensors[i], i < m->graphs[g].n_nodes);
     /* All that is wrong at once: each call says its own. */
-    const bool batches = say_batches(m, f), thread = say_thread(m, f), layer = say_layer(&s);
-    const bool op = say_op(&s), tensor = say_tensor(&s);
+    const bool batches = write_batches(m, f), thread = write_thread(m, f), layer = write_layer(&s);
+    const bool op = write_op(&s), tensor = write_tensor(&s);
     if (!batches && !thread && !layer && !op && !tensor)
         tt_report_note("no %s passes these filters together", what);
     return TT_EXIT_DIFFERS;

@@ -22,7 +22,8 @@
 
 #define NOTE_TEXT (PATH_MAX + 512)
 
-static void __attribute__((format(printf, 2, 3))) say(const tt_traced *t, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+print_note(const tt_traced *t, const char *fmt, ...)
 {
     char text[NOTE_TEXT];
     va_list args;
@@ -73,7 +74,7 @@ static bool set_environment(const tt_traced *t, const char *hook, const char *se
 typedef struct snapshots {
     const tt_traced *t;
     tt_session *session;
-    uint32_t told[TT_SESSION_FILES]; /* the last one of each process that was spoken of */
+    uint32_t reported[TT_SESSION_FILES]; /* the last one of each process that was spoken of */
 } snapshots;
 
 static void ask_snapshot(void *context)
@@ -83,7 +84,7 @@ static void ask_snapshot(void *context)
     uint32_t n = atomic_load(&s->session->n_files);
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
         anybody |= atomic_load(&s->session->files[i].state) == TT_SESSION_WRITING;
-    if (!anybody) say(s->t, "no snapshot: nothing is being recorded yet");
+    if (!anybody) print_note(s->t, "no snapshot: nothing is being recorded yet");
     if (anybody) atomic_fetch_add(&s->session->snapshots, 1);
 }
 
@@ -99,12 +100,12 @@ static bool look_around(void *context)
         bool recording = atomic_load(&file->state) == TT_SESSION_WRITING;
         uint32_t done = atomic_load(&file->snapshots);
         due |= recording && done != asked;
-        if (done == s->told[i] || !file->snapshot[0]) continue;
-        s->told[i] = done;
+        if (done == s->reported[i] || !file->snapshot[0]) continue;
+        s->reported[i] = done;
         if (atomic_load(&file->snapshot_failed))
-            say(s->t, "no snapshot: %.4000s", file->snapshot);
+            print_note(s->t, "no snapshot: %.4000s", file->snapshot);
         else
-            say(s->t, "wrote the snapshot %.4000s", file->snapshot);
+            print_note(s->t, "wrote the snapshot %.4000s", file->snapshot);
     }
     return due;
 }
@@ -163,9 +164,10 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
     bool replace = t->force && strcmp(file->path, t->output) == 0;
     const unsigned how = TT_RECOVER_DISCARD | (replace ? TT_RECOVER_REPLACE : 0);
     if (tt_recover(part, how, &report, &err) != TT_OK) {
-        say(t, "the trace could not be finished: %s", err.message);
+        print_note(t, "the trace could not be finished: %s", err.message);
         if (!t->discards)
-            say(t, "what was recorded is kept: when that is mended, run `tensortrace recover %s`",
+            print_note(
+                t, "what was recorded is kept: when that is mended, run `tensortrace recover %s`",
                 part);
         return;
     }
@@ -178,12 +180,13 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
     atomic_store(&file->state, TT_SESSION_FINISHED);
     if (t->quiet) return;
     if (failed)
-        say(t,
-            "process %" PRIu32
-            " could not finish its trace (%s); that is done, and what it recorded is in it",
-            file->pid, file->problem);
+        print_note(t,
+                   "process %" PRIu32
+                   " could not finish its trace (%s); that is done, and what it recorded is in it",
+                   file->pid, file->problem);
     else
-        say(t,
+        print_note(
+            t,
             "process %" PRIu32
             " ended before its trace was finished (by a signal, _exit or exec); what it recorded "
             "until then is in it",
@@ -229,7 +232,7 @@ static bool find_bad(const char *path, tt_values_counts *counts, char *text, siz
     if (tt_model_open(path, &m, NULL) != TT_OK) return false;
     const bool asked = tt_values_first_bad(m, &all, NULL, &f, NULL) == TT_OK;
     if (asked && f.found) {
-        const tt_values_row *row = &f.births[0].row;
+        const tt_values_row *row = &f.origins[0].row;
         const tt_run *r = &m->runs[row->run];
         tt_trace_text(name, sizeof name, m->graphs[r->graph].tensors[row->node].name);
         if (r->batch == TT_NONE)
@@ -252,14 +255,16 @@ static void report_bad(const tt_traced *t, const tt_session_file *file)
     if (!taken) return;
     const bool asked = find_bad(file->path, &c, first, sizeof first);
     if (asked && c.bad)
-        say(t,
+        print_note(
+            t,
             "%s output%s hold%s NaN or infinity, first: %s: see `tensortrace values --first-bad "
             "%s`",
             tt_units_count(count, c.bad), c.bad == 1 ? "" : "s", c.bad == 1 ? "s" : "", first,
             file->path);
     /* A flight recorder threw them away, or parts were dropped. */
     else if (!asked || c.masking < taken)
-        say(t,
+        print_note(
+            t,
             "%s outputs held NaN or infinity (a mask's, perhaps), and %s does not hold all of them",
             tt_units_count(count, taken), file->path);
 }
@@ -271,29 +276,29 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
     const char *full = t->capture.limit_bytes ? "see --limit and --thread-memory"
                                               : "a thread's memory was full: see --thread-memory";
     if (o->details_dropped && t->capture.values)
-        say(t, "%s parts of fingerprints and other details were dropped (%s)",
-            tt_units_count(count, o->details_dropped), full);
+        print_note(t, "%s parts of fingerprints and other details were dropped (%s)",
+                   tt_units_count(count, o->details_dropped), full);
     if (o->data_dropped)
-        say(t, "%s parts of the data of outputs were dropped (%s)",
-            tt_units_count(count, o->data_dropped),
-            t->capture.limit_bytes ? "see --limit" : "the disk did not take them in time");
+        print_note(t, "%s parts of the data of outputs were dropped (%s)",
+                   tt_units_count(count, o->data_dropped),
+                   t->capture.limit_bytes ? "see --limit" : "the disk did not take them in time");
     if (t->capture.values && o->ops && o->outputs == 0)
-        say(t,
-            "no output was taken: --values=%s selects no node that was computed "
-            "(`tensortrace log %s` lists them)",
-            t->capture.values, file->path);
+        print_note(t,
+                   "no output was taken: --values=%s selects no node that was computed "
+                   "(`tensortrace log %s` lists them)",
+                   t->capture.values, file->path);
     report_bad(t, file);
 }
 
-/* Most engines repack weights unless they are told not to; who asks what of the file is read has to
- * know. */
+/* Most engines repack weights unless they are reported not to; who asks what of the file is read
+ * has to know. */
 static void report_copies(const tt_traced *t, const char *path)
 {
     char text[TT_COPIES_TEXT];
     tt_copies copies;
     tt_model *m;
     if (t->quiet || tt_model_open(path, &m, NULL) != TT_OK) return;
-    if (tt_copies_find(m, &copies) && *tt_copies_say(&copies, text)) say(t, "%s", text);
+    if (tt_copies_find(m, &copies) && *tt_copies_text(&copies, text)) print_note(t, "%s", text);
     tt_model_close(m);
 }
 
@@ -306,17 +311,17 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
     /* A trace that is not whole is worth a word even when asked to be quiet. */
     const tt_outcome *o = &file->outcome;
     if (o->dropped)
-        say(t, "wrote %s (%s); it has %s records, %s more were dropped (%s)", file->path, size,
-            tt_units_count(ops, o->ops), tt_units_count(dropped, o->dropped),
-            t->capture.limit_bytes ? "see --limit and --thread-memory"
-                                   : "a thread's memory was full: see --thread-memory");
+        print_note(t, "wrote %s (%s); it has %s records, %s more were dropped (%s)", file->path,
+                   size, tt_units_count(ops, o->ops), tt_units_count(dropped, o->dropped),
+                   t->capture.limit_bytes ? "see --limit and --thread-memory"
+                                          : "a thread's memory was full: see --thread-memory");
     else if (!t->quiet || o->batches_after_limit)
-        say(t, "wrote %s (%s)", file->path, size);
+        print_note(t, "wrote %s (%s)", file->path, size);
     if (o->batches_after_limit)
-        say(t,
-            "recording stopped at the limit: %" PRIu64 " of %" PRIu64
-            " batches were computed before",
-            o->batches - o->batches_after_limit, o->batches);
+        print_note(t,
+                   "recording stopped at the limit: %" PRIu64 " of %" PRIu64
+                   " batches were computed before",
+                   o->batches - o->batches_after_limit, o->batches);
     report_outputs(t, file);
     report_copies(t, file->path);
 }
@@ -334,12 +339,12 @@ static uint32_t finish_files(const tt_traced *t, tt_session *session)
     /* When there is no other, the caller says so. */
     for (uint32_t i = 0; finished && i < n && i < TT_SESSION_FILES; i++)
         if (atomic_load(&session->files[i].state) == TT_SESSION_LOST)
-            say(t, "a trace is lost: %s", session->files[i].problem);
+            print_note(t, "a trace is lost: %s", session->files[i].problem);
     if (n > TT_SESSION_FILES)
-        say(t,
-            "traces not listed here, of more processes: %" PRIu32
-            "; one that is still called .part needs `tensortrace recover`",
-            n - TT_SESSION_FILES);
+        print_note(t,
+                   "traces not listed here, of more processes: %" PRIu32
+                   "; one that is still called .part needs `tensortrace recover`",
+                   n - TT_SESSION_FILES);
     remove_unlisted(t, session);
     return finished;
 }
@@ -363,7 +368,7 @@ static void why_nothing(const tt_traced *t, tt_session *session, tt_traced_end *
     end->why_is_certain = true;
     if (atomic_load(&session->has_problem))
         why = session->problem;
-    else if (!attached && atomic_load(&session->strangers))
+    else if (!attached && atomic_load(&session->other_builds))
         why = "the hook library (see `tensortrace doctor`) is of another build than this program: "
               "build or install both anew";
     else if (!attached)
@@ -410,7 +415,7 @@ static void conclude(const tt_traced *t, tt_session *session, tt_traced_end *end
 }
 
 /* This is itself traced: what it starts is recorded by it, not by the one around it. */
-static void tell_outer_session(void)
+static void report_outer_session(void)
 {
     const char *path = getenv(TT_ENV_SESSION);
     tt_session *outer = path && path[0] ? tt_session_open(path) : NULL;
@@ -429,7 +434,7 @@ static tt_status run_in(const tt_traced *t, char **argv, tt_session *session, ch
     end->not_started = status != TT_OK;
     (void)unlink(session_path);
     if (status != TT_OK) return status;
-    tt_session_settle(session);
+    tt_session_sanitize(session);
     (void)look_around(&state);
     conclude(t, session, end);
     return TT_OK;
@@ -450,7 +455,7 @@ tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_
         free(before);
         return status;
     }
-    tell_outer_session();
+    report_outer_session();
     if (set_environment(t, hook, session_path)) {
         status = run_in(t, argv, session, session_path, end, err);
     } else {

@@ -47,7 +47,7 @@ static void check_tokens(tt_cv_reading *r, const char *shown, const tt_crossval_
         tt_cv_complain(r, shown, NULL, "a prompt, prompt_file or token_ids is missing");
     else if (lead == TT_LEAD_SETTINGS && text)
         tt_cv_complain(r, shown, NULL,
-                       "token_ids is needed in the place of the prompt: without an engine neither "
+                       "token_ids is needed instead of the prompt: without an engine neither "
                        "side can be asked for its tokens");
     else if (lead == TT_LEAD_SETTINGS && c->tokens > 1 && !c->force_ids.n)
         tt_cv_complain(r, shown, "tokens",

@@ -27,7 +27,7 @@ static void copy_first(tt_crossval_first *out, const tt_valuediff_item *item)
 }
 
 /* Why there is nothing to compare. */
-static void say_unmeasured(tt_crossval_end *end, const tt_valuediff *d)
+static void write_unmeasured(tt_crossval_end *end, const tt_valuediff *d)
 {
     size_t paired = 0, batches = 0;
     end->lacks_values[0] = d->a->n_steps == 0;
@@ -54,7 +54,7 @@ static double worst_of(const tt_valuediff *d)
     return worst;
 }
 
-void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d)
+void tt_crossval_evaluate(tt_crossval_end *end, const tt_valuediff *d)
 {
     memcpy(end->counts, d->counts, sizeof end->counts);
     end->bands = tt_cosine_bands_of(d);
@@ -74,7 +74,7 @@ void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d)
     }
     if (d->compared == 0) {
         end->state = TT_SCENARIO_UNMEASURED;
-        say_unmeasured(end, d);
+        write_unmeasured(end, d);
         return;
     }
     end->state = tt_value_diverging(d->counts) ? TT_SCENARIO_DIVERGED : TT_SCENARIO_MATCHED;

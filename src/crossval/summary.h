@@ -78,7 +78,7 @@ typedef struct tt_crossval_totals {
 } tt_crossval_totals;
 
 /* Fills in what the comparison says, but for a failure that is there already. */
-void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d);
+void tt_crossval_evaluate(tt_crossval_end *end, const tt_valuediff *d);
 tt_crossval_totals tt_crossval_totals_of(const tt_crossval_summary *s);
 /* "matched", "not_tried" */
 const char *tt_scenario_state_name(tt_scenario_state state);

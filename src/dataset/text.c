@@ -131,7 +131,7 @@ static tt_status read_gzip(reader *r)
     return status;
 }
 
-/* Not what would have to be waited for: a pipe in the place of a file. */
+/* Not what would have to be waited for: a pipe instead of a file. */
 static FILE *open_file(const char *path)
 {
     struct stat st;

@@ -27,9 +27,9 @@ typedef struct writing {
     int64_t last;       /* position so far; -1 */
 } writing;
 
-static void tell(const writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(const writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void tell(const writing *w, const char *format, ...)
+static void note(const writing *w, const char *format, ...)
 {
     char text[400];
     va_list arguments;
@@ -201,31 +201,31 @@ static tt_status write_steps(writing *w, tt_error *err)
     return status;
 }
 
-static void tell_counts(const writing *w, uint64_t n_numbered, const char *file)
+static void note_counts(const writing *w, uint64_t n_numbered, const char *file)
 {
     if (n_numbered)
-        tell(w,
+        note(w,
              "%" PRIu64 " file%s numbered, as values of the same name, or of names that look the "
              "same as files, came before: the first is %s",
              n_numbered, n_numbered == 1 ? " is" : "s are", file);
     if (w->n_unmapped && !w->options->all)
-        tell(w,
+        note(w,
              "%" PRIu64 " value%s no stage, and %s left out (views, copies, what only this engine "
              "has): --all writes them under the engine's names",
              w->n_unmapped, w->n_unmapped == 1 ? " has" : "s have",
              w->n_unmapped == 1 ? "is" : "are");
     if (w->n_counted)
-        tell(w,
+        note(w,
              "the positions of %" PRIu64 " batch%s were not recorded: \"seq\" counts batches there",
              w->n_counted, w->n_counted == 1 ? "" : "es");
     if (w->n_back)
-        tell(w,
+        note(w,
              "%" PRIu64 " batch%s at a position that was passed before (another sequence, or a "
              "text begun anew): only their numbers distinguish such files; --token exports "
              "some batches alone",
              w->n_back, w->n_back == 1 ? " begins" : "es begin");
     if (w->n_incomplete)
-        tell(w, "%" PRIu64 " fingerprint%s incomplete in the trace, and left out", w->n_incomplete,
+        note(w, "%" PRIu64 " fingerprint%s incomplete in the trace, and left out", w->n_incomplete,
              w->n_incomplete == 1 ? " is" : "s are");
 }
 
@@ -236,7 +236,7 @@ static tt_status finish(writing *w, tt_error *err)
     tt_bitnet_writer_count(w->out, &n_files, &n_numbered, file);
     if (w->options->sum) *w->options->sum = (tt_export_sum){n_files, "values", 0, 0};
     if (n_files > 0) {
-        tell_counts(w, n_numbered, file);
+        note_counts(w, n_numbered, file);
         return TT_OK;
     }
     if (w->dump->n_steps == 0)

@@ -26,7 +26,7 @@ void tt_export_note_copies(const tt_model *m, const tt_export_options *options, 
     char text[TT_COPIES_TEXT], note[TT_COPIES_TEXT + 80];
     tt_copies copies;
     if (!options->note || options->copies_as_file || !tt_copies_find(m, &copies)) return;
-    if (!*tt_copies_say(&copies, text)) return;
+    if (!*tt_copies_text(&copies, text)) return;
     (void)snprintf(note, sizeof note, "%s%s", text,
                    placed ? "; " TT_COPIES_OPTION " gives them their place in it" : "");
     options->note(options->note_context, note);

@@ -322,11 +322,11 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(u64, ticks)                                                                                  \
     F(u8, state) /* enum tt_model_state */
 
-/* Of a trace that keeps the last of what was recorded, what was thrown away before. */
+/* Of a trace that keeps the last of what was recorded, what was discarded before. */
 #define TT_META_FRONT_FIELDS(F)                                                                    \
     F(varint64, ring_bytes) /* about what is kept */                                               \
     F(varint64, last_run)   /* runs up to this one have lost ops, or all of them */                \
-    F(varint64, ops)        /* records of OPS chunks thrown away */                                \
+    F(varint64, ops)        /* records of OPS chunks discarded */                                  \
     F(varint64, details)    /* of DETAIL chunks */                                                 \
     F(varint64, bytes)      /* of the chunks */
 

@@ -186,9 +186,9 @@ static void put_frame(tt_bytes *out, uint64_t *values, size_t n)
     for (size_t i = 0; i < n; i++)
         values[i] -= (uint64_t)base;
     plan p = plan_frame(values, n);
-    unsigned said = p.exceptions < MANY_EXCEPTIONS ? p.exceptions : MANY_EXCEPTIONS;
-    tt_bytes_u8(out, (uint8_t)(p.width | said << WIDTH_BITS));
-    if (said == MANY_EXCEPTIONS) tt_bytes_u8(out, (uint8_t)p.exceptions);
+    unsigned code = p.exceptions < MANY_EXCEPTIONS ? p.exceptions : MANY_EXCEPTIONS;
+    tt_bytes_u8(out, (uint8_t)(p.width | code << WIDTH_BITS));
+    if (code == MANY_EXCEPTIONS) tt_bytes_u8(out, (uint8_t)p.exceptions);
     tt_bytes_zigzag(out, base);
     tt_bits_put(out, values, n, p.width);
     for (size_t i = 0; p.exceptions > 0; i++) {

@@ -202,9 +202,9 @@ static void make_key(char *out, size_t size, uint64_t device, const char *what)
     (void)snprintf(out, size, "device_%u:%u_%s", major((dev_t)device), minor((dev_t)device), what);
 }
 
-void tt_host_disk_tell(const tt_host_disk *d,
-                       void (*tell)(void *context, const char *key, const char *value),
-                       void *context)
+void tt_host_disk_report(const tt_host_disk *d,
+                         void (*tell)(void *context, const char *key, const char *value),
+                         void *context)
 {
     char key[64], number[32];
     for (size_t i = 0; i < N_TEXTS; i++) {

@@ -22,9 +22,9 @@ typedef struct tt_host_disk {
 void tt_host_disk_look(const char *root, const char *path, uint64_t device, tt_host_disk *d);
 
 /* Tells of each fact that is known its ENVIRONMENT key, device_MAJOR:MINOR_..., and its value. */
-void tt_host_disk_tell(const tt_host_disk *d,
-                       void (*tell)(void *context, const char *key, const char *value),
-                       void *context);
+void tt_host_disk_report(const tt_host_disk *d,
+                         void (*tell)(void *context, const char *key, const char *value),
+                         void *context);
 /* The other way: what `find` knows under the keys of d->device; the rest is unknown. */
 void tt_host_disk_read(tt_host_disk *d, uint64_t device,
                        const char *(*find)(const void *context, const char *key),

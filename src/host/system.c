@@ -38,9 +38,9 @@ uint64_t *tt_host_system_member(tt_host_system *s, const char *key)
     return NULL;
 }
 
-void tt_host_system_tell(const tt_host_system *s,
-                         void (*tell)(void *context, const char *key, const char *value),
-                         void *context)
+void tt_host_system_report(const tt_host_system *s,
+                           void (*tell)(void *context, const char *key, const char *value),
+                           void *context)
 {
     tt_host_system copy = *s;
     for (size_t i = 0; i < N_MEMBERS; i++) {

@@ -9,18 +9,19 @@
  * F(key, title, unit of src/table, what it is). A limit may be TT_HOST_UNLIMITED. */
 #define TT_HOST_SYSTEM(F)                                                                          \
     F(memory_total_bytes, "memory", BYTES, "memory of the machine")                                \
-    F(memory_available_bytes, "available", BYTES, "of it, what programs could have at the begin")  \
+    F(memory_available_bytes, "available", BYTES,                                                  \
+      "memory that was available to programs at the begin")                                        \
     F(memory_available_end_bytes, "at the end", BYTES, "the same at the end")                      \
     F(cgroup_memory_max_bytes, "cgroup limit", BYTES,                                              \
       "memory that the control group may have, page cache included: the least of its ancestors")   \
     F(cgroup_memory_high_bytes, "cgroup high", BYTES,                                              \
       "memory above which the control group is slowed down and pages are taken from it")           \
-    F(cgroup_swap_max_bytes, "cgroup swap", BYTES, "swap that the control group may have")         \
+    F(cgroup_swap_max_bytes, "cgroup swap", BYTES, "swap limit of the control group")              \
     F(cgroup_memory_and_swap_max_bytes, "with swap", BYTES,                                        \
       "both together, which is what version 1 of control groups limits")                           \
     F(memlock_limit_bytes, "may lock", BYTES, "memory that the process may lock")                  \
     F(address_space_limit_bytes, "may map", BYTES, "memory that the process may map")              \
-    F(swappiness, "swappiness", COUNT, "0 to 200: how readily programs' memory is swapped out")    \
+    F(swappiness, "swappiness", COUNT, "the kernel's swappiness, 0 to 200")                        \
     F(cgroup_swappiness, "in cgroup", COUNT,                                                       \
       "the control group's own, with version 1 of control groups")
 
@@ -51,8 +52,8 @@ void tt_host_each_group(const char *root, void (*visit)(void *context, const cha
 /* The member that belongs to an ENVIRONMENT key; NULL: none does. */
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);
 /* Tells of each that is known its key and its value in digits or as "unlimited". */
-void tt_host_system_tell(const tt_host_system *s,
-                         void (*tell)(void *context, const char *key, const char *value),
-                         void *context);
+void tt_host_system_report(const tt_host_system *s,
+                           void (*tell)(void *context, const char *key, const char *value),
+                           void *context);
 
 #endif

@@ -118,7 +118,7 @@ static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
 static void end_cut(tt_loader *l)
 {
     tt_front *f = &l->m->front;
-    /* The records of the other runs are among what was thrown away. */
+    /* The records of the other runs are among what was discarded. */
     uint32_t before = l->m->n_runs ? l->m->runs[0].id - 1 : UINT32_MAX;
     if (before > f->runs_cut) f->runs_cut = before;
 }

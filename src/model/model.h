@@ -305,7 +305,7 @@ typedef struct tt_clock_fit {
 /* Of a flight recorder's trace, which begins in the middle of the run. */
 typedef struct tt_front {
     bool present;
-    tt_meta_front was; /* what was thrown away */
+    tt_meta_front was; /* what was discarded */
     uint32_t runs_cut; /* up to this id, runs that are not whole are left out */
 } tt_front;
 /* The part of a trace that somebody wants to see: some tokens, or some time. */
@@ -320,7 +320,7 @@ typedef struct tt_part {
 typedef struct tt_model {
     tt_trace trace;
     tt_pieces *pieces;
-    tt_front front;       /* what was thrown away before the trace begins */
+    tt_front front;       /* what was discarded before the trace begins */
     tt_error meta_damage; /* status TT_OK, or why META was read no further */
     tt_pair *environment;
     tt_model_file *files;
@@ -433,7 +433,7 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
  * "unknown". */
 const char *tt_phase_name(unsigned phase);
 /* The phases in the order in which people are told of them, i < TT_PHASES: the unknown one last. */
-static inline unsigned tt_phase_told(unsigned i)
+static inline unsigned tt_phase_listed(unsigned i)
 {
     return (i + 1) % TT_PHASES;
 }

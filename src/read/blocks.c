@@ -124,7 +124,8 @@ void tt_blocks_leave_out(tt_blocks *b, uint32_t chunk, const tt_error *why)
 }
 
 /* Leaves a damaged chunk out; passes other errors on. */
-static tt_status judge(tt_blocks *b, uint32_t chunk, tt_status status, tt_error *why, tt_error *err)
+static tt_status evaluate(tt_blocks *b, uint32_t chunk, tt_status status, tt_error *why,
+                          tt_error *err)
 {
     if (status == TT_OK) {
         if (b->state[chunk] == STATE_NEW) b->first += b->trace->chunks[chunk].count + CHUNK_COST;
@@ -200,7 +201,7 @@ tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, uint32_t wanted, const tt_
                                 "the runs are scattered over the chunks too widely to be walked");
         block = calloc(1, sizeof *block);
         if (!block) return tt_error_memory(err, "a chunk's ops");
-        tt_status status = judge(b, chunk, decode(b, chunk, block, &why), &why, err);
+        tt_status status = evaluate(b, chunk, decode(b, chunk, block, &why), &why, err);
         if (status != TT_OK || b->state[chunk] == STATE_DAMAGED) {
             free(block);
             return status;
@@ -241,7 +242,7 @@ tt_status tt_blocks_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_er
     if (b->state[chunk] == STATE_DAMAGED) return TT_OK;
     tt_status status = read_front(b, chunk, ops, &why);
     if (status != TT_OK) memset(ops, 0, sizeof *ops);
-    return judge(b, chunk, status, &why, err);
+    return evaluate(b, chunk, status, &why, err);
 }
 
 uint64_t tt_blocks_work(const tt_blocks *b)

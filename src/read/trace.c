@@ -71,7 +71,7 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
                         tt_span *stored, tt_error *err)
 {
     tt_status status = load(s, offset, u, h, stored, err);
-    /* A flight recorder may have thrown away what the reader knew a moment ago. */
+    /* A flight recorder may have discarded what the reader knew a moment ago. */
     if (status == TT_OK || status == TT_E_IO || status == TT_E_MEMORY ||
         offset <= TT_FILE_HEADER_BYTES || chunk_hole_bytes(s) <= offset - TT_FILE_HEADER_BYTES)
         return status;

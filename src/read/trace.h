@@ -38,7 +38,7 @@ typedef struct tt_trace {
     tt_file_header header;
     tt_index_entry *chunks; /* in file order, the INDEX itself left out */
     size_t n_chunks;
-    uint64_t hole_bytes;   /* at the begin: chunks that were thrown away; 0: none */
+    uint64_t hole_bytes;   /* at the begin: chunks that were discarded; 0: none */
     bool complete;         /* ends with an INDEX and a tail that are whole */
     uint8_t end_flags;     /* TT_END_*, when complete */
     uint64_t index_offset; /* when complete */

@@ -40,7 +40,7 @@ static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
-/* META bytes that may pile up before they are written. Descriptions are thrown away with the ops
+/* META bytes that may pile up before they are written. Descriptions are discarded with the ops
  * that they describe, so a small ring takes small steps. */
 static size_t meta_pile(const tt_drain *d)
 {
@@ -408,7 +408,7 @@ bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out)
 
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err)
 {
-    d->sink->hold = true; /* nothing is thrown away that is not replaced by something */
+    d->sink->hold = true; /* nothing is discarded that is not replaced by something */
     if (!tt_drain_totals(d, true, &d->raw)) return tt_error_memory(err, "the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
     /* Best effort: a trace with a hole is valid, so a full disk must not keep it from being

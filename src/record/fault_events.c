@@ -309,7 +309,7 @@ static bool event_of(const tt_fault_events *e, const ring *r, record *from, bool
 }
 
 /* What was lost is told by the next record of the ring, which may never come. */
-static void tell_full(ring *r, tt_fault_events_visit *visit, void *context)
+static void report_full(ring *r, tt_fault_events_visit *visit, void *context)
 {
     const tt_fault_event event = {.kind = TT_EVENT_LOST, .ns = r->full_ns, .since_ns = r->last_ns};
     if (r->was_full) visit(context, &event);
@@ -342,7 +342,7 @@ static void read_ring(tt_fault_events *e, ring *r, bool major, tt_fault_events_v
     }
     /* One that makes no sense: what is behind it is not known either. */
     __atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
-    tell_full(r, visit, context);
+    report_full(r, visit, context);
 }
 
 void tt_fault_events_read(tt_fault_events *e, tt_fault_events_visit *visit, void *context)

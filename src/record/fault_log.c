@@ -26,8 +26,8 @@ typedef struct mapping {
     uint64_t ticks;
     uint64_t file_offset_bytes, device, inode;
     char *path;
-    uint32_t id;       /* 0: no fault has hit it yet */
-    uint64_t told_end; /* as its last record says */
+    uint32_t id;           /* 0: no fault has hit it yet */
+    uint64_t reported_end; /* as its last record says */
 } mapping;
 
 typedef struct clock_pair {
@@ -137,13 +137,13 @@ static void map(tt_fault_log *log, const tt_fault_event *e, uint64_t ticks)
 {
     uint64_t end;
     uint32_t id = 0;
-    uint64_t told_end = 0;
+    uint64_t reported_end = 0;
     if (__builtin_add_overflow(e->address, e->size_bytes, &end)) return;
     for (size_t i = 0; i < log->n_mappings; i++) {
         const mapping *m = &log->mappings[i];
         if (!is_same_memory(m, e)) continue;
         id = m->id;
-        told_end = m->told_end;
+        reported_end = m->reported_end;
         ticks = m->ticks;
     }
     take_addresses(log, e->address, end);
@@ -154,7 +154,7 @@ static void map(tt_fault_log *log, const tt_fault_event *e, uint64_t ticks)
                        .device = e->device,
                        .inode = e->inode,
                        .id = id,
-                       .told_end = told_end};
+                       .reported_end = reported_end};
     /* Without memory for it, its faults name no mapping. */
     (void)add_mapping(log, m, e->path);
 }
@@ -219,7 +219,7 @@ static void find_own_library(tt_fault_log *log)
 /* Its id, told before the first fault that names it. */
 static uint32_t mapping_id(tt_fault_log *log, mapping *m)
 {
-    if (m->id && m->end <= m->told_end) return m->id;
+    if (m->id && m->end <= m->reported_end) return m->id;
     if (!m->id && log->n_ids == MAPPINGS_MAX) return 0;
     const tt_meta_mapping r = {.id = m->id ? m->id : log->n_ids + 1,
                                .ticks = m->ticks,
@@ -235,7 +235,7 @@ static uint32_t mapping_id(tt_fault_log *log, mapping *m)
     bool ok = log->put(log->context, TT_META_MAPPING, &payload);
     tt_bytes_free(&payload);
     if (!ok) return m->id;
-    m->told_end = m->end;
+    m->reported_end = m->end;
     m->id = r.id;
     if (r.id > log->n_ids) log->n_ids = r.id;
     return m->id;
@@ -326,7 +326,8 @@ static void take(tt_fault_log *log, const tt_fault_event *e)
     }
 }
 
-void tt_fault_log_write(tt_fault_log *log, bool all, bool say, tt_fault_log_put *put, void *context)
+void tt_fault_log_write(tt_fault_log *log, bool all, bool even_empty, tt_fault_log_put *put,
+                        void *context)
 {
     size_t n = 0;
     log->put = put;
@@ -342,7 +343,7 @@ void tt_fault_log_write(tt_fault_log *log, bool all, bool say, tt_fault_log_put 
     if (n) memmove(log->pending, log->pending + n, log->n_pending * sizeof *log->pending);
     if (log->dropped) put_loss(log, log->dropped_from, log->dropped_to, log->dropped);
     log->dropped = 0;
-    if (log->n || say || all)
+    if (log->n || even_empty || all)
         put_faults(log, all ? read_clocks().ticks : ticks_of(log, log->now.ns - SETTLED_NS));
 }
 

@@ -20,8 +20,8 @@ typedef bool tt_fault_log_put(void *context, uint8_t type, const tt_bytes *paylo
 tt_status tt_fault_log_open(tt_fault_log **out, const void *own, uint64_t own_bytes,
                             uint32_t tracer, tt_error *err);
 /* Reads the events, and writes all but those of the last moment, which may be on their way on
- * another processor; `all`: those too. `say`: also that there were none. */
-void tt_fault_log_write(tt_fault_log *log, bool all, bool say, tt_fault_log_put *put,
+ * another processor; `all`: those too. `even_empty`: also that there were none. */
+void tt_fault_log_write(tt_fault_log *log, bool all, bool even_empty, tt_fault_log_put *put,
                         void *context);
 /* How full the fullest ring of events is, in sixteenths. */
 unsigned tt_fault_log_fullness(const tt_fault_log *log);

@@ -23,7 +23,7 @@ tt_status tt_place_numbered(char *out, size_t size, const char *path, long n, tt
 tt_status tt_place_snapshot(char *out, size_t size, const char *path, long n, tt_error *err);
 /* Whether a trace can be written to `path`: nothing is there, or a regular file, or a symbolic link
  * to one. TT_E_USAGE of everything else: a trace gets its name by a rename, which would put a file
- * in the place of a folder, a device, a pipe, or a link such as /dev/stdout (refused whatever is
+ * instead of a folder, a device, a pipe, or a link such as /dev/stdout (refused whatever is
  * open there). */
 tt_status tt_place_check(const char *path, tt_error *err);
 /* Gives `part` its final name `path` (of `size` bytes of room). With `replace` a file that has the

@@ -137,7 +137,7 @@ struct tt_recorder {
     atomic_uint asleep; /* the drain looks seldom: whoever has something for it wakes it up */
     uint64_t activity;  /* as of activity_of, at the last look */
     uint64_t flushed;   /* likewise, when everything was last written */
-    bool settled;       /* with each thread's last op */
+    bool was_calm;      /* with each thread's last op */
     uint64_t changed_ns, flushed_ns, failed_ns; /* of `activity`, of writing, of failing; 0: not */
     bool has_thread;
     pthread_t thread;
@@ -236,12 +236,12 @@ static bool put_fault_record(void *context, uint8_t type, const tt_bytes *payloa
 }
 
 /* Hands what faulted over to the meta stream. By the thread that drains. */
-static void write_faults(tt_recorder *r, bool all, bool say)
+static void write_faults(tt_recorder *r, bool all, bool even_empty)
 {
     tt_area_counts *c = &r->map.area->counts;
     uint64_t faults, lost;
     if (!r->faults || atomic_load(&r->map.area->stopped)) return;
-    tt_fault_log_write(r->faults, all, say, put_fault_record, r);
+    tt_fault_log_write(r->faults, all, even_empty, put_fault_record, r);
     tt_fault_log_totals(r->faults, &faults, &lost);
     atomic_store(&c->page_faults, faults);
     atomic_store(&c->page_faults_lost, lost);
@@ -284,7 +284,7 @@ static void put_environment(tt_recorder *r, const char *key, const char *value)
     tt_bytes_free(&payload);
 }
 
-static void tell_stopped(tt_recorder *r)
+static void report_stopped(tt_recorder *r)
 {
     char text[96];
     if (r->stop_noted || !atomic_load(&r->map.area->stopped)) return;
@@ -363,8 +363,8 @@ static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
     if (now_ns - r->flushed_ns < FLUSH_NS) return TT_DRAIN_PILED;
     r->flushed_ns = now_ns;
     bool calm = now_ns - r->changed_ns >= CALM_NS, changed = activity != r->flushed;
-    if (!changed && (r->settled || !calm)) return TT_DRAIN_PILED;
-    r->settled = calm;
+    if (!changed && (r->was_calm || !calm)) return TT_DRAIN_PILED;
+    r->was_calm = calm;
     if (changed) recorder_clock(r);
     if (changed) write_faults(r, false, true);
     r->flushed = r->activity = activity_of(r);
@@ -380,7 +380,7 @@ static void drain(tt_recorder *r, uint64_t now_ns)
     bool waits = r->failed_ns && now_ns - r->failed_ns < RETRY_NS;
     tt_status status = waits ? TT_E_IO : tt_drain_step(&r->drain, what, NULL);
     status = drain_data(r, status, NULL);
-    tell_stopped(r);
+    report_stopped(r);
     if (status == TT_OK) status = serve_snapshots(r);
     if (!waits) r->failed_ns = status == TT_OK ? 0 : now_ns;
     if (status != TT_OK) r->flushed = UINT64_MAX; /* it is not: all of it at the next try */
@@ -687,8 +687,8 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
 void tt_recorder_release_memory(tt_recorder *r)
 {
     /* Recorders are never freed; the list keeps them reachable. */
-    static tt_recorder *_Atomic shed;
-    r->released_before = atomic_exchange(&shed, r);
+    static tt_recorder *_Atomic released;
+    r->released_before = atomic_exchange(&released, r);
     uint8_t *slots = (uint8_t *)r->map.slots;
     uint64_t before = (uint64_t)(slots - (uint8_t *)r->map.area);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = (page - before % page) % page;

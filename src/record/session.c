@@ -16,8 +16,8 @@ static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '5', '\n'};
 
 /* What is known about the beginning of sessions of all versions. */
 #define MAGIC_COMMON 6u
-#define HEAD_BYTES (offsetof(tt_session, strangers) + sizeof(uint32_t))
-_Static_assert(offsetof(tt_session, strangers) == 8, "where every version looks for it");
+#define HEAD_BYTES (offsetof(tt_session, other_builds) + sizeof(uint32_t))
+_Static_assert(offsetof(tt_session, other_builds) == 8, "where every version looks for it");
 
 static tt_session *map_file(int fd)
 {
@@ -92,7 +92,7 @@ tt_session *tt_session_open(const char *path)
     return s;
 }
 
-bool tt_session_is_strange(const char *path)
+bool tt_session_is_other_build(const char *path)
 {
     bool ours = false;
     int fd = open_file(path);
@@ -100,7 +100,7 @@ bool tt_session_is_strange(const char *path)
     tt_session *head = map_head(fd, &ours);
     (void)close(fd);
     if (!head) return false;
-    atomic_fetch_add(&head->strangers, 1);
+    atomic_fetch_add(&head->other_builds, 1);
     (void)munmap(head, HEAD_BYTES);
     return true;
 }
@@ -110,7 +110,7 @@ void tt_session_close(tt_session *session)
     if (session) (void)munmap(session, sizeof *session);
 }
 
-void tt_session_settle(tt_session *session)
+void tt_session_sanitize(tt_session *session)
 {
     session->problem[sizeof session->problem - 1] = '\0';
     for (uint32_t i = 0; i < TT_SESSION_FILES; i++) {

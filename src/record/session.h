@@ -60,14 +60,14 @@ typedef struct tt_session_file {
 
 typedef struct tt_session {
     char magic[8];
-    _Atomic uint32_t strangers;  /* processes whose hook library is of another build: all versions
-                                    have this and the magic's start here */
-    uint32_t replace;            /* an existing output may be replaced */
-    _Atomic uint32_t attached;   /* processes that loaded the hook library */
-    _Atomic uint32_t models;     /* model files the engine opened */
-    _Atomic uint32_t graphs;     /* graph computations that the hooks saw */
-    _Atomic uint32_t path_taken; /* some process writes to the path that was asked for */
-    _Atomic uint32_t snapshots;  /* asked for so far */
+    _Atomic uint32_t other_builds; /* processes whose hook library is of another build: all versions
+                                   have this and the magic's start here */
+    uint32_t replace;              /* an existing output may be replaced */
+    _Atomic uint32_t attached;     /* processes that loaded the hook library */
+    _Atomic uint32_t models;       /* model files the engine opened */
+    _Atomic uint32_t graphs;       /* graph computations that the hooks saw */
+    _Atomic uint32_t path_taken;   /* some process writes to the path that was asked for */
+    _Atomic uint32_t snapshots;    /* asked for so far */
     _Atomic uint32_t n_files;
     _Atomic uint32_t has_problem;
     char problem[TT_SESSION_TEXT]; /* why a process could not be traced; the first one */
@@ -82,11 +82,11 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
 tt_session *tt_session_open(const char *path);
 /* Whether another build has made it: then it is marked: its `tensortrace run` reports the other
  * build. */
-bool tt_session_is_strange(const char *path);
+bool tt_session_is_other_build(const char *path);
 void tt_session_close(tt_session *session);
 /* Before what the traced processes wrote is looked at: they are other people's programs, which
  * may have written anything there. Texts end, and a trace without an absolute path is none. */
-void tt_session_settle(tt_session *session);
+void tt_session_sanitize(tt_session *session);
 
 /* Enters a trace; NULL when the table is full. */
 tt_session_file *tt_session_add(tt_session *session, const char *path, const uint8_t run_id[16],

@@ -82,7 +82,7 @@ bool tt_codec_zstd_unpack(tt_codec_zstd *z, tt_span packed, size_t raw_bytes, tt
 /* The flight recorder: the oldest chunks of a container make room for new ones. */
 
 #define PAGE_BYTES 4096u
-#define STEP 8u /* a part of the ring is thrown away at a time: each time costs a BASE chunk */
+#define STEP 8u /* a part of the ring is discarded at a time: each time costs a BASE chunk */
 
 /* Writes zeros over bytes `from` to `to` of the file so that the file system takes the pages
  * back. False when it cannot. */

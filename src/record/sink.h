@@ -40,15 +40,15 @@ typedef struct tt_sink {
     uint64_t ring_bytes; /* of chunks that are kept; 0: all are */
     uint64_t hole_end;   /* where the hole at the file's begin ends; 0: there is none */
     uint64_t punched;    /* what was given back to the file system */
-    uint64_t retired_at; /* `offset` when chunks were last thrown away */
-    tt_meta_front front; /* what was thrown away */
-    bool hold;           /* nothing is thrown away for the time being */
+    uint64_t retired_at; /* `offset` when chunks were last discarded */
+    tt_meta_front front; /* what was discarded */
+    bool hold;           /* nothing is discarded for the time being */
     tt_codec_zstd *zstd; /* NULL: chunks are stored uncompressed */
     tt_bytes packed;
 } tt_sink;
 
 /* Takes over fd (positioned writes only) and writes the file header. With ring_bytes,
- * TT_E_UNSUPPORTED when the file system cannot give back the pages of what is thrown away. */
+ * TT_E_UNSUPPORTED when the file system cannot give back the pages of what is discarded. */
 tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64_t limit,
                         uint64_t ring_bytes, tt_error *err);
 /* Takes over a file that has chunks already: `index` (malloc'ed, taken over) lists

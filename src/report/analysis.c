@@ -13,7 +13,7 @@ typedef struct stage {
     uint64_t from, to;
 } stage;
 
-static void tell(void *context, uint64_t done, uint64_t total)
+static void progress(void *context, uint64_t done, uint64_t total)
 {
     const stage *s = context;
     if (!s->o->progress) return;
@@ -27,7 +27,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
 {
     const tt_work *w = &a->work;
     stage s = {&a->options, 0, 600};
-    tt_status status = tt_work_measure(a->m, &a->work, tell, &s, err);
+    tt_status status = tt_work_measure(a->m, &a->work, progress, &s, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < w->n_windows; i++)
         if (w->windows[i].lanes > a->lanes) a->lanes = w->windows[i].lanes;
@@ -89,7 +89,7 @@ static tt_status add_reads(tt_analysis *a, tt_error *err)
     tt_filter filter = {0};
     stage s = {&a->options, 600, 800};
     a->reads_cut = choose_batches(a, &filter);
-    tt_status status = tt_reads_collect(a->m, &filter, &a->reads, tell, &s, err);
+    tt_status status = tt_reads_collect(a->m, &filter, &a->reads, progress, &s, err);
     if (status != TT_OK || a->reads.n == 0) return status;
     a->has_reads = true;
     status = tt_heat_measure(a->m, &a->reads, &filter,
@@ -109,7 +109,7 @@ static tt_status add_routers(tt_analysis *a, tt_error *err)
     if (a->expert_nodes == 0) return TT_OK;
     a->routers = tt_routers_new(a->m, &all, TT_PHASE_GENERATE);
     if (!a->routers) return tt_error_memory(err, "the report");
-    return tt_routers_walk(a->routers, tell, &s, err);
+    return tt_routers_walk(a->routers, progress, &s, err);
 }
 
 static tt_status add_faults(tt_analysis *a, tt_error *err)
@@ -123,7 +123,7 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
     if (!tt_model_has_faults(a->m) || !a->timed) return TT_OK;
     a->faults = tt_faults_new(a->m, TT_FAULTS_BY_BATCH, &all);
     if (!a->faults) return tt_error_memory(err, "the report");
-    return tt_faults_sum(a->faults, tell, &s, err);
+    return tt_faults_sum(a->faults, progress, &s, err);
 }
 
 static tt_status add_pool(tt_analysis *a, tt_error *err)

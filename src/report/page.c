@@ -177,7 +177,7 @@ void tt_page_section_begin(tt_page *p, const char *id, const char *title)
     p->last = s;
 }
 
-void tt_page_say(tt_page *p, tt_block_kind kind, const char *fmt, ...)
+void tt_page_add(tt_page *p, tt_block_kind kind, const char *fmt, ...)
 {
     tt_page_block *b = block(p, kind);
     va_list args;

@@ -161,7 +161,7 @@ void tt_page_figure_add(tt_page *p, const char *value, const char *label);
 void tt_page_summary(tt_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tt_page_section_begin(tt_page *p, const char *id, const char *title);
 /* These add to the section begun last. */
-void tt_page_say(tt_page *p, tt_block_kind kind, const char *fmt, ...)
+void tt_page_add(tt_page *p, tt_block_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A title that ends in '>' makes a column of numbers. */
 tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,

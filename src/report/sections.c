@@ -10,32 +10,32 @@ const char *tt_percent(tt_page *p, double part, double all)
     return all > 0 ? tt_page_format(p, "%.1f %%", 100 * part / all) : "";
 }
 
-const char *tt_say_ns(tt_page *p, double ns)
+const char *tt_format_ns(tt_page *p, double ns)
 {
     char text[TT_UNITS_TEXT];
     return tt_page_text(p, tt_units_ns(text, ns));
 }
 
-const char *tt_say_bytes(tt_page *p, double bytes)
+const char *tt_format_bytes(tt_page *p, double bytes)
 {
     char text[TT_UNITS_TEXT];
     if (!isfinite(bytes)) return "";
     return tt_page_text(p, tt_units_bytes(text, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX));
 }
 
-const char *tt_say_count(tt_page *p, double n)
+const char *tt_format_count(tt_page *p, double n)
 {
     char text[TT_UNITS_TEXT];
     return tt_page_text(p, tt_units_count(text, n < 0x1p63 ? (uint64_t)n : UINT64_MAX));
 }
 
-const char *tt_say_rate(tt_page *p, double bytes_per_s)
+const char *tt_format_rate(tt_page *p, double bytes_per_s)
 {
     char text[TT_UNITS_TEXT];
     return tt_page_text(p, tt_units_rate(text, bytes_per_s));
 }
 
-const char *tt_say_flops(tt_page *p, double flops_per_s)
+const char *tt_format_flops(tt_page *p, double flops_per_s)
 {
     static const char *const units[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
                                         "GFLOP/s", "TFLOP/s", "PFLOP/s"};
@@ -49,16 +49,16 @@ const char *tt_say_flops(tt_page *p, double flops_per_s)
     return tt_page_format(p, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
 }
 
-const char *tt_say_number(tt_page *p, double v)
+const char *tt_format_number(tt_page *p, double v)
 {
     if (!isfinite(v)) return "";
     if (v == 0) return "0";
-    if (v >= 999.5) return tt_say_count(p, round(v));
+    if (v >= 999.5) return tt_format_count(p, round(v));
     if (v < 0.0995) return tt_page_format(p, "%.2g", v);
     return tt_page_format(p, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }
 
-const char *tt_say_layer(tt_page *p, int64_t layer)
+const char *tt_format_layer(tt_page *p, int64_t layer)
 {
     return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
 }
@@ -68,8 +68,8 @@ static void summarize(tt_page *p, const tt_analysis *a)
 {
     char text[640];
     const tt_heat *h = &a->heat;
-    tt_say_incomplete(p, a);
-    tt_say_flawed_times(p, a);
+    tt_note_incomplete(p, a);
+    tt_note_flawed_times(p, a);
     const tt_page_block *before = p->last_summary;
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
@@ -92,8 +92,8 @@ static void summarize(tt_page *p, const tt_analysis *a)
             "A generated batch reads %s%s of weights, %s of the model; %s of the steps in the file "
             "go on where the last read ended.",
             h->at_most ? "at most " : "",
-            tt_say_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
-                                (double)h->of_phase[TT_PHASE_GENERATE].batches),
+            tt_format_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                                   (double)h->of_phase[TT_PHASE_GENERATE].batches),
             tt_percent(p,
                        (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
                            (double)h->of_phase[TT_PHASE_GENERATE].batches,

@@ -16,7 +16,7 @@ void tt_plots_domains(tt_page *p, const tt_domains *d);
 
 /* Private to this directory: one function per question. */
 /* For the summary: threads that did not run; op records without an end or with impossible times. */
-void tt_say_flawed_times(tt_page *p, const tt_analysis *a);
+void tt_note_flawed_times(tt_page *p, const tt_analysis *a);
 void tt_section_time(tt_page *p, const tt_analysis *a);
 void tt_section_bound(tt_page *p, const tt_analysis *a);
 void tt_section_waits(tt_page *p, const tt_analysis *a);
@@ -36,7 +36,7 @@ void tt_section_run(tt_page *p, const tt_analysis *a);
 /* Title, and figures at the top. */
 void tt_page_head(tt_page *p, const tt_analysis *a);
 /* Adds a sentence to the summary if parts of the trace are missing. */
-void tt_say_incomplete(tt_page *p, const tt_analysis *a);
+void tt_note_incomplete(tt_page *p, const tt_analysis *a);
 /* Whether ops were, or may have been, computed without a record: their time counts as idle. */
 bool tt_ops_are_lost(const tt_analysis *a);
 /* The sentence about what bounds the run, also used in the summary; false when it is unknown. */
@@ -45,12 +45,12 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room);
 /* "12.3 %", in the page's memory. */
 const char *tt_percent(tt_page *p, double part, double all);
 /* Values with units, in the page's memory. */
-const char *tt_say_ns(tt_page *p, double ns);
-const char *tt_say_bytes(tt_page *p, double bytes);
-const char *tt_say_count(tt_page *p, double n);
-const char *tt_say_rate(tt_page *p, double bytes_per_s);
-const char *tt_say_flops(tt_page *p, double flops_per_s); /* "1.23 TFLOP/s" */
-const char *tt_say_number(tt_page *p, double v);          /* three digits: "3.07", "48.4" */
-const char *tt_say_layer(tt_page *p, int64_t layer);      /* "12", "no layer" */
+const char *tt_format_ns(tt_page *p, double ns);
+const char *tt_format_bytes(tt_page *p, double bytes);
+const char *tt_format_count(tt_page *p, double n);
+const char *tt_format_rate(tt_page *p, double bytes_per_s);
+const char *tt_format_flops(tt_page *p, double flops_per_s); /* "1.23 TFLOP/s" */
+const char *tt_format_number(tt_page *p, double v);          /* three digits: "3.07", "48.4" */
+const char *tt_format_layer(tt_page *p, int64_t layer);      /* "12", "no layer" */
 
 #endif

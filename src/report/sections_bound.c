@@ -140,14 +140,14 @@ static const char *point_flops(tt_page *p, const tt_rollup *r)
     if (r->wall_ns <= 0) return "";
     if (r->flops <= 0) return "nothing";
     return tt_page_format(p, "%s%s", r->flops_at_most ? "<= " : "",
-                          tt_say_flops(p, r->flops / r->wall_ns * 1e9));
+                          tt_format_flops(p, r->flops / r->wall_ns * 1e9));
 }
 
 static const char *point_bytes(tt_page *p, const tt_rollup *r)
 {
     if (r->wall_ns <= 0) return "";
     return tt_page_format(p, "%s%s", r->bytes_at_most ? "<= " : "",
-                          tt_say_rate(p, r->moved_bytes / r->wall_ns * 1e9));
+                          tt_format_rate(p, r->moved_bytes / r->wall_ns * 1e9));
 }
 
 static void table_of_points(tt_page *p, const tt_analysis *a)
@@ -166,7 +166,7 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
                                r->part,
                                tt_phase_name(r->phase),
                                tt_percent(p, r->wall_ns, a->bounds.all_ns),
-                               intensity ? tt_say_number(p, r->flops / r->moved_bytes)
+                               intensity ? tt_format_number(p, r->flops / r->moved_bytes)
                                          : "not known",
                                point_flops(p, r),
                                point_bytes(p, r),
@@ -176,39 +176,39 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
     }
 }
 
-static void say_edges(tt_page *p, const tt_analysis *a)
+static void write_edges(tt_page *p, const tt_analysis *a)
 {
     const tt_edges *e = &a->options.edges;
     if (e->bandwidth_from == TT_EDGES_MEASURED || e->peak_from == TT_EDGES_MEASURED) {
         const tt_machine *m = &e->machine;
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_NOTE,
             "Measured on this machine for this report, with %u thread%s, in %s: reading %s of "
             "memory (the last cache holds %s) at %s; multiplying and adding float32 numbers in %s "
             "registers at %s%s. The best millisecond of each; others who use the machine make it "
             "less.",
-            m->threads, m->threads == 1 ? "" : "s", tt_say_ns(p, m->took_ns),
-            tt_say_bytes(p, (double)m->buffer_bytes),
-            m->cache_bytes ? tt_say_bytes(p, (double)m->cache_bytes) : "an unknown amount",
-            tt_say_rate(p, m->read_bytes_per_s), m->vectors, tt_say_flops(p, m->flops_per_s),
+            m->threads, m->threads == 1 ? "" : "s", tt_format_ns(p, m->took_ns),
+            tt_format_bytes(p, (double)m->buffer_bytes),
+            m->cache_bytes ? tt_format_bytes(p, (double)m->cache_bytes) : "an unknown amount",
+            tt_format_rate(p, m->read_bytes_per_s), m->vectors, tt_format_flops(p, m->flops_per_s),
             m->int8_ops_per_s > 0
                 ? tt_page_format(
                       p, "; 8-bit integers, as ggml does with quantised weights, with %s at %s",
-                      m->int8, tt_say_flops(p, m->int8_ops_per_s))
+                      m->int8, tt_format_flops(p, m->int8_ops_per_s))
                 : "");
     }
     if (e->bandwidth_from == TT_EDGES_GIVEN || e->peak_from == TT_EDGES_GIVEN)
-        tt_page_say(p, TT_BLOCK_NOTE, "Given on the command line: %s%s%s.",
+        tt_page_add(p, TT_BLOCK_NOTE, "Given on the command line: %s%s%s.",
                     e->bandwidth_from == TT_EDGES_GIVEN
-                        ? tt_page_format(p, "a bandwidth of %s", tt_say_rate(p, e->bytes_per_s))
+                        ? tt_page_format(p, "a bandwidth of %s", tt_format_rate(p, e->bytes_per_s))
                         : "",
                     e->bandwidth_from == TT_EDGES_GIVEN && e->peak_from == TT_EDGES_GIVEN ? " and "
                                                                                           : "",
                     e->peak_from == TT_EDGES_GIVEN
-                        ? tt_page_format(p, "a peak of %s", tt_say_flops(p, e->flops_per_s))
+                        ? tt_page_format(p, "a peak of %s", tt_format_flops(p, e->flops_per_s))
                         : "");
     if (e->why_not[0])
-        tt_page_say(p, TT_BLOCK_NOTE, "The machine's own edges are not shown: %s.", e->why_not);
+        tt_page_add(p, TT_BLOCK_NOTE, "The machine's own edges are not shown: %s.", e->why_not);
 }
 
 void tt_section_bound(tt_page *p, const tt_analysis *a)
@@ -221,38 +221,38 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
         flops += a->points.list[i].flops;
     }
     if (tt_bound_sentence(a, text, sizeof text))
-        tt_page_say(p, TT_BLOCK_ANSWER, "%s", text);
+        tt_page_add(p, TT_BLOCK_ANSWER, "%s", text);
     else if (a->timed && a->bounds.all_ns > 0)
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_ANSWER,
             "Not known without the machine's edges: the ops move %s and compute %s while they run.",
-            tt_say_rate(p, bytes / a->bounds.all_ns * 1e9),
-            tt_say_flops(p, flops / a->bounds.all_ns * 1e9));
+            tt_format_rate(p, bytes / a->bounds.all_ns * 1e9),
+            tt_format_flops(p, flops / a->bounds.all_ns * 1e9));
     else
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not known: %s.",
+        tt_page_add(p, TT_BLOCK_ANSWER, "Not known: %s.",
                     a->timed ? "the trace holds no op with a known time"
                              : "the trace cannot turn its ticks into time");
     if (a->bounds.all_ns <= 0) return;
     if (fits_cache(a))
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "The edge is memory's all the same, below and in the table; what comes out of "
                     "a cache may pass it.");
     plot_roofline(p, a);
     table_of_points(p, a);
     if (a->points.n > POINTS_SHOWN)
-        tt_page_say(p, TT_BLOCK_NOTE, "%zu more, with less time, are left out; --json has all.",
+        tt_page_add(p, TT_BLOCK_NOTE, "%zu more, with less time, are left out; --json has all.",
                     a->points.n - POINTS_SHOWN);
-    tt_page_say(
+    tt_page_add(
         p, TT_BLOCK_NOTE,
         "FLOPs and bytes follow from the ops' kinds, shapes and types (docs/report.md has "
         "the formulas): each source counts once, in its own type, and the result once; "
         "what comes out of a cache is not distinguished. An op that reaches less than a tenth "
         "of both edges is bound by neither: it is short, or waits for something else.");
     if (a->unknown_ops)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "Of %s executions (%s of the ops' time) the FLOPs are not known: there is no "
                     "formula for their op.",
-                    tt_say_count(p, (double)a->unknown_ops),
+                    tt_format_count(p, (double)a->unknown_ops),
                     tt_percent(p, a->unknown_ns, a->bounds.all_ns));
-    say_edges(p, a);
+    write_edges(p, a);
 }

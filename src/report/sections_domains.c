@@ -18,7 +18,7 @@ static const char cells_note[] =
 
 static const char *layer_name(tt_page *p, const tt_domain_layer *l)
 {
-    return tt_page_format(p, "layer %s", tt_say_layer(p, l->layer_id));
+    return tt_page_format(p, "layer %s", tt_format_layer(p, l->layer_id));
 }
 
 /* --- which layers --- */
@@ -234,12 +234,12 @@ static void say_left_out(tt_page *p, const tt_domains *d)
     for (size_t i = 0; i < d->n_layers; i++)
         cut |= d->layers[i].n_experts > EXPERTS_DRAWN;
     if (cut)
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_NOTE,
             "Drawn are the first %u experts of a layer: routing --domains --tables has all.",
             EXPERTS_DRAWN);
     if (d->course_left_out)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "There are too many experts to count what follows what in every layer: "
                     "--layer N has one.");
 }
@@ -254,7 +254,7 @@ void tt_plots_domains(tt_page *p, const tt_domains *d)
         plot_matrix(p, d, &d->layers[chosen[i]]);
     plot_steps(p, d, first);
     plot_over_time(p, d, first);
-    tt_page_say(p, TT_BLOCK_NOTE, "%s", cells_note);
+    tt_page_add(p, TT_BLOCK_NOTE, "%s", cells_note);
     say_left_out(p, d);
 }
 
@@ -275,7 +275,7 @@ static void section_layers(tt_page *p, const tt_domains *d)
     const size_t n = count_separating(d);
     const tt_rowset layers = TT_ROWSET(&tt_domain_layer_schema, 0, NULL, d->layers, d->n_layers);
     tt_page_section_begin(p, "layers", "Which layers tell the domains apart?");
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "%s of %zu layers: in them the domains choose different experts "
                 "by more than chance lets.",
                 n ? tt_page_format(p, "%zu", n) : "None", d->n_layers);
@@ -283,7 +283,7 @@ static void section_layers(tt_page *p, const tt_domains *d)
     tt_page_table *t = tt_page_rows(p, NULL, &layers, &(tt_listing_wish){.text = true});
     if (t) t->marked = is_separating;
     if (t) t->shown = LAYERS_SHOWN;
-    tt_page_say(
+    tt_page_add(
         p, TT_BLOCK_NOTE,
         "V is Cramer's V, JSD the Jensen-Shannon divergence of the domains' shares in bits. P "
         "is that of Pearson's test; P CORRECTED takes into account that tokens stay with their "
@@ -299,17 +299,17 @@ static void section_experts(tt_page *p, const tt_domains *d, const size_t *chose
     for (size_t i = 0; i < d->n_experts; i++)
         special += is_special(NULL, &d->experts[i]);
     tt_page_section_begin(p, "experts", "Which experts are specialists?");
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "%s of %s experts: some domain chose them more often than chance lets, "
                 "and at least twice as often as the others.",
-                special ? tt_say_count(p, (double)special) : "None",
-                tt_say_count(p, (double)d->n_experts));
+                special ? tt_format_count(p, (double)special) : "None",
+                tt_format_count(p, (double)d->n_experts));
     for (size_t i = 0; i < n; i++)
         plot_matrix(p, d, &d->layers[chosen[i]]);
     if (n < d->n_layers)
-        tt_page_say(p, TT_BLOCK_NOTE, "Drawn are the %zu layers that tell the domains apart best.",
+        tt_page_add(p, TT_BLOCK_NOTE, "Drawn are the %zu layers that tell the domains apart best.",
                     n);
-    tt_page_say(p, TT_BLOCK_NOTE, "%s", cells_note);
+    tt_page_add(p, TT_BLOCK_NOTE, "%s", cells_note);
     tt_page_table *t = tt_page_rows(
         p, "Specialists", &experts,
         &(tt_listing_wish){.columns = "layer_id,expert_id,domain,share,lift,residual,count",
@@ -323,14 +323,14 @@ static void section_experts(tt_page *p, const tt_domains *d, const size_t *chose
 static void section_course(tt_page *p, const tt_domains *d, size_t best)
 {
     tt_page_section_begin(p, "course", "What follows what, and does it change over the run?");
-    tt_page_say(p, TT_BLOCK_TEXT,
+    tt_page_add(p, TT_BLOCK_TEXT,
                 "Drawn is the layer that tells the domains apart best, %s. In it the next token "
                 "keeps a token's experts so often that %s tokens count as one that is independent.",
-                tt_say_layer(p, d->layers[best].layer_id),
-                tt_say_number(p, d->layers[best].dependence));
+                tt_format_layer(p, d->layers[best].layer_id),
+                tt_format_number(p, d->layers[best].dependence));
     plot_steps(p, d, best);
     plot_over_time(p, d, best);
-    tt_page_say(p, TT_BLOCK_NOTE, "%s", cells_note);
+    tt_page_add(p, TT_BLOCK_NOTE, "%s", cells_note);
     say_left_out(p, d);
 }
 
@@ -348,9 +348,9 @@ void tt_domains_page(tt_page *p, const tt_domains *d)
     p->wide = true;
     tt_page_summary(p, "%zu of %zu layers tell the domains apart.", count_separating(d),
                     d->n_layers);
-    tt_page_figure_add(p, tt_say_count(p, (double)d->n_domains), "domains");
-    tt_page_figure_add(p, tt_say_count(p, (double)runs), "runs");
-    tt_page_figure_add(p, tt_say_count(p, (double)tokens), "tokens");
+    tt_page_figure_add(p, tt_format_count(p, (double)d->n_domains), "domains");
+    tt_page_figure_add(p, tt_format_count(p, (double)runs), "runs");
+    tt_page_figure_add(p, tt_format_count(p, (double)tokens), "tokens");
     const size_t n = choose_layers(p, d, &chosen, &best);
     if (n == 0) return;
     section_layers(p, d);

@@ -13,7 +13,7 @@
 
 /* --- experts --- */
 
-static const char *say_share(tt_page *p, double share)
+static const char *format_share(tt_page *p, double share)
 {
     return isnan(share) ? "" : tt_page_format(p, "%.1f %%", 100 * share);
 }
@@ -58,19 +58,19 @@ static void experts_table(tt_page *p, const tt_router_layer *layers, size_t n)
     for (size_t i = 0; i < n && i < LAYERS_SHOWN; i++) {
         tt_router_sum s;
         tt_router_sum_up(layers[i].router, &s);
-        const char *cells[] = {tt_say_layer(p, layers[i].layer_id),
-                               tt_say_count(p, s.experts),
-                               tt_say_count(p, s.chosen_most),
-                               tt_say_count(p, (double)s.tokens),
-                               tt_say_count(p, s.unused),
-                               say_share(p, s.evenness),
-                               say_share(p, s.top_share[0]),
-                               say_share(p, s.stickiness),
-                               say_share(p, s.chance)};
+        const char *cells[] = {tt_format_layer(p, layers[i].layer_id),
+                               tt_format_count(p, s.experts),
+                               tt_format_count(p, s.chosen_most),
+                               tt_format_count(p, (double)s.tokens),
+                               tt_format_count(p, s.unused),
+                               format_share(p, s.evenness),
+                               format_share(p, s.top_share[0]),
+                               format_share(p, s.stickiness),
+                               format_share(p, s.chance)};
         tt_page_table_row(p, t, cells);
     }
     if (n > LAYERS_SHOWN)
-        tt_page_say(p, TT_BLOCK_NOTE, "%zu more layers: tensortrace routing shows all.",
+        tt_page_add(p, TT_BLOCK_NOTE, "%zu more layers: tensortrace routing shows all.",
                     n - LAYERS_SHOWN);
 }
 
@@ -82,7 +82,7 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
     tt_page_section_begin(p, "experts", "How sparse are the experts?");
     const tt_router_layer *layers = a->routers ? tt_routers_layers(a->routers, &n) : NULL;
     if (n == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "%s",
+        tt_page_add(p, TT_BLOCK_ANSWER, "%s",
                     a->summary.records == 0 ? "Not observed: the trace holds no ops."
                     : a->expert_nodes == 0  ? "There are none: no op of the trace chooses experts."
                                             : "Not observed: the model has experts, but the trace "
@@ -100,16 +100,16 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
         if (!isnan(s.evenness)) evenness += s.evenness, with_evenness++;
         if (!isnan(s.stickiness)) kept += s.stickiness, with_kept++;
     }
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "A token uses %.3g of %.4g experts in a layer, %.1f %% of them%s; %s of the %s "
                 "experts of all layers %s chosen at least once.",
                 picked / (double)n, experts / (double)n, 100 * picked / experts,
-                all > 0
-                    ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
-                    : "",
-                unused > 0 ? tt_say_count(p, experts - unused) : "each", tt_say_count(p, experts),
-                unused > 0 && experts - unused != 1 ? "were" : "was");
-    tt_page_say(
+                all > 0 ? tt_page_format(p, " (%s of %s)", tt_format_bytes(p, token),
+                                         tt_format_bytes(p, all))
+                        : "",
+                unused > 0 ? tt_format_count(p, experts - unused) : "each",
+                tt_format_count(p, experts), unused > 0 && experts - unused != 1 ? "were" : "was");
+    tt_page_add(
         p, TT_BLOCK_TEXT, "%s%s",
         with_evenness
             ? tt_page_format(
@@ -179,23 +179,23 @@ static void disk_rows(tt_page *p, const tt_analysis *a)
     tt_page_table *t = tt_page_table_begin(p, "Page faults and reads of the process", 3, titles);
     if (k->has_faults) {
         const char *major[] = {"page faults that waited for a device",
-                               tt_say_count(p, (double)k->major),
-                               all->has_faults ? tt_say_count(p, (double)all->major) : ""};
-        const char *minor[] = {"page faults that did not", tt_say_count(p, (double)k->minor),
-                               all->has_faults ? tt_say_count(p, (double)all->minor) : ""};
+                               tt_format_count(p, (double)k->major),
+                               all->has_faults ? tt_format_count(p, (double)all->major) : ""};
+        const char *minor[] = {"page faults that did not", tt_format_count(p, (double)k->minor),
+                               all->has_faults ? tt_format_count(p, (double)all->minor) : ""};
         tt_page_table_row(p, t, major);
         tt_page_table_row(p, t, minor);
     }
     if (k->has_io) {
-        const char *cells[] = {"read from devices", tt_say_bytes(p, (double)k->read_bytes),
-                               all->has_io ? tt_say_bytes(p, (double)all->read_bytes) : ""};
+        const char *cells[] = {"read from devices", tt_format_bytes(p, (double)k->read_bytes),
+                               all->has_io ? tt_format_bytes(p, (double)all->read_bytes) : ""};
         tt_page_table_row(p, t, cells);
     }
     for (uint32_t i = 0; i < k->n_devices; i++) {
         const char *cells[] = {
             "read from the model's device by all its users",
-            tt_say_bytes(p, (double)k->devices[i].read_bytes),
-            i < all->n_devices ? tt_say_bytes(p, (double)all->devices[i].read_bytes) : ""};
+            tt_format_bytes(p, (double)k->devices[i].read_bytes),
+            i < all->n_devices ? tt_format_bytes(p, (double)all->devices[i].read_bytes) : ""};
         tt_page_table_row(p, t, cells);
     }
 }
@@ -208,7 +208,7 @@ static double batch_seconds(const tt_analysis *a)
 }
 
 /* What came into RAM before the first batch, and what for. */
-static void say_loading(tt_page *p, const tt_analysis *a)
+static void write_loading(tt_page *p, const tt_analysis *a)
 {
     const tt_rowset set = tt_loading_rowset(&a->loading);
     const tt_listing_wish wish = {
@@ -217,7 +217,7 @@ static void say_loading(tt_page *p, const tt_analysis *a)
         .text = true};
     if (a->loading.n == 0) return;
     (void)tt_page_rows(p, "How the model was loaded", &set, &wish);
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "Used, unused, evicted and again are of the bytes that a phase fetched (in the row "
                 "opened: of those that were in RAM already): read by ops in the mapping, never "
                 "read, gone before an op read them, and fetched again.");
@@ -228,43 +228,43 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     const tt_kernel_sum *k = &a->kernel_batches;
     tt_page_section_begin(p, "disk", "How much of the disk's bandwidth was used?");
     if (!a->faults && !k->has_faults && !k->has_io) {
-        tt_page_say(p, TT_BLOCK_ANSWER,
+        tt_page_add(p, TT_BLOCK_ANSWER,
                     "Not observed: page faults and reads are counted with run --faults.");
-        say_loading(p, a);
+        write_loading(p, a);
         return;
     }
     const tt_faults_row *total = a->faults ? tt_faults_total(a->faults) : NULL;
     const bool ops = total && total->counts.observed_reads > 0;
     const double seconds = batch_seconds(a);
     if (k->has_io && seconds > 0)
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_ANSWER,
             "%s was read from devices in the %s in which batches were computed: %s on average%s.",
-            tt_say_bytes(p, (double)k->read_bytes), tt_say_ns(p, seconds * 1e9),
-            tt_say_rate(p, (double)k->read_bytes / seconds), "");
+            tt_format_bytes(p, (double)k->read_bytes), tt_format_ns(p, seconds * 1e9),
+            tt_format_rate(p, (double)k->read_bytes / seconds), "");
     else if (ops)
-        tt_page_say(p, TT_BLOCK_ANSWER, "The ops read %s from devices.",
-                    tt_say_bytes(p, (double)total->counts.read_bytes));
+        tt_page_add(p, TT_BLOCK_ANSWER, "The ops read %s from devices.",
+                    tt_format_bytes(p, (double)total->counts.read_bytes));
     else if (k->has_io)
-        tt_page_say(p, TT_BLOCK_ANSWER,
+        tt_page_add(p, TT_BLOCK_ANSWER,
                     "%s was read from devices while batches were computed; how long that took was "
                     "not observed.",
-                    tt_say_bytes(p, (double)k->read_bytes));
+                    tt_format_bytes(p, (double)k->read_bytes));
     else
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_ANSWER,
             "Bytes were not observed; %s page faults waited for a device while batches were "
             "computed.",
-            tt_say_count(p, k->has_faults ? (double)k->major : (double)total->counts.major));
+            tt_format_count(p, k->has_faults ? (double)k->major : (double)total->counts.major));
     if (ops && total->counts.read_bytes > 0) {
         double rate = tt_faults_rate(total), more = tt_faults_amplification(total);
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_TEXT,
             "The ops that had to wait read at %s%s; threads were without the processor in counted "
             "ops for %s.",
-            isnan(rate) ? "an unknown rate" : tt_say_rate(p, rate),
+            isnan(rate) ? "an unknown rate" : tt_format_rate(p, rate),
             isnan(more) ? "" : tt_page_format(p, ", %.2f bytes for each byte that they used", more),
-            tt_say_ns(p, tt_faults_blocked_ns(total)));
+            tt_format_ns(p, tt_faults_blocked_ns(total)));
     }
     if (a->faults && a->timed) {
         size_t n;
@@ -273,12 +273,12 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     }
     if (a->m->n_residencies > 0 && a->timed) plot_resident(p, a);
     disk_rows(p, a);
-    say_loading(p, a);
+    write_loading(p, a);
     if (k->missing)
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_NOTE,
             "For %s batches the kernel's totals were not observed; they are not in these sums.",
-            tt_say_count(p, k->missing));
+            tt_format_count(p, k->missing));
     if (k->overlap)
-        tt_page_say(p, TT_BLOCK_NOTE, "Batches overlap: what happened then counts more than once.");
+        tt_page_add(p, TT_BLOCK_NOTE, "Batches overlap: what happened then counts more than once.");
 }

@@ -39,9 +39,9 @@ static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s
 {
     const uint64_t alone = s->tokens - s->mixed_tokens;
     if (s->tokens_per_s <= 0) return;
-    tt_page_figure_add(p, tt_page_format(p, "%s tokens/s", tt_say_number(p, s->tokens_per_s)),
-                       tt_page_format(p, "%s, %s token%s%s", what, tt_say_count(p, (double)alone),
-                                      alone == 1 ? "" : "s",
+    tt_page_figure_add(p, tt_page_format(p, "%s tokens/s", tt_format_number(p, s->tokens_per_s)),
+                       tt_page_format(p, "%s, %s token%s%s", what,
+                                      tt_format_count(p, (double)alone), alone == 1 ? "" : "s",
                                       s->mixed_tokens ? " in batches of nothing else" : ""));
 }
 
@@ -68,13 +68,13 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
     speed_figure(p, "generating", &s->generate);
     speed_figure(p, "prompt", &s->prompt);
     if (a->timed && s->elapsed_ns > 0)
-        tt_page_figure_add(p, tt_say_ns(p, s->elapsed_ns), "first batch to last");
+        tt_page_figure_add(p, tt_format_ns(p, s->elapsed_ns), "first batch to last");
     if (a->lanes && a->threads_observed)
-        tt_page_figure_add(p, tt_say_count(p, a->lanes), a->lanes == 1 ? "thread" : "threads");
+        tt_page_figure_add(p, tt_format_count(p, a->lanes), a->lanes == 1 ? "thread" : "threads");
     if (s->model_bytes)
-        tt_page_figure_add(p, tt_say_bytes(p, (double)s->model_bytes),
+        tt_page_figure_add(p, tt_format_bytes(p, (double)s->model_bytes),
                            "of weights in the model file");
-    tt_page_figure_add(p, tt_say_count(p, (double)s->records), "op records");
+    tt_page_figure_add(p, tt_format_count(p, (double)s->records), "op records");
     p->footer = tt_page_format(p,
                                "Made by tensortrace %s report. Every figure is computed from the "
                                "trace %s (run %02x%02x%02x%02x...), but for the machine's edges, "
@@ -113,12 +113,12 @@ bool tt_ops_are_lost(const tt_analysis *a)
 /* How many records; "" without one. */
 static const char *records(tt_page *p, uint64_t n, const char *what)
 {
-    return n ? tt_page_format(p, "%s op record%s %s%s", tt_say_count(p, (double)n),
+    return n ? tt_page_format(p, "%s op record%s %s%s", tt_format_count(p, (double)n),
                               n == 1 ? "" : "s", n == 1 ? "has " : "have ", what)
              : "";
 }
 
-void tt_say_flawed_times(tt_page *p, const tt_analysis *a)
+void tt_note_flawed_times(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
     const double off = (double)w->off_cpu_ticks, busy = (double)w->busy_ticks;
@@ -136,7 +136,7 @@ void tt_say_flawed_times(tt_page *p, const tt_analysis *a)
                             "theirs (see verify)"));
 }
 
-void tt_say_incomplete(tt_page *p, const tt_analysis *a)
+void tt_note_incomplete(tt_page *p, const tt_analysis *a)
 {
     const tt_model *m = a->m;
     const size_t damaged = tt_pieces_damaged(m->pieces, NULL);
@@ -156,7 +156,7 @@ void tt_say_incomplete(tt_page *p, const tt_analysis *a)
         what[n++] = tt_page_format(p, "%u reference%s nowhere", m->n_problems,
                                    m->n_problems == 1 ? " leads" : "s lead");
     if (dropped)
-        what[n++] = tt_page_format(p, "%s op record%s dropped", tt_say_count(p, (double)dropped),
+        what[n++] = tt_page_format(p, "%s op record%s dropped", tt_format_count(p, (double)dropped),
                                    dropped == 1 ? " was" : "s were");
     if (n == 0) return;
     const char *all = what[0];
@@ -209,7 +209,7 @@ static void flaws(tt_page *p, tt_page_table *t, const tt_analysis *a)
         item(p, t, "the rest of the run", "this is a snapshot: the program went on");
     if (m->front.present)
         item(p, t, "the begin of the run",
-             "thrown away: the trace is of a flight recorder, and holds the end only");
+             "discarded: the trace is of a flight recorder, and holds the end only");
     if (m->meta_damage.status != TT_OK)
         item(p, t, "descriptions",
              tt_page_format(p, "damaged at byte %" PRIu64 ": %s", m->meta_damage.offset,
@@ -233,44 +233,45 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
     uint64_t n = 0;
     const bool limited = tt_model_count(m, "batches_after_limit", &n) && n;
     item(p, t, "op records dropped",
-         dropped ? tt_page_format(p, "%s: %s", tt_say_count(p, (double)dropped),
+         dropped ? tt_page_format(p, "%s: %s", tt_format_count(p, (double)dropped),
                                   limited ? "see run --limit and --thread-memory"
                                           : "a thread's memory was full; run --thread-memory makes "
                                             "it larger")
                  : "none");
     if (m->detail_losses_total)
-        item(p, t, "details dropped", tt_say_count(p, (double)m->detail_losses_total));
+        item(p, t, "details dropped", tt_format_count(p, (double)m->detail_losses_total));
     if (tt_model_count(m, "ops_unresolved", &n) && n)
         item(p, t, "ops not recorded",
              tt_page_format(p, "%s: outside any known graph, or on too many threads",
-                            tt_say_count(p, (double)n)));
+                            tt_format_count(p, (double)n)));
     if (tt_model_count(m, "meta_dropped", &n) && n)
-        item(p, t, "descriptions lost", tt_say_count(p, (double)n));
+        item(p, t, "descriptions lost", tt_format_count(p, (double)n));
     if (tt_model_count(m, "batches_not_asked", &n) && n)
-        item(p, t, "batches not asked for", tt_say_count(p, (double)n));
+        item(p, t, "batches not asked for", tt_format_count(p, (double)n));
     if (tt_model_count(m, "batches_after_limit", &n) && n)
-        item(p, t, "batches after the limit", tt_say_count(p, (double)n));
+        item(p, t, "batches after the limit", tt_format_count(p, (double)n));
     if (a->summary.runs_open)
         item(p, t, "graph computations that never ended",
-             tt_say_count(p, (double)a->summary.runs_open));
+             tt_format_count(p, (double)a->summary.runs_open));
     if (a->summary.runs_bounds)
         item(p, t, "graph computations of which only begin and end were seen",
-             tt_say_count(p, (double)a->summary.runs_bounds));
+             tt_format_count(p, (double)a->summary.runs_bounds));
     if (w->open_records)
-        item(p, t, "op records without an end", tt_say_count(p, (double)w->open_records));
+        item(p, t, "op records without an end", tt_format_count(p, (double)w->open_records));
     if (w->bent_records)
         item(p, t, "op records with times outside of their graph computation",
-             tt_say_count(p, (double)w->bent_records));
-    if (w->orphan) item(p, t, "op records of unknown graphs", tt_say_count(p, (double)w->orphan));
+             tt_format_count(p, (double)w->bent_records));
+    if (w->orphan)
+        item(p, t, "op records of unknown graphs", tt_format_count(p, (double)w->orphan));
     if (w->unknown_lane)
         item(p, t, "op records of threads beyond the limit",
-             tt_say_count(p, (double)w->unknown_lane));
+             tt_format_count(p, (double)w->unknown_lane));
     if (a->reads.impossible)
         item(p, t, "reads of places that no file has",
-             tt_say_count(p, (double)a->reads.impossible));
+             tt_format_count(p, (double)a->reads.impossible));
     if (a->unknown_ops)
         item(p, t, "executions whose FLOPs have no formula",
-             tt_say_count(p, (double)a->unknown_ops));
+             tt_format_count(p, (double)a->unknown_ops));
 }
 
 void tt_section_missing(tt_page *p, const tt_analysis *a)
@@ -279,10 +280,10 @@ void tt_section_missing(tt_page *p, const tt_analysis *a)
     const uint64_t dropped = dropped_ops(a);
     const bool whole = is_whole(a);
     tt_page_section_begin(p, "missing", "What was dropped, or not observed?");
-    tt_page_say(p, TT_BLOCK_ANSWER, "%s; %s.",
+    tt_page_add(p, TT_BLOCK_ANSWER, "%s; %s.",
                 dropped ? tt_page_format(p, "%s op records were dropped, of %s",
-                                         tt_say_count(p, (double)dropped),
-                                         tt_say_count(p, (double)(dropped + a->summary.records)))
+                                         tt_format_count(p, (double)dropped),
+                                         tt_format_count(p, (double)(dropped + a->summary.records)))
                 : whole ? "No op was dropped"
                         : "No dropped op is known of",
                 whole ? "the trace could be read to its end, without damage"
@@ -291,7 +292,7 @@ void tt_section_missing(tt_page *p, const tt_analysis *a)
     losses(p, t, a, dropped);
     flaws(p, t, a);
     captures(p, t, a);
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "Whether what the trace holds fits together (times, orders, references) is not "
                 "checked here: tensortrace verify does.");
 }
@@ -335,7 +336,7 @@ static void file_rows(tt_page *p, tt_page_table *t, const tt_model *m)
         const tt_model_file *f = &m->files[i];
         item(p, t, "model file",
              tt_page_format(p, "%s (%s, %u tensors)", f->path,
-                            tt_say_bytes(p, (double)f->size_bytes), f->n_weights));
+                            tt_format_bytes(p, (double)f->size_bytes), f->n_weights));
         tt_storage_facts(m, f, fact_row, &(fact_rows){p, t});
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -348,25 +349,25 @@ static const char *phase_text(tt_page *p, const char *what, const tt_phase_summa
 {
     const uint64_t alone = s->tokens - s->mixed_tokens;
     if (alone == 0) return "";
-    return tt_page_format(p, "; %s %s token%s%s%s", tt_say_count(p, (double)alone), what,
+    return tt_page_format(p, "; %s %s token%s%s%s", tt_format_count(p, (double)alone), what,
                           alone == 1 ? "" : "s", s->total_ns > 0 ? " in " : "",
-                          s->total_ns > 0 ? tt_say_ns(p, s->total_ns) : "");
+                          s->total_ns > 0 ? tt_format_ns(p, s->total_ns) : "");
 }
 
 static const char *mixed_text(tt_page *p, const tt_summary *s)
 {
     if (s->mixed.tokens == 0) return "";
     return tt_page_format(p, "; %s prompt and %s generated tokens in mixed batches%s%s",
-                          tt_say_count(p, (double)s->prompt.mixed_tokens),
-                          tt_say_count(p, (double)s->generate.mixed_tokens),
+                          tt_format_count(p, (double)s->prompt.mixed_tokens),
+                          tt_format_count(p, (double)s->generate.mixed_tokens),
                           s->mixed.total_ns > 0 ? " in " : "",
-                          s->mixed.total_ns > 0 ? tt_say_ns(p, s->mixed.total_ns) : "");
+                          s->mixed.total_ns > 0 ? tt_format_ns(p, s->mixed.total_ns) : "");
 }
 
-static void say_run(tt_page *p, const tt_analysis *a)
+static void write_run(tt_page *p, const tt_analysis *a)
 {
     const char *engine = engine_of(p, a), *cpu = environment(a, "cpu");
-    tt_page_say(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s.",
+    tt_page_add(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s.",
                 a->m->n_files ? file_name(a->m->files[0].path) : "A model that was not observed",
                 engine ? engine : "an engine of unknown version", cpu ? ", " : "", cpu ? cpu : "",
                 a->lanes && a->threads_observed
@@ -385,7 +386,7 @@ void tt_section_run(tt_page *p, const tt_analysis *a)
     const tt_model *m = a->m;
     char id[33];
     tt_page_section_begin(p, "run", "What ran?");
-    say_run(p, a);
+    write_run(p, a);
     tt_hex(id, m->trace.header.run_id, 16);
     tt_page_table *t = tt_page_table_begin(p, "The run", 2, titles);
     item(p, t, "run id", id);
@@ -401,5 +402,5 @@ void tt_section_run(tt_page *p, const tt_analysis *a)
                         why ? ")" : ""));
     if (environment(a, "capture")) item(p, t, "options", environment(a, "capture"));
     item(p, t, "trace",
-         tt_page_format(p, "%s, %s", a->path, tt_say_bytes(p, (double)a->summary.file_bytes)));
+         tt_page_format(p, "%s, %s", a->path, tt_format_bytes(p, (double)a->summary.file_bytes)));
 }

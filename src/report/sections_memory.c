@@ -11,19 +11,19 @@
 #define HOT_ROWS 10u
 #define MIB 1048576.0
 
-static void say_cut(tt_page *p, const tt_analysis *a)
+static void write_cut(tt_page *p, const tt_analysis *a)
 {
     if (a->reads_cut)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "The trace is long: only its batches up to %u were looked at for this.",
                     a->reads_last_token);
 }
 
 /* Says why there are no reads of weights; false: there are. */
-static bool say_no_reads(tt_page *p, const tt_analysis *a)
+static bool write_no_reads(tt_page *p, const tt_analysis *a)
 {
     if (a->has_heat) return false;
-    tt_page_say(p, TT_BLOCK_ANSWER, "Not observed: %s.",
+    tt_page_add(p, TT_BLOCK_ANSWER, "Not observed: %s.",
                 a->m->n_weights == 0 ? "the trace names no weights of a model file"
                                      : "no op of the trace reads a weight of the model file");
     return true;
@@ -73,26 +73,26 @@ static void plot_order(tt_page *p, const tt_analysis *a)
     free(layout);
 }
 
-static void say_order(tt_page *p, const tt_analysis *a)
+static void write_order(tt_page *p, const tt_analysis *a)
 {
     const tt_heat_steps *s = &a->heat.steps;
     const double batches = a->heat.batches ? a->heat.batches : 1;
     const double sweeps = (double)s->sweeps / batches;
     if (s->steps == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not known: there was only one read.");
+        tt_page_add(p, TT_BLOCK_ANSWER, "Not known: there was only one read.");
         return;
     }
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "%s: %s of %s steps from one read to the next go on where the last one ended; the "
                 "file is swept %.1f times a batch.",
                 (double)s->adjacent >= 0.9 * (double)s->steps ? "In order"
                 : sweeps <= 1.5                               ? "From front to back, with jumps"
                                                               : "With jumps",
                 tt_percent(p, (double)s->adjacent, (double)s->steps),
-                tt_say_count(p, (double)s->steps), sweeps);
-    tt_page_say(p, TT_BLOCK_TEXT, "A read of a weight is %s%s long on average, in one piece.",
+                tt_format_count(p, (double)s->steps), sweeps);
+    tt_page_add(p, TT_BLOCK_TEXT, "A read of a weight is %s%s long on average, in one piece.",
                 a->reads.at_most ? "at most " : "",
-                tt_say_bytes(p, (double)a->heat.read_bytes / (double)a->heat.reads));
+                tt_format_bytes(p, (double)a->heat.read_bytes / (double)a->heat.reads));
 }
 
 static void order_table(tt_page *p, const tt_analysis *a)
@@ -109,11 +109,11 @@ static void order_table(tt_page *p, const tt_analysis *a)
                 op->batch == TT_NONE
                     ? "no batch"
                     : tt_page_format(p, "batch %u", tt_model_batch_number(a->m, op->batch)),
-                a->timed ? tt_say_ns(p, tt_model_span_ns(a->m, op->start_ticks -
-                                                                   a->reads.ops[0].start_ticks))
+                a->timed ? tt_format_ns(p, tt_model_span_ns(a->m, op->start_ticks -
+                                                                      a->reads.ops[0].start_ticks))
                          : "",
-                a->m->weights[r->weight].name, tt_say_bytes(p, (double)r->offset_bytes),
-                tt_say_bytes(p, (double)r->size_bytes)};
+                a->m->weights[r->weight].name, tt_format_bytes(p, (double)r->offset_bytes),
+                tt_format_bytes(p, (double)r->size_bytes)};
             tt_page_table_row(p, t, cells);
         }
     }
@@ -122,9 +122,9 @@ static void order_table(tt_page *p, const tt_analysis *a)
 void tt_section_order(tt_page *p, tt_analysis *a)
 {
     tt_page_section_begin(p, "order", "Is the model file read in order, or at random?");
-    if (say_no_reads(p, a)) return;
+    if (write_no_reads(p, a)) return;
     const tt_heat_steps *s = &a->heat.steps;
-    say_order(p, a);
+    write_order(p, a);
     if (a->timed) plot_order(p, a);
     const char *titles[] = {"Step", "Share>", "Times>", "Median length>", "Longest>"};
     tt_page_table *t =
@@ -142,20 +142,20 @@ void tt_section_order(tt_page *p, tt_analysis *a)
         const tt_heat_jumps *jumps = rows[i].jumps;
         bool lengths = jumps && jumps->known;
         const char *cells[] = {rows[i].name, tt_percent(p, (double)rows[i].n, (double)s->steps),
-                               tt_say_count(p, (double)rows[i].n),
-                               lengths ? tt_say_bytes(p, (double)jumps->p50_bytes) : "",
-                               lengths ? tt_say_bytes(p, (double)jumps->lengths.max) : ""};
+                               tt_format_count(p, (double)rows[i].n),
+                               lengths ? tt_format_bytes(p, (double)jumps->p50_bytes) : "",
+                               lengths ? tt_format_bytes(p, (double)jumps->lengths.max) : ""};
         tt_page_table_row(p, t, cells);
     }
     order_table(p, a);
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "These are the reads that the ops name, in the order in which the ops began; "
                 "within an op its threads read side by side. Weights that the engine copied count "
                 "where the file has them.%s",
                 a->reads.at_most
                     ? " Where rows or experts were not observed, all are taken to be read."
                     : "");
-    say_cut(p, a);
+    write_cut(p, a);
 }
 
 /* --- hot and cold --- */
@@ -206,10 +206,10 @@ static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, con
 }
 
 /* How many units a set has; units that were never read may be parts of tensors. */
-static const char *say_units(tt_page *p, const tt_heat *h, const tt_heat_set *set)
+static const char *format_units(tt_page *p, const tt_heat *h, const tt_heat_set *set)
 {
-    const char *whole = tt_say_count(p, (double)set->units);
-    const char *parts = tt_say_count(p, (double)h->partly);
+    const char *whole = tt_format_count(p, (double)set->units);
+    const char *parts = tt_format_count(p, (double)h->partly);
     if (set != &h->never || h->partly == 0) return whole;
     return set->units ? tt_page_format(p, "%s, and parts of %s more", whole, parts)
                       : tt_page_format(p, "parts of %s%s", parts,
@@ -230,7 +230,7 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
     for (size_t i = 0; i < 3; i++) {
         const char *cells[] = {
             sets[i].name, tt_percent(p, (double)sets[i].set->bytes, (double)h->model_bytes),
-            tt_say_bytes(p, (double)sets[i].set->bytes), say_units(p, h, sets[i].set)};
+            tt_format_bytes(p, (double)sets[i].set->bytes), format_units(p, h, sets[i].set)};
         tt_page_table_row(p, t, cells);
     }
     if (h->sliced) {
@@ -244,22 +244,22 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
 void tt_section_heat(tt_page *p, tt_analysis *a)
 {
     tt_page_section_begin(p, "heat", "What is hot, and what is cold?");
-    if (say_no_reads(p, a)) return;
+    if (write_no_reads(p, a)) return;
     const tt_heat *h = &a->heat;
     const double model = (double)h->model_bytes;
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "%s of the weights (%s of %s) are read in each batch, %s in some, and %s never; "
                 "%.0f %% of all bytes read come from %.1f %% of the weights.",
                 tt_percent(p, (double)h->every.bytes, model),
-                tt_say_bytes(p, (double)h->every.bytes), tt_say_bytes(p, model),
+                tt_format_bytes(p, (double)h->every.bytes), tt_format_bytes(p, model),
                 tt_percent(p, (double)h->some.bytes, model),
                 tt_percent(p, (double)h->never.bytes, model), 100 * h->curve[0].reads,
                 100 * h->curve[0].weights);
     if (h->of_phase[TT_PHASE_GENERATE].batches)
-        tt_page_say(p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",
+        tt_page_add(p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",
                     h->at_most ? "at most " : "",
-                    tt_say_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
-                                        (double)h->of_phase[TT_PHASE_GENERATE].batches),
+                    tt_format_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                                           (double)h->of_phase[TT_PHASE_GENERATE].batches),
                     tt_percent(p,
                                (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
                                    (double)h->of_phase[TT_PHASE_GENERATE].batches,
@@ -267,10 +267,10 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
     plot_curve(p, a);
     tables_of_heat(p, a);
     if (h->partly)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "Of %s tensor%s only a part was read; it counts as read, the rest as never.",
-                    tt_say_count(p, (double)h->partly), h->partly == 1 ? "" : "s");
-    say_cut(p, a);
+                    tt_format_count(p, (double)h->partly), h->partly == 1 ? "" : "s");
+    write_cut(p, a);
 }
 
 /* --- more RAM, or a prefetcher --- */
@@ -290,7 +290,7 @@ static const tt_whatif_part *part_of(const tt_whatif_result *r)
 
 static const char *tokens_per_s(tt_page *p, double rate)
 {
-    return rate > 0 ? tt_say_number(p, rate) : "";
+    return rate > 0 ? tt_format_number(p, rate) : "";
 }
 
 static void whatif_table(tt_page *p, const tt_analysis *a)
@@ -302,10 +302,10 @@ static void whatif_table(tt_page *p, const tt_analysis *a)
     if (t) t->head = false;
     for (size_t i = 0; i < TT_ANALYSIS_RAM_SIZES; i++) {
         const tt_whatif_part *lru = part_of(&a->lru[i]), *best = part_of(&a->belady[i]);
-        const char *cells[] = {tt_say_bytes(p, (double)a->lru[i].ram_bytes),
+        const char *cells[] = {tt_format_bytes(p, (double)a->lru[i].ram_bytes),
                                tt_percent(p, (double)a->lru[i].ram_bytes, (double)a->touched_bytes),
-                               tt_say_bytes(p, per_token(lru)),
-                               tt_say_bytes(p, per_token(best)),
+                               tt_format_bytes(p, per_token(lru)),
+                               tt_format_bytes(p, per_token(best)),
                                tokens_per_s(p, tt_whatif_rate_apart(lru)),
                                tokens_per_s(p, tt_whatif_rate_overlap(lru))};
         tt_page_table_row(p, t, cells);
@@ -336,37 +336,38 @@ static void plot_whatif(tt_page *p, const tt_analysis *a)
                      "RAM, with two rules for what is dropped. The table below has the figures.");
 }
 
-static void say_whatif(tt_page *p, const tt_analysis *a)
+static void write_whatif(tt_page *p, const tt_analysis *a)
 {
     const size_t half = TT_ANALYSIS_RAM_SIZES / 2 - 1, all = TT_ANALYSIS_RAM_SIZES - 1;
     const tt_whatif_part *lru = part_of(&a->lru[half]), *best = part_of(&a->belady[half]);
     const double apart = tt_whatif_rate_apart(lru), overlap = tt_whatif_rate_overlap(lru);
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "With %s of RAM for weights nothing but first reads comes from disk; with half of "
                 "that a token reads %s as the kernel drops pages (LRU), and %s at best.",
-                tt_say_bytes(p, (double)a->touched_bytes), tt_say_bytes(p, per_token(lru)),
-                tt_say_bytes(p, per_token(best)));
+                tt_format_bytes(p, (double)a->touched_bytes), tt_format_bytes(p, per_token(lru)),
+                tt_format_bytes(p, per_token(best)));
     if (!(apart > 0 && overlap > 0)) return;
-    tt_page_say(p, TT_BLOCK_TEXT,
+    tt_page_add(p, TT_BLOCK_TEXT,
                 "At %s from disk%s that half would run at %s tokens/s; a prefetcher that hid all "
                 "reading behind computing would make it %s (%+.0f %%), and all of the RAM %s.",
-                tt_say_rate(p, a->disk_bytes_per_s),
+                tt_format_rate(p, a->disk_bytes_per_s),
                 a->options.disk_bytes_per_s > 0 ? "" : " (an assumption; --disk sets it)",
-                tt_say_number(p, apart), tt_say_number(p, overlap), 100 * (overlap / apart - 1),
-                tt_say_number(p, tt_whatif_rate_apart(part_of(&a->lru[all]))));
+                tt_format_number(p, apart), tt_format_number(p, overlap),
+                100 * (overlap / apart - 1),
+                tt_format_number(p, tt_whatif_rate_apart(part_of(&a->lru[all]))));
 }
 
 void tt_section_whatif(tt_page *p, const tt_analysis *a)
 {
     tt_page_section_begin(p, "whatif", "What would more RAM, or a prefetcher, win?");
     if (!a->has_whatif) {
-        (void)say_no_reads(p, a);
+        (void)write_no_reads(p, a);
         return;
     }
-    say_whatif(p, a);
+    write_whatif(p, a);
     plot_whatif(p, a);
     whatif_table(p, a);
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "A simulation over pages of 4 KiB: the trace's reads of weights, in order, against "
                 "a cache that begins empty; a token here is a generated one after the first, where "
                 "there are such. Computing takes as long as in the trace%s. tensortrace whatif has "
@@ -376,8 +377,8 @@ void tt_section_whatif(tt_page *p, const tt_analysis *a)
                       "file in RAM, for better figures"
                     : "");
     if (a->reads.at_most)
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_NOTE,
             "Which rows or experts some ops read was not observed: all figures are at most.");
-    say_cut(p, a);
+    write_cut(p, a);
 }

@@ -17,34 +17,35 @@ static void say_sums(tt_page *p, const tt_analysis *a)
     const tt_pool_sums *g = a->pool_generated.tokens ? &a->pool_generated : &a->pool_all;
     const tt_pool_row *t = &a->pool_all.total;
     const double tokens = g->tokens ? (double)g->tokens : NAN;
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "%s token took %s%s from the file%s; threads stood still for that for %s.",
                 g == &a->pool_generated ? "A generated" : "A", t->lost ? "at least " : "",
-                tt_say_bytes(p, (double)g->total.read_bytes / tokens), say_hits(p, &g->total),
-                isnan(g->pause_ns) ? "an unknown time" : tt_say_ns(p, g->pause_ns / tokens));
-    tt_page_say(p, TT_BLOCK_TEXT,
+                tt_format_bytes(p, (double)g->total.read_bytes / tokens), say_hits(p, &g->total),
+                isnan(g->pause_ns) ? "an unknown time" : tt_format_ns(p, g->pause_ns / tokens));
+    tt_page_add(p, TT_BLOCK_TEXT,
                 "In all it read %s in %s reads, and held %s at most of the %s that it might.",
-                tt_say_bytes(p, (double)t->read_bytes), tt_say_count(p, (double)t->reads),
-                tt_say_bytes(p, (double)t->peak_bytes), tt_say_bytes(p, (double)t->budget_bytes));
+                tt_format_bytes(p, (double)t->read_bytes), tt_format_count(p, (double)t->reads),
+                tt_format_bytes(p, (double)t->peak_bytes),
+                tt_format_bytes(p, (double)t->budget_bytes));
 }
 
 static void say_bounds(tt_page *p, const tt_analysis *a)
 {
     const tt_pool_bounds *b = &a->pool_bounds;
     if (!b->known) return;
-    tt_page_say(p, TT_BLOCK_TEXT,
+    tt_page_add(p, TT_BLOCK_TEXT,
                 "%s generated tokens after the first came at %s tokens/s: %s of the %s that are "
                 "possible when everything is read as early as it can be known, and %s of the %s "
                 "when also the experts are known beforehand.",
-                tt_say_count(p, (double)b->tokens), tt_say_number(p, b->rate),
-                tt_percent(p, b->rate, b->at_most_rate), tt_say_number(p, b->at_most_rate),
-                tt_percent(p, b->rate, b->overlap_rate), tt_say_number(p, b->overlap_rate));
-    tt_page_say(p, TT_BLOCK_NOTE,
+                tt_format_count(p, (double)b->tokens), tt_format_number(p, b->rate),
+                tt_percent(p, b->rate, b->at_most_rate), tt_format_number(p, b->at_most_rate),
+                tt_percent(p, b->rate, b->overlap_rate), tt_format_number(p, b->overlap_rate));
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "The bounds are those of tensortrace whatif --boost, with lru for experts (%s a "
                 "token from disk), for computing as in this run without what its threads waited "
                 "for reads, and for a disk of %s: as fast as these reads came while any was under "
                 "way. More than 100 %%: what mattered came faster than that.",
-                tt_say_bytes(p, b->predicted_bytes), tt_say_rate(p, b->disk_bytes_per_s));
+                tt_format_bytes(p, b->predicted_bytes), tt_format_rate(p, b->disk_bytes_per_s));
 }
 
 void tt_section_pool(tt_page *p, const tt_analysis *a)
@@ -59,7 +60,7 @@ void tt_section_pool(tt_page *p, const tt_analysis *a)
     const tt_rowset rows = tt_pool_rowset(&a->pool);
     tt_page_table *t = tt_page_rows(p, "By batch", &rows, &wish);
     if (t) t->shown = 20;
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "A pause is time in which at least one thread waited at the start of an op; it "
                 "counts for the read that ended last. Waited is a sum over threads. tensortrace "
                 "faults --pool-reads lists each read.");

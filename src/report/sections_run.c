@@ -84,8 +84,9 @@ static void spread_table(tt_page *p, double *ns, size_t n)
 {
     const char *titles[] = {"Fastest>", "Median>", "95 % take at most>", "Slowest>"};
     tt_page_table *t = tt_page_table_begin(p, "Time of a generated token", 4, titles);
-    const char *cells[] = {tt_say_ns(p, quantile(ns, n, 0)), tt_say_ns(p, quantile(ns, n, 0.5)),
-                           tt_say_ns(p, quantile(ns, n, 0.95)), tt_say_ns(p, quantile(ns, n, 1))};
+    const char *cells[] = {
+        tt_format_ns(p, quantile(ns, n, 0)), tt_format_ns(p, quantile(ns, n, 0.5)),
+        tt_format_ns(p, quantile(ns, n, 0.95)), tt_format_ns(p, quantile(ns, n, 1))};
     if (t) t->head = false;
     tt_page_table_row(p, t, cells);
 }
@@ -105,38 +106,39 @@ static void token_table(tt_page *p, const double *ns, const double *tokens, size
             sum += ns[i + k];
             most = fmax(most, ns[i + k]);
         }
-        const char *cells[] = {tt_page_format(p, "%.0f", tokens[i]), tt_say_ns(p, sum / (double)k),
-                               tt_say_ns(p, most)};
+        const char *cells[] = {tt_page_format(p, "%.0f", tokens[i]),
+                               tt_format_ns(p, sum / (double)k), tt_format_ns(p, most)};
         tt_page_table_row(p, t, cells);
     }
 }
 
 /* In the order of the run; sorts parts of `ns`. */
-static void say_drift(tt_page *p, double *ns, size_t n)
+static void write_drift(tt_page *p, double *ns, size_t n)
 {
     const size_t quarter = n / 4;
     if (quarter < 4) return;
     double first = quantile(ns, quarter, 0.5), last = quantile(ns + n - quarter, quarter, 0.5);
     if (first > 0)
-        tt_page_say(p, TT_BLOCK_TEXT,
+        tt_page_add(p, TT_BLOCK_TEXT,
                     "The median of the last quarter of them is %s, that of the first %s: %+.1f %%.",
-                    tt_say_ns(p, last), tt_say_ns(p, first), 100 * (last / first - 1));
+                    tt_format_ns(p, last), tt_format_ns(p, first), 100 * (last / first - 1));
 }
 
-static void say_tokens(tt_page *p, double *ns, const double *tokens, size_t n, double slowest)
+static void write_tokens(tt_page *p, double *ns, const double *tokens, size_t n, double slowest)
 {
     double *sorted = calloc(n, sizeof *sorted);
     p->failed |= !sorted;
     if (!sorted) return;
     memcpy(sorted, ns, n * sizeof *sorted);
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "A generated token took %s in the middle (median), 95 %% took at most %s, and the "
                 "slowest, in batch %.0f, %s.",
-                tt_say_ns(p, quantile(sorted, n, 0.5)), tt_say_ns(p, quantile(sorted, n, 0.95)),
-                slowest, tt_say_ns(p, quantile(sorted, n, 1)));
+                tt_format_ns(p, quantile(sorted, n, 0.5)),
+                tt_format_ns(p, quantile(sorted, n, 0.95)), slowest,
+                tt_format_ns(p, quantile(sorted, n, 1)));
     plot_tokens(p, ns, tokens, n);
     token_table(p, ns, tokens, n);
-    say_drift(p, ns, n);
+    write_drift(p, ns, n);
     spread_table(p, sorted, n);
     free(sorted);
 }
@@ -149,10 +151,10 @@ void tt_section_speed(tt_page *p, const tt_analysis *a)
     p->failed |= !ns || !tokens;
     size_t n = a->timed && ns && tokens ? token_times(a->m, ns, tokens, &slowest) : 0;
     if (n == 0)
-        tt_page_say(p, TT_BLOCK_ANSWER,
+        tt_page_add(p, TT_BLOCK_ANSWER,
                     "Not known: the trace holds no generated token with a known end.");
     else
-        say_tokens(p, ns, tokens, n, slowest);
+        write_tokens(p, ns, tokens, n, slowest);
     free(ns);
     free(tokens);
 }
@@ -211,9 +213,9 @@ static void event_table(tt_page *p, const tt_analysis *a)
     tt_page_table *t = x ? tt_page_rows(p, "Buffers, one by one", &events, &wish) : NULL;
     if (t) t->folded = true;
     if (b->n_events > EVENTS_LISTED)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "Of %s events the first %u are listed: tensortrace buffers shows all.",
-                    tt_say_count(p, b->n_events), EVENTS_LISTED);
+                    tt_format_count(p, b->n_events), EVENTS_LISTED);
 }
 
 void tt_section_buffers(tt_page *p, const tt_analysis *a)
@@ -221,20 +223,21 @@ void tt_section_buffers(tt_page *p, const tt_analysis *a)
     const tt_buffers *b = a->buffers;
     tt_page_section_begin(p, "memory", "How much memory was there?");
     if (!b || b->n_events == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not observed: the trace holds no buffers.");
+        tt_page_add(p, TT_BLOCK_ANSWER, "Not observed: the trace holds no buffers.");
         return;
     }
     double peak[TT_BACKINGS];
     for (unsigned k = 0; k < TT_BACKINGS; k++)
         peak[k] = b->peak[k] == TT_NONE ? 0 : (double)b->events[b->peak[k]].bytes[k];
-    tt_page_say(p, TT_BLOCK_ANSWER, "At most %s of buffers were allocated%s%s.",
-                tt_say_bytes(p, peak[TT_BACKING_ALLOCATED]),
-                peak[TT_BACKING_FILE] > 0 ? tt_page_format(p, ", and %s mapped from files",
-                                                           tt_say_bytes(p, peak[TT_BACKING_FILE]))
-                                          : "",
+    tt_page_add(p, TT_BLOCK_ANSWER, "At most %s of buffers were allocated%s%s.",
+                tt_format_bytes(p, peak[TT_BACKING_ALLOCATED]),
+                peak[TT_BACKING_FILE] > 0
+                    ? tt_page_format(p, ", and %s mapped from files",
+                                     tt_format_bytes(p, peak[TT_BACKING_FILE]))
+                    : "",
                 peak[TT_BACKING_UNKNOWN] > 0
                     ? tt_page_format(p, "; of %s it was not observed which of the two",
-                                     tt_say_bytes(p, peak[TT_BACKING_UNKNOWN]))
+                                     tt_format_bytes(p, peak[TT_BACKING_UNKNOWN]))
                     : "");
     if (a->timed) plot_buffers(p, a);
     if (a->timed) event_table(p, a);
@@ -242,11 +245,11 @@ void tt_section_buffers(tt_page *p, const tt_analysis *a)
     tt_page_table *t = tt_page_table_begin(p, "Buffers by what they were for", 3, titles);
     for (unsigned i = 0; i <= TT_BUFFER_OUTPUT; i++) {
         const tt_kind_summary *k = &a->summary.buffers[i];
-        const char *cells[] = {tt_buffer_kind_name((tt_buffer_kind)i), tt_say_count(p, k->count),
-                               tt_say_bytes(p, (double)k->size_bytes)};
+        const char *cells[] = {tt_buffer_kind_name((tt_buffer_kind)i), tt_format_count(p, k->count),
+                               tt_format_bytes(p, (double)k->size_bytes)};
         if (k->count) tt_page_table_row(p, t, cells);
     }
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "Sizes are what the engine asked for; how much of a mapped file was in RAM is "
                 "another question. The table sums up all that there ever were.");
 }

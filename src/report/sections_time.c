@@ -33,9 +33,9 @@ static void rollup_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const
                            tt_percent(p, r->compute_ns + r->wait_ns, a->total_ns),
                            tt_percent(p, r->compute_ns, a->total_ns),
                            wait_share(p, a, r->wait_ns),
-                           r->timed ? tt_say_ns(p, r->wall_ns) : "",
-                           tt_say_count(p, (double)r->count),
-                           r->timed ? tt_say_ns(p, r->wall_ns / (double)r->timed) : ""};
+                           r->timed ? tt_format_ns(p, r->wall_ns) : "",
+                           tt_format_count(p, (double)r->count),
+                           r->timed ? tt_format_ns(p, r->wall_ns / (double)r->timed) : ""};
     tt_page_table_row(p, t, cells);
 }
 
@@ -131,21 +131,21 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
     for (size_t i = 0; i < a->by_op.n && i < ROWS_MAX; i++)
         rollup_row(p, t, a, a->by_op.list[i].key, &a->by_op.list[i]);
     if (a->by_op.n > ROWS_MAX)
-        tt_page_say(p, TT_BLOCK_NOTE, "%zu more ops are left out: tensortrace stats shows all.",
+        tt_page_add(p, TT_BLOCK_NOTE, "%zu more ops are left out: tensortrace stats shows all.",
                     a->by_op.n - ROWS_MAX);
     if (a->by_layer.n < 2) return;
     t = rollup_table(p, "By layer", "Layer");
     if (t) t->folded = true;
     for (size_t i = 0; i < a->by_layer.n; i++)
-        rollup_row(p, t, a, tt_say_layer(p, a->by_layer.list[i].number), &a->by_layer.list[i]);
+        rollup_row(p, t, a, tt_format_layer(p, a->by_layer.list[i].number), &a->by_layer.list[i]);
 }
 
-static void say_shares(tt_page *p, const tt_analysis *a)
+static void write_shares(tt_page *p, const tt_analysis *a)
 {
-    const char *span = tt_say_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
+    const char *span = tt_format_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
     const char *lost = tt_ops_are_lost(a) ? " or in ops that were lost" : "";
     if (a->waits_observed)
-        tt_page_say(p, TT_BLOCK_ANSWER,
+        tt_page_add(p, TT_BLOCK_ANSWER,
                     "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier "
                     "for other threads, %s idle within a batch%s, and %s between batches.",
                     a->lanes, a->lanes == 1 ? "" : "s", span,
@@ -153,7 +153,7 @@ static void say_shares(tt_page *p, const tt_analysis *a)
                     tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
                     lost, tt_percent(p, a->between_ns, a->total_ns));
     else
-        tt_page_say(p, TT_BLOCK_ANSWER,
+        tt_page_add(p, TT_BLOCK_ANSWER,
                     "Of %s, %s was spent in ops, %s in a batch but in no op%s, and %s between "
                     "batches; how much of it threads waited for each other was not observed.",
                     span, tt_percent(p, a->compute_ns, a->total_ns),
@@ -165,14 +165,14 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
 {
     tt_page_section_begin(p, "time", "Where did the time go?");
     if (!a->timed || a->total_ns <= 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not known: %s.",
+        tt_page_add(p, TT_BLOCK_ANSWER, "Not known: %s.",
                     a->timed ? "the trace holds no op with a known time"
                              : "the trace cannot turn its ticks into time");
         return;
     }
-    say_shares(p, a);
+    write_shares(p, a);
     if (a->by_part.n > 0 && a->by_op.n > 0)
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_TEXT,
             "Of the threads' own work in ops, the part that took most is %s with %s, the op that "
             "took most is %s with %s.",
@@ -181,7 +181,7 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
     plot_parts(p, a);
     plot_layers(p, a);
     tables_of_time(p, a);
-    tt_page_say(
+    tt_page_add(
         p, TT_BLOCK_NOTE,
         "Own work is what threads computed%s; of it are the shares and the order of the rows. The "
         "three columns behind it are of all of the threads' time. A thread computes from an op's "
@@ -193,19 +193,19 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
                               : " (time in which they were on no processor was not observed, and "
                                 "is in it)");
     if (tt_ops_are_lost(a))
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "Not all ops of the run are in the trace: what lost ones took, computing and "
                     "waiting, counts as idle within a batch.");
     if (a->work.overlap_ticks)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "Batches overlap for %s: that time counts once for each of them.",
-                    tt_say_ns(p, tt_model_span_ns(a->m, a->work.overlap_ticks)));
+                    tt_format_ns(p, tt_model_span_ns(a->m, a->work.overlap_ticks)));
     if (a->summary.runs_called_back)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "%s of %s graph computations were seen by the scheduler's callback: there an "
                     "op is seen as a whole, and its threads and their waiting are not observed.",
-                    tt_say_count(p, (double)a->summary.runs_called_back),
-                    tt_say_count(p, a->m->n_runs));
+                    tt_format_count(p, (double)a->summary.runs_called_back),
+                    tt_format_count(p, a->m->n_runs));
 }
 
 /* --- who waited for whom --- */
@@ -249,17 +249,17 @@ static void table_of_waits(tt_page *p, const tt_analysis *a, uint32_t n)
         cells[0] = tt_page_format(p, "thread %u", i);
         for (uint32_t k = 0; k < shown; k++)
             cells[k + 1] =
-                tt_say_ns(p, tt_model_span_ns(a->m, w->waits[(size_t)i * w->n_lanes + k]));
-        cells[shown + 1] = tt_say_ns(p, tt_model_span_ns(a->m, w->lanes[i].wait_ticks));
+                tt_format_ns(p, tt_model_span_ns(a->m, w->waits[(size_t)i * w->n_lanes + k]));
+        cells[shown + 1] = tt_format_ns(p, tt_model_span_ns(a->m, w->lanes[i].wait_ticks));
         tt_page_table_row(p, t, cells);
     }
     cells[0] = "was the last";
     for (uint32_t k = 0; k < shown; k++)
         cells[k + 1] = tt_percent(p, (double)w->lanes[k].last, (double)w->barriers);
-    cells[shown + 1] = tt_say_count(p, (double)w->barriers);
+    cells[shown + 1] = tt_format_count(p, (double)w->barriers);
     tt_page_table_row(p, t, cells);
     if (shown < n)
-        tt_page_say(p, TT_BLOCK_NOTE, "%u more threads are left out; --json has all.", n - shown);
+        tt_page_add(p, TT_BLOCK_NOTE, "%u more threads are left out; --json has all.", n - shown);
 }
 
 /* How long the other lanes waited for this one, in ticks. */
@@ -271,13 +271,13 @@ static uint64_t waited_for(const tt_work *w, uint32_t lane)
     return ticks;
 }
 
-static const char *say_last(tt_page *p, const tt_analysis *a, uint32_t lane)
+static const char *format_last(tt_page *p, const tt_analysis *a, uint32_t lane)
 {
     return tt_percent(p, (double)a->work.lanes[lane].last, (double)a->work.barriers);
 }
 
 /* The thread that caused the longest waits, which need not be the most frequent last. */
-static void say_waits(tt_page *p, const tt_analysis *a)
+static void write_waits(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
     uint32_t dearest = 0, often = 0;
@@ -285,17 +285,17 @@ static void say_waits(tt_page *p, const tt_analysis *a)
         if (waited_for(w, i) > waited_for(w, dearest)) dearest = i;
         if (w->lanes[i].last > w->lanes[often].last) often = i;
     }
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "The others waited longest for thread %u: %s, as it was the last to arrive at %s "
                 "of %s barriers%s; all threads together waited %s, %s of their time.",
-                dearest, tt_say_ns(p, tt_model_span_ns(a->m, waited_for(w, dearest))),
-                say_last(p, a, dearest), tt_say_count(p, (double)w->barriers),
+                dearest, tt_format_ns(p, tt_model_span_ns(a->m, waited_for(w, dearest))),
+                format_last(p, a, dearest), tt_format_count(p, (double)w->barriers),
                 often == dearest
                     ? ""
                     : tt_page_format(p, " (thread %u was at %s, and cost %s)", often,
-                                     say_last(p, a, often),
-                                     tt_say_ns(p, tt_model_span_ns(a->m, waited_for(w, often)))),
-                tt_say_ns(p, a->wait_ns), tt_percent(p, a->wait_ns, a->total_ns));
+                                     format_last(p, a, often),
+                                     tt_format_ns(p, tt_model_span_ns(a->m, waited_for(w, often)))),
+                tt_format_ns(p, a->wait_ns), tt_percent(p, a->wait_ns, a->total_ns));
 }
 
 void tt_section_waits(tt_page *p, const tt_analysis *a)
@@ -303,17 +303,17 @@ void tt_section_waits(tt_page *p, const tt_analysis *a)
     const tt_work *w = &a->work;
     tt_page_section_begin(p, "waits", "Which threads waited for whom?");
     if (!a->timed || w->barriers == 0 || !w->waits || a->m->waits_unknown) {
-        tt_page_say(
+        tt_page_add(
             p, TT_BLOCK_ANSWER, "%s",
             a->m->waits_unknown ? tt_page_format(p, "Not observed: %s.", a->m->waits_unknown)
             : w->n_lanes == 1   ? "Nobody: the ops ran on one thread."
                                 : "Not observed: no op of two or more threads has a known end.");
         return;
     }
-    say_waits(p, a);
+    write_waits(p, a);
     if (w->n_lanes > 1) plot_lanes(p, a, w->n_lanes < LANES_SHOWN ? w->n_lanes : LANES_SHOWN);
     table_of_waits(p, a, w->n_lanes);
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "At the barrier behind an op all wait for the thread that arrives last. What that "
                 "one itself waits (where row and column are the same thread) is what the barrier "
                 "takes, and is in the others' waiting, too.");

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-static const char *say_real(tt_page *p, bool known, double v)
+static const char *format_real(tt_page *p, bool known, double v)
 {
     return known ? tt_page_format(p, "%.4g", v) : "";
 }
 
-static const char *say_where(tt_page *p, const tt_analysis *a, uint32_t run)
+static const char *format_where(tt_page *p, const tt_analysis *a, uint32_t run)
 {
     const uint32_t batch = a->m->runs[run].batch;
     return batch == TT_NONE
@@ -24,7 +24,7 @@ static const char *name_of(const tt_analysis *a, uint32_t run, uint32_t node)
 
 /* --- NaN and infinities --- */
 
-static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birth *b)
+static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_origin *b)
 {
     static const char *const titles[] = {"Source", "State",    "Written by",
                                          "Least>", "Largest>", "RMS>"};
@@ -44,20 +44,20 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
             s->output.run == TT_NONE
                 ? ""
                 : tt_page_format(p, "%s in %s", name_of(a, s->output.run, s->output.node),
-                                 say_where(p, a, s->output.run)),
-            say_real(p, known, known ? (double)s->output.print.min : 0),
-            say_real(p, known, known ? (double)s->output.print.max : 0),
-            say_real(p, known, known ? s->output.print.rms : 0)};
+                                 format_where(p, a, s->output.run)),
+            format_real(p, known, known ? (double)s->output.print.min : 0),
+            format_real(p, known, known ? (double)s->output.print.max : 0),
+            format_real(p, known, known ? s->output.print.rms : 0)};
         tt_page_table_row(p, t, cells);
     }
 }
 
 /* Where it comes from, as far as its sources show. */
-static const char *say_origin(tt_page *p, const tt_analysis *a, const tt_values_birth *b)
+static const char *format_origin(tt_page *p, const tt_analysis *a, const tt_values_origin *b)
 {
     bool unknown = false;
-    if (b->kind != TT_BIRTH_BORN)
-        return "not all of its sources were measured, so it is born there or in one of them.";
+    if (b->kind != TT_VALUES_MADE_HERE)
+        return "not all of its sources were measured, so it is made there or in one of them.";
     for (uint32_t i = 0; i < b->n_sources; i++) {
         const tt_values_source *s = &b->sources[i];
         if (s->weight == TT_NONE) continue;
@@ -66,40 +66,41 @@ static const char *say_origin(tt_page *p, const tt_analysis *a, const tt_values_
                                   a->m->weights[s->weight].name);
         unknown = unknown || !s->in_file.looked_at;
     }
-    return unknown ? "no output that it reads is bad, so it is born there or in a weight."
-                   : "no output that it reads is bad, so it is born there.";
+    return unknown ? "no output that it reads is bad, so it is made there or in a weight."
+                   : "no output that it reads is bad, so it is made there.";
 }
 
-static void say_bad(tt_page *p, const tt_analysis *a)
+static void write_bad(tt_page *p, const tt_analysis *a)
 {
     const tt_values_first *f = &a->values_first;
-    const tt_values_birth *b = &f->births[0];
+    const tt_values_origin *b = &f->origins[0];
     const tt_tensor *t = &a->m->graphs[a->m->runs[b->row.run].graph].tensors[b->row.node];
-    tt_page_say(p, TT_BLOCK_ANSWER,
+    tt_page_add(p, TT_BLOCK_ANSWER,
                 "No: %s outputs of %s hold NaN or infinities. The first is %s, of %s, in %s: %s",
-                tt_say_count(p, (double)f->counts.bad), tt_say_count(p, (double)f->counts.outputs),
-                t->name, t->op_desc, say_where(p, a, b->row.run), say_origin(p, a, b));
-    tt_page_say(p, TT_BLOCK_TEXT,
+                tt_format_count(p, (double)f->counts.bad),
+                tt_format_count(p, (double)f->counts.outputs), t->name, t->op_desc,
+                format_where(p, a, b->row.run), format_origin(p, a, b));
+    tt_page_add(p, TT_BLOCK_TEXT,
                 "%s more outputs are bad behind it, in %s batches; the logits %s.",
-                tt_say_count(p, (double)f->bad_after), tt_say_count(p, (double)f->tokens_bad),
+                tt_format_count(p, (double)f->bad_after), tt_format_count(p, (double)f->tokens_bad),
                 f->logits == 0       ? "were not measured"
                 : f->logits_bad == 0 ? "are not reached"
                                      : tt_page_format(p, "are bad from %s on",
-                                                      say_where(p, a, f->first_logits_run)));
+                                                      format_where(p, a, f->first_logits_run)));
     sources_table(p, a, b);
 }
 
-static void say_good(tt_page *p, const tt_analysis *a)
+static void write_good(tt_page *p, const tt_analysis *a)
 {
     const tt_values_counts *c = &a->values_first.counts;
-    tt_page_say(p, TT_BLOCK_ANSWER, "Yes: no NaN and no infinity in %s outputs%s.",
-                tt_say_count(p, (double)c->outputs),
+    tt_page_add(p, TT_BLOCK_ANSWER, "Yes: no NaN and no infinity in %s outputs%s.",
+                tt_format_count(p, (double)c->outputs),
                 c->masking ? tt_page_format(p, ", but for those of masks in %s",
-                                            tt_say_count(p, (double)c->masking))
+                                            tt_format_count(p, (double)c->masking))
                            : "");
     if (c->constant)
-        tt_page_say(p, TT_BLOCK_TEXT, "%s outputs are constant, %s of them zero.",
-                    tt_say_count(p, (double)c->constant), tt_say_count(p, (double)c->zero));
+        tt_page_add(p, TT_BLOCK_TEXT, "%s outputs are constant, %s of them zero.",
+                    tt_format_count(p, (double)c->constant), tt_format_count(p, (double)c->zero));
 }
 
 /* --- over the layers --- */
@@ -151,7 +152,7 @@ static void draw_growth(tt_page *p, const tt_analysis *a, tt_values_growth *cons
                            "The table has the figures.");
 }
 
-static void say_growth(tt_page *p, const tt_analysis *a)
+static void write_growth(tt_page *p, const tt_analysis *a)
 {
     static const tt_listing_wish wish = {.columns = "phase,layer_id,rms,ratio,min,max,bad",
                                          .text = true,
@@ -174,21 +175,21 @@ static void say_growth(tt_page *p, const tt_analysis *a)
 
 /* --- outliers --- */
 
-static void say_outliers(tt_page *p, const tt_analysis *a)
+static void write_outliers(tt_page *p, const tt_analysis *a)
 {
     static const tt_listing_wish wish = {.columns = "name,batch_id,by,value,usual,score",
                                          .text = true};
     const tt_values_outliers *o = &a->values_outliers;
     if (o->total == 0) {
-        tt_page_say(p, TT_BLOCK_TEXT,
+        tt_page_add(p, TT_BLOCK_TEXT,
                     "None of %s outputs stands out among those of its place in the layers.",
-                    tt_say_count(p, (double)o->compared));
+                    tt_format_count(p, (double)o->compared));
         return;
     }
-    tt_page_say(p, TT_BLOCK_TEXT,
+    tt_page_add(p, TT_BLOCK_TEXT,
                 "%s of %s outputs stand out among those of their place in the layers: their RMS or "
                 "largest magnitude is off by more than a factor 2 and 3.5 robust deviations.",
-                tt_say_count(p, (double)o->total), tt_say_count(p, (double)o->compared));
+                tt_format_count(p, (double)o->total), tt_format_count(p, (double)o->compared));
     const tt_rowset set = tt_values_outliers_rowset(a->m, o, false);
     (void)tt_page_rows(p, "What stands out most", &set, &wish);
 }
@@ -199,17 +200,17 @@ void tt_section_values(tt_page *p, const tt_analysis *a)
     if (!a->has_values) return;
     tt_page_section_begin(p, "values", "Are the values sound?");
     if (c->outputs == 0)
-        tt_page_say(p, TT_BLOCK_ANSWER, "UNMEASURED: no output was taken whole.");
+        tt_page_add(p, TT_BLOCK_ANSWER, "UNMEASURED: no output was taken whole.");
     else if (a->values_first.found)
-        say_bad(p, a);
+        write_bad(p, a);
     else
-        say_good(p, a);
+        write_good(p, a);
     if (c->unmeasured || c->incomplete)
-        tt_page_say(p, TT_BLOCK_NOTE, "Outputs of %s executed ops were not measured%s.",
-                    tt_say_count(p, (double)c->unmeasured),
+        tt_page_add(p, TT_BLOCK_NOTE, "Outputs of %s executed ops were not measured%s.",
+                    tt_format_count(p, (double)c->unmeasured),
                     c->incomplete ? tt_page_format(p, ", and of %s parts were lost",
-                                                   tt_say_count(p, (double)c->incomplete))
+                                                   tt_format_count(p, (double)c->incomplete))
                                   : "");
-    say_growth(p, a);
-    say_outliers(p, a);
+    write_growth(p, a);
+    write_outliers(p, a);
 }

@@ -106,7 +106,7 @@ static tt_access_verdict enter(const tt_access_key *key, const tt_access_request
                                0, NULL, once};
 }
 
-tt_access_verdict tt_access_judge(const tt_access_key *key, const tt_access_request *q)
+tt_access_verdict tt_access_check(const tt_access_key *key, const tt_access_request *q)
 {
     if (q->ambiguous) return refuse(400, "a header that has to be there once was sent twice");
     if (!q->host || !is_host(key, q->host))

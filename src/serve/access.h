@@ -55,7 +55,7 @@ typedef struct tt_access_verdict {
     bool used_once;      /* it was the secret that holds once: it must not be taken again */
 } tt_access_verdict;
 
-tt_access_verdict tt_access_judge(const tt_access_key *key, const tt_access_request *q);
+tt_access_verdict tt_access_check(const tt_access_key *key, const tt_access_request *q);
 
 /* 32 random hex digits. False when the kernel gives none. */
 bool tt_access_secret(char out[TT_ACCESS_SECRET_TEXT]);

@@ -169,7 +169,7 @@ static void put_notes(tt_json *j, const tt_model *m)
     tt_copies copies;
     tt_json_key(j, "notes");
     tt_json_array(j);
-    if (tt_copies_find(m, &copies) && *tt_copies_say(&copies, text)) tt_json_string(j, text);
+    if (tt_copies_find(m, &copies) && *tt_copies_text(&copies, text)) tt_json_string(j, text);
     tt_json_array_end(j);
 }
 

@@ -50,7 +50,7 @@ static tt_status find(op_values *v, uint32_t node, tt_error *err)
 }
 
 /* Whether infinities are those of a mask is told by all that was computed before. */
-static tt_status judge(op_values *v, tt_error *err)
+static tt_status evaluate(op_values *v, tt_error *err)
 {
     const tt_model *m = v->q->m;
     const uint32_t batch = m->runs[v->run].batch;
@@ -110,7 +110,7 @@ tt_status tt_answer_values_op(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     op_values v = {.q = q, .run = run, .op = TT_NONE};
     status = find(&v, node, err);
-    if (status == TT_OK) status = judge(&v, err);
+    if (status == TT_OK) status = evaluate(&v, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (j)
         put(j, &v);

@@ -440,7 +440,7 @@ static enum MHD_Result serve(exchange *x)
     return http_send_error(x->connection, false, 404, "there is no such page; the viewer is at /");
 }
 
-static enum MHD_Result judge(exchange *x, const char *method)
+static enum MHD_Result evaluate(exchange *x, const char *method)
 {
     struct MHD_Connection *c = x->connection;
     tt_error err;
@@ -448,7 +448,7 @@ static enum MHD_Result judge(exchange *x, const char *method)
     bool as_json = strncmp(x->raw, "/api", 4) == 0;
     tt_access_request q = {.method = method, .path = x->target.path};
     (void)MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &q);
-    tt_access_verdict v = tt_access_judge(&x->server->key, &q);
+    tt_access_verdict v = tt_access_check(&x->server->key, &q);
     if (v.kind == TT_ACCESS_REFUSED) return http_send_error(c, as_json, v.status, v.message);
     if (parsed != TT_OK)
         return http_send_error(c, as_json, parsed == TT_E_LIMIT ? 414 : 400, err.message);
@@ -487,7 +487,7 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
     tt_visitor *v = visitor_of(c);
     if (v) v->is_served = true;
     x->connection = c;
-    return judge(x, method);
+    return evaluate(x, method);
 }
 
 tt_status tt_http_start(tt_server *s, int listening, tt_error *err)

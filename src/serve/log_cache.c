@@ -114,7 +114,7 @@ static tt_log_shared *new_shared(tt_log_cache *s, const tt_model *m, const tt_fi
     return NULL;
 }
 
-/* The index of that filter, made anew in the place of the one not used for longest; NULL on
+/* The index of that filter, made anew instead of the one not used for longest; NULL on
  * failure. One more reference is the caller's. */
 static tt_log_shared *take(tt_log_cache *s, const tt_model *m, const tt_filter *f, bool by_lane,
                            tt_error *err)

@@ -86,7 +86,7 @@ static void set_path(tt_trace_news *news, const char *path)
 }
 
 /* There is nothing to read: not yet, or not any more. */
-static void tell_absent(tt_followed *f)
+static void report_absent(tt_followed *f)
 {
     tt_error why;
     (void)tt_error_set(&why, TT_E_NOT_FOUND, TT_NO_OFFSET,
@@ -103,7 +103,7 @@ static void tell_absent(tt_followed *f)
     (void)pthread_mutex_unlock(&f->all->lock);
 }
 
-static void tell_failed(tt_followed *f, const char *path, const tt_error *why)
+static void report_failed(tt_followed *f, const char *path, const tt_error *why)
 {
     (void)pthread_mutex_lock(&f->all->lock);
     f->news.why = *why;
@@ -116,7 +116,7 @@ static void tell_failed(tt_followed *f, const char *path, const tt_error *why)
     (void)pthread_mutex_unlock(&f->all->lock);
 }
 
-static void tell_opened(tt_followed *f, const char *path, tt_generation *g, double took_s)
+static void report_opened(tt_followed *f, const char *path, tt_generation *g, double took_s)
 {
     const tt_model *m = tt_generation_model(g);
     (void)pthread_mutex_lock(&f->all->lock);
@@ -136,7 +136,7 @@ static void tell_opened(tt_followed *f, const char *path, tt_generation *g, doub
 }
 
 /* Nothing was added for a while, and its program cannot be seen: perhaps it died. */
-static void tell_still(tt_followed *f, const char *path)
+static void report_still(tt_followed *f, const char *path)
 {
     tt_error why;
     (void)pthread_mutex_lock(&f->all->lock);
@@ -163,11 +163,11 @@ static unsigned look(tt_followed *f)
     tt_generation *g = NULL;
     const char *path = choose(f, &st);
     if (!path && f->all->live) {
-        tell_absent(f);
+        report_absent(f);
         return 0;
     }
     if (path && f->newest && is_same(&st, &f->seen)) {
-        tell_still(f, path);
+        report_still(f, path);
         return 0;
     }
     if (!path) path = f->path; /* opening it says why */
@@ -177,9 +177,9 @@ static unsigned look(tt_followed *f)
     uint64_t took = tt_clock_ns(CLOCK_MONOTONIC) - began;
     if (status == TT_OK) {
         f->seen = st;
-        tell_opened(f, path, g, (double)took / 1e9);
+        report_opened(f, path, g, (double)took / 1e9);
     } else {
-        tell_failed(f, path, &err);
+        report_failed(f, path, &err);
     }
     return (unsigned)(took / 1000000 < 3600000 ? took / 1000000 : 3600000);
 }

@@ -48,7 +48,7 @@ TT_COLUMN_KNOWN(has_fragments, tt_study_run, r, r->fragments > 0)
               TT_MEMBER(tt_study_run, key_), __VA_ARGS__)
 
 static const tt_column run_columns[] = {
-    TT_COLUMN("folder", "FOLDER", NONE, "its folder's name", .type = TT_CELL_NAME,
+    TT_COLUMN("folder", "FOLDER", NONE, "name of its folder", .type = TT_CELL_NAME,
               .get = get_folder),
     TT_COLUMN("model_file", "MODEL", NONE, "the model's file", .type = TT_CELL_NAME,
               .show = TT_SHOW_ASKED, .get = get_model, .text = show_model),
@@ -58,7 +58,7 @@ static const tt_column run_columns[] = {
               .show = TT_SHOW_CUT, TT_MEMBER(tt_study_run, differs)),
     TT_COLUMN("domain", "DOMAIN", NONE, "of its prompt, else its label, else the prompt",
               .type = TT_CELL_NAME, .show = TT_SHOW_CUT, .get = get_domain, .text = show_domain),
-    RUN(tokens_per_s, "TOKENS/S", NONE, "of generation", has_rate, .show = TT_SHOW_DASH),
+    RUN(tokens_per_s, "TOKENS/S", NONE, "rate of generation", has_rate, .show = TT_SHOW_DASH),
     RUN(prompt_tokens_per_s, "PROMPT TOKENS/S", NONE, "of the prompt", has_prompt_rate,
         .show = TT_SHOW_ASKED),
     RUN(first_token_ns, "FIRST TOKEN", NS, "time in the batches of the prompt", has_first,
@@ -230,7 +230,7 @@ static const tt_column group_columns[] = {
           .known = has_limit),
     GROUP(memory_share, NULL, SHARE, "the limit, of the model's size", .nullable = true,
           .known = has_share),
-    MEDIAN(tokens_per_s, "of generation"),
+    MEDIAN(tokens_per_s, "rate of generation"),
     SHOWN(tokens_per_s, "TOKENS/S", show_rate),
     MEDIAN(prompt_tokens_per_s, "of the prompt"),
     MEDIAN(first_token_ns, "time in the batches of the prompt"),

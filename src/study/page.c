@@ -32,13 +32,13 @@ static const char *sentence(tt_page *p, const char *text)
 }
 
 /* The section's sentence: that of the question with this id. */
-static void say_answer(tt_page *p, const tt_study *s, const char *id)
+static void write_answer(tt_page *p, const tt_study *s, const char *id)
 {
     const tt_study_answer *a = find(s, id);
     if (a->verdict == TT_STUDY_OPEN && !*a->runs)
-        tt_page_say(p, TT_BLOCK_ANSWER, "These runs cannot tell: %s.", a->answer);
+        tt_page_add(p, TT_BLOCK_ANSWER, "These runs cannot tell: %s.", a->answer);
     else
-        tt_page_say(p, TT_BLOCK_ANSWER, "%s.", sentence(p, a->answer));
+        tt_page_add(p, TT_BLOCK_ANSWER, "%s.", sentence(p, a->answer));
 }
 
 static void head(tt_page *p, const tt_study *s)
@@ -49,9 +49,9 @@ static void head(tt_page *p, const tt_study *s)
                                  s->n_groups == 1 ? "" : "s", s->folder);
     p->footer = "Made by tensortrace from the traces of the runs.";
     p->wide = true;
-    tt_page_figure_add(p, tt_say_count(p, (double)s->n_runs), "runs");
-    tt_page_figure_add(p, tt_say_count(p, (double)s->n_groups), "conditions");
-    tt_page_figure_add(p, tt_say_count(p, (double)count_killed(s)), "killed by the system");
+    tt_page_figure_add(p, tt_format_count(p, (double)s->n_runs), "runs");
+    tt_page_figure_add(p, tt_format_count(p, (double)s->n_groups), "conditions");
+    tt_page_figure_add(p, tt_format_count(p, (double)count_killed(s)), "killed by the system");
     size_t open = 0;
     for (size_t i = 0; i < s->n_answers; i++)
         open += s->answers[i].verdict == TT_STUDY_OPEN;
@@ -138,12 +138,12 @@ static void section_memory(tt_page *p, const tt_study *s)
 {
     const tt_rowset groups = TT_ROWSET(&tt_study_group_schema, 0, NULL, s->groups, s->n_groups);
     tt_page_section_begin(p, "memory", "What does less memory cost?");
-    say_answer(p, s, "H2.1");
+    write_answer(p, s, "H2.1");
     if (has_limits(s))
         plot_by_memory(p, s, "Tokens per second by memory", "tokens per second", true, get_rate);
     (void)tt_page_rows(p, "The conditions", &groups, &(tt_listing_wish){.text = true});
-    if (s->common && *s->common) tt_page_say(p, TT_BLOCK_TEXT, "All runs: %s.", s->common);
-    tt_page_say(p, TT_BLOCK_NOTE,
+    if (s->common && *s->common) tt_page_add(p, TT_BLOCK_TEXT, "All runs: %s.", s->common);
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "Medians of the runs. In brackets the interval that covers the true median with "
                 "95 %%, from %u runs on; of fewer the least and the largest. WEIGHTS: what a token "
                 "uses. SLOWER compares each prompt with itself without a limit, under else the "
@@ -154,7 +154,7 @@ static void section_memory(tt_page *p, const tt_study *s)
 static void section_disk(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "disk", "What is read from the disk, and how fast?");
-    say_answer(p, s, "H4.1");
+    write_answer(p, s, "H4.1");
     plot_by_memory(p, s, "Bytes read from the disk, a generated token", "MiB a token", false,
                    get_read_mib);
     plot_by_memory(p, s, "Major faults, a generated token", "major faults a token", false,
@@ -164,7 +164,7 @@ static void section_disk(tt_page *p, const tt_study *s)
 static void section_loading(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "loading", "What did loading fetch in vain?");
-    say_answer(p, s, "Q7");
+    write_answer(p, s, "Q7");
 }
 
 #define LABEL_EVERY 12u
@@ -200,10 +200,10 @@ static void plot_picture(tt_page *p, const tt_study_run *r)
 static void section_order(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "order", "Is the file read in order, or at random?");
-    say_answer(p, s, "Q1");
+    write_answer(p, s, "Q1");
     for (size_t i = 0; i < s->n_runs; i++)
         if (s->runs[i].picture && s->runs[i].picture_rows) plot_picture(p, &s->runs[i]);
-    tt_page_say(
+    tt_page_add(
         p, TT_BLOCK_NOTE,
         "Of generated batches: reads of weights as the ops name them, in the order in which "
         "the ops began. A read is split into requests of 128 KiB, as the kernel reads ahead "
@@ -213,13 +213,13 @@ static void section_order(tt_page *p, const tt_study *s)
 static void section_heat(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "hot", "Which parameters are hot, and in each prompt the same?");
-    say_answer(p, s, "Q8");
+    write_answer(p, s, "Q8");
 }
 
 static void section_domains(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "domains", "Do domains choose different experts?");
-    say_answer(p, s, "Q12");
+    write_answer(p, s, "Q12");
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_study_model *m = &s->models[i];
         if (!m->has_domains) continue;
@@ -229,7 +229,7 @@ static void section_domains(tt_page *p, const tt_study *s)
         tt_plots_domains(p, &m->domains);
     }
     if (find(s, "Q12")->verdict != TT_STUDY_OPEN)
-        tt_page_say(p, TT_BLOCK_NOTE,
+        tt_page_add(p, TT_BLOCK_NOTE,
                     "A prompt that was run several times counts once. `tensortrace routing "
                     "--domains %s` has each expert.",
                     s->folder);
@@ -238,7 +238,7 @@ static void section_domains(tt_page *p, const tt_study *s)
 static void section_kv(tt_page *p, const tt_study *s)
 {
     tt_page_section_begin(p, "kv", "How does the KV cache grow?");
-    say_answer(p, s, "Q14");
+    write_answer(p, s, "Q14");
 }
 
 static void section_effects(tt_page *p, const tt_study *s)
@@ -246,12 +246,12 @@ static void section_effects(tt_page *p, const tt_study *s)
     const tt_rowset effects = TT_ROWSET(&tt_study_effect_schema, 0, NULL, s->effects, s->n_effects);
     tt_page_section_begin(p, "effects", "What does each setting change?");
     if (s->n_effects == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER,
+        tt_page_add(p, TT_BLOCK_ANSWER,
                     "These runs cannot tell: no two conditions differ in one setting only, but for "
                     "the memory limit.");
         return;
     }
-    tt_page_say(p, TT_BLOCK_ANSWER, "%zu pair%s of conditions differ in one setting only.",
+    tt_page_add(p, TT_BLOCK_ANSWER, "%zu pair%s of conditions differ in one setting only.",
                 s->n_effects, s->n_effects == 1 ? "" : "s");
     (void)tt_page_rows(p, "Pairs of conditions", &effects, &(tt_listing_wish){.text = true});
 }
@@ -296,7 +296,7 @@ static void section_runs(tt_page *p, const tt_study *s)
                                       "vain_bytes,first_batch_bytes,kv_token_bytes,fragments",
                            .text = true});
     if (machine) machine->folded = true;
-    tt_page_say(p, TT_BLOCK_NOTE,
+    tt_page_add(p, TT_BLOCK_NOTE,
                 "Marked: outliers, which are farther from their condition's median than 3.5 median "
                 "absolute deviations and stay in it; runs that the system killed; and those that "
                 "were not made under what was asked for.");

@@ -32,7 +32,7 @@ static void push(tt_tree *t, const uint8_t cv[32], uint64_t size)
 
 /* Before more is added, merges subtrees of equal size, like carries in counting. The end of the
  * tree is merged from the right instead. */
-static void settle(tt_tree *t)
+static void merge_equal(tt_tree *t)
 {
     uint32_t wanted = (uint32_t)__builtin_popcountll(t->chunks);
     while (t->used > wanted) {
@@ -85,14 +85,14 @@ void tt_tree_add(tt_tree *t, const void *bytes, size_t n)
     const uint8_t *at = bytes;
     uint8_t cv[32];
     for (; n >= TT_TREE_TOGETHER * TT_TREE_CHUNK; n -= TT_TREE_TOGETHER * TT_TREE_CHUNK) {
-        settle(t);
+        merge_equal(t);
         together(at, t->first + t->chunks, cv);
         push(t, cv, TT_TREE_TOGETHER);
         at += TT_TREE_TOGETHER * TT_TREE_CHUNK;
     }
     while (n) {
         size_t part = n < TT_TREE_CHUNK ? n : TT_TREE_CHUNK;
-        settle(t);
+        merge_equal(t);
         chunk(at, part, t->first + t->chunks, cv);
         push(t, cv, 1);
         at += part;
@@ -114,7 +114,7 @@ void tt_tree_root(const uint8_t *chaining, size_t stride, uint32_t n, uint8_t di
     tt_tree t;
     tt_tree_begin(&t, 0);
     for (uint32_t i = 0; i < n; i++) {
-        settle(&t);
+        merge_equal(&t);
         push(&t, chaining + i * stride, 1);
     }
     while (t.used > 2) {

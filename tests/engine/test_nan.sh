@@ -56,14 +56,14 @@ nan_is_found() {
     says "first bad ffn_out-2, output of MUL_MAT"
     says "in batch 0 (prompt)"
     says "the first at [5, 0, 0, 0], element 5"
-    says "born here"
+    says "made here"
     says "blk.2.ffn_down.weight weight, NOT FINITE"
     says "nan.gguf: 1 NaN and 0 infinite of"
     says "elements, the first at [3, 5, 0, 0]"
     says "it comes from the model's file"
     says "finite ffn_" # by the activation, whatever the engine calls it
     says "logits reached in batch 0 (prompt)"
-    grep -q '"births_total": 2' first.json || fail "$about: born once a token"
+    grep -q '"origins_total": 2' first.json || fail "$about: made once per batch"
 }
 
 for engine in $(engines); do
@@ -88,7 +88,7 @@ for engine in $(engines); do
     first_bad 1
     # The activation, times the other; older graphs take two ops for it.
     says "-2, output of"
-    says "born here"
+    says "made here"
     says "the first at [7, "
     grep -q '"looked_at"' first.json && fail "$about: a weight is no source of it"
     grep -q '"max": [0-9.]*e+\{0,1\}2[89]\|"max": [0-9.]*e+\{0,1\}30' first.json || fail "$about: no large source"
@@ -100,7 +100,7 @@ for engine in $(engines); do
     first_bad 1
     # Rows that are copied into the cache; what it held before is no source of them.
     grep -q '^first bad .*cache.*, output of [A-Z+]*\(SET_ROWS\|CPY\), ' first.out || fail "$about: $(cat first.out)"
-    says "born here"
+    says "made here"
     grep -q UNMEASURED first.out && fail "$about: what is written into is told as a source"
     says "finite Vcur-1"
 done

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void try_access(const tt_access_request *q)
 {
     static const tt_access_key key = {4321, SECRET, ""};
-    tt_access_verdict v = tt_access_judge(&key, q);
+    tt_access_verdict v = tt_access_check(&key, q);
     if (v.kind == TT_ACCESS_REFUSED) {
         if (!v.message || v.status < 400) abort();
         return;

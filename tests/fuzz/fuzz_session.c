@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(&session, data, head);
     tt_session_file *file = &session.files[data[0] % TT_SESSION_FILES];
     fill(file, sizeof *file, data + 1, size - 1);
-    tt_session_settle(&session);
+    tt_session_sanitize(&session);
     for (uint32_t i = 0; i < TT_SESSION_FILES; i++) {
         const tt_session_file *f = &session.files[i];
         if (atomic_load(&f->state) == TT_SESSION_EMPTY) continue;

@@ -65,8 +65,8 @@ static void look_at_values(const tt_model *m)
     tt_error err;
     uint64_t bad = 0;
     const bool found = tt_values_first_bad(m, &all, NULL, &first, &err) == TT_OK;
-    if (found && (first.n_births > first.births_total || first.found != (first.counts.bad > 0) ||
-                  first.births_total + first.inherited < first.counts.bad))
+    if (found && (first.n_origins > first.origins_total || first.found != (first.counts.bad > 0) ||
+                  first.origins_total + first.inherited < first.counts.bad))
         abort();
     if (tt_values_groups_make(m, &all, TT_VALUES_BY_TENSOR, NULL, &groups, &err) == TT_OK) {
         for (size_t i = 0; i < groups.n; i++)

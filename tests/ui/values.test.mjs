@@ -109,13 +109,13 @@ async function badPixels(v, selector) {
     });
 }
 
-test('NaN: where it was born, the list of what has it, and marks in every view', async ({ open }) => {
+test('NaN: where it was made, the list of what has it, and marks in every view', async ({ open }) => {
     const { first, summary } = values('nan', '--first-bad');
     assert.equal(first.output.name, 'ffn_norm-2');
     const v = await open(['nan'], { fragment: 'view=values' });
     // What this test does, the page does not.
     v.allow(/Multiple readback operations/);
-    await v.page.getByText('NaN born at ffn_norm-2').waitFor();
+    await v.page.getByText('NaN made at ffn_norm-2').waitFor();
     await v.page.getByText(`Outputs with NaN or Inf: ${summary.bad}`).waitFor();
     await v.page.getByText("It comes from the model's file, with a weight.").waitFor();
     const sources = v.page.getByRole('list', { name: 'What it was computed from' });

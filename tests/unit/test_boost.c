@@ -199,7 +199,7 @@ static void never_shows_anything_else(void **state)
     assert_int_equal(atomic_load(&l.wrong), 0);
     assert_true(is_content(&m, 0, SIZE + TAIL));
     tt_pagepool_lock(m.pool);
-    tt_pagepool_settle(m.pool);
+    tt_pagepool_wait_all(m.pool);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < N; i++)
         if (tt_pagepool_state(m.pool, units[i]) == TT_UNIT_PRESENT)
@@ -232,7 +232,7 @@ static void stays_out_of_other_memory(void **state)
         assert_ptr_equal(at, m.at);
         memset(at, 0, SIZE);
         tt_pagepool_lock(m.pool);
-        tt_pagepool_settle(m.pool);
+        tt_pagepool_wait_all(m.pool);
         uint32_t region;
         uint64_t from;
         assert_false(tt_pagepool_find(m.pool, m.at, PAGE, &region, &from));
@@ -335,7 +335,7 @@ static void child_sees_the_same(void **state)
         tt_pagepool_lock(m.pool);
         bool right = !tt_pagepool_request(
             m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE), TT_READ_AHEAD);
-        tt_pagepool_settle(m.pool);
+        tt_pagepool_wait_all(m.pool);
         tt_pagepool_unlock(m.pool);
         _exit(right && is_content(&m, 0, SIZE + TAIL) ? 0 : 1);
     }
@@ -487,7 +487,7 @@ static void streams_whole_layers(void **state)
         early += i + 1 < LAYERS && streamed[i + 1][0] > 0;
     }
     tt_weights_end(x.w, &x.plan);
-    tt_pagepool_settle(x.m.pool);
+    tt_pagepool_wait_all(x.m.pool);
     tt_pagepool_unlock(x.m.pool);
     assert_int_equal(early, LAYERS - 1);
     assert_int_equal(atomic_load(&x.m.report.slices_read), 2 * LAYERS * SLICES);
@@ -510,10 +510,10 @@ static void follows_the_budget(void **state)
         for (int i = 0; i < 4; i++)
             assert_true(pass(&x, experts, &seed, &all_there));
         tt_pagepool_lock(x.m.pool);
-        tt_pagepool_settle(x.m.pool);
+        tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) > whole * 4 / 10);
         tt_weights_set_budget(x.w, whole * 4 / 10);
-        tt_pagepool_settle(x.m.pool);
+        tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 4 / 10);
         tt_pagepool_unlock(x.m.pool);
         for (int i = 0; i < 4; i++)
@@ -521,7 +521,7 @@ static void follows_the_budget(void **state)
         assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 4 / 10);
         tt_pagepool_lock(x.m.pool);
         tt_weights_set_budget(x.w, 16 * PAGE); /* too small for anything */
-        tt_pagepool_settle(x.m.pool);
+        tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) <= tt_pagepool_edge_bytes(x.m.pool));
         tt_pagepool_unlock(x.m.pool);
         assert_false(pass(&x, experts, &seed, &all_there));
@@ -531,7 +531,7 @@ static void follows_the_budget(void **state)
         for (int i = 0; i < 6; i++)
             assert_true(pass(&x, experts, &seed, &all_there));
         tt_pagepool_lock(x.m.pool);
-        tt_pagepool_settle(x.m.pool);
+        tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) > whole * 5 / 10);
         assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 9 / 10);
         tt_weights_set_budget(x.w, 2 * whole); /* all fit */
@@ -584,7 +584,7 @@ static void shares_memory_in_a_group(void **state)
         assert_true(is_content(&m, 0, N * size + 200));
     }
     tt_pagepool_lock(m.pool);
-    tt_pagepool_settle(m.pool);
+    tt_pagepool_wait_all(m.pool);
     uint64_t present = 0;
     for (int k = 0; k < N; k++)
         if (tt_pagepool_state(m.pool, u[k]) == TT_UNIT_PRESENT)

@@ -185,7 +185,7 @@ static tt_dump dump_a = {.n_steps = 1}, dump_b = {.n_steps = 1};
 static tt_crossval_end judged(const tt_valuediff *d)
 {
     tt_crossval_end end = {.name = "x"};
-    tt_crossval_judge(&end, d);
+    tt_crossval_evaluate(&end, d);
     return end;
 }
 

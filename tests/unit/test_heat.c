@@ -345,7 +345,7 @@ static void every_phase_is_told(void **state)
         assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 1, &got, NULL), TT_OK);
         uint64_t read = 0;
         for (unsigned i = 0; i < TT_PHASES; i++) {
-            read += got.of_phase[tt_phase_told(i)].read_bytes;
+            read += got.of_phase[tt_phase_listed(i)].read_bytes;
             if (i == phase) assert_true(got.of_phase[i].read_bytes > 0);
         }
         assert_int_equal(read, got.total.read_bytes);

@@ -190,7 +190,7 @@ static void what_is_told_comes_back_and_the_rest_is_unknown(void **state)
     s.memory_total_bytes = 12345;
     s.cgroup_memory_max_bytes = TT_HOST_UNLIMITED;
     s.swappiness = 0;
-    tt_host_system_tell(&s, tell, &t);
+    tt_host_system_report(&s, tell, &t);
     assert_int_equal(t.n, 3);
     const tt_model m = {.environment = t.pairs, .n_environment = t.n};
     tt_system_of(&m, &back);
@@ -228,7 +228,7 @@ static void a_partition_has_its_disks_model_and_readahead(void **state)
     assert_true(d.rotational_known && d.is_rotational);
     assert_int_equal(d.read_ahead_bytes, 128 * 1024);
     assert_string_equal(d.unknown, "");
-    tt_host_disk_tell(&d, tell, &t);
+    tt_host_disk_report(&d, tell, &t);
     const tt_model m = {.environment = t.pairs, .n_environment = t.n};
     tt_disk_of(&m, &(tt_model_file){.device = makedev(8, 2)}, &back);
     assert_memory_equal(&d, &back, sizeof d);

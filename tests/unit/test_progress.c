@@ -28,7 +28,7 @@ static tt_progress begun(heard *h, uint64_t seconds, uint64_t total)
     tt_progress p;
     tt_progress_begin(&p, "traces", total, "parts");
     assert_true(p.on);
-    p.say = hear;
+    p.note = hear;
     p.context = h;
     p.begin_ns -= seconds * SECOND;
     p.next_ns -= seconds * SECOND;

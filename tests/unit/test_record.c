@@ -904,24 +904,24 @@ static void test_a_session_of_another_build(void **state)
     int lock;
     (void)state;
     assert_int_equal(tt_session_create(&ours, path, sizeof path, false, &lock, &err), TT_OK);
-    assert_false(tt_session_is_strange(path));
-    assert_int_equal(atomic_load(&ours->strangers), 0);
+    assert_false(tt_session_is_other_build(path));
+    assert_int_equal(atomic_load(&ours->other_builds), 0);
     ours->magic[6]++;
     assert_null(tt_session_open(path));
-    assert_int_equal(atomic_load(&ours->strangers), 0);
-    assert_true(tt_session_is_strange(path));
-    assert_int_equal(atomic_load(&ours->strangers), 1);
+    assert_int_equal(atomic_load(&ours->other_builds), 0);
+    assert_true(tt_session_is_other_build(path));
+    assert_int_equal(atomic_load(&ours->other_builds), 1);
     /* Of another size as well. */
     assert_int_equal(truncate(path, (off_t)sizeof *ours + 1), 0);
     ours->magic[6]--;
     assert_null(tt_session_open(path));
-    assert_true(tt_session_is_strange(path));
-    assert_int_equal(atomic_load(&ours->strangers), 2);
+    assert_true(tt_session_is_other_build(path));
+    assert_int_equal(atomic_load(&ours->other_builds), 2);
     /* No session at all: it is not written to. */
     ours->magic[0]++;
     assert_null(tt_session_open(path));
-    assert_false(tt_session_is_strange(path));
-    assert_int_equal(atomic_load(&ours->strangers), 2);
+    assert_false(tt_session_is_other_build(path));
+    assert_int_equal(atomic_load(&ours->other_builds), 2);
     tt_session_close(ours);
     (void)close(lock);
     (void)unlink(path);

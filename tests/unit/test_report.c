@@ -54,7 +54,7 @@ static void pages_hold_their_texts(void **state)
     tt_page_open(&p);
     p.title = tt_page_text(&p, "</title><b>");
     tt_page_section_begin(&p, "one", "One?");
-    tt_page_say(&p, TT_BLOCK_ANSWER, "%s", "<i>yes</i>");
+    tt_page_add(&p, TT_BLOCK_ANSWER, "%s", "<i>yes</i>");
     tt_page_table *t = tt_page_table_begin(&p, "A table", 2, titles);
     tt_page_table_row(&p, t, cells);
     (void)tt_page_table_begin(&p, "No rows", 2, titles);

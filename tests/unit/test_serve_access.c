@@ -23,7 +23,7 @@ static tt_access_request good(void)
 
 static void expect(tt_access_request q, tt_access_kind kind, unsigned status)
 {
-    tt_access_verdict v = tt_access_judge(&key, &q);
+    tt_access_verdict v = tt_access_check(&key, &q);
     assert_int_equal(v.kind, kind);
     if (kind != TT_ACCESS_REFUSED) return;
     assert_int_equal(v.status, status);
@@ -79,11 +79,11 @@ static void test_port_80(void **state)
     (void)state;
     q.cookie = "tensortrace_80=" SECRET;
     q.host = "127.0.0.1";
-    assert_int_equal(tt_access_judge(&web, &q).kind, TT_ACCESS_GRANTED);
+    assert_int_equal(tt_access_check(&web, &q).kind, TT_ACCESS_GRANTED);
     q.host = "127.0.0.1:80";
-    assert_int_equal(tt_access_judge(&web, &q).kind, TT_ACCESS_GRANTED);
+    assert_int_equal(tt_access_check(&web, &q).kind, TT_ACCESS_GRANTED);
     q.host = "evil.example";
-    assert_int_equal(tt_access_judge(&web, &q).kind, TT_ACCESS_REFUSED);
+    assert_int_equal(tt_access_check(&web, &q).kind, TT_ACCESS_REFUSED);
 }
 
 static void test_origins(void **state)
@@ -187,7 +187,7 @@ static void test_opening(void **state)
     q.path = "/open/" SECRET;
     q.fetch_site = "none";
     expect(q, TT_ACCESS_ENTERS, 0);
-    assert_false(tt_access_judge(&key, &q).used_once);
+    assert_false(tt_access_check(&key, &q).used_once);
     q.fetch_site = NULL;
     expect(q, TT_ACCESS_ENTERS, 0);
     q.fetch_site = "cross-site"; /* a link on a page: the terminal may be one */
@@ -211,15 +211,15 @@ static void test_once(void **state)
     q.cookie = NULL;
     q.path = "/open/" ONCE;
     q.fetch_site = "none";
-    tt_access_verdict v = tt_access_judge(&used, &q);
+    tt_access_verdict v = tt_access_check(&used, &q);
     assert_int_equal(v.kind, TT_ACCESS_ENTERS);
     assert_true(v.used_once);
     used.once[0] = '\0';
-    assert_int_equal(tt_access_judge(&used, &q).kind, TT_ACCESS_REFUSED);
+    assert_int_equal(tt_access_check(&used, &q).kind, TT_ACCESS_REFUSED);
     q.path = "/open/";
-    assert_int_equal(tt_access_judge(&used, &q).kind, TT_ACCESS_REFUSED);
+    assert_int_equal(tt_access_check(&used, &q).kind, TT_ACCESS_REFUSED);
     q.path = "/open/" SECRET;
-    assert_int_equal(tt_access_judge(&used, &q).kind, TT_ACCESS_ENTERS);
+    assert_int_equal(tt_access_check(&used, &q).kind, TT_ACCESS_ENTERS);
 }
 
 static void test_secret(void **state)

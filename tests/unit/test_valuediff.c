@@ -132,7 +132,7 @@ static tt_value_verdict judged(made *x, made *y, side *a, side *b, const tt_valu
 {
     tt_tolerance t;
     tt_error err;
-    return tt_value_judge(a->dump, &x->v, b->dump, &y->v, o, &t, e, &err);
+    return tt_value_compare(a->dump, &x->v, b->dump, &y->v, o, &t, e, &err);
 }
 
 static void test_verdicts(void **state)
@@ -289,7 +289,7 @@ static void test_other_bits_diverge(void **state)
     assert_string_equal(d->first_certain.stage, "o_proj");
     assert_int_equal(d->items[1].blame, TT_BLAME_UNKNOWN);
     assert_int_equal(d->items[2].blame, TT_BLAME_UNKNOWN);
-    assert_non_null(strstr(tt_valuediff_say(d, text), "q_rope"));
+    assert_non_null(strstr(tt_valuediff_text(d, text), "q_rope"));
     assert_non_null(strstr(text, "by how much is not known"));
     assert_non_null(strstr(tt_valuediff_say_counts(d, text), "2 with other bits"));
     /* Rows and plots do not show what an error is at least. */
@@ -449,7 +449,7 @@ static void test_blame(void **state)
     assert_int_equal(d->counts[TT_VALUE_DIFFERS], 2);
     assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_DIFFERS);
     char text[TT_VALUEDIFF_SENTENCE];
-    assert_non_null(strstr(tt_valuediff_say(d, text), "position 1, layer 0, q_proj"));
+    assert_non_null(strstr(tt_valuediff_text(d, text), "position 1, layer 0, q_proj"));
     assert_non_null(strstr(text, "its inputs are equal: the error is made here"));
     /* By depth: equal in the first step, the layer's in the second. */
     assert_int_equal(d->n_depth, 4);
@@ -624,7 +624,7 @@ static void test_moved_behind_others(void **state)
     tt_valuediff *d = compare(&a, &b, &defaults);
     assert_string_equal(d->first.stage, "attn_heads");
     assert_int_equal(d->first.blame, TT_BLAME_OWN);
-    assert_non_null(strstr(tt_valuediff_say(d, text), "the error is made here"));
+    assert_non_null(strstr(tt_valuediff_text(d, text), "the error is made here"));
     tt_valuediff_free(d);
     finish(&a, &b);
 }
@@ -679,7 +679,7 @@ static void test_steps(void **state)
     assert_int_equal(d->stopped_token_a, 105);
     assert_int_equal(d->stopped_token_b, 7);
     assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_TOKENS);
-    assert_non_null(strstr(tt_valuediff_say(d, text), "from position 5 on"));
+    assert_non_null(strstr(tt_valuediff_text(d, text), "from position 5 on"));
     tt_valuediff_free(d);
     finish(&a, &b);
 }
@@ -715,7 +715,7 @@ static void test_places(void **state)
             assert_non_null(strstr(text, "position 2, where the other side's prompt ends"));
         } else if (how == 1) {
             assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
-            assert_non_null(strstr(tt_valuediff_say(d, text), "is not known: UNMEASURED"));
+            assert_non_null(strstr(tt_valuediff_text(d, text), "is not known: UNMEASURED"));
         } else {
             assert_int_equal(d->compared, 1); /* as asked for: the first with the first */
         }
@@ -736,7 +736,7 @@ static void test_places(void **state)
     tt_valuediff *d = compare(&a, &b, &defaults);
     assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
     assert_int_equal(d->steps[0].pairing, TT_PAIR_BATCHES);
-    assert_non_null(strstr(tt_valuediff_say(d, text), "the last row was not compared"));
+    assert_non_null(strstr(tt_valuediff_text(d, text), "the last row was not compared"));
     tt_valuediff_free(d);
     a.dump->model = NULL;
     finish(&a, &b);
@@ -762,7 +762,7 @@ static void test_nothing(void **state)
     }
     d = compare(&a, &b, &defaults);
     assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
-    assert_non_null(strstr(tt_valuediff_say(d, text), "in other batches"));
+    assert_non_null(strstr(tt_valuediff_text(d, text), "in other batches"));
     tt_valuediff_free(d);
     /* The same batch, other values. */
     b.dump->steps[0].n_tokens = 2;

@@ -153,7 +153,7 @@ static void a_healthy_trace_has_nothing_bad(void **state)
     assert_true(tt_outputs_any(o.m));
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
     assert_false(f.found);
-    assert_int_equal(f.births_total, 0);
+    assert_int_equal(f.origins_total, 0);
     assert_int_equal(f.counts.unmeasured, 0);
     assert_int_equal(f.counts.runs, RUNS);
     assert_int_equal(f.counts.outputs, RUNS * OUTPUTS);
@@ -175,10 +175,10 @@ static void a_nan_is_followed_to_where_it_was_born(void **state)
     (void)state;
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
     assert_true(f.found);
-    const tt_values_birth *b = &f.births[0];
+    const tt_values_origin *b = &f.origins[0];
     assert_int_equal(b->row.run, 1);
     assert_string_equal(name_at(o.m, b->row.run, b->row.node), "ffn_out-1");
-    assert_int_equal(b->kind, TT_BIRTH_BORN);
+    assert_int_equal(b->kind, TT_VALUES_MADE_HERE);
     assert_int_equal(b->times, 2);
     assert_int_equal(b->n_sources, 2);
     assert_int_equal(b->sources[0].state, TT_STATE_WEIGHT);
@@ -188,8 +188,8 @@ static void a_nan_is_followed_to_where_it_was_born(void **state)
     assert_true(tt_values_coordinates(&o.m->graphs[o.m->runs[1].graph], b->row.node,
                                       b->row.print.first_bad, at));
     assert_int_equal(at[0], 3);
-    assert_int_equal(f.n_births, 2); /* result_output: what it reads is finite */
-    assert_int_equal(f.births_total, 3);
+    assert_int_equal(f.n_origins, 2); /* result_output: what it reads is finite */
+    assert_int_equal(f.origins_total, 3);
     assert_int_equal(f.bad_after, 4);
     assert_int_equal(f.inherited, 2);
     assert_int_equal(f.tokens_bad, 2);
@@ -208,13 +208,13 @@ static void caches_carry_it_to_later_batches(void **state)
     tt_values_first f;
     (void)state;
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
-    assert_int_equal(f.births_total, 3); /* a write in each of three layers; kq-0 is none */
+    assert_int_equal(f.origins_total, 3); /* a write in each of three layers; kq-0 is none */
     assert_int_equal(f.bad_after - f.inherited, 2);
     tt_values_first_free(&f);
     assert_int_equal(tt_values_first_bad(o.m, &q, NULL, &f, NULL), TT_OK);
-    assert_int_equal(f.births[0].kind, TT_BIRTH_INHERITED);
-    assert_int_equal(f.births[0].sources[0].state, TT_STATE_NAN);
-    assert_int_equal(f.births[0].sources[0].output.run, 0);
+    assert_int_equal(f.origins[0].kind, TT_VALUES_INHERITED);
+    assert_int_equal(f.origins[0].sources[0].state, TT_STATE_NAN);
+    assert_int_equal(f.origins[0].sources[0].output.run, 0);
     tt_values_first_free(&f);
     close_plan(&o);
 }
@@ -247,12 +247,12 @@ static void cells_written_over_are_clean(void **state)
         tt_values_first f;
         if (over) *cells_of(o.m, 3) = *cells_of(o.m, 1);
         assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
-        assert_int_equal(f.n_births, over ? 2 : 1);
-        assert_int_equal(f.births_total, over ? 4 : 3);
+        assert_int_equal(f.n_origins, over ? 2 : 1);
+        assert_int_equal(f.origins_total, over ? 4 : 3);
         if (over) {
-            assert_int_equal(f.births[1].row.run, 4);
-            assert_int_equal(f.births[1].kind, TT_BIRTH_BORN);
-            assert_string_equal(name_at(o.m, 4, f.births[1].row.node), "kq-0");
+            assert_int_equal(f.origins[1].row.run, 4);
+            assert_int_equal(f.origins[1].kind, TT_VALUES_MADE_HERE);
+            assert_string_equal(name_at(o.m, 4, f.origins[1].row.node), "kq-0");
         }
         tt_values_first_free(&f);
         close_plan(&o);
@@ -270,11 +270,11 @@ static void what_is_written_into_is_no_source(void **state)
     tt_values_first f;
     (void)state;
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
-    const tt_values_birth *b = &f.births[0];
-    assert_int_equal(b->kind, TT_BIRTH_BORN);
+    const tt_values_origin *b = &f.origins[0];
+    assert_int_equal(b->kind, TT_VALUES_MADE_HERE);
     for (uint32_t i = 0; i < b->n_sources; i++)
         assert_int_not_equal(b->sources[i].state, TT_STATE_UNMEASURED);
-    assert_int_equal(f.births_total, 3 * RUNS); /* in each of three layers, in each token anew */
+    assert_int_equal(f.origins_total, 3 * RUNS); /* in each of three layers, in each token anew */
     assert_int_equal(f.inherited, 0);
     tt_values_first_free(&f);
     close_plan(&o);
@@ -289,9 +289,9 @@ static void what_was_not_measured_leaves_it_open(void **state)
     (void)state;
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
     assert_int_equal(f.counts.unmeasured, RUNS);
-    assert_int_equal(f.births[0].kind, TT_BIRTH_UNCERTAIN);
-    assert_int_equal(f.births[0].sources[1].state, TT_STATE_UNMEASURED);
-    assert_false(f.births[0].sources[1].measured);
+    assert_int_equal(f.origins[0].kind, TT_VALUES_UNCERTAIN);
+    assert_int_equal(f.origins[0].sources[1].state, TT_STATE_UNMEASURED);
+    assert_false(f.origins[0].sources[1].measured);
     tt_values_first_free(&f);
     close_plan(&o);
 }

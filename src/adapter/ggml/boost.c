@@ -65,7 +65,7 @@ static bool automatic; /* the budget is what there is */
 static tt_budget_watch *budget_watch;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
-static uint64_t untold; /* reads that the trace had no room for; the pool's lock guards it */
+static uint64_t unreported; /* reads that the trace had no room for; the pool's lock guards it */
 static pid_t owner;
 
 static __thread struct {
@@ -123,7 +123,7 @@ static tt_policy policy_named(const char *name)
     return TT_POLICY_LRU;
 }
 
-static void tell(const char *text)
+static void note_problem(const char *text)
 {
     (void)snprintf(report->problem, sizeof report->problem, "%.250s", text);
     atomic_store(&report->has_problem, 1);
@@ -142,7 +142,7 @@ void tt_boost_begin(void)
     if (tt_pagepool_new(READERS, uring, report, &pool, &err) != TT_OK ||
         tt_weights_new(pool, budget, policy_named(getenv(TT_ENV_BOOST_POLICY)), report, &weights,
                        &err) != TT_OK) {
-        tell(err.message);
+        note_problem(err.message);
         return;
     }
     owner = getpid();
@@ -414,8 +414,8 @@ static uint64_t put_pool(uint32_t run, tt_bytes *payload)
                        .evictions = count_of(&report->evictions),
                        .waited_ns = count_of(&report->waited_ns)};
     to.n = tt_pagepool_take_reads(pool, &reads, &to.lost);
-    to.lost += untold;
-    untold = 0;
+    to.lost += unreported;
+    unreported = 0;
     tt_bytes_init(payload, TT_META_RECORD_MAX);
     tt_meta_put_pool(payload, &to);
     for (uint32_t i = 0; i < to.n; i++)
@@ -429,7 +429,7 @@ bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
     if (!atomic_load(&tt_boost_on) || n <= 0 || !is_owner()) return false;
     tt_recorder *r = tt_process_recorder_if_open();
     tt_pagepool_lock(pool);
-    /* Reads before the first computation are told at its end. */
+    /* Reads before the first computation are listed at its end. */
     if (r && !last_number) tt_pagepool_keep_reads(pool, true);
     plan *p = plan_of_this_thread();
     const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n);
@@ -445,13 +445,13 @@ void tt_boost_graph_end(uint32_t run)
     tt_pagepool_lock(pool);
     plan *p = plan_of_this_thread();
     if (p && p->active) end_plan(p);
-    const uint64_t told = r ? put_pool(run, &payload) : 0;
+    const uint64_t listed = r ? put_pool(run, &payload) : 0;
     tt_pagepool_keep_reads(pool, r != NULL);
     tt_pagepool_unlock(pool);
     /* Not under the pool's lock: the recorder maps memory, which passes our hooks. */
     if (!r || tt_process_put(r, TT_META_POOL, &payload)) return;
     tt_pagepool_lock(pool);
-    untold += told;
+    unreported += listed;
     tt_pagepool_unlock(pool);
 }
 

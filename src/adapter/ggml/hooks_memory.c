@@ -25,7 +25,7 @@ static const char *library_of(const void *caller)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-static void *made(void *buffer, size_t size, enum tt_buffer_source birth, const void *caller)
+static void *made(void *buffer, size_t size, enum tt_buffer_source source, const void *caller)
 {
     tt_recorder *r = buffer && size > 0 ? tt_process_recorder() : NULL;
     if (r && atomic_load(&tt_recorder_area(r)->area->stopped)) return buffer;
@@ -33,7 +33,7 @@ static void *made(void *buffer, size_t size, enum tt_buffer_source birth, const 
     if (!e) return buffer;
     const char *allocator = library_of(caller);
     (void)pthread_mutex_lock(&tt_process_lock);
-    tt_buffers_made(r, e, buffer, birth, allocator);
+    tt_buffers_made(r, e, buffer, source, allocator);
     (void)pthread_mutex_unlock(&tt_process_lock);
     return buffer;
 }

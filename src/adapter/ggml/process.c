@@ -298,7 +298,7 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
     const char *session_path = getenv(TT_ENV_SESSION);
     if (setup->in_session && session_path && !session) session = tt_session_open(session_path);
     /* Otherwise `run` would not know of the trace. */
-    if (setup->in_session && session_path && !session && tt_session_is_strange(session_path))
+    if (setup->in_session && session_path && !session && tt_session_is_other_build(session_path))
         return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                             "`tensortrace run` is of another build than what records here");
     if (session && !prepared) atomic_fetch_add(&session->attached, 1);

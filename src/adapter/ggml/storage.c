@@ -17,7 +17,7 @@
 
 static uint32_t models_seen; /* as in tt_models_list; tt_process_lock guards it */
 
-static void tell(void *context, const char *key, const char *value)
+static void report_fact(void *context, const char *key, const char *value)
 {
     tt_process_environment(context, key, value);
 }
@@ -91,7 +91,7 @@ void tt_storage_models(tt_recorder *r)
         if (!known) {
             tt_host_disk disk;
             tt_host_disk_look("", model->path, model->file.device, &disk);
-            tt_host_disk_tell(&disk, tell, r);
+            tt_host_disk_report(&disk, report_fact, r);
         }
         record_extents(r, model);
     }
@@ -101,7 +101,7 @@ void tt_storage_begin(tt_recorder *r)
 {
     tt_host_system s;
     tt_host_system_look("", &s);
-    tt_host_system_tell(&s, tell, r);
+    tt_host_system_report(&s, report_fact, r);
 }
 
 void tt_storage_end(tt_recorder *r)
@@ -109,7 +109,7 @@ void tt_storage_end(tt_recorder *r)
     tt_host_system s;
     tt_host_system_clear(&s);
     s.memory_available_end_bytes = tt_host_memory_available("");
-    tt_host_system_tell(&s, tell, r);
+    tt_host_system_report(&s, report_fact, r);
 }
 
 void tt_storage_reset(void)

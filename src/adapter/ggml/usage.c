@@ -25,7 +25,7 @@ static uint32_t n_devices;
 static uint32_t models_seen;
 static uint32_t read_batch; /* the last one that was read around */
 static uint64_t read_at;    /* ticks */
-static bool io_told;        /* that it cannot be read */
+static bool io_reported;    /* that it cannot be read */
 
 static int open_statistics(uint64_t device)
 {
@@ -78,10 +78,10 @@ static void read_io(tt_recorder *r, tt_meta_usage *u)
         (void)close(fd);
         return;
     }
-    if (io_told) return;
+    if (io_reported) return;
     (void)snprintf(text, sizeof text, "not observed: /proc/self/io: %s", strerror(errno));
     tt_process_environment(r, "capture_io", text);
-    io_told = true;
+    io_reported = true;
 }
 
 /* The first and third number: requests completed, sectors read. */
@@ -143,7 +143,7 @@ void tt_usage_record_batch(tt_recorder *r, uint32_t batch, enum tt_moment moment
 
 void tt_usage_reset(void)
 {
-    io_told = false;
+    io_reported = false;
     read_batch = 0;
     read_at = 0;
     n_devices = models_seen = 0;

@@ -172,7 +172,7 @@ __attribute__((constructor)) static void load(void)
     set(RECORDS_TRACE, true);
 }
 
-static void say_end(bool was_on, tt_status status, const char *why_not)
+static void write_end(bool was_on, tt_status status, const char *why_not)
 {
     if (why_not[0])
         (void)fprintf(stderr, "tensortrace: %s\n", why_not);
@@ -193,5 +193,5 @@ __attribute__((destructor)) static void unload(void)
     if (was_on && !tt_process_recorder_if_open()) (void)tt_process_why_not(&err);
     tt_status status = (tt_record_stop)(err.message[0] ? NULL : &err);
     if (verbose && strcmp(verbose, "1") == 0)
-        say_end(was_on, status, err.message[0] ? err.message : refused.message);
+        write_end(was_on, status, err.message[0] ? err.message : refused.message);
 }

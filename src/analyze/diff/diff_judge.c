@@ -46,7 +46,7 @@ static bool all_identical(const tt_diff_phase *p)
     return all;
 }
 
-static tt_diff_verdict judge_total(const tt_diff_row *total, double threshold)
+static tt_diff_verdict evaluate_total(const tt_diff_row *total, double threshold)
 {
     if (total->identical) return TT_DIFF_SAME;
     /* Many tokens that are as good as few, all of one interval of noise, leave it open. */
@@ -191,7 +191,7 @@ tt_status tt_diff_judge_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
         status = correct_family(p->rows[f], p->n_rows[f], level / (double)others, err);
     if (status != TT_OK) return status;
     p->rows[TT_DIFF_TOTAL][0].identical = all_identical(p);
-    p->verdict = judge_total(&p->rows[TT_DIFF_TOTAL][0], d->options.threshold);
+    p->verdict = evaluate_total(&p->rows[TT_DIFF_TOTAL][0], d->options.threshold);
     if (p->verdict != TT_DIFF_SLOWER && p->verdict != TT_DIFF_FASTER && any_matters(p))
         p->verdict = TT_DIFF_SHIFTED;
     if (p->verdict == TT_DIFF_SLOWER || p->verdict == TT_DIFF_FASTER ||

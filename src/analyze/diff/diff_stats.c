@@ -386,7 +386,7 @@ double tt_shift_p(const tt_shift *s, double from)
 }
 
 /* Whether n samples that count as so many leave a rank test at that level anything to refuse. */
-static bool tells(double n, double effective, double level)
+static bool can_reject(double n, double effective, double level)
 {
     double all = n * (n + 1) / 2, t = -tt_student_quantile(level / 2, effective - 1);
     return all / 2 + t * rank_deviation(n, effective) + 0.5 < all && exp2(1 - effective) <= level;
@@ -396,14 +396,14 @@ double tt_shift_effective_least(size_t n, double level)
 {
     double low = TT_SHIFT_EFFECTIVE_MIN, high = fmax((double)n, low);
     /* Few samples do not tell it even when none depends on another: then how many would. */
-    if (!tells(high, high, level)) {
-        while (high < EFFECTIVE_MOST && !tells(high, high, level))
+    if (!can_reject(high, high, level)) {
+        while (high < EFFECTIVE_MOST && !can_reject(high, high, level))
             high = floor(high) + 1;
         return high;
     }
     for (unsigned i = 0; i < BISECTIONS && high - low > 0.01; i++) {
         double middle = low + (high - low) / 2;
-        if (tells((double)n, middle, level))
+        if (can_reject((double)n, middle, level))
             high = middle;
         else
             low = middle;
@@ -419,7 +419,7 @@ void tt_shift_interval(const tt_shift *s, double level, double *low, double *hig
     *low = s->estimate - slow;
     *high = s->estimate + slow;
     if (s->by_levels) return;
-    if (!tells((double)s->n, s->n_effective, level)) {
+    if (!can_reject((double)s->n, s->n_effective, level)) {
         *low = -INFINITY;
         *high = INFINITY;
         return;

@@ -69,7 +69,7 @@ static bool is_of_last(const tt_bitnet_record *r, uint64_t last, uint64_t last_s
 
 /* For it: finds out what the records' positions are worth, and gives those of which another one is
  * known that. *one_token: each step is of one token. */
-static tt_dump_places bitnet_settle(tt_bitnet_folder *f, bool *one_token)
+static tt_dump_places bitnet_find_positions(tt_bitnet_folder *f, bool *one_token)
 {
     style s = style_of(f);
     *one_token = s.is_overwritten;
@@ -283,7 +283,7 @@ static tt_status read_folder(folder *f, const char *path, const tt_stages *stage
 {
     tt_status status = tt_bitnet_read(&f->read, path, err);
     if (status != TT_OK) return status;
-    f->places = bitnet_settle(&f->read, &f->one_token);
+    f->places = bitnet_find_positions(&f->read, &f->one_token);
     f->path = strdup(path);
     f->entries = calloc(f->read.n, sizeof *f->entries);
     if (!f->path || !f->entries)

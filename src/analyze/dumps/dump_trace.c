@@ -226,7 +226,7 @@ static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
 }
 
 /* What the program told, in the map's word for it if it has another one. */
-static const char *told_stage(const tt_stages *stages, const char *told, tt_stage *out)
+static const char *reported_stage(const tt_stages *stages, const char *told, tt_stage *out)
 {
     if (tt_stages_rank(stages, told) != UINT32_MAX) return told;
     *out = tt_stages_of(stages, told, "");
@@ -249,7 +249,7 @@ static bool dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages
         tt_stage stage = tt_stages_of(stages, t->name, dump_op_of(t));
         n->layer = t->stage ? t->stage_layer : stage.layer;
         n->stage =
-            tt_texts_keep(texts, t->stage ? told_stage(stages, t->stage, &stage) : stage.name);
+            tt_texts_keep(texts, t->stage ? reported_stage(stages, t->stage, &stage) : stage.name);
         n->coarsest_type = n->own_type = t->type_name;
         ok = n->stage != NULL;
         bool has_layer = n->layer != TT_STAGE_LAYER_UNKNOWN;

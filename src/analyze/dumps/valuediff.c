@@ -107,8 +107,8 @@ static bool is_moved(const tt_dump_value *v, const tt_blame_state *from)
     return v->n_inputs && tt_op_only_moves(v->op) && !v->ops_between && !from->computes;
 }
 
-static tt_value_blame judge(const tt_valuediff_item *item, const tt_dump_value *v,
-                            const tt_blame_state *from)
+static tt_value_blame evaluate(const tt_valuediff_item *item, const tt_dump_value *v,
+                               const tt_blame_state *from)
 {
     double size = size_of(item);
     bool sized = item->verdict != TT_VALUE_OTHER_BITS;
@@ -146,7 +146,7 @@ static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned c
     if (coarseness > from.coarseness) from.coarseness = coarseness;
     tt_tolerance step = tt_tolerance_of_step(from.coarseness);
     if (!isnan(rel_l2)) step.rel_l2 = rel_l2;
-    item->blame = judge(item, v, &from);
+    item->blame = evaluate(item, v, &from);
     item->input_rel_l2 = from.unknown ? NAN : from.rel_l2;
     if (item->verdict == TT_VALUE_CLOSE && item->blame == TT_BLAME_OWN &&
         item->error.rel_l2 > step.rel_l2) {
@@ -388,7 +388,7 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
     if (!va || !vb) return TT_OK;
     tt_error problem = {.status = TT_OK};
     item->verdict =
-        tt_value_judge(w->a, va, w->b, vb, w->o, &item->tolerance, &item->error, &problem);
+        tt_value_compare(w->a, va, w->b, vb, w->o, &item->tolerance, &item->error, &problem);
     if (problem.status == TT_E_MEMORY) return no_memory(w);
     uint32_t na = w->a->steps[s->a].n_tokens, nb = w->b->steps[s->b].n_tokens;
     /* Of other batches, as far as anybody knows: rows of other tokens. */

@@ -260,8 +260,8 @@ const char *tt_valuediff_pairing_name(tt_valuediff_pairing p); /* "both" "only_a
 double tt_cosine_gap(double cosine);
 
 /* One pair of values, for tests and other comparisons. */
-tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
-                                const tt_dump_value *vb, const tt_valuediff_options *options,
-                                tt_tolerance *tolerance, tt_value_error *error, tt_error *err);
+tt_value_verdict tt_value_compare(tt_dump *a, const tt_dump_value *va, tt_dump *b,
+                                  const tt_dump_value *vb, const tt_valuediff_options *options,
+                                  tt_tolerance *tolerance, tt_value_error *error, tt_error *err);
 
 #endif

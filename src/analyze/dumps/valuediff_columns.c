@@ -55,11 +55,11 @@ void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICT
 
 /* Columns shared by rows of several kinds, for a row of struct TYPE. */
 #define LAYER(type)                                                                                \
-    TT_COLUMN("layer", NULL, ID, "the layer; negative: before or behind all; null: unknown",       \
+    TT_COLUMN("layer", NULL, ID, "the layer; negative: before or after all layers; null: unknown", \
               .nullable = true, .known = type##_layer_known,                                       \
               TT_MEMBER(tt_valuediff_##type, layer))
 #define POSITION(type)                                                                             \
-    TT_COLUMN("position", NULL, ID, "of the first token in the text", .nullable = true,            \
+    TT_COLUMN("position", NULL, ID, "position of the first token in the text", .nullable = true,   \
               .known = type##_position_known, TT_MEMBER(tt_valuediff_##type, position))
 #define COUNTS(of)                                                                                 \
     TT_COLUMN("counts", NULL, NONE, "values by verdict", .type = TT_CELL_ROWS,                     \
@@ -105,10 +105,10 @@ TT_COLUMN_JSON(json_ne, tt_valuediff_place, p, tt_json_array(j);
               TT_MEMBER(tt_valuediff_place, member_))
 
 static const tt_column place_columns[] = {
-    MEMBER(place, "name", name, "of the node"),
+    MEMBER(place, "name", name, "name of the node"),
     TT_COLUMN("op", NULL, NONE, "what computed it", .type = TT_CELL_NAME, .nullable = true,
               .get = place_op),
-    TT_COLUMN("type", NULL, NONE, "of its elements", .type = TT_CELL_NAME, .nullable = true,
+    TT_COLUMN("type", NULL, NONE, "type of its elements", .type = TT_CELL_NAME, .nullable = true,
               .get = place_type),
     MEMBER(place, "weight", weight, "that the op reads"),
     MEMBER(place, "step", step, "number of the batch in the file"),
@@ -116,7 +116,7 @@ static const tt_column place_columns[] = {
     PLACE("run", has_run, run, "number of the run"),
     PLACE("node", has_node, node, "number in the graph"),
     TT_COLUMN("ne", NULL, NONE, "its shape", .type = TT_CELL_ROWS, .json = json_ne),
-    MEMBER(place, "elements", n, "in it"),
+    MEMBER(place, "elements", n, "number of elements"),
     PLACE("nan", has_counts, n_nan, "of them NaN"),
     PLACE("inf", has_counts, n_inf, "of them infinite"),
     PLACE("rms", has_rms, rms, "their root of the mean square"),
@@ -165,44 +165,44 @@ TT_COLUMN_SHOW(show_blame, tt_valuediff_item, i,
 
 static const tt_column item_columns[] = {
     MEMBER(item, "pair", pair, "number of the pair of batches"),
-    MEMBER(item, "order", order, "in the batch, in order of execution"),
-    SHOWN("text_position", "POSITION", "in the text", TT_SHOW_RIGHT, text_position),
+    MEMBER(item, "order", order, "position in the batch, in order of execution"),
+    SHOWN("text_position", "POSITION", "position in the text", TT_SHOW_RIGHT, text_position),
     POSITION(item),
     SHOWN("text_layer", "LAYER", "the layer", TT_SHOW_RIGHT, text_layer),
     LAYER(item),
-    SHOWN("text_stage", "STAGE", "and its number, where there are several", 0, text_stage),
-    MEMBER(item, "stage", stage, "of the computation"),
-    MEMBER(item, "occurrence", occurrence, "of the stage in the layer, from 0 on"),
-    TT_COLUMN("name", "NODE", NONE, "of A, if it is there", .type = TT_CELL_NAME,
+    SHOWN("text_stage", "STAGE", "stage, with its number if there are several", 0, text_stage),
+    MEMBER(item, "stage", stage, "stage of the computation"),
+    MEMBER(item, "occurrence", occurrence, "occurrence of the stage in the layer, from 0"),
+    TT_COLUMN("name", "NODE", NONE, "name in A, if A has it", .type = TT_CELL_NAME,
               .show = TT_SHOW_FLAT | TT_SHOW_CUT, .get = text_name),
     TT_COLUMN("verdict", "IT IS", NONE, "equal, close, ...", .type = TT_CELL_NAME,
               .get = item_verdict, .text = show_verdict),
-    TT_COLUMN("blame", NULL, NONE, "where the error is made", .type = TT_CELL_NAME,
-              .get = item_blame),
-    MEMBER(item, "jump", jump, "it differs for what this step alone adds"),
-    TT_COLUMN("basis", NULL, NONE, "what the error was taken from", .type = TT_CELL_NAME,
+    TT_COLUMN("blame", NULL, NONE, "whether the error is made here or inherited",
+              .type = TT_CELL_NAME, .get = item_blame),
+    MEMBER(item, "jump", jump, "the error that this step alone adds is too large"),
+    TT_COLUMN("basis", NULL, NONE, "data from which the error was computed", .type = TT_CELL_NAME,
               .get = item_basis),
     MEMBER(item, "elements_compared", error.n_compared, "elements that both sides know"),
     TT_COLUMN("rel_l2", "REL L2", NONE, "the relative error", .nullable = true,
               TT_MEMBER(tt_valuediff_item, error.rel_l2), .text = show_rel_l2),
     MEMBER(item, "rel_l2_at_least", error.at_least, "it is a lower bound"),
-    TT_COLUMN("rel_l2_infinite", NULL, NONE, "which JSON has no number for", .type = TT_CELL_BOOL,
-              .get = is_infinite),
-    TT_COLUMN("cosine", "1 - COSINE", NONE, "of the angle between both", .nullable = true,
+    TT_COLUMN("rel_l2_infinite", NULL, NONE, "it is infinite, for which JSON has no number",
+              .type = TT_CELL_BOOL, .get = is_infinite),
+    TT_COLUMN("cosine", "1 - COSINE", NONE, "cosine of the angle between both", .nullable = true,
               TT_MEMBER(tt_valuediff_item, error.cosine), .text = show_gap),
     TT_COLUMN("max_abs", "MAX ABS", NONE, "the largest difference", .nullable = true,
               TT_MEMBER(tt_valuediff_item, error.max_abs), .text = show_max_abs),
-    WORST("worst_index", worst, "of the element with that difference"),
-    WORST("worst_a", worst_a, "it in A"),
-    WORST("worst_b", worst_b, "it in B"),
-    MEMBER(item, "rms_change", error.rms_change, "of the root of the mean square"),
+    WORST("worst_index", worst, "index of the element with the largest difference"),
+    WORST("worst_a", worst_a, "that element in A"),
+    WORST("worst_b", worst_b, "that element in B"),
+    MEMBER(item, "rms_change", error.rms_change, "change of the RMS"),
     MEMBER(item, "input_rel_l2", input_rel_l2, "the largest error of its inputs"),
-    TT_COLUMN("tolerance_rel_l2", "ALLOWED", NONE, "at most", .nullable = true,
+    TT_COLUMN("tolerance_rel_l2", "ALLOWED", NONE, "tolerance: rel_l2 at most", .nullable = true,
               TT_MEMBER(tt_valuediff_item, tolerance.rel_l2), .text = show_allowed),
-    TT_COLUMN("error", "ERROR", NONE, "where it is made", .type = TT_CELL_NAME,
+    TT_COLUMN("error", "ERROR", NONE, "the error, and where it is made", .type = TT_CELL_NAME,
               .show = TT_SHOW_TEXT, .get = item_blame, .text = show_blame),
-    MEMBER(item, "tolerance_cosine", tolerance.cosine, "at least"),
-    MEMBER(item, "tolerance_max_abs", tolerance.max_abs, "at most"),
+    MEMBER(item, "tolerance_cosine", tolerance.cosine, "tolerance: cosine at least"),
+    MEMBER(item, "tolerance_max_abs", tolerance.max_abs, "tolerance: max_abs at most"),
     SIDE("a", item_a, "side A"),
     SIDE("b", item_b, "side B"),
 };
@@ -230,9 +230,9 @@ static const tt_column input_columns[] = {
     SHOWN("input", "INPUT", "the stage", 0, input_stage),
     SHOWN("text_layer", "LAYER", "the layer", TT_SHOW_RIGHT, input_layer),
     LAYER(input),
-    MEMBER(input, "stage", stage, "of the computation"),
-    MEMBER(input, "occurrence", occurrence, "of the stage in the layer, from 0 on"),
-    TT_COLUMN("name", "NODE", NONE, "of the node", .show = TT_SHOW_CUT,
+    MEMBER(input, "stage", stage, "stage of the computation"),
+    MEMBER(input, "occurrence", occurrence, "occurrence of the stage in the layer, from 0"),
+    TT_COLUMN("name", "NODE", NONE, "name of the node", .show = TT_SHOW_CUT,
               TT_MEMBER(tt_valuediff_input, name)),
     TT_COLUMN("verdict", "IT IS", NONE, "equal, close, ...", .type = TT_CELL_NAME,
               .get = input_verdict, .text = show_input_verdict),
@@ -354,7 +354,7 @@ enum { OF_LAYERS = 1, OF_STAGES = 2 };
               .show = TT_SHOW_FLAT, .get = get_##key_, .text = show_##key_)
 
 static const tt_column row_columns[] = {
-    TT_COLUMN("stage", "STAGE", NONE, "of the computation", .kinds = OF_STAGES,
+    TT_COLUMN("stage", "STAGE", NONE, "stage of the computation", .kinds = OF_STAGES,
               .show = TT_SHOW_CUT | TT_SHOW_KEY, TT_MEMBER(tt_valuediff_row, stage)),
     TT_COLUMN("layer", NULL, ID, "negative: before or behind all; null: unknown", .nullable = true,
               .kinds = OF_LAYERS, .known = row_layer_known, TT_MEMBER(tt_valuediff_row, layer)),

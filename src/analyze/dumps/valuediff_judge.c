@@ -357,9 +357,9 @@ static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
     return TT_VALUE_UNMEASURED; /* statistics that agree prove nothing */
 }
 
-tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
-                                const tt_dump_value *vb, const tt_valuediff_options *options,
-                                tt_tolerance *tolerance, tt_value_error *error, tt_error *err)
+tt_value_verdict tt_value_compare(tt_dump *a, const tt_dump_value *va, tt_dump *b,
+                                  const tt_dump_value *vb, const tt_valuediff_options *options,
+                                  tt_tolerance *tolerance, tt_value_error *error, tt_error *err)
 {
     *error = (tt_value_error){
         .max_abs = NAN, .worst = TT_VALUE_NONE, .rel_l2 = NAN, .cosine = NAN, .rms_change = NAN};

@@ -286,7 +286,7 @@ static tt_status find_pieces(measure *q, const tt_op *op, uint32_t run, tt_error
 }
 
 /* Tells what the node did to its units. */
-static tt_status tell(measure *q, uint32_t graph, uint32_t node, node_sum *n, tt_error *err)
+static tt_status report(measure *q, uint32_t graph, uint32_t node, node_sum *n, tt_error *err)
 {
     tt_op op;
     if (n->ops == 0) return TT_OK;
@@ -307,7 +307,7 @@ static tt_status look_at(measure *q, uint32_t graph, uint32_t node, node_sum *n,
                          tt_error *err)
 {
     tt_op op;
-    tt_status status = tell(q, graph, node, n, err);
+    tt_status status = report(q, graph, node, n, err);
     tt_op_describe(q->m, &q->m->graphs[graph], node, covers, &op);
     n->covers = covers;
     n->known = true;
@@ -334,7 +334,7 @@ static tt_status add_op(measure *q, uint32_t run, uint32_t node, node_sum *n, tt
     n->timed += !o->open;
     if (!o->open) n->ticks += tt_joined_ticks(o);
     q->heat->ops++;
-    if (status == TT_OK && n->picks) status = tell(q, r->graph, node, n, err);
+    if (status == TT_OK && n->picks) status = report(q, r->graph, node, n, err);
     return status;
 }
 
@@ -368,12 +368,12 @@ static tt_status walk_run(measure *q, uint32_t run, tt_error *err)
     return status;
 }
 
-static tt_status tell_all(measure *q, tt_error *err)
+static tt_status report_all(measure *q, tt_error *err)
 {
     tt_status status = TT_OK;
     for (uint32_t g = 0; g < q->m->n_graphs; g++)
         for (uint32_t i = 0; q->sums[g] && i < q->m->graphs[g].n_nodes && status == TT_OK; i++)
-            status = tell(q, g, i, &q->sums[g][i], err);
+            status = report(q, g, i, &q->sums[g][i], err);
     return status;
 }
 
@@ -441,7 +441,7 @@ tt_status tt_memory_heat_measure(const tt_model *m, const tt_memory_layout *s,
         status = walk_run(&q, i, err);
         if (i % RUNS_EACH == RUNS_EACH - 1 && status == TT_OK) status = tt_over_check(over, err);
     }
-    if (status == TT_OK) status = tell_all(&q, err);
+    if (status == TT_OK) status = report_all(&q, err);
     if (status == TT_OK && !finish(&q)) status = tt_error_memory(err, "the heat of the memory");
     free_measure(&q);
     return status;

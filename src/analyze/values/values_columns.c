@@ -48,26 +48,27 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
     RANGE(tt_values_group, #key_, title_, key_, has_range, show_, about_)
 
 static const tt_column group_columns[] = {
-    KEY(TENSOR, "name", "NAME", "of the node"),
+    KEY(TENSOR, "name", "NAME", "name of the node"),
     KEY(PLACE, "place", "PLACE", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
     NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: none"),
     NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
-    GROUP(outputs, "OUTPUTS", 0, "outputs that were measured"),
-    GROUP(elements, "ELEMENTS", TT_SHOW_WIDE, "in them"),
-    GROUP_SOME(bad, "BAD", 0, "outputs with a NaN, or an infinity that is no mask's"),
+    GROUP(outputs, "OUTPUTS", 0, "number of measured outputs"),
+    GROUP(elements, "ELEMENTS", TT_SHOW_WIDE, "number of elements in these"),
+    GROUP_SOME(bad, "BAD", 0, "outputs with a NaN, or an infinity that is not a mask's"),
     GROUP(n_nan, NULL, 0, "elements that are NaN"),
     GROUP(n_inf, NULL, 0, "elements that are infinite"),
     GROUP(masking, NULL, 0, "outputs that hold the infinities of a mask"),
-    GROUP_SOME(constant, "CONSTANT", TT_SHOW_WIDEST, "outputs of one value"),
-    GROUP_SOME(zero, "ZERO", TT_SHOW_WIDE, "of them zero"),
-    GROUP_SOME(repeated, "REPEATED", TT_SHOW_WIDE, "outputs that are as in the batch before"),
-    GROUP_RANGE(min, "MIN", 0, "of the finite elements"),
-    GROUP_RANGE(max, "MAX", 0, "of the finite elements"),
-    GROUP_RANGE(mean, "MEAN", TT_SHOW_WIDEST, "of the finite elements"),
-    GROUP_RANGE(rms, "RMS", 0, "of the finite elements"),
-    GROUP_RANGE(rms_min, "LEAST RMS", TT_SHOW_WIDE, "of one output"),
-    GROUP_RANGE(rms_max, "MOST RMS", TT_SHOW_WIDE, "of one output"),
+    GROUP_SOME(constant, "CONSTANT", TT_SHOW_WIDEST, "outputs with all elements equal"),
+    GROUP_SOME(zero, "ZERO", TT_SHOW_WIDE, "outputs with all elements zero"),
+    GROUP_SOME(repeated, "REPEATED", TT_SHOW_WIDE,
+               "outputs with the same bytes as in the batch before"),
+    GROUP_RANGE(min, "MIN", 0, "minimum of the finite elements"),
+    GROUP_RANGE(max, "MAX", 0, "maximum of the finite elements"),
+    GROUP_RANGE(mean, "MEAN", TT_SHOW_WIDEST, "mean of the finite elements"),
+    GROUP_RANGE(rms, "RMS", 0, "RMS of the finite elements"),
+    GROUP_RANGE(rms_min, "LEAST RMS", TT_SHOW_WIDE, "smallest RMS of an output"),
+    GROUP_RANGE(rms_max, "MOST RMS", TT_SHOW_WIDE, "largest RMS of an output"),
 };
 
 const tt_schema tt_values_group_schema = {"groups", "outputs put together", group_columns,
@@ -93,22 +94,23 @@ TT_COLUMN_GET(get_bad, tt_values_growth, x, cell->u64 = x->all.n_nan + x->all.n_
     RANGE(tt_values_growth, key_, title_, member_, range_known, 0, about_)
 
 static const tt_column growth_columns[] = {
-    TT_COLUMN("phase", "PHASE", NONE, "of the batches", .type = TT_CELL_NAME, .get = get_phase),
-    LAYER("batches", batches, "of that phase"),
+    TT_COLUMN("phase", "PHASE", NONE, "phase of the batches", .type = TT_CELL_NAME,
+              .get = get_phase),
+    LAYER("batches", batches, "number of batches of that phase"),
     TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", .nullable = true,
               .show = TT_SHOW_DASH, .known = in_layer, TT_MEMBER(tt_values_growth, layer_id)),
-    LAYER("outputs", outputs, "outputs that were measured"),
-    LAYER("elements", all.elements, "in them"),
+    LAYER("outputs", outputs, "number of measured outputs"),
+    LAYER("elements", all.elements, "number of elements in these"),
     LAYER("n_nan", all.n_nan, "elements that are NaN"),
     LAYER("n_inf", all.n_inf, "elements that are infinite"),
-    LAYER_RANGE("min", "MIN", all.min, "of the finite elements"),
-    LAYER_RANGE("max", "MAX", all.max, "of the finite elements"),
-    LAYER_RANGE("mean", NULL, all.mean, "of the finite elements"),
-    LAYER_RANGE("rms", "RMS", all.rms, "of the finite elements"),
-    LAYER_RANGE("rms_min", "LEAST RMS", rms_min, "of one batch"),
-    LAYER_RANGE("rms_max", "MOST RMS", rms_max, "of one batch"),
+    LAYER_RANGE("min", "MIN", all.min, "minimum of the finite elements"),
+    LAYER_RANGE("max", "MAX", all.max, "maximum of the finite elements"),
+    LAYER_RANGE("mean", NULL, all.mean, "mean of the finite elements"),
+    LAYER_RANGE("rms", "RMS", all.rms, "RMS of the finite elements"),
+    LAYER_RANGE("rms_min", "LEAST RMS", rms_min, "smallest RMS of a batch"),
+    LAYER_RANGE("rms_max", "MOST RMS", rms_max, "largest RMS of a batch"),
     RANGE(tt_values_growth, "ratio", "RATIO", ratio, has_ratio, 0,
-          "to the RMS of the layer before"),
+          "RMS divided by the RMS of the layer before"),
     TT_COLUMN("bad", "BAD", COUNT, "elements that are NaN or infinite", .type = TT_CELL_U64,
               .show = TT_SHOW_TEXT, .get = get_bad),
 };
@@ -265,63 +267,64 @@ TT_COLUMN_SHOW(show_times, tt_values_outlier, x,
     TT_COLUMN(key_, title_, unit_, about_, .kinds = STANDS_OUT, __VA_ARGS__)
 
 static const tt_column output_columns[] = {
-    OUTLIER("score", "SCORE", FIGURE, "robust deviations from the median, signed",
+    OUTLIER("score", "SCORE", FIGURE,
+            "signed distance from the median, in robust standard deviations",
             TT_MEMBER(tt_values_outlier, score), .text = show_score),
     OUTPUT_ID("batch_id", "BATCH", get_batch, "the batch; null: outside any", .nullable = true,
               .type = TT_CELL_U32, .show = TT_SHOW_DASH),
-    OUTPUT_TEXT("phase", NULL, get_output_phase, "of the batch", .nullable = true),
-    TT_COLUMN("run", NULL, ID, "the graph computation, by its place in the trace",
+    OUTPUT_TEXT("phase", NULL, get_output_phase, "phase of the batch", .nullable = true),
+    TT_COLUMN("run", NULL, ID, "index of the graph computation in the trace",
               TT_MEMBER(tt_values_row, run)),
-    OUTPUT_ID("run_id", NULL, get_run_id, "its number", .type = TT_CELL_U32),
-    OUTPUT_ID("graph_id", NULL, get_graph_id, "its graph", .type = TT_CELL_U32),
-    TT_COLUMN("node", NULL, ID, "in the graph", TT_MEMBER(tt_values_row, node)),
+    OUTPUT_ID("run_id", NULL, get_run_id, "number of the graph computation", .type = TT_CELL_U32),
+    OUTPUT_ID("graph_id", NULL, get_graph_id, "number of its graph", .type = TT_CELL_U32),
+    TT_COLUMN("node", NULL, ID, "number of the node in the graph", TT_MEMBER(tt_values_row, node)),
     OUTPUT_ID("layer_id", "LAYER", get_layer, "the layer; null: none", .nullable = true,
               .type = TT_CELL_I32, .show = TT_SHOW_DASH | TT_SHOW_WIDE),
-    OUTPUT_TEXT("name", "NAME", get_name, "of the node", .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    OUTPUT_TEXT("op", "OP", get_op, "that put it out", .kinds = HAS_OP,
+    OUTPUT_TEXT("name", "NAME", get_name, "name of the node", .show = TT_SHOW_CUT | TT_SHOW_KEY),
+    OUTPUT_TEXT("op", "OP", get_op, "op that computed it", .kinds = HAS_OP,
                 .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TT_COLUMN("op_node", NULL, ID, "the op's first node", .kinds = HAS_OP,
               TT_MEMBER(tt_values_row, first)),
     OUTPUT_TEXT("component", NULL, get_component, "part of the layer", .nullable = true),
-    OUTPUT_TEXT("type", "TYPE", get_type, "of its elements", .show = TT_SHOW_WIDE),
-    OUTPUT_TEXT("shape", "SHAPE", get_shape, "the first dimension runs fastest",
+    OUTPUT_TEXT("type", "TYPE", get_type, "type of its elements", .show = TT_SHOW_WIDE),
+    OUTPUT_TEXT("shape", "SHAPE", get_shape, "sizes of its dimensions; the first is contiguous",
                 .show = TT_SHOW_RIGHT, .json = put_shape),
     TT_COLUMN("masking", NULL, NONE, "whether its infinities are those of a mask", .kinds = HAS_OP,
               TT_MEMBER(tt_values_row, masking)),
-    PRINT("elements", NULL, COUNT, n, "in it"),
+    PRINT("elements", NULL, COUNT, n, "number of elements"),
     PRINT("n_nan", "NAN", COUNT, n_nan, "elements that are NaN", .text = show_nan),
     PRINT("n_inf", "INF", COUNT, n_inf, "elements that are infinite", .text = show_inf),
     TT_COLUMN("n_bad", "BAD", COUNT, "elements that are NaN or infinite", .type = TT_CELL_U64,
               .kinds = HAS_PRINT, .show = TT_SHOW_TEXT | TT_SHOW_ASKED, .get = get_n_bad),
-    PRINT("first_bad", NULL, ID, first_bad, "the first of these, by its place", .nullable = true,
+    PRINT("first_bad", NULL, ID, first_bad, "index of the first of these", .nullable = true,
           .known = has_bad),
-    OUTPUT_TEXT("first_bad_at", NULL, get_bad_place, "its place in each dimension",
+    OUTPUT_TEXT("first_bad_at", NULL, get_bad_place, "its index in each dimension",
                 .nullable = true, .kinds = HAS_PRINT, .json = put_bad_place),
-    OUTLIER("by", "WHAT", NONE, "stands out: rms or max_abs, its largest magnitude",
+    OUTLIER("by", "WHAT", NONE, "the unusual figure: rms, or max_abs (largest magnitude)",
             .type = TT_CELL_NAME, .get = get_by, .text = show_by),
-    OUTLIER("value", "VALUE", FIGURE, "of that", TT_MEMBER(tt_values_outlier, value)),
-    OUTLIER("usual", "USUAL", FIGURE, "the median of its like",
+    OUTLIER("value", "VALUE", FIGURE, "its value", TT_MEMBER(tt_values_outlier, value)),
+    OUTLIER("usual", "USUAL", FIGURE, "median of comparable outputs",
             TT_MEMBER(tt_values_outlier, usual)),
     OUTLIER("times", "TIMES", FIGURE, "value / usual", .type = TT_CELL_F64, .get = get_times,
             .text = show_times),
-    OUTLIER("among", "AMONG", COUNT, "outputs that were compared",
+    OUTLIER("among", "AMONG", COUNT, "number of outputs that were compared",
             TT_MEMBER(tt_values_outlier, among)),
-    PRINT_RANGE(min, "MIN", 0, "of the finite elements"),
-    PRINT_RANGE(max, "MAX", 0, "of the finite elements"),
-    TT_COLUMN("max_abs", "LARGEST", FIGURE, "the largest magnitude of the finite elements",
+    PRINT_RANGE(min, "MIN", 0, "minimum of the finite elements"),
+    PRINT_RANGE(max, "MAX", 0, "maximum of the finite elements"),
+    TT_COLUMN("max_abs", "LARGEST", FIGURE, "largest magnitude of the finite elements",
               .nullable = true, .type = TT_CELL_F64, .kinds = HAS_PRINT,
               .show = TT_SHOW_TEXT | TT_SHOW_ASKED, .known = print_range, .get = get_max_abs),
-    PRINT_RANGE(mean, "MEAN", TT_SHOW_WIDE, "of the finite elements"),
-    PRINT_RANGE(rms, "RMS", 0, "of the finite elements"),
-    OUTPUT_TEXT("hash", "HASH", get_hash, "of all bytes", .kinds = HAS_PRINT,
+    PRINT_RANGE(mean, "MEAN", TT_SHOW_WIDE, "mean of the finite elements"),
+    PRINT_RANGE(rms, "RMS", 0, "RMS of the finite elements"),
+    OUTPUT_TEXT("hash", "HASH", get_hash, "hash of all bytes", .kinds = HAS_PRINT,
                 .show = TT_SHOW_WIDEST),
     OUTPUT_TEXT("blake3", NULL, get_blake3, "BLAKE3 of all bytes", .nullable = true,
                 .kinds = HAS_PRINT),
     OUTPUT_TEXT("prefix", "FIRST ELEMENTS", get_prefix, "the first elements", .kinds = HAS_SAMPLES,
                 .json = put_prefix),
-    TT_COLUMN("sample_indexes", NULL, NONE, "where the samples are", .type = TT_CELL_ROWS,
+    TT_COLUMN("sample_indexes", NULL, NONE, "indexes of the samples", .type = TT_CELL_ROWS,
               .kinds = HAS_SAMPLES, .json = put_sample_indexes),
-    TT_COLUMN("samples", NULL, NONE, "elements from the first to the last", .type = TT_CELL_ROWS,
+    TT_COLUMN("samples", NULL, NONE, "evenly spaced elements", .type = TT_CELL_ROWS,
               .kinds = HAS_SAMPLES, .json = put_samples),
 };
 
@@ -372,15 +375,15 @@ static const tt_column summary_columns[] = {
     SUM(unmeasured, "executed ops whose output nobody took"),
     SUM(incomplete, "fingerprints of which a part was lost"),
     SUM(elements, "in the outputs"),
-    SUM(bad, "outputs with a NaN, or an infinity that is no mask's"),
+    SUM(bad, "outputs with a NaN, or an infinity that is not a mask's"),
     SUM(n_nan, "elements that are NaN"),
     SUM(n_inf, "elements that are infinite"),
     SUM(masking, "outputs that hold the infinities of a mask"),
-    SUM(constant, "outputs of one value"),
-    SUM(zero, "of them zero"),
-    TT_COLUMN("min", NULL, FIGURE, "of the finite elements", .known = counts_range,
+    SUM(constant, "outputs with all elements equal"),
+    SUM(zero, "outputs with all elements zero"),
+    TT_COLUMN("min", NULL, FIGURE, "minimum of the finite elements", .known = counts_range,
               TT_MEMBER(tt_values_counts, min)),
-    TT_COLUMN("max", NULL, FIGURE, "of the finite elements", .known = counts_range,
+    TT_COLUMN("max", NULL, FIGURE, "maximum of the finite elements", .known = counts_range,
               TT_MEMBER(tt_values_counts, max)),
 };
 
@@ -411,12 +414,12 @@ static const tt_column weight_columns[] = {
     TT_COLUMN("file", NULL, NONE, "of the model", .type = TT_CELL_NAME, .get = get_file),
     WEIGHT(looked_at, NULL, "whether it was read in that file"),
     WEIGHT(why_not, NULL, "why it was not"),
-    WEIGHT(elements, looked_at, "in it"),
+    WEIGHT(elements, looked_at, "number of elements"),
     WEIGHT(n_bad, looked_at, "elements that are not finite"),
     WEIGHT(n_nan, nan_inf_known, "of them NaN"),
     WEIGHT(n_inf, nan_inf_known, "of them infinite"),
     WEIGHT(first_bad, weight_bad, "the first of them, by its place"),
-    TT_COLUMN("first_bad_at", NULL, NONE, "its place in each dimension", .type = TT_CELL_ROWS,
+    TT_COLUMN("first_bad_at", NULL, NONE, "its index in each dimension", .type = TT_CELL_ROWS,
               .json = put_weight_place),
 };
 
@@ -461,7 +464,7 @@ static const tt_column source_columns[] = {
     TT_COLUMN("slot", "SOURCE", NONE, "of the op", TT_MEMBER(tt_values_source, slot)),
     OUTPUT_TEXT("name", "NAME", get_source_name, "of the tensor", .show = TT_SHOW_CUT),
     OUTPUT_TEXT("root", NULL, get_root, "the tensor that it is a view of"),
-    OUTPUT_TEXT("type", NULL, get_source_type, "of its elements"),
+    OUTPUT_TEXT("type", NULL, get_source_type, "type of its elements"),
     OUTPUT_TEXT("state", "STATE", get_state, "what is known of it", .text = show_state),
     OUTPUT_TEXT("written_by", "WRITTEN BY", get_writer, "the node", .known = was_written,
                 .show = TT_SHOW_TEXT),
@@ -478,32 +481,33 @@ static const tt_column source_columns[] = {
 static const tt_schema source_schema = {"sources", "what a bad output was computed from",
                                         source_columns, COUNT(source_columns)};
 
-tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_birth *b)
+tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_origin *b)
 {
     return TT_ROWSET(&source_schema, 0, m, b->sources, b->n_sources);
 }
 
-TT_COLUMN_GET(get_kind, tt_values_birth, b, tt_cell_text(cell, tt_birth_kind_name(b->kind));)
+TT_COLUMN_GET(get_kind, tt_values_origin, b,
+              tt_cell_text(cell, tt_values_origin_kind_name(b->kind));)
 
-static void output_of_birth(const void *context, const void *row, tt_rowset *out)
+static void output_of_origin(const void *context, const void *row, tt_rowset *out)
 {
-    *out = tt_values_rowset(context, &((const tt_values_birth *)row)->row, 1, true);
+    *out = tt_values_rowset(context, &((const tt_values_origin *)row)->row, 1, true);
 }
 
-TT_COLUMN_ROWS(sources_of_birth, tt_values_birth, b, b->sources, b->n_sources)
+TT_COLUMN_ROWS(sources_of_origin, tt_values_origin, b, b->sources, b->n_sources)
 
-static const tt_column birth_columns[] = {
+static const tt_column origin_columns[] = {
     OUTPUT_TEXT("kind", NULL, get_kind, "born, inherited or uncertain"),
     TT_COLUMN("times", NULL, COUNT, "outputs of that name that are born bad",
-              TT_MEMBER(tt_values_birth, times)),
-    TT_COLUMN("output", NULL, NONE, "the first of them", .type = TT_CELL_OBJECT,
-              .rows = output_of_birth),
+              TT_MEMBER(tt_values_origin, times)),
+    TT_COLUMN("output", NULL, NONE, "first layer of these", .type = TT_CELL_OBJECT,
+              .rows = output_of_origin),
     TT_COLUMN("sources", NULL, NONE, "what it was computed from", .type = TT_CELL_ROWS,
-              .inner = &source_schema, .rows = sources_of_birth),
+              .inner = &source_schema, .rows = sources_of_origin),
 };
 
-const tt_schema tt_values_birth_schema = {"births", "a bad output without a bad source",
-                                          birth_columns, COUNT(birth_columns)};
+const tt_schema tt_values_origin_schema = {"origins", "a bad output without a bad source",
+                                           origin_columns, COUNT(origin_columns)};
 
 TT_COLUMN_GET(get_first_batch, tt_values_first, f, set_batch(context, f->first_batch, cell);)
 TT_COLUMN_GET(get_last_batch, tt_values_first, f, set_batch(context, f->last_batch, cell);)

@@ -10,14 +10,14 @@
 #include "table/table.h"
 
 extern const tt_schema tt_values_schema, tt_values_group_schema, tt_values_growth_schema,
-    tt_values_summary_schema, tt_values_birth_schema, tt_values_spread_schema;
+    tt_values_summary_schema, tt_values_origin_schema, tt_values_spread_schema;
 
 /* Outputs (tt_values_schema); samples: with their first elements and samples. */
 tt_rowset tt_values_rowset(const tt_model *m, const tt_values_row *rows, size_t n, bool samples);
 /* Outliers, with the reason for each. */
 tt_rowset tt_values_outliers_rowset(const tt_model *m, const tt_values_outliers *o, bool samples);
 /* The sources of a bad output. */
-tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_birth *b);
+tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_origin *b);
 /* Rows of the groups; and of n layers: those that pass tt_values_growth_measured. */
 tt_rowset tt_values_groups_rowset(const tt_values_groups *g);
 tt_rowset tt_values_growth_rowset(const tt_values_growth *list, size_t n);

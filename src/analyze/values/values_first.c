@@ -26,7 +26,7 @@ struct tt_values_interval {
 
 typedef struct tt_values_interval interval;
 
-/* Puts in the place of the intervals [at, at + n) the others. */
+/* Puts instead of the intervals [at, at + n) the others. */
 static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *others,
                     size_t n_others)
 {
@@ -148,14 +148,14 @@ typedef struct finding {
     const tt_model *m;
     tt_values_first *out;
     retained *list;
-    size_t n, capacity, births_capacity;
+    size_t n, capacity, origins_capacity;
     tt_idmap by_place; /* of `list` */
     uint32_t last_bad_batch;
 } finding;
 
-const char *tt_birth_kind_name(tt_birth_kind k)
+const char *tt_values_origin_kind_name(tt_values_origin_kind k)
 {
-    return k == TT_BIRTH_BORN ? "born" : k == TT_BIRTH_INHERITED ? "inherited" : "uncertain";
+    return k == TT_VALUES_MADE_HERE ? "born" : k == TT_VALUES_INHERITED ? "inherited" : "uncertain";
 }
 
 /* --- memory that lasts --- */
@@ -242,14 +242,14 @@ static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t
     return s;
 }
 
-static tt_birth_kind judge(const tt_values_birth *b)
+static tt_values_origin_kind evaluate(const tt_values_origin *b)
 {
     bool unknown = false;
     for (uint32_t i = 0; i < b->n_sources; i++) {
-        if (tt_values_state_is_bad(b->sources[i].state)) return TT_BIRTH_INHERITED;
+        if (tt_values_state_is_bad(b->sources[i].state)) return TT_VALUES_INHERITED;
         unknown = unknown || b->sources[i].state == TT_STATE_UNMEASURED;
     }
-    return unknown ? TT_BIRTH_UNCERTAIN : TT_BIRTH_BORN;
+    return unknown ? TT_VALUES_UNCERTAIN : TT_VALUES_MADE_HERE;
 }
 
 /* Whether a is to be named before b when not all sources can be. */
@@ -259,7 +259,7 @@ static bool matters_more(tt_values_state a, tt_values_state b)
 }
 
 static void look_at_sources(const finding *f, tt_values_walk *w, const tt_values_seen *seen,
-                            const tt_op *op, tt_values_birth *b)
+                            const tt_op *op, tt_values_origin *b)
 {
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_op_source *of = &op->sources[i];
@@ -274,26 +274,26 @@ static void look_at_sources(const finding *f, tt_values_walk *w, const tt_values
 
 /* --- bad outputs --- */
 
-static const char *name_of(const tt_model *m, const tt_values_birth *b)
+static const char *name_of(const tt_model *m, const tt_values_origin *b)
 {
     return m->graphs[m->runs[b->row.run].graph].tensors[b->row.node].name;
 }
 
 /* What a weight does to a node, it does in each token: a name is kept once. */
-static bool keep_birth(finding *f, const tt_values_birth *b)
+static bool keep_origin(finding *f, const tt_values_origin *b)
 {
     tt_values_first *out = f->out;
     const char *name = name_of(f->m, b);
-    out->births_total++;
-    for (size_t i = 0; i < out->n_births; i++)
-        if (strcmp(name_of(f->m, &out->births[i]), name) == 0) {
-            out->births[i].times++;
+    out->origins_total++;
+    for (size_t i = 0; i < out->n_origins; i++)
+        if (strcmp(name_of(f->m, &out->origins[i]), name) == 0) {
+            out->origins[i].times++;
             return true;
         }
-    if (out->n_births == TT_VALUES_BIRTHS_MAX) return true;
-    if (!tt_array_one_more(out->births, out->n_births, f->births_capacity)) return false;
-    out->births[out->n_births] = *b;
-    out->births[out->n_births++].times = 1;
+    if (out->n_origins == TT_VALUES_ORIGINS_MAX) return true;
+    if (!tt_array_one_more(out->origins, out->n_origins, f->origins_capacity)) return false;
+    out->origins[out->n_origins] = *b;
+    out->origins[out->n_origins++].times = 1;
     return true;
 }
 
@@ -322,17 +322,17 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
         if (bad && out->logits_bad++ == 0) out->first_logits_run = seen->run;
     }
     if (bad && seen->passes) {
-        tt_values_birth b = {.row = tt_values_seen_row(seen)};
+        tt_values_origin b = {.row = tt_values_seen_row(seen)};
         const tt_op *op = tt_values_walk_op(w, seen);
         if (!op) return tt_error_memory(err, "where bad values began");
         look_at_sources(f, w, seen, op, &b);
-        b.kind = judge(&b);
+        b.kind = evaluate(&b);
         if (out->found) {
             out->bad_after++;
-            out->inherited += b.kind == TT_BIRTH_INHERITED;
+            out->inherited += b.kind == TT_VALUES_INHERITED;
         }
         /* The first one is told of in any case: with a filter, it may have inherited. */
-        if ((!out->found || b.kind != TT_BIRTH_INHERITED) && !keep_birth(f, &b))
+        if ((!out->found || b.kind != TT_VALUES_INHERITED) && !keep_origin(f, &b))
             return tt_error_memory(err, "where bad values began");
         out->found = true;
         count_batch(f, f->m->runs[seen->run].batch);
@@ -357,9 +357,9 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
 /* What was seen of that weight already; NULL: nothing. */
 static const tt_values_weight *seen_before(const tt_values_first *f, const tt_values_source *until)
 {
-    for (size_t i = 0; i < f->n_births; i++)
-        for (uint32_t k = 0; k < f->births[i].n_sources; k++) {
-            const tt_values_source *s = &f->births[i].sources[k];
+    for (size_t i = 0; i < f->n_origins; i++)
+        for (uint32_t k = 0; k < f->origins[i].n_sources; k++) {
+            const tt_values_source *s = &f->origins[i].sources[k];
             if (s == until) return NULL;
             if (s->weight == until->weight) return &s->in_file;
         }
@@ -370,9 +370,9 @@ tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_val
                                   tt_error *err)
 {
     tt_status status = TT_OK;
-    for (size_t i = 0; i < f->n_births; i++)
-        for (uint32_t k = 0; k < f->births[i].n_sources && status == TT_OK; k++) {
-            tt_values_source *s = &f->births[i].sources[k];
+    for (size_t i = 0; i < f->n_origins; i++)
+        for (uint32_t k = 0; k < f->origins[i].n_sources && status == TT_OK; k++) {
+            tt_values_source *s = &f->origins[i].sources[k];
             if (s->weight == TT_NONE) continue;
             const tt_values_weight *seen = seen_before(f, s);
             if (seen)
@@ -385,6 +385,6 @@ tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_val
 
 void tt_values_first_free(tt_values_first *f)
 {
-    free(f->births);
+    free(f->origins);
     memset(f, 0, sizeof *f);
 }

@@ -7,7 +7,7 @@
 #include "analyze/values/values_walk.h"
 #include "analyze/values/values_weight.h"
 
-#define TT_VALUES_BIRTHS_MAX 32u
+#define TT_VALUES_ORIGINS_MAX 32u
 #define TT_VALUES_SOURCES_MAX 10u
 
 typedef struct tt_values_source {
@@ -24,29 +24,31 @@ typedef struct tt_values_source {
     tt_values_weight in_file; /* of a weight, after tt_values_first_weights */
 } tt_values_source;
 
-typedef enum tt_birth_kind {
-    TT_BIRTH_BORN,      /* no source was bad, all are known */
-    TT_BIRTH_INHERITED, /* a source is bad */
-    TT_BIRTH_UNCERTAIN  /* no source is known to be bad, but one was not measured */
-} tt_birth_kind;
+typedef enum tt_values_origin_kind {
+    TT_VALUES_MADE_HERE, /* no source was bad, all are known */
+    TT_VALUES_INHERITED, /* a source is bad */
+    TT_VALUES_UNCERTAIN  /* no source is known to be bad, but one was not measured */
+} tt_values_origin_kind;
 
-const char *tt_birth_kind_name(tt_birth_kind k); /* "born" "inherited" "uncertain" */
+const char *
+tt_values_origin_kind_name(tt_values_origin_kind k); /* "born" "inherited" "uncertain" */
 
 /* A bad output whose sources are not known to be bad. */
-typedef struct tt_values_birth {
+typedef struct tt_values_origin {
     tt_values_row row;
-    tt_birth_kind kind; /* INHERITED: only of the first, where the filter hides what it came from */
+    tt_values_origin_kind
+        kind;       /* INHERITED: only of the first, where the filter hides what it came from */
     uint64_t times; /* outputs of that name that are born bad, over all tokens: this is the first */
     uint32_t n_sources;
     tt_values_source sources[TT_VALUES_SOURCES_MAX];
-} tt_values_birth;
+} tt_values_origin;
 
 typedef struct tt_values_first {
     tt_values_counts counts; /* of everything that passes the filter */
     bool found;
-    tt_values_birth *births; /* in the order of execution: births[0] is the first bad output */
-    size_t n_births;         /* of different names; kept: at most TT_VALUES_BIRTHS_MAX */
-    uint64_t births_total;   /* all, also of one name again */
+    tt_values_origin *origins; /* in the order of execution: origins[0] is the first bad output */
+    size_t n_origins;          /* of different names; kept: at most TT_VALUES_ORIGINS_MAX */
+    uint64_t origins_total;    /* all, also of one name again */
     /* How far it went: */
     uint64_t bad_after;  /* bad outputs behind the first, in any run */
     uint64_t inherited;  /* of those, the ones with a bad source */
@@ -59,11 +61,11 @@ typedef struct tt_values_first {
 } tt_values_first;
 
 /* The walk is over the whole trace, so that sources are known; what passes q's filter and name may
- * be a birth and is counted. One walk. *out is freed with tt_values_first_free, also after an
+ * be an origin and is counted. One walk. *out is freed with tt_values_first_free, also after an
  * error. */
 tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const tt_over *over,
                               tt_values_first *out, tt_error *err);
-/* Looks at the weights among the sources of births, each once, in the model's file. Time: that of
+/* Looks at the weights among the sources of origins, each once, in the model's file. Time: that of
  * reading them. */
 tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_values_first *f,
                                   tt_error *err);

@@ -95,7 +95,7 @@ static bool keep(looking *l, const sample *s, const tt_values_outlier *o)
 }
 
 /* The group's outputs that stand out; room: for 2 n numbers. */
-static bool judge(looking *l, const sample *group, size_t n, double *room)
+static bool evaluate(looking *l, const sample *group, size_t n, double *room)
 {
     double middle[2], scale[2];
     for (unsigned k = 0; k < 2; k++) {
@@ -126,7 +126,7 @@ static bool judge(looking *l, const sample *group, size_t n, double *room)
     return true;
 }
 
-static bool judge_all(looking *l)
+static bool evaluate_all(looking *l)
 {
     double *room = calloc(2 * l->n + 1, sizeof *room);
     bool ok = room != NULL;
@@ -135,7 +135,7 @@ static bool judge_all(looking *l)
         for (end = i + 1; end < l->n && l->list[end].place == l->list[i].place &&
                           l->list[end].phase == l->list[i].phase;)
             end++;
-        if (end - i >= TT_VALUES_OUTLIER_AMONG) ok = judge(l, l->list + i, end - i, room);
+        if (end - i >= TT_VALUES_OUTLIER_AMONG) ok = evaluate(l, l->list + i, end - i, room);
     }
     free(room);
     return ok;
@@ -228,7 +228,7 @@ tt_status tt_values_outliers_make(const tt_model *m, const tt_values_query *q, c
     looking l = {.m = m, .keys = {.what = TT_VALUES_KEY_PLACE_AND_OP, .m = m}};
     memset(out, 0, sizeof *out);
     tt_status status = tt_values_walk_all(m, q, false, over, take, &l, &out->counts, err);
-    if (status == TT_OK && !judge_all(&l)) status = tt_error_memory(err, "comparing values");
+    if (status == TT_OK && !evaluate_all(&l)) status = tt_error_memory(err, "comparing values");
     if (status == TT_OK) {
         out->compared = l.n;
         out->total = l.n_found;

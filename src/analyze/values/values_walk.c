@@ -149,7 +149,7 @@ static bool reads_bad(tt_values_walk *w, const tt_values_seen *seen)
     return false;
 }
 
-static tt_values_state judge(tt_values_walk *w, const tt_values_seen *seen)
+static tt_values_state evaluate(tt_values_walk *w, const tt_values_seen *seen)
 {
     const tt_fingerprint *p = seen->print;
     if (!p) return TT_STATE_UNMEASURED;
@@ -262,7 +262,7 @@ tt_status tt_values_walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
                                .first = k->op - 1,
                                .covers = k->covers,
                                .print = k->output ? &w->outputs.list[k->output - 1].print : NULL};
-        seen.state = judge(w, &seen);
+        seen.state = evaluate(w, &seen);
         seen.passes = passes(w, &seen, verdicts, in_run);
         if (seen.passes)
             status =

@@ -72,7 +72,7 @@ tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err)
     }
     if (tt_model_count(m, "batches_not_asked", &n)) left_out += n;
     if (tt_model_count(m, "batches_after_limit", &n)) left_out += n;
-    /* Of a flight recorder the first ones were thrown away, and lost ones may be any. */
+    /* Of a flight recorder the first ones were discarded, and lost ones may be any. */
     (void)tt_model_count(m, "meta_dropped", &lost);
     const bool lacks = m->front.present || lost > 0;
     compare_count(m, "batches", m->n_batches + left_out, lacks, "batches", c);

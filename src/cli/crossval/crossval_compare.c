@@ -129,7 +129,7 @@ static bool compare(tt_cv_scenario *c, const sides *s)
         return false;
     }
     if (status != TT_OK) return tt_cv_fail(c, 2, "%s", err.message);
-    tt_crossval_judge(c->end, d);
+    tt_crossval_evaluate(c->end, d);
     c->end->agreement =
         tt_agreement_of(c->chosen[0].ids, c->chosen[0].n, c->chosen[1].ids, c->chosen[1].n);
     bool ok = write_answers(c, s, d);

@@ -58,11 +58,11 @@ bool tt_cv_fail(tt_cv_scenario *c, size_t side, const char *fmt, ...)
     end->state = TT_SCENARIO_FAILED;
     end->failed_side = side < 2 ? "ab"[side] : '\0';
     tt_progress_end(&c->progress);
-    tt_log_say(&c->x->log, c->settings->name, "FAILED%s%.1s: %s", side < 2 ? ": side " : "",
-               side == 0   ? "a"
-               : side == 1 ? "b"
-                           : "",
-               end->cause);
+    tt_log_line(&c->x->log, c->settings->name, "FAILED%s%.1s: %s", side < 2 ? ": side " : "",
+                side == 0   ? "a"
+                : side == 1 ? "b"
+                            : "",
+                end->cause);
     return false;
 }
 
@@ -80,26 +80,26 @@ static bool run_sides(tt_cv_scenario *c)
     return run_side(c, lead, true) && run_side(c, 1 - lead, false);
 }
 
-static void tell(tt_cv_scenario *c)
+static void report(tt_cv_scenario *c)
 {
     const tt_crossval_end *e = c->end;
     const tt_crossval_first *f = &e->first;
     tt_log *log = &c->x->log;
     if (e->state == TT_SCENARIO_MATCHED)
-        tt_log_say(log, e->name,
-                   "matched: %" PRIu64 " values equal, %" PRIu64 " close, %" PRIu64
-                   " unmeasured; batches: %" PRIu64 " compared, %" PRIu64 " unmeasured",
-                   e->counts[TT_VALUE_EQUAL], e->counts[TT_VALUE_CLOSE],
-                   e->counts[TT_VALUE_UNMEASURED], e->n_steps_compared, e->n_steps_alone);
+        tt_log_line(log, e->name,
+                    "matched: %" PRIu64 " values equal, %" PRIu64 " close, %" PRIu64
+                    " unmeasured; batches: %" PRIu64 " compared, %" PRIu64 " unmeasured",
+                    e->counts[TT_VALUE_EQUAL], e->counts[TT_VALUE_CLOSE],
+                    e->counts[TT_VALUE_UNMEASURED], e->n_steps_compared, e->n_steps_alone);
     else if (e->state == TT_SCENARIO_UNMEASURED)
-        tt_log_say(log, e->name, "UNMEASURED: %s", e->cause);
+        tt_log_line(log, e->name, "UNMEASURED: %s", e->cause);
     else if (e->state == TT_SCENARIO_DIVERGED) {
         char error[32] = "not known";
         if (!isnan(f->rel_l2)) (void)snprintf(error, sizeof error, "%.3g", f->rel_l2);
-        tt_log_say(log, e->name,
-                   "DIVERGED first at position %" PRId32 ", layer %" PRId32
-                   ", %s (%s, relative error %s)",
-                   f->position, f->layer, f->stage, tt_value_verdict_name(f->verdict), error);
+        tt_log_line(log, e->name,
+                    "DIVERGED first at position %" PRId32 ", layer %" PRId32
+                    ", %s (%s, relative error %s)",
+                    f->position, f->layer, f->stage, tt_value_verdict_name(f->verdict), error);
     }
 }
 
@@ -120,7 +120,7 @@ void tt_crossval_scenario_run(tt_crossval *x, size_t number)
     if (mkdir(c->folder, 0777) != 0)
         (void)tt_cv_fail(c, 2, "cannot create %s: %s", c->folder, strerror(errno));
     else if (run_sides(c) && tt_cv_compare(c))
-        tell(c);
+        report(c);
     if (tt_interrupted() && end->state == TT_SCENARIO_NOT_TRIED)
         (void)tt_outdir_remove(c->folder); /* half of it is no result */
     end->n_prompt = c->tokens.prompt.n;

@@ -167,7 +167,7 @@ static void note(void *context, const char *text)
 {
     tt_cv_scenario *c = context;
     tt_progress_end(&c->progress);
-    tt_log_say(&c->x->log, c->settings->name, "%s", text);
+    tt_log_line(&c->x->log, c->settings->name, "%s", text);
 }
 
 static void tick(void *context, uint64_t graphs)
@@ -223,7 +223,7 @@ static tt_status start(tt_cv_scenario *c, size_t side, const char *out, char **w
 }
 
 /* What the program's end says. */
-static bool judge(tt_cv_scenario *c, size_t side, const char *out, const tt_traced_end *end)
+static bool evaluate(tt_cv_scenario *c, size_t side, const char *out, const tt_traced_end *end)
 {
     const tt_spawn_end *p = &end->program;
     if (p->asked) {
@@ -264,7 +264,7 @@ static bool run_words(tt_cv_scenario *c, size_t side, const char *out, char **wo
     if (ok && start(c, side, out, words, &setup, &end, &err) != TT_OK)
         ok = tt_cv_fail(c, side, "%s", err.message);
     else if (ok)
-        ok = judge(c, side, out, &end);
+        ok = evaluate(c, side, out, &end);
     c->end->duration_ns[side] = tt_clock_ns(CLOCK_MONOTONIC) - begun_ns;
     if (setup.in >= 0) (void)close(setup.in);
     if (setup.out >= 0) (void)close(setup.out);
@@ -289,7 +289,7 @@ bool tt_cv_side_run(tt_cv_scenario *c, size_t side, bool leads)
     if (!words) return c->end->cause[0] ? false : tt_cv_fail(c, 2, "out of memory");
     char *made = tt_words_quote(words), *line = made ? tt_cv_retained(c->x, made) : NULL;
     free(made);
-    if (line) tt_log_say(&c->x->log, c->settings->name, "side %c: %s", "ab"[side], line);
+    if (line) tt_log_line(&c->x->log, c->settings->name, "side %c: %s", "ab"[side], line);
     free(line);
     (void)snprintf(what, sizeof what, "side %c", "ab"[side]);
     tt_progress_begin(&c->progress, what, 0, "graphs");

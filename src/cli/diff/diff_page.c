@@ -118,7 +118,7 @@ TT_COLUMN_GET(get_first, kind, k,
 static const tt_column kind_columns[] = {
     TT_COLUMN("count", "NODES", COUNT, "that differ so", TT_MEMBER(kind, count)),
     KIND(op_a, "OP IN A", "what they compute in A"),
-    KIND(op_b, "OP IN B", "in B"),
+    KIND(op_b, "OP IN B", "op that computes it in B"),
     TT_COLUMN("what", "WHAT", NONE, "differs", .show = TT_SHOW_CUT, TT_MEMBER(kind, what)),
     KIND(first, "FIRST", "of the nodes"),
 };
@@ -197,7 +197,7 @@ static void settings(tt_page *p, const tt_diff_view *v)
     const tt_listing_wish wish = {.text = true};
     tt_page_section_begin(p, "settings", "Settings that differ");
     if (set.n == 0)
-        tt_page_say(p, TT_BLOCK_TEXT, "none of those that are recorded");
+        tt_page_add(p, TT_BLOCK_TEXT, "none of those that are recorded");
     else
         (void)tt_page_rows(p, NULL, &set, &wish);
 }
@@ -219,7 +219,7 @@ static void bytes(tt_page *p, const tt_diff_phase *phase)
     tt_page_section_begin(
         p, "bytes", tt_page_format(p, "Bytes of weights read, a %s", tt_diff_short_unit(phase)));
     if (!bytes_differ(NULL, all) && all->a.at_most == all->b.at_most) {
-        tt_page_say(p, TT_BLOCK_TEXT, "%s%s in both", all->a.at_most ? "<= " : "",
+        tt_page_add(p, TT_BLOCK_TEXT, "%s%s in both", all->a.at_most ? "<= " : "",
                     tt_units_bytes(text, (uint64_t)(all->a.weight_bytes + 0.5)));
         return;
     }
@@ -259,7 +259,7 @@ static void routing(tt_page *p, const tt_diff_view *v)
     tt_page_table *t = set.n ? tt_page_rows(p, NULL, &set, &wish) : NULL;
     if (t) t->shown = v->limit;
     if (set.n == 0)
-        tt_page_say(p, TT_BLOCK_TEXT, "not compared: no layer's choices were observed in both");
+        tt_page_add(p, TT_BLOCK_TEXT, "not compared: no layer's choices were observed in both");
 }
 
 /* --- the page --- */
@@ -283,10 +283,10 @@ static void points(tt_page *p, const tt_diff_view *v, bool file)
     for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
         if (i < TT_DIFF_NOTES ? tt_diff_note(v, i, text)
                               : tt_diff_legend(v, i - TT_DIFF_NOTES, file, text))
-            tt_page_say(p, TT_BLOCK_POINT, "%s", text);
+            tt_page_add(p, TT_BLOCK_POINT, "%s", text);
     }
     if (file)
-        tt_page_say(p, TT_BLOCK_POINT,
+        tt_page_add(p, TT_BLOCK_POINT,
                     "bars: B - A, from how much less B takes (left) to how much more (right)");
 }
 

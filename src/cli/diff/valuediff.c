@@ -54,7 +54,7 @@ typedef struct extra {
     const char *path, *option;
 } extra;
 
-/* Before all the work, and never in the place of what is compared. */
+/* Before all the work, and never instead of what is compared. */
 static int open_extra(extra *x, const char *const paths[2], const tt_valuediff_settings *s,
                       bool force)
 {
@@ -161,7 +161,7 @@ int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2],
         char text[TT_VALUEDIFF_SENTENCE], safe[TT_VALUEDIFF_SENTENCE];
         if (tt_valuediff_outcome_of(d) == TT_VALUEDIFF_NOTHING)
             code =
-                tt_report_usage("%s", tt_trace_text(safe, sizeof safe, tt_valuediff_say(d, text)));
+                tt_report_usage("%s", tt_trace_text(safe, sizeof safe, tt_valuediff_text(d, text)));
         else
             code = show(&v, s->by, list, json, &page, &svg);
     }

@@ -137,7 +137,7 @@ static void tables(tt_page *p, const tt_valuediff_view *v)
     if (t) t->shown = v->limit;
     if (t) t->head = false;
     if (d->items_left_out)
-        tt_page_say(p, TT_BLOCK_TEXT, "%" PRIu64 " values more are counted, but not kept",
+        tt_page_add(p, TT_BLOCK_TEXT, "%" PRIu64 " values more are counted, but not kept",
                     d->items_left_out);
 }
 
@@ -149,10 +149,10 @@ void tt_valuediff_page_make(tt_page *p, const tt_valuediff_view *v)
     p->subtitle = tt_page_format(p, "A: %.500s; B: %.500s", v->paths[0], v->paths[1]);
     p->alarming = v->d->has_first;
     p->wide = true;
-    tt_page_summary(p, "%s", tt_valuediff_say(v->d, text));
+    tt_page_summary(p, "%s", tt_valuediff_text(v->d, text));
     tt_page_summary(p, "%s", tt_valuediff_say_counts(v->d, text));
     tables(p, v);
     tt_page_section_begin(p, "read", "To read this");
     for (unsigned i = 0; i < TT_VALUEDIFF_NOTES; i++)
-        if (tt_valuediff_note(v->d, i, text)) tt_page_say(p, TT_BLOCK_POINT, "%s", text);
+        if (tt_valuediff_note(v->d, i, text)) tt_page_add(p, TT_BLOCK_POINT, "%s", text);
 }

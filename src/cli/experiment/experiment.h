@@ -20,31 +20,31 @@
 /* --- what experiments are made from, checked --- */
 
 /* A thing that values of a key name: a model, an engine, a file with a prompt. */
-typedef struct tt_ingredient {
+typedef struct tt_bench_input {
     char key[TT_STAMP_KEY]; /* what it was: see stamp.h */
     char *about;            /* "4 layers, 37 tensors, 1.2 MiB"; owned */
     char **files;           /* of a model: its parts; owned */
     size_t n_files;
     uint64_t size_bytes; /* of these */
-} tt_ingredient;
+} tt_bench_input;
 
-typedef struct tt_ingredients {
-    tt_ingredient *models, *engines, *prompt_files; /* by number of the value */
-    size_t n_models, n_engines, n_prompt_files;     /* engines: at least 1 */
-} tt_ingredients;
+typedef struct tt_bench_inputs {
+    tt_bench_input *models, *engines, *prompt_files; /* by number of the value */
+    size_t n_models, n_engines, n_prompt_files;      /* engines: at least 1 */
+} tt_bench_inputs;
 
 /* Looks at every file that the settings name, and at the folder of the results. Everything that is
  * missing or wrong goes to *diagnostics. `replaces`: what an earlier pipeline left may be moved. */
-tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool replaces,
-                               tt_diagnostics *diagnostics, tt_error *err);
-void tt_ingredients_free(tt_ingredients *in);
+tt_status tt_bench_inputs_check(tt_bench_inputs *in, const tt_settings *s, bool replaces,
+                                tt_diagnostics *diagnostics, tt_error *err);
+void tt_bench_inputs_free(tt_bench_inputs *in);
 /* The identity of one combination. */
-tt_status tt_ingredients_identity(const tt_ingredients *in, const tt_settings *s,
-                                  const tt_experiment *e, tt_identity *out, tt_error *err);
-const tt_ingredient *tt_ingredients_engine(const tt_ingredients *in, const tt_settings *s,
-                                           const tt_experiment *e);
-const tt_ingredient *tt_ingredients_model(const tt_ingredients *in, const tt_settings *s,
-                                          const tt_experiment *e);
+tt_status tt_bench_inputs_identity(const tt_bench_inputs *in, const tt_settings *s,
+                                   const tt_experiment *e, tt_identity *out, tt_error *err);
+const tt_bench_input *tt_bench_inputs_engine(const tt_bench_inputs *in, const tt_settings *s,
+                                             const tt_experiment *e);
+const tt_bench_input *tt_bench_inputs_model(const tt_bench_inputs *in, const tt_settings *s,
+                                            const tt_experiment *e);
 
 /* --- the traced program's words --- */
 
@@ -83,7 +83,7 @@ typedef struct tt_experiment_end {
 
 typedef struct tt_bench {
     tt_settings settings;
-    tt_ingredients ingredients;
+    tt_bench_inputs inputs;
     tt_results results; /* those in the folder, the new ones included */
     tt_store store;
     tt_log log;

@@ -31,7 +31,7 @@ static char *copy(const char *fmt, ...)
     return n < 0 ? NULL : text;
 }
 
-static tt_status finish(tt_bytes *stamp, tt_ingredient *out, tt_error *err)
+static tt_status finish(tt_bytes *stamp, tt_bench_input *out, tt_error *err)
 {
     tt_status status = tt_stamp_key(stamp, out->key, err);
     tt_bytes_free(stamp);
@@ -52,7 +52,7 @@ static void complain_of_model(const char *path, const tt_settings *s, const tt_e
         tt_diagnose(diagnostics, "the model %s", why->message); /* which names the file */
 }
 
-static tt_status check_model(const char *path, const tt_settings *s, tt_ingredient *out,
+static tt_status check_model(const char *path, const tt_settings *s, tt_bench_input *out,
                              tt_diagnostics *diagnostics, tt_error *err)
 {
     tt_gguf model;
@@ -87,7 +87,7 @@ static tt_status check_model(const char *path, const tt_settings *s, tt_ingredie
 
 /* --- engines and programs --- */
 
-static tt_status check_engine(const char *dir, tt_ingredient *out, tt_diagnostics *diagnostics,
+static tt_status check_engine(const char *dir, tt_bench_input *out, tt_diagnostics *diagnostics,
                               tt_error *err)
 {
     tt_engine_found engine;
@@ -127,8 +127,8 @@ static tt_status stamp_program(tt_bytes *stamp, const tt_program_probe *probe, c
     return status;
 }
 
-static tt_status check_program(const char *program, tt_ingredient *out, tt_diagnostics *diagnostics,
-                               tt_error *err)
+static tt_status check_program(const char *program, tt_bench_input *out,
+                               tt_diagnostics *diagnostics, tt_error *err)
 {
     tt_program_probe *probe;
     tt_error why;
@@ -163,7 +163,7 @@ static tt_status check_program(const char *program, tt_ingredient *out, tt_diagn
 
 /* --- prompts --- */
 
-static tt_status check_prompt_file(const char *path, tt_ingredient *out,
+static tt_status check_prompt_file(const char *path, tt_bench_input *out,
                                    tt_diagnostics *diagnostics, tt_error *err)
 {
     tt_error why;
@@ -264,7 +264,7 @@ static void check_conditions(const tt_settings *s, tt_diagnostics *diagnostics)
                     why.message);
 }
 
-static bool make_room(tt_ingredients *in, const tt_settings *s)
+static bool make_room(tt_bench_inputs *in, const tt_settings *s)
 {
     in->n_models = s->of[TT_SET_MODEL_PATH].n;
     in->n_engines = s->of[TT_SET_ENGINE_PATH].n ? s->of[TT_SET_ENGINE_PATH].n : 1;
@@ -275,8 +275,8 @@ static bool make_room(tt_ingredients *in, const tt_settings *s)
     return in->models && in->engines && in->prompt_files;
 }
 
-tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool replaces,
-                               tt_diagnostics *diagnostics, tt_error *err)
+tt_status tt_bench_inputs_check(tt_bench_inputs *in, const tt_settings *s, bool replaces,
+                                tt_diagnostics *diagnostics, tt_error *err)
 {
     const tt_setting_values *models = &s->of[TT_SET_MODEL_PATH];
     const tt_setting_values *engines = &s->of[TT_SET_ENGINE_PATH];
@@ -299,7 +299,7 @@ tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool re
     return status;
 }
 
-static void free_list(tt_ingredient *list, size_t n)
+static void free_list(tt_bench_input *list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++) {
         for (size_t k = 0; k < list[i].n_files; k++)
@@ -310,7 +310,7 @@ static void free_list(tt_ingredient *list, size_t n)
     free(list);
 }
 
-void tt_ingredients_free(tt_ingredients *in)
+void tt_bench_inputs_free(tt_bench_inputs *in)
 {
     free_list(in->models, in->n_models);
     free_list(in->engines, in->n_engines);
@@ -325,14 +325,14 @@ static size_t number_of(const tt_settings *s, const tt_experiment *e, tt_setting
     return e->of[setting] ? (size_t)(e->of[setting] - s->of[setting].values) : 0;
 }
 
-const tt_ingredient *tt_ingredients_engine(const tt_ingredients *in, const tt_settings *s,
-                                           const tt_experiment *e)
+const tt_bench_input *tt_bench_inputs_engine(const tt_bench_inputs *in, const tt_settings *s,
+                                             const tt_experiment *e)
 {
     return &in->engines[number_of(s, e, TT_SET_ENGINE_PATH)];
 }
 
-const tt_ingredient *tt_ingredients_model(const tt_ingredients *in, const tt_settings *s,
-                                          const tt_experiment *e)
+const tt_bench_input *tt_bench_inputs_model(const tt_bench_inputs *in, const tt_settings *s,
+                                            const tt_experiment *e)
 {
     return &in->models[number_of(s, e, TT_SET_MODEL_PATH)];
 }
@@ -358,8 +358,8 @@ static void put_settings(tt_bytes *out, const tt_settings *s, const tt_experimen
         put_text(out, words->values[i].text);
 }
 
-tt_status tt_ingredients_identity(const tt_ingredients *in, const tt_settings *s,
-                                  const tt_experiment *e, tt_identity *out, tt_error *err)
+tt_status tt_bench_inputs_identity(const tt_bench_inputs *in, const tt_settings *s,
+                                   const tt_experiment *e, tt_identity *out, tt_error *err)
 {
     tt_bytes text;
     memset(out, 0, sizeof *out);
@@ -369,8 +369,8 @@ tt_status tt_ingredients_identity(const tt_ingredients *in, const tt_settings *s
         put_text(&text, in->prompt_files[number_of(s, e, TT_SET_PROMPT_FILE)].key);
     tt_status status = tt_stamp_key(&text, out->settings, err);
     tt_bytes_free(&text);
-    memcpy(out->model, tt_ingredients_model(in, s, e)->key, TT_STAMP_KEY);
-    memcpy(out->engine, tt_ingredients_engine(in, s, e)->key, TT_STAMP_KEY);
+    memcpy(out->model, tt_bench_inputs_model(in, s, e)->key, TT_STAMP_KEY);
+    memcpy(out->engine, tt_bench_inputs_engine(in, s, e)->key, TT_STAMP_KEY);
     (void)snprintf(out->version, sizeof out->version, "%s", TT_VERSION);
     return status;
 }

@@ -80,12 +80,12 @@ static bool was_killed_by_system(tt_experiment_work *w, int signal)
                  : asprintf(&ending, "killed: the machine's memory was full") < 0)
         return false;
     w->result.ending = ending;
-    tt_log_say(&w->b->log, w->stage, "%s", ending);
+    tt_log_line(&w->b->log, w->stage, "%s", ending);
     return true;
 }
 
 /* What the program's end says. */
-static bool judge_program(tt_experiment_work *w, const tt_traced_end *end)
+static bool evaluate_program(tt_experiment_work *w, const tt_traced_end *end)
 {
     char by_hand[400], messages[TT_WORK_PATH];
     const char *how = w->result.command ? w->result.command : "";
@@ -151,10 +151,10 @@ static void choose_trace(const tt_experiment_work *w)
         free(entries[i]);
     if (n >= 0) free(entries);
     if (w->n_traces > 1)
-        tt_log_say(&w->b->log, TT_STAGE_INFERENCE,
-                   "%u processes were traced; the data are those of " TT_RUN_TRACE
-                   ", the other traces are kept beside it",
-                   (unsigned)w->n_traces);
+        tt_log_line(&w->b->log, TT_STAGE_INFERENCE,
+                    "%u processes were traced; the data are those of " TT_RUN_TRACE
+                    ", the other traces are kept beside it",
+                    (unsigned)w->n_traces);
 }
 
 /* Runs with a limit begin cold. Those without one that they are compared with do so, too, lest they
@@ -180,7 +180,7 @@ static tt_conditions conditions_of(const tt_experiment_work *w)
     if (limit && limit->number > 0)
         wish.memory_bytes =
             (uint64_t)(limit->number / 100 *
-                       (double)tt_ingredients_model(&w->b->ingredients, &w->b->settings, e)
+                       (double)tt_bench_inputs_model(&w->b->inputs, &w->b->settings, e)
                            ->size_bytes);
     else if (limit && limit->integer > 0)
         wish.memory_bytes = (uint64_t)limit->integer;
@@ -201,7 +201,7 @@ static bool read_progress(void *context, uint64_t done, uint64_t total)
 static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, char ***words,
                                   tt_error *err)
 {
-    const tt_ingredient *model = tt_ingredients_model(&w->b->ingredients, &w->b->settings, &w->e);
+    const tt_bench_input *model = tt_bench_inputs_model(&w->b->inputs, &w->b->settings, &w->e);
     const tt_conditions wish = conditions_of(w);
     tt_held *held = &w->held;
     char limit[TT_UNITS_TEXT];
@@ -215,9 +215,9 @@ static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, 
     if (held->by_systemd && !(*words = tt_conditions_words(held, w->words)))
         return tt_error_memory(err, "a command line");
     if (held->limit_bytes)
-        tt_log_say(&w->b->log, w->stage, "memory limit: %s",
-                   tt_units_bytes(limit, held->limit_bytes));
-    if (held->unmet[0]) tt_log_say(&w->b->log, w->stage, "not as asked for: %s", held->unmet);
+        tt_log_line(&w->b->log, w->stage, "memory limit: %s",
+                    tt_units_bytes(limit, held->limit_bytes));
+    if (held->unmet[0]) tt_log_line(&w->b->log, w->stage, "not as asked for: %s", held->unmet);
     return TT_OK;
 }
 
@@ -273,7 +273,7 @@ static bool run_program(tt_experiment_work *w)
     const size_t told = strlen(w->held.unmet);
     tt_conditions_end(&w->held);
     if (w->held.unmet[told])
-        tt_log_say(&w->b->log, w->stage, "%s", w->held.unmet + told + (told ? 2 : 0));
+        tt_log_line(&w->b->log, w->stage, "%s", w->held.unmet + told + (told ? 2 : 0));
     close_streams(&setup);
     if (words != w->words) free(words);
     if (tt_interrupted()) return false;
@@ -284,7 +284,7 @@ static bool run_program(tt_experiment_work *w)
                    ? tt_work_fail(w, TT_EXIT_USAGE, "correct paths.llama_binary", "%s", err.message)
                    : tt_work_fail(w, TT_EXIT_USAGE, "mend that, and run this command again", "%s",
                                   err.message);
-    if (!judge_program(w, &end)) return false;
+    if (!evaluate_program(w, &end)) return false;
     w->n_traces = end.n_traces;
     choose_trace(w);
     return true;
@@ -298,14 +298,14 @@ bool tt_work_infer(tt_experiment_work *w)
     w->words = tt_experiment_words(&w->b->settings, &w->e);
     r->command = w->words ? tt_words_quote(w->words) : NULL;
     if (!r->command) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
-    tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "%s", r->command);
+    tt_log_line(&w->b->log, TT_STAGE_INFERENCE, "%s", r->command);
     if (!run_program(w)) return false;
     uint64_t trace_bytes = size_of(w, TT_RUN_TRACE);
     tt_work_end(w, 2 + w->n_traces,
                 trace_bytes + size_of(w, TT_WORK_TEXT) + size_of(w, TT_WORK_MESSAGES));
     look_for_refusals(w);
     r->inference_ns = r->stages[r->n_stages - 1].duration_ns;
-    tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "traced in %s, %s",
-               tt_units_ns(took, (double)r->inference_ns), tt_units_bytes(size, trace_bytes));
+    tt_log_line(&w->b->log, TT_STAGE_INFERENCE, "traced in %s, %s",
+                tt_units_ns(took, (double)r->inference_ns), tt_units_bytes(size, trace_bytes));
     return true;
 }

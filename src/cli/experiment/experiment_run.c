@@ -20,8 +20,8 @@ bool tt_work_fail(tt_experiment_work *w, int code, const char *remedy, const cha
     w->end->state = TT_OUTCOME_FAILED;
     w->end->stage = w->stage;
     w->end->code = code;
-    tt_log_say(&w->b->log, w->stage, "FAILED: %s", w->end->cause);
-    tt_log_say(&w->b->log, w->stage, "what to do: %s", remedy);
+    tt_log_line(&w->b->log, w->stage, "FAILED: %s", w->end->cause);
+    tt_log_line(&w->b->log, w->stage, "what to do: %s", remedy);
     return false;
 }
 
@@ -52,10 +52,10 @@ int tt_work_is_other_trace(const struct dirent *entry)
 
 /* --- stages --- */
 
-static void say_progress(void *context, const char *text)
+static void note_progress(void *context, const char *text)
 {
     tt_experiment_work *w = context;
-    tt_log_say(&w->b->log, w->stage, "%s", text);
+    tt_log_line(&w->b->log, w->stage, "%s", text);
 }
 
 void tt_work_begin(tt_experiment_work *w, const char *stage)
@@ -70,7 +70,7 @@ void tt_work_begin_progress(tt_experiment_work *w, const char *unit, uint64_t to
 {
     tt_progress_end(&w->progress);
     tt_progress_begin(&w->progress, w->stage, total, unit);
-    w->progress.say = say_progress;
+    w->progress.note = note_progress;
     w->progress.context = w;
 }
 
@@ -89,7 +89,7 @@ void tt_work_note(void *context, const char *text)
 {
     tt_experiment_work *w = context;
     tt_progress_end(&w->progress);
-    tt_log_say(&w->b->log, w->stage, "%s", text);
+    tt_log_line(&w->b->log, w->stage, "%s", text);
 }
 
 bool tt_work_flag(const tt_experiment *e, tt_setting setting, bool otherwise)
@@ -110,12 +110,12 @@ const char *tt_work_word(const tt_experiment *e, tt_setting setting)
 /* --- the whole --- */
 
 /* A value that stands in the settings twice makes the same experiment twice. */
-static void tell_twin(tt_experiment_work *w)
+static void report_twin(tt_experiment_work *w)
 {
     size_t first = tt_settings_first_like(&w->b->settings, w->number);
     if (first < w->number)
-        tt_log_say(&w->b->log, w->stage, "the same as %zu/%zu: not run again", first + 1,
-                   tt_settings_experiments(&w->b->settings));
+        tt_log_line(&w->b->log, w->stage, "the same as %zu/%zu: not run again", first + 1,
+                    tt_settings_experiments(&w->b->settings));
 }
 
 static bool is_up_to_date(tt_experiment_work *w)
@@ -123,27 +123,27 @@ static bool is_up_to_date(tt_experiment_work *w)
     char changed[64];
     const tt_result *r = tt_results_find(&w->b->results, &w->result.identity, changed);
     if (r && !r->ending && !tt_store_has_data(&w->b->store, r->folder)) {
-        tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "the data of %s were removed since it was made",
-                   r->folder);
+        tt_log_line(&w->b->log, TT_STAGE_INFERENCE, "the data of %s were removed since it was made",
+                    r->folder);
         r = NULL;
     }
     if (r && !w->b->force) {
         w->stage = "up to date";
-        tell_twin(w);
-        tt_log_say(&w->b->log, w->stage,
-                   "%s/%s, made with these settings, model, engine and tensortrace; --force makes "
-                   "it again",
-                   w->b->store.folder, r->folder);
+        report_twin(w);
+        tt_log_line(&w->b->log, w->stage,
+                    "%s/%s, made with these settings, model, engine and tensortrace; --force makes "
+                    "it again",
+                    w->b->store.folder, r->folder);
         w->end->state = TT_OUTCOME_UP_TO_DATE;
         (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
         if (!r->ending) (void)tt_work_publish(w, r->folder);
         return true;
     }
     if (!r && changed[0])
-        tt_log_say(&w->b->log, TT_STAGE_INFERENCE,
-                   "there is a result with these settings, but since then "
-                   "something changed: %s",
-                   changed);
+        tt_log_line(&w->b->log, TT_STAGE_INFERENCE,
+                    "there is a result with these settings, but since then "
+                    "something changed: %s",
+                    changed);
     return false;
 }
 
@@ -167,8 +167,8 @@ static void run_stages(tt_experiment_work *w)
     tt_interrupt_end();
     if (!tt_interrupted() || w->end->state != TT_OUTCOME_OPEN) return;
     w->end->state = TT_OUTCOME_INTERRUPTED;
-    tt_log_say(&w->b->log, w->stage, "interrupted (%s); nothing of this experiment is kept",
-               strsignal(tt_interrupted()));
+    tt_log_line(&w->b->log, w->stage, "interrupted (%s); nothing of this experiment is kept",
+                strsignal(tt_interrupted()));
 }
 
 size_t *tt_experiment_order(const tt_bench *b)
@@ -191,8 +191,7 @@ void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experimen
     tt_settings_experiment(&b->settings, number, &w.e);
     tt_log_experiment(&b->log, position, tt_settings_experiments(&b->settings));
     w.stage = "verify prerequisites";
-    if (tt_ingredients_identity(&b->ingredients, &b->settings, &w.e, &w.result.identity, &err) !=
-        TT_OK)
+    if (tt_bench_inputs_identity(&b->inputs, &b->settings, &w.e, &w.result.identity, &err) != TT_OK)
         (void)tt_work_fail_with(&w, &err);
     else if (!is_up_to_date(&w))
         run_stages(&w);

@@ -61,9 +61,9 @@ static bool write_part(tt_experiment_work *w, const char *stage, dataset_step *s
     if (!w->dataset && !open_dataset(w)) return false;
     if (step(w->dataset, &sum, &err) != TT_OK) return tt_work_fail_with(w, &err);
     tt_work_end(w, sum.n_files, sum.size_bytes);
-    tt_log_say(&w->b->log, stage, "%s file%s, %s, %s %s", tt_units_count(files, sum.n_files),
-               sum.n_files == 1 ? "" : "s", tt_units_bytes(size, sum.size_bytes),
-               tt_units_count(count, sum.n_items), items);
+    tt_log_line(&w->b->log, stage, "%s file%s, %s, %s %s", tt_units_count(files, sum.n_files),
+                sum.n_files == 1 ? "" : "s", tt_units_bytes(size, sum.size_bytes),
+                tt_units_count(count, sum.n_items), items);
     return !tt_interrupted();
 }
 
@@ -91,11 +91,10 @@ static char *engine_name(const tt_experiment_work *w)
     const char *ggml = w->m ? tt_model_environment(w->m, "engine_ggml_version") : NULL;
     const char *commit = w->m ? tt_model_environment(w->m, "engine_ggml_commit") : NULL;
     const char *said = version ? version : ggml;
-    int n =
-        said ? asprintf(&name, "%s%s%s%s%s", version ? "" : "ggml ", said,
-                        commit ? " (commit " : "", commit ? commit : "", commit ? ")" : "")
-             : asprintf(&name, "%s",
-                        tt_ingredients_engine(&w->b->ingredients, &w->b->settings, &w->e)->about);
+    int n = said ? asprintf(&name, "%s%s%s%s%s", version ? "" : "ggml ", said,
+                            commit ? " (commit " : "", commit ? commit : "", commit ? ")" : "")
+                 : asprintf(&name, "%s",
+                            tt_bench_inputs_engine(&w->b->inputs, &w->b->settings, &w->e)->about);
     return n < 0 ? NULL : name;
 }
 
@@ -130,7 +129,7 @@ note_unmet(tt_experiment_work *w, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(unmet + n, sizeof w->held.unmet - n, fmt, args);
     va_end(args);
-    tt_log_say(&w->b->log, w->stage, "not as asked for: %s", unmet + n);
+    tt_log_line(&w->b->log, w->stage, "not as asked for: %s", unmet + n);
 }
 
 /* What the program itself saw of the conditions: only what it saw was in force. */
@@ -311,8 +310,8 @@ bool tt_work_keep_killed(tt_experiment_work *w)
     if (!fill_killed(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
     tt_work_end(w, 2, 0);
     name_folder(w);
-    tt_log_say(&w->b->log, w->stage, "%s/%s: %s", w->b->store.folder, w->result.folder,
-               w->result.ending);
+    tt_log_line(&w->b->log, w->stage, "%s/%s: %s", w->b->store.folder, w->result.folder,
+                w->result.ending);
     if (write_own_file(w, w->folder, TT_LOG_FILE, &err) != TT_OK ||
         write_own_file(w, w->folder, TT_RESULT_FILE, &err) != TT_OK)
         return tt_work_fail_with(w, &err);
@@ -332,10 +331,10 @@ bool tt_work_summarize(tt_experiment_work *w)
     if (!fill_result(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
     tt_work_end(w, sum.n_files, sum.size_bytes);
     name_folder(w);
-    tt_log_say(&w->b->log, summary, "%s files, %s, in %s; inference %" PRIu64 " batches",
-               tt_units_count(files, r->n_files), tt_units_bytes(size, r->size_bytes),
-               tt_units_ns(took, (double)r->duration_ns), r->n_batches);
-    tt_log_say(&w->b->log, summary, "%s/%s", w->b->store.folder, r->folder);
+    tt_log_line(&w->b->log, summary, "%s files, %s, in %s; inference %" PRIu64 " batches",
+                tt_units_count(files, r->n_files), tt_units_bytes(size, r->size_bytes),
+                tt_units_ns(took, (double)r->duration_ns), r->n_batches);
+    tt_log_line(&w->b->log, summary, "%s/%s", w->b->store.folder, r->folder);
     if (!finish_folder(w, &err)) return tt_work_fail_with(w, &err);
     tt_work_path(w, path, TT_WORK_DATA);
     (void)snprintf(folder, sizeof folder, "%s", r->folder);

@@ -14,7 +14,7 @@
 /* `tensortrace values --first-bad` as text */
 
 #define NAME_TEXT 200
-#define OTHERS 9u /* births told besides the first */
+#define OTHERS 9u /* origins listed besides the first */
 
 static const char *name_of(char out[NAME_TEXT], const tt_model *m, uint32_t run, uint32_t node)
 {
@@ -49,7 +49,7 @@ static void print_what(const tt_model *m, const tt_values_row *r)
 }
 
 /* Weights are what else may hold it: they are read as they are. */
-static void print_weights(const tt_model *m, const tt_values_birth *b)
+static void print_weights(const tt_model *m, const tt_values_origin *b)
 {
     char name[NAME_TEXT], file[4 * PATH_MAX], text[TT_VALUES_WEIGHT_TEXT];
     for (uint32_t i = 0; i < b->n_sources; i++) {
@@ -66,23 +66,23 @@ static void print_weights(const tt_model *m, const tt_values_birth *b)
     }
 }
 
-static void print_verdict(const tt_model *m, const tt_values_birth *b)
+static void print_verdict(const tt_model *m, const tt_values_origin *b)
 {
-    if (b->kind == TT_BIRTH_INHERITED) {
+    if (b->kind == TT_VALUES_INHERITED) {
         printf("inherited    a source of it is bad; the filters hide where that began\n");
         return;
     }
-    if (b->kind == TT_BIRTH_UNCERTAIN) {
+    if (b->kind == TT_VALUES_UNCERTAIN) {
         printf("uncertain    no source that was measured is bad, but not all were measured: it is "
-               "born here, or in one of those\n");
+               "made here, or in one of those\n");
         print_weights(m, b);
         return;
     }
-    printf("born here    no output that it reads is bad\n");
+    printf("made here    no output that it reads is bad\n");
     print_weights(m, b);
 }
 
-static bool print_sources(const tt_model *m, const tt_values_birth *b)
+static bool print_sources(const tt_model *m, const tt_values_origin *b)
 {
     const tt_rowset set = tt_values_sources_rowset(m, b);
     const tt_listing_wish wish = {.text = true};
@@ -122,17 +122,17 @@ static void print_spread(const tt_model *m, const tt_values_first *f)
 static void print_others(const tt_model *m, const tt_values_first *f)
 {
     char name[NAME_TEXT], where[TT_VALUES_WHERE_TEXT], text[TT_UNITS_TEXT];
-    const uint64_t again = f->n_births ? f->births[0].times - 1 : 0;
+    const uint64_t again = f->n_origins ? f->origins[0].times - 1 : 0;
     if (again)
-        printf("again        born in that node %s more time%s\n", tt_units_count(text, again),
+        printf("again        made in that node %s more time%s\n", tt_units_count(text, again),
                again == 1 ? "" : "s");
-    if (f->n_births < 2) return;
+    if (f->n_origins < 2) return;
     printf("others       are bad although no source of theirs is known to be:\n");
-    for (size_t i = 1; i < f->n_births && i <= OTHERS; i++)
+    for (size_t i = 1; i < f->n_origins && i <= OTHERS; i++)
         printf("             %s in %s\n",
-               name_of(name, m, f->births[i].row.run, f->births[i].row.node),
-               tt_values_where_text(where, m, f->births[i].row.run));
-    if (f->n_births > OTHERS + 1) printf("             ...\n");
+               name_of(name, m, f->origins[i].row.run, f->origins[i].row.node),
+               tt_values_where_text(where, m, f->origins[i].row.run));
+    if (f->n_origins > OTHERS + 1) printf("             ...\n");
 }
 
 static void print_none(const tt_values_first *f)
@@ -152,9 +152,9 @@ bool tt_values_print_first(const tt_model *m, const tt_values_first *f)
     char text[TT_UNITS_TEXT];
     bool ok = true;
     if (f->found) {
-        print_what(m, &f->births[0].row);
-        print_verdict(m, &f->births[0]);
-        ok = print_sources(m, &f->births[0]);
+        print_what(m, &f->origins[0].row);
+        print_verdict(m, &f->origins[0]);
+        ok = print_sources(m, &f->origins[0]);
         print_spread(m, f);
         print_others(m, f);
     } else {

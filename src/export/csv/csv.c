@@ -399,7 +399,7 @@ static tt_status write_csv(const tt_model *m, const char *path, const tt_export_
     }
     if (status == TT_OK) status = tt_outdir_commit(&d, err);
     tt_outdir_abandon(&d);
-    if (status == TT_OK) tt_tables_tell(m, options, &counts);
+    if (status == TT_OK) tt_tables_notes(m, options, &counts);
     return status;
 }
 

@@ -63,7 +63,7 @@ bool tt_dataset_estimate(const tt_dataset *d, double *bytes)
     return true;
 }
 
-static const char *say(char text[TT_UNITS_TEXT], double bytes)
+static const char *bytes_text(char text[TT_UNITS_TEXT], double bytes)
 {
     return tt_units_bytes(text, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX);
 }
@@ -84,10 +84,10 @@ static tt_status dataset_check_room(const tt_dataset *d, tt_error *err)
             return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
                                 "%s: the dataset will take %s or more, and %s are free there; "
                                 "name another place, or compress it (zstd)",
-                                d->folder.path, say(size, bytes), say(left, there));
+                                d->folder.path, bytes_text(size, bytes), bytes_text(left, there));
     }
     if (bytes > NOTED_BYTES)
-        tt_dataset_note(d, "the dataset will take about %s%s", say(size, bytes),
+        tt_dataset_note(d, "the dataset will take about %s%s", bytes_text(size, bytes),
                         packed ? " before it is compressed" : "; compressed (zstd) far less");
     return TT_OK;
 }

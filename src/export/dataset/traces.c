@@ -186,7 +186,7 @@ static char *put_ms(tracer *t, char *at, uint64_t ns)
 {
     at = put_number(t, at, ns / 1000000);
     char *end = put_number(t, at, 1000000 + ns % 1000000);
-    *at = '.'; /* in the place of the first digit, which keeps the zeros behind it */
+    *at = '.'; /* instead of the first digit, which keeps the zeros behind it */
     return end;
 }
 

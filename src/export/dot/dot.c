@@ -106,7 +106,7 @@ static tt_status take(void *context, uint32_t part, const tt_bytes *made, tt_err
     return tt_outdir_close(file, name, err);
 }
 
-static void tell(const dot *d, const tt_export_options *o)
+static void report(const dot *d, const tt_export_options *o)
 {
     char text[160];
     if (!o->note) return;
@@ -146,7 +146,7 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
     status = list_pictures(&d, options->filter, err);
     if (status == TT_OK) status = write_files(&d, options, err);
     tt_outdir_abandon(&d.folder);
-    if (status == TT_OK) tell(&d, options);
+    if (status == TT_OK) report(&d, options);
     free(d.list);
     return status;
 }

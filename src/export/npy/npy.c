@@ -302,7 +302,7 @@ static tt_status write_all(writing *w, tt_error *err)
     return status;
 }
 
-static void tell(const writing *w)
+static void report(const writing *w)
 {
     char text[160];
     const tt_export_options *o = w->options;
@@ -338,7 +338,7 @@ static tt_status write_npy(const tt_model *m, const char *path, const tt_export_
     if (status == TT_OK) status = tt_outdir_commit(&w.folder, err);
     tt_outdir_abandon(&w.folder);
     tt_npy_names_free(&w.names);
-    if (status == TT_OK) tell(&w);
+    if (status == TT_OK) report(&w);
     return status;
 }
 

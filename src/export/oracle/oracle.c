@@ -227,7 +227,7 @@ static tt_status check_sizes(const writing *w, tt_error *err)
     return TT_OK;
 }
 
-static void tell(const writing *w)
+static void report(const writing *w)
 {
     const tt_export_options *o = w->options;
     char text[120];
@@ -287,7 +287,7 @@ static tt_status write_oracle(const tt_model *m, const char *path, const tt_expo
     status = prepare(&w, err);
     if (status == TT_OK) status = write_trace(&w, &dir, err);
     if (status == TT_OK) status = write_units(&w, &dir, err);
-    if (status == TT_OK) tell(&w);
+    if (status == TT_OK) report(&w);
     if (status == TT_OK)
         status = tt_outdir_commit(&dir, err);
     else
@@ -302,7 +302,7 @@ static tt_status write_oracle(const tt_model *m, const char *path, const tt_expo
 
 const tt_export_format tt_format_oraclegeneral = {
     "oraclegeneral",
-    "a folder: accesses of weights for cache simulators (libCacheSim)",
+    "a folder: accesses to weights, for cache simulators (libCacheSim)",
     TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_UNIT,
     false,
     write_oracle,

@@ -161,7 +161,7 @@ static tt_status write_parquet(const tt_model *m, const char *path,
         tt_parquet_place_open(&j.place, path, j.run_id, names, n, options->force, err);
     if (status == TT_OK) status = write_tables(&j, tables, n, &counts, err);
     if (status != TT_OK) return status;
-    tt_tables_tell(m, options, &counts);
+    tt_tables_notes(m, options, &counts);
     if (options->sum) {
         options->sum->n_files = n;
         options->sum->size_bytes = j.size_bytes;
@@ -171,7 +171,7 @@ static tt_status write_parquet(const tt_model *m, const char *path,
 
 const tt_export_format tt_format_parquet = {
     .name = "parquet",
-    .summary = "a dataset of Parquet tables, which takes many runs",
+    .summary = "a dataset of Parquet tables, for any number of runs",
     .takes = TT_EXPORT_TAKES_FILTER,
     .adds = true,
     .write = write_parquet,

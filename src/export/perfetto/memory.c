@@ -228,7 +228,7 @@ static tt_status flush(tt_perfetto *p, tt_bytes *b, tt_error *err)
 
 /* --- buffers --- */
 
-static void say_buffers(tt_backing backing, unsigned kind, tt_bytes *b)
+static void write_buffers(tt_backing backing, unsigned kind, tt_bytes *b)
 {
     static const char *const about[] = {
         [TT_BACKING_ALLOCATED] = "Memory that the engine allocated for buffers of this kind.",
@@ -252,15 +252,15 @@ static tt_status put_buffers(tt_perfetto *p, tt_bytes *b, tt_error *err)
 {
     tt_buffers *buffers;
     uint64_t sums[TT_BACKINGS][TT_BUFFER_KINDS] = {{0}};
-    bool said[TT_BACKINGS][TT_BUFFER_KINDS] = {{false}};
+    bool named[TT_BACKINGS][TT_BUFFER_KINDS] = {{false}};
     tt_status status = tt_buffers_analyze(p->m, &buffers, err);
     for (uint32_t i = 0; status == TT_OK && i < buffers->n_events; i++) {
         const tt_buffer_event *e = &buffers->events[i];
         const tt_buffer *x = &p->m->buffers[e->buffer];
         tt_backing backing = tt_buffer_backing(x);
         uint64_t *sum = &sums[backing][x->kind];
-        if (!said[backing][x->kind]) say_buffers(backing, x->kind, b);
-        said[backing][x->kind] = true;
+        if (!named[backing][x->kind]) write_buffers(backing, x->kind, b);
+        named[backing][x->kind] = true;
         /* Sizes are what a trace claims: unsigned sums come back to what they were. */
         *sum += e->is_free ? -x->size_bytes : x->size_bytes;
         tt_perfetto_counter(b, tt_model_mono_ns(p->m, e->ticks),
@@ -318,12 +318,12 @@ static tt_status put_caches(tt_perfetto *p, tt_bytes *b, tt_error *err)
 typedef struct resident {
     tt_perfetto *p;
     tt_bytes *b;
-    bool *said; /* by file */
+    bool *named; /* by file */
     tt_status status;
     tt_error *err;
 } resident;
 
-static void say_resident(const tt_perfetto *p, uint32_t file, tt_bytes *b)
+static void write_resident(const tt_perfetto *p, uint32_t file, tt_bytes *b)
 {
     char name[96];
     (void)snprintf(name, sizeof name, "in RAM: %.80s", tt_base_name(p->m->files[file].path));
@@ -341,8 +341,8 @@ static void put_resident(void *context, const tt_residency_sample *s, const tt_r
     resident *r = context;
     (void)now;
     if (r->status != TT_OK || s->file >= TT_PERFETTO_FILES_MAX) return;
-    if (!r->said[s->file]) say_resident(r->p, s->file, r->b);
-    r->said[s->file] = true;
+    if (!r->named[s->file]) write_resident(r->p, s->file, r->b);
+    r->named[s->file] = true;
     tt_perfetto_counter(r->b, tt_model_mono_ns(r->p->m, s->end_ticks),
                         TT_PERFETTO_RESIDENT + s->file, clamp(s->resident_bytes));
     r->status = flush(r->p, r->b, r->err);
@@ -352,11 +352,11 @@ static tt_status put_residency(tt_perfetto *p, tt_bytes *b, tt_error *err)
 {
     resident r = {.p = p, .b = b, .err = err};
     if (p->m->n_residencies == 0) return TT_OK;
-    r.said = calloc((size_t)p->m->n_files + 1, sizeof *r.said);
-    if (!r.said)
+    r.named = calloc((size_t)p->m->n_files + 1, sizeof *r.named);
+    if (!r.named)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
     tt_status status = tt_residency_walk(p->m, put_resident, &r, NULL, err);
-    free(r.said);
+    free(r.named);
     return status == TT_OK ? r.status : status;
 }
 

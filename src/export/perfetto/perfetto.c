@@ -93,7 +93,7 @@ static void note(const tt_export_options *o, uint64_t n, const char *what)
     o->note(o->note_context, text);
 }
 
-static void tell(tt_perfetto *p)
+static void report(tt_perfetto *p)
 {
     const tt_export_options *o = p->options;
     if (o->sum) *o->sum = (tt_export_sum){.n_items = atomic_load(&p->n_slices), .items = "slices"};
@@ -129,7 +129,7 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
         if (status == TT_OK) status = write_all(p, err);
         if (status == TT_OK) {
             status = tt_outfile_commit(&file, err);
-            if (status == TT_OK) tell(p);
+            if (status == TT_OK) report(p);
         } else {
             tt_outfile_abandon(&file);
         }

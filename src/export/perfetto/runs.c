@@ -245,7 +245,7 @@ static tt_status find_flows(tt_perfetto_maker *k, const tt_run *run, const tt_pi
 
 /* --- lanes --- */
 
-static void say_track(tt_perfetto_maker *k, uint32_t row, uint32_t lane, tt_bytes *out)
+static void write_track(tt_perfetto_maker *k, uint32_t row, uint32_t lane, tt_bytes *out)
 {
     const uint64_t bit = row * TT_PERFETTO_LANES + lane;
     char name[32], full[96];
@@ -265,7 +265,7 @@ static void begin_lane(tt_perfetto_maker *k, const tt_perfetto_span *span, uint3
     const tt_run *run = &k->m->runs[span->item];
     tt_perfetto_lane *l = &k->lane;
     const uint64_t track = TT_PERFETTO_THREADS + span->row * TT_PERFETTO_LANES + lane;
-    say_track(k, span->row, lane, out);
+    write_track(k, span->row, lane, out);
     l->lane = lane;
     l->cursor = span->begin;
     l->open = false;

@@ -87,8 +87,8 @@ typedef struct tt_tables_counts {
 
 /* Tells the person who exports which tables are empty, and what else is not there (options->note),
  * and sums up the rows (options->sum). For formats made of tables. */
-void tt_tables_tell(const tt_model *m, const tt_export_options *options,
-                    const tt_tables_counts *counts);
+void tt_tables_notes(const tt_model *m, const tt_export_options *options,
+                     const tt_tables_counts *counts);
 
 /* Empties the rows and sets the table that they are of. */
 void tt_rows_begin(tt_rows *rows, const tt_export_table *table);

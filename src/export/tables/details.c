@@ -34,7 +34,7 @@ static const tt_column routing_columns[ROUTING_COLUMNS] = {
     [ROUTING_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer"),
     [ROUTING_ROW] = TT_EXPORT_COLUMN(
         "row", TT_CELL_U32, false,
-        "row of the router's output; the last layer has only rows that are wanted"),
+        "row of the router's output; the last layer has only the rows with a requested output"),
     [ROUTING_RANK] = TT_EXPORT_COLUMN("rank", TT_CELL_U32, false, "0: the token's first choice"),
     [ROUTING_EXPERT] = TT_EXPORT_COLUMN("expert_id", TT_CELL_U32, false, "the expert chosen"),
     [ROUTING_WEIGHT] =
@@ -142,7 +142,7 @@ static const tt_column faults_columns[FAULTS_COLUMNS] = {
         TT_EXPORT_COLUMN("major_faults", TT_CELL_U32, false, "page faults that had to read"),
     [FAULTS_READ] =
         TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, true,
-                         "that devices were asked for, read-ahead included; null: not observed"),
+                         "bytes requested from devices, including readahead; null: not observed"),
     [FAULTS_CPU] =
         TT_EXPORT_COLUMN("cpu_ns", TT_CELL_U64, true, "time on the processor; null: not observed"),
 };

@@ -66,10 +66,10 @@ enum {
 static const tt_column nodes_columns[NODES_COLUMNS] = {
     [NODES_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
     [NODES_GRAPH] = TT_EXPORT_COLUMN("graph_id", TT_CELL_U32, false,
-                                     "the graph; identical ones are there once"),
+                                     "the graph; identical graphs are listed once"),
     [NODES_NODE] =
         TT_EXPORT_COLUMN("node", TT_CELL_U32, false,
-                         "its number in the graph: nodes as they are executed, then leafs"),
+                         "its number in the graph: nodes in order of execution, then leafs"),
     [NODES_KIND] = TT_EXPORT_COLUMN("kind", TT_CELL_NAME, false, "node: computed; leaf: given"),
     [NODES_PLACE + TT_PLACE_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "its name"),
     [NODES_PLACE + TT_PLACE_VIEW_OF] =
@@ -82,12 +82,13 @@ static const tt_column nodes_columns[NODES_COLUMNS] = {
     [NODES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
         "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [NODES_PLACE + TT_PLACE_FILE_OFFSET] =
-        TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true, "where it begins in that file"),
+        TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true, "its offset in that file"),
     [NODES_PLACE + TT_PLACE_BUFFER] =
         TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, true, "buffer that holds it"),
-    [NODES_PLACE + TT_PLACE_BUFFER_OFFSET] = TT_EXPORT_COLUMN(
-        "buffer_offset_bytes", TT_CELL_U64, true, "where it begins in that buffer"),
-    [NODES_OP] = TT_EXPORT_COLUMN("op", TT_CELL_NAME, false, "ggml's name of what computes it"),
+    [NODES_PLACE + TT_PLACE_BUFFER_OFFSET] =
+        TT_EXPORT_COLUMN("buffer_offset_bytes", TT_CELL_U64, true, "its offset in that buffer"),
+    [NODES_OP] =
+        TT_EXPORT_COLUMN("op", TT_CELL_NAME, false, "ggml's name of the op that computes it"),
     [NODES_OP_DESC] =
         TT_EXPORT_COLUMN("op_desc", TT_CELL_NAME, false, "the same, with the function of a UNARY"),
     [NODES_NE0] =
@@ -97,23 +98,25 @@ static const tt_column nodes_columns[NODES_COLUMNS] = {
     [NODES_NE0 + 3] = TT_EXPORT_COLUMN("ne3", TT_CELL_U64, false, "fourth dimension"),
     [NODES_NB0] =
         TT_EXPORT_COLUMN("nb0", TT_CELL_U64, false, "distance in bytes along the first dimension"),
-    [NODES_NB0 + 1] = TT_EXPORT_COLUMN("nb1", TT_CELL_U64, false, "along the second"),
-    [NODES_NB0 + 2] = TT_EXPORT_COLUMN("nb2", TT_CELL_U64, false, "along the third"),
-    [NODES_NB0 + 3] = TT_EXPORT_COLUMN("nb3", TT_CELL_U64, false, "along the fourth"),
+    [NODES_NB0 + 1] =
+        TT_EXPORT_COLUMN("nb1", TT_CELL_U64, false, "distance in bytes along the second dimension"),
+    [NODES_NB0 + 2] =
+        TT_EXPORT_COLUMN("nb2", TT_CELL_U64, false, "distance in bytes along the third dimension"),
+    [NODES_NB0 + 3] =
+        TT_EXPORT_COLUMN("nb3", TT_CELL_U64, false, "distance in bytes along the fourth dimension"),
     [NODES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
     [NODES_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
                                         "input, attention, ffn, norm, output or other"),
     [NODES_COMPONENT] =
         TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
     [NODES_EXECUTES] = TT_EXPORT_COLUMN("executes", TT_CELL_BOOL, true,
-                                        "it takes work: it is no view; null of a leaf"),
+                                        "it is computed, not a view; null for a leaf"),
     [NODES_INPUT] =
         TT_EXPORT_COLUMN("is_input", TT_CELL_BOOL, false, "the engine marks it as an input"),
     [NODES_OUTPUT] =
         TT_EXPORT_COLUMN("is_output", TT_CELL_BOOL, false, "the engine marks it as an output"),
-    [NODES_BACKEND] = TT_EXPORT_COLUMN("backend", TT_CELL_NAME, true, "that is to compute it"),
-    [NODES_SOURCES] =
-        TT_EXPORT_COLUMN("sources", TT_CELL_U32, false, "places for sources that it has"),
+    [NODES_BACKEND] = TT_EXPORT_COLUMN("backend", TT_CELL_NAME, true, "backend assigned to it"),
+    [NODES_SOURCES] = TT_EXPORT_COLUMN("sources", TT_CELL_U32, false, "number of source slots"),
     [NODES_VIEW_OF_ID] =
         TT_EXPORT_COLUMN("view_of_id", TT_CELL_U32, true, "the node that it is a view of"),
     [NODES_TENSOR] =
@@ -192,8 +195,9 @@ static const tt_column edges_columns[EDGES_COLUMNS] = {
         TT_EXPORT_COLUMN("source", TT_CELL_U32, false, "from this tensor: `nodes.node`"),
     [EDGES_TARGET] = TT_EXPORT_COLUMN("target", TT_CELL_U32, false,
                                       "to this one, computed from it or viewing it"),
-    [EDGES_SLOT] = TT_EXPORT_COLUMN("slot", TT_CELL_U16, true,
-                                    "as which of the target's sources; null: it is only viewed"),
+    [EDGES_SLOT] =
+        TT_EXPORT_COLUMN("slot", TT_CELL_U16, true,
+                         "index among the target's sources; null: the target is only a view of it"),
     [EDGES_IS_VIEW] =
         TT_EXPORT_COLUMN("is_view", TT_CELL_BOOL, false, "the target shows the source's bytes"),
 };

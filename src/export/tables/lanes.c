@@ -26,14 +26,13 @@ static const tt_column columns[LANES_COLUMNS] = {
                          "number of the thread in the computation; 0 when observed by callback"),
     [LANES_START] =
         TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true, "when it began, on CLOCK_MONOTONIC"),
-    [LANES_ARRIVE] = TT_EXPORT_COLUMN("arrive_ns", TT_CELL_I64, true,
-                                      "when its work was done; null: the end was not seen"),
-    [LANES_RELEASE] = TT_EXPORT_COLUMN("release_ns", TT_CELL_I64, true,
-                                       "when it went on, having waited for the others"),
+    [LANES_ARRIVE] =
+        TT_EXPORT_COLUMN("arrive_ns", TT_CELL_I64, true, "arrival; null: the end was not seen"),
+    [LANES_RELEASE] = TT_EXPORT_COLUMN("release_ns", TT_CELL_I64, true, "release"),
     [LANES_BUSY] = TT_EXPORT_COLUMN("busy_ns", TT_CELL_U64, true, "from start to arrive"),
     [LANES_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true, "from arrive to release"),
     [LANES_OFF_CPU] = TT_EXPORT_COLUMN("off_cpu_ns", TT_CELL_U64, true,
-                                       "of busy_ns, on no processor; null: not observed"),
+                                       "the part of busy_ns on no processor; null: not observed"),
 };
 
 /* Where a thread has got to, among the pieces of a run. */

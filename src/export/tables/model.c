@@ -53,8 +53,8 @@ static const tt_column tensors_columns[TENSORS_COLUMNS] = {
     [TENSORS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "as in the model file"),
     [TENSORS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, false, "path of the model file"),
     [TENSORS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, false,
-                                             "of its first byte, from the begin of the file"),
-    [TENSORS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "in the file"),
+                                             "offset of its first byte in the file"),
+    [TENSORS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "size in the file"),
     [TENSORS_TYPE] = TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "ggml's name of its type"),
     [TENSORS_DIMS] =
         TT_EXPORT_COLUMN("n_dims", TT_CELL_U32, true, "dimensions; null: not observed"),
@@ -142,39 +142,44 @@ enum {
 static const tt_column buffers_columns[BUFFERS_COLUMNS] = {
     [BUFFERS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
     [BUFFERS_BUFFER] = TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, false, "its number in the trace"),
-    [BUFFERS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "as the engine calls it"),
+    [BUFFERS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "the engine's name for it"),
     [BUFFERS_KIND] =
         TT_EXPORT_COLUMN("kind", TT_CELL_NAME, false,
                          "weights, kv_cache, compute, output or other, derived from what is in it"),
     [BUFFERS_USAGE] = TT_EXPORT_COLUMN("usage", TT_CELL_NAME, false,
-                                       "as the engine declares: any, weights, compute"),
+                                       "purpose that the engine declares: any, weights, compute"),
     [BUFFERS_BACKING] = TT_EXPORT_COLUMN("backing", TT_CELL_NAME, false,
                                          "allocated memory, a mapping of a file, or unknown"),
     [BUFFERS_HOST] = TT_EXPORT_COLUMN("host", TT_CELL_BOOL, false, "the processor can read it"),
     [BUFFERS_ALLOCATOR] =
         TT_EXPORT_COLUMN("allocator", TT_CELL_NAME, true, "library that asked for it"),
-    [BUFFERS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "as the engine asked for"),
+    [BUFFERS_SIZE] =
+        TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "size that the engine requested"),
     [BUFFERS_USED] =
-        TT_EXPORT_COLUMN("used_bytes", TT_CELL_U64, false, "of these, that any tensor covered"),
-    [BUFFERS_TENSORS] = TT_EXPORT_COLUMN("tensors", TT_CELL_U64, false, "different tensors in it"),
+        TT_EXPORT_COLUMN("used_bytes", TT_CELL_U64, false, "bytes that any tensor covered"),
+    [BUFFERS_TENSORS] =
+        TT_EXPORT_COLUMN("tensors", TT_CELL_U64, false, "number of different tensors in it"),
     [BUFFERS_LAYERS] =
         TT_EXPORT_COLUMN("layers", TT_CELL_U32, false, "layers of the weights and caches in it"),
-    [BUFFERS_LAYER_FIRST] = TT_EXPORT_COLUMN("layer_first", TT_CELL_I32, true, "the first of them"),
-    [BUFFERS_LAYER_LAST] = TT_EXPORT_COLUMN("layer_last", TT_CELL_I32, true, "the last of them"),
+    [BUFFERS_LAYER_FIRST] =
+        TT_EXPORT_COLUMN("layer_first", TT_CELL_I32, true, "first layer of these"),
+    [BUFFERS_LAYER_LAST] = TT_EXPORT_COLUMN("layer_last", TT_CELL_I32, true, "last layer of these"),
     [BUFFERS_ALLOC_SEEN] =
         TT_EXPORT_COLUMN("allocation_seen", TT_CELL_BOOL, false,
-                         "else it was there before, and was seen when it was used first"),
+                         "false: it was allocated earlier, and was first seen when it was used"),
     [BUFFERS_ALLOCATED] = TT_EXPORT_COLUMN("allocated_relative_ns", TT_CELL_I64, true,
-                                           "when, since the trace's first batch"),
-    [BUFFERS_FREED] = TT_EXPORT_COLUMN("freed_relative_ns", TT_CELL_I64, true,
-                                       "likewise; null: it was not freed while traced"),
+                                           "time of allocation, since the trace's first batch"),
+    [BUFFERS_FREED] = TT_EXPORT_COLUMN(
+        "freed_relative_ns", TT_CELL_I64, true,
+        "time of release, since the trace's first batch; null: it was not freed while traced"),
     [BUFFERS_LIFETIME] =
-        TT_EXPORT_COLUMN("lifetime_ns", TT_CELL_U64, true, "from the one to the other"),
-    [BUFFERS_AT_LEAST] = TT_EXPORT_COLUMN("lifetime_at_least", TT_CELL_BOOL, false,
-                                          "its allocation was not seen: it lived longer"),
-    [BUFFERS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, true, "of a mapping, the file"),
+        TT_EXPORT_COLUMN("lifetime_ns", TT_CELL_U64, true, "time between allocation and release"),
+    [BUFFERS_AT_LEAST] =
+        TT_EXPORT_COLUMN("lifetime_at_least", TT_CELL_BOOL, false,
+                         "lifetime_ns is a lower bound: its allocation was not seen"),
+    [BUFFERS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, true, "the mapped file"),
     [BUFFERS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true,
-                                             "of a mapping, where in the file it begins"),
+                                             "offset in the mapped file at which it begins"),
 };
 
 static uint32_t buffers_parts(const tt_model *m, const tt_filter *filter)
@@ -266,7 +271,7 @@ static const tt_column events_columns[EVENTS_COLUMNS] = {
     [EVENTS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
     [EVENTS_INDEX] =
         TT_EXPORT_COLUMN("event_index", TT_CELL_U32, false, "counted from 0, in order of time"),
-    [EVENTS_TIME] = TT_EXPORT_COLUMN("time", TT_CELL_TIME, true, "when, UTC"),
+    [EVENTS_TIME] = TT_EXPORT_COLUMN("time", TT_CELL_TIME, true, "time of the event, UTC"),
     [EVENTS_RELATIVE] =
         TT_EXPORT_COLUMN("time_relative_ns", TT_CELL_I64, true,
                          "the same since the trace's first batch; negative: before it"),
@@ -275,13 +280,13 @@ static const tt_column events_columns[EVENTS_COLUMNS] = {
     [EVENTS_BUFFER] = TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, false, "the buffer"),
     [EVENTS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its size"),
     [EVENTS_ACTIVE] =
-        TT_EXPORT_COLUMN("active_buffers", TT_CELL_U32, false, "buffers that there are after it"),
+        TT_EXPORT_COLUMN("active_buffers", TT_CELL_U32, false, "number of buffers after the event"),
     [EVENTS_ALLOCATED] =
-        TT_EXPORT_COLUMN("allocated_bytes", TT_CELL_U64, false, "in all, in allocated memory"),
+        TT_EXPORT_COLUMN("allocated_bytes", TT_CELL_U64, false, "bytes of all allocated buffers"),
     [EVENTS_MAPPED] =
-        TT_EXPORT_COLUMN("mapped_bytes", TT_CELL_U64, false, "in all, in mappings of files"),
+        TT_EXPORT_COLUMN("mapped_bytes", TT_CELL_U64, false, "bytes of all buffers that map files"),
     [EVENTS_UNKNOWN] = TT_EXPORT_COLUMN("unknown_bytes", TT_CELL_U64, false,
-                                        "in all, of which that was not observed"),
+                                        "bytes of all buffers for which this was not observed"),
 };
 
 /* A buffer comes once and goes once at most. */

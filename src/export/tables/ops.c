@@ -73,30 +73,28 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_NE2] = TT_EXPORT_COLUMN("ne2", TT_CELL_U64, false, "third dimension"),
     [OPS_NE3] = TT_EXPORT_COLUMN("ne3", TT_CELL_U64, false, "fourth dimension"),
     [OPS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its size"),
-    [OPS_BACKEND] = TT_EXPORT_COLUMN("backend", TT_CELL_NAME, true, "that was to compute the node"),
+    [OPS_BACKEND] = TT_EXPORT_COLUMN("backend", TT_CELL_NAME, true, "backend assigned to the node"),
     [OPS_OBSERVED] =
         TT_EXPORT_COLUMN("observed", TT_CELL_NAME, false,
                          "hook: by each thread; callback: by the scheduler, threads not known; "
                          "program: reported by the program itself"),
-    [OPS_THREADS] =
-        TT_EXPORT_COLUMN("threads", TT_CELL_U32, false, "threads of which there is a record"),
+    [OPS_THREADS] = TT_EXPORT_COLUMN("threads", TT_CELL_U32, false, "threads with a record"),
     [OPS_START_TIME] =
         TT_EXPORT_COLUMN("start_time", TT_CELL_TIME, true, "when the first thread began, UTC"),
     [OPS_START_RELATIVE] = TT_EXPORT_COLUMN("start_relative_ns", TT_CELL_I64, true,
                                             "the same since the trace's first batch"),
     [OPS_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"),
-    [OPS_ARRIVE] =
-        TT_EXPORT_COLUMN("arrive_ns", TT_CELL_I64, true,
-                         "when the last thread had done its work; null: not seen on some thread"),
-    [OPS_RELEASE] = TT_EXPORT_COLUMN("release_ns", TT_CELL_I64, true,
-                                     "when the last thread went on, having waited for the others"),
+    [OPS_ARRIVE] = TT_EXPORT_COLUMN("arrive_ns", TT_CELL_I64, true,
+                                    "arrival of the last thread; null: not seen on some thread"),
+    [OPS_RELEASE] = TT_EXPORT_COLUMN("release_ns", TT_CELL_I64, true, "release of the last thread"),
     [OPS_DURATION] = TT_EXPORT_COLUMN("duration_ns", TT_CELL_U64, true, "from start to arrive"),
     [OPS_BUSY] = TT_EXPORT_COLUMN("busy_ns", TT_CELL_U64, true, "work, summed over the threads"),
     [OPS_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true,
                                   "waiting for the others, summed over the threads"),
     [OPS_OFF_CPU] = TT_EXPORT_COLUMN("off_cpu_ns", TT_CELL_U64, true,
-                                     "of busy_ns, on no processor; null: not observed"),
-    [OPS_WEIGHT_BYTES] = TT_EXPORT_COLUMN("weight_bytes", TT_CELL_U64, false, "read from weights"),
+                                     "the part of busy_ns on no processor; null: not observed"),
+    [OPS_WEIGHT_BYTES] =
+        TT_EXPORT_COLUMN("weight_bytes", TT_CELL_U64, false, "bytes read from weights"),
     [OPS_AT_MOST] = TT_EXPORT_COLUMN("weight_bytes_at_most", TT_CELL_BOOL, false,
                                      "rows or experts were not observed: an upper bound"),
 };

@@ -26,30 +26,31 @@ enum {
 static const tt_column columns[FAULTS_COLUMNS] = {
     [FAULTS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
     [FAULTS_TIME] = TT_EXPORT_COLUMN("end_relative_ns", TT_CELL_I64, true,
-                                     "when the fault was over, since the trace's first batch"),
+                                     "end of the fault, since the trace's first batch"),
     [FAULTS_OS_THREAD] =
         TT_EXPORT_COLUMN("os_thread_id", TT_CELL_U32, false, "the thread's number in the system"),
     [FAULTS_MAJOR] =
         TT_EXPORT_COLUMN("major", TT_CELL_BOOL, false, "the kernel had to wait for a device"),
     [FAULTS_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, true,
-                                      "the op that its thread was at work on; null: none"),
-    [FAULTS_THREAD] = TT_EXPORT_COLUMN("thread_id", TT_CELL_U32, true,
-                                       "of this thread in the computation; null: not known"),
+                                      "the op that its thread was computing; null: none"),
+    [FAULTS_THREAD] =
+        TT_EXPORT_COLUMN("thread_id", TT_CELL_U32, true,
+                         "number of the thread in the graph computation; null: unknown"),
     [FAULTS_TOKEN_ID] =
         TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, true, "the batch; null: outside any"),
     [FAULTS_ADDRESS] =
-        TT_EXPORT_COLUMN("address", TT_CELL_U64, false, "that the program read or wrote"),
-    [FAULTS_MAPPING] = TT_EXPORT_COLUMN(
-        "mapping", TT_CELL_NAME, true,
-        "the mapped file, or what the memory is, as the kernel calls it; null: not known"),
+        TT_EXPORT_COLUMN("address", TT_CELL_U64, false, "address that the program accessed"),
+    [FAULTS_MAPPING] =
+        TT_EXPORT_COLUMN("mapping", TT_CELL_NAME, true,
+                         "the mapped file, or the kernel's name of the memory; null: unknown"),
     [FAULTS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true,
-                                            "of the address in the mapped file"),
+                                            "offset of the address in the mapped file"),
     [FAULTS_TENSOR] = TT_EXPORT_COLUMN("tensor_id", TT_CELL_U32, true,
-                                       "the weight, in `tensors`, that has these bytes"),
-    [FAULTS_TENSOR_OFFSET] =
-        TT_EXPORT_COLUMN("tensor_offset_bytes", TT_CELL_U64, true, "of the address in the weight"),
-    [FAULTS_EXPERT] =
-        TT_EXPORT_COLUMN("expert_id", TT_CELL_I32, true, "of a tensor of experts, whose they are"),
+                                       "the weight at this address, in `tensors`"),
+    [FAULTS_TENSOR_OFFSET] = TT_EXPORT_COLUMN("tensor_offset_bytes", TT_CELL_U64, true,
+                                              "offset of the address in the weight"),
+    [FAULTS_EXPERT] = TT_EXPORT_COLUMN("expert_id", TT_CELL_I32, true,
+                                       "expert, if the weight is a tensor of experts"),
 };
 
 static uint32_t parts(const tt_model *m, const tt_filter *filter)

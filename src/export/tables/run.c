@@ -102,7 +102,7 @@ static const tt_column run_columns[RUN_COLUMNS] = {
                                          "size of all weights of all model files"),
     [RUN_COMPLETE] =
         TT_EXPORT_COLUMN("complete", TT_CELL_BOOL, false,
-                         "the trace was ended, not cut off, and nothing of it is damaged"),
+                         "the trace was finished, not cut off, and no part of it is damaged"),
     [RUN_RECOVERED] = TT_EXPORT_COLUMN("recovered", TT_CELL_BOOL, false,
                                        "it was completed after the program had died"),
     [RUN_SNAPSHOT] = TT_EXPORT_COLUMN("snapshot", TT_CELL_BOOL, false,
@@ -118,28 +118,29 @@ static const tt_column run_columns[RUN_COLUMNS] = {
     [RUN_MEMORY] =
         TT_EXPORT_COLUMN("memory_total_bytes", TT_CELL_U64, true, "memory of the machine"),
     [RUN_AVAILABLE] = TT_EXPORT_COLUMN("memory_available_bytes", TT_CELL_U64, true,
-                                       "of it, what programs could have at the begin"),
-    [RUN_CGROUP_MAX] = LIMIT("cgroup_memory_max_bytes", "memory that the control group may have"),
+                                       "memory that was available to programs at the begin"),
+    [RUN_CGROUP_MAX] = LIMIT("cgroup_memory_max_bytes", "memory limit of the control group"),
     [RUN_CGROUP_HIGH] =
-        LIMIT("cgroup_memory_high_bytes", "memory above which the control group is slowed down"),
-    [RUN_CGROUP_SWAP] = LIMIT("cgroup_swap_max_bytes", "swap that the control group may have"),
-    [RUN_CGROUP_BOTH] = LIMIT("cgroup_memory_and_swap_max_bytes", "both together"),
+        LIMIT("cgroup_memory_high_bytes", "memory above which the control group is throttled"),
+    [RUN_CGROUP_SWAP] = LIMIT("cgroup_swap_max_bytes", "swap limit of the control group"),
+    [RUN_CGROUP_BOTH] =
+        LIMIT("cgroup_memory_and_swap_max_bytes", "limit of memory and swap together"),
     [RUN_MEMLOCK] = LIMIT("memlock_limit_bytes", "memory that the process may lock"),
     [RUN_ADDRESS_SPACE] = LIMIT("address_space_limit_bytes", "memory that the process may map"),
-    [RUN_SWAPPINESS] = TT_EXPORT_COLUMN("swappiness", TT_CELL_U64, true,
-                                        "0 to 200: how readily programs' memory is swapped out"),
+    [RUN_SWAPPINESS] =
+        TT_EXPORT_COLUMN("swappiness", TT_CELL_U64, true, "the kernel's swappiness, 0 to 200"),
     [RUN_FILE_SYSTEM] = TT_EXPORT_COLUMN("model_file_system", TT_CELL_NAME, true,
-                                         "that the first model file lies on"),
-    [RUN_DISK] = TT_EXPORT_COLUMN("model_disk", TT_CELL_NAME, true, "the disk below it"),
+                                         "file system of the first model file"),
+    [RUN_DISK] = TT_EXPORT_COLUMN("model_disk", TT_CELL_NAME, true, "disk that holds it"),
     [RUN_DISK_MODEL] =
-        TT_EXPORT_COLUMN("model_disk_model", TT_CELL_NAME, true, "as its maker calls it"),
-    [RUN_ROTATIONAL] =
-        TT_EXPORT_COLUMN("model_disk_is_rotational", TT_CELL_BOOL, true, "it says that it turns"),
+        TT_EXPORT_COLUMN("model_disk_model", TT_CELL_NAME, true, "model name of the disk"),
+    [RUN_ROTATIONAL] = TT_EXPORT_COLUMN("model_disk_is_rotational", TT_CELL_BOOL, true,
+                                        "whether the disk is rotational"),
     [RUN_READ_AHEAD] = TT_EXPORT_COLUMN("read_ahead_bytes", TT_CELL_U64, true,
-                                        "how much around a missing page the kernel reads at most"),
+                                        "the kernel's readahead on that disk"),
     [RUN_MAPPED] = TT_EXPORT_COLUMN("model_mapped", TT_CELL_NAME, true,
                                     "how the first model file was mapped: populated or not, and "
-                                    "the program's advice; null: it was not, or not known"),
+                                    "the program's advice; null: not mapped, or unknown"),
     [RUN_START_TIME] =
         TT_EXPORT_COLUMN("start_time", TT_CELL_TIME, true, "begin of the first batch, UTC"),
     [RUN_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true,
@@ -318,7 +319,7 @@ static const tt_column tokens_columns[TOKENS_COLUMNS] = {
         "the token in its batch, from 0; null: nothing was observed of its tokens"),
     [TOKENS_IS_FIRST] =
         TT_EXPORT_COLUMN("is_first", TT_CELL_BOOL, false,
-                         "of each batch one row, the first: to count or sum batches"),
+                         "true for the first row of each batch: to count or sum batches"),
     [TOKENS_N_TOKENS] = TT_EXPORT_COLUMN("n_tokens", TT_CELL_U32, false, "tokens in the batch"),
     [TOKENS_PHASE] = TT_EXPORT_COLUMN("phase", TT_CELL_NAME, false,
                                       "prompt, generate, mixed, warmup or unknown"),
@@ -341,9 +342,9 @@ static const tt_column tokens_columns[TOKENS_COLUMNS] = {
     [TOKENS_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"),
     [TOKENS_END] = TT_EXPORT_COLUMN("end_ns", TT_CELL_I64, true,
                                     "end of the batch on CLOCK_MONOTONIC; null: it was not seen"),
-    [TOKENS_DURATION] = TT_EXPORT_COLUMN("duration_ns", TT_CELL_U64, true, "of the batch"),
+    [TOKENS_DURATION] = TT_EXPORT_COLUMN("duration_ns", TT_CELL_U64, true, "duration of the batch"),
     [TOKENS_RATE] =
-        TT_EXPORT_COLUMN("tokens_per_s", TT_CELL_F64, true, "n_tokens / duration_ns, a second"),
+        TT_EXPORT_COLUMN("tokens_per_s", TT_CELL_F64, true, "n_tokens / duration_ns, per second"),
     [TOKENS_RUNS] = TT_EXPORT_COLUMN("runs", TT_CELL_U32, false, "graph computations of the batch"),
 };
 

@@ -25,13 +25,13 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false, "the executed op, in `ops`"),
     [SOURCES_INDEX] =
         TT_EXPORT_COLUMN("source_index", TT_CELL_U16, false, "the source among the op's, from 0"),
-    [SOURCES_PART] =
-        TT_EXPORT_COLUMN("part", TT_CELL_U32, false,
-                         "of a source that was read in several intervals (rows, experts), from 0"),
+    [SOURCES_PART] = TT_EXPORT_COLUMN(
+        "part", TT_CELL_U32, false,
+        "interval of a source that was read in several intervals (rows, experts), from 0"),
     [SOURCES_NODE] =
-        TT_EXPORT_COLUMN("node", TT_CELL_U32, false, "of the op's nodes, that takes it"),
+        TT_EXPORT_COLUMN("node", TT_CELL_U32, false, "the node, of those of the op, that reads it"),
     [SOURCES_SLOT] =
-        TT_EXPORT_COLUMN("slot", TT_CELL_U16, false, "as which of the node's own sources"),
+        TT_EXPORT_COLUMN("slot", TT_CELL_U16, false, "index among that node's sources"),
     [SOURCES_SOURCE] =
         TT_EXPORT_COLUMN("source", TT_CELL_U32, false, "the tensor in the graph: `nodes.node`"),
     [SOURCES_PLACE + TT_PLACE_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "its name"),
@@ -45,12 +45,13 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
         "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = TT_EXPORT_COLUMN(
-        "file_offset_bytes", TT_CELL_U64, true, "where what was read begins in that file"),
+        "file_offset_bytes", TT_CELL_U64, true, "offset in that file at which the read begins"),
     [SOURCES_PLACE + TT_PLACE_BUFFER] =
         TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, true, "buffer that holds it"),
     [SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET] = TT_EXPORT_COLUMN(
-        "buffer_offset_bytes", TT_CELL_U64, true, "where what was read begins in that buffer"),
-    [SOURCES_READ] = TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, false, "read of it by this op"),
+        "buffer_offset_bytes", TT_CELL_U64, true, "offset in that buffer at which the read begins"),
+    [SOURCES_READ] =
+        TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, false, "bytes of it that this op read"),
     [SOURCES_AT_MOST] = TT_EXPORT_COLUMN("read_bytes_at_most", TT_CELL_BOOL, false,
                                          "rows or experts were not observed: an upper bound"),
     [SOURCES_TENSOR] =

@@ -25,8 +25,8 @@ const tt_export_table *const *tt_export_tables(size_t *n)
     return tables;
 }
 
-void tt_tables_tell(const tt_model *m, const tt_export_options *options,
-                    const tt_tables_counts *counts)
+void tt_tables_notes(const tt_model *m, const tt_export_options *options,
+                     const tt_tables_counts *counts)
 {
     size_t n;
     uint64_t rows = 0;

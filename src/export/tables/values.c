@@ -43,9 +43,8 @@ static const tt_column values_columns[VALUES_COLUMNS] = {
     [VALUES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: outside any"),
     [VALUES_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "the node's name"),
     [VALUES_TYPE] = TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "type of its elements"),
-    [VALUES_ELEMENTS] =
-        TT_EXPORT_COLUMN("elements", TT_CELL_U64, false,
-                         "how many; of SET_ROWS those of the rows that were written"),
+    [VALUES_ELEMENTS] = TT_EXPORT_COLUMN("elements", TT_CELL_U64, false,
+                                         "number of elements; for SET_ROWS, of the written rows"),
     [VALUES_N_NAN] =
         TT_EXPORT_COLUMN("n_nan", TT_CELL_U64, false, "elements that are not a number"),
     [VALUES_N_INF] = TT_EXPORT_COLUMN("n_inf", TT_CELL_U64, false, "elements that are infinite"),
@@ -53,13 +52,13 @@ static const tt_column values_columns[VALUES_COLUMNS] = {
         TT_EXPORT_COLUMN("first_bad", TT_CELL_U64, true,
                          "index of the first NaN or infinity in logical order; null: none"),
     [VALUES_MASKING] = TT_EXPORT_COLUMN("masking", TT_CELL_BOOL, false,
-                                        "the infinities are those of a mask, and no fault"),
-    [VALUES_MIN] =
-        TT_EXPORT_COLUMN("min", TT_CELL_F32, true, "of the finite elements; null: there are none"),
-    [VALUES_MAX] = TT_EXPORT_COLUMN("max", TT_CELL_F32, true, "likewise"),
-    [VALUES_MEAN] = TT_EXPORT_COLUMN("mean", TT_CELL_F64, true, "likewise"),
-    [VALUES_RMS] =
-        TT_EXPORT_COLUMN("rms", TT_CELL_F64, true, "likewise: square root of the mean square"),
+                                        "the infinities are those of a mask, and not an error"),
+    [VALUES_MIN] = TT_EXPORT_COLUMN("min", TT_CELL_F32, true,
+                                    "minimum of the finite elements; null: there are none"),
+    [VALUES_MAX] = TT_EXPORT_COLUMN("max", TT_CELL_F32, true, "maximum of the finite elements"),
+    [VALUES_MEAN] = TT_EXPORT_COLUMN("mean", TT_CELL_F64, true, "mean of the finite elements"),
+    [VALUES_RMS] = TT_EXPORT_COLUMN("rms", TT_CELL_F64, true,
+                                    "RMS of the finite elements (square root of the mean square)"),
     [VALUES_HASH] = TT_EXPORT_COLUMN("hash", TT_CELL_NAME, false,
                                      "XXH3-128 of the bytes, 32 hexadecimal digits (values.md)"),
     [VALUES_BLAKE3] =

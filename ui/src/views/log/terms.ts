@@ -113,7 +113,7 @@ export function termsText(terms: readonly Term[]): string {
   return terms.map(termText).join(" ");
 }
 
-/** The same with the term in the place of what it contradicts: a key has one value, `dur` two ends. */
+/** The same with the term instead of what it contradicts: a key has one value, `dur` two ends. */
 export function withTerm(terms: readonly Term[], term: Term): Term[] {
   return [...terms.filter((t) => t.key !== term.key || t.sign !== term.sign), term];
 }

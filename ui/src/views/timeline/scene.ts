@@ -19,7 +19,7 @@ import { poolShapes } from "./poolShapes";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
 import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
-import { settle } from "./settled";
+import { update } from "./settled";
 import type { Shown } from "./shown";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
 import { timeAxis } from "./window";
@@ -272,7 +272,7 @@ export class Scene {
     }
     this.rects?.draw(this.items(range, l), { ...range, width, height, scrollY: 0, minWidth: 1, gap: 0.7 });
     this.drawAbove(range, l);
-    settle(this.shown, range, this.nsPerPixel(range));
+    update(this.shown, range, this.nsPerPixel(range));
     if (measuring.value === "1") this.measure(began);
   }
 

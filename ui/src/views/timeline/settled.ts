@@ -69,7 +69,7 @@ function sum(shown: readonly Shown[], range: Range, ns_per_pixel: number): Settl
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Called after each frame. */
-export function settle(shown: readonly Shown[], range: Range, ns_per_pixel: number): void {
+export function update(shown: readonly Shown[], range: Range, ns_per_pixel: number): void {
   clearTimeout(timer);
   timer = setTimeout(() => {
     settled.value = sum(shown, range, ns_per_pixel);

@@ -9,7 +9,7 @@ import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { select, selection } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { showView } from "../../state/view";
-import type { Birth, First, List, Output, Source } from "./answer";
+import type { Origin, First, List, Output, Source } from "./answer";
 import { layerText, number } from "./measures";
 
 const ROWS_MOST = 2000;
@@ -46,10 +46,10 @@ function stateWords(s: Source): string {
   return `a weight with ${what} in the model's file, first at ${w.first_bad_at ? `[${w.first_bad_at.join(", ")}]` : w.first_bad}`;
 }
 
-function Sources(props: { birth: Birth }) {
+function Sources(props: { origin: Origin }) {
   return (
     <ul class="values-sources" aria-label="What it was computed from">
-      {props.birth.sources.map((s) => (
+      {props.origin.sources.map((s) => (
         <li key={s.slot}>
           <span class="mono">{plainName(s.name)}</span>: {stateWords(s)}
         </li>
@@ -58,37 +58,37 @@ function Sources(props: { birth: Birth }) {
   );
 }
 
-const CAME: Record<Birth["kind"], string> = {
-  born: "No output that it reads has any: it was born here.",
+const CAME: Record<Origin["kind"], string> = {
+  born: "No output that it reads has any: it was made here.",
   inherited: "A source of it has some already: it was inherited.",
   uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
 };
 
 /** Above everything: what was the first to be not finite, and whether it was made so there. */
 export function FirstBad(props: { first: First }) {
-  const birth = props.first.first;
+  const origin = props.first.first;
   const all = props.first.summary;
   const unknown = all.unmeasured + all.incomplete;
-  if (!props.first.found || !birth)
+  if (!props.first.found || !origin)
     return (
       <p class="values-verdict" role="status">
         <b>{unknown > 0 ? "No NaN or Inf measured." : "All finite."}</b> {count(all.outputs)} outputs were measured, none has a NaN or an infinity that is not a mask's
         {unknown > 0 && `; of ${count(unknown)} others it is not known: UNMEASURED`}.
       </p>
     );
-  const first = birth.output;
-  const born = birth.kind === "born";
-  const again = birth.times - 1;
-  const elsewhere = props.first.births_total - birth.times;
+  const first = origin.output;
+  const born = origin.kind === "born";
+  const again = origin.times - 1;
+  const elsewhere = props.first.origins_total - origin.times;
   return (
     <div class="values-verdict values-bad" role="status">
       <p>
         <b>
-          {first.n_nan > 0 ? "NaN" : "Inf"} {born ? "born" : "first seen"} at <span class="mono">{plainName(first.name)}</span>
+          {first.n_nan > 0 ? "NaN" : "Inf"} {born ? "made" : "first seen"} at <span class="mono">{plainName(first.name)}</span>
         </b>{" "}
         ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
         {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
-        {birth.kind === "born" && birth.sources.some((s) => s.weight?.n_bad) ? "It comes from the model's file, with a weight." : CAME[birth.kind]}{" "}
+        {origin.kind === "born" && origin.sources.some((s) => s.weight?.n_bad) ? "It comes from the model's file, with a weight." : CAME[origin.kind]}{" "}
         <button type="button" onClick={() => choose(first)}>
           Select it
         </button>{" "}
@@ -102,10 +102,10 @@ export function FirstBad(props: { first: First }) {
           Show it in the graph
         </button>
       </p>
-      <Sources birth={birth} />
+      <Sources origin={origin} />
       <p>
         {counted(all.bad, "output")} of {count(all.outputs)} {all.bad === 1 ? "is" : "are"} not finite;{" "}
-        {again > 0 && `${count(again)} more were born in that node, `}
+        {again > 0 && `${count(again)} more were made in that node, `}
         {elsewhere > 0 && `${count(elsewhere)} elsewhere from no source known to be bad, `}
         {again + elsewhere > 0 ? "the rest" : "the others"} inherited it.
       </p>

@@ -122,7 +122,7 @@ export interface Source {
 }
 
 /** A bad output none of whose sources is known to be bad. */
-export interface Birth {
+export interface Origin {
   readonly kind: "born" | "inherited" | "uncertain";
   /** Outputs of that name that are born bad, this one included. */
   readonly times: number;
@@ -133,8 +133,8 @@ export interface Birth {
 /** GET values/first */
 export interface First {
   readonly found: boolean;
-  readonly first: Birth | null;
-  readonly births_total: number;
+  readonly first: Origin | null;
+  readonly origins_total: number;
   readonly summary: Summary;
 }
 
