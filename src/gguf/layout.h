@@ -33,8 +33,8 @@ typedef struct tt_component {
  * name itself (without layer and decoration). */
 tt_component tt_layout_classify(const char *name);
 
-/* Puts the words of earlier converters in the place of category, component and component_type:
- * "query" for attn_q, "embedding" for input; docs/dataset.md. The name is that of a stored weight
+/* Replaces category, component and component_type by the words of earlier converters: "query" for
+ * attn_q, "embedding" for input; docs/dataset.md. The name is that of a stored weight
  * or of an expert's slice, and c what it was classified as. */
 void tt_layout_old_words(const char *name, tt_component *c);
 

@@ -302,7 +302,7 @@ static void set_rows_fill_cells(void **state)
     for (uint32_t i = 0; i < o.m->n_graphs; i++)
         (void)shape_write(&o.m->graphs[i], "SET_ROWS", leaf(&o.m->graphs[i], "inp_tokens"));
     assert_int_equal(o.m->n_runs, 5);
-    /* The prompt's five rows, then one a token; the third run writes the second's again. */
+    /* The prompt's five rows, then one per token; the third run writes the second's again. */
     for (uint32_t i = 0; i < 5; i++)
         indices[i] = (tt_indices){.run = i,
                                   .tensor = leaf(&o.m->graphs[o.m->runs[i].graph], "inp_tokens"),

@@ -153,7 +153,7 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
 
 const tt_export_format tt_format_dot = {
     .name = "dot",
-    .summary = "a folder of graphs for Graphviz: each once, or one a token",
+    .summary = "a folder of graphs for Graphviz: each once, or one per token",
     .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_GGML,
     .write = write_dot};
 
