@@ -1,8 +1,8 @@
-/* The memory map (analyze/memory/memory_layout.h), for the viewer. */
+/* The memory map (analyze/memory/layout.h), for the viewer. */
 #ifndef TT_ANSWER_MEMORY_H
 #define TT_ANSWER_MEMORY_H
 
-#include "analyze/memory/memory_layout.h"
+#include "analyze/memory/layout.h"
 #include "base/json.h"
 
 #include <stdbool.h>

@@ -1,7 +1,6 @@
 /* tensortrace log FILE: the ops in the order in which they began. */
 #include "analyze/access.h"
 #include "analyze/log/log.h"
-#include "analyze/log/log_picks.h"
 #include "answer/log.h"
 #include "base/json.h"
 #include "base/units.h"

@@ -1,6 +1,6 @@
 #include "cli/traced.h"
 
-#include "analyze/values/values_first.h"
+#include "analyze/values/first.h"
 #include "base/units.h"
 #include "cli/hook_path.h"
 #include "cli/trace_options.h"

@@ -3,7 +3,7 @@
 #include "export/bin64.h"
 
 #include "analyze/access.h"
-#include "analyze/op_table.h"
+#include "analyze/ops.h"
 #include "base/array.h"
 #include "base/order.h"
 #include "base/outfile.h"

@@ -1,5 +1,5 @@
 /* /api/v1/traces/ID/log/count, log/rows, log/locate: the ops in the order of time. */
-#include "analyze/log/log_picks.h"
+#include "analyze/log/log.h"
 #include "answer/log.h"
 #include "serve/endpoints.h"
 #include "serve/log_cache.h"

@@ -3,7 +3,7 @@
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
-#include "analyze/memory/memory_layout.h"
+#include "analyze/memory/layout.h"
 #include "answer/faults.h"
 #include "answer/memory.h"
 #include "model/faults.h"

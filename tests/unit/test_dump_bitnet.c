@@ -1,7 +1,7 @@
 /* A folder of BitNet-style records as a dump: its steps, and the order of their values. */
 #include "tests.h"
 
-#include "analyze/dumps/dump_bitnet.h"
+#include "analyze/dumps/dump.h"
 #include "base/outdir.h"
 
 #include <inttypes.h>

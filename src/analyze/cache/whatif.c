@@ -1,6 +1,6 @@
 #include "analyze/cache/whatif.h"
 
-#include "analyze/slices.h"
+#include "analyze/reads.h"
 #include "base/array.h"
 #include "policy/shares.h"
 

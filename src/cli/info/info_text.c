@@ -1,6 +1,6 @@
 /* `tensortrace info` for people. */
+#include "analyze/join.h"
 #include "analyze/kernel.h"
-#include "analyze/off_cpu.h"
 #include "analyze/pool.h"
 #include "analyze/storage.h"
 #include "base/units.h"

@@ -1,7 +1,7 @@
 #include "export/npy/npy.h"
 
 #include "analyze/values/outputs.h"
-#include "analyze/values/values_walk.h"
+#include "analyze/values/values.h"
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/hex.h"
