@@ -1,6 +1,5 @@
 #include "analyze/ops.h"
 
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -500,9 +500,9 @@ static int most_work_first(const void *a, const void *b)
 bool tt_rollups_of(const tt_work *work, const tt_model *m, tt_rollup_by by, tt_rollups *out)
 {
     static rollup_key_of *const keys[] = {[TT_ROLLUP_PART] = by_part,
-                                   [TT_ROLLUP_OP] = by_op,
-                                   [TT_ROLLUP_LAYER] = by_layer,
-                                   [TT_ROLLUP_POINT] = by_point};
+                                          [TT_ROLLUP_OP] = by_op,
+                                          [TT_ROLLUP_LAYER] = by_layer,
+                                          [TT_ROLLUP_POINT] = by_point};
     const size_t n = work->n_cells;
     keyed *all = calloc(n + 1, sizeof *all);
     out->list = calloc(n + 1, sizeof *out->list);

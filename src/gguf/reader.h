@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "gguf/kv.h"
+#include "gguf/types.h"
 #include "gguf/types.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "analyze/dumps/dump.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,8 +6,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "format/chunk.h"
-#include "value/pack.h"
-#include "value/walk.h"
+#include "value/type.h"
 
 #include <sched.h>
 #include <stdlib.h>

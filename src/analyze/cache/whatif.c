@@ -2,7 +2,7 @@
 
 #include "analyze/reads.h"
 #include "base/array.h"
-#include "policy/shares.h"
+#include "policy/policy.h"
 
 #include <math.h>
 #include <stdlib.h>

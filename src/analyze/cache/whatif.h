@@ -43,7 +43,7 @@ typedef struct tt_whatif_plan {
     /* Of direct, 0 to 1: experts are guessed when those of the layer before are known, and so many
      * of the guesses are right. */
     double guessed;
-    /* As `tensortrace boost` keeps and reads weights in memory of that size (policy/shares.h), with
+    /* As `tensortrace boost` keeps and reads weights in memory of that size (tt_policy_shares), with
      * the policy for experts: with TT_WHATIF_EXPERT and TT_WHATIF_DIRECT. Rows that ops gather are
      * left to the page cache, as it does. */
     bool boost;

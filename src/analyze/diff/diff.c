@@ -1,7 +1,7 @@
 #include "analyze/diff/diff.h"
 
 #include "analyze/quantiles.h"
-#include "gguf/layout.h"
+#include "gguf/memory_map.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "base/json.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 
 #include <ctype.h>
 #include <inttypes.h>

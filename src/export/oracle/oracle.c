@@ -8,7 +8,7 @@
 #include "analyze/reads.h"
 #include "base/bytes.h"
 #include "base/digits.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "table/csv_text.h"
 
 #include <errno.h>
