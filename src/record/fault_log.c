@@ -261,16 +261,16 @@ typedef struct mapped {
     char path[];
 } mapped;
 
-typedef struct lost {
+typedef struct loss {
     struct perf_event_header header;
     uint64_t id, lost;
-} lost;
+} loss;
 
 typedef union record {
     struct perf_event_header header;
     sample sample;
     mapped mapped;
-    lost lost;
+    loss lost;
     uint8_t bytes[RECORD_MAX];
 } record;
 
@@ -291,7 +291,7 @@ static bool event_of(const tt_fault_events *e, const ring *r, record *from, bool
     }
     if (size < sizeof from->header + sizeof end) return false;
     memcpy(&end, from->bytes + size - sizeof end, sizeof end);
-    if (from->header.type == PERF_RECORD_LOST && size >= sizeof(lost)) {
+    if (from->header.type == PERF_RECORD_LOST && size >= sizeof(loss)) {
         *to = (tt_fault_event){.kind = TT_EVENT_LOST,
                                .ns = r->full_ns > r->last_ns ? r->full_ns : end.ns,
                                .lost = from->lost.lost,

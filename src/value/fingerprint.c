@@ -2,7 +2,7 @@
 
 #include "base/checksum.h" /* xxHash */
 #include "value/tree.h"
-#include "value/type.h"
+#include "value/walk.h"
 
 #include <blake3.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* With an odd first byte: bytes as a packed fingerprint, which is refused or comes back as it was.
  * Else: bytes as a value, whose fingerprint is the same in pieces, packed, and read back. */
 #include "value/fingerprint.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <stdlib.h>

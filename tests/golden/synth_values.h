@@ -3,6 +3,7 @@
 #define TT_TESTS_SYNTH_VALUES_H
 
 #include "synth_trace.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "tests.h"
 
 #include "adapter/ggml/fingerprints.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <pthread.h>

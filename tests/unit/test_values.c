@@ -11,6 +11,7 @@
 #include "analyze/values/groups.h"
 #include "analyze/values/values.h"
 #include "answer/values.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <math.h>

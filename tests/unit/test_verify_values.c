@@ -5,6 +5,7 @@
 #include "analyze/values/outputs.h"
 #include "analyze/verify/verify.h"
 #include "hand_trace.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <stdio.h>

@@ -6,7 +6,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "format/chunk.h"
+#include "value/pack.h"
 #include "value/type.h"
+#include "value/walk.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "analyze/values/outputs.h"
 
 #include "base/array.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <inttypes.h>

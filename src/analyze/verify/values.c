@@ -2,6 +2,7 @@
 #include "analyze/values/outputs.h"
 #include "analyze/verify/checks.h"
 #include "base/array.h"
+#include "value/pack.h"
 #include "value/type.h"
 
 #include <inttypes.h>
