@@ -1,6 +1,6 @@
 #include "analyze/domains.h"
 
-#include "analyze/diff/diff_stats.h"
+#include "analyze/diff/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

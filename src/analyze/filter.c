@@ -1,7 +1,6 @@
 #include "analyze/filter.h"
 
 #include "analyze/ops.h"
-#include "analyze/slice_filter.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

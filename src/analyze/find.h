@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The names that a trace knows, each once: of tensors (weights, nodes, leaves) and of ops. */
@@ -55,5 +56,15 @@ bool tt_find_batches(const tt_model *m, const char *text, tt_find_visit *visit, 
 /* The number that the text says, behind the word or alone ("layer 3", "Layer3", "3"): TT_NONE when
  * it says none. */
 uint32_t tt_find_number(const char *text, const char *word);
+
+/* Finding tensors of a graph by words. */
+
+#define TT_GRAPH_SEARCH_WORDS_MAX 8u
+
+/* Puts the tensors, ascending, into out (at most `room` of them) in which every word of `text`
+ * (words divided by blanks; the first TT_GRAPH_SEARCH_WORDS_MAX count) occurs: in the name, the
+ * op, the component or the type, large and small ASCII letters alike. Nothing is found for a text
+ * without words. Returns how many there are, also beyond `room`. */
+uint32_t tt_graph_search(const tt_graph *g, const char *text, uint32_t *out, size_t room);
 
 #endif

@@ -1,8 +1,8 @@
 #include "analyze/heat.h"
 
 #include "analyze/cache/reuse.h"
-#include "analyze/slice_filter.h"
-#include "analyze/slices.h"
+#include "analyze/filter.h"
+#include "analyze/reads.h"
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"

@@ -3,7 +3,7 @@
 #ifndef TT_ANALYZE_POOL_H
 #define TT_ANALYZE_POOL_H
 
-#include "analyze/weight_places.h"
+#include "analyze/page_faults.h"
 #include "model/model.h"
 #include "table/table.h"
 

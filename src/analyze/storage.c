@@ -3,7 +3,7 @@
 #include "analyze/loading.h"
 
 #include "base/units.h"
-#include "host/extents.h"
+#include "host/disk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef TT_ANSWER_DIFF_H
 #define TT_ANSWER_DIFF_H
 
+#include "analyze/diff/columns.h"
 #include "analyze/diff/diff.h"
-#include "analyze/diff/diff_columns.h"
 #include "base/json.h"
 #include "table/table.h"
 

@@ -1,6 +1,6 @@
 #include "answer/graph.h"
 
-#include "analyze/log/log_columns.h"
+#include "analyze/log/columns.h"
 #include "base/checksum.h"
 #include "base/idmap.h"
 #include "base/units.h"

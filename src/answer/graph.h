@@ -3,7 +3,7 @@
 #define TT_ANSWER_GRAPH_H
 
 #include "analyze/collapse.h"
-#include "analyze/critical.h"
+#include "analyze/topology.h"
 #include "base/json.h"
 #include "export/dot/graph_view.h"
 

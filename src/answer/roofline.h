@@ -2,7 +2,7 @@
 #ifndef TT_ANSWER_ROOFLINE_H
 #define TT_ANSWER_ROOFLINE_H
 
-#include "analyze/rollup.h"
+#include "analyze/work.h"
 #include "base/json.h"
 #include "table/table.h"
 

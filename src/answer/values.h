@@ -3,11 +3,11 @@
 #ifndef TT_ANSWER_VALUES_H
 #define TT_ANSWER_VALUES_H
 
+#include "analyze/values/columns.h"
+#include "analyze/values/first.h"
+#include "analyze/values/grid.h"
+#include "analyze/values/groups.h"
 #include "analyze/values/values.h"
-#include "analyze/values/values_columns.h"
-#include "analyze/values/values_first.h"
-#include "analyze/values/values_grid.h"
-#include "analyze/values/values_groups.h"
 #include "base/json.h"
 #include "model/model.h"
 #include "table/table.h"

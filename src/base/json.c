@@ -1,7 +1,7 @@
 #include "base/json.h"
 
-#include "base/decimal.h"
 #include "base/hex.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <math.h>

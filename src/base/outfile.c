@@ -2,7 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
 #include <limits.h>
+#include <search.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -165,4 +169,317 @@ void tt_outfile_abandon(tt_outfile *f)
     if (f->stream) (void)fclose(f->stream);
     if (f->temporary && !f->nameless) (void)unlink(f->temporary);
     forget(f);
+}
+
+#define OPEN_FOLDERS 16 /* at once, while a tree is removed */
+#define FOREIGN_NAMED 3 /* in the message; how many more there are is said */
+
+static tt_status folder_exists_error(tt_error *err, const char *path)
+{
+    return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists; --force replaces it", path);
+}
+
+/* Makes the folders above the last name of `path`, behind its first `above` bytes; it is changed
+ * and put right again. */
+static bool make_parents(char *path, size_t above)
+{
+    for (char *slash = strchr(path + above, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool failed = mkdir(path, 0777) != 0 && errno != EEXIST;
+        *slash = '/';
+        if (failed) return false;
+    }
+    return true;
+}
+
+tt_status tt_outdir_make(const char *path, tt_error *err)
+{
+    struct stat st;
+    char *copy = strdup(path);
+    if (!copy) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    bool ok = make_parents(copy, 1) && (mkdir(copy, 0777) == 0 || errno == EEXIST);
+    if (ok && stat(copy, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        ok = false;
+    }
+    free(copy);
+    return ok ? TT_OK : io_error(err, "create", path);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    (void)st;
+    (void)walk;
+    return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+bool tt_outdir_remove(const char *path)
+{
+    return nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) == 0;
+}
+
+static void forget_folder(tt_outdir *d)
+{
+    free(d->path);
+    free(d->temporary);
+    memset(d, 0, sizeof *d);
+}
+
+static bool make_temporary(tt_outdir *d)
+{
+    size_t size = strlen(d->path) + 40;
+    d->temporary = malloc(size);
+    for (int i = 0; d->temporary && i < TEMPORARY_TRIES; i++) {
+        (void)snprintf(d->temporary, size, "%s.%ld-%d.part", d->path, (long)getpid(), i);
+        if (mkdir(d->temporary, 0777) == 0) return true;
+        if (errno != EEXIST) return false;
+    }
+    return false;
+}
+
+/* Whether this process stands in the folder, or below it. */
+static bool is_around_us(const char *path)
+{
+    char here[PATH_MAX];
+    size_t n = strlen(path);
+    if (!getcwd(here, sizeof here) || strncmp(here, path, n) != 0) return false;
+    return here[n] == '\0' || here[n] == '/' || path[n - 1] == '/';
+}
+
+tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err)
+{
+    struct stat st;
+    memset(d, 0, sizeof *d);
+    d->force = force;
+    bool exists = lstat(path, &st) == 0;
+    if (exists && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s is there and is not a folder; name another place", path);
+    if (exists && !force) return folder_exists_error(err, path);
+    /* Through a symbolic link the folder it points to is replaced, not the link. */
+    d->path = exists ? realpath(path, NULL) : NULL;
+    if (!d->path) d->path = strdup(path);
+    if (!d->path) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    for (size_t n = strlen(d->path); n > 1 && d->path[n - 1] == '/'; n--)
+        d->path[n - 1] = '\0';
+    tt_status status = TT_OK;
+    if (exists && is_around_us(d->path))
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                              "%s is the current folder, or above it, and would be replaced as a "
+                              "whole; name another place",
+                              path);
+    else if (!*d->path)
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a folder needs a name");
+    else if (!make_parents(d->path, 1) || !make_temporary(d))
+        status = io_error(err, "create", path);
+    if (status != TT_OK) forget_folder(d);
+    return status;
+}
+
+FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err)
+{
+    FILE *file = NULL;
+    size_t size = strlen(d->temporary) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (!path) {
+        (void)tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        return NULL;
+    }
+    (void)snprintf(path, size, "%s/%s", d->temporary, name);
+    /* The folder itself is not made again: whoever took it away means to end this. */
+    if (make_parents(path, strlen(d->temporary) + 1)) file = fopen(path, "wxe");
+    if (!file) (void)io_error(err, "create", path);
+    free(path);
+    return file;
+}
+
+tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
+{
+    bool bad = ferror(file) != 0;
+    if (fflush(file) != 0) bad = true;
+    tt_status status = bad ? io_error(err, "write", name) : TT_OK;
+    if (fclose(file) != 0 && status == TT_OK) status = io_error(err, "write", name);
+    return status;
+}
+
+/* What names of one kind have in common: the ending of all (or NULL); or all but digits, and but
+ * what tells of compression. Appended to `kind`, which has room for it. */
+static void add_kind(char *kind, const char *name, size_t end, const char *ending)
+{
+    size_t n = strlen(kind), length = ending ? strlen(ending) : 0;
+    if (length > 0 && end > length && memcmp(name + end - length, ending, length) == 0) {
+        memcpy(kind + n, ending, length + 1);
+        return;
+    }
+    if (end > 4 && memcmp(name + end - 4, ".zst", 4) == 0) end -= 4;
+    if (end > 3 && memcmp(name + end - 3, ".gz", 3) == 0) end -= 3;
+    for (size_t i = 0; i < end; i++)
+        if (name[i] < '0' || name[i] > '9') kind[n++] = name[i];
+    kind[n] = '\0';
+}
+
+/* What is like it in another folder, malloc'ed: whether it is a folder or a file, and the kinds of
+ * the names of its path. NULL without memory; "" of a link, a device and what cannot be read. */
+static char *kind_of_entry(const FTSENT *e, size_t root, const char *ending)
+{
+    const char *name = e->fts_path + root + 1;
+    char *kind = calloc(1, strlen(name) + (ending ? strlen(ending) : 0) + 3);
+    bool is_folder = e->fts_info == FTS_D;
+    if (!kind || (!is_folder && e->fts_info != FTS_F)) return kind;
+    kind[0] = is_folder ? '/' : '-';
+    for (const char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+        add_kind(kind, name, (size_t)(slash - name), NULL);
+        (void)strcat(kind, "/");
+    }
+    add_kind(kind, name, strlen(name), is_folder ? NULL : ending);
+    return kind;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Adds the kinds of all that is in the folder to the tree. */
+static bool collect_kinds(const char *folder, const char *ending, void **kinds)
+{
+    char *const roots[] = {(char *)(uintptr_t)folder, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    bool ok = walk != NULL;
+    for (FTSENT *e; ok && (e = fts_read(walk)) != NULL;) {
+        if (e->fts_level < 1 || e->fts_info == FTS_DP) continue;
+        char *kind = kind_of_entry(e, strlen(folder), ending);
+        char **found = kind ? tsearch(kind, kinds, by_text) : NULL;
+        ok = found != NULL;
+        if (!found || *found != kind) free(kind);
+    }
+    if (walk) (void)fts_close(walk);
+    return ok;
+}
+
+/* The names in the folder that are of no such kind, into `text`: some of them, and how many more
+ * there are. False when that cannot be found out. */
+static bool list_foreign(const char *folder, const char *ending, void *const *kinds, char *text,
+                         size_t size)
+{
+    char *const roots[] = {(char *)(uintptr_t)folder, NULL};
+    size_t n = 0, used = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    bool ok = walk != NULL;
+    text[0] = '\0';
+    for (FTSENT *e; ok && (e = fts_read(walk)) != NULL;) {
+        if (e->fts_level < 1) ok = e->fts_errno == 0 || e->fts_errno == ENOENT;
+        if (e->fts_level < 1 || e->fts_info == FTS_DP) continue;
+        char *kind = kind_of_entry(e, strlen(folder), ending);
+        ok = kind != NULL;
+        bool foreign = ok && (!kind[0] || !tfind(kind, kinds, by_text));
+        free(kind);
+        if (!foreign) continue;
+        (void)fts_set(walk, e, FTS_SKIP);
+        const char *name = e->fts_path + strlen(folder) + 1;
+        if (n++ < FOREIGN_NAMED && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%.60s", n > 1 ? ", " : "", name);
+    }
+    if (n > FOREIGN_NAMED && used < size)
+        (void)snprintf(text + used, size - used, " and %zu more", n - FOREIGN_NAMED);
+    if (walk) (void)fts_close(walk);
+    return ok;
+}
+
+/* --force means what was written here before, not a folder of other things, on any level. */
+static tt_status check_old(const tt_outdir *d, tt_error *err)
+{
+    char foreign[FOREIGN_NAMED * 64 + 32] = "";
+    void *kinds = NULL;
+    tt_status status = TT_OK;
+    if (!collect_kinds(d->temporary, d->ending, &kinds) ||
+        !list_foreign(d->path, d->ending, &kinds, foreign, sizeof foreign))
+        status = io_error(err, "replace", d->path);
+    tdestroy(kinds, free);
+    if (foreign[0])
+        status = tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                              "%s holds %s, which is not of this: it is not replaced; name another "
+                              "place, or remove it",
+                              d->path, foreign);
+    return status;
+}
+
+static tt_status remove_old(const tt_outdir *d, const char *old, tt_error *err)
+{
+    if (tt_outdir_remove(old)) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                        "%s is written, but what was there before is left as %s: %s", d->path, old,
+                        strerror(errno));
+}
+
+/* Where a file system cannot exchange: in between neither has the name. */
+static tt_status replace_in_steps(const tt_outdir *d, tt_error *err)
+{
+    char *old = NULL;
+    /* Not a name that an interrupted export is cleaned up by. */
+    if (asprintf(&old, "%s.old", d->temporary) < 0)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_status status = TT_OK;
+    if (rename(d->path, old) != 0) {
+        status = io_error(err, "replace", d->path);
+    } else if (rename(d->temporary, d->path) != 0) {
+        status = io_error(err, "replace", d->path);
+        if (rename(old, d->path) != 0)
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                                  "cannot replace %s; what was there before is %s: %s", d->path,
+                                  old, strerror(errno));
+    } else {
+        status = remove_old(d, old, err);
+    }
+    free(old);
+    return status;
+}
+
+/* Puts the temporary folder in the place of the one that is there. */
+static tt_status replace(const tt_outdir *d, tt_error *err)
+{
+    tt_status status = check_old(d, err);
+    if (status != TT_OK) return status;
+    if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_EXCHANGE) == 0)
+        return remove_old(d, d->temporary, err);
+    if (errno == ENOENT && rename(d->temporary, d->path) == 0) return TT_OK;
+    if (errno == EINVAL || errno == ENOSYS) return replace_in_steps(d, err);
+    return io_error(err, "replace", d->path);
+}
+
+/* Once for all files and folders in it: one by one takes many times as long. */
+tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err)
+{
+    int fd = open(d->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tt_status status = fd >= 0 && syncfs(fd) == 0 ? TT_OK : io_error(err, "write", d->path);
+    if (fd >= 0) (void)close(fd);
+    return status;
+}
+
+tt_status tt_outdir_commit(tt_outdir *d, tt_error *err)
+{
+    tt_status status = tt_outdir_sync(d, err);
+    if (status == TT_OK && d->force) {
+        status = replace(d, err);
+    } else if (status == TT_OK &&
+               renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_NOREPLACE) != 0) {
+        /* A file system that cannot tell: rename refuses a folder that is not empty. */
+        bool cannot_tell = errno == EINVAL || errno == ENOSYS;
+        if (errno == EEXIST)
+            status = folder_exists_error(err, d->path);
+        else if (!cannot_tell || rename(d->temporary, d->path) != 0)
+            status = io_error(err, "create", d->path);
+    }
+    if (status != TT_OK) {
+        tt_outdir_abandon(d);
+        return status;
+    }
+    forget_folder(d);
+    return TT_OK;
+}
+
+void tt_outdir_abandon(tt_outdir *d)
+{
+    if (d->temporary) (void)tt_outdir_remove(d->temporary);
+    forget_folder(d);
 }

@@ -25,4 +25,42 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err);
 /* Gives up: removes the temporary file. Harmless after commit. */
 void tt_outfile_abandon(tt_outfile *f);
 
+/* A folder that appears whole or not at all: filled under a temporary name beside its place,
+ * and renamed when everything is there. */
+
+typedef struct tt_outdir {
+    char *path;
+    char *temporary; /* write below this */
+    bool force;
+    const char *ending; /* files whose names end in it are all of one kind, when a folder is
+                           replaced; NULL. The caller may set it after the open */
+} tt_outdir;
+
+/* Makes the temporary folder, and the folders above `path` that are missing. An existing path is
+ * TT_E_EXISTS unless `force`; then it stays as it is until the commit. It must be a folder, and not
+ * the current one or one above it. */
+tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err);
+/* A new file NAME in the folder, for writing; NAME may begin with folders, which are made. NULL
+ * with the reason in *err. The caller ends it with tt_outdir_close. */
+FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
+/* Ends a file: reports an error of any write before, except those that the disk itself
+ * tells later (see tt_outdir_sync). `name` is for the message. */
+tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
+/* Waits until all that was written is on the disk, and tells what failed then; a commit begins with
+ * it. */
+tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
+/* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
+ * file system has none) and then removed, unless there is something in it that this folder has
+ * nothing like: TT_E_EXISTS, which names some of it. Names are compared on every level, digits and
+ * compression aside (see `ending`), files with files and folders with folders; a link is never like
+ * anything. On failure the temporary folder is removed. */
+tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
+/* Gives up: removes the temporary folder. Harmless after commit. */
+void tt_outdir_abandon(tt_outdir *d);
+
+/* Makes the folder and those above it that are missing. */
+tt_status tt_outdir_make(const char *path, tt_error *err);
+/* Removes a folder and everything below it, following no links. False with errno set. */
+bool tt_outdir_remove(const char *path);
+
 #endif

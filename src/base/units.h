@@ -1,4 +1,4 @@
-/* Numbers as people type and read them. */
+/* Numbers with a fraction as decimal text, the same in every locale. */
 #ifndef TT_BASE_UNITS_H
 #define TT_BASE_UNITS_H
 
@@ -7,6 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define TT_DECIMAL_TEXT 40
+
+/* The first of 15, 16 and 17 significant digits that reads back as the same number, as printf's
+ * "%.*g" writes it. v is finite. Returns the length; out is NUL-terminated. */
+size_t tt_decimal_write(double v, char out[TT_DECIMAL_TEXT]);
+
+/* Numbers as people type and read them. */
 
 /* "4096", "64K", "1.5M", "2G", "1T" (powers of 1024; an optional trailing "B" or
  * "iB") to bytes. TT_E_USAGE with a message that names the text otherwise. */

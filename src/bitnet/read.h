@@ -27,7 +27,7 @@ typedef struct tt_bitnet_item {
 } tt_bitnet_item;
 
 /* Records as they were read: by file, numbered ones by number, then by line. A folder does not
- * define the order of computation: analyze/dumps/dump_bitnet.h finds one. */
+ * define the order of computation: analyze/dumps/dump.h finds one. */
 typedef struct tt_bitnet_folder {
     tt_bitnet_item *items;
     size_t n, capacity;

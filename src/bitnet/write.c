@@ -4,7 +4,7 @@
 #include "base/descriptor.h"
 #include "base/hex.h"
 #include "base/json.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "bitnet/number.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* tensortrace boost: runs a program whose models are larger than the memory they may have, and says
  * what it came to. */
 #include "base/units.h"
-#include "boost/report.h"
+#include "boost/pagepool.h"
 #include "cli/command.h"
 #include "cli/hook_path.h"
 #include "cli/options.h"

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "cli/spawn.h"
 #include "record/place.h"
-#include "record/sweep.h"
+#include "record/recover.h"
 
 #include <math.h>
 #include <stdio.h>

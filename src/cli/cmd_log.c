@@ -1,8 +1,7 @@
 /* tensortrace log FILE: the ops in the order in which they began. */
 #include "analyze/access.h"
+#include "analyze/log/columns.h"
 #include "analyze/log/log.h"
-#include "analyze/log/log_columns.h"
-#include "analyze/log/log_picks.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"

@@ -7,7 +7,6 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "record/place.h"
-#include "record/sweep.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /* tensortrace report FILE: one page that answers what people ask of a run, or of a folder of them.
  */
 #include "analyze/work.h"
-#include "base/outdir.h"
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"

@@ -8,8 +8,8 @@
 #include "cli/traced.h"
 #include "record/area.h"
 #include "record/place.h"
+#include "record/recover.h"
 #include "record/session.h"
-#include "record/sweep.h"
 #include "value/select.h"
 
 #include <errno.h>

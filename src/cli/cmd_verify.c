@@ -11,7 +11,6 @@
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "dataset/verify.h"
-#include "dataset/verify_bitnet.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 #include "cli/export_interrupt.h"
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 #include "cli/interrupt.h"
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* What to say when the filters of a command leave nothing. */
-#include "analyze/slice_filter.h"
+#include "analyze/filter.h"
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/report.h"

@@ -1,7 +1,7 @@
 #include "cli/traced.h"
 
 #include "analyze/copies.h"
-#include "analyze/values/values_first.h"
+#include "analyze/values/first.h"
 #include "base/units.h"
 #include "cli/hook_path.h"
 #include "cli/trace_options.h"

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "cli/spawn.h"
-#include "record/outcome.h"
+#include "record/area.h"
 
 #include <stdbool.h>
 #include <stdint.h>

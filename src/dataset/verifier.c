@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "base/order.h"
-#include "dataset/parse.h"
 #include "dataset/shape.h"
 
 #include <dirent.h>

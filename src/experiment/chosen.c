@@ -1,7 +1,7 @@
 #include "experiment/chosen.h"
 
-#include "base/decimal.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "experiment/store.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 #include "experiment/store.h"
 
-#include "base/outdir.h"
 #include "base/outfile.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-#include "base/decimal.h"
+#include "base/units.h"
 #include "experiment/keys.h"
 #include "experiment/settings.h"
 

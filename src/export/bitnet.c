@@ -1,7 +1,7 @@
 #include "export/bitnet.h"
 
 #include "analyze/dumps/dump.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "bitnet/write.h"
 
 #include <ctype.h>

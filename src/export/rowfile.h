@@ -4,7 +4,7 @@
 #ifndef TT_EXPORT_ROWFILE_H
 #define TT_EXPORT_ROWFILE_H
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "base/status.h"
 #include "table/table.h"
 

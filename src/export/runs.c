@@ -1,6 +1,6 @@
 #include "export/runs.h"
 
-#include "analyze/log/log_cursor.h"
+#include "analyze/log/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -51,7 +51,7 @@ typedef struct tt_detail_weights {
     float weight[TT_DETAIL_WEIGHTS_MAX];
 } tt_detail_weights;
 
-/* A part of the fingerprint of an op's output (value/pack.h): the bytes from
+/* A part of the fingerprint of an op's output (value/type.h): the bytes from
  * part * TT_DETAIL_VALUE_BYTES on. The node is the one whose output it is. */
 typedef struct tt_detail_value {
     uint8_t part;

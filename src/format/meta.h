@@ -368,7 +368,7 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, mapped_bytes)  /* the rest are holes */                                            \
     F(varint64, largest_bytes) /* of a fragment */                                                 \
     F(varint64, long_bytes)    /* in fragments of 1 MiB and more */                                \
-    F(u8, flags)               /* of any fragment: TT_HOST_EXTENT_* of host/extents.h */           \
+    F(u8, flags)               /* of any fragment: TT_HOST_EXTENT_* of host/disk.h */              \
     F(count4, n_listed)
 
 #define TT_META_FRAGMENT_FIELDS(F)                                                                 \

@@ -1,6 +1,6 @@
 #include "format/ops_columns.h"
 
-#include "format/bits.h"
+#include "format/pack.h"
 
 #include <stdbool.h>
 #include <string.h>

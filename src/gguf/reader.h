@@ -9,7 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "gguf/kv.h"
 #include "gguf/types.h"
 
 #include <stdbool.h>

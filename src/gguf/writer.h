@@ -4,7 +4,6 @@
 #define TT_GGUF_WRITER_H
 
 #include "base/bytes.h"
-#include "gguf/kv.h"
 #include "gguf/reader.h"
 #include "gguf/types.h"
 

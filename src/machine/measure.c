@@ -7,10 +7,30 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+uint64_t tt_machine_cache_bytes(void)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < 8; i++) {
+        char path[96], unit = 0;
+        unsigned long size = 0;
+        (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        FILE *f = fopen(path, "re");
+        if (!f) break;
+        /* "32768K" */
+        if (fscanf(f, "%lu%c", &size, &unit) == 2 && size < 1u << 30) {
+            uint64_t bytes = (uint64_t)size << (unit == 'M' ? 20 : unit == 'K' ? 10 : 0);
+            if (bytes > most) most = bytes;
+        }
+        (void)fclose(f);
+    }
+    return most;
+}
 
 #define BUFFER_BYTES_MIN ((uint64_t)256 << 20)
 #define BUFFER_BYTES_MAX ((uint64_t)1 << 30)

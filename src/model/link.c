@@ -1,7 +1,7 @@
 /* After loading: what refers to what. */
 #include "base/checksum.h"
 #include "base/order.h"
-#include "gguf/layout.h"
+#include "gguf/memory_map.h"
 #include "model/load.h"
 
 #include <inttypes.h>

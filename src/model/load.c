@@ -1,7 +1,7 @@
 #include "model/load.h"
 
 #include "base/array.h"
-#include "gguf/layout.h"
+#include "gguf/memory_map.h"
 #include "model/faults.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 #include "base/checksum.h"
-#include "gguf/layout.h"
+#include "gguf/memory_map.h"
 #include "model/load.h"
 
 #include <inttypes.h>

@@ -14,7 +14,6 @@
 #include "format/meta.h"
 #include "format/page_faults.h"
 #include "model/arena.h"
-#include "read/data.h"
 #include "read/details.h"
 #include "read/pieces.h"
 #include "read/trace.h"
@@ -33,7 +32,7 @@
 #define TT_VIEW_DEPTH_MAX 32u
 #define TT_LAYER_NONE (-1)
 
-/* Where a part of the network belongs, derived from names (gguf/layout.h). */
+/* Where a part of the network belongs, derived from names (gguf/memory_map.h). */
 typedef struct tt_place {
     int32_t layer_id;      /* TT_LAYER_NONE: belongs to no layer */
     const char *category;  /* "input" "attention" "ffn" "norm" "output" "other" */
@@ -54,7 +53,7 @@ typedef struct tt_file_kv {
 /* What is in one piece in a model file and on its disk. */
 typedef struct tt_fragment {
     uint64_t offset_bytes, disk_bytes, size_bytes; /* in the file; on the block device; of it */
-    uint8_t flags;                                 /* TT_HOST_EXTENT_* of host/extents.h */
+    uint8_t flags;                                 /* TT_HOST_EXTENT_* of host/disk.h */
 } tt_fragment;
 
 /* Where a model file lay on its disk when it was opened. Totals are of its first walked_bytes. */

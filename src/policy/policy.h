@@ -1,11 +1,5 @@
-/* Replacement policies: which units of a model a cache of limited size keeps.
- *
- * A unit is what is fetched and dropped as one (a page, a tensor, an expert's slice), by a number
- * below n_units. The same objects decide in a replay of a trace (`tensortrace whatif`) and live, in
- * a traced program: they know only what has happened, unless the policy's row says that it needs
- * counts or the future. They read no clock, never block, and allocate nothing after tt_policy_new;
- * one thread at a time. A use takes constant or logarithmic time (least-stale: that of the number
- * of layers). */
+/* How memory of a limited size is divided among a model's weights: those that every pass reads
+ * whole (dense) and experts. */
 #ifndef TT_POLICY_POLICY_H
 #define TT_POLICY_POLICY_H
 
@@ -14,6 +8,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+typedef struct tt_policy_shares {
+    bool fit;              /* all weights are within the budget: nothing is to be decided */
+    bool none;             /* the budget is too small for anything */
+    uint64_t pinned_bytes; /* of dense weights, spread evenly over the order of their use */
+    uint64_t window_bytes; /* through which the rest of them is streamed in that order */
+    uint64_t cache_bytes;  /* of experts, by a policy */
+} tt_policy_shares;
+
+/* Sizes of all dense weights and of all experts that are used; staying: what is kept in any case.
+ * Dense weights beside experts take half of the budget at most: each of their bytes is needed for
+ * each token, but so are the experts that most tokens choose. */
+tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t experts,
+                                 uint64_t staying);
+
+/* Replacement policies: which units of a model a cache of limited size keeps.
+ *
+ * A unit is what is fetched and dropped as one (a page, a tensor, an expert's slice), by a number
+ * below n_units. The same objects decide in a replay of a trace (`tensortrace whatif`) and live, in
+ * a traced program: they know only what has happened, unless the policy's row says that it needs
+ * counts or the future. They read no clock, never block, and allocate nothing after tt_policy_new;
+ * one thread at a time. A use takes constant or logarithmic time (least-stale: that of the number
+ * of layers). */
 
 typedef enum tt_policy {
     TT_POLICY_LRU,

@@ -151,7 +151,8 @@ static tt_status choose_rings(uint64_t ring_bytes, uint32_t *n_rings, tt_error *
     if (bytes <= room / LEAST_OF_ROOM) return TT_OK;
     return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                         "the limit on address space (ulimit -v) leaves %" PRIu64
-                        " MiB: recording takes %" PRIu64 " MiB, and %u times as much has to be free",
+                        " MiB: recording takes %" PRIu64
+                        " MiB, and %u times as much has to be free",
                         room >> 20, bytes >> 20, LEAST_OF_ROOM);
 }
 

@@ -1,3 +1,27 @@
+/* What became of what a recorder saw. */
+#ifndef TT_RECORD_AREA_H
+#define TT_RECORD_AREA_H
+
+#include "base/status.h"
+#include "format/detail.h"
+#include "format/ops.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_outcome {
+    uint64_t ops;     /* records in the trace */
+    uint64_t dropped; /* records that are not in it: a ring was full, or the file's limit reached */
+    uint64_t batches; /* that were computed */
+    uint64_t batches_after_limit; /* of those, not recorded as the limit was reached */
+    uint64_t details_dropped;     /* as `dropped`, of what else was observed of ops */
+    uint64_t data_dropped;        /* parts of outputs' data that are not in it */
+    uint64_t outputs;             /* fingerprints that were taken */
+    uint64_t outputs_not_finite;  /* fingerprints with NaN or infinity, of outputs */
+} tt_outcome;
+
 /* The shared area: where a traced process leaves what it records.
  *
  * A memory-mapped file (in /dev/shm, so that it outlives the process and costs no
@@ -10,18 +34,6 @@
  *
  * Heads are moved by producers after the content is complete, tails by the drain
  * after the content is in the container. Between the two, content survives a kill. */
-#ifndef TT_RECORD_AREA_H
-#define TT_RECORD_AREA_H
-
-#include "base/status.h"
-#include "format/detail.h"
-#include "format/ops.h"
-#include "record/outcome.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define TT_AREA_VERSION 8u
 #define TT_AREA_RINGS 256u /* fewer where the process has little address space */

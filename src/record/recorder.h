@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "record/area.h"
-#include "record/data_queue.h"
+#include "record/drain.h"
 #include "record/session.h"
 
 #include <stdbool.h>

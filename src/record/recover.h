@@ -1,13 +1,22 @@
-/* Finishing the trace of a process that died. */
+/* What runs that were killed have left in /dev/shm. */
 #ifndef TT_RECORD_RECOVER_H
 #define TT_RECORD_RECOVER_H
 
 #include "base/status.h"
-#include "record/outcome.h"
+#include "record/area.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Removes session files whose `run` is gone, and areas whose process is gone and whose trace was
+ * finished or removed, or its folder was: of this user and this version. (Of a folder that was
+ * moved after its program died, `recover` then lacks what was recorded in the last second.) Who is
+ * alive holds a lock, which also tells across pid namespaces; where files have no locks, nothing is
+ * removed. What lies on a disk that is not mounted here stays. Returns how many. */
+uint32_t tt_sweep(void);
+
+/* Finishing the trace of a process that died. */
 
 typedef struct tt_recover_report {
     uint64_t chunks;       /* that were whole in the file */

@@ -4,7 +4,7 @@
 #define TT_RECORD_SESSION_H
 
 #include "base/status.h"
-#include "record/outcome.h"
+#include "record/area.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* The run, and what is missing in its trace. */
-#include "analyze/off_cpu.h"
+#include "analyze/join.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
 #include "report/sections.h"

@@ -1,6 +1,6 @@
 /* Two traces on the same axes: A is the trace of the address, B the one of the parameter `other`.
  */
-#include "analyze/diff/diff_tokens.h"
+#include "analyze/diff/diff.h"
 #include "serve/comparisons.h"
 #include "serve/endpoints.h"
 

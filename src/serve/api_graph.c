@@ -1,7 +1,6 @@
 /* The graph of a token's run: to draw, to search, to save as Graphviz's language. */
 #include "analyze/collapse.h"
-#include "analyze/critical.h"
-#include "analyze/graph_search.h"
+#include "analyze/find.h"
 #include "analyze/topology.h"
 #include "answer/graph.h"
 #include "export/dot/dot.h"

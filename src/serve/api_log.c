@@ -1,6 +1,6 @@
 /* /api/v1/traces/ID/log/count, log/rows, log/locate: the ops in the order of time. */
-#include "analyze/log/log_columns.h"
-#include "analyze/log/log_picks.h"
+#include "analyze/log/columns.h"
+#include "analyze/log/log.h"
 #include "serve/endpoints.h"
 #include "serve/log_cache.h"
 #include "serve/log_filter.h"

@@ -1,7 +1,6 @@
 /* /api/v1/traces/ID/log/export: all rows that pass a filter, as a file to save. */
-#include "analyze/log/log_columns.h"
-#include "analyze/log/log_cursor.h"
-#include "analyze/log/log_picks.h"
+#include "analyze/log/columns.h"
+#include "analyze/log/log.h"
 #include "serve/endpoints.h"
 #include "serve/log_filter.h"
 #include "serve/traces.h"

@@ -3,8 +3,8 @@
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
-#include "analyze/memory/memory_columns.h"
-#include "analyze/memory/memory_layout.h"
+#include "analyze/memory/columns.h"
+#include "analyze/memory/layout.h"
 #include "answer/faults.h"
 #include "model/faults.h"
 #include "serve/columns.h"

@@ -1,8 +1,8 @@
 /* /api/v1/traces/ID/op: all that is known of one executed op. */
 #include "analyze/access.h"
 #include "analyze/join.h"
+#include "analyze/log/columns.h"
 #include "analyze/log/log.h"
-#include "analyze/log/log_columns.h"
 #include "model/faults.h"
 #include "serve/api_pool.h"
 #include "serve/endpoints.h"

@@ -2,7 +2,6 @@
  * bins: what a map draws of them. */
 #include "analyze/access.h"
 #include "analyze/loading.h"
-#include "analyze/page_bins.h"
 #include "analyze/page_faults.h"
 #include "answer/faults.h"
 #include "serve/columns.h"

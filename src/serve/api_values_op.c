@@ -1,7 +1,7 @@
 /* /api/v1/traces/ID/values/op: what one op put out. */
 #include "analyze/join.h"
 #include "analyze/ops.h"
-#include "analyze/values/values_keys.h"
+#include "analyze/values/groups.h"
 #include "answer/values.h"
 #include "serve/endpoints.h"
 

@@ -1,6 +1,6 @@
 #include "serve/comparisons.h"
 
-#include "analyze/diff/diff_tokens.h"
+#include "analyze/diff/diff.h"
 #include "answer/diff.h"
 #include "answer/valuediff.h"
 #include "base/json.h"

@@ -2,7 +2,7 @@
 #ifndef TT_SERVE_LOG_CACHE_H
 #define TT_SERVE_LOG_CACHE_H
 
-#include "analyze/log/log_index.h"
+#include "analyze/log/index.h"
 #include "serve/request.h"
 
 /* Filters whose indexes are kept. */

@@ -1,6 +1,6 @@
 #include "serve/log_filter.h"
 
-#include "analyze/slice_filter.h"
+#include "analyze/filter.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The questions of what is read: in loading, hot and cold, by expert and domain, by prompt and
  * model; and of the KV cache. */
-#include "analyze/diff/diff_stats.h"
+#include "analyze/diff/stats.h"
 #include "base/path.h"
 #include "base/units.h"
 #include "study/asking.h"

@@ -1,5 +1,5 @@
 /* Medians with intervals, outliers and ratios of runs: pure numbers. */
-#include "analyze/diff/diff_stats.h"
+#include "analyze/diff/stats.h"
 #include "study/study.h"
 
 #include <math.h>

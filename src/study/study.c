@@ -1,6 +1,6 @@
 #include "study/study.h"
 
-#include "analyze/diff/diff_stats.h"
+#include "analyze/diff/stats.h"
 #include "base/array.h"
 #include "experiment/chosen.h"
 

@@ -1,6 +1,6 @@
 #include "table/table.h"
 
-#include "base/decimal.h"
+#include "base/units.h"
 #include "table/csv_text.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "table/csv_text.h"
 
-#include "base/decimal.h"
 #include "base/json.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,6 +2,7 @@
  * Else: bytes as a value, whose fingerprint is the same in pieces, packed, and read back. */
 #include "value/fingerprint.h"
 #include "value/pack.h"
+#include "value/type.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 
 #include "synth_trace.h"
 #include "value/pack.h"
+#include "value/type.h"
 
 #include <math.h>
 #include <stdlib.h>

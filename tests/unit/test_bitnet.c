@@ -1,7 +1,7 @@
 /* BitNet-style records: their bytes, their files, and reading both back. */
 #include "tests.h"
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "bitnet/names.h"
 #include "bitnet/number.h"
 #include "bitnet/read.h"

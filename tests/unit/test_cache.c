@@ -1,9 +1,8 @@
 /* The cache simulators and reuse distances against simulators that take one block at a time. */
 #include "tests.h"
 
-#include "analyze/cache/cache_kinds.h"
+#include "analyze/cache/cache.h"
 #include "analyze/cache/reuse.h"
-#include "analyze/order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "analyze/critical.h"
+#include "analyze/topology.h"
 
 #include <stdlib.h>
 #include <string.h>

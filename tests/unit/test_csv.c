@@ -1,7 +1,7 @@
 /* Numbers, times and texts as CSV; rows of every type, with and without a value. */
 #include "tests.h"
 
-#include "base/decimal.h"
+#include "base/units.h"
 #include "export/compress.h"
 #include "export/csv/csv.h"
 #include "export/tables/columns.h"

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/checksum.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "dataset/text.h"
 #include "dataset/verify.h"
 #include "export/damage.h"

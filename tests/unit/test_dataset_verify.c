@@ -1,7 +1,7 @@
 #include "tests.h"
 
-#include "base/outdir.h"
-#include "dataset/parse.h"
+#include "base/outfile.h"
+#include "dataset/shape.h"
 #include "dataset/text.h"
 #include "dataset/verify.h"
 #include "export/dataset.h"

@@ -1,7 +1,7 @@
 /* Decimal text of numbers, against the C library's. */
 #include "tests.h"
 
-#include "base/decimal.h"
+#include "base/units.h"
 
 #include <float.h>
 #include <math.h>

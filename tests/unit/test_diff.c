@@ -4,7 +4,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/diff/diff.h"
-#include "analyze/diff/diff_structure.h"
+#include "analyze/diff/structure.h"
 #include "analyze/quantiles.h"
 #include "base/json.h"
 #include "cli/diff/diff_view.h"

@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "analyze/diff/diff_tokens.h"
+#include "analyze/diff/diff.h"
 #include "analyze/quantiles.h"
 #include "answer/diff.h"
 #include "plan_trace.h"

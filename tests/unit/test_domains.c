@@ -1,7 +1,7 @@
 /* Tables of counts: against published values, and against their definitions on small ones. */
 #include "tests.h"
 
-#include "analyze/diff/diff_stats.h"
+#include "analyze/diff/stats.h"
 #include "analyze/domains.h"
 
 #include <math.h>

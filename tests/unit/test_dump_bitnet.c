@@ -1,8 +1,8 @@
 /* A folder of BitNet-style records as a dump: its steps, and the order of their values. */
 #include "tests.h"
 
-#include "analyze/dumps/dump_bitnet.h"
-#include "base/outdir.h"
+#include "analyze/dumps/dump.h"
+#include "base/outfile.h"
 
 #include <inttypes.h>
 #include <math.h>

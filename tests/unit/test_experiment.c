@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/nearest.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "cli/experiment/experiment.h"
 #include "experiment/results.h"
 #include "experiment/settings.h"

@@ -4,6 +4,7 @@
 
 #include "adapter/ggml/fingerprints.h"
 #include "value/pack.h"
+#include "value/type.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,12 +1,10 @@
 #include "tests.h"
 
-#include "gguf/layout.h"
 #include "gguf/lora.h"
 #include "gguf/memory_map.h"
 #include "gguf/quantize.h"
 #include "gguf/reader.h"
 #include "gguf/synth.h"
-#include "gguf/vocab.h"
 #include "gguf/writer.h"
 
 #include <stdio.h>

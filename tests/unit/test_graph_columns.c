@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "analyze/graph_search.h"
+#include "analyze/find.h"
 #include "answer/graph.h"
 #include "plan_trace.h"
 

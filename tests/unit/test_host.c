@@ -3,7 +3,6 @@
 
 #include "analyze/storage.h"
 #include "host/disk.h"
-#include "host/extents.h"
 #include "host/system.h"
 #include "machine/disk.h"
 

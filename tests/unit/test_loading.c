@@ -3,7 +3,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/loading.h"
-#include "analyze/page_bins.h"
+#include "analyze/page_faults.h"
 #include "analyze/ranges.h"
 #include "analyze/reads.h"
 

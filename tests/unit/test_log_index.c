@@ -4,7 +4,7 @@
 
 #include "../golden/rechecksum.h"
 #include "../golden/synth_trace.c"
-#include "analyze/log/log_index.h"
+#include "analyze/log/index.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "../golden/synth_trace.c"
 #include "analyze/heat.h"
 #include "analyze/log/log.h"
-#include "analyze/memory/memory_layout.h"
+#include "analyze/memory/layout.h"
 #include "analyze/residency.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,6 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/faults.h"
-#include "analyze/page_bins.h"
 #include "analyze/page_faults.h"
 #include "model/faults.h"
 #include "record/fault_log.h"

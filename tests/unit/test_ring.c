@@ -5,10 +5,9 @@
 #include "format/meta.h"
 #include "read/trace.h"
 #include "record/compact.h"
-#include "record/retained.h"
+#include "record/recover.h"
 #include "record/session.h"
 #include "record/sink.h"
-#include "record/sweep.h"
 
 #include <fcntl.h>
 #include <stdio.h>

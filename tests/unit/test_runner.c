@@ -3,7 +3,6 @@
 #include "runner/elf_file.h"
 #include "runner/engine_find.h"
 #include "runner/engine_load.h"
-#include "runner/engine_params.h"
 #include "runner/engine_probe.h"
 #include "runner/program_probe.h"
 #include "runner/runner.h"

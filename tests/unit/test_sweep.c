@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "record/recorder.h"
-#include "record/sweep.h"
+#include "record/recover.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "../golden/synth_trace.c"
 #include "hand_trace.h"
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "export/csv/csv.h"
 #include "export/tables/columns.h"
 

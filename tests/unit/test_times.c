@@ -3,9 +3,9 @@
 #include "tests.h"
 
 #include "analyze/log/log.h"
-#include "analyze/rollup.h"
 #include "analyze/stats.h"
 #include "analyze/timeline/timeline.h"
+#include "analyze/work.h"
 #include "export/tables/columns.h"
 #include "format/ops.h"
 #include "hand_trace.h"

@@ -3,7 +3,7 @@
 
 #include "value/fingerprint.h"
 #include "value/tree.h"
-#include "value/walk.h"
+#include "value/type.h"
 
 #include <blake3.h>
 #include <math.h>

@@ -6,13 +6,13 @@
 
 #include "export/bitnet.h"
 
-#include "analyze/values/values_first.h"
-#include "analyze/values/values_grid.h"
-#include "analyze/values/values_groups.h"
-#include "analyze/values/values_keys.h"
-#include "analyze/values/values_walk.h"
+#include "analyze/values/first.h"
+#include "analyze/values/grid.h"
+#include "analyze/values/groups.h"
+#include "analyze/values/values.h"
 #include "answer/values.h"
 #include "value/pack.h"
+#include "value/type.h"
 
 #include <math.h>
 #include <stdlib.h>

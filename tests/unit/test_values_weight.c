@@ -1,7 +1,7 @@
 /* Weights in the model's file: what is not finite is found, and what cannot be known is said. */
 #include "tests.h"
 
-#include "analyze/values/values_weight.h"
+#include "analyze/values/first.h"
 #include "base/checksum.h"
 #include "gguf/types.h"
 

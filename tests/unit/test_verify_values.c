@@ -6,6 +6,7 @@
 #include "analyze/verify/verify.h"
 #include "hand_trace.h"
 #include "value/pack.h"
+#include "value/type.h"
 
 #include <stdio.h>
 #include <stdlib.h>

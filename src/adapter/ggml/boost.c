@@ -6,7 +6,6 @@
 #include "adapter/ggml/process.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "boost/budget.h"
 #include "boost/weights.h"
 
 #include <errno.h>

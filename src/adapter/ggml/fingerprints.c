@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "format/chunk.h"
 #include "value/pack.h"
+#include "value/type.h"
 #include "value/walk.h"
 
 #include <sched.h>

@@ -3,8 +3,8 @@
 #include "adapter/ggml/owner.h"
 #include "format/meta.h"
 #include "record/place.h"
-#include "record/retained.h"
 #include "record/session.h"
+#include "record/sink.h"
 
 #include <inttypes.h>
 #include <limits.h>

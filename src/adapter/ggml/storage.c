@@ -6,7 +6,6 @@
 #include "base/descriptor.h"
 #include "format/meta.h"
 #include "host/disk.h"
-#include "host/extents.h"
 #include "host/system.h"
 
 #include <errno.h>

@@ -1,3 +1,51 @@
+/* What the cache simulators replay: reads of ranges of one address space, in time order.
+ *
+ * The space is counted in blocks: pages of 4 KiB, say, or bytes. */
+#ifndef TT_ANALYZE_CACHE_CACHE_H
+#define TT_ANALYZE_CACHE_CACHE_H
+
+#include "policy/policy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_extent {
+    uint64_t begin;
+    uint64_t end; /* not included; > begin */
+} tt_extent;
+
+/* Reads from `first` up to the next section's belong to a group: a token's, say. */
+typedef struct tt_section {
+    size_t first;
+    uint32_t group;
+} tt_section;
+
+/* Nothing in it belongs to the stream. */
+typedef struct tt_stream {
+    const tt_extent *extents; /* distinct */
+    uint32_t n_extents;
+    const uint32_t *order; /* the extent of each read */
+    size_t n;
+    const tt_section *sections; /* the first one begins at read 0 */
+    size_t n_sections;
+    uint32_t n_groups;
+    bool twice; /* replayed twice, and only the second time counts: a warm start */
+} tt_stream;
+
+/* Walks the reads: for (tt_stream_at a = {0}; tt_stream_next(s, &a);) ... */
+typedef struct tt_stream_at {
+    size_t next; /* reads taken, over both rounds */
+    size_t section;
+    const tt_extent *extent;
+    uint32_t group;
+    bool counts; /* false in the first of two rounds */
+} tt_stream_at;
+
+bool tt_stream_next(const tt_stream *s, tt_stream_at *a);
+/* Reads over all rounds. */
+size_t tt_stream_length(const tt_stream *s);
+
 /* Cache simulators: what reads of a stream would find in a cache, and what they would have to
  * fetch. Exact, as if block by block; lru, lfu, belady and pin-hot at the cost of ranges.
  *
@@ -5,15 +53,6 @@
  * other block must go when it is full: which one is the policy's (policy/policy.h). lfu and pin-hot
  * of blocks take, of several that rank the same, the first. The blocks of a read are read in
  * ascending order. */
-#ifndef TT_ANALYZE_CACHE_H
-#define TT_ANALYZE_CACHE_H
-
-#include "analyze/stream.h"
-#include "policy/policy.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 typedef struct tt_cache_job {
     const tt_stream *stream;
@@ -25,7 +64,7 @@ typedef struct tt_cache_job {
     const uint32_t *layers; /* of the extents, for least-stale and lfu-layer; NULL: one layer */
     const uint32_t *passes; /* of the groups, for least-stale: ascending; NULL: all of one pass */
     /* Not 0: blocks are pages that Linux maps and evicts under a memory limit, with reading ahead
-     * in windows of so many pages, instead of the policy (cache_kernel.c). */
+     * in windows of so many pages, instead of the policy (kernel.c). */
     uint32_t ahead;
     /* With ahead: */
     uint64_t block_bytes;   /* of a page */
@@ -52,5 +91,11 @@ bool tt_cache_run(const tt_cache_job *job);
 /* Blocks read, and blocks read for the first time ever, by group; arrays of n_groups.
  * False without memory. */
 bool tt_cache_demand(const tt_stream *stream, uint64_t *read, uint64_t *first);
+
+/* Two of the ways that tt_cache_run takes, one capacity after the other. Any policy, of wholes, or
+ * block by block: */
+bool tt_cache_by_policy(const tt_cache_job *job);
+/* With `ahead`: page by page (kernel.c). */
+bool tt_cache_by_kernel(const tt_cache_job *job);
 
 #endif

@@ -1,8 +1,8 @@
 #include "analyze/cache/whatif.h"
 
-#include "analyze/slices.h"
+#include "analyze/reads.h"
 #include "base/array.h"
-#include "policy/shares.h"
+#include "policy/policy.h"
 
 #include <math.h>
 #include <stdlib.h>

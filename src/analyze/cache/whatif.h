@@ -1,7 +1,7 @@
 /* What a cache of some size would do to the reads of a trace: what it would have to fetch from
  * disk, and how fast the model would then run. */
-#ifndef TT_ANALYZE_WHATIF_H
-#define TT_ANALYZE_WHATIF_H
+#ifndef TT_ANALYZE_CACHE_WHATIF_H
+#define TT_ANALYZE_CACHE_WHATIF_H
 
 #include "analyze/cache/cache.h"
 #include "analyze/cache/paging.h"
@@ -32,7 +32,7 @@ typedef struct tt_whatif_plan {
     tt_whatif_unit unit;
     uint64_t page_bytes; /* > 0 */
     /* Window of the kernel's reading ahead, a multiple of page_bytes; not 0, with pages only: what
-     * is fetched and evicted is what Linux does (cache_kernel.c), whatever the policy. */
+     * is fetched and evicted is what Linux does (kernel.c), whatever the policy. */
     uint64_t readahead_bytes;
     bool warm; /* the cache holds what the same reads left in it; else nothing */
     /* For times; bytes_per_s 0: without. */
@@ -43,9 +43,9 @@ typedef struct tt_whatif_plan {
     /* Of direct, 0 to 1: experts are guessed when those of the layer before are known, and so many
      * of the guesses are right. */
     double guessed;
-    /* As `tensortrace boost` keeps and reads weights in memory of that size (policy/shares.h), with
-     * the policy for experts: with TT_WHATIF_EXPERT and TT_WHATIF_DIRECT. Rows that ops gather are
-     * left to the page cache, as it does. */
+    /* As `tensortrace boost` keeps and reads weights in memory of that size (tt_policy_shares),
+     * with the policy for experts: with TT_WHATIF_EXPERT and TT_WHATIF_DIRECT. Rows that ops gather
+     * are left to the page cache, as it does. */
     bool boost;
 } tt_whatif_plan;
 
@@ -85,7 +85,7 @@ void tt_whatif_free(tt_whatif *w);
 /* Distinct bytes, in whole units, that are read: a larger cache changes nothing. */
 uint64_t tt_whatif_touched(const tt_whatif *w);
 /* What is replayed; valid as long as w. Extents are in pages, or in bytes; of tensors and experts
- * they are the slices of analyze/slices.h, of pages the ranges of the reads. */
+ * they are the slices of analyze/reads.h, of pages the ranges of the reads. */
 const tt_stream *tt_whatif_stream(const tt_whatif *w);
 /* The batch (in tt_model.batches, or TT_NONE) of a group of its reads. */
 uint32_t tt_whatif_batch(const tt_whatif *w, uint32_t group);

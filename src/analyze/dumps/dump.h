@@ -3,11 +3,12 @@
  * A dump is a list of steps (batches) in order of execution. The list is made when the dump is
  * opened; the values of a step are read when they are asked for, so that memory is that of one step
  * (and some 100 bytes a step). A dump is of one thread. */
-#ifndef TT_ANALYZE_DUMP_H
-#define TT_ANALYZE_DUMP_H
+#ifndef TT_ANALYZE_DUMPS_DUMP_H
+#define TT_ANALYZE_DUMPS_DUMP_H
 
 #include "analyze/dumps/stages.h"
 #include "base/status.h"
+#include "bitnet/read.h"
 #include "model/model.h"
 #include "value/fingerprint.h"
 
@@ -154,5 +155,16 @@ tt_dump *tt_dump_new(const tt_dump_kind *kind, void *context, const char *path,
 /* A new value at the end of the step: zero, but run and node, which are TT_NONE. NULL: no memory,
  * or TT_DUMP_VALUES_MAX are there. */
 tt_dump_value *tt_dump_add(tt_dump_step *s);
+
+/* A folder of BitNet-style records (bitnet/read.h) as a dump. */
+
+/* Reads the whole folder; errors as tt_bitnet_read. One step for each seq, at that position;
+ * records without one are a step of unknown position, the last. Values come by place in the network
+ * (before all layers, layer by layer, behind them), the stages of one place in the order of the
+ * stage map, those it does not have last. A record without the key `stage`, of which the layer is
+ * not known, is looked up in the map by its name; a stage that the map does not have, too. *out is
+ * closed with tt_dump_close; NULL on failure. */
+tt_status tt_dump_of_bitnet(const char *path, const tt_stages *stages, tt_dump **out,
+                            tt_error *err);
 
 #endif

@@ -17,8 +17,8 @@
  * A value that no rule fits keeps its own name without the layer as its stage; names that the
  * engine only numbered ("node_21") are its op in small letters. Where a program that recorded
  * itself told the stage, that counts. docs/diff-values.md lists the stages. */
-#ifndef TT_ANALYZE_STAGES_H
-#define TT_ANALYZE_STAGES_H
+#ifndef TT_ANALYZE_DUMPS_STAGES_H
+#define TT_ANALYZE_DUMPS_STAGES_H
 
 #include "base/status.h"
 

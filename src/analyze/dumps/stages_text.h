@@ -1,6 +1,6 @@
 /* The map that is built in: the bytes of stages/llama.cpp.map, made into C by the build. */
-#ifndef TT_ANALYZE_STAGES_TEXT_H
-#define TT_ANALYZE_STAGES_TEXT_H
+#ifndef TT_ANALYZE_DUMPS_STAGES_TEXT_H
+#define TT_ANALYZE_DUMPS_STAGES_TEXT_H
 
 #include <stddef.h>
 

@@ -29,8 +29,8 @@
  * TT_VALUEDIFF_OWN times the largest of theirs, too, unless the op only moves elements; when one
  * differs, or the error is of their size, it is inherited. Where of an input only statistics and
  * first elements are known, nobody knows. docs/diff-values.md has the method. */
-#ifndef TT_ANALYZE_VALUEDIFF_H
-#define TT_ANALYZE_VALUEDIFF_H
+#ifndef TT_ANALYZE_DUMPS_VALUEDIFF_H
+#define TT_ANALYZE_DUMPS_VALUEDIFF_H
 
 #include "analyze/dumps/dump.h"
 #include "analyze/over.h"

@@ -1,6 +1,6 @@
 /* Inside the comparison of values. */
-#ifndef TT_ANALYZE_VALUEDIFF_PARTS_H
-#define TT_ANALYZE_VALUEDIFF_PARTS_H
+#ifndef TT_ANALYZE_DUMPS_VALUEDIFF_PARTS_H
+#define TT_ANALYZE_DUMPS_VALUEDIFF_PARTS_H
 
 #include "analyze/dumps/valuediff.h"
 #include "analyze/texts.h"

@@ -1,11 +1,14 @@
 /* The ops of a trace in the order in which they began, over all runs and threads. */
-#ifndef TT_ANALYZE_LOG_H
-#define TT_ANALYZE_LOG_H
+#ifndef TT_ANALYZE_LOG_LOG_H
+#define TT_ANALYZE_LOG_LOG_H
 
+#include "analyze/access.h"
 #include "analyze/filter.h"
+#include "analyze/join.h"
 #include "model/model.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Runs that may be under way at one moment; beyond it, order is best effort. */
@@ -34,5 +37,108 @@ typedef bool tt_log_visit(void *context, const tt_log_op *op);
  * Needs a clock when the filter has times. */
 tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, tt_log_visit *visit,
                       void *context, tt_error *err);
+
+/* The log step by step: like tt_log_walk, but it can be left and entered again at any place. */
+
+/* The ops of one run that pass a filter, for the log. */
+
+/* A row of the log to be. Ticks. */
+typedef struct tt_log_item {
+    uint64_t start, arrive, release, busy, wait, off_cpu;
+    uint32_t node;
+    uint32_t lane; /* TT_NONE: all lanes of the op together */
+    uint32_t lanes;
+    uint8_t covers;
+    bool open;
+    bool off_cpu_known;
+} tt_log_item;
+
+typedef struct tt_log_load {
+    const tt_model *m;
+    const tt_filter *filter;
+    bool by_lane;
+    tt_join join;
+    tt_filter_ops passing;
+    tt_slice_filter slices; /* of filter->tensor */
+    tt_log_item *items;     /* of the last run, by start, node, lane; kept from run to run */
+    size_t n, capacity;
+} tt_log_load;
+
+/* Goes on with another share of the same model. */
+void tt_log_load_model(tt_log_load *l, const tt_model *m);
+/* m and filter outlive it. by_lane: a row for each record; a filter by lane implies it. */
+void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filter, bool by_lane);
+void tt_log_load_free(tt_log_load *l);
+/* Whether the run (in m->runs) can have rows at all: else it need not be loaded. */
+bool tt_log_load_may(const tt_log_load *l, uint32_t run);
+/* Loads those of the run, for which tt_log_load_may is true, into items. */
+tt_status tt_log_load_run(tt_log_load *l, uint32_t run, tt_error *err);
+
+/* A run whose ops are being given out. */
+typedef struct tt_log_active {
+    uint32_t position; /* of the run, in the order of runs */
+    uint32_t at;       /* of its rows: the next one */
+} tt_log_active;
+
+/* Where a walk stands. */
+typedef struct tt_log_place {
+    uint32_t next_run; /* position of the first run not looked at yet */
+    uint32_t n_active;
+    tt_log_active active[TT_LOG_RUNS_MAX];
+} tt_log_place;
+
+typedef enum tt_log_event {
+    TT_LOG_END,
+    TT_LOG_LOOKED, /* at the next run, which may have no row */
+    TT_LOG_ROW
+} tt_log_event;
+
+typedef struct tt_log_cursor tt_log_cursor;
+
+/* All runs (in m->runs) in the order in which they began; freed with free. NULL without memory. */
+uint32_t *tt_log_order(const tt_model *m);
+
+/* At the first row. m, filter and order (tt_log_order) outlive it; times in the filter need a
+ * clock. NULL on failure. */
+tt_status tt_log_cursor_open(const tt_model *m, const tt_filter *filter, bool by_lane,
+                             const uint32_t *order, tt_log_cursor **out, tt_error *err);
+void tt_log_cursor_close(tt_log_cursor *c);
+
+/* One step: the next row, or one run that was looked at. */
+tt_status tt_log_cursor_step(tt_log_cursor *c, tt_log_event *event, tt_error *err);
+/* After TT_LOG_ROW, until the next step: the row, and the run's position. */
+const tt_log_item *tt_log_cursor_item(const tt_log_cursor *c, uint32_t *position);
+/* After TT_LOG_ROW, until the next step: the row as a whole. False without memory. */
+bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out);
+
+/* Whether no run is under way, and the position of the next one. */
+bool tt_log_cursor_between(const tt_log_cursor *c, uint32_t *next_run);
+void tt_log_cursor_save(const tt_log_cursor *c, tt_log_place *out);
+/* Goes to a place that was saved by a cursor with the same model, filter and by_lane, or to one
+ * where no run is under way. */
+tt_status tt_log_cursor_restore(tt_log_cursor *c, const tt_log_place *place, tt_error *err);
+
+/* What the rows of a log picked from weights (analyze/access.h): experts, rows of a table. */
+
+/* Runs under way at once whose picks are kept: with more, they are loaded again and again. */
+#define TT_LOG_PICKS_RUNS 4u
+
+/* Zero-filled but for m is ready; freed with tt_log_picks_free. */
+typedef struct tt_log_picks {
+    const tt_model *m;
+    uint64_t rows; /* asked for so far */
+    struct {
+        tt_accesses *accesses;
+        const tt_run *run;
+        uint64_t used; /* when, in rows */
+    } runs[TT_LOG_PICKS_RUNS];
+    tt_op measured; /* private */
+} tt_log_picks;
+
+void tt_log_picks_free(tt_log_picks *p);
+/* The row's op with what was observed of its picks applied, and the accesses of its weights. All
+ * valid until the next call. */
+tt_status tt_log_picks_of(tt_log_picks *p, const tt_log_op *row, const tt_op **op,
+                          const tt_access **list, size_t *n, tt_error *err);
 
 #endif

@@ -5,8 +5,8 @@
  * Times are ns since the trace's zero (tt_model_ns). Records are clipped to buckets exactly: busy
  * and wait of all pieces of a window are those of the records in it. Where a bucket holds many
  * records (the whole run at once) they come from an overview, made once; else from the records. */
-#ifndef TT_ANALYZE_TIMELINE_H
-#define TT_ANALYZE_TIMELINE_H
+#ifndef TT_ANALYZE_TIMELINE_TIMELINE_H
+#define TT_ANALYZE_TIMELINE_TIMELINE_H
 
 #include "analyze/over.h"
 #include "base/status.h"
@@ -80,7 +80,7 @@ typedef struct tt_tile_query {
     bool has_layer;        /* ops to be marked: */
     int32_t layer;
     /* A weight that they read, or the tensor they compute; NULL: none. With "[N]" behind it: ops
-     * that read that expert of it (analyze/slice_filter.h). */
+     * that read that expert of it (analyze/filter.h). */
     const char *tensor;
     bool layers; /* also when each layer was computed */
 } tt_tile_query;

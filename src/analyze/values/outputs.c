@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "value/pack.h"
+#include "value/type.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The fingerprints of a trace: what the ops put out, run by run, in the order of execution. */
-#ifndef TT_ANALYZE_OUTPUTS_H
-#define TT_ANALYZE_OUTPUTS_H
+#ifndef TT_ANALYZE_VALUES_OUTPUTS_H
+#define TT_ANALYZE_VALUES_OUTPUTS_H
 
 #include "analyze/filter.h"
 #include "base/bytes.h"

@@ -1,7 +1,7 @@
 /* The checks of `verify`. Private to this room: each fills a tt_check whose name,
  * what and verdict (passed) are set. They fail only for want of memory. */
-#ifndef TT_ANALYZE_CHECKS_H
-#define TT_ANALYZE_CHECKS_H
+#ifndef TT_ANALYZE_VERIFY_CHECKS_H
+#define TT_ANALYZE_VERIFY_CHECKS_H
 
 #include "analyze/verify/verify.h"
 
@@ -17,18 +17,16 @@ void tt_check_not_observed(tt_check *c, const char *why);
  * (NULL: it has none). */
 void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c);
 
-/* verify_ops.c: */
+/* ops.c: */
 tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_times(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_no_zero(const tt_model *m, tt_check *c, tt_error *err);
-/* verify_weights.c: */
 tt_status tt_check_weights(const tt_model *m, tt_check *c, tt_error *err);
-/* verify_details.c: */
 tt_status tt_check_details(const tt_model *m, tt_check *c, tt_error *err);
-/* verify_values.c: */
+/* values.c: */
 tt_status tt_check_values(const tt_model *m, tt_check *c, tt_error *err);
-/* verify_whole.c: */
+/* whole.c: */
 tt_status tt_check_complete(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_kinds(const tt_model *m, tt_check *c, tt_error *err);
@@ -36,7 +34,6 @@ tt_status tt_check_clock(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_endings(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_batches(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_tensors(const tt_model *m, tt_check *c, tt_error *err);
-/* verify_observed.c: */
 tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_text(const tt_model *m, tt_check *c, tt_error *err);

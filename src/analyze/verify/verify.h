@@ -1,6 +1,6 @@
 /* Proves that a trace is complete and consistent, check by check. */
-#ifndef TT_ANALYZE_VERIFY_H
-#define TT_ANALYZE_VERIFY_H
+#ifndef TT_ANALYZE_VERIFY_VERIFY_H
+#define TT_ANALYZE_VERIFY_VERIFY_H
 
 #include "model/model.h"
 

@@ -3,7 +3,7 @@
 #define TT_CLI_CROSSVAL_H
 
 #include "analyze/dumps/stages.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "cli/report.h"
 #include "cli/runlog.h"
 #include "crossval/settings.h"

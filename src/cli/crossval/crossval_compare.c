@@ -1,5 +1,5 @@
 /* The comparison of a scenario's two sides. */
-#include "analyze/dumps/dump_bitnet.h"
+#include "analyze/dumps/dump.h"
 #include "answer/valuediff.h"
 #include "bitnet/read.h"
 #include "cli/crossval/crossval.h"

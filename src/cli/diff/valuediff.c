@@ -1,5 +1,5 @@
 /* tensortrace diff --values A B: the values of two sides compared. */
-#include "analyze/dumps/dump_bitnet.h"
+#include "analyze/dumps/dump.h"
 #include "base/outfile.h"
 #include "bitnet/read.h"
 #include "cli/command.h"

@@ -1,11 +1,11 @@
 #include "analyze/storage.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "boost/budget.h"
 #include "boost/uring.h"
+#include "boost/weights.h"
 #include "cli/doctor/doctor.h"
 #include "cli/table.h"
-#include "record/fault_events.h"
+#include "record/fault_log.h"
 #include "runner/runner.h"
 #include "table/table.h"
 

@@ -3,7 +3,7 @@
 #include "analyze/summary.h"
 #include "base/clock.h"
 #include "base/hex.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment_work.h"

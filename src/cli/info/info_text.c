@@ -1,6 +1,7 @@
 /* `tensortrace info` for people. */
+#include "analyze/join.h"
 #include "analyze/kernel.h"
-#include "analyze/off_cpu.h"
+#include "analyze/pool.h"
 #include "analyze/pool_sums.h"
 #include "analyze/storage.h"
 #include "base/units.h"

@@ -2,7 +2,7 @@
 #include "export/csv/csv.h"
 
 #include "base/array.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "export/compress.h"
 #include "export/tables/columns.h"
 #include "export/workers.h"

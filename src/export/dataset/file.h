@@ -4,7 +4,7 @@
 #define TT_EXPORT_DATASET_FILE_H
 
 #include "base/bytes.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "export/compress.h"
 
 #include <stdio.h>

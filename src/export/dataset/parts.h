@@ -3,7 +3,7 @@
 #define TT_EXPORT_DATASET_PARTS_H
 
 #include "base/json.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "export/dataset.h"
 #include "export/dataset/file.h"
 #include "gguf/reader.h"

@@ -1,7 +1,7 @@
 /* traces/token-NNNNN.json: the ops of a batch. What does not change from batch to batch is made
  * into text once for each op; the rest is digits. */
 #include "analyze/access.h"
-#include "analyze/op_table.h"
+#include "analyze/ops.h"
 #include "base/array.h"
 #include "base/digits.h"
 #include "base/order.h"

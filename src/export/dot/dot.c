@@ -1,7 +1,7 @@
 #include "export/dot/dot.h"
 
 #include "base/json.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "base/path.h"
 #include "base/units.h"
 #include "export/workers.h"

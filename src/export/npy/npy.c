@@ -1,12 +1,12 @@
 #include "export/npy/npy.h"
 
 #include "analyze/values/outputs.h"
-#include "analyze/values/values_walk.h"
+#include "analyze/values/values.h"
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "base/json.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -5,10 +5,10 @@
  * access is known when what follows is: the file is written from its end to its begin. */
 #include "export/oracle/oracle.h"
 
-#include "analyze/slices.h"
+#include "analyze/reads.h"
 #include "base/bytes.h"
 #include "base/digits.h"
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "table/csv_text.h"
 
 #include <errno.h>

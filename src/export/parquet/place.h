@@ -7,7 +7,7 @@
 #ifndef TT_EXPORT_PARQUET_PLACE_H
 #define TT_EXPORT_PARQUET_PLACE_H
 
-#include "base/outdir.h"
+#include "base/outfile.h"
 #include "base/status.h"
 
 #include <stdbool.h>

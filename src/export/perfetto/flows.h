@@ -2,7 +2,7 @@
 #ifndef TT_EXPORT_PERFETTO_FLOWS_H
 #define TT_EXPORT_PERFETTO_FLOWS_H
 
-#include "analyze/op_table.h"
+#include "analyze/ops.h"
 #include "model/model.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 #include "analyze/access.h"
 #include "analyze/join.h"
-#include "analyze/op_table.h"
+#include "analyze/ops.h"
 #include "export/perfetto/flows.h"
 #include "export/perfetto/perfetto.h"
 

@@ -4,7 +4,7 @@
 #define TT_EXPORT_RECORDS_RECORDS_H
 
 #include "analyze/access.h"
-#include "analyze/op_table.h"
+#include "analyze/ops.h"
 #include "base/bytes.h"
 #include "export/export.h"
 

@@ -6,9 +6,9 @@
 #include "analyze/access.h"
 #include "analyze/buffers.h"
 #include "analyze/join.h"
-#include "analyze/op_table.h"
+#include "analyze/ops.h"
 #include "analyze/page_faults.h"
-#include "analyze/values/values_walk.h"
+#include "analyze/values/values.h"
 #include "export/tables/columns.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* The table `values`: what was taken of what the ops put out. */
 #include "export/tables/tables.h"
 
-#include "analyze/values/values_walk.h"
+#include "analyze/values/values.h"
 #include "base/hex.h"
 
 #include <stdio.h>
