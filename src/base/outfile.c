@@ -435,7 +435,7 @@ static tt_status replace_in_steps(const tt_outdir *d, tt_error *err)
     return status;
 }
 
-/* Puts the temporary folder in the place of the one that is there. */
+/* Puts the temporary folder instead of the one that is there. */
 static tt_status replace(const tt_outdir *d, tt_error *err)
 {
     tt_status status = check_old(d, err);

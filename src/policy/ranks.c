@@ -50,7 +50,7 @@ static void rise(tt_heaps *h, uint32_t *units, uint32_t unit, uint32_t place)
 }
 
 /* Puts the unit at the place or below it, or above it. */
-static void settle(tt_heaps *h, uint32_t heap, uint32_t unit, uint32_t place)
+static void sift(tt_heaps *h, uint32_t heap, uint32_t unit, uint32_t place)
 {
     uint32_t *units = h->units + h->first[heap];
     const uint32_t n = h->n[heap];
@@ -78,12 +78,12 @@ void tt_heaps_take(tt_heaps *h, uint32_t heap, uint32_t unit)
     const uint32_t place = h->place[unit], last = --h->n[heap];
     const uint32_t moved = h->units[h->first[heap] + last];
     h->place[unit] = TT_POLICY_NONE;
-    if (moved != unit) settle(h, heap, moved, place);
+    if (moved != unit) sift(h, heap, moved, place);
 }
 
 void tt_heaps_move(tt_heaps *h, uint32_t heap, uint32_t unit)
 {
-    settle(h, heap, unit, h->place[unit]);
+    sift(h, heap, unit, h->place[unit]);
 }
 
 uint32_t tt_heaps_lowest(const tt_heaps *h, uint32_t heap)

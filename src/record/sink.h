@@ -1,4 +1,4 @@
-/* What of the META stream still holds when its beginning is thrown away: descriptions that later
+/* What of the META stream still holds when its beginning is discarded: descriptions that later
  * records refer to, without those that were replaced, freed or forgotten. */
 #ifndef TT_RECORD_SINK_H
 #define TT_RECORD_SINK_H

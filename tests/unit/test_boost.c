@@ -476,6 +476,8 @@ static void streams_whole_layers(void **state)
     stream(&x, 0, streamed);
     assert_true(streamed[0][0] == SLICES);
     for (uint32_t i = 0; i < LAYERS; i++) {
+        tt_weights_advance(x.w, &x.plan, 2 * i);
+        tt_weights_wait(x.w, &x.plan); /* of the dense weight */
         tt_weights_advance(x.w, &x.plan, 2 * i + 1);
         for (int k = 0; k < 2; k++)
             tt_weights_use(x.w, &x.plan, x.experts[i][k], slices, SLICES);
