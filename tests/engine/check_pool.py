@@ -36,10 +36,11 @@ for r in rows:
         fail(f"a read that cannot be: {r}")
     if (r["waiters"] > 0) != (r["waited_ns"] is not None):
         fail(f"who waited for how long: {r}")
-# Experts: each slice that was missed is read, those that a batch of many tokens streams as well.
+# Experts: each slice that was missed is read, those that a batch of many tokens streams as well. A
+# dense weight behind an expert's slice may be read from that slice's last page on.
 if total["slices_used"]:
     if total["slices_used"] - total["slices_missed"] < 0 or total["slices_left"]:
         fail(f"slices: {total}")
     chosen = sum(r["expert_id"] is not None for r in rows)
-    if not 0.9 * total["slices_missed"] <= chosen <= total["slices_missed"]:
+    if not 0.9 * total["slices_missed"] <= chosen <= total["slices_missed"] + 4:
         fail(f"{total['slices_missed']} slices missed, {chosen} read")
