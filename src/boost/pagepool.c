@@ -83,9 +83,10 @@ struct tt_pagepool {
     pthread_cond_t work, moved;
     pthread_t readers[READERS_MAX];
     uint32_t n_readers;
-    tt_uring uring; /* of the only reader, unless its fd is -1 */
-    int alarm;      /* eventfd: there is something to read; -1: no io_uring */
-    bool sleeps;    /* the reader waits for reads that are under way, and for the alarm */
+    tt_uring uring;  /* of the only reader, unless its fd is -1 */
+    int alarm;       /* eventfd: there is something to read; -1: no io_uring */
+    uint64_t alarms; /* read from it */
+    bool sleeps;     /* the reader waits for reads that are under way, and for the alarm */
     bool ending;
     bool is_child;
     region regions[REGIONS_MAX];
@@ -596,7 +597,6 @@ typedef struct flights {
     flight of[FLIGHTS_MAX];
     bool busy[FLIGHTS_MAX];
     uint32_t n;
-    uint64_t alarms;  /* read from the eventfd */
     bool alarm_armed; /* the eventfd is being read */
 } flights;
 
@@ -664,7 +664,7 @@ static void give_up_flights(tt_pagepool *p, flights *all)
 static bool wait_for_flights(tt_pagepool *p, flights *all, bool sleep)
 {
     if (sleep && !all->alarm_armed) {
-        tt_uring_read(&p->uring, p->alarm, &all->alarms, sizeof all->alarms, UINT64_MAX, ALARM);
+        tt_uring_read(&p->uring, p->alarm, &p->alarms, sizeof p->alarms, UINT64_MAX, ALARM);
         all->alarm_armed = true;
     }
     p->sleeps = sleep;
@@ -703,10 +703,8 @@ static void *uring_reader(void *context)
     tt_pagepool *p = context;
     flights *all = calloc(1, sizeof *all);
     tt_pagepool_lock(p);
-    if (all && fly(p, all))
-        free(all);
-    else if (all)
-        give_up_flights(p, all);
+    if (all && !fly(p, all)) give_up_flights(p, all);
+    free(all);
     tt_uring_end(&p->uring);
     tt_pagepool_unlock(p);
     return reader(p); /* by itself, if all is not to end */

@@ -157,9 +157,14 @@ static void table_row(printer *p)
         tt_cell_show(p->list.columns[i], p->m, &p->row, text[i], CELL_TEXT);
         cells[i] = text[i];
     }
+    if (!p->table && !new_table(p)) {
+        p->failed = true;
+        return;
+    }
     tt_table_row(p->table, cells);
     if (++p->block_rows < BLOCK_ROWS) return;
-    p->failed |= !tt_table_print(p->table) || !new_table(p);
+    p->failed |= !tt_table_print(p->table);
+    p->table = NULL;
 }
 
 static void flush_csv(printer *p)
@@ -246,7 +251,7 @@ static bool begin(printer *p)
         tt_listing_csv_header(&p->csv, &p->list);
         return true;
     }
-    if (!p->o->input.json) return new_table(p);
+    if (!p->o->input.json) return p->narrow || new_table(p);
     tt_json_begin(&p->json, stdout, 0);
     tt_json_object(&p->json);
     tt_json_kv_string(&p->json, "file", p->o->input.path);
@@ -267,7 +272,7 @@ static bool end(printer *p)
         p->failed |= !tt_json_end(&p->json);
         return !p->failed;
     } else if (p->table) {
-        p->failed |= !(p->rows > 0 && p->block_rows == 0) && !tt_table_print(p->table);
+        p->failed |= !tt_table_print(p->table);
     }
     if (p->more) tt_trace_note_more(p->rows);
     return !p->failed;
