@@ -71,6 +71,8 @@ static void stretches_are_evenly_spread(void **state)
     tt_recorder_options o = {.path = trace, .ring_bytes = 1 << 20};
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
     assert_true(tt_models_add(r, path, put_model, NULL));
+    /* What was read of its header, and may be evicted between the looks. */
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_residency_begin(r);
     tt_residency_look(r, 0, TT_AT_MAP_BEGIN);
@@ -92,7 +94,8 @@ static void stretches_are_evenly_spread(void **state)
     assert_int_equal(tt_residency_walk(m, visit, looks, NULL, &err), TT_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(looks[i].observed_bytes, (uint64_t)LOOKS * PAGES_EACH * page_bytes);
-    assert_int_equal(looks[1].resident_bytes - looks[0].resident_bytes, page_bytes);
+    assert_int_equal(looks[0].resident_bytes, 0);
+    assert_int_equal(looks[1].resident_bytes, page_bytes);
     tt_model_close(m);
     tt_residency_reset();
     (void)munmap(observed, page_bytes);
