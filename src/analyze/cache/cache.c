@@ -185,7 +185,7 @@ typedef struct tt_future {
 } tt_future;
 
 typedef struct seer {
-    tt_order places; /* what later reads read, by address; the note is the first of them */
+    tt_intervals places; /* what later reads read, by address; the note is the first of them */
     tt_future *future;
     size_t capacity;
 } seer;
@@ -206,7 +206,7 @@ static bool add(seer *s, uint64_t size, uint32_t next)
 
 static bool put(seer *s, uint64_t begin, uint64_t end, uint64_t next)
 {
-    return begin >= end || tt_order_put(&s->places, 0, begin, end - begin, next);
+    return begin >= end || tt_intervals_put(&s->places, 0, begin, end - begin, next);
 }
 
 /* From the end of the read down, so that all parts stand in the order of going back. */
@@ -214,14 +214,14 @@ static bool look(seer *s, const tt_extent *e, uint32_t read)
 {
     uint64_t x = e->end;
     while (x > e->begin) {
-        const tt_order_node *p = tt_order_before(&s->places, 0, x - 1);
+        const tt_interval *p = tt_intervals_before(&s->places, 0, x - 1);
         uint64_t from = p ? p->begin : 0, to = p ? p->begin + p->size : 0;
         uint32_t next = TT_FUTURE_NEVER;
         uint64_t low = to > e->begin ? to : e->begin; /* of a part that is never read again */
         if (to >= x) {
             next = (uint32_t)p->note;
             low = from > e->begin ? from : e->begin;
-            tt_order_drop(&s->places, 0, from);
+            tt_intervals_drop(&s->places, 0, from);
             if (!put(s, from, low, next) || !put(s, x, to, next)) return false;
         }
         if (!add(s, x - low, next)) return false;
@@ -238,7 +238,7 @@ static bool future_see(const tt_stream *s, tt_future *f)
     memset(f, 0, sizeof *f);
     for (size_t i = tt_stream_length(s); ok && i-- > 0;)
         ok = look(&v, &s->extents[s->order[i < s->n ? i : i - s->n]], (uint32_t)i);
-    tt_order_free(&v.places);
+    tt_intervals_free(&v.places);
     return ok;
 }
 
@@ -248,8 +248,8 @@ typedef struct cache {
     tt_policy policy;
     bool failed; /* memory ran out */
     uint64_t capacity, used;
-    tt_order places; /* by address; the note is the rank */
-    tt_order ranks;  /* the same by (rank, address) */
+    tt_intervals places; /* by address; the note is the rank */
+    tt_intervals ranks;  /* the same by (rank, address) */
 } cache;
 
 static void keep(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
@@ -257,22 +257,22 @@ static void keep(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
     if (begin >= end) return;
     if (begin > 0) {
         /* Stretches that meet and rank the same are one, or they would never get fewer. */
-        const tt_order_node *p = tt_order_before(&c->places, 0, begin - 1);
+        const tt_interval *p = tt_intervals_before(&c->places, 0, begin - 1);
         if (p && p->note == rank && p->begin + p->size == begin) {
             begin = p->begin;
-            tt_order_drop(&c->places, 0, begin);
-            tt_order_drop(&c->ranks, rank, begin);
+            tt_intervals_drop(&c->places, 0, begin);
+            tt_intervals_drop(&c->ranks, rank, begin);
         }
     }
-    if (!tt_order_put(&c->places, 0, begin, end - begin, rank) ||
-        !tt_order_put(&c->ranks, rank, begin, end - begin, 0))
+    if (!tt_intervals_put(&c->places, 0, begin, end - begin, rank) ||
+        !tt_intervals_put(&c->ranks, rank, begin, end - begin, 0))
         c->failed = true;
 }
 
 static void drop(cache *c, uint64_t begin, uint64_t rank)
 {
-    tt_order_drop(&c->places, 0, begin);
-    tt_order_drop(&c->ranks, rank, begin);
+    tt_intervals_drop(&c->places, 0, begin);
+    tt_intervals_drop(&c->ranks, rank, begin);
 }
 
 static uint64_t first_rank(const cache *c, uint32_t now, uint32_t next)
@@ -288,7 +288,7 @@ static uint64_t next_rank(const cache *c, uint64_t rank, uint32_t now, uint32_t 
 }
 
 /* Takes n blocks out of the interval that goes first. */
-static void evict(cache *c, const tt_order_node *victim, uint64_t n)
+static void evict(cache *c, const tt_interval *victim, uint64_t n)
 {
     const uint64_t begin = victim->begin, end = begin + victim->size, rank = victim->rank;
     drop(c, begin, rank);
@@ -299,7 +299,7 @@ static void evict(cache *c, const tt_order_node *victim, uint64_t n)
 }
 
 /* Whether that interval goes before the block x that was just fetched. */
-static bool goes_first(const cache *c, const tt_order_node *victim, uint64_t rank, uint64_t x)
+static bool goes_first(const cache *c, const tt_interval *victim, uint64_t rank, uint64_t x)
 {
     bool below = victim->rank != rank ? victim->rank < rank : victim->begin < x;
     return below != (c->policy == TT_POLICY_BELADY);
@@ -314,7 +314,7 @@ static void fetch(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
     uint64_t left = n - held;
     c->used += held;
     while (left > 0 && !c->failed) {
-        const tt_order_node *victim = tt_order_end(&c->ranks, c->policy == TT_POLICY_BELADY);
+        const tt_interval *victim = tt_intervals_end(&c->ranks, c->policy == TT_POLICY_BELADY);
         bool first = victim && goes_first(c, victim, rank, begin);
         if (!first && held > 0) break; /* the rest takes the place of what this fetched itself */
         if (!victim) return;           /* a cache of no size */
@@ -339,8 +339,8 @@ static uint64_t read_blocks(cache *c, uint64_t begin, uint64_t end, uint32_t now
 {
     uint64_t missed = 0, x = begin;
     while (x < end && !c->failed) {
-        const tt_order_node *p = tt_order_before(&c->places, 0, x);
-        if (!p || p->begin + p->size <= x) p = tt_order_behind(&c->places, 0, x);
+        const tt_interval *p = tt_intervals_before(&c->places, 0, x);
+        if (!p || p->begin + p->size <= x) p = tt_intervals_after(&c->places, 0, x);
         if (!p || p->begin > x) {
             uint64_t to = p && p->begin < end ? p->begin : end;
             missed += to - x;
@@ -380,8 +380,8 @@ static bool replay_ranked(const tt_cache_job *job, size_t which, const tt_future
         }
         if (a.counts) missed[a.group] += count;
     }
-    tt_order_free(&c.places);
-    tt_order_free(&c.ranks);
+    tt_intervals_free(&c.places);
+    tt_intervals_free(&c.ranks);
     return !c.failed;
 }
 

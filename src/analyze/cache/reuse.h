@@ -2,7 +2,7 @@
  * after a position. Every call takes logarithmic time.
  *
  * A private generator of priorities keeps the tree balanced for any input. Pointers to nodes are
- * valid until the next tt_order_put. */
+ * valid until the next tt_intervals_put. */
 #ifndef TT_ANALYZE_CACHE_REUSE_H
 #define TT_ANALYZE_CACHE_REUSE_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tt_order_node {
+typedef struct tt_interval {
     uint64_t rank;
     uint64_t begin;
     uint64_t size; /* 0: the node is not used */
@@ -19,28 +19,28 @@ typedef struct tt_order_node {
     uint64_t sum; /* of the sizes in its subtree */
     uint32_t child[2];
     uint32_t priority;
-} tt_order_node;
+} tt_interval;
 
 /* Zero-filled is empty. */
-typedef struct tt_order {
-    tt_order_node *nodes; /* the first stands for none */
+typedef struct tt_intervals {
+    tt_interval *nodes; /* the first stands for none */
     uint32_t n, capacity;
     uint32_t root, unused; /* 0: none */
     uint32_t random;
-} tt_order;
+} tt_intervals;
 
-void tt_order_free(tt_order *o);
+void tt_intervals_free(tt_intervals *o);
 /* Adds an interval with a new (rank, begin). False if out of memory. */
-bool tt_order_put(tt_order *o, uint64_t rank, uint64_t begin, uint64_t size, uint64_t note);
+bool tt_intervals_put(tt_intervals *o, uint64_t rank, uint64_t begin, uint64_t size, uint64_t note);
 /* Removes the interval with that rank and begin, if there is one. */
-void tt_order_drop(tt_order *o, uint64_t rank, uint64_t begin);
+void tt_intervals_drop(tt_intervals *o, uint64_t rank, uint64_t begin);
 /* The last interval at or before (rank, begin), the first one at or after it; NULL: none. */
-tt_order_node *tt_order_before(const tt_order *o, uint64_t rank, uint64_t begin);
-tt_order_node *tt_order_behind(const tt_order *o, uint64_t rank, uint64_t begin);
+tt_interval *tt_intervals_before(const tt_intervals *o, uint64_t rank, uint64_t begin);
+tt_interval *tt_intervals_after(const tt_intervals *o, uint64_t rank, uint64_t begin);
 /* The first or last interval; NULL if the set is empty. */
-tt_order_node *tt_order_end(const tt_order *o, bool last);
+tt_interval *tt_intervals_end(const tt_intervals *o, bool last);
 /* Total size of the intervals after (rank, begin), exclusive. */
-uint64_t tt_order_above(const tt_order *o, uint64_t rank, uint64_t begin);
+uint64_t tt_intervals_above(const tt_intervals *o, uint64_t rank, uint64_t begin);
 
 /* Reuse distances: how large an LRU cache must be for a read to hit.
  *
@@ -55,11 +55,11 @@ uint64_t tt_order_above(const tt_order *o, uint64_t rank, uint64_t begin);
 typedef struct tt_reuse {
     uint64_t reads;
     /* Private: the address space as intervals with the same last read. */
-    tt_order places;    /* by address; the note is twice the slot, + 1 if the slot has several
+    tt_intervals places;    /* by address; the note is twice the slot, + 1 if the slot has several
                            intervals */
-    tt_order fragments; /* by (slot, address): those that share a slot */
-    uint64_t *sums;     /* a Fenwick tree of the sizes, by slot */
-    uint64_t *number;   /* the read of a slot */
+    tt_intervals fragments; /* by (slot, address): those that share a slot */
+    uint64_t *sums;         /* a Fenwick tree of the sizes, by slot */
+    uint64_t *number;       /* the read of a slot */
     uint32_t slots, next_slot;
     uint64_t total;
 } tt_reuse;
