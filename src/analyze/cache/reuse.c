@@ -39,7 +39,7 @@ static uint32_t take(tt_intervals *o)
     return o->n++;
 }
 
-/* Cuts a subtree in what is below the place and what is not. */
+/* Splits a subtree at a position. */
 static void split(tt_interval *nodes, uint32_t at, uint64_t rank, uint64_t begin, uint32_t *low,
                   uint32_t *high)
 {
@@ -150,10 +150,10 @@ uint64_t tt_intervals_above(const tt_intervals *o, uint64_t rank, uint64_t begin
     return sum;
 }
 
-/* The order of the last reads is kept as numbered slots, the later the higher, and how much lies
- * above a slot as a Fenwick tree. Most intervals are alone in their slot; when a read took out
- * the middle of one, its pieces share it, and a tree of these tells them apart. When the slots
- * are used up, those in use are numbered anew. */
+/* The order of the last reads is kept as numbered slots, later ones higher, with a Fenwick tree of
+ * the sizes above a slot. Most intervals are alone in their slot; if a read removed the middle of
+ * one, its pieces share it, and are kept in a tree. When the slots are used up, those in use are
+ * renumbered. */
 
 #define SLOTS_MIN 256u
 
@@ -173,7 +173,7 @@ static void add(tt_reuse *r, uint32_t slot, uint64_t size)
         r->sums[i] += size;
 }
 
-/* Sizes in all slots behind this one. */
+/* Total size in all later slots. */
 static uint64_t behind(const tt_reuse *r, uint32_t slot)
 {
     uint64_t sum = 0;
@@ -182,7 +182,7 @@ static uint64_t behind(const tt_reuse *r, uint32_t slot)
     return r->total - sum;
 }
 
-/* The slots in use, ascending, each once; *n is how many. For free(). */
+/* The slots in use, ascending, unique; *n is their number. For free(). */
 static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
 {
     size_t all = 0;
@@ -198,7 +198,7 @@ static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
     return used;
 }
 
-/* Numbers the intervals' slots anew: the place of each in `used`. */
+/* Renumbers the intervals' slots: the index of each in `used`. */
 static bool renumber(tt_reuse *r, const uint32_t *used, size_t n)
 {
     tt_intervals_free(&r->fragments);
@@ -215,7 +215,7 @@ static bool renumber(tt_reuse *r, const uint32_t *used, size_t n)
     return true;
 }
 
-/* Makes room for as many reads again as there are slots in use, three times over. */
+/* Makes room for three times as many reads as there are slots in use. */
 static bool make_slots(tt_reuse *r)
 {
     size_t n;
@@ -254,7 +254,7 @@ static bool put(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t slot, bool s
     return tt_intervals_put(&r->places, 0, begin, end - begin, 2 * (uint64_t)slot + shares);
 }
 
-/* The interval that holds x, or else the first one behind it. */
+/* The interval that contains x, or else the first one after it. */
 static const tt_interval *interval_at(const tt_reuse *r, uint64_t x)
 {
     const tt_interval *p = tt_intervals_before(&r->places, 0, x);
@@ -262,15 +262,14 @@ static const tt_interval *interval_at(const tt_reuse *r, uint64_t x)
     return tt_intervals_after(&r->places, 0, x);
 }
 
-/* Takes the part out of the interval that holds it; what remains of that stays. Returns false
- * without memory. */
+/* Removes the part from the interval that contains it; the rest stays. False if out of memory. */
 static bool take_out(tt_reuse *r, const tt_interval *p, tt_reused *part, uint64_t passed)
 {
     const uint64_t from = p->begin, to = from + p->size, x = part->begin, end = x + part->size;
     const uint32_t slot = (uint32_t)(p->note >> 1);
     bool shares = p->note & 1;
     part->last = r->number[slot];
-    /* Behind x: later slots, what follows in its own, and what this read has passed. */
+    /* Above x: later slots, what follows in its own, and what this read has passed. */
     part->distance = behind(r, slot) + (to - x) + passed;
     if (shares) {
         part->distance += tt_intervals_above(&r->fragments, slot, from) -
@@ -283,12 +282,12 @@ static bool take_out(tt_reuse *r, const tt_interval *p, tt_reused *part, uint64_
     return put(r, from, x, slot, shares) && put(r, end, to, slot, shares);
 }
 
-/* A range that is as it was when it was read last. */
+/* A range that is unchanged since its last read. */
 static bool read_again(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t hint, tt_reused *part)
 {
     if (hint == 0 || hint >= r->places.n) return false;
     tt_interval *p = &r->places.nodes[hint];
-    /* Of a node no longer used, the size is 0. */
+    /* The size of an unused node is 0. */
     if (p->begin != begin || p->size != end - begin || (p->note & 1)) return false;
     const uint32_t slot = (uint32_t)(p->note >> 1);
     *part = (tt_reused){begin, p->size, behind(r, slot) + p->size, r->number[slot]};
