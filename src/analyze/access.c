@@ -9,10 +9,10 @@
 #include <string.h>
 
 #define EXPERTS_MAX 65536u /* an expert is a 16-bit number in the details */
-/* Choices of one run: a long prompt, many layers, many experts a token. */
+/* Choices of one run: a long prompt, many layers, many experts per token. */
 #define CHOICES_MAX ((size_t)16 << 20)
 
-/* What one expert is used for, while an op is looked at. */
+/* How an expert is used by the current op. */
 typedef struct tally {
     uint32_t uses;
     uint32_t last_token;
@@ -22,15 +22,15 @@ struct tt_accesses {
     const tt_model *m;
     uint32_t run;
     const tt_graph *graph;   /* of the run, or NULL */
-    const uint32_t *routers; /* by tensor of that graph: the router whose ids it is, or TT_NONE */
-    uint32_t **routers_of;   /* by graph: likewise; NULL until the graph is met */
+    const uint32_t *routers; /* by tensor of that graph: the router of these ids, or TT_NONE */
+    uint32_t **routers_of;   /* by graph: likewise; NULL until needed */
     tt_choice *choices;
     size_t n_choices, choices_capacity;
     tt_access *list;
     size_t n, capacity;
     uint64_t *offsets; /* of rows in their source */
     size_t offsets_capacity;
-    tally *tallies; /* by expert; all zero between two uses; NULL until experts are met */
+    tally *tallies; /* by expert; all zero between ops; NULL until needed */
     uint32_t *met;  /* experts with a tally; likewise */
 };
 
@@ -79,7 +79,7 @@ uint32_t tt_access_router(const tt_graph *g, uint32_t node)
     return node;
 }
 
-/* The same for all nodes of a graph at once. */
+/* For all nodes of a graph at once. */
 static const uint32_t *find_routers(tt_accesses *a, uint32_t graph)
 {
     if (a->routers_of[graph]) return a->routers_of[graph];
@@ -106,7 +106,7 @@ static bool is_router(const tt_accesses *a, uint32_t node)
            a->routers[a->graph->tensors[node].src[2]] == node;
 }
 
-/* What is out of range in the graph was not chosen, and is left out. */
+/* Choices out of the graph's range are left out. */
 static tt_status add_choices(tt_accesses *a, const tt_detail *d, tt_error *err)
 {
     uint32_t node = tt_detail_node(d);
@@ -136,7 +136,7 @@ static size_t first_choice(const tt_accesses *a, const tt_choice *key)
     return low;
 }
 
-/* Each choice is there once, in order: lanes and hostile traces may tell it twice. */
+/* Sorts and removes duplicates, which lanes and hostile traces may contain. */
 static void sort_choices(tt_accesses *a)
 {
     size_t n = 0;
@@ -194,7 +194,7 @@ const tt_choice *tt_accesses_choices(const tt_accesses *a, size_t *n)
     return a->choices;
 }
 
-/* The choices of a router: their first one, and how many. */
+/* The first choice of a router, and their number. */
 static size_t choices_of(const tt_accesses *a, uint32_t router, size_t *n)
 {
     size_t first = first_choice(a, &(tt_choice){.node = router});
@@ -208,13 +208,13 @@ bool tt_accesses_router_known(const tt_accesses *a, uint32_t router)
     if (!a->graph || router == TT_NONE || !is_router(a, router)) return false;
     const tt_tensor *ids = &a->graph->tensors[a->graph->tensors[router].src[2]];
     (void)choices_of(a, router, &n);
-    /* Each rank of each row is there at most once: so many are all of them. */
+    /* Each rank of each row occurs at most once, so with this number none is missing. */
     return n > 0 && n == tt_elements(ids);
 }
 
 /* --- accesses --- */
 
-/* Bytes of the source, relative to it, as an access; cut to the weight. */
+/* Adds bytes of the source (relative to it) as an access, clipped to the weight. */
 static bool add_access(tt_accesses *a, const tt_op_source *s, uint64_t offset, uint64_t size,
                        tt_access access)
 {
@@ -239,7 +239,7 @@ static bool add_whole(tt_accesses *a, const tt_op_source *s, bool at_most)
                       (tt_access){.expert = TT_EXPERT_NONE, .uses = 1, .at_most = at_most});
 }
 
-/* What is picked takes all of the distance to the next, or less in a view of wider rows. */
+/* Size of a selected part: the distance to the next, or less in a view of wider rows. */
 static uint64_t picked_bytes(const tt_tensor *t, uint32_t dimension)
 {
     uint64_t bytes = t->size_bytes, skipped;
@@ -291,7 +291,7 @@ static bool add_experts(tt_accesses *a, const tt_op_source *s, uint32_t ids, uin
     return ok;
 }
 
-/* Row numbers as they lie in the leaf, of one of two widths. */
+/* Row numbers as stored in the leaf, in one of two widths. */
 typedef struct numbers {
     const int64_t *wide;
     const int32_t *narrow;
@@ -309,7 +309,7 @@ static bool is_contiguous(const tt_tensor *t)
     return true;
 }
 
-/* The row numbers that the tensor held in this run; false when they were not observed. */
+/* The tensor's row numbers in this run; false if not observed. */
 static bool find_numbers(const tt_accesses *a, uint32_t tensor, numbers *out)
 {
     const tt_tensor *t = &a->graph->tensors[tensor];
@@ -335,14 +335,14 @@ static bool find_numbers(const tt_accesses *a, uint32_t tensor, numbers *out)
     return true;
 }
 
-/* The offsets of the rows in the source t, ascending; those that it does not have are left out. */
+/* The offsets of the rows in the source t, ascending, without those that it does not have. */
 static uint64_t find_offsets(tt_accesses *a, const numbers *from, const tt_tensor *rows,
                              const tt_tensor *t)
 {
     uint64_t n = 0;
     for (uint64_t i = 0; i < from->n; i++) {
         int64_t row = from->wide ? from->wide[i] : from->narrow[i];
-        /* A matrix of numbers picks from the matrix of the same place among the source's. */
+        /* A matrix of numbers selects from the source's matrix at the same index. */
         uint64_t plane = i / rows->ne[0] % rows->ne[1], cube = i / rows->ne[0] / rows->ne[1];
         if (row < 0 || (uint64_t)row >= t->ne[1] || plane >= t->ne[2] || cube >= t->ne[3]) continue;
         a->offsets[n++] = (uint64_t)row * t->nb[1] + plane * t->nb[2] + cube * t->nb[3];

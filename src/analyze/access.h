@@ -1,8 +1,8 @@
 /* Accesses: which bytes of which weights an executed op read.
  *
- * A plain op reads the view that it names; a row gather (GET_ROWS) reads the rows that were
- * asked for; an expert matmul (MUL_MAT_ID) reads the slices of the experts that were chosen.
- * Where rows or experts were not observed, the access covers the whole tensor and says so. */
+ * A plain op reads the view that it names; a row gather (GET_ROWS) reads the requested rows; an
+ * expert matmul (MUL_MAT_ID) reads the slices of the chosen experts. If rows or experts were not
+ * observed, the access covers the whole tensor and is marked at_most. */
 #ifndef TT_ANALYZE_ACCESS_H
 #define TT_ANALYZE_ACCESS_H
 
@@ -25,10 +25,10 @@ typedef struct tt_access {
     bool at_most; /* rows or experts were not observed: an upper bound */
 } tt_access;
 
-/* The experts chosen by one expert matmul, over the rows that it computes. */
+/* The experts chosen by one expert matmul, for the rows that it computes. */
 typedef struct tt_choice {
-    uint32_t node;  /* the first node that uses these ids: what the details name */
-    uint32_t token; /* row of the ids: of the batch, or (behind a GET_ROWS) of its outputs */
+    uint32_t node;  /* the first node that uses these ids: the one in the details */
+    uint32_t token; /* row of the ids: of the batch, or (after a GET_ROWS) of its outputs */
     uint32_t rank;
     uint32_t expert;
     float weight; /* NAN: not observed */
@@ -36,29 +36,28 @@ typedef struct tt_choice {
 
 typedef struct tt_accesses tt_accesses;
 
-/* NULL without memory. m outlives it. */
+/* NULL if out of memory. m must outlive it. */
 tt_accesses *tt_accesses_new(const tt_model *m);
 void tt_accesses_free(tt_accesses *a);
 
-/* From here on ops are those of this run (in tt_model.runs): loads its details and indices. */
+/* Ops are of this run from now on (index in tt_model.runs): loads its details and indices. */
 tt_status tt_accesses_run(tt_accesses *a, uint32_t run, tt_error *err);
-/* The bytes of weights that the op reads, in the order of its sources and within one by ascending
- * offset; they do not overlap within a source. The list is valid until the next call. */
+/* The bytes of weights that the op reads, in the order of its sources, each by ascending offset;
+ * they do not overlap within a source. The list is valid until the next call. */
 tt_status tt_accesses_of(tt_accesses *a, const tt_op *op, const tt_access **list, size_t *n,
                          tt_error *err);
-/* Puts the bytes of the accesses instead of the bounds that tt_op_describe set, where they
- * are exact. */
+/* Replaces the bounds that tt_op_describe set by the bytes of the accesses, if these are exact. */
 void tt_access_apply(tt_op *op, const tt_access *list, size_t n);
-/* The choices of the run, by ascending node, token, rank; valid until tt_accesses_run. Their
- * weights are joined from the routing weights. */
+/* The choices of the run, by ascending node, token, rank; valid until tt_accesses_run. Weights are
+ * taken from the routing weights. */
 const tt_choice *tt_accesses_choices(const tt_accesses *a, size_t *n);
-/* Of such a list, those under one router (a node of tt_access_router): list[*first] .. list[*end -
- * 1]. */
+/* The choices of one router (a node of tt_access_router) in such a list: list[*first] .. list[*end
+ * - 1]. */
 void tt_choices_of(const tt_choice *list, size_t n, uint32_t router, size_t *first, size_t *end);
 /* The node under which the choices of this expert matmul (a node of g) are listed: the first one
- * that uses the same ids; TT_NONE when it is no expert matmul. */
+ * that uses the same ids; TT_NONE if it is no expert matmul. */
 uint32_t tt_access_router(const tt_graph *g, uint32_t node);
-/* Whether the choices of every row under a router were observed in this run. */
+/* Whether the choices of every row of a router were observed in this run. */
 bool tt_accesses_router_known(const tt_accesses *a, uint32_t router);
 
 #endif

@@ -5,11 +5,11 @@
 
 typedef unsigned __int128 wide;
 
-/* A tensor's place in a buffer. */
+/* The location of a tensor in a buffer. */
 typedef struct place {
     uint32_t buffer;
     uint64_t begin, end;
-    const char *name; /* one string of the trace is one pointer */
+    const char *name; /* equal strings of the trace have the same pointer */
 } place;
 
 typedef struct held_layer {
@@ -17,7 +17,7 @@ typedef struct held_layer {
     int32_t layer;
 } held_layer;
 
-/* Sums of sizes that a file claims may pass 64 bits. */
+/* Sums of sizes in a file may exceed 64 bits. */
 static uint64_t clamp(wide v)
 {
     return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
@@ -48,8 +48,7 @@ static bool is_root(const tt_graph *g, uint32_t i)
     return g->tensors[i].root == i && g->tensors[i].buffer != TT_NONE;
 }
 
-/* Layers are told of what stays in a buffer: values on their way through a compute buffer
- * belong to all of them. */
+/* Layers are listed only for persistent content: values in a compute buffer are temporary. */
 static bool holds_layer(const tt_graph *g, uint32_t i)
 {
     return i >= g->n_nodes && g->tensors[i].place.layer_id >= 0;
@@ -142,9 +141,9 @@ static bool find_uses(tt_buffers *b, const tt_model *m)
     return ok;
 }
 
-/* --- when they were there --- */
+/* --- lifetimes --- */
 
-/* At one moment frees come first, but a buffer must come before it goes. */
+/* At the same time frees come first, but a buffer is allocated before it is freed. */
 static unsigned rank(const tt_buffer_event *e, const tt_model *m)
 {
     if (!e->is_free) return 1;
@@ -195,7 +194,7 @@ static bool find_events(tt_buffers *b, const tt_model *m)
         const tt_buffer *buffer = &m->buffers[i];
         b->events[b->n_events++] = (tt_buffer_event){.ticks = buffer->alloc_ticks, .buffer = i};
         if (!buffer->free_ticks) continue;
-        /* A free before its allocation is `verify`'s business; here it must not count twice. */
+        /* `verify` reports a free before its allocation; here it must not count twice. */
         bool sane = buffer->free_ticks >= buffer->alloc_ticks;
         b->events[b->n_events++] = (tt_buffer_event){
             .ticks = sane ? buffer->free_ticks : buffer->alloc_ticks, .buffer = i, .is_free = true};
@@ -282,10 +281,10 @@ void tt_buffers_by_kind(const tt_buffers *b, const tt_model *m, uint32_t event, 
 typedef struct walk {
     const tt_model *m;
     const tt_buffers *b;
-    uint64_t bytes[TT_BACKINGS][TT_BUFFER_KINDS]; /* after the event at hand */
+    uint64_t bytes[TT_BACKINGS][TT_BUFFER_KINDS]; /* after the current event */
 } walk;
 
-/* Sums of sizes that a file claims may pass 64 bits; then they stay at the most there is. */
+/* Sums of sizes in a file may exceed 64 bits; then they saturate. */
 static void apply(walk *w, const tt_buffer_event *e)
 {
     const tt_buffer *b = &w->m->buffers[e->buffer];
@@ -326,7 +325,7 @@ tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from
     if (i > 0) put(&w, i - 1, &(*out)[(*n)++]);
     for (uint32_t k = i; k < b->n_events && b->events[k].ticks <= to_ticks; k++)
         in_range++;
-    /* Of each interval of events the one with the most is shown, and the last. */
+    /* Shows the largest and the last event of each interval. */
     const uint32_t intervals = (room - 1) / 2;
     const uint32_t each = in_range <= room - 1 ? 1 : (in_range + intervals - 1) / intervals;
     for (const uint32_t end = i + in_range; i < end;) {

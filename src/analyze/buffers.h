@@ -1,5 +1,5 @@
-/* The buffers of a trace over time: what lived when, how much there was in all, what is in
- * each. Sums are of what the engine asked for; how much of it was in RAM is another question. */
+/* The buffers of a trace over time: their lifetimes, total sizes and contents. Sizes are those
+ * requested by the engine; how much was in RAM is another question. */
 #ifndef TT_ANALYZE_BUFFERS_H
 #define TT_ANALYZE_BUFFERS_H
 
@@ -11,23 +11,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What stands behind a buffer's addresses. */
+/* The memory behind a buffer's addresses. */
 typedef enum tt_backing {
-    TT_BACKING_ALLOCATED = 0, /* memory that was allocated for it */
+    TT_BACKING_ALLOCATED = 0, /* memory allocated for it */
     TT_BACKING_FILE,          /* a mapping of a file: no memory of its own */
-    TT_BACKING_UNKNOWN        /* which of the two was not observed */
+    TT_BACKING_UNKNOWN        /* not observed */
 } tt_backing;
 
 #define TT_BACKINGS 3u
 #define TT_BUFFER_KINDS ((unsigned)TT_BUFFER_OUTPUT + 1u)
 
-/* What the graphs of the trace have in a buffer. Tensors that are views do not count; those of
- * one name at one place, in several graphs, count once. */
+/* How the trace's graphs use a buffer. Views do not count; tensors with the same name and location
+ * in several graphs count once. */
 typedef struct tt_buffer_life {
     uint64_t n_tensors;
-    uint64_t used_bytes; /* of the buffer, that any tensor covered at any time */
+    uint64_t used_bytes; /* of the buffer, covered by any tensor at any time */
     uint32_t n_layers;
-    const int32_t *layers; /* ascending: of the weights and caches in it */
+    const int32_t *layers; /* ascending: of its weights and caches */
     uint32_t alloc_event;  /* in tt_buffers.events */
     uint32_t free_event;   /* likewise, or TT_NONE */
 } tt_buffer_life;
@@ -44,7 +44,7 @@ typedef struct tt_buffers {
     tt_buffer_life *uses; /* by tt_model.buffers */
     tt_buffer_event *events;
     uint32_t n_events;
-    uint32_t peak[TT_BACKINGS]; /* the first event with the most of it; TT_NONE: there was none */
+    uint32_t peak[TT_BACKINGS]; /* the first event with the largest size; TT_NONE: none */
     int32_t *layers;            /* private: of all buffers */
 } tt_buffers;
 
@@ -57,13 +57,13 @@ const char *tt_backing_name(tt_backing backing); /* "allocated", "file", "unknow
 /* Of tt_buffer.usage: "any", "weights", "compute"; "other" for one this build does not know. */
 const char *tt_buffer_usage_name(unsigned usage);
 
-/* Whether the buffer was there after that event. */
+/* Whether the buffer existed after that event. */
 bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event);
-/* What was there after the event, by kind, of that backing. */
+/* The sizes after the event, by kind, for that backing. */
 void tt_buffers_by_kind(const tt_buffers *b, const tt_model *m, uint32_t event, tt_backing backing,
                         uint64_t bytes[TT_BUFFER_KINDS]);
 
-/* The most there was of a kind at one moment, mapped files included. */
+/* The largest size of a kind at one time, mapped files included. */
 typedef struct tt_buffers_peak {
     uint32_t count; /* of the buffers then */
     uint64_t bytes;
@@ -72,7 +72,7 @@ typedef struct tt_buffers_peak {
 tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KINDS],
                            tt_error *err);
 
-/* What there was from an event on, until the next point. */
+/* The state from an event until the next point. */
 typedef struct tt_buffers_point {
     uint64_t ticks;
     uint32_t event; /* in tt_buffers.events */
@@ -80,28 +80,28 @@ typedef struct tt_buffers_point {
 } tt_buffers_point;
 
 /* The events within [from_ticks, to_ticks] and the last one before, as at most `most` (at least 4)
- * points: when there are more, of each interval of them the one with the most bytes and the last.
- * *out is for free(), also after an error. */
+ * points: if there are more, the largest and the last one of each interval. *out is for free(),
+ * also after an error. */
 tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from_ticks,
                            uint64_t to_ticks, uint32_t most, tt_buffers_point **out, uint32_t *n,
                            tt_error *err);
 
 /* --- rows --- */
 
-/* What the columns are given. */
+/* Passed to the columns. */
 typedef struct tt_buffers_context {
     const tt_model *m;
     const tt_buffers *buffers;
     const tt_kv *kv;
-    uint64_t steps_most; /* of a cache, spread over all; 0: all */
+    uint64_t steps_most; /* of a cache, evenly spread; 0: all */
 } tt_buffers_context;
 
-/* Rows of tt_model.buffers, of tt_buffers.events and peak (other than TT_NONE), of tt_kv.tensors
- * and caches. */
+/* Rows of tt_model.buffers, of tt_buffers.events and peak (except TT_NONE), of tt_kv.tensors and
+ * caches. */
 extern const tt_schema tt_buffer_schema, tt_buffer_event_schema, tt_buffer_peak_schema,
     tt_kv_tensor_schema, tt_kv_cache_schema, tt_kv_step_schema;
 
-/* The steps of all caches, with the cache that they are of. */
+/* The steps of all caches, each with its cache. */
 tt_rowset tt_kv_step_rowset(const tt_buffers_context *x);
 
 #endif

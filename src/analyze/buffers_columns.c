@@ -1,4 +1,4 @@
-/* What the rows of buffers and KV caches are made of, for every output. */
+/* The columns of buffers and KV caches, for every output. */
 #include "analyze/buffers.h"
 
 #include <inttypes.h>
@@ -61,7 +61,7 @@ TT_COLUMN_GET(get_lifetime, tt_buffer, b, const tt_model *m = model_of(context);
               tt_cell_ns(cell, m->clock.known && b->free_ticks && b->free_ticks >= b->alloc_ticks,
                          tt_model_span_ns(m, b->free_ticks - b->alloc_ticks));)
 
-/* No graph has a tensor in it: what it is used for was not observed. */
+/* No graph has a tensor in it: its use was not observed. */
 static bool is_used(const void *context, const void *row)
 {
     return life(context, row)->n_tensors > 0;
@@ -271,7 +271,7 @@ const tt_schema tt_buffer_peak_schema = {"peak", "the most there was", peak_colu
 
 /* --- KV caches --- */
 
-/* Which cells were written is known of some writes, or of none. */
+/* Some writes, or all, are to unknown cells. */
 #define WRITTEN(type_, what)                                                                       \
     TT_COLUMN_KNOWN(what##_has_cells, type_, c, c->cells > 0)                                      \
     TT_COLUMN_KNOWN(what##_observed, type_, c, c->observed)                                        \
@@ -332,7 +332,7 @@ TT_COLUMN_GET(get_phase, tt_kv_step, s,
 TT_COLUMN_VALUE(get_share, tt_kv_step, s, f64,
                 (double)s->cells_written / (double)cache_of(context, s)->cells)
 
-/* Of rows that are not inside of their cache's. */
+/* For rows that are not nested in their cache's. */
 #define ALONE 1u
 #define INSIDE 2u
 
@@ -362,7 +362,7 @@ tt_rowset tt_kv_step_rowset(const tt_buffers_context *x)
 TT_COLUMN_ROWS(cache_tensors, tt_kv_cache, c,
                ((const tt_buffers_context *)context)->kv->tensors + c->first, c->n_tensors)
 
-/* Of n, as many as are wanted, the first and the last among them. */
+/* Whether to keep item i of n: as many as wanted, including the first and the last. */
 static bool is_kept(uint64_t most, uint64_t i, uint64_t n)
 {
     if (!most || n <= most || i == n - 1) return true;

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a name, for shapes: strings of a trace can be of any length, and many tensors share one. */
+/* Of a name, for shapes: strings of a trace can have any length, and many tensors may share one. */
 #define NAME_COMPARED_MAX 128u
-/* A node's description in a shape takes less than that; see put_node. */
+/* A node's description in a shape is smaller; see put_node. */
 #define NODE_BYTES_MAX 512u
 
-/* What is needed while parts are made. */
+/* State while parts are made. */
 typedef struct maker {
     tt_collapse *c;
     const tt_graph *g;
     int32_t *reach; /* by node: the last layer it needs, its own for one that has one */
     bool *needed;   /* by node: a layer's node needs it */
-    uint32_t *at;   /* by node: its place in its part */
-    uint32_t *seen; /* by tensor: 1 + the part that last used it from outside, its place there */
+    uint32_t *at;   /* by node: its position in its part */
+    uint32_t *seen; /* by tensor: 1 + the part that last used it from outside, its position there */
     uint32_t *seen_at;
     bool *leaves; /* by node: it is used in another part */
     tt_idmap shape_of;
@@ -136,8 +136,8 @@ static void put_name(tt_bytes *b, const char *name)
     tt_bytes_u64(b, name ? tt_checksum(name, strnlen(name, NAME_COMPARED_MAX)) : 0);
 }
 
-/* What a node of the part is joined to: another of its nodes by its place; what comes from outside
- * by the order in which it is first used. */
+/* A source of a node: another node of the part by its position; outside ones by the order of their
+ * first use. */
 static void put_source(maker *k, tt_bytes *b, uint32_t part, uint32_t tensor, uint32_t *n_outside)
 {
     const tt_tensor *t = &k->g->tensors[tensor];
@@ -191,7 +191,7 @@ static bool name_shape(maker *k, tt_collapse_part *p, const tt_bytes *b)
     return true;
 }
 
-/* Nodes by part: nodes[first[p]] .. nodes[first[p + 1] - 1], each part's in their order. */
+/* Nodes by part: nodes[first[p]] .. nodes[first[p + 1] - 1], each part's in order. */
 static bool sort_nodes(const maker *k, uint32_t **first, uint32_t **nodes)
 {
     const tt_collapse *c = k->c;

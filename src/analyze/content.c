@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where content is counted: rows by number, the empty ones left out at the end. */
+/* Rows by number; empty ones are removed at the end. */
 enum {
     HEADERS,
     INDEX,
     DAMAGED,
     UNKNOWN_CHUNKS,
-    META,                               /* + record type; + 0: of a type unknown here */
+    META,                          /* + record type; + 0: of a type unknown here */
     OPS = META + TT_META_POOL + 1, /* + column of OPS_COLUMNS */
-    DETAIL = OPS + 6,                   /* + kind; + 0: of a kind unknown here */
+    DETAIL = OPS + 6,              /* + kind; + 0: of a kind unknown here */
     DATA = DETAIL + TT_DETAIL_KINDS,
     ROWS
 };
@@ -70,16 +70,16 @@ static const struct {
     [DATA] = {"value", "data"},
 };
 
-/* A chunk being shared out among the rows. */
+/* A chunk being divided among the rows. */
 typedef struct share {
     tt_content_row *rows;
     const tt_chunk_header *header;
-    uint64_t raw_bytes;    /* shared out so far */
+    uint64_t raw_bytes;    /* divided so far */
     uint64_t stored_bytes; /* likewise */
 } share;
 
-/* The next raw bytes of the chunk are the row's. Rounding is of the sums, so that the whole is
- * shared out at the end. */
+/* Assigns the chunk's next raw bytes to the row. Sums are rounded, so that the whole is divided at
+ * the end. */
 static void give(share *s, size_t row, uint64_t raw_bytes, uint64_t count)
 {
     tt_content_row *r = &s->rows[row];
@@ -98,8 +98,8 @@ static void give_meta(share *s, tt_span payload)
     uint8_t type;
     tt_span record;
     for (size_t before = 0; tt_meta_next(&c, &type, &record); before = c.at)
-        give(s, META + (type <= TT_META_POOL && NAMES[META + type].part ? type : 0u),
-             c.at - before, 1);
+        give(s, META + (type <= TT_META_POOL && NAMES[META + type].part ? type : 0u), c.at - before,
+             1);
 }
 
 static tt_status give_ops(share *s, tt_span payload, tt_error *err)
@@ -130,7 +130,7 @@ static tt_status give_details(share *s, tt_span payload, tt_error *err)
     return TT_OK;
 }
 
-/* What the chunk's payload holds; all of it is the row's `rest` that the format does not tell. */
+/* Divides the chunk's payload; everything without a known part is the row's `rest`. */
 static tt_status share_chunk(tt_content *content, const tt_chunk_header *h, tt_span payload,
                              tt_error *err)
 {
@@ -181,13 +181,13 @@ static tt_status measure_chunks(const tt_trace *t, tt_content *content, tt_error
     return status;
 }
 
-/* What could not be attributed: damaged chunks, and what follows the last whole one. */
+/* What could not be attributed: damaged chunks, and what follows the last complete one. */
 static void add_rest(tt_content *content)
 {
     uint64_t known_bytes = 0;
     for (size_t i = 0; i < ROWS; i++)
         known_bytes += content->rows[i].stored_bytes;
-    /* An index may name a chunk twice. */
+    /* An index may list a chunk twice. */
     if (known_bytes < content->file_bytes)
         add(content, DAMAGED, content->file_bytes - known_bytes, 0);
 }

@@ -1,4 +1,4 @@
-/* What the bytes of a trace are: which part of the file is for what. */
+/* What the bytes of a trace file are for. */
 #ifndef TT_ANALYZE_CONTENT_H
 #define TT_ANALYZE_CONTENT_H
 
@@ -13,24 +13,23 @@
 /* One kind of content. */
 typedef struct tt_content_row {
     const char *part;      /* "container", "meta", "ops" or "detail" */
-    const char *column;    /* what of it: a record type, a column, a kind of detail */
-    uint64_t count;        /* records of that type or kind; of a column: records of OPS chunks */
+    const char *column;    /* a record type, a column, a kind of detail */
+    uint64_t count;        /* records of that type or kind; for a column: records of OPS chunks */
     uint64_t raw_bytes;    /* before compression */
     uint64_t stored_bytes; /* in the file */
-    bool apportioned; /* some of it was compressed together with other content: a chunk's stored
-                         bytes are divided in the proportion of the uncompressed ones */
+    bool apportioned; /* part of it was compressed with other content: a chunk's stored bytes are
+                         divided in proportion to the uncompressed sizes */
 } tt_content_row;
 
 typedef struct tt_content {
-    tt_content_row rows[TT_CONTENT_ROWS_MAX]; /* only those with something in them */
+    tt_content_row rows[TT_CONTENT_ROWS_MAX]; /* only nonempty ones */
     size_t n;
-    uint64_t records; /* of OPS chunks that could be read */
+    uint64_t records; /* of readable OPS chunks */
     uint64_t file_bytes;
 } tt_content;
 
-/* Reads the whole file. The rows' stored bytes add up to its size: chunks of an unknown type have a
- * row of their own, and so has ("damaged") what could not be read, to the end of a file that was
- * cut off. */
+/* Reads the whole file. The rows' stored bytes add up to its size: chunks of unknown types have a
+ * row, and so ("damaged") has everything unreadable, to the end of a file that was cut off. */
 tt_status tt_content_measure(const tt_model *m, tt_content *content, tt_error *err);
 
 #endif

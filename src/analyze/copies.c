@@ -9,7 +9,7 @@
 
 enum { COPIED = 1, IN_FILE = 2 };
 
-/* llama.cpp's is called CPU_REPACK; of older versions CPU_AARCH64. */
+/* llama.cpp's is called CPU_REPACK; in older versions CPU_AARCH64. */
 static bool is_repacked(const tt_model *m, const tt_graph *g, const tt_tensor *t)
 {
     const uint32_t buffer = t->buffer != TT_NONE ? t->buffer : g->tensors[t->root].buffer;

@@ -1,5 +1,5 @@
-/* Weights that ops read from a copy in a buffer, not from the mapped file: an engine that repacks
- * them, or that reads the file into memory. */
+/* Weights that ops read from a copy in a buffer, not from the mapped file, because the engine
+ * repacks them or reads the file into memory. */
 #ifndef TT_ANALYZE_COPIES_H
 #define TT_ANALYZE_COPIES_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_COPIES_OPTION "count-copies-as-file" /* what gives them their place in the file */
+#define TT_COPIES_OPTION "count-copies-as-file" /* maps them to their file offsets */
 
 typedef struct tt_copies {
     uint64_t copied_bytes, file_bytes; /* of the weights that graphs read, each once */
@@ -17,9 +17,9 @@ typedef struct tt_copies {
     bool repacked; /* some copies are in a buffer of repacked weights */
 } tt_copies;
 
-/* False without memory. */
+/* False if out of memory. */
 bool tt_copies_find(const tt_model *m, tt_copies *out);
-/* One line for people, of what may be done; "" when nothing was copied. */
+/* One line of advice for people; "" if nothing was copied. */
 #define TT_COPIES_TEXT 240
 const char *tt_copies_text(const tt_copies *c, char out[TT_COPIES_TEXT]);
 

@@ -7,7 +7,7 @@
 
 #define NS_PER_S 1e9
 
-/* Something that was counted between two moments, evenly. */
+/* An amount counted between two times, spread evenly. */
 typedef struct interval {
     double from_ns, to_ns;
     double amount;
@@ -21,9 +21,9 @@ typedef struct step {
 struct tt_counters {
     interval *intervals[TT_COUNTERS];
     size_t n_intervals[TT_COUNTERS];
-    step *steps[TT_COUNTERS]; /* of those that are levels */
+    step *steps[TT_COUNTERS]; /* for counters that are levels */
     size_t n_steps;
-    double end_ns; /* of what is known of levels */
+    double end_ns; /* of the known levels */
 };
 
 const char *tt_counter_name(tt_counter counter)
@@ -65,7 +65,7 @@ static void list_tokens(tt_counters *c, const tt_model *m)
     }
 }
 
-/* Totals only grow: where they do not, nothing is known of what lies between. */
+/* Totals only grow: if not, the interval is unknown. */
 static void put_growth(tt_counters *c, tt_counter counter, const double at[2], uint64_t before,
                        uint64_t after)
 {
@@ -164,12 +164,12 @@ tt_status tt_counters_new(const tt_model *m, tt_counters **out, tt_error *err)
 typedef struct spread {
     double from_ns, width_ns;
     uint32_t n;
-    double *amount, *covered; /* of buckets that are partly in an interval */
-    double *rate, *whole;     /* differences from bucket to bucket, of those that are wholly in */
+    double *amount, *covered; /* for buckets partly in an interval */
+    double *rate, *whole;     /* differences between consecutive buckets, for those completely in */
 } spread;
 
-/* An interval's first and last bucket get their part, those in between a difference: the work does
- * not depend on how many there are. */
+/* Adds to an interval's first and last bucket directly, and to those in between as a difference:
+ * the work is independent of their number. */
 static void add_interval(spread *s, const interval *x)
 {
     const double end = s->from_ns + s->n * s->width_ns, rate = x->amount / (x->to_ns - x->from_ns);

@@ -1,8 +1,8 @@
-/* Counters over time: what buffers held, how fast tokens came, what the kernel counted for the
- * process; in buckets, as a plot needs them.
+/* Counters over time, for plots, in buckets: sizes of buffers, tokens per second, the kernel's
+ * counts for the process.
  *
- * The kernel's totals are known at some moments only (begin and end of batches): between two of
- * them what was counted is spread evenly. */
+ * The kernel's totals are known at some times only (start and end of batches): the counts between
+ * two of them are spread evenly. */
 #ifndef TT_ANALYZE_COUNTERS_H
 #define TT_ANALYZE_COUNTERS_H
 
@@ -14,10 +14,10 @@
 #define TT_COUNTERS_BUCKETS_MAX 4096u
 
 typedef enum tt_counter {
-    TT_COUNTER_ALLOCATED_BYTES, /* of buffers, the most in each bucket */
-    TT_COUNTER_FILE_BYTES,      /* of buffers that are mappings of files, likewise */
+    TT_COUNTER_ALLOCATED_BYTES, /* of buffers, the maximum of each bucket */
+    TT_COUNTER_FILE_BYTES,      /* of buffers that map files, likewise */
     TT_COUNTER_TOKENS_PER_S,    /* between the first batch and the last one */
-    TT_COUNTER_CPU_THREADS,     /* CPU time of the process a second of time */
+    TT_COUNTER_CPU_THREADS,     /* CPU time of the process per second */
     TT_COUNTER_MINOR_FAULTS_PER_S,
     TT_COUNTER_MAJOR_FAULTS_PER_S,
     TT_COUNTER_READ_BYTES_PER_S, /* from devices, page faults included */
@@ -26,8 +26,8 @@ typedef enum tt_counter {
 
 typedef struct tt_counters tt_counters;
 
-/* *out is freed with tt_counters_free; NULL on failure (TT_E_NOT_FOUND: no clock). From then on it
- * is immutable, for any thread. */
+/* Free *out with tt_counters_free; NULL on failure (TT_E_NOT_FOUND: no clock). It is immutable: any
+ * thread may read it. */
 tt_status tt_counters_new(const tt_model *m, tt_counters **out, tt_error *err);
 void tt_counters_free(tt_counters *c);
 
@@ -35,8 +35,8 @@ void tt_counters_free(tt_counters *c);
 const char *tt_counter_name(tt_counter counter);
 /* Whether it was observed at any time. */
 bool tt_counters_has(const tt_counters *c, tt_counter counter);
-/* n buckets (at most TT_COUNTERS_BUCKETS_MAX) from from_ns to to_ns (finite, from < to); NAN where
- * it was not observed. False without memory. */
+/* n buckets (at most TT_COUNTERS_BUCKETS_MAX) from from_ns to to_ns (finite, from < to); NAN if not
+ * observed. False if out of memory. */
 bool tt_counters_get(const tt_counters *c, tt_counter counter, double from_ns, double to_ns,
                      uint32_t n, double *values);
 

@@ -15,7 +15,7 @@ static double entropy_part(double share)
     return share > 0 ? -share * log2(share) : 0;
 }
 
-/* The entropy of the mean of the rows' shares, less the mean of their entropies. */
+/* The entropy of the rows' mean shares minus the mean of their entropies. */
 static double divergence(const uint64_t *counts, const uint64_t *of_row, size_t n_rows,
                          size_t n_columns)
 {
@@ -32,7 +32,7 @@ static double divergence(const uint64_t *counts, const uint64_t *of_row, size_t 
         }
         together += entropy_part(mean);
     }
-    /* Of rows alike the last bits differ. */
+    /* For equal rows only rounding differs. */
     const double bits = together - own;
     return rows > 0 ? (bits > 1e-12 ? bits : 0) : NAN;
 }
@@ -113,7 +113,7 @@ static bool has_same_layers(const tt_domains *d, const tt_router_layer *layers, 
     return same;
 }
 
-/* How often experts come again, and how often they would by their shares alone. */
+/* How often experts repeat, and the expectation from their shares. */
 static void add_repeats(tt_domain_layer *layer, const tt_router_sum *sum, const tt_expert_use *uses)
 {
     if (isnan(sum->stickiness) || sum->tokens == 0 || sum->choices == 0) return;
@@ -203,7 +203,7 @@ tt_status tt_domains_add_run(tt_domains *d, const char *domain, const tt_model *
     return status == TT_OK && d->keeps_course ? add_stretches(d, at, m, filter, err) : status;
 }
 
-/* --- what comes of it --- */
+/* --- results --- */
 
 static double dependence_of(const tt_domain_layer *layer)
 {
@@ -323,8 +323,8 @@ static double chi_square_of(double level, uint32_t df)
     return high;
 }
 
-/* The largest V that the layer could have without being told apart: at the level that the first
- * layer that is not (or would not be) was compared with. */
+/* The largest V without significance: at the level that the first layer that is (or would be) not
+ * significant was compared with. */
 static void set_threshold(tt_domain_layer *layer, double level)
 {
     const tt_domain_test *t = &layer->test;
@@ -334,7 +334,7 @@ static void set_threshold(tt_domain_layer *layer, double level)
                             : NAN;
 }
 
-/* One array of all layers' experts, one of their uses, one of the pairs. */
+/* One array for all layers' experts, one for their uses, one for the pairs. */
 static bool make_arrays(tt_domains *d)
 {
     size_t expert = 0, pair = 0;

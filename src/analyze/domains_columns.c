@@ -8,7 +8,7 @@ const char *tt_expert_kind_name(tt_expert_kind kind)
     return names[kind];
 }
 
-/* 0.0123, 1.2e-30: what is small is not 0. */
+/* 0.0123, 1.2e-30: small numbers are not 0. */
 #define SHOW_P(name, row_type, member)                                                             \
     TT_COLUMN_SHOW(name, row_type, r,                                                              \
                    if (!isnan(r->member))(void) snprintf(out, room, "%.2g", r->member);)
@@ -30,7 +30,7 @@ TT_COLUMN_KNOWN(expert_has_layer, tt_domain_expert, e, e->layer_id >= 0)
 TT_COLUMN_KNOWN(pair_has_layer, tt_domain_pair, p, p->layer_id >= 0)
 TT_COLUMN_KNOWN(layer_has_layer, tt_domain_layer, l, l->layer_id >= 0)
 
-/* Of rows that are inside of a layer in JSON. */
+/* For rows that are nested in a layer in JSON. */
 #define LAYER_COLUMN(row_, known_)                                                                 \
     TT_COLUMN("layer_id", NULL, ID, "the layer", .nullable = true, .known = known_,                \
               .show = TT_SHOW_FLAT, TT_MEMBER(row_, layer_id))

@@ -1,10 +1,10 @@
-/* How the tokens of each domain go on: which experts follow which, and how their use changes. */
+/* The course of each domain's tokens: transitions between experts, and how their use changes. */
 #include "analyze/domains.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* n counts, zero; NULL beyond the ceiling, which is noted, or without memory. */
+/* n counts, zero; NULL beyond the limit, which is noted, or if out of memory. */
 static uint64_t *counts_new(tt_domains *d, uint64_t n, bool *ok)
 {
     const uint64_t bytes = n * sizeof(uint64_t);
@@ -18,7 +18,7 @@ static uint64_t *counts_new(tt_domains *d, uint64_t n, bool *ok)
     return counts;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static tt_domain_course *course_of(tt_domain_layer *layer, size_t domain)
 {
     if (!layer->courses) layer->courses = calloc(TT_DOMAINS_MAX, sizeof *layer->courses);
@@ -52,7 +52,7 @@ bool tt_domain_course_add(tt_domains *d, size_t domain, const tt_routers *run)
     return ok;
 }
 
-/* A stretch may lack some layers; those that it has are in the same order. */
+/* An interval may lack some layers; those that it has are in the same order. */
 static tt_domain_layer *find_layer(tt_domains *d, const tt_router_layer *layer, size_t *from)
 {
     for (size_t i = *from; i < d->n_layers; i++)
@@ -144,7 +144,7 @@ bool tt_domain_spans(const tt_domains *d, size_t layer, size_t domain, tt_expert
         uint64_t choices = 0;
         for (size_t e = 0; e < experts; e++)
             choices += uses[e];
-        if (course->tokens[s] == 0) continue; /* runs of fewer batches than stretches */
+        if (course->tokens[s] == 0) continue; /* runs with fewer batches than intervals */
         for (size_t e = 0; e < experts; e++)
             (*list)[(*n)++] =
                 (tt_expert_span){.domain = d->domains[domain].name,

@@ -1,7 +1,7 @@
-/* What had to come from disk for each expert.
+/* Bytes read from disk for each expert.
  *
- * The kernel counts for a thread in an op, and an expert matmul reads several experts: its bytes
- * are shared among them in proportion to what it read of each, so that they are an estimate. */
+ * The kernel counts per thread and op, and an expert matmul reads several experts: its bytes are
+ * divided in proportion to what it read of each, so they are an estimate. */
 #ifndef TT_ANALYZE_EXPERT_READS_H
 #define TT_ANALYZE_EXPERT_READS_H
 
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 typedef struct tt_expert_reads {
-    bool observed;   /* reads were, of some op that read experts */
+    bool observed;   /* of some op that read experts */
     uint64_t *bytes; /* by expert: at its layer's first_count + its number */
 } tt_expert_reads;
 
-/* Of the ops whose token and phase pass the filter. Needs a clock. out->bytes is for free(), also
+/* For the ops whose token and phase pass the filter. Needs a clock. out->bytes is for free(), also
  * after an error. `over` may be NULL. */
 tt_status tt_expert_reads_measure(const tt_model *m, const tt_filter *filter,
                                   const tt_router_layer *layers, size_t n_layers,

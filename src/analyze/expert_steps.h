@@ -1,4 +1,4 @@
-/* Experts from token to token, and over a run: which follow which, and how their use changes. */
+/* Experts from token to token, and over a run: transitions, and how their use changes. */
 #ifndef TT_ANALYZE_EXPERT_STEPS_H
 #define TT_ANALYZE_EXPERT_STEPS_H
 
@@ -10,40 +10,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of tokens that chose one expert, those whose next token chose another, or it again. */
+/* Of tokens that chose one expert, those whose next token chose another one, or the same. */
 typedef struct tt_expert_step {
-    const char *domain; /* of the tokens; NULL: of one trace */
+    const char *domain; /* of the tokens; NULL: a single trace */
     int32_t layer_id;
     uint32_t expert_id, next_expert_id;
-    uint64_t count, followed; /* of so many tokens that have a next one */
+    uint64_t count, followed; /* followed: tokens that have a next one */
     double share;             /* P(next | expert); NAN: none has */
-    double lift;              /* of what it would be by chance: P(next); NAN likewise */
+    double lift;              /* relative to chance, P(next); NAN likewise */
 } tt_expert_step;
 
-/* An expert in some batches one after the other; or in one of so many stretches of a domain's runs,
- * which are then added up. */
+/* An expert in consecutive batches of a trace; or in one of several intervals of a domain's runs,
+ * added up. */
 typedef struct tt_expert_span {
-    const char *domain; /* NULL: of one trace */
+    const char *domain; /* NULL: a single trace */
     int32_t layer_id;
     uint32_t expert_id;
     uint32_t first_batch_id, last_batch_id; /* of one trace */
     uint32_t stretch;                       /* of a domain: from 0 */
-    uint64_t tokens, count;                 /* that were routed, and of these that chose it */
-    double share;                           /* of the choices; NAN without any */
+    uint64_t tokens, count;                 /* routed tokens, and those of them that chose it */
+    double share;                           /* of the choices; NAN if there are none */
 } tt_expert_span;
 
-/* All that occurred in the layer whose transitions were kept. *out is freed. */
+/* All transitions in the layer for which they were kept. The caller frees *out. */
 tt_status tt_expert_steps_make(const tt_routers *r, tt_expert_step **out, size_t *n, tt_error *err);
-/* Of `parts` stretches of the trace's batches that pass the filter, as equal as can be: all experts
- * of the filter's layer. Reads the trace. *out is freed. */
+/* Of `parts` intervals of nearly equal size of the trace's batches that pass the filter: all
+ * experts of the filter's layer. Reads the trace. The caller frees *out. */
 tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint32_t parts,
                                tt_expert_span **out, size_t *n, tt_error *err);
 
-/* The batches of one of `parts` stretches, as a filter. False: there are fewer batches, and this
- * stretch has none of its own. */
+/* The batches of one of `parts` intervals, as a filter. False: there are fewer batches, and this
+ * interval has none. */
 bool tt_expert_stretch(const tt_model *m, const tt_filter *filter, uint32_t parts, uint32_t i,
                        tt_filter *out);
-/* How often (count > 0) it follows, of `followed`; `uses` of all `tokens` chose the next expert. */
+/* It follows `count` > 0 times, of `followed`; `uses` of all `tokens` chose the next expert. */
 tt_expert_step tt_expert_step_of(uint64_t count, uint64_t followed, uint64_t uses, uint64_t tokens);
 
 /* Kinds of rowset. */

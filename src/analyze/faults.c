@@ -27,12 +27,12 @@ struct tt_faults {
     tt_arena keys;
     tt_faults_row total;
     tt_fault_counts batches;
-    uint64_t *file_base; /* where a file's bytes begin when all files lie one behind the other */
+    uint64_t *file_base; /* each file's offset in the sequence of all files */
     uint32_t last_run;
     tt_over over;
     uint64_t orphan;
     bool failed;
-    bool events; /* counts are made of single faults */
+    bool events; /* counts come from fault events */
 };
 
 tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter)
@@ -93,8 +93,8 @@ static bool is_row(const void *context, uint32_t row)
     return r->weight == l->weight && r->origin == l->origin && strcmp(r->key, l->text) == 0;
 }
 
-/* The row of that text, made at the first need; NULL without memory. The text is copied. Weights
- * that have one name have a row each (TT_NONE: of no weight), and one for each origin. */
+/* The row of that text, made on demand; NULL if out of memory. The text is copied. Weights of the
+ * same name have a row each (TT_NONE: no weight), and one per origin. */
 static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uint32_t weight,
                              tt_origin origin)
 {
@@ -126,7 +126,7 @@ static tt_faults_row *named_row(tt_faults *f, const char *name)
     return row_of(f, name, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
 }
 
-/* --- what goes into a row --- */
+/* --- the content of a row --- */
 
 static void add_counts(tt_fault_counts *sum, const tt_fault_counts *c)
 {
@@ -160,15 +160,15 @@ static tt_fault_counts share_counts(const tt_fault_counts *c, uint64_t before, u
     };
 }
 
-/* One op, or its part of one weight or thread. */
+/* An op, or its part for one weight or thread. */
 typedef struct part {
     tt_fault_counts counts;
     uint64_t ticks;          /* of the op */
-    uint64_t busy, busy_cpu; /* of the threads whose times and counters are both there */
+    uint64_t busy, busy_cpu; /* of the threads with both times and counters */
     bool read;
 } part;
 
-/* -1: outside of any. */
+/* -1: none. */
 static int64_t token_of(const tt_faults *f, uint32_t batch)
 {
     return batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(f->m, batch);
@@ -235,7 +235,7 @@ static void add_op(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, cons
 
 /* --- by tensor --- */
 
-/* Whether an access before this one is of the same weight. */
+/* Whether an earlier access is of the same weight. */
 static bool is_repeated(const tt_fault_op *op, size_t at)
 {
     for (size_t i = at; i-- > 0;)
@@ -243,7 +243,7 @@ static bool is_repeated(const tt_fault_op *op, size_t at)
     return false;
 }
 
-/* What the counts are shared by: bytes in mappings, or all where there are none. */
+/* How the counts are divided: by bytes in mappings, or by all bytes if there are none. */
 typedef struct sharing {
     bool by_mapped;
     uint64_t all, before;
@@ -264,7 +264,7 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
 {
     const tt_access *first = &op->accesses[at];
     uint64_t size = 0;
-    /* Read from a mapped file and from a copy of it, it is two: only one of them can fault. */
+    /* Reads from a mapped file and from a copy of it are separate: only the former can fault. */
     const tt_origin origin = op->op->graph->tensors[first->tensor].origin;
     tt_faults_row *row = row_of(f, f->m->weights[first->weight].name, -1, first->weight, origin);
     if (!row) return;
@@ -284,9 +284,9 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
     s->before += size;
 }
 
-/* --- by tensor, where the faults' addresses are known --- */
+/* --- by tensor, if the faults' addresses are known --- */
 
-/* Faults of the op's threads at bytes of the weight; all those of the op with NULL. */
+/* Faults of the op's threads in the weight's bytes; with NULL all those of the op. */
 static part count_faults(const tt_faults *f, const tt_fault_op *op, const tt_weight *w)
 {
     const tt_model *m = f->m;
@@ -310,7 +310,7 @@ static part count_faults(const tt_faults *f, const tt_fault_op *op, const tt_wei
     return p;
 }
 
-/* What the weights do not have is of other memory: buffers, the stack, the program's own files. */
+/* The rest is in other memory: buffers, the stack, the program's own files. */
 static void add_by_address(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
     part rest = count_faults(f, op, NULL);
@@ -356,11 +356,11 @@ static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
         if (row) add_part(f, row, op, whole);
         return;
     }
-    /* Sums that no longer fit are of no real file; their shares would not fit either. */
+    /* Sums that overflow are not of a real file. */
     if (op->accessed_bytes == UINT64_MAX) return;
     sharing s = sharing_of(op);
     for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
-        /* The accesses of one source stand together. */
+        /* The accesses of one source are consecutive. */
         if (i > 0 && op->accesses[i].weight == op->accesses[i - 1].weight) continue;
         if (!is_repeated(op, i)) add_weight(f, op, whole, i, &s);
     }
@@ -411,7 +411,7 @@ static void finish_row(tt_faults *f, tt_faults_row *r)
     tt_ranges_free(&r->mapped);
 }
 
-/* A token's row is complete after its last run: which bytes it used need not be kept. */
+/* A token's row is complete after its last run: its set of bytes is not needed any more. */
 static void finish_token(tt_faults *f, uint32_t next_run)
 {
     const uint32_t run = f->last_run;
@@ -550,7 +550,7 @@ typedef struct walk {
     tt_op_table *ops;
     tt_filter_ops passing;
     tt_slice_filter slices;
-    uint8_t *verdicts; /* on the run's graph */
+    uint8_t *verdicts; /* for the run's graph */
     counted counted;
     bool stopped;
 } walk;
@@ -613,7 +613,7 @@ static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
     return status;
 }
 
-/* The first detail of that node, or where it would be. */
+/* The first detail of that node, or its insertion index. */
 static size_t details_at(const counted *c, uint32_t node)
 {
     size_t low;
@@ -676,7 +676,7 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
     if (k->join.n_touched) k->verdicts = tt_filter_ops_of(&k->passing, k->m->runs[run].graph);
     if (status == TT_OK && k->passing.failed)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    /* In callback mode the counters are the whole process's: no thread's time belongs to them. */
+    /* In callback mode the counters are the whole process's, so they have no thread's time. */
     if (status == TT_OK && k->m->runs[run].observed == TT_OBSERVED_HOOK)
         status = load_times(k, id, err);
     for (uint32_t i = 0; i < k->join.n_touched && status == TT_OK && !k->stopped; i++)

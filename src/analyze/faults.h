@@ -1,13 +1,12 @@
-/* Page faults, reads from devices and CPU time of the executed ops, joined to the weights that the
- * ops read.
+/* Page faults, reads from devices and CPU time of executed ops, with the weights that the ops read.
  *
- * The kernel counts for a thread, and the recorder takes the counts at an op's start and arrive:
- * what is known is which op a thread was in when it faulted. Where each fault was recorded by
- * itself, its address tells the weight; else an op of several weights shares its
- * counts among them in proportion to the bytes it accessed of each (`shared`), among those in file
- * mappings if there are any: the others do not come from disk. Counts include
- * faults on memory that is no weight; what the device was asked for includes the kernel's
- * read-ahead, which may bring pages of the next weight, or of one that the engine has copied. */
+ * The kernel counts per thread, and the recorder reads the counts at an op's start and arrive: so
+ * it is known in which op a thread faulted. If each fault was recorded, its address identifies the
+ * weight; else an op of several weights divides its counts in proportion to the bytes it accessed
+ * of each (`shared`), among those in file mappings if there are any, because the others do not come
+ * from disk. Counts include faults on memory that is not a weight; bytes read from the device
+ * include the kernel's readahead, which may bring pages of the next weight, or of one that the
+ * engine has copied. */
 #ifndef TT_ANALYZE_FAULTS_H
 #define TT_ANALYZE_FAULTS_H
 
@@ -27,41 +26,41 @@
 #define TT_FAULTS_NO_TIME UINT64_MAX
 
 typedef struct tt_fault_counts {
-    uint64_t observed; /* times an op was counted on a thread; 0: the rest means nothing */
+    uint64_t observed; /* counts of an op on a thread; 0: the rest is not valid */
     uint64_t minor, major;
-    uint64_t cpu_ns;         /* over those whose CPU time was observed */
-    uint64_t observed_cpu;   /* how many of `observed` these are */
-    uint64_t read_bytes;     /* over those whose reads were observed */
+    uint64_t cpu_ns;         /* over those with observed CPU time */
+    uint64_t observed_cpu;   /* the number of those */
+    uint64_t read_bytes;     /* over those with observed reads */
     uint64_t observed_reads; /* likewise */
 } tt_fault_counts;
 
-/* Where a thread's single faults in an op are (tt_model_faults_between). */
+/* The fault events of a thread in an op (tt_model_faults_between). */
 typedef struct tt_fault_lane {
     bool known;
     uint32_t thread; /* of the OS */
     uint64_t first, last;
 } tt_fault_lane;
 
-/* An executed op with all that was observed of it. */
+/* An executed op with everything observed of it. */
 typedef struct tt_fault_op {
     uint32_t run; /* in tt_model.runs */
     const tt_op *op;
     const tt_joined *times;
     const tt_detail *details;   /* kind FAULTS, by ascending lane */
     const uint64_t *busy;       /* for each, ticks from that lane's start to its arrive; or
-                                   TT_FAULTS_NO_TIME: there is no record of it */
+                                   TT_FAULTS_NO_TIME: it has no record */
     const tt_fault_lane *lanes; /* for each */
     size_t n_details;
     tt_fault_counts counts; /* their sum */
     const tt_access *accesses;
     size_t n_accesses;
     uint64_t accessed_bytes;
-    bool passes; /* the whole filter; without: only its token and phase */
+    bool passes; /* the whole filter; otherwise only its token and phase */
 } tt_fault_op;
 
 /* Returns false to stop. */
 typedef bool tt_faults_visit(void *context, const tt_fault_op *op);
-/* Called now and then with the runs done and the runs in all. */
+/* Called occasionally with the runs done and the total. */
 typedef void tt_faults_progress(void *context, uint64_t done, uint64_t total);
 
 typedef struct tt_faults_walker {
@@ -70,14 +69,14 @@ typedef struct tt_faults_walker {
     tt_faults_progress *progress; /* or NULL */
     void *context;
     void *progress_context;
-    tt_over over;    /* asked as often */
+    tt_over over;    /* called as often */
     uint64_t orphan; /* set by the walk: FAULTS details whose op is not in the trace */
 } tt_faults_walker;
 
-/* All ops of the runs that pass, run by run, in the order in which they began. Needs a clock. */
+/* All ops of the runs that pass, run by run, in the order of their start. Needs a clock. */
 tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err);
 
-/* Whether the op had to wait for a device, as far as was observed. */
+/* Whether the op is known to have waited for a device. */
 bool tt_fault_op_read(const tt_fault_op *op);
 
 /* Whether these bytes may have to come from disk when the op reads them. */
@@ -94,23 +93,23 @@ typedef enum tt_faults_by {
 typedef struct tt_faults_row {
     const char *key;        /* as text */
     int64_t number;         /* of a layer, token or thread; -1: none */
-    uint32_t weight;        /* by tensor: in tt_model.weights, or TT_NONE: ops without one */
+    uint32_t weight;        /* by tensor: in tt_model.weights, or TT_NONE: ops without a weight */
     tt_origin origin;       /* by tensor: where the ops read it */
     uint64_t count;         /* executed ops; by thread: those counted on it */
-    uint64_t reading_count; /* that had major faults or reads */
+    uint64_t reading_count; /* with major faults or reads */
     tt_fault_counts counts;
-    bool shared;              /* some counts were shared among an op's weights */
+    bool shared;              /* some counts were divided among an op's weights */
     bool at_most;             /* accessed and used bytes are upper bounds */
     uint64_t accessed_bytes;  /* of weights, each time an op read them */
     uint64_t used_bytes;      /* of these, each byte of a file once */
-    uint64_t mapped_bytes;    /* of used_bytes, those read in a mapping of the file: what may have
-                                 to come from disk; also where their place is not known */
+    uint64_t mapped_bytes;    /* of used_bytes, those read in a mapping of the file, which may have
+                                 to come from disk; also those of unknown location */
     double time_ns;           /* of the ops that were counted */
-    double reading_ns;        /* of those that had reads */
-    double busy_ns;           /* what the counted threads spent in them, summed over threads */
-    uint64_t busy_cpu_ns;     /* of counts.cpu_ns, what belongs to busy_ns */
-    bool first_known;         /* something was read: first_ns .. tokens hold */
-    double first_ns, last_ns; /* begin of the first and the last op that read */
+    double reading_ns;        /* of those with reads */
+    double busy_ns;           /* of the counted threads in them, summed over threads */
+    uint64_t busy_cpu_ns;     /* of counts.cpu_ns, the part during busy_ns */
+    bool first_known;         /* something was read: first_ns .. tokens are valid */
+    double first_ns, last_ns; /* start of the first and the last op that read */
     tt_ranges tokens;         /* in which something was read, merged */
     /* Private: */
     uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
@@ -120,52 +119,52 @@ typedef struct tt_faults_row {
 
 typedef struct tt_faults tt_faults;
 
-/* NULL without memory. The filter is copied (its texts are not). */
+/* NULL if out of memory. The filter is copied (its texts are not). */
 tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter);
 void tt_faults_free(tt_faults *f);
 /* Ends the sum early. */
 void tt_faults_until(tt_faults *f, tt_over over);
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err);
 
-/* After the sum: by number, tensors by place in their file. They belong to f. */
+/* After the sum: by number, tensors by file offset. They belong to f. */
 const tt_faults_row *tt_faults_rows(const tt_faults *f, size_t *n);
 /* Ops that passed the filter, each once. */
 const tt_faults_row *tt_faults_total(const tt_faults *f);
-/* All ops of the batches whose token and phase pass: what tt_kernel_batches is compared with. */
+/* All ops of the batches whose token and phase pass, for comparison with tt_kernel_batches. */
 const tt_fault_counts *tt_faults_batches(const tt_faults *f);
-/* Details without their op, left out of everything. */
+/* Details without their op, left out everywhere. */
 uint64_t tt_faults_orphan(const tt_faults *f);
 
-/* Bytes read / bytes used in mappings; NAN when either is not known or nothing was. */
+/* Bytes read / bytes used in mappings; NAN if either is unknown or zero. */
 double tt_faults_amplification(const tt_faults_row *r);
-/* Bytes read a second, over the time of the ops that read; NAN when not known. */
+/* Bytes read per second, over the time of the ops that read; NAN if unknown. */
 double tt_faults_rate(const tt_faults_row *r);
-/* Time that the counted threads spent in the ops without the CPU: waiting for a device, or for a
+/* Time that the counted threads spent in the ops off CPU: waiting for a device, or for a
  * processor. */
 double tt_faults_blocked_ns(const tt_faults_row *r);
 
-/* Pure: part i of `total` shared among parts of these sizes: the parts add up to it. `before`:
- * the sizes of the parts before i, summed; `all`: of all parts. */
+/* Pure: part i of `total` divided among parts of these sizes; the parts add up to it. `before`: the
+ * total size of the parts before i; `all`: of all parts. */
 uint64_t tt_faults_share(uint64_t total, uint64_t before, uint64_t size, uint64_t all);
 
 /* --- the rows' columns --- */
 
 typedef struct tt_faults_dimension {
-    const char *name; /* as people ask for it: "tensor" */
+    const char *name; /* as on the command line: "tensor" */
     tt_faults_by by;
-    const char *sort; /* the order, unless another is asked for */
+    const char *sort; /* the default order */
 } tt_faults_dimension;
 
 #define TT_FAULTS_DIMENSIONS 5u
 extern const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS];
 
-/* What the columns are given. */
+/* Passed to the columns. */
 typedef struct tt_faults_context {
     const tt_model *m;
     const tt_kernel *kernel;
     tt_faults_by by;
     const tt_faults_row *total;
-    tt_kernel_sum *process; /* room for the sum of a batch; NULL: it is not shown. Of one thread */
+    tt_kernel_sum *process; /* room for the sum of a batch; NULL: not shown. One thread at a time */
 } tt_faults_context;
 
 extern const tt_schema tt_faults_schema;

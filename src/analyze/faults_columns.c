@@ -1,4 +1,4 @@
-/* What the rows of faults are made of, for every output. */
+/* The columns of faults, for every output. */
 #include "analyze/faults.h"
 
 #include <inttypes.h>
@@ -86,7 +86,7 @@ static bool has_weight(const void *context, const void *row)
 TT_COLUMN_KNOWN(was_busy, tt_faults_row, r, r->busy_ns > 0)
 TT_COLUMN_KNOWN(has_first, tt_faults_row, r, r->first_known)
 
-/* A thread reads no weights by itself: only the sum of all ops has them. */
+/* Threads do not read weights separately: only the sum of all ops has them. */
 static bool has_weights(const void *context, const void *row)
 {
     const tt_faults_context *x = context;
@@ -240,7 +240,7 @@ static void put_ranges(tt_json *j, const void *context, const void *row)
     tt_json_array_end(j);
 }
 
-/* --- what the kernel counted for the process --- */
+/* --- the kernel's counts for the process --- */
 
 static bool has_faults(const void *context, const void *sum)
 {

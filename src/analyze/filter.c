@@ -47,7 +47,7 @@ bool tt_slice_name_matches(const char *pattern, const char *name)
     return tt_slice_name(pattern, &length, &expert) && weight_matches(pattern, length, name);
 }
 
-/* As a pattern without experts: "Kcur-[01]" ends with a number in brackets, too. */
+/* As a pattern without experts: "Kcur-[01]" also ends with a number in brackets. */
 static bool matches_as_it_is(const char *pattern, const tt_op *op)
 {
     for (uint32_t i = 0; i < op->n_nodes; i++)

@@ -1,4 +1,4 @@
-/* Which ops a person asked for. */
+/* Filters: which ops the user wants. */
 #ifndef TT_ANALYZE_FILTER_H
 #define TT_ANALYZE_FILTER_H
 
@@ -23,12 +23,12 @@ typedef struct tt_filter {
     tt_origin origin; /* of any source; TT_ORIGIN_UNKNOWN: any */
     const char *op;   /* name in any case, or one part of a fused op's; NULL: any */
     /* fnmatch pattern for a node's or a source's name; NULL: any. "NAME[N]" also means expert N of
-     * the weights NAME: ops that may read it pass, and tt_slice_filter_passes tells which did. */
+     * the weights NAME: ops that may read it pass, and tt_slice_filter_passes decides which did. */
     const char *tensor;
     const char *text; /* part of the op's, a node's or a source's name, in any case; NULL: any */
     bool has_from, has_to;
     double from_ns, to_ns; /* of the op's start, since the trace's first batch */
-    /* Of what tt_filter_duration is asked for: the ops of a log. */
+    /* For tt_filter_duration: the ops of a log. */
     bool has_least, has_most;
     double least_ns, most_ns;
 } tt_filter;
@@ -37,26 +37,27 @@ typedef struct tt_filter {
 bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch);
 /* Whether the run can hold ops that pass (token, phase, time). */
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run);
-/* Whether the op passes, time, duration and lane aside. */
+/* Whether the op passes, apart from time, duration and lane. */
 bool tt_filter_op(const tt_filter *f, const tt_op *op);
 bool tt_filter_time(const tt_filter *f, double start_ns);
-/* Whether an op that took so long passes; open: its end was not seen, so how long is not known. */
+/* Whether an op of that duration passes; open: its end was not observed, so the duration is
+ * unknown. */
 bool tt_filter_duration(const tt_filter *f, bool open, double duration_ns);
 
-/* Which ops of a model pass (tt_filter_op), each judged once. Zero-filled but for the two first
+/* Which ops of a model pass (tt_filter_op), each evaluated once. Zero-filled except the first two
  * fields is ready; freed with tt_filter_ops_free. */
 typedef struct tt_filter_ops {
     const tt_model *m;
     const tt_filter *filter;
-    uint8_t **of_graph; /* by graph, by node; NULL until met */
+    uint8_t **of_graph; /* by graph, by node; NULL until needed */
     uint32_t n_graphs;  /* private: of of_graph */
-    bool failed;        /* memory ran out: ops of graphs met since then do not pass */
+    bool failed;        /* out of memory: ops of later graphs do not pass */
 } tt_filter_ops;
 
-/* The verdicts on a graph's ops (in m->graphs), for tt_filter_ops_pass; NULL: all of them pass, or,
- * with `failed`, memory ran out. */
+/* The results for a graph's ops (index in m->graphs), for tt_filter_ops_pass; NULL: all of them
+ * pass, or, with `failed`, out of memory. */
 uint8_t *tt_filter_ops_of(tt_filter_ops *f, uint32_t graph);
-/* Private: judges the op and notes it. */
+/* Private: evaluates the op and stores the result. */
 bool tt_filter_ops_decide(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
                           uint8_t covers);
 void tt_filter_ops_free(tt_filter_ops *f);
@@ -71,31 +72,30 @@ static inline bool tt_filter_ops_pass(tt_filter_ops *f, uint8_t *verdicts, uint3
     return tt_filter_ops_decide(f, verdicts, graph, node, covers);
 }
 
-/* "blk.0.ffn_down_exps.weight[2]": expert 2 of that weight, the way `heat` writes it, as a filter.
+/* "blk.0.ffn_down_exps.weight[2]", expert 2 of that weight, as `heat` writes it, as a filter.
  *
- * Which experts an op read differs from run to run, so that the op's node alone does not tell
- * (analyze/filter.h); this asks what was observed of the run. Where the choices were not observed,
- * an op may have read any expert: it passes. */
+ * Which experts an op reads differs from run to run, so the op's node is not enough
+ * (analyze/filter.h); this uses the run's observed choices. If they were not observed, an op may
+ * have read any expert: it passes. */
 
-/* Whether the text ends with "[N]", N in decimal: *length is that of what stands before it. */
+/* Whether the text ends with "[N]", N in decimal: *length is the length before that. */
 bool tt_slice_name(const char *text, size_t *length, int32_t *expert);
-/* Whether `name` matches the fnmatch pattern `pattern`, or, where that ends with "[N]", what stands
- * before it. */
+/* Whether `name` matches the fnmatch pattern `pattern`, without its "[N]" if it ends so. */
 bool tt_slice_name_matches(const char *pattern, const char *name);
 
-/* Zero-filled but for the first two fields is ready; freed with tt_slice_filter_free. Without a
+/* Zero-filled except the first two fields is ready; freed with tt_slice_filter_free. Without a
  * pattern everything passes. */
 typedef struct tt_slice_filter {
     const tt_model *m;
     const char *pattern; /* as tt_filter.tensor; belongs to the caller */
     tt_accesses *accesses;
-    uint32_t run_plus_1; /* that the accesses are of */
+    uint32_t run_plus_1; /* of the accesses */
 } tt_slice_filter;
 
-/* Of the filter's `tensor`, where that names an expert. */
+/* For the filter's `tensor`, if that names an expert. */
 tt_slice_filter tt_slice_filter_of(const tt_model *m, const tt_filter *filter);
-/* Whether the op of that run (in m->runs), whose names match, also read what the pattern asks for:
- * that expert, when it ends with "[N]". */
+/* Whether the op of that run (index in m->runs), whose names match, read the expert of the pattern,
+ * if that ends with "[N]". */
 tt_status tt_slice_filter_passes(tt_slice_filter *f, uint32_t run, uint32_t node, uint8_t covers,
                                  bool *passes, tt_error *err);
 void tt_slice_filter_free(tt_slice_filter *f);

@@ -16,7 +16,7 @@ typedef struct set {
     tt_name *list;
     uint32_t n, capacity;
     tt_idmap by_hash;
-    const char *wanted; /* what is looked for */
+    const char *wanted; /* searched text */
     bool failed, cut;
 } set;
 
@@ -26,7 +26,7 @@ static bool is_wanted(const void *context, uint32_t index)
     return strcmp(s->list[index].name, s->wanted) == 0;
 }
 
-/* The entry of that name, new ones zero-filled but for it; NULL when there is no room. */
+/* The entry of that name, zero-filled if new; NULL if there is no room. */
 static tt_name *entry_of(set *s, const char *name)
 {
     uint64_t key = tt_checksum(name, strlen(name));
@@ -97,8 +97,8 @@ void tt_names_free(tt_names *names)
     memset(names, 0, sizeof *names);
 }
 
-#define TEXTS_MAX ((size_t)16 << 20) /* of one batch; what is longer is not looked through */
-#define BEFORE 40u                   /* bytes of an excerpt in front of what was found */
+#define TEXTS_MAX ((size_t)16 << 20) /* of one batch; longer ones are not searched */
+#define BEFORE 40u                   /* bytes of an excerpt before the match */
 
 bool tt_find_in(const char *in, const char *text)
 {
@@ -147,7 +147,7 @@ bool tt_find_batches(const tt_model *m, const char *text, tt_find_visit *visit, 
     tt_bytes_init(&all, TEXTS_MAX);
     for (uint32_t i = 0; i < m->n_batches && going && length > 0; i++) {
         tt_find_batch found = {.batch = i, .by_number = tt_model_batch_number(m, i) == number};
-        /* A word may be of several batches: the end of what was before stays in front. */
+        /* A word may span batches: keep the end of the previous text. */
         size_t kept = all.size < length - 1 ? all.size : length - 1;
         if (kept) memmove(all.data, all.data + all.size - kept, kept);
         all.size = kept;
@@ -165,7 +165,7 @@ bool tt_find_batches(const tt_model *m, const char *text, tt_find_visit *visit, 
     return ok;
 }
 
-/* Of a name: a damaged trace may hold one of megabytes, for each of its tensors. */
+/* Of a name: a damaged trace may have one of megabytes for each of its tensors. */
 #define TEXT_MAX 512u
 
 typedef struct word {

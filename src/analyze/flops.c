@@ -76,7 +76,7 @@ static const struct {
     {"TOP_K", EACH, 0, 0},
 };
 
-/* What a function of one value takes; the gated ones multiply by a second value. */
+/* The FLOPs of functions of one value; gated ones also multiply by a second value. */
 static const struct {
     const char *name;
     unsigned flops;
@@ -175,8 +175,8 @@ tt_flops tt_flops_of_node(const tt_graph *g, uint32_t node)
     return (tt_flops){0};
 }
 
-/* Of a tensor's elements alone: a view's bytes from its first to its last element may hold others.
- */
+/* Only of a tensor's elements: a view's range from its first to its last element may contain
+ * others. */
 static uint64_t packed_bytes(const tt_tensor *t)
 {
     const tt_ggml_type *type = tt_ggml_type_parse(t->type_name);

@@ -33,12 +33,12 @@ void tt_heat_step(tt_heat_steps *s, const tt_heat_place *last, const tt_heat_pla
     }
 }
 
-/* A unit: the slice of that number. */
+/* A unit: the slice with that number. */
 typedef struct unit {
-    uint32_t row; /* or TT_NONE: not looked at */
+    uint32_t row; /* or TT_NONE: not examined */
     uint32_t tokens;
     uint32_t hint;  /* for tt_reuse_read */
-    uint32_t stamp; /* batch counted last, + 1 */
+    uint32_t stamp; /* last counted batch, + 1 */
     uint64_t touched;
     uint64_t read;
 } unit;
@@ -59,9 +59,9 @@ typedef struct measure {
     tt_reuse reuse;
     sample *samples;
     size_t n_samples, samples_capacity;
-    uint64_t *distinct;   /* by batch; the last one: outside any */
-    uint64_t batch_began; /* reads of `reuse` when the present batch began */
-    /* Of the read under way: */
+    uint64_t *distinct;   /* by batch; the last one: none */
+    uint64_t batch_began; /* reads of `reuse` when the current batch began */
+    /* Of the current read: */
     unit *unit;
     uint32_t batch;
     uint64_t farthest;
@@ -74,8 +74,7 @@ bool tt_heat_has_experts(const tt_reads *reads)
     return false;
 }
 
-/* Whether a weight that was not read is worth telling: the filter can only leave out what it
- * names. */
+/* Whether to list a weight that was not read: the filter can only exclude what it names. */
 static bool is_asked_for(const tt_filter *f, const tt_weight *w)
 {
     if (f->op) return false;
@@ -95,7 +94,7 @@ static bool is_of_component(const void *context, uint32_t row)
     return strcmp(w->place.component, l->component) == 0;
 }
 
-/* The row of a slice, made at the first need; rows of a layer or component are found by key. */
+/* The row of a slice, made on demand; rows of a layer or component are found by key. */
 static uint32_t row_of(measure *q, tt_heat_by by, const tt_slice *s, tt_idmap *rows)
 {
     const tt_weight *w = &q->m->weights[s->weight];
@@ -245,7 +244,7 @@ static bool walk_steps(measure *q)
 }
 
 /* In how many batches each unit and row was read: batch by batch, as those of two contexts may
- * take turns. */
+ * alternate. */
 static bool count_tokens(measure *q)
 {
     const tt_reads *reads = q->reads;
@@ -304,14 +303,14 @@ static void add_sets(measure *q)
 static int hottest_first(const void *a, const void *b)
 {
     const unit *x = a, *y = b;
-    /* read / touched, without loss; never both 0 in what is compared */
+    /* read / touched, exactly; compared rows never have both 0 */
     unsigned __int128 u = (unsigned __int128)x->read * y->touched;
     unsigned __int128 v = (unsigned __int128)y->read * x->touched;
     if (u != v) return u > v ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Sorts the units, which are no longer slices by number afterwards. */
+/* Sorts the units, which are then no longer indexed by slice. */
 static void add_curve(measure *q)
 {
     static const double shares[TT_HEAT_CURVE] = {0.5, 0.8, 0.9, 0.95, 0.99, 1};
@@ -378,7 +377,7 @@ static void finish_rows(measure *q)
         h->rows[i].time_ns = tt_model_span_ns(q->m, h->rows[i].ticks);
 }
 
-/* By place in the files, an expert behind the one before. */
+/* By file offset, an expert after the previous one. */
 static int by_place(const void *a, const void *b, void *context)
 {
     const tt_model *m = context;

@@ -1,8 +1,8 @@
-/* How hot each weight is: reads, bytes, time, first and last use, reuse distance; what is read
- * in every token, in some, in none; and in what order the file is read.
+/* How hot each weight is: reads, bytes, time, first and last use, reuse distance; what every token
+ * reads, some read, or none; and in what order the file is read.
  *
- * Units are tensors, and of expert tensors whose choices were observed the experts' slices. Rows
- * are units, or sums of them. An op that reads several units of a row counts once for it. */
+ * Units are tensors; of expert tensors with observed choices, the experts' slices. Rows are units
+ * or sums of them. An op that reads several units of a row counts once for it. */
 #ifndef TT_ANALYZE_HEAT_H
 #define TT_ANALYZE_HEAT_H
 
@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A read is adjacent when it begins at most this far behind the end of the one before: between
- * tensors there is padding. */
+/* A read is adjacent if it begins at most this far after the end of the previous one: there is
+ * padding between tensors. */
 #define TT_HEAT_PADDING_BYTES 4095u
 #define TT_HEAT_CURVE 6u
 
@@ -30,16 +30,16 @@ typedef struct tt_heat_row {
     uint32_t weight; /* the first one of the row */
     int32_t expert;  /* of a slice, or TT_EXPERT_NONE */
     uint64_t size_bytes;
-    uint64_t touched_bytes;           /* distinct ones that were read */
+    uint64_t touched_bytes;           /* distinct bytes read */
     uint64_t read_bytes;              /* over all reads */
     uint64_t copied_bytes;            /* of these, from copies in buffers */
-    uint64_t accesses;                /* ops that read of it */
-    uint32_t tokens;                  /* batches that read of it */
-    uint64_t timed;                   /* of the accesses: those whose op's end was seen */
+    uint64_t accesses;                /* ops that read it */
+    uint32_t tokens;                  /* batches that read it */
+    uint64_t timed;                   /* of the accesses: those whose op has an observed end */
     double time_ns;                   /* of these ops */
-    uint32_t first_batch, last_batch; /* TT_NONE: outside any */
+    uint32_t first_batch, last_batch; /* TT_NONE: none */
     uint64_t first_ticks, last_ticks;
-    /* Of each read that found bytes read before: the largest distance (analyze/cache/reuse.h). */
+    /* Of each read of bytes that were read before: the largest distance (analyze/cache/reuse.h). */
     uint64_t reuses;
     double reuse_mean_bytes;
     uint64_t reuse_p50_bytes;
@@ -58,24 +58,24 @@ typedef struct tt_heat_set {
 
 typedef struct tt_heat_jumps {
     uint64_t count;
-    uint64_t p50_bytes, p95_bytes; /* when known */
+    uint64_t p50_bytes, p95_bytes; /* if known */
     bool known;
     tt_quantiles lengths; /* private, but for `max` */
 } tt_heat_jumps;
 
 typedef struct tt_heat_point {
     double reads;   /* share of the bytes read ... */
-    double weights; /* ... that is read of this share of the weights */
+    double weights; /* ... from this share of the weights */
 } tt_heat_point;
 
-/* One read after the other, in the order of the ops. */
+/* Consecutive reads, in the order of the ops. */
 typedef struct tt_heat_steps {
-    uint64_t steps;    /* reads less one */
-    uint64_t adjacent; /* begins where the last one ended, or behind its padding */
+    uint64_t steps;    /* reads - 1 */
+    uint64_t adjacent; /* begins where the last one ended, or after its padding */
     uint64_t again;    /* within the last one */
     uint64_t other_file;
-    uint64_t sweeps;        /* 1 + jumps back over more than half of what is read of a file */
-    tt_heat_jumps forward;  /* begins further behind; from the end of the last one */
+    uint64_t sweeps;        /* 1 + jumps back over more than half of the read part of a file */
+    tt_heat_jumps forward;  /* begins further on; from the end of the last one */
     tt_heat_jumps backward; /* before the begin of the last one; from there */
 } tt_heat_steps;
 
@@ -83,7 +83,7 @@ typedef struct tt_heat_phase {
     uint64_t batches;
     uint64_t tokens; /* in them */
     uint64_t read_bytes;
-    uint64_t distinct_bytes;     /* read in a batch, each byte once; summed over the batches */
+    uint64_t distinct_bytes;     /* distinct bytes of each batch, summed over the batches */
     uint64_t distinct_bytes_max; /* of one batch */
 } tt_heat_phase;
 
@@ -94,30 +94,30 @@ typedef struct tt_heat {
     uint64_t reads;
     uint64_t read_bytes;
     uint64_t copied_bytes; /* of these, from copies in buffers */
-    uint64_t model_bytes;  /* of the weights that were looked at */
+    uint64_t model_bytes;  /* of the examined weights */
     uint64_t touched_bytes;
-    uint32_t batches; /* in which weights were read */
-    /* By enum tt_phase; TT_PHASE_UNKNOWN: also outside any batch. */
+    uint32_t batches; /* that read weights */
+    /* By enum tt_phase; TT_PHASE_UNKNOWN: also reads outside of batches. */
     tt_heat_phase of_phase[TT_PHASES];
     tt_heat_set every, some, never; /* by how many of these batches read them */
     tt_heat_point curve[TT_HEAT_CURVE];
-    tt_heat_steps steps;      /* copies at the place of what they are copies of */
-    tt_heat_steps file_steps; /* reads of the mapped files alone */
+    tt_heat_steps steps;      /* copies count at the offset of their original */
+    tt_heat_steps file_steps; /* only reads of the mapped files */
     uint64_t partly;          /* units of which some bytes were read and some never */
     bool sliced;              /* some choices of experts were observed */
     bool at_most;
     bool all_weights; /* weights that were not read are rows, too */
 } tt_heat;
 
-/* The filter is the one that the reads were collected with: it says which weights were looked
- * at. `heat` is freed with tt_heat_free, also after an error. */
+/* The filter must be the one with which the reads were collected: it selects the weights. `heat` is
+ * freed with tt_heat_free, also after an error. */
 tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_filter *filter,
                           tt_heat_by by, tt_heat *heat, tt_error *err);
 void tt_heat_free(tt_heat *heat);
 /* Whether choices of experts were observed. */
 bool tt_heat_has_experts(const tt_reads *reads);
 
-/* What the columns of its rows are given. */
+/* Passed to the columns. */
 typedef struct tt_heat_context {
     const tt_model *m;
 } tt_heat_context;
@@ -126,10 +126,11 @@ extern const tt_schema tt_heat_schema;
 extern const tt_schema tt_heat_summary_schema; /* one row, a tt_heat */
 tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by);
 
-/* In what order a file is read: one read after the other. */
+/* Order of the reads of a file. */
 
-/* The reads [begin, end) of a file, in order; `file` counts from 0. `span_bytes`: from the first to
- * the last byte that is read of that file. Zero-filled is ready; `last` is the read before. */
+/* Adds the reads [begin, end) of a file, in order; `file` counts from 0. `span_bytes`: from the
+ * first to the last byte of that file that is read. Zero-filled is ready; `last` is the previous
+ * read. */
 typedef struct tt_heat_place {
     uint32_t file;
     uint64_t begin, end;

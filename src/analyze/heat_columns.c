@@ -1,4 +1,4 @@
-/* What the rows of a heat are made of, for every output. */
+/* The columns of heat, for every output. */
 #include "analyze/heat.h"
 
 #include "base/units.h"
@@ -90,7 +90,7 @@ static void set_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t b
 TT_COLUMN_GET(get_first_batch, tt_heat_row, r, set_batch(context, r, r->first_batch, cell);)
 TT_COLUMN_GET(get_last_batch, tt_heat_row, r, set_batch(context, r, r->last_batch, cell);)
 
-/* What was read outside any batch has a first use, but no number for it. */
+/* Reads outside of batches have a first use, but no number for it. */
 static void show_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t batch, char *out,
                        size_t room)
 {
@@ -112,7 +112,7 @@ static void set_moment(const tt_heat_context *x, const tt_heat_row *r, uint64_t 
 TT_COLUMN_GET(get_first, tt_heat_row, r, set_moment(context, r, r->first_ticks, cell);)
 TT_COLUMN_GET(get_last, tt_heat_row, r, set_moment(context, r, r->last_ticks, cell);)
 
-/* Nothing where the file was read: that is as it should be. */
+/* Empty if the file itself was read, which is the usual case. */
 TT_COLUMN_SHOW(show_copied, tt_heat_row, r,
                if (r->copied_bytes) show_read_bytes(r->copied_bytes, r, true, out, room);)
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_NS 10000 /* between two clocks: less is as much an error as a time */
+#define LEAST_NS 10000 /* between two clocks: a smaller difference may be an error */
 
 tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, tt_error *err)
 {
@@ -90,7 +90,7 @@ static bool make_room(tt_join *j, size_t need)
     return tt_array_room_zeroed(j->ops, had, need) && tt_array_room(j->touched, j->capacity, need);
 }
 
-/* Whether each lane executed the same nodes in one piece, as lanes do: all but the runs that
+/* Whether each lane executed the same nodes in one piece, as lanes normally do, except in runs that
  * the end of a chunk cuts in two. Nodes ascend within a piece. */
 static bool is_uniform(const tt_join *j, size_t n)
 {
@@ -106,7 +106,7 @@ static bool is_uniform(const tt_join *j, size_t n)
     return true;
 }
 
-/* The same as add_piece for each lane, without looking where an op was left. */
+/* The same as add_piece for each lane, without the checks. */
 static void add_uniform(tt_join *j, const tt_run *run, size_t n_lanes)
 {
     const tt_piece_ops *lanes = j->lanes;
@@ -183,7 +183,7 @@ static tt_status join_pieces(tt_join *j, const tt_model *m, const tt_run *r, con
     return add_one_by_one(j, m, r, pieces, n, err);
 }
 
-/* Work is done per record only: a large graph of which little ran costs little. */
+/* The work depends on records only: a large graph of which little ran is cheap. */
 tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err)
 {
     const tt_run *r = &m->runs[run];
@@ -196,7 +196,7 @@ tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err
     if (n > 0 && j->graph && !make_room(j, j->graph->n_nodes))
         return tt_error_memory(err, "a run's ops");
     if (++j->stamp == 0) {
-        /* 2^32 runs on: old stamps must not be taken for new ones. */
+        /* After 2^32 runs, old stamps must not match new ones. */
         if (j->capacity) memset(j->ops, 0, j->capacity * sizeof *j->ops);
         j->stamp = 1;
     }

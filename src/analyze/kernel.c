@@ -44,7 +44,7 @@ void tt_kernel_free(tt_kernel *k)
     free(k);
 }
 
-/* Totals only grow: where they do not, they were not those of one process. */
+/* Totals only grow: otherwise they are of different processes. */
 static bool grow_by(uint64_t *sum, uint64_t from, uint64_t to)
 {
     return to >= from && !__builtin_add_overflow(*sum, to - from, sum);

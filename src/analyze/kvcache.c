@@ -24,15 +24,15 @@ typedef struct follower {
     writes *of_graph;
     uint32_t *cache_of; /* by tensor */
     uint64_t cells;     /* with bits, over all tensors */
-    uint64_t work;      /* cells looked at */
+    uint64_t work;      /* cells visited */
 } follower;
 
-/* Past this many tensors in a buffer, or cells written in all, a trace is not what an engine
- * makes: what is beyond is not followed, and counts are lower bounds. */
+/* More tensors in a buffer, or cells written in total, do not occur in real traces: further ones
+ * are ignored, and counts are lower bounds. */
 #define TENSORS_MAX 4096u
 #define WORK_MAX ((uint64_t)1 << 32)
 
-/* --- which tensors --- */
+/* --- the tensors --- */
 
 /* "cache_k_l12": role k, layer 12. */
 static bool parse_name(const char *name, char *role, int32_t *layer)
@@ -130,7 +130,7 @@ static bool find_caches(follower *f)
     return true;
 }
 
-/* --- which ops write to them --- */
+/* --- the ops that write to them --- */
 
 static uint32_t find_tensor(const follower *f, const tt_graph *g, uint32_t root)
 {
@@ -142,8 +142,8 @@ static uint32_t find_tensor(const follower *f, const tt_graph *g, uint32_t root)
     return (uint32_t)(at - f->kv->tensors);
 }
 
-/* An op whose result is a view of the cache, and whose input is not: shifting and moving what is
- * in the cache fills no new cell. */
+/* An op whose result is a view of the cache, and whose input is not: shifting and moving cells in
+ * the cache fills no new one. */
 static uint32_t written_tensor(const follower *f, const tt_graph *g, uint32_t node)
 {
     const tt_tensor *t = &g->tensors[node];
@@ -169,10 +169,9 @@ static bool find_writes(const follower *f, const tt_graph *g, writes *w)
     return true;
 }
 
-/* --- which cells --- */
+/* --- the cells --- */
 
-/* False: without memory. A cache of another shape than before, or one past the limit, is not
- * followed. */
+/* False: out of memory. A cache of another shape than before, or beyond the limit, is ignored. */
 static bool shape(follower *f, tt_kv_tensor *t, uint64_t row_bytes, bool *fits)
 {
     *fits = false;
@@ -207,14 +206,14 @@ const tt_indices *tt_kv_row_numbers(const tt_model *m, uint32_t run, const tt_gr
     const tt_tensor *index = &g->tensors[t->src[1]];
     const tt_indices *rows = tt_model_indices(m, run, t->src[1]);
     if (!rows && index->root_offset_bytes == 0) {
-        /* A view of all of them will do. */
+        /* A view of all of them is fine, too. */
         rows = tt_model_indices(m, run, index->root);
         if (rows && g->tensors[index->root].size_bytes != index->size_bytes) rows = NULL;
     }
     return rows;
 }
 
-/* Whether the follower may look at n more cells. */
+/* Whether n more cells may be visited. */
 static bool afford(follower *f, uint64_t n)
 {
     if (n > WORK_MAX - f->work) return false;
@@ -222,7 +221,7 @@ static bool afford(follower *f, uint64_t n)
     return true;
 }
 
-/* Both: false without memory; *done: the cells are known. */
+/* Both: false if out of memory; *done: the cells are known. */
 static bool set_rows(follower *f, uint32_t run, const tt_graph *g, const write *w, bool *done)
 {
     const tt_tensor *t = &g->tensors[w->node];
@@ -251,7 +250,7 @@ static bool copy_rows(follower *f, uint32_t run, const tt_graph *g, const write 
     uint32_t batch = f->m->runs[run].batch, n = 0;
     bool fits;
     *done = false;
-    /* The batch has as many positions as tokens; each gets a row, side by side. */
+    /* The batch has as many positions as tokens; each gets a row of its own. */
     if (batch != TT_NONE) n = f->m->batches[batch].n_tokens;
     if (n == 0 || t->size_bytes % n != 0) return true;
     uint64_t row_bytes = t->size_bytes / n;
@@ -312,7 +311,7 @@ static bool follow_run(follower *f, uint32_t run)
     for (uint32_t i = 0; i < w->n; i++) {
         tt_kv_tensor *t = &f->kv->tensors[w->list[i].tensor];
         bool rows = strcmp(g->tensors[w->list[i].node].op_name, "SET_ROWS") == 0, done = false;
-        /* Of a run that was cut off it is not known how far it came. */
+        /* The progress of an incomplete run is unknown. */
         bool ok = !r->ended || (rows ? set_rows(f, run, g, &w->list[i], &done)
                                      : copy_rows(f, run, g, &w->list[i], &done));
         if (!ok) return false;
@@ -327,7 +326,7 @@ static bool follow_run(follower *f, uint32_t run)
     return true;
 }
 
-/* Values take their cells from the keys. */
+/* Values use the same cells as the keys. */
 static void lead(tt_kv *kv)
 {
     for (uint32_t i = 0; i < kv->n_tensors; i++) {

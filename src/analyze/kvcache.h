@@ -1,10 +1,10 @@
-/* The KV caches of a trace: where each layer's keys and values lie, and how many cells have
+/* The KV caches of a trace: where the keys and values of each layer are, and how many cells have
  * been written as positions fill.
  *
- * A cell is what one position of one sequence takes. Which cells an op writes is given by the row
- * numbers that SET_ROWS is given, or, in engines that copy instead, by where in the cache the
- * destination of the CPY lies. That a cell was given up again (a sequence removed) is not seen:
- * counts are of cells that were ever written. */
+ * A cell is the space of one position of one sequence. The cells that an op writes are given by the
+ * row numbers of SET_ROWS or, in engines that copy instead, by the offset of the CPY's destination
+ * in the cache. Freeing a cell (removing a sequence) is not observed: counts are of cells that were
+ * ever written. */
 #ifndef TT_ANALYZE_KVCACHE_H
 #define TT_ANALYZE_KVCACHE_H
 
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Cells followed in a trace; those of caches beyond it are not counted. */
+/* Limit of cells in a trace; caches beyond it are not counted. */
 #define TT_KV_CELLS_MAX ((uint64_t)1 << 28)
 
 /* One layer's part of a cache: a tensor named like cache_k_l0. */
@@ -28,11 +28,12 @@ typedef struct tt_kv_tensor {
     char role;          /* 'k', 'v', or another letter: a recurrent state */
     uint64_t cells;     /* 0: not observed */
     uint64_t written;   /* of these */
-    bool observed;      /* some writes were; else `written` says nothing */
-    bool at_least;      /* there were writes of which the cells are not known */
-    uint32_t leader;    /* whose cells these are: a layer's values go where its keys go */
-    uint64_t row_bytes; /* private: of a cell, of keys */
-    uint64_t *bits;     /* private: of keys: which cells are written */
+    bool observed;      /* some writes were; else `written` is not valid */
+    bool at_least;      /* there were writes to unknown cells */
+    uint32_t leader;    /* whose cells it uses: a layer's values are in the same cells as its
+                           keys */
+    uint64_t row_bytes; /* private: of a cell, for keys */
+    uint64_t *bits;     /* private: for keys: written cells */
 } tt_kv_tensor;
 
 /* After a token (batch) that wrote to it. */
@@ -53,8 +54,8 @@ typedef struct tt_kv_cache {
     uint64_t cells;      /* of the layer with the most */
     uint64_t written;    /* of the layer with the most */
     uint64_t written_bytes;
-    bool at_least; /* both are lower bounds */
-    tt_kv_step *steps; /* of tt_kv.steps; none when not observed */
+    bool at_least;     /* both are lower bounds */
+    tt_kv_step *steps; /* of tt_kv.steps; none if not observed */
     uint32_t n_steps;
     uint32_t capacity; /* private */
 } tt_kv_cache;
@@ -68,14 +69,14 @@ typedef struct tt_kv {
     size_t n_steps;
 } tt_kv;
 
-/* *out is freed with tt_kv_free; NULL on failure. A trace without a cache gives an empty one. */
+/* Free *out with tt_kv_free; NULL on failure. Empty for a trace without a cache. */
 tt_status tt_kv_analyze(const tt_model *m, tt_kv **out, tt_error *err);
 void tt_kv_free(tt_kv *kv);
 
-/* Bytes of the tensor that its written cells take; 0 when not observed. */
+/* Bytes of the tensor's written cells; 0 if not observed. */
 uint64_t tt_kv_written_bytes(const tt_kv *kv, const tt_kv_tensor *t);
 
-/* The row numbers of a SET_ROWS of that run, whose node is t; NULL: they were not observed. */
+/* The row numbers of a SET_ROWS of that run, whose node is t; NULL: not observed. */
 const tt_indices *tt_kv_row_numbers(const tt_model *m, uint32_t run, const tt_graph *g,
                                     const tt_tensor *t);
 

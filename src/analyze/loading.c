@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranges that are gone through, besides some for each that was recorded: looks at few pages must
- * not walk through a set of many, again and again. */
+/* Limit of ranges visited, plus some per recorded range: samples of few pages must not walk over a
+ * large set repeatedly. */
 #define WORK_MAX 20000000u
 #define WORK_EACH 64u
 
@@ -25,17 +25,17 @@ enum { WARM, MAPPED, LOADED, TRACKED = TT_LOADING_SETS };
 typedef struct tracked {
     bool begun, judged;
     tt_ranges all;
-    tt_ranges fresh; /* neither read by an op nor gone yet */
-    tt_ranges gone;  /* not there when last looked at */
+    tt_ranges fresh; /* neither read by an op nor evicted yet */
+    tt_ranges gone;  /* absent in the last sample */
     tt_ranges again;
-    tt_ranges used, evicted; /* taken out of the fresh ones; not merged until the end */
+    tt_ranges used, evicted; /* removed from the fresh ones; not merged until the end */
     uint32_t looks;          /* after the first one */
 } tracked;
 
 typedef struct file_state {
     const tt_load_step *map, *first, *end;
-    bool has_mapped, has_loaded; /* looks of that kind came */
-    bool looked;                 /* observed, present: of the last look */
+    bool has_mapped, has_loaded; /* samples of that kind exist */
+    bool looked;                 /* observed, present: in the last sample */
     tt_ranges observed, present;
     tracked sets[TRACKED];
     tt_ranges faulted, used; /* since they were last applied */
@@ -48,7 +48,7 @@ typedef struct walk {
     uint32_t next_look, next_fault, run;
     uint64_t page_bytes;
     tt_ranges now, seen, away, some, rest; /* scratch */
-    uint64_t work; /* ranges that may still be gone through; 0: what became of sets is not known */
+    uint64_t work; /* ranges that may still be visited; 0: the results are unknown */
     bool events, failed;
 } walk;
 
@@ -67,7 +67,7 @@ static void add_all(tt_ranges *to, const tt_ranges *from)
     to->failed |= from->failed;
 }
 
-/* False when it would take too long. */
+/* False if it would take too long. */
 static bool may_work(walk *k, const tracked *t, const tt_ranges *what)
 {
     const uint64_t ranges = t->all.n + t->fresh.n + t->gone.n + t->again.n + what->n;
@@ -82,7 +82,7 @@ static bool have_common(const tt_ranges *set, const tt_ranges *ranges)
     return false;
 }
 
-/* Moves what is in `what` from the fresh ones to others, in which none of it is yet. */
+/* Moves the content of `what` from the fresh ones to a set that has none of it yet. */
 static void take(walk *k, tracked *t, const tt_ranges *what, tt_ranges *to)
 {
     tt_ranges_both(&t->fresh, what, &k->some);
@@ -112,7 +112,7 @@ static void look_at(walk *k, tracked *t, const tt_ranges *present, const tt_rang
     forget_gone(k, t, present);
 }
 
-/* Pages that were waited for, then bytes that ops read, since the last look. */
+/* Applies faults, then reads by ops, since the last sample. */
 static void apply(walk *k, file_state *f)
 {
     tt_ranges_merge(&f->faulted);
@@ -144,7 +144,7 @@ static void track(walk *k, file_state *f, int set, const tt_ranges *pages)
     k->failed |= t->all.failed || t->fresh.failed;
 }
 
-/* --- looks --- */
+/* --- samples --- */
 
 static bool is_next_record(const tt_residency *a, const tt_residency *b)
 {
@@ -166,7 +166,7 @@ static void note_row(walk *k, file_state *f, unsigned phase)
     r->resident_bytes = tt_ranges_total(&k->now);
 }
 
-/* What came since the look before begins to be tracked. */
+/* Starts to track what came since the previous sample. */
 static void track_new(walk *k, file_state *f, int set, unsigned phase)
 {
     if (!f->looked) return;
@@ -214,7 +214,7 @@ static void note_look(walk *k, file_state *f, const tt_residency *r)
     }
 }
 
-/* The next look, which may be several records. */
+/* The next sample, which may have several records. */
 static void see_look(walk *k)
 {
     const tt_model *m = k->m;
@@ -277,7 +277,7 @@ static void go_to(walk *k, uint64_t looks_until, uint64_t faults_until)
 
 /* --- ops --- */
 
-/* Of a run, faults come first: a page that an op waited for was gone before the op read it. */
+/* In a run, faults come first: a page for which an op waited was absent before the op read it. */
 static void next_run(walk *k, uint32_t run)
 {
     const tt_run *r = &k->m->runs[run];
@@ -319,9 +319,7 @@ static void set_end(tt_loading_row *r, const tt_model *m, uint64_t ticks)
     r->end_ns = tt_model_ns(m, ticks);
 }
 
-/* What was counted from the end of one step (NULL: since the process began) to the begin of
- * another.
- */
+/* Counts from the end of one step (NULL: the start of the process) to the start of another. */
 static void set_counts(tt_loading_row *r, const tt_load_step *a, const tt_load_step *b)
 {
     static const tt_load_step none = {.flags = TT_USAGE_FAULTS | TT_USAGE_IO};
@@ -371,7 +369,7 @@ static void describe_advice(const tt_model *m, tt_loading_row *r)
     }
 }
 
-/* The rows that the steps alone tell of. */
+/* The rows that need only the steps. */
 static void set_steps(const tt_model *m, uint32_t file, file_state *f)
 {
     tt_loading_row *rows = f->rows;
@@ -401,7 +399,7 @@ static void set_steps(const tt_model *m, uint32_t file, file_state *f)
     if (f->end) set_end(&rows[TT_LOADING_END], m, f->end->begin_ticks);
 }
 
-/* Batches of a phase: their time, and what the kernel counted in them. */
+/* Batches of a phase: their time, and the kernel's counts in them. */
 static void set_phase(walk *k, const tt_kernel *kernel, unsigned phase, file_state *f)
 {
     const tt_model *m = k->m;
@@ -424,8 +422,8 @@ static void set_phase(walk *k, const tt_kernel *kernel, unsigned phase, file_sta
     r->read_bytes = sum.read_bytes;
 }
 
-/* What became of a set of pages, which were there when `since` had ended (of WARM, when it began).
- */
+/* What became of a set of pages that were present when `since` had ended (for WARM, when it
+ * began). */
 static void evaluate(walk *k, file_state *f, int set, tt_loading_row *r, const tt_load_step *since)
 {
     tracked *t = &f->sets[set];

@@ -1,4 +1,4 @@
-/* What the rows of loading are made of, for every output. */
+/* The columns of loading, for every output. */
 #include "analyze/loading.h"
 
 #include <stdio.h>
@@ -38,8 +38,8 @@ TT_COLUMN_GET(get_mapped, tt_loading_row, r, cell->known = r->map != NULL;
               cell->u64 = r->map ? r->map->size_bytes : 0;)
 TT_COLUMN_GET(get_advice, tt_loading_row, r, cell->known = r->map != NULL;
               if (r->map) tt_cell_text(cell, r->advice);)
-/* Where nothing more was read afterwards, nothing can have come back unseen, but for what another
- * process fetched. */
+/* If nothing was read afterwards, no page can have returned unobserved, except by another
+ * process. */
 static bool is_exact(const tt_loading_row *r)
 {
     return r->has_again_most && r->again_most_bytes == r->again_bytes;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD_BYTES 65536u /* that a MODEL record's head_hash is of: docs/format.md */
+#define HEAD_BYTES 65536u /* hashed in a MODEL record's head_hash: docs/format.md */
 
 static const char *differs(const tt_model_file *f, int fd)
 {

@@ -46,7 +46,7 @@ tt_pick tt_op_pick(const tt_graph *g, uint32_t node, uint32_t slot, uint32_t *nu
     return TT_PICK_NONE;
 }
 
-/* Bytes of source s that its node reads: all of it, except where rows or experts are picked. */
+/* Bytes of source s that its node reads: all of it, unless rows or experts are selected. */
 static void measure(const tt_graph *g, tt_op_source *s)
 {
     uint32_t numbers;
@@ -54,7 +54,7 @@ static void measure(const tt_graph *g, tt_op_source *s)
     s->read_bytes = g->tensors[s->tensor].size_bytes;
     s->picks = tt_op_pick(g, s->node, s->slot, &numbers, &stride) != TT_PICK_NONE;
     if (!s->picks) return;
-    /* Several numbers may name the same row or expert. */
+    /* Several numbers may select the same row or expert. */
     uint64_t picked = tt_elements(&g->tensors[numbers]), most = times(picked, stride);
     if (most < s->read_bytes) s->read_bytes = most;
     s->at_most = picked > 1;
@@ -131,7 +131,7 @@ static void free_entry(entry *e)
 
 struct tt_op_table {
     const tt_model *m;
-    entry ***of_graph; /* by graph, by node; NULL until met */
+    entry ***of_graph; /* by graph, by node; NULL until needed */
     size_t bytes;
 };
 

@@ -1,4 +1,4 @@
-/* Ending a long walk whose result nobody waits for any more. */
+/* Cancellation of a long walk whose result is not needed any more. */
 #ifndef TT_ANALYZE_OVER_H
 #define TT_ANALYZE_OVER_H
 
@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-/* Asked now and then, between runs; zero-filled: it never is over. */
+/* Checked occasionally, between runs; zero-filled: never cancelled. */
 typedef struct tt_over {
     bool (*is_over)(void *context);
     void *context;
 } tt_over;
 
-/* TT_E_IO when it is. NULL: it never is. */
+/* TT_E_IO if cancelled. NULL: never. */
 static inline tt_status tt_over_check(const tt_over *o, tt_error *err)
 {
     if (!o || !o->is_over || !o->is_over(o->context)) return TT_OK;

@@ -51,7 +51,7 @@ tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
     const tt_model *m = p->m;
     tt_weight_place found = {.weight = TT_NONE, .expert = TT_EXPERT_NONE};
     uint32_t at;
-    /* The weight that begins last at that place or before. */
+    /* The weight with the last start at or before that offset. */
     tt_lower_bound(at, m->n_weights,
                    m->weights[p->order[at]].file < file ||
                        (m->weights[p->order[at]].file == file &&
@@ -65,9 +65,9 @@ tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
     return found;
 }
 
-#define PAGE_BYTES 4096u /* of traces that do not say it */
+#define PAGE_BYTES 4096u /* default, for traces without it */
 
-/* --- which op --- */
+/* --- the op --- */
 
 static void note(tt_page_faults *f, uint32_t fault, uint32_t run, uint32_t node, uint32_t lane)
 {
@@ -187,7 +187,7 @@ typedef struct known_page {
     uint32_t at; /* in the list */
 } known_page;
 
-/* Pages that are the same come together when sorted; the list is in the order of first faults. */
+/* Equal pages are consecutive when sorted; the list is in the order of first faults. */
 TT_ORDER_BY(by_page, known_page, mapping, address, at)
 
 static void add(tt_page_faults const *f, tt_fault_page *p, uint32_t fault)
@@ -227,7 +227,8 @@ static int by_path(const void *a, const void *b, void *context)
     return order ? order : tt_order(x, y);
 }
 
-/* For each mapping the first of that path: a file is mapped piece by piece. NULL without memory. */
+/* For each mapping the first one of that path: a file is mapped piece by piece. NULL if out of
+ * memory. */
 static uint32_t *first_mappings(const tt_model *m)
 {
     const size_t n = (size_t)m->n_mappings + 1;
@@ -248,7 +249,7 @@ static uint32_t *first_mappings(const tt_model *m)
     return first;
 }
 
-/* Puts faults of one page together: those that pass, by page and time. */
+/* Groups the faults that pass by page and time. */
 static tt_status collect(const tt_page_faults *f, tt_fault_pages_by by, const tt_filter *filter,
                          known_page **keys, uint32_t *n, tt_error *err)
 {
@@ -388,23 +389,23 @@ tt_rowset tt_fault_pages_rowset(const tt_page_faults *f, tt_fault_pages_by by,
     return TT_ROWSET(&tt_fault_pages_schema, 1u << by, f, pages, n);
 }
 
-/* --- which segment --- */
+/* --- the segment --- */
 
 static bool is_own_memory(const tt_memory_segment *s)
 {
     return !s->is_file && s->mapped_file == TT_NONE;
 }
 
-/* Buffers with memory of their own, by where they begin. */
+/* Buffers with memory of their own, by start. */
 typedef struct own_memory {
     uint64_t base;
-    uint64_t reach; /* where the last of these and of those before it ends */
+    uint64_t reach; /* the last end of this and all earlier ones */
     uint32_t segment;
 } own_memory;
 
 TT_ORDER_BY(by_base, own_memory, base, segment)
 
-/* Malloc'ed; NULL without memory. */
+/* Malloc'ed; NULL if out of memory. */
 static own_memory *list_buffers(const tt_page_index *x, size_t *n)
 {
     own_memory *list = malloc(((size_t)x->layout->n_segments + 1) * sizeof *list);
@@ -425,7 +426,7 @@ static own_memory *list_buffers(const tt_page_index *x, size_t *n)
     return list;
 }
 
-/* The buffer that was there at that time: of several the one that came last. */
+/* The buffer at that time: the newest of several. */
 static uint32_t buffer_at(const tt_page_index *x, const own_memory *list, size_t n,
                           const tt_page_fault *p)
 {
@@ -497,10 +498,10 @@ void tt_page_index_free(tt_page_index *x)
 
 /* --- spans --- */
 
-/* Where bins are counted: in a file's segment, or in that of a buffer. */
+/* The segment in which bins are counted: a file's, or a buffer's. */
 typedef struct counted {
-    uint32_t segment; /* TT_NONE: in none, there is nothing */
-    uint64_t shift;   /* from an offset in the span's segment to a place */
+    uint32_t segment; /* TT_NONE: none */
+    uint64_t shift;   /* from an offset in the span's segment to one in this */
     uint64_t begin, end;
 } counted;
 
@@ -546,7 +547,7 @@ static tt_status check_spans(const tt_memory_layout *layout, uint64_t page_bytes
 
 /* --- faults --- */
 
-/* The places on the pages of [begin, end): *first .. *last - 1. */
+/* The faults on the pages of [begin, end): *first .. *last - 1. */
 static void find_places(const tt_page_index *x, const counted *c, size_t *first, size_t *last)
 {
     const uint64_t page = x->faults->page_bytes, begin = c->begin & ~(page - 1),
@@ -560,11 +561,11 @@ static void find_places(const tt_page_index *x, const counted *c, size_t *first,
                        (p[*last].segment == c->segment && p[*last].at < end));
 }
 
-/* The filter, made ready for many places. */
+/* The filter, prepared for many faults. */
 typedef struct sieve {
     const tt_page_index *x;
     const tt_filter *filter;
-    uint32_t first, end; /* faults of its time: they ascend by it */
+    uint32_t first, end; /* faults at its time, which are consecutive */
 } sieve;
 
 static sieve make_sieve(const tt_page_index *x, const tt_filter *filter)

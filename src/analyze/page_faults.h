@@ -1,4 +1,4 @@
-/* Which weight has a byte of a model file. */
+/* The weight at a byte of a model file. */
 #ifndef TT_ANALYZE_PAGE_FAULTS_H
 #define TT_ANALYZE_PAGE_FAULTS_H
 
@@ -14,13 +14,13 @@
 
 typedef struct tt_weight_places {
     const tt_model *m;
-    uint32_t *order; /* private: weights by file and place */
+    uint32_t *order; /* private: weights by file and offset */
 } tt_weight_places;
 
 typedef struct tt_weight_place {
-    uint32_t weight;       /* in tt_model.weights, or TT_NONE; then the rest is not known */
+    uint32_t weight;       /* in tt_model.weights, or TT_NONE; then the rest is not valid */
     uint64_t offset_bytes; /* in the weight */
-    int32_t expert;        /* of a tensor of experts; or TT_EXPERT_NONE */
+    int32_t expert;        /* of an expert tensor; or TT_EXPERT_NONE */
 } tt_weight_place;
 
 /* Freed with tt_weight_places_free, also after an error. */
@@ -30,21 +30,21 @@ void tt_weight_places_free(tt_weight_places *p);
 tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
                                     uint64_t file_offset_bytes);
 
-/* Page faults one by one, also those outside of ops: which op, which bytes of which tensor; and
- * summed up by page and by mapping. */
+/* Single page faults, also those outside of ops: the op, and the bytes of the tensor; and their
+ * sums by page and by mapping. */
 
-/* The op on which its thread was at work. */
+/* The op on which its thread was working. */
 typedef struct tt_fault_place {
     uint32_t run; /* in tt_model.runs; TT_NONE: none */
     uint32_t node;
     uint32_t lane; /* of a hooked run */
 } tt_fault_place;
 
-/* What a fault hit. */
+/* The target of a fault. */
 typedef struct tt_fault_target {
-    uint32_t mapping;           /* in tt_model.mappings; TT_MAPPING_NONE: not known */
-    uint32_t file;              /* in tt_model.files; TT_NONE: of no model */
-    uint64_t file_offset_bytes; /* in the mapped file, whichever that is */
+    uint32_t mapping;           /* in tt_model.mappings; TT_MAPPING_NONE: unknown */
+    uint32_t file;              /* in tt_model.files; TT_NONE: not of a model */
+    uint64_t file_offset_bytes; /* in the mapped file, whatever that is */
     uint32_t weight;            /* in tt_model.weights, or TT_NONE */
     uint64_t weight_offset_bytes;
     int32_t expert; /* or TT_EXPERT_NONE */
@@ -52,7 +52,7 @@ typedef struct tt_fault_target {
 
 typedef struct tt_page_faults {
     const tt_model *m;
-    tt_fault_place *places; /* of each of tt_model.page_faults */
+    tt_fault_place *places; /* by tt_model.page_faults */
     tt_weight_places weights;
     uint64_t page_bytes;
 } tt_page_faults;
@@ -63,12 +63,12 @@ tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *er
 uint64_t tt_page_faults_page_bytes(const tt_model *m);
 void tt_page_faults_free(tt_page_faults *f);
 tt_fault_target tt_page_faults_target(const tt_page_faults *f, uint32_t fault);
-/* The batch (in tt_model.batches) of its op, or in whose time it was; TT_NONE: none. */
+/* The batch (index in tt_model.batches) of its op, or at its time; TT_NONE: none. */
 uint32_t tt_page_faults_batch(const tt_page_faults *f, uint32_t fault);
-/* The mapped file, or what the memory is, as the kernel calls it; NULL: not known. */
+/* The mapped file, or the kernel's name of the memory; NULL: unknown. */
 const char *tt_page_faults_path(const tt_page_faults *f, uint32_t mapping);
 
-/* Of the filter batch, phase, layer, tensor (weights' names) and time count. Needs a clock. */
+/* Uses the filter's batch, phase, layer, tensor (weights' names) and time. Needs a clock. */
 bool tt_page_faults_passes(const tt_page_faults *f, const tt_filter *filter, uint32_t fault);
 
 typedef enum tt_fault_pages_by {
@@ -92,32 +92,31 @@ typedef struct tt_fault_page {
  * faults. Needs a clock. */
 tt_status tt_fault_pages_sum(const tt_page_faults *f, tt_fault_pages_by by, const tt_filter *filter,
                              tt_fault_page **pages, size_t *n, tt_error *err);
-/* Of the context a tt_page_faults; rows are tt_fault_page. */
+/* The context is a tt_page_faults; rows are tt_fault_page. */
 extern const tt_schema tt_fault_pages_schema;
 tt_rowset tt_fault_pages_rowset(const tt_page_faults *f, tt_fault_pages_by by,
                                 const tt_fault_page *pages, size_t n);
 
-/* Where on the map of memory pages faulted, and how pages of a model's file came into RAM: summed
- * up in bins that are as wide as the one who draws them wants. */
+/* Faults and loaded pages on the memory map, summed in bins of the width that a drawing needs. */
 
-/* Of one request. */
+/* Per request. */
 #define TT_PAGE_BINS_MAX (1u << 20)
 
 /* Bytes [begin, end) of a segment, begin < end. Bins begin at multiples of their size: in a file,
- * and in a buffer that is a mapping of one, counted from the file's begin; in other buffers from
- * the begin of the page in which the buffer begins. */
+ * and in a buffer that maps one, relative to the file's start; in other buffers, to the start of
+ * the page in which the buffer begins. */
 typedef struct tt_page_span {
     uint32_t segment; /* in tt_memory_layout.segments */
     uint64_t begin, end;
-    uint64_t bin_bytes; /* a multiple of the page's size */
+    uint64_t bin_bytes; /* a multiple of the page size */
 } tt_page_span;
 
-/* A fault in the file or the buffer that it hit. */
+/* A fault, located in the file or buffer. */
 typedef struct tt_page_place {
-    uint64_t at;    /* counted as bins are */
+    uint64_t at;    /* relative to the same start as bins */
     uint32_t fault; /* in tt_model.page_faults */
-    /* Of the fault, beside it: to look them up costs more than all else. */
-    uint32_t batch; /* as tt_page_faults_batch says */
+    /* Copied from the fault, because looking them up would cost more than everything else. */
+    uint32_t batch; /* as returned by tt_page_faults_batch */
     uint32_t segment : 31;
     uint32_t major : 1;
 } tt_page_place;
@@ -125,21 +124,21 @@ typedef struct tt_page_place {
 typedef struct tt_page_index {
     const tt_page_faults *faults;
     const tt_memory_layout *layout;
-    tt_page_place *places; /* by segment, place, time; of faults that hit a segment */
+    tt_page_place *places; /* by segment, offset, time; of faults in a segment */
     size_t n;
 } tt_page_index;
 
-/* faults and layout outlive it. Freed with tt_page_index_free, also after an error. */
+/* faults and layout must outlive it. Freed with tt_page_index_free, also after an error. */
 tt_status tt_page_index_make(tt_page_index *x, const tt_page_faults *faults,
                              const tt_memory_layout *layout, tt_error *err);
 void tt_page_index_free(tt_page_index *x);
 
-/* A bin in which something faulted. */
+/* A bin with faults. */
 typedef struct tt_page_bin {
-    uint32_t span;         /* the number of the span */
-    uint32_t pages;        /* that faulted */
+    uint32_t span;         /* index of the span */
+    uint32_t pages;        /* with faults */
     uint64_t minor, major; /* faults */
-    int64_t offset_bytes;  /* of the bin in the segment; below 0: it begins before the segment */
+    int64_t offset_bytes;  /* of the bin in the segment; negative: it begins before the segment */
 } tt_page_bin;
 
 /* Bins of faults that pass the filter, by span and offset. Pages that are partly in a span are
@@ -148,7 +147,7 @@ typedef struct tt_page_bin {
 tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
                            const tt_page_span *spans, size_t n_spans, tt_page_bin **bins, size_t *n,
                            tt_error *err);
-/* The faults on the span's pages that pass, by time, as places in tt_model.page_faults. *faults is
+/* The faults on the span's pages that pass, by time, as indices in tt_model.page_faults. *faults is
  * malloc'ed, the caller frees it, also after an error. */
 tt_status tt_page_index_list(const tt_page_index *x, const tt_filter *filter,
                              const tt_page_span *span, uint32_t **faults, size_t *n, tt_error *err);
@@ -164,14 +163,14 @@ enum {
     TT_LOADING_KINDS
 };
 
-/* A bin of which something was in RAM before the first batch. */
+/* A bin with bytes that were in RAM before the first batch. */
 typedef struct tt_loading_bin {
     uint32_t span;
     int64_t offset_bytes;
     uint64_t bytes[TT_LOADING_KINDS]; /* inside the span */
 } tt_loading_bin;
 
-/* The same of loading; buffers that are no mapping of a model's file have no bins. */
+/* The same for loading; buffers that do not map a model file have no bins. */
 tt_status tt_loading_bins_sum(const tt_loading *l, const tt_memory_layout *layout,
                               const tt_page_span *spans, size_t n_spans, tt_loading_bin **bins,
                               size_t *n, tt_error *err);

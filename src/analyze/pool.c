@@ -11,7 +11,7 @@ const char *tt_pool_cause_name(unsigned cause)
     return cause < TT_READ_CAUSES ? names[cause] : "unknown";
 }
 
-/* What was counted since the state before; a count that went back is of another process. */
+/* The increase since the previous state; a count that decreased is of another process. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;
@@ -141,7 +141,7 @@ tt_rowset tt_pool_rowset(const tt_pool_report *p)
     return TT_ROWSET(&tt_pool_schema, 0, p, p->rows, p->n);
 }
 
-/* --- each read --- */
+/* --- single reads --- */
 
 static const tt_model *model_of(const void *context)
 {
@@ -173,7 +173,7 @@ READ_GET(get_failed, (void)m; cell->boolean = (r->flags & TT_READ_FAILED) != 0;)
 READ_GET(get_discarded, (void)m; cell->boolean = (r->flags & TT_READ_DISCARDED) != 0;)
 READ_GET(get_thread, (void)m; cell->known = r->waiters > 0; cell->u64 = r->thread;)
 
-/* Of the middle: the first and the last page may be shared with neighbours. */
+/* By its middle: neighbours may share the first and the last page. */
 static tt_weight_place place_of(const void *context, const tt_pool_read *r)
 {
     const tt_pool_report *p = context;

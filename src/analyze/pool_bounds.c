@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Of boost's readers, as `whatif --boost` takes it. */
+/* Of boost's readers, as in `whatif --boost`. */
 #define DEPTH 8u
 #define AHEAD_BYTES (64u << 20)
 

@@ -1,5 +1,5 @@
-/* How near a run by `tensortrace boost` came to what is possible: the two bounds of `whatif`, for
- * the memory that it had and the rate at which its own reads came. */
+/* How close a run by `tensortrace boost` came to what is possible: the two bounds of `whatif`, for
+ * the pool's memory and the rate of its own reads. */
 #ifndef TT_ANALYZE_POOL_BOUNDS_H
 #define TT_ANALYZE_POOL_BOUNDS_H
 
@@ -10,19 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the generated batches after the first one. Rates are tokens a second of the batches' time. */
+/* Of the generated batches after the first one. Rates are tokens per second of the batches'
+ * time. */
 typedef struct tt_pool_bounds {
-    bool known; /* there are such, and reads */
+    bool known; /* there are such batches, and reads */
     uint64_t tokens;
     double disk_bytes_per_s; /* of the reads, while something was read */
-    double rate;             /* as it was */
+    double rate;             /* observed */
     double at_most_rate;     /* everything is read as early as it can be known */
-    double overlap_rate;     /* also the experts are known beforehand */
-    double predicted_bytes;  /* that a token reads, by the simulation of boost with lru */
+    double overlap_rate;     /* the experts are also known in advance */
+    double predicted_bytes;  /* read per token, in the simulation of boost with lru */
 } tt_pool_bounds;
 
-/* reads: of the trace, or of its first batches. What threads waited for reads is no computing: it
- * is left out of the bounds. */
+/* reads: of the trace, or of its first batches. Waits for reads are not computing: they are left
+ * out of the bounds. */
 tt_status tt_pool_bounds_find(tt_pool_bounds *b, const tt_reads *reads, const tt_pool_report *p,
                               const tt_pool_time *t, tt_error *err);
 

@@ -7,21 +7,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Reads that are looked at for lanes: many for each only where runs overlap without end, as no
- * recorder writes it. */
+/* Reads checked per lane: many only if runs overlap endlessly, which no recorder writes. */
 #define STEPS_PER_READ 1024u
 #define STEPS_LEAST (1u << 22)
 
-/* A read that was awaited. */
+/* An awaited read. */
 typedef struct awaited {
     double end_ns, begin_ns; /* of the wait for it */
     uint32_t read;
     uint32_t thread;  /* the first that waited */
     uint32_t waiters; /* others that were not found yet */
-    uint32_t node;    /* of the op, in the run at hand; TT_NONE: not found in it */
+    uint32_t node;    /* of the op, in the current run; TT_NONE: not found in it */
 } awaited;
 
-/* An op on a lane, from the release of the one before until its arrival, in which reads ended. */
+/* An op on a lane, from the release of the previous op until its arrival, in which reads ended. */
 typedef struct stretch {
     double begin_ns, end_ns;
     uint32_t first, last; /* of the reads */
@@ -64,14 +63,14 @@ static tt_status list_awaited(search *s, tt_error *err)
     return TT_OK;
 }
 
-/* A lane's place between its pieces. */
+/* A lane's position between its pieces. */
 typedef struct along {
     uint32_t lane;
-    double released_ns; /* of the op before */
-    uint32_t at;        /* the first read that ended behind that */
+    double released_ns; /* of the previous op */
+    uint32_t at;        /* the first read that ended after that */
 } along;
 
-/* The op, when reads ended in it. */
+/* Adds the op, if reads ended in it. */
 static bool add_op(search *s, along *a, uint32_t end, const stretch *of)
 {
     uint32_t first = a->at;
@@ -110,7 +109,7 @@ static bool add_ops(search *s, along *a, uint32_t end, const tt_piece_ops *p)
     return true;
 }
 
-/* The reads of [first, end) ended while the run was under way. */
+/* The reads of [first, end) ended during the run. */
 static tt_status find_ops(search *s, const tt_run *run, uint32_t first, uint32_t end, tt_error *err)
 {
     const tt_piece *pieces;
@@ -128,7 +127,7 @@ static tt_status find_ops(search *s, const tt_run *run, uint32_t first, uint32_t
     return status;
 }
 
-/* Which of the reads its thread waited for. False: there is no room. */
+/* Finds the reads for which its thread waited. False: there is no room. */
 static bool add_wait(search *s, uint32_t run, const stretch *op)
 {
     tt_pool_wait w = {.begin_ns = INFINITY, .read = TT_NONE, .run = run};
@@ -153,7 +152,7 @@ static bool add_wait(search *s, uint32_t run, const stretch *op)
     return to != NULL;
 }
 
-/* The first thread to wait for a read says whose op it was. */
+/* The first thread that waited for a read identifies the op. */
 static void name_ops(search *s, uint32_t run)
 {
     for (size_t i = 0; i < s->n_ops; i++) {

@@ -17,7 +17,7 @@ static bool passes(const tt_pool_report *p, const tt_filter *f, const tt_pool_ro
 static void add_row(tt_pool_row *to, const tt_pool_row *r)
 {
     const tt_pool_row before = *to;
-    *to = *r; /* what it was when it was over */
+    *to = *r; /* its final state */
     to->batch = TT_NONE;
     to->runs += before.runs;
     to->used += before.used;
@@ -33,7 +33,7 @@ static void add_row(tt_pool_row *to, const tt_pool_row *r)
     to->lost += before.lost;
 }
 
-/* The states of a row follow each other, as the rows do. */
+/* The states of a row are consecutive, like the rows. */
 static void add_causes(tt_pool_sums *s, const tt_model *m, uint32_t first, uint32_t n,
                        uint8_t *counted)
 {

@@ -1,4 +1,4 @@
-/* What `tensortrace boost` did for some batches, added up. */
+/* Sums over some batches of what `tensortrace boost` did. */
 #ifndef TT_ANALYZE_POOL_SUMS_H
 #define TT_ANALYZE_POOL_SUMS_H
 
@@ -15,7 +15,7 @@ typedef struct tt_pool_cause {
 } tt_pool_cause;
 
 typedef struct tt_pool_sums {
-    tt_pool_row *rows; /* of the batches that pass, in the order of time */
+    tt_pool_row *rows; /* of the batches that pass, in time order */
     size_t n;
     tt_pool_row total;
     uint64_t tokens; /* of these batches */
@@ -23,16 +23,16 @@ typedef struct tt_pool_sums {
     double pause_ns; /* of all causes */
 } tt_pool_sums;
 
-/* filter: batch, phase, and from_ns and to_ns, which a batch passes that has some time in them. t:
- * NULL: no clock. Freed with tt_pool_sums_free, also after an error. */
+/* filter: batch, phase, and from_ns and to_ns, which batches pass that overlap them. t: NULL: no
+ * clock. Freed with tt_pool_sums_free, also after an error. */
 tt_status tt_pool_sums_make(tt_pool_sums *s, const tt_pool_report *p, const tt_pool_time *t,
                             const tt_filter *filter, tt_error *err);
 void tt_pool_sums_free(tt_pool_sums *s);
 
-/* A row for each cause; of the context NULL. */
+/* A row for each cause; the context is NULL. */
 extern const tt_schema tt_pool_causes_schema;
 tt_rowset tt_pool_causes_rowset(const tt_pool_sums *s);
-/* Of tt_pool_sums: the total (tt_pool_schema), and what a token took; of the context a
+/* For tt_pool_sums: the total (tt_pool_schema), and the means per token; the context is a
  * tt_pool_report. */
 extern const tt_schema tt_pool_sums_schema;
 

@@ -9,7 +9,7 @@
 
 TT_ORDER_BY(by_begin, tt_pool_span, begin_ns, end_ns, read)
 
-/* The first place that is free then. */
+/* Uses the first slot that is free at the time. */
 static void give_slots(tt_pool_time *t)
 {
     double free_at[TT_POOL_SLOTS_MAX];
@@ -57,7 +57,7 @@ void tt_pool_time_reads(const tt_pool_time *t, double from_ns, double to_ns, uin
 
 /* --- pauses --- */
 
-/* The later end decides: what ends before it did not hold the thread. */
+/* The later end decides: what ends earlier did not hold the thread. */
 static int by_begin_then_end(const void *a, const void *b)
 {
     const tt_pool_pause *x = a, *y = b;
@@ -86,7 +86,7 @@ static void find_pauses(tt_pool_time *t)
     t->n_pauses = kept;
 }
 
-/* --- how full it was --- */
+/* --- its size --- */
 
 TT_ORDER_BY(by_time, tt_pool_moment, ns)
 
@@ -94,7 +94,7 @@ static void sort_moments(tt_pool_time *t)
 {
     const tt_model *m = t->m;
     double first = INFINITY;
-    /* Of reads that were not told it is not known when they began. */
+    /* For unreported reads the start is unknown. */
     if (m->n_pool_states && !m->pool_states[0].at.lost)
         for (uint32_t i = 0; i < m->n_pool_reads; i++)
             first = fmin(first, tt_model_ns(m, m->pool_reads[i].requested_ticks));
@@ -110,15 +110,15 @@ static void sort_moments(tt_pool_time *t)
 
 /* --- bins --- */
 
-/* What is spread over bins: into the two at its ends at once, in those between as a change of the
- * rate, summed up in the end. */
+/* Amounts spread over bins: added directly at both ends, and in between as changes of the rate,
+ * which are summed at the end. */
 typedef struct spreading {
     double from_ns, width_ns;
     uint32_t n;
     double *parts, *rates; /* by bin */
 } spreading;
 
-/* The amount, evenly from begin to end. */
+/* Spreads the amount evenly from begin to end. */
 static void spread(const spreading *s, double begin, double end, double amount)
 {
     const double last_ns = s->from_ns + s->width_ns * s->n;
@@ -137,7 +137,7 @@ static void spread(const spreading *s, double begin, double end, double amount)
     s->rates[last] -= per_ns * s->width_ns;
 }
 
-/* What was spread, into a member of the bins. */
+/* Adds the sums to a member of the bins. */
 static void gather(spreading *s, tt_pool_bin *bins, double *(*member)(tt_pool_bin *, unsigned),
                    unsigned cause)
 {
@@ -145,7 +145,7 @@ static void gather(spreading *s, tt_pool_bin *bins, double *(*member)(tt_pool_bi
     for (uint32_t i = 0; i < s->n; i++) {
         rate += s->rates[i];
         most = fmax(most, rate);
-        /* Differences of large numbers: what is left of none is none. */
+        /* Differences of large numbers: treats a rounding residue as 0. */
         *member(&bins[i], cause) = s->parts[i] + (rate > 1e-9 * most ? rate : 0);
         s->parts[i] = s->rates[i] = 0;
     }
@@ -182,7 +182,7 @@ static void fill_reads(const tt_pool_time *t, spreading *s, double to_ns, tt_poo
     }
 }
 
-/* In the line from one moment to the next; NAN: outside. */
+/* Interpolates between two times; NAN: outside. */
 static double present_at(const tt_pool_time *t, uint32_t next, double ns)
 {
     if (next == t->n_moments) return NAN;

@@ -1,5 +1,5 @@
-/* Quantiles of many values in bounded memory: exact for the first 512 values, then
- * from a histogram of buckets 1/128 wide, whose middles are off by at most 0.4 %. */
+/* Quantiles of many values in bounded memory: exact for the first 512 values, then from a histogram
+ * of buckets of relative width 1/128, whose middles are off by at most 0.4 %. */
 #ifndef TT_ANALYZE_QUANTILES_H
 #define TT_ANALYZE_QUANTILES_H
 
@@ -17,7 +17,7 @@ typedef struct tt_quantiles {
     uint64_t *values;  /* the first ones, while n <= TT_QUANTILES_EXACT */
     uint64_t *buckets; /* afterwards: counts */
     size_t capacity;   /* of values */
-    bool failed;       /* memory ran out: quantiles are unknown */
+    bool failed;       /* out of memory: quantiles are unknown */
 } tt_quantiles;
 
 /* Private: values below 256 have a bucket each; above, every power of two has 128. */
@@ -44,10 +44,10 @@ static inline void tt_quantiles_add(tt_quantiles *q, uint64_t value)
 
 /* As if all values of `from` were added to q. */
 void tt_quantiles_merge(tt_quantiles *q, const tt_quantiles *from);
-/* The smallest value that at least share (0..1) of all values do not pass (the nearest rank; no
- * mean of two); 0 of none. */
+/* The smallest value that is at least a share (0..1) of all values (nearest rank; no
+ * interpolation); 0 if there are none. */
 double tt_quantiles_at(tt_quantiles *q, double share);
-/* The same of n > 0 values that are at hand, in ascending order. */
+/* The same for n > 0 values in ascending order. */
 double tt_quantiles_sorted(const double *values, uint64_t n, double share);
 void tt_quantiles_free(tt_quantiles *q);
 

@@ -23,7 +23,7 @@ void tt_ranges_clear(tt_ranges *r)
 
 TT_ORDER_BY(compare, tt_range, begin, end)
 
-/* As sets made of merged ones come. */
+/* True for sets made from merged ones. */
 static bool is_merged(const tt_ranges *r)
 {
     for (size_t i = 1; i < r->n; i++)
@@ -48,7 +48,7 @@ static void sort_and_join(tt_ranges *r)
 static bool make_room(tt_ranges *r)
 {
     if (r->n < r->capacity) return true;
-    /* What is added again and again must not make the list longer. */
+    /* Repeated additions must not grow the list. */
     sort_and_join(r);
     if (r->n < r->capacity / 2) return true;
     return tt_array_room(r->list, r->capacity, r->capacity ? r->capacity * 2 : FIRST_CAPACITY);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs of several contexts take turns, op by op: those of so many are at hand. */
+/* Runs of several contexts alternate op by op: this many are cached. */
 #define RUNS_AT_HAND 4u
 
 typedef struct collector {
@@ -16,7 +16,7 @@ typedef struct collector {
     size_t ranges_capacity, order_capacity, ops_capacity;
     tt_idmap range_by_hash;
     tt_accesses *accesses[RUNS_AT_HAND];
-    uint32_t runs[RUNS_AT_HAND]; /* that these are of, or TT_NONE */
+    uint32_t runs[RUNS_AT_HAND]; /* of the accesses, or TT_NONE */
     uint32_t oldest;
     tt_reads_progress *progress;
     void *context;
@@ -46,7 +46,7 @@ static bool same(const tt_read_range *a, const tt_read_range *b)
            a->size_bytes == b->size_bytes;
 }
 
-/* The number of that range; TT_NONE without memory. */
+/* The number of that range; TT_NONE if out of memory. */
 static uint32_t range_of(collector *c, const tt_read_range *range)
 {
     tt_reads *r = c->reads;
@@ -152,7 +152,7 @@ uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes)
 {
     uint64_t *layout = calloc((size_t)m->n_files + 1, sizeof *layout);
     if (!layout) return NULL;
-    /* First the end of each, one place further on; then the sums. */
+    /* First the end of each, shifted by one; then the sums. */
     for (uint32_t i = 0; i < m->n_weights; i++) {
         const tt_weight *w = &m->weights[i];
         if (!tt_reads_has_place(m, w)) continue;
@@ -164,7 +164,7 @@ uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes)
     return layout;
 }
 
-/* How many slices each weight is cut into, put into first[weight]. */
+/* Puts the number of slices of each weight into first[weight]. */
 static void count_slices(const tt_model *m, const tt_reads *reads, bool experts, tt_slices *s)
 {
     for (uint32_t i = 0; i < m->n_weights; i++)

@@ -1,4 +1,4 @@
-/* All reads of weights in a trace, in time order, small enough to be walked several times. */
+/* All reads of weights in a trace, in time order, compact enough for several walks. */
 #ifndef TT_ANALYZE_READS_H
 #define TT_ANALYZE_READS_H
 
@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No file is larger: places behind it come from a damaged trace. */
+/* Limit of a file's size: larger offsets come from a damaged trace. */
 #define TT_READS_FILE_MAX ((uint64_t)1 << 44)
 
-/* Whether a weight can lie where it is said to. What lies elsewhere has no place in the layout of
- * the files below, and is not read. */
+/* Whether the weight's location is possible. Others are not in the layout of the files below, and
+ * are not read. */
 static inline bool tt_reads_has_place(const tt_model *m, const tt_weight *w)
 {
     return w->file < m->n_files && w->offset_bytes <= TT_READS_FILE_MAX &&
            w->size_bytes <= TT_READS_FILE_MAX - w->offset_bytes;
 }
 
-/* Whether an access is one of bytes of a weight that has a place. */
+/* Whether an access is within a weight with a possible location. */
 static inline bool tt_reads_is_possible(const tt_model *m, const tt_access *a)
 {
     if (a->weight >= m->n_weights || !tt_reads_has_place(m, &m->weights[a->weight])) return false;
@@ -31,7 +31,7 @@ static inline bool tt_reads_is_possible(const tt_model *m, const tt_access *a)
            a->size_bytes <= w->size_bytes - (a->offset_bytes - w->offset_bytes);
 }
 
-/* What is read at once; each range is listed once, however often it was read. */
+/* A range that is read at once; listed once, however often it was read. */
 typedef struct tt_read_range {
     uint32_t weight;
     int32_t expert; /* or TT_EXPERT_NONE */
@@ -43,9 +43,9 @@ typedef struct tt_read_range {
 
 /* An op that read weights. */
 typedef struct tt_read_op {
-    size_t first;   /* of its reads; they end where the next op's begin */
+    size_t first;   /* index of its first read; they end where the next op's begin */
     uint32_t batch; /* in tt_model.batches, or TT_NONE */
-    bool timed;     /* its end was seen */
+    bool timed;     /* its end was observed */
     uint64_t start_ticks;
     uint64_t ticks;
 } tt_read_op;
@@ -53,13 +53,13 @@ typedef struct tt_read_op {
 typedef struct tt_reads {
     tt_read_range *ranges;
     uint32_t *order; /* the range of each read */
-    tt_read_op *ops; /* by start; n_ops + 1: the last one only ends the one before */
+    tt_read_op *ops; /* by start; n_ops + 1: the last one only marks the end */
     size_t n_ranges, n, n_ops;
-    uint64_t impossible; /* accesses to places that no file has, left out */
+    uint64_t impossible; /* accesses outside of any file, left out */
     bool at_most;        /* some range is an upper bound */
 } tt_reads;
 
-/* Called now and then with the runs done and the runs in all. */
+/* Called occasionally with the runs done and the total. */
 typedef void tt_reads_progress(void *context, uint64_t done, uint64_t total);
 
 /* Zero-filled, or freed with tt_reads_free, also after an error. progress may be NULL. */
@@ -67,14 +67,14 @@ tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads 
                            tt_reads_progress *progress, void *context, tt_error *err);
 void tt_reads_free(tt_reads *reads);
 
-/* The model files one behind the other, in blocks: where each begins, and behind the last the end
- * of all; an array of n_files + 1 for free(). NULL without memory. */
+/* The model files one after another, in blocks: the start of each, then the end; an array of
+ * n_files + 1 for free(). NULL if out of memory. */
 uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes);
 
-/* The units that weights are cut into: a tensor, or each expert's slice of an expert tensor
- * whose choices were observed. */
+/* The units of weights: a tensor, or each expert's slice of an expert tensor whose choices were
+ * observed. */
 
-/* Tensors with more experts than this are not cut. */
+/* Tensors with more experts are not divided. */
 #define TT_SLICES_MAX 1024u
 
 typedef struct tt_slice {
@@ -87,18 +87,18 @@ typedef struct tt_slice {
 typedef struct tt_slices {
     tt_slice *list; /* by weight, expert */
     uint32_t n;
-    uint32_t *first;  /* of each weight; n_weights + 1 */
+    uint32_t *first;  /* by weight; n_weights + 1 */
     uint64_t *layout; /* of the files, in bytes */
-    bool cut;         /* some tensor is more than one slice */
+    bool cut;         /* some tensor has several slices */
 } tt_slices;
 
-/* `experts` false: each weight is one. False without memory. */
+/* `experts` false: one slice per weight. False if out of memory. */
 bool tt_slices_make(const tt_model *m, const tt_reads *reads, bool experts, tt_slices *slices);
 void tt_slices_free(tt_slices *slices);
 /* The slices that the range touches: first .. last - 1. */
 void tt_slices_of(const tt_slices *s, const tt_model *m, const tt_read_range *r, uint32_t *first,
                   uint32_t *last);
-/* What of the slice the range covers, in bytes of all model files. False: nothing. */
+/* The part of the slice that the range covers, in bytes of all model files. False: none. */
 bool tt_slices_overlap(const tt_slices *s, const tt_model *m, const tt_read_range *r,
                        uint32_t slice, uint64_t *begin, uint64_t *end);
 

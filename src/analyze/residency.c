@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the last sample of a file saw. */
+/* The last sample of a file. */
 typedef struct seen {
     tt_ranges observed, present;
     bool any;
@@ -14,11 +14,11 @@ typedef struct walk {
     tt_residency_visit *visit;
     void *context;
     tt_residency_weight *weights;
-    seen *files; /* m->n_files: the sample before */
+    seen *files; /* m->n_files: the previous sample */
     seen now;
     tt_ranges stayed;         /* present before and now */
-    tt_ranges comparable;     /* present now, looked at before */
-    tt_ranges comparable_was; /* present before, looked at now */
+    tt_ranges comparable;     /* present now, observed before */
+    tt_ranges comparable_was; /* present before, observed now */
     bool failed;
 } walk;
 
@@ -94,7 +94,7 @@ static bool is_same_sample(const tt_residency *a, const tt_residency *b)
     return a->file == b->file && a->batch == b->batch && a->moment == b->moment;
 }
 
-/* Records of one file, batch and moment that follow each other are one sample. */
+/* Consecutive records of one file, batch and moment are one sample. */
 static uint32_t see_sample(walk *k, uint32_t first)
 {
     const tt_residency *r = &k->m->residencies[first];
@@ -109,7 +109,7 @@ static uint32_t see_sample(walk *k, uint32_t first)
     tt_ranges_clear(&k->now.present);
     for (; end < k->m->n_residencies; end++) {
         const tt_residency *part = &k->m->residencies[end];
-        /* Outside batches nothing but the pages tells two samples apart. */
+        /* Outside of batches only the pages separate two samples. */
         if (!is_same_sample(part, r) || (end > first && part->first_page <= part[-1].first_page))
             break;
         tt_residency_add(part, k->m->files[r->file].size_bytes, &k->now.observed, &k->now.present);

@@ -9,13 +9,13 @@
 #define PROGRESS_EVERY 64u
 #define EXPERT_OP "MUL_MAT_ID"
 
-/* Where a sequence of a context has got to. */
+/* The state of a context's sequence. */
 typedef struct follower {
     bool any, placed;
     uint8_t phase;
     int64_t position;
     uint32_t text; /* in texts; TT_NONE: not listed */
-    uint32_t here; /* rows in the batch at hand */
+    uint32_t here; /* rows in the current batch */
 } follower;
 
 /* The tokens of a batch. */
@@ -89,8 +89,8 @@ static bool is_expert_node(const tt_graph *g, uint32_t node)
            t->src[2] < g->n_tensors;
 }
 
-/* The tensors whose slices this router's experts are: the first operands of the matmuls that use
- * its ids. They stand close together: another router's matmul behind them ends the search. */
+/* The tensors whose slices are this router's experts: the first operands of the matmuls that use
+ * its ids. They are close together: another router's matmul after them ends the search. */
 static void find_slices(const tt_routers *r, const tt_graph *g, uint32_t router,
                         tt_router_layer *layer)
 {
@@ -105,7 +105,7 @@ static void find_slices(const tt_routers *r, const tt_graph *g, uint32_t router,
     }
 }
 
-/* Of the filter's layer, or of each while there is room. */
+/* For the filter's layer, or for each while there is room. */
 static bool keeps_transitions(tt_routers *r, const tt_router_layer *layer)
 {
     const uint64_t bytes = (uint64_t)layer->n_experts * layer->n_experts * sizeof(uint64_t);
@@ -146,7 +146,7 @@ static uint32_t new_layer(tt_routers *r, const tt_graph *g, uint32_t node, uint6
     return (uint32_t)r->n_layers++;
 }
 
-/* TT_NONE: that node is no router. */
+/* TT_NONE: that node is not a router. */
 static uint32_t layer_of(tt_routers *r, uint32_t graph, uint32_t node)
 {
     const tt_graph *g = &r->m->graphs[graph];
@@ -167,9 +167,9 @@ static uint32_t layer_of(tt_routers *r, uint32_t graph, uint32_t node)
     return layer;
 }
 
-/* --- which token of the batch a row is --- */
+/* --- the token of each row --- */
 
-/* The last layer works on the rows only whose output is wanted: a GET_ROWS of all tokens by
+/* The last layer only computes the rows whose output is requested: a GET_ROWS of all tokens by
  * known, ascending numbers, before the router. NULL: not observed. */
 static const int64_t *picked_rows(const tt_model *m, uint32_t run, uint32_t router, uint64_t rows,
                                   uint64_t n_tokens)
@@ -206,8 +206,8 @@ tt_router_rows tt_routers_rows(const tt_model *m, uint32_t run, uint32_t router)
 
 /* --- sequences and texts --- */
 
-/* The sequences of a token stand at these places of the batch's list; without a list each token
- * is taken to be of the one sequence 0. */
+/* The interval of a token's sequences in the batch's list; without a list each token counts as of
+ * sequence 0. */
 static void places_of(const tt_batch *b, uint32_t token, uint32_t *first, uint32_t *end)
 {
     *first = b->sequences ? b->sequence_first[token] : token;
@@ -251,9 +251,8 @@ static uint32_t new_text(tt_routers *r, const tt_batch *b, uint64_t key, uint8_t
     return (uint32_t)r->n_texts++;
 }
 
-/* A prompt and the next token of another sequence may be computed in one batch, whose phase is
- * mixed then (prompt, in older traces): a token alone behind what its sequence had before is
- * generated. */
+/* A batch may have a prompt and the next token of another sequence, and is then mixed (prompt, in
+ * older traces): a single token that continues its sequence is generated. */
 static uint8_t phase_of(const tt_batch *b, const follower *f, uint32_t token)
 {
     const uint8_t otherwise = b->phase == TT_PHASE_MIXED ? TT_PHASE_PROMPT : b->phase;
@@ -284,7 +283,7 @@ static void place_token(tt_routers *r, const tt_batch *b, uint32_t token, uint32
     r->texts[f->text].last_token = tt_model_batch_number(r->m, r->rows.batch);
 }
 
-/* Once with 0, then with the rows: how many each sequence has in this batch. */
+/* Called with 0 first, then with the rows: counts each sequence's rows in this batch. */
 static void count_rows(tt_routers *r, const tt_batch *b, uint32_t n, bool clear)
 {
     for (uint32_t i = 0; i < n && !r->failed; i++) {
@@ -293,7 +292,7 @@ static void count_rows(tt_routers *r, const tt_batch *b, uint32_t n, bool clear)
     }
 }
 
-/* Learns the tokens of a batch, once. */
+/* Processes the tokens of a batch, once. */
 static void enter_batch(tt_routers *r, uint32_t batch)
 {
     const tt_batch *b = &r->m->batches[batch];
@@ -337,8 +336,7 @@ static void count_in_text(tt_routers *r, const tt_router_layer *layer, uint32_t 
             text->counts[layer->first_count + routed->experts[i]]++;
 }
 
-/* Finds the token among its sequences and in its texts. `keys` has room for
- * TT_ROUTERS_SEQUENCES_MAX. */
+/* Finds the token's sequences and texts. `keys` has room for TT_ROUTERS_SEQUENCES_MAX. */
 static void find_place(tt_routers *r, const tt_batch *b, const tt_router_layer *layer,
                        uint32_t token, uint64_t *keys, tt_routed *routed)
 {
@@ -418,7 +416,7 @@ static int by_place(const void *a, const void *b)
     return x->layer_id < y->layer_id ? -1 : x->layer_id > y->layer_id;
 }
 
-/* Layers by place, and the texts' counts with them. */
+/* Sorts the layers by place, with the texts' counts. */
 static bool put_in_order(tt_routers *r)
 {
     uint32_t *counts = NULL;

@@ -33,7 +33,7 @@ static void make_row(tt_routing_row *row, const tt_router_layer *layer, tt_routi
         experts[i] = (tt_routing_expert){row, &uses[i], i};
 }
 
-/* Means leave out the layers where there is nothing; repeats count by how many there could be. */
+/* Means ignore layers without a value; repeats are weighted by their possible number. */
 static void sum_up(tt_routing_rows *all)
 {
     tt_router_sum *t = &all->total.sum;
@@ -93,7 +93,7 @@ TT_COLUMN_VALUE(get_weight, tt_routing_expert, e, f64,
 TT_COLUMN_GET(get_expert_bytes, tt_routing_expert, e, cell->u64 = e->of->layer->expert_bytes;
               cell->known = cell->u64 > 0;)
 
-/* As long as the expert is used often, of the one that is used most. */
+/* A bar, relative to the most used expert. */
 static void show_bar(const void *context, const void *row, char *out, size_t room)
 {
     const tt_routing_expert *e = row;
@@ -195,7 +195,7 @@ static void expert_rows_ranges(const void *context, const void *row, tt_rowset *
 TOP(0)
 TOP(2)
 TOP(3)
-/* Left out, where no layer had so many tokens. */
+/* Left out if no layer had so many tokens. */
 #define WINDOW(i)                                                                                  \
     TT_COLUMN_GET(get_window_##i, tt_routing_row, r, cell->f64 = r->windows[i].mean_bytes;         \
                   cell->known = i == 0 || !isnan(r->layer ? r->sum.working_set[i]                  \

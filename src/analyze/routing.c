@@ -19,7 +19,7 @@ struct tt_router {
     uint32_t n_experts;
     tt_expert_use *uses;
     uint64_t *last_token; /* by expert: 1 + number of the last token that chose it; 0: none */
-    uint64_t *last_batch; /* likewise, of the batch (as they are counted here) */
+    uint64_t *last_batch; /* likewise, of the batch (as counted here) */
     uint32_t chosen_most;
     uint64_t tokens, choices, out_of_range;
     /* Neighbours: */
@@ -30,7 +30,7 @@ struct tt_router {
     size_t n_kept, kept_capacity;
     uint64_t neighbours;
     uint64_t stayed, stayed_of;
-    /* How many times an expert was in a window, by the window's last token, for each kind. */
+    /* How often an expert was in a window, by the window's last token, for each kind. */
     uint64_t in_window[TT_ROUTER_WINDOWS];
     uint64_t batches, batch;
     uint64_t in_batch;
@@ -80,13 +80,13 @@ const uint64_t *tt_router_transitions(const tt_router *r, const uint64_t **follo
     return r->transitions;
 }
 
-/* A use at token `at` keeps its expert in the windows that end at `at` or later, until a window
- * no longer reaches back to it or a newer use takes over at token `next`. Only windows that do
- * not begin before the first token count, those that end at or behind token window - 1. */
+/* A use at token `at` keeps its expert in the windows that end at `at` or later, until a window no
+ * longer reaches back to it or a newer use takes over at token `next`. Only windows that do not
+ * begin before the first token count: those that end at token window - 1 or later. */
 static uint64_t windows_with(uint64_t at, uint64_t next, uint64_t window)
 {
     uint64_t from = at > window - 1 ? at : window - 1;
-    uint64_t to = next - at < window ? next : at + window; /* behind the last one */
+    uint64_t to = next - at < window ? next : at + window; /* exclusive */
     return to > from ? to - from : 0;
 }
 
@@ -127,7 +127,7 @@ static newest *newest_of(tt_router *r, uint64_t sequence)
     return &r->newest[r->n_newest++];
 }
 
-/* Room for n experts behind `first`; what a sequence had before is given up when it grows. */
+/* Room for n experts after `first`; a sequence's old space is given up when it grows. */
 static bool keep_room(tt_router *r, newest *last, uint32_t n)
 {
     if (n <= last->capacity) return true;

@@ -1,8 +1,9 @@
-/* Expert routing: who was chosen how often, how evenly, and what stays from token to token.
+/* Expert routing: how often each expert was chosen, how evenly, and how much repeats from token to
+ * token.
  *
- * A router is a place where tokens are sent to experts, in practice one a layer. Its tokens come
- * in the order in which they were computed; a token's `sequence` (any number that tells sequences
- * apart) and position say which two are neighbours. */
+ * A router sends tokens to experts, in practice one router per layer. Its tokens come in the order
+ * of computation; a token's `sequence` (any number that identifies it) and position determine its
+ * predecessor. */
 #ifndef TT_ANALYZE_ROUTING_H
 #define TT_ANALYZE_ROUTING_H
 
@@ -15,39 +16,39 @@
 #define TT_ROUTER_WINDOWS 3u
 #define TT_ROUTER_TOP 4u
 
-/* Tokens in the windows over which working sets are told: 1, 8, 64. */
+/* Sizes of the token windows for working sets: 1, 8, 64. */
 extern const uint32_t tt_router_windows[TT_ROUTER_WINDOWS];
 
 typedef struct tt_expert_use {
     uint64_t count;
-    uint64_t weighted; /* of these, the routing weight was observed */
+    uint64_t weighted; /* of these, with an observed routing weight */
     double weight_sum;
     uint64_t batches;    /* in which it was chosen */
-    uint64_t last_batch; /* the last of them, as told in tt_routed; when there is any */
+    uint64_t last_batch; /* the last of them, as in tt_routed; if there is any */
 } tt_expert_use;
 
 typedef struct tt_router tt_router;
 
 /* A token's choices. */
 typedef struct tt_routed {
-    const uint64_t *sequences; /* that it belongs to; the predecessor is looked for in the first */
-    size_t n_sequences;        /* 0: they, or the position, are not known */
+    const uint64_t *sequences; /* of the token; the predecessor is searched in the first one */
+    size_t n_sequences;        /* 0: they, or the position, are unknown */
     int64_t position;
-    uint64_t batch;          /* which tokens were computed together */
+    uint64_t batch;          /* identifies tokens that were computed together */
     const uint32_t *experts; /* n of them */
     const float *weights;    /* likewise; NAN: not observed */
     size_t n;
 } tt_routed;
 
-/* NULL without memory, or for more than TT_ROUTER_EXPERTS_MAX experts, or none. */
+/* NULL if out of memory, or for more than TT_ROUTER_EXPERTS_MAX experts, or none. */
 tt_router *tt_router_new(uint32_t n_experts);
 void tt_router_free(tt_router *r);
-/* Also counts which experts follow which, from the next token on, of at most
- * TT_ROUTER_TRANSITIONS_MAX experts. False without memory, or with more. */
+/* Also counts transitions between experts, from the next token on, for at most
+ * TT_ROUTER_TRANSITIONS_MAX experts. False if out of memory, or with more. */
 #define TT_ROUTER_TRANSITIONS_MAX 1024u
 bool tt_router_keep_transitions(tt_router *r);
-/* The next token. Experts that the router does not have are left out and counted. False without
- * memory. */
+/* Adds the next token. Experts that the router does not have are left out and counted. False if out
+ * of memory. */
 bool tt_router_add(tt_router *r, const tt_routed *token);
 
 typedef struct tt_router_sum {
@@ -58,18 +59,19 @@ typedef struct tt_router_sum {
     uint64_t out_of_range; /* choices left out */
     uint32_t unused;       /* experts that were never chosen */
     double entropy_bits;   /* of the shares; 0 without choices */
-    double evenness;       /* entropy / log2(experts): 1 when all are used alike; NAN of one */
-    double top_share[TT_ROUTER_TOP]; /* of the choices, what the 1, 2, 4 and chosen_most most
-                                        used experts took */
-    uint64_t neighbours;             /* tokens whose predecessor in their sequence was seen */
-    double stickiness; /* of their experts, the share that the predecessor had chosen too;
-                          NAN without any */
-    double chance;     /* what that would be if choices were independent and even */
-    /* Different experts in as many tokens computed one after the other, mean; NAN when there
-     * were fewer tokens. */
+    double evenness;       /* entropy / log2(experts): 1 if all are used equally; NAN for one
+                              expert */
+    double top_share[TT_ROUTER_TOP]; /* share of the choices of the 1, 2, 4 and chosen_most most
+                                        used experts */
+    uint64_t neighbours;             /* tokens whose predecessor in their sequence was observed */
+    double stickiness; /* share of their experts that the predecessor had chosen too; NAN without
+                          any */
+    double chance;     /* its expectation for independent and uniform choices */
+    /* Mean number of distinct experts in so many consecutive tokens; NAN if there were fewer
+     * tokens. */
     double working_set[TT_ROUTER_WINDOWS];
     uint64_t batches;
-    double batch_set; /* different experts in a batch, mean */
+    double batch_set; /* mean number of distinct experts in a batch */
 } tt_router_sum;
 
 void tt_router_sum_up(const tt_router *r, tt_router_sum *sum);
@@ -79,8 +81,8 @@ const uint64_t *tt_router_transitions(const tt_router *r, const uint64_t **follo
 /* By expert. */
 const tt_expert_use *tt_router_uses(const tt_router *r, uint32_t *n_experts);
 
-/* How alike two vectors of n counts are. Jaccard: of the places that either uses, those that both
- * use. Cosine of the angle between the counts. NAN when there is nothing to compare. */
+/* Similarity of two vectors of n counts. Jaccard: elements nonzero in both / nonzero in either.
+ * Cosine of the angle between the counts. NAN if there is nothing to compare. */
 double tt_routing_jaccard(const uint32_t *a, const uint32_t *b, size_t n);
 double tt_routing_cosine(const uint32_t *a, const uint32_t *b, size_t n);
 

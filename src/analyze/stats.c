@@ -19,9 +19,9 @@ typedef struct stats_share {
     bool at_most;
 } stats_share;
 
-/* What is the same each time a node is executed. */
+/* What is the same for each execution of a node. */
 typedef struct stats_node {
-    uint32_t row;   /* of the only share, when there is one */
+    uint32_t row;   /* of the only share, if there is only one */
     uint32_t first; /* of its shares, in tt_stats.shares */
     uint8_t n;
     uint8_t covers;
@@ -34,7 +34,7 @@ typedef struct stats_node {
 } stats_node;
 
 struct tt_stats {
-    bool off_cpu_known, wait_known; /* of the run under way */
+    bool off_cpu_known, wait_known; /* of the current run */
     const tt_model *m;
     tt_stats_by by;
     tt_filter filter;
@@ -43,8 +43,8 @@ struct tt_stats {
     size_t n_rows, rows_capacity;
     tt_idmap row_of_key; /* by weight, number, or hash of the text */
     tt_stats_row total;
-    stats_node **nodes; /* by graph; NULL until the graph is met */
-    tt_op_table *ops;   /* of nodes that pick; made at the first one */
+    stats_node **nodes; /* by graph; NULL until needed */
+    tt_op_table *ops;   /* of nodes that select; made on demand */
     stats_share *shares;
     size_t n_shares, shares_capacity;
     tt_arena keys;
@@ -52,9 +52,9 @@ struct tt_stats {
     uint64_t orphan;
     tt_stats_axis axis; /* without buckets: no series */
     uint32_t *batches;  /* by bucket */
-    uint32_t bucket;    /* of the run at hand, or TT_NONE */
+    uint32_t bucket;    /* of the current run, or TT_NONE */
     tt_over over;
-    bool in_time; /* the filter names a time */
+    bool in_time; /* the filter has a time */
     bool failed;
 };
 
@@ -141,7 +141,7 @@ static bool is_of_text(const void *context, uint32_t row)
     return strcmp(l->s->rows[row].key, l->text) == 0;
 }
 
-/* The row of that key, made at the first need. */
+/* The row of that key, made on demand. */
 static uint32_t stats_row_of(tt_stats *s, const char *text, int64_t number)
 {
     const looked_for l = {s, text};
@@ -222,7 +222,7 @@ static void count_sources(tt_stats *s, const tt_op *op, stats_node *info)
         count_tensors(s, op, s->shares[info->first + k].row);
 }
 
-/* What an op is, and in which rows: once for each node. */
+/* Determines what an op is, and its rows: once per node. */
 static void stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t covers,
                              stats_node *info)
 {
@@ -259,7 +259,7 @@ static void stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint
     if (!s->failed) count_sources(s, &op, info);
 }
 
-/* NULL when the graph is not known or there is no memory. */
+/* NULL if the graph is unknown or out of memory. */
 static stats_node *stats_nodes_of(tt_stats *s, uint32_t graph)
 {
     if (graph == TT_NONE) return NULL;
@@ -345,13 +345,13 @@ void tt_stats_until(tt_stats *s, tt_over over)
 
 #define PROGRESS_EVERY 64u
 
-/* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
+/* Whether each op ends up in exactly one row: then the total is the sum of the rows. */
 static bool rows_are_parts(const tt_stats *s)
 {
     return s->by != TT_BY_TENSOR && s->by != TT_BY_BATCH;
 }
 
-/* What is in a row without a series is in that of the total all the same. */
+/* Rows without a series count in that of the total all the same. */
 static void add_to_series(const tt_stats *s, const tt_stats_row *row, uint64_t ticks,
                           uint64_t bytes)
 {
@@ -435,8 +435,8 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
     tt_quantiles_free(&row->ticks);
 }
 
-/* What the run's op read, where that differs from run to run. The shares of the node stay those
- * of its first run; here they get this run's bytes: by tensor one a weight, else one in all. */
+/* What the run's op read, if that differs from run to run. The shares of the node stay those of its
+ * first run; here they get this run's bytes: by tensor one per weight, else one in all. */
 static tt_status measure_picks(tt_stats *s, uint32_t graph, uint32_t node, tt_accesses *accesses,
                                stats_node *info, tt_error *err)
 {
@@ -511,7 +511,7 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
         else
             add_to_shares(s, info, op, ticks);
     }
-    /* A token's row is complete after its last run: its values need not be kept. */
+    /* A token's row is complete after its last run: its values are not needed any more. */
     if (s->by == TT_BY_BATCH && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
         finish_row(s->m, &s->rows[run_row]);
     return TT_OK;

@@ -1,10 +1,10 @@
-/* Time and bytes of the executed ops, summed up by something.
+/* Time and bytes of the executed ops, summed by a dimension.
  *
- * An op counts once, however many lanes computed it. Its time runs from the first
- * lane that began it to the last lane that had done its work; times of one run's
- * ops therefore do not overlap. `busy` and `wait` are summed over the lanes; what of `busy` the
- * threads were on no processor is `off_cpu`, the rest their own work. By
- * thread, a row's ops are the lane's records and time is the lane's own work. */
+ * An op counts once, however many lanes computed it. Its time is from the first lane's start to the
+ * end of the last lane's work, so times of one run's ops do not overlap. `busy` and `wait` are
+ * summed over the lanes; `off_cpu` is the part of `busy` in which the threads were off CPU, the
+ * rest their own work. By thread, a row's ops are the lane's records and time is the lane's own
+ * work. */
 #ifndef TT_ANALYZE_STATS_H
 #define TT_ANALYZE_STATS_H
 
@@ -31,11 +31,11 @@ typedef enum tt_stats_by {
 
 /* A row's share of some tokens. */
 typedef struct tt_stats_cell {
-    uint64_t ticks;        /* of the ops whose end was seen */
+    uint64_t ticks;        /* of the ops with an observed end */
     uint64_t weight_bytes; /* likewise */
 } tt_stats_cell;
 
-/* Rows beyond it are in a series' total only. */
+/* Further rows are only in a series' total. */
 #define TT_STATS_SERIES_ROWS_MAX 4096u
 #define TT_STATS_SERIES_BUCKETS_MAX 1024u
 
@@ -43,18 +43,18 @@ typedef struct tt_stats_row {
     const char *key; /* as text */
     int64_t number;  /* of a layer, thread or token; -1: none */
     uint64_t count;
-    uint64_t timed; /* of these: the others' ends were not seen, they have no times */
-    uint64_t bent;  /* of the timed: their times fall, or lie outside of their run */
+    uint64_t timed; /* of these; the others have no observed end, and no times */
+    uint64_t bent;  /* of the timed: their times fall, or are outside of their run */
     double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
-    double work_ns;          /* own work: of busy_ns, without what is known of off_cpu_ns */
-    double off_cpu_ns;       /* NAN when it was not observed of some op */
-    double busy_ns, wait_ns; /* wait_ns: NAN when waits were not observed */
+    double work_ns;          /* own work: busy_ns minus the known off_cpu_ns */
+    double off_cpu_ns;       /* NAN if not observed for some op */
+    double busy_ns, wait_ns; /* wait_ns: NAN if waits were not observed */
     uint64_t weight_bytes;   /* read from weights */
-    bool at_most;            /* an upper bound: not all rows or experts picked are known */
-    uint64_t sources;        /* of the ops, each time one read them */
+    bool at_most;            /* an upper bound: some selected rows or experts are unknown */
+    uint64_t sources;        /* of the ops, for each read */
     uint64_t disk_sources, buffer_sources; /* of these, by origin */
     uint32_t
-        tensors; /* sources of different names; 0: not counted (rows of batch, phase, thread) */
+        tensors; /* sources of different names; 0: not counted (rows by batch, phase, thread) */
     tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */
     /* Private: */
     tt_quantiles ticks;
@@ -66,76 +66,73 @@ typedef struct tt_stats_row {
 
 typedef struct tt_stats tt_stats;
 
-/* NULL without memory. The filter is copied (its texts are not); NULL: everything. */
+/* NULL if out of memory. The filter is copied (its texts are not); NULL: everything. */
 tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filter);
 void tt_stats_free(tt_stats *s);
 
-/* The batches of a series, put into buckets: batch first + i (in tt_model.batches) is in the
- * bucket i * n_buckets / n_batches. */
+/* The batches of a series, in buckets: batch first + i (in tt_model.batches) is in the bucket i *
+ * n_buckets / n_batches. */
 typedef struct tt_stats_axis {
     uint32_t first;
     uint32_t n_batches;
     uint32_t n_buckets;
 } tt_stats_axis;
 
-/* Before the walk: rows and total also keep their sums for each of at most n_buckets (1 to
- * TT_STATS_SERIES_BUCKETS_MAX) intervals of the batches from the first to the last that the filter
- * names. Not by token. False without memory. */
+/* Before the walk: rows and total also keep sums for each of at most n_buckets (1 to
+ * TT_STATS_SERIES_BUCKETS_MAX) intervals of the batches from the filter's first to its last. Not by
+ * token. False if out of memory. */
 bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets);
 const tt_stats_axis *tt_stats_series_axis(const tt_stats *s);
-/* By bucket: of its batches, those that the filter names. */
+/* By bucket: the number of its batches that the filter selects. */
 const uint32_t *tt_stats_series_batches(const tt_stats *s);
-/* Pure: those from the first to the last batch that the filter names; no buckets when it names
- * none.
- */
+/* Pure: the batches from the filter's first to its last; no buckets if there are none. */
 tt_stats_axis tt_stats_axis_of(const tt_model *m, const tt_filter *filter, uint32_t n_buckets);
-/* The bucket of a batch (in tt_model.batches), or TT_NONE. */
+/* The bucket of a batch (index in tt_model.batches), or TT_NONE. */
 uint32_t tt_stats_bucket(const tt_stats_axis *axis, uint32_t batch);
 /* The first batch of a bucket (<= n_buckets), as an index in tt_model.batches. */
 uint32_t tt_stats_bucket_begin(const tt_stats_axis *axis, uint32_t bucket);
 
-/* Called now and then with the runs done and the runs in all. */
+/* Called occasionally with the runs done and the total. */
 typedef void tt_stats_progress(void *context, uint64_t done, uint64_t total);
 
-/* Ends a walk for s alone early. */
+/* Cancels a walk for s alone. */
 void tt_stats_until(tt_stats *s, tt_over over);
 
 /* Walks the trace once for all n of them. Needs a clock (tt_model_need_clock). */
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
                         tt_stats_progress *progress, void *context, tt_error *err);
 
-/* After the walk: the rows by number, then by key, for readers on several threads. They belong to
- * s.
- */
+/* After the walk: the rows by number, then by key; several threads may read them. They belong to
+ * s. */
 const tt_stats_row *tt_stats_rows(const tt_stats *s, size_t *n);
-/* All ops that passed the filter, each once, whatever the rows are by. */
+/* All ops that passed the filter, each once, whatever the rows' dimension. */
 const tt_stats_row *tt_stats_total(const tt_stats *s);
-/* What is to be said of the total before its times are believed: ops without an end, and ops with
- * times that cannot be. False: nothing. `text` has room for TT_STATS_FLAWS_TEXT bytes. */
+/* A warning about the total's times: ops without an end, and ops with impossible times. False:
+ * none. `text` has room for TT_STATS_FLAWS_TEXT bytes. */
 #define TT_STATS_FLAWS_TEXT 256u
 bool tt_stats_flaws(const tt_stats_row *total, char *text);
 /* Records without a known run, graph or node, left out. */
 uint64_t tt_stats_orphan(const tt_stats *s);
-/* Its share of the own work of `all`; 0 without any. */
+/* Its share of the own work of `all`; 0 if there is none. */
 double tt_stats_share(const tt_stats_row *r, const tt_stats_row *all);
-/* Bytes of weights that the timed ops read / their time; 0 without either. */
+/* Bytes of weights read by the timed ops / their time; 0 if either is 0. */
 double tt_stats_rate(const tt_stats_row *r);
 
 /* --- the rows' columns --- */
 
 typedef struct tt_stats_dimension {
-    const char *name; /* as people ask for it: "op" */
-    const char *key;  /* of the column that names a row: "op", "layer_id" */
+    const char *name; /* as on the command line: "op" */
+    const char *key;  /* of the column that identifies a row: "op", "layer_id" */
     tt_stats_by by;
-    const char *sort; /* the order, unless another is asked for */
+    const char *sort; /* the default order */
 } tt_stats_dimension;
 
 #define TT_STATS_DIMENSIONS 8u
 extern const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS];
 
-/* What the columns are given. */
+/* Passed to the columns. */
 typedef struct tt_stats_context {
-    const tt_stats_row *total; /* what shares are of */
+    const tt_stats_row *total; /* for shares */
 } tt_stats_context;
 
 extern const tt_schema tt_stats_schema;

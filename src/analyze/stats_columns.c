@@ -1,4 +1,4 @@
-/* What the rows of statistics are made of, for every output. */
+/* The columns of statistics, for every output. */
 #include "analyze/stats.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ TT_COLUMN_KNOWN(has_number, tt_stats_row, r, r->number >= 0)
 /* A dash for no layer, no batch. */
 TT_COLUMN_SHOW(show_key, tt_stats_row, r, tt_cell_text_copy(out, room, r->key);)
 
-/* Ops whose ends were not seen have no times; no time is not a time of 0. */
+/* Ops without an observed end have no times, which is not a time of 0. */
 TT_COLUMN_KNOWN(is_timed, tt_stats_row, r, r->timed > 0)
 
 static tt_certainty reads_at_most(const void *context, const void *row)
@@ -77,7 +77,7 @@ static void get_rate(const void *context, const void *row, tt_cell *cell)
     cell->known = true;
 }
 
-/* Ops that read no weights show none: "0 B" would say that there was something to read. */
+/* Empty for ops that read no weights: "0 B" would imply that they could have. */
 static void show_weights(const void *context, const void *row, char *out, size_t room)
 {
     static const tt_column plain =

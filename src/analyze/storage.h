@@ -1,4 +1,4 @@
-/* The machine's memory and limits, and where model files lie, as a trace or the system says it. */
+/* The machine's memory and limits, and the disks of model files, from a trace or the system. */
 #ifndef TT_ANALYZE_STORAGE_H
 #define TT_ANALYZE_STORAGE_H
 
@@ -12,10 +12,10 @@ extern const tt_schema tt_system_schema;
 /* Rows: tt_host_disk. */
 extern const tt_schema tt_disk_schema;
 
-/* Rows: tt_file_extents; in JSON also its fragments. */
+/* Rows: tt_file_extents; JSON includes its fragments. */
 extern const tt_schema tt_extents_schema;
 
-/* As the recorder found it. What was not observed is unknown. */
+/* As recorded. What was not observed is unknown. */
 void tt_system_of(const tt_model *m, tt_host_system *system);
 void tt_disk_of(const tt_model *m, const tt_model_file *file, tt_host_disk *disk);
 
@@ -23,10 +23,10 @@ void tt_disk_of(const tt_model *m, const tt_model_file *file, tt_host_disk *disk
 void tt_system_json(tt_json *j, const tt_model *m);
 void tt_disk_json(tt_json *j, const tt_model *m, const tt_model_file *file);
 
-/* Calls `each` for every fact that is known, with its title and its value for people. */
+/* Calls `each` for every known fact, with its title and its value for people. */
 typedef void tt_fact_each(void *context, const char *title, const char *value);
 void tt_system_facts(const tt_model *m, tt_fact_each *each, void *context);
-/* The same of a model file: its file system, its disk, and how it lies there. */
+/* The same for a model file: its file system, its disk, and its location there. */
 void tt_storage_facts(const tt_model *m, const tt_model_file *file, tt_fact_each *each,
                       void *context);
 

@@ -81,7 +81,7 @@ static void add_lanes(const tt_model *m, tt_summary *s)
     s->records = tt_pieces_records(m->pieces);
 }
 
-/* Without memory some are not counted. */
+/* If out of memory, some are not counted. */
 static void add_sequences(const tt_model *m, tt_summary *s)
 {
     tt_idmap seen = {0};

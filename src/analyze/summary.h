@@ -1,4 +1,4 @@
-/* What ran, in numbers that need no walk over the op records. */
+/* A summary that needs no walk over the op records. */
 #ifndef TT_ANALYZE_SUMMARY_H
 #define TT_ANALYZE_SUMMARY_H
 
@@ -7,27 +7,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Different sequences counted in a trace, at most. */
+/* Limit of different sequences counted in a trace. */
 #define TT_SUMMARY_SEQUENCES_MAX (1u << 20)
 
-/* Batches that hold tokens of one phase and nothing else. */
+/* Batches with tokens of only one phase. */
 typedef struct tt_phase_summary {
     uint64_t batches;
-    uint64_t tokens;       /* of the phase, also those in mixed batches */
+    uint64_t tokens;       /* of the phase, including those in mixed batches */
     uint64_t mixed_tokens; /* of these, in mixed batches */
-    double total_ns;       /* batches' begin to end, summed; those without an end left out */
-    double tokens_per_s;   /* of these batches; 0: unknown, or a warm-up's, which is no rate */
+    double total_ns;       /* from batches' start to end, summed; without those that have no end */
+    double tokens_per_s;   /* of these batches; 0: unknown, or a warm-up's, which is not a rate */
 } tt_phase_summary;
 
 /* Buffers of one kind. */
 typedef struct tt_kind_summary {
     uint32_t count;
-    uint64_t size_bytes; /* summed over all that there were, freed ones included */
+    uint64_t size_bytes; /* summed over all buffers, freed ones included */
 } tt_kind_summary;
 
 typedef struct tt_summary {
     tt_phase_summary prompt, generate, mixed, warmup, unknown;
-    double elapsed_ns;  /* first batch or run to the end of the last */
+    double elapsed_ns;  /* from the start of the first batch or run to the end of the last */
     uint64_t records;   /* op records: executed ops x lanes */
     uint32_t lanes;     /* the most in any run */
     uint64_t ops_bytes; /* of the file, in OPS chunks */
@@ -36,12 +36,12 @@ typedef struct tt_summary {
     uint64_t data_parts;     /* VALUE chunks: data of outputs */
     uint64_t data_bytes;     /* of the file, in those */
     bool sequences_observed; /* of any batch; then: */
-    uint32_t sequences;      /* different ones; two contexts have different ones */
+    uint32_t sequences;      /* different ones; those of two contexts are different */
     tt_kind_summary buffers[TT_BUFFER_OUTPUT + 1]; /* by tt_buffer_kind */
     uint64_t model_bytes;                          /* of all weights of all model files */
     /* By how they were observed. */
     uint64_t runs_hooked, runs_called_back, runs_by_program, runs_bounds;
-    uint64_t runs_open; /* never ended */
+    uint64_t runs_open; /* without an end */
 } tt_summary;
 
 void tt_summarize(const tt_model *m, tt_summary *s);

@@ -1,4 +1,4 @@
-/* Texts, each kept once: the same text is the same pointer until the set is freed. */
+/* Interned texts: equal texts have the same pointer until the set is freed. */
 #ifndef TT_ANALYZE_TEXTS_H
 #define TT_ANALYZE_TEXTS_H
 
@@ -17,7 +17,7 @@ typedef struct tt_texts {
     tt_idmap by_hash;
 } tt_texts;
 
-/* NULL: no memory, or more than TT_TEXTS_BYTES_MAX. */
+/* NULL: out of memory, or more than TT_TEXTS_BYTES_MAX. */
 const char *tt_texts_keep(tt_texts *t, const char *text);
 void tt_texts_free(tt_texts *t);
 

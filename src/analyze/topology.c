@@ -24,8 +24,8 @@ uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_ED
     bool viewed = t->view_src == TT_NONE;
     for (uint32_t i = 0; i < t->n_src; i++) {
         if (t->src[i] == TT_NONE) continue;
-        /* ggml says of a view of a view only whose bytes they are in the end. One source may be
-         * there twice; what is viewed is marked once. */
+        /* For a view of a view, ggml only has the final owner of the bytes. One source may occur
+         * twice; the viewed one is marked once. */
         bool is_view = !viewed && g->tensors[t->src[i]].root == t->root;
         viewed |= is_view;
         out[n++] = (tt_edge){t->src[i], tensor, i, is_view};
@@ -60,7 +60,7 @@ static void count_runs(tt_topology *t, uint32_t graph)
         const tt_run *r = &t->m->runs[i];
         if (r->graph != graph) continue;
         t->n_runs++;
-        /* Runs of one batch follow each other. */
+        /* Runs of one batch are consecutive. */
         t->n_batches += r->batch != TT_NONE && r->batch != last;
         last = r->batch;
     }
@@ -73,7 +73,7 @@ uint32_t tt_topology_last_run(const tt_model *m, uint32_t graph)
     return TT_NONE;
 }
 
-/* Of two runs of a batch (best may be TT_NONE) the one with the larger graph, else the first. */
+/* The one with the larger graph of two runs of a batch (best may be TT_NONE), else the first. */
 static uint32_t larger(const tt_model *m, uint32_t best, uint32_t run)
 {
     if (best == TT_NONE) return run;
@@ -139,7 +139,7 @@ static void set_op(tt_topology *t, tt_topology_sum *sum, const tt_op *op, const 
     uint64_t ticks = timed ? tt_joined_ticks(joined) : 0;
     for (uint32_t i = 0; i < op->n_nodes; i++) {
         tt_topology_node *n = &t->nodes[op->nodes[i]];
-        /* Where records contradict each other, the first op that claims a node has it. */
+        /* If records contradict each other, the first op that claims a node gets it. */
         if (i > 0 && n->op != TT_NONE) continue;
         n->op = op->node;
         n->n_nodes = op->n_nodes;
@@ -158,7 +158,7 @@ static void set_op(tt_topology *t, tt_topology_sum *sum, const tt_op *op, const 
     (void)snprintf(sum->key, sizeof sum->key, "%s", op->op);
 }
 
-/* Every recorded op of the run, with what it picked as far as that was observed. */
+/* Every recorded op of the run, with its selections if observed. */
 static tt_status describe_run(tt_topology *t, const tt_join *join, tt_topology_sum *ops,
                               tt_error *err)
 {
@@ -182,8 +182,8 @@ static tt_status describe_run(tt_topology *t, const tt_join *join, tt_topology_s
     return status;
 }
 
-/* Executing nodes without a record; when there are none but these, each counts as an op. Returns
- * how many ops there are. */
+/* Executing nodes without a record; if there are only these, each counts as an op. Returns the
+ * number of ops. */
 static uint32_t describe_rest(tt_topology *t, tt_topology_sum *ops)
 {
     const tt_graph *g = t->graph;
@@ -228,7 +228,7 @@ static void add(tt_topology_sum *to, const tt_topology_sum *from)
 
 typedef int compare(const void *, const void *);
 
-/* Sorts the ops and adds up what compares equal, into a list of its own. */
+/* Sorts the ops and sums those that compare equal, into a list of its own. */
 static bool sum_by(tt_topology_sums *sums, tt_topology_sum *ops, uint32_t n, compare *same)
 {
     qsort(ops, n, sizeof *ops, same);
@@ -260,7 +260,7 @@ static bool sum_backends(tt_topology *t, tt_topology_sum *room)
     return sum_by(&t->by_backend, room, n, by_key);
 }
 
-/* A view without a name of its own belongs where what it views does. */
+/* A view without a name of its own has the place of what it views. */
 static void place_views(tt_topology *t)
 {
     for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
@@ -336,10 +336,10 @@ void tt_topology_free(tt_topology *t)
     free(t);
 }
 
-/* A unit is what is computed at one go: the nodes of one op, or a single node of which no op was
- * recorded (views, which take no time, are such). It is named by its first node, and it is done
- * when its last node is, so that units are gone through in the order of their last nodes: whatever
- * they need was then gone through before, or the trace contradicts itself. */
+/* A unit is what is computed together: the nodes of one op, or a single node without a recorded op
+ * (such as views, which take no time). Its number is its first node, and it is done when its last
+ * node is, so units are visited in the order of their last nodes: then everything they need was
+ * visited before, unless the trace contradicts itself. */
 typedef struct finder {
     const tt_topology *t;
     const tt_graph *g;
@@ -347,14 +347,14 @@ typedef struct finder {
     uint32_t *last;   /* by unit: its last node */
     uint32_t *next;   /* by node: the next one of its unit, or TT_NONE */
     uint64_t *done;   /* by unit: the longest path that ends with it, in ticks */
-    uint32_t *before; /* by unit: the one before it on that path, or TT_NONE */
+    uint32_t *before; /* by unit: its predecessor on that path, or TT_NONE */
     uint32_t *writer; /* by tensor: the unit that last wrote into it, or TT_NONE */
 } finder;
 
 static uint32_t unit_of(const finder *f, uint32_t node)
 {
     uint32_t op = f->t->nodes[node].op;
-    /* An op's nodes follow its first one; what claims else is taken for itself. */
+    /* An op's nodes follow its first one; a node with another claim counts as its own. */
     return op != TT_NONE && op <= node ? op : node;
 }
 
@@ -404,7 +404,7 @@ static void finish_unit(finder *f, uint32_t unit)
     }
     uint32_t before = f->before[unit];
     f->done[unit] = plus(f->t->nodes[unit].ticks, before == TT_NONE ? 0 : f->done[before]);
-    /* What executes and is a view writes where the viewed tensor lies. */
+    /* A node that executes and is a view writes into the viewed tensor. */
     for (uint32_t i = unit; i != TT_NONE; i = f->next[i])
         if (f->g->tensors[i].flags & TT_TENSOR_EXECUTES && f->g->tensors[i].root != i)
             f->writer[f->g->tensors[i].root] = unit;

@@ -1,5 +1,5 @@
-/* A graph as it was computed in one run: its nodes and what each is joined to, the ops that
- * computed them (several nodes by one op: fused), their time and the weights they read. */
+/* A graph as computed in one run: its nodes and edges, the ops that computed them (several nodes by
+ * one op: fused), their time and the weights they read. */
 #ifndef TT_ANALYZE_TOPOLOGY_H
 #define TT_ANALYZE_TOPOLOGY_H
 
@@ -19,13 +19,13 @@ typedef struct tt_edge {
     bool is_view;
 } tt_edge;
 
-/* What the run tells of a node that executes. */
+/* What the run has of a node that executes. */
 typedef struct tt_topology_node {
     uint32_t op;      /* the node whose op computed it: itself, or that of a fused op before it;
                          TT_NONE: no op was recorded */
-    uint32_t n_nodes; /* of that op: more than one, it is fused */
+    uint32_t n_nodes; /* of that op: fused if more than one */
     uint64_t ticks;   /* of the op, in its first node; 0 in the others */
-    bool timed;       /* the op's end was seen */
+    bool timed;       /* the op's end was observed */
     int32_t layer_id; /* of the op; without one of the tensor */
     uint64_t weight_bytes; /* read by the op, in its first node */
     bool at_most;
@@ -57,8 +57,8 @@ typedef struct tt_topology {
     uint64_t weights_size_bytes; /* of the weights among the leafs */
     uint32_t n_ops;              /* recorded in the run */
     uint32_t n_fused_ops, n_fused_nodes;
-    uint32_t n_missing; /* executing nodes of which no op was recorded */
-    uint32_t n_runs;    /* that computed this very graph */
+    uint32_t n_missing; /* executing nodes without a recorded op */
+    uint32_t n_runs;    /* that computed this graph */
     uint32_t n_batches;
     tt_topology_sum total;
     tt_topology_sums by_op;      /* the longest first */
@@ -66,9 +66,9 @@ typedef struct tt_topology {
     tt_topology_sums by_backend; /* of executing nodes; "" not observed */
 } tt_topology;
 
-/* The graph with that index in m->graphs, as the run with that index (TT_NONE: none) computed it.
- * Without a run, or where it recorded no op, each executing node counts as an op without time, and
- * fusions are not known. *out is freed with tt_topology_free; NULL on failure. m outlives it. */
+/* The graph (index in m->graphs) as computed by the run with that index (TT_NONE: none). Without a
+ * run, or if it recorded no op, each executing node counts as an op without time, and fusions are
+ * unknown. *out is freed with tt_topology_free; NULL on failure. m must outlive it. */
 tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_topology **out,
                            tt_error *err);
 void tt_topology_free(tt_topology *t);
@@ -79,38 +79,36 @@ uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_ED
 /* The run of that batch (in m->batches) with the largest graph, or TT_NONE; *n gets the number of
  * its runs with a known graph. */
 uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n);
-/* The batch (in m->batches) that is shown when nobody names one: the last one generated with a run,
- * or else the last one with a run; TT_NONE: there is none. */
+/* The default batch (index in m->batches): the last generated one with a run, or else the last one
+ * with a run; TT_NONE: none. */
 uint32_t tt_topology_usual_batch(const tt_model *m);
-/* By batch: what tt_topology_run_of finds, in one pass over the runs. The caller frees it; NULL
- * without memory. */
+/* By batch: the result of tt_topology_run_of, in one pass over the runs. The caller frees it; NULL
+ * if out of memory. */
 uint32_t *tt_topology_run_of_each(const tt_model *m);
 /* By graph: its last run, or TT_NONE. Likewise. */
 uint32_t *tt_topology_last_run_of_each(const tt_model *m);
 /* The last run of that graph, or TT_NONE. */
 uint32_t tt_topology_last_run(const tt_model *m, uint32_t graph);
 
-/* The critical path of a run: the chain of ops, each of which needs what the one before it
- * computed, that takes the longest. However many ops ran side by side, the graph could not be
- * computed faster than that.
+/* The critical path of a run: the longest chain of ops in which each needs the result of the
+ * previous one. No parallel execution of the graph could be faster.
  *
- * An op needs another one when one of its nodes has a source that a node of the other computes,
- * directly or through views. It also needs the op that last wrote, before it, into the tensor that
- * it reads: keys and values are written into the cache by one op and read through a view of the
- * cache by another, which no source of that one tells. (The whole of the tensor counts as written.)
- */
+ * An op needs another one if one of its nodes has a source that a node of the other computes,
+ * directly or through views. It also needs the op that last wrote into the tensor that it reads:
+ * one op writes keys and values into the cache, and another reads them through a view of the cache,
+ * which is not among its sources. (The whole tensor counts as written.) */
 
 typedef struct tt_critical {
-    uint32_t *ops;      /* the first node of each, in the order they were computed */
+    uint32_t *ops;      /* the first node of each, in the order of computation */
     uint32_t n_ops;     /* 0: nothing in the graph has a time */
     uint64_t ticks;     /* of all of these ops; saturating */
-    uint32_t n_untimed; /* ops of the graph without a time: they count as taking none, so that the
-                           path may be longer than found */
-    uint64_t n_against; /* sources computed later than what needs them (a damaged trace): ignored */
+    uint32_t n_untimed; /* ops of the graph without a time: they count as 0, so the path may be
+                           longer */
+    uint64_t n_against; /* sources computed later than their users (a damaged trace): ignored */
 } tt_critical;
 
 /* Time and memory grow with nodes and edges. *out is freed with tt_critical_free, also after a
- * failure. Of several paths that take the longest, the one whose ops come first. */
+ * failure. Among paths of equal length, the one whose ops come first. */
 tt_status tt_critical_find(const tt_topology *t, tt_critical *out, tt_error *err);
 void tt_critical_free(tt_critical *c);
 

@@ -15,16 +15,16 @@
 #define TEXTS_BYTES_MAX ((size_t)64 << 20)
 #define NO_LANE UINT32_MAX
 
-/* What is the same each time a node is executed. */
+/* What is the same for each execution of a node. */
 typedef struct node_info {
-    uint32_t cells[TT_PHASES]; /* + 1; 0: not met in that phase */
+    uint32_t cells[TT_PHASES]; /* + 1; 0: none in that phase */
     uint8_t covers;
     bool known, picks;
     tt_cost cost;
     uint64_t weight_bytes;
 } node_info;
 
-/* Who arrived last at the barrier behind an op of the run at hand. */
+/* The last arrival at the barrier after an op of the current run. */
 typedef struct arrival {
     uint32_t stamp;
     uint32_t lane;
@@ -33,7 +33,7 @@ typedef struct arrival {
 typedef struct walk {
     const tt_model *m;
     tt_work *work;
-    node_info **nodes; /* by graph; NULL until met */
+    node_info **nodes; /* by graph; NULL until needed */
     tt_idmap cell_of_key;
     tt_op_table *ops;
     tt_accesses *accesses;
@@ -41,7 +41,7 @@ typedef struct walk {
     arrival *arrivals;
     size_t arrivals_capacity;
     uint32_t *window_of_batch; /* + 1 */
-    uint64_t *lane_waits;      /* n x n of the most lanes yet */
+    uint64_t *lane_waits;      /* n x n for the most lanes so far */
     uint32_t waits_lanes;
     size_t windows_capacity;
 } walk;
@@ -74,7 +74,7 @@ static bool is_same_cell(const void *context, uint32_t index)
            a->phase == b->phase && a->integers == b->integers && a->flops_known == b->flops_known;
 }
 
-/* The place of such a cell + 1, made at the first need; 0 without memory. */
+/* The index of such a cell + 1, made on demand; 0 if out of memory. */
 static uint32_t cell_of(walk *w, tt_work_cell cell)
 {
     tt_work *work = w->work;
@@ -118,7 +118,7 @@ static tt_status learn(walk *w, uint32_t graph, uint32_t node, uint8_t covers, u
     return info->cells[phase] ? TT_OK : tt_error_memory(err, "summing up the threads' time");
 }
 
-/* What this run's op read, where that differs from run to run. */
+/* What this run's op read, if that differs from run to run. */
 static tt_status measure_picks(walk *w, uint32_t graph, uint32_t node, node_info *info,
                                tt_error *err)
 {
@@ -194,7 +194,7 @@ static tt_work_window *window_of(walk *w, const tt_run *run)
     return &work->windows[work->n_windows - 1];
 }
 
-/* A record may lie outside what the batch said of itself. */
+/* A record may be outside of its batch's own times. */
 static void widen(tt_work_window *v, const tt_piece_ops *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -248,7 +248,7 @@ static void add_lane(walk *w, const tt_run *run, const tt_piece_ops *p, tt_work_
     work->lanes[p->lane].wait_ticks += wait;
 }
 
-/* The lane that arrived last at each op of two lanes or more, all of which ended. */
+/* The lane that arrived last at each op of at least two lanes, all of which ended. */
 static void note_last(walk *w, const tt_piece_ops *p)
 {
     const tt_join *j = &w->join;
@@ -418,10 +418,10 @@ void tt_work_free(tt_work *work)
     memset(work, 0, sizeof *work);
 }
 
-/* Below this share of both edges, neither is what an op waits for. */
+/* Below this share of both peaks, neither bounds an op. */
 #define NEITHER_SHARE 0.1
 
-/* By what cells are put together; a NULL text or a zero flag does not tell them apart. */
+/* The key for summing cells; a NULL text or a zero flag does not separate them. */
 typedef struct rollup_key {
     const char *key, *part;
     int64_t number;

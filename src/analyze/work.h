@@ -1,10 +1,10 @@
-/* Where the threads' time went, and what they did for it: one walk over all op records.
+/* How the threads spent their time, and what they computed: one walk over all op records.
  *
- * Time is the threads' time. While a batch is computed, each of its threads is at any moment in one
- * of three states: it works on an op (compute: from the op's start to the thread's arrival at the
- * barrier behind it), it waits there for the others (wait: from arrival to release), or it is in
- * no op (idle: before its first one, behind its last one, between two). Of a batch, the three add
- * up to its threads x its time. An op's own, inner barriers are part of its compute. */
+ * Time is the threads' time. While a batch is computed, each of its threads is always in one of
+ * three states: it works on an op (compute: from the op's start to the thread's arrival at its
+ * barrier), it waits there for the others (wait: from arrival to release), or it is in no op (idle:
+ * before its first one, after its last one, between two). For a batch, the three add up to its
+ * threads x its time. An op's own, inner barriers are part of its compute. */
 #ifndef TT_ANALYZE_WORK_H
 #define TT_ANALYZE_WORK_H
 
@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lanes beyond it wait and work in the sums, but who waited for whom is not told of them. */
+/* Further lanes count in the sums, but not in the matrix of waits. */
 #define TT_WORK_LANES_MAX 512u
-/* Kinds and places told apart; what there is beyond goes into cells of the op "(other)". */
+/* Limit of cells; further ones go into cells of the op "(other)". */
 #define TT_WORK_CELLS_MAX (1u << 18)
 
-/* All executions of ops of one kind, at one place of the network, in one phase. */
+/* All executions of ops of one kind, at one place in the network, in one phase. */
 typedef struct tt_work_cell {
     const char *op; /* "MUL_MAT", "RMS_NORM+MUL" */
     const char *category;
@@ -31,30 +31,30 @@ typedef struct tt_work_cell {
     bool integers;    /* tt_flops_in_integers */
     bool flops_known;
     bool flops_at_most, bytes_at_most;
-    uint64_t count;         /* executions, all threads of one together */
+    uint64_t count;         /* executions, of all threads */
     uint64_t busy_ticks;    /* of the threads, summed: compute */
     uint64_t wait_ticks;    /* likewise */
-    uint64_t off_cpu_ticks; /* of busy_ticks, known to be on no processor */
-    uint64_t timed;         /* executions of which the end was seen; of these: */
+    uint64_t off_cpu_ticks; /* of busy_ticks, known to be off CPU */
+    uint64_t timed;         /* executions with an observed end; of these: */
     uint64_t ticks;         /* from the first thread's start to the last one's arrival */
     double flops;           /* 0 unless known */
     double moved_bytes;     /* read and written */
     double weight_bytes;    /* of these, of weights */
 } tt_work_cell;
 
-/* An interval of time in which ops were computed: a batch, or a run outside any. */
+/* An interval in which ops were computed: a batch, or a run outside of batches. */
 typedef struct tt_work_window {
-    uint64_t begin_ticks, end_ticks; /* the end, or (of one without) the last thing seen of it */
+    uint64_t begin_ticks, end_ticks; /* the end, or (without one) the last observed time */
     uint32_t batch;                  /* in tt_model.batches, or TT_NONE */
     uint32_t lanes;
     uint64_t busy_ticks, wait_ticks;
-    bool open; /* its end was not seen */
+    bool open; /* its end was not observed */
 } tt_work_window;
 
 typedef struct tt_work_lane {
     uint64_t ops;
     uint64_t busy_ticks, wait_ticks;
-    uint64_t last; /* times that this lane was the last to arrive, among two or more */
+    uint64_t last; /* how often this lane was the last to arrive, among two or more */
 } tt_work_lane;
 
 typedef struct tt_work {
@@ -64,20 +64,20 @@ typedef struct tt_work {
     size_t n_windows;
     uint32_t n_lanes; /* highest lane + 1, at most TT_WORK_LANES_MAX */
     tt_work_lane lanes[TT_WORK_LANES_MAX];
-    /* [waiting lane x n_lanes + lane that arrived last]: ticks. Where both are the same it is what
-     * the barrier itself took. Made when the trace has two lanes or more. */
+    /* [waiting lane x n_lanes + lane that arrived last]: ticks. The diagonal is the time of the
+     * barrier itself. Present if the trace has at least two lanes. */
     uint64_t *waits;
-    uint64_t barriers; /* ops of two or more lanes, all of them ended */
+    uint64_t barriers; /* ops of at least two lanes, all of which ended */
     /* Sums, in ticks: */
     uint64_t busy_ticks, wait_ticks, idle_ticks; /* of threads; they add up to windows x lanes */
-    uint64_t off_cpu_ticks; /* of busy_ticks, on no processor; where off_cpu_known */
-    bool off_cpu_known;     /* of all runs that hold ops */
-    uint64_t span_ticks;    /* from the begin of the first window to the end of the last */
+    uint64_t off_cpu_ticks;                      /* of busy_ticks, off CPU; if off_cpu_known */
+    bool off_cpu_known;                          /* of all runs with ops */
+    uint64_t span_ticks;    /* from the start of the first window to the end of the last */
     uint64_t between_ticks; /* of these, in no window */
     uint64_t overlap_ticks; /* in two windows or more, counted for each but the first */
     uint64_t unknown_lane;  /* records of lanes beyond the limit */
-    uint64_t bent_records;  /* tt_times_are_bent: what holds them is wrong by their times */
-    uint64_t open_records;  /* without an end: no time is known of them */
+    uint64_t bent_records;  /* tt_times_are_bent: their times are wrong */
+    uint64_t open_records;  /* without an end: their time is unknown */
     uint64_t orphan;        /* records without a known run, graph or node: left out */
     tt_arena texts;         /* private */
     size_t cells_capacity;  /* private */
@@ -86,13 +86,13 @@ typedef struct tt_work {
 typedef void tt_work_progress(void *context, uint64_t done, uint64_t total);
 
 /* *work is freed with tt_work_free, also after an error. progress may be NULL. Memory: a cell for
- * each kind and place that the graphs have, a window a batch. */
+ * each kind and place in the graphs, a window per batch. */
 tt_status tt_work_measure(const tt_model *m, tt_work *work, tt_work_progress *progress,
                           void *context, tt_error *err);
 void tt_work_free(tt_work *work);
 
-/* The cells of a trace's work (analyze/work.h) put together, and what bounds them on a machine: the
- * points of a roofline. */
+/* Sums of a trace's cells of work (analyze/work.h), and what bounds them on a machine: the points
+ * of a roofline. */
 
 /* A sum of cells (analyze/work.h). */
 typedef struct tt_rollup {
@@ -103,8 +103,8 @@ typedef struct tt_rollup {
     bool integers, flops_known, flops_at_most, bytes_at_most;
     uint64_t count, timed;
     double compute_ns, wait_ns; /* of threads */
-    double work_ns; /* own work: of compute_ns, without what is known to be on no processor */
-    double wall_ns; /* of the timed ones */
+    double work_ns;             /* own work: compute_ns minus the time known to be off CPU */
+    double wall_ns;             /* of the timed ones */
     double flops, moved_bytes, weight_bytes;
 } tt_rollup;
 
@@ -120,29 +120,29 @@ typedef enum tt_rollup_by {
     TT_ROLLUP_POINT /* by op, part, phase, and whether it computes with integers */
 } tt_rollup_by;
 
-/* The most own work first; layers ascending. Texts are those of work, and live as long. False
- * without memory; out->list is for free() either way. */
+/* Most own work first; layers ascending. Texts belong to work. False if out of memory; out->list is
+ * for free() either way. */
 bool tt_rollups_of(const tt_work *work, const tt_model *m, tt_rollup_by by, tt_rollups *out);
 
-/* What a machine can do at most; 0: not known. */
+/* The limits of a machine; 0: unknown. */
 typedef struct tt_peaks {
     double bytes_per_s;
     double flops_per_s;
-    double int8_ops_per_s; /* 0: flops_per_s counts for all */
+    double int8_ops_per_s; /* 0: flops_per_s applies to all */
 } tt_peaks;
 
 typedef enum tt_bound {
-    TT_BOUND_UNKNOWN, /* no edges, or no FLOPs known */
-    TT_BOUND_MEMORY,  /* moving its bytes takes longer than computing, at the machine's best */
+    TT_BOUND_UNKNOWN, /* no peaks, or no FLOPs known */
+    TT_BOUND_MEMORY,  /* moving its bytes takes longer than computing, at the machine's peak */
     TT_BOUND_COMPUTE,
     TT_BOUND_NEITHER /* it reaches less than a tenth of both */
 } tt_bound;
 
-/* What bounds r on a machine with these peaks; *share: of the bandwidth or of the peak, whichever
- * is reached better, that it reaches. Pure. */
+/* What bounds r on a machine with these peaks; *share: how much of the bandwidth or of the
+ * computing peak it reaches, whichever is more. Pure. */
 tt_bound tt_bound_of(const tt_peaks *e, const tt_rollup *r, double *share);
 const char *tt_bound_name(tt_bound bound); /* "memory", "compute", "neither", "unknown" */
-/* The peak for what r computes: integers or floats; 0: not known. */
+/* The peak for what r computes: integers or floats; 0: unknown. */
 double tt_peaks_flops(const tt_peaks *e, const tt_rollup *r);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct tt_reader {
     tt_model *m;
-    tt_outputs outputs; /* of the run whose values were walked last */
+    tt_outputs outputs; /* of the last run whose values were walked */
 };
 
 static tt_status reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err);
@@ -162,7 +162,7 @@ tt_status tt_reader_get_tensor(const tt_reader *reader, uint32_t graph, uint32_t
     return TT_OK;
 }
 
-/* Hands out a piece's ops; true when the visitor has had enough. */
+/* Passes a piece's ops to the visitor; true if that ended the walk. */
 static bool give_piece(const tt_model *m, const tt_piece_ops *p, tt_reader_visit *visit,
                        void *context)
 {
@@ -179,7 +179,7 @@ static bool give_piece(const tt_model *m, const tt_piece_ops *p, tt_reader_visit
     return false;
 }
 
-/* TT_E_USAGE when the trace has no run of that index. */
+/* TT_E_USAGE if the trace has no run with that index. */
 static tt_status reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err)
 {
     const uint32_t n = reader->m->n_runs;

@@ -13,7 +13,7 @@ bool tt_array_more(void *list, size_t size, void *capacity, size_t width, size_t
     const size_t most = limit / size < countable ? limit / size : countable;
     uint32_t narrow = 0;
     size_t had = 0;
-    /* Pointers of other types, and numbers of two widths: copied, as types may not be mixed. */
+    /* Copied, because pointers of other types and numbers of two widths must not be aliased. */
     memcpy(width == sizeof narrow ? (void *)&narrow : (void *)&had, capacity, width);
     if (width == sizeof narrow) had = narrow;
     if (need > most) return false;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A run of bytes owned by somebody else. */
+/* Bytes owned by somebody else. */
 typedef struct tt_span {
     const uint8_t *data;
     size_t size;
@@ -29,7 +29,7 @@ typedef struct tt_bytes {
 
 void tt_bytes_init(tt_bytes *b, size_t limit);
 void tt_bytes_free(tt_bytes *b);
-/* Forgets the content and the failure, keeps the memory. */
+/* Empties the buffer and clears the failure; keeps the memory. */
 void tt_bytes_clear(tt_bytes *b);
 /* Room for n more bytes at b->data + b->size; false (and failed) when there is none. */
 bool tt_bytes_reserve(tt_bytes *b, size_t n);
@@ -46,7 +46,7 @@ void tt_bytes_str(tt_bytes *b, const char *s, size_t n);
 /* Length of the well-formed UTF-8 sequence at text (n > 0 bytes there), 0 when there
  * is none: over-long forms, surrogates and values past U+10FFFF are refused. */
 size_t tt_utf8_length(const void *text, size_t n);
-/* A text whose bytes that are not UTF-8 become U+FFFD, one each. */
+/* Appends a text in which each byte that is not UTF-8 becomes U+FFFD. */
 void tt_bytes_utf8(tt_bytes *b, const char *text, size_t n);
 
 /* A reader that never passes its end. The first read past it sets `failed`;
@@ -77,13 +77,13 @@ uint32_t tt_cursor_u32(tt_cursor *c);
 uint64_t tt_cursor_u64(tt_cursor *c);
 /* Private: of any length. */
 uint64_t tt_cursor_long_varint(tt_cursor *c);
-/* Most are one byte. */
+/* Most varints are one byte. */
 static inline uint64_t tt_cursor_varint(tt_cursor *c)
 {
     if (!c->failed && c->at < c->size && c->data[c->at] < 0x80) return c->data[c->at++];
     return tt_cursor_long_varint(c);
 }
-/* Zero, and failed, when it does not fit in 32 bits. */
+/* Zero, and failed, if it does not fit in 32 bits. */
 uint32_t tt_cursor_varint32(tt_cursor *c);
 int64_t tt_cursor_zigzag(tt_cursor *c);
 /* A varint length, then the bytes; not NUL-terminated. */
@@ -91,7 +91,7 @@ tt_span tt_cursor_str(tt_cursor *c);
 
 #define TT_VARINT_MAX 10u
 
-/* Writes v; how many bytes that took. */
+/* Writes v; returns the number of bytes. */
 static inline size_t tt_varint_put(uint8_t out[TT_VARINT_MAX], uint64_t v)
 {
     size_t n = 0;

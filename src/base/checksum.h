@@ -3,9 +3,8 @@
 #ifndef TT_BASE_CHECKSUM_H
 #define TT_BASE_CHECKSUM_H
 
-/* Reads by memcpy. xxHash's default with gcc reads any memory as uint64_t: for an array of another
- * type that breaks the rules of aliasing, and gcc 14 takes what was just written for uninitialised.
- */
+/* Reads by memcpy. By default xxHash reads any memory as uint64_t with gcc, which breaks the
+ * aliasing rules for arrays of other types: gcc 14 then warns of uninitialised data. */
 #define XXH_FORCE_MEMORY_ACCESS 0
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -18,7 +17,7 @@ static inline uint64_t tt_checksum(const void *data, size_t size)
     return XXH3_64bits(data, size);
 }
 
-/* A hash of several numbers, one after the other: of what was before and the next one. */
+/* A hash of several numbers: mixes the next one into the hash so far. */
 static inline uint64_t tt_hash_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;

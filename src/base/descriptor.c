@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define HIGH_MIN 512
-#define INTERRUPTED_MAX 100 /* tries, in a program whose timers fire all the time */
+#define INTERRUPTED_MAX 100 /* attempts, in a program whose timers fire constantly */
 
 int tt_descriptor_raise(int fd)
 {

@@ -9,7 +9,7 @@ void tt_digits_make(tt_digits *d)
     }
 }
 
-/* value > 0, so that a zero-filled front is that of no number. */
+/* value > 0, so that a zero-filled front matches no number. */
 void tt_digits_set_front(tt_digits_front *front, uint64_t value, const tt_digits *d)
 {
     char *end = front->text;

@@ -1,6 +1,5 @@
-/* Integers as decimal digits, written by hand: the C library's ways take ten times as long. Each
- * writes at p and returns the end; up to TT_DIGITS_SLACK bytes behind the end may be overwritten
- * too. */
+/* Integers as decimal digits, ten times as fast as the C library. Each function writes at p and
+ * returns the end; up to TT_DIGITS_SLACK bytes after the end may be overwritten too. */
 #ifndef TT_BASE_DIGITS_H
 #define TT_BASE_DIGITS_H
 
@@ -10,13 +9,13 @@
 
 #define TT_DIGITS_SLACK 16u
 
-/* What numbers are written with. Filled by tt_digits_make; then const. */
+/* Table for writing numbers. Filled by tt_digits_make; then const. */
 typedef struct tt_digits {
     uint32_t four[10000]; /* the four digits of a number, the first in the lowest byte */
 } tt_digits;
 
-/* The front of the number before, in a column: in most columns it is that of the next one too.
- * Zero-filled is ready. */
+/* The leading digits of the previous number of a column, which most often are those of the next one
+ * too. Zero-filled is ready. */
 typedef struct tt_digits_front {
     uint64_t value;
     size_t n; /* 0: none yet */
@@ -25,7 +24,7 @@ typedef struct tt_digits_front {
 
 void tt_digits_make(tt_digits *d);
 
-/* Of v < 10^8, all eight digits. */
+/* All eight digits of v < 10^8. */
 static inline char *tt_digits_put_eight(char *p, uint32_t v, const tt_digits *d)
 {
     memcpy(p, &d->four[v / 10000], 4);
@@ -33,7 +32,7 @@ static inline char *tt_digits_put_eight(char *p, uint32_t v, const tt_digits *d)
     return p + 8;
 }
 
-/* Of v < 10^8. Without a branch: the number of digits is unpredictable. */
+/* v < 10^8. Without a branch, as the number of digits is unpredictable. */
 static inline char *tt_digits_put_short(char *p, uint32_t v, const tt_digits *d)
 {
     uint64_t digits = (uint64_t)d->four[v / 10000] | (uint64_t)d->four[v % 10000] << 32;
@@ -43,7 +42,7 @@ static inline char *tt_digits_put_short(char *p, uint32_t v, const tt_digits *d)
     return p + 8 - zeros;
 }
 
-/* Private: changes the front of a number of more than eight digits. */
+/* Private: changes the leading digits of a number of more than eight digits. */
 void tt_digits_set_front(tt_digits_front *front, uint64_t value, const tt_digits *d);
 
 static inline char *tt_digits_put_u64(char *p, uint64_t v, tt_digits_front *front,

@@ -1,6 +1,5 @@
-/* How long the names in struct ggml_tensor are. Builds of ggml differ in that alone
- * (GGML_MAX_NAME): the name is the last field but for a pointer and padding, so that all others
- * stay in place. */
+/* The size of names in struct ggml_tensor (GGML_MAX_NAME). Builds of ggml differ only in that: only
+ * a pointer and padding follow the name, so all other fields keep their offsets. */
 #ifndef TT_BASE_GGML_LAYOUT_H
 #define TT_BASE_GGML_LAYOUT_H
 
@@ -12,12 +11,13 @@
 #define TT_GGML_NAME_AT 256u /* offset of the name */
 #define TT_GGML_NAME_BYTES 64u
 #define TT_GGML_NAME_BYTES_MAX 1024u
-/* What ggml_tensor_overhead() says with names of that size: struct ggml_object and ggml_tensor. */
+/* What ggml_tensor_overhead() returns with names of that size: struct ggml_object and ggml_tensor.
+ * */
 #define TT_GGML_TENSOR_OVERHEAD (32u + 336u)
 
-/* Room for a name, its end included, by `overhead`, the answer of ggml_tensor_overhead(). Any other
- * size than the usual one has to be confirmed by `set_name`, the engine's ggml_set_name (NULL: it
- * has none), which is let loose on a tensor of zeros. 0: a layout that is not known. */
+/* The size of a name's array, derived from `overhead`, the result of ggml_tensor_overhead(). Any
+ * size but the usual one must be confirmed by `set_name`, the engine's ggml_set_name (NULL: it has
+ * none), which is called on a tensor of zeros. 0: an unknown layout. */
 static inline uint32_t tt_ggml_name_bytes(size_t overhead,
                                           void *(*set_name)(void *tensor, const char *name))
 {

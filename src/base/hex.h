@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Two lower-case digits for each of n bytes, and a NUL. */
+/* Writes two lower-case digits for each of n bytes, and a NUL. */
 static inline void tt_hex(char *out, const uint8_t *bytes, size_t n)
 {
     static const char digits[] = "0123456789abcdef";

@@ -24,7 +24,7 @@ static struct tt_idmap_slot *find(struct tt_idmap_slot *slots, size_t capacity, 
     return &slots[at];
 }
 
-/* Whether all keys so far are in a row and this one is the next. */
+/* Whether all keys so far are consecutive and this one is the next. */
 static bool is_next(const tt_idmap *m, uint64_t key, uint32_t index)
 {
     return m->capacity == 0 && (m->n == 0 || (key == m->first_key + m->n && key >= m->first_key &&

@@ -45,7 +45,7 @@ bool tt_json_end(tt_json *j)
     flush(j);
     if (fflush(j->out) != 0) return false;
     if (ferror(j->out)) {
-        /* The write that failed is past, and its errno with it. */
+        /* The failed write was earlier, and its errno is lost. */
         if (errno == 0) errno = EIO;
         return false;
     }
@@ -60,7 +60,7 @@ static void new_line(tt_json *j)
         put_char(j, ' ');
 }
 
-/* What stands before a value or a key: a comma, and the place on the next line. */
+/* Writes what precedes a value or a key: a comma, and the line break with indentation. */
 static void before_item(tt_json *j)
 {
     if (j->after_key) {
@@ -123,7 +123,7 @@ static void put_escaped(tt_json *j, unsigned char c)
     put_char(j, hex[c & 15]);
 }
 
-/* Bytes at the front of a text that stand for themselves. */
+/* Leading bytes of a text that need no escape. */
 static size_t plain_length(const unsigned char *s, size_t n)
 {
     size_t i = 0;

@@ -9,9 +9,9 @@
 #define tt_order(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Defines `static int name(const void *, const void *)` for qsort(): elements of the type ascend by
- * these members (one to five; those behind decide between equals).
+ * these members (one to five, the first most significant).
  *
- *     TT_ORDER_BY(by_place, tt_piece, run, lane, chunk) */
+ *     TT_ORDER_BY(by_run, tt_piece, run, lane, chunk) */
 #define TT_ORDER_BY(name, type, ...)                                                               \
     static int name(const void *a, const void *b)                                                  \
     {                                                                                              \
@@ -47,8 +47,8 @@ static inline int tt_by_u64(const void *a, const void *b)
 }
 
 /* Sets `at`, a variable of an unsigned type, to the first of 0 .. n - 1 for which `before` is
- * false, or to n. `before` is an expression of `at` that is true for all up to some place and false
- * for those behind it.
+ * false, or to n. `before` is an expression of `at` that is true up to some value of `at` and false
+ * from then on.
  *
  *     size_t at;
  *     tt_lower_bound(at, n, list[at].run < run); */

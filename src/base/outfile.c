@@ -21,7 +21,7 @@ static tt_status io_error(tt_error *err, const char *what, const char *path)
                         strerror(errno));
 }
 
-/* Of a file that could not be made: most often its folder is not there. */
+/* For a file that could not be created: usually because its folder does not exist. */
 static tt_status create_error(tt_error *err, const char *path)
 {
     struct stat st;
@@ -45,9 +45,8 @@ static tt_status memory_error(tt_error *err)
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
 }
 
-/* A file in the folder of f->path that has no name, so that nothing stays of it when the program
- * is interrupted or killed; -1 where the file system has no such files, or no name could be given
- * to it later. */
+/* A file without a name in the folder of f->path, so that nothing is left if the program is
+ * interrupted or killed; -1 if the file system has no such files, or could not name it later. */
 static int create_nameless(tt_outfile *f)
 {
     char *folder = strdup(f->path);
@@ -63,9 +62,9 @@ static int create_nameless(tt_outfile *f)
     return fd;
 }
 
-/* Gives the file behind fd, or a new one (fd -1), a name beside f->path; the descriptor. Not
- * mkstemp: its mode 0600 would have to be widened again, and the umask cannot be read without a
- * moment of changing it. */
+/* Names the file of fd, or of a new one (fd -1), beside f->path; returns the descriptor. Not
+ * mkstemp: its mode 0600 would have to be widened, and the umask cannot be read without changing it
+ * for a moment. */
 static int name_temporary(tt_outfile *f, int fd)
 {
     char own[64];
@@ -121,7 +120,7 @@ tt_status tt_outfile_open(tt_outfile *f, const char *path, bool force, tt_error 
     if (exists && S_ISDIR(st.st_mode))
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is a directory", path);
     if (exists && S_ISREG(st.st_mode) && !force) return exists_error(err, path);
-    /* Through a symbolic link the file it points to is replaced, not the link. */
+    /* Replaces the target of a symbolic link, not the link. */
     f->path = exists ? realpath(path, NULL) : NULL;
     if (!f->path) f->path = strdup(path);
     if (!f->path) return memory_error(err);
@@ -135,10 +134,10 @@ tt_status tt_outfile_open(tt_outfile *f, const char *path, bool force, tt_error 
 static int rename_into_place(const tt_outfile *f)
 {
     if (f->force) return rename(f->temporary, f->path);
-    /* Without force, a file that came into being meanwhile is kept too. */
+    /* Without force, a file created in the meantime is kept too. */
     if (renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -1;
-    return rename(f->temporary, f->path); /* a file system that cannot tell */
+    return rename(f->temporary, f->path); /* a file system without RENAME_NOREPLACE */
 }
 
 tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
@@ -172,15 +171,15 @@ void tt_outfile_abandon(tt_outfile *f)
 }
 
 #define OPEN_FOLDERS 16 /* at once, while a tree is removed */
-#define FOREIGN_NAMED 3 /* in the message; how many more there are is said */
+#define FOREIGN_NAMED 3 /* in the message, which counts the others */
 
 static tt_status folder_exists_error(tt_error *err, const char *path)
 {
     return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists; --force replaces it", path);
 }
 
-/* Makes the folders above the last name of `path`, behind its first `above` bytes; it is changed
- * and put right again. */
+/* Makes the folders above the last name of `path`, after its first `above` bytes; modifies and
+ * restores it. */
 static bool make_parents(char *path, size_t above)
 {
     for (char *slash = strchr(path + above, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -237,7 +236,7 @@ static bool make_temporary(tt_outdir *d)
     return false;
 }
 
-/* Whether this process stands in the folder, or below it. */
+/* Whether the working directory is the folder, or below it. */
 static bool is_around_us(const char *path)
 {
     char here[PATH_MAX];
@@ -256,7 +255,7 @@ tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *e
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "%s is there and is not a folder; name another place", path);
     if (exists && !force) return folder_exists_error(err, path);
-    /* Through a symbolic link the folder it points to is replaced, not the link. */
+    /* Replaces the target of a symbolic link, not the link. */
     d->path = exists ? realpath(path, NULL) : NULL;
     if (!d->path) d->path = strdup(path);
     if (!d->path) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
@@ -286,7 +285,7 @@ FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err)
         return NULL;
     }
     (void)snprintf(path, size, "%s/%s", d->temporary, name);
-    /* The folder itself is not made again: whoever took it away means to end this. */
+    /* The folder itself is not created again: whoever removed it wants this to end. */
     if (make_parents(path, strlen(d->temporary) + 1)) file = fopen(path, "wxe");
     if (!file) (void)io_error(err, "create", path);
     free(path);
@@ -302,8 +301,8 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
     return status;
 }
 
-/* What names of one kind have in common: the ending of all (or NULL); or all but digits, and but
- * what tells of compression. Appended to `kind`, which has room for it. */
+/* What names of one kind have in common: the ending (or NULL); or everything except digits and
+ * extensions of compression. Appended to `kind`, which has room for it. */
 static void add_kind(char *kind, const char *name, size_t end, const char *ending)
 {
     size_t n = strlen(kind), length = ending ? strlen(ending) : 0;
@@ -318,8 +317,8 @@ static void add_kind(char *kind, const char *name, size_t end, const char *endin
     kind[n] = '\0';
 }
 
-/* What is like it in another folder, malloc'ed: whether it is a folder or a file, and the kinds of
- * the names of its path. NULL without memory; "" of a link, a device and what cannot be read. */
+/* Its kind, comparable with another folder's, malloc'ed: folder or file, and the kinds of the names
+ * in its path. NULL if out of memory; "" for a link, a device and unreadable entries. */
 static char *kind_of_entry(const FTSENT *e, size_t root, const char *ending)
 {
     const char *name = e->fts_path + root + 1;
@@ -340,7 +339,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Adds the kinds of all that is in the folder to the tree. */
+/* Adds the kinds of everything in the folder to the tree. */
 static bool collect_kinds(const char *folder, const char *ending, void **kinds)
 {
     char *const roots[] = {(char *)(uintptr_t)folder, NULL};
@@ -357,8 +356,8 @@ static bool collect_kinds(const char *folder, const char *ending, void **kinds)
     return ok;
 }
 
-/* The names in the folder that are of no such kind, into `text`: some of them, and how many more
- * there are. False when that cannot be found out. */
+/* Lists names in the folder with other kinds in `text`: some of them, and the number of others.
+ * False if that fails. */
 static bool list_foreign(const char *folder, const char *ending, void *const *kinds, char *text,
                          size_t size)
 {
@@ -386,7 +385,7 @@ static bool list_foreign(const char *folder, const char *ending, void *const *ki
     return ok;
 }
 
-/* --force means what was written here before, not a folder of other things, on any level. */
+/* --force is for what was written here before, not for a folder with other things, on any level. */
 static tt_status check_old(const tt_outdir *d, tt_error *err)
 {
     char foreign[FOREIGN_NAMED * 64 + 32] = "";
@@ -412,11 +411,11 @@ static tt_status remove_old(const tt_outdir *d, const char *old, tt_error *err)
                         strerror(errno));
 }
 
-/* Where a file system cannot exchange: in between neither has the name. */
+/* For a file system that cannot exchange: in between, neither has the name. */
 static tt_status replace_in_steps(const tt_outdir *d, tt_error *err)
 {
     char *old = NULL;
-    /* Not a name that an interrupted export is cleaned up by. */
+    /* Not a name that cleaning up after an interrupted export matches. */
     if (asprintf(&old, "%s.old", d->temporary) < 0)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     tt_status status = TT_OK;
@@ -435,7 +434,7 @@ static tt_status replace_in_steps(const tt_outdir *d, tt_error *err)
     return status;
 }
 
-/* Puts the temporary folder instead of the one that is there. */
+/* Replaces the existing folder by the temporary one. */
 static tt_status replace(const tt_outdir *d, tt_error *err)
 {
     tt_status status = check_old(d, err);
@@ -463,7 +462,7 @@ tt_status tt_outdir_commit(tt_outdir *d, tt_error *err)
         status = replace(d, err);
     } else if (status == TT_OK &&
                renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_NOREPLACE) != 0) {
-        /* A file system that cannot tell: rename refuses a folder that is not empty. */
+        /* A file system without this flag: rename refuses a folder that is not empty. */
         bool cannot_tell = errno == EINVAL || errno == ENOSYS;
         if (errno == EEXIST)
             status = folder_exists_error(err, d->path);

@@ -1,6 +1,6 @@
-/* A file that appears whole or not at all: written without a name (where the file system has no
- * such files: under a temporary name in the same folder), synced and named when everything is
- * there. Interrupted or killed before, it is gone. */
+/* A file that appears completely or not at all: it is written without a name (or under a temporary
+ * one in the same folder, if the file system has no such files), synced, and then named. If
+ * interrupted or killed before that, it disappears. */
 #ifndef TT_BASE_OUTFILE_H
 #define TT_BASE_OUTFILE_H
 
@@ -13,7 +13,7 @@ typedef struct tt_outfile {
     FILE *stream; /* write here */
     char *path;
     char *temporary; /* NULL for a device or a pipe, which is written directly */
-    bool nameless;   /* the file has the temporary name only while it gets its own */
+    bool nameless;   /* the temporary name exists only while the file is renamed */
     bool force;
 } tt_outfile;
 
@@ -25,40 +25,39 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err);
 /* Gives up: removes the temporary file. Harmless after commit. */
 void tt_outfile_abandon(tt_outfile *f);
 
-/* A folder that appears whole or not at all: filled under a temporary name beside its place,
- * and renamed when everything is there. */
+/* A folder that appears completely or not at all: filled under a temporary name beside `path`, then
+ * renamed. */
 
 typedef struct tt_outdir {
     char *path;
     char *temporary; /* write below this */
     bool force;
-    const char *ending; /* files whose names end in it are all of one kind, when a folder is
-                           replaced; NULL. The caller may set it after the open */
+    const char *ending; /* when a folder is replaced, files whose names end in this are all of one
+                           kind; NULL. The caller may set it after the open */
 } tt_outdir;
 
-/* Makes the temporary folder, and the folders above `path` that are missing. An existing path is
- * TT_E_EXISTS unless `force`; then it stays as it is until the commit. It must be a folder, and not
- * the current one or one above it. */
+/* Makes the temporary folder, and missing folders above `path`. An existing path is TT_E_EXISTS
+ * unless `force`; then it is kept until the commit. It must be a folder, but not the current one or
+ * one above it. */
 tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err);
-/* A new file NAME in the folder, for writing; NAME may begin with folders, which are made. NULL
- * with the reason in *err. The caller ends it with tt_outdir_close. */
+/* Creates a file NAME in the folder; folders in NAME are made. NULL with the reason in *err. The
+ * caller ends it with tt_outdir_close. */
 FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
-/* Ends a file: reports an error of any write before, except those that the disk itself
- * tells later (see tt_outdir_sync). `name` is for the message. */
+/* Closes a file and reports errors of its writes; errors of the disk itself appear in
+ * tt_outdir_sync. `name` is for the message. */
 tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
-/* Waits until all that was written is on the disk, and tells what failed then; a commit begins with
- * it. */
+/* Waits until everything is on the disk, and reports errors; a commit begins with it. */
 tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
-/* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
- * file system has none) and then removed, unless there is something in it that this folder has
- * nothing like: TT_E_EXISTS, which names some of it. Names are compared on every level, digits and
- * compression aside (see `ending`), files with files and folders with folders; a link is never like
- * anything. On failure the temporary folder is removed. */
+/* Renames the folder to its path. With `force` it is exchanged with an existing folder in one step
+ * (in two if the file system cannot), which is then removed; unless that has an entry unlike any in
+ * this folder: TT_E_EXISTS, whose message names some. Names are compared on every level, ignoring
+ * digits and compression (see `ending`), files with files and folders with folders; a link never
+ * matches. On failure the temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */
 void tt_outdir_abandon(tt_outdir *d);
 
-/* Makes the folder and those above it that are missing. */
+/* Makes the folder and missing folders above it. */
 tt_status tt_outdir_make(const char *path, tt_error *err);
 /* Removes a folder and everything below it, following no links. False with errno set. */
 bool tt_outdir_remove(const char *path);

@@ -7,7 +7,7 @@
 /* An experiment's trace, in its folder. */
 #define TT_RUN_TRACE "run.ttrace"
 
-/* What stands behind the last slash; the whole path when nothing does. A part of the path. */
+/* The part of the path after the last slash; the whole path without one. */
 static inline const char *tt_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

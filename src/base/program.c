@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-/* ": " and the last line in the file that says something; nothing when there is none. */
+/* ": " and the file's last nonempty line; nothing if there is none. */
 static void last_line(int fd, char *out, size_t room)
 {
     char text[2048];

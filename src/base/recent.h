@@ -1,12 +1,12 @@
-/* Things in the order of their last use: what is found, used and dropped takes the same few steps
- * however many there are. Each thing holds a tt_recent as its first member. One thread at a time. */
+/* An LRU list: finding, using and removing an item take constant time. Each item has a tt_recent as
+ * its first member. One thread at a time. */
 #ifndef TT_BASE_RECENT_H
 #define TT_BASE_RECENT_H
 
 #include <stddef.h>
 
 typedef struct tt_recent {
-    struct tt_recent *newer, *older; /* NULL: none; of a thing in no list, too */
+    struct tt_recent *newer, *older; /* NULL: none, or not in a list */
 } tt_recent;
 
 /* Zero-filled at first. */
@@ -14,7 +14,7 @@ typedef struct tt_recent_list {
     tt_recent *newest, *oldest;
 } tt_recent_list;
 
-/* Takes out a thing that is in the list. */
+/* Removes an item of the list. */
 static inline void tt_recent_remove(tt_recent_list *l, tt_recent *r)
 {
     *(r->newer ? &r->newer->older : &l->newest) = r->older;
@@ -22,7 +22,7 @@ static inline void tt_recent_remove(tt_recent_list *l, tt_recent *r)
     r->newer = r->older = NULL;
 }
 
-/* Puts in a thing that is in no list, as the one used last. */
+/* Adds an item, which is in no list, as the most recently used. */
 static inline void tt_recent_add(tt_recent_list *l, tt_recent *r)
 {
     r->newer = NULL;
@@ -31,7 +31,7 @@ static inline void tt_recent_add(tt_recent_list *l, tt_recent *r)
     l->newest = r;
 }
 
-/* A thing in the list is used. */
+/* Marks an item of the list as the most recently used. */
 static inline void tt_recent_use(tt_recent_list *l, tt_recent *r)
 {
     if (l->newest == r) return;

@@ -17,13 +17,13 @@ static size_t write_slowly(double v, char *out)
         double back = strtod(out, NULL);
         if (memcmp(&back, &v, sizeof v) == 0) break;
     }
-    /* A program that uses this may live in a locale with a decimal comma. */
+    /* The locale may have a decimal comma. */
     char *comma = strchr(out, ',');
     if (comma) *comma = '.';
     return strlen(out);
 }
 
-/* `m` with its last `decimals` digits behind the point, zeros at its end left out. */
+/* `m` with its last `decimals` digits after the point, without trailing zeros. */
 static size_t write_scaled(bool negative, uint64_t m, unsigned decimals, char *out)
 {
     char digits[24];
@@ -43,8 +43,8 @@ static size_t write_scaled(bool negative, uint64_t m, unsigned decimals, char *o
     return at;
 }
 
-/* v (at least 1, below 10^15) with `digits` significant digits as m / 10^*decimals. False when
- * rounding could have gone the other way: then the C library decides. */
+/* v (at least 1, below 10^15) with `digits` significant digits as m / 10^*decimals. False if the
+ * rounding is ambiguous: then the C library decides. */
 static bool scale(double v, unsigned digits, uint64_t *m, unsigned *decimals)
 {
     static const long double powers[] = {1e0L, 1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L, 1e8L,
@@ -54,18 +54,18 @@ static bool scale(double v, unsigned digits, uint64_t *m, unsigned *decimals)
         whole++;
     *decimals = digits - whole;
     long double x = (long double)v * powers[*decimals], rest = x - floorl(x);
-    /* Far more than the product can be off by. */
+    /* Far more than the product's error. */
     if (fabsl(rest - 0.5L) < 0.01L) return false;
     *m = (uint64_t)x + (rest > 0.5L);
     return true;
 }
 
-/* Whether m / 10^decimals reads back as v; 2: not known. */
+/* Whether m / 10^decimals reads back as v; 2: unknown. */
 static int reads_back(double v, uint64_t m, unsigned decimals)
 {
     static const double powers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
                                     1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
-    /* Both are exact, so their quotient is the nearest number there is. */
+    /* Both are exact, so their quotient is correctly rounded. */
     return m < (uint64_t)1 << DBL_MANT_DIG ? (double)m / powers[decimals] == v : 2;
 }
 
@@ -95,7 +95,7 @@ static tt_status size_error(tt_error *err, const char *text, const char *why)
                         text, why);
 }
 
-/* The power of 1024 a suffix stands for; -1 when it is none. "B" alone is bytes. */
+/* The power of 1024 of a suffix; -1 for an invalid one. "B" alone is bytes. */
 static int suffix_power(const char *s)
 {
     static const char letters[] = "KMGTPE";
@@ -212,19 +212,19 @@ bool tt_units_parse_time(const char *text, double *ns)
     return false;
 }
 
-/* Three digits that matter: 1.02, 12.3, 123. */
+/* Three significant digits: 1.02, 12.3, 123. */
 static int decimals(double v)
 {
     double size = fabs(v);
     return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
 }
 
-/* As printf's "%.*f %s", which takes ten times as long. */
+/* Like printf's "%.*f %s", ten times as fast. */
 static char *put_fixed(char out[TT_UNITS_TEXT], double v, int places, const char *unit)
 {
     static const double powers[] = {1, 10, 100};
     const double x = fabs(v) * powers[places], whole = floor(x), rest = x - whole;
-    /* Where rounding could go either way the C library decides. */
+    /* If rounding is ambiguous the C library decides. */
     if (!(x < 1e9) || fabs(rest - 0.5) < 1e-6) {
         (void)snprintf(out, TT_UNITS_TEXT, "%.*f %s", places, v, unit);
         return out;
@@ -278,7 +278,7 @@ char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n)
     char digits[TT_UNITS_TEXT];
     char *to = out;
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-    /* 20 digits and 6 commas are two more than fit: past 10^18 the commas go. */
+    /* 20 digits and 6 commas are two more than fit: past 10^18 the commas are left out. */
     bool commas = length <= 18;
     for (int i = 0; i < length; i++) {
         if (commas && i > 0 && (length - i) % 3 == 0) *to++ = ',';

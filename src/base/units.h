@@ -10,7 +10,7 @@
 
 #define TT_DECIMAL_TEXT 40
 
-/* The first of 15, 16 and 17 significant digits that reads back as the same number, as printf's
+/* The shortest of 15, 16 and 17 significant digits that reads back as the same number, as printf's
  * "%.*g" writes it. v is finite. Returns the length; out is NUL-terminated. */
 size_t tt_decimal_write(double v, char out[TT_DECIMAL_TEXT]);
 
@@ -19,32 +19,32 @@ size_t tt_decimal_write(double v, char out[TT_DECIMAL_TEXT]);
 /* "4096", "64K", "1.5M", "2G", "1T" (powers of 1024; an optional trailing "B" or
  * "iB") to bytes. TT_E_USAGE with a message that names the text otherwise. */
 tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err);
-/* The same of an amount of memory or of a file: a number without a unit that is below 1 MiB, but
- * not 0, is no size: "8" is more often a slip for "8G" than 8 bytes, which "8B" asks for. */
+/* The same for a size of memory or of a file: TT_E_USAGE for numbers without a unit between 1 and 1
+ * MiB, because "8" is more likely a slip for "8G" than 8 bytes ("8B"). */
 tt_status tt_units_parse_amount(const char *text, uint64_t *bytes, tt_error *err);
-/* "2.5G", "500MB/s", "3G/s" (powers of 1000, as disks are sold; "GiB/s": of 1024) to bytes a
+/* "2.5G", "500MB/s", "3G/s" (powers of 1000, as disks are sold; "GiB/s": of 1024) to bytes per
  * second, more than 0. TT_E_USAGE with a message that names the text otherwise. */
 tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err);
-/* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. False when it is none of these. */
+/* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. False for anything else. */
 bool tt_units_parse_time(const char *text, double *ns);
-/* A whole decimal number in [min, max]. `what` names the option in the message. */
+/* A whole decimal number in [min, max]. The message names the option `what`. */
 tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, int64_t max,
                              int64_t *value, tt_error *err);
 
-/* A short text with its unit in the caller's buffer, which is also returned.
- * 24 bytes are enough for each. */
+/* A short text with its unit, in the caller's buffer of TT_UNITS_TEXT bytes, which is also
+ * returned. */
 #define TT_UNITS_TEXT 24
 char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes);    /* "705.3 MiB" */
 char *tt_units_ns(char out[TT_UNITS_TEXT], double ns);            /* "12.3 us", "1.02 s" */
 char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n);        /* "1,234,567" */
 char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s); /* "12.4 GB/s" (10^9) */
 
-/* ns rounded to a whole number that JSON can hold; 0 when negative or no number. */
+/* ns rounded to an integer that JSON can represent; 0 for negative numbers and NaN. */
 uint64_t tt_units_round_ns(double ns);
 
-/* The digits from text to end, below UINT32_MAX; false when they are something else. */
+/* The digits from text to end, below UINT32_MAX; false for anything else. */
 bool tt_units_parse_u32(const char *text, const char *end, uint32_t *out);
-/* "12", "12..20", "12.." or "..20"; false when it is none of these. */
+/* "12", "12..20", "12.." or "..20"; false for anything else. */
 bool tt_units_parse_range(const char *text, uint32_t *first, uint32_t *last);
 
 #endif

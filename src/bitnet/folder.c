@@ -28,7 +28,7 @@ bool tt_bitnet_is(const char *path)
     return found;
 }
 
-/* "a.2.trace" behind "a.trace" and before "a.10.trace". */
+/* "a.2.trace" after "a.trace" and before "a.10.trace". */
 static int by_number(const void *x, const void *y)
 {
     const char *a = *(char *const *)x, *b = *(char *const *)y;

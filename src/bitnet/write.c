@@ -193,7 +193,7 @@ static tt_status name_file(tt_bitnet_writer *w, const char *name, const char *te
     return status;
 }
 
-/* Behind the lines that are there, whole or not at all. */
+/* After the existing lines, completely or not at all. */
 static tt_status add_line(tt_bitnet_writer *w, const tt_bytes *text, tt_error *err)
 {
     tt_status status = TT_OK;
@@ -201,7 +201,7 @@ static tt_status add_line(tt_bitnet_writer *w, const tt_bytes *text, tt_error *e
     const off_t end = lseek(w->lines, 0, SEEK_END);
     if (end < 0 || !write_all(w->lines, text)) {
         status = io_error(err, "write " TT_BITNET_LINES_FILE " in", w->path);
-        if (end >= 0 && ftruncate(w->lines, end) != 0) errno = 0; /* a part of a line stays */
+        if (end >= 0 && ftruncate(w->lines, end) != 0) errno = 0; /* a partial line stays */
     } else {
         w->n_files++;
     }
@@ -289,7 +289,7 @@ static void put_string(tt_bytes *out, const char *text)
     tt_bytes_u8(out, '"');
 }
 
-/* What stands before a member, an element, or the end of either. */
+/* Writes what precedes a member, an element, or the end of either. */
 static void put_break(const style *t, bool first, unsigned level)
 {
     if (!first) tt_bytes_u8(t->out, ',');

@@ -22,60 +22,60 @@
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
-#define FLIGHTS_MAX 32u              /* reads of an io_uring at a time */
-#define FLIGHT_BYTES_MAX 0x7ffff000u /* that one system call reads */
+#define FLIGHTS_MAX 32u              /* simultaneous reads of an io_uring */
+#define FLIGHT_BYTES_MAX 0x7ffff000u /* per system call */
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define WASTE_PART 6u   /* of a group may be wasted */
 #define MEMBERS_MAX 31u /* of a group */
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
-#define PLACES_PART 4u       /* of the areas that the kernel lets a process have */
+#define PLACES_PART 4u       /* share of the mappings that the kernel allows a process */
 #define PLACES_UNKNOWN 65530u
 
 typedef struct range {
-    uint64_t first, last; /* pages of a region, the last one excluded */
+    uint64_t first, last; /* pages of a region, end exclusive */
 } range;
 
 typedef struct region {
     uint8_t *at; /* NULL: the slot is free */
     uint64_t n_pages;
     uint64_t offset; /* in the file */
-    int fd, direct;  /* direct -1: the file system has no such reads */
+    int fd, direct;  /* direct -1: not supported by the file system */
     struct stat was;
-    uint32_t loading; /* reads under way */
+    uint32_t loading; /* active reads */
     bool closed;      /* no more reads */
     bool gone;        /* all unmapped */
     range hole[HOLES_MAX];
     uint32_t n_holes;
-    uint8_t *edges, *edges_there; /* a bit a page: is part of two units; is in our memory */
+    uint8_t *edges, *edges_there; /* one bit per page: shared by two units; present in our memory */
 } region;
 
 typedef struct unit {
-    range all, inner; /* inner: the pages that are no edges */
+    range all, inner; /* inner: the pages that are not edges */
     uint32_t region;
     uint32_t next; /* in the queue */
     uint8_t state;
     bool in_queue;
-    bool discard;  /* when it has been read */
-    bool awaited;  /* somebody sleeps for it */
+    bool discard;  /* once it has been read */
+    bool awaited;  /* a thread waits for it */
     uint8_t cause; /* enum tt_read_cause, of its last request */
     uint16_t waiters;
     uint32_t first_waiter; /* thread */
     uint64_t requested_ticks, awaited_ticks;
     uint32_t group, next_member; /* TT_NONE: none */
     uint32_t member;
-    uint64_t member_at;   /* of its bytes in the group's memory */
-    uint64_t extra_bytes; /* behind the last member's, up to the end of a huge page */
+    uint64_t member_at;   /* offset in the group's memory */
+    uint64_t extra_bytes; /* after the last member's, up to the end of a huge page */
 } unit;
 
-/* Units that come and go together, and so may share huge pages. */
+/* Units that are loaded and evicted together, and so may share huge pages. */
 typedef struct group {
     uint32_t first, last; /* units */
     uint32_t n;
     uint64_t bytes;
-    uint8_t *memory; /* that its members are read into next; NULL: none yet */
-    uint32_t taken;  /* members that have their part of it, a bit each */
+    uint8_t *memory; /* for the next reads of its members; NULL: none yet */
+    uint32_t taken;  /* members that got their part of it, one bit each */
 } group;
 
 struct tt_pagepool {
@@ -86,7 +86,7 @@ struct tt_pagepool {
     tt_uring uring;  /* of the only reader, unless its fd is -1 */
     int alarm;       /* eventfd: there is something to read; -1: no io_uring */
     uint64_t alarms; /* read from it */
-    bool sleeps;     /* the reader waits for reads that are under way, and for the alarm */
+    bool sleeps;     /* the reader waits for active reads, or for the alarm */
     bool ending;
     bool is_child;
     region regions[REGIONS_MAX];
@@ -98,19 +98,19 @@ struct tt_pagepool {
     uint32_t queue_first, queue_last;
     uint32_t under_way; /* queued and loading */
     uint64_t edge_bytes;
-    uint64_t places, places_max; /* pieces of our memory, each an area of the kernel's */
+    uint64_t places, places_max; /* pieces of our memory, each a mapping of the kernel's */
     uint64_t deaths;
-    _Atomic uint64_t bytes;      /* of its own in report.pool_bytes */
+    _Atomic uint64_t bytes;      /* part of report.pool_bytes */
     _Atomic uintptr_t low, high; /* around all regions */
     tt_boost_report *report;
-    tt_pagepool_read *reads; /* since they were taken; NULL and no capacity: they are not kept */
+    tt_pagepool_read *reads; /* since they were last taken; NULL and no capacity: not kept */
     uint32_t n_reads, reads_capacity;
     uint64_t reads_lost;
     bool keeps_reads;
 };
 
-/* The program's calls of these are hooked, and take the lock. Reads into that memory pass by the C
- * library too, so that nobody who watches its calls takes the memory for what was there before. */
+/* The program's calls of these are hooked, and take the lock. Reads into that memory also bypass
+ * the C library, so that tools that watch its calls do not assume the old content. */
 static void *map_memory(void *at, uint64_t n, int prot, int flags, int fd, uint64_t offset)
 {
     return (void *)syscall(SYS_mmap, at, n, prot, flags, fd, offset);
@@ -171,7 +171,7 @@ static void take_bytes(tt_pagepool *p, uint64_t n)
     (void)atomic_fetch_sub(&p->report->pool_bytes, n);
 }
 
-/* --- units in their places --- */
+/* --- units at their addresses --- */
 
 static uint64_t pages_of(range r)
 {
@@ -183,7 +183,7 @@ static uint64_t inner_bytes(const unit *u)
     return pages_of(u->inner) * TT_PAGEPOOL_PAGE + u->extra_bytes;
 }
 
-/* The file's pages are at these addresses again. */
+/* Maps the file's pages at these addresses again. */
 static bool show_file(tt_pagepool *p, const region *r, range pages)
 {
     uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
@@ -195,9 +195,8 @@ static bool show_file(tt_pagepool *p, const region *r, range pages)
     return false;
 }
 
-/* Moves `staging` over the file's pages; it is the caller's no more. On failure these are as
- * before.
- */
+/* Moves `staging`, which the caller no longer owns, over the file's pages. On failure these are
+ * unchanged. */
 static bool show_ours(tt_pagepool *p, const region *r, range pages, uint8_t *staging)
 {
     uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
@@ -211,14 +210,15 @@ static bool show_ours(tt_pagepool *p, const region *r, range pages, uint8_t *sta
         return true;
     }
     atomic_fetch_add(&p->report->failed_places, 1);
-    /* The kernel may have unmapped the file's pages before it failed. Whether staging is still
-     * there is not known, and another thread may have memory there by now: better lost than theirs.
-     */
+    /* The kernel may have unmapped the file's pages before it failed. Whether staging still exists
+     * is unknown, and another thread may have memory there by now: rather leak ours than free
+     * theirs. */
     (void)show_file(p, r, pages);
     return false;
 }
 
-/* The pages of `part` that are not in our memory yet; they stay. staging: of the first one. */
+/* Places the pages of `part` that are not in our memory yet; they are never evicted. staging: of
+ * the first one. */
 static void place_edges(tt_pagepool *p, region *r, range part, uint8_t *staging)
 {
     for (uint64_t i = part.first, end; i < part.last; i = end) {
@@ -253,7 +253,7 @@ static void lay(tt_pagepool *p, unit *u, range read, uint8_t *staging)
                     staging + (u->inner.last - read.first) * TT_PAGEPOOL_PAGE);
 }
 
-/* What of the unit has to be read: edges that are there do not. */
+/* The part of the unit that has to be read: without edges that are present. */
 static range missing(const region *r, const unit *u)
 {
     range m = u->all;
@@ -266,14 +266,14 @@ static range missing(const region *r, const unit *u)
 
 /* --- reading --- */
 
-/* A unit's read. */
+/* The read of a unit. */
 typedef struct flight {
     uint32_t unit;
     range pages;
     const region *region;
-    uint8_t *to, *tail; /* tail: what is wasted behind its memory */
+    uint8_t *to, *tail; /* tail: the waste after its memory */
     uint64_t bytes, tail_bytes, offset;
-    uint64_t wanted; /* bytes, less what lies behind the file's end */
+    uint64_t wanted; /* bytes, without those after the file's end */
     uint64_t done;
     uint64_t begin_ticks, begin_ns;
     bool direct;
@@ -285,12 +285,13 @@ static int fd_of(const flight *f)
     return f->direct ? f->region->direct : f->region->fd;
 }
 
-/* A system call read so many bytes, or failed with -got. True: there is nothing more to read. */
+/* Processes the result of a system call: `got` bytes read, or failed with -got. True: there is
+ * nothing more to read. */
 static bool step(flight *f, ssize_t got)
 {
     if (got == -EINTR || got == -EAGAIN) return false;
     if (got == -EINVAL && f->direct) {
-        f->direct = false; /* a file system that opens such files and does not read them */
+        f->direct = false; /* a file system that opens such files but cannot read them */
         return false;
     }
     if (got <= 0) {
@@ -298,7 +299,7 @@ static bool step(flight *f, ssize_t got)
         return true;
     }
     f->done += (uint64_t)got;
-    /* Behind a short read that is not the file's end, directly only from whole pages. */
+    /* After a short read inside the file: direct reads need whole pages. */
     if (f->done % TT_PAGEPOOL_PAGE) f->direct = false;
     return f->done >= f->wanted;
 }
@@ -321,16 +322,16 @@ static bool is_same_file(const region *r)
            now.st_ctim.tv_nsec == r->was.st_ctim.tv_nsec;
 }
 
-/* How many of n bytes are in huge pages, which the kernel clears and a device reads into several
- * times as fast. The last one may be used in part, where little is wasted. */
+/* How many of n bytes to put into huge pages, which the kernel clears and a device fills several
+ * times as fast. The last one may be used partly, if little is wasted. */
 static uint64_t in_huge_pages(uint64_t n)
 {
     const uint64_t whole = n / HUGE_BYTES * HUGE_BYTES, rest = n - whole;
     return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? whole + HUGE_BYTES : whole;
 }
 
-/* Memory to read n bytes into, `huge` of them in huge pages, and what is wasted behind; NULL: there
- * is none. A huge page goes when all of it goes. */
+/* Memory for reading n bytes, `huge` of them in huge pages, and the waste after them; NULL: none. A
+ * huge page is freed when all of it is. */
 static uint8_t *staging_memory(uint64_t n, uint64_t huge)
 {
     const uint64_t used = huge > n ? huge : n, size = huge ? used + HUGE_BYTES : n;
@@ -346,7 +347,7 @@ static uint8_t *staging_memory(uint64_t n, uint64_t huge)
     return at;
 }
 
-/* Gives up the parts that nobody has taken. */
+/* Frees the parts that were not taken. */
 static void leave_group_memory(tt_pagepool *p, group *g)
 {
     for (uint32_t i = g->memory ? g->first : TT_NONE; i != TT_NONE; i = p->units[i].next_member)
@@ -356,7 +357,7 @@ static void leave_group_memory(tt_pagepool *p, group *g)
     g->taken = 0;
 }
 
-/* The unit's part of its group's memory; NULL: there is none. */
+/* The unit's part of its group's memory; NULL: none. */
 static uint8_t *group_part(tt_pagepool *p, const unit *u)
 {
     group *g = &p->groups[u->group];
@@ -373,7 +374,7 @@ static uint8_t *group_part(tt_pagepool *p, const unit *u)
     return part;
 }
 
-/* Without the lock. Memory for it, unless there is some; nothing to read means that there is none,
+/* Without the lock. Allocates memory, unless there is some; nothing to read means that this failed,
  * or that the file has no such bytes. */
 static bool begin_read(flight *f, bool alone)
 {
@@ -387,7 +388,7 @@ static bool begin_read(flight *f, bool alone)
     return f->how == READ_WHOLE;
 }
 
-/* Without the lock. Its memory holds the pages, read-only, or is given back and NULL. */
+/* Without the lock. Its memory then holds the pages, read-only, or is freed and NULL. */
 static void end_read(tt_pagepool *p, flight *f)
 {
     if (!f->direct && f->how == READ_WHOLE)
@@ -395,7 +396,7 @@ static void end_read(tt_pagepool *p, flight *f)
     if (f->how == READ_WHOLE && !is_same_file(f->region)) f->how = READ_CHANGED;
     if (f->how == READ_WHOLE && syscall(SYS_mprotect, f->to, f->bytes, PROT_READ) != 0)
         f->how = READ_FAILED;
-    /* Its huge page is there now, so that this end of it is not asked for again. */
+    /* Its huge page exists now, so this end of it is not allocated again. */
     unmap_memory(f->tail, f->tail_bytes);
     if (!f->to) return;
     atomic_fetch_add(&p->report->reads, 1);
@@ -406,7 +407,7 @@ static void end_read(tt_pagepool *p, flight *f)
     f->to = NULL;
 }
 
-/* One call each: what is between may not be the region's any more. False: some stay. */
+/* One call per page: pages in between may not be the region's any more. False: some stay. */
 static bool drop_edges(tt_pagepool *p, region *r, range pages)
 {
     bool all = true;
@@ -501,7 +502,7 @@ static uint32_t take_next(tt_pagepool *p)
     return i;
 }
 
-/* Only who sleeps for this unit: each thread that wakes takes the lock. */
+/* Wakes only waiters for this unit: each thread that wakes takes the lock. */
 static void wake(tt_pagepool *p, uint32_t i)
 {
     if (p->units[i].awaited || !p->under_way) (void)pthread_cond_broadcast(&p->moved);
@@ -529,7 +530,7 @@ static void end_load(tt_pagepool *p, flight *f)
     wake(p, f->unit);
 }
 
-/* Takes the next unit of the queue. The lock is given up for a while. False: it is not read (any
+/* Takes the next unit of the queue. Releases the lock for a while. False: it is not read (any
  * more). */
 static bool begin_load(tt_pagepool *p, flight *f)
 {
@@ -542,7 +543,7 @@ static bool begin_load(tt_pagepool *p, flight *f)
         return false;
     }
     const range pages = missing(r, u);
-    /* Pages that it shares with others stay when it goes: they are in no huge page. */
+    /* Pages shared with other units are never evicted: they are in no huge page. */
     const bool alone = pages.first == u->inner.first && pages.last == u->inner.last;
     *f = (flight){.unit = i,
                   .pages = pages,
@@ -609,7 +610,7 @@ static void go_on(tt_pagepool *p, const flights *all, uint32_t k)
                   k);
 }
 
-/* False: there is nothing to read, or no room. */
+/* False: there is nothing to read, or no free slot. */
 static bool begin_flight(tt_pagepool *p, flights *all)
 {
     uint32_t k = 0;
@@ -648,8 +649,8 @@ static void take_flights(tt_pagepool *p, flights *all)
     }
 }
 
-/* The kernel takes no more of them. Those that it has may still write into their memory, which is
- * left to them. */
+/* The kernel accepts no more reads. Those that it has may still write into their memory, which is
+ * leaked. */
 static void give_up_flights(tt_pagepool *p, flights *all)
 {
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
@@ -660,7 +661,7 @@ static void give_up_flights(tt_pagepool *p, flights *all)
     }
 }
 
-/* Hands over what is queued; sleeps until a read is over, or somebody calls. */
+/* Submits what is queued; sleeps until a read ends, or the alarm is raised. */
 static bool wait_for_flights(tt_pagepool *p, flights *all, bool sleep)
 {
     if (sleep && !all->alarm_armed) {
@@ -678,7 +679,8 @@ static bool wait_for_flights(tt_pagepool *p, flights *all, bool sleep)
 static bool fly(tt_pagepool *p, flights *all)
 {
     while (!p->ending || all->n) {
-        /* One at a time: the kernel clears its memory as it takes it, and others end meanwhile. */
+        /* One at a time: the kernel clears its memory while submitting, and others end
+         * meanwhile. */
         const bool begun = begin_flight(p, all);
         if (!all->n) {
             if (p->queue_first == TT_NONE && !p->ending)
@@ -688,7 +690,7 @@ static bool fly(tt_pagepool *p, flights *all)
         if (!wait_for_flights(p, all, !begun)) return false;
         take_flights(p, all);
     }
-    /* Nothing is to be written into what is about to be freed. */
+    /* Nothing may write into memory that is about to be freed. */
     while (all->alarm_armed) {
         const uint64_t one = 1;
         if (write(p->alarm, &one, sizeof one) != sizeof one || !wait_for_flights(p, all, true))
@@ -707,10 +709,10 @@ static void *uring_reader(void *context)
     free(all);
     tt_uring_end(&p->uring);
     tt_pagepool_unlock(p);
-    return reader(p); /* by itself, if all is not to end */
+    return reader(p); /* continue with plain reads, unless the pool ends */
 }
 
-/* Something is in the queue, or all is to end. */
+/* Something is in the queue, or the pool ends. */
 static void call_readers(tt_pagepool *p)
 {
     const uint64_t one = 1;
@@ -723,7 +725,7 @@ static bool begin_uring(tt_pagepool *p)
 {
     p->alarm = tt_descriptor_raise(eventfd(0, EFD_CLOEXEC));
     if (p->alarm < 0) return false;
-    /* One for the alarm. */
+    /* One more for the alarm. */
     if (tt_uring_begin(&p->uring, FLIGHTS_MAX + 1)) return true;
     (void)close(p->alarm);
     p->alarm = -1;
@@ -768,7 +770,7 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     if (sysconf(_SC_PAGESIZE) != TT_PAGEPOOL_PAGE)
         return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                             "pages of this machine are not of %u bytes", TT_PAGEPOOL_PAGE);
-    /* Recursive: an allocator of the program's may unmap memory under it, which is hooked. */
+    /* Recursive: a program's allocator may unmap memory under it, which is hooked. */
     const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     tt_pagepool *p = calloc(1, sizeof *p);
     if (!p) return tt_error_memory(err, "the pool of weights");
@@ -821,7 +823,7 @@ void tt_pagepool_in_child(tt_pagepool *p)
     p->is_child = true;
     for (uint32_t i = 0; i < p->n_regions; i++)
         p->regions[i].closed = true;
-    /* Nobody is going to load what was on its way. */
+    /* Requested units will not be loaded. */
     for (uint32_t i = 0; i < p->n_units; i++)
         if (p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING)
             p->units[i].state = TT_UNIT_ABSENT;
@@ -859,7 +861,7 @@ uint32_t tt_pagepool_adopt(tt_pagepool *p, void *at, uint64_t bytes, int fd, uin
     const uintptr_t low = (uintptr_t)at, high = low + bytes;
     uint32_t i = 0;
     tt_pagepool_lock(p);
-    /* Slots are not used again: units of the dead speak of them. */
+    /* Slots are not reused, because dead units refer to them. */
     i = p->n_regions;
     if (i == REGIONS_MAX || p->is_child || !bytes ||
         !begin_region(&p->regions[i], at, bytes, fd, offset)) {
@@ -942,7 +944,7 @@ static void forget_edges(tt_pagepool *p, region *r, range pages)
     }
 }
 
-/* False: some of our memory is there still. */
+/* False: some of our memory is still there. */
 static bool leave_region(tt_pagepool *p, uint32_t number, range pages)
 {
     region *r = &p->regions[number];
@@ -950,7 +952,7 @@ static bool leave_region(tt_pagepool *p, uint32_t number, range pages)
     for (uint32_t i = 0; i < p->n_units; i++) {
         unit *u = &p->units[i];
         if (u->region != number || u->state == TT_UNIT_DEAD || !overlap(u->all, pages)) continue;
-        /* What of it lies outside is mapped on. */
+        /* The part of it outside stays mapped. */
         tt_pagepool_drop(p, i);
         all &= u->state != TT_UNIT_PRESENT;
         kill_unit(p, u);
@@ -958,7 +960,7 @@ static bool leave_region(tt_pagepool *p, uint32_t number, range pages)
     all &= drop_edges(p, r, pages);
     forget_edges(p, r, pages);
     if (r->n_holes < HOLES_MAX) r->hole[r->n_holes++] = pages;
-    /* Too many to remember: there will be no new units. */
+    /* Too many to remember: no new units. */
     if (r->n_holes == HOLES_MAX) r->closed = true;
     uint64_t left = r->n_pages;
     for (uint32_t i = 0; i < r->n_holes; i++)
@@ -1118,7 +1120,7 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
     }
     if (u->state != TT_UNIT_PRESENT || p->is_child) return;
     if (!pages_of(u->inner)) {
-        u->state = TT_UNIT_ABSENT; /* its pages are edges, which stay */
+        u->state = TT_UNIT_ABSENT; /* its pages are edges, which are never evicted */
         return;
     }
     if (!show_file(p, &p->regions[u->region], u->inner)) return;
@@ -1133,7 +1135,7 @@ static bool on_its_way(const tt_pagepool *p, uint32_t i)
     return p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING;
 }
 
-/* Who waits for several waits for each from the same moment on. */
+/* A thread that waits for several units waits for all of them from the same time on. */
 static void note_waiter(tt_pagepool *p, unit *u, uint64_t now, uint32_t thread)
 {
     if (!p->keeps_reads) return;
@@ -1170,7 +1172,7 @@ void tt_pagepool_wait_all(tt_pagepool *p)
         (void)pthread_cond_wait(&p->moved, &p->lock);
 }
 
-/* --- what was read --- */
+/* --- finished reads --- */
 
 void tt_pagepool_keep_reads(tt_pagepool *p, bool keep)
 {

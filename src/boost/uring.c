@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* One mapping for both queues, no lost completions, and (as both came with it) IORING_OP_READ. */
+/* One mapping for both queues, no lost completions, and (introduced with it) IORING_OP_READ. */
 #define FEATURES (IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS)
 
 /* The program's own calls of mmap and munmap are hooked. */
@@ -86,12 +86,12 @@ bool tt_uring_submit(tt_uring *u, bool wait)
                                    wait ? IORING_ENTER_GETEVENTS : 0, NULL, (size_t)0);
         if (taken >= 0) {
             u->pending -= (uint32_t)taken;
-            /* It waits only when it has taken all. */
+            /* It waits only if it has submitted everything. */
             if (!u->pending) return true;
             continue;
         }
-        /* EAGAIN: the kernel has no memory for it at the moment; EBUSY: what is over has to be
-         * taken first. */
+        /* EAGAIN: the kernel is out of memory for now; EBUSY: completions have to be collected
+         * first. */
         if (errno == EAGAIN) (void)usleep(200);
         if (errno == EAGAIN || errno == EBUSY) return true;
         if (errno != EINTR) return false;

@@ -1,7 +1,7 @@
-/* Reads by io_uring: many of them under way, asked for and taken by one thread.
+/* Reads by io_uring: one thread requests and collects many.
  *
- * By system calls alone: what runs in a traced program links nothing but the C library. The
- * interface is that of io_uring_setup(2), io_uring_enter(2) and linux/io_uring.h. */
+ * By system calls alone: code in a traced program links only the C library. The interface is that
+ * of io_uring_setup(2), io_uring_enter(2) and linux/io_uring.h. */
 #ifndef TT_BOOST_URING_H
 #define TT_BOOST_URING_H
 
@@ -11,7 +11,7 @@
 
 typedef struct tt_uring {
     int fd;
-    uint32_t pending; /* queued, and not handed over yet */
+    uint32_t pending; /* queued, but not submitted yet */
     void *rings;      /* submission and completion queue in one mapping */
     size_t rings_bytes;
     void *entries; /* struct io_uring_sqe */
@@ -21,18 +21,18 @@ typedef struct tt_uring {
     const void *cqes; /* struct io_uring_cqe */
 } tt_uring;
 
-/* For `depth` reads at a time, at most 4096. False: this kernel has no io_uring of Linux 5.6 or
- * later, or does not let this process have one; nothing is left open. */
+/* For `depth` reads at a time, at most 4096. False: this kernel lacks io_uring of Linux 5.6 or
+ * later, or denies it to this process; nothing stays open. */
 bool tt_uring_begin(tt_uring *u, uint32_t depth);
-/* What is under way must have been taken. */
+/* All reads must have been collected. */
 void tt_uring_end(tt_uring *u);
-/* Queues a read of n bytes at most; offset -1: of a descriptor that has no position. At most
- * `depth` may be queued or under way. */
+/* Queues a read of at most n bytes; offset -1: of a descriptor without a position. At most `depth`
+ * may be queued or active. */
 void tt_uring_read(tt_uring *u, int fd, void *to, uint32_t n, uint64_t offset, uint64_t id);
-/* Hands over what is queued; `wait`: then sleeps until a read is over. False: the kernel refused.
- */
+/* Submits what is queued; `wait`: then sleeps until a read has finished. False: the kernel
+ * refused. */
 bool tt_uring_submit(tt_uring *u, bool wait);
-/* The next read that is over: its bytes, or -errno. False: there is none. */
+/* The next finished read: its bytes, or -errno. False: none. */
 bool tt_uring_next(tt_uring *u, uint64_t *id, int32_t *result);
 
 #endif

@@ -14,23 +14,24 @@
 #define CHUNK_BYTES (UINT64_C(2) << 20) /* a huge page */
 #define CHUNK_MIN_BYTES (UINT64_C(64) << 10)
 #define CHUNKS_IN_BUDGET 32u /* at least */
-#define CHUNKS_MAX 1024u     /* of a weight: then they are larger */
+#define CHUNKS_MAX 1024u     /* per weight: then they are larger */
 #define SMALL_BYTES (UINT64_C(64) << 10)
-#define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, while they are loaded at first */
+#define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, during their first load */
 
 typedef struct weight {
     const uint8_t *at;
     uint64_t bytes;
-    uint64_t unit_bytes; /* of each unit but the last */
+    uint64_t unit_bytes; /* of each unit except the last */
     uint32_t n_slices;   /* 0: dense */
     uint32_t first_unit, n_units;
-    uint32_t leader; /* weight whose slices of the same number come and go with these; itself */
+    uint32_t leader; /* weight whose slices of the same number are kept together with these; or
+                        itself */
     uint32_t next;   /* weight with that leader; TT_NONE: none */
 } weight;
 
-/* Of units. */
+/* Properties of a unit. */
 typedef struct trait {
-    uint32_t seen; /* the walk that met it last */
+    uint32_t seen; /* the last traversal that saw it */
     uint32_t weight;
     bool dense;
     bool pinned;
@@ -47,19 +48,19 @@ struct tt_weights {
     uint32_t n_traits, traits_capacity;
     uint64_t *sizes; /* by unit */
     uint32_t sizes_capacity;
-    uint64_t *policy_sizes; /* of the policy's units: leaders of slices, with those they lead */
+    uint64_t *policy_sizes; /* of the policy's units: leaders' slices, including those they lead */
     uint32_t policy_sizes_capacity;
     tt_policy_cache *cache; /* of slices; NULL: none are kept */
     uint64_t window_bytes;
-    uint32_t arranged;    /* weights when what follows from them was decided */
-    uint32_t arrangement; /* how many there were */
+    uint32_t arranged;    /* number of weights at the last division */
+    uint32_t arrangement; /* number of divisions */
     uint64_t deaths;
-    uint32_t found; /* the last weight that was asked for: graphs ask in the same order */
+    uint32_t found; /* the last weight that was found: graphs ask in the same order */
     uint32_t walk;
-    bool idle; /* all fits, or nothing can be kept */
+    bool idle; /* everything fits, or nothing can be kept */
 };
 
-/* Of slices: the weight's. */
+/* For slices: the weight's. */
 static uint32_t leader_of(const tt_weights *w, const weight *x, uint32_t slice)
 {
     return w->weights[x->leader].first_unit + slice;
@@ -98,7 +99,7 @@ void tt_weights_free(tt_weights *w)
     free(w);
 }
 
-/* --- which there are --- */
+/* --- the weights --- */
 
 static void drop_all(tt_weights *w)
 {
@@ -134,7 +135,7 @@ static bool add_units(tt_weights *w, weight *new, uint32_t region, uint64_t from
     return true;
 }
 
-/* Chunks begin where pages do, so that only the first and the last have edges. */
+/* Chunks begin at pages, so that only the first and the last have edges. */
 static uint64_t unit_bytes(uint64_t budget, uint64_t bytes, uint32_t n_slices)
 {
     uint64_t chunk = CHUNK_BYTES;
@@ -151,7 +152,7 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
     uint32_t region;
     uint64_t from;
     if (!tt_pagepool_find(w->pool, at, n, &region, &from)) return false;
-    /* The policy knows the units' sizes, which are about to move. */
+    /* The policy knows the units' sizes, which will be reallocated. */
     if (w->cache) drop_all(w);
     weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
     if (!new) return false;
@@ -159,7 +160,7 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
     new->leader = w->n_weights - 1;
     new->unit_bytes = unit_bytes(w->budget, n, n_slices);
     uint64_t head = 0;
-    /* The first chunk ends with a page. */
+    /* The first chunk ends at a page. */
     if (!n_slices && from % TT_PAGEPOOL_PAGE) head = TT_PAGEPOOL_PAGE - from % TT_PAGEPOOL_PAGE;
     if (head && head < n) {
         weight first = {.bytes = head, .unit_bytes = head};
@@ -199,7 +200,7 @@ void tt_weights_together(tt_weights *w, uint32_t a, uint32_t b)
     if (a == b || y->leader != b || y->next != TT_NONE || leader == b ||
         x->n_slices != y->n_slices || !x->n_slices)
         return;
-    /* The policy knows the sizes, and what is there of its units. */
+    /* The policy knows the sizes and the present units. */
     drop_all(w);
     w->arranged = 0;
     y->leader = leader;
@@ -235,8 +236,8 @@ static sums sum_up(const tt_weights *w)
     return s;
 }
 
-/* Of the n bytes in all, `share` are pinned: each chunk that makes the sum of the pinned ones least
- * wrong. Of no weight more than most_left is left out. */
+/* Pins `share` of the n bytes in total, chunk by chunk, so that the sum of the pinned ones stays
+ * closest. At most most_left of a weight is not pinned. */
 static void pin_spread(tt_weights *w, uint64_t n, uint64_t share, uint64_t most_left)
 {
     double owed = 0;
@@ -265,7 +266,7 @@ static void report(tt_weights *w, const char *text)
     atomic_store(&w->report->has_problem, 1);
 }
 
-/* The budget is divided among the weights that are known by now. False: it is too small. */
+/* Divides the budget among the weights known so far. False: it is too small. */
 static bool divide(tt_weights *w, const sums *s)
 {
     tt_error err;
@@ -274,7 +275,7 @@ static bool divide(tt_weights *w, const sums *s)
         report(w, "the budget is too small for anything: all is left to the kernel's paging");
         return false;
     }
-    /* Of all that fit, what is there stays, and the rest is read once. */
+    /* Present units stay if all fit, and the others are read once. */
     w->window_bytes = to.window_bytes;
     pin_spread(w, s->dense, to.fit ? s->dense : to.pinned_bytes,
                w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
@@ -326,7 +327,7 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
         w->idle = true;
         return;
     }
-    /* What was pinned and is not any more, and what was read ahead: the next op asks again. */
+    /* Units that were unpinned, or read ahead: the next op requests them again. */
     for (uint32_t u = 0; u < w->n_traits && budget < before; u++)
         if (w->traits[u].dense && !w->traits[u].pinned) tt_pagepool_drop(w->pool, u);
 }
@@ -345,8 +346,7 @@ static bool add_turns(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     return true;
 }
 
-/* From `passed` on, and over the end into the next pass: requests what is to come, as far as there
- * is room for it. */
+/* Requests the next units, from `passed` on and over the end into the next pass, as many as fit. */
 static void look_ahead(tt_weights *w, tt_weights_plan *plan)
 {
     uint64_t streamed = 0, pinned = 0;
@@ -365,7 +365,7 @@ static void look_ahead(tt_weights *w, tt_weights_plan *plan)
     }
 }
 
-/* Streamed chunks of [from, to) that the next look ahead would not reach at once. */
+/* Evicts streamed chunks of [from, to) that the next read ahead would not reach at once. */
 static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++) {
@@ -374,7 +374,7 @@ static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from
     }
 }
 
-/* What another order wanted and this one does not want soon. */
+/* Evicts what another order needed and this one does not need soon. */
 static void drop_unplanned(tt_weights *w, const tt_weights_plan *plan)
 {
     uint64_t streamed = 0;
@@ -410,9 +410,8 @@ static void release(tt_weights *w, tt_weights_plan *plan, uint32_t before)
 bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps, uint32_t n)
 {
     if (w->arranged != w->n_weights) arrange(w);
-    /* Of a cache that may be no more; an engine that left its graph by an exception has not ended
-     * it.
-     */
+    /* Its cache may not exist any more; an engine that left its graph by an exception has not ended
+     * it. */
     release(w, plan, UINT32_MAX);
     plan->arrangement = w->arrangement;
     plan->pass++;
@@ -473,7 +472,7 @@ static void request_slice(tt_weights *w, uint32_t unit, enum tt_read_cause cause
         atomic_fetch_add(&w->report->slices_read, absent);
 }
 
-/* A slice that is used at a later node. False: there is no room for it. */
+/* Requests a slice that is used at a later node. False: there is no room for it. */
 static bool ask(tt_weights *w, tt_weights_plan *plan, const weight *x, uint32_t slice,
                 uint32_t node, enum tt_read_cause cause)
 {
@@ -511,7 +510,7 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
         if (slices[k] >= x->n_slices) continue;
         const uint32_t unit = x->first_unit + slices[k];
         const tt_policy_use use = {leader_of(w, x, slices[k]), plan->pass, TT_POLICY_NEVER};
-        /* One use of them all counts. */
+        /* Count one use for all of them. */
         if (x->leader == i || !tt_policy_has(w->cache, use.unit))
             (void)tt_policy_use_unit(w->cache, &use);
         if (!tt_policy_has(w->cache, use.unit)) {
@@ -529,7 +528,7 @@ void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
     const uint32_t node = plan->node, pass = plan->pass;
     tt_pagepool_wait_begin(w->pool, plan->now, plan->n_now);
     /* The list changes only when all threads have left the node. The last one first: when it is
-     * there the others mostly are, and a thread wakes once. */
+     * present the others usually are, so a thread wakes once. */
     for (uint32_t i = plan->n_now; i-- > 0 && plan->node == node && plan->pass == pass;)
         tt_pagepool_wait(w->pool, plan->now[i]);
 }
@@ -543,12 +542,12 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
     if (plan->n_turns) look_ahead(w, plan);
 }
 
-#define RESERVE_PART 8u /* of what there is */
+#define RESERVE_PART 8u /* of what is available */
 #define RESERVE_MIN_BYTES (UINT64_C(32) << 20)
 #define RESERVE_MAX_BYTES (UINT64_C(1) << 30)
 #define LOOK_NS 100000000L
 #define LOOKS_BEFORE_MORE 20u
-#define CHANGE_PART 64u /* of the budget: smaller changes are not worth it */
+#define CHANGE_PART 64u /* of the budget: ignore smaller changes */
 #define STACK_BYTES (128u << 10)
 
 struct tt_budget_watch {
@@ -572,7 +571,7 @@ uint64_t tt_budget_now(uint64_t present_bytes)
     return all > reserve ? all - reserve : 0;
 }
 
-/* False: it is to end. */
+/* False: stop. */
 static bool sleep_for(tt_budget_watch *b, long ns)
 {
     struct timespec until;

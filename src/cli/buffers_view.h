@@ -1,4 +1,4 @@
-/* What `tensortrace buffers` shows besides its lists, on stdout. */
+/* What `tensortrace buffers` prints besides its lists, on stdout. */
 #ifndef TT_CLI_BUFFERS_VIEW_H
 #define TT_CLI_BUFFERS_VIEW_H
 
@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* The most there was at once, and the KV caches. */
+/* The peak, and the KV caches. */
 void tt_buffers_print_summary(const tt_buffers_context *x);
-/* Memory over time, a line for each kind. False without memory. */
+/* Memory over time, a line for each kind. False if out of memory. */
 bool tt_buffers_plot(const tt_buffers_context *x);
 
 #endif

@@ -1,5 +1,5 @@
-/* tensortrace boost: runs a program whose models are larger than the memory they may have, and says
- * what it came to. */
+/* tensortrace boost: runs a program whose models are larger than the memory they may use, and
+ * prints a report. */
 #include "base/units.h"
 #include "boost/pagepool.h"
 #include "cli/command.h"
@@ -144,7 +144,7 @@ static void report_experts(tt_boost_report *b)
                        100 * (1 - (double)(read + left) / (double)used), used, read, left);
 }
 
-/* What it came to. */
+/* Prints the results. */
 static void print_report(tt_boost_report *b, bool quiet)
 {
     char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], each[TT_UNITS_TEXT];

@@ -1,4 +1,4 @@
-/* tensortrace buffers FILE: what memory the engine asked for, when, and for what. */
+/* tensortrace buffers FILE: what memory the engine requested, when, and for what. */
 #include "answer/buffers.h"
 #include "cli/buffers_view.h"
 #include "cli/command.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define TABLE_LIMIT 100u /* events or batches, unless --limit says otherwise */
+#define TABLE_LIMIT 100u /* events or batches, the default of --limit */
 
 struct options {
     tt_input input;
@@ -65,7 +65,7 @@ typedef struct view {
     tt_listing lists[LISTS];
 } view;
 
-/* The options are about the list that was asked for; the others are whole. */
+/* The options apply to the requested list; the others are complete. */
 static int make_lists(view *v)
 {
     const struct options *o = v->o;

@@ -71,7 +71,7 @@ static int stop(tt_crossval *x, const char *stage, const tt_diagnostics *diagnos
     return TT_EXIT_USAGE;
 }
 
-/* Whatever is wrong: with the settings, and where these can be read with the files they name. */
+/* Reports all errors: in the settings, and if these can be read, in the files they name. */
 static int load(tt_crossval *x, const char *path)
 {
     tt_diagnostics diagnostics = {.n = 0};
@@ -164,7 +164,7 @@ static bool write_file(tt_crossval *x, const char *name, tt_error *err)
     return tt_outdir_close(f, name, err) == TT_OK;
 }
 
-/* The folder gets its place. An interrupted sweep takes no other's. */
+/* Moves the folder to its final path. An interrupted sweep replaces no other's. */
 static int keep(tt_crossval *x, bool there)
 {
     static const tt_diagnostics none;

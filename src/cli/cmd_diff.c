@@ -23,12 +23,12 @@
 struct options {
     const char *paths[TT_DIFF_FILES_MAX];
     size_t n_files;
-    size_t n_behind; /* behind "--": B's; 0: there was none */
+    size_t n_behind; /* after "--": B's; 0: none */
     bool divided;
     tt_where where, against; /* both sides are runs of one folder */
     tt_diff_options diff;
     tt_list_options list;
-    const char *by_name; /* as it was said; NULL: the whole comparison, but for `list` */
+    const char *by_name; /* as given; NULL: the whole comparison, except for `list` */
     tt_diff_family by;   /* TT_DIFF_FAMILIES: the whole comparison */
     bool strict, json, force;
     const char *html;
@@ -216,7 +216,7 @@ static const tt_option_name value_lists[] = {{"value", TT_VALUEDIFF_BY_VALUE},
                                              {"batch", TT_VALUEDIFF_BY_BATCH}};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* What --by names; NULL: the first. */
+/* The value of --by; NULL: the first. */
 static int list_named(const char *name, const tt_option_name *lists, size_t n, const char *names,
                       tt_parse *p)
 {
@@ -225,7 +225,7 @@ static int list_named(const char *name, const tt_option_name *lists, size_t n, c
     tt_parse_error(p, "--by: \"%.40s\" is not %s", name, names);
 }
 
-/* Columns, an order and CSV are of one list: the first, unless --by names one. */
+/* Columns, an order and CSV apply to one list: the first, unless --by names one. */
 static void check_list(struct options *o, tt_parse *p)
 {
     const bool one = o->by_name || o->list.columns || o->list.sort || o->list.csv;
@@ -265,8 +265,8 @@ static void check_all(void *options, tt_parse *p)
         tt_parse_error(p, "more than two traces: put \"--\" between the runs of A and those of B");
 }
 
-/* Before all the work: a page that may not be written must not cost a comparison, and --force is no
- * leave to put it instead of a trace. */
+/* Before all the work: a page that cannot be written must not cost a comparison, and --force does
+ * not allow to replace a trace. */
 static int open_page(const struct options *o, tt_outfile *page)
 {
     tt_error err;
@@ -310,7 +310,7 @@ static int write_page(const tt_diff_view *v, tt_outfile *page)
     tt_error err;
     if (!tt_diff_write_html(v, page->stream) && !ferror(page->stream))
         return tt_report_usage("out of memory for the page");
-    /* Says when anything could not be written. */
+    /* Reports a failed write. */
     return tt_outfile_commit(page, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }
 
@@ -375,7 +375,7 @@ static int compare_files(const struct options *o)
     return code;
 }
 
-/* In place of a folder of experiments the runs of both sides. */
+/* Replaces a folder of experiments by the runs of both sides. */
 static int take_runs(struct options *o, tt_diff_runs *runs)
 {
     size_t n_a, n_b;

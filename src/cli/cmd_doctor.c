@@ -29,7 +29,7 @@ static const tt_option option_table[] = {
     {0},
 };
 
-/* The program's own arguments do not matter, but may be left on the line. */
+/* The program's own arguments are ignored, but may be given. */
 static void take_program(void *options, char *arg, tt_parse *p)
 {
     arguments *args = options;
@@ -57,7 +57,7 @@ static const tt_options command = {
         "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
     .sets = {{option_table, 0, take_program, check}, TT_LIST(arguments, list)}};
 
-/* A folder with ggml but no libllama: whisper.cpp and its like. */
+/* A folder with ggml but no libllama: whisper.cpp and similar. */
 static bool has_ggml_only(tt_doctor *d, const char *dir)
 {
     char real[PATH_MAX];
@@ -71,7 +71,7 @@ static bool has_ggml_only(tt_doctor *d, const char *dir)
     return found;
 }
 
-/* The engine a program links goes before any other but the one asked for. */
+/* The engine that a program links takes precedence, except over a requested one. */
 static tt_status find_engine(tt_doctor *d, const char *dir, tt_error *err)
 {
     const char *linked = d->program && d->program->engine_dir[0] ? d->program->engine_dir : NULL;
@@ -89,8 +89,7 @@ static void look_at_engine(tt_doctor *d, const char *dir)
         (void)snprintf(d->engine_problem, sizeof d->engine_problem, "%s", err.message);
 }
 
-/* Without an engine of its own the program decides: the one that would be taken
- * otherwise says nothing about it. */
+/* Without an engine of its own the program decides: the default engine is not relevant to it. */
 static bool needs_engine(const tt_doctor *d)
 {
     return !d->program || d->program->engine_dir[0];

@@ -89,8 +89,8 @@ static int stop(tt_bench *b, const char *stage, const tt_diagnostics *diagnostic
     return TT_EXIT_USAGE;
 }
 
-/* With conditions or repetitions the order is drawn, so that what changes in time (a disk's other
- * users, the machine's heat) does not pass for an effect of theirs. */
+/* With conditions or repetitions the order is random, so that changes over time (other users of a
+ * disk, the machine's temperature) do not pass for their effect. */
 static void choose_order(tt_bench *b, const char *stage, size_t n)
 {
     const tt_setting_values *order = &b->settings.of[TT_SET_ORDER],
@@ -195,7 +195,7 @@ static int clean(tt_bench *b)
                         : "see to it that the folder can be written, or name another in "
                           "paths.webui_data_dir or with -o");
     size_t n = tt_store_clean(&b->store);
-    (void)tt_sweep(); /* what belonged to that, too */
+    (void)tt_sweep(); /* leftovers of that, too */
     if (b->store.lock < 0)
         tt_log_line(&b->log, stage,
                     "this file system has no locks: what experiments that were "
@@ -247,7 +247,7 @@ static void report_next(const tt_bench *b, size_t there)
 
 #define LEFT_EVERY_NS UINT64_C(10000000000)
 
-/* How long those take that are not run yet, by those that were; now and then. */
+/* Prints occasionally how long the remaining ones will take, by those that were run. */
 static void tell_left(tt_bench *b, size_t left, size_t run, uint64_t run_ns, uint64_t *told_ns)
 {
     char text[TT_UNITS_TEXT];
@@ -299,7 +299,7 @@ static int run_all(tt_bench *b, bool json)
     return code == TT_EXIT_OK ? written : code;
 }
 
-/* One experiment that would be run, or why not. */
+/* Prints an experiment that would be run, or why not. */
 static int tell_planned(tt_bench *b, size_t number, size_t n)
 {
     char changed[64];
@@ -327,7 +327,7 @@ static int tell_planned(tt_bench *b, size_t number, size_t n)
     return TT_EXIT_OK;
 }
 
-/* What would be run, in that order, without a trace of having looked. */
+/* Prints what would be run, in order, without changing anything. */
 static int report_plan(tt_bench *b)
 {
     tt_error err;
@@ -381,7 +381,7 @@ static int experiment(const struct options *o, const char *command)
 
 /* --- list --- */
 
-/* The folder that was named, or that of the settings. */
+/* The given folder, or that of the settings. */
 static int find_folder(const struct options *o, char out[PATH_MAX])
 {
     tt_diagnostics diagnostics = {.n = 0};

@@ -142,7 +142,7 @@ static void check_format(void *options, tt_parse *p)
         tt_parse_error(p, "--page-size goes with --unit page only");
 }
 
-/* --help lists the formats behind the options. */
+/* --help lists the formats after the options. */
 static char *list_formats(const char *text)
 {
     char *list = NULL;
@@ -175,7 +175,7 @@ static void note(void *context, const char *text)
 
 /* --- before --- */
 
-/* That nothing was asked for is a slip, not an empty export. */
+/* An empty selection is a mistake, not an empty export. */
 static int check_filter(const struct options *o, const tt_model *m)
 {
     uint32_t first = UINT32_MAX, last = 0;
@@ -199,7 +199,7 @@ typedef struct written {
     uint64_t size_bytes;
 } written;
 
-/* nftw has no room for a context. */
+/* nftw has no context argument. */
 static written found;
 
 static int count_file(const char *path, const struct stat *st, int kind, struct FTW *walk)

@@ -1,4 +1,4 @@
-/* tensortrace faults FILE: what had to come from disk, for which weights, when. */
+/* tensortrace faults FILE: what had to be read from disk, for which weights, when. */
 #include "analyze/loading.h"
 #include "analyze/page_faults.h"
 #include "analyze/pool.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
+#define TABLE_LIMIT 30u /* rows of a table, the default of --limit */
 
 static void take_pages(void *options, char *arg, tt_parse *p)
 {
@@ -107,7 +107,8 @@ static void check_by(void *options, tt_parse *p)
                           "alone: faults outside of ops are of no op");
 }
 
-/* Why something is not in the trace, as its recorder said; or which option would have had it. */
+/* Why something is not in the trace, according to the recorder; or which option would have recorded
+ * it. */
 static void reason_text(const tt_model *m, const char *key, const char *option, char *out,
                         size_t room)
 {
@@ -121,7 +122,7 @@ static void reason_text(const tt_model *m, const char *key, const char *option, 
         (void)snprintf(out, room, "run with %s", option);
 }
 
-/* TT_EXIT_OK when there is something to show. What there is not is told. */
+/* TT_EXIT_OK if there is something to show. Reports what is missing. */
 static int report_missing(const tt_faults_options *o, const tt_faults_view *v)
 {
     char reason[320];
@@ -201,7 +202,7 @@ static void note_lost(const tt_model *m)
                    lost);
 }
 
-/* Faults one by one. */
+/* Single faults. */
 static int show_pages(const tt_faults_options *o, const tt_model *m)
 {
     char reason[320];
@@ -227,7 +228,7 @@ static bool print_loading_json(const tt_faults_options *o, const tt_listing *l)
     return tt_json_end(&j);
 }
 
-/* Of each file how it was mapped; then the rows. */
+/* How each file was mapped; then the rows. */
 static bool print_loading_text(const tt_loading *found, const tt_listing *l)
 {
     for (size_t i = 0; i < found->n; i++) {
@@ -355,7 +356,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
         code = tt_report_output(print_json(&v));
     else if (o->list.csv && v.rows)
         code = tt_report_output(tt_list_print_csv(v.rows));
-    else if (none == TT_EXIT_OK) /* the kernel's totals are not of ops that are not there */
+    else if (none == TT_EXIT_OK) /* the kernel's totals are not of missing ops */
         code = tt_report_output(tt_faults_print_text(&v));
     if (!v.residency) note_lost(m);
     if (code == TT_EXIT_OK) code = none;

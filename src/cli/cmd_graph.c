@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs `dot -Tsvg` from one open file to another, without a shell. `in` is read from its
- * beginning. TT_E_NOT_FOUND: there is no dot; TT_E_IO: it failed, and said why on stderr. */
+/* Runs `dot -Tsvg` from one open file to another, without a shell. `in` is read from its start.
+ * TT_E_NOT_FOUND: dot is missing; TT_E_IO: it failed and printed why on stderr. */
 static tt_status graphviz_svg(int in, int out, tt_error *err)
 {
     char program[] = "dot", format[] = "-Tsvg";
@@ -155,7 +155,8 @@ static bool print_dot(const struct options *o, const tt_graph_view *v, FILE *out
     return o->collapse ? tt_graph_print_collapsed(v, out) : tt_graph_print_dot(v, out);
 }
 
-/* Through a file without a name: dot reads all before it writes, but nothing says so. */
+/* Through a file without a name: dot reads everything before it writes, but does not document
+ * that. */
 static tt_status print_svg(const struct options *o, const tt_graph_view *v, FILE *out,
                            tt_error *err)
 {

@@ -24,7 +24,7 @@ static const struct dimension {
     {"component", TT_HEAT_COMPONENT},
 };
 
-/* With --cold: nothing else is known of what was never read. */
+/* With --cold: nothing else is known of weights that were never read. */
 static const char *const cold_columns[] = {
     [TT_HEAT_TENSOR] = "name,size_bytes",
     [TT_HEAT_EXPERT] = "name,size_bytes",
@@ -37,7 +37,7 @@ static const char *const cold_columns[] = {
 struct options {
     tt_input input;
     tt_list_options list;
-    const struct dimension *by; /* NULL: by expert where choices were observed, else by tensor */
+    const struct dimension *by; /* NULL: by expert if choices were observed, else by tensor */
     bool cold;
     tt_where where;
     bool copies_as_file;
@@ -91,7 +91,7 @@ static bool print_text(const struct options *o, const tt_listing *rows, const tt
         if (is_cold(NULL, &heat->rows[i])) all.size_bytes += heat->rows[i].size_bytes;
     if (o->cold && rows->n_all == 0)
         tt_report_note("nothing is cold: of every row something was read");
-    /* Of the sum no more than its size is known. */
+    /* The sum has only a size. */
     const bool sums = o->cold && !o->list.columns && rows->n_all > 1;
     return tt_list_print(rows, sums ? &all : NULL);
 }
@@ -126,7 +126,7 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
     return TT_EXIT_OK;
 }
 
-/* Reads of copies are none of the file, unless they are to count as such. */
+/* Reads of copies are not of the file, unless they are to count as such. */
 static void settle_copies(const struct options *o, tt_heat *heat)
 {
     if (o->copies_as_file || heat->copied_bytes == 0) return;
@@ -161,7 +161,7 @@ static int measure_and_print(struct options *o, const tt_model *m)
 
 static int show(void *options)
 {
-    struct options o = *(struct options *)options; /* each run may choose what it is shown by */
+    struct options o = *(struct options *)options; /* each run may have another dimension */
     tt_model *m = NULL;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = measure_and_print(&o, m);

@@ -1,5 +1,5 @@
-/* tensortrace import FILE -o TRACE: which experts a router picked, as others publish it, as a
- * trace. */
+/* tensortrace import FILE -o TRACE: converts published routing (the experts that a router chose) to
+ * a trace. */
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"

@@ -1,4 +1,4 @@
-/* tensortrace log FILE: the ops in the order in which they began. */
+/* tensortrace log FILE: the ops in the order of their start. */
 #include "analyze/access.h"
 #include "analyze/log/columns.h"
 #include "analyze/log/log.h"
@@ -17,16 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
-#define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
+#define TABLE_LIMIT 100u  /* rows of a table, the default of --limit */
+#define BLOCK_ROWS 10000u /* rows laid out together, because a table is kept in memory */
 #define CELL_TEXT 512
 #define CSV_BYTES ((size_t)1 << 18) /* written together */
-/* What the table shows, unless --columns says otherwise. */
+/* The default columns of the table. */
 #define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 /* The same with --places. */
 #define SHOWN_PLACES "start_relative_ns,batch_id,layer_id,op,duration_ns,destination,sources"
 #define SHOWN_PLACES_COLUMNS 7u
-#define PLACES_WIDTH 130u /* of a terminal, that most of such rows fit */
+#define PLACES_WIDTH 130u /* of a terminal, into which most of these rows fit */
 
 struct options {
     tt_input input;
@@ -78,27 +78,27 @@ typedef struct printer {
     const struct options *o;
     const tt_model *m;
     tt_log_picks picks;
-    tt_error err; /* of the picks */
+    tt_error err; /* of the selections */
     tt_json json;
     tt_table *table;
     tt_rowset set; /* of `row` */
     tt_listing list;
     tt_log_row row;
     tt_bytes csv, cell;
-    tt_progress bar; /* not when the rows themselves are on the terminal */
+    tt_progress bar; /* not if the rows themselves are on the terminal */
     uint64_t rows;
     uint64_t block_rows;
     bool reports;         /* progress */
-    bool narrow;          /* places in lines of their own */
-    bool ended;           /* nobody wants further rows */
-    uint64_t after_ticks; /* ops begun then or before are printed already; 0: none */
-    bool more;            /* there are ops behind the limit */
+    bool narrow;          /* locations in lines of their own */
+    bool ended;           /* no further rows are wanted */
+    uint64_t after_ticks; /* ops begun then or before have been printed; 0: none */
+    bool more;            /* there are ops beyond the limit */
     bool failed;
 } printer;
 
 /* --- as a table, and CSV --- */
 
-/* Cut to a narrow terminal, places would be what is missing: they get lines of their own. */
+/* On a narrow terminal, locations would be cut off: they get lines of their own. */
 static bool is_narrow(const printer *p)
 {
     const size_t width = tt_table_width(stdout);
@@ -201,7 +201,7 @@ static bool print_op(void *context, const tt_log_op *op)
 {
     printer *p = context;
     if (p->after_ticks && op->start_ticks <= p->after_ticks) return true;
-    /* Of a part of the trace the ops behind its end are not all there. */
+    /* In a part of the trace the ops after its end are incomplete. */
     if (p->m->partial && op->start_ticks > p->m->until_ticks) return false;
     p->ended = true; /* unless this returns true */
     if (p->o->limit && p->rows == p->o->limit) {
@@ -215,7 +215,7 @@ static bool print_op(void *context, const tt_log_op *op)
     return true;
 }
 
-/* What a part of the trace did not have comes from all of it. */
+/* Continues with the whole trace after a part of it. */
 static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
 {
     uint64_t until = (*m)->until_ticks;
@@ -233,7 +233,7 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
     return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
 }
 
-/* What there is instead is in the whole trace, of which only a part may be open. */
+/* Suggestions need the whole trace, of which only a part may be open. */
 static int write_none(const struct options *o, tt_model **m)
 {
     tt_error err;
@@ -260,7 +260,7 @@ static bool begin(printer *p)
     return true;
 }
 
-/* False when not all was written. */
+/* False if the output failed. */
 static bool end(printer *p)
 {
     if (p->o->list.csv) {

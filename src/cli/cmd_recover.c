@@ -48,7 +48,7 @@ static bool print_json(const tt_recover_report *r)
     return tt_json_end(&j);
 }
 
-/* A trace that was complete already: a script still gets its JSON. */
+/* For a trace that was complete already: a script still gets its JSON. */
 static bool print_json_complete(const char *path)
 {
     tt_json j;

@@ -1,5 +1,5 @@
-/* tensortrace report FILE: one page that answers what people ask of a run, or of a folder of them.
- */
+/* tensortrace report FILE: one page that answers the usual questions about a run, or a folder of
+ * them. */
 #include "analyze/work.h"
 #include "base/outfile.h"
 #include "cli/command.h"
@@ -27,8 +27,8 @@
 struct options {
     tt_input input;
     bool markdown, force, no_measure;
-    const char *output;                                /* NULL: not said; "-": standard output */
-    double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not said */
+    const char *output;                                /* NULL: not given; "-": standard output */
+    double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not given */
     tt_where where;
 };
 
@@ -138,7 +138,7 @@ static tt_status write_plot(const tt_plot *plot, tt_outdir *dir, tt_error *err)
     return status;
 }
 
-/* The plots as files of their own. */
+/* The plots as files. */
 static tt_status write_plots(const tt_page *p, tt_outdir *dir, tt_error *err)
 {
     tt_status status = TT_OK;
@@ -155,8 +155,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* FILE.plots, then FILE: whoever finds FILE finds its plots. What can fail for want of room has
- * been written before either is there; plots whose FILE fails all the same go again. */
+/* FILE.plots, then FILE: when FILE exists, its plots do. Everything that can fail for lack of space
+ * has been written before; if FILE fails all the same, the plots are removed. */
 static tt_status commit_both(tt_outdir *dir, tt_outfile *file, const char *folder, tt_error *err)
 {
     struct stat st;
@@ -201,7 +201,7 @@ static tt_status write_markdown(const tt_page *p, const char *path, bool force, 
     return status;
 }
 
-/* What is written: a page, or as JSON that of a run or of a study. */
+/* The output: a page, or the JSON of a run or a study. */
 typedef struct content {
     const tt_page *page;
     tt_analysis *run;      /* or */
@@ -228,7 +228,7 @@ static tt_status write_file(const struct options *o, const content *c, const cha
     return status;
 }
 
-/* Where to write: NULL for standard output. The name is for free(). */
+/* The output; NULL for standard output. The name is for free(). */
 static char *choose_output(const struct options *o)
 {
     char *name = NULL;
@@ -254,7 +254,7 @@ static int write_page(const struct options *o, const content *c, const char *pat
     else if (o->input.json)
         code = tt_report_output(write_json(c, stdout));
     else {
-        if (o->markdown) /* which has no place for plots there */
+        if (o->markdown) /* it has no plots on standard output */
             tt_page_markdown(p, NULL, stdout);
         else
             tt_page_html(p, stdout);
@@ -265,7 +265,7 @@ static int write_page(const struct options *o, const content *c, const char *pat
     return code;
 }
 
-/* Before all the work: what is there already and may not be replaced, and the trace itself. */
+/* Before all the work: checks existing output that may not be replaced, and the trace itself. */
 static int check_target(const struct options *o, const char *path)
 {
     struct stat st;
@@ -316,7 +316,7 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
 
 /* --- a folder of runs --- */
 
-/* As it was typed, unless that leads up and down. For free(). */
+/* As typed, unless that has ".." parts. For free(). */
 static char *shown_folder(const char *given)
 {
     const char *base = base_name(given);

@@ -54,7 +54,7 @@ static void take_domains(void *options, char *arg, tt_parse *p)
     o->list.schema = o->filter.has_layer ? &tt_domain_expert_schema : &tt_domain_layer_schema;
 }
 
-/* Which rows are listed comes first: --columns help says what they have. */
+/* The choice of rows comes first, because --columns help depends on it. */
 static const tt_option option_table[] = {
     TT_FILTER_BATCH(tt_routing_options, filter., "N[..M]", 1),
     TT_FILTER_PHASE(tt_routing_options, filter., 1),
@@ -118,7 +118,7 @@ static void close_view(tt_routing_view *v)
     tt_model_close(v->m);
 }
 
-/* Says why there are no choices to show. */
+/* Prints why there are no choices to show. */
 static int report_none(const tt_routing_options *o, const tt_routing_view *v)
 {
     const char *said = tt_model_environment(v->m, "capture_experts");
@@ -145,7 +145,7 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     *v = (tt_routing_view){.path = path};
     int code = tt_input_open_trace(&input, TT_INPUT_NOTES, &v->m);
     if (code != TT_EXIT_OK) return code;
-    /* A batch may hold a prompt and a generated token: texts are told apart token by token. */
+    /* A batch may hold a prompt and a generated token: texts are separated token by token. */
     if (o->overlap) filter.phase = 0;
     v->routers = tt_routers_new(v->m, &filter, texts_of);
     if (!v->routers) return tt_report_usage("out of memory");

@@ -1,5 +1,5 @@
-/* tensortrace run: starts a program, or the built-in runner, under the preload library,
- * and sees to it that the trace is whole when it ends, however it ends. */
+/* tensortrace run: starts a program, or the built-in runner, with the preload library, and finishes
+ * its trace however it ends. */
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -32,7 +32,7 @@ typedef struct arguments {
     char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
 } arguments;
 
-/* As tt_select_parse took it. */
+/* Valid as in tt_select_parse. */
 static bool takes_values(const char *text)
 {
     tt_select select;
@@ -172,7 +172,7 @@ static int choose_output(const arguments *args, char out[PATH_MAX])
     return TT_EXIT_OK;
 }
 
-/* A part file of an earlier run would make the first process take another name. */
+/* With a part file of an earlier run the first process would use another name. */
 static int check_part(const char *output)
 {
     char part[PATH_MAX];
@@ -183,7 +183,7 @@ static int check_part(const char *output)
                            part, part);
 }
 
-/* What this command exits with, once the program is gone. */
+/* The command's exit code after the program's end. */
 static int conclude(const arguments *args, const tt_traced_end *end)
 {
     bool built_in_failed = !args->program && end->program.code != 0;

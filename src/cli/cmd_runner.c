@@ -1,5 +1,5 @@
-/* tensortrace runner: one prompt through llama.cpp, untraced. `tensortrace run -m`
- * starts this under the preload library; so it is the program that is traced. */
+/* tensortrace runner: one prompt through llama.cpp, untraced. `tensortrace run -m` starts this with
+ * the preload library; so it is the traced program. */
 #include "base/json.h"
 #include "base/outfile.h"
 #include "cli/command.h"
@@ -23,10 +23,10 @@ typedef struct arguments {
 /* What went through the model, for --json and --write-ids. */
 typedef struct tokens {
     tt_token_ids prompt, chosen, taken;
-    tt_error err; /* of the first that could not be kept */
+    tt_error err; /* of the first id that could not be stored */
 } tokens;
 
-/* What the callbacks share. */
+/* State shared by the callbacks. */
 typedef struct screen {
     const arguments *args;
     tokens *tokens;
@@ -81,7 +81,7 @@ static void on_progress(void *user, tt_runner_phase phase, uint64_t done, uint64
 {
     (void)tokens_per_s;
     screen *s = user;
-    /* Text on the same terminal is progress enough, and a bar would overwrite it. */
+    /* Text on the same terminal shows progress, and a bar would overwrite it. */
     if (!s->shows_progress || (phase == TT_RUNNER_GENERATE && isatty(STDOUT_FILENO))) {
         if (s->phase >= 0) tt_progress_end(&s->progress);
         s->phase = -1;
@@ -106,7 +106,7 @@ static void on_log(void *user, int level, const char *text)
 static void on_note(void *user, const char *text)
 {
     screen *s = user;
-    /* A note must not stand in the middle of the text's last line. */
+    /* A note must not interrupt the text's last line. */
     if (s->text == stdout && !s->ends_in_newline) {
         (void)fputc('\n', stdout);
         (void)fflush(stdout);
@@ -183,7 +183,7 @@ static const tt_column columns[] = {
 };
 static const tt_schema figures_schema = TT_SCHEMA("figures", "of a run", columns);
 
-/* The figures, and the ids and the text where there are. */
+/* The figures, the ids, and the text if available. */
 static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, const char *text,
                      size_t n)
 {
@@ -234,7 +234,7 @@ static int write_ids(const char *path, const tokens *t)
 
 static void summarize(const tt_runner_result *r)
 {
-    /* The rate is that of decoding: the first token comes out of the prompt. */
+    /* The rate of decoding: the first token comes from the prompt. */
     double rate = r->generate_s > 0 && r->n_generated > 1
                       ? (double)(r->n_decoded - r->n_prompt) / r->generate_s
                       : 0;

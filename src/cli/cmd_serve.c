@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a computation under way may still take when the user wants to end. */
+/* How long a running computation may continue after the user wants to end. */
 #define END_WITHIN_S 3u
 
 struct options {
@@ -58,7 +58,7 @@ static bool has_display(void)
     return (x && *x) || (wayland && *wayland);
 }
 
-/* Not waited for, and not our child: what it says is not ours to show. */
+/* Not waited for, and not our child: its output is not ours to show. */
 static void open_browser(const char *url)
 {
     pid_t child = fork();
@@ -103,7 +103,7 @@ static int serve(const struct options *o)
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGHUP);
-    /* Before there are threads: they inherit it, so that sigwait gets them all. */
+    /* Before threads exist, which inherit the mask, so that sigwait gets all signals. */
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (tt_server_start(&o->serve, &server, &err) != TT_OK) return tt_report_error(&err);
     int code = tt_report_output(puts(tt_server_url(server)) >= 0);
@@ -120,7 +120,7 @@ static int serve(const struct options *o)
     return code;
 }
 
-/* In place of a folder of experiments their traces. */
+/* Replaces a folder of experiments by their traces. */
 static int serve_runs(struct options *o)
 {
     tt_chosen_runs runs;

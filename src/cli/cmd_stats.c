@@ -1,4 +1,4 @@
-/* tensortrace stats FILE: time and bytes, summed up. */
+/* tensortrace stats FILE: sums of time and bytes. */
 #include "answer/stats.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -15,8 +15,8 @@
 struct options {
     tt_input input;
     tt_list_options list;
-    const tt_stats_dimension *by; /* NULL: not said */
-    bool shows_sources;           /* the table is as it comes by itself */
+    const tt_stats_dimension *by; /* NULL: not given */
+    bool shows_sources;           /* the table has its default form */
     tt_where where;
     tt_filter filter;
 };
@@ -68,7 +68,7 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_stats
     return code;
 }
 
-/* What the ops read: how many tensors, of how many names, and where these are. */
+/* What the ops read: the number of tensors and names, and where they are. */
 static void write_sources(const tt_stats_row *total)
 {
     char sources[TT_UNITS_TEXT], tensors[TT_UNITS_TEXT];
@@ -95,7 +95,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else {
-        /* Where a flight recorder's trace begins, there always are some. */
+        /* At the start of a flight recorder's trace there are always some. */
         if (tt_stats_orphan(s) && !m->front.present)
             tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
                            tt_stats_orphan(s));

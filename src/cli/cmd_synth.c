@@ -1,4 +1,4 @@
-/* tensortrace synth: a model, or an adapter for one, with made-up weights. */
+/* tensortrace synth: a synthetic model, or an adapter for one, with random weights. */
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -64,7 +64,7 @@ static void take_alpha(void *alpha, char *arg, tt_parse *p)
 #define OF_MODEL .excludes = "lora-for"
 #define OF_ADAPTER .needs = "lora-for"
 
-/* All others change what a preset sets, and the single types what --type does. */
+/* The other options change the preset, and the single types change --type. */
 static const tt_option option_table[] = {
     {"preset", 0, "NAME", "Start from this preset (default: tiny); see below", 1,
      .kind = TT_OPTION_TAKE, .take = take_preset, .flags = TT_OPTION_FIRST, OF_MODEL},

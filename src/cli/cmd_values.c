@@ -1,4 +1,4 @@
-/* tensortrace values FILE: what the ops put out, where NaN comes from, what stands out. */
+/* tensortrace values FILE: the outputs of ops, where NaN comes from, outliers. */
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_LIMIT 40u /* rows of a table, unless --limit says otherwise */
+#define TABLE_LIMIT 40u /* rows of a table, the default of --limit */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const struct dimension {
@@ -65,11 +65,11 @@ static const tt_option option_table[] = {
     {0},
 };
 
-/* What is asked of the trace, each of these: *none, when nothing passes, or what was made is
- * printed. An exit code. */
+/* The requests to the trace. Each sets *none if nothing passes, or prints its result. Returns an
+ * exit code. */
 
-/* Rows as asked for; of a table only `columns` (NULL: as the schema says). total: rows, also those
- * that are not in the set. */
+/* Prints rows as requested; for a table only `columns` (NULL: the schema's default). total: rows,
+ * including those that are not in the set. */
 static int print_rows(const struct options *o, const tt_model *m, const tt_rowset *set,
                       const char *columns, uint64_t total, tt_values_view v)
 {
@@ -106,7 +106,7 @@ static int list(const struct options *o, const tt_model *m, bool *none)
     tt_values_query query = o->query;
     tt_values_page p;
     tt_error err;
-    /* What comes first is known only when all rows are. */
+    /* With an order, the first rows are known only when all are. */
     if (!o->list.sort) query.limit = o->list.limit;
     int code =
         tt_values_list(m, &query, NULL, &p, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
@@ -224,12 +224,12 @@ static int show(const struct options *o, const tt_model *m)
                      : o->by       ? groups(o, m, &none)
                                    : list(o, m, &none);
     if (code != TT_EXIT_OK || !none) return code;
-    /* Nothing looked at is neither nothing found nor something found. */
+    /* If nothing was checked, there is neither a finding nor its absence. */
     const int said = write_none(o, m);
     return o->first_bad ? TT_EXIT_USAGE : said;
 }
 
-/* Why there are none, and how there would be. */
+/* Why there are none, and how to record them. */
 static int no_values(const char *path, const tt_model *m)
 {
     char text[4 * 64];

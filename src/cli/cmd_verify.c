@@ -1,5 +1,5 @@
 /* tensortrace verify FILE|DIR: checks that a trace, a dataset, or a folder of BitNet-style records
- * is whole and consistent. */
+ * is complete and consistent. */
 #include "analyze/verify/verify.h"
 #include "base/units.h"
 #include "bitnet/read.h"
@@ -31,13 +31,13 @@ static uint64_t dropped_records(const tt_model *m)
                : m->losses_total;
 }
 
-/* A part of the file cannot be read. (The checks tell more of it.) */
+/* A part of the file cannot be read. (The checks report details.) */
 static bool damaged(const tt_model *m)
 {
     return m->meta_damage.status != TT_OK || tt_pieces_damaged(m->pieces, NULL) > 0;
 }
 
-/* Dropped records are told, and are no offence: the recorder was honest about them. */
+/* Dropped records are reported, but are no failure, because the recorder counted them. */
 static bool passes(const tt_model *m, const tt_check *checks, size_t n)
 {
     return m->trace.complete && !damaged(m) && count_verdict(checks, n, TT_CHECK_FAILED) == 0;
@@ -67,7 +67,7 @@ static const tt_column check_columns[] = {
 };
 static const tt_schema check_schema = TT_SCHEMA("checks", "of the file", check_columns);
 
-/* All that were made of `path`; m NULL: a folder. */
+/* All results for `path`; m NULL: a folder. */
 typedef struct verdicts {
     const char *path;
     const tt_model *m;
@@ -163,7 +163,7 @@ static bool print_table(const tt_check *checks, size_t n)
     return ok;
 }
 
-/* All but the end of the last line. */
+/* Everything but the end of the last line. */
 static bool print_checks(const tt_input *input, const tt_check *checks, size_t n)
 {
     if (!print_table(checks, n)) return false;

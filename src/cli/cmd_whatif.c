@@ -28,7 +28,7 @@ static const tt_option_name readers[] = {
 #define AHEAD_BYTES (64u << 20)
 #define DEPTH 32u
 #define DEPTH_MAX 1024
-#define BOOST_DEPTH 8u /* readers of boost */
+#define BOOST_DEPTH 8u /* simultaneous reads of boost */
 
 struct options {
     tt_input input;
@@ -182,7 +182,7 @@ static void check_plan(void *options, tt_parse *p)
         tt_parse_error(p, "--readahead: not a multiple of the page size");
 }
 
-/* The sizes of the cache: what the person gave without what is reserved, or the curve. */
+/* The sizes of the cache: the given ones without the reserve, or the curve. */
 static size_t cache_sizes(const struct options *o, const tt_whatif *w, uint64_t *sizes)
 {
     const uint64_t touched = tt_whatif_touched(w);
@@ -200,7 +200,7 @@ static void per_token(char out[TT_UNITS_TEXT], uint64_t bytes, uint64_t tokens)
     if (tokens) tt_units_bytes(out, bytes / tokens);
 }
 
-/* "prompt 1 MiB, generated 2 MiB", of the phases that there are: what `say` makes of each. */
+/* "prompt 1 MiB, generated 2 MiB", for the phases present, with `say` applied to each. */
 static void of_phases(char *out, size_t room, const tt_whatif_result *r,
                       bool say(char out[TT_UNITS_TEXT], const tt_whatif_part *p),
                       const char *before, const char *after)
@@ -234,7 +234,7 @@ static void print_compute(const tt_whatif_view *v)
 {
     char times[256], line[320];
     tt_whatif_result r = v->results[0];
-    r.of_phase[TT_PHASE_GENERATE] = r.steady; /* the first batch is told apart */
+    r.of_phase[TT_PHASE_GENERATE] = r.steady; /* the first batch is excluded */
     of_phases(times, sizeof times, &r, format_time, "", "");
     (void)snprintf(line, sizeof line, "compute   as traced, a token: %s",
                    times[0] ? times : "not observed");
@@ -342,7 +342,7 @@ static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_vie
     return code;
 }
 
-/* The compute times are those of the traced run, with all it waited for. */
+/* The compute times are those of the traced run, including its waits. */
 static void note_faults(const tt_model *m)
 {
     uint64_t least = UINT64_MAX, most = 0;

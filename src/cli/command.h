@@ -2,7 +2,7 @@
 #ifndef TT_CLI_COMMAND_H
 #define TT_CLI_COMMAND_H
 
-/* What a command returns, and so what the process exits with (see docs and man page). */
+/* Exit codes (see docs and man page). */
 enum {
     TT_EXIT_OK = 0,      /* done */
     TT_EXIT_DIFFERS = 1, /* a check failed, nothing passes the filters, or tracing cannot work */

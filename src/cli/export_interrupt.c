@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIES 100 /* threads may be making files in the folder meanwhile */
+#define TRIES 100 /* threads may be creating files in the folder meanwhile */
 
-static char folder[PATH_MAX];    /* that the output stands in */
+static char folder[PATH_MAX];    /* that contains the output */
 static char beginning[PATH_MAX]; /* of the names of temporary folders in it */
 static sigset_t awaited;
 static atomic_bool interrupted;
 
-/* Without its name none of the threads can make another file in it. */
+/* Without its name no thread can create another file in it. */
 static void remove_one(const char *name)
 {
     char path[2 * PATH_MAX], gone[2 * PATH_MAX + 8];
@@ -55,7 +55,7 @@ static void *wait_for_signal(void *unused)
     return NULL;
 }
 
-/* The folder and the name as tt_outdir_open has them: through symbolic links. */
+/* Folder and name as in tt_outdir_open: symbolic links resolved. */
 static bool split(const char *output)
 {
     char *path = realpath(output, NULL);

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the folder of the program: installed, or a build tree laid out that way;
- * then build/src/cli and build/bin. */
+/* Relative to the program's folder: installed, or a build tree laid out that way; then
+ * build/src/cli and build/bin. */
 static const char *const beside[] = {
     "../lib/tensortrace/" TT_HOOK_FILE,
     "../adapter/ggml/" TT_HOOK_FILE,

@@ -10,11 +10,10 @@
 #define TT_HOOK_ENV "TENSORTRACE_HOOK"
 #define TT_HOOK_FILE "libtensortrace-hook.so"
 
-/* The absolute path in out[n]: $TENSORTRACE_HOOK, else ../lib/tensortrace from this
- * program's folder (installed or built), else the build tree's src/adapter/ggml. A
- * path named by the variable must exist: no other place is tried then. TT_E_NOT_FOUND lists
- * what was tried; TT_E_UNSUPPORTED when the path holds a blank or a colon, which
- * LD_PRELOAD takes for a separator. */
+/* The absolute path in out[n]: $TENSORTRACE_HOOK, else ../lib/tensortrace relative to this
+ * program's folder (installed or built), else the build tree's src/adapter/ggml. A path in the
+ * variable must exist: nothing else is tried then. TT_E_NOT_FOUND lists what was tried;
+ * TT_E_UNSUPPORTED if the path has a blank or a colon, which are separators in LD_PRELOAD. */
 tt_status tt_hook_path_find(char *out, size_t n, tt_error *err);
 
 #endif

@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The group puts --json behind a command's own options. */
+/* The group puts --json after a command's own options. */
 const tt_option tt_input_options[] = {
     {"json", 0, 0, "Print JSON", 9, TT_FLAG(tt_input, json)},
     {0},
 };
 
-/* In place of an experiment's folder its trace, and of a folder of experiments that of the last one
- * requested (as tt_source_open reads them, too): what is shown says which. */
+/* Replaces an experiment's folder by its trace, and a folder of experiments by that of the last one
+ * requested (as tt_source_open does, too): then the output shows which. */
 static const char *trace_of(const char *path)
 {
     static char found[2 * PATH_MAX]; /* a command has one such argument */

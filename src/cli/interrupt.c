@@ -16,9 +16,9 @@ static char guarded[PATH_MAX], renamed[PATH_MAX + 8];
 static struct sigaction before[SIGNALS];
 
 /* Several rooms and threads may be writing below the folder. Without its name none of them can
- * create another file, and each ends with an error by itself. rename may be called here; when a
- * second signal comes there is nothing more to rename, and it is not to end the process before the
- * folder is removed. */
+ * create another file, and each ends with an error. rename may be called in a signal handler; on a
+ * second signal there is nothing left to rename, and it must not end the process before the folder
+ * is removed. */
 static void on_signal(int signal)
 {
     int saved = errno;
@@ -58,7 +58,7 @@ static void set_handlers(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     for (size_t i = 0; i < SIGNALS; i++) {
         (void)sigaction(signals[i], NULL, &before[i]);
-        /* What was ignored (nohup) stays so. */
+        /* Ignored signals (nohup) stay ignored. */
         if (before[i].sa_handler != SIG_IGN) (void)sigaction(signals[i], &action, NULL);
     }
 }

@@ -11,7 +11,7 @@
 
 #define CELL_TEXT 320
 
-/* Keys once, with what they mean: columns of several kinds of rows may share one. */
+/* Each key once, with its meaning: columns of several kinds of rows may share one. */
 static bool is_listed(const tt_schema *s, size_t column)
 {
     for (size_t i = 0; i < column; i++)
@@ -98,7 +98,7 @@ int tt_list_layout(const tt_column *c, bool chosen)
     return flags;
 }
 
-/* The column that names the rows; n_columns: none of those that are listed. */
+/* The column that identifies the rows; n_columns: none of the listed ones. */
 static size_t key_column(const tt_listing *l)
 {
     size_t i = 0;
@@ -107,7 +107,7 @@ static size_t key_column(const tt_listing *l)
     return i;
 }
 
-/* total: the row is the sum of all, and its name is that. */
+/* total: the row is the sum of all, and is named so. */
 static void print_row(tt_table *t, const tt_listing *l, const void *row, bool total)
 {
     const size_t key = total ? key_column(l) : l->n_columns;
@@ -133,7 +133,7 @@ bool tt_list_print(const tt_listing *l, const void *total)
     }
     for (size_t i = 0; i < l->n; i++)
         print_row(t, l, tt_listing_row(l, i), false);
-    /* A sum without a name would be taken for a row. */
+    /* A sum without a name would look like a row. */
     if (total && key_column(l) < l->n_columns) print_row(t, l, total, true);
     const bool ok = tt_table_print(t);
     if (l->n_all > l->n)

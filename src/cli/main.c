@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of a person's work: get a model, trace it, look, check, repair. */
+/* In the order of use: get a model, trace it, examine, check, repair. */
 static const tt_command commands[] = {
     {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
     {"boost", "run a model that is larger than RAM, faster", tt_cmd_boost, 0},
@@ -82,7 +82,7 @@ static int unknown_command(const char *name)
     return tt_report_usage("no command \"%s\"; `tensortrace --help` lists them", name);
 }
 
-/* argv[0] is the verb; it becomes "tensortrace VERB", the name messages carry. */
+/* argv[0] is the verb; it becomes "tensortrace VERB", the prefix of messages. */
 static int run_command(int argc, char **argv)
 {
     char title[64];
@@ -105,7 +105,7 @@ static int help(int argc, char **argv)
     return TT_EXIT_OK;
 }
 
-/* For who writes the manual: scripts/list-options. */
+/* For scripts/list-options, which writes the manual. */
 static int list_options(int argc, char **argv)
 {
     if (argc != 1) return tt_report_usage("options takes one command");
@@ -135,8 +135,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    /* Only the characters of the user's locale: numbers keep their point, so that
-     * JSON and CSV are the same everywhere. */
+    /* Only the character set of the user's locale: numbers keep their point, so that JSON and CSV
+     * are the same everywhere. */
     (void)setlocale(LC_CTYPE, "");
     tt_report_called_as(argv[0]);
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)

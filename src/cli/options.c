@@ -16,7 +16,7 @@
 #define OPTIONS_MAX 96
 #define KEY_FIRST 0x1000 /* of options without a letter */
 #define NAMES_TEXT 400
-#define INDENT 2 /* of what goes on in a further line */
+#define INDENT 2 /* of continuation lines */
 
 typedef struct taken {
     const tt_option *option;
@@ -31,7 +31,7 @@ struct tt_parse {
     const tt_option *now;
     size_t n;
     struct argp_option table[OPTIONS_MAX + 1];
-    const tt_option *options[OPTIONS_MAX]; /* of table; of a former name, the row above */
+    const tt_option *options[OPTIONS_MAX]; /* of table; for a former name, the row above */
     char *bases[OPTIONS_MAX];
     bool said[OPTIONS_MAX];
     taken *taken;
@@ -128,7 +128,7 @@ static uint64_t size(tt_parse *p, const char *arg)
     return v;
 }
 
-/* The row that a value names. */
+/* The row with that name. */
 static const void *find_row(tt_parse *p, const char *arg)
 {
     const tt_option *o = p->now;
@@ -192,9 +192,9 @@ static void take(tt_parse *p, const taken *t)
     }
 }
 
-/* --- what goes together --- */
+/* --- relations of options --- */
 
-/* The first of the names, divided by spaces, that was given; or all: "--dot or --svg". */
+/* The first given one of the names, which are separated by blanks; or all: "--dot or --svg". */
 static bool any_said(const tt_parse *p, const char *names, char out[NAMES_TEXT])
 {
     size_t used = 0;
@@ -224,7 +224,7 @@ static void check(tt_parse *p)
         if (o->needs && !any_said(p, o->needs, names))
             tt_parse_error(p, "--%s goes with %s", o->name, names);
     }
-    /* A command's own comes first, and its FILE is asked for before. */
+    /* A command's own options come first, and a missing FILE is reported before. */
     for (size_t i = TT_OPTION_SETS_MAX; i-- > 0;)
         if (p->command->sets[i].check)
             p->command->sets[i].check(p->input + p->command->sets[i].at, p);
@@ -241,11 +241,11 @@ static void take_all(tt_parse *p)
 
 /* --- argp's part --- */
 
-/* argp ends the process behind --help, where nobody would look at its output. */
+/* argp ends the process after --help without checking its output. */
 static bool parsing;
 
-/* What argp says of wrong usage is kept until then: behind it argp puts two lines on where to look,
- * and one will do. */
+/* argp's message about wrong usage is kept until then: argp appends two lines on where to look, and
+ * one is enough. */
 static struct {
     FILE *stream;
     char *text;
@@ -338,7 +338,7 @@ void tt_options_parse(const tt_options *command, int argc, char **argv, void *op
     for (size_t i = 0; i < TT_OPTION_SETS_MAX; i++)
         add_set(&p, &command->sets[i]);
     if (lists) list(&p);
-    size_t most = 1; /* letters may stand together in a word */
+    size_t most = 1; /* letters may be combined in a word */
     for (int i = 0; i < argc; i++)
         most += strlen(argv[i]);
     p.taken = calloc(most, sizeof *p.taken);

@@ -13,16 +13,16 @@
 
 #define PROGRESS_AFTER_NS 1000000000u
 #define PROGRESS_EVERY_NS 100000000u
-/* Of lines that stay: the first, and the longest gap; each is twice as long as the one before. */
+/* For lines that stay: the first, and the longest gap; each gap is twice the previous one. */
 #define PROGRESS_LINE_NS UINT64_C(10000000000)
 #define PROGRESS_LINE_MOST_NS UINT64_C(120000000000)
 #define PROGRESS_TEXT 192
 #define BAR_WIDTH 20
-#define INDENT 2 /* of what goes on in a further line */
+#define INDENT 2 /* of continuation lines */
 
 static void print_message(const char *fmt, va_list args)
 {
-    /* What was already printed comes first, also when both go to one place. */
+    /* Earlier output comes first, even if both go to the same file. */
     (void)fflush(stdout);
     char *text = NULL, *line = NULL;
     if (vasprintf(&text, fmt, args) >= 0 && asprintf(&line, "tensortrace: %s", text) >= 0) {
@@ -74,7 +74,7 @@ const char *tt_report_program(void)
 int tt_report_output(bool ok)
 {
     static bool told;
-    int why = errno; /* of an earlier write, if this one works */
+    int why = errno; /* of an earlier write, if this one succeeds */
     bool flushed = fflush(stdout) == 0;
     if (flushed && !ferror(stdout) && ok) return TT_EXIT_OK;
     if (!flushed) why = errno;
@@ -112,7 +112,7 @@ static void amount(const tt_progress *p, char out[TT_UNITS_TEXT], uint64_t n)
         tt_units_count(out, n);
 }
 
-/* "43 %, 12 of 28 parts, 3/s, 5.3 s left"; of an unknown total "12 parts, 3/s". */
+/* "43 %, 12 of 28 parts, 3/s, 5.3 s left"; for an unknown total "12 parts, 3/s". */
 static void describe(const tt_progress *p, uint64_t done, double seconds, char out[PROGRESS_TEXT])
 {
     char have[TT_UNITS_TEXT], all[TT_UNITS_TEXT], rate[TT_UNITS_TEXT], left[TT_UNITS_TEXT];
@@ -136,7 +136,7 @@ static void describe(const tt_progress *p, uint64_t done, double seconds, char o
                    share > 0 ? " left" : "");
 }
 
-/* With a bar where there is room for it; cut where there is none for the text. */
+/* With a bar if there is room for it; cut if there is not enough for the text. */
 static void draw(const tt_progress *p, uint64_t done, const char *text)
 {
     const size_t width = tt_table_width(stderr), needed = strlen(p->what) + strlen(text) + 3;

@@ -1,4 +1,4 @@
-/* `tensortrace routing --domains`: experts of runs of several domains. */
+/* `tensortrace routing --domains`: experts in runs of several domains. */
 #include "analyze/domains.h"
 #include "base/outfile.h"
 #include "base/path.h"
@@ -44,7 +44,8 @@ static int add_run(const tt_routing_options *o, const char *path, const char *do
     return code;
 }
 
-/* Whether one before it has the same prompt: as independent observations both would count twice. */
+/* Whether an earlier one has the same prompt: as independent observations both would count
+ * twice. */
 static bool is_repeat(const tt_chosen_runs *runs, size_t at)
 {
     const tt_result *list = runs->results.list;
@@ -84,8 +85,8 @@ static int add_folder(const tt_routing_options *o, const char *folder, tt_domain
     return code;
 }
 
-/* A folder of experiments; DOMAIN=FILE, unless there is a file of that name; or FILE, whose name is
- * the domain. */
+/* A folder of experiments; DOMAIN=FILE, unless a file has that name; or FILE, whose name is the
+ * domain. */
 static int add_path(const tt_routing_options *o, const char *path, tt_domains *d)
 {
     char domain[64];
@@ -146,7 +147,7 @@ static tt_status write_whole(tables *t, const char *name, const tt_rowset *set, 
     return status == TT_OK ? ended : status;
 }
 
-/* Of each layer and domain: its rows, for free(). */
+/* For each layer and domain: its rows, for free(). */
 typedef bool make_rows(const tt_domains *d, size_t layer, size_t domain, tt_rowset *out);
 
 static bool make_steps(const tt_domains *d, size_t layer, size_t domain, tt_rowset *out)

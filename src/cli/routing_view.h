@@ -1,4 +1,4 @@
-/* The ways of printing what `tensortrace routing` has worked out. */
+/* The outputs of `tensortrace routing`. */
 #ifndef TT_CLI_ROUTING_VIEW_H
 #define TT_CLI_ROUTING_VIEW_H
 
@@ -14,7 +14,7 @@
 
 typedef struct tt_routing_options {
     const char *paths[TT_ROUTING_FILES_MAX]; /* more than one with overlap or domains */
-    const char *where;                       /* of a folder of experiments, with domains */
+    const char *where;                       /* for a folder of experiments, with domains */
     size_t n_paths;
     bool json;
     tt_filter filter;
@@ -23,9 +23,9 @@ typedef struct tt_routing_options {
     bool overlap;
     bool domains;
     bool transitions;
-    uint64_t parts; /* over time; 0: no */
+    uint64_t parts; /* over time; 0: not */
     bool ranges;
-    const char *html, *tables; /* a page, and a folder of tables, of domains; NULL: none */
+    const char *html, *tables; /* a page, and a folder of tables, for domains; NULL: none */
     bool force;
 } tt_routing_options;
 
@@ -35,11 +35,11 @@ int tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view *
 int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view *v);
 bool tt_routing_print_matrix(const tt_routing_options *o, const tt_routing_view *v);
 int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view *v, size_t n);
-/* Which experts follow which in the filter's layer; how their use changes. */
+/* The transitions between experts in the filter's layer; how their use changes. */
 int tt_routing_print_steps(const tt_routing_options *o, const tt_routing_view *v);
 int tt_routing_print_spans(const tt_routing_options *o, const tt_routing_view *v);
-/* Two lists: `few`, whole, and `set`, to which the options apply; of it the rows that pass (NULL:
- * all). The keys are those of JSON; CSV has `set` alone. */
+/* Two lists: `few`, complete, and `set`, to which the options apply, restricted to rows that pass
+ * (NULL: all). The keys are those of JSON; CSV has only `set`. */
 int tt_routing_print_both(const tt_routing_options *o, const char *few_key, const tt_rowset *few,
                           const char *key, const tt_rowset *set,
                           bool (*passes)(const void *context, const void *row));

@@ -45,7 +45,7 @@ void tt_log_line(tt_log *log, const char *stage, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    /* Names and other programs' words: nothing in them may move the cursor. */
+    /* Names and other programs' texts: nothing in them may move the cursor. */
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
     (void)strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&now, &local));

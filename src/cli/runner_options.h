@@ -15,7 +15,7 @@ typedef struct tt_runner_args {
     tt_runner_options options; /* options.prompt stays NULL until tt_runner_args_load_prompt */
     const char *prompt;        /* -p; points into argv */
     const char *prompt_file;   /* --prompt-file; points into argv */
-    const char *prompt_ids;    /* --prompt-ids; points into argv, as the next two do */
+    const char *prompt_ids;    /* --prompt-ids; points into argv, like the next two */
     const char *force_ids;     /* --force-ids */
     const char *write_ids;     /* --write-ids */
     bool verbose;              /* the engine's log on stderr */
@@ -24,13 +24,13 @@ typedef struct tt_runner_args {
     tt_token_ids loaded_prompt_ids, loaded_force_ids;
 } tt_runner_args;
 
-/* Asked for when neither -p nor --prompt-file is given. */
+/* The default prompt. */
 #define TT_RUNNER_PROMPT_DEFAULT "Once upon a time"
 #define TT_RUNNER_PREDICT_DEFAULT 32
 #define TT_RUNNER_SEED_DEFAULT 1
 
-/* The set of these options, of a command whose options have them as a tt_runner_args that
- * tt_runner_args_init has seen. */
+/* The set of these options, for a command whose options have a tt_runner_args, initialised with
+ * tt_runner_args_init. */
 #define TT_RUNNER(S, m)                                                                            \
     {                                                                                              \
         .options = tt_runner_options_table, .at = TT_OF_(tt_runner_args, S, m)                     \
@@ -38,11 +38,11 @@ typedef struct tt_runner_args {
 extern const tt_option tt_runner_options_table[];
 
 void tt_runner_args_init(tt_runner_args *args);
-/* Releases what load_prompt took. */
+/* Frees what load_prompt allocated. */
 void tt_runner_args_free(tt_runner_args *args);
 
-/* Sets options.prompt and prompt_size from -p, the file ("-": standard input) or
- * the default; and the token ids that are given. Only the process that runs the model needs it. */
+/* Sets options.prompt and prompt_size from -p, the file ("-": standard input) or the default; and
+ * the given token ids. Only the process that runs the model needs it. */
 tt_status tt_runner_args_load_prompt(tt_runner_args *args, tt_error *err);
 
 /* The same options as words, for spawning `PROGRAM runner ...`: returns argc and

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child;    /* who gets the signals passed on */
+static volatile sig_atomic_t child;    /* receives the signals that are passed on */
 static volatile sig_atomic_t is_group; /* and so does its process group, which is its own */
 static volatile sig_atomic_t asked;    /* the last signal to end */
 
@@ -36,8 +36,7 @@ static void pass_on(int signal)
     errno = saved;
 }
 
-/* From the terminal the program has got it too, unless it has a group of its own; from `kill` it
- * has not. */
+/* The terminal sent it to the program too, unless that has a group of its own; `kill` did not. */
 static void pass_on_if_sent(int signal, siginfo_t *info, void *context)
 {
     (void)context;
@@ -65,7 +64,7 @@ static void set_dispositions(dispositions *before, bool keeps_ignored)
     (void)sigprocmask(SIG_SETMASK, &all, &before->mask);
     for (size_t i = 0; i < COUNT(passed_on); i++) {
         (void)sigaction(passed_on[i], NULL, &before->passed_on[i]);
-        /* What was ignored (nohup) stays so. */
+        /* Ignored signals (nohup) stay ignored. */
         if (before->passed_on[i].sa_handler != SIG_IGN) (void)sigaction(passed_on[i], &pass, NULL);
     }
     for (size_t i = 0; i < COUNT(keyboard); i++) {
@@ -73,7 +72,7 @@ static void set_dispositions(dispositions *before, bool keeps_ignored)
         if (!keeps_ignored || before->keyboard[i].sa_handler != SIG_IGN)
             (void)sigaction(keyboard[i], &sent, NULL);
     }
-    /* Where it is ignored, the kernel throws the exit code away. */
+    /* If it is ignored, the kernel discards the exit code. */
     (void)sigaction(SIGCHLD, &standard, &before->child);
 }
 
@@ -87,14 +86,15 @@ static void restore_dispositions(const dispositions *before)
     (void)sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
-/* What tt_spawn_and_wait waits for: blocked, so that none comes between two looks. */
+/* The signals for which tt_spawn_and_wait waits: blocked, so that none is lost between two
+ * checks. */
 static void add_awaited(sigset_t *set)
 {
     (void)sigaddset(set, SIGCHLD);
     (void)sigaddset(set, SIGUSR1);
 }
 
-/* As a process does that writes "0" there. */
+/* By writing "0" there. */
 static bool enter_group(const char *file)
 {
     const int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -110,7 +110,7 @@ static bool take(const tt_spawn_setup *setup, pid_t parent)
     if (setup->own_group && setpgid(0, 0) != 0) return false;
     if (!setup->ends_with_parent) return true;
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return false;
-    if (getppid() != parent) (void)raise(SIGTERM); /* it was killed before it could be told */
+    if (getppid() != parent) (void)raise(SIGTERM); /* it was killed before this could take effect */
     return true;
 }
 
@@ -137,7 +137,7 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
         restore_dispositions(before);
         become(argv, setup, parent, ends[1]);
     }
-    /* Here as well as there, so that it is so for both from now on. */
+    /* Here as well as in the child, so that it is true for both from now on. */
     is_group = setup && setup->own_group && *pid > 0;
     if (is_group) (void)setpgid(*pid, *pid);
     child = *pid;
@@ -168,11 +168,11 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
                         "cannot run %s: %s", argv[0], strerror(why));
 }
 
-/* When the child has had its time, and what was done about it. */
+/* When the child's time is over, and what was done then. */
 typedef struct deadline {
     uint64_t at_ns; /* UINT64_MAX: none */
-    bool asked;     /* it was told so */
-    bool hurried;   /* a person, who waits, has asked it to end */
+    bool asked;     /* it got the signal */
+    bool hurried;   /* the user, who waits, has asked it to end */
 } deadline;
 
 /* Asks, or kills, when it is time. */
@@ -189,11 +189,11 @@ static void keep_deadline(deadline *d)
     d->asked = true;
 }
 
-/* Until the child is gone; its status. */
+/* Waits until the child is gone; returns its status. */
 static int wait_for(pid_t pid, const tt_spawn_watch *watch, deadline *d)
 {
     const struct timespec soon = {.tv_nsec = LOOK_NS};
-    bool due = true; /* once at least, to hear whether there is more to come */
+    bool due = true; /* at least once, to learn whether there is more */
     int status = 0;
     sigset_t awaited;
     (void)sigemptyset(&awaited);
@@ -223,7 +223,7 @@ tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_s
     deadline d = {.at_ns = UINT64_MAX};
     if (setup && setup->timeout_ns) d.at_ns = tt_clock_ns(CLOCK_MONOTONIC) + setup->timeout_ns;
     int status = wait_for(pid, watch, &d);
-    if (is_group) (void)kill(-pid, SIGKILL); /* what it has started and left behind */
+    if (is_group) (void)kill(-pid, SIGKILL); /* processes that it has started and left behind */
     child = 0;
     restore_dispositions(&before);
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -12,15 +12,15 @@
 #define COLUMNS_MAX 64
 #define SEPARATOR "  "
 #define SEPARATOR_WIDTH 2
-/* A shrunk column keeps at least this many places: less says nothing. */
+/* A shortened column keeps at least this width: less is useless. */
 #define SHRUNK_WIDTH_MIN 8
-/* Before it becomes narrower than this, columns that can be done without are left out. */
+/* Before a column becomes narrower than this, dispensable columns are left out. */
 #define SHRUNK_WIDTH_GOOD 16
 
-/* So many rows are compared for where to cut names. */
+/* Rows compared to choose where to shorten names. */
 #define COMPARED_ROWS 4096u
 
-/* Texts of cells, one after the other. */
+/* Texts of cells, one after another. */
 typedef struct pool {
     struct pool *next;
     size_t used, size;
@@ -34,8 +34,8 @@ typedef struct cell {
     size_t width;
 } cell;
 
-/* Cells are kept until the end, because only then the widths are known: the
- * ellipsis of a cut cell has to be put in before libsmartcols sees the text. */
+/* Cells are kept until the end, because only then the widths are known: the ellipsis of a shortened
+ * cell must be inserted before libsmartcols gets the text. */
 struct tt_table {
     FILE *out;
     size_t columns;
@@ -49,7 +49,7 @@ struct tt_table {
     size_t rows;
     size_t capacity; /* in rows */
     pool *pools;
-    bool plain; /* all texts are of ASCII: as many places as bytes, and none to be escaped */
+    bool plain; /* all texts are ASCII: one column per byte, no escapes */
     bool failed;
 };
 
@@ -62,7 +62,7 @@ tt_table *tt_table_new(FILE *out)
     return t;
 }
 
-/* Room for n bytes; NULL without memory. */
+/* Room for n bytes; NULL if out of memory. */
 static char *take(tt_table *t, size_t n)
 {
     if (!t->pools || n > t->pools->size - t->pools->used) {
@@ -77,8 +77,8 @@ static char *take(tt_table *t, size_t n)
     return at;
 }
 
-/* Places a text takes on a terminal. Bytes that are no text in this locale are
- * shown as \xNN by libsmartcols: counted as four. */
+/* A text's width on a terminal. libsmartcols shows bytes that are invalid in this locale as \xNN:
+ * counted as four. */
 static size_t text_width(const char *s)
 {
     mbstate_t state;
@@ -98,8 +98,8 @@ static size_t text_width(const char *s)
     return width;
 }
 
-/* Bytes of a text in which each is one place, and none is escaped (as libsmartcols does with a
- * backslash); SIZE_MAX when there are others. */
+/* Length of a text of which each byte has width 1, without escapes (libsmartcols escapes a
+ * backslash); SIZE_MAX for others. */
 static size_t plain_length(const char *s)
 {
     size_t n = 0;
@@ -158,8 +158,8 @@ void tt_table_row(tt_table *t, const char *const *cells)
         set_cell(t, i, &row[i], cells[i] ? cells[i] : "");
 }
 
-/* COLUMNS, when somebody exported it, is a wish and wins over the terminal's own idea, also for a
- * pipe. Without it a file or a pipe has no width: what reads those wants whole names. */
+/* An exported COLUMNS takes precedence over the terminal's width, even for a pipe. Without it a
+ * file or a pipe has no width: its readers want complete names. */
 size_t tt_table_width(FILE *out)
 {
     struct winsize size;
@@ -208,7 +208,7 @@ void tt_table_text(FILE *out, size_t indent, const char *text)
     free(lines);
 }
 
-/* Places that a line takes, with columns that may be cut short as narrow as they are still good. */
+/* The width of a line whose shrinkable columns are as narrow as is still good. */
 static size_t good_width(const tt_table *t)
 {
     size_t total = 0;
@@ -222,8 +222,8 @@ static size_t good_width(const tt_table *t)
     return total;
 }
 
-/* Takes places from the widest column with these flags of SHRINK and KEY until the line fits or
- * none is left to take from; how much is still too much. */
+/* Takes width from the widest column with these flags of SHRINK and KEY until the line fits or none
+ * is left; returns the remaining excess. */
 static size_t shrink(tt_table *t, int flags, size_t excess)
 {
     while (excess > 0) {
@@ -240,7 +240,7 @@ static size_t shrink(tt_table *t, int flags, size_t excess)
     return excess;
 }
 
-/* Leaves out what is known of no row. */
+/* Leaves out columns that are unknown in all rows. */
 static void leave_out_unknown(tt_table *t)
 {
     for (size_t i = 0; i < t->columns; i++) {
@@ -268,13 +268,13 @@ static void fit(tt_table *t, size_t limit)
     (void)shrink(t, TT_COLUMN_SHRINK | TT_COLUMN_KEY, excess);
 }
 
-/* What stands instead of what is cut out. */
+/* Replaces what is cut out. */
 static const char *ellipsis_text(void)
 {
     return MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~";
 }
 
-/* What stays of a name that is cut: places in front and behind. */
+/* The parts of a shortened name that stay: at its start and end. */
 typedef struct cut_place {
     size_t head, tail;
 } cut_place;
@@ -289,7 +289,7 @@ static int by_cut_text(const void *a, const void *b, void *context)
     return order ? order : strcmp(x->text + x->width - at->tail, y->text + y->width - at->tail);
 }
 
-/* How many different texts a column keeps when it is cut there. */
+/* How many different texts remain in a column that is shortened in this way. */
 static size_t different(const cell **cells, size_t n, cut_place at)
 {
     size_t found = n > 0;
@@ -299,8 +299,8 @@ static size_t different(const cell **cells, size_t n, cut_place at)
     return found;
 }
 
-/* Where names of ASCII are cut to the column's width so that the most of them stay different, as
- * near to the middle as can be. */
+/* Where to cut ASCII names to the column's width so that most of them stay different, as close to
+ * the middle as possible. */
 static cut_place best_cut(const tt_table *t, size_t column)
 {
     const size_t width = t->column[column].width, middle = width / 2;
@@ -339,7 +339,7 @@ static void cut_out(tt_table *t, cell *c, cut_place at)
     c->width = at.head + 1 + at.tail;
 }
 
-/* Cuts a text to `width` places, the last of them an ellipsis. */
+/* Shortens a text to `width`, including the ellipsis. */
 static void cut(tt_table *t, cell *c, size_t width)
 {
     const char *ellipsis = ellipsis_text(), *text = c->text;
@@ -399,7 +399,7 @@ static bool print_any(tt_table *t)
 {
     struct libscols_table *table = scols_new_table();
     if (!table) return false;
-    /* The width is settled: libsmartcols must not cut by its own idea of it. */
+    /* The width is final: libsmartcols must not shorten anything itself. */
     bool ok = scols_table_set_stream(table, t->out) == 0 &&
               scols_table_set_column_separator(table, SEPARATOR) == 0 &&
               scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) == 0 &&
@@ -409,7 +409,7 @@ static bool print_any(tt_table *t)
     return ok;
 }
 
-/* One line as libsmartcols has it: nothing behind the last text. */
+/* A line in libsmartcols's format: nothing after the last text. */
 static void print_plain_line(const tt_table *t, const cell *cells, size_t step, char *line)
 {
     size_t n = 0, end = 0;
@@ -438,7 +438,7 @@ static void print_plain_line(const tt_table *t, const cell *cells, size_t step, 
     (void)fwrite(line, 1, end + 1, t->out);
 }
 
-/* The same in a hundredth of the time, for the millions of rows that go to a file. */
+/* The same in a hundredth of the time, for millions of rows in a file. */
 static bool print_plain(tt_table *t)
 {
     size_t width = t->columns * SEPARATOR_WIDTH + 1;

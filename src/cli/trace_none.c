@@ -1,4 +1,4 @@
-/* What to say when the filters of a command leave nothing. */
+/* Advice when a command's filters leave nothing. */
 #include "analyze/filter.h"
 #include "base/nearest.h"
 #include "cli/command.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-#define OPS_MAX 96u /* distinct names that are compared ... */
+#define OPS_MAX 96u /* distinct names to compare ... */
 #define OPS_LISTED 16u
 #define LIST_TEXT 400
 #define NAME_TEXT 64
 
-/* What the trace's graphs hold of what was asked for. */
+/* The matches in the trace's graphs. */
 typedef struct survey {
     const tt_filter *f;
     bool op, tensor, layer, any_layer;
@@ -27,7 +27,7 @@ typedef struct survey {
     const char *example; /* a tensor's name */
 } survey;
 
-/* Without what people leave out, and in one case: "mulmat" is "MUL_MAT". */
+/* Without characters that people omit, and in one case: "mulmat" is "MUL_MAT". */
 static void squeeze(char out[NAME_TEXT], const char *name)
 {
     size_t n = 0;
@@ -117,7 +117,7 @@ static bool write_op(const survey *s)
 {
     char typed[NAME_TEXT], asked[128], list[LIST_TEXT] = "", safe[LIST_TEXT];
     size_t used = 0;
-    /* A fused op's name is made of its nodes'; it was looked for where it may occur. */
+    /* A fused op's name consists of its nodes' names; it was searched where it may occur. */
     if (!s->f->op || s->op || strchr(s->f->op, '+')) return false;
     squeeze(typed, s->f->op);
     tt_trace_text(asked, sizeof asked, s->f->op);
@@ -178,7 +178,7 @@ int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what)
     for (uint32_t g = 0; g < m->n_graphs; g++)
         for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++)
             see_tensor(&s, &m->graphs[g].tensors[i], i < m->graphs[g].n_nodes);
-    /* All that is wrong at once: each call says its own. */
+    /* Reports everything at once: each call prints its own. */
     const bool batches = write_batches(m, f), thread = write_thread(m, f), layer = write_layer(&s);
     const bool op = write_op(&s), tensor = write_tensor(&s);
     if (!batches && !thread && !layer && !op && !tensor)

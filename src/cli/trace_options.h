@@ -1,4 +1,4 @@
-/* What the commands that read a trace share: filter options, texts for tables. */
+/* Shared by commands that read a trace: filter options, texts for tables. */
 #ifndef TT_CLI_TRACE_OPTIONS_H
 #define TT_CLI_TRACE_OPTIONS_H
 
@@ -12,15 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The set of the filters that all have: batch, layer, op, tensor, phase. */
+/* The set of the common filters: batch, layer, op, tensor, phase. */
 #define TT_FILTER(S, m)                                                                            \
     {                                                                                              \
         .options = tt_filter_options, .at = TT_OF_(tt_filter, S, m)                                \
     }
 extern const tt_option tt_filter_options[];
 
-/* The same one by one, for options S with a tt_filter as member `f.` (with its point; nothing: S
- * is the filter). --batch, with its former name: */
+/* The same one by one, for options S with a tt_filter as member `f.` (with its point; nothing: S is
+ * the filter). --batch, with its former name: */
 #define TT_FILTER_BATCH(S, f, arg, group)                                                          \
     {"batch",                                                                                      \
      'b',                                                                                          \
@@ -37,7 +37,7 @@ extern const tt_option tt_filter_options[];
         "phase", 'p', "PHASE", "Only prompt, generate, mixed or warmup", group,                    \
             TT_NAME(S, f phase, tt_trace_phases)                                                   \
     }
-/* Where the value of --layer goes. */
+/* Where the value of --layer is stored. */
 #define TT_FILTER_LAYER(S, f) TT_TAKE(S, f layer, tt_trace_take_layer), TT_GIVEN(S, f has_layer)
 tt_option_take tt_trace_take_layer; /* of an int32_t */
 #define TT_TRACE_PHASES 4
@@ -46,30 +46,30 @@ extern const tt_option_name tt_trace_phases[TT_TRACE_PHASES];
 /* --unit, by tt_whatif_unit. */
 #define TT_TRACE_UNITS 3
 extern const tt_option_name tt_trace_units[TT_TRACE_UNITS];
-/* --page-size of options S, whose member m it is: */
+/* --page-size, for options S and their member m: */
 #define TT_TRACE_PAGE_SIZE(S, m, help, group)                                                      \
     {                                                                                              \
         "page-size", 0, "SIZE", help, group, TT_SIZE(S, m, 512, 1u << 30)                          \
     }
-/* Refuses a page that is not a power of two. */
+/* Rejects a page size that is not a power of two. */
 void tt_trace_check_page(tt_parse *p, uint64_t bytes);
 
-/* Both say it on stderr, and the command goes on: what is missing behind a cut, and descriptions
- * that are damaged ... */
+/* Both warn on stderr, and the command continues: missing data after a cut, and damaged
+ * descriptions ... */
 void tt_trace_note_cut(const tt_model *m);
-/* ... and chunks of ops that turned out to be damaged so far. */
+/* ... and chunks of ops found to be damaged so far. */
 void tt_trace_note_damage(const tt_model *m);
 
-/* Nothing passed the filters: says on stderr which of them the trace has nothing of, and what it
- * has instead. `what` was to be shown ("op"). TT_EXIT_DIFFERS; or TT_EXIT_OK, when there is nothing
- * of the kind without filters either. Looks at every graph. */
+/* Nothing passed the filters: prints on stderr which of them match nothing in the trace, and what
+ * the trace has instead. `what` was to be shown ("op"). TT_EXIT_DIFFERS; or TT_EXIT_OK, if there is
+ * nothing of the kind without filters either. Reads every graph. */
 int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what);
 
-/* Says on stderr that a table was cut short after so many rows. */
+/* Prints on stderr that a table was cut off after so many rows. */
 void tt_trace_note_more(uint64_t rows);
 
-/* A name from the file, made fit for a terminal: control bytes become '?'. In the
- * caller's buffer, which is also returned. */
+/* A name from the file, made safe for a terminal: control bytes become '?'. In the caller's buffer,
+ * which is also returned. */
 char *tt_trace_text(char *out, size_t room, const char *text);
 
 #endif

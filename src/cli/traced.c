@@ -48,8 +48,7 @@ static bool set_text(const char *name, const char *value)
     return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
 }
 
-/* The environment that the program is started with: this process's own, for as long as that
- * takes. */
+/* The program's environment: this process's own, while it is started. */
 static bool set_environment(const tt_traced *t, const char *hook, const char *session)
 {
     const tt_capture_options *c = &t->capture;
@@ -74,7 +73,7 @@ static bool set_environment(const tt_traced *t, const char *hook, const char *se
 typedef struct snapshots {
     const tt_traced *t;
     tt_session *session;
-    uint32_t reported[TT_SESSION_FILES]; /* the last one of each process that was spoken of */
+    uint32_t reported[TT_SESSION_FILES]; /* the last one reported, for each process */
 } snapshots;
 
 static void ask_snapshot(void *context)
@@ -88,7 +87,7 @@ static void ask_snapshot(void *context)
     if (anybody) atomic_fetch_add(&s->session->snapshots, 1);
 }
 
-/* Speaks of those that are done. Whether some are not, or there is another reason to look again. */
+/* Reports finished snapshots. Whether some are unfinished, or another reason to check again. */
 static bool look_around(void *context)
 {
     snapshots *s = context;
@@ -128,8 +127,8 @@ static void lose(tt_session *session, tt_session_file *file, const char *part)
     atomic_store(&file->state, TT_SESSION_LOST);
 }
 
-/* Whether its process was killed when it had given the trace its name, which may have a number
- * (see tt_place_rename): file->path gets it. */
+/* Whether its process was killed after it had named the trace, perhaps with a number (see
+ * tt_place_rename): sets file->path. */
 static bool has_its_name(tt_session_file *file)
 {
     char path[PATH_MAX];
@@ -160,7 +159,7 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
             lose(session, file, part);
         return;
     }
-    /* Only the file that was asked for may replace one: children have names of our choice. */
+    /* Only the requested file may replace one: children's names are our choice. */
     bool replace = t->force && strcmp(file->path, t->output) == 0;
     const unsigned how = TT_RECOVER_DISCARD | (replace ? TT_RECOVER_REPLACE : 0);
     if (tt_recover(part, how, &report, &err) != TT_OK) {
@@ -201,8 +200,8 @@ static bool is_listed(tt_session *session, const char *path)
     return false;
 }
 
-/* A process that died while it opened its trace could not tell of it, and had recorded nothing:
- * what it left would only be in the way of the next run. */
+/* A process that died while it opened its trace could not report it, and had recorded nothing:
+ * removes what it left, which would obstruct the next run. */
 static void remove_unlisted(const tt_traced *t, tt_session *session)
 {
     tt_recover_report report;
@@ -219,9 +218,8 @@ static void remove_unlisted(const tt_traced *t, tt_session *session)
         (void)unlink(part);
 }
 
-/* Looks for bad outputs in the trace, as `values --first-bad` does: infinities of attention masks
- * are none. "ffn_down-3 in batch 0" is the first; "" when there is none. False when the trace
- * cannot be asked. */
+/* Finds bad outputs in the trace, like `values --first-bad`: infinities of attention masks do not
+ * count. "ffn_down-3 in batch 0" is the first; "" if none. False if the trace cannot be read. */
 static bool find_bad(const char *path, tt_values_counts *counts, char *text, size_t size)
 {
     static const tt_values_query all;
@@ -261,7 +259,7 @@ static void report_bad(const tt_traced *t, const tt_session_file *file)
             "%s`",
             tt_units_count(count, c.bad), c.bad == 1 ? "" : "s", c.bad == 1 ? "s" : "", first,
             file->path);
-    /* A flight recorder threw them away, or parts were dropped. */
+    /* A flight recorder discarded them, or parts were dropped. */
     else if (!asked || c.masking < taken)
         print_note(
             t,
@@ -290,8 +288,8 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
     report_bad(t, file);
 }
 
-/* Most engines repack weights unless they are reported not to; who asks what of the file is read
- * has to know. */
+/* Most engines repack weights unless told not to, which matters to users who study reads of the
+ * file. */
 static void report_copies(const tt_traced *t, const char *path)
 {
     char text[TT_COPIES_TEXT];
@@ -308,7 +306,7 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
     char size[TT_UNITS_TEXT], ops[TT_UNITS_TEXT], dropped[TT_UNITS_TEXT];
     if (stat(file->path, &st) != 0) return;
     (void)tt_units_bytes(size, (uint64_t)st.st_size);
-    /* A trace that is not whole is worth a word even when asked to be quiet. */
+    /* An incomplete trace is reported even when quiet. */
     const tt_outcome *o = &file->outcome;
     if (o->dropped)
         print_note(t, "wrote %s (%s); it has %s records, %s more were dropped (%s)", file->path,
@@ -336,7 +334,7 @@ static uint32_t finish_files(const tt_traced *t, tt_session *session)
         finished++;
         report_file(t, file);
     }
-    /* When there is no other, the caller says so. */
+    /* If there is no other, the caller reports it. */
     for (uint32_t i = 0; finished && i < n && i < TT_SESSION_FILES; i++)
         if (atomic_load(&session->files[i].state) == TT_SESSION_LOST)
             print_note(t, "a trace is lost: %s", session->files[i].problem);
@@ -349,7 +347,7 @@ static uint32_t finish_files(const tt_traced *t, tt_session *session)
     return finished;
 }
 
-/* Whether a trace is there that could not be finished: that is not nothing. */
+/* Whether there is a trace that could not be finished: that is not nothing. */
 static bool has_unfinished(tt_session *session)
 {
     uint32_t n = atomic_load(&session->n_files);
@@ -358,8 +356,7 @@ static bool has_unfinished(tt_session *session)
     return false;
 }
 
-/* Why there is no trace. *certain: false: it is what else can be the reason when the program did
- * not fail. */
+/* Why there is no trace. *certain: false: a possible reason if the program did not fail. */
 static void why_nothing(const tt_traced *t, tt_session *session, tt_traced_end *end)
 {
     const uint32_t attached = atomic_load(&session->attached);
@@ -391,7 +388,7 @@ static void why_nothing(const tt_traced *t, tt_session *session, tt_traced_end *
         attached == 1 ? "process" : "processes");
 }
 
-/* A limit on the size of files (ulimit -f) is to be an error here, not a signal. */
+/* A limit on the size of files (ulimit -f) should be an error here, not a signal. */
 static tt_status make_session(const tt_traced *t, tt_session **session, char path[PATH_MAX],
                               int *lock, tt_error *err)
 {
@@ -402,7 +399,7 @@ static tt_status make_session(const tt_traced *t, tt_session **session, char pat
     return status;
 }
 
-/* What became of it, once the program is gone. */
+/* Finishes and reports after the program's end. */
 static void conclude(const tt_traced *t, tt_session *session, tt_traced_end *end)
 {
     end->n_traces = finish_files(t, session);
@@ -414,7 +411,7 @@ static void conclude(const tt_traced *t, tt_session *session, tt_traced_end *end
     if (end->n_traces == 0) why_nothing(t, session, end);
 }
 
-/* This is itself traced: what it starts is recorded by it, not by the one around it. */
+/* This process is itself traced: what it starts is recorded by it, not by the outer run. */
 static void report_outer_session(void)
 {
     const char *path = getenv(TT_ENV_SESSION);

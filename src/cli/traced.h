@@ -1,5 +1,5 @@
-/* Running a program under the preload library, and seeing to it that its trace is whole when it
- * ends, however it ends: what `run` and `experiment` share. */
+/* Runs a program with the preload library, and finishes its trace however the program ends: shared
+ * by `run` and `experiment`. */
 #ifndef TT_CLI_TRACED_H
 #define TT_CLI_TRACED_H
 
@@ -19,7 +19,7 @@ typedef struct tt_capture_options {
     uint64_t thread_bytes;    /* 0: the default */
     uint64_t limit_bytes;     /* 0: none */
     uint64_t keep_bytes;      /* 0: all */
-    uint64_t residency_every; /* batches; 0: not asked for */
+    uint64_t residency_every; /* batches; 0: not requested */
     uint64_t faults;          /* enum tt_faults_way */
     bool no_text;
 } tt_capture_options;
@@ -29,26 +29,26 @@ typedef struct tt_traced {
     const char *output;          /* the trace, an absolute path */
     const tt_spawn_setup *setup; /* NULL: the program has this process's streams */
     bool force;                  /* an existing output may be replaced */
-    bool quiet;                  /* no word of what went well */
-    bool discards;               /* a trace that cannot be finished is removed by the caller */
-    /* A sentence for the person: what was written, what is missing. */
+    bool quiet;                  /* print nothing about success */
+    bool discards;               /* the caller removes a trace that cannot be finished */
+    /* A sentence for the user: what was written, what is missing. */
     void (*note)(void *context, const char *text);
-    /* From time to time while it runs: graph computations so far. NULL: nobody is woken for it. */
+    /* Called from time to time with the graph computations so far. NULL: no timer is used. */
     void (*tick)(void *context, uint64_t graphs);
     void *context;
 } tt_traced;
 
 typedef struct tt_traced_end {
     tt_spawn_end program;
-    bool not_started;      /* on failure: it was the program that could not be run */
+    bool not_started;      /* on failure: the program could not be run */
     uint32_t n_traces;     /* finished: a program may start more programs */
-    bool unfinished;       /* a trace could not be finished; it is still called ".part" */
-    tt_outcome outcome;    /* of the trace at `output`; zeroes when there is none */
-    char why_nothing[400]; /* when n_traces is 0 */
-    bool why_is_certain; /* else it is only what can be the reason when the program did not fail */
+    bool unfinished;       /* a trace could not be finished; it is still named ".part" */
+    tt_outcome outcome;    /* of the trace at `output`; zero if there is none */
+    char why_nothing[400]; /* if n_traces is 0 */
+    bool why_is_certain;   /* else it is only a possible reason if the program did not fail */
 } tt_traced_end;
 
-/* Runs argv and waits. This process's environment is as before, but for TENSORTRACE_*. */
+/* Runs argv and waits. This process's environment is unchanged, except TENSORTRACE_*. */
 tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_error *err);
 
 #endif

@@ -9,7 +9,7 @@ static const char *const names[] = {"{scenario}",  "{model}",      "{out}",     
                                     "{token_ids}", "{prompt_ids}", "{force_ids}", "{n}"};
 #define NAMES (sizeof names / sizeof *names)
 
-/* The placeholder that `at` begins with, or NAMES. */
+/* The placeholder at the start of `at`, or NAMES. */
 static size_t placeholder_at(const char *at)
 {
     for (size_t i = 0; i < NAMES; i++)

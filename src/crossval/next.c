@@ -1,4 +1,4 @@
-/* What to run next, by what a sweep came to. docs/crossval.md has the rules. */
+/* What to run next, depending on a sweep's results. docs/crossval.md has the rules. */
 #include "crossval/summary.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The texts are built by hand: a name with anything but this is put between quotes. */
+/* Commands are assembled as text: names with other characters are quoted. */
 static bool is_plain(const char *word)
 {
     static const char plain[] =
@@ -37,7 +37,7 @@ static void put_path(FILE *out, const char *folder, const char *scenario, const 
     put_word(out, path);
 }
 
-/* What holds a side's values when the sweep has its place. */
+/* The path of a side's values after the sweep. */
 static void put_values(FILE *out, const tt_crossval_summary *s, const char *scenario, size_t side)
 {
     const tt_crossval_side *of = &s->settings->sides[side];

@@ -178,7 +178,7 @@ static void read_scenarios(tt_cv_reading *r, const json_t *v)
     }
 }
 
-/* --- the whole --- */
+/* --- everything --- */
 
 static void read_sides(tt_cv_reading *r, const json_t *v)
 {

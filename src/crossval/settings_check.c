@@ -1,4 +1,4 @@
-/* What is wrong with crossval's settings although each key is right. */
+/* Checks crossval's settings as a whole, after the single keys. */
 #include "crossval/parse.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void check_name(tt_cv_reading *r, const char *shown, size_t number)
                            i);
 }
 
-/* Both sides are fed the same ids: somebody has to know them. */
+/* Both sides get the same ids, which must come from somewhere. */
 static void check_tokens(tt_cv_reading *r, const char *shown, const tt_crossval_scenario *c)
 {
     tt_crossval_lead lead = tt_crossval_leader(r->s, c);

@@ -13,18 +13,18 @@ enum {
     SIDE_TRACE,
     SIDE_LABEL,
     SIDE_STAGES,
-    SIDE_MODEL, /* from here on of a side that is run */
+    SIDE_MODEL, /* for sides that are run, from here on */
     SIDE_ENVIRONMENT,
-    SIDE_RECORDS, /* of a command ... */
+    SIDE_RECORDS, /* for a command ... */
     SIDE_PRINTS,  /* ... as well */
-    SIDE_THREADS, /* from here on of an engine ... */
+    SIDE_THREADS, /* for an engine, from here on ... */
     SIDE_CONTEXT,
     SIDE_BATCH,
     SIDE_UBATCH,
     SIDE_FLASH,
     SIDE_MMAP,
     SIDE_REPACK,
-    SIDE_MODE, /* ... and of a command that is traced by preloading */
+    SIDE_MODE, /* ... and for a command that is traced by preloading */
     SIDE_KEYS
 };
 static const tt_key side_keys[SIDE_KEYS] = {
@@ -73,7 +73,8 @@ static void read_word(tt_cv_reading *r, const tt_cv_object *o, size_t i, const j
                        "%.*s is no placeholder; there are {scenario}, {model}, {out}, {prompt}, "
                        "{token_ids}, {prompt_ids}, {force_ids} and {n}",
                        n < 60 ? (int)n : 60, unknown);
-    /* A program beside the settings is found from everywhere; one without a slash in the PATH. */
+    /* A program relative to the settings gets an absolute path; one without a slash is searched in
+     * the PATH. */
     else if (i == 0 && strchr(word, '/'))
         side->command[side->n_command++] = tt_reader_join(&r->reader, r->reader.folder, word);
     else
@@ -97,7 +98,7 @@ static void read_command(tt_cv_reading *r, const tt_cv_object *o, tt_crossval_si
         read_word(r, o, i, json_array_get(v, i), side);
 }
 
-/* What this command says itself to the programs it starts. */
+/* Variables that this command sets for the programs it starts. */
 static bool is_ours(const char *name)
 {
     return strcmp(name, "TENSORTRACE") == 0 || strcmp(name, "BITNET_TRACE_DIR") == 0 ||
@@ -134,7 +135,7 @@ static void read_environment(tt_cv_reading *r, const tt_cv_object *o, tt_crossva
     }
 }
 
-/* Keys that this kind of side has no use for. */
+/* Rejects keys that this kind of side does not use. */
 static void check_keys(tt_cv_reading *r, const tt_cv_object *o, const tt_crossval_side *side)
 {
     static const char *const say[] = {"is for a command",

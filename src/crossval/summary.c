@@ -64,7 +64,7 @@ void tt_crossval_evaluate(tt_crossval_end *end, const tt_valuediff *d)
     if (d->has_first) copy_first(&end->first, &d->first);
     if (end->state == TT_SCENARIO_FAILED) return;
     if (d->stopped) {
-        /* Both were to be fed the same: whatever was, it is not what was asked for. */
+        /* Both should have got the same input: the result is not what was requested. */
         end->state = TT_SCENARIO_FAILED;
         (void)snprintf(end->cause, sizeof end->cause,
                        "the sides were fed different tokens: not comparable from position %" PRId32

@@ -1,4 +1,4 @@
-/* What a sweep came to. */
+/* The results of a sweep. */
 #ifndef TT_CROSSVAL_SUMMARY_H
 #define TT_CROSSVAL_SUMMARY_H
 
@@ -14,14 +14,14 @@
 
 typedef enum tt_scenario_state {
     TT_SCENARIO_NOT_TRIED = 0, /* the sweep was interrupted before or in it */
-    TT_SCENARIO_MATCHED,       /* every value that both sides have is equal or close */
-    TT_SCENARIO_DIVERGED,      /* one is neither, nor unmeasured (tt_value_diverges) */
-    TT_SCENARIO_UNMEASURED,    /* both sides ran, and there is no value that could be compared */
-    TT_SCENARIO_FAILED         /* a side failed, or was not fed what the other was */
+    TT_SCENARIO_MATCHED,       /* every value on both sides is equal or close */
+    TT_SCENARIO_DIVERGED,      /* a value differs (tt_value_diverges) */
+    TT_SCENARIO_UNMEASURED,    /* both sides ran, but no value could be compared */
+    TT_SCENARIO_FAILED         /* a side failed, or did not get the same input as the other */
 } tt_scenario_state;
 #define TT_SCENARIO_STATES 5u
 
-/* The first value that diverges (tt_value_diverges). Texts are the comparison's, copied. */
+/* The first value that diverges (tt_value_diverges). Texts are copies of the comparison's. */
 typedef struct tt_crossval_first {
     bool known;
     int32_t position, layer;
@@ -29,26 +29,26 @@ typedef struct tt_crossval_first {
     char name_a[64], name_b[64];
     tt_value_verdict verdict;
     tt_value_blame blame;
-    double rel_l2, max_abs, cosine; /* NAN: not known */
+    double rel_l2, max_abs, cosine; /* NAN: unknown */
 } tt_crossval_first;
 
 typedef struct tt_crossval_end {
     const char *name;
     tt_scenario_state state;
     char failed_side;     /* 'a', 'b'; 0: none, or not a side's failure */
-    char cause[400];      /* of a failure; of what is unmeasured, why */
-    bool lacks_values[2]; /* of the sides: none were found */
+    char cause[400];      /* of a failure, or why it is unmeasured */
+    bool lacks_values[2]; /* of the sides: no values were found */
     uint64_t n_prompt, n_generated;
-    uint64_t duration_ns[2]; /* of the sides' programs; 0: none was run */
+    uint64_t duration_ns[2]; /* of the sides' programs; 0: not run */
     uint64_t counts[TT_VALUE_VERDICTS];
-    uint64_t n_steps_compared, n_steps_alone; /* of the latter no values are in `counts` */
+    uint64_t n_steps_compared, n_steps_alone; /* values of the latter are not in `counts` */
     tt_cosine_bands bands;
     double worst_rel_l2; /* of all values compared; NAN: none is known */
     tt_crossval_first first;
     tt_agreement agreement;
 } tt_crossval_end;
 
-/* What a side is, for people. */
+/* A description of a side, for people. */
 typedef struct tt_crossval_about {
     char text[512];   /* the label; "b6673, tiny.gguf, 2 threads" */
     char release[64]; /* of an engine; "" not known */
@@ -57,7 +57,7 @@ typedef struct tt_crossval_about {
 typedef struct tt_crossval_summary {
     const tt_crossval_settings *settings;
     const char *settings_file;
-    const char *folder;       /* where the results are going to be */
+    const char *folder;       /* folder of the results */
     const char *version;      /* of tensortrace */
     char timestamp_start[32]; /* RFC 3339, UTC */
     uint64_t duration_ns;
@@ -67,17 +67,17 @@ typedef struct tt_crossval_summary {
     size_t n;
 } tt_crossval_summary;
 
-/* How many there are of each state, and where most scenarios diverge first. */
+/* How many scenarios are in each state, and where most diverge first. */
 typedef struct tt_crossval_totals {
     uint64_t n[TT_SCENARIO_STATES];
-    const char *stage; /* the most frequent one; of equals that of the earliest scenario. NULL:
+    const char *stage; /* the most frequent one; among equals that of the earliest scenario. NULL:
                           nothing diverged */
     uint64_t n_stage;
     tt_cosine_bands bands;
-    tt_agreement agreement; /* all scenarios' tokens; first_other has no meaning */
+    tt_agreement agreement; /* all scenarios' tokens; first_other is not valid */
 } tt_crossval_totals;
 
-/* Fills in what the comparison says, but for a failure that is there already. */
+/* Fills in the result of the comparison, unless there is a failure already. */
 void tt_crossval_evaluate(tt_crossval_end *end, const tt_valuediff *d);
 tt_crossval_totals tt_crossval_totals_of(const tt_crossval_summary *s);
 /* "matched", "not_tried" */
@@ -88,23 +88,23 @@ typedef enum tt_crossval_rule {
     TT_RULE_FINISH,     /* the sweep was interrupted */
     TT_RULE_FAILED,     /* a scenario failed */
     TT_RULE_FIRST,      /* a scenario diverged */
-    TT_RULE_DATA,       /* what is known of its first divergence does not tell enough */
+    TT_RULE_DATA,       /* its first divergence is not known well enough */
     TT_RULE_UNMEASURED, /* a scenario could not be compared */
     TT_RULE_EXACT,      /* all matched, not all to the bit */
-    TT_RULE_NONE        /* how many there are */
+    TT_RULE_NONE        /* number of rules */
 } tt_crossval_rule;
 
 typedef struct tt_crossval_advice {
     const char *reason, *command; /* in text */
-    char *text;                   /* malloced */
+    char *text;                   /* malloc'ed */
 } tt_crossval_advice;
 
-/* Whether the rule applies; then out->text is the caller's to free. False also without memory. */
+/* Whether the rule applies; then out->text is the caller's to free. False also if out of memory. */
 bool tt_crossval_next(const tt_crossval_summary *s, tt_crossval_rule rule, tt_crossval_advice *out);
 
-/* summary.json; false: it cannot be written, errno is set. */
+/* Writes summary.json; false with errno set if that fails. */
 bool tt_crossval_summary_json(const tt_crossval_summary *s, FILE *out);
-/* summary.md, likewise. */
+/* Writes summary.md, likewise. */
 bool tt_crossval_summary_markdown(const tt_crossval_summary *s, FILE *out);
 
 #endif

@@ -47,7 +47,7 @@ static void put_bands(tt_json *j, const tt_cosine_bands *bands)
     tt_json_object_end(j);
 }
 
-/* null where a side's choices are not known. */
+/* null if a side's choices are unknown. */
 static void put_agreement(tt_json *j, const tt_agreement *a, bool is_total)
 {
     bool known = a->n_compared > 0;

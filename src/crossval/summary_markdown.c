@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Names and other programs' words: nothing in them may end a cell or begin markup. */
+/* Names and other programs' texts: nothing in them may end a cell or begin markup. */
 static void put_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -167,7 +167,7 @@ static void put_next(FILE *out, const tt_crossval_summary *s)
         fputs("* ", out);
         put_text(out, advice.reason);
         fputs(":\n\n      ", out);
-        /* Lines that far in are shown as they are. */
+        /* Indented lines are shown verbatim. */
         for (const char *at = advice.command; *at; at++)
             putc((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at, out);
         fputs("\n\n", out);

@@ -1,4 +1,4 @@
-/* memory-map.json: tensors one behind the other, in the model file. */
+/* memory-map.json: tensors one after another, in the model file. */
 #include "base/order.h"
 #include "dataset/verifier.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* buffer-timeline.json: the events add up to what is said of them. */
+/* buffer-timeline.json: the events add up to the declared totals. */
 
-/* A buffer, while the timeline is gone through. */
+/* A buffer, during the walk over the timeline. */
 typedef struct buffer {
     uint64_t id;
     const json_t *object;
@@ -32,7 +32,7 @@ static buffer *find(const timeline *t, uint64_t id)
     return low < t->n && t->buffers[low].id == id ? &t->buffers[low] : NULL;
 }
 
-/* Ids count up, from 1: then they are sorted, and none is there twice. */
+/* Ids count up, from 1: so they are sorted and unique. */
 static bool take_buffers(timeline *t, const json_t *list)
 {
     static const char *const usages[] = {"ANY", "WEIGHTS", "COMPUTE"};
@@ -177,7 +177,7 @@ void tt_dataset_check_buffers(tt_dataset_verifier *v, const json_t *file)
     free(t.buffers);
 }
 
-/* More than any model has: what names more than that as a layer is wrong. */
+/* More than any model has: larger layer numbers are wrong. */
 #define LAYERS_MAX 65536u
 
 static int by_name(const void *a, const void *b)
@@ -197,7 +197,7 @@ const tt_map_tensor *tt_dataset_find_tensor(const tt_dataset_verifier *v, const 
     return bsearch(&key, v->tensors, v->n_tensors, sizeof key, by_name);
 }
 
-/* Length of the name of the tensor that the entry is a slice of: without "[3]". */
+/* Length of the tensor's name in a slice's name: without "[3]". */
 static size_t sliced_length(tt_dataset_verifier *v, const char *name, uint64_t expert)
 {
     char right[32];
@@ -210,7 +210,7 @@ static size_t sliced_length(tt_dataset_verifier *v, const char *name, uint64_t e
     return open ? (size_t)(open - name) : strlen(name);
 }
 
-/* Takes an entry into the tensors: a further slice of the last one, or a tensor of its own. */
+/* Adds an entry to the tensors: a further slice of the last one, or a new tensor. */
 static void take_entry(tt_dataset_verifier *v, const json_t *t)
 {
     const char *name = tt_text_of(t, "name"), *file = tt_text_of(t, "file");
@@ -240,7 +240,7 @@ static void take_entry(tt_dataset_verifier *v, const json_t *t)
     free(x->file);
 }
 
-/* The entry itself, and what lies between it and the one before. */
+/* Checks the entry, and the gap between it and the previous one. */
 static void check_entry(tt_dataset_verifier *v, const json_t *t, const json_t *before)
 {
     const char *name = tt_text_of(t, "name"), *file = tt_text_of(t, "file");
@@ -263,8 +263,8 @@ static void check_entry(tt_dataset_verifier *v, const json_t *t, const json_t *b
                   tt_text_of(before, "name"), end_before);
 }
 
-/* The largest power of two that all tensors begin at multiples of: what is left between them to get
- * there is less. Slices need not begin so. */
+/* The largest power of two that divides all tensors' offsets: gaps for alignment are smaller.
+ * Slices are not aligned. */
 static uint64_t alignment(const tt_dataset_verifier *v)
 {
     uint64_t all = 0;

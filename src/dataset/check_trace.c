@@ -1,5 +1,4 @@
-/* traces/token-NNNNN.json: entries in the order of execution, sources that are where they are said
- * to be. */
+/* traces/token-NNNNN.json: entries in execution order, sources at their declared offsets. */
 #include "base/order.h"
 #include "dataset/verifier.h"
 
@@ -88,8 +87,8 @@ void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t
     dataset_ops_of(v, json_object_get(file, "nodes"));
 }
 
-/* A token's entries against its graph: each is of a node that computes, by the op that the graph
- * has there, and all that the graph computes have one. */
+/* A token's entries against its graph: each is of a computing node with the graph's op, and every
+ * computing node has one. */
 
 void tt_dataset_ops_free(tt_dataset_verifier *v)
 {
@@ -100,8 +99,8 @@ void tt_dataset_ops_free(tt_dataset_verifier *v)
     v->n_ops = 0;
 }
 
-/* A token's entries against its graph. The nodes that compute, none seen; marks those of an entry,
- * false when the graph has no such op there; offends for those that were not seen. */
+/* The graph's computing nodes; marks those with an entry (false if the graph has no such op there);
+ * reports those without. */
 static void dataset_ops_of(tt_dataset_verifier *v, json_t *nodes)
 {
     const json_t *n;
@@ -159,7 +158,7 @@ static void dataset_ops_seen(tt_dataset_verifier *v)
                   missing, v->n_ops, first);
 }
 
-/* An entry under way. */
+/* The current entry. */
 typedef struct place {
     tt_dataset_verifier *v;
     uint32_t number; /* of the token */
@@ -217,7 +216,7 @@ static void check_layer(const place *p, const json_t *layer)
         OFFEND(p, TT_CHECK_LAYERS, ": layer %" PRIu64 "; there are %" PRIu64, id, v->n_layers);
 }
 
-/* Which of the keys is there depends on where the bytes are. */
+/* Which of the keys is present depends on where the bytes are. */
 static void check_source(const place *p, const json_t *s, size_t i)
 {
     const char *where = tt_text_of(s, "memory_source");
@@ -252,7 +251,7 @@ static void check_experts(const place *p, const json_t *e)
     const tt_map_tensor *t =
         tt_dataset_find_tensor(v, v->n_files > 1 ? tt_text_of(first, "file") : NULL,
                                name ? name : tt_text_of(first, "name"));
-    if (!t || t->slices == 0) return; /* the map does not tell the experts */
+    if (!t || t->slices == 0) return; /* the map does not list experts */
     json_array_foreach(ids, i, id)
     {
         uint64_t n = (uint64_t)json_integer_value(id);

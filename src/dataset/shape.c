@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The string's end, behind its quote; n when it has none. */
+/* The string's end, after its quote; n if it has none. */
 static size_t skip_string(const char *text, size_t at, size_t n)
 {
     while (at < n && text[at] != '"')
@@ -12,8 +12,8 @@ static size_t skip_string(const char *text, size_t at, size_t n)
     return at < n ? at + 1 : n;
 }
 
-/* The parser keeps a value in some hundred bytes and calls itself for each that is inside another:
- * both are counted before it begins. */
+/* The parser needs some hundred bytes per value and recurses for nested ones: both are limited
+ * before it begins. */
 static tt_status check_bounds(const char *text, size_t n, tt_error *err)
 {
     size_t values = 1, depth = 0;
@@ -296,7 +296,7 @@ static const char *expected(unsigned kinds)
     return "an object";
 }
 
-/* Puts a step in front of the path to the value that is wrong. */
+/* Prepends a step to the path of the wrong value. */
 static bool wrong_below(char path[TT_SHAPE_PATH], const char *name, size_t at, bool in_array)
 {
     char below[TT_SHAPE_PATH], step[TT_SHAPE_PATH];

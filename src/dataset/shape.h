@@ -1,4 +1,4 @@
-/* JSON from bytes that nobody vouches for, with bounds on what it costs. */
+/* Parses untrusted JSON within limits. */
 #ifndef TT_DATASET_SHAPE_H
 #define TT_DATASET_SHAPE_H
 
@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_DATASET_DEPTH_MAX 16u         /* objects and arrays in each other */
+#define TT_DATASET_DEPTH_MAX 16u         /* nested objects and arrays */
 #define TT_DATASET_VALUES_MAX (4u << 20) /* in one file: half a GiB when parsed */
 
-/* An object, which the caller frees with json_decref; NULL with what is wrong, and where, in *err
- * (the message does not name the file). Keys that are there twice, bytes that are not UTF-8,
- * numbers that do not fit and anything behind the object are refused. */
+/* An object, which the caller frees with json_decref; NULL with the error and its offset in *err
+ * (the message does not name the file). Rejects duplicate keys, bytes that are not UTF-8, numbers
+ * that do not fit, and anything after the object. */
 json_t *tt_dataset_parse(const char *text, size_t n, tt_error *err);
 
-/* What a JSON object must hold: its keys, with the types of their values. */
+/* The keys that a JSON object must have, with the types of their values. */
 
-/* What a value may be. */
+/* The allowed types of a value. */
 enum {
     TT_IS_STRING = 1,
-    TT_IS_COUNT = 2,  /* a whole number that is not negative */
+    TT_IS_COUNT = 2,  /* a non-negative integer */
     TT_IS_NUMBER = 4, /* any number */
     TT_IS_ARRAY = 8,
     TT_IS_OBJECT = 16,
@@ -34,15 +34,17 @@ typedef struct tt_shape_key {
     const char *name;
     unsigned kinds;                    /* TT_IS_* */
     const struct tt_shape_key *inside; /* of an object, or of each object in an array */
-    unsigned elements;                 /* TT_IS_* of an array's; 0: objects (with inside), or any */
-    const char *const *words;          /* the only texts that are right; NULL: any */
+    unsigned elements;                 /* TT_IS_* of an array's elements; 0: objects (with inside),
+                                          or any */
+    const char *const *words;          /* the only valid texts; NULL: any */
     bool optional;
 } tt_shape_key;
 
 #define TT_SHAPE_PATH 120
 
-/* Looks at every key that the shape (ended by a NULL name) lists. False: `path` says where
- * ("entries[3].sources[0].name") and `why` what is wrong. *examined grows by the values seen. */
+/* Checks every key that the shape (ended by a NULL name) lists. False: `path` is the location
+ * ("entries[3].sources[0].name") and `why` the error. *examined grows by the number of values
+ * checked. */
 bool tt_shape_check(const json_t *object, const tt_shape_key *shape, uint64_t *examined,
                     char path[TT_SHAPE_PATH], char why[TT_SHAPE_PATH]);
 

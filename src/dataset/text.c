@@ -13,10 +13,10 @@
 
 #define PIECE_BYTES ((size_t)128 << 10)
 #define GZIP_WINDOW (15 + 16)
-/* A frame may ask for a window this large to be unpacked, no larger. */
+/* Largest window that a frame may require. */
 #define ZSTD_WINDOW_LOG_MAX 27
 
-/* A file on its way into memory. */
+/* A file that is being read. */
 typedef struct reader {
     FILE *in;
     uint8_t *piece; /* PIECE_BYTES, as stored */
@@ -26,7 +26,7 @@ typedef struct reader {
 
 static tt_status too_large(const reader *r)
 {
-    /* The buffer also fails for want of memory, which is told apart by its size. */
+    /* The buffer also fails if out of memory, which its size shows. */
     if (r->text->size < r->text->limit / 2) return tt_error_memory(r->err, "its text");
     return tt_error_set(r->err, TT_E_LIMIT, TT_NO_OFFSET,
                         "it is larger than %zu MiB, the most that is checked of one file",
@@ -38,7 +38,7 @@ static tt_status io_error(const reader *r)
     return tt_error_set(r->err, TT_E_IO, TT_NO_OFFSET, "cannot be read: %s", strerror(errno));
 }
 
-/* Room for more of the text: at most a piece, and no more than the limit allows. */
+/* Room for more text: at most one piece, within the limit. */
 static size_t room(reader *r)
 {
     size_t left = r->text->limit - r->text->size;
@@ -98,7 +98,7 @@ static bool more_in(reader *r, z_stream *z)
     return z->avail_in > 0;
 }
 
-/* A gzip file may be several members, one behind the other (RFC 1952). */
+/* A gzip file may have several members, one after another (RFC 1952). */
 static tt_status unpack_gzip(reader *r, z_stream *z)
 {
     int at = Z_STREAM_END;
@@ -131,7 +131,7 @@ static tt_status read_gzip(reader *r)
     return status;
 }
 
-/* Not what would have to be waited for: a pipe instead of a file. */
+/* Rejects what could block: a pipe instead of a file. */
 static FILE *open_file(const char *path)
 {
     struct stat st;

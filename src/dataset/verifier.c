@@ -40,7 +40,7 @@ static tt_status add(tt_dataset_list *l, tt_dataset_entry e, tt_error *err)
     return TT_OK;
 }
 
-/* Whether the name is that of a token's file, spelt exactly as it has to be. */
+/* Whether the name is exactly that of a token's file. */
 static bool is_token(tt_dataset_part part, const char *name, tt_dataset_entry *e)
 {
     char right[TT_DATASET_NAME];
@@ -60,7 +60,7 @@ static tt_status list_tokens(tt_dataset_folder *f, tt_dataset_part part, const c
     DIR *dir = opendir(path);
     tt_status status = TT_OK;
     const struct dirent *d;
-    /* That there is none is told like any file that is missing. */
+    /* A missing folder is reported like a missing file. */
     if (!dir && (errno == ENOENT || errno == ENOTDIR)) return TT_OK;
     if (!dir)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot open %s: %s", path,
@@ -207,7 +207,7 @@ static void check_parsed(tt_dataset_verifier *v, tt_dataset_part part, uint32_t 
         tt_shape_experiment, tt_shape_memory_map, tt_shape_buffers, tt_shape_graph, tt_shape_trace};
     char path[TT_SHAPE_PATH], why[TT_SHAPE_PATH];
     if (!tt_shape_check(file, shapes[part], &v->checks[TT_CHECK_KEYS].examined, path, why)) {
-        /* What the others look at may not be there. */
+        /* The other checks may need missing keys. */
         TT_OFFEND(v, TT_CHECK_KEYS, "%s %s", path, why);
         return;
     }
@@ -247,7 +247,7 @@ void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint
     v->name = NULL;
 }
 
-/* Ranges that make no sense are an offence, and count for nothing. */
+/* Invalid ranges are reported, and ignored. */
 static void take_left_out(tt_dataset_verifier *v, const json_t *ranges)
 {
     const json_t *range;
@@ -273,7 +273,7 @@ static void take_left_out(tt_dataset_verifier *v, const json_t *ranges)
     }
 }
 
-/* The checks of each kind of file; every key of it is there, with its type. */
+/* The checks of each kind of file, after its keys and types were checked. */
 static void dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
 {
     const json_t *files = json_object_get(file, "model_files"), *f;

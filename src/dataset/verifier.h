@@ -1,4 +1,4 @@
-/* The checks of a dataset, file by file: the folder's driver (verify.c) and the tests give it the
+/* The checks of a dataset, file by file: the folder's driver (verify.c) and the tests pass it the
  * text of each. Private to this room. */
 #ifndef TT_DATASET_VERIFIER_H
 #define TT_DATASET_VERIFIER_H
@@ -17,14 +17,14 @@ typedef enum tt_dataset_part {
     TT_DATASET_EXPERIMENT,
     TT_DATASET_MEMORY_MAP,
     TT_DATASET_BUFFERS,
-    TT_DATASET_GRAPH, /* from here on: one for each token */
+    TT_DATASET_GRAPH, /* from here on: one per token */
     TT_DATASET_TRACE
 } tt_dataset_part;
 
 #define TT_DATASET_PARTS 5u
 #define TT_FOLDER_FILES_MAX (16u << 20) /* files listed of a kind */
 
-/* A file that is there. */
+/* An existing file. */
 typedef struct tt_dataset_entry {
     uint32_t number;
     uint8_t packing; /* 0: none, 1: .zst, 2: .gz */
@@ -38,17 +38,17 @@ typedef struct tt_dataset_list {
 typedef struct tt_dataset_folder {
     char *path;
     tt_dataset_list parts[TT_DATASET_PARTS];
-    char odd_name[80]; /* the first "token-..." that is none, or empty */
+    char odd_name[80]; /* the first "token-..." with an invalid name, or empty */
     uint64_t odd_names;
 } tt_dataset_folder;
 
 #define TT_DATASET_NAME 64
 
-/* Lists what is there. TT_E_FORMAT when nothing of a dataset is; TT_E_IO for a folder that cannot
- * be read; TT_E_LIMIT. Freed with tt_dataset_folder_close, also on failure. */
+/* Lists the files. TT_E_FORMAT if none is of a dataset; TT_E_IO if the folder cannot be read;
+ * TT_E_LIMIT. Freed with tt_dataset_folder_close, also on failure. */
 tt_status tt_dataset_folder_open(tt_dataset_folder *f, const char *path, tt_error *err);
 void tt_dataset_folder_close(tt_dataset_folder *f);
-/* "traces/token-00003.json", with the end of its packing (0: none). */
+/* "traces/token-00003.json", with its compression's extension (0: none). */
 void tt_dataset_name(tt_dataset_part part, uint32_t number, unsigned packing,
                      char out[TT_DATASET_NAME]);
 
@@ -72,9 +72,9 @@ typedef enum tt_dataset_check {
 /* A tensor of the memory map, its slices together. */
 typedef struct tt_map_tensor {
     char *name;
-    char *file; /* "" when the map names none */
+    char *file; /* "" if the map names none */
     uint64_t start, end;
-    uint32_t slices; /* 0: it is one entry */
+    uint32_t slices; /* 0: a single entry */
 } tt_map_tensor;
 
 typedef struct tt_map_file {
@@ -82,7 +82,7 @@ typedef struct tt_map_file {
     uint64_t size_bytes;
 } tt_map_file;
 
-/* Tokens that the dataset says it does not have. */
+/* Tokens that the dataset declares as missing. */
 typedef struct tt_token_range {
     uint64_t first, last;
 } tt_token_range;
@@ -90,21 +90,21 @@ typedef struct tt_token_range {
 /* A node of a token's graph that computes. */
 typedef struct tt_dataset_op {
     uint64_t node;
-    bool seen; /* there is an entry of it */
+    bool seen; /* it has an entry */
 } tt_dataset_op;
 
 typedef struct tt_dataset_verifier {
     tt_check *checks; /* TT_DATASET_CHECKS of them */
-    const char *name; /* of the file under way */
+    const char *name; /* of the current file */
     bool no_memory;
     /* From experiment.json: */
     char id[80];
-    char id_name[TT_DATASET_NAME]; /* the file that had it first */
+    char id_name[TT_DATASET_NAME]; /* the first file that had it */
     bool has_batches;
     uint64_t n_batches;
-    tt_token_range *left_out; /* ascending, apart */
+    tt_token_range *left_out; /* ascending, separate */
     size_t n_left_out;
-    uint64_t tokens_left_out; /* of all of them */
+    uint64_t tokens_left_out; /* in total */
     tt_map_file *files;
     size_t n_files;
     bool may_lack; /* entries: the trace was cut off, dropped records, or is damaged */
@@ -119,7 +119,7 @@ typedef struct tt_dataset_verifier {
     bool has_buffers;
     uint64_t *buffers; /* ids, ascending */
     size_t n_buffers;
-    /* Of the token under way: */
+    /* Of the current token: */
     bool has_graph;
     uint32_t graph_token;
     uint64_t graph_nodes;
@@ -130,27 +130,27 @@ typedef struct tt_dataset_verifier {
 
 /* Names the checks, all passed so far. `checks` has room for TT_DATASET_CHECKS. */
 void tt_dataset_verifier_begin(tt_dataset_verifier *v, tt_check *checks);
-/* Judges a file's text. In the order of tt_dataset_part, and a token's graph before its trace: what
- * came before is what a file is compared with. Without memory v->no_memory is set. */
+/* Checks a file's text. Files must come in the order of tt_dataset_part, a token's graph before its
+ * trace: each file is compared with earlier ones. If out of memory, v->no_memory is set. */
 void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint32_t number,
                               const char *name, const char *text, size_t n);
 void tt_dataset_verifier_free(tt_dataset_verifier *v);
 
-/* The checks of each kind of file; every key of it is there, with its type. */
+/* The checks of each kind of file, after its keys and types were checked. */
 void tt_dataset_check_map(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_buffers(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t number);
 void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t number);
 
-/* A token's entries against its graph. The nodes that compute, none seen; marks those of an entry,
- * false when the graph has no such op there; offends for those that were not seen. */
+/* A token's entries against its graph: frees the computing nodes, marks the node of an entry (false
+ * if the graph has no such op), reports those without an entry. */
 void tt_dataset_ops_free(tt_dataset_verifier *v);
 
-/* An offence against a check, in the file under way. */
+/* Reports a failed check of the current file. */
 #define TT_OFFEND(v, check, format, ...)                                                           \
     tt_check_offend(&(v)->checks[check], TT_NO_OFFSET, "%s: " format, (v)->name, __VA_ARGS__)
 
-/* Counts one thing examined; true when it is right. */
+/* Counts one examined thing; true if it is right. */
 #define TT_EXAMINE(v, check, right) ((v)->checks[check].examined++, (right))
 
 static inline uint64_t tt_count_of(const json_t *object, const char *key)
@@ -168,14 +168,14 @@ static inline const char *tt_text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Whether a count is what it has to be: check `counts`. */
+/* Compares a count with the expected one: check `counts`. */
 void tt_dataset_check_count(tt_dataset_verifier *v, const char *what, uint64_t is, uint64_t right);
-/* The tensor of that name in that file (NULL: the map names none), or NULL. */
+/* The tensor with that name in that file (NULL: the map names none), or NULL. */
 const tt_map_tensor *tt_dataset_find_tensor(const tt_dataset_verifier *v, const char *file,
                                             const char *name);
-/* Size of the model file, of the file named; false: not known. */
+/* Size of the model file, or of the named one; false: not known. */
 bool tt_dataset_file_size(const tt_dataset_verifier *v, const char *file, uint64_t *size_bytes);
-/* N of "node_N"; false when it is nothing of the kind. */
+/* N of "node_N"; false for anything else. */
 bool tt_dataset_node_number(const char *id, uint64_t *number);
 
 #endif

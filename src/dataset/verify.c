@@ -27,7 +27,7 @@ typedef struct driver {
 
 /* --- files --- */
 
-/* Texts of what is missing, as long as there is room. */
+/* Names of missing files, while they fit. */
 typedef struct missing {
     char text[TT_CHECK_TEXT - 80];
     size_t used;
@@ -50,7 +50,7 @@ static void miss(missing *m, tt_dataset_part part, uint64_t first, uint64_t last
     m->used += (size_t)n;
 }
 
-/* Tokens first to last are not there: those of them that were not left out are missing. */
+/* Tokens first to last have no file: those that were not left out are missing. */
 static void miss_tokens(missing *m, const tt_dataset_verifier *v, tt_dataset_part part,
                         uint64_t first, uint64_t last)
 {
@@ -63,7 +63,7 @@ static void miss_tokens(missing *m, const tt_dataset_verifier *v, tt_dataset_par
     if (first <= last) miss(m, part, first, last);
 }
 
-/* The gaps of a list that ought to hold 0 to n - 1. */
+/* The gaps of a list that should have 0 to n - 1. */
 static void miss_gaps(missing *m, const driver *d, tt_dataset_part part, uint64_t n)
 {
     const tt_dataset_list *l = &d->folder.parts[part];
@@ -76,7 +76,7 @@ static void miss_gaps(missing *m, const driver *d, tt_dataset_part part, uint64_
     if (next < n) miss_tokens(m, &d->v, part, next, n - 1);
 }
 
-/* How many tokens the run has: what experiment.json says, else up to the last that is there. */
+/* The number of the run's tokens: from experiment.json, else up to the last file. */
 static uint64_t expected_tokens(const driver *d)
 {
     uint64_t n = 0;
@@ -217,7 +217,7 @@ tt_status tt_dataset_verify(const char *path, tt_check *checks, size_t *n,
     return status;
 }
 
-/* What the sums of an RMS may be off by: 2^20 additions of float64, generously. */
+/* Error bound of an RMS: 2^20 additions of float64, generously. */
 #define RMS_SLACK 1e-9
 
 enum { CHECK_RECORDS, CHECK_ELEMENTS, CHECK_VALUES, CHECK_RMS, CHECK_NAMES, CHECKS };
@@ -282,7 +282,7 @@ static void check_rms(const tt_bitnet_item *i, tt_check *c)
         offend(c, i, "a first value is larger than the \"rms\" allows");
 }
 
-/* Of a file with one record. */
+/* For a file with one record. */
 static void check_name(const tt_bitnet_item *i, tt_check *c)
 {
     char name[TT_BITNET_FILE_NAME], plain[TT_BITNET_FILE_NAME];
@@ -290,7 +290,7 @@ static void check_name(const tt_bitnet_item *i, tt_check *c)
     if (length < 6 || strcmp(i->file + length - 6, ".trace") != 0) return;
     c->examined++;
     (void)tt_bitnet_file_name(i->record.name, tt_bitnet_file_number(i->file, &n_base), name);
-    /* A name may itself end in what looks like a number. */
+    /* A name may itself end in something like a number. */
     (void)tt_bitnet_file_name(i->record.name, 1, plain);
     if (strcmp(name, i->file) != 0 && strcmp(plain, i->file) != 0)
         tt_check_offend(c, TT_NO_OFFSET, "%.120s: its record's file would be %.120s", i->file,

@@ -48,7 +48,7 @@ static tt_rowset rowset_of(const tt_results *results)
     return TT_ROWSET(&tt_result_schema, 0, NULL, results->list, results->n);
 }
 
-/* A number as it is written in CSV. */
+/* A number as in CSV. */
 static void write_value(const tt_column *column, const tt_cell *cell, char *out, size_t room)
 {
     char number[TT_DECIMAL_TEXT] = "";
@@ -84,7 +84,7 @@ static bool is_setting(const char *where)
     return false;
 }
 
-/* Whether the condition, "threads=2 memory_limit=60%", holds this setting. */
+/* Whether the condition, "threads=2 memory_limit=60%", has this setting. */
 static bool has_setting(const tt_result *r, const char *where)
 {
     const size_t n = strlen(where);
@@ -93,7 +93,7 @@ static bool has_setting(const tt_result *r, const char *where)
     return false;
 }
 
-/* Takes away from the chosen ones those that do not pass. */
+/* Removes chosen runs that do not pass. */
 static tt_status choose(tt_chosen_runs *runs, const char *where, tt_error *err)
 {
     const tt_rowset set = rowset_of(&runs->results);

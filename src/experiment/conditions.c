@@ -47,7 +47,7 @@ static bool write_number(const char *dir, const char *name, uint64_t value)
     return write_text(path, text);
 }
 
-/* Writes a setting of the whole machine, and remembers what it was. */
+/* Writes a setting of the whole machine, and keeps the old value. */
 static bool change(tt_held *held, const char *dir, const char *name, uint64_t value)
 {
     tt_kept_file *kept = &held->kept[held->n_kept];
@@ -72,8 +72,8 @@ typedef struct group_search {
     int why;
 } group_search;
 
-/* Makes a group below that one, unless there is one already. Where version 2 has processes in a
- * group, one below it cannot count memory: the next one above may. */
+/* Creates a group below that one, unless there is one already. In version 2, a group below one that
+ * has processes cannot count memory: then the next one above may. */
 static void try_group(void *context, const char *dir, bool is_v1)
 {
     group_search *s = context;
@@ -98,7 +98,7 @@ static void try_group(void *context, const char *dir, bool is_v1)
     h->group[0] = h->procs[0] = '\0';
 }
 
-/* The user's systemd answers on a socket there. */
+/* The socket of the user's systemd exists. */
 static bool has_systemd(void)
 {
     char path[PATH_MAX];
@@ -145,7 +145,7 @@ static bool has_swap(void)
     while (f && fgets(line, sizeof line, f))
         lines++;
     if (f) (void)fclose(f);
-    return lines > 1; /* a head, and one for each */
+    return lines > 1; /* a header, and one for each */
 }
 
 static void keep_swap_out(tt_held *held, uint64_t bytes)
@@ -166,7 +166,7 @@ static tt_status limit_memory(tt_held *held, const tt_conditions *wish, tt_error
     if (status != TT_OK) return status;
     held->limit_bytes = wish->memory_bytes;
     held->has_swap = wish->swappiness >= 0;
-    if (held->by_systemd) return TT_OK; /* the trace tells whether it was in force */
+    if (held->by_systemd) return TT_OK; /* the trace shows whether it was in force */
     const char *name = held->is_v1 ? "memory.limit_in_bytes" : "memory.max";
     if (!write_number(held->group, name, wish->memory_bytes))
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot limit the memory to %s: %s",
@@ -219,7 +219,7 @@ tt_status tt_conditions_resident(const char *path, uint64_t *bytes, tt_error *er
     *bytes = 0;
     if (fd < 0) return io_error(err, path);
     tt_status status = fstat(fd, &st) == 0 ? TT_OK : io_error(err, path);
-    /* To others mincore says that all of it is there (CVE-2019-5489). */
+    /* For other users mincore reports all pages as present (CVE-2019-5489). */
     if (status == TT_OK && st.st_uid != geteuid() && access(path, W_OK) != 0)
         status = tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                               "the kernel tells what of %.250s is in RAM only who owns it or may "
@@ -269,7 +269,7 @@ static tt_status read_whole(preparing *p, int fd, const char *path, tt_error *er
     return status;
 }
 
-/* Drops the file's pages, or reads it whole. */
+/* Drops the file's pages, or reads it completely. */
 static tt_status prepare_file(preparing *p, const char *path, tt_error *err)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -278,14 +278,14 @@ static tt_status prepare_file(preparing *p, const char *path, tt_error *err)
     if (p->start == TT_START_WARM) {
         status = read_whole(p, fd, path, err);
     } else {
-        (void)fsync(fd); /* pages that are not written yet would stay */
+        (void)fsync(fd); /* dirty pages would stay */
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     }
     (void)close(fd);
     return status;
 }
 
-/* What of the files is in RAM now, and whether that is what was asked for. */
+/* How much of the files is in RAM now, and whether that is what was requested. */
 static tt_status judge_start(preparing *p, char *const *files, size_t n, tt_error *err)
 {
     char left[TT_UNITS_TEXT];
@@ -340,7 +340,7 @@ static void set_readahead(tt_held *held, uint64_t bytes, char *const *files, siz
     }
 }
 
-/* Version 1 has one for each group; of groups that are not ours the machine's does not count. */
+/* Version 1 has one for each group; the machine's does not apply to groups that are not ours. */
 static void set_swappiness(tt_held *held, int64_t swappiness)
 {
     bool is_set;
@@ -367,7 +367,7 @@ tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *co
     if (status == TT_OK && wish->memory_bytes) status = limit_memory(held, wish, err);
     if (status != TT_OK) return status;
     if (wish->memory_bytes && p.start != TT_START_COLD) {
-        /* Pages that are there already were counted when they came, in another group. */
+        /* Pages that are present already are charged to another group. */
         if (p.start == TT_START_WARM)
             note_unmet(held, "cold_start: false: a limit does not count what is in RAM already, so "
                              "it began cold");

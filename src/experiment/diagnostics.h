@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* More are counted but not kept. */
+/* Further ones are counted but not kept. */
 #define TT_DIAGNOSTICS_MAX 50u
 
 /* Zero-initialised is empty. */

@@ -10,8 +10,8 @@ typedef enum tt_key_type {
     TT_KEY_MODEL,  /* relative to paths.llama_cpp_dir, if present */
     TT_KEY_BINARY, /* relative to paths.llama_cpp_dir, if present */
     TT_KEY_INTEGER,
-    TT_KEY_SIZE, /* bytes: a number, a text as "400M", or null for none; with max 100 a share, too,
-                    as "60%" */
+    TT_KEY_SIZE, /* bytes: a number, a text such as "400M", or null for none; with max 100 also a
+                    percentage such as "60%" */
     TT_KEY_NUMBER,
     TT_KEY_BOOL,
     TT_KEY_CHOICE,

@@ -17,7 +17,7 @@ typedef struct tt_settings_reader {
     const char *folder;       /* base of relative paths, absolute */
     const char *other_folder; /* base of TT_KEY_MODEL and TT_KEY_BINARY */
     tt_made *made;            /* owns the paths made absolute */
-    bool no_memory;           /* set when memory for a text was missing */
+    bool no_memory;           /* out of memory for a text */
 } tt_settings_reader;
 
 /* Loads JSON without duplicate keys; *root is the caller's (json_decref). TT_E_FORMAT, with line

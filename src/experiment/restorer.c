@@ -13,18 +13,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A change, as it goes through the pipe. */
+/* A change, as sent through the pipe. */
 typedef struct change {
-    char path[TT_RESTORER_PATH]; /* "": there are no more */
+    char path[TT_RESTORER_PATH]; /* "": the last one */
     char text[TT_RESTORER_TEXT]; /* what to write; "": a group to remove */
 } change;
 _Static_assert(sizeof(change) <= PIPE_BUF, "goes in one piece");
 
-/* --- in the process of its own: nothing is allocated there --- */
+/* --- in the separate process: nothing is allocated there --- */
 
 #define PAUSE_NS 10000000L
-#define PATIENCE 100  /* pauses until what is left in a group is killed ... */
-#define LAST_TRY 1000 /* ... and until it is left alone */
+#define PATIENCE 100  /* pauses until the remaining processes of a group are killed ... */
+#define LAST_TRY 1000 /* ... and until it is given up */
 #define DESCRIPTORS 1024
 
 static void kill_members(const char *group)
@@ -43,7 +43,7 @@ static void kill_members(const char *group)
     }
 }
 
-/* Its last process may not be quite gone. */
+/* Its last process may not be gone completely. */
 static void remove_group(const char *path)
 {
     const struct timespec pause = {0, PAUSE_NS};
@@ -65,7 +65,7 @@ static void undo(const change *c)
     (void)close(fd);
 }
 
-/* Away from everything that may end the parent, or that others wait for the end of. */
+/* Detaches from everything that may end the parent, or whose end others wait for. */
 static void detach(int pipe_end)
 {
     (void)setsid();
@@ -80,7 +80,7 @@ static void detach(int pipe_end)
             (void)close(fd);
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    (void)!write(fd, "-1000", 5); /* the privileged: to outlive the others */
+    (void)!write(fd, "-1000", 5); /* with privileges: to outlive the others */
     (void)close(fd);
 }
 
@@ -95,7 +95,7 @@ static void __attribute__((noreturn)) serve(int pipe_end)
         if (got != (ssize_t)sizeof *changes || !changes[n].path[0]) break;
         n++;
     }
-    /* Settings first: a group may take its time. */
+    /* Settings first: a group may take a while. */
     for (size_t i = n; i-- > 0;)
         if (changes[i].text[0]) undo(&changes[i]);
     for (size_t i = n; i-- > 0;)
@@ -103,7 +103,7 @@ static void __attribute__((noreturn)) serve(int pipe_end)
     _exit(0);
 }
 
-/* --- in this one --- */
+/* --- in this process --- */
 
 tt_status tt_restorer_begin(tt_restorer *r, tt_error *err)
 {
@@ -111,7 +111,7 @@ tt_status tt_restorer_begin(tt_restorer *r, tt_error *err)
     *r = (tt_restorer){-1, 0};
     if (pipe2(ends, O_CLOEXEC) != 0)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
-    /* All signals stay blocked there: from the first moment on. */
+    /* All signals stay blocked there, from the start. */
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before);
@@ -163,7 +163,7 @@ bool tt_restorer_group(const tt_restorer *r, const char *path)
 void tt_restorer_end(tt_restorer *r)
 {
     if (r->pid <= 0) return;
-    (void)tell(r, "", ""); /* besides closing: a process of ours may hold the pipe, too */
+    (void)tell(r, "", ""); /* besides closing: another process of ours may hold the pipe, too */
     (void)close(r->pipe);
     while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
         ;

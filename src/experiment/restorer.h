@@ -1,8 +1,8 @@
-/* Puts back what was changed of the system, whatever becomes of this process: a process of its own
- * is told of each change beforehand, and undoes them once this one says so, or is no more (killed,
- * out of memory, crashed).
+/* Restores the system's settings whatever happens to this process: a separate process is informed
+ * of each change beforehand, and undoes them on request, or when this one is gone (killed, out of
+ * memory, crashed).
  *
- * It holds nothing of its parent: no terminal, no open files, no signals. */
+ * It shares nothing with its parent: no terminal, no open files, no signals. */
 #ifndef TT_EXPERIMENT_RESTORER_H
 #define TT_EXPERIMENT_RESTORER_H
 
@@ -16,19 +16,19 @@
 #define TT_RESTORER_CHANGES_MAX 16u
 
 typedef struct tt_restorer {
-    int pipe;  /* what it is told through */
-    pid_t pid; /* 0: there is none */
+    int pipe;  /* to the process */
+    pid_t pid; /* 0: none */
 } tt_restorer;
 
 /* TT_E_IO: no process can be started. End it with tt_restorer_end also on failure. */
 tt_status tt_restorer_begin(tt_restorer *r, tt_error *err);
-/* Call before the change: `text` is to be written to the file at `path` again. False: it was not
- * told (then do not change it), errno says why. */
+/* Call before the change: `text` is to be written to the file at `path` again. False: not
+ * registered (then do not change it), with errno. */
 bool tt_restorer_file(const tt_restorer *r, const char *path, const char *text);
-/* Call after it was made: the control group at `path` is to be removed. Processes that are still in
- * it after a while are killed. */
+/* Call after creating it: the control group at `path` is to be removed. Processes that stay in it
+ * for a while are killed. */
 bool tt_restorer_group(const tt_restorer *r, const char *path);
-/* Undoes all and waits for it. Zero-filled, and ended ones, stay as they are. */
+/* Undoes everything and waits for it. Does nothing if zero-filled or ended. */
 void tt_restorer_end(tt_restorer *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* The result of an experiment, stored beside its data as run.json: for the list, and to decide
- * whether it would come out the same today. */
+/* The result of an experiment, stored with its data as run.json: for the list, and to decide
+ * whether a repetition would give the same. */
 #ifndef TT_EXPERIMENT_RESULTS_H
 #define TT_EXPERIMENT_RESULTS_H
 
@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 /* Stamps show whether an input has changed: path, size and modification time (ns) of its files.
- * Never their content: reading a model would bring it into RAM, and which part of it is there is
- * often what is studied. */
+ * Never their content: reading a model would bring it into RAM, and what is in RAM is often the
+ * subject of the study. */
 
 #define TT_STAMP_KEY 17
 #define TT_STAMP_BYTES_MAX ((size_t)16 << 20) /* a reasonable limit for the buffers below */
@@ -28,7 +28,7 @@ tt_status tt_stamp_libraries(tt_bytes *out, const char *folder, tt_error *err);
 /* Appends the checksum of a file's content, of at most `limit` bytes; TT_E_LIMIT when it is
  * larger. For small input files. */
 tt_status tt_stamp_content(tt_bytes *out, const char *path, size_t limit, tt_error *err);
-/* 16 hexadecimal digits. TT_E_MEMORY when the buffer has failed. */
+/* 16 hexadecimal digits. TT_E_MEMORY if the buffer has failed. */
 tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *err);
 
 #define TT_RESULT_FILE "run.json"
@@ -39,7 +39,7 @@ tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *
 #define TT_RESULTS_MAX 100000u                /* in a folder */
 #define TT_RESULT_STAGES_MAX 8u
 
-/* What an experiment depends on: with an equal identity it would come out the same. */
+/* What an experiment depends on: with an equal identity its result would be the same. */
 typedef struct tt_identity {
     char settings[TT_STAMP_KEY];
     char model[TT_STAMP_KEY];
@@ -54,24 +54,24 @@ typedef struct tt_stage_sum {
     uint64_t size_bytes;
 } tt_stage_sum;
 
-/* Texts are owned; NULL and 0 when unknown. */
+/* Texts are owned; NULL and 0 if unknown. */
 typedef struct tt_result {
     char id[TT_RESULT_ID];
     char folder[TT_RESULT_FOLDER]; /* its name in the folder of results; not in the file */
     char timestamp_start[32];      /* RFC 3339, UTC */
     tt_identity identity;
-    char *experiment_name; /* of all of a command */
+    char *experiment_name; /* common to a command's runs */
     char *label, *domain;
     char *model_file;
     char *prompt;  /* or the name of its file */
     char *engine;  /* name and version, or the program */
     char *options; /* the other settings: "seed=3 mmap=false" */
-    /* What it was run under. Runs with equal ones, of any prompts, are alike: "memory_limit=60%";
-     * "" where nothing is set. */
+    /* Its conditions: "memory_limit=60%"; equal for runs under the same conditions, whatever the
+     * prompt; "" if none are set. */
     char *condition;
-    char *unmet;  /* what the system did not let of that, in sentences */
-    char *ending; /* how the system killed it: then only the folder and perhaps a trace are there */
-    char start[8]; /* "cold", "warm"; "": as it was */
+    char *unmet;   /* what the system did not allow of that, in sentences */
+    char *ending;  /* how the system killed it: then it has only the folder and perhaps a trace */
+    char start[8]; /* "cold", "warm"; "": unchanged */
     uint64_t memory_limit_bytes, group_peak_bytes;
     bool has_resident;
     uint64_t resident_bytes; /* of the model, in RAM when the program was started */
@@ -89,7 +89,7 @@ typedef struct tt_result {
     uint64_t size_bytes;
     tt_stage_sum stages[TT_RESULT_STAGES_MAX]; /* only written */
     size_t n_stages;
-    bool is_current; /* not in the file: the folder's links lead to it */
+    bool is_current; /* not in the file: the target of the folder's links */
 } tt_result;
 
 /* Writes run.json. `e` (of `s`): the settings it was made with. */
@@ -106,24 +106,24 @@ typedef struct tt_results {
     char unreadable[320]; /* the reason, for the first one */
 } tt_results;
 
-/* Lists the experiments in a folder: its folders named by a number and words, or by an id, as
- * earlier versions did. A missing folder has none. */
+/* Lists the experiments in a folder: its folders named by a number and words, or by an id, as in
+ * earlier versions. None if the folder is missing. */
 tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err);
 void tt_results_free(tt_results *results);
-/* Takes over *r, which is then empty. False without memory. */
+/* Takes ownership of *r, which is then empty. False if out of memory. */
 bool tt_results_add(tt_results *results, tt_result *r);
 /* The result with that id, or NULL. */
 const tt_result *tt_results_by_id(const tt_results *results, const char *id);
-/* The newest with this identity; NULL when there is none. If one differs only in other things
- * than its settings, *changed (at least 64 bytes) names them: "the model, the engine". */
+/* The newest with this identity; NULL if none. If one differs only in other things than its
+ * settings, *changed (at least 64 bytes) names them: "the model, the engine". */
 const tt_result *tt_results_find(const tt_results *results, const tt_identity *wanted,
                                  char changed[64]);
 extern const tt_schema tt_result_schema;
-/* The text as shown in tables (NULL: empty): at most TT_RESULT_SHOWN bytes of it and "...",
- * without cut characters or control bytes. Returns out. */
+/* The text for tables (NULL: empty): at most TT_RESULT_SHOWN bytes and "...", without cut
+ * characters or control bytes. Returns out. */
 #define TT_RESULT_SHOWN 60u
 const char *tt_result_short(char *out, size_t room, const char *text);
-/* The path's last name; NULL of NULL. */
+/* The path's last name; NULL for NULL. */
 const char *tt_result_file(const char *path);
 /* Writes them as an array, for `list --json` and the index experiments.json. */
 void tt_results_json(tt_json *j, const tt_results *results);

@@ -13,7 +13,7 @@ typedef struct tt_setting_value {
     double number;
 } tt_setting_value;
 
-/* Texts made while settings were read and freed with them. Zero-initialised is empty. */
+/* Texts that are freed with the settings. Zero-initialised is empty. */
 typedef struct tt_made {
     char **texts;
     size_t n;

@@ -269,7 +269,7 @@ static tt_status read_root(reading *r, json_t *root, bool prompts_follow, tt_err
     return TT_OK;
 }
 
-/* Judges what was read: `before` diagnostics were there before. On failure *s is empty. */
+/* Checks what was read: `before` diagnostics were there before. On failure *s is empty. */
 static tt_status finish(tt_settings *s, tt_status status, const char *name,
                         const tt_diagnostics *diagnostics, size_t before, tt_error *err)
 {

@@ -203,7 +203,8 @@ tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err)
 
 #define WORDS_MOST 48 /* characters of the words of a name */
 
-/* Appends the text in lower case, a dash for whatever is no letter or digit of ASCII. */
+/* Appends the text in lower case, with a dash for other characters than ASCII letters and
+ * digits. */
 static void add_words(char words[WORDS_MOST + 1], const char *text)
 {
     size_t n = strlen(words);

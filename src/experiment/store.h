@@ -23,10 +23,10 @@
 
 /* Whether this can be the id of an experiment: 32 hexadecimal digits. */
 bool tt_store_is_id(const char *name);
-/* Whether this can be the name of an experiment's folder: a number of two digits or more and words,
- * "03-code-quicksort"; or an id, as earlier versions named them. */
+/* Whether this can be the name of an experiment's folder: a number of at least two digits and
+ * words, "03-code-quicksort"; or an id, as in earlier versions. */
 bool tt_store_is_name(const char *name);
-/* The name that OUT/current leads to; false when there is none. */
+/* The target of OUT/current; false if there is none. */
 bool tt_store_current(const char *folder, char name[TT_RESULT_FOLDER]);
 
 /* Names in OUT that readers open and that exist, but come from an earlier pipeline. Calls
@@ -41,16 +41,16 @@ typedef struct tt_store {
     int lock; /* held while the store is open; -1: the file system has no locks */
 } tt_store;
 
-/* Makes the folder if it is missing and locks it: TT_E_EXISTS when it is locked. */
+/* Makes the folder if it is missing and locks it: TT_E_EXISTS if it is locked. */
 tt_status tt_store_open(tt_store *s, const char *folder, tt_error *err);
 void tt_store_close(tt_store *s);
 /* Removes the remains of killed experiments and returns their number. Without a lock nothing is
- * removed, because an experiment might still run. */
+ * removed, because an experiment may be running. */
 size_t tt_store_clean(const tt_store *s);
 /* Makes an empty folder for a new experiment; its path goes to out. */
 tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err);
-/* Makes the name of a new folder: the number behind the highest in OUT, and the words of the label,
- * with the domain in front unless the label has it; without a label those of `otherwise`. */
+/* Makes the name of a new folder: the highest number in OUT + 1, and the words of the label, after
+ * the domain unless the label has it; without a label those of `otherwise`. */
 void tt_store_name(const tt_store *s, const char *domain, const char *label, const char *otherwise,
                    char name[TT_RESULT_FOLDER]);
 /* Moves `made` to OUT/NAME. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_ELEMENTS 65536u /* that are read at once */
+#define DATA_ELEMENTS 65536u /* read at once */
 
 typedef struct writing {
     const tt_model *m;
@@ -23,7 +23,7 @@ typedef struct writing {
     float *data; /* DATA_ELEMENTS; NULL: not needed yet */
     uint64_t n_unmapped, n_incomplete;
     uint64_t n_counted; /* batches without a position */
-    uint64_t n_back;    /* that do not begin behind all before them */
+    uint64_t n_back;    /* that do not begin after all earlier ones */
     int64_t last;       /* position so far; -1 */
 } writing;
 
@@ -42,7 +42,7 @@ static void note(const writing *w, const char *format, ...)
 
 /* --- a record --- */
 
-/* With its memory. */
+/* Owns its memory. */
 struct record {
     tt_bitnet_record head;
     char name[TT_STAGE_TEXT + 48];
@@ -50,13 +50,13 @@ struct record {
     uint64_t shape[8];
 };
 
-/* BitNet.rs has another word for it. */
+/* BitNet.rs has another name for it. */
 static const char *stage_of(const tt_dump_value *v)
 {
     return strcmp(v->stage, "final_norm") == 0 ? "all_layers_out" : v->stage;
 }
 
-/* What a value is called in BitNet.rs: "t0/blk3/q_proj", "t0/logits". */
+/* A value's name in BitNet.rs: "t0/blk3/q_proj", "t0/logits". */
 static void put_name(struct record *r, const tt_dump_value *v, uint64_t seq)
 {
     if (v->layer >= 0)
@@ -72,7 +72,7 @@ static void put_name(struct record *r, const tt_dump_value *v, uint64_t seq)
     r->head.stage = stage_of(v);
 }
 
-/* The outermost dimension first, without those that are 1, but for one row: [1, 2560]. */
+/* The outermost dimension first, without dimensions of 1, except for a single row: [1, 2560]. */
 static void put_shape(struct record *r, const tt_dump_value *v)
 {
     uint32_t n = v->n_dims;
@@ -99,7 +99,7 @@ static void put_dtype(struct record *r, const char *type)
     r->head.dtype = r->dtype;
 }
 
-/* One after the other, as BitNet.rs adds them; a fingerprint has sixteen sums. */
+/* One after another, as BitNet.rs adds them; a fingerprint has sixteen sums. */
 static tt_status add_squares(writing *w, const tt_dump_value *v, double *rms, tt_error *err)
 {
     double sum = 0;
@@ -119,14 +119,14 @@ static tt_status add_squares(writing *w, const tt_dump_value *v, double *rms, tt
 
 static tt_status put_rms(writing *w, struct record *r, const tt_dump_value *v, tt_error *err)
 {
-    /* A fingerprint's is that of the finite elements; here one that is not makes it null. */
+    /* A fingerprint's RMS is of the finite elements; here a non-finite one makes it null. */
     if (v->print.n == 0 || v->print.n_nan + v->print.n_inf > 0) return TT_OK;
     r->head.has_rms = true;
     r->head.rms = v->print.rms;
     return v->known & TT_KNOWN_DATA ? add_squares(w, v, &r->head.rms, err) : TT_OK;
 }
 
-/* A value without what these files are compared by; a run may be of no batch. */
+/* A value without the hash by which these files are compared; its run may have no batch. */
 static tt_status no_blake3(const writing *w, const tt_dump_value *v, tt_error *err)
 {
     char where[32] = "outside any batch";
@@ -157,7 +157,7 @@ static tt_status write_value(writing *w, const tt_dump_value *v, uint64_t seq, t
     return status;
 }
 
-/* --- all of them --- */
+/* --- everything --- */
 
 /* From the map, or reported by the program itself. */
 static bool has_stage(const writing *w, const tt_dump_value *v)

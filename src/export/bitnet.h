@@ -1,4 +1,4 @@
-/* The format `bitnet`: a folder with one JSON file a value, as BitNet.rs writes them;
+/* The format `bitnet`: a folder with one JSON file per value, as BitNet.rs writes them;
  * docs/bitnet.md. */
 #ifndef TT_EXPORT_BITNET_H
 #define TT_EXPORT_BITNET_H

@@ -6,7 +6,7 @@
 
 #define GZIP_WINDOW (15 + 16) /* 16: a gzip header, not zlib's */
 #define GZIP_MEMORY 8
-#define GZIP_LEVEL 4 /* behind it time grows much faster than the gain */
+#define GZIP_LEVEL 4 /* above it time grows much faster than the gain */
 #define ZSTD_LEVEL 3
 
 struct tt_compressor {
@@ -52,7 +52,7 @@ static tt_status put_zstd(tt_compressor *c, const void *data, size_t n, tt_bytes
     return TT_OK;
 }
 
-/* Room and input are handed over in lengths that zlib's type can hold. */
+/* Passes room and input in lengths that fit zlib's type. */
 static tt_status put_gzip(tt_compressor *c, const unsigned char *data, size_t n, tt_bytes *out,
                           tt_error *err)
 {

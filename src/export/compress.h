@@ -1,5 +1,5 @@
-/* Files of an export, compressed piece by piece: a zstd frame or a gzip member each. One behind the
- * other they are what `zstd -d` and `gunzip` read as one file (RFC 8878, RFC 1952). */
+/* Files of an export, compressed in separate pieces: zstd frames or gzip members, which `zstd -d`
+ * and `gunzip` read as one file (RFC 8878, RFC 1952). */
 #ifndef TT_EXPORT_COMPRESS_H
 #define TT_EXPORT_COMPRESS_H
 
@@ -9,17 +9,16 @@
 
 #include <stddef.h>
 
-/* Of one thread at a time. */
+/* For one thread at a time. */
 typedef struct tt_compressor tt_compressor;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 tt_compressor *tt_compressor_new(tt_compress method);
 void tt_compressor_free(tt_compressor *c);
-/* Appends n bytes to *out as one piece, which others need not be read for; as they are with
- * TT_COMPRESS_NONE. */
+/* Appends n bytes to *out as an independent piece; unchanged with TT_COMPRESS_NONE. */
 tt_status tt_compressor_put(tt_compressor *c, const void *data, size_t n, tt_bytes *out,
                             tt_error *err);
-/* What a compressed file's name ends in: "", ".zst", ".gz". */
+/* A compressed file's extension: "", ".zst", ".gz". */
 const char *tt_compress_suffix(tt_compress method);
 
 #endif

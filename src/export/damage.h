@@ -1,4 +1,4 @@
-/* How much of a trace cannot be read, for formats that say so. */
+/* Counts the damage of a trace, for formats that report it. */
 #ifndef TT_EXPORT_DAMAGE_H
 #define TT_EXPORT_DAMAGE_H
 
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Chunks of ops and of details that are damaged, after a look at each of them, and one for META
- * that could be read no further. m is walked: it is the thread's own share. */
+/* Damaged chunks of ops and of details, all of which are read, plus one if META is damaged. m is
+ * walked: it must be the thread's own share. */
 tt_status tt_damage_count(const tt_model *m, uint64_t *chunks, tt_error *err);
-/* Neither cut off nor with so many damaged chunks. */
+/* Neither cut off nor with damaged chunks. */
 bool tt_damage_is_complete(const tt_model *m, uint64_t chunks);
 
 #endif

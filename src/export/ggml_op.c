@@ -5,7 +5,7 @@
 
 #define NUMBERED 95u
 
-/* In the order of their numbers in January 2026; from NUMBERED on those that are younger. */
+/* In the order of their numbers in January 2026; newer ones from NUMBERED on. */
 static const struct {
     const char *name, *symbol;
 } ops[] = {

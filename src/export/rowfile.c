@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that are written at once: many lists come in small pieces. */
+/* Rows written at once: many lists come in small pieces. */
 #define ROWS_AT_ONCE TT_ROWS_MAX
 #define PART_BYTES_MAX ((size_t)1 << 30)
 #define TEXTS_BYTES_MAX ((size_t)256 << 20)
@@ -21,7 +21,7 @@ struct tt_rowfile {
     tt_column columns[TT_COLUMNS_MAX];
     tt_export_table table;
     tt_rows rows;
-    tt_arena texts; /* of cells that are put together, of the rows at hand */
+    tt_arena texts; /* of formatted cells of the current rows */
     tt_bytes made;
     tt_csv *csv; /* or */
     tt_parquet_encoder *encoder;
@@ -29,7 +29,7 @@ struct tt_rowfile {
     uint64_t n_rows;
 };
 
-/* Those that CSV shows, none of them nested. Any of them may be null: what is not known is. */
+/* Those that CSV shows, without nested ones. All are nullable, because any value may be unknown. */
 static tt_status choose_columns(tt_rowfile *f, const tt_rowset *like, tt_error *err)
 {
     tt_rowset none = *like;

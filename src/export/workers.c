@@ -13,12 +13,12 @@ typedef struct pool {
     const tt_workers_plan *plan;
     const tt_model *m;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a part was made or taken, or something failed */
+    pthread_cond_t changed; /* a part was made or consumed, or something failed */
     slot *slots;            /* of the parts next_take .. next_take + n_slots - 1, by part modulo */
     uint32_t n_slots;
     uint32_t next_make, next_take;
     bool taking;
-    uint32_t failed_part; /* of the error; TT_NONE: all is well */
+    uint32_t failed_part; /* of the error; TT_NONE: none */
     tt_error error;
 } pool;
 
@@ -31,7 +31,7 @@ unsigned tt_workers_threads(unsigned threads)
     return threads < TT_WORKERS_MAX ? threads : TT_WORKERS_MAX;
 }
 
-/* With the lock held. Of several errors the one of the first part is kept. */
+/* With the lock held. Keeps the error of the first part. */
 static void fail(pool *p, uint32_t part, const tt_error *error)
 {
     if (p->failed_part == TT_NONE || part < p->failed_part) {
@@ -41,7 +41,7 @@ static void fail(pool *p, uint32_t part, const tt_error *error)
     pthread_cond_broadcast(&p->changed);
 }
 
-/* With the lock held: takes what is ready, in order, one thread at a time. */
+/* With the lock held: consumes ready parts in order, one thread at a time. */
 static void take_ready(pool *p)
 {
     if (p->taking) return;
@@ -65,7 +65,7 @@ static void take_ready(pool *p)
     p->taking = false;
 }
 
-/* With the lock held: the next part to make, or TT_NONE when there is none. */
+/* With the lock held: the next part to make, or TT_NONE. */
 static uint32_t next_part(pool *p)
 {
     while (p->failed_part == TT_NONE && p->next_make < p->plan->n_parts &&
@@ -95,7 +95,7 @@ static void work(pool *p, const tt_model *m, void *own)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* A thread that cannot be provided for leaves its work to the others; the calling one must be. */
+/* A thread without memory leaves its work to the others; the calling one must have it. */
 static void provide_and_work(pool *p, bool is_caller)
 {
     tt_model *share;
@@ -125,7 +125,7 @@ static void run_all(pool *p, unsigned threads)
 {
     pthread_t list[TT_WORKERS_MAX];
     unsigned n = 0;
-    /* This thread is one of them: where no other can be made, it does all the work. */
+    /* This thread is one of them: if no other can be created, it does all the work. */
     while (n + 1 < threads && pthread_create(&list[n], NULL, run_thread, p) == 0)
         n++;
     provide_and_work(p, true);

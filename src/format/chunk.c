@@ -65,7 +65,7 @@ uint64_t tt_file_header_seed(const tt_file_header *h)
 static uint64_t chunk_checksum(uint64_t seed, const uint8_t *header, const void *payload,
                                size_t payload_bytes)
 {
-    XXH3_state_t state = {0}; /* the call below looks whether the seed is another one */
+    XXH3_state_t state = {0}; /* the call below checks whether the seed has changed */
     XXH3_64bits_reset_withSeed(&state, seed);
     XXH3_64bits_update(&state, header, 32);
     XXH3_64bits_update(&state, payload, payload_bytes);
@@ -127,13 +127,13 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
     return TT_OK;
 }
 
-/* Only chunks of what threads recorded belong to runs. */
+/* Only chunks that threads recorded belong to runs. */
 static bool has_runs(const tt_index_entry *e)
 {
     return e->type == TT_CHUNK_OPS || e->type == TT_CHUNK_DETAIL;
 }
 
-/* A flag of the INDEX: each META chunk has a description behind the flags. */
+/* A flag of the INDEX: a description of each META chunk follows the flags. */
 #define FLAG_META 8u
 
 static bool is_described(const tt_index_entry *entries, size_t n)
@@ -200,7 +200,7 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
         if (entries[i].type == TT_CHUNK_META) put_meta(out, &entries[i].meta);
 }
 
-/* The first entry whose place in the file is impossible; NULL when there is none. */
+/* The first entry with an impossible offset; NULL: none. */
 static const tt_index_entry *find_misplaced(const tt_index_entry *list, size_t n, uint64_t offset)
 {
     for (size_t i = 0; i < n; i++)
@@ -259,7 +259,7 @@ tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **ent
     return TT_OK;
 }
 
-/* Orders by stream, then by place in the file. */
+/* Orders by stream, then by file offset. */
 static int by_stream(const void *a, const void *b)
 {
     const tt_index_entry *x = *(const tt_index_entry *const *)a;
@@ -269,8 +269,8 @@ static int by_stream(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Whether `e` may follow `before` in its stream. An entry does not say how long a META chunk is,
- * only that it has at least one byte. */
+/* Whether `e` may follow `before` in its stream. An entry does not have a META chunk's length,
+ * which is at least one byte. */
 static bool follows(const tt_index_entry *before, const tt_index_entry *e)
 {
     uint64_t length = has_runs(before) ? before->count : 1;

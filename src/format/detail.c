@@ -8,15 +8,15 @@
 #define ENCODING 1u
 #define RANKS_MAX (1u << 16)
 
-/* The columns there are. Experts and weights have token, rank and count in the same place. */
+/* All columns. Token, rank and count are at the same offsets for experts and weights. */
 enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT, PART, OFF };
 
 /* A kind of detail: its columns, in the order of docs/format.md. */
 typedef struct shape {
     uint8_t n_columns;
     uint8_t columns[7];
-    uint8_t items_max; /* experts or weights in one record; 0: it has no list */
-    uint8_t raw_bytes; /* of each record, behind the columns */
+    uint8_t items_max; /* experts or weights in one record; 0: no list */
+    uint8_t raw_bytes; /* of each record, after the columns */
 } shape;
 
 static const shape SHAPES[] = {
@@ -88,7 +88,7 @@ static uint64_t item_of(const tt_detail *d, unsigned i)
 
 static bool is_of_kind(const tt_detail *d, size_t kind)
 {
-    /* A slot of a damaged area may hold anything: what could not be decoded again is left out. */
+    /* A slot of a damaged area may contain anything: leaves out what could not be decoded. */
     return (size_t)tt_detail_kind_of(d) == kind && is_list_sane(d, SHAPES[kind].items_max) &&
            is_part_sane(d);
 }
@@ -282,7 +282,7 @@ static const char *get_payload(tt_cursor *c, size_t count, tt_detail *list, size
         uint64_t kind = tt_cursor_varint(c), more = tt_cursor_varint(c);
         if (c->failed) return "it is cut off";
         if (kind <= before) return "its kinds do not ascend";
-        if (kind >= KINDS) return NULL; /* how many columns it has is not known */
+        if (kind >= KINDS) return NULL; /* its number of columns is unknown */
         if (more == 0 || more > count - *n) return "it holds more details than its header says";
         const char *wrong = get_kind(c, list + *n, (size_t)more, (size_t)kind);
         if (wrong) return wrong;
@@ -300,14 +300,14 @@ static int compare(const void *x, const void *y)
     int order = tt_order(a->run, b->run);
     if (!order) order = tt_order(tt_detail_node(a), tt_detail_node(b));
     if (!order) order = tt_order(tt_detail_lane(a), tt_detail_lane(b));
-    if (!order) order = tt_order(a->place, b->place); /* only the kind is left of it */
+    if (!order) order = tt_order(a->place, b->place); /* only the kind is left */
     if (!order && tt_detail_kind_of(a) == TT_DETAIL_VALUE) {
         order = tt_order(a->value.part, b->value.part);
     } else if (!order && SHAPES[tt_detail_kind_of(a)].items_max) {
         order = tt_order(a->experts.token, b->experts.token);
         if (!order) order = tt_order(a->experts.first_rank, b->experts.first_rank);
     }
-    /* A total order: the same chunk gives the same list whatever algorithm sorts it. */
+    /* A total order: the same chunk gives the same list with any sorting algorithm. */
     return order ? order : memcmp(a, b, sizeof *a);
 }
 
@@ -340,7 +340,8 @@ tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **d
                             wrong);
     }
     qsort(list, *n, sizeof *list, compare);
-    /* Lists are kept, and the header may have announced more than there is: give the rest back. */
+    /* The list is kept, and the header may have announced more records than there are: free the
+     * rest. */
     tt_detail *fit = *n && *n < count ? realloc(list, *n * sizeof *list) : NULL;
     *details = fit ? fit : list;
     return TT_OK;

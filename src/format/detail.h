@@ -1,5 +1,5 @@
-/* The DETAIL chunk's payload: what was observed of ops besides their times.
- * Specified in docs/format.md. */
+/* The DETAIL chunk's payload: what was observed of ops besides their times. Specified in
+ * docs/format.md. */
 #ifndef TT_FORMAT_DETAIL_H
 #define TT_FORMAT_DETAIL_H
 
@@ -18,7 +18,7 @@
 #define TT_DETAIL_VALUE_PARTS 9u  /* records of one fingerprint, at most */
 
 enum tt_detail_kind {
-    TT_DETAIL_NONE = 0, /* was never completed: not stored */
+    TT_DETAIL_NONE = 0, /* never completed: not stored */
     TT_DETAIL_FAULTS = 1,
     TT_DETAIL_EXPERTS = 2,
     TT_DETAIL_WEIGHTS_F32 = 3,
@@ -27,7 +27,7 @@ enum tt_detail_kind {
 };
 #define TT_DETAIL_KINDS 6u
 
-/* What the kernel counted for the thread while it worked on an op (start to arrive). */
+/* The kernel's counts for the thread while it worked on an op (start to arrive). */
 typedef struct tt_detail_faults {
     uint32_t minor;
     uint32_t major;
@@ -51,15 +51,15 @@ typedef struct tt_detail_weights {
     float weight[TT_DETAIL_WEIGHTS_MAX];
 } tt_detail_weights;
 
-/* A part of the fingerprint of an op's output (value/type.h): the bytes from
- * part * TT_DETAIL_VALUE_BYTES on. The node is the one whose output it is. */
+/* A part of the fingerprint of an op's output (value/type.h): the bytes from part *
+ * TT_DETAIL_VALUE_BYTES on. The node is the output's. */
 typedef struct tt_detail_value {
     uint8_t part;
     uint8_t bytes[TT_DETAIL_VALUE_BYTES];
 } tt_detail_value;
 
-/* For how long the thread was on no processor while it worked on an op. Several details of one op
- * and lane add up. */
+/* How long the thread was off CPU while it worked on an op. Several details of one op and lane add
+ * up. */
 typedef struct tt_detail_off_cpu {
     uint64_t ns;
 } tt_detail_off_cpu;
@@ -67,8 +67,8 @@ typedef struct tt_detail_off_cpu {
 /* One detail of one op on one lane, as the hot path writes it: the size of a tt_op_record.
  *
  *   0     4      8                            32
- *   | run | place| faults | experts | weights |    place: as in tt_op_record, the kind in the
- *                                                  place of `covers`
+ *   | run | place| faults | experts | weights |    place: as in tt_op_record, with the kind
+ *                                                  instead of `covers`
  *
  * Experts and weights belong to the first node of the graph that uses the same ids tensor. */
 typedef struct tt_detail {
@@ -105,20 +105,19 @@ static inline enum tt_detail_kind tt_detail_kind_of(const tt_detail *d)
     return (enum tt_detail_kind)(d->place >> 29);
 }
 
-/* Appends the payload for n > 0 details (at most TT_DETAIL_CHUNK_RECORDS_MAX) of one ring, kind
- * by kind; those of kind NONE, of a kind this build does not know, or with a list of an impossible
- * length are left out. False when memory or the limit ran out; then out->failed is set. */
+/* Appends the payload for n > 0 details (at most TT_DETAIL_CHUNK_RECORDS_MAX) of one ring, kind by
+ * kind. Leaves out those of kind NONE, of an unknown kind, or with a list of an invalid length.
+ * False if memory or the limit ran out; then out->failed is set. */
 bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n);
 
-/* Decodes a payload. *details (malloc'ed, the caller frees it) gets *n of them, by ascending
- * run, node, lane, kind, token, rank (of values: part). `count`: the chunk header's record count,
- * an upper bound (details of kind NONE count). NULL on failure. Kinds are stored in ascending order
- * and cannot be skipped without knowing their columns: from the first unknown kind on, nothing is
- * read, and what came before it is the result. */
+/* Decodes a payload. *details (malloc'ed, the caller frees it) gets *n of them, by ascending run,
+ * node, lane, kind, token, rank (for values: part). `count`: the chunk header's record count, an
+ * upper bound (details of kind NONE count). NULL on failure. Kinds are stored in ascending order
+ * and cannot be skipped without knowing their columns: decoding ends at the first unknown kind. */
 tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, size_t *n,
                            tt_error *err);
-/* The same, and how many bytes of the payload each kind takes, the first with what stands before
- * it; as that of kind NONE what is of none that this build knows. */
+/* The same, and the bytes of the payload that each kind takes, the first with what is before it;
+ * unknown kinds count as kind NONE. */
 tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **details, size_t *n,
                                     size_t kind_bytes[TT_DETAIL_KINDS], tt_error *err);
 

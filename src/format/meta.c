@@ -167,7 +167,7 @@ bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *r)
     return !c->failed;
 }
 
-/* --- records as a whole --- */
+/* --- whole records --- */
 
 void tt_meta_put_record(tt_bytes *out, uint8_t type, const tt_bytes *payload)
 {
@@ -221,7 +221,7 @@ bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t s
     return false;
 }
 
-/* --- what records are about, for the index --- */
+/* --- summaries of records, for the index --- */
 
 static void widen(uint32_t *low, uint32_t *high, uint32_t id)
 {

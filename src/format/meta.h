@@ -1,5 +1,5 @@
-/* The META stream's records: what was observed besides ops.
- * Specified in docs/format.md, record by record. */
+/* The META stream's records: what was observed besides ops. Specified in docs/format.md, record by
+ * record. */
 #ifndef TT_FORMAT_META_H
 #define TT_FORMAT_META_H
 
@@ -49,7 +49,7 @@ enum {
     TT_BUFFER_HOST = 1,
     TT_BUFFER_FILE = 2,
     TT_BUFFER_ALLOC_SEEN = 4,
-    TT_BUFFER_PLACE_UNKNOWN = 8 /* whether it maps a file was not observed */
+    TT_BUFFER_PLACE_UNKNOWN = 8 /* not observed whether it maps a file */
 };
 
 enum { TT_TENSOR_EXECUTES = 1, TT_TENSOR_INPUT = 2, TT_TENSOR_OUTPUT = 4 };
@@ -61,20 +61,20 @@ enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2, TT_BATCH_SEQUENCES = 4 };
 enum tt_model_state {
     TT_MODEL_SAME = 0,
     TT_MODEL_CHANGED = 1,  /* the same file, other size or mtime */
-    TT_MODEL_REPLACED = 2, /* another file has the name */
+    TT_MODEL_REPLACED = 2, /* the path names another file */
     TT_MODEL_GONE = 3
 };
 
 /* EXTENTS. */
 enum tt_extents_state {
-    TT_EXTENTS_WHOLE = 0,       /* of all of the file */
-    TT_EXTENTS_CUT = 1,         /* there were too many, or it took too long: of its begin only */
-    TT_EXTENTS_NOT_OBSERVED = 2 /* the file system does not tell */
+    TT_EXTENTS_WHOLE = 0,       /* of the whole file */
+    TT_EXTENTS_CUT = 1,         /* too many, or it took too long: of the file's start only */
+    TT_EXTENTS_NOT_OBSERVED = 2 /* not supported by the file system */
 };
 
 #define TT_USAGE_DEVICES_MAX 16u
 
-/* The moment of an observation. */
+/* The time of an observation. */
 enum tt_moment {
     TT_AT_BATCH_BEGIN = 0,
     TT_AT_BATCH_END = 1,
@@ -91,7 +91,7 @@ enum tt_load_kind {
     TT_LOAD_MAP = 0,         /* mmap of a model file; what: TT_MAP_* */
     TT_LOAD_FILE_ADVICE = 1, /* posix_fadvise; what: enum tt_advice */
     TT_LOAD_MAP_ADVICE = 2,  /* madvise, posix_madvise; what: enum tt_advice */
-    TT_LOAD_FIRST_BATCH = 3, /* the first batch behind the model's last mapping begins */
+    TT_LOAD_FIRST_BATCH = 3, /* the first batch after the model's last mapping begins */
     TT_LOAD_END = 4          /* recording ends */
 };
 enum { TT_MAP_POPULATE = 1, TT_MAP_SHARED = 2, TT_MAP_LOCKED = 4, TT_MAP_HUGE = 8 };
@@ -106,23 +106,23 @@ enum tt_advice {
 
 /* POOL: why a range of a model file was read into the pool. */
 enum tt_read_cause {
-    TT_READ_KEPT = 0, /* it stays: once, at first */
-    TT_READ_AHEAD,    /* in the order of the graph, before its op began */
-    TT_READ_CHOSEN,   /* of an expert, once the router had chosen it and before its op began */
+    TT_READ_KEPT = 0, /* to stay in the pool: once, at first */
+    TT_READ_AHEAD,    /* in graph order, before its op began */
+    TT_READ_CHOSEN,   /* of an expert, after the router chose it and before its op began */
     TT_READ_AT_OP,    /* of an expert, when its op began */
     TT_READ_CAUSES
 };
-enum { TT_READ_FAILED = 1, TT_READ_DISCARDED = 2 /* nobody wanted it any more when it came */ };
+enum { TT_READ_FAILED = 1, TT_READ_DISCARDED = 2 /* not needed any more when it was read */ };
 
-/* Which of the counters could be read. */
+/* Which counters could be read. */
 enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 
 /* --- the fields of each record, in order: F(kind, name) ---
  *
- * These lists give the structs below, their encoders and decoders (meta.c) and the table in
- * docs/format.md. Kinds: u8, u64, str and zigzag32/64, varint32/64 are what the document calls so,
- * in a member of as many bits; a reader refuses a value that does not fit. Others stand beside the
- * record that has them, and in meta.c. */
+ * These lists define the structs below, their encoders and decoders (meta.c) and the table in
+ * docs/format.md. Kinds: u8, u64, str and zigzag32/64, varint32/64 as in that document, in members
+ * of as many bits; a reader rejects values that do not fit. Other kinds are explained at their
+ * record and in meta.c. */
 
 #define TT_META_PAIR_FIELDS(F)                                                                     \
     F(str, key)                                                                                    \
@@ -132,8 +132,8 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint32, id)                                                                                \
     F(str, text)
 
-/* Behind it n_kv times a KV, a varint n_weights, n_weights times a WEIGHT. A count<N> is a varint32
- * that cannot exceed what is left at N bytes each. */
+/* Followed by n_kv KVs, a varint n_weights, n_weights WEIGHTs. A count<N> is a varint32 that cannot
+ * exceed the remaining bytes / N. */
 #define TT_META_MODEL_FIELDS(F)                                                                    \
     F(varint32, id)                                                                                \
     F(str, path)                                                                                   \
@@ -160,7 +160,7 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, offset_bytes) /* in the file */                                                    \
     F(varint64, size_bytes)
 
-/* file32, file64: there with TT_BUFFER_FILE only. late32: traces of before do not have it. */
+/* file32, file64: with TT_BUFFER_FILE only. late32: absent in older traces. */
 #define TT_META_BUFFER_FIELDS(F)                                                                   \
     F(varint64, id)                                                                                \
     F(u64, ticks)                                                                                  \
@@ -171,24 +171,24 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, size_bytes)                                                                        \
     F(file32, path)              /* string id */                                                   \
     F(file64, file_offset_bytes) /* of base */                                                     \
-    F(late32, model)             /* that the allocating thread had opened last; 0: none */         \
-    F(late32, allocator)         /* string id: file name of the library that asked for it */
+    F(late32, model)             /* the model that the allocating thread opened last; 0: none */   \
+    F(late32, allocator)         /* string id: file name of the library that requested it */
 
 #define TT_META_BUFFER_FREE_FIELDS(F)                                                              \
     F(varint64, id)                                                                                \
     F(u64, ticks)
 
-/* Behind it n_tensors times a TENSOR; then the backends of the nodes as intervals: a varint number
- * of intervals, each a string id (varint) and how many nodes (varint); then, of a program that
- * records itself, a varint number of STAGEs, and them. tensors: a count, not below n_nodes. */
+/* Followed by n_tensors TENSORs; then the backends of the nodes as intervals: a varint count, then
+ * for each a string id and a number of nodes (varints); then, if a program records itself, a varint
+ * count of STAGEs, and these. tensors: a count, not below n_nodes. */
 #define TT_META_GRAPH_FIELDS(F)                                                                    \
     F(varint32, id)                                                                                \
     F(varint32, n_nodes)                                                                           \
     F(tensors, n_tensors)
 
-/* A tensor of a graph: a node or a leaf. References to others are index + 1; 0 is none. four: as
- * many varints; sources: n_src varints; view64: there with a view_src only; place: a varint, or an
- * u64 with buffer 0. */
+/* A tensor of a graph: a node or a leaf. References to tensors are index + 1; 0 is none. four: four
+ * varints; sources: n_src varints; view64: with a view_src only; place: a varint, or an u64 with
+ * buffer 0. */
 #define TT_META_TENSOR_FIELDS(F)                                                                   \
     F(varint32, name) /* string ids: name, op_name, op_desc, type_name */                          \
     F(varint32, op)                                                                                \
@@ -204,17 +204,17 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(sources, src)                                                                                \
     F(varint32, view_src)                                                                          \
     F(view64, view_offset_bytes)                                                                   \
-    F(varint64, buffer) /* id; 0: not known, then location is an address */                        \
+    F(varint64, buffer) /* id; 0: unknown, then location is an address */                          \
     F(place, location)  /* offset in the buffer, or address */
 
-/* What a program said of where a node belongs. */
+/* What a program reported as the stage of a node. */
 #define TT_META_STAGE_FIELDS(F)                                                                    \
     F(varint32, node)                                                                              \
     F(varint32, stage) /* string id */                                                             \
-    F(zigzag32, layer) /* as the program numbers it */
+    F(zigzag32, layer) /* in the program's numbering */
 
-/* Behind it, with the flags: n_tokens zigzags of tokens, n_tokens of position differences, n_tokens
- * lists of sequences (a varint count, then zigzags); then the TAIL. */
+/* Followed by, depending on the flags: n_tokens zigzags of tokens, n_tokens of position
+ * differences, n_tokens lists of sequences (a varint count, then zigzags); then the TAIL. */
 #define TT_META_BATCH_FIELDS(F)                                                                    \
     F(varint32, id)                                                                                \
     F(varint32, context)                                                                           \
@@ -224,23 +224,23 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint32, n_outputs_plus_1) /* 0: not observed */                                            \
     F(u8, phase)                  /* enum tt_phase */                                              \
     F(u8, flags)                  /* TT_BATCH_* */
-/* mixed: a varint32 up to n_tokens, there with TT_PHASE_MIXED only. */
+/* mixed: a varint32 up to n_tokens, with TT_PHASE_MIXED only. */
 #define TT_META_BATCH_TAIL_FIELDS(F)                                                               \
-    F(late32, vocabulary) /* of its tokens' texts, see TOKEN_TEXT; 0: not known */                 \
-    F(mixed, n_generate)  /* tokens that were generated */
+    F(late32, vocabulary) /* for the texts of its tokens, see TOKEN_TEXT; 0: unknown */            \
+    F(mixed, n_generate)  /* generated tokens */
 
 /* BATCH_END and RUN_END. */
 #define TT_META_END_FIELDS(F)                                                                      \
     F(varint32, id)                                                                                \
     F(u64, ticks)                                                                                  \
-    F(zigzag64, status) /* what the engine returned */
+    F(zigzag64, status) /* returned by the engine */
 
 #define TT_META_RUN_FIELDS(F)                                                                      \
     F(varint32, id)                                                                                \
     F(varint32, batch)                                                                             \
     F(varint32, graph)                                                                             \
     F(u8, observed)      /* enum tt_observed */                                                    \
-    F(varint32, threads) /* asked for; 0: not observed */                                          \
+    F(varint32, threads) /* requested; 0: not observed */                                          \
     F(u64, ticks)                                                                                  \
     F(varint32, thread) /* the OS's id of the calling thread */
 
@@ -276,15 +276,15 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(zigzag32, token)                                                                             \
     F(str, text)
 
-/* The values of a leaf that holds row numbers (of GET_ROWS, SET_ROWS) in one run; behind it n
- * zigzag differences, the first to 0. */
+/* The values of a leaf with row numbers (for GET_ROWS, SET_ROWS) in one run; followed by n zigzag
+ * differences, the first from 0. */
 #define TT_META_INDICES_FIELDS(F)                                                                  \
     F(varint32, run)                                                                               \
     F(varint32, tensor) /* in the run's graph */                                                   \
     F(count1, n)
 
-/* Totals of the process since it started. faults: there with TT_USAGE_FAULTS only (getrusage); io:
- * with TT_USAGE_IO (/proc/self/io); devices: with TT_USAGE_DEVICES. */
+/* Totals of the process since it started. faults: with TT_USAGE_FAULTS only (getrusage); io: with
+ * TT_USAGE_IO (/proc/self/io); devices: with TT_USAGE_DEVICES. */
 #define TT_META_USAGE_FIELDS(F)                                                                    \
     F(varint32, batch) /* id; 0: none */                                                           \
     F(u8, moment)      /* enum tt_moment */                                                        \
@@ -294,18 +294,18 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(faults, major)                                                                               \
     F(faults, user_ns)                                                                             \
     F(faults, system_ns)                                                                           \
-    F(io, read_bytes) /* fetched from a device on the process's behalf, page faults included */    \
-    F(io, rchar)      /* passed by read() and the like, from wherever */                           \
+    F(io, read_bytes) /* read from a device for the process, including page faults */              \
+    F(io, rchar)      /* returned by read() and similar calls, cached or not */                    \
     F(devices, devices)
 
-/* A block device's totals since the machine started, over all its users. */
+/* A block device's totals since the machine started, for all its users. */
 #define TT_META_DEVICE_FIELDS(F)                                                                   \
     F(varint64, device) /* st_dev of the files on it */                                            \
     F(varint64, read_bytes)                                                                        \
     F(varint64, reads) /* requests completed */
 
-/* Pages of a model file in the page cache; behind it n_intervals varint lengths in pages, which
- * add up to n_pages: absent, present, absent, ... (the first may be 0). */
+/* Pages of a model file in the page cache; followed by n_intervals varint lengths in pages, whose
+ * sum is n_pages: absent, present, absent, ... (the first may be 0). */
 #define TT_META_RESIDENCY_FIELDS(F)                                                                \
     F(varint32, model) /* id */                                                                    \
     F(varint32, batch) /* id; 0: none */                                                           \
@@ -322,28 +322,28 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(u64, ticks)                                                                                  \
     F(u8, state) /* enum tt_model_state */
 
-/* Of a trace that keeps the last of what was recorded, what was discarded before. */
+/* Of a flight recorder's trace: counts of what was discarded. */
 #define TT_META_FRONT_FIELDS(F)                                                                    \
-    F(varint64, ring_bytes) /* about what is kept */                                               \
-    F(varint64, last_run)   /* runs up to this one have lost ops, or all of them */                \
-    F(varint64, ops)        /* records of OPS chunks discarded */                                  \
+    F(varint64, ring_bytes) /* size to keep */                                                     \
+    F(varint64, last_run)   /* runs up to this one have lost some or all ops */                    \
+    F(varint64, ops)        /* records of discarded OPS chunks */                                  \
     F(varint64, details)    /* of DETAIL chunks */                                                 \
     F(varint64, bytes)      /* of the chunks */
 
-#define TT_META_GRAPHS_END_FIELDS(F) F(varint32, graph) /* no later run is of one up to this */
+#define TT_META_GRAPHS_END_FIELDS(F) F(varint32, graph) /* later runs use later graphs */
 
-/* Memory of the process that page faults hit. */
+/* Memory of the process in which page faults occurred. */
 #define TT_META_MAPPING_FIELDS(F)                                                                  \
     F(varint32, id)                                                                                \
     F(u64, ticks)                                                                                  \
     F(u64, address)                                                                                \
     F(varint64, size_bytes)                                                                        \
     F(varint64, file_offset_bytes)                                                                 \
-    F(varint64, device) /* st_dev; 0: of no file */                                                \
+    F(varint64, device) /* st_dev; 0: no file */                                                   \
     F(varint64, inode)                                                                             \
     F(str, path)
 
-/* The faults of an interval; behind it the columns of format/page_faults.h. */
+/* The faults of an interval; followed by the columns of format/page_faults.h. */
 #define TT_META_PAGE_FAULTS_FIELDS(F)                                                              \
     F(u64, begin_ticks)                                                                            \
     F(u64, end_ticks)                                                                              \
@@ -352,42 +352,42 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 #define TT_META_PAGE_FAULT_LOSS_FIELDS(F)                                                          \
     F(u64, begin_ticks)                                                                            \
     F(u64, end_ticks)                                                                              \
-    F(varint64, lost) /* 0: how many is not known */
+    F(varint64, lost) /* 0: an unknown number */
 
-/* Where a model file lay on its disk when it was opened; behind it n_listed times a FRAGMENT: as
- * many of the first ones. A fragment is what is in one piece, in the file and on the disk. */
+/* The location of a model file on its disk when it was opened; followed by n_listed FRAGMENTs, the
+ * first ones. A fragment is contiguous in the file and on the disk. */
 #define TT_META_EXTENTS_FIELDS(F)                                                                  \
     F(varint32, model)                                                                             \
     F(u64, ticks)                                                                                  \
     F(u8, state)              /* enum tt_extents_state */                                          \
     F(str, why)               /* it was not observed */                                            \
-    F(varint64, walked_bytes) /* of the file, from its begin: what follows is of that */           \
-    F(varint64, n_extents)    /* as the file system counts */                                      \
+    F(varint64, walked_bytes) /* from the file's start: the counts below are for these */          \
+    F(varint64, n_extents)    /* as counted by the file system */                                  \
     F(varint64, n_fragments)                                                                       \
-    F(varint64, n_backward)    /* fragments before the end, on the disk, of the one before */      \
+    F(varint64, n_backward)    /* fragments that are before the previous one's end on the disk */  \
     F(varint64, mapped_bytes)  /* the rest are holes */                                            \
-    F(varint64, largest_bytes) /* of a fragment */                                                 \
+    F(varint64, largest_bytes) /* of one fragment */                                               \
     F(varint64, long_bytes)    /* in fragments of 1 MiB and more */                                \
     F(u8, flags)               /* of any fragment: TT_HOST_EXTENT_* of host/disk.h */              \
     F(count4, n_listed)
 
 #define TT_META_FRAGMENT_FIELDS(F)                                                                 \
-    F(varint64, hole_bytes) /* between the end of the one before, in the file, and this */         \
+    F(varint64, hole_bytes) /* from the end of the previous one to this one, in the file */        \
     F(varint64, size_bytes)                                                                        \
-    F(zigzag64, jump_bytes) /* the same on the disk; backward: below 0 */                          \
+    F(zigzag64, jump_bytes) /* the same on the disk; negative: backwards */                        \
     F(u8, flags)
 
-/* A step on the way from opening a model to computing with it. minor .. rchar: totals of the
- * process since it started, as the step began; the call's: what was added until it was over. */
+/* A step from opening a model to computing with it. minor .. rchar: totals of the process since it
+ * started, when the step began; the call's: the increase until it ended. */
 #define TT_META_LOAD_STEP_FIELDS(F)                                                                \
-    F(varint32, model) /* id; 0: of no file alone */                                               \
+    F(varint32, model) /* id; 0: not about one file */                                             \
     F(u8, kind)        /* enum tt_load_kind */                                                     \
     F(u64, begin_ticks)                                                                            \
     F(u64, end_ticks)                                                                              \
     F(varint64, file_offset_bytes)                                                                 \
     F(varint64, size_bytes) /* 0 with an advice: to the end */                                     \
     F(u8, what)                                                                                    \
-    F(varint32, error) /* errno of a call that failed; 0: it did not */                            \
+    F(varint32, error) /* errno of a failed call; 0: success */                                    \
     F(u8, flags)       /* TT_USAGE_FAULTS, TT_USAGE_IO */                                          \
     F(faults, minor)                                                                               \
     F(faults, major)                                                                               \
@@ -397,38 +397,37 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(io, rchar)                                                                                   \
     F(io, call_read_bytes)
 
-/* The pool of weights that `tensortrace boost` keeps, at the end of a computation; behind it n
- * times a POOL_READ: what was read since the record before. used .. evictions: totals of the
- * process. */
+/* The pool of weights of `tensortrace boost`, at the end of a computation; followed by n POOL_READs
+ * since the previous record. used .. evictions: totals of the process. */
 #define TT_META_POOL_FIELDS(F)                                                                     \
     F(u64, ticks)                                                                                  \
-    F(varint32, run) /* id; 0: none that is recorded */                                            \
+    F(varint32, run) /* id; 0: none that was recorded */                                           \
     F(varint64, budget_bytes)                                                                      \
-    F(varint64, present_bytes) /* in the pool, with what is being read */                          \
+    F(varint64, present_bytes) /* in the pool, including ongoing reads */                          \
     F(varint64, peak_bytes)                                                                        \
-    F(varint64, used)   /* slices of experts, once an op */                                        \
-    F(varint64, missed) /* of them: not there when they were asked for */                          \
-    F(varint64, left)   /* of them: no room, so the kernel's paging had to do */                   \
+    F(varint64, used)   /* slices of experts, once per op */                                       \
+    F(varint64, missed) /* of them: missing when requested */                                      \
+    F(varint64, left)   /* of them: no space in the pool, left to the kernel's paging */           \
     F(varint64, evictions)                                                                         \
-    F(varint64, waited_ns) /* by compute threads at the start of ops; a sum over threads */        \
-    F(varint64, lost)      /* reads since the record before that are not listed */                 \
+    F(varint64, waited_ns) /* by compute threads at the start of ops; summed over threads */       \
+    F(varint64, lost)      /* reads since the previous record that are not listed */               \
     F(count4, n)
 
 #define TT_META_POOL_READ_FIELDS(F)                                                                \
     F(varint32, model) /* id */                                                                    \
     F(varint64, file_offset_bytes)                                                                 \
     F(varint64, size_bytes)                                                                        \
-    F(zigzag64, requested_ticks) /* from the record's; before it: below 0 */                       \
-    F(varint64, queued_ticks)    /* from then until it began */                                    \
-    F(varint64, read_ticks)      /* from then until it was over */                                 \
+    F(zigzag64, requested_ticks) /* relative to the record; negative: earlier */                   \
+    F(varint64, queued_ticks)    /* from then until the read began */                              \
+    F(varint64, read_ticks)      /* from then until it ended */                                    \
     F(u8, cause)                 /* enum tt_read_cause */                                          \
     F(u8, flags)                 /* TT_READ_FAILED, TT_READ_DISCARDED */                           \
     F(varint32, waiters)         /* threads that waited for it at the start of an op */            \
     F(varint32, thread)          /* the first of them; 0: none */                                  \
-    F(varint64, waited_ticks)    /* by that one, until it was over */
+    F(varint64, waited_ticks)    /* by that thread */
 
-/* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
- * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
+/* R(name, fields, where they are): defines a struct tt_meta_NAME, tt_meta_put_NAME and
+ * tt_meta_get_NAME. BATCH, with lists in its middle, is separate. */
 #define TT_META_RECORDS(R)                                                                         \
     R(pair, TT_META_PAIR_FIELDS, "1 ENVIRONMENT, n times")                                         \
     R(string, TT_META_STRING_FIELDS, "2 STRING")                                                   \
@@ -500,9 +499,9 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     void tt_meta_put_##name(tt_bytes *out, const tt_meta_##name *r);                               \
     bool tt_meta_get_##name(tt_cursor *c, tt_meta_##name *r);
 
-/* tt_meta_put_NAME appends the payload of one record, or the part of one.
- * tt_meta_get_NAME reads it, what is not there as 0; spans point into the payload. False (c->failed
- * set) when it is cut off or out of range. */
+/* tt_meta_put_NAME appends the payload of a record, or of a part of it. tt_meta_get_NAME reads it,
+ * absent fields as 0; spans point into the payload. False (c->failed set) if it is truncated or out
+ * of range. */
 TT_META_RECORDS(TT_META_DECLARE)
 
 typedef struct tt_meta_batch {
@@ -510,36 +509,35 @@ typedef struct tt_meta_batch {
     TT_META_BATCH_TAIL_FIELDS(TT_META_MEMBER)
 } tt_meta_batch;
 
-/* Per token of a batch: the sequences it belongs to. Token i's are
- * ids[first[i]] .. ids[first[i + 1] - 1]; first has n_tokens + 1 entries. */
+/* The sequences of each token of a batch. Token i's are ids[first[i]] .. ids[first[i + 1] - 1];
+ * first has n_tokens + 1 entries. */
 typedef struct tt_batch_sequences {
     const uint32_t *first;
     const int32_t *ids;
 } tt_batch_sequences;
 
-/* tokens and positions: n_tokens each, NULL without the flag; so are the sequences. */
+/* tokens and positions: n_tokens each, NULL without the flag; likewise the sequences. */
 void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *r, const int32_t *tokens,
                        const int32_t *positions, const tt_batch_sequences *sequences);
-/* What is in front of the lists; then what is behind them. */
+/* Read the fields before the lists; then those after them. */
 bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *r);
 bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *r);
 
-/* --- records as a whole --- */
+/* --- whole records --- */
 
-/* A whole record of the stream: type, length and a payload made by one of the functions above.
- * A failed payload makes out fail. */
+/* A record of the stream: type, length and a payload made by one of the functions above. A failed
+ * payload makes out fail. */
 void tt_meta_put_record(tt_bytes *out, uint8_t type, const tt_bytes *payload);
 void tt_meta_put_pairs(tt_bytes *out, const tt_meta_pair *pairs, uint32_t n);
-/* The next record of a META chunk's payload. False at the end (c->failed tells whether
- * by damage). */
+/* The next record of a META chunk's payload. False at the end (c->failed: because of damage). */
 bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload);
-/* A varint count that cannot exceed what is left at min_bytes each. */
+/* A varint count that cannot exceed the remaining bytes / min_bytes. */
 bool tt_meta_get_count(tt_cursor *c, uint32_t *count, uint32_t min_bytes);
-/* What the records of a META payload are about, and how many they are. A record that is malformed
- * ends it: then `kinds` is 0. */
+/* A summary of the records of a META payload, and their number. Stops at a malformed record: then
+ * `kinds` is 0. */
 void tt_meta_describe(tt_span meta, tt_index_meta *about, uint32_t *n);
-/* The value of `key` in the first ENVIRONMENT record of a META payload that has it, cut to
- * size and NUL-terminated; false when there is none. */
+/* The value of `key` in the first ENVIRONMENT record of a META payload that has it, truncated to
+ * size and NUL-terminated; false if there is none. */
 bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t size);
 
 #endif

@@ -9,19 +9,19 @@
 #include <string.h>
 
 #define LANE_BITS (TT_OPS_LANE_MAX << 20)
-/* Of how many of the newest sequences a segment may be a part. */
+/* How many of the newest sequences are searched for a segment. */
 #define PARTS_TRIED 8u
 #define NONE UINT32_MAX
 
-/* A list of nodes and covers, which stands in the records of its first segment. */
+/* A list of nodes and covers, stored in the records of its first segment. */
 typedef struct sequence {
     uint32_t first; /* index of a record */
     uint32_t count;
-    uint32_t position; /* where its positions begin among those of all sequences */
+    uint32_t position; /* index of its first position among those of all sequences */
     uint64_t hash;
 } sequence;
 
-/* An interval of records that has the nodes of a sequence or of a part of it. */
+/* Consecutive records with the nodes of a sequence or of a part of it. */
 typedef struct segment {
     uint32_t sequence;
     uint32_t skipped; /* positions of the sequence before its first record */
@@ -78,7 +78,7 @@ static bool make_table(encoder *e)
     return e->table != NULL;
 }
 
-/* The entry of the table that holds this very sequence, or the empty one where it belongs. */
+/* The table's entry for this sequence, or the empty one for it. */
 static uint32_t *find_whole(encoder *e, const tt_ops_part *p, uint64_t hash)
 {
     size_t at = (size_t)hash & (e->table_size - 1);
@@ -91,8 +91,7 @@ static uint32_t *find_whole(encoder *e, const tt_ops_part *p, uint64_t hash)
     return &e->table[at];
 }
 
-/* How many positions of the sequence come before the part; NONE when it is no part of the
- * sequence. */
+/* How many positions of the sequence precede the part; NONE if it is not part of the sequence. */
 static uint32_t find_in(const encoder *e, const sequence *s, const tt_ops_part *p)
 {
     const uint32_t *of_sequence = e->place + s->first, *of_part = e->place + p->first;
@@ -121,8 +120,8 @@ static segment find_sequence(encoder *e, const tt_ops_part *p)
     return (segment){(uint32_t)e->n_sequences - 1, 0};
 }
 
-/* Finds the sequences. The first segment comes last: it may be the end of a run that the chunk
- * before cut in two, and what it is a part of is known once a whole run was seen. */
+/* Finds the sequences. The first segment comes last: it may be the end of a run that the previous
+ * chunk cut in two, and its sequence is known once a complete run was seen. */
 static void find_sequences(encoder *e)
 {
     for (size_t i = 1; i <= e->n_segments; i++) {
@@ -246,10 +245,10 @@ typedef struct decoder {
     tt_ops_block *block;
     uint64_t encoding;
     uint64_t t0;
-    tt_ops_scratch *scratch; /* memory of all that follows */
-    uint32_t *node;          /* the sequences' nodes, one after the other */
+    tt_ops_scratch *scratch; /* memory of everything below */
+    uint32_t *node;          /* the sequences' nodes, one after another */
     uint8_t *covers;
-    uint32_t *begin; /* per sequence, where it begins; one more for the end */
+    uint32_t *begin; /* per sequence, its start; one more for the end */
     size_t n_sequences;
     tt_ops_part *parts; /* as many as the block has segments */
     tt_ops_layout layout;
@@ -257,7 +256,7 @@ typedef struct decoder {
     tt_ops_cost *cost;
 } decoder;
 
-/* --- the front: all that is needed to know the nodes --- */
+/* --- the start: everything needed to know the nodes --- */
 
 static const char *get_sequences(decoder *d, size_t n)
 {
@@ -285,7 +284,7 @@ static const char *get_sequences(decoder *d, size_t n)
     return d->c.failed ? "the sequences are cut off" : NULL;
 }
 
-/* Reads which positions of which sequence a segment's records have. */
+/* Reads the sequence and positions of a segment's records. */
 static const char *get_part(decoder *d, tt_ops_part *part)
 {
     uint64_t which = tt_cursor_varint(&d->c);
@@ -370,7 +369,7 @@ static const char *get_front(decoder *d, size_t n)
     return wrong;
 }
 
-/* --- the times --- */
+/* --- times --- */
 
 static bool get_column_1(decoder *d, uint64_t *values, size_t *bytes)
 {
@@ -407,7 +406,7 @@ static bool get_columns(decoder *d)
            get_column_2(d, d->wait, granule, &cost->wait_bytes);
 }
 
-/* Turns differences in the layout's order into times in the records' order. */
+/* Converts differences in the layout's order to times in record order. */
 static void sum_up(decoder *d)
 {
     tt_ops_block *b = d->block;
@@ -440,13 +439,13 @@ static bool have_room(void **memory, size_t *memory_bytes, size_t bytes)
     return *memory != NULL;
 }
 
-/* Allocates the arrays of the block in one piece, and those needed only while decoding in
- * another. Each sequence and segment takes bytes of the payload, which bounds their number. */
+/* Allocates the arrays of the block as one block of memory, and those for decoding as another. Each
+ * sequence and segment takes bytes of the payload, which bounds their number. */
 static bool take_memory(decoder *d, size_t n, bool times)
 {
     tt_ops_block *b = d->block;
     const size_t n_timed = times ? n : 0, most = n < d->c.size ? n : d->c.size;
-    const size_t rounding = 64; /* of tt_ops_cut, and items more than n */
+    const size_t rounding = 64; /* for tt_ops_cut, and items beyond n */
     if (!have_room(&b->memory, &b->memory_bytes,
                    n_timed * 3 * sizeof *b->start + n * (sizeof *b->node + sizeof *b->covers) +
                        rounding) ||

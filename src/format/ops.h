@@ -51,21 +51,20 @@ static inline uint32_t tt_op_covers(const tt_op_record *r)
     return r->place >> 29;
 }
 
-/* Appends the payload (encoding 2) for n > 0 records (at most TT_OPS_CHUNK_RECORDS_MAX) of one
- * ring in the order they were recorded. False when memory or the limit ran out;
- * then out->failed is set. */
+/* Appends the payload (encoding 2) for n > 0 records (at most TT_OPS_CHUNK_RECORDS_MAX) of one ring
+ * in recorded order. False if memory or the limit ran out; then out->failed is set. */
 bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigned tick_shift);
 
-/* An interval of records of one run on one lane. */
+/* Consecutive records of one run on one lane. */
 typedef struct tt_ops_segment {
     uint32_t run;
     uint32_t lane;
     uint32_t first; /* index of its first record */
     uint32_t count;
-    bool open; /* its one record's end was never seen */
+    bool open; /* its only record has no observed end */
 } tt_ops_segment;
 
-/* A decoded OPS payload: columns of n records, and the segments they form. */
+/* A decoded OPS payload: columns of n records, and their segments. */
 typedef struct tt_ops_block {
     size_t n;
     uint32_t *node;
@@ -76,40 +75,40 @@ typedef struct tt_ops_block {
     tt_ops_segment *segments;
     size_t n_segments;
     unsigned tick_shift;
-    void *memory; /* of the columns, in one piece */
+    void *memory; /* of all columns, one allocation */
     size_t memory_bytes;
 } tt_ops_block;
 
-/* Memory that decoding needs meanwhile. Zero-filled at first, one per thread. */
+/* Working memory of the decoder. Zero-filled at first, one per thread. */
 typedef struct tt_ops_scratch {
     void *memory;
     size_t memory_bytes;
 } tt_ops_scratch;
 
-/* Decodes a payload of encoding 1 or 2; only the segments when `times` is false (columns stay NULL,
- * node and covers are filled). Fills *block, to be freed with tt_ops_block_free; on failure it is
- * empty. n: the chunk header's record count, checked. */
+/* Decodes a payload of encoding 1 or 2; only the segments if `times` is false (columns are NULL;
+ * node and covers are filled). Fills *block, to be freed with tt_ops_block_free; empty on failure.
+ * n: the chunk header's record count, checked. */
 tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block, tt_error *err);
-/* The same for one chunk after the other: *block is zero-filled or from an earlier call, and its
- * memory is used again, as is that of *scratch. Memory given back and asked for again for each
- * chunk costs more than decoding does. */
+/* The same for one chunk after another: *block is zero-filled or from an earlier call, and its
+ * memory is reused, as is that of *scratch. Freeing and allocating memory for each chunk costs more
+ * than decoding. */
 tt_status tt_ops_decode_again(tt_span payload, size_t n, bool times, tt_ops_block *block,
                               tt_ops_scratch *scratch, tt_error *err);
 void tt_ops_block_free(tt_ops_block *block);
 void tt_ops_scratch_free(tt_ops_scratch *scratch);
 
-/* What the parts of a payload take, in bytes of the payload: they add up to it. */
+/* The sizes of a payload's parts, in bytes; they add up to the payload's size. */
 typedef struct tt_ops_cost {
     size_t front_bytes;    /* encoding, shift, first time, granule */
     size_t sequence_bytes; /* nodes and covers */
     size_t segment_bytes;  /* runs and lanes */
-    size_t gap_bytes;      /* frames and what is packed in them, like the next two */
+    size_t gap_bytes;      /* of the frames, with their packed values; like the next two */
     size_t busy_bytes;
     size_t wait_bytes;
-    size_t exception_bytes; /* of the three columns: values that stand apart (encoding 2 only) */
+    size_t exception_bytes; /* of the three columns: values outside of frames (encoding 2 only) */
 } tt_ops_cost;
 
-/* Decodes a payload to see what its parts take; errors as of tt_ops_decode. */
+/* Decodes a payload and measures its parts; errors as in tt_ops_decode. */
 tt_status tt_ops_cost_of(tt_span payload, size_t n, tt_ops_cost *cost, tt_error *err);
 
 #endif

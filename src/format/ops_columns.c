@@ -7,8 +7,8 @@
 
 #define BLOCKS 32u
 #define BLOCK_VALUES 16u
-/* What a value with a remainder costs in bits besides its quotient, roughly: a byte or two for
- * its place and one for the remainder. */
+/* The approximate cost in bits of a remainder: a byte or two for its position and one for its
+ * value. */
 #define EXCEPTION_BITS 20u
 
 tt_ops_granule tt_ops_granule_of(uint32_t ticks)
@@ -26,7 +26,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* A sample of the values: evenly spread blocks of neighbours, of busy and wait in turn. */
+/* A sample of the values: evenly spread blocks of neighbours, alternately of busy and wait. */
 typedef struct sample {
     const uint64_t *columns[2];
     size_t n;
@@ -41,8 +41,8 @@ static uint64_t sample_value(const sample *s, size_t block, size_t i)
     return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* The divisor that most blocks of the sample have in common. A value that is no multiple spoils
- * only its own block. */
+/* The divisor common to most blocks of the sample. A value that is no multiple spoils only its own
+ * block. */
 static uint32_t most_common_divisor(const sample *s)
 {
     uint32_t divisors[BLOCKS], best = 1, best_votes = 0;
@@ -109,22 +109,22 @@ void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_par
 #define FORM_FRAMES 1u
 /* A column is sparse when at most one value in SPARSE_RATIO is not zero. */
 #define SPARSE_RATIO 16u
-#define FRAME_LEAST 8u /* values that are worth a header */
+#define FRAME_LEAST 8u /* values that justify a header */
 #define FRAME_MOST 64u
 #define WIDTH_MAX 63u
 #define WIDTH_BITS 6u
 #define MANY_EXCEPTIONS 3u /* in the header's upper bits: their number follows */
 
-/* Walks over the frames of a column. Where frames end follows from the groups alone. */
+/* Iterates over the frames of a column. Their ends follow from the groups alone. */
 typedef struct framing {
     const tt_ops_layout *layout;
-    size_t position; /* the group in which, or at whose begin, the next frame begins */
-    size_t at;       /* the place where it begins */
-    bool inside;     /* not at the begin of a group */
+    size_t position; /* the group in which, or at whose start, the next frame begins */
+    size_t at;       /* index of its start */
+    bool inside;     /* not at the start of a group */
 } framing;
 
-/* The number of values in the next frame: as many whole groups as make it worth its header, or a
- * part of a group that is too large for one frame. 0 behind the last. */
+/* The number of values in the next frame: as many whole groups as justify a header, or a part of a
+ * group that is too large for one frame. 0 after the last. */
 static size_t next_frame(framing *f)
 {
     const tt_ops_layout *l = f->layout;
@@ -146,11 +146,11 @@ static size_t next_frame(framing *f)
 
 typedef struct plan {
     unsigned width;
-    unsigned exceptions; /* values that do not fit in it */
+    unsigned exceptions; /* that do not fit */
 } plan;
 
-/* Chooses the width that makes the frame smallest. Values that do not fit become exceptions,
- * which take an index byte and a byte for each 7 bits beyond the width. */
+/* Chooses the width that makes the frame smallest. Values that do not fit become exceptions, which
+ * take an index byte and a byte for each 7 bits beyond the width. */
 static plan plan_frame(const uint64_t *offsets, size_t n)
 {
     uint8_t count[65] = {0};
@@ -170,8 +170,8 @@ static plan plan_frame(const uint64_t *offsets, size_t n)
             best_bytes = bytes;
         }
         if (w == 0 || exception_bytes >= best_bytes) return best;
-        /* With one bit less, values of w bits do not fit either, and some exceptions take
-         * another byte. */
+        /* With one bit less, values of w bits do not fit either, and some exceptions take another
+         * byte. */
         exceptions += count[w];
         exception_bytes += 2u * count[w] + spaced[w % 7];
         spaced[w % 7] = (uint8_t)(spaced[w % 7] + count[w]);
@@ -286,7 +286,7 @@ static bool get_frame(tt_cursor *c, uint64_t *values, size_t n, uint64_t granule
     return ok;
 }
 
-/* Adds a list of places and numbers, times `factor`, to the values. */
+/* Adds a list of indices and numbers, times `factor`, to the values. */
 static bool get_list(tt_cursor *c, uint64_t *values, size_t n, bool is_signed, uint64_t limit,
                      uint64_t factor)
 {

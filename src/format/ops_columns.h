@@ -9,16 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the values of an OPS chunk's columns stand: one group after the other, a group being
- * the values of one position of one sequence, over all segments that have it, in their order
- * (docs/format.md, "transposed"). Encoder and decoder, of both encodings. */
+/* The order of the values in an OPS chunk's columns: group by group, where a group is the values of
+ * one position of one sequence over all segments that have it, in segment order (docs/format.md,
+ * "transposed"). For encoder and decoder, both encodings. */
 
 #define TT_OPS_ENCODING_1 1u /* read only */
 #define TT_OPS_ENCODING_2 2u
 #define TT_OPS_OPEN_LANE (1u << 16)
 #define TT_OPS_SHIFT_MAX 32u
 
-/* A segment as the layout sees it. Positions are those of all sequences, one after the other. */
+/* A segment in the layout. Positions number those of all sequences. */
 typedef struct tt_ops_part {
     uint32_t first; /* index of its first record */
     uint32_t count;
@@ -27,19 +27,19 @@ typedef struct tt_ops_part {
 
 typedef struct tt_ops_layout {
     size_t n_positions;
-    uint32_t *ends; /* per position: the place after its group's last value */
-    uint32_t *next; /* per position: the place of its next value, for who goes through the records
-                       in order and counts it up */
+    uint32_t *ends; /* per position: index after its group's last value */
+    uint32_t *next; /* per position: index of its next value; advanced by code that visits the
+                       records in order */
 } tt_ops_layout;
 
-/* Fills the layout for parts whose positions are below n_positions (more than 0). The caller has
- * given it its arrays: `ends` of n_positions + 1, `next` of n_positions. */
+/* Fills the layout for parts whose positions are below n_positions (> 0). The caller provides the
+ * arrays: `ends` of n_positions + 1, `next` of n_positions. */
 void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_parts,
                         size_t n_positions);
 
-/* Cuts an array of n items of `size` bytes off a piece of memory: all that a chunk needs comes as
- * one, since a dozen large ones given back and asked for again for each chunk are, each time,
- * pages that the kernel has to clear. */
+/* Cuts an array of n items of `size` bytes off a block of memory. A chunk's arrays are one
+ * allocation, because the kernel has to clear the pages of each large block that is freed and
+ * allocated again. */
 static inline void *tt_ops_cut(uint8_t **memory, size_t n, size_t size)
 {
     void *array = *memory;
@@ -48,17 +48,17 @@ static inline void *tt_ops_cut(uint8_t **memory, size_t n, size_t size)
 }
 
 /* The granule of a chunk's times: many processors' counters advance by several ticks at once, so
- * that almost all differences of times are multiples of some number. Times are stored as
- * multiples of it and, where there is one, a remainder: nothing is lost. */
+ * that almost all time differences are multiples of some number. Times are stored as multiples of
+ * it and, if needed, a remainder: nothing is lost. */
 
 typedef struct tt_ops_granule {
-    uint32_t ticks;      /* 1: there is none */
+    uint32_t ticks;      /* 1: no granule */
     uint64_t reciprocal; /* 2^64 / ticks, rounded up: to divide by multiplication */
 } tt_ops_granule;
 
 /* ticks > 0. */
 tt_ops_granule tt_ops_granule_of(uint32_t ticks);
-/* The one that makes n values of each of two columns smallest, from a sample of them. */
+/* The granule that makes n values of each of two columns smallest, estimated from a sample. */
 tt_ops_granule tt_ops_granule_find(const uint64_t *busy, const uint64_t *wait, size_t n);
 
 /* The quotient, rounded down, of the signed difference v; *remainder is 0 to ticks - 1. */
@@ -78,13 +78,13 @@ static inline uint64_t tt_ops_granule_split(const tt_ops_granule *g, uint64_t v,
     return quotient;
 }
 
-/* Appends a column of n differences of times (signed, modulo 2^64), which stand in the layout's
- * order. The values are lost: they become the quotients. */
+/* Appends a column of n time differences (signed, modulo 2^64) in the layout's order. Overwrites
+ * the values with their quotients. */
 void tt_ops_column_put(tt_bytes *out, uint64_t *values, size_t n, const tt_ops_layout *l,
                        const tt_ops_granule *granule);
-/* Reads one. Adds to *exception_bytes what stands outside of the frames and their packed values:
- * values of a sparse column, what did not fit into a frame's width, remainders. False
- * (c->failed is set) when the bytes break the format. */
+/* Reads one. Adds to *exception_bytes the size of values outside of frames: values of a sparse
+ * column, values too wide for their frame, remainders. False (c->failed is set) if the bytes break
+ * the format. */
 bool tt_ops_column_get(tt_cursor *c, uint64_t *values, size_t n, const tt_ops_layout *l,
                        uint32_t granule, size_t *exception_bytes);
 

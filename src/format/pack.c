@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* The widest value that one load of eight bytes holds, at whatever bit of the first byte it
- * begins. */
+/* The widest value that one load of eight bytes covers, at any bit of the first byte. */
 #define WIDTH_OF_ONE_LOAD 57u
 
 void tt_bits_put(tt_bytes *out, const uint64_t *values, size_t n, unsigned width)

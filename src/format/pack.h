@@ -27,8 +27,7 @@ static inline size_t tt_bits_bytes(size_t n, unsigned width)
 /* Appends the low `width` (0 to 64) bits of n values. */
 void tt_bits_put(tt_bytes *out, const uint64_t *values, size_t n, unsigned width);
 /* Reads n values of `width` (0 to 64) bits: each times `factor` plus `base`, modulo 2^64.
- * `readable` bytes stand at `from`: at least those that the values take; eight more make it
- * faster. */
+ * `readable` bytes are at `from`: at least those of the values; eight more make it faster. */
 void tt_bits_get(const uint8_t *from, size_t readable, uint64_t *values, size_t n, unsigned width,
                  uint64_t factor, uint64_t base);
 
@@ -37,9 +36,9 @@ void tt_bits_get(const uint8_t *from, size_t readable, uint64_t *values, size_t 
 
 #define TT_PACK_FRAME 64u
 
-/* Appends n values as frames; each frame takes the cheapest of its widths. */
+/* Appends n values as frames; each frame takes the width that costs least. */
 void tt_pack_column(tt_bytes *out, const uint64_t *values, size_t n);
-/* Reads n values; false (c->failed is set) when the bytes break the format. */
+/* Reads n values; false (c->failed is set) if the bytes break the format. */
 bool tt_unpack_column(tt_cursor *c, uint64_t *values, size_t n);
 
 #endif

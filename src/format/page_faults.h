@@ -12,10 +12,10 @@
 #define TT_PAGE_FAULTS_MAX 4096u /* in one record */
 
 typedef struct tt_page_fault {
-    uint64_t ticks;   /* when it was over */
-    uint64_t address; /* that the program read or wrote */
+    uint64_t ticks;   /* its end */
+    uint64_t address; /* accessed by the program */
     uint32_t thread;  /* of the OS */
-    /* The id of its MAPPING, 0: not known; in a model its place in tt_model.mappings, or
+    /* The id of its MAPPING, 0: unknown; in a model its index in tt_model.mappings, or
      * TT_MAPPING_NONE. */
     uint32_t mapping : 31;
     uint32_t major : 1; /* the kernel had to wait for a device */
@@ -23,12 +23,12 @@ typedef struct tt_page_fault {
 
 #define TT_MAPPING_NONE ((1u << 31) - 1u)
 
-/* Appends a record's payload: n faults (TT_PAGE_FAULTS_MAX at most) that ascend by time, from
+/* Appends a record's payload: n faults (at most TT_PAGE_FAULTS_MAX) in ascending time, from
  * begin_ticks on. */
 void tt_page_faults_put(tt_bytes *out, uint64_t begin_ticks, uint64_t end_ticks,
                         const tt_page_fault *faults, uint32_t n);
-/* Reads the columns behind *r, which tt_meta_get_page_faults has read; `faults` has room for
- * TT_PAGE_FAULTS_MAX. False when they break the format. */
+/* Reads the columns after *r, which tt_meta_get_page_faults has read; `faults` has room for
+ * TT_PAGE_FAULTS_MAX. False if they break the format. */
 bool tt_page_faults_get(tt_cursor *c, const tt_meta_page_faults *r, tt_page_fault *faults);
 
 #endif

@@ -69,7 +69,7 @@ void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, u
 /* The number of all entries; `experts`: a slice for each expert. */
 uint64_t tt_memory_map_count(const tt_gguf *model, bool experts);
 
-/* How a map is told. */
+/* How a map is written. */
 typedef struct tt_memory_map_style {
     bool experts;   /* a slice for each expert */
     bool old_words; /* tt_layout_old_words */

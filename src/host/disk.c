@@ -16,9 +16,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define AT_ONCE 256u /* extents of one call */
+#define AT_ONCE 256u /* extents per call */
 
-/* The fragment under way is the last one counted; `list` may be full by then. */
+/* The open fragment is the last one counted; `list` may be full by then. */
 static void close_fragment(tt_host_extents *e, uint64_t size)
 {
     if (size > e->largest_bytes) e->largest_bytes = size;
@@ -69,13 +69,13 @@ static uint8_t flags_of(uint32_t f)
     return (uint8_t)flags;
 }
 
-/* One answer of the kernel; *offset goes on. Whether there is more. */
+/* Processes one result of the kernel and advances *offset. Whether there is more. */
 static bool take(tt_host_extents *e, const struct fiemap *map, uint64_t size, uint64_t *offset)
 {
     if (map->fm_mapped_extents == 0) e->whole = true;
     for (uint32_t i = 0; i < map->fm_mapped_extents && i < AT_ONCE; i++) {
         const struct fiemap_extent *x = &map->fm_extents[i];
-        /* One that does not go on would never end. */
+        /* An extent that makes no progress would loop forever. */
         if (x->fe_length == 0 || x->fe_logical + x->fe_length <= *offset) return false;
         const uint64_t left = x->fe_logical < size ? size - x->fe_logical : 0;
         const tt_host_fragment one = {x->fe_logical, x->fe_physical,
@@ -110,13 +110,13 @@ int tt_host_extents_look(int fd, uint64_t size, tt_host_extents *e)
                tt_clock_ns(CLOCK_MONOTONIC) < until;
     }
     free(map);
-    /* What was seen before a failure is right. */
+    /* What was seen before a failure is valid. */
     if (problem && e->extents) problem = 0;
     tt_host_extents_end(e, size);
     return problem;
 }
 
-#define LEVELS_MAX 8 /* of devices on devices */
+#define LEVELS_MAX 8 /* of stacked devices */
 
 /* --- the file system --- */
 
@@ -128,7 +128,7 @@ typedef struct search {
     tt_host_mount found;
 } search;
 
-/* The innermost mount that the path is in; one with the file's own device goes before others (of
+/* The innermost mount that contains the path; one with the file's own device takes precedence (on
  * btrfs none has it). Of two on the same point the later one hides the other. */
 static bool see_mount(void *context, const tt_host_mount *m)
 {
@@ -152,14 +152,14 @@ static bool exists(const char *dir, const char *name)
     return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
 }
 
-/* Cuts the last part of a path off. */
+/* Cuts off the last part of a path. */
 static void up(char *path)
 {
     char *last = strrchr(path, '/');
     if (last) *last = '\0';
 }
 
-/* A device's folder in `sys`; false: the kernel has none of that number. */
+/* A device's folder in `sys`; false: the kernel has no such device. */
 static bool device_folder(const char *root, uint64_t device, char real[PATH_MAX])
 {
     char path[PATH_MAX];
@@ -168,7 +168,7 @@ static bool device_folder(const char *root, uint64_t device, char real[PATH_MAX]
     return realpath(path, real) != NULL;
 }
 
-/* Goes from a device to the one it is made of. 1: done; 0: there is none; 2 and more: so many. */
+/* Goes from a device to the underlying one. 1: done; 0: there is none; 2 and more: their number. */
 static unsigned go_below(char dir[PATH_MAX])
 {
     char path[PATH_MAX], below[PATH_MAX] = "";
@@ -184,7 +184,7 @@ static unsigned go_below(char dir[PATH_MAX])
     return n;
 }
 
-/* How far the kernel reads ahead on the file system: of a whole device, or of a virtual one. */
+/* The kernel's readahead for the file system: of a whole device, or of a virtual one. */
 static uint64_t read_ahead(const char *root, const char *device)
 {
     char dir[PATH_MAX];
@@ -193,7 +193,7 @@ static uint64_t read_ahead(const char *root, const char *device)
     return kib < UINT64_MAX >> 11 ? kib * 1024 : TT_HOST_UNKNOWN;
 }
 
-/* Names of devices are short: a longer one is none. */
+/* Names of devices are short: a longer one is invalid. */
 static void copy_base_name(char out[64], const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -203,7 +203,7 @@ static void copy_base_name(char out[64], const char *path)
     if (n <= 64) memcpy(out, name, n);
 }
 
-/* "mq-deadline [none] bfq": the one in brackets; a single word is the one, too. */
+/* "mq-deadline [none] bfq": the one in brackets, or a single word. */
 static void read_scheduler(const char *dir, char *out, size_t size)
 {
     char line[256];
@@ -213,7 +213,7 @@ static void read_scheduler(const char *dir, char *out, size_t size)
     (void)snprintf(out, size, "%.*s", (int)strcspn(begin, "] "), begin);
 }
 
-/* dir: the folder of the device that the file system is on. */
+/* dir: the folder of the file system's device. */
 static void look_at_device(const char *root, char dir[PATH_MAX], tt_host_disk *d)
 {
     char number[32];
@@ -276,7 +276,7 @@ void tt_host_disk_look(const char *root, const char *path, uint64_t device, tt_h
     (void)snprintf(number, sizeof number, "%u:%u", major((dev_t)device), minor((dev_t)device));
     d->read_ahead_bytes = read_ahead(root, number);
     bool found = device_folder(root, device, dir);
-    /* Some file systems have numbers of their own, and name the device that they are on. */
+    /* Some file systems have numbers of their own, and name their device. */
     if (!found && s.found.source[0] == '/') {
         (void)snprintf(source, sizeof source, "%s%s", root, s.found.source);
         found = stat(source, &st) == 0 && S_ISBLK(st.st_mode) &&

@@ -46,7 +46,7 @@ uint64_t tt_host_number(const char *dir, const char *name)
     return tt_host_line(dir, name, text, sizeof text) ? tt_host_parse(text) : TT_HOST_UNKNOWN;
 }
 
-/* Spaces and the like in paths are written as three octal digits. */
+/* Blanks and similar characters in paths are written as three octal digits. */
 static void copy_path(char *out, size_t size, const char *from)
 {
     size_t n = 0;
@@ -88,8 +88,7 @@ bool tt_host_mounts(const char *root, bool (*each)(void *context, const tt_host_
     (void)snprintf(line, sizeof line, "%s/proc/self/mountinfo", root);
     FILE *f = fopen(line, "re");
     if (!f) return false;
-    /* What is behind the first bytes of a long line is the options of layers, which nobody needs.
-     */
+    /* After the first bytes, a long line has only options of layers, which are not needed. */
     while (more && fgets(line, sizeof line, f)) {
         const bool ends = strchr(line, '\n') != NULL;
         line[strcspn(line, "\n")] = '\0';
@@ -184,7 +183,7 @@ static uint64_t soft_limit(int of)
 
 /* --- control groups --- */
 
-/* The group of this process that memory is counted in, as /proc/self/cgroup names it. */
+/* The group that counts this process's memory, from /proc/self/cgroup. */
 typedef struct group {
     bool is_v1;
     char path[PATH_MAX];
@@ -199,8 +198,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Lines are "4:memory:/path"; the one of version 2 is "0::/path". Where version 1 has memory,
- * version 2 has not. */
+/* Lines are "4:memory:/path"; that of version 2 is "0::/path". If version 1 has memory, version 2
+ * does not. */
 static bool find_group(const char *root, group *g)
 {
     char line[PATH_MAX], file[PATH_MAX];
@@ -248,7 +247,7 @@ void tt_host_each_group(const char *root, void (*visit)(void *context, const cha
     char dir[PATH_MAX];
     if (!find_group(root, &g) || !tt_host_mounts(root, see_mount, &g) || !g.point[0]) return;
     const char *below = tt_host_below(g.path, g.top);
-    /* "/..": outside of what this process is shown. */
+    /* "/..": outside of what is visible to this process. */
     if (!below || strstr(below, "/..")) return;
     const int n = snprintf(dir, sizeof dir, "%s%s%s", root, g.point, below);
     const size_t end = strlen(root) + strlen(g.point);
@@ -261,7 +260,7 @@ void tt_host_each_group(const char *root, void (*visit)(void *context, const cha
     }
 }
 
-/* The least limit counts; swappiness is the group's own. */
+/* The least limit applies; swappiness is the group's own. */
 static void look_at_group(void *context, const char *dir, bool is_v1)
 {
     tt_host_system *s = context;
@@ -278,7 +277,7 @@ static void look_at_group(void *context, const char *dir, bool is_v1)
     }
 }
 
-/* Of the lines "key number" in the group's memory.stat, the sum of those keys. */
+/* The sum of those keys in the lines "key number" of the group's memory.stat. */
 static uint64_t stat_sum(const char *dir, const char *const *keys, size_t n)
 {
     char line[256], path[PATH_MAX];
@@ -296,7 +295,7 @@ static uint64_t stat_sum(const char *dir, const char *const *keys, size_t n)
     return sum;
 }
 
-/* What may be added before the group's limit, if its page cache goes. */
+/* What may be added below the group's limit if its page cache is dropped. */
 static void look_at_room(void *context, const char *dir, bool is_v1)
 {
     static const char *const v1[] = {"total_inactive_file", "total_active_file"};

@@ -1,5 +1,5 @@
-/* Small files of the kernel: /proc, /sys and below them. Every path is looked up below a `root`:
- * "" for the system itself, a folder in tests. Nothing is allocated. */
+/* Small files of the kernel: /proc, /sys. Paths are relative to a `root`: "" for the system itself,
+ * a folder in tests. Nothing is allocated. */
 #ifndef TT_HOST_SYSTEM_H
 #define TT_HOST_SYSTEM_H
 
@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number that was not observed, and a limit that is not set. */
+/* A number that was not observed; a limit that is not set. */
 #define TT_HOST_UNKNOWN UINT64_MAX
 #define TT_HOST_UNLIMITED (UINT64_MAX - 1)
 
-/* The first line of the file at dir/name, without blanks at its end. False, and "", when there is
- * no such file, nothing in it, or a path that is too long. */
+/* The first line of the file at dir/name, without trailing blanks. False, and "", if there is no
+ * such file, it is empty, or the path is too long. */
 bool tt_host_line(const char *dir, const char *name, char *out, size_t size);
 /* A number in decimal digits; "max" and "unlimited" are TT_HOST_UNLIMITED. TT_HOST_UNKNOWN for
  * anything else. */
@@ -20,9 +20,9 @@ uint64_t tt_host_parse(const char *text);
 /* tt_host_parse of the first line. */
 uint64_t tt_host_number(const char *dir, const char *name);
 
-/* Where a file system is mounted, as a line of /proc/self/mountinfo says it. */
+/* A mounted file system, from a line of /proc/self/mountinfo. */
 typedef struct tt_host_mount {
-    unsigned major, minor; /* of files on it; of some file systems stat says another one */
+    unsigned major, minor; /* of files on it; on some file systems stat reports another one */
     char root[512];        /* the part of the file system that is mounted */
     char point[512];
     char type[32];
@@ -30,18 +30,17 @@ typedef struct tt_host_mount {
     char super[256];  /* its options */
 } tt_host_mount;
 
-/* Calls `each` for every mount until it returns false. False when the list cannot be read. */
+/* Calls `each` for every mount until it returns false. False if the list cannot be read. */
 bool tt_host_mounts(const char *root, bool (*each)(void *context, const tt_host_mount *mount),
                     void *context);
 
-/* What is left of path below folder: "" for itself, "/a/b"; NULL: it is not below. */
+/* The part of path below folder: "" for the folder itself, "/a/b"; NULL: not below it. */
 const char *tt_host_below(const char *path, const char *folder);
 
-/* The machine's memory and the limits that this process runs under. Runs in a traced program too.
- */
+/* The machine's memory, and the limits of this process. Also runs in a traced program. */
 
-/* Each is a key of the ENVIRONMENT of a trace and a member of tt_host_system:
- * F(key, title, unit of src/table, what it is). A limit may be TT_HOST_UNLIMITED. */
+/* Each is a key of a trace's ENVIRONMENT and a member of tt_host_system: F(key, title, unit of
+ * src/table, description). A limit may be TT_HOST_UNLIMITED. */
 #define TT_HOST_SYSTEM(F)                                                                          \
     F(memory_total_bytes, "memory", BYTES, "memory of the machine")                                \
     F(memory_available_bytes, "available", BYTES,                                                  \
@@ -68,25 +67,24 @@ typedef struct tt_host_system {
 
 /* Sets everything to unknown. */
 void tt_host_system_clear(tt_host_system *s);
-/* What holds now; memory_available_end_bytes stays unknown. root: see host/system.h. */
+/* The current values; memory_available_end_bytes stays unknown. root: see above. */
 void tt_host_system_look(const char *root, tt_host_system *s);
-/* Memory that programs could have now. */
+/* Memory available to programs now. */
 uint64_t tt_host_memory_available(const char *root);
 
-/* Memory that this process could have more now without another one being killed or swapped out:
- * what is available of the machine, and of each limit of its control groups; page cache counts as
- * free.
- */
+/* Memory that this process could use in addition without another one being killed or swapped out:
+ * the least of the machine's available memory and that of each limit of its control groups; page
+ * cache counts as free. */
 uint64_t tt_host_memory_room(const char *root);
 
-/* Visits the folder of the control group of this process that memory is counted in, and of all
- * above it that can be seen, from the group on. is_v1: of version 1 of control groups. */
+/* Visits the folder of the control group that counts this process's memory, and all visible ones
+ * above it, from the group on. is_v1: control groups version 1. */
 void tt_host_each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
                         void *context);
 
-/* The member that belongs to an ENVIRONMENT key; NULL: none does. */
+/* The member of an ENVIRONMENT key; NULL: none. */
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);
-/* Tells of each that is known its key and its value in digits or as "unlimited". */
+/* Reports each known member: its key, and its value in digits or as "unlimited". */
 void tt_host_system_report(const tt_host_system *s,
                            void (*tell)(void *context, const char *key, const char *value),
                            void *context);

@@ -21,8 +21,8 @@ typedef struct reader {
     char *line;
     size_t length;
     uint64_t number;  /* of the line, from 1 */
-    const char *at;   /* what is read next */
-    tt_status status; /* not TT_OK: *err says why */
+    const char *at;   /* read position */
+    tt_status status; /* not TT_OK: *err has the reason */
     tt_error *err;
     /* CSV: */
     enum field columns[COLUMNS_MAX];
@@ -30,7 +30,7 @@ typedef struct reader {
     bool has[FIELD_WEIGHT + 1];
     bool several; /* some row had several experts */
     int64_t last_layer, last_token;
-    /* The batch under way: */
+    /* The current batch: */
     int64_t batch; /* its number; -1: none */
     tt_import_pick *picks;
     size_t n, capacity;
@@ -41,7 +41,7 @@ typedef struct reader {
     void *context;
 } reader;
 
-/* Remembers the first thing that is wrong, at a place of the line. */
+/* Keeps the first error, at a position of the line. */
 static bool refuse(reader *r, const char *at, const char *what)
 {
     if (r->status != TT_OK) return false;
@@ -50,7 +50,7 @@ static bool refuse(reader *r, const char *at, const char *what)
     return false;
 }
 
-/* The next line that is not empty, without its end. False at the end, or when it is refused. */
+/* The next nonempty line, without its end. False at the end, or after an error. */
 static bool next_line(reader *r)
 {
     int c = 0;
@@ -118,7 +118,8 @@ static bool is_same_list(const tt_import_pick *a, const tt_import_pick *b)
     return a->layer == b->layer && a->token == b->token;
 }
 
-/* Ranks were places in the text; they become places among the token's experts of the layer. */
+/* Ranks were positions in the text; they become positions among the token's experts of the
+ * layer. */
 static bool rank_picks(reader *r)
 {
     qsort(r->picks, r->n, sizeof *r->picks, by_place);
@@ -158,7 +159,7 @@ static bool begin_token(reader *r, int64_t number)
     return true;
 }
 
-/* Of the token that is `token` in the batch. */
+/* For the token that is `token` in the batch. */
 static bool add_pick(reader *r, const char *at, uint32_t token, uint64_t layer, uint64_t expert,
                      float weight)
 {
@@ -228,7 +229,7 @@ typedef struct row {
     float weight;
 } row;
 
-/* Passes a field that nobody asks for. */
+/* Skips a field that is not used. */
 static bool skip_field(reader *r)
 {
     if (*r->at != '"') {
@@ -266,8 +267,8 @@ static bool take_field(reader *r, enum field f, row *out)
     return ok;
 }
 
-/* A new token begins: with the column "token" where its number is another one, otherwise where the
- * layer goes back. */
+/* Whether a new token begins: in the column "token" if its number changes, otherwise if the layer
+ * decreases. */
 static bool is_new_token(const reader *r, const row *in)
 {
     if (r->n_tokens == 0) return true;
@@ -276,7 +277,7 @@ static bool is_new_token(const reader *r, const row *in)
     return (int64_t)in->layer < r->last_layer;
 }
 
-/* Where the row's token is in the batch: UINT32_MAX when it is refused. */
+/* The index of the row's token in the batch: UINT32_MAX if it is invalid. */
 static uint32_t place_token(reader *r, const row *in)
 {
     const int64_t number = r->has[FIELD_TOKEN] ? (int64_t)in->token : -1;
@@ -294,7 +295,7 @@ static uint32_t place_token(reader *r, const row *in)
     r->batch = r->has[FIELD_BATCH] ? (int64_t)in->batch : -1;
     const uint32_t end = r->n_tokens;
     if (number < 0 && end > 0 && !other) return end - 1;
-    /* In a batch a token may come again, layer by layer. */
+    /* In a batch a token may recur, layer by layer. */
     const uint32_t place = number < 0 ? TT_NONE : tt_idmap_get(&r->tokens, (uint64_t)number);
     if (place != TT_NONE) return place;
     return begin_token(r, number) ? end : UINT32_MAX;
@@ -351,7 +352,7 @@ static bool skip_text(reader *r)
     return true;
 }
 
-/* Passes a value that nobody asks for; it is not checked further than its brackets. */
+/* Skips a value that is not used; only its brackets are checked. */
 static bool skip_value(reader *r)
 {
     unsigned depth = 0;
@@ -433,7 +434,7 @@ static bool read_object(reader *r)
 
 /* --- lists --- */
 
-/* "1,5 2,7": the layers of a token with blanks between them, from 0 on. "-": none of a layer. */
+/* "1,5 2,7": the layers of a token separated by blanks, from 0 on. "-": none for a layer. */
 static bool read_list(reader *r)
 {
     if (!end_batch(r) || !begin_token(r, -1)) return false;
@@ -456,7 +457,7 @@ static bool read_list(reader *r)
     return true;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 tt_status tt_import_read(FILE *in, tt_import_visit *visit, void *context, tt_error *err)
 {

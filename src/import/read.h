@@ -1,5 +1,5 @@
-/* Which experts a router picked, as texts of others say it: CSV with a header, JSON lines, or plain
- * lists. docs/import.md has the forms. */
+/* Routing recorded by others: the experts that a router chose, as CSV with a header, JSON lines, or
+ * plain lists. docs/import.md has the forms. */
 #ifndef TT_IMPORT_READ_H
 #define TT_IMPORT_READ_H
 
@@ -21,21 +21,22 @@ typedef struct tt_import_pick {
     uint32_t token; /* in the batch, from 0 */
     uint32_t rank;  /* among the token's experts in the layer */
     uint32_t expert;
-    float weight; /* NAN: not told */
+    float weight; /* NAN: not given */
 } tt_import_pick;
 
-/* Tokens computed together: those of one number in the column "batch", or else a token alone. */
+/* Tokens computed together: those with the same number in the column "batch", or else a single
+ * token. */
 typedef struct tt_import_batch {
     const tt_import_pick *picks; /* by layer, token, rank */
     size_t n;
-    const int64_t *numbers; /* of the tokens, as the text has them; -1: not told */
+    const int64_t *numbers; /* of the tokens, as in the text; -1: not given */
     uint32_t n_tokens;
 } tt_import_batch;
 
 typedef tt_status tt_import_visit(void *context, const tt_import_batch *batch, tt_error *err);
 
 /* Reads all of `in` and visits each batch; memory is bounded by the limits above. TT_E_FORMAT with
- * line and column of what is wrong. */
+ * line and column of the error. */
 tt_status tt_import_read(FILE *in, tt_import_visit *visit, void *context, tt_error *err);
 
 #endif

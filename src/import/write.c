@@ -1,7 +1,7 @@
-/* The text is read twice: first for what the model is made of, then for what was picked.
+/* The text is read twice: first to derive the model, then for the choices.
  *
- * Each layer of the model is one tensor with an expert a slice, and each batch runs a graph with
- * one expert matmul a layer. Ticks only count: without CLOCK records they are no times. */
+ * Each layer of the model is one tensor with a slice per expert, and each batch runs a graph with
+ * one expert matmul per layer. Ticks only count: without CLOCK records they are not times. */
 #include "import/write.h"
 
 #include "base/array.h"
@@ -54,7 +54,7 @@ typedef struct writer {
     int32_t sequence;
 } writer;
 
-/* --- the first time --- */
+/* --- first pass --- */
 
 static tt_status survey(void *context, const tt_import_batch *b, tt_error *err)
 {
@@ -160,7 +160,7 @@ static tt_status flush_records(writer *w, tt_error *err)
     return status;
 }
 
-/* --- what does not change --- */
+/* --- constant records --- */
 
 static void put_environment(writer *w)
 {
@@ -254,14 +254,14 @@ static tt_meta_tensor tensor(uint32_t name, uint32_t type, uint32_t type_name, u
     return t;
 }
 
-/* Nodes: a matmul a layer. Leafs: what goes in, then of each layer its weight and its picks. */
+/* Nodes: a matmul per layer. Leafs: the input, then for each layer its weight and its ids. */
 static void put_graph_tensors(writer *w, uint32_t n_tokens)
 {
     const uint32_t n = w->sum->layers;
     const uint64_t in[3] = {w->options->expert_bytes, 1, n_tokens};
     const uint64_t out[3] = {1, w->picked_most, n_tokens}, ids[3] = {w->picked_most, n_tokens, 1};
     const uint64_t experts[3] = {w->options->expert_bytes, 1, w->sum->experts};
-    const uint32_t first = STRING_INPUT + 1; /* of three a layer: node, weight, picks */
+    const uint32_t first = STRING_INPUT + 1; /* of three per layer: node, weight, ids */
     for (uint32_t i = 0; i < n; i++) {
         tt_meta_tensor t = tensor(first + 3 * i, TYPE_F32, STRING_F32, 4, out);
         t.op_name = t.op_desc = STRING_MATMUL;
@@ -299,7 +299,7 @@ static void put_names(writer *w)
     }
 }
 
-/* The graph for so many tokens: its id, or 0 without memory. */
+/* The graph for so many tokens: its id, or 0 if out of memory. */
 static uint32_t graph_for(writer *w, uint32_t n_tokens)
 {
     const uint32_t known = tt_idmap_get(&w->graphs, n_tokens);
@@ -316,8 +316,8 @@ static uint32_t graph_for(writer *w, uint32_t n_tokens)
 
 /* --- batches --- */
 
-/* Positions are told when all tokens have numbers. One that is not behind the one before it begins
- * another sequence. */
+/* Positions are recorded if all tokens have numbers. One that does not increase begins another
+ * sequence. */
 static bool number_tokens(writer *w, const tt_import_batch *b)
 {
     if (!tt_array_room(w->tokens, w->tokens_capacity, b->n_tokens) ||
@@ -357,7 +357,7 @@ static bool put_detail(writer *w, const tt_detail *d)
     return to != NULL;
 }
 
-/* The n picks of a token in a layer. */
+/* The n choices of a token in a layer. */
 static bool put_picks(writer *w, const tt_import_pick *picks, uint32_t n)
 {
     const uint32_t node = w->node_of[picks->layer], run = w->n_batches;
@@ -381,7 +381,7 @@ static bool put_picks(writer *w, const tt_import_pick *picks, uint32_t n)
     return ok;
 }
 
-/* An op for each layer of which something was picked. */
+/* An op for each layer with choices. */
 static bool put_layers(writer *w, const tt_import_batch *b)
 {
     for (size_t i = 0, end; i < b->n; i = end) {
@@ -429,7 +429,7 @@ static tt_status write_batch(void *context, const tt_import_batch *b, tt_error *
     return status;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static void put_counts(writer *w)
 {
@@ -465,7 +465,7 @@ static tt_status write_trace(writer *w, FILE *in, tt_error *err)
     return status == TT_OK ? tt_sink_finish(&w->sink, TT_END_NORMAL, err) : status;
 }
 
-/* The sink takes a descriptor of its own. */
+/* The sink takes ownership of a duplicate descriptor. */
 static tt_status begin(writer *w, const tt_outfile *out, tt_error *err)
 {
     struct timespec now;

@@ -330,7 +330,7 @@ bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit)
         ns += r->mapped_ns[i];
         ranges += (double)r->cells[r->n - TT_DISK_MAPPED + i].requests;
     }
-    /* A range is far from the one before: its first request's latency is waited for. */
+    /* Ranges are far apart: each waits for its first request. */
     (void)tt_disk_fit_requests(r, &requests);
     const double latency_ns = fmin(requests.latency_ns, ns / ranges / 2);
     *fit = (tt_disk_fit){bytes / (ns - ranges * latency_ns) * 1e9, latency_ns, 0};
@@ -340,20 +340,18 @@ bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit)
 #define BLOCK_BYTES ((size_t)4 << 20)
 #define BLOCKS_MAX 128u
 #define BLOCKS_MIN 16u
-#define PIECE_BYTES                                                                                \
-    ((size_t)64 << 10) /* what a thread takes at a time, as of a matrix its rows                   \
-                        */
+#define PIECE_BYTES ((size_t)64 << 10) /* read by a thread at a time, like the rows of a matrix */
 #define PAGE_BYTES ((size_t)4096)
 #define THREADS_MAX 64
 #define CELL_NS 250000000u
-/* Around the last range, in which what was requested last lies; and for how long nothing arrives
- * when all has. */
+/* The surroundings of the last range, which contain the last request; and how long nothing arrives
+ * once everything has. */
 #define NEAR_BYTES ((size_t)64 << 20)
 #define QUIET_NS 20000000u
 
 static const size_t range_bytes[TT_DISK_MAPPED] = {(size_t)1 << 20, BLOCK_BYTES};
 
-/* Reads a range at the begin of each block. */
+/* Reads a range at the start of each block. */
 typedef struct walk {
     const volatile uint8_t *data;
     size_t size;
@@ -362,15 +360,15 @@ typedef struct walk {
     size_t range;
     uint32_t threads;
     uint64_t begin_ns;
-    atomic_int gate;      /* 0: wait; 1: go; -1: do not */
-    atomic_size_t next;   /* piece of the range that no thread has taken */
+    atomic_int gate;      /* 0: wait; 1: go; -1: stop */
+    atomic_size_t next;   /* next piece of the range */
     atomic_uint arrived;  /* threads at the barrier */
     atomic_uint barriers; /* passed */
     atomic_bool over;
     uint32_t done; /* ranges; the first thread's */
 } walk;
 
-/* Spins, as ggml_barrier does: what that takes from the reading is part of what is measured. */
+/* Spins, like ggml_barrier: its cost for the reading is part of the measurement. */
 static void barrier(walk *w)
 {
     const unsigned passed = atomic_load(&w->barriers);
@@ -413,8 +411,7 @@ static void *walk_pages(void *arg)
     return NULL;
 }
 
-/* Bytes that the kernel fetched from disks for this process, reading ahead included; -1: unknown.
- */
+/* Bytes that the kernel read from disks for this process, readahead included; -1: unknown. */
 static double fetched_bytes(void)
 {
     char line[128];
@@ -427,7 +424,7 @@ static double fetched_bytes(void)
     return found;
 }
 
-/* False when not all threads could be started. */
+/* False if not all threads could be started. */
 static bool run(walk *w)
 {
     pthread_t threads[THREADS_MAX];
@@ -443,8 +440,8 @@ static bool run(walk *w)
     return all;
 }
 
-/* When all that was requested has arrived: the kernel counts bytes as fetched when it requests
- * them, and it reads far ahead. */
+/* When everything requested has arrived: the kernel counts bytes when it requests them, and it
+ * reads far ahead. */
 static uint64_t last_arrival_ns(const walk *w)
 {
     static unsigned char resident[2 * NEAR_BYTES / PAGE_BYTES];
@@ -483,7 +480,7 @@ static const char *measure_mapped(walk *w, tt_disk_rates *r, unsigned i)
     return NULL;
 }
 
-/* A page that is gone, since somebody cut the file, is read as zero. */
+/* If the file is truncated, missing pages are read as zero. */
 static struct {
     uintptr_t begin, end;
     struct sigaction before;
@@ -499,7 +496,7 @@ static void cut(int number, siginfo_t *info, void *context)
         (void)sigaction(number, &mapping.before, NULL);
 }
 
-/* Blocks of which no page is in RAM, BLOCKS_MAX at most, in a random order. */
+/* Up to BLOCKS_MAX blocks without a page in RAM, in a random order. */
 static uint32_t find_blocks(void *data, size_t size, size_t blocks[BLOCKS_MAX])
 {
     static unsigned char resident[BLOCK_BYTES / PAGE_BYTES];
@@ -509,7 +506,7 @@ static uint32_t find_blocks(void *data, size_t size, size_t blocks[BLOCKS_MAX])
         for (size_t i = 0; absent && i < sizeof resident; i++)
             absent = !(resident[i] & 1);
         if (!absent) continue;
-        /* Each has the same chance to stay. */
+        /* Each has the same probability. */
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -525,7 +522,7 @@ static uint32_t find_blocks(void *data, size_t size, size_t blocks[BLOCKS_MAX])
     return seen < BLOCKS_MAX ? (uint32_t)seen : BLOCKS_MAX;
 }
 
-/* n blocks, of which nothing is in RAM. */
+/* n blocks without pages in RAM. */
 static const char *measure(void *data, size_t size, const size_t *blocks, uint32_t n,
                            tt_disk_rates *r)
 {
@@ -565,13 +562,13 @@ void tt_disk_measure_mapped(const char *path, tt_disk_rates *r)
         mapping.begin = (uintptr_t)data;
         mapping.end = mapping.begin + size;
         (void)sigaction(SIGBUS, &action, &mapping.before);
-        /* As llama.cpp asks for: it doubles the window. */
+        /* Like llama.cpp: it doubles the window. */
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
         const uint32_t n = find_blocks(data, size, blocks);
         r->mapped_unknown = measure(data, size, blocks, n, r);
         (void)munmap(data, size);
         (void)sigaction(SIGBUS, &mapping.before, NULL);
-        /* The kernel keeps what is mapped. */
+        /* The kernel does not evict mapped pages. */
         for (uint32_t i = 0; i < n; i++)
             (void)posix_fadvise(fd, (off_t)blocks[i], (off_t)BLOCK_BYTES, POSIX_FADV_DONTNEED);
     }

@@ -45,28 +45,28 @@ typedef struct tt_disk_rates {
     uint32_t n;
     tt_disk_cell cells[TT_DISK_CELLS]; /* sequential, then random, by size, by depth; then mapped */
     double mapped_bytes[TT_DISK_MAPPED],
-        mapped_ns[TT_DISK_MAPPED]; /* fetched in all, and how long */
-    const char *mapped_unknown;    /* why that was not measured; NULL: it was */
+        mapped_ns[TT_DISK_MAPPED]; /* total, and the time it took */
+    const char *mapped_unknown;    /* why it was not measured; NULL: it was */
 } tt_disk_rates;
 
-/* What the measured rates say in three numbers: a request of n bytes takes request_ns + n /
+/* A model of the measured rates with three numbers: a request of n bytes takes request_ns + n /
  * bytes_per_s of the disk's time, and arrives latency_ns later. */
 typedef struct tt_disk_fit {
     double bytes_per_s, latency_ns, request_ns;
 } tt_disk_fit;
 
-/* Reads the file or block device at `path`. TT_E_IO when it cannot be read; TT_E_USAGE when it is
+/* Measures the file or block device at `path`. TT_E_IO if it cannot be read; TT_E_USAGE if it is
  * neither, or smaller than the smallest request. */
 tt_status tt_disk_measure(const char *path, tt_disk_rates *rates, tt_error *err);
 
-/* Measures the mapped cells, in half a second and with 512 MiB at most: as many threads as the
+/* Measures the mapped cells, in half a second and with at most 512 MiB: as many threads as the
  * process has CPUs touch ranges of the file that are not in the page cache, each range in pieces,
- * and wait for one another behind each, spinning, as ggml's threads do between two ops. What was
- * fetched is dropped from the page cache again. Where little of the file is out of it, nothing is
- * measured, and r->mapped_unknown says so. For tt_disk_measure. */
+ * and spin at a barrier after each, as ggml's threads do between two ops. Pages read are then
+ * evicted from the page cache. If too little of the file is uncached, nothing is measured and
+ * r->mapped_unknown has the reason. For tt_disk_measure. */
 void tt_disk_measure_mapped(const char *path, tt_disk_rates *r);
 
-/* False when too little was measured. */
+/* False if too little was measured. */
 bool tt_disk_fit_requests(const tt_disk_rates *r, tt_disk_fit *fit);
 /* request_ns is 0: in a mapping, the kernel chooses the requests. */
 bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit);

@@ -45,7 +45,7 @@ void *tt_arena_take(tt_arena *a, size_t count, size_t size)
         if (!b) return NULL;
         b->size = room;
         a->total_bytes += room;
-        /* A large piece has a block of its own. The block that still has room stays first. */
+        /* A large piece gets a block of its own. The block with free room stays first. */
         if (room == n && a->blocks) {
             b->next = a->blocks->next;
             a->blocks->next = b;

@@ -1,4 +1,4 @@
-/* Memory that is taken piece by piece and given back all at once, with a ceiling. */
+/* Memory that is allocated piece by piece and freed all at once, with a limit. */
 #ifndef TT_MODEL_ARENA_H
 #define TT_MODEL_ARENA_H
 
@@ -12,8 +12,8 @@ typedef struct tt_arena {
 
 void tt_arena_init(tt_arena *a, size_t limit_bytes);
 void tt_arena_free(tt_arena *a);
-/* count x size zero bytes, aligned for anything; NULL past the limit or without
- * memory. Valid until tt_arena_free. count may be 0. */
+/* count x size zero bytes, aligned for any type; NULL past the limit or out of memory. Valid until
+ * tt_arena_free. count may be 0. */
 void *tt_arena_take(tt_arena *a, size_t count, size_t size);
 /* A NUL-terminated copy of n bytes; NULs inside become '?'. */
 char *tt_arena_text(tt_arena *a, const void *bytes, size_t n);

@@ -64,7 +64,7 @@ uint32_t tt_model_fault_file(const tt_model *m, const tt_page_fault *f, uint64_t
 bool tt_model_faults_known(const tt_model *m, uint64_t first, uint64_t last)
 {
     uint32_t at;
-    /* The last that begins at `first` or before. */
+    /* The last that begins at or before `first`. */
     tt_lower_bound(at, m->n_fault_spans, m->fault_spans[at].begin_ticks <= first);
     if (at == 0 || m->fault_spans[at - 1].end_ticks < last) return false;
     for (uint32_t i = 0; i < m->n_fault_losses; i++)
@@ -73,8 +73,7 @@ bool tt_model_faults_known(const tt_model *m, uint64_t first, uint64_t last)
     return true;
 }
 
-/* Of all threads: where ops are seen by the scheduler's callback, it is not known which work on
- * them. */
+/* Of all threads: if ops are observed by the scheduler's callback, their threads are unknown. */
 static void count_all(const tt_model *m, uint64_t first, uint64_t last, tt_detail_faults *sum)
 {
     uint32_t at;

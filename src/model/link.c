@@ -1,4 +1,4 @@
-/* After loading: what refers to what. */
+/* After loading: resolves references. */
 #include "base/checksum.h"
 #include "base/order.h"
 #include "gguf/memory_map.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After loading: ids in records become indexes. */
+/* After loading: ids in records become indices. */
 
 void tt_link_files(tt_loader *l)
 {
@@ -26,7 +26,7 @@ void tt_link_files(tt_loader *l)
 
 TT_ORDER_BY(by_run_and_tensor, tt_indices, run, tensor)
 
-/* Resolves the run's id to its index. False when the row numbers are of no tensor of a known
+/* Resolves the run's id to its index. False if the row numbers are not of a tensor of a known
  * run. */
 static bool link_one(tt_loader *l, tt_indices *x)
 {
@@ -142,8 +142,8 @@ static bool same_path(const tt_model *m, const tt_tensor *t, const tt_weight *w)
            strcmp(m->buffers[t->buffer].path, m->files[w->file].path) == 0;
 }
 
-/* How well a weight fits a tensor of its name when there are several models: first whose bytes
- * it maps, then which model was the newest when its buffer came, then size and type. */
+/* How well a weight matches a tensor of its name if there are several models: first whose bytes it
+ * maps, then which model was the newest when its buffer was created, then size and type. */
 static uint64_t fit(const tt_model *m, const tt_tensor *t, const tt_weight *w)
 {
     uint32_t last = t->buffer == TT_NONE ? TT_NONE : m->buffers[t->buffer].last_file;
@@ -155,7 +155,7 @@ static uint64_t fit(const tt_model *m, const tt_tensor *t, const tt_weight *w)
     return mapped << 60 | newest << 4 | alike;
 }
 
-/* Finds the weight that a root tensor is. */
+/* Finds the weight of a root tensor. */
 static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
 {
     uint32_t best = TT_NONE;
@@ -171,8 +171,8 @@ static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
     return best;
 }
 
-/* Where the bytes of a root tensor are. A tensor in a mapping, but not where a weight of its
- * name lies, has no known origin. */
+/* Where the bytes of a root tensor are. A tensor in a mapping, but not at the offset of a weight of
+ * its name, has no known origin. */
 static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
 {
     if (root->buffer == TT_NONE) return TT_ORIGIN_UNKNOWN;
@@ -184,8 +184,8 @@ static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
                : TT_ORIGIN_UNKNOWN;
 }
 
-/* Tensors named by ggml itself ("node_17", or " (copy)" of one without a name): they belong to
- * the part of the model that their sources belong to. */
+/* Tensors named by ggml itself ("node_17", or " (copy)" of one without a name): they get the place
+ * of their sources. */
 static bool unnamed(const tt_tensor *t)
 {
     return !t->name[0] || strncmp(t->name, " (", 2) == 0 || strncmp(t->name, "node_", 5) == 0 ||
@@ -199,9 +199,8 @@ static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
     if (t->weight != TT_NONE)
         t->place = m->weights[t->weight].place;
     else if (t->n_src == 0 && t->flags & TT_TENSOR_INPUT && unnamed(t))
-        t->place.category =
-            TT_CATEGORY_INPUT; /* what the program puts in: older masks have no name */
-    /* A view has its own buffer where the root's was not observed. */
+        t->place.category = TT_CATEGORY_INPUT; /* the program's inputs: older masks have no name */
+    /* A view has its own buffer if the root's was not observed. */
     t->origin = origin_of(m, root->buffer != TT_NONE || t->weight != TT_NONE ? root : t);
 }
 
@@ -234,7 +233,7 @@ static void link_graph(tt_loader *l, tt_graph *g)
         find_root(l, g, i);
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         tt_tensor *t = &g->tensors[i];
-        /* Only leafs are weights: a node may carry any name. */
+        /* Only leafs are weights: a node may have any name. */
         if (t->root == i && i >= g->n_nodes) t->weight = find_weight(m, t);
     }
     for (uint32_t i = 0; i < g->n_tensors; i++)
@@ -265,7 +264,7 @@ static void link_runs(tt_loader *l)
     }
 }
 
-/* Whether the rate is that of a clock: 1 kHz to 1 THz. */
+/* Whether the rate is plausible for a clock: 1 kHz to 1 THz. */
 static bool plausible(double ns_per_tick)
 {
     return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;

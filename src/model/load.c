@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Loading traces that begin in the middle of a run, as a flight recorder's do. */
+/* Loads traces that begin in the middle of a run, such as a flight recorder's. */
 
 /* A FRONT record. */
 static bool load_front(tt_loader *l, tt_cursor *c)
@@ -21,7 +21,7 @@ static bool load_front(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* Notes the batches of those runs of the chunk that lost ops. False when all its runs are later. */
+/* Records the batches of the chunk's runs that lost ops. False if all its runs are later. */
 static bool look_at_runs(tt_loader *l, tt_span payload)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
@@ -40,7 +40,7 @@ static bool look_at_runs(tt_loader *l, tt_span payload)
     return any || !later;
 }
 
-/* Finds the batches that are not whole any more: those of runs that lost ops. */
+/* Finds the incomplete batches: those of runs that lost ops. */
 static void find_cut(tt_loader *l)
 {
     const tt_trace *t = &l->m->trace;
@@ -58,7 +58,7 @@ static void find_cut(tt_loader *l)
     tt_unpacker_free(&u);
 }
 
-/* Whether the batch began before the trace does, or is not whole. */
+/* Whether the batch began before the trace's start, or is incomplete. */
 static bool is_cut_batch(const tt_loader *l, uint32_t id)
 {
     const tt_model *m = l->m;
@@ -81,7 +81,8 @@ static bool cut_run(tt_loader *l, tt_cursor c)
     return true;
 }
 
-/* Whether an end or row numbers are of a run that was left out or began before the trace does. */
+/* Whether an end or row numbers are of a run that was left out or began before the trace's
+ * start. */
 static bool of_cut_run(tt_loader *l, uint32_t id)
 {
     const tt_model *m = l->m;
@@ -89,7 +90,7 @@ static bool of_cut_run(tt_loader *l, uint32_t id)
     return is_cut_run(l, id);
 }
 
-/* Whether the record is about a batch or run that was cut off at the beginning of the trace. */
+/* Whether the record is about a batch or run that was cut off at the start of the trace. */
 static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
 {
     switch (type) {
@@ -101,7 +102,7 @@ static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
     case TT_META_RESIDENCY: {
         (void)tt_cursor_varint32(&c);
         uint32_t batch = tt_cursor_varint32(&c);
-        /* What was looked at when recording began may be there in part. */
+        /* Samples from the start of recording may be partly missing. */
         return batch ? is_cut_batch(l, batch) : tt_cursor_u8(&c) == TT_AT_BEGIN;
     }
     case TT_META_RUN:
@@ -114,16 +115,16 @@ static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
     }
 }
 
-/* After all records: puts the runs in order. */
+/* After all records: sorts the runs. */
 static void end_cut(tt_loader *l)
 {
     tt_front *f = &l->m->front;
-    /* The records of the other runs are among what was discarded. */
+    /* The records of the other runs were discarded. */
     uint32_t before = l->m->n_runs ? l->m->runs[0].id - 1 : UINT32_MAX;
     if (before > f->runs_cut) f->runs_cut = before;
 }
 
-#define STRING_GAPS_MAX 65536u /* ids without a string, all together */
+#define STRING_GAPS_MAX 65536u /* ids without a string, in total */
 #define ENVIRONMENT_MAX 4096u
 
 bool tt_loader_grow(tt_loader *l, void *array, size_t n, size_t *capacity, size_t size)
@@ -252,9 +253,9 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* A later record of the same buffer knows more: name and usage are set after the allocation.
- * What the first record saw of the allocation stays, because the thread may have opened another
- * model since. */
+/* A later record of the same buffer knows more: name and usage are set after the allocation. The
+ * first record's data on the allocation is kept, because the thread may have opened another model
+ * since. */
 static void update_buffer(tt_buffer *to, const tt_buffer *from)
 {
     uint64_t ticks = to->alloc_ticks;
@@ -493,8 +494,8 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
     }
 }
 
-/* Loads one META chunk. Damage ends the reading of META, because what follows may refer to what
- * is missing. */
+/* Loads one META chunk. Damage ends the reading of META, because later records may refer to missing
+ * ones. */
 static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *damage)
 {
     tt_chunk_header h;
@@ -534,7 +535,7 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     return TT_OK;
 }
 
-/* The last BASE chunk, which replaces earlier ones; n_chunks when there is none. */
+/* The last BASE chunk, which replaces earlier ones; n_chunks if there is none. */
 static size_t last_base(const tt_trace *t)
 {
     size_t base = t->n_chunks;
@@ -543,7 +544,7 @@ static size_t last_base(const tt_trace *t)
     return base;
 }
 
-/* Checks that what is in a map is in its array: whoever looks up an id relies on it. */
+/* Checks that each map's indices are in its array: code that looks up an id relies on it. */
 static tt_status check_maps(const tt_model *m, tt_error *err)
 {
     const struct {
@@ -613,7 +614,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     return status == TT_OK ? tt_pieces_open(&m->trace, &m->pieces, err) : status;
 }
 
-/* The memory that loading may take, in proportion to the file: see TT_MODEL_MEMORY_FACTOR. */
+/* The memory limit of loading, in proportion to the file: see TT_MODEL_MEMORY_FACTOR. */
 static size_t memory_limit(uint64_t file_bytes)
 {
     uint64_t most = (TT_MODEL_MEMORY_MAX - TT_MODEL_MEMORY_FREE) / TT_MODEL_MEMORY_FACTOR;

@@ -1,17 +1,17 @@
-/* Filling a tt_model from META records. Private to this room. */
+/* Fills a tt_model from META records. Private to this room. */
 #ifndef TT_MODEL_LOAD_H
 #define TT_MODEL_LOAD_H
 
 #include "model/model.h"
 
-/* A string of the trace, with where its name places it (made at the first need). */
+/* A string of the trace, with the place its name implies (derived on demand). */
 typedef struct tt_text {
     const char *text;
     bool placed;
     tt_place place;
 } tt_text;
 
-/* What is needed while loading only. */
+/* State that is needed only while loading. */
 typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
@@ -19,8 +19,8 @@ typedef struct tt_loader {
     const tt_part *part;    /* NULL: all of it */
     uint64_t first_ticks;   /* of a part: of the trace's first batch or run */
     uint64_t chunk_offset;  /* of the META chunk being read */
-    uint64_t next_position; /* in the META stream, behind what was read */
-    bool skipped;           /* what follows that was passed over on purpose */
+    uint64_t next_position; /* in the META stream, after what was read */
+    bool skipped;           /* records before the next ones were skipped on purpose */
     bool no_memory;
     uint64_t bare_tokens;    /* of batches of which nothing else is recorded */
     uint64_t base;           /* META before this position is in the BASE chunk */
@@ -34,17 +34,17 @@ typedef struct tt_loader {
     tt_meta_clock first_clock, last_clock;
 } tt_loader;
 
-/* Room for one more item in a growing array; false (and no_memory) without. */
+/* Room for one more item in a growing array; false (and no_memory) if out of memory. */
 #define TT_GROW(l, array, n, cap) tt_loader_grow((l), &(array), (n), &(cap), sizeof *(array))
 bool tt_loader_grow(tt_loader *l, void *array, size_t n, size_t *capacity, size_t size);
 void tt_loader_problem(tt_loader *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Whether it is an id: 0 never is one, and is named as a problem. */
+/* Whether it is a valid id: 0 never is, and is reported as a problem. */
 bool tt_loader_id(tt_loader *l, const char *what, uint64_t id);
 tt_text *tt_loader_string(tt_loader *l, uint32_t id);
 const char *tt_loader_text(tt_loader *l, tt_span s);
 tt_place tt_loader_place(tt_loader *l, tt_text *t);
 
-/* Each takes the payload of one record; false when it is malformed. */
+/* Each loads the payload of one record; false if it is malformed. */
 bool tt_load_model_file(tt_loader *l, tt_cursor *c);
 bool tt_load_graph(tt_loader *l, tt_cursor *c);
 
@@ -67,17 +67,17 @@ static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)
     return (uint64_t)vocabulary << 32 | (uint32_t)token;
 }
 
-/* Which chunks need not be loaded for l->part, one a chunk, malloc'ed; NULL: all are to be loaded.
- * Sets m->partial, m->until_ticks and l->first_ticks. */
+/* Which chunks l->part does not need, one flag per chunk, malloc'ed; NULL: all are needed. Sets
+ * m->partial, m->until_ticks and l->first_ticks. */
 tt_status tt_part_choose(tt_loader *l, bool **skip, tt_error *err);
 /* After all records: references, views, weights, origins, the clock. */
 void tt_model_link(tt_loader *l);
-/* Ids in indices, usages, residencies and buffers become indexes; needs the runs in order.
- * Those that lead nowhere are named as problems; what is nothing without is dropped. */
+/* Replaces ids in indices, usages, residencies and buffers by indices; the runs must be sorted. Ids
+ * that do not exist are reported as problems; records that are useless without them are dropped. */
 void tt_link_files(tt_loader *l); /* before the graphs are linked */
 void tt_link_records(tt_loader *l);
 void tt_link_page_faults(tt_loader *l);
-/* What each buffer is for: of linked graphs. */
+/* Sets the kind of each buffer; the graphs must be linked. */
 void tt_link_buffers(tt_loader *l);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* Loading batches, their tokens and texts, and the row numbers of runs. */
+/* Loads batches, their tokens and texts, and the row numbers of runs. */
 
 /* Reads n zigzags as 32-bit integers; differences are added up. */
 static const int32_t *load_integers(tt_loader *l, tt_cursor *c, uint32_t n, bool differences)
@@ -41,7 +41,7 @@ static uint32_t count_sequences(tt_cursor c, uint32_t n)
     return c.failed ? 0 : (uint32_t)total;
 }
 
-/* Reads the sequences of n tokens; *first gets where each token's begin. */
+/* Reads the sequences of n tokens; *first: where each token's begin. */
 static const int32_t *load_sequences(tt_loader *l, tt_cursor *c, uint32_t n, uint32_t **first)
 {
     if (n > tt_cursor_left(c)) {
@@ -185,7 +185,7 @@ static void index_weight(tt_loader *l, uint32_t at)
         return;
     }
     if (was == TT_NONE) return;
-    /* The newest goes into second place, so the chain is not walked. */
+    /* The newest becomes the second, so the chain is not walked. */
     m->weights[at].next_same_name = m->weights[was].next_same_name;
     m->weights[was].next_same_name = at;
 }
@@ -233,7 +233,7 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
     if (!tt_meta_get_count(c, &n, 6)) return false;
     uint32_t first = m->n_weights, was, at = m->n_files;
     if (!tt_loader_id(l, "model file", f.id))
-        was = TT_NONE; /* what it says of its weights stays */
+        was = TT_NONE; /* the file's description of its weights is kept */
     else if (!tt_idmap_add(&m->file_by_id, f.id, at, &was))
         l->no_memory = true;
     else if (was != TT_NONE)
@@ -249,7 +249,7 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
                                              .kvs = kvs,
                                              .n_kvs = f.n_kv,
                                              .first_weight = first};
-    /* The file is added before its weights: those in front of a malformed one name it too. */
+    /* The file is added before its weights, which refer to it even if a later one is malformed. */
     bool ok = true;
     for (uint32_t i = 0; i < n && ok && !l->no_memory; i++)
         ok = load_weight(l, at, c);
@@ -319,7 +319,7 @@ static bool load_backends(tt_loader *l, tt_graph *g, tt_cursor *c)
     return !c->failed;
 }
 
-/* Reads what the program said of its nodes; only programs that record themselves do. */
+/* Reads the stages of nodes; only in traces of programs that record themselves. */
 static bool load_stages(tt_loader *l, tt_graph *g, tt_cursor *c)
 {
     uint32_t n;

@@ -1,4 +1,4 @@
-/* Loading where model files lay on their disks. */
+/* Loads where model files were on their disks. */
 #include "base/order.h"
 #include "model/load.h"
 
@@ -15,7 +15,7 @@ static bool extents_plausible(const tt_file_extents *e)
            e->n_backward <= e->n_fragments;
 }
 
-/* False when it goes beyond the file, or what can be told in 64 bits. */
+/* False if it goes beyond the file, or 64 bits. */
 static bool load_fragments(tt_cursor *c, tt_file_extents *e, tt_fragment *list)
 {
     uint64_t at = 0, disk = 0;
@@ -25,7 +25,7 @@ static bool load_fragments(tt_cursor *c, tt_file_extents *e, tt_fragment *list)
         if (f.hole_bytes > e->walked_bytes - at ||
             f.size_bytes > e->walked_bytes - at - f.hole_bytes)
             return false;
-        /* Places that are not to be trusted may be any number. */
+        /* Unreliable offsets may be any number. */
         disk += (uint64_t)f.jump_bytes;
         list[i] = (tt_fragment){.offset_bytes = at + f.hole_bytes,
                                 .disk_bytes = disk,
@@ -73,7 +73,7 @@ bool tt_load_extents(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* Filling a tt_model: page faults, each by itself, and the mappings that they hit. */
+/* Loads page faults, and their mappings. */
 
 bool tt_load_mapping(tt_loader *l, tt_cursor *c)
 {
@@ -111,7 +111,7 @@ bool tt_load_mapping(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* Its place in the model; one that does not hold the address is none. */
+/* Its index in the model; TT_MAPPING_NONE if it does not contain the address. */
 static uint32_t mapping_of(tt_loader *l, const tt_page_fault *f)
 {
     const tt_model *m = l->m;
@@ -128,7 +128,7 @@ static uint32_t mapping_of(tt_loader *l, const tt_page_fault *f)
     return TT_MAPPING_NONE;
 }
 
-/* Records follow on one another: what they cover together. */
+/* Records are consecutive: joins their intervals. */
 static void add_span(tt_loader *l, uint64_t begin, uint64_t end)
 {
     tt_model *m = l->m;
@@ -177,8 +177,8 @@ TT_ORDER_BY(by_thread_and_time, tt_fault_ref, thread, ticks, fault)
 TT_ORDER_BY(by_time, tt_page_fault, ticks, thread, address)
 TT_ORDER_BY(by_begin, tt_fault_span, begin_ticks, end_ticks)
 
-/* The model file that is mapped. On layered file systems the kernel knows it by another device than
- * the program, but by the same path. */
+/* The mapped model file. On layered file systems the kernel reports another device than the
+ * program, but the same path. */
 static uint32_t file_of(const tt_model *m, const tt_mapping *p)
 {
     for (uint32_t i = 0; p->inode && i < m->n_files; i++)
@@ -208,7 +208,7 @@ void tt_link_page_faults(tt_loader *l)
               by_thread_and_time);
 }
 
-/* Loading what the kernel counted, what became of the model files, and what was read of them. */
+/* Loads the kernel's counts, the states of model files, and what was read of them. */
 
 bool tt_load_usage(tt_loader *l, tt_cursor *c)
 {
@@ -220,7 +220,7 @@ bool tt_load_usage(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* Whether the intervals add up to the pages, and their end is an offset in a file. */
+/* Whether the intervals add up to the pages, and end at a possible file offset. */
 static bool residency_plausible(const tt_residency *r)
 {
     uint64_t total = 0, end;
@@ -303,7 +303,7 @@ bool tt_load_load_step(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* False: a moment or the end of the range passes what there is. */
+/* False: a time or the end of the range overflows. */
 static bool pool_read(const tt_meta_pool_read *r, uint64_t ticks, tt_pool_read *to)
 {
     uint64_t end;

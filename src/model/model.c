@@ -1,4 +1,4 @@
-/* What a buffer is for, derived from its usage and from the tensors in it. */
+/* Derives what a buffer is for from its usage and the tensors in it. */
 #include "model/model.h"
 
 #include "base/array.h"
@@ -13,7 +13,7 @@
 /* ggml_backend_buffer_usage */
 enum { USAGE_ANY = 0, USAGE_WEIGHTS = 1, USAGE_COMPUTE = 2 };
 
-/* What lies in a buffer. */
+/* The contents of a buffer. */
 enum { HOLDS_TENSOR = 1, HOLDS_WEIGHT = 2, HOLDS_CACHE = 4, HOLDS_RESULT = 8 };
 
 /* Recognizes llama.cpp's names: keys and values of attention, and both parts of a recurrent
@@ -279,7 +279,7 @@ double tt_model_ns(const tt_model *m, uint64_t ticks)
     return (double)(int64_t)(ticks - m->clock.zero_ticks) * m->clock.ns_per_tick;
 }
 
-/* Chooses the META chunks that a part of a trace needs, by what the index says of them. */
+/* Chooses the META chunks that a part of a trace needs, by their descriptions in the index. */
 
 #define KIND(type) (1u << ((type)-1))
 /* Records that belong to batches and runs, or of which the first and the last are enough. Any
@@ -302,8 +302,8 @@ static const tt_index_meta *meta_of(const chooser *c, size_t i)
     return c->trace->chunks[i].type == TT_CHUNK_META ? &c->trace->chunks[i].meta : NULL;
 }
 
-/* Whether the index says enough: each META chunk is described, no other chunk describes runs,
- * and (for a part by time) each run that began has ended. Sets where the trace begins and ends. */
+/* Whether the index is sufficient: each META chunk is described, no other chunk describes runs, and
+ * (for a part by time) each run that began has ended. Sets the trace's start and end. */
 static bool is_described(chooser *c, bool by_time)
 {
     uint64_t runs = 0, ends = 0;
@@ -366,7 +366,7 @@ static bool read_clocks(chooser *c)
            c->last.mono_ns > c->first.mono_ns;
 }
 
-/* Marks the chunks of the batches. A batch's number is its id less 1. */
+/* Marks the chunks of the batches. A batch's number is its id - 1. */
 static void want_tokens(chooser *c, const tt_part *part)
 {
     for (size_t i = 0; i < c->trace->n_chunks; i++) {
@@ -405,9 +405,9 @@ static uint64_t first_until(const chooser *c, uint64_t from)
     return until[1];
 }
 
-/* Marks the chunks of a time. Runs under way then begin before its end and end after its begin:
- * what is described before its end names the newest of them, what is described after its begin
- * the oldest. In the time itself there may be nothing but ops of one run. */
+/* Marks the chunks of an interval. Runs open then begin before its end and end after its start:
+ * descriptions before its end have the newest of them, those after its start the oldest. In the
+ * interval itself there may be only ops of one run. */
 static void want_times(chooser *c, uint64_t from, uint64_t to)
 {
     uint32_t oldest = UINT32_MAX, newest = 0;
@@ -424,7 +424,7 @@ static void want_times(chooser *c, uint64_t from, uint64_t to)
     }
 }
 
-/* Marks what else describes the batches (or runs) that the wanted chunks name. */
+/* Marks the chunks that also describe the batches (or runs) of the wanted chunks. */
 static void want_rest(chooser *c, bool runs)
 {
     uint32_t low = UINT32_MAX, high = 0;
@@ -470,7 +470,7 @@ static bool choose(tt_loader *l, chooser *c)
         want_rest(c, false);
         want_rest(c, true);
     }
-    /* Last, because of these chunks only the clocks matter. */
+    /* Last, because only the clocks of these chunks matter. */
     c->wanted[first] = c->wanted[last] = true;
     return true;
 }
@@ -490,7 +490,7 @@ tt_status tt_part_choose(tt_loader *l, bool **skip, tt_error *err)
     l->first_ticks = c.tick_min;
     for (size_t i = 0; i < c.trace->n_chunks; i++) {
         const tt_index_meta *m = meta_of(&c, i);
-        c.wanted[i] = m && !c.wanted[i] && !(m->kinds & ~KINDS_OF_PARTS); /* now: to be skipped */
+        c.wanted[i] = m && !c.wanted[i] && !(m->kinds & ~KINDS_OF_PARTS); /* now: skip it */
     }
     *skip = c.wanted;
     return TT_OK;

@@ -1,11 +1,10 @@
-/* What a trace says, as an immutable index: environment, model files and weights,
- * buffers, graphs, batches (tokens), runs, the clock, counts and losses.
+/* The content of a trace as an immutable index: environment, model files and weights, buffers,
+ * graphs, batches (tokens), runs, the clock, counts and losses.
  *
- * The op records themselves stay in the file: tt_pieces walks them run by run.
- * Nothing here fails for want of consistency: a reference that leads nowhere is
- * TT_NONE or an empty string and is listed under `problems`. Everything is owned by
- * the tt_model and lives until tt_model_close. Reading (const) is safe from several
- * threads; pieces, details and data are of one thread at a time, see tt_model_share. */
+ * The op records stay in the file: tt_pieces walks them run by run. Inconsistency is no error: a
+ * reference to something missing is TT_NONE or an empty string and is listed under `problems`.
+ * Everything is owned by the tt_model and lives until tt_model_close. Several threads may read it
+ * (const); pieces, details and data are for one thread at a time, see tt_model_share. */
 #ifndef TT_MODEL_MODEL_H
 #define TT_MODEL_MODEL_H
 
@@ -22,9 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The memory of a model: no more than FREE + FACTOR x the size of its file, and never more than
- * MAX. A chunk unpacks to 64 times its size at most, and what is made of a META record is some 16
- * times as large, the most. */
+/* The memory of a model: at most FREE + FACTOR x the size of its file, and at most MAX. A chunk
+ * unpacks to at most 64 times its size, and the largest structs are about 16 times their META
+ * record. */
 #define TT_MODEL_MEMORY_MAX ((size_t)2 << 30)
 #define TT_MODEL_MEMORY_FREE ((size_t)16 << 20)
 #define TT_MODEL_MEMORY_FACTOR 1024u
@@ -32,9 +31,9 @@
 #define TT_VIEW_DEPTH_MAX 32u
 #define TT_LAYER_NONE (-1)
 
-/* Where a part of the network belongs, derived from names (gguf/memory_map.h). */
+/* The part of the network that a name implies (gguf/memory_map.h). */
 typedef struct tt_place {
-    int32_t layer_id;      /* TT_LAYER_NONE: belongs to no layer */
+    int32_t layer_id;      /* TT_LAYER_NONE: none */
     const char *category;  /* "input" "attention" "ffn" "norm" "output" "other" */
     const char *component; /* "attn_q", "ffn_down", "kq" */
 } tt_place;
@@ -50,21 +49,22 @@ typedef struct tt_file_kv {
     uint32_t type;
 } tt_file_kv;
 
-/* What is in one piece in a model file and on its disk. */
+/* A range that is contiguous in a model file and on its disk. */
 typedef struct tt_fragment {
     uint64_t offset_bytes, disk_bytes, size_bytes; /* in the file; on the block device; of it */
     uint8_t flags;                                 /* TT_HOST_EXTENT_* of host/disk.h */
 } tt_fragment;
 
-/* Where a model file lay on its disk when it was opened. Totals are of its first walked_bytes. */
+/* The location of a model file on its disk when it was opened. Totals are for its first
+ * walked_bytes. */
 typedef struct tt_file_extents {
     uint8_t state;   /* enum tt_extents_state */
     const char *why; /* it was not observed */
     uint64_t walked_bytes, n_extents, n_fragments;
-    uint64_t n_backward; /* fragments before the end of the one before */
+    uint64_t n_backward; /* fragments that begin before the end of the previous one */
     uint64_t mapped_bytes, largest_bytes;
     uint64_t long_bytes; /* in fragments of 1 MiB and more */
-    uint8_t flags;       /* of any */
+    uint8_t flags;       /* of any fragment */
     uint32_t n_listed;
     const tt_fragment *fragments; /* the first n_listed */
 } tt_file_extents;
@@ -82,9 +82,9 @@ typedef struct tt_model_file {
     uint32_t n_kvs;
     uint32_t first_weight; /* in tt_model.weights */
     uint32_t n_weights;
-    bool checked_at_end;            /* then end_state holds */
+    bool checked_at_end;            /* then end_state is valid */
     uint8_t end_state;              /* enum tt_model_state */
-    const tt_file_extents *extents; /* NULL: older recorders did not look */
+    const tt_file_extents *extents; /* NULL: older recorders did not record them */
 } tt_model_file;
 
 /* A tensor of a model file. */
@@ -97,13 +97,13 @@ typedef struct tt_weight {
     uint64_t offset_bytes; /* absolute, in its file */
     uint64_t size_bytes;
     uint32_t file;           /* in tt_model.files */
-    uint32_t next_same_name; /* another weight of that name (a second model), or TT_NONE */
+    uint32_t next_same_name; /* another weight of that name (of a second model), or TT_NONE */
     tt_place place;
 } tt_weight;
 
-/* What a buffer is for, derived from its usage and from the tensors in it. */
+/* The use of a buffer, derived from its usage and the tensors in it. */
 typedef enum tt_buffer_kind {
-    TT_BUFFER_OTHER = 0, /* nothing of the below was seen in it */
+    TT_BUFFER_OTHER = 0, /* none of the uses below was observed */
     TT_BUFFER_WEIGHTS,
     TT_BUFFER_KV_CACHE, /* keys and values of attention, or a recurrent state */
     TT_BUFFER_COMPUTE,
@@ -114,16 +114,17 @@ typedef struct tt_buffer {
     uint64_t id;
     const char *name;
     uint64_t alloc_ticks;
-    uint64_t record_ticks; /* of its last record; no two of a buffer have the same */
-    uint64_t free_ticks;   /* 0: never freed while traced */
+    uint64_t record_ticks; /* of its last record; unique among records of the buffer */
+    uint64_t free_ticks;   /* 0: not freed while traced */
     uint64_t base;
     uint64_t size_bytes;
     const char *path; /* with TT_BUFFER_FILE */
     uint64_t file_offset_bytes;
     uint8_t usage;
-    uint8_t flags;      /* TT_BUFFER_* */
-    uint32_t last_file; /* in tt_model.files: opened last by its thread when it came; or TT_NONE */
-    const char *allocator; /* file name of the library that asked for it; "" not observed */
+    uint8_t flags;         /* TT_BUFFER_* */
+    uint32_t last_file;    /* in tt_model.files: the last one that its thread had opened before; or
+                              TT_NONE */
+    const char *allocator; /* file name of the library that requested it; "" not observed */
     tt_buffer_kind kind;   /* derived */
 } tt_buffer;
 
@@ -131,9 +132,9 @@ typedef struct tt_buffer {
 typedef struct tt_tensor {
     const char *name;
     const char *op_name;
-    const char *op_desc; /* names the unary or gated function; else the op's name */
+    const char *op_desc; /* the name of a unary or gated function; else the op's name */
     const char *type_name;
-    const char *backend; /* that computes this node; "" not observed, or a leaf */
+    const char *backend; /* computes this node; "" not observed, or a leaf */
     uint32_t op;
     uint32_t type;
     uint32_t flags; /* TT_TENSOR_* */
@@ -147,13 +148,14 @@ typedef struct tt_tensor {
     uint32_t buffer;   /* in tt_model.buffers, or TT_NONE */
     uint64_t location; /* offset in the buffer; an address without one */
     /* Derived: */
-    uint32_t root;              /* the tensor this is a view of in the end; itself for none */
+    uint32_t root;              /* the tensor of which this is finally a view; itself if it is
+                                   none */
     uint32_t weight;            /* of the root, in tt_model.weights, or TT_NONE */
-    uint64_t root_offset_bytes; /* of its bytes in the root's */
+    uint64_t root_offset_bytes; /* offset of its bytes in the root's */
     tt_origin origin;
     tt_place place;
-    /* Of a node, what a program that recorded itself says of its place in the layer (BitNet.rs's
-     * names: "q_proj"), and the layer as it numbers it; NULL: nothing. */
+    /* Of a node that a program recorded itself: its stage (BitNet.rs's names: "q_proj"), and its
+     * layer in the program's numbering; NULL: none. */
     const char *stage;
     int32_t stage_layer;
 } tt_tensor;
@@ -164,20 +166,19 @@ typedef struct tt_graph {
     uint32_t n_tensors;
     uint32_t n_executed; /* nodes with TT_TENSOR_EXECUTES */
     tt_tensor *tensors;
-    uint64_t chunk_offset_bytes; /* of the META chunk that holds it */
+    uint64_t chunk_offset_bytes; /* of its META chunk */
 } tt_graph;
 
-/* One scheduler graph computation: what the commands call a token, counted from 0 (see
- * tt_model_batch_number). */
+/* One scheduler graph computation; numbered from 0 (see tt_model_batch_number). */
 typedef struct tt_batch {
-    uint32_t number; /* what the commands call it, see tt_model_batch_number */
+    uint32_t number; /* the number in commands, see tt_model_batch_number */
     uint32_t id;
     uint32_t context;
     uint32_t thread;
     uint32_t n_tokens;
     uint32_t n_outputs_plus_1; /* 0: not observed */
-    uint32_t n_generate; /* tokens that were generated, when the phase is known; the others are a
-                          * prompt's, or of a warm-up */
+    uint32_t n_generate; /* generated tokens, if the phase is known; the others are of a prompt or a
+                            warm-up */
     uint8_t phase;       /* enum tt_phase */
     bool ended;
     const int32_t *tokens;    /* n_tokens, or NULL: not observed */
@@ -197,7 +198,7 @@ typedef struct tt_batch {
 /* One computation of one graph on one backend. */
 typedef struct tt_run {
     uint32_t id;
-    uint32_t batch; /* in tt_model.batches, or TT_NONE: outside any */
+    uint32_t batch; /* in tt_model.batches, or TT_NONE: none */
     uint32_t graph; /* in tt_model.graphs, or TT_NONE: unknown */
     uint32_t threads;
     uint32_t thread;
@@ -208,7 +209,7 @@ typedef struct tt_run {
     int64_t status;
 } tt_run;
 
-/* What a leaf that holds row numbers (of GET_ROWS, SET_ROWS) held in one run. */
+/* The values of a leaf with row numbers (for GET_ROWS, SET_ROWS) in one run. */
 typedef struct tt_indices {
     uint32_t run;    /* in tt_model.runs */
     uint32_t tensor; /* in the run's graph */
@@ -230,18 +231,18 @@ typedef struct tt_residency {
     const uint64_t *intervals; /* in pages */
 } tt_residency;
 
-/* A step of loading a model: as LOAD_STEP, but `model` is in tt_model.files, or TT_NONE. */
+/* A step of loading a model: like LOAD_STEP, but `model` is an index in tt_model.files, or
+ * TT_NONE. */
 typedef tt_meta_load_step tt_load_step;
 
-/* The pool of `tensortrace boost` when a computation ended: as POOL, but `run` is in tt_model.runs,
- * or TT_NONE, and n counts those of its reads that are in tt_model.pool_reads, from first_read on.
- */
+/* The pool of `tensortrace boost` when a computation ended: like POOL, but `run` is an index in
+ * tt_model.runs, or TT_NONE, and n counts its reads in tt_model.pool_reads, from first_read on. */
 typedef struct tt_pool_state {
     tt_meta_pool at;
     uint32_t first_read;
 } tt_pool_state;
 
-/* A read of the pool: as POOL_READ, but with moments in ticks of the trace. */
+/* A read of the pool: like POOL_READ, with times in ticks of the trace. */
 typedef struct tt_pool_read {
     uint32_t file; /* in tt_model.files */
     uint32_t waiters, thread;
@@ -250,19 +251,19 @@ typedef struct tt_pool_read {
     uint64_t requested_ticks, begin_ticks, end_ticks, waited_ticks;
 } tt_pool_read;
 
-/* Memory of the process that page faults hit. */
+/* Memory of the process in which page faults occurred. */
 typedef struct tt_mapping {
     uint32_t id;
-    uint32_t file; /* in tt_model.files, or TT_NONE: of no model */
+    uint32_t file; /* in tt_model.files, or TT_NONE: not of a model */
     uint64_t ticks;
     uint64_t address;
     uint64_t size_bytes;
     uint64_t file_offset_bytes; /* of `address` */
-    uint64_t device, inode;     /* 0: of no file */
-    const char *path;           /* as the kernel names it: "//anon", "[heap]" */
+    uint64_t device, inode;     /* 0: no file */
+    const char *path;           /* the kernel's name: "//anon", "[heap]" */
 } tt_mapping;
 
-/* Time of which each page fault was recorded. */
+/* An interval in which every page fault was recorded. */
 typedef struct tt_fault_span {
     uint64_t begin_ticks, end_ticks;
 } tt_fault_span;
@@ -285,42 +286,42 @@ typedef struct tt_count {
     uint64_t value;
 } tt_count;
 
-/* Something that does not fit together, for `verify`. */
+/* An inconsistency, for `verify`. */
 typedef struct tt_problem {
     uint64_t offset_bytes; /* of the META chunk, or TT_NO_OFFSET */
     char text[200];
 } tt_problem;
 
 typedef struct tt_clock_fit {
-    bool known;   /* ticks can be turned into time */
+    bool known;   /* ticks can be converted to time */
     bool assumed; /* from the tick_hz of the environment, not from two CLOCK records */
     double ns_per_tick;
-    uint64_t ticks;      /* a moment ... */
+    uint64_t ticks;      /* a time in ticks ... */
     uint64_t mono_ns;    /* ... on CLOCK_MONOTONIC ... */
     uint64_t unix_ns;    /* ... and on CLOCK_REALTIME; 0: not observed */
-    uint64_t zero_ticks; /* times are shown relative to this: the first batch or run */
+    uint64_t zero_ticks; /* times are shown relative to this: the start of the first batch or run */
 } tt_clock_fit;
 
-/* Of a flight recorder's trace, which begins in the middle of the run. */
+/* Of a flight recorder's trace, which starts in the middle of the run. */
 typedef struct tt_front {
     bool present;
     tt_meta_front was; /* what was discarded */
-    uint32_t runs_cut; /* up to this id, runs that are not whole are left out */
+    uint32_t runs_cut; /* incomplete runs up to this id are left out */
 } tt_front;
-/* The part of a trace that somebody wants to see: some tokens, or some time. */
+/* The requested part of a trace: some batches, or an interval of time. */
 typedef struct tt_part {
     bool has_tokens;
     uint32_t batch_first, batch_last; /* batch numbers */
     bool has_from, has_to;
     double from_ns, to_ns; /* since the trace's first batch */
-    bool first_only;       /* not all of that time need be in the model: its first part will do */
+    bool first_only;       /* loading only the first part of that interval is enough */
 } tt_part;
 
 typedef struct tt_model {
     tt_trace trace;
     tt_pieces *pieces;
-    tt_front front;       /* what was discarded before the trace begins */
-    tt_error meta_damage; /* status TT_OK, or why META was read no further */
+    tt_front front;       /* what was discarded before the trace's start */
+    tt_error meta_damage; /* status TT_OK, or why reading META stopped */
     tt_pair *environment;
     tt_model_file *files;
     tt_weight *weights;
@@ -345,27 +346,28 @@ typedef struct tt_model {
     tt_fault_ref *faults_by_thread;        /* all of them, by thread and time */
     tt_fault_span *fault_spans;            /* by ascending time */
     tt_meta_page_fault_loss *fault_losses; /* in the order observed */
-    tt_details *details;                   /* what was observed of ops besides their times */
-    tt_data *data;                         /* of outputs, where it was kept */
+    tt_details *details;                   /* observed of ops, besides their times */
+    tt_data *data;                         /* of outputs, if it was recorded */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
         n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses,
         n_pool_states, n_pool_reads;
     tt_clock_fit clock;
-    uint32_t n_clocks, n_clocks_back; /* CLOCK records; of them, before the one before them */
+    uint32_t n_clocks, n_clocks_back; /* CLOCK records; how many of them are earlier than the
+                                         previous one */
     uint64_t losses_total, detail_losses_total;
-    uint64_t unknown_records; /* META records of a type this build does not know */
+    uint64_t unknown_records; /* META records of an unknown type */
     tt_problem problems[TT_MODEL_PROBLEMS_MAX];
     uint32_t n_problems; /* found; only the first TT_MODEL_PROBLEMS_MAX are kept */
-    /* Not all of META was read: batches and runs of other parts are missing, and what refers to
-     * them is among the problems. Ops that began after until_ticks may be missing. */
+    /* Not all of META was read: batches and runs of other parts are missing, and references to them
+     * are among the problems. Ops that began after until_ticks may be missing. */
     bool partial;
     uint64_t until_ticks;
-    /* Why it is not known of any computation how long threads waited for each other, or NULL. Then
-     * an op's times on a thread hold its wait. */
+    /* Why the threads' waits are unknown for all computations, or NULL. Then an op's duration on a
+     * thread includes its wait. */
     const char *waits_unknown;
-    bool waits_known;   /* of all; see tt_model_waits_known */
-    bool off_cpu_known; /* how long threads were on no processor in ops of hooked runs */
+    bool waits_known;   /* of all computations; see tt_model_waits_known */
+    bool off_cpu_known; /* of threads, in ops of hooked runs */
     /* Private: */
     bool is_share; /* only pieces, details, data and run_faults are its own */
     struct tt_run_faults *run_faults;
@@ -374,89 +376,89 @@ typedef struct tt_model {
         text_by_token, mapping_by_id;
 } tt_model;
 
-/* Whether it is known how long the computation's threads waited for each other. */
+/* Whether the waits of the computation's threads are known. */
 static inline bool tt_model_waits_known(const tt_model *m, const tt_run *run)
 {
     return !m->waits_unknown && run->observed == TT_OBSERVED_HOOK;
 }
 
-/* Opens and indexes the trace at `path`. *out is closed with tt_model_close; NULL on
- * failure. Traces that were cut off or are damaged behind their header open: see
- * trace.complete, meta_damage, tt_pieces_damaged. */
+/* Opens and indexes the trace at `path`. *out is closed with tt_model_close; NULL on failure.
+ * Traces that were cut off or are damaged after their header open: see trace.complete, meta_damage,
+ * tt_pieces_damaged. */
 tt_status tt_model_open(const char *path, tt_model **out, tt_error *err);
-/* tt_model_open, but where the index tells which descriptions matter for a part of the trace,
- * others may be left out: then model.partial is set, and opening takes the time of the part. What
- * is not of batches and runs (files, weights, buffers, graphs) is always complete. */
+/* tt_model_open, but if the index lists which descriptions a part of the trace needs, others may be
+ * skipped: then model.partial is set, and opening takes time in proportion to the part. Files,
+ * weights, buffers and graphs are always complete. */
 tt_status tt_model_open_part(const char *path, const tt_part *part, tt_model **out, tt_error *err);
 /* For bytes in memory, which the caller keeps until tt_model_close. */
 tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt_error *err);
 /* The same model for another thread, which can then walk ops and details at the same time. m stays
  * open until *out is closed. */
 tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err);
-/* Gives up what only walking needs, of a share that nobody walks any more but that something still
- * points to; it is closed as before. */
+/* Releases what only walking needs, of a share that is referenced but not walked any more; close it
+ * as before. */
 void tt_model_share_rest(tt_model *share);
 void tt_model_close(tt_model *m);
 
 /* Index by id, or TT_NONE. */
 uint32_t tt_model_run(const tt_model *m, uint32_t id);
 uint32_t tt_model_batch(const tt_model *m, uint32_t id);
-/* The batch (in tt_model.batches) in whose time the moment is, or TT_NONE. */
+/* The batch (index in tt_model.batches) that was computed at that time, or TT_NONE. */
 uint32_t tt_model_batch_at(const tt_model *m, uint64_t ticks);
-/* The number that the commands give a batch (in tt_model.batches): counted from 0 since recording
- * began, also over batches that the trace does not hold. */
+/* The number of a batch (index in tt_model.batches) in commands: counted from 0 since recording
+ * began, including batches that the trace does not hold. */
 static inline uint32_t tt_model_batch_number(const tt_model *m, uint32_t batch)
 {
     return m->batches[batch].number;
 }
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);
-/* A token's text (not all of it need be UTF-8), or NULL: not observed. *n, when not NULL, gets
- * its length. */
+/* A token's text (perhaps partly invalid UTF-8), or NULL: not observed. *n, if not NULL, gets its
+ * length. */
 const char *tt_model_token_text(const tt_model *m, uint32_t vocabulary, int32_t token, size_t *n);
-/* Where an op belongs that reads a weight of that place: a table of embeddings is input where rows
- * are gathered, and the output projection where it is multiplied with, in models that tie them. */
+/* The place of an op that reads a weight of that place: in models with tied embeddings, the table
+ * is input if rows are gathered, and the output projection if it is multiplied. */
 tt_place tt_model_place_of_use(tt_place weight, const char *op_name);
-/* What the leaf `tensor` held in that run (in tt_model.runs); NULL: not observed. */
+/* The values of the leaf `tensor` in that run (index in tt_model.runs); NULL: not observed. */
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */
 const char *tt_model_environment(const tt_model *m, const char *key);
-/* Whether nothing ran: the trace was made of what somebody else recorded (`tensortrace import`),
- * and has no times. */
+/* Whether nothing was executed: the trace was made from somebody else's recording (`tensortrace
+ * import`), and has no times. */
 bool tt_model_is_imported(const tt_model *m);
-/* A total of the recorder; false when it was not observed. */
+/* A total of the recorder; false if it was not observed. */
 bool tt_model_count(const tt_model *m, const char *name, uint64_t *value);
 /* A key of the model files' metadata, or NULL. */
 const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
-/* The batch's or run's place among the words of the commands: "prompt", "generate",
- * "unknown". */
+/* The phase's name in commands: "prompt", "generate", "unknown". */
 const char *tt_phase_name(unsigned phase);
-/* The phases in the order in which people are told of them, i < TT_PHASES: the unknown one last. */
+/* The phases in the order of listings, i < TT_PHASES: the unknown one last. */
 static inline unsigned tt_phase_listed(unsigned i)
 {
     return (i + 1) % TT_PHASES;
 }
-/* By that name, in upper or lower case; TT_PHASE_UNKNOWN: there is none of that name. */
+/* The phase with that name, in upper or lower case; TT_PHASE_UNKNOWN: none. */
 unsigned tt_phase_parse(const char *name);
 const char *tt_origin_name(tt_origin origin); /* "disk", "buffer", "unknown" */
 /* "weights", "kv_cache", "compute", "output", "other" */
 const char *tt_buffer_kind_name(tt_buffer_kind kind);
 
-/* TT_OK when ticks can be turned into time; else says what is missing. */
+/* TT_OK if ticks can be converted to time; else the error names what is missing. */
 tt_status tt_model_need_clock(const tt_model *m, tt_error *err);
 /* ns since clock.zero_ticks; negative before it. 0 without a clock. */
 double tt_model_ns(const tt_model *m, uint64_t ticks);
-/* ns on CLOCK_MONOTONIC. 0 without a clock. Inline: the tables of an export ask for each record. */
+/* ns on CLOCK_MONOTONIC. 0 without a clock. Inline, because exported tables convert each
+ * record's. */
 static inline uint64_t tt_model_mono_ns(const tt_model *m, uint64_t ticks)
 {
     if (!m->clock.known) return 0;
     double ns = (double)(int64_t)(ticks - m->clock.ticks) * m->clock.ns_per_tick;
-    /* What a damaged trace claims may not fit; a clock does not run before its start. */
+    /* A damaged trace's times may not fit; a clock does not run before its start. */
     if (ns < -(double)m->clock.mono_ns) return 0;
     if (ns > 9e18) return UINT64_MAX;
     return m->clock.mono_ns + (uint64_t)(int64_t)ns;
 }
-/* A length of ticks in ns. */
+/* A duration in ticks as ns. */
 double tt_model_span_ns(const tt_model *m, uint64_t ticks);
 
 #endif

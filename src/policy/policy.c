@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define WINDOW_PART 16u /* of what dense weights may take */
+#define WINDOW_PART 16u /* of what dense weights may use */
 #define WINDOW_MIN_BYTES (UINT64_C(16) << 20)
 
 static uint64_t window_of(uint64_t dense_room)
@@ -22,7 +22,7 @@ tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t exper
     if (s.fit || s.none) return s;
     const uint64_t room = budget - staying;
     uint64_t dense_room = experts ? room / 2 : room;
-    /* What experts do not need is the others'. */
+    /* The others get what experts do not need. */
     if (experts && room - dense_room > experts) dense_room = room - experts;
     if (dense_room > dense) dense_room = dense;
     s.window_bytes = dense_room < dense ? window_of(dense_room) : 0;
@@ -34,10 +34,11 @@ tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t exper
 #define PIN_SHARE 0.5
 
 /* lru, lfu, belady, arc (N. Megiddo, D. Modha 2003), clock and s3-fifo (J. Yang and others 2023)
- * miss what libCacheSim's of these names miss with their defaults, units of one size given, and for
- * s3-fifo room for 20 of them (github.com/1a1a11a/libCacheSim; PyPI libcachesim 0.3.5). s3-fifo
- * differs where a unit does not fit the small queue: it goes into the main one. lfu-layer and
- * least-stale are our own; the latter after the one of that name in SpecMD (arXiv 2602.03921). */
+ * have the same misses as libCacheSim's policies of these names with their defaults, for units of
+ * one size, and for s3-fifo a capacity of at least 20 (github.com/1a1a11a/libCacheSim; PyPI
+ * libcachesim 0.3.5). s3-fifo differs if a unit does not fit the small queue: it goes into the main
+ * one. lfu-layer and least-stale are our own; the latter follows the one of that name in SpecMD
+ * (arXiv 2602.03921). */
 const tt_policy_info tt_policies[TT_POLICIES] = {
     [TT_POLICY_LRU] = {"lru", "what was used longest ago", false, false},
     [TT_POLICY_LFU] = {"lfu",
@@ -137,7 +138,7 @@ static bool make(tt_policy_cache *c)
         const uint32_t layer = c->setup.unit_layer[i];
         if (layer >= c->n_layers && layer != TT_POLICY_NO_LAYER) c->n_layers = layer + 1;
     }
-    c->n_layers += 1; /* the last one: of what has none */
+    c->n_layers += 1; /* the last one: for units without a layer */
     if (c->n_layers > TT_POLICY_LAYERS_MAX) c->n_layers = TT_POLICY_LAYERS_MAX;
     if (!make_arrays(c)) return false;
     if (r->heap) return make_heaps(c, r->a_heap_a_layer ? c->n_layers : 1);
@@ -165,7 +166,7 @@ static bool make_order(tt_policy_cache *c)
     return true;
 }
 
-/* The units used most often, of those used equally often the first, as many as fit. */
+/* The most used units, the first among equals, as many as fit. */
 static void pin(tt_policy_cache *c)
 {
     const double share = c->setup.pin_share > 0 ? c->setup.pin_share : PIN_SHARE;
@@ -275,7 +276,7 @@ static void shrink(tt_policy_cache *c)
     }
 }
 
-/* Of ranks, what is held is out of its heap. */
+/* In policies by rank, held units are not in their heap. */
 void tt_policy_hold(tt_policy_cache *c, uint32_t unit)
 {
     const uint32_t heap = c->rules->a_heap_a_layer ? tt_policy_layer(c, unit) : 0;

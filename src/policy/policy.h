@@ -1,5 +1,5 @@
-/* How memory of a limited size is divided among a model's weights: those that every pass reads
- * whole (dense) and experts. */
+/* Divides memory of a limited size among a model's weights: dense ones, which every pass reads
+ * whole, and experts. */
 #ifndef TT_POLICY_POLICY_H
 #define TT_POLICY_POLICY_H
 
@@ -10,27 +10,27 @@
 #include <stdint.h>
 
 typedef struct tt_policy_shares {
-    bool fit;              /* all weights are within the budget: nothing is to be decided */
+    bool fit;              /* all weights fit into the budget: nothing to decide */
     bool none;             /* the budget is too small for anything */
     uint64_t pinned_bytes; /* of dense weights, spread evenly over the order of their use */
-    uint64_t window_bytes; /* through which the rest of them is streamed in that order */
-    uint64_t cache_bytes;  /* of experts, by a policy */
+    uint64_t window_bytes; /* for loading the other dense weights in that order */
+    uint64_t cache_bytes;  /* for experts, managed by a policy */
 } tt_policy_shares;
 
-/* Sizes of all dense weights and of all experts that are used; staying: what is kept in any case.
- * Dense weights beside experts take half of the budget at most: each of their bytes is needed for
- * each token, but so are the experts that most tokens choose. */
+/* Sizes of all dense weights and of all experts in use; staying: what is kept in any case. Beside
+ * experts, dense weights get at most half of the budget: each of their bytes is needed for each
+ * token, but so are the experts that most tokens choose. */
 tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t experts,
                                  uint64_t staying);
 
 /* Replacement policies: which units of a model a cache of limited size keeps.
  *
- * A unit is what is fetched and dropped as one (a page, a tensor, an expert's slice), by a number
- * below n_units. The same objects decide in a replay of a trace (`tensortrace whatif`) and live, in
- * a traced program: they know only what has happened, unless the policy's row says that it needs
- * counts or the future. They read no clock, never block, and allocate nothing after tt_policy_new;
- * one thread at a time. A use takes constant or logarithmic time (least-stale: that of the number
- * of layers). */
+ * A unit is fetched and evicted as one (a page, a tensor, an expert's slice); its number is below
+ * n_units. The same objects decide in a replay of a trace (`tensortrace whatif`) and live, in a
+ * traced program: they know only the past, unless the policy's row says that it needs counts or the
+ * future. They read no clock, never block, and allocate nothing after tt_policy_new; one thread at
+ * a time. A use takes constant or logarithmic time (least-stale: proportional to the number of
+ * layers). */
 
 typedef enum tt_policy {
     TT_POLICY_LRU,
@@ -48,59 +48,59 @@ typedef enum tt_policy {
 #define TT_POLICIES 11
 
 typedef struct tt_policy_info {
-    const char *name;  /* as --policy has it */
-    const char *about; /* what goes when something has to; one line */
+    const char *name;  /* for --policy */
+    const char *about; /* what it evicts; one line */
     bool needs_future; /* tt_policy_use.next */
     bool needs_counts; /* tt_policy_setup.unit_count */
 } tt_policy_info;
 
-/* By tt_policy. */
+/* Indexed by tt_policy. */
 extern const tt_policy_info tt_policies[TT_POLICIES];
 
 #define TT_POLICY_NO_LAYER UINT32_MAX
 #define TT_POLICY_LAYERS_MAX 4096u /* higher layers count as the last one */
 
-/* The arrays stay the caller's, and as they are until tt_policy_free. */
+/* The arrays belong to the caller, and must not change until tt_policy_free. */
 typedef struct tt_policy_setup {
     tt_policy policy;
     uint32_t n_units;           /* < 2^32 - TT_POLICY_LAYERS_MAX - 8 */
     uint64_t capacity;          /* in the units of unit_size */
     const uint64_t *unit_size;  /* NULL: 1 each. A unit larger than the capacity is never kept */
-    const uint32_t *unit_layer; /* in which order a pass uses them; NULL: all of one layer */
-    const uint64_t *unit_count; /* uses: of the whole stream, or live of an earlier run; or NULL */
-    double pin_share;           /* of the capacity, of pin-lru; 0: a half */
+    const uint32_t *unit_layer; /* the order in which a pass uses them; NULL: all of one layer */
+    const uint64_t *unit_count; /* uses: of the whole stream, or of an earlier run; or NULL */
+    double pin_share;           /* pin-lru's share of the capacity; 0: a half */
 } tt_policy_setup;
 
 #define TT_POLICY_NEVER UINT64_MAX
 
 typedef struct tt_policy_use {
     uint32_t unit;
-    uint32_t pass; /* through the layers: the batch; ascending */
+    uint32_t pass; /* of the layers: the batch; ascending */
     uint64_t next; /* when the unit is used next, as an ascending number; TT_POLICY_NEVER */
 } tt_policy_use;
 
-/* The unit goes; called while something else comes in, or the capacity shrinks. */
+/* The unit is evicted; called while another is fetched, or the capacity shrinks. */
 typedef void tt_policy_dropped(void *context, uint32_t unit);
 
 typedef struct tt_policy_cache tt_policy_cache;
 
-/* *out is freed with tt_policy_free; NULL after an error. dropped may be NULL. */
+/* Free *out with tt_policy_free; NULL after an error. dropped may be NULL. */
 tt_status tt_policy_new(const tt_policy_setup *setup, tt_policy_dropped *dropped, void *context,
                         tt_policy_cache **out, tt_error *err);
 void tt_policy_free(tt_policy_cache *c);
 
-/* The unit is used. True: it was there. False: it has to be fetched, and is kept from now on if
- * tt_policy_has says so. */
+/* Uses the unit. True: it was present. False: it has to be fetched, and is kept from now on if
+ * tt_policy_has returns true. */
 bool tt_policy_use_unit(tt_policy_cache *c, const tt_policy_use *use);
-/* The unit is fetched before its use. False: it is not kept. */
+/* Fetches the unit before its use. False: it is not kept. */
 bool tt_policy_fetch(tt_policy_cache *c, const tt_policy_use *use);
 bool tt_policy_has(const tt_policy_cache *c, uint32_t unit);
-/* What is held, once or several times, does not go until it is released as often. Of units that are
- * there. */
+/* A unit that is held, once or several times, is not evicted until it is released as often. It must
+ * be present. */
 void tt_policy_hold(tt_policy_cache *c, uint32_t unit);
 void tt_policy_release(tt_policy_cache *c, uint32_t unit);
-/* Drops what no longer fits; what is held stays until it is released. */
+/* Evicts what no longer fits; held units stay until they are released. */
 void tt_policy_resize(tt_policy_cache *c, uint64_t capacity);
-uint64_t tt_policy_used(const tt_policy_cache *c); /* sizes of what is there */
+uint64_t tt_policy_used(const tt_policy_cache *c); /* size of the present units */
 
 #endif

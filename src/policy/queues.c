@@ -132,7 +132,7 @@ const tt_policy_rules tt_rules_clock = {
 
 /* --- arc --- */
 
-/* Lists: of units used once, and more often; and of those of each that were there. */
+/* Lists: units used once, units used more often; and evicted units of each. */
 enum { ONCE, OFTEN, WAS_ONCE, WAS_OFTEN };
 
 static void arc_begin(tt_policy_cache *c)
@@ -145,7 +145,7 @@ static void arc_hit(tt_policy_cache *c, const tt_policy_use *use)
     move_first(c, OFTEN, use->unit);
 }
 
-/* A unit that is missed again so soon says that its list should have more room. */
+/* A miss of a recently evicted unit shows that its list should be larger. */
 static void arc_missed(tt_policy_cache *c, const tt_policy_use *use)
 {
     const uint64_t *size = c->lists.size;
@@ -278,7 +278,7 @@ static void s3_leave(tt_policy_cache *c, uint32_t unit)
 
 static void s3_enter(tt_policy_cache *c, const tt_policy_use *use)
 {
-    /* The first units fill both queues: else the main one would stay empty for long. */
+    /* The first units fill both queues: otherwise the main one would stay empty for long. */
     const bool fills = !c->has_dropped && c->lists.size[SMALL] >= small_capacity(c);
     const bool to_main =
         c->was_in != TT_POLICY_NONE || fills || tt_policy_size(c, use->unit) > small_capacity(c);
@@ -307,7 +307,8 @@ static void stale_hit(tt_policy_cache *c, const tt_policy_use *use)
     stale_enter(c, use);
 }
 
-/* How many of its turns the unit has missed: its layer's turns, one a pass, since its last use. */
+/* How many of its turns the unit has missed: its layer's turns, one per pass, since its last
+ * use. */
 static uint64_t missed_turns(const tt_policy_cache *c, uint32_t unit, uint32_t layer,
                              const tt_policy_use *use)
 {
@@ -315,8 +316,8 @@ static uint64_t missed_turns(const tt_policy_cache *c, uint32_t unit, uint32_t l
     return turns > c->used_pass[unit] ? turns - c->used_pass[unit] : 0;
 }
 
-/* The unit that has missed the most turns; of several the one whose next turn is furthest away:
- * that of the layer reached last, down to the first, then from the last layer down. */
+/* The unit that has missed the most turns; among equals the one whose next turn is furthest away:
+ * from the current layer down to the first, then from the last layer down. */
 static uint32_t stale_victim(tt_policy_cache *c, const tt_policy_use *use)
 {
     const tt_policy_use end = {.pass = UINT32_MAX};
@@ -343,7 +344,7 @@ const tt_policy_rules tt_rules_least_stale = {.a_list_a_layer = true,
 
 /* --- pinned --- */
 
-/* Lists: of what may go, and of what stays. */
+/* Lists: units that may be evicted, and pinned ones. */
 enum { LOOSE, PINNED };
 
 static uint32_t pin_list(const tt_policy_cache *c, uint32_t unit)
@@ -351,7 +352,7 @@ static uint32_t pin_list(const tt_policy_cache *c, uint32_t unit)
     return c->pinned[unit] ? PINNED : LOOSE;
 }
 
-/* What is no longer pinned may go. */
+/* Units that are not pinned any more may be evicted. */
 static void pin_begin(tt_policy_cache *c)
 {
     for (uint32_t i = 0; i < c->setup.n_units; i++)

@@ -35,7 +35,7 @@ static bool is_lower(const tt_heaps *h, uint32_t a, uint32_t b)
     return h->key[a] != h->key[b] ? h->key[a] < h->key[b] : h->tie[a] < h->tie[b];
 }
 
-/* Puts the unit at the place or above it. */
+/* Moves the unit up to its position, from `place`. */
 static void rise(tt_heaps *h, uint32_t *units, uint32_t unit, uint32_t place)
 {
     while (place > 0) {
@@ -49,7 +49,7 @@ static void rise(tt_heaps *h, uint32_t *units, uint32_t unit, uint32_t place)
     h->place[unit] = place;
 }
 
-/* Puts the unit at the place or below it, or above it. */
+/* Moves the unit down or up to its position, from `place`. */
 static void sift(tt_heaps *h, uint32_t heap, uint32_t unit, uint32_t place)
 {
     uint32_t *units = h->units + h->first[heap];
@@ -109,7 +109,7 @@ static void move(tt_policy_cache *c, uint32_t unit, uint64_t key)
 {
     c->heaps.key[unit] = key;
     c->heaps.tie[unit] = c->time;
-    /* What is held is in no heap: it comes back with its rank. */
+    /* Held units are in no heap: they return with their rank. */
     if (c->heaps.place[unit] != TT_POLICY_NONE) tt_heaps_move(&c->heaps, heap_of(c, unit), unit);
 }
 
@@ -141,10 +141,10 @@ const tt_policy_rules tt_rules_lfu = {
 
 /* --- lfu with ageing --- */
 
-/* Ranks by the uses since it was fetched plus the age at its last use: the rank of what went last.
- * (M. Arlitt and others, "Evaluating content management techniques for Web proxy caches", 1999:
- * LFU-DA, all of one cost.) libCacheSim's LFUDA misses differently: each use adds its age again,
- * the lowest rank that is there. */
+/* Ranks by the uses since it was fetched plus the age at its last use, which is the rank of the
+ * last victim. (M. Arlitt and others, "Evaluating content management techniques for Web proxy
+ * caches", 1999: LFU-DA, all of one cost.) libCacheSim's LFUDA has other misses: each use adds its
+ * age again, the lowest present rank. */
 
 static void aging_hit(tt_policy_cache *c, const tt_policy_use *use)
 {
@@ -192,7 +192,7 @@ static bool layer_fits(const tt_policy_cache *c, uint32_t unit)
     return c->layer_used[layer] + tt_policy_size(c, unit) <= c->layer_share[layer];
 }
 
-/* When the capacity shrinks: of the layer that is furthest above its share. */
+/* If the capacity shrinks: of the layer that is furthest above its share. */
 static uint32_t layer_victim(tt_policy_cache *c, const tt_policy_use *use)
 {
     if (use) return tt_heaps_lowest(&c->heaps, tt_policy_layer(c, use->unit));

@@ -114,11 +114,11 @@ struct tt_details {
     listed **list; /* all of `chunks`, by ascending run_min */
     size_t n;
     bool ranges_known;
-    tt_detail *found; /* of the run asked for last */
+    tt_detail *found; /* of the last requested run */
     size_t capacity;
     size_t cache_bytes, cache_limit;
     tt_recent_list kept;    /* chunks that have details */
-    uint64_t records, work; /* as the headers say; done so far */
+    uint64_t records, work; /* according to the headers; done so far */
     unsigned kinds_met;     /* bit by kind */
     size_t looked_into;     /* chunks of the list, from the first on */
     size_t n_damaged;
@@ -175,7 +175,7 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
     if (need > CACHE_MIN + CACHE_FACTOR * trace->source.size)
         need = CACHE_MIN + CACHE_FACTOR * trace->source.size;
     d->cache_limit = need < CACHE_MIN ? CACHE_MIN : need > CACHE_MAX ? CACHE_MAX : (size_t)need;
-    /* A list made by scanning does not say which runs a chunk holds. */
+    /* A list made by scanning lacks the chunks' runs. */
     d->ranges_known = trace->complete;
     sort_list(d);
     *out = d;
@@ -309,7 +309,7 @@ static tt_status add_found(tt_details *d, const listed *c, uint32_t run, size_t 
     return TT_OK;
 }
 
-/* Token and rank stand at the same place in experts and weights. */
+/* Token and rank are at the same offsets for experts and weights. */
 static int by_place(const void *a, const void *b)
 {
     const tt_detail *x = a, *y = b;
@@ -337,7 +337,7 @@ tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **li
     *n = 0;
     tt_status status = find_ranges(d, err);
     if (status != TT_OK) return status;
-    /* Behind the last chunk that begins with this run or an earlier one. */
+    /* After the last chunk that begins with this run or an earlier one. */
     tt_lower_bound(end, d->n, d->list[end]->run_min <= run_id);
     for (size_t i = end; i-- > 0 && d->list[i]->run_max_so_far >= run_id;) {
         size_t before = *n;

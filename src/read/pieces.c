@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much of a chunk is unpacked at first to find its segments; more when needed. */
+/* How much of a chunk is unpacked at first to find its segments; more on demand. */
 #define FRONT_BYTES 65536u
 #define RECORD_BYTES (sizeof(uint32_t) + 1 + 3 * sizeof(uint64_t))
-/* Work is counted in records. Decoding a chunk costs its records and CHUNK_COST more. Each
- * request is granted the records that it reads and REQUEST_COST more. A walk in order decodes
- * about what it reads, however many walks there are. */
+/* Work is counted in records. Decoding a chunk costs its records plus CHUNK_COST. Each request is
+ * granted the records that it reads plus REQUEST_COST. A walk in order decodes about what it reads,
+ * however many walks there are. */
 #define CHUNK_COST 256u
 #define REQUEST_COST 4u
 /* How much work all requests may take before the trace counts as too scattered to be walked. */
 #define WORK_FREE (16u << 20)
 #define WORK_FACTOR 16u
-/* How much work is done before chunks are kept that would be decoded again and again. */
+/* The work after which repeatedly decoded chunks are kept. */
 #define KEEP_FREE (1u << 20)
 #define KEEP_FACTOR 2u
 
@@ -29,20 +29,20 @@ struct tt_blocks {
     tt_block **of_chunk; /* per chunk: its decoded block, or NULL */
     uint8_t *state;      /* per chunk */
     tt_recent_list kept; /* blocks */
-    tt_ops_block spare;  /* of the block dropped last: memory for the next */
+    tt_ops_block spare;  /* of the last evicted block: memory for the next */
     tt_ops_scratch scratch;
     size_t cache_bytes;
     size_t cache_limit;
-    size_t cache_most; /* that cache_limit may grow to */
+    size_t cache_most; /* limit for cache_limit */
     uint64_t work;     /* of all decodes */
     uint64_t first;    /* of each chunk's first one */
-    uint64_t read;     /* granted for what callers asked for */
+    uint64_t read;     /* granted for requests */
     uint64_t lost;
     size_t n_damaged;
     tt_error damage;
 };
 
-#define CACHE_FACTOR 64u /* a record takes ten times in memory what it takes in the file */
+#define CACHE_FACTOR 64u /* a record takes ten times as much memory as space in the file */
 
 /* Chunks of the streams alternate in the file, so two of each stream are in use at a time. */
 static void set_cache_limits(tt_blocks *b)
@@ -148,8 +148,7 @@ typedef struct numbered {
 
 TT_ORDER_BY(by_run, numbered, run, segment)
 
-/* Sorts segments by run. What one thread recorded is sorted already, unless the trace was made
- * up. */
+/* Sorts segments by run. Those of one thread are sorted already, unless the trace is synthetic. */
 static bool sort_segments(tt_block *block)
 {
     const tt_ops_block *o = &block->ops;
@@ -272,10 +271,10 @@ size_t tt_block_segment(const tt_block *b, uint64_t run)
     return low;
 }
 
-/* How many chunks may be looked at for runs, over all calls, before a survey is cheaper. A
- * survey lists all pieces once; after it no chunk is looked at in vain. */
+/* How many chunks may be read to find runs, over all calls, before a survey is cheaper. A survey
+ * lists all pieces once; after it no chunk is read in vain. */
 #define VISITS_FREE ((uint64_t)1 << 18)
-#define VISIT_BYTES 8u /* of the file, that pay for one more */
+#define VISIT_BYTES 8u /* of the file, granting one more */
 
 /* An OPS chunk, by the index. */
 typedef struct listed {
@@ -289,9 +288,9 @@ struct tt_pieces {
     tt_blocks *blocks;
     listed *chunks; /* by ascending run_min */
     size_t n_chunks;
-    uint64_t records; /* as the index counts them; of good fronts after a survey */
+    uint64_t records; /* as counted in the index; of readable chunks after a survey */
     bool surveyed;
-    tt_piece *list; /* all of them, after a survey; else those of the run asked for last */
+    tt_piece *list; /* all of them, after a survey; else those of the last requested run */
     size_t n, capacity;
     uint64_t visits;
 };
@@ -315,7 +314,7 @@ static void add_piece(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, uint3
 
 TT_ORDER_BY(by_run_min, listed, run_min, chunk)
 
-/* Runs have 32-bit ids. An index that says otherwise is found wrong when the chunk is read. */
+/* Runs have 32-bit ids. An index with larger ones is found wrong when the chunk is read. */
 static uint32_t run_of(uint64_t run)
 {
     return run > UINT32_MAX ? UINT32_MAX : (uint32_t)run;
@@ -340,7 +339,7 @@ static void list_chunks(tt_pieces *p)
     }
 }
 
-/* Whether the chunk holds the runs that the index says. If not, looking into it for runs is
+/* Whether the chunk has the runs listed in the index. If not, reading it to find runs is
  * useless. */
 static bool is_as_listed(tt_pieces *p, const listed *c, const tt_block *b)
 {
@@ -373,7 +372,7 @@ static tt_status find_run(tt_pieces *p, uint32_t run, tt_error *err)
 {
     size_t end;
     p->n = 0;
-    /* Behind the last chunk that begins with this run or an earlier one. */
+    /* After the last chunk that begins with this run or an earlier one. */
     tt_lower_bound(end, p->n_chunks, p->chunks[end].run_min <= run);
     for (size_t i = end; i-- > 0 && p->chunks[i].run_max_so_far >= run;) {
         if (++p->visits > VISITS_FREE + p->trace->source.size / VISIT_BYTES)
@@ -425,7 +424,7 @@ static size_t lower_bound(const tt_pieces *p, uint64_t run)
     return low;
 }
 
-/* --- either way --- */
+/* --- both --- */
 
 tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
 {
@@ -441,7 +440,7 @@ tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
     tt_status status = p->blocks && p->chunks ? TT_OK : tt_error_memory(err, "the op index");
     if (status == TT_OK) {
         list_chunks(p);
-        /* A list made by scanning does not say which runs a chunk holds. */
+        /* A list made by scanning lacks the chunks' runs. */
         if (!trace->complete) status = tt_pieces_survey(p, err);
     }
     if (status == TT_OK)

@@ -47,8 +47,8 @@ static tt_status read_all(tt_source *s, tt_error *err)
     return TT_OK;
 }
 
-/* In place of an experiment's folder its trace; of a folder of experiments that of the last one
- * requested. *fd stays when there is neither. */
+/* Replaces an experiment's folder by its trace; a folder of experiments by that of the last one
+ * requested. *fd is unchanged if it is neither. */
 static void enter_folder(int *fd, struct stat *st)
 {
     static const char *const names[] = {TT_RUN_TRACE, "current/" TT_RUN_TRACE};
@@ -138,7 +138,7 @@ tt_status tt_source_read(const tt_source *s, uint64_t offset, size_t n, tt_bytes
     return status;
 }
 
-/* The least that zstd allows, and the window for the largest chunk. */
+/* zstd's minimum, and the window for the largest chunk. */
 #define WINDOW_LOG_MIN 10
 #define WINDOW_LOG_MAX 26
 
@@ -157,7 +157,7 @@ void tt_unpacker_free(tt_unpacker *u)
     u->zstd = NULL;
 }
 
-/* The length of the HOLE at the beginning of the file, read now; 0 when there is none. */
+/* The present length of the HOLE at the start of the file; 0: none. */
 static uint64_t chunk_hole_bytes(const tt_source *s)
 {
     const uint8_t *at;
@@ -201,7 +201,7 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
                         tt_span *stored, tt_error *err)
 {
     tt_status status = load(s, offset, u, h, stored, err);
-    /* A flight recorder may have discarded what the reader knew a moment ago. */
+    /* A flight recorder may have discarded what was read a moment ago. */
     if (status == TT_OK || status == TT_E_IO || status == TT_E_MEMORY ||
         offset <= TT_FILE_HEADER_BYTES || chunk_hole_bytes(s) <= offset - TT_FILE_HEADER_BYTES)
         return status;
@@ -210,8 +210,8 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
                         "the file again, or take a snapshot (SIGUSR1 to `tensortrace run`)");
 }
 
-/* Unpacks the front of a frame as a stream. A stream needs memory for the window that the frame
- * claims, so the window may not be larger than the content. False when the frame cannot be read
+/* Unpacks the start of a frame as a stream. A stream needs memory for the window that the frame
+ * declares, so the window may not be larger than the content. False if the frame cannot be read
  * this way. */
 static bool stream_front(tt_unpacker *u, tt_span stored, size_t capacity, size_t want)
 {
@@ -240,7 +240,7 @@ static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t o
         return tt_error_set(err, TT_E_MEMORY, offset, "no memory to unpack a chunk of %zu bytes",
                             capacity);
     size_t result = 0;
-    /* What cannot be unpacked as a stream is unpacked whole. */
+    /* Otherwise unpack it completely. */
     if (want >= capacity || !stream_front(u, stored, capacity, want)) {
         want = capacity;
         /* Room for one byte more than announced, so that a longer frame is noticed. */
@@ -257,9 +257,9 @@ static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t o
     return TT_OK;
 }
 
-/* Unpacks a chunk. *payload is the whole payload or, when at_least is smaller, its first
- * at_least bytes or more: reading the front of a large payload is cheap. Valid until the next
- * call. Never takes more memory than the raw_bytes of the header. */
+/* Unpacks a chunk. *payload is the whole payload or, if at_least is smaller, at least its first
+ * at_least bytes: reading the start of a large payload is cheap. Valid until the next call. Never
+ * uses more memory than the header's raw_bytes. */
 static tt_status chunk_unpack(const tt_chunk_header *h, tt_span stored, uint64_t offset,
                               size_t at_least, tt_unpacker *u, tt_span *payload, tt_error *err)
 {
@@ -294,7 +294,7 @@ static tt_status push_chunk(tt_scan *scan, size_t *capacity, uint64_t offset,
     return TT_OK;
 }
 
-/* A HOLE counts only at the beginning of the file, and inside it. */
+/* A HOLE is only valid at the start of the file, and inside it. */
 static bool is_hole(const tt_source *s, uint64_t at, const tt_chunk_header *h, tt_error *err)
 {
     if (at == TT_FILE_HEADER_BYTES && h->position <= s->size - at) return true;
@@ -341,8 +341,8 @@ tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err)
     return status;
 }
 
-/* Looks for the hole. With an index the chunks at the beginning are not read here; what is
- * missing shows when it is checked. */
+/* Finds the hole. With an index the chunks at the start are not read here; later checks find
+ * missing ones. */
 static void find_hole(tt_trace *t, tt_unpacker *u)
 {
     tt_chunk_header h;
@@ -353,7 +353,7 @@ static void find_hole(tt_trace *t, tt_unpacker *u)
         t->hole_bytes = h.position;
 }
 
-/* Reads the INDEX that the tail names. Leaves *t alone when there is none to trust. */
+/* Reads the INDEX of the tail. Leaves *t unchanged if there is no valid one. */
 static tt_status read_index(tt_trace *t, tt_error *err)
 {
     tt_unpacker u;
@@ -399,7 +399,7 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
 {
     tt_scan scan;
     tt_status status = tt_trace_scan(&t->source, &scan, err);
-    /* The hole of a flight recorder may have grown over what the scan was about to read. */
+    /* A flight recorder's hole may have grown over what the scan was about to read. */
     for (int i = 0;
          i < RESCANS_MAX && status == TT_OK && chunk_hole_bytes(&t->source) != scan.hole_bytes;
          i++) {
@@ -411,7 +411,7 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
     t->n_chunks = tt_index_in_order(scan.chunks, scan.n_chunks);
     t->hole_bytes = scan.hole_bytes;
     t->end_bytes = scan.end_bytes;
-    /* When the scan met an INDEX, the INDEX or the tail itself is at fault, and the reason is
+    /* If the scan found an INDEX, the INDEX or the tail itself is wrong, and the reason is
      * known. */
     t->cut = scan.index_offset ? *why : scan.stop;
     if (t->n_chunks < scan.n_chunks) {
@@ -445,7 +445,7 @@ static tt_status open_source(tt_trace *t, tt_error *err)
     return rebuild(t, &why, err);
 }
 
-/* Puts the path in front of the message. */
+/* Prepends the path to the message. */
 static tt_status name_error(tt_error *err, const char *path)
 {
     char message[sizeof err->message];

@@ -15,10 +15,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
-/* For a process whose address space is limited (ulimit -v). THREAD_BYTES: the drain thread's
- * stack and its allocator arena. The area has all its rings where it takes at most one part in
- * MOST_OF_ROOM of the free address space; fewer rings may take one part in LEAST_OF_ROOM. */
+#define OWNER_SPARE UINT32_MAX /* being prepared; no thread has this id */
+/* For a process with limited address space (ulimit -v). THREAD_BYTES: the drain thread's stack and
+ * its allocator arena. The area has all its rings if it takes at most one part in MOST_OF_ROOM of
+ * the free address space; fewer rings may take one part in LEAST_OF_ROOM. */
 #define THREAD_BYTES (65u << 20)
 #define LEAST_OF_ROOM 4u
 #define MOST_OF_ROOM 32u
@@ -99,8 +99,8 @@ static void read_boot_id(char out[40])
     (void)close(fd);
 }
 
-/* Whether /dev/shm can hold a ring for each processor. Where it cannot (a container's small
- * /dev/shm) the area goes to the trace's folder: a thread without a ring records nothing. */
+/* Whether /dev/shm can hold a ring for each processor. If not (a container's small /dev/shm) the
+ * area goes to the trace's folder, because a thread without a ring records nothing. */
 static bool has_room(int fd, uint64_t bytes)
 {
     struct statvfs fs;
@@ -121,7 +121,7 @@ static uint64_t wanted_bytes(uint32_t n_rings, uint64_t ring_bytes)
     return slots_offset(n_rings, TT_AREA_META_BYTES) + rings * ring_bytes;
 }
 
-/* What this process may still map; UINT64_MAX: no limit, or not known. */
+/* What this process may still map; UINT64_MAX: no limit, or unknown. */
 static uint64_t free_address_space(void)
 {
     struct rlimit limit;
@@ -215,7 +215,7 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     a->pid = (uint64_t)getpid();
     read_boot_id(a->boot_id);
     set_parts(map, base);
-    /* The magic comes last: an area without it was never finished and holds nothing. */
+    /* The magic is written last: an area without it is unfinished and holds nothing. */
     atomic_thread_fence(memory_order_release);
     memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     return TT_OK;
@@ -323,8 +323,8 @@ void tt_area_populate(tt_area_map *map, uint32_t ring)
 /* By the ring's owner only: posix_fallocate may write zeros. */
 static bool reserve_part(tt_area_map *map, uint8_t *from, size_t bytes)
 {
-    /* Without our descriptor: populating the pages lets the kernel refuse here, where SIGBUS
-     * would come later. */
+    /* Without our descriptor: populating the pages lets the kernel fail here, not by SIGBUS
+     * later. */
     if (!tt_descriptor_is(map->fd, map->device, map->inode)) return prefault(from, bytes);
     return tt_descriptor_reserve(map->fd, (uint64_t)(from - (uint8_t *)map->area), bytes) == 0;
 }
@@ -373,7 +373,7 @@ bool tt_area_reserve_detail(tt_area_map *map, uint32_t ring)
     return true;
 }
 
-/* Counts one dropped record. Losses in a row share one entry. */
+/* Counts one dropped record. Consecutive losses share one entry. */
 static void count_drop(tt_ring *ring, uint64_t head, uint64_t *dropped_at)
 {
     uint32_t n = atomic_load_explicit(&ring->n_losses, memory_order_relaxed);
@@ -399,7 +399,7 @@ static bool take(tt_area_map *map, uint32_t i, uint32_t owner)
 {
     uint32_t nobody = 0;
     tt_ring *ring = &map->rings[i];
-    /* Loads first, because a thread that finds no free ring comes back at every op. */
+    /* Loads first, because a thread that finds no free ring tries again at every op. */
     if (atomic_load(&ring->owner) || !atomic_compare_exchange_strong(&ring->owner, &nobody, owner))
         return false;
     if (reserve_ring(map, i)) return true;

@@ -63,7 +63,7 @@ static int create(const char *path)
     return fd;
 }
 
-/* The sink goes on in the copy: it takes over the copy's file and index. */
+/* Continues in the copy: the sink takes over the copy's file and index. */
 static void go_on_in(tt_sink *s, tt_copy *c)
 {
     const tt_sink old = *s;

@@ -1,4 +1,4 @@
-/* Copies of a container that is still being written: without a hole, and only of what counts. */
+/* Copies of a container that is still being written: without a hole, and only of valid chunks. */
 #ifndef TT_RECORD_COMPACT_H
 #define TT_RECORD_COMPACT_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A copy under way. While it is, the chunks of `from` must stay: from->hold. */
+/* A copy in progress. Meanwhile the chunks of `from` must stay: from->hold. */
 typedef struct tt_copy {
     const tt_sink *from;
     tt_sink to;
@@ -17,15 +17,15 @@ typedef struct tt_copy {
     tt_bytes chunk;
 } tt_copy;
 
-/* Takes over fd, an empty file, also when it fails; copies the chunks that `from` has now. */
+/* Takes ownership of fd, an empty file, even on failure; copies the chunks that `from` has now. */
 tt_status tt_copy_begin(tt_copy *c, const tt_sink *from, int fd, tt_error *err);
-/* Copies some `budget_bytes` more; *done when that was all. */
+/* Copies about `budget_bytes` more; *done: that was all. */
 tt_status tt_copy_step(tt_copy *c, size_t budget_bytes, bool *done, tt_error *err);
-/* Closes the copy, whole or not. */
+/* Closes the copy, complete or not. */
 void tt_copy_end(tt_copy *c);
 
-/* When the container at `path` has a hole: puts a copy without one in its place, with a lock of its
- * own, and goes on there. On failure everything is as before. */
+/* If the container at `path` has a hole: replaces it by a copy without one, with a lock of its own,
+ * and continues there. On failure nothing changes. */
 tt_status tt_compact(tt_sink *s, const char *path, tt_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* How a thread writes details: into the companion of its op ring, one producer at a time, without
- * a lock, an allocation or a system call.
+/* Writes details into the companion of a thread's op ring: one producer at a time, without locks,
+ * allocations or system calls.
  *
  *   tt_detail *d = tt_detail_next(&writer);
  *   if (d) {
@@ -8,9 +8,9 @@
  *       tt_detail_complete(d, tt_detail_place(node, lane, TT_DETAIL_FAULTS));
  *   }
  *
- * A slot is of kind NONE from before it is visible until it is complete, so that a thread killed
- * in between leaves nothing half written. While the op ring has an owner, the drain leaves the
- * last slot alone until another follows it. */
+ * A slot is of kind NONE before it becomes visible and until it is complete, so a thread that is
+ * killed in between leaves nothing half written. While the op ring has an owner, the drain leaves
+ * the last slot until another follows it. */
 #ifndef TT_RECORD_DETAIL_WRITER_H
 #define TT_RECORD_DETAIL_WRITER_H
 
@@ -25,12 +25,12 @@ typedef struct tt_detail_writer {
     tt_detail *slots;
     uint64_t mask;
     uint64_t head;
-    uint64_t room;       /* head may grow to here without a look at the drain's progress */
-    uint64_t dropped_at; /* head when the last detail was dropped, + 1 */
+    uint64_t room;       /* head may advance to here without reading the drain's progress */
+    uint64_t dropped_at; /* head at the last dropped detail, + 1 */
 } tt_detail_writer;
 
-/* For the owner of op ring `ring`. False when there is no memory for details: *w is zero then. Not
- * on the hot path. */
+/* For the owner of op ring `ring`. False if there is no memory for details; *w is then zero. Not on
+ * the hot path. */
 static inline bool tt_detail_writer_begin(tt_detail_writer *w, tt_area_map *map, uint32_t ring)
 {
     *w = (tt_detail_writer){0};
@@ -43,8 +43,8 @@ static inline bool tt_detail_writer_begin(tt_detail_writer *w, tt_area_map *map,
     return true;
 }
 
-/* The next slot, to be filled and completed; the one before is complete from here on. NULL, and
- * one detail counted as dropped, when the ring is full. */
+/* The next slot, to be filled and completed; the one before must be complete. NULL, and one detail
+ * counted as dropped, if the ring is full. */
 static inline tt_detail *tt_detail_next(tt_detail_writer *w)
 {
     if (__builtin_expect(w->head >= w->room, 0) &&
@@ -57,7 +57,7 @@ static inline tt_detail *tt_detail_next(tt_detail_writer *w)
     return d;
 }
 
-/* After all else: place (tt_detail_place) says what the detail is. */
+/* Call it last: `place` (tt_detail_place) gives the detail its kind. */
 static inline void tt_detail_complete(tt_detail *d, uint32_t place)
 {
     __atomic_store_n(&d->place, place, __ATOMIC_RELEASE);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PATIENCE_SECONDS 10 /* for a disk that takes nothing */
+#define PATIENCE_SECONDS 10 /* for a disk that accepts nothing */
 
 void tt_data_queue_init(tt_data_queue *q)
 {
@@ -42,7 +42,7 @@ static bool wait_for_room(tt_data_queue *q, size_t n)
     until.tv_sec += PATIENCE_SECONDS;
     while (!q->closed && q->bytes > 0 && q->bytes + n > TT_DATA_QUEUE_BYTES)
         if (pthread_cond_timedwait(&q->taken, &q->lock, &until) == ETIMEDOUT) {
-            q->stuck = true; /* the next block shall not wait as long again */
+            q->stuck = true; /* the next block must not wait as long again */
             return false;
         }
     return !q->closed;
@@ -87,7 +87,7 @@ void tt_data_queue_close(tt_data_queue *q)
 #define META_RING_PART 32u
 #define PACKED_RECORD_BYTES 6u
 #define PACKED_DETAIL_BYTES 20u /* of a fingerprint; others are smaller */
-#define LIMIT_SPARE 16u         /* of the limit, for what comes until the stop is noticed */
+#define LIMIT_SPARE 16u         /* of the limit, for what arrives before the stop is noticed */
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err)
 {
@@ -117,8 +117,8 @@ static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
-/* META bytes that may pile up before they are written. Descriptions are discarded with the ops
- * that they describe, so a small ring takes small steps. */
+/* META bytes to collect before they are written. Descriptions are discarded with the ops that they
+ * describe, so a small ring takes small steps. */
 static size_t meta_pile(const tt_drain *d)
 {
     uint64_t part = d->sink->ring_bytes / META_RING_PART;
@@ -168,11 +168,11 @@ static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
     return TT_OK;
 }
 
-/* What the drain needs of one ring, of ops or of details. */
+/* What the drain needs to know of one ring, of ops or of details. */
 typedef struct stream {
     tt_ring *ring;
     const uint8_t *slots;
-    const _Atomic uint32_t *owner; /* details are their op ring's owner's */
+    const _Atomic uint32_t *owner; /* details have their op ring's owner */
     uint32_t number;
     bool of_details;
 } stream;
@@ -197,12 +197,12 @@ static bool is_final(const tt_drain *d, const stream *s, uint64_t position)
     return atomic_load(&a->meta_head) == atomic_load(&a->meta_tail);
 }
 
-/* How many records of the ring may be taken: all except the one under way. */
+/* How many records of the ring may be taken: all except an incomplete last one. */
 static size_t takable(const tt_drain *d, const stream *s, uint64_t tail, enum tt_drain_what what)
 {
     uint64_t head = atomic_load_explicit(&s->ring->head, memory_order_acquire);
     uint64_t n = head - tail;
-    /* Read after the head: a ring without an owner has no op under way. */
+    /* Read after the head: a ring without an owner has no open op. */
     bool owned = atomic_load_explicit(s->owner, memory_order_acquire) != 0;
     if (n > d->map->area->ring_records) return 0; /* a damaged area */
     bool takes_last = !owned || what == TT_DRAIN_LAST ||
@@ -235,8 +235,8 @@ static void copy_last_op(tt_drain *d, const stream *s, uint64_t position, size_t
                          .place = from->place};
 }
 
-/* Copies the last detail of a thread, which may be in the middle of writing it. The place is
- * read first: it is written last. */
+/* Copies the last detail of a thread, which may be in the middle of writing it. `place` is read
+ * first, because it is written last. */
 static void copy_last_detail(tt_drain *d, const stream *s, uint64_t position, size_t i)
 {
     const tt_detail *from =
@@ -263,7 +263,7 @@ static void find_runs(const tt_drain *d, tt_index_entry *e)
             widen_runs(e, ops[i].run);
         else if (tt_detail_kind_of(&details[i]) != TT_DETAIL_NONE)
             widen_runs(e, details[i].run);
-    if (e->run_min > e->run_max) e->run_min = e->run_max; /* of no run */
+    if (e->run_min > e->run_max) e->run_min = e->run_max; /* not of a run */
 }
 
 static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, size_t n,
@@ -282,7 +282,7 @@ static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, si
 }
 
 /* A thread that died at a barrier inside an op has written its arrival there, but `release` is
- * still that of an earlier barrier. The op was under way, so it is left open. */
+ * still that of an earlier barrier. The op is left open. */
 static void reopen_unfinished(tt_op_record *r)
 {
     if (r->arrive > r->release) r->release = 0;
@@ -341,8 +341,8 @@ static void count_kept(const tt_drain *d, uint64_t *ops, uint64_t *details)
     }
 }
 
-/* Estimates how many bytes of the file the area's content will take: the size of records in real
- * runs, and half as much again. */
+/* Estimates the size of the area's content in the file: 1.5 times the size of records in real
+ * runs. */
 static uint64_t expected_bytes(const tt_drain *d)
 {
     const tt_area *a = d->map->area;
@@ -352,8 +352,8 @@ static uint64_t expected_bytes(const tt_drain *d)
            (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail));
 }
 
-/* Whether the limit is near enough to stop. Early enough for what is under way to fit too, so
- * that the trace ends between two batches. */
+/* Whether the limit is near enough to stop: early enough for open batches to fit too, so that the
+ * trace ends between two batches. */
 static bool nears_limit_with(const tt_drain *d, uint64_t more_bytes)
 {
     uint64_t limit = d->sink->limit;
@@ -367,8 +367,8 @@ static bool nears_limit(const tt_drain *d)
 
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
-    /* The estimate is high on purpose. Near the limit everything is written, which shows how
-     * much room there really is. */
+    /* The estimate is deliberately high. Near the limit everything is written, which shows the real
+     * remaining space. */
     if (what == TT_DRAIN_PILED && nears_limit(d)) what = TT_DRAIN_ALL;
     tt_status status = drain_meta(d, what, err);
     uint32_t n = tt_area_rings_used(d->map);
@@ -386,7 +386,7 @@ tt_status tt_drain_data(tt_drain *d, const tt_data_block *block, tt_error *err)
                             .stream = block->node,
                             .position = tt_value_position(block->run, block->part),
                             .count = 1};
-    /* Not when it would leave no room for the descriptions that are still in the area. */
+    /* Not if it would leave too little space for the descriptions that are still in the area. */
     bool fits = !d->full && !nears_limit_with(d, block->n);
     tt_status status =
         fits ? tt_sink_put(d->sink, &entry, (tt_span){block->bytes, block->n}, err) : TT_E_LIMIT;
@@ -485,11 +485,10 @@ bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out)
 
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err)
 {
-    d->sink->hold = true; /* nothing is discarded that is not replaced by something */
+    d->sink->hold = true; /* nothing is discarded without a replacement */
     if (!tt_drain_totals(d, true, &d->raw)) return tt_error_memory(err, "the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
-    /* Best effort: a trace with a hole is valid, so a full disk must not keep it from being
-     * finished. */
+    /* Best effort: a trace with a hole is valid, so a full disk must not prevent finishing it. */
     if (status == TT_OK) (void)tt_compact(d->sink, path, NULL);
     return status == TT_OK ? tt_sink_finish(d->sink, end_flags, err) : status;
 }

@@ -23,12 +23,12 @@
 #define MINOR_BYTES_MAX ((size_t)1 << 20) /* of a ring, a power of two */
 #define MINOR_BYTES_MIN ((size_t)1 << 14)
 #define MAJOR_PART 8u                      /* of the minor faults' ring */
-#define RINGS_BYTES_MAX ((size_t)64 << 20) /* all together */
+#define RINGS_BYTES_MAX ((size_t)64 << 20) /* in total */
 #define OTHERS_MAX 256                     /* descriptors */
 #define RECORD_MAX 8192u                   /* a mapping's path has 4,096 bytes at most */
-#define INHERIT_THREAD ((uint64_t)1 << 35) /* of the flags: Linux 5.13 */
+#define INHERIT_THREAD ((uint64_t)1 << 35) /* flag of Linux 5.13 */
 
-/* Two a processor: minor faults (and what is mapped), major ones. */
+/* Two per processor: minor faults (and mappings), major ones. */
 enum { MINOR, MAJOR, KINDS };
 
 typedef struct ring {
@@ -37,17 +37,17 @@ typedef struct ring {
     size_t bytes;
     int fd; /* while the events are opened */
     uint64_t last_ns;
-    bool was_full; /* at the last look: what came behind it was lost, and is not told yet */
+    bool was_full; /* at the last reading: later events were lost, and are not reported yet */
     uint64_t full_ns;
 } ring;
 
 struct tt_fault_events {
-    ring *rings; /* KINDS a processor */
+    ring *rings; /* KINDS per processor */
     size_t n_cpus;
     size_t page_bytes;
     uint32_t pid;
-    /* Of threads that ran before: their events write to the rings, whose own descriptors are closed
-     * as the mappings hold them. */
+    /* Of threads that already ran: their events write to the rings, whose own descriptors are
+     * closed because the mappings keep them alive. */
     int *others;
     size_t n_others, others_capacity;
     bool without_inherit_thread;
@@ -73,7 +73,7 @@ static int open_event(tt_fault_events *e, pid_t thread, int cpu, int kind)
     a.mmap = a.mmap_data = a.mmap2 = kind == MINOR;
     long fd = syscall(SYS_perf_event_open, &a, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0 && errno == EINVAL && !e->without_inherit_thread) {
-        /* Of a kernel that knows no such flag: forked processes are told apart by their pid. */
+        /* Without that flag in the kernel, forked processes are recognised by their pid. */
         e->without_inherit_thread = true;
         return open_event(e, thread, cpu, kind);
     }
@@ -90,14 +90,14 @@ static void unmap(tt_fault_events *e)
     }
 }
 
-/* The calling thread's events and the rings, of a size. False with errno. */
+/* Opens the calling thread's events and rings of that size. False with errno. */
 static bool open_rings(tt_fault_events *e, size_t minor_bytes)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     for (size_t i = 0; i < e->n_cpus * KINDS; i++) {
         ring *r = &e->rings[i];
         r->fd = tt_descriptor_raise(open_event(e, self, (int)(i / KINDS), (int)(i % KINDS)));
-        if (r->fd < 0 && errno == ENODEV) continue; /* a processor that is switched off */
+        if (r->fd < 0 && errno == ENODEV) continue; /* an offline processor */
         if (r->fd < 0) return false;
         r->bytes = i % KINDS == MAJOR ? minor_bytes / MAJOR_PART : minor_bytes;
         if (r->bytes < e->page_bytes) r->bytes = e->page_bytes;
@@ -115,7 +115,7 @@ static bool add_other(tt_fault_events *e, pid_t thread)
     for (size_t i = 0; i < e->n_cpus * KINDS; i++) {
         if (!e->rings[i].page) continue;
         int fd = tt_descriptor_raise(open_event(e, thread, (int)(i / KINDS), (int)(i % KINDS)));
-        if (fd < 0 && errno == ESRCH) return true; /* it has ended */
+        if (fd < 0 && errno == ESRCH) return true; /* the thread has ended */
         int *to = fd >= 0 && e->n_others < OTHERS_MAX
                       ? tt_array_add(e->others, e->n_others, e->others_capacity)
                       : NULL;
@@ -132,7 +132,7 @@ static bool add_other(tt_fault_events *e, pid_t thread)
     return true;
 }
 
-/* Those of this moment: the threads that they begin later inherit. */
+/* The current threads: those that they start later inherit. */
 static bool add_others(tt_fault_events *e, uint32_t tracer)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
@@ -161,7 +161,7 @@ static bool is_event(int fd)
 
 static void close_others(tt_fault_events *e)
 {
-    /* The program may have closed it, and opened a file of its own under its number. */
+    /* The program may have closed it, and opened a file of its own with its number. */
     for (size_t i = 0; i < e->n_others; i++)
         if (is_event(e->others[i])) (void)close(e->others[i]);
     e->n_others = 0;
@@ -188,7 +188,7 @@ tt_status tt_fault_events_open(tt_fault_events **out, uint32_t tracer, tt_error 
     e->pid = (uint32_t)getpid();
     for (size_t i = 0; i < e->n_cpus * KINDS; i++)
         e->rings[i].fd = -1;
-    /* What memory the kernel gives for it depends on the user, and on who else observes. */
+    /* How much memory the kernel allows depends on the user, and on other observers. */
     size_t bytes = MINOR_BYTES_MAX;
     while (bytes > MINOR_BYTES_MIN && bytes * e->n_cpus > RINGS_BYTES_MAX)
         bytes /= 2;
@@ -239,7 +239,7 @@ static void copy_out(const ring *r, uint64_t at, void *to, size_t n)
     memcpy((uint8_t *)to + first, r->data, n - first);
 }
 
-/* What ends each record that is no sample: sample_id_all. */
+/* The end of each record that is not a sample: sample_id_all. */
 typedef struct record_end {
     uint32_t pid, tid;
     uint64_t ns;
@@ -274,7 +274,7 @@ typedef union record {
     uint8_t bytes[RECORD_MAX];
 } record;
 
-/* A record as an event; false: it is none, or of another process. */
+/* Converts a record to an event; false: it is another kind, or of another process. */
 static bool event_of(const tt_fault_events *e, const ring *r, record *from, bool major,
                      tt_fault_event *to)
 {
@@ -300,7 +300,7 @@ static bool event_of(const tt_fault_events *e, const ring *r, record *from, bool
     }
     if (from->header.type != PERF_RECORD_MMAP2 || size <= sizeof(mapped) + sizeof end) return false;
     const mapped *m = &from->mapped;
-    from->bytes[size - sizeof end] = '\0'; /* the path ends with one, as the kernel writes it */
+    from->bytes[size - sizeof end] = '\0'; /* the kernel terminates the path */
     *to = (tt_fault_event){.kind = TT_EVENT_MAPPED,
                            .ns = end.ns,
                            .address = m->address,
@@ -312,7 +312,7 @@ static bool event_of(const tt_fault_events *e, const ring *r, record *from, bool
     return m->pid == e->pid;
 }
 
-/* What was lost is told by the next record of the ring, which may never come. */
+/* The ring's next record reports losses, but may never come. */
 static void report_full(ring *r, tt_fault_events_visit *visit, void *context)
 {
     const tt_fault_event event = {.kind = TT_EVENT_LOST, .ns = r->full_ns, .since_ns = r->last_ns};
@@ -344,7 +344,7 @@ static void read_ring(tt_fault_events *e, ring *r, bool major, tt_fault_events_v
         }
         tail += size;
     }
-    /* One that makes no sense: what is behind it is not known either. */
+    /* An invalid one: the rest of the ring is unknown too. */
     __atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
     report_full(r, visit, context);
 }
@@ -374,22 +374,22 @@ uint64_t tt_fault_events_activity(const tt_fault_events *e)
     return sum;
 }
 
-/* An event has its time before it is in its ring, and rings are read one after the other: what is
- * younger than this waits for the next turn. */
+/* An event has its time before it is in its ring, and rings are read one after another: younger
+ * events wait for the next reading. */
 #define SETTLED_NS 1000000u
 #define PENDING_MAX_BYTES ((size_t)256 << 20)
 #define OWN_LIBRARY "libtensortrace"
 #define OWN_FILES "/dev/shm/tensortrace-"
-#define MAPPINGS_MAX 65536u /* of one run; faults in further ones name none */
+#define MAPPINGS_MAX 65536u /* per run; faults in further ones have none */
 
-/* Memory of the process, as far as it is known: the parts of mappings that no later one took. */
+/* The process's memory as far as known: the parts of mappings that no later one replaced. */
 typedef struct mapping {
     uint64_t address, end;
     uint64_t ticks;
     uint64_t file_offset_bytes, device, inode;
     char *path;
-    uint32_t id;           /* 0: no fault has hit it yet */
-    uint64_t reported_end; /* as its last record says */
+    uint32_t id;           /* 0: no fault so far */
+    uint64_t reported_end; /* end in its last record */
 } mapping;
 
 typedef struct clock_pair {
@@ -399,14 +399,14 @@ typedef struct clock_pair {
 struct tt_fault_log {
     tt_fault_events *events;
     uint64_t own, own_end;          /* addresses of the tracer's area */
-    uint64_t own_device, own_inode; /* of its library; 0: it is a part of the program */
-    mapping *mappings;              /* the newest last; none overlaps another */
+    uint64_t own_device, own_inode; /* of its library; 0: it is part of the program */
+    mapping *mappings;              /* the newest last; disjoint */
     size_t n_mappings, mappings_capacity;
-    size_t last; /* that was hit */
+    size_t last; /* of the last fault */
     uint32_t n_ids;
     tt_fault_event *pending; /* paths are copies */
     size_t n_pending, pending_capacity;
-    uint64_t dropped_from, dropped_to, dropped; /* without memory for them, in ns */
+    uint64_t dropped_from, dropped_to, dropped; /* out of memory for them, in ns */
     clock_pair before, now;
     uint64_t begin_ticks; /* of the next record */
     tt_page_fault *faults;
@@ -417,7 +417,7 @@ struct tt_fault_log {
     void *context;
 };
 
-/* The two as of one moment: of a few tries that which took least. */
+/* A reading of both clocks at one moment: the quickest of a few attempts. */
 static clock_pair read_clocks(void)
 {
     clock_pair best = {0, 0};
@@ -431,7 +431,7 @@ static clock_pair read_clocks(void)
     return best;
 }
 
-/* By the two readings around it; earlier than both at the same rate. */
+/* Interpolates between the surrounding readings; before both, extrapolates at the same rate. */
 static uint64_t ticks_of(const tt_fault_log *log, uint64_t ns)
 {
     uint64_t passed = log->now.ns - log->before.ns;
@@ -467,7 +467,7 @@ static bool add_mapping(tt_fault_log *log, mapping m, const char *path)
     return to->path != NULL;
 }
 
-/* Takes [address, end) away from the mappings that have it. */
+/* Removes [address, end) from the mappings that contain it. */
 static void take_addresses(tt_fault_log *log, uint64_t address, uint64_t end)
 {
     for (size_t i = log->n_mappings; i-- > 0;) {
@@ -484,7 +484,7 @@ static void take_addresses(tt_fault_log *log, uint64_t address, uint64_t end)
         behind.address = end;
         if (behind.inode) behind.file_offset_bytes += cut;
         if (m->end == address) {
-            /* A part at its end is a mapping of its own. */
+            /* The part after it becomes a mapping of its own. */
             behind.id = 0;
             (void)add_mapping(log, behind, m->path);
         } else {
@@ -494,7 +494,7 @@ static void take_addresses(tt_fault_log *log, uint64_t address, uint64_t end)
     }
 }
 
-/* Memory that grows, or is told again, stays the same mapping. */
+/* Memory that grows, or is reported again, stays the same mapping. */
 static void map(tt_fault_log *log, const tt_fault_event *e, uint64_t ticks)
 {
     uint64_t end;
@@ -517,11 +517,11 @@ static void map(tt_fault_log *log, const tt_fault_event *e, uint64_t ticks)
                        .inode = e->inode,
                        .id = id,
                        .reported_end = reported_end};
-    /* Without memory for it, its faults name no mapping. */
+    /* If out of memory, its faults have no mapping. */
     (void)add_mapping(log, m, e->path);
 }
 
-/* What was mapped before the events were. */
+/* What was mapped before the events were opened. */
 static void read_maps(tt_fault_log *log)
 {
     char line[PATH_MAX + 128];
@@ -547,7 +547,7 @@ static void read_maps(tt_fault_log *log)
     (void)fclose(f);
 }
 
-/* The one that has the address, or NULL. */
+/* The mapping with the address, or NULL. */
 static mapping *find_mapping(tt_fault_log *log, uint64_t address)
 {
     if (log->last < log->n_mappings) {
@@ -578,7 +578,7 @@ static void find_own_library(tt_fault_log *log)
     log->own_inode = m->inode;
 }
 
-/* Its id, told before the first fault that names it. */
+/* Its id; the mapping is recorded before its first fault. */
 static uint32_t mapping_id(tt_fault_log *log, mapping *m)
 {
     if (m->id && m->end <= m->reported_end) return m->id;
@@ -622,7 +622,7 @@ static void put_faults(tt_fault_log *log, uint64_t end_ticks)
     if (end_ticks < log->begin_ticks) end_ticks = log->begin_ticks;
     tt_bytes_clear(&log->payload);
     tt_page_faults_put(&log->payload, log->begin_ticks, end_ticks, log->faults, log->n);
-    /* One that was not taken leaves its time without a record. */
+    /* If it is dropped, its interval stays without a record. */
     if (log->put(log->context, TT_META_PAGE_FAULTS, &log->payload))
         log->n_faults += log->n;
     else
@@ -669,7 +669,7 @@ static int by_time(const void *a, const void *b)
 {
     const tt_fault_event *x = a, *y = b;
     int order = tt_order(x->ns, y->ns);
-    return order ? order : tt_order(y->kind, x->kind); /* what is mapped, before its fault */
+    return order ? order : tt_order(y->kind, x->kind); /* a mapping before its fault */
 }
 
 static void take(tt_fault_log *log, const tt_fault_event *e)
@@ -709,7 +709,7 @@ void tt_fault_log_write(tt_fault_log *log, bool all, bool even_empty, tt_fault_l
         put_faults(log, all ? read_clocks().ticks : ticks_of(log, log->now.ns - SETTLED_NS));
 }
 
-/* --- as a whole --- */
+/* --- the log --- */
 
 tt_status tt_fault_log_open(tt_fault_log **out, const void *own, uint64_t own_bytes,
                             uint32_t tracer, tt_error *err)

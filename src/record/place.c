@@ -10,7 +10,7 @@
 
 #define NUMBERS_MAX 10000L
 #define DESCRIPTORS                                                                                \
-    "/proc/self/fd/" /* where /dev/stdout and its like lead, whatever is open there */
+    "/proc/self/fd/" /* targets of /dev/stdout and similar links, whatever is open there */
 
 static tt_status too_long(const char *path, tt_error *err)
 {
@@ -110,7 +110,7 @@ tt_status tt_place_check(const char *path, tt_error *err)
 {
     struct stat st;
     char target[sizeof DESCRIPTORS];
-    if (lstat(path, &st) != 0) return TT_OK; /* writing it reports what else is wrong */
+    if (lstat(path, &st) != 0) return TT_OK; /* writing reports other problems */
     ssize_t n = readlink(path, target, sizeof target);
     if (n == (ssize_t)sizeof target && memcmp(target, DESCRIPTORS, sizeof DESCRIPTORS - 1) == 0)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,

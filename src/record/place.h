@@ -1,4 +1,4 @@
-/* The names of a trace: where it is while it is written, and where it ends up. */
+/* Paths of a trace: while it is written, and when it is finished. */
 #ifndef TT_RECORD_PLACE_H
 #define TT_RECORD_PLACE_H
 
@@ -15,21 +15,20 @@ tt_status tt_place_absolute(char *out, size_t size, const char *path, tt_error *
 void tt_place_dir(char *out, size_t size, const char *path);
 /* path + ".part". */
 tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err);
-/* The name that a finished `part` gets: without its ".part", where it ends in that. */
+/* The name of a finished `part`: without ".part", if it ends in that. */
 void tt_place_finished(char *out, size_t size, const char *part);
 /* path with "-<n>" before its extension: "run.ttrace", 17 -> "run-17.ttrace". */
 tt_status tt_place_numbered(char *out, size_t size, const char *path, long n, tt_error *err);
 /* path with "-snapshot-<n>" before its extension. */
 tt_status tt_place_snapshot(char *out, size_t size, const char *path, long n, tt_error *err);
-/* Whether a trace can be written to `path`: nothing is there, or a regular file, or a symbolic link
- * to one. TT_E_USAGE of everything else: a trace gets its name by a rename, which would put a file
- * instead of a folder, a device, a pipe, or a link such as /dev/stdout (refused whatever is
- * open there). */
+/* Whether a trace can be written to `path`: it does not exist, or is a regular file or a symbolic
+ * link to one. TT_E_USAGE otherwise: the rename would replace a folder, a device, a pipe, or a link
+ * such as /dev/stdout (refused whatever is open there). */
 tt_status tt_place_check(const char *path, tt_error *err);
-/* Gives `part` its final name `path` (of `size` bytes of room). With `replace` a file that has the
- * name is replaced; of a symbolic link it is the link, and its target is kept. Without, and where
- * tt_place_check refuses, what is there is kept and the trace gets the first free "-2", "-3", ... ;
- * path then says which. */
+/* Renames `part` to `path` (of `size` bytes of room). With `replace` it replaces a file of that
+ * name; of a symbolic link the link is replaced and the target kept. Without, and where
+ * tt_place_check refuses, the existing file is kept, the trace gets the first free "-2", "-3", ...,
+ * and path is set to that. */
 tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err);
 
 #endif

@@ -30,10 +30,10 @@
 typedef struct tt_snapshot {
     bool active;
     tt_copy copy;
-    tt_bytes totals;   /* losses and counts as they were when it began */
+    tt_bytes totals;   /* losses and counts when it began */
     uint64_t position; /* of them in the meta stream */
     char part[PATH_MAX];
-    char path[PATH_MAX]; /* "FILE-snapshot-N.ttrace"; when it is done, where it really is */
+    char path[PATH_MAX]; /* "FILE-snapshot-N.ttrace"; when it is done, its real path */
 } tt_snapshot;
 
 static void end(tt_snapshot *s, tt_drain *d)
@@ -44,7 +44,7 @@ static void end(tt_snapshot *s, tt_drain *d)
     s->active = false;
 }
 
-/* Gives up the snapshot that is under way. */
+/* Abandons the current snapshot. */
 static void snapshot_stop(tt_snapshot *s, tt_drain *d)
 {
     if (!s->active) return;
@@ -52,8 +52,8 @@ static void snapshot_stop(tt_snapshot *s, tt_drain *d)
     end(s, d);
 }
 
-/* Begins a snapshot of what is in the container; everything final should have been drained
- * before. Called by the drain thread. Until it is over, the container throws no chunk away. */
+/* Begins a snapshot of the container; everything complete should have been drained before. Called
+ * by the drain thread. Until it ends, the container discards no chunks. */
 static tt_status snapshot_begin(tt_snapshot *s, tt_drain *d, const char *trace, uint32_t number,
                                 tt_error *err)
 {
@@ -87,10 +87,10 @@ static tt_status finish(tt_snapshot *s, tt_error *err)
     return status == TT_OK ? tt_place_rename(s->part, s->path, sizeof s->path, false, err) : status;
 }
 
-#define STEP_BYTES (4u << 20) /* between two looks at the rings */
+#define STEP_BYTES (4u << 20) /* copied between two checks of the rings */
 
-/* Copies a few megabytes more. The snapshot is no longer active when it is over, whether it
- * succeeded or failed. */
+/* Copies a few megabytes more. The snapshot is inactive once it has ended, by success or
+ * failure. */
 static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
 {
     bool done = false;
@@ -102,16 +102,16 @@ static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
     return status;
 }
 
-#define POLL_MIN_NS 2000000L    /* the drain looks for piled-up rings: often when they fill */
-#define POLL_MAX_NS 20000000L   /* fast, seldom otherwise, as each look takes a core away */
-#define POLL_IDLE_NS 250000000L /* where nothing happens, and a run that begins wakes it up */
-#define IDLE_NS 2000000000ull   /* that long nothing has happened: all of it is written */
-#define CALM_NS 100000000ull    /* that long nothing has happened: no thread is in its last op */
-/* How often everything goes to the file, so that a power cut loses at most the last second. More
- * often would make the chunks of a slow run small. */
+#define POLL_MIN_NS 2000000L    /* the drain polls the rings: often if they fill */
+#define POLL_MAX_NS 20000000L   /* fast, rarely otherwise, because each poll uses a core */
+#define POLL_IDLE_NS 250000000L /* when idle; the start of a run wakes it */
+#define IDLE_NS 2000000000ull   /* idle for so long: everything is written */
+#define CALM_NS 100000000ull    /* idle for so long: no thread is in its last op */
+/* How often everything is written, so that a power cut loses at most the last second. More often
+ * would make the chunks of a slow run small. */
 #define FLUSH_NS 900000000ull
-#define RETRY_NS 1000000000ull /* after a write that failed */
-#define SPARE_RINGS 2u         /* made ready before a thread asks */
+#define RETRY_NS 1000000000ull /* after a failed write */
+#define SPARE_RINGS 2u         /* prepared before a thread needs one */
 #define DRAIN_STACK_BYTES (512u << 10)
 
 struct tt_recorder {
@@ -121,23 +121,23 @@ struct tt_recorder {
     tt_drain drain;
     char path[PATH_MAX];
     bool replace;
-    tt_session *_Atomic session; /* that may ask for snapshots; NULL: none */
+    tt_session *_Atomic session; /* which may request snapshots; NULL: none */
     tt_session_file *file;
     tt_snapshot snapshot;
-    uint32_t snapshot_asked; /* the session's count that the last one answers */
+    uint32_t snapshot_asked; /* number of the last finished request */
     uint32_t n_snapshots;
-    bool stop_noted; /* the trace says why nothing more was recorded */
+    bool stop_noted; /* the trace already has the reason why recording stopped */
     tt_data_queue data;
     tt_fault_log *_Atomic faults; /* NULL: not recorded */
-    tt_error faults_refused;      /* why; status TT_OK: nobody asked */
+    tt_error faults_refused;      /* why; status TT_OK: not requested */
     pthread_mutex_t meta_lock;    /* the meta stream's producers */
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
     bool stop;
-    atomic_uint asleep; /* the drain looks seldom: whoever has something for it wakes it up */
-    uint64_t activity;  /* as of activity_of, at the last look */
-    uint64_t flushed;   /* likewise, when everything was last written */
-    bool was_calm;      /* with each thread's last op */
+    atomic_uint asleep;                         /* the drain polls rarely: producers wake it */
+    uint64_t activity;                          /* result of activity_of at the last poll */
+    uint64_t flushed;                           /* likewise, when everything was last written */
+    bool was_calm;                              /* with each thread's last op */
     uint64_t changed_ns, flushed_ns, failed_ns; /* of `activity`, of writing, of failing; 0: not */
     bool has_thread;
     pthread_t thread;
@@ -160,9 +160,9 @@ bool tt_recorder_page_faults(const tt_recorder *r, tt_error *why)
     return r->faults != NULL;
 }
 
-/* Wakes the drain when it sleeps for long. A run's description comes before its ops, which may
- * fill a ring before an idle drain looks again. Either the drain sees what was recorded before
- * it sleeps, or it is woken here. */
+/* Wakes the drain if it sleeps for long. A run's description comes before its ops, which could fill
+ * a ring before an idle drain polls again. Either the drain sees what was recorded before it
+ * sleeps, or it is woken here. */
 static void wake(tt_recorder *r)
 {
     /* A read-modify-write, so that this and the drain's own exchange are ordered: one of them
@@ -192,8 +192,8 @@ void tt_recorder_data(tt_recorder *r, tt_data_block *block)
     wake(r);
 }
 
-/* Writes the data of outputs that has arrived. When `status` is a failure the data is dropped,
- * so that no thread waits for a disk that takes nothing. */
+/* Writes the queued data of outputs. If `status` is a failure, drops it, so that no thread waits
+ * for a failing disk. */
 static tt_status drain_data(tt_recorder *r, tt_status status, tt_error *err)
 {
     for (tt_data_block *block = tt_data_queue_take(&r->data), *next; block; block = next) {
@@ -207,7 +207,7 @@ static tt_status drain_data(tt_recorder *r, tt_status status, tt_error *err)
     return status;
 }
 
-/* Appends a CLOCK record of this moment. Any thread. */
+/* Appends a CLOCK record with the current time. Any thread. */
 static void recorder_clock(tt_recorder *r)
 {
     tt_meta_clock k;
@@ -229,13 +229,13 @@ static bool put_fault_record(void *context, uint8_t type, const tt_bytes *payloa
     tt_recorder *r = context;
     tt_area *a = r->map.area;
     uint64_t used = atomic_load(&a->meta_head) - atomic_load(&a->meta_tail);
-    /* A storm of faults is not to take the room of what describes the ops. */
+    /* Many faults must not displace the descriptions of ops. */
     if (used > a->meta_bytes / 4) (void)tt_drain_step(&r->drain, TT_DRAIN_ALL, NULL);
     used = atomic_load(&a->meta_head) - atomic_load(&a->meta_tail);
     return used <= a->meta_bytes / 2 && tt_recorder_meta(r, type, payload);
 }
 
-/* Hands what faulted over to the meta stream. By the thread that drains. */
+/* Passes the recorded faults to the meta stream. Called by the draining thread. */
 static void write_faults(tt_recorder *r, bool all, bool even_empty)
 {
     tt_area_counts *c = &r->map.area->counts;
@@ -261,7 +261,7 @@ static uint64_t fullest_ring(const tt_recorder *r)
     return most;
 }
 
-/* The pause before the next look, chosen by the last pause and by what the last look found. */
+/* The pause before the next poll, derived from the last pause and what the last poll found. */
 static long next_poll(const tt_recorder *r, long poll_ns)
 {
     uint64_t sixteenths = fullest_ring(r) * 16 / r->map.area->ring_records;
@@ -321,8 +321,8 @@ static tt_status begin_snapshot(tt_recorder *r, uint32_t asked)
     return status;
 }
 
-/* Makes the snapshots that were asked for. Returns TT_OK or the drain's own failure: a snapshot
- * that fails is reported to who asked and stops nothing else. */
+/* Makes the requested snapshots. Returns TT_OK or the drain's own failure: a failed snapshot is
+ * reported to its requester and stops nothing else. */
 static tt_status serve_snapshots(tt_recorder *r)
 {
     tt_session *session = atomic_load(&r->session);
@@ -352,7 +352,7 @@ static uint64_t activity_of(const tt_recorder *r)
     return sum;
 }
 
-/* Chooses what this look writes. */
+/* Chooses what this poll writes. */
 static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
 {
     uint64_t activity = activity_of(r);
@@ -383,11 +383,11 @@ static void drain(tt_recorder *r, uint64_t now_ns)
     report_stopped(r);
     if (status == TT_OK) status = serve_snapshots(r);
     if (!waits) r->failed_ns = status == TT_OK ? 0 : now_ns;
-    if (status != TT_OK) r->flushed = UINT64_MAX; /* it is not: all of it at the next try */
+    if (status != TT_OK) r->flushed = UINT64_MAX; /* failed: retry everything */
     tt_area_prepare_spares(&r->map, SPARE_RINGS);
 }
 
-/* Waits until the next look or until woken. stop_lock is held. */
+/* Waits until the next poll or until woken. stop_lock is held. */
 static void wait_for_work(tt_recorder *r, long poll_ns)
 {
     struct timespec until;
@@ -444,8 +444,8 @@ static bool start_thread(tt_recorder *r)
     return r->has_thread;
 }
 
-/* The drain thread runs already: its own faults are nobody's, and it does not inherit the events.
- */
+/* The drain thread already runs, so its own faults are not recorded: it does not inherit the
+ * events. */
 static void observe_faults(tt_recorder *r)
 {
     tt_fault_log *log;
@@ -487,7 +487,8 @@ static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
                             errno == EEXIST ? advice : "");
     *fd = tt_descriptor_raise(*fd);
     /* The lock tells `tensortrace recover` that the file is being written, also from another pid
-     * namespace. It ends with the last copy of the descriptor. Some file systems have no locks. */
+     * namespace. It lasts until the last copy of the descriptor is closed. Some file systems have
+     * no locks. */
     (void)tt_descriptor_lock(*fd);
     return TT_OK;
 }
@@ -525,11 +526,11 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     return status;
 }
 
-/* Blocks SIGXFSZ while the drain writes: a file size limit (ulimit -f) must not kill the
- * program. What cannot be written is an error here, as on a full disk. */
+/* Blocks SIGXFSZ while the drain writes: a file size limit (ulimit -f) must not kill the program. A
+ * failed write is an error here, as on a full disk. */
 typedef struct size_guard {
     sigset_t before;
-    bool pending; /* one that we did not cause */
+    bool pending; /* not caused by us */
 } size_guard;
 
 static void only_xfsz(sigset_t *set)
@@ -582,7 +583,7 @@ static tt_status open_guarded(tt_recorder **recorder, const tt_recorder_options 
         tt_fault_log_close(r->faults);
         tt_drain_end(&r->drain);
         tt_area_unmap(&r->map);
-        if (r->sink.fd < 0) (void)close(fd); /* the sink has not taken it over */
+        if (r->sink.fd < 0) (void)close(fd); /* the sink does not own it yet */
         tt_sink_close(&r->sink);
     }
     free(r);
@@ -610,7 +611,7 @@ static void stop_thread(tt_recorder *r)
     r->has_thread = false;
 }
 
-/* Whether `path` names the file that was written; TT_E_NOT_FOUND when it does not. */
+/* Whether `path` names the file that was written; else TT_E_NOT_FOUND. */
 static tt_status look_for_part(const tt_recorder *r, const char *path, tt_error *err)
 {
     struct stat st;
@@ -623,8 +624,8 @@ static tt_status look_for_part(const tt_recorder *r, const char *path, tt_error 
     return is_it ? TT_OK : TT_E_NOT_FOUND;
 }
 
-/* Finds the file that was written. If somebody moved it, or its folder, it gets its final name
- * there. TT_E_NOT_FOUND: it has no name any more; a file that has its old name is not ours. */
+/* Finds the file that was written. If it or its folder was moved, it gets its final name there.
+ * TT_E_NOT_FOUND: it has no name any more; a file with its old name is not ours. */
 static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 {
     char link[64];
@@ -668,11 +669,11 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
         status = finish_part(r, part, err);
     else if (find_part(r, part, NULL) == TT_OK)
         (void)unlink(part);
-    /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file
-     * does not need the area, which goes before the rename: nobody would look for it after a
-     * kill between the two. */
+    /* If finishing failed, part file and area are kept for `tensortrace recover`. A finished file
+     * does not need the area, which is removed before the rename: after a kill between the two,
+     * nobody would search for it. */
     if (discard || status == TT_OK || status == TT_E_NOT_FOUND) (void)unlink(r->map.path);
-    /* Entered before the rename: a process killed right after it could not report it. */
+    /* Set before the rename: a process killed right after it could not report it. */
     if (!discard && status == TT_OK && r->file) r->file->outcome = tt_area_outcome(&r->map);
     if (!discard && status == TT_OK && strcmp(part, r->path) != 0)
         status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
@@ -693,7 +694,7 @@ void tt_recorder_release_memory(tt_recorder *r)
     uint64_t before = (uint64_t)(slots - (uint8_t *)r->map.area);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = (page - before % page) % page;
     uint64_t bytes = r->map.area->total_bytes - before;
-    /* MADV_REMOVE: pages come back zero-filled when somebody writes to them. */
+    /* MADV_REMOVE: pages are zero-filled when somebody writes to them again. */
     if (bytes > skip) (void)madvise(slots + skip, bytes - skip, MADV_REMOVE);
 }
 

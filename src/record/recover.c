@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILES_MAX 65536u /* looked at */
+#define FILES_MAX 65536u /* examined at most */
 static const char PREFIX[] = "tensortrace-";
 
 static bool is_gone(const char *path)
@@ -34,9 +34,9 @@ static bool is_gone(const char *path)
     return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Whether the trace that the area belongs to is gone: finished or removed, or its folder was.
- * The disk that holds it may not be mounted here: then the nearest existing folder above is on
- * another file system, and the area stays. */
+/* Whether the area's trace is gone: finished or removed, or its folder was. The disk may not be
+ * mounted here: then the nearest existing folder above is on another file system, and the area is
+ * kept. */
 static bool is_done(const tt_area *a)
 {
     char path[PATH_MAX];
@@ -51,9 +51,9 @@ static bool is_done(const tt_area *a)
     return stat(path, &st) == 0 && (uint64_t)st.st_dev == a->trace_device;
 }
 
-/* Whether the process of the area lives. A program that closed our descriptors has no lock any
- * more, so its pid is looked at too. In another pid namespace that number is somebody else's;
- * then the area stays longer than needed. */
+/* Whether the area's process is alive. A program that closed our descriptors has lost the lock, so
+ * its pid is checked too. In another pid namespace that number may be another process's; then the
+ * area is kept longer than needed. */
 static bool is_alive(const tt_area *a)
 {
     return a->pid > INT_MAX || kill((pid_t)a->pid, 0) == 0 || errno != ESRCH;
@@ -83,7 +83,7 @@ static bool sweep_file(const char *path)
     bool is_area = n > 5 && strcmp(path + n - 5, ".area") == 0, stale = false;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return false;
-    /* The magic is looked at before the lock, which is held while the magic is written. */
+    /* The magic is read before the lock, which is held while the magic is written. */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
         stale = is_area ? is_stale_area(path) : is_stale_session(path);
     stale = stale && tt_descriptor_lock(fd) && unlink(path) == 0;
@@ -107,19 +107,19 @@ uint32_t tt_sweep(void)
     return removed;
 }
 
-/* The whole chunks of the file, and how far each stream got. `end` may lie beyond the end of the
- * file by the padding that the last chunk lacks. */
+/* The complete chunks of the file, and the end of each stream. `end` may be beyond the end of the
+ * file by the missing padding of the last chunk. */
 typedef struct scan {
     const uint8_t *data;
     uint64_t size;
-    uint64_t end;      /* of the last whole chunk */
-    uint64_t hole_end; /* where a hole at the begin ends; 0: there is none */
+    uint64_t end;      /* of the last complete chunk */
+    uint64_t hole_end; /* end of a hole at the start; 0: none */
     tt_file_header header;
     tt_index_entry *index;
     size_t n;
     size_t capacity;
-    uint64_t index_end; /* of an INDEX chunk at `end`; 0: there is none */
-    bool complete;      /* it has its tail too */
+    uint64_t index_end; /* of an INDEX chunk at `end`; 0: none */
+    bool complete;      /* it also has its tail */
 } scan;
 
 static bool is_part(const char *path)
@@ -135,7 +135,7 @@ static bool chunk_at(const scan *s, uint64_t at, tt_chunk_header *h)
                                   h, NULL) == TT_OK;
 }
 
-/* The raw payload of the chunk at `at`, unpacked into *unpacked when need be. */
+/* The raw payload of the chunk at `at`, unpacked into *unpacked if necessary. */
 static bool payload_at(const scan *s, uint64_t at, const tt_chunk_header *h, tt_codec_zstd *zstd,
                        tt_bytes *unpacked, tt_span *payload)
 {
@@ -177,8 +177,8 @@ static bool is_index(const scan *s, uint64_t at, const tt_chunk_header *h)
     return ok;
 }
 
-/* Whether the file has a whole index and tail. Then it was finished, whatever is damaged inside:
- * cutting it at a damaged chunk would throw away the rest. */
+/* Whether the file has a valid index and tail. Then it was finished, whatever is damaged inside:
+ * cutting it at a damaged chunk would discard the rest. */
 static bool has_end(const scan *s)
 {
     uint64_t at;
@@ -204,7 +204,7 @@ static tt_status walk_chunks(scan *s, tt_error *err)
             continue;
         }
         if (h.type == TT_CHUNK_INDEX) {
-            /* An INDEX that no reader can use is written anew. */
+            /* An INDEX that readers cannot use is rewritten. */
             if (is_index(s, s->end, &h)) s->index_end = s->end + bytes;
             return TT_OK;
         }
@@ -231,7 +231,7 @@ static tt_status scan_chunks(scan *s, tt_error *err)
     return status;
 }
 
-/* Whether more than one whole chunk follows a damaged one. A kill leaves half a chunk at most,
+/* Whether more than one complete chunk follows a damaged one. A kill leaves at most half a chunk,
  * so this is other damage, and the user decides before more is cut off. */
 static bool is_more_behind(const scan *s)
 {
@@ -282,10 +282,10 @@ static tt_status read_detail_runs(tt_span payload, tt_index_entry *e, tt_error *
     return status;
 }
 
-/* What the payloads of the chunks say. */
+/* What recovery needs from the chunks' payloads. */
 typedef struct contents {
     char area[TT_AREA_PATH_MAX]; /* the value of `area` in the ENVIRONMENT */
-    bool ends_in_counts;         /* the last chunk is that of the totals */
+    bool ends_in_counts;         /* the last chunk has the totals */
 } contents;
 
 static tt_status read_payloads(scan *s, contents *t, tt_error *err)
@@ -316,7 +316,7 @@ static tt_status read_payloads(scan *s, contents *t, tt_error *err)
     return status;
 }
 
-/* The ring whose records the chunk holds; NULL when it is of none. */
+/* The ring of the chunk's records; NULL: none. */
 static tt_ring *ring_of(const tt_index_entry *e, const tt_area_map *map)
 {
     bool is_of_ring = e->stream >= 1 && e->stream <= map->area->n_rings;
@@ -330,8 +330,8 @@ static void skip_to(_Atomic uint64_t *tail, const _Atomic uint64_t *head, uint64
     if (end > atomic_load(tail) && end <= atomic_load(head)) atomic_store(tail, end);
 }
 
-/* Moves the area's tails past what the file already has: a kill may have come after a chunk was
- * written and before the tail was moved. */
+/* Advances the area's tails past what the file already has: a kill may have come after a chunk was
+ * written and before the tail was advanced. */
 static void skip_written(const scan *s, tt_area_map *map)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -356,16 +356,16 @@ static uint64_t records_left(const tt_area_map *map)
     return n;
 }
 
-/* Removes the chunk of totals and losses at the end of the file: it is not part of the area's
- * stream. What the area still holds is written in its place, then the same totals again. */
+/* Removes the chunk of totals and losses at the end of the file, which is not part of the area's
+ * stream. The area's remaining content is written there, then the totals again. */
 static void take_back_counts(scan *s)
 {
     s->n--;
     s->end = s->index[s->n].offset;
 }
 
-/* Appends a last clock reading. An area on a disk may be older than this boot: then ticks read
- * now do not continue those of its records. */
+/* Appends a last clock reading. An area on a disk may be from before a reboot: then current ticks
+ * do not continue those of its records. */
 static void push_clock(tt_area_map *map)
 {
     tt_bytes payload;
@@ -384,13 +384,13 @@ static tt_status finish(scan *s, int fd, const char *part, tt_area_map *map,
     tt_drain drain;
     if (map) skip_written(s, map);
     tt_sink_continue(&sink, fd, tt_file_header_seed(&s->header), s->end, s->index,
-                     s->n); /* takes over the index */
+                     s->n); /* takes ownership of the index */
     s->index = NULL;
     sink.unpaged = true;
     sink.hole_end = s->hole_end;
     tt_status status = TT_OK;
     if (!map) {
-        (void)tt_compact(&sink, part, NULL); /* with its hole it is good as well */
+        (void)tt_compact(&sink, part, NULL); /* it is valid with its hole, too */
         status = tt_sink_finish(&sink, TT_END_RECOVERED, err);
     } else {
         report->area_records = records_left(map);
@@ -424,8 +424,8 @@ static bool open_area_in(const scan *s, const char *dir, tt_area_map *map)
     return false;
 }
 
-/* Opens the area of this very run. Its path is in the ENVIRONMENT record, unless that was not
- * drained yet or the folders have other names here. */
+/* Opens the area of this run. Its path is in the ENVIRONMENT record, unless that was not drained
+ * yet or the folders have other names here. */
 static bool open_area(const scan *s, const char *recorded, const char *part, tt_area_map *map)
 {
     char dir[PATH_MAX];
@@ -446,7 +446,7 @@ static tt_status write_tail(const scan *s, int fd, tt_error *err)
                         strerror(errno));
 }
 
-/* "X.ttrace.part" gets the name "X.ttrace"; another name stays. */
+/* Renames "X.ttrace.part" to "X.ttrace"; other names are kept. */
 static tt_status name_finished(const char *part, unsigned how, tt_recover_report *report,
                                tt_error *err)
 {
@@ -456,7 +456,7 @@ static tt_status name_finished(const char *part, unsigned how, tt_recover_report
                            err);
 }
 
-/* Finishes a file that has no end. The descriptor stays open, and its lock held. */
+/* Finishes a file without an end. The descriptor stays open, and its lock held. */
 static tt_status complete(scan *s, int fd, const char *part, const contents *t, tt_area_map *map,
                           tt_recover_report *report, tt_error *err)
 {
@@ -469,7 +469,7 @@ static tt_status complete(scan *s, int fd, const char *part, const contents *t, 
     return finish(s, copy, part, map, report, err);
 }
 
-/* Puts the file's name in front of a message that does not name it. */
+/* Puts the file's name before a message that lacks it. */
 static void name_file(const char *part, tt_error *err)
 {
     char message[sizeof err->message];
@@ -513,7 +513,7 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
     if (status != TT_OK) name_file(part, err);
     if (report->area_found) {
-        /* Before the file gets its final name: after a kill between the two, nobody would look
+        /* Before the file gets its final name: after a kill between the two, nobody would search
          * for the area. */
         if (status == TT_OK) (void)unlink(map.path);
         tt_area_unmap(&map);
@@ -534,7 +534,7 @@ bool tt_recover_is_of(const char *part, const uint8_t run_id[16])
     return is;
 }
 
-/* Takes the lock. Whoever writes the file holds it, another recovery too. */
+/* Takes the lock, which the file's writer or another recovery may hold. */
 static tt_status lock(int fd, const char *part, tt_error *err)
 {
     struct stat ours, named;

@@ -14,7 +14,7 @@
 
 static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '5', '\n'};
 
-/* What is known about the beginning of sessions of all versions. */
+/* Common to the start of sessions of all versions. */
 #define MAGIC_COMMON 6u
 #define HEAD_BYTES (offsetof(tt_session, other_builds) + sizeof(uint32_t))
 _Static_assert(offsetof(tt_session, other_builds) == 8, "where every version looks for it");
@@ -61,8 +61,8 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
     return TT_OK;
 }
 
-/* Maps the part that sessions of every version begin with. NULL when `fd` is no session, or is
- * one of this build (*ours). */
+/* Maps the part that is common to sessions of all versions. NULL if `fd` is no session, or is one
+ * of this build (*ours). */
 static tt_session *map_head(int fd, bool *ours)
 {
     struct stat st;
@@ -129,7 +129,8 @@ tt_session_file *tt_session_add(tt_session *session, const char *path, const uin
     tt_session_file *f = &session->files[i];
     f->pid = pid;
     memcpy(f->run_id, run_id, sizeof f->run_id);
-    atomic_store(&f->snapshots, atomic_load(&session->snapshots)); /* earlier ones are not its */
+    atomic_store(&f->snapshots, atomic_load(&session->snapshots)); /* earlier requests are not for
+                                                                      it */
     (void)snprintf(f->path, sizeof f->path, "%s", path);
     atomic_store(&f->state, TT_SESSION_WRITING);
     return f;

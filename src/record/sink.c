@@ -60,9 +60,9 @@ static void drop(tt_retained *l, uint8_t type, uint64_t first, uint64_t last)
             l->records[i].size = 0;
 }
 
-/* --- one kind each --- */
+/* --- by type --- */
 
-/* Keeps each key by itself: later values replace earlier ones. */
+/* Keeps each key separately: later values replace earlier ones. */
 static void add_environment(tt_retained *l, tt_cursor c)
 {
     uint32_t n;
@@ -80,8 +80,8 @@ static void add_environment(tt_retained *l, tt_cursor c)
     }
 }
 
-/* Keeps the first record of a buffer, which says what was seen of its allocation, and the last,
- * which says the rest. */
+/* Keeps the first record of a buffer, which describes its allocation, and the last, which has the
+ * rest. */
 static void add_buffer(tt_retained *l, tt_cursor c, tt_span payload)
 {
     tt_meta_buffer b;
@@ -107,8 +107,8 @@ static bool graph_uses(const tt_retained *l, const tt_retained_record *r, uint64
     return false;
 }
 
-/* Drops the buffer and its graphs. Ids of buffers are never used again, so no graph in it will
- * be computed any more. */
+/* Drops the buffer and its graphs. Buffer ids are never reused, so no graph in it will be computed
+ * again. */
 static void add_buffer_free(tt_retained *l, tt_cursor c)
 {
     tt_meta_buffer_free f;
@@ -128,7 +128,7 @@ static void add_ring(tt_retained *l, tt_cursor c, tt_span payload)
     keep(l, TT_META_RING, r.ring, payload);
 }
 
-/* What was in RAM while a model was loaded is of the whole trace. */
+/* What was in RAM while a model was loaded concerns the whole trace. */
 static void add_residency(tt_retained *l, tt_cursor c, tt_span payload)
 {
     tt_meta_residency r;
@@ -163,7 +163,7 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
     case TT_META_BUFFER_FREE:
         add_buffer_free(l, c);
         break;
-    case TT_META_MAPPING: /* one that grew is told again, and the last one holds */
+    case TT_META_MAPPING: /* one that grew is recorded again, and the last record is valid */
         keep(l, type, 0, payload);
         break;
     case TT_META_RESIDENCY:
@@ -179,11 +179,11 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
         add_ring(l, c, payload);
         break;
     case TT_META_CLOCK:
-        /* Keeps the first one: together with the last it gives the most exact tick rate. */
+        /* Keeps the first one: with the last it gives the most exact tick rate. */
         if (!has_clock(l)) keep(l, type, 0, payload);
         break;
     default:
-        break; /* passes: about a moment that is gone */
+        break; /* not kept: about a moment that has passed */
     }
 }
 
@@ -249,9 +249,9 @@ void tt_codec_zstd_free(tt_codec_zstd *z)
     free(z);
 }
 
-/* Compresses into *out (cleared first). fast: for content that a higher level hardly makes
- * smaller, such as fingerprints and data of outputs. False when compression fails or saves less
- * than a sixteenth: then the payload is stored as it is. */
+/* Compresses into *out (cleared first). fast: for content that a higher level hardly makes smaller,
+ * such as fingerprints and data of outputs. False if compression fails or saves less than a
+ * sixteenth: then the payload is stored uncompressed. */
 static bool codec_zstd_pack(tt_codec_zstd *z, tt_span raw, bool fast, tt_bytes *out)
 {
     tt_bytes_clear(out);
@@ -275,10 +275,12 @@ bool tt_codec_zstd_unpack(tt_codec_zstd *z, tt_span packed, size_t raw_bytes, tt
 /* The flight recorder: the oldest chunks of a container make room for new ones. */
 
 #define PAGE_BYTES 4096u
-#define STEP 8u /* a part of the ring is discarded at a time: each time costs a BASE chunk */
+#define STEP                                                                                       \
+    8u /* a part of the ring is discarded at a time, because each time costs a BASE                \
+          chunk */
 
-/* Writes zeros over bytes `from` to `to` of the file so that the file system takes the pages
- * back. False when it cannot. */
+/* Writes zeros over bytes `from` to `to` of the file so that the file system frees the pages. False
+ * if it cannot. */
 static bool sink_punch(int fd, uint64_t from, uint64_t to)
 {
     int failed;
@@ -289,7 +291,7 @@ static bool sink_punch(int fd, uint64_t from, uint64_t to)
     return !failed;
 }
 
-/* Collects the records of a META or BASE chunk that still hold. */
+/* Collects the valid records of a META or BASE chunk. */
 static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_retained *l, uint64_t *end,
                            tt_error *err)
 {
@@ -314,8 +316,8 @@ static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_retained *l, 
     return status;
 }
 
-/* Writes a BASE chunk: what still holds of the last BASE chunk and of the META chunks among the
- * first n entries. */
+/* Writes a BASE chunk with the valid records of the last BASE chunk and of the META chunks among
+ * the first n entries. */
 static tt_status carry_over(tt_sink *s, size_t n, tt_error *err)
 {
     tt_retained retained;
@@ -347,8 +349,8 @@ static tt_status carry_over(tt_sink *s, size_t n, tt_error *err)
     return status;
 }
 
-/* One write of 40 bytes that never crosses a page: after a kill there is either the old hole or
- * the new one. */
+/* One write of 40 bytes that never crosses a page: after a kill the hole is either the old or the
+ * new one. */
 static tt_status write_hole(tt_sink *s, uint64_t end, tt_error *err)
 {
     uint8_t bytes[TT_CHUNK_HEADER_BYTES];
@@ -372,7 +374,7 @@ static void count_retired(tt_meta_front *f, const tt_index_entry *e)
     if ((is_op || is_detail) && e->run_max > f->last_run) f->last_run = e->run_max;
 }
 
-/* Throws the oldest chunks away when there are more than ring_bytes. */
+/* Discards the oldest chunks if there are more than ring_bytes. */
 static tt_status sink_retire(tt_sink *s, tt_error *err)
 {
     const uint64_t begin = s->hole_end ? s->hole_end : TT_FILE_HEADER_BYTES;
@@ -401,9 +403,9 @@ static tt_status sink_retire(tt_sink *s, tt_error *err)
 
 #define PACK_MIN_BYTES 256u
 #define PAGE_ENTRIES 4096u /* 200 KiB of memory */
-/* Larger columns of ops are not compressed: zstd saves about 8 % of a large chunk and takes a
- * third of the time of making it, here and again in each reader. In a small chunk the lists of
- * nodes are worth it. */
+/* Larger columns of ops are not compressed: zstd saves about 8 % of a large chunk and takes a third
+ * of the time of making it, here and again in each reader. In a small chunk the lists of nodes are
+ * worth it. */
 #define PACK_OPS_MAX_BYTES (8u << 10)
 
 static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
@@ -417,7 +419,7 @@ static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             int why = done < 0 ? errno : ENOSPC;
-            /* Cut off half a chunk, so that the next one follows a whole one. */
+            /* Cut off the partial chunk, so that the next one follows a complete one. */
             (void)!ftruncate(s->fd, (off_t)s->offset);
             return tt_error_set(err, TT_E_IO, s->offset, "writing the trace failed: %s",
                                 strerror(why));
@@ -553,7 +555,7 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
     tt_status status = TT_OK;
     if (!s->ring_bytes && !s->unpaged && s->n_index == PAGE_ENTRIES) status = turn_page(s, err);
     if (status == TT_OK) status = put(s, entry, raw, err);
-    /* When this fails the file is larger than asked for, but complete. */
+    /* If this fails the file is larger than requested, but complete. */
     if (status == TT_OK && entry->type != TT_CHUNK_BASE) (void)sink_retire(s, NULL);
     return status;
 }
@@ -603,7 +605,7 @@ tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chun
                            : status;
 }
 
-/* Puts the entries of a page, and of the pages before it, in front of the list. */
+/* Prepends the entries of a page, and of the pages before it, to the list. */
 static tt_status add_pages(const tt_sink *s, tt_index_entry **list, size_t *n, tt_error *err)
 {
     tt_bytes chunk;

@@ -294,7 +294,7 @@ static const tt_whatif_part *part_of(const tt_whatif_result *r)
                                                    : &r->total;
 }
 
-/* A row is the result of LRU; that of Belady is as far from the begin of its own list. */
+/* A row is the result of LRU; that of Belady has the same index in its own list. */
 TT_COLUMN_ROWS(lru, tt_whatif_result, r, part_of(r), 1)
 TT_COLUMN_ROWS(
     belady, tt_whatif_result, r,

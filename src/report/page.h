@@ -24,7 +24,7 @@ typedef enum tt_series_style {
     TT_SERIES_POINTS,  /* labelled points have texts */
     TT_SERIES_SPANS,   /* from (x, y) to (x2, y2) */
     TT_SERIES_BARS,    /* horizontal: y = row, from x to x2 */
-    TT_SERIES_COLUMNS, /* vertical: x = place, from y to y2 */
+    TT_SERIES_COLUMNS, /* vertical: at x, from y to y2 */
     TT_SERIES_CELLS    /* at (x, y), shaded by x2 from 0 to 1 */
 } tt_series_style;
 

@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LAYERS_DRAWN 6u /* those that tell the domains apart best, each with its experts */
+#define LAYERS_DRAWN 6u /* those that separate the domains best, each with its experts */
 #define EXPERTS_DRAWN 128u
 #define DOMAINS_DRAWN 6u /* over time: a plot each */
 #define LAYERS_SHOWN 32u
 #define EXPERTS_SHOWN 20u
-#define BLANKS_DRAWN 32u /* experts, from which on steps that never occurred are left blank */
+#define BLANKS_DRAWN 32u /* experts, from which on transitions that never occurred are left blank  \
+                          */
 #define LABELS_SHOWN 16u
 
 static const char cells_note[] =
@@ -38,7 +39,7 @@ static int in_order(const void *a, const void *b)
     return (i > k) - (i < k);
 }
 
-/* The layers that tell the domains apart best, in their order; *first: the best one. */
+/* The layers that separate the domains best, in order; *first: the best one. */
 static size_t choose_layers(tt_page *p, const tt_domains *d, size_t **list, size_t *first)
 {
     size_t *all = tt_page_take(p, (d->n_layers + 1) * sizeof *all);

@@ -207,7 +207,7 @@ static double batch_seconds(const tt_analysis *a)
            1e9;
 }
 
-/* What came into RAM before the first batch, and what for. */
+/* What came into RAM before the first batch, and whether it was used. */
 static void write_loading(tt_page *p, const tt_analysis *a)
 {
     const tt_rowset set = tt_loading_rowset(&a->loading);

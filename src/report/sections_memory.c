@@ -19,7 +19,7 @@ static void write_cut(tt_page *p, const tt_analysis *a)
                     a->reads_last_token);
 }
 
-/* Says why there are no reads of weights; false: there are. */
+/* Explains why there are no reads of weights; false: there are. */
 static bool write_no_reads(tt_page *p, const tt_analysis *a)
 {
     if (a->has_heat) return false;
@@ -200,7 +200,7 @@ static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, con
                                   .sort = sort,
                                   .limit = HOT_ROWS,
                                   .text = true,
-                                  /* All else is read in every batch. */
+                                  /* Everything else is read in every batch. */
                                   .passes = h->sliced ? is_expert : NULL};
     if (context) (void)tt_page_rows(p, caption, &rowset, &wish);
 }

@@ -1,4 +1,4 @@
-/* What `tensortrace boost` did, and how near it came to what is possible. */
+/* What `tensortrace boost` did, and how close it came to what is possible. */
 #include "report/sections.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 /* CSS: the colours of plots, light and dark. Lines and bars use Okabe and Ito's palette for
  * colour-blind readers, darkened or lightened for contrast with the background. */
 const char *tt_style_colors(void);
-/* CSS: all else. */
+/* CSS: everything else. */
 const char *tt_style_page(void);
 
 #endif

@@ -23,8 +23,8 @@ static size_t wide(const char *text, size_t left, FILE *out)
     return n ? n : 1;
 }
 
-/* The part that all formats share: writes the character at *text unless it is plain ASCII, which
- * the caller handles. */
+/* Common to all formats: writes the character at *text unless it is plain ASCII, which the caller
+ * handles. */
 static bool put_other(const char **text, const char *end, FILE *out)
 {
     unsigned char c = (unsigned char)**text;

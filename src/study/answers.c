@@ -1,6 +1,6 @@
-/* The questions and hypotheses of the studies of models larger than memory that this was made for,
- * each answered by the runs at hand, or with the reason why they cannot tell: those of order,
- * memory, settings and the disk. docs/study.md has all with their rules. */
+/* The questions and hypotheses about models larger than memory, each answered by the given runs, or
+ * with the reason why they cannot decide it: order, memory, settings and the disk. docs/study.md
+ * has all with their rules. */
 #include "base/path.h"
 #include "base/units.h"
 #include "study/asking.h"
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of the model's size that stand for "half of it" and "hardly any of it". */
+/* Shares of the model's size for "half of it" and "hardly any of it". */
 #define HALF_LEAST 0.39 /* 40 %: a model's file is larger than its tensors */
 #define HALF_MOST 0.61
 #define LITTLE_MOST 0.51
-/* Behind what leaves a hypothesis open. */
+/* Appended if a hypothesis stays open. */
 #define BOTH_WAYS ": within the intervals it may hold or fail; more repetitions would tell"
 
 #define GET(name, test, figure_)                                                                   \
@@ -62,7 +62,7 @@ static void ask_order(tt_study *s)
            *text ? text : "no run has reads of weights at known places of the file");
 }
 
-/* Of the models with experts, or of those without: how much of their requests are in sequence. */
+/* For the models with experts, or those without: the share of their requests in sequence. */
 static void ask_sequence(tt_study *s, bool experts, const char *id, const char *question,
                          double least, double most, const char *why)
 {
@@ -90,7 +90,7 @@ static void ask_sequence(tt_study *s, bool experts, const char *id, const char *
         tt_ask(s, id, question, TT_STUDY_OPEN, "%s", why);
 }
 
-/* What the order of the tensors in the file costs, only two files of the same weights can tell. */
+/* The cost of the tensors' order in the file: only two files of the same weights can show it. */
 static void ask_layout(tt_study *s)
 {
     static const char question[] = "Does the order of the tensors in the file matter?";
@@ -113,7 +113,7 @@ static void ask_layout(tt_study *s)
 
 /* --- memory --- */
 
-/* What a limit does, in words. */
+/* The effect of a limit, in words. */
 static const char *slowdown_of(tt_study *s, const tt_study_group *g)
 {
     const char *limit = tt_ask_limit_name(s, g);
@@ -129,7 +129,7 @@ static const char *slowdown_of(tt_study *s, const tt_study_group *g)
 }
 
 /* The verdict over all groups whose limit is within these shares of the model: how many times as
- * long a token takes is to lie between low and high. What does not run at all is slower. */
+ * long a token takes must be between low and high. A run that fails counts as slower. */
 static void ask_limited(tt_study *s, const char *id, const char *question, double least,
                         double most, double low, double high, const char *why_open)
 {
@@ -167,7 +167,7 @@ static void ask_memory(tt_study *s)
         any = true;
         least = fmin(least, g->memory_share);
     }
-    /* Limits that the model fits in are not less memory. */
+    /* A limit in which the model fits is not less memory. */
     const double below = nextafter(1, 0);
     ask_limited(s, "H2.1", "With all of the model in RAM generation is fastest", 1e-9, below, 1,
                 INFINITY, none);
@@ -191,15 +191,15 @@ static bool is_effect_of(const tt_study_effect *e, const char *const *keys)
     return false;
 }
 
-/* The pair of conditions, and what differs: "readahead=64K instead of 0: " */
+/* The pair of conditions, and their difference: "readahead=64K instead of 0: " */
 static const char *pair_of(tt_study *s, const tt_study_effect *e)
 {
     return tt_study_text(s, "%s=%s instead of %s%s%s%s: ", e->setting, e->to, e->from,
                          *e->others ? " (" : "", e->others, *e->others ? ")" : "");
 }
 
-/* What a setting changes, if there are conditions that differ in it only: HOLDS when one does,
- * after correction for how many pairs are compared in the study. */
+/* The effect of a setting, if there are conditions that differ only in it: HOLDS if one is
+ * significant, after correction for the number of pairs in the study. */
 static void ask_effect(tt_study *s, const char *id, const char *question, const char *const *keys)
 {
     const char *text = "";
@@ -234,7 +234,7 @@ static void ask_effect(tt_study *s, const char *id, const char *question, const 
                       : "more repetitions would tell");
 }
 
-/* Of pairs of swappiness the higher one: whether more is read with it. */
+/* For pairs with different swappiness: whether more is read with the higher one. */
 static void ask_swappiness(tt_study *s)
 {
     static const char h31[] = "With high swappiness (100) more is read than with less",
@@ -325,7 +325,7 @@ static void ask_device(tt_study *s)
                           "--disk MODEL` measures it)");
 }
 
-/* The group of a model with the smallest limit of which it is known what was read. */
+/* The group of a model with the smallest limit for which reads are known. */
 static const tt_study_group *most_limited(const tt_study *s, const char *model_file)
 {
     const tt_study_group *found = NULL;
@@ -357,7 +357,7 @@ static void ask_sequential_models(tt_study *s)
                "that takes runs of two models under a memory limit, with what they read");
         return;
     }
-    /* Of other prompts and sizes: the medians' intervals are compared. */
+    /* Prompts and sizes differ: compares the medians' intervals. */
     const tt_study_median *x = &in_order->read_bytes_per_s, *y = &at_random->read_bytes_per_s;
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     tt_ask_use_group(s, in_order);

@@ -1,5 +1,5 @@
-/* The questions of what is read: in loading, hot and cold, by expert and domain, by prompt and
- * model; and of the KV cache. */
+/* The questions about what is read: in loading, hot and cold, by expert and domain, by prompt and
+ * model; and about the KV cache. */
 #include "analyze/diff/stats.h"
 #include "base/path.h"
 #include "base/units.h"
@@ -155,8 +155,8 @@ static void ask_repeated(tt_study *s)
 
 /* --- experts --- */
 
-/* How much more often an expert is chosen again for the next token than its share lets expect: of
- * the dependence (1 + r) / (1 - r), r. */
+/* The excess of an expert's repetition for the next token over that expected from its share: r in
+ * the dependence (1 + r) / (1 - r). */
 static double again_of(const tt_domain_layer *l)
 {
     return (l->dependence - 1) / (l->dependence + 1);
@@ -277,7 +277,7 @@ typedef struct line_fit {
     uint64_t least, most;
 } line_fit;
 
-/* The time of the prompt's batches over its tokens, of the runs of a condition. */
+/* The time of the prompt's batches over its tokens, for the runs of a condition. */
 static line_fit fit_prompts(const tt_study *s, const tt_study_group *g)
 {
     line_fit f = {.least = UINT64_MAX};
@@ -297,8 +297,8 @@ static line_fit fit_prompts(const tt_study *s, const tt_study_group *g)
     return f;
 }
 
-/* How much longer the prompt takes with each of its tokens: the slope of least squares in one
- * condition, that with the most runs of the first without a limit. */
+/* How much longer the prompt takes per token: the least-squares slope in one condition, the one
+ * with the most runs among those without a limit. */
 static void ask_prompts(tt_study *s)
 {
     static const char question[] = "Does the length of the prompt change the access?";

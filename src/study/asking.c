@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* "01, 03-05" of folders that begin with a number; "" where one does not. */
+/* "01, 03-05" for folders that begin with a number; "" if one does not. */
 static const char *list_numbers(tt_study *s, unsigned long *numbers, size_t n)
 {
     const char *text = "";
@@ -37,7 +37,7 @@ static const char *list_numbers(tt_study *s, unsigned long *numbers, size_t n)
     return text;
 }
 
-/* "4 runs: 01, 03-05", and forgets them. */
+/* "4 runs: 01, 03-05"; clears the list. */
 static const char *take_used(tt_study *s)
 {
     size_t n = 0, numbered = 0;
@@ -195,7 +195,7 @@ static bool is_end(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* The unit once, where all three have the same. */
+/* The unit once, if all three have the same. */
 static const char *say(tt_study *s, const tt_study_median *m, one_text *one)
 {
     const char *value = one(s, m->value), *low = one(s, m->low), *high = one(s, m->high),

@@ -145,7 +145,7 @@ static const tt_column ratio_columns[] = {
 
 static const tt_schema ratio_schema = TT_SCHEMA("ratio", "two groups compared", ratio_columns);
 
-/* Three digits, and no powers of ten. */
+/* Three significant digits, without powers of ten. */
 static const char *number(char out[TT_UNITS_TEXT], double v)
 {
     if (fabs(v) >= 999.5 && fabs(v) < 1e15) return tt_units_count(out, (uint64_t)llround(fabs(v)));

@@ -23,7 +23,7 @@ const char *tt_study_domain(const tt_result *r)
 
 #define LAYERS_MAX 1024u
 
-/* --- of the trace --- */
+/* --- from the trace --- */
 
 static void add_speed(tt_study_run *r, const tt_model *m)
 {
@@ -60,7 +60,7 @@ static tt_status add_kernel(tt_study_run *r, const tt_model *m, tt_error *err)
     return TT_OK;
 }
 
-/* As many first batches as have ops that fit into memory. */
+/* As many of the first batches as have ops that fit into memory. */
 static tt_filter first_batches(const tt_model *m, uint8_t phase)
 {
     tt_filter filter = {.phase = phase};
@@ -104,11 +104,11 @@ static tt_status keep_slices(tt_study_run *r, const tt_heat *h, tt_error *err)
     return TT_OK;
 }
 
-/* Of the bytes that a batch reads, how many the one before it read, too: of the ranges as they are
- * listed, each of which is there once. */
+/* How many of a batch's bytes the previous one read, too: over the listed ranges, each of which is
+ * unique. */
 static tt_status add_repeated(tt_study_run *r, const tt_reads *reads, tt_error *err)
 {
-    /* The batch (1 and up) that read a range last, and whether it did so in this one. */
+    /* The batch (from 1) that read a range last, and whether it did so in this one. */
     uint32_t *last = calloc(reads->n_ranges + 1, sizeof *last), batch = 0, before = TT_NONE;
     double again = 0, all = 0;
     if (!last) return tt_error_memory(err, "a study");
@@ -132,7 +132,7 @@ static tt_status add_repeated(tt_study_run *r, const tt_reads *reads, tt_error *
     return TT_OK;
 }
 
-/* Whether the layers lie in the file in the order in which they are used. */
+/* Whether the order of the layers in the file is the order of their use. */
 static tt_status add_layers(tt_study_run *r, const tt_model *m, tt_error *err)
 {
     uint64_t *begin = malloc((LAYERS_MAX + 1) * sizeof *begin);
@@ -154,7 +154,7 @@ static tt_status add_layers(tt_study_run *r, const tt_model *m, tt_error *err)
     return TT_OK;
 }
 
-/* Which weights the ops read that had to wait for the disk. */
+/* Which weights were read by ops that waited for the disk. */
 static tt_status add_faults(tt_study_run *r, const tt_model *m, tt_error *err)
 {
     const tt_filter generated = {.phase = TT_PHASE_GENERATE};
@@ -200,7 +200,7 @@ static void add_heat(tt_study_run *r, const tt_heat *h)
         if (fabs(h->curve[i].reads - 0.5) < 1e-9) r->hottest = h->curve[i].weights;
 }
 
-/* What each batch reads, in which part of the files. */
+/* What each batch reads, by interval of the files. */
 static tt_status draw(tt_study_run *r, const tt_model *m, const tt_reads *reads, tt_error *err)
 {
     uint64_t *layout = tt_reads_layout(m, 1);
@@ -379,7 +379,7 @@ static int by_key(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* The slices by key, with ranks around 0; those that are read as often share theirs. */
+/* The slices by key, with ranks around 0; equal counts share theirs. */
 static void rank(const tt_study_run *r, ranked *list)
 {
     const size_t n = r->n_slices;

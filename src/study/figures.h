@@ -1,5 +1,5 @@
-/* The figures of one run of a study: what its trace tells of speed, memory and the order of
- * reading, small enough to keep those of many runs. */
+/* The figures of one run of a study: its speed, memory and order of reading, compact enough to keep
+ * those of many runs. */
 #ifndef TT_STUDY_FIGURES_H
 #define TT_STUDY_FIGURES_H
 
@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A disk is asked for so much at a time where the kernel reads ahead by default: what "a request"
- * means in the share of requests that go on where the last one ended. */
+/* The size of a disk request with the kernel's default readahead, for the share of requests that
+ * continue where the previous one ended. */
 #define TT_STUDY_REQUEST_BYTES 131072u
-/* Reads are looked at in the first batches that have so many ops. */
+/* Reads are analysed in the first batches with so many ops. */
 #define TT_STUDY_OPS_MAX 1000000u
-/* The picture of what each batch reads: batches, and parts of the model files. */
+/* The drawing of what each batch reads: batches, and intervals of the model files. */
 #define TT_STUDY_ROWS 48u
 #define TT_STUDY_BINS 96u
 
@@ -29,75 +29,75 @@ typedef struct tt_study_slice {
 
 typedef struct tt_study_run {
     const tt_result *result; /* the caller's */
-    bool is_repeat;          /* one before it has the same prompt: set by the study */
-    uint32_t prompt;         /* runs of the same one have this number: set by the study */
-    const char *differs;     /* of its condition, what not all runs have: set by the study */
+    bool is_repeat;          /* an earlier run has the same prompt: set by the study */
+    uint32_t prompt;         /* equal for runs of the same prompt: set by the study */
+    const char *differs;     /* the part of its condition that not all runs have: set by the
+                                study */
     bool traced;             /* there is a trace; else only the result is known */
     bool has_experts;
     uint64_t model_bytes;
     uint64_t prompt_tokens, generated_tokens;
     double prompt_tokens_per_s, tokens_per_s; /* 0: not known; of generation */
-    double first_token_ns;                    /* of all batches of the prompt; 0: not known */
+    double first_token_ns;                    /* of all batches of the prompt; 0: unknown */
     double generate_ns;
     bool has_io;                     /* read_bytes of the process */
-    uint64_t read_bytes;             /* from the first batch's begin to the last one's end */
-    double token_read_bytes;         /* a generated token */
+    uint64_t read_bytes;             /* from the first batch's start to the last one's end */
+    double token_read_bytes;         /* per generated token */
     bool has_faults;                 /* of the process */
-    double token_major, token_minor; /* a generated token */
+    double token_major, token_minor; /* per generated token */
     double token_weights_bytes;      /* distinct bytes of weights that a generated batch reads */
-    bool has_reads;                  /* of weights: what follows, up to hottest */
+    bool has_reads;                  /* of weights: the members up to hottest */
     uint64_t touched_bytes;          /* of the model, read by any op */
-    /* From one read of weights to the next, in generation: */
+    /* Between consecutive reads of weights, in generation: */
     bool has_steps;
-    double adjacent;       /* share of steps that go on where the last read ended */
-    double in_sequence;    /* share of requests of TT_STUDY_REQUEST_BYTES that do */
-    double forward;        /* share of jumps that lead forward */
+    double adjacent;       /* share of steps that continue where the last read ended */
+    double in_sequence;    /* likewise the share of requests of TT_STUDY_REQUEST_BYTES */
+    double forward;        /* share of jumps that go forward */
     double jump_bytes;     /* median length of jumps forward; 0: none */
-    double sweeps;         /* a batch */
-    double every, never;   /* share of the model that every, that no batch reads */
-    double hottest;        /* share of the weights that half of the bytes are read of */
-    uint32_t read_batches; /* batches that all of this is of; fewer than the run's: the first */
-    bool has_repeated;     /* of the bytes that a generated batch reads, those that the one before
-                              read, too */
+    double sweeps;         /* per batch */
+    double every, never;   /* shares of the model that every batch reads, that no batch reads */
+    double hottest;        /* share of the weights that receives half of the bytes read */
+    uint32_t read_batches; /* analysed batches; fewer than the run's: the first */
+    bool has_repeated;     /* share of a generated batch's bytes that the previous one read, too */
     double repeated;
-    uint32_t layer_steps, layers_forward; /* from a layer to the next; those that lead forward in
-                                             the file */
+    uint32_t layer_steps, layers_forward; /* from a layer to the next; those that go forward in the
+                                             file */
     bool has_major_parts;                 /* major faults in ops of generated batches, by what the
                                              ops read: */
-    double major_experts, major_layers, major_others; /* experts; the rest of the layers */
+    double major_experts, major_layers, major_others; /* experts; the rest of the layers; anything
+                                                         else */
     bool has_loading;
     uint64_t loaded_bytes; /* fetched by mapping and loading, before the first batch */
     bool has_vain;
-    uint64_t vain_bytes; /* of these and of what was there: not read by any op, or evicted
-                            before */
+    uint64_t vain_bytes; /* of these and of what was there before: not read by any op, or evicted
+                            first */
     bool has_residency;
     uint64_t first_batch_bytes; /* of the model in RAM when the first batch began */
     bool has_kv;
-    uint64_t kv_bytes;     /* written at the end */
-    double kv_token_bytes; /* by each further token */
+    uint64_t kv_bytes;     /* written by the end */
+    double kv_token_bytes; /* per further token */
     bool has_available;
     uint64_t available_bytes, available_end_bytes; /* memory of the machine, before and after */
-    uint64_t fragments;     /* of the first model file on its disk; 0: not known */
-    bool is_outlier;        /* of its condition: set by the study */
+    uint64_t fragments;     /* of the first model file on its disk; 0: unknown */
+    bool is_outlier;        /* among runs of its condition: set by the study */
     tt_study_slice *slices; /* of experts, ascending; owned */
     size_t n_slices;
-    uint64_t (*picture)[TT_STUDY_BINS]; /* bytes read, by batch; owned; NULL: none wanted */
+    uint64_t (*picture)[TT_STUDY_BINS]; /* bytes read, by batch; owned; NULL: not requested */
     uint32_t picture_rows;
-    uint64_t picture_bin_bytes; /* of the model files, one behind the other */
+    uint64_t picture_bin_bytes; /* of the model files, one after another */
 } tt_study_run;
 
-/* Reads the trace at `path` (NULL: there is none). With `domains`, the run's choices of experts are
- * added there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure. */
+/* Reads the trace at `path` (NULL: none). With `domains`, the run's choices of experts are added
+ * there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure. */
 tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char *path,
                             bool wants_picture, tt_domains *domains, tt_error *err);
 void tt_study_run_free(tt_study_run *r);
 
-/* The name that runs are told apart by: the domain, else the label, else the prompt. */
+/* The name that identifies runs: the domain, else the label, else the prompt. */
 const char *tt_study_domain(const tt_result *r);
 
 /* Spearman's rank correlation of how often two runs of a model read each slice (ties share their
- * ranks). NAN when they have not the same slices, or all are read as often. False without memory.
- */
+ * ranks). NAN if their slices differ, or all are read equally often. False if out of memory. */
 bool tt_study_rank_correlation(const tt_study_run *a, const tt_study_run *b, double *rho);
 
 extern const tt_schema tt_study_run_schema; /* rows: tt_study_run */

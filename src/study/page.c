@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- what the page has in several places --- */
+/* --- repeated parts of the page --- */
 
 static size_t count_killed(const tt_study *s)
 {
@@ -24,14 +24,14 @@ static const tt_study_answer *find(const tt_study *s, const char *id)
     return NULL;
 }
 
-/* With a capital, unless it begins with a file's name. */
+/* Capitalised, unless it begins with a file's name. */
 static const char *sentence(tt_page *p, const char *text)
 {
     if (!text[0] || memchr(text, '.', strcspn(text, " "))) return text;
     return tt_page_format(p, "%c%s", toupper((unsigned char)text[0]), text + 1);
 }
 
-/* The section's sentence: that of the question with this id. */
+/* The section's sentence: the answer to the question with this id. */
 static void write_answer(tt_page *p, const tt_study *s, const char *id)
 {
     const tt_study_answer *a = find(s, id);
@@ -88,7 +88,7 @@ static void summarize(tt_page *p, const tt_study *s)
 
 #define CAPTION(model) tt_page_format(p, "%s", tt_base_name((model)->file))
 
-/* A figure of each run against the memory it could have. */
+/* A figure of each run over its memory. */
 static void plot_by_memory(tt_page *p, const tt_study *s, const char *title, const char *y_label,
                            bool is_log, double (*get)(const tt_study_run *r))
 {
@@ -169,7 +169,7 @@ static void section_loading(tt_page *p, const tt_study *s)
 
 #define LABEL_EVERY 12u
 
-/* What each batch read, in which part of the file. */
+/* What each batch read, by interval of the file. */
 static void plot_picture(tt_page *p, const tt_study_run *r)
 {
     tt_plot *plot = tt_page_plot(p,

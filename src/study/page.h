@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-/* Builds the whole page, which the study has to outlive; p is open and empty. Check p->failed. */
+/* Builds the whole page; the study must outlive it; p is open and empty. Check p->failed. */
 void tt_study_page(tt_page *p, const tt_study *s);
-/* False when it could not be written. */
+/* False if it could not be written. */
 bool tt_study_json(const tt_study *s, FILE *out);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* --- medians --- */
 
-/* Of n values in order, the k-th from both ends: the largest k for which less than half of the
- * level lies on each side; 0: there is none. */
+/* For n sorted values, the largest k for which less than half of the level is beyond the k-th value
+ * on each side; 0: none. */
 static size_t interval_rank(size_t n)
 {
     double log_p = (double)n * log(0.5), sum = 0;
@@ -54,7 +54,7 @@ static size_t count_prompt(const uint32_t *prompt, size_t n, uint32_t which)
     return found;
 }
 
-/* How many prompts there are, if each has values enough; else 1. */
+/* The number of prompts, if each has enough values; else 1. */
 static size_t count_blocks(const uint32_t *prompt, size_t n)
 {
     size_t blocks = 0;
@@ -116,8 +116,8 @@ static block block_of(const double *logs, const uint32_t *prompt, size_t n, size
     return b;
 }
 
-/* Least squares of log(value) = its prompt's + (of b) shift. The blocks are orthogonal, so that the
- * shift is the mean of the prompts' differences, weighted by how well each is known. */
+/* Least squares of log(value) = its prompt's + (for b) shift. The blocks are orthogonal, so the
+ * shift is the mean of the prompts' differences, weighted by their precision. */
 typedef struct fit {
     double weights, shift, squares, n, prompts;
 } fit;

@@ -185,7 +185,7 @@ size_t tt_study_split(tt_study *s, const char *condition, tt_study_pair *list, s
 {
     size_t found = 0;
     for (const char *at = condition, *end; found < n && (end = strchr(at, '=')); found++) {
-        /* A value (a path) may hold blanks: it ends where the next key begins. */
+        /* A value (a path) may have blanks: it ends where the next key begins. */
         const char *value = end + 1, *stop = value + strlen(value), *p = strchr(value, '=');
         for (; p && p > value; p--)
             if (p[-1] == ' ') {
@@ -211,8 +211,8 @@ static bool is_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether the groups have the same settings but for `key` (and, where that is the memory limit, for
- * the start: a limited run is cold whatever is asked for). */
+/* Whether the groups have the same settings except for `key` (and, if that is the memory limit, the
+ * start: a limited run is always cold). */
 static bool is_alike_but(const tt_study_group *a, const tt_study_group *b, const char *key)
 {
     const bool limit = strcmp(key, LIMIT_KEY) == 0;
@@ -240,7 +240,7 @@ static const char *append(tt_study *s, const char *text, const tt_study_pair *p)
     return tt_study_text(s, "%s%s%s=%s", text, *text ? " " : "", p->key, p->value);
 }
 
-/* The settings that all groups have, or those that not all have, but for `except` (or NULL). */
+/* The settings that all groups have, or those that not all have, except `except` (or NULL). */
 static const char *part_of(tt_study *s, const tt_study_group *g, bool common, const char *except)
 {
     const char *part = "";
@@ -299,7 +299,7 @@ static tt_study_ratio inverse(tt_study_ratio r)
                             1 / r.low, r.p_value, r.p_corrected};
 }
 
-/* Whether some run of the group was not made under this setting of its condition. */
+/* Whether this setting was not in force in some run of the group. */
 static bool is_unmet(const tt_study *s, const tt_study_group *g, const char *key)
 {
     for (size_t i = 0; i < s->n_runs; i++) {
@@ -345,7 +345,7 @@ static bool add_effect(tt_study *s, size_t *capacity, const tt_study_group *a,
     return true;
 }
 
-/* The key in which two groups differ, if it is one only. */
+/* The key in which two groups differ, if it is the only one. */
 static const char *only_difference(const tt_study_group *a, const tt_study_group *b)
 {
     for (int side = 0; side < 2; side++) {
@@ -374,7 +374,7 @@ static bool find_effects(tt_study *s)
     return true;
 }
 
-/* The n-th ratio of a kind, or NULL behind the last. */
+/* The n-th ratio of a kind, or NULL after the last. */
 typedef tt_study_ratio *nth_ratio(tt_study *s, size_t i);
 
 static tt_study_ratio *nth_slowdown(tt_study *s, size_t i)
@@ -390,7 +390,7 @@ static tt_study_ratio *nth_read(tt_study *s, size_t i)
     return i < s->n_effects ? &s->effects[i].token_read : NULL;
 }
 
-/* Of many comparisons some differ by chance. */
+/* Some of many comparisons differ by chance. */
 static void correct(tt_study *s, nth_ratio *nth)
 {
     size_t n = 0;
@@ -405,7 +405,7 @@ static void correct(tt_study *s, nth_ratio *nth)
     free(p);
 }
 
-/* --- the whole --- */
+/* --- everything --- */
 
 static tt_study_model *model_of(tt_study *s, const tt_result *r, tt_error *err)
 {
@@ -425,7 +425,7 @@ static tt_study_model *model_of(tt_study *s, const tt_result *r, tt_error *err)
     return &s->models[i];
 }
 
-/* The number of the run's prompt, and whether one before it that ended says the same of routing. */
+/* The number of the run's prompt, and whether an earlier run that ended has the same routing. */
 static void find_prompt(tt_study *s, tt_study_run *r)
 {
     r->prompt = s->n_prompts;
@@ -439,7 +439,7 @@ static void find_prompt(tt_study *s, tt_study_run *r)
     s->n_prompts += r->prompt == s->n_prompts;
 }
 
-/* Of each model and domain the first run is drawn: what ops read does not depend on the memory. */
+/* The first run of each model and domain is drawn: what ops read does not depend on the memory. */
 static bool wants_picture(const tt_study *s, const tt_result *r)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
-/* Several runs compared: a study. Runs of one model under one condition (tt_result.condition) are a
- * group, whatever their prompts; groups are compared with the one that has no memory limit and is
- * else alike, and with those that differ in one setting only. */
+/* A comparison of several runs: a study. Runs of one model under one condition
+ * (tt_result.condition) are a group, whatever their prompts; groups are compared with the group
+ * that differs only in having no memory limit, and with those that differ in a single setting. */
 #ifndef TT_STUDY_STUDY_H
 #define TT_STUDY_STUDY_H
 
@@ -13,25 +13,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_STUDY_LEVEL 0.05 /* of tests; intervals hold with 1 less this */
+#define TT_STUDY_LEVEL 0.05 /* of tests; the confidence of intervals is 1 minus this */
 #define TT_STUDY_MODELS_MAX 16u
 #define TT_STUDY_PICTURES_MAX 6u
 
-/* The median of n runs. From TT_STUDY_INTERVAL_MIN runs on, low and high are the interval that
- * covers the true one with 95 % (order statistics: the binomial distribution); of fewer runs their
- * least and largest. */
+/* The median of n runs. From TT_STUDY_INTERVAL_MIN runs on, low and high are its 95 % confidence
+ * interval (order statistics: the binomial distribution); for fewer runs the minimum and
+ * maximum. */
 #define TT_STUDY_INTERVAL_MIN 6u
 typedef struct tt_study_median {
-    uint32_t n; /* 0: the rest means nothing */
+    uint32_t n; /* 0: the rest is not valid */
     bool is_interval;
     double value, low, high;
 } tt_study_median;
 
-/* How many times as much: b / a, each prompt compared with itself (a linear model of the
- * logarithms, with the prompt and the side; of one prompt that is a t test with pooled variance).
- */
+/* A ratio b / a, each prompt compared with itself (a linear model of the logarithms, with the
+ * prompt and the side; for a single prompt that is a t test with pooled variance). */
 typedef struct tt_study_ratio {
-    bool known, tested; /* tested: what follows the value holds */
+    bool known, tested; /* tested: the members after the value are valid */
     double value, low, high;
     double p_value, p_corrected; /* of no difference; Holm's over the study's ratios of its kind */
 } tt_study_ratio;
@@ -46,18 +45,18 @@ typedef struct tt_study_pair {
 
 typedef struct tt_study_group {
     const char *model_file, *condition;
-    tt_study_pair *settings; /* the condition's */
+    tt_study_pair *settings; /* of the condition */
     size_t n_settings;
-    const char *differs; /* of the condition, what not all of the study's runs have */
+    const char *differs; /* the part of the condition that not all of the study's runs have */
     size_t order;        /* private: of its first run */
     uint32_t n_runs, n_killed, n_outliers, n_unmet;
     uint64_t memory_limit_bytes, model_bytes;
-    double memory_share; /* of the model's size that the limit is; 0: no limit */
+    double memory_share; /* of the model's size; 0: no limit */
     bool has_experts;
     tt_study_median tokens_per_s, prompt_tokens_per_s, first_token_ns, token_read_bytes,
         token_major, read_bytes_per_s, token_weights_bytes, loaded_bytes, vain_bytes;
-    /* Against the group without a limit that is else alike: how many times as long a token takes.
-     */
+    /* Relative to the group without a limit that is otherwise equal: how many times as long a token
+     * takes. */
     const struct tt_study_group *baseline; /* NULL: none */
     tt_study_ratio slowdown;
 } tt_study_group;
@@ -66,39 +65,39 @@ typedef struct tt_study_group {
 typedef struct tt_study_effect {
     const char *model_file, *setting, *from, *to, *others;
     const tt_study_group *a, *b;
-    bool is_unmet;               /* the system did not let it: nothing is compared */
+    bool is_unmet;               /* the system did not allow it: nothing is compared */
     tt_study_ratio tokens_per_s; /* of `to` / of `from` */
-    tt_study_ratio token_read;   /* bytes read a token, likewise */
+    tt_study_ratio token_read;   /* bytes read per token, likewise */
 } tt_study_effect;
 
 typedef enum tt_study_verdict {
     TT_STUDY_ANSWERED, /* a question, not a hypothesis */
     TT_STUDY_HOLDS,
     TT_STUDY_FAILS,
-    TT_STUDY_OPEN /* these runs cannot tell, because ... */
+    TT_STUDY_OPEN /* these runs cannot decide it, because ... */
 } tt_study_verdict;
 
-/* A question or hypothesis of the studies that this was made for, and what these runs say. */
+/* A question or hypothesis, and the answer of these runs. */
 typedef struct tt_study_answer {
     const char *id;       /* "H1.1"; "Q1" */
-    const char *question; /* or what is supposed */
+    const char *question; /* or the hypothesis */
     tt_study_verdict verdict;
-    const char *answer; /* with the figure, and its interval where there is one */
-    const char *runs;   /* that stand behind it: "4 runs: 01, 03-05" */
+    const char *answer; /* with the figure, and its interval if there is one */
+    const char *runs;   /* behind it: "4 runs: 01, 03-05" */
 } tt_study_answer;
 
 typedef struct tt_study_model {
     const char *file; /* its path */
     bool has_experts;
     tt_domains domains; /* of its runs; empty: no experts */
-    bool has_choices;   /* of experts: the domains' sums hold */
-    bool has_domains;   /* there are two at least, and they were tested */
+    bool has_choices;   /* of experts: the domains' sums are valid */
+    bool has_domains;   /* there are at least two, and they were tested */
 } tt_study_model;
 
 typedef struct tt_study {
     const char *folder;
     const char *common; /* the settings that all runs have */
-    tt_study_run *runs; /* in the order they were run */
+    tt_study_run *runs; /* in the order of execution */
     size_t n_runs;
     tt_study_group *groups; /* by model, then from no memory limit to the smallest */
     size_t n_groups;
@@ -108,39 +107,38 @@ typedef struct tt_study {
     size_t n_answers, answers_capacity;
     tt_study_model models[TT_STUDY_MODELS_MAX];
     size_t n_models;
-    double disk_bytes_per_s; /* what the disk can do; 0: not said */
+    double disk_bytes_per_s; /* given; 0: unknown */
     uint32_t n_prompts;      /* private */
-    bool *used;              /* private: runs behind the answer at work */
+    bool *used;              /* private: runs behind the current answer */
     tt_arena arena;          /* texts */
-    bool failed;             /* memory ran out */
+    bool failed;             /* out of memory */
 } tt_study;
 
-/* Called with the runs read and all of them. */
+/* Called with the runs read and the total. */
 typedef void tt_study_progress(void *context, uint64_t done, uint64_t total);
 
-/* Reads n runs: results[i] with the trace paths[i] (NULL: it has none). They outlive the study,
- * which is freed with tt_study_free, also after an error. TT_E_LIMIT: too many models or
- * conditions. */
+/* Reads n runs: results[i] with the trace paths[i] (NULL: none). They must outlive the study, which
+ * is freed with tt_study_free, also after an error. TT_E_LIMIT: too many models or conditions. */
 tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const *results,
                         char *const *paths, size_t n, double disk_bytes_per_s,
                         tt_study_progress *progress, void *context, tt_error *err);
 void tt_study_free(tt_study *s);
 
-/* Pure: the median of n values. False without memory. */
+/* Pure: the median of n values. False if out of memory. */
 bool tt_study_median_of(const double *values, size_t n, tt_study_median *m);
-/* Pure: which of n rates are outliers: whose logarithm is farther from their median than 3.5 times
- * the median absolute deviation scaled to a standard one (Iglewicz and Hoaglin 1993); of four and
- * more. Where there are several prompts (prompt[i]) and each of them has three values, from the
- * median of its prompt, and the deviations are those of the others. False without memory. */
+/* Pure: which of n >= 4 rates are outliers: the logarithm's distance from the median is above 3.5
+ * times the median absolute deviation scaled to a standard one (Iglewicz and Hoaglin 1993). If
+ * there are several prompts (prompt[i]) with three values each, distances are from the prompt's
+ * median, compared with the deviations of the others. False if out of memory. */
 bool tt_study_outliers(const double *values, const uint32_t *prompt, size_t n, bool *outlier);
-/* Pure: b / a of n rates, of which the first n_a are a's. False without memory. */
+/* Pure: b / a of n rates, of which the first n_a are a's. False if out of memory. */
 bool tt_study_compare(const double *values, const uint32_t *prompt, size_t n, size_t n_a,
                       tt_study_ratio *ratio);
 
-/* Private, for tests: the settings of a condition, "memory_limit=60% threads=2": at most n of them
- * go to list; how many these are. */
+/* Private, for tests: the settings of a condition, "memory_limit=60% threads=2": stores at most n
+ * in list and returns their number. */
 size_t tt_study_split(tt_study *s, const char *condition, tt_study_pair *list, size_t n);
-/* The value of a setting of a group; NULL: it has none. */
+/* The value of a setting of a group; NULL: none. */
 const char *tt_study_setting(const tt_study_group *g, const char *key);
 
 const char *tt_study_verdict_name(tt_study_verdict verdict);

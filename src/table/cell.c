@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for the largest number as people see it. */
+/* Room for the largest formatted number. */
 #define CELL_NUMBER 64
 
 const void *tt_rowset_row(const tt_rowset *set, size_t i)
@@ -168,7 +168,7 @@ static void show_unsigned(tt_cell_unit unit, uint64_t v, char out[CELL_NUMBER])
         show_real(unit, (double)v, out);
 }
 
-/* Texts come from files: no control byte reaches a terminal. */
+/* Texts come from files: no control byte may reach a terminal. */
 static void show_text(const tt_cell *cell, char *out, size_t room)
 {
     size_t n = cell->text.n < room - 1 ? cell->text.n : room - 1;
@@ -199,7 +199,7 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
         return;
     }
     tt_cell_get(column, context, row, &cell);
-    /* What applies and was not observed is a dash; what does not apply is nothing. */
+    /* A dash: it applies but was not observed; empty: it does not apply. */
     const bool real = column->type == TT_CELL_F32 || column->type == TT_CELL_F64;
     if (!cell.known && (column->show & TT_SHOW_DASH || (real && isnan(cell.f64))))
         (void)snprintf(out, room, "-");

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A tab, a line end and a backslash are escaped, all else stays. */
+/* Escapes tabs, line ends and backslashes. */
 static void put_escaped(tt_bytes *out, const char *text, size_t n)
 {
     static const char signs[] = "\t\n\r\\", letters[] = "tnr\\";

@@ -18,7 +18,7 @@ char *tt_csv_put_time(char *p, int64_t ns, tt_digits_front *front, const tt_digi
         struct tm tm;
         time_t t = (time_t)second;
         char text[sizeof front->text] = "";
-        /* The years of 64 bits of ns have four digits. */
+        /* 64-bit ns have years of four digits. */
         if (gmtime_r(&t, &tm)) front->n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.", &tm);
         memcpy(front->text, text, sizeof text);
         front->value = (uint64_t)second;

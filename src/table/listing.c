@@ -54,7 +54,7 @@ static bool is_flat(const tt_listing_wish *wish)
     return wish->text || wish->csv;
 }
 
-/* shown: those that text shows when nothing is said. */
+/* shown: those that text shows by default. */
 static void all_columns(tt_listing *l, const tt_listing_wish *wish, bool shown)
 {
     const tt_schema *s = l->set->schema;
@@ -138,7 +138,7 @@ static int compare_numbers(tt_cell_type type, const tt_cell *a, const tt_cell *b
     return (a->u64 > b->u64) - (a->u64 < b->u64);
 }
 
-/* What is not known comes last, either way. */
+/* Unknown values come last in both directions. */
 static int compare_cells(const sorting *s, size_t by, const void *x, const void *y)
 {
     const tt_column *c = s->by[by].column;

@@ -1,5 +1,5 @@
-/* Rows and their columns. A column is declared once, with its key, type, unit and meaning; the text
- * tables of the commands, JSON, CSV, the viewer's binary columns, the tables of `export` and the
+/* Rows and their columns. A column is declared once, with its key, type, unit and meaning. The
+ * commands' text tables, JSON, CSV, the viewer's binary columns, the tables of `export` and the
  * lists in the documentation are made from the declaration.
  *
  *     static const tt_column columns[] = {
@@ -8,7 +8,7 @@
  *     };
  *     const tt_schema layer_schema = {"layers", "a row for each layer", columns, 2};
  *
- * Everything here only reads what it is given: one rowset may serve several threads. */
+ * Functions only read their input: several threads may use one rowset. */
 #ifndef TT_TABLE_TABLE_H
 #define TT_TABLE_TABLE_H
 
@@ -36,43 +36,43 @@ typedef enum tt_cell_type {
     TT_CELL_NAME,   /* a text; in the arrays of `export` the uint32_t code of a dictionary */
     TT_CELL_OBJECT, /* one row of another schema: in JSON only */
     TT_CELL_ROWS,   /* rows of another schema: in JSON only */
-    TT_CELL_LIST,   /* the same, of each row only its first column: a list of plain values */
+    TT_CELL_LIST,   /* the same, with only the first column of each row: a list of plain values */
     TT_CELL_COLUMNS /* the same, as an object with an array for each column */
 } tt_cell_type;
 
-/* How a number is written for people. JSON and CSV have the plain number: the unit is the end of
- * the key (`_bytes`, `_ns`, `_per_s`). */
+/* How text shows a number. JSON and CSV have the plain number: its unit ends the key (`_bytes`,
+ * `_ns`, `_per_s`). */
 typedef enum tt_cell_unit {
-    TT_UNIT_NONE,       /* digits; a number with a fraction with three of them */
-    TT_UNIT_FIGURE,     /* five digits: 0.012345, 1.2e+09 */
+    TT_UNIT_NONE,       /* digits; a number with a fraction has three decimals */
+    TT_UNIT_FIGURE,     /* five significant digits: 0.012345, 1.2e+09 */
     TT_UNIT_COUNT,      /* 1,234,567 */
     TT_UNIT_BYTES,      /* 1.5 MiB */
     TT_UNIT_NS,         /* 1.50 ms */
     TT_UNIT_MOMENT,     /* ns since the first batch began: 1.50 ms; sorted from the earliest */
-    TT_UNIT_ID,         /* a number that names something: digits; sorted from the smallest */
-    TT_UNIT_SHARE,      /* of one: 12.5 % */
+    TT_UNIT_ID,         /* a number that identifies: digits; sorted from the smallest */
+    TT_UNIT_SHARE,      /* a fraction of 1: 12.5 % */
     TT_UNIT_BYTES_PER_S /* 1.5 GB/s */
 } tt_cell_unit;
 
-/* Where a column is shown. In JSON and CSV all are, but those for text only. */
+/* Where a column is shown. JSON and CSV have all of them, except those for text only. */
 enum {
-    TT_SHOW_WIDE = 1,     /* in text left out where there is little room: the last first, ... */
+    TT_SHOW_WIDE = 1,     /* left out of text if it does not fit: the last first, ... */
     TT_SHOW_WIDEST = 2,   /* ... but these before all others */
     TT_SHOW_ASKED = 4,    /* in text only when --columns names it */
     TT_SHOW_TEXT = 8,     /* in text only */
-    TT_SHOW_FLAT = 4096,  /* in text and CSV: JSON has it in what is nested */
-    TT_SHOW_LEFT = 16,    /* a number that is the row's name: on the left in text */
-    TT_SHOW_RIGHT = 1024, /* a text of figures: on the right in text */
-    TT_SHOW_SIGN = 2048,  /* a number with a fraction that is a difference: "+1.50 ms" in text */
-    TT_SHOW_CUT = 32,     /* a text that may be cut in text */
-    TT_SHOW_DASH = 256,  /* what is not known is a dash in text: it applies, and was not observed */
-    TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
-    TT_SHOW_KEY = 64,    /* with CUT: tells rows apart; is cut last, and in the middle */
-    TT_SHOW_ROW = 512,   /* of single rows: a sum has no such thing */
-    TT_SHOW_OMIT = 8192  /* in JSON left out, not null, when it is not known */
+    TT_SHOW_FLAT = 4096,  /* in text and CSV; in JSON it is part of a nested row */
+    TT_SHOW_LEFT = 16,    /* a number that names the row: left-aligned in text */
+    TT_SHOW_RIGHT = 1024, /* a text of digits: right-aligned in text */
+    TT_SHOW_SIGN = 2048,  /* a difference with a fraction: "+1.50 ms" in text */
+    TT_SHOW_CUT = 32,     /* a text that may be shortened in text */
+    TT_SHOW_DASH = 256,   /* a dash in text if it is not known: it applies, but was not observed */
+    TT_SHOW_KNOWN = 128,  /* left out of text if no listed row has it */
+    TT_SHOW_KEY = 64,     /* with CUT: identifies the row; shortened last, and in the middle */
+    TT_SHOW_ROW = 512,    /* of single rows: sums do not have it */
+    TT_SHOW_OMIT = 8192   /* left out of JSON, not null, if it is not known */
 };
 
-/* How a number is to be taken; people see the sign before it. */
+/* How exact a number is; text shows it as a prefix. */
 typedef enum tt_certainty {
     TT_EXACT,
     TT_AT_MOST,  /* "<= " */
@@ -82,19 +82,19 @@ typedef enum tt_certainty {
 
 /* The value of a column in a row. */
 typedef struct tt_cell {
-    bool known; /* false: was not observed, or does not apply; null */
+    bool known; /* false: not observed, or not applicable; null */
     tt_certainty bound;
     union {
         bool boolean;
         uint64_t u64; /* U8 to U64 */
         int64_t i64;  /* I32, I64, TIME */
-        double f64;   /* F32, F64; not finite: null */
+        double f64;   /* F32, F64; null if not finite */
         struct {
-            const char *at; /* as long as the row, static, or in `room` */
+            const char *at; /* lives as long as the row, static, or in `room` */
             size_t n;
         } text;
     };
-    char room[320]; /* for texts that are put together: tt_cell_format */
+    char room[320]; /* for formatted texts: tt_cell_format */
 } tt_cell;
 
 typedef struct tt_column tt_column;
@@ -102,40 +102,42 @@ typedef struct tt_schema tt_schema;
 typedef struct tt_rowset tt_rowset;
 
 struct tt_column {
-    const char *key;   /* snake_case, the unit last; one name for one thing everywhere */
-    const char *title; /* of the column in text; NULL: in text only when --columns names it */
+    const char *key;   /* snake_case, the unit last; the same name for the same thing everywhere */
+    const char *title; /* of the column in text; NULL: in text only if --columns names it */
     const char *about; /* one line, for the documentation and --columns help */
     tt_cell_type type;
     tt_cell_unit unit;
     bool nullable;    /* not every row has it */
     uint16_t show;    /* TT_SHOW_... */
-    uint8_t kinds;    /* bits of the kinds of rowset that have it; 0: all */
-    uint32_t offset;  /* of the member that it shows (TT_MEMBER), unless there is `get` */
-    uint32_t through; /* 0, or 1 + the offset of the row's pointer to what has the member */
+    uint8_t kinds;    /* bits of the kinds of rowset that have the column; 0: all */
+    uint32_t offset;  /* of the member (TT_MEMBER), if there is no `get` */
+    uint32_t through; /* 0, or 1 + the offset of the row's pointer to the struct with the member */
     bool chars;       /* a NAME's member is an array, not a pointer; empty: not known */
-    bool (*known)(const void *context, const void *row);         /* NULL: always; for members */
+    bool (*known)(const void *context, const void *row);         /* for members; NULL: always */
     tt_certainty (*bound)(const void *context, const void *row); /* NULL: exact */
-    /* Sets the value; the cell is not known and its type zero at first. */
+    /* Sets the value; the cell is not known and its value zero before. */
     void (*get)(const void *context, const void *row, tt_cell *cell);
-    /* Writes what text shows, where that is not the value in its unit. */
+    /* Writes the text cell, if that is not the value in its unit. */
     void (*text)(const void *context, const void *row, char *out, size_t room);
-    const char *sort; /* key of the column that sorts instead of it; NULL: itself */
+    const char *sort; /* key of the column to sort by instead; NULL: itself */
     void (*json)(tt_json *j, const void *context,
-                 const void *row); /* its value in JSON, where `get` has a text for the others */
-    const tt_schema *inner;        /* what is nested: the row at `offset`, or ... */
-    /* ... rows; of an OBJECT none: null. `out` has the schema and the context already. */
+                 const void *row); /* its value in JSON, if `get` returns a text for other outputs
+                                    */
+    const tt_schema *inner;        /* the schema of nested rows: the row at `offset`, or ... */
+    /* ... these rows; an OBJECT without a row is null. `out` already has the schema and the
+     * context. */
     void (*rows)(const void *context, const void *row, tt_rowset *out);
 };
 
-/* A column; TITLE is NULL where text does not show it by itself, UNIT the end of a TT_UNIT_...; the
- * rest are members by name. */
+/* A column. TITLE is NULL if text does not show it by default; UNIT is the end of a TT_UNIT_...;
+ * the rest are designated initialisers. */
 #define TT_COLUMN(key_, title_, unit_, about_, ...)                                                \
     {                                                                                              \
         .key = (key_), .title = (title_), .unit = TT_UNIT_##unit_, .about = (about_), __VA_ARGS__  \
     }
 
-/* The type and the place of a member of a row's struct; by its address, so that an array does not
- * compile. */
+/* The type and offset of a member of a row's struct. By address, so that an array does not compile.
+ * */
 #define TT_MEMBER(row_type, member)                                                                \
     .type = _Generic(&((row_type *)0)->member,                                                     \
         bool *: TT_CELL_BOOL,                                                                      \
@@ -151,20 +153,21 @@ struct tt_column {
         const char **: TT_CELL_NAME),                                                              \
     .offset = offsetof(row_type, member)
 
-/* The same of a text that is an array, and of what the row's POINTER points to. */
+/* The same for a text that is an array, and for a member of the struct that the row's POINTER
+ * points to. */
 #define TT_MEMBER_CHARS(row_type, member)                                                          \
     .type = TT_CELL_NAME, .chars = true, .offset = offsetof(row_type, member)
 #define TT_THROUGH(row_type, pointer) .through = offsetof(row_type, pointer) + 1
 
-/* A key of an object that text does not show as a column; the end of the key is its unit. */
+/* A key of an object, which text does not show as a column; the end of the key is its unit. */
 #define TT_FIELD(key_, about_, ...) TT_COLUMN(key_, NULL, NONE, about_, __VA_ARGS__)
 #define TT_SCHEMA(name_, about_, columns_)                                                         \
     {                                                                                              \
         name_, about_, columns_, sizeof(columns_) / sizeof *(columns_)                             \
     }
 
-/* Functions of columns, of a row R of ROW_TYPE: whether its value is known; its value, set as the
- * cell's MEMBER; statements that set `cell`; statements that write `out` of `room` bytes. */
+/* Define functions of columns, for a row R of ROW_TYPE: whether the value is known; the value, set
+ * as the cell's MEMBER; statements that set `cell`; statements that write `out` of `room` bytes. */
 #define TT_COLUMN_KNOWN(name, row_type, r, test)                                                   \
     static bool name(const void *context, const void *row)                                         \
     {                                                                                              \
@@ -194,7 +197,7 @@ struct tt_column {
         (void)context;                                                                             \
         __VA_ARGS__                                                                                \
     }
-/* Statements that write its value to `j`. */
+/* Statements that write the value to `j`. */
 #define TT_COLUMN_JSON(name, row_type, r, ...)                                                     \
     static void name(tt_json *j, const void *context, const void *row)                             \
     {                                                                                              \
@@ -202,7 +205,7 @@ struct tt_column {
         (void)context;                                                                             \
         __VA_ARGS__                                                                                \
     }
-/* The rows inside of a row: LIST of N; one, or none, for an OBJECT. */
+/* The nested rows: LIST of N; for an OBJECT, one or none. */
 #define TT_COLUMN_ROWS(name, row_type, r, list, n_)                                                \
     static void name(const void *context, const void *row, tt_rowset *out)                         \
     {                                                                                              \
@@ -213,7 +216,7 @@ struct tt_column {
         out->n = (n_);                                                                             \
     }
 
-/* The rows and columns of a tt_listing inside of a row. */
+/* The rows and columns of a tt_listing, nested in a row. */
 #define TT_COLUMN_LISTING(name, row_type, r, listing_)                                             \
     static void name(const void *context, const void *row, tt_rowset *out)                         \
     {                                                                                              \
@@ -223,7 +226,7 @@ struct tt_column {
         out->listing = (listing_);                                                                 \
     }
 
-/* The same of a member that is a struct with columns of its own. */
+/* The same for a member that is a struct with columns of its own. */
 #define TT_MEMBER_OBJECT(row_type, member, schema)                                                 \
     .type = TT_CELL_OBJECT, .inner = (schema), .offset = offsetof(row_type, member)
 
@@ -236,17 +239,17 @@ struct tt_schema {
 
 /* --- rows --- */
 
-/* Rows one after the other in memory. Nothing of it is owned. */
+/* Rows one after the other in memory. It owns nothing. */
 struct tt_rowset {
     const tt_schema *schema;
     uint8_t kind;        /* one bit; 0: columns of all kinds */
-    const void *context; /* what the columns' functions are given */
+    const void *context; /* passed to the columns' functions */
     const void *rows;
     size_t row_bytes;
     size_t n;
     /* In JSON: */
-    bool sum; /* a sum of all rows: without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW) */
-    bool (*passes)(const void *context, const void *row); /* rows without it are left out */
+    bool sum; /* a sum of all rows: without columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW) */
+    bool (*passes)(const void *context, const void *row); /* rows that fail it are left out */
     const struct tt_listing *listing;                     /* these rows and columns instead */
 };
 
@@ -262,39 +265,38 @@ struct tt_rowset {
 const void *tt_rowset_row(const tt_rowset *set, size_t i);
 bool tt_rowset_has(const tt_rowset *set, const tt_column *column);
 
-/* Whether it is in JSON only. */
+/* Whether the column is in JSON only. */
 bool tt_column_nested(const tt_column *column);
-/* Whether text has it at the right: a number. */
+/* Whether text right-aligns it: a number. */
 bool tt_column_right(const tt_column *column);
 
 void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell);
 /* For `get`: sets a text. */
 void tt_cell_text(tt_cell *cell, const char *text); /* NULL: not known */
 void tt_cell_format(tt_cell *cell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* For `get`: sets whole ns (I64): decimals of many would be most of a reply. More than any run
- * takes (a damaged trace) is not known. */
+/* For `get`: sets whole ns (I64), because decimals would be most of a reply. Not known if longer
+ * than any run can be (a damaged trace). */
 void tt_cell_ns(tt_cell *cell, bool known, double ns);
-/* For `text`: a copy of what may come from a file, without control bytes. */
+/* For `text`: copies a text that may come from a file, without control bytes. */
 void tt_cell_text_copy(char *out, size_t room, const char *text);
-/* What text shows of it, without control bytes; nothing for what is not known, but a dash for NAN:
- * it applies, and was not observed. */
+/* The cell's text, without control bytes. Unknown values are empty; NAN is a dash: it applies, but
+ * was not observed. */
 void tt_cell_show(const tt_column *column, const void *context, const void *row, char *out,
                   size_t room);
 
-/* --- what is listed --- */
+/* --- listings --- */
 
 #define TT_LISTING_COLUMNS_MAX 64u
 
-/* Which columns and rows are wanted, in what order: options of a command, parameters of a request.
- */
+/* Which columns and rows are wanted, in what order: from options of a command or parameters of a
+ * request. */
 typedef struct tt_listing_wish {
-    const char
-        *columns;     /* keys or titles with commas in between; "all"; NULL: as the schema says */
-    const char *sort; /* a key or title, with "-" or "+" in front for the largest or smallest
-                         first (numbers: the largest, texts and ids: the smallest); NULL: as is */
-    uint64_t limit;   /* rows; 0: all */
-    bool text;        /* for people: not what is shown when asked for only */
-    bool csv;         /* in text and CSV there is nothing nested */
+    const char *columns; /* comma-separated keys or titles; "all"; NULL: the schema's default */
+    const char *sort;    /* a key or title, with "-" or "+" in front for descending or ascending
+                            (default: numbers descend, texts and ids ascend); NULL: unsorted */
+    uint64_t limit;      /* rows; 0: all */
+    bool text;           /* for people: without columns that are shown only if named */
+    bool csv;            /* text and CSV have no nested rows */
     bool (*passes)(const void *context, const void *row); /* NULL: every row */
 } tt_listing_wish;
 
@@ -302,47 +304,46 @@ typedef struct tt_listing {
     const tt_rowset *set;
     const tt_column *columns[TT_LISTING_COLUMNS_MAX];
     size_t n_columns;
-    bool chosen; /* the columns were named */
-    bool tabs;   /* not CSV: tabs between the cells; in them \t, \n, \r and \\; set by the caller */
-    size_t *order; /* numbers of the rows that are listed */
+    bool chosen;   /* the columns were named */
+    bool tabs;     /* not CSV: tab-separated cells with \t, \n, \r and \\ escaped; set by the caller
+                    */
+    size_t *order; /* indices of the listed rows */
     size_t n;
-    size_t n_all; /* rows that pass, also those behind the limit */
+    size_t n_all; /* rows that pass, including those beyond the limit */
 } tt_listing;
 
-/* TT_E_USAGE when there is no such column. `l` is freed with
- * tt_listing_free in every case. Rows that compare equal stay in their order; what is not known
- * comes last. */
+/* TT_E_USAGE if there is no such column. Free `l` with tt_listing_free in every case. The sort is
+ * stable; unknown values come last. */
 tt_status tt_listing_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish,
                           tt_error *err);
 void tt_listing_free(tt_listing *l);
 const void *tt_listing_row(const tt_listing *l, size_t i);
-/* The column of that key, or of that title in whatever case ("-" and "_" stand for blanks); NULL:
- * none. */
+/* The column with that key or title, ignoring case ("-" and "_" match blanks); NULL: none. */
 const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n);
 
 /* --- as JSON and CSV --- */
 
-/* A row's members, without the braces; columns that are in text only are left out. What is nested
- * is given the same context. */
+/* Writes a row's members, without the braces and without text-only columns. Nested rows get the
+ * same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
-/* A key (NULL: none) and an object of the row; null when there is none. */
+/* Writes a key (NULL: none) and an object of the row; null if there is none. */
 void tt_row_json(tt_json *j, const char *key, const tt_schema *schema, const void *context,
                  const void *row);
-/* The whole document; false when it could not be written. */
+/* Writes the whole document; false if that failed. */
 bool tt_row_json_print(FILE *out, const tt_schema *schema, const void *context, const void *row);
-/* A key and an array of the rows that pass (NULL: all) as objects. */
+/* Writes a key and an array of the rows that pass (NULL: all) as objects. */
 void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
                          bool (*passes)(const void *context, const void *row));
-/* A key and an object with an array for each column; NULL: the arrays alone. */
+/* Writes a key (NULL: none) and an object with an array for each column. */
 void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set);
-/* A key and its value. */
+/* Writes a key and its value. */
 void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row);
-/* The members of the columns that are listed. */
+/* Writes the members of the listed columns. */
 void tt_listing_json_row(tt_json *j, const tt_listing *l, const void *row);
-/* An array of the listed rows as objects. */
+/* Writes an array of the listed rows as objects. */
 void tt_listing_json(tt_json *j, const tt_listing *l);
-/* The header and the rows, as docs/tables.md describes; nested columns are left out. Failure is
- * out->failed; nothing is written to a file, so that the caller may flush between rows. */
+/* Append the header and a row, as docs/tables.md describes; nested columns are left out. Failure is
+ * out->failed. Nothing is written to a file, so the caller may flush between rows. */
 void tt_listing_csv_header(tt_bytes *out, const tt_listing *l);
 void tt_listing_csv_row(tt_bytes *out, const tt_listing *l, const void *row);
 

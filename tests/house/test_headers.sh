@@ -4,7 +4,6 @@ set -eu
 include=$1/include
 tried=0
 for header in "$include"/tensortrace/*.h; do
-    [ -e "$header" ] || { echo "skipped: no public header yet"; exit 77; }
     name=tensortrace/$(basename "$header")
     for language in c:c99 c:c11 c++:c++11 c++:c++20; do
         for off in "" -DTT_RECORD_OFF; do
@@ -17,3 +16,5 @@ for header in "$include"/tensortrace/*.h; do
     done
 done
 echo "$tried compilations"
+# Three headers, four languages, with and without recording.
+[ "$tried" -ge 24 ] || { echo "fewer headers than there are"; exit 1; }

@@ -3,11 +3,11 @@
 # called, and refuse what they cannot do; packages.txt is in its form.
 set -eu
 cd "$1"
-bad=0
+bad=0 parsed=0
 for script in scripts/* .ci/run tests/cli/run-case $(find tests bench -name '*.sh' -not -path '*/node_modules/*') \
     $(find bench -type f -perm -u+x -not -path 'bench/work/*'); do
     case $(head -n 1 "$script") in
-    '#!/bin/sh'*) sh -n "$script" || bad=1 ;;
+    '#!/bin/sh'*) sh -n "$script" || bad=1; parsed=$((parsed + 1)) ;;
     '#!'*) ;;
     *) continue ;;
     esac
@@ -17,6 +17,8 @@ for script in scripts/* .ci/run tests/cli/run-case $(find tests bench -name '*.s
         esac
     fi
 done
+echo "$parsed scripts"
+[ "$parsed" -gt 40 ] || { echo "fewer scripts than there are"; bad=1; }
 awk '/^#/ || /^$/ { next }
      $1 !~ /^(build|engine|check|fresh|develop|bench)(,(build|engine|check|fresh|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
      seen[$2]++ { print "packages.txt:" NR ": " $2 " is there twice"; bad = 1 }

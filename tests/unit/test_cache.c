@@ -618,16 +618,16 @@ static void order_against_a_list(void **state)
 {
     enum { N = 40 };
     bool there[N] = {false};
-    tt_order o = {0};
+    tt_intervals o = {0};
     (void)state;
-    assert_null(tt_order_end(&o, true));
+    assert_null(tt_intervals_end(&o, true));
     for (int round = 0; round < 4000; round++) {
         uint64_t k = below(N), rank = k / 8, begin = k % 8, above = 0;
         if (there[k])
-            tt_order_drop(&o, rank, begin);
+            tt_intervals_drop(&o, rank, begin);
         else
-            assert_true(tt_order_put(&o, rank, begin, k + 1, k));
-        tt_order_drop(&o, rank, 100); /* is not there */
+            assert_true(tt_intervals_put(&o, rank, begin, k + 1, k));
+        tt_intervals_drop(&o, rank, 100); /* is not there */
         there[k] = !there[k];
         k = below(N);
         size_t before = N, behind = N;
@@ -636,13 +636,13 @@ static void order_against_a_list(void **state)
             if (there[i] && i >= k && behind == N) behind = i;
             if (there[i] && i > k) above += i + 1;
         }
-        const tt_order_node *p = tt_order_before(&o, k / 8, k % 8);
-        const tt_order_node *q = tt_order_behind(&o, k / 8, k % 8);
+        const tt_interval *p = tt_intervals_before(&o, k / 8, k % 8);
+        const tt_interval *q = tt_intervals_after(&o, k / 8, k % 8);
         assert_true(p ? p->note == before : before == N);
         assert_true(q ? q->note == behind : behind == N);
-        assert_true(tt_order_above(&o, k / 8, k % 8) == above);
+        assert_true(tt_intervals_above(&o, k / 8, k % 8) == above);
     }
-    tt_order_free(&o);
+    tt_intervals_free(&o);
 }
 
 int main(void)

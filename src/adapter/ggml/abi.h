@@ -1,12 +1,11 @@
-/* The parts of ggml's binary interface that the hooks read. ggml's own headers are not
- * needed to build; layouts are checked against the running engine (engine.c) before
- * any field is trusted.
+/* The parts of ggml's binary interface that the hooks read. ggml's own headers are not needed to
+ * build; layouts are checked against the running engine (engine.c) before any field is read.
  *
- * struct ggml_tensor on 64-bit machines, unchanged from December 2024 (b4234) on:
+ * struct ggml_tensor on 64-bit machines, unchanged since December 2024 (b4234):
  *
  *   byte 0    type        80  op          148 flags       232 view_src   256 name[64]
  *        8    buffer      84  op_params   152 src[10]     240 view_offs  320 extra
- *        16   ne[4]       48  nb[4]                       248 data       336 end  */
+ *        16   ne[4]       48  nb[4]                       248 data       336 end */
 #ifndef TT_ADAPTER_GGML_ABI_H
 #define TT_ADAPTER_GGML_ABI_H
 
@@ -40,7 +39,7 @@ _Static_assert(offsetof(struct ggml_tensor, src) == 152, "layout of struct ggml_
 _Static_assert(offsetof(struct ggml_tensor, data) == 248, "layout of struct ggml_tensor");
 _Static_assert(offsetof(struct ggml_tensor, name) == 256, "layout of struct ggml_tensor");
 
-/* The engine's room for a tensor's name, terminator included; set before any is read. */
+/* The engine's size of a tensor's name, terminator included; set before any name is read. */
 extern uint32_t tt_engine_name_bytes;
 
 /* The tensor's name, which may be longer than the mirror's field; *length is without the
@@ -70,17 +69,17 @@ struct gguf_init_params {
     void **ctx;
 };
 
-/* struct llama_batch, larger than any version's: the callee reads what it knows of its
- * own copy on the stack (System V and AAPCS64 pass such structs in memory). The fields named
- * stand first in every version. */
+/* struct llama_batch, larger than in any version: the callee reads the fields it knows from its
+ * copy on the stack (System V and AAPCS64 pass such structs in memory). The named fields come first
+ * in every version. */
 struct llama_batch_mirror {
     int32_t n_tokens;
     int32_t *token; /* or embd */
     float *embd;
-    int32_t *pos;      /* NULL: positions go on by themselves */
+    int32_t *pos;      /* NULL: the engine continues each sequence */
     int32_t *n_seq_id; /* sequences of each token; NULL with seq_id: one, number 0 */
     int32_t **seq_id;
-    int8_t *logits; /* outputs are asked for; NULL: the last token's */
+    int8_t *logits; /* outputs are requested; NULL: the last token's */
     uint8_t rest[72];
 };
 
@@ -93,7 +92,7 @@ struct ggml_cplan;
 /* GGML_STATUS_FAILED. */
 #define GGML_MIRROR_STATUS_FAILED (-1)
 
-/* In a hook: where in the engine it was called from. */
+/* In a hook: the return address in the engine. */
 #define TT_CALLER __builtin_return_address(0)
 #define TT_EXPORT __attribute__((visibility("default")))
 

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What llama_batch_ext_add and similar functions return for a row that they keep although it is
- * no token; llama_process refuses such a batch. */
+/* Returned by llama_batch_ext_add and similar functions for a row that they keep although it has no
+ * token; llama_process rejects such a batch. */
 #define TT_BATCH_EXT_INVALID (-2)
 #define TT_BATCH_EXT_NO_TOKEN (-1) /* a row of embeddings */
 
@@ -34,7 +34,7 @@ void tt_batch_ext_set_output(const void *batch, int32_t index, bool value);
 void *tt_batch_ext_copy(const void *batch, struct llama_batch_mirror *out);
 
 /* Call these around a fork, so that the child does not inherit half-changed tables: before locks
- * them, in_parent unlocks, in_child makes them anew. */
+ * them, in_parent unlocks them, in_child recreates them. */
 void tt_batch_ext_before_fork(void);
 void tt_batch_ext_in_parent(void);
 void tt_batch_ext_in_child(void);

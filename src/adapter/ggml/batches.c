@@ -114,8 +114,8 @@ static uint32_t count_outputs(const tt_batch_inputs *in)
     return in->output && in->output->ne[1] >= 0 ? (uint32_t)in->output->ne[1] + 1 : 0;
 }
 
-/* Sets phase and sequences from the call under way. A batch without tokens shifts the context:
- * the engine moves positions before it computes the call. counts: see tt_tokens_match. */
+/* Sets phase and sequences from the current call. A batch without tokens shifts the context: the
+ * engine moves positions before it computes the call. counts: see tt_tokens_match. */
 static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
                       const int32_t *positions, tt_batch_sequences *sequences)
 {

@@ -23,7 +23,7 @@
 #define TYPE_I32 26 /* GGML_TYPE_I32, the same in all versions */
 #define SLICES_MAX 4096u
 #define CHOSEN_EACH                                                                                \
-    4 /* choices a slice, on average: of 16 slices 1 in 50 is not chosen at random */
+    4 /* choices per slice, on average: of 16 slices 1 in 50 is not chosen at random */
 
 /* An op that reads experts. */
 typedef struct choice {
@@ -33,7 +33,7 @@ typedef struct choice {
     const struct ggml_tensor *ids;
     bool asked;
     bool by_most;      /* so many tokens choose that nearly all slices are chosen */
-    uint32_t streamed; /* slices that were asked for before the router chose */
+    uint32_t streamed; /* slices requested before the router chose */
 } choice;
 
 /* A graph that a thread computes. */
@@ -50,7 +50,7 @@ typedef struct plan {
     uint32_t n_choices, choices_capacity;
     uint32_t asked;         /* choices so far */
     _Atomic uint32_t due;   /* the node at which a choice is known */
-    _Atomic uint32_t begun; /* node + 1 that has begun last, of those that matter */
+    _Atomic uint32_t begun; /* last started node + 1, of those that matter */
     tt_weights_plan of;
 } plan;
 
@@ -60,11 +60,11 @@ _Atomic bool tt_boost_on;
 static tt_pagepool *pool;
 static tt_weights *weights;
 static tt_boost_report *report, own_report;
-static bool automatic; /* the budget is what there is */
+static bool automatic; /* the budget is whatever memory is available */
 static tt_budget_watch *budget_watch;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
-static uint64_t unreported; /* reads that the trace had no room for; the pool's lock guards it */
+static uint64_t unreported; /* reads that did not fit into the trace; the pool's lock guards it */
 static pid_t owner;
 
 static __thread struct {
@@ -92,7 +92,7 @@ static void in_child(void)
     atomic_store(&tt_boost_graphs, 0);
 }
 
-/* False in a child whose fork passed our handlers by (_Fork, clone): nobody reads there. */
+/* False in a child whose fork bypassed our handlers (_Fork, clone): it has no readers. */
 static bool is_owner(void)
 {
     if (getpid() == owner) return true;
@@ -217,7 +217,7 @@ void tt_boost_leave_end(void)
 
 /* --- a graph --- */
 
-/* The weight is a leaf whose bytes lie in a file's mapping. */
+/* A weight is a leaf whose bytes are in a file's mapping. */
 static uint32_t find_weight(const tt_engine *e, const struct ggml_tensor *t, uint32_t n_slices,
                             uint64_t *from, uint64_t *n)
 {
@@ -240,7 +240,7 @@ static const struct ggml_tensor *root_of(const struct ggml_tensor *t)
     return t;
 }
 
-/* The node behind the one that computes the ids; where it is none of these, the op itself. */
+/* The node after the one that computes the ids; the op itself if none of these does. */
 static uint32_t known_at(const plan *p, uint32_t node, const struct ggml_tensor *ids)
 {
     const struct ggml_tensor *root = root_of(ids);
@@ -259,7 +259,7 @@ static bool add_choice(plan *p, uint32_t node, uint32_t weight, const struct ggm
 {
     choice *c = tt_array_add(p->choices, p->n_choices, p->choices_capacity);
     if (!c) return false;
-    /* What the same router chooses for goes together. */
+    /* Choices of the same router belong together. */
     for (uint32_t i = 0; i + 1 < p->n_choices; i++)
         if (root_of(p->choices[i].ids) == root_of(ids)) {
             tt_weights_together(weights, p->choices[i].weight, weight);
@@ -315,7 +315,7 @@ static plan *plan_of_this_thread(void)
     return free_one;
 }
 
-/* Also of one that the engine left by an exception. */
+/* Also for one that the engine left by an exception. */
 static void end_plan(plan *p)
 {
     if (!atomic_load(&p->number)) return;
@@ -325,7 +325,7 @@ static void end_plan(plan *p)
     (void)atomic_fetch_sub(&tt_boost_graphs, 1);
 }
 
-/* Experts of the layers to come, behind `node`, while this one computes. */
+/* Requests experts of later layers, after `node`, while this one computes. */
 static void stream(plan *p, uint32_t node)
 {
     for (uint32_t i = 0; i < p->n_choices; i++) {
@@ -362,9 +362,9 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
     return true;
 }
 
-/* --- what the trace says of it --- */
+/* --- records in the trace --- */
 
-/* The file's id in the trace; 0: it is not in it. */
+/* The file's id in the trace; 0: not in the trace. */
 static uint32_t model_id(uint32_t region)
 {
     const tt_model_seen *models;
@@ -398,7 +398,7 @@ static uint64_t count_of(const _Atomic uint64_t *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-/* Under the pool's lock. How many reads it tells of, with those that it does not list. */
+/* Under the pool's lock. Returns the number of reads, including those that are not listed. */
 static uint64_t put_pool(uint32_t run, tt_bytes *payload)
 {
     const tt_pagepool_read *reads;
@@ -456,7 +456,7 @@ void tt_boost_graph_end(uint32_t run)
 
 /* --- an op --- */
 
-/* Each slice once. Ids that are none (not computed yet, padding) do not count. */
+/* Each slice once. Invalid ids (not computed yet, padding) are ignored. */
 static uint32_t read_ids(const struct ggml_tensor *ids, uint32_t n_slices, uint16_t *slices)
 {
     static uint8_t seen[SLICES_MAX]; /* the pool's lock guards it */
@@ -475,7 +475,7 @@ static uint32_t read_ids(const struct ggml_tensor *ids, uint32_t n_slices, uint1
     return n;
 }
 
-/* All threads are at `node` or behind a barrier before it. */
+/* All threads are at `node` or at a barrier before it. */
 static void move_on(plan *p, uint32_t node)
 {
     static uint16_t slices[SLICES_MAX];
@@ -497,8 +497,8 @@ static void move_on(plan *p, uint32_t node)
     atomic_store(&p->begun, node + 1);
 }
 
-/* Of several the newest: a thread that left its graph by an exception has not ended its plan, and
- * the graph's memory may be another's by now. */
+/* The newest of several: a thread that left its graph by an exception has not ended its plan, and
+ * the graph's memory may be reused by now. */
 static bool find_plan(const struct ggml_tensor *op)
 {
     tt_pagepool_lock(pool);
@@ -525,7 +525,7 @@ void tt_boost_op_slowly(const struct ggml_tensor *op)
     while (node < p->n_nodes && p->nodes[node] != op)
         node++;
     if (node >= p->n_nodes) {
-        /* Of another graph that is under way, or from the beginning of this one. */
+        /* Of another active graph, or from the start of this one. */
         if (!find_plan(op)) return;
         p = self.plan;
         node = self.cursor;

@@ -23,12 +23,12 @@ typedef struct live {
     uint64_t base;
     uint64_t size;
     int usage;
-    uint32_t model;     /* the model opened last when the buffer came */
+    uint32_t model;     /* the last model opened before the buffer appeared */
     uint32_t allocator; /* string id */
     bool allocation_seen;
     bool host;
     enum place place; /* of host memory */
-    char *path;       /* of the file that is mapped, with IS_FILE */
+    char *path;       /* of the mapped file, with IS_FILE */
     uint64_t file_offset;
 } live;
 
@@ -175,7 +175,7 @@ uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *
     return NULL;
 }
 
-/* Drops a different buffer known at this address: its end was not seen. */
+/* Drops a different buffer known at this address: its end was not observed. */
 static void drop_stale(tt_recorder *r, const tt_engine *e, void *buffer)
 {
     live *b = find(buffer);

@@ -1,4 +1,4 @@
-/* What to record besides ops; set from the environment before anything is recorded. */
+/* What to record besides ops; read from the environment before recording begins. */
 #ifndef TT_ADAPTER_GGML_CAPTURE_H
 #define TT_ADAPTER_GGML_CAPTURE_H
 
@@ -9,10 +9,10 @@
 
 typedef struct tt_capture {
     bool text;                /* token ids and texts, and the command's arguments */
-    unsigned faults_way;      /* enum tt_faults_way, as asked for */
+    unsigned faults_way;      /* enum tt_faults_way, as requested */
     bool faults;              /* the kernel's counters are read for each op */
     tt_select values;         /* which outputs are recorded, and in which form */
-    char values_problem[160]; /* why values that were asked for are not recorded; "" */
+    char values_problem[160]; /* why requested values are not recorded; "" */
     uint32_t residency_every; /* batches between two samples of the page cache; 0: none */
     /* Which batches are recorded, by number from 0: every token_every-th of first .. last. */
     uint64_t batch_first, batch_last, token_every;
@@ -20,7 +20,7 @@ typedef struct tt_capture {
 
 extern tt_capture tt_capture_options;
 
-/* Whether only some batches are to be recorded. */
+/* Whether only some batches are recorded. */
 bool tt_capture_chooses(void);
 /* Whether any batch numbered from .. to is recorded. */
 bool tt_capture_wants(uint64_t from, uint64_t to);

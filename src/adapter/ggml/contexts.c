@@ -13,7 +13,7 @@ static const tt_recorder *mode_recorder; /* the recorder that has the mode */
 static uint32_t last_id;
 static uint64_t last_layout;
 
-/* The first GPU backend: its ops do not pass the CPU hooks. */
+/* The first GPU backend: its ops do not reach the CPU hooks. */
 static void *find_gpu(const tt_engine *e, void *sched)
 {
     if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type)

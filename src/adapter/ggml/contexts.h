@@ -26,9 +26,9 @@ typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *use
 typedef struct tt_context {
     void *sched;
     uint32_t id;    /* in the trace, from 1 */
-    bool callback;  /* ops are seen by the scheduler callback */
+    bool callback;  /* ops are observed by the scheduler's callback */
     bool installed; /* our callback is set in the scheduler */
-    /* The layout of graphs in the scheduler, see tt_contexts_laid_out; 0: not observed. */
+    /* The layout of the scheduler's graphs, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
     const struct ggml_cgraph *graph; /* whose inputs are stored here */
     uint64_t inputs_layout;          /* the layout in which they were found */
@@ -37,23 +37,23 @@ typedef struct tt_context {
     /* The program's own callback, which ours calls. */
     tt_eval_callback user_callback;
     void *user_data;
-    bool user_wants;            /* it asked for the current node */
+    bool user_wants;            /* it requested the current node */
     tt_tracepoints tracepoints; /* of the current run, with `callback` */
     uint32_t next_tracepoint;
     tt_fingerprints fingerprints; /* of the current run, with `callback` */
     struct tt_context *next;
 } tt_context;
 
-/* The context of a scheduler; the first call makes it and chooses its mode. NULL without memory.
- * tt_process_lock is held. */
+/* The context of a scheduler; the first call creates it and chooses its mode. NULL if out of
+ * memory. tt_process_lock is held. */
 tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched);
-/* A graph whose ops pass the hooks is computed by a program that has no scheduler (yet).
+/* A program without a scheduler (so far) computes a graph whose ops reach the hooks.
  * tt_process_lock is held. */
 void tt_contexts_none(tt_recorder *r);
-/* The scheduler gets another graph or allocates its tensors anew: what was known of its graph is
- * invalid. Layout numbers are unique among all schedulers. tt_process_lock is held. */
+/* The scheduler gets another graph or reallocates its tensors: discards what is known of its graph.
+ * Layout numbers are unique among all schedulers. tt_process_lock is held. */
 void tt_contexts_laid_out(void *sched);
-/* Finds the other contexts; call it before asking for c's phases. tt_process_lock is held. */
+/* Finds the other contexts; call it before reading c's phases. tt_process_lock is held. */
 void tt_contexts_find_others(tt_context *c);
 /* The phases of the engine's context, or of the context with that memory; NULL: it has computed
  * nothing. tt_process_lock is held. */

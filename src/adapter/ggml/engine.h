@@ -39,9 +39,8 @@ typedef struct tt_engine {
     int32_t op_mul_mat_id, op_get_rows, op_mul, op_sum_rows, op_set_rows;
 } tt_engine;
 
-/* The functions, looked up once from the library at `caller`. NULL when this engine cannot be
- * traced (a function is missing, struct ggml_tensor differs); the reason is put into the
- * session. */
+/* The functions, looked up once from the library at `caller`. NULL if this engine cannot be traced
+ * (a function is missing, struct ggml_tensor differs); the session gets the reason. */
 const tt_engine *tt_engine_get(const void *caller);
 
 /* Call in a forked child: another thread of the parent may have held the lock. */

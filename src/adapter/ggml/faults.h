@@ -24,18 +24,18 @@ typedef struct tt_fault_counter {
     bool running; /* the counters at the end of the previous op are still valid */
 } tt_fault_counter;
 
-/* Sets whose counters are read from here on; initially the thread's. */
+/* Sets whose counters are read from now on; initially the thread's. */
 void tt_faults_count(tt_fault_counter *f, enum tt_faults_of whose);
 /* Opens a detail for the op. fresh: the thread did something else since the previous op. */
 void tt_faults_begin(tt_fault_counter *f, tt_detail_writer *w, uint32_t run, uint32_t node,
                      uint32_t lane, bool fresh);
-/* The op's work is done, as far as is known now; the last call counts. */
+/* The op's work is done, as far as known; the last call counts. */
 void tt_faults_arrive(tt_fault_counter *f);
 /* The thread ends, or belongs to another process from now on. */
 void tt_faults_close(tt_fault_counter *f);
 
-/* Bytes fetched from a device, read from an open /proc/.../io file; false when it cannot be
- * read. rchar may be NULL. */
+/* Bytes read from a device, from an open /proc/.../io file; false if that cannot be read. rchar may
+ * be NULL. */
 bool tt_faults_read_io(int fd, uint64_t *read_bytes, uint64_t *rchar);
 /* Opens the io file of this thread or process at a high descriptor; -1 with errno. */
 int tt_faults_open_io(enum tt_faults_of whose);

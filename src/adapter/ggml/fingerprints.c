@@ -16,7 +16,7 @@
 #include <time.h>
 
 #define SPINS 4096u              /* before a waiting thread yields */
-#define PATIENCE_NS 30000000000u /* for a thread that does not come (a stopped one) */
+#define PATIENCE_NS 30000000000u /* for a thread that does not arrive (a stopped one) */
 #define STEP_NS_MAX 1000000000u
 
 /* --- choosing outputs --- */
@@ -83,8 +83,8 @@ void tt_fingerprints_abandon(tt_fingerprints *f)
     atomic_store(&f->abandoned, true);
 }
 
-/* How long a thread has waited. Time in which it did not run itself (the program was stopped,
- * say) does not count. */
+/* How long a thread has waited, without the time in which it did not run itself (for example
+ * because the program was stopped). */
 typedef struct wait_time {
     uint64_t last_ns, waited_ns;
 } wait_time;
@@ -107,14 +107,14 @@ static inline void relax(void)
 #endif
 }
 
-/* Waits until all nth threads have come; false when waiting was abandoned. */
+/* Waits until all nth threads have arrived; false if waiting was abandoned. */
 static bool meet(tt_fingerprints *f, uint32_t nth)
 {
     uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
     wait_time waited = {0};
     if (nth == 1) return true;
     if (atomic_fetch_add(&f->arrived, 1) + 1 == nth) {
-        /* Some threads may have gone on without this one and overwritten the output. */
+        /* Some threads may have continued without this one and overwritten the output. */
         if (atomic_load(&f->abandoned)) return false;
         atomic_store(&f->arrived, 0);
         atomic_store_explicit(&f->generation, generation + 1, memory_order_release);
@@ -133,7 +133,7 @@ static bool meet(tt_fingerprints *f, uint32_t nth)
     return true;
 }
 
-/* --- taking outputs --- */
+/* --- capturing outputs --- */
 
 /* The rows that SET_ROWS wrote; the op leaves the rest of the cache unchanged. */
 static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, const void *numbers,
@@ -159,7 +159,7 @@ static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, const 
     return true;
 }
 
-/* Whether the op wrote only the rows that t->src[1] names. */
+/* Whether the op wrote only the rows in t->src[1]. */
 static bool writes_rows(const tt_engine *e, const struct ggml_tensor *t)
 {
     return t->op == e->op_set_rows && t->src[0] && t->src[1];
@@ -245,7 +245,7 @@ static bool changes(const tt_engine *e, const struct ggml_tensor *to, const stru
     return !to->data || meets(e, to, t) || (writes_rows(e, t) && meets(e, to, t->src[1]));
 }
 
-/* Takes the whole output on this thread. */
+/* Captures the whole output on this thread. */
 static void take_piece(const tt_fingerprints *f, const tt_value_data *v, uint32_t run,
                        uint32_t node, uint32_t ith, tt_detail_writer *w)
 {

@@ -36,12 +36,12 @@ static uint32_t graphs_capacity;
 static uint32_t graphs_before; /* ids of graphs that have been forgotten */
 static uint32_t ended;         /* ids that the trace declares as ended */
 static uint64_t known_bytes;   /* of the records of known graphs */
-/* Ids of graphs by hash: of addresses and contents (cheap, valid while no buffer comes or goes),
- * and of the recorded topology. */
+/* Ids of graphs by hash: of addresses and contents (cheap, valid while no buffer is added or
+ * removed), and of the recorded topology. */
 static tt_idmap by_address, by_topology;
 static uint64_t by_address_generation;
 static uint32_t last_graph;
-/* Graphs met in layouts that may still hold, by address; a new one replaces the old. */
+/* Graphs in layouts that may still be valid, by address; a new one replaces the old. */
 static struct {
     struct ggml_tensor **nodes;
     int n_nodes;
@@ -63,7 +63,7 @@ static void know(tt_idmap *m, uint64_t hash, uint32_t id)
     if (tt_idmap_add(m, hash, id, &was) && was != TT_NONE) (void)tt_idmap_set(m, hash, id);
 }
 
-/* Forgets all graphs; one that is computed again gets a new id. */
+/* Drops all graphs; one that is computed again gets a new id. */
 static void forget_known(void)
 {
     tt_idmap_free(&by_address);
@@ -89,8 +89,8 @@ void tt_graphs_reset(void)
     graphs_before = last_graph = ended = 0;
 }
 
-/* Bounds the memory for programs that keep making new graphs. The graphs forgotten last time are
- * declared ended only now: by now none of their runs can still be on its way into the trace. */
+/* Bounds the memory for programs that keep making new graphs. The graphs dropped last time are
+ * declared ended only now, when none of their runs can still be on its way into the trace. */
 static void keep_bounded(tt_recorder *r, size_t next_bytes)
 {
     uint64_t most = tt_process_options()->keep_bytes / KEPT_PART;
@@ -129,7 +129,7 @@ bool tt_graphs_executes(const struct ggml_tensor *t, bool marked)
     return !tt_graphs_is_empty(t);
 }
 
-/* --- numbers of a graph's tensors: nodes first, then leafs as they are met --- */
+/* --- numbers of a graph's tensors: nodes first, then leafs in order of first use --- */
 
 typedef struct numbering {
     const struct ggml_tensor **list;
@@ -240,9 +240,9 @@ static bool may_be_tokens(const tt_engine *e, const struct ggml_tensor *node)
            !memmem(table->name, sizeof table->name, "token_types", 11);
 }
 
-/* Whether the node is a GET_ROWS or SET_ROWS whose row numbers exist before the graph runs.
- * Values scattered one by one (a transposed cache) are left out: their numbers would outweigh
- * all else. split: the scheduler has made its copies for the graph. */
+/* Whether the node is a GET_ROWS or SET_ROWS whose row numbers exist before the graph runs. Values
+ * scattered one by one (a transposed cache) are left out: their numbers would outweigh everything
+ * else. split: the scheduler has made its copies for the graph. */
 static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool split)
 {
     const char *op = node->src[1] ? e->op_name(node->op) : "";
@@ -395,7 +395,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-/* Of long names the rest as well: graphs may differ there alone. */
+/* Includes the rest of long names: graphs may differ only there. */
 static uint64_t hash_tensor(const struct ggml_tensor *t)
 {
     uint64_t hash = tt_checksum(t, IDENTITY_BYTES);
@@ -437,7 +437,7 @@ static uint32_t identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor 
     uint32_t id = known_as(&by_address, hash);
     if (id) return id;
     id = record_graph(r, e, nodes, (uint32_t)n_nodes, sched);
-    /* Describing the graph may have met new buffers. */
+    /* Describing the graph may have added buffers. */
     if (by_address_generation != tt_buffers_generation()) {
         tt_idmap_free(&by_address);
         by_address_generation = tt_buffers_generation();

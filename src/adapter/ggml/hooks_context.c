@@ -77,7 +77,7 @@ TT_EXPORT int32_t llama_sampler_sample(void *sampler, void *context, int32_t ind
     return real ? real(sampler, context, index) : -1;
 }
 
-/* Benchmarks wait for outputs and generate tokens without looking at them. */
+/* Benchmarks wait for outputs and generate tokens without reading them. */
 void llama_synchronize(void *context);
 TT_EXPORT void llama_synchronize(void *context)
 {

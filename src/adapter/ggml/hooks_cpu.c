@@ -51,7 +51,7 @@ TT_EXPORT bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params
     bool (*real)(struct ggml_compute_params *, struct ggml_tensor *);
     *(void **)&real = tt_real_get(&real_extra, TT_CALLER);
     begin_op(params, op, 0, op);
-    /* "Not handled" makes the caller go on as if this function were not there. */
+    /* "Not handled" makes the caller continue as if this function did not exist. */
     return real ? real(params, op) : false;
 }
 
@@ -66,8 +66,8 @@ TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_param
     if (real) real(params, norm, mul);
 }
 
-/* An op ends here: the thread arrives, and is released when all have arrived. Ops have barriers
- * inside, too; the last one before the next op counts. */
+/* An op ends here: the thread arrives, and is released when all have arrived. Ops have inner
+ * barriers, too; the last one before the next op counts. */
 TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
 {
     void (*real)(struct ggml_threadpool *);
@@ -94,7 +94,7 @@ static uint32_t plan_threads(const struct ggml_cplan *plan)
     return n > 0 && n <= 512 ? (uint32_t)n : 0;
 }
 
-/* Whether this CPU library's ops pass the hooks above, which never changes. */
+/* Whether this CPU library's ops reach the hooks above, which never changes. */
 static bool is_hooked(void)
 {
     static _Atomic int known; /* 0 not yet, 1 yes, -1 no */

@@ -1,7 +1,7 @@
-/* Hooks on what maps files and what becomes of mappings: how a model was loaded is recorded
- * (loading.h), and a boosted process has weights of its models in memory of our own (boost.h).
- * They are called for whatever the program maps, by allocators and before any constructor too: what
- * is no model's goes on at once, and nothing is looked up by name then. */
+/* Hooks on mappings of files: records how a model was loaded (loading.h); a boosted process keeps
+ * weights of its models in our memory (boost.h). They are called for all mappings of the program,
+ * also by allocators and before any constructor: calls that do not concern a model return at once,
+ * without looking up functions by name. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/boost.h"
 #include "adapter/ggml/loading.h"
@@ -14,10 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Where the system call takes the C function's arguments as they are. */
+/* The system call takes the C function's arguments unchanged. */
 #if defined(__x86_64__) || defined(__aarch64__)
 
-/* Whoever else stands before these functions, or the C library; NULL: not found yet. */
+/* The next definition of these functions, usually the C library's; NULL: not found yet. */
 static void *(*next_map)(void *, size_t, int, int, int, off_t);
 static int (*next_unmap)(void *, size_t);
 static void *(*next_remap)(void *, size_t, size_t, int, ...);
@@ -51,7 +51,7 @@ static void *map(void *at, size_t size, int protection, int flags, int fd, off_t
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset); // NOLINT
 }
 
-/* Also where weights of ours are. */
+/* Also over weights of ours. */
 static void *map_anywhere(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     const bool over = flags & MAP_FIXED && is_boosted() && tt_boost_leave_begin(at, size, NULL, 0);
@@ -71,7 +71,7 @@ static void *map_file(void *at, size_t size, int protection, int *flags, int fd,
     return got;
 }
 
-/* The recorded flags are those that the kernel got. */
+/* Records the flags that the kernel got. */
 static void *map_recorded(void *at, size_t size, int protection, int flags, int fd, off_t offset,
                           const void *caller)
 {
@@ -97,7 +97,7 @@ TT_EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, o
 TT_EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
     __attribute__((alias("mmap")));
 
-/* --- what becomes of it --- */
+/* --- changes of mappings --- */
 
 TT_EXPORT int munmap(void *at, size_t size)
 {
@@ -113,7 +113,7 @@ TT_EXPORT void *mremap(void *at, size_t old_size, size_t size, int flags, ...)
     va_start(rest, flags);
     void *to = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
     va_end(rest);
-    /* What is moved there replaces what is there. */
+    /* The moved mapping replaces what is there. */
     const bool ours = is_boosted() && tt_boost_leave_begin(at, old_size, to, to ? size : 0);
     void *got = next_remap ? next_remap(at, old_size, size, flags, to)
                            : (void *)syscall(SYS_mremap, at, old_size, size, flags, to); // NOLINT
@@ -121,7 +121,7 @@ TT_EXPORT void *mremap(void *at, size_t old_size, size_t size, int flags, ...)
     return got;
 }
 
-/* The program's rights to a file's mapping are not those to our memory. */
+/* The program's access rights to a file's mapping do not apply to our memory. */
 TT_EXPORT int mprotect(void *at, size_t size, int protection)
 {
     const enum tt_boost_left left =
@@ -158,7 +158,7 @@ static uint8_t advice_of(int advice)
     }
 }
 
-/* Advice that does not change what a read sees, of memory that is no file's either. */
+/* Advice that does not change what a read returns, even for memory that is not a file's. */
 static bool is_harmless(int advice)
 {
     static const int harmless[] = {MADV_NORMAL,   MADV_RANDOM,     MADV_SEQUENTIAL,   MADV_WILLNEED,
@@ -191,7 +191,7 @@ TT_EXPORT int posix_madvise(void *at, size_t size, int advice)
 {
     tt_loading_call c;
     if (!next_posix_advice) return 0;
-    /* All of a model that does not fit is not to be read ahead. */
+    /* Keeps a model that does not fit from being read ahead completely. */
     if (advice == POSIX_MADV_WILLNEED && is_boosted() && tt_boost_has(at, size)) return 0;
     tt_loading_memory(&c, at, TT_CALLER);
     const int error = next_posix_advice(at, size, advice);
@@ -199,7 +199,7 @@ TT_EXPORT int posix_madvise(void *at, size_t size, int advice)
     return error;
 }
 
-/* A file's pages that a program throws away come again; ours would be zeros. */
+/* A file's pages that a program drops are read again; ours would be zeros. */
 TT_EXPORT int madvise(void *at, size_t size, int advice)
 {
     tt_loading_call c;

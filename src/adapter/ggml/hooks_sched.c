@@ -61,7 +61,7 @@ static void copy_values(tt_context *c, tt_lane *l, uint32_t node)
     }
 }
 
-/* The scheduler asks before it computes a node; it calls again when the node is computed. */
+/* The scheduler offers a node before it computes it; it calls again when the node is computed. */
 static bool on_ask(tt_context *c, struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
@@ -89,7 +89,7 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     return true;
 }
 
-/* Takes the output while the scheduler waits: the node has been computed. */
+/* Captures the output while the scheduler waits: the node has been computed. */
 static void take_output(tt_context *c, const struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;

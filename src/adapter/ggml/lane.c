@@ -15,7 +15,7 @@
 #define RUNS_MAX 256u
 #define ASK_AFTER_US 200u
 #define OFF_CPU_MIN_NS 10000u /* shorter interruptions are not recorded */
-/* Until a run has shown that barriers between ops do not pass the hooks, a barrier inside an op
+/* Until a run has shown that barriers between ops do not reach the hooks, a barrier inside an op
  * looks like its end. To correct that, a thread's first starts are kept in this many runs. */
 #define EARLY_RUNS 64u
 
@@ -152,8 +152,8 @@ static void end_unreleased(tt_lane *l, uint64_t now)
 {
     tt_op_record *r = l->under_way;
     if (!r) {
-        /* An engine that calls ggml_barrier between its ops would have done so by now, so this
-         * one has it inlined. The barriers inside ops, which do pass the hook, end none. */
+        /* An engine that calls ggml_barrier between its ops would have done so by now, so this one
+         * has it inlined. Barriers inside ops, which do reach the hook, do not end ops. */
         r = l->open;
         atomic_store_explicit(&barriers_are_unseen, true, memory_order_relaxed);
         l->unseen = l->watched = true;
@@ -169,7 +169,7 @@ static void end_unreleased(tt_lane *l, uint64_t now)
     if (now - l->asked >= tt_lane_ask_ticks()) tt_lane_ask(l, now, r);
 }
 
-/* From here on this thread has no current op. */
+/* From now on this thread has no current op. */
 static void let_go(tt_lane *l)
 {
     l->open = l->under_way = NULL;
@@ -419,7 +419,7 @@ static void keep_early(tt_lane *l, bool fresh)
     if (l->open)
         l->early[l->n_early++] = (tt_early_op){l->head - 1, fresh ? l->open->start : tt_ticks()};
     l->is_early = l->open && l->n_early < TT_LANE_EARLY;
-    /* From here on no watching is needed for this reason. */
+    /* From now on details are not needed for this reason. */
     if (!l->is_early)
         l->watched =
             l->unseen || (l->details.ring && (l->n_tracepoints > 0 || tt_capture_options.faults));

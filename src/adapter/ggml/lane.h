@@ -1,7 +1,7 @@
 /* The hot path: what a compute thread does at the start of an op and at a barrier.
  *
- * A thread writes into its own ring. It knows its graph computation ("run") and how far it is in
- * the run's nodes; both are looked up again only after a run has begun or ended in the process
+ * A thread writes into its own ring. It knows its graph computation ("run") and its position in the
+ * run's nodes; both are looked up again only after a run has begun or ended in the process
  * (tt_runs_epoch). */
 #ifndef TT_ADAPTER_GGML_LANE_H
 #define TT_ADAPTER_GGML_LANE_H
@@ -34,19 +34,19 @@ typedef struct tt_lane {
     uint32_t n_nodes;
     uint32_t cursor;         /* the first node that has not started */
     uint32_t epoch;          /* of the last look-up; 0: none */
-    bool alone;              /* the run has only this thread: nobody to wait for at barriers */
-    bool unseen;             /* the engine's barriers between ops do not pass the hooks */
-    tt_op_record *under_way; /* if so: the op that ends when the next one starts */
+    bool alone;              /* the run has only this thread: no waits at barriers */
+    bool unseen;             /* the engine's barriers between ops do not reach the hooks */
+    tt_op_record *under_way; /* then: the op that ends when the next one starts */
     uint32_t run;
     tt_ring *ring;
     tt_op_record *slots;
     uint64_t mask;
     uint64_t head;
-    uint64_t room;       /* head may grow to here before the drain's progress is checked again */
+    uint64_t room;       /* head may advance to here before the drain's progress is read again */
     uint64_t dropped_at; /* head when the last record was dropped, + 1 */
     /* For details, in runs that have any: */
     bool watched;
-    const tt_tracepoint *tracepoints; /* those of the run that are still ahead */
+    const tt_tracepoint *tracepoints; /* those of the run that are still to come */
     uint32_t n_tracepoints;
     tt_detail_writer details; /* .ring NULL: no memory for them yet */
     tt_fault_counter faults;
@@ -54,8 +54,8 @@ typedef struct tt_lane {
     uint64_t asked; /* ticks */
     uint64_t wall_ns, cpu_ns;
     tt_fingerprints *fingerprints; /* of the run; NULL: it takes none */
-    uint32_t pending;              /* node + 1 of the output to take; 0: none */
-    /* While it is unknown whether barriers between ops pass the hooks: */
+    uint32_t pending;              /* node + 1 of the output to capture; 0: none */
+    /* While it is unknown whether barriers between ops reach the hooks: */
     bool is_early; /* starts are kept */
     uint32_t n_early;
     tt_early_op early[TT_LANE_EARLY];
@@ -74,13 +74,13 @@ void tt_lanes_prepare(void);
  * left by an exception or a longjmp. False when there are too many runs. */
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                         uint64_t token, const void *frame, const tt_engine *e);
-/* The run's graph has been computed: ends its last ops. Call on the thread that computed it,
+/* The run's graph has been computed: ends its last ops. Call it on the thread that computed it,
  * before tt_lanes_run_end. */
 void tt_lanes_run_over(uint32_t run);
 /* False when the run has ended already. */
 bool tt_lanes_run_end(uint32_t run);
-/* Whether the engine's barriers between ops do not pass the hooks: then an op ends where its
- * thread starts the next one, or with its graph, and its time includes the wait for others. */
+/* Whether the engine's barriers between ops do not reach the hooks: then an op ends when its thread
+ * starts the next one, or with its graph, and its time includes the wait for others. */
 bool tt_lanes_waits_are_unseen(void);
 /* Stops the recording of ops. */
 void tt_lanes_stop(void);
@@ -88,15 +88,15 @@ void tt_lanes_stop(void);
 void tt_lanes_in_child(void);
 
 /* The slow paths of tt_lane_begin. */
-/* The thread reached no barrier since it started the previous op, if any, of this run: ends that
- * op. Returns the time now. */
+/* The thread reached no barrier since it started its previous op, if any, of this run: ends that
+ * op. Returns the time. */
 uint64_t tt_lane_begin_afresh(tt_lane *l);
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
 /* The op computes nothing or, if `node` is not in the run, is unknown. */
 void tt_lane_skip(tt_lane *l, uint32_t node);
-/* Reads the thread's CPU time, a system call. op: an op that arrives, which gets the time that
- * the thread did not run since the last reading; or NULL. */
+/* Reads the thread's CPU time (a system call). op: an op that arrives, which gets the time that the
+ * thread was off CPU since the last reading; or NULL. */
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
 /* At a barrier, after runs have begun or ended since the last look-up. Drops the current op if
  * its run has ended: then the barrier belongs to another computation, which has started no op
@@ -104,17 +104,18 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
 void tt_lane_look_again(tt_lane *l);
 /* Gives this thread a ring, if it has none. */
 bool tt_lane_claim(tt_lane *l);
-/* An op of a watched run has started: copies the values for its tracepoints, opens its counters. */
+/* An op of a run with details has started: copies the values of its tracepoints, opens its
+ * counters. */
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
 /* Whether this thread has a ring for details. */
 bool tt_lane_claim_details(tt_lane *l);
-/* The previous op has ended, and `op`, whose last node is `last`, has not started: takes this
- * thread's share of the output, if wanted. All threads of the run get here with the same op. */
+/* The previous op has ended, and `op`, whose last node is `last`, has not started: processes this
+ * thread's share of the output, if selected. All threads of the run get here with the same op. */
 void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                   const struct ggml_tensor *last);
-/* `op` has started, as the last of its nodes: its output may be wanted when it ends. */
+/* `op` has started, as the last of its nodes: its output may be captured when it ends. */
 void tt_lane_expect(const struct ggml_tensor *op);
-/* The run's graph has been computed: takes the output of its last op. Call on the thread that
+/* The run's graph has been computed: captures the output of its last op. Call it on the thread that
  * computed it. */
 void tt_lane_take_last(uint32_t run);
 /* Counts an op that cannot be recorded because this thread has no ring. */
@@ -125,9 +126,9 @@ static inline uint64_t tt_lane_ask_ticks(void)
     return atomic_load_explicit(&tt_lane_ask_after, memory_order_relaxed);
 }
 
-/* Makes the cache line this processor's own. After a round of the ring it is in the cache of the
- * one that drained it, and a store would wait until it is back. A hint: processors without the
- * instruction pass over it (Intel SDM, PREFETCHW). */
+/* Fetches the cache line for writing. After the ring has wrapped, the line is in the cache of the
+ * drain's processor, and a store would wait for it. A hint: processors without the instruction
+ * ignore it (Intel SDM, PREFETCHW). */
 static inline void tt_lane_fetch(const void *line)
 {
 #if defined(__x86_64__)
@@ -209,7 +210,7 @@ static inline void tt_lane_release(tt_lane *l, uint64_t now)
 {
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
-    /* A long wait must not count as time that the next op did not run. */
+    /* A long wait must not count as time off CPU of the next op. */
     if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, NULL);
 }
 

@@ -29,8 +29,8 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* The part between "libllama." and ".so", a release ("b6673"), or after ".so.": the number of an
- * interface ("0") or, of the file itself, a version ("0.7.0"). */
+/* The part between "libllama." and ".so", a release ("b6673"), or after ".so.": the ABI number
+ * ("0") or, for the file itself, a version ("0.7.0"). */
 static const char *after_name(const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -55,8 +55,8 @@ static bool version_of_file(const char *path, char *out, size_t size)
     return true;
 }
 
-/* The release that the distributor put into the file name; else llama.cpp's own version; else
- * the version of the file. Old engines have none of them, nor have files with other names. */
+/* The release in the distributor's file name; else llama.cpp's own version; else the version of the
+ * file. Old engines have none of them, nor do files with other names. */
 static void find_version(const found *f, const tt_engine *e, char *out, size_t size)
 {
     for (uint32_t i = 0; i < f->n; i++)

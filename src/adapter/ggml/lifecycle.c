@@ -73,7 +73,7 @@ static const char *on_or_off(bool on)
     return on ? "on" : "off";
 }
 
-/* Records each reason why the trace does not hold everything. */
+/* Records each reason why the trace is incomplete. */
 static void describe_choice(tt_recorder *r)
 {
     const tt_capture *c = &tt_capture_options;
@@ -113,7 +113,7 @@ static void describe_values(tt_recorder *r)
     tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
 }
 
-/* How faults are observed in this process, and why it differs from what was asked for. */
+/* How faults are observed in this process, and why it differs from the request. */
 static void choose_faults(tt_recorder *r)
 {
     tt_capture *c = &tt_capture_options;
@@ -223,7 +223,7 @@ static void observe_end(tt_recorder *r)
     observe_memory(r, TT_AT_END);
 }
 
-/* The kernel's counters are read last at the begin, to exclude the work of other parts. */
+/* The kernel's counters are read last at the start, to exclude the work of other parts. */
 static const tt_process_part parts[] = {
     {.in_child = tt_engine_in_child},
     {.in_child = tt_resolve_in_child},

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#define STEPS_MAX 4096u /* of a trace: a program that maps in a loop must not fill it */
+#define STEPS_MAX 4096u /* per trace: a program that maps in a loop must not fill it */
 #define MAPPINGS_MAX 64u
 
 typedef struct mapping {
@@ -23,7 +23,7 @@ typedef struct mapping {
 
 /* tt_process_lock guards them. */
 static mapping mappings[MAPPINGS_MAX]; /* the newest ones: programs advise right after they map */
-static uint32_t n_mappings;            /* all there were */
+static uint32_t n_mappings;            /* of all mappings so far */
 static uint32_t n_steps;
 static _Atomic bool no_batch = true; /* since the last mapping */
 
@@ -78,7 +78,7 @@ static void begin_call(tt_loading_call *c, tt_recorder *r, uint32_t model, enum 
     begin_step(r, &c->step);
 }
 
-/* The recorder of a process that has opened models; NULL: there is nothing to tell. */
+/* The recorder of a process that has opened models; NULL: there is nothing to record. */
 static tt_recorder *recorder_with_models(uint32_t *n, const tt_model_seen **models)
 {
     tt_recorder *r = tt_process_recorder_if_open();
@@ -116,8 +116,8 @@ void tt_loading_memory(tt_loading_call *c, const void *address, const void *call
     uint32_t n;
     tt_recorder *r = recorder_with_models(&n, &models);
     c->recorder = NULL;
-    /* Later a mapping may be gone, and its addresses an allocator's. Allocators advise in their own
-     * locks, which the recorder's threads may want: no waiting. */
+    /* Later the mapping may be gone, and an allocator may use its addresses. Allocators give advice
+     * while holding their own locks, which the recorder's threads may want: so do not wait. */
     if (r && atomic_load(&no_batch) && pthread_mutex_trylock(&tt_process_lock) == 0) {
         for (uint32_t i = 0; i < n_mappings && i < MAPPINGS_MAX && !c->recorder; i++) {
             const mapping *m = &mappings[(n_mappings - 1 - i) % MAPPINGS_MAX];
@@ -187,7 +187,7 @@ void tt_loading_end(tt_recorder *r)
 {
     tt_meta_load_step s = {.kind = TT_LOAD_END};
     if (!n_steps) return;
-    n_steps = 0; /* it has a place */
+    n_steps = 0; /* it is at least one place in the table */
     begin_step(r, &s);
     put_step(r, &s);
 }

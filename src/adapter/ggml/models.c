@@ -201,7 +201,7 @@ static bool same_content(const tt_meta_model *a, const tt_meta_model *b)
     return a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns;
 }
 
-/* Files in the trace; a file that found the table full is recorded again. */
+/* Files in the trace; a file that did not fit into the table is recorded again. */
 static tt_model_seen known[TT_MODELS_MAX];
 static _Atomic uint32_t n_known;
 static _Atomic uint64_t opened_count;

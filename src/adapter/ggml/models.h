@@ -16,17 +16,17 @@ typedef struct tt_model_seen {
 } tt_model_seen;
 
 /* Records a file that the engine has just opened. gguf: its struct gguf_context (not NULL);
- * tensors: the struct ggml_context with the tensors' shapes, or NULL; caller: a return address
- * in the engine. Takes tt_process_lock after it has looked up the engine's functions, because
- * the dynamic linker's lock must come first. */
+ * tensors: the struct ggml_context with the tensors' shapes, or NULL; caller: a return address in
+ * the engine. Looks up the engine's functions first and then takes tt_process_lock, because the
+ * dynamic linker's lock must come first. */
 void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void *gguf,
                       void *tensors);
 
-/* Writes a MODEL record's payload: m has id, path and identity; n_kv and data_offset_bytes are
- * missing. tt_process_lock is held. */
+/* Writes a MODEL record's payload: m has id, path and identity; n_kv and data_offset_bytes are not
+ * set. tt_process_lock is held. */
 typedef void tt_models_put(tt_recorder *r, tt_meta_model *m, void *context, tt_bytes *payload);
-/* Records the file at `path`, opened by this thread, unless it is in the trace. False when it
- * cannot be read. */
+/* Records the file at `path`, opened by this thread, unless it is in the trace. False if it cannot
+ * be read. */
 bool tt_models_add(tt_recorder *r, const char *path, tt_models_put *put, void *context);
 
 /* The id of the last model that this thread opened; 0: none. */
@@ -35,7 +35,7 @@ uint32_t tt_models_last_opened(void);
 uint64_t tt_models_opened_count(void);
 /* The model files in the trace so far; returns their number. Entries never change. */
 uint32_t tt_models_list(const tt_model_seen **list);
-/* Records whether the files have changed since. */
+/* Records whether the files have changed since they were opened. */
 void tt_models_check(tt_recorder *r);
 
 #endif

@@ -26,7 +26,7 @@ uint32_t tt_names_id_n(tt_recorder *r, const char *text, size_t n)
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_string(&payload, &(tt_meta_string){used + 1, (tt_span){(const uint8_t *)text, n}});
     if (!tt_process_put(r, TT_META_STRING, &payload)) return 0;
-    (void)tt_idmap_add(&by_hash, hash, used, &was); /* without memory it is recorded again */
+    (void)tt_idmap_add(&by_hash, hash, used, &was); /* if out of memory it is recorded again */
     return ++used;
 }
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text's string id; 0 for the empty text, or when the table or the trace is full.
- * tt_process_lock is held. */
+/* The text's string id; 0 for the empty text, or if the table or the trace is full. tt_process_lock
+ * is held. */
 uint32_t tt_names_id(tt_recorder *r, const char *text);
 uint32_t tt_names_id_n(tt_recorder *r, const char *text, size_t n);
 

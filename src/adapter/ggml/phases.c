@@ -291,7 +291,7 @@ static bool is_restart(const int32_t *positions, uint32_t n)
     return true;
 }
 
-/* Whether each row follows a different row of the batch before. */
+/* Whether each row follows a different row of the previous batch. */
 static bool follow_each(const tt_phases *p, const int32_t *positions, uint32_t n)
 {
     bool used[TT_PHASES_LAST] = {0};

@@ -1,14 +1,14 @@
 /* Decides which tokens a program generates and which are part of a prompt, from the calls so far.
  *
- * A token is generated when it is alone in its sequence in its call, and its sequence had an output
- * at the position before (since the end of its prompt) that was read, so that the token can be
+ * A token is generated if it is alone in its sequence in its call, and its sequence had an output
+ * at the previous position (since the end of its prompt) that was read, so that the token can be
  * chosen from it. Several tokens of a sequence in one call are a prompt, or more of one; but if
- * they follow an output and more than one of them asks for outputs, they are a draft under
- * verification, which counts as generating. A call that asks for 64 or more outputs of a sequence
+ * they follow an output and more than one of them requests outputs, they are a draft under
+ * verification, which counts as generating. A call that requests 64 or more outputs of a sequence
  * scores a text (perplexity): that text, and more of it, is a prompt.
  *
- * Contexts that work together, on drafts, compute the same text: what is generated for one is
- * generated for another one that computes the same token at the same position. */
+ * Contexts that cooperate on drafts compute the same text: what is generated for one is generated
+ * for another one that computes the same token at the same position. */
 #ifndef TT_ADAPTER_GGML_PHASES_H
 #define TT_ADAPTER_GGML_PHASES_H
 
@@ -74,8 +74,8 @@ typedef struct tt_phases {
 } tt_phases;
 
 /* Writes each row's phase (enum tt_phase) into out (n bytes) and advances the sequences.
- * first_position: of row 0 if the engine chose it; -1: unknown. A row is UNKNOWN when its
- * sequence id is invalid, without memory, or behind positions that nobody was seen to compute. */
+ * first_position: of row 0 if the engine chose it; -1: unknown. A row is UNKNOWN if its sequence id
+ * is invalid, out of memory, or if earlier positions were not observed. */
 void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
                       uint8_t *out);
 /* The phase (enum tt_phase) of a batch with unknown sequences, by the positions of the previous

@@ -20,7 +20,7 @@
 #define LOCK_WAIT_S 2
 
 enum state {
-    OFF,   /* not asked to trace, failed, or ended */
+    OFF,   /* not requested, failed, or ended */
     READY, /* opens on first use */
     RECORDING
 };
@@ -76,7 +76,7 @@ void tt_process_problem(const char *text)
     if (session) tt_session_problem(session, text);
 }
 
-/* Drops records of freed buffers: programs may make and free buffers for as long as they run. */
+/* Drops records of freed buffers: programs may create and free buffers for as long as they run. */
 static void tidy_replay(void)
 {
     tt_retained retained;
@@ -203,7 +203,8 @@ tt_recorder *tt_process_recorder(void)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == RECORDING && !tt_owner_is_self()) {
-        /* This child was made by _Fork or clone, past our handlers: the rings are its parent's. */
+        /* This child was created by _Fork or clone, bypassing our handlers: the rings are its
+         * parent's. */
         atomic_store(&state, OFF);
         tt_process_problem("a child was made by _Fork or clone; only fork can be followed");
         return NULL;
@@ -234,9 +235,9 @@ tt_status tt_process_why_not(tt_error *err)
     return why.status;
 }
 
-/* --- begin, fork, end --- */
+/* --- start, fork, end --- */
 
-/* What an earlier recorder was given no longer holds for graphs; strings, models and buffers are
+/* What an earlier recorder was given is not valid for graphs; strings, models and buffers are
  * recorded again. */
 static void reset_parts(void)
 {
@@ -270,8 +271,8 @@ static void before_fork(void)
 {
     struct timespec until;
     (void)pthread_mutex_lock(&tt_process_lock);
-    /* A thread that makes files may wait for a loader lock that this thread holds, so the wait
-     * is bounded. */
+    /* A thread that creates files may wait for a loader lock that this thread holds, so the wait is
+     * bounded. */
     fork_holds_create = false;
     if (clock_gettime(CLOCK_REALTIME, &until) == 0) {
         until.tv_sec += LOCK_WAIT_S;

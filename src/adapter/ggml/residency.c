@@ -18,13 +18,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOBODY 65534u        /* the kernel's overflow user and group, unless changed */
-#define PAGES_AT_ONCE 16384u /* a call of mincore */
-#define LOOKS_MAX 256u       /* stretches of PAGES_AT_ONCE of a file that is looked at in parts */
+#define NOBODY 65534u            /* the kernel's overflow user and group, unless changed */
+#define PAGES_AT_ONCE 16384u     /* per call of mincore */
+#define LOOKS_MAX 256u           /* intervals of PAGES_AT_ONCE of a file that is sampled in parts */
 #define INTERVALS_MAX (1u << 17) /* of one record, so that it stays well below the meta stream */
 
 typedef struct mapping {
-    uint8_t *at; /* NULL: cannot be had */
+    uint8_t *at; /* NULL: not available */
     size_t size_bytes;
     uint64_t n_pages;
 } mapping;
@@ -33,8 +33,8 @@ typedef struct mapping {
 static mapping mappings[TT_MODELS_MAX];
 static uint32_t n_mappings;
 
-/* Whether this process counts as the file's owner by CAP_FOWNER, which holds for users and groups
- * that its user namespace has: others show up as "nobody". */
+/* Whether this process counts as the file's owner by CAP_FOWNER, which is valid for users and
+ * groups in its user namespace: others appear as "nobody". */
 static bool stands_in_for_owner(const struct stat *st)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -43,7 +43,7 @@ static bool stands_in_for_owner(const struct stat *st)
     return (caps[0].effective & 1u << CAP_FOWNER) && st->st_uid != NOBODY && st->st_gid != NOBODY;
 }
 
-/* Of files that one neither owns nor may write the kernel says that all pages are there. */
+/* For files that the user neither owns nor may write, the kernel reports all pages as present. */
 static bool kernel_tells(int fd, const char *path)
 {
     struct stat st;
@@ -72,12 +72,12 @@ static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, map
     return problem;
 }
 
-/* Stretches of pages, absent and present in turn. */
+/* Intervals of pages, alternately absent and present. */
 typedef struct intervals {
     tt_bytes lengths;
     uint32_t n;
     bool present;
-    uint64_t length;      /* of the one under way */
+    uint64_t length;      /* of the current one */
     uint64_t first, done; /* pages of the record */
 } intervals;
 
@@ -133,8 +133,8 @@ static engine_mapping find_engine_mapping(const char *path, uint64_t page_bytes)
     return e;
 }
 
-/* Asks for up to n pages from `page` on: of the engine's mapping those that are in it, unless it
- * has unmapped them meanwhile; else of ours. How many it was; 0 on failure. */
+/* Reads the state of up to n pages from `page` on: in the engine's mapping if they are in it and it
+ * still exists; else in ours. Returns their number; 0 on failure. */
 static uint64_t ask(const mapping *m, const engine_mapping *e, uint64_t page, uint64_t n,
                     uint64_t page_bytes, uint8_t *present)
 {
@@ -147,7 +147,7 @@ static uint64_t ask(const mapping *m, const engine_mapping *e, uint64_t page, ui
     return mincore(m->at + page * page_bytes, n * page_bytes, present) == 0 ? n : 0;
 }
 
-/* Looks at the pages from `from` up to `to`. */
+/* Samples the pages from `from` up to `to`. */
 static void sample(tt_recorder *r, const mapping *m, const engine_mapping *e, tt_meta_residency *h,
                    uint64_t from, uint64_t to)
 {

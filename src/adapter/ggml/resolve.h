@@ -1,8 +1,8 @@
 /* Finds the engine's real functions behind the hooks.
  *
- * Backends are opened RTLD_LOCAL, so dlsym(RTLD_NEXT) does not see them, and several may be
- * loaded at once. The right function is the one that the *calling* library would have been bound
- * to: it is looked up in that library and in what it links. */
+ * Backends are opened RTLD_LOCAL, so dlsym(RTLD_NEXT) does not see them, and several may be loaded
+ * at once. The right function is the one to which the *calling* library would have been bound: it
+ * is looked up in that library and the libraries it links. */
 #ifndef TT_ADAPTER_GGML_RESOLVE_H
 #define TT_ADAPTER_GGML_RESOLVE_H
 
@@ -23,7 +23,7 @@ typedef struct tt_real {
     } entry[TT_REAL_LIBRARIES];
 } tt_real;
 
-/* The slow path: looks the function up and stores it. NULL when no loaded library has it. */
+/* The slow path: looks the function up and stores it. NULL if no loaded library has it. */
 void *tt_real_find(tt_real *real, uintptr_t caller);
 
 /* The function that the library at `caller` (a return address) would call. */
@@ -49,8 +49,8 @@ void tt_resolve_in_child(void);
 /* Whether a loaded library calls `function` through its procedure linkage table, so that a hook
  * of that name is reached. */
 bool tt_resolve_is_imported(const char *function);
-/* Whether any loaded library calls a function that `wanted` accepts; the library at `except` is
- * left out, unless that is NULL. wanted must not open libraries. */
+/* Whether any loaded library calls a function that `wanted` accepts, except the library at `except`
+ * (if not NULL). wanted must not open libraries. */
 bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user,
                            const void *except);
 /* How many libraries were loaded so far; tt_resolve_any_import depends on it. */

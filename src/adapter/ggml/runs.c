@@ -47,7 +47,7 @@ static void record(tt_recorder *r, const tt_engine *e, uint32_t run, uint32_t te
     free(values);
 }
 
-/* Records an INDICES for each leaf of row numbers of that graph, whose nodes are given.
+/* Records an INDICES for each leaf of row numbers in that graph, whose nodes are given.
  * tt_process_lock is held. */
 static void tt_indices_record(tt_recorder *r, const tt_engine *e, uint32_t run, uint32_t graph,
                               struct ggml_tensor *const *nodes)
@@ -96,7 +96,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched, tt_runs_layout);
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!run.graph) {
-        /* The trace must say once that it is incomplete. */
+        /* The trace must state once that it is incomplete. */
         static _Atomic bool recorded;
         if (atomic_exchange(&recorded, true)) return 0;
         tt_process_environment(r, "unrecorded", "a graph was too large or too odd to be recorded");

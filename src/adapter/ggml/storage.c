@@ -36,7 +36,7 @@ static void put_fragments(tt_bytes *payload, const tt_host_extents *e)
     }
 }
 
-/* NULL, or why it cannot be told. */
+/* NULL, or why it is not known. */
 static const char *look(const tt_model_seen *model, tt_host_extents *e)
 {
     const char *problem = "the file was replaced meanwhile";

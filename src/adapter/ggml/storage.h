@@ -1,5 +1,5 @@
-/* What the program runs on besides its processor: memory and limits, the disks that model files lie
- * on, and where on them. Looked at when recording begins and when a model file is opened. */
+/* The machine besides its processor: memory and limits, the disks of model files, and where the
+ * files are on them. Read when recording begins and when a model file is opened. */
 #ifndef TT_ADAPTER_GGML_STORAGE_H
 #define TT_ADAPTER_GGML_STORAGE_H
 
@@ -7,10 +7,10 @@
 
 /* Records memory and limits, and the model files of a parent before a fork. */
 void tt_storage_begin(tt_recorder *r);
-/* Records the memory that is available now. */
+/* Records the memory available now. */
 void tt_storage_end(tt_recorder *r);
-/* Records disk and extents of the model files that are new since the last call: a tenth of a second
- * at most for each. tt_process_lock is held. */
+/* Records disk and extents of the model files that are new since the last call: up to a tenth of a
+ * second for each. tt_process_lock is held. */
 void tt_storage_models(tt_recorder *r);
 void tt_storage_reset(void);
 

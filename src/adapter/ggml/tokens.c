@@ -118,7 +118,7 @@ static void copy_rows(call *c, const struct llama_batch_mirror *b)
 typedef struct vocabulary {
     uint32_t id;
     const void *engine_vocab;
-    uint64_t models_opened; /* when it changes, an address may belong to another model */
+    uint64_t models_opened; /* if it changes, an address may belong to another model */
     uint8_t *seen;          /* a bit per token */
     uint32_t n_tokens;
 } vocabulary;
@@ -182,8 +182,8 @@ static bool get_api(const void *in_engine, text_api *a)
     return a->model && a->type && a->size && a->piece;
 }
 
-/* The vocabulary at this address; entries from before the last model was opened are dropped.
- * NULL when there are too many; its id is 0 when it has no texts. */
+/* The vocabulary at this address; entries from before the last model was opened are dropped. NULL
+ * if there are too many; its id is 0 if it has no texts. */
 static vocabulary *identify(const text_api *a, const void *engine_vocab)
 {
     uint64_t opened = tt_models_opened_count();
@@ -193,7 +193,7 @@ static vocabulary *identify(const text_api *a, const void *engine_vocab)
     if (i == VOCABULARIES_MAX) return NULL;
     vocabulary *v = &vocabularies[i];
     if (i < n_vocabularies && v->models_opened == opened) return v;
-    /* The engine aborts when asked for a text of a model without texts. */
+    /* The engine aborts if asked for a text of a model without texts. */
     int32_t size = a->type(engine_vocab) != NO_VOCABULARY ? a->size(engine_vocab) : 0;
     uint32_t n_tokens = size > 0 && size <= 1 << 24 ? (uint32_t)size : 0;
     uint8_t *seen = calloc(n_tokens / 8 + 1, 1);
@@ -232,14 +232,14 @@ static void record_texts(tt_recorder *r, const text_api *a, const void *vocab, c
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-/* llama.cpp's own programs warm up with these tokens: no text that is continued. */
+/* llama.cpp's own programs warm up with these tokens: not a text that is continued. */
 static bool is_bos_eos(const text_api *a, const void *vocab, const call *c)
 {
     return c->n == 2 && a->bos && a->eos && c->tokens[0] == a->bos(vocab) &&
            c->tokens[1] == a->eos(vocab);
 }
 
-/* Gets what needs the call's vocabulary. */
+/* Reads what needs the call's vocabulary. */
 static void ask_vocabulary(tt_recorder *r, const tt_tokens_call *t, call *c)
 {
     text_api a;
@@ -413,8 +413,8 @@ static bool same_sequences(const call *c, uint32_t a, uint32_t b)
 }
 
 /* Finds the next row of the batch. Rows mostly keep their order. If not, the engine has grouped
- * them by sequence: of several that fit, take the one in the same sequence as `before`, the
- * previous row (NONE at a batch's start). The search starts at row `at`, behind `before`. */
+ * them by sequence: among several matches, take the one in the same sequence as `before`, the
+ * previous row (NONE at a batch's start). The search starts at row `at`, after `before`. */
 static uint32_t find_row(const call *c, uint32_t at, uint32_t before, const int32_t *token,
                          const int32_t *position)
 {

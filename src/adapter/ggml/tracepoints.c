@@ -55,7 +55,7 @@ static bool is_plain(const tt_engine *e, const struct ggml_tensor *t)
 }
 
 /* The MUL that uses the weights selected by the GET_ROWS at `picked`, and those weights in their
- * final form; n_nodes when there is none nearby. */
+ * final form; n_nodes if there is none nearby. */
 static uint32_t find_use(const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                          uint32_t picked, const struct ggml_tensor **weights)
 {
@@ -127,7 +127,7 @@ static void copy_weights(const tt_tracepoint *point, const uint8_t *row, uint32_
         memcpy(&w->weight[w->n], row + (rank + w->n) * sizeof(float), sizeof(float));
 }
 
-/* Copies one slot; returns how many ranks it took, 0 when the ring is full. */
+/* Copies one slot; returns how many ranks it holds, 0 if the ring is full. */
 static uint32_t copy_slot(const tt_tracepoint *point, const uint8_t *row, uint32_t token,
                           uint32_t rank, uint32_t run, tt_detail_writer *w)
 {

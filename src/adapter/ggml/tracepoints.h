@@ -1,9 +1,9 @@
-/* Tracepoints: values that are copied into the trace when an op starts, namely which experts a
- * router chose, and their weights.
+/* Tracepoints: values that are copied into the trace when an op starts: the experts that a router
+ * chose, and their weights.
  *
- * The experts are the ids of an expert matmul (MUL_MAT_ID, source 2), final when it starts.
- * Their weights are what the router's GET_ROWS selected by the same ids, in the form
- * (normalised, scaled) in which a MUL uses them, final when that starts. */
+ * The experts are the ids of an expert matmul (MUL_MAT_ID, source 2), final when it starts. Their
+ * weights are what the router's GET_ROWS selected by the same ids, in the form (normalised, scaled)
+ * in which a MUL uses them, final when that starts. */
 #ifndef TT_ADAPTER_GGML_TRACEPOINTS_H
 #define TT_ADAPTER_GGML_TRACEPOINTS_H
 
@@ -28,7 +28,7 @@ typedef struct tt_tracepoints {
     uint32_t n, capacity;
 } tt_tracepoints;
 
-/* Finds the tracepoints of a graph; list's memory is kept for the next. None without memory. */
+/* Finds the tracepoints of a graph; list's memory is reused. None if out of memory. */
 void tt_tracepoints_find(tt_tracepoints *tracepoints, const tt_engine *e,
                          struct ggml_tensor *const *nodes, uint32_t n_nodes);
 

@@ -18,12 +18,12 @@
 #define PAUSE_MS 4u
 #define SECTOR_BYTES 512u /* of the kernel's block statistics, whatever the device's are */
 
-/* The devices that model files lie on. Their statistics, and the process's, are opened each time:
- * a batch is long, and the program may close descriptors and expect them not to come back. */
+/* The devices of model files. Their statistics, and the process's, are opened each time: a batch is
+ * long, and the program may close descriptors and expect them to stay closed. */
 static uint64_t devices[TT_USAGE_DEVICES_MAX];
 static uint32_t n_devices;
 static uint32_t models_seen;
-static uint32_t read_batch; /* the last one that was read around */
+static uint32_t read_batch; /* the last one with a reading around it */
 static uint64_t read_at;    /* ticks */
 static bool io_reported;    /* that it cannot be read */
 

@@ -1,4 +1,4 @@
-/* Values of tensors, as the program's memory or a device holds them. */
+/* Values of tensors, in the program's memory or on a device. */
 #ifndef TT_ADAPTER_GGML_VALUES_H
 #define TT_ADAPTER_GGML_VALUES_H
 
@@ -9,8 +9,8 @@
 
 /* Whether the tensor's bytes can be read at t->data. */
 bool tt_values_are_here(const tt_engine *e, const struct ggml_tensor *t);
-/* A malloc'ed copy of the tensor's first `bytes` bytes; NULL when it has fewer, is not allocated
- * yet, or without memory. Nothing may be writing to it. */
+/* A malloc'ed copy of the tensor's first `bytes` bytes; NULL if it has fewer, is not allocated yet,
+ * or out of memory. Nothing may write to it. */
 void *tt_values_copy(const tt_engine *e, const struct ggml_tensor *t, size_t bytes);
 
 #endif

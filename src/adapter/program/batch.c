@@ -67,7 +67,7 @@ static void put_run(tt_recorder *r, tt_program_batch *b, uint32_t graph)
     (void)tt_process_put(r, TT_META_RUN, &payload);
 }
 
-/* The batch's graph is not the one that was expected. */
+/* The batch's graph is not the expected one. */
 static void differs(tt_recorder *r, tt_program_batch *b)
 {
     if (!b->same) return;
@@ -76,7 +76,7 @@ static void differs(tt_recorder *r, tt_program_batch *b)
     b->meta.graph = 0;
 }
 
-/* The slot's next tensor, made *t; most often it is that already. */
+/* The slot's next tensor, set to *t; usually it is that already. */
 static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
                                        const struct ggml_tensor *t, uint64_t key, uint32_t node)
 {
@@ -202,7 +202,7 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
     if (b->same && b->n_nodes == b->n_before && b->meta.graph &&
         b->buffers == tt_buffers_generation())
         return b->meta.graph;
-    /* A buffer of the program that was removed during the batch can no longer be asked about. */
+    /* A buffer of the program that was removed during the batch can no longer be examined. */
     bool some_went = b->engine->stage && b->buffers_begin != tt_buffers_generation();
     for (uint32_t i = 0; some_went && i < b->n_tensors; i++)
         if (!tt_program_buffer_is_there(b->tensors[i]->buffer)) {

@@ -14,8 +14,8 @@
 #define TT_PROGRAM_NODES_MAX 65536u    /* per batch; ops beyond are counted as lost */
 #define TT_PROGRAM_TENSORS_MAX 196608u /* nodes and what they read */
 
-/* A slot for an active batch. Slots are reused with their memory: a batch that computes the same
- * as the one before finds its nodes there already. */
+/* A slot for an active batch. Slots are reused with their memory: a batch that repeats the
+ * computation of the previous one finds its nodes there. */
 typedef struct tt_program_batch {
     _Atomic uint32_t generation; /* odd: a batch is active */
     _Atomic uint32_t run;        /* the batch's only run */
@@ -27,12 +27,13 @@ typedef struct tt_program_batch {
     bool described;              /* its BATCH record has been written */
     bool is_loose;               /* implicit: for ops and values outside of any batch */
     int64_t position;            /* of a loose batch */
-    bool same;                  /* so far, the nodes equal the first of the slot's previous batch */
-    uint64_t buffers;           /* buffers' generation when the graph was identified */
-    uint64_t buffers_begin;     /* buffers' generation when the batch began */
-    uint32_t n_nodes, n_before; /* so far; in the previous batch */
+    bool same;                   /* so far, the nodes equal the first ones of the slot's previous
+                                    batch */
+    uint64_t buffers;            /* buffers' generation when the graph was identified */
+    uint64_t buffers_begin;      /* buffers' generation when the batch began */
+    uint32_t n_nodes, n_before;  /* so far; in the previous batch */
     uint32_t n_tensors;
-    uint8_t *taken;               /* by node: its output has been taken or is being taken */
+    uint8_t *taken;               /* by node: its output has been captured, or is being captured */
     struct ggml_tensor **nodes;   /* in the order they were added */
     struct ggml_tensor **tensors; /* all, in the order met; addresses never change */
     uint32_t nodes_capacity, tensors_capacity;
@@ -47,8 +48,8 @@ typedef struct tt_program_batch {
 
 /* tt_process_lock is held by callers of all functions here. */
 
-/* Begins a batch. NULL, and counted, when too many are active, recording has stopped, or this
- * batch is not wanted. */
+/* Begins a batch. NULL, and counted, if too many are active, recording has stopped, or this batch
+ * is not selected. */
 tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uint32_t context,
                                          uint32_t threads);
 /* Records the BATCH, once: m has n_tokens, phase and vocabulary. If it is not called, the end of
@@ -61,13 +62,13 @@ void tt_program_batches_end(tt_recorder *r);
 /* Call in a forked child, or when recording begins anew: drops all active batches. */
 void tt_program_batches_reset(void);
 
-/* Adds the node: a copy of *t, whose sources are tensors of the batch. Returns its number + 1; 0
- * when there are too many. key: see tt_program_batch_find. */
+/* Adds the node: a copy of *t, whose sources are tensors of the batch. Returns its number + 1; 0 if
+ * there are too many. key: see tt_program_batch_find. */
 uint32_t tt_program_batch_add(tt_recorder *r, tt_program_batch *b, const struct ggml_tensor *t,
                               uint64_t key);
 /* The newest tensor added with the key, or NULL. *node, unless NULL: its number + 1 or 0. */
 struct ggml_tensor *tt_program_batch_find(tt_program_batch *b, uint64_t key, uint32_t *node);
-/* Adds a tensor that is only read: a copy of *t. NULL when there are too many. */
+/* Adds a tensor that is only read: a copy of *t. NULL if there are too many. */
 struct ggml_tensor *tt_program_batch_add_leaf(tt_recorder *r, tt_program_batch *b,
                                               const struct ggml_tensor *t, uint64_t key);
 

@@ -40,7 +40,7 @@ void tt_program_bitnet_reset(void)
 
 static tt_error problem; /* the first problem */
 
-/* Reports the first problem, where somebody will see it. */
+/* Reports the first problem where it will be seen. */
 static void report_problem(const char *message)
 {
     static _Atomic bool reported;
@@ -128,7 +128,7 @@ typedef struct described {
     uint64_t shape[TT_RECORD_DIMS];
 } described;
 
-/* False when the value's type is not known, or without memory. */
+/* False if the value's type is unknown, or out of memory. */
 static bool describe(const tt_record_tensor *value, const struct ggml_tensor *t, int32_t layer,
                      const char *stage, int64_t position, described *out)
 {
@@ -160,7 +160,7 @@ static bool describe(const tt_record_tensor *value, const struct ggml_tensor *t,
                                      .layer = layer,
                                      .stage = stage && stage[0] ? stage : NULL};
     memcpy(out->record.blake3, f->blake3, sizeof out->record.blake3);
-    /* The elements follow each other where no strides are given. */
+    /* Without strides, the elements are contiguous. */
     if (out->record.has_rms) out->record.rms = value->nb[0] ? f->rms : rms_of(&v, f->n);
     return true;
 }

@@ -1,5 +1,5 @@
-/* tt_ggml_eval_callback: ops of llama.cpp in a program that owns its context and was not started
- * under trace. The scheduler's callbacks, node by node, are the only source. */
+/* tt_ggml_eval_callback: ops of llama.cpp in a program that has its own context and was not started
+ * by `tensortrace run`. The scheduler's callbacks, node by node, are the only source. */
 #include "adapter/ggml/batches.h"
 #include "adapter/ggml/buffers.h"
 #include "adapter/ggml/capture.h"
@@ -82,7 +82,7 @@ static void *program_shadow_of(tt_recorder *r, const tt_engine *e, const struct 
         if (s->known.base == e->buffer_base(buffer) &&
             s->known.size_bytes == e->buffer_size(buffer))
             return s;
-        /* A different buffer at the same address: the end of the first was not seen. */
+        /* A different buffer at the same address: the end of the first was not observed. */
         *at = s->next;
         tt_buffers_freed(r, s);
         break;
@@ -184,7 +184,7 @@ static uint32_t add_node(tt_recorder *r, tt_program_batch *b, const tt_engine *e
     return tt_program_batch_add(r, b, &copy, (uint64_t)(uintptr_t)t);
 }
 
-/* Whether the node is recorded, so that the scheduler must show it. */
+/* Whether the node is recorded, so that the scheduler must offer it. */
 static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
                    const struct ggml_tensor *t)
 {

@@ -13,7 +13,7 @@ static char program_name[256], program_values[1024];
 
 void tt_program_set_name(const char *name, const char *values)
 {
-    /* By default only values passed to tt_value are taken. */
+    /* By default only values passed to tt_value are captured. */
     (void)snprintf(program_values, sizeof program_values, "%s", values ? values : "hash:op=VALUE");
     (void)snprintf(program_name, sizeof program_name, "%s", name ? name : "");
 }

@@ -39,7 +39,7 @@ static const char *op_desc(const struct ggml_tensor *t)
 static char type_names[TYPES_MAX][TYPE_NAME_BYTES];
 static pthread_once_t type_names_once = PTHREAD_ONCE_INIT;
 
-/* ggml says "f32" and "q4_K". */
+/* ggml's spelling: "f32" and "q4_K". */
 static void make_type_names(void)
 {
     for (uint32_t type = 0; type < TYPES_MAX; type++) {
@@ -128,7 +128,7 @@ static void tensor_get(const struct ggml_tensor *t, void *to, size_t offset, siz
     memcpy(to, (const uint8_t *)t->data + offset, size);
 }
 
-/* Stored as an op's parameters are in ggml: they take part in comparing two nodes. */
+/* Stored like an op's parameters in ggml, so that comparisons of nodes include them. */
 void tt_program_set_stage(struct ggml_tensor *t, uint32_t stage, int32_t layer)
 {
     t->op_params[0] = (int32_t)stage;

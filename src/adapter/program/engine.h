@@ -1,5 +1,5 @@
-/* The program as an engine: the ops, types and buffers that it reports itself, behind the
- * functions that the rest of the adapter calls of an engine. */
+/* The program as an engine: the ops, types and buffers that it reports, behind the functions that
+ * the rest of the adapter calls of an engine. */
 #ifndef TT_ADAPTER_PROGRAM_ENGINE_H
 #define TT_ADAPTER_PROGRAM_ENGINE_H
 
@@ -23,7 +23,7 @@ const tt_engine *tt_program_engine(void);
 /* The number of the op with that name; too many ops share one number. NULL or "": no op.
  * tt_process_lock is held. */
 int32_t tt_program_op(const char *name);
-/* Strides without gaps; false, and all zero, when the shape does not fit the type or 64 bits.
+/* Strides without gaps; false, and all zero, if the shape does not fit the type or 64 bits.
  * Elements of unknown types take no bytes. */
 bool tt_program_strides(struct ggml_tensor *t);
 /* Sets stage (a string id; 0: none) and layer of the tensor, as reported by the program. */

@@ -65,7 +65,7 @@ void(tt_buffer_add)(const char *name, const void *base, uint64_t size_bytes, tt_
         b->size_bytes = size_bytes;
         b->use = use == TT_BUFFER_USE_WEIGHTS || use == TT_BUFFER_USE_COMPUTE ? (int)use : 0;
         buffers[n_buffers++] = b;
-        /* Wrapped: the adapter finds out whether it maps a file. */
+        /* Wrapped: the adapter detects whether it maps a file. */
         tt_buffers_made(r, tt_program_engine(), b, TT_BUFFER_WRAPPED, "");
     }
     (void)pthread_mutex_unlock(&tt_process_lock);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The buffer (argument of tt_engine's functions) that holds all of those bytes; NULL without.
+/* The buffer (argument of tt_engine's functions) that contains all of those bytes; NULL if none.
  * tt_process_lock is held. */
 void *tt_program_buffer_of(const void *data, uint64_t size_bytes);
 /* Whether that buffer still exists. tt_process_lock is held. */

@@ -82,14 +82,14 @@ void(tt_token_name)(int32_t token, const char *text, size_t n)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-/* Whether there are bytes to take: type and shape are valid and give their number. */
+/* Whether there are bytes to capture: type and shape are valid and give their number. */
 static bool has_data(const struct ggml_tensor *t)
 {
     return t->data && tt_program_engine()->nbytes(t) > 0;
 }
 
-/* Adds the node; 0 when it is not recorded. *out: what to take of it; at_its_end: the op's end
- * takes it. */
+/* Adds the node; 0 if it is not recorded. *out: what to capture of it; at_its_end: the op's end
+ * captures it. */
 static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tensor *output,
                    bool at_its_end, tt_program_output *out, tt_program_batch **batch)
 {
@@ -102,7 +102,7 @@ static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tens
         out->run = b->meta.id;
         out->node = number - 1;
         out->wanted = has_data(&out->tensor) && tt_program_output_is_wanted(b, &out->tensor);
-        /* tt_op_end takes it; the output of a shared op is taken by tt_op_taken. */
+        /* tt_op_end captures it; the output of a shared op is captured by tt_op_taken. */
         if (out->wanted && at_its_end) b->taken[out->node] = 1;
         node = tt_program_node(b, number);
     } else if (b) {

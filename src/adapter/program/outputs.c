@@ -21,7 +21,7 @@ void tt_program_outputs_begin(bool given)
     values_given = given;
 }
 
-/* --- memory for taking outputs: as much as threads use at one time --- */
+/* --- memory for capturing outputs: as much as threads use at one time --- */
 
 typedef struct scratch {
     tt_fingerprints prints;
@@ -55,7 +55,7 @@ static void scratch_put(scratch *k)
     (void)pthread_mutex_unlock(&scratchs_lock);
 }
 
-/* --- taking --- */
+/* --- capturing --- */
 
 bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t)
 {
@@ -106,8 +106,8 @@ static bool is_wanted(const tt_program_batch *b, const struct ggml_tensor *t, in
            tt_select_node(s, t->name, "VALUE", layer >= 0 ? layer : tt_fingerprints_layer(t));
 }
 
-/* Finds the value's node, or adds one (*by_itself). 0 when there are too many. *taken: the value
- * has been taken already. */
+/* Finds the value's node, or adds one (*by_itself). 0 if there are too many. *taken: the value has
+ * been captured already. */
 static uint32_t add_value(tt_recorder *r, tt_program_batch *b, const struct ggml_tensor *t,
                           uint64_t key, const char *stage, int32_t layer, bool *by_itself,
                           bool *taken)
@@ -148,7 +148,7 @@ static void record(tt_recorder *r, tt_program_thread *self, const struct ggml_te
     uint32_t run = b ? b->meta.id : 0;
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!node || taken) return;
-    /* The thread's last op record must be complete before the next is begun. */
+    /* The thread's last op record must be complete before the next one begins. */
     bool is_timed = by_itself && !self->open;
     if (is_timed) tt_program_thread_open(self, b, run, node - 1, 0);
     tt_program_output_take_of(tt_program_engine(), t, run, node - 1, level);

@@ -1,4 +1,4 @@
-/* Data of op outputs, and of values by themselves. */
+/* Data of op outputs, and of separate values. */
 #ifndef TT_ADAPTER_PROGRAM_OUTPUTS_H
 #define TT_ADAPTER_PROGRAM_OUTPUTS_H
 
@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* values_given: the values to take were selected; otherwise all tt_value()s are wanted. */
+/* values_given: the captured values were selected; otherwise all tt_value()s are captured. */
 void tt_program_outputs_begin(bool values_given);
-/* Whether outputs like t are wanted. tt_process_lock is held. */
+/* Whether outputs like t are captured. tt_process_lock is held. */
 bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t);
 /* Call in a forked child: another thread may have held the lock. */
 void tt_program_outputs_reset(void);
-/* Takes the output on this thread, wherever its engine has it. */
+/* Captures the output on this thread, wherever its engine has it. */
 void tt_program_output_take(const tt_program_output *o);
 /* The same for an output on a device, which that engine can copy. */
 void tt_program_output_take_of(const tt_engine *e, const struct ggml_tensor *t, uint32_t run,

@@ -1,4 +1,4 @@
-/* Begin and end of recording (tensortrace/record.h), by the program or by the environment. */
+/* Start and end of recording (tensortrace/record.h), by the program or by the environment. */
 #include "adapter/program/recording.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/engine.h"
@@ -29,7 +29,7 @@ int tt_recording;
 
 static bool by_environment; /* until the program stops it */
 static bool in_session;     /* of `tensortrace run` */
-static tt_error refused;    /* why recording could not begin as the environment asks */
+static tt_error refused;    /* why recording could not begin as the environment requests */
 static char path[PATH_MAX];
 /* Guards start and stop. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -118,7 +118,7 @@ tt_status(tt_record_start)(const tt_record_options *options, tt_error *err)
     return status;
 }
 
-/* Takes the tables' lock, which at exit a thread that no longer exists may hold. */
+/* Takes the tables' lock, which at exit may be held by a thread that no longer exists. */
 static void end_batches(tt_recorder *r)
 {
     struct timespec until;

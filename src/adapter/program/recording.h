@@ -1,4 +1,4 @@
-/* What makes the calls of tensortrace/record.h do anything. */
+/* The calls of tensortrace/record.h. */
 #ifndef TT_ADAPTER_PROGRAM_RECORDING_H
 #define TT_ADAPTER_PROGRAM_RECORDING_H
 

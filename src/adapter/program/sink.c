@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MAX 65536u /* unless the program says how many */
+#define VALUES_MAX 65536u /* the default */
 
 struct tt_value_sink {
     struct tt_value_sink *next;
@@ -25,7 +25,7 @@ struct tt_value_sink {
 
 static tt_value_sink *sinks;
 static atomic_uint n_sinks;
-/* Guards all sinks and their list. Nothing is called with it that takes another lock. */
+/* Guards all sinks and their list. Nothing called with it takes another lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_lock(void)
@@ -38,7 +38,7 @@ static void give_lock(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* A child has the sinks as they were, and nobody else holds their lock. */
+/* A child has a copy of the sinks, whose lock nobody else holds. */
 static void follow_forks(void)
 {
     (void)pthread_atfork(take_lock, give_lock, give_lock);
@@ -184,7 +184,7 @@ void tt_program_sinks_take(const tt_record_tensor *value, const tt_bitnet_record
 
 /* --- ops --- */
 
-/* The op under way on this thread, and the position of its batch. */
+/* The current op of this thread, and the position of its batch. */
 static __thread struct {
     bool open;
     tt_record_tensor output;

@@ -8,16 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether any sink is open: without a lock. */
+/* Whether any sink is open; takes no lock. */
 bool tt_program_sinks_open(void);
-/* Whether one of them wants a value of that name. */
+/* Whether a sink wants a value of that name. */
 bool tt_program_sinks_want(const char *name);
-/* Gives it to those that want it. */
+/* Passes it to the sinks that want it. */
 void tt_program_sinks_take(const tt_record_tensor *value, const tt_bitnet_record *record,
                            int32_t layer, int64_t position);
 
-/* What the calls of a thread mean for sinks: an op's output is taken when it ends, as the next one
- * or a batch begins at the latest. Each does nothing when no sink is open. */
+/* The calls of a thread, for sinks: an op's output is captured when it ends, at the latest when the
+ * next op or a batch begins. Each does nothing if no sink is open. */
 void tt_program_sink_batch(const tt_record_batch *batch);
 void tt_program_sink_begin(const tt_record_tensor *output);
 void tt_program_sink_end(void);

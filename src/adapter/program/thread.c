@@ -67,7 +67,7 @@ tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread 
     tt_program_batch *b = tt_program_thread_batch(self);
     uint32_t node = 0;
     if (self->left_out) return NULL;
-    /* A batch of an engine is over: what follows is the program's own. */
+    /* A batch of an engine has ended: what follows is the program's own. */
     if (b && !b->is_loose && b->engine == tt_program_engine()) return b;
     if (b && !b->is_loose) tt_program_thread_end_batch(r, self, 0, 0);
     b = tt_program_thread_batch(self);

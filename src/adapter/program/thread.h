@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An output to take when its op ends. */
+/* An output to capture when its op ends. */
 typedef struct tt_program_output {
     struct ggml_tensor tensor; /* with the program's own data */
     uint32_t run, node;

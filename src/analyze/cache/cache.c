@@ -29,13 +29,13 @@ bool tt_stream_next(const tt_stream *s, tt_stream_at *a)
     return true;
 }
 
-/* The units, of all extents one behind the other: an extent is one, or as many as it has blocks. */
+/* The units of all extents, one after another: an extent is one unit, or one per block. */
 typedef struct units {
     uint32_t n;
-    uint64_t *size;  /* of wholes */
-    uint32_t *layer; /* NULL: all of one */
-    uint64_t *count; /* uses in all, where the policy needs them */
-    uint64_t *next;  /* of each use: the number of the unit's next one, where the policy needs it */
+    uint64_t *size;  /* of whole extents */
+    uint32_t *layer; /* NULL: one layer */
+    uint64_t *count; /* total uses, if the policy needs them */
+    uint64_t *next;  /* per use: the number of the unit's next one, if the policy needs it */
     uint64_t n_uses;
 } units;
 
@@ -47,7 +47,7 @@ static void units_free(units *u)
     free(u->next);
 }
 
-/* The first unit of an extent, and behind its last one. Blocks are their own numbers. */
+/* An extent's first unit, and the one after its last. Blocks are numbered by themselves. */
 static uint32_t first_unit(const tt_cache_job *job, const tt_extent *e)
 {
     return job->whole ? (uint32_t)(e - job->stream->extents) : (uint32_t)e->begin;
@@ -69,7 +69,7 @@ static bool count_uses(const tt_cache_job *job, units *u)
     return u->count != NULL;
 }
 
-/* From the last use back. */
+/* Backwards from the last use. */
 static bool see_future(const tt_cache_job *job, units *u)
 {
     const tt_stream *s = job->stream;
@@ -163,21 +163,21 @@ bool tt_cache_by_policy(const tt_cache_job *job)
     return ok;
 }
 
-/* A cache that drops what ranks lowest (lru, lfu) or highest (belady).
+/* A cache that evicts the block of the lowest (lru, lfu) or highest rank (belady).
  *
- * What is in the cache is kept as intervals of one rank. An interval's blocks rank by address
- * among themselves, as they would have if they had been read one by one; so taking blocks from
- * one end of an interval is what a simulator of single blocks would do. */
+ * Its content is stored as intervals of one rank. Within an interval, blocks rank by address, as if
+ * they had been read one by one; so taking blocks from one end of an interval gives the same result
+ * as simulating single blocks. */
 
 #define TT_FUTURE_NEVER UINT32_MAX
 
-/* A part of a read that is next read together. */
+/* A part of a read that is next read by the same read. */
 typedef struct tt_future_part {
     uint64_t size;
     uint32_t next; /* number of that read, over all rounds */
 } tt_future_part;
 
-/* From the back: the last part is that of read 0 with the lowest address; the parts of a read
+/* In reverse order: the last part is that of read 0 with the lowest address; the parts of a read
  * add up to its extent. */
 typedef struct tt_future {
     tt_future_part *parts;
@@ -185,7 +185,7 @@ typedef struct tt_future {
 } tt_future;
 
 typedef struct seer {
-    tt_order places; /* what later reads read, by address; the note is the first of them */
+    tt_intervals places; /* reads by later reads, by address; the note is the first of these */
     tt_future *future;
     size_t capacity;
 } seer;
@@ -206,22 +206,22 @@ static bool add(seer *s, uint64_t size, uint32_t next)
 
 static bool put(seer *s, uint64_t begin, uint64_t end, uint64_t next)
 {
-    return begin >= end || tt_order_put(&s->places, 0, begin, end - begin, next);
+    return begin >= end || tt_intervals_put(&s->places, 0, begin, end - begin, next);
 }
 
-/* From the end of the read down, so that all parts stand in the order of going back. */
+/* From the end of the read down, so that all parts are in reverse order. */
 static bool look(seer *s, const tt_extent *e, uint32_t read)
 {
     uint64_t x = e->end;
     while (x > e->begin) {
-        const tt_order_node *p = tt_order_before(&s->places, 0, x - 1);
+        const tt_interval *p = tt_intervals_before(&s->places, 0, x - 1);
         uint64_t from = p ? p->begin : 0, to = p ? p->begin + p->size : 0;
         uint32_t next = TT_FUTURE_NEVER;
         uint64_t low = to > e->begin ? to : e->begin; /* of a part that is never read again */
         if (to >= x) {
             next = (uint32_t)p->note;
             low = from > e->begin ? from : e->begin;
-            tt_order_drop(&s->places, 0, from);
+            tt_intervals_drop(&s->places, 0, from);
             if (!put(s, from, low, next) || !put(s, x, to, next)) return false;
         }
         if (!add(s, x - low, next)) return false;
@@ -230,7 +230,7 @@ static bool look(seer *s, const tt_extent *e, uint32_t read)
     return put(s, e->begin, e->end, read);
 }
 
-/* False without memory, or with 2^32 reads. future_free also then. */
+/* False if out of memory, or with 2^32 reads; call future_free then too. */
 static bool future_see(const tt_stream *s, tt_future *f)
 {
     seer v = {.future = f};
@@ -238,41 +238,41 @@ static bool future_see(const tt_stream *s, tt_future *f)
     memset(f, 0, sizeof *f);
     for (size_t i = tt_stream_length(s); ok && i-- > 0;)
         ok = look(&v, &s->extents[s->order[i < s->n ? i : i - s->n]], (uint32_t)i);
-    tt_order_free(&v.places);
+    tt_intervals_free(&v.places);
     return ok;
 }
 
-#define FREQUENCY_ONE (1ull << 32) /* lfu's rank: times read, then number of the last read */
+#define FREQUENCY_ONE (1ull << 32) /* lfu's rank: number of reads, then number of the last read */
 
 typedef struct cache {
     tt_policy policy;
-    bool failed; /* memory ran out */
+    bool failed; /* out of memory */
     uint64_t capacity, used;
-    tt_order places; /* by address; the note is the rank */
-    tt_order ranks;  /* the same by (rank, address) */
+    tt_intervals places; /* by address; the note is the rank */
+    tt_intervals ranks;  /* the same by (rank, address) */
 } cache;
 
 static void keep(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
 {
     if (begin >= end) return;
     if (begin > 0) {
-        /* Stretches that meet and rank the same are one, or they would never get fewer. */
-        const tt_order_node *p = tt_order_before(&c->places, 0, begin - 1);
+        /* Adjacent intervals of equal rank are merged, or their number would never decrease. */
+        const tt_interval *p = tt_intervals_before(&c->places, 0, begin - 1);
         if (p && p->note == rank && p->begin + p->size == begin) {
             begin = p->begin;
-            tt_order_drop(&c->places, 0, begin);
-            tt_order_drop(&c->ranks, rank, begin);
+            tt_intervals_drop(&c->places, 0, begin);
+            tt_intervals_drop(&c->ranks, rank, begin);
         }
     }
-    if (!tt_order_put(&c->places, 0, begin, end - begin, rank) ||
-        !tt_order_put(&c->ranks, rank, begin, end - begin, 0))
+    if (!tt_intervals_put(&c->places, 0, begin, end - begin, rank) ||
+        !tt_intervals_put(&c->ranks, rank, begin, end - begin, 0))
         c->failed = true;
 }
 
 static void drop(cache *c, uint64_t begin, uint64_t rank)
 {
-    tt_order_drop(&c->places, 0, begin);
-    tt_order_drop(&c->ranks, rank, begin);
+    tt_intervals_drop(&c->places, 0, begin);
+    tt_intervals_drop(&c->ranks, rank, begin);
 }
 
 static uint64_t first_rank(const cache *c, uint32_t now, uint32_t next)
@@ -287,8 +287,8 @@ static uint64_t next_rank(const cache *c, uint64_t rank, uint32_t now, uint32_t 
     return (rank & ~(FREQUENCY_ONE - 1)) + FREQUENCY_ONE + now;
 }
 
-/* Takes n blocks out of the interval that goes first. */
-static void evict(cache *c, const tt_order_node *victim, uint64_t n)
+/* Removes n blocks from the interval that is evicted first. */
+static void evict(cache *c, const tt_interval *victim, uint64_t n)
 {
     const uint64_t begin = victim->begin, end = begin + victim->size, rank = victim->rank;
     drop(c, begin, rank);
@@ -298,15 +298,15 @@ static void evict(cache *c, const tt_order_node *victim, uint64_t n)
         keep(c, begin + n, end, rank);
 }
 
-/* Whether that interval goes before the block x that was just fetched. */
-static bool goes_first(const cache *c, const tt_order_node *victim, uint64_t rank, uint64_t x)
+/* Whether that interval is evicted before the block x that was just fetched. */
+static bool goes_first(const cache *c, const tt_interval *victim, uint64_t rank, uint64_t x)
 {
     bool below = victim->rank != rank ? victim->rank < rank : victim->begin < x;
     return below != (c->policy == TT_POLICY_BELADY);
 }
 
-/* Fetches blocks that are not in the cache, in ascending order. `held` of them are in the cache
- * at a time; they are only entered at the end. */
+/* Fetches blocks that are not in the cache, in ascending order. `held` of them are in the cache at
+ * a time; they are only added at the end. */
 static void fetch(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
 {
     const uint64_t n = end - begin, space = c->capacity - c->used;
@@ -314,10 +314,10 @@ static void fetch(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
     uint64_t left = n - held;
     c->used += held;
     while (left > 0 && !c->failed) {
-        const tt_order_node *victim = tt_order_end(&c->ranks, c->policy == TT_POLICY_BELADY);
+        const tt_interval *victim = tt_intervals_end(&c->ranks, c->policy == TT_POLICY_BELADY);
         bool first = victim && goes_first(c, victim, rank, begin);
-        if (!first && held > 0) break; /* the rest takes the place of what this fetched itself */
-        if (!victim) return;           /* a cache of no size */
+        if (!first && held > 0) break; /* the rest replaces what this call fetched */
+        if (!victim) return;           /* the capacity is 0 */
         uint64_t take = first ? victim->size : 1;
         if (take > left) take = left;
         evict(c, victim, take);
@@ -328,19 +328,19 @@ static void fetch(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
     if (left == 0 || c->policy != TT_POLICY_BELADY) {
         keep(c, end - held, end, rank);
     } else {
-        /* Each block took the place of the one before it: the latest to be read again. */
+        /* Each block replaced the previous one: the latest to be read again. */
         keep(c, begin, begin + held - 1, rank);
         keep(c, end - 1, end, rank);
     }
 }
 
-/* Reads blocks whose next read is the same; returns how many were not in the cache. */
+/* Reads blocks whose next read is the same; returns the number of misses. */
 static uint64_t read_blocks(cache *c, uint64_t begin, uint64_t end, uint32_t now, uint32_t next)
 {
     uint64_t missed = 0, x = begin;
     while (x < end && !c->failed) {
-        const tt_order_node *p = tt_order_before(&c->places, 0, x);
-        if (!p || p->begin + p->size <= x) p = tt_order_behind(&c->places, 0, x);
+        const tt_interval *p = tt_intervals_before(&c->places, 0, x);
+        if (!p || p->begin + p->size <= x) p = tt_intervals_after(&c->places, 0, x);
         if (!p || p->begin > x) {
             uint64_t to = p && p->begin < end ? p->begin : end;
             missed += to - x;
@@ -380,12 +380,12 @@ static bool replay_ranked(const tt_cache_job *job, size_t which, const tt_future
         }
         if (a.counts) missed[a.group] += count;
     }
-    tt_order_free(&c.places);
-    tt_order_free(&c.ranks);
+    tt_intervals_free(&c.places);
+    tt_intervals_free(&c.ranks);
     return !c.failed;
 }
 
-/* lfu, belady, of blocks: one capacity after the other. */
+/* lfu, belady, of blocks: one capacity after another. */
 static bool cache_by_rank(const tt_cache_job *job)
 {
     tt_future future = {0};
@@ -398,22 +398,22 @@ static bool cache_by_rank(const tt_cache_job *job)
     return ok;
 }
 
-/* What needs no clock: first reads, and a cache whose content is fixed beforehand.
+/* What needs no clock: first reads, and a cache with fixed content.
  *
- * The space is cut at every bound of an extent. Nothing tells the blocks of such an atom
- * apart, and each is looked at once. */
+ * The space is cut at every bound of an extent. The blocks of such an atom are equivalent, and each
+ * is visited once. */
 
 typedef struct atoms {
     size_t n;
     uint64_t *bounds;   /* n + 1, ascending: atom i is bounds[i] .. bounds[i + 1] */
     uint32_t *first;    /* of each extent */
-    uint32_t *last;     /* of each extent, not included */
-    uint32_t *unread;   /* the first atom at or behind i that was not read yet, about */
+    uint32_t *last;     /* of each extent, exclusive */
+    uint32_t *unread;   /* the first atom from i on that was not read yet, approximately */
     uint64_t *reads;    /* of each extent */
-    uint64_t *count;    /* of each atom: times read */
-    uint64_t *pinned;   /* of each atom: blocks kept; n */
-    uint64_t *before;   /* blocks kept in all atoms before i; n + 1 */
-    uint32_t *by_count; /* atoms, the one read most often first */
+    uint64_t *count;    /* per atom: number of reads */
+    uint64_t *pinned;   /* per atom: pinned blocks; n */
+    uint64_t *before;   /* pinned blocks in all atoms before i; n + 1 */
+    uint32_t *by_count; /* atoms, the most read first */
 } atoms;
 
 static uint32_t atom_at(const atoms *a, uint64_t bound)
@@ -473,7 +473,7 @@ static bool atoms_make(const tt_stream *s, atoms *a)
     return true;
 }
 
-/* Follows the links over what was read, and shortens them on the way. */
+/* Follows the links over read atoms, and shortens them. */
 static uint32_t unread_at(atoms *a, uint32_t i)
 {
     while (a->unread[i] != i) {
@@ -483,8 +483,7 @@ static uint32_t unread_at(atoms *a, uint32_t i)
     return i;
 }
 
-/* Marks the extent as read. Returns its blocks that were not yet; *kept: those of them that are
- * pinned. */
+/* Marks the extent as read. Returns its newly read blocks; *kept: the pinned ones of these. */
 static uint64_t first_read(atoms *a, uint32_t extent, uint64_t *kept)
 {
     uint64_t size = 0;
@@ -526,7 +525,7 @@ static void count_reads(const tt_stream *s, atoms *a)
 {
     for (size_t i = 0; i < s->n; i++)
         a->reads[s->order[i]]++;
-    /* Up where extents begin, down where they end, then summed. */
+    /* +1 where extents begin, -1 where they end, then summed. */
     for (uint32_t i = 0; i < s->n_extents; i++) {
         a->count[a->first[i]] += a->reads[i];
         a->count[a->last[i]] -= a->reads[i];

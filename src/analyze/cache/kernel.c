@@ -4,26 +4,26 @@
 #include <string.h>
 
 /* How Linux 6.18 fetches and evicts pages of mapped files under a memory limit, with the names of
- * its functions. Not here: folios of several pages, several threads, the multi-generational lists
- * (CONFIG_LRU_GEN) and whatever else reclaims memory. */
+ * its functions. Not simulated: folios of several pages, several threads, the multi-generational
+ * lists (CONFIG_LRU_GEN) and other users of memory. */
 
 #define AROUND_BYTES 65536u /* mapped with a page that faults, aligned: fault_around_bytes */
-#define MISSES_MANY 100u    /* from so many on nothing is read around: MMAP_LOTSAMISS */
-#define MISSES_MOST 1000u   /* it counts no further */
+#define MISSES_MANY 100u    /* disables reading around: MMAP_LOTSAMISS */
+#define MISSES_MOST 1000u   /* upper limit of the count */
 #define CLUSTER 32u         /* pages scanned, or to be reclaimed, at once: SWAP_CLUSTER_MAX */
-#define PRIORITY 12u        /* a list's length >> this is scanned at first: DEF_PRIORITY */
-/* A group's counts are added up every two seconds (FLUSH_TIME), and when anybody reads them: how
- * often in all is not known. Chosen so that bench/memory's bytes come out on one machine. */
+#define PRIORITY 12u        /* a list's length >> this is scanned first: DEF_PRIORITY */
+/* A group's counts are summed every two seconds (FLUSH_TIME), and whenever somebody reads them: the
+ * total rate is unknown. Chosen so that it reproduces bench/memory's bytes on one machine. */
 #define COUNTS_NS 8e8
 
 enum { LIST_INACTIVE, LIST_ACTIVE, LISTS };
 
-/* Of a page. */
+/* Flags of a page. */
 enum {
     PRESENT = 1,
     ACTIVE = 2,
     REFERENCED = 4, /* PG_referenced */
-    WORKINGSET = 8, /* it has been active: PG_workingset */
+    WORKINGSET = 8, /* has been active: PG_workingset */
     AHEAD = 16,     /* a fault on it fetches the next window: PG_readahead */
     MAPPED = 32,
     ACCESSED = 64, /* the bit in the page table */
@@ -38,19 +38,18 @@ typedef struct window {
 typedef struct kernel {
     const tt_cache_job *job;
     uint8_t *pages;
-    /* Links of the present pages; the anchors of the lists are behind the last page. What comes to
-     * a list is put at its head, behind the anchor. */
+    /* Links of the present pages; the anchors of the lists follow the last page. Pages are added at
+     * a list's head, after the anchor. */
     uint32_t *next, *before;
-    /* Of absent pages: the age when they were evicted, times 2, plus 1 if they were of the working
-     * set. 0: never present. */
+    /* Of absent pages: the age at eviction, times 2, plus 1 if they were in the working set. 0:
+     * never present. */
     uint32_t *shadows;
     uint64_t size[LISTS], capacity, around, n_pages;
-    uint32_t age; /* nonresident_age: pages evicted or made active */
-    uint64_t activated,
-        activated_before; /* pages, as they came back; as seen at the last reclaim */
+    uint32_t age;                         /* nonresident_age: pages evicted or made active */
+    uint64_t activated, activated_before; /* pages that returned; value at the last reclaim */
     window *windows;
     uint64_t fetched, fetched_around; /* of these, in windows around a missing page */
-    /* The counts of a control group, as they were when they were added up last. */
+    /* A control group's counts when they were last summed. */
     uint64_t seen[LISTS], seen_activated;
     double age_ns; /* since then */
 } kernel;
@@ -111,7 +110,7 @@ static void shrink_active(kernel *k, uint64_t scan)
     }
 }
 
-/* shrink_folio_list, of one page: true when it was evicted. */
+/* shrink_folio_list, for one page: true if it was evicted. */
 static bool evict_unless_used(kernel *k, uint32_t page)
 {
     const bool accessed = k->pages[page] & ACCESSED, referenced = k->pages[page] & REFERENCED;
@@ -123,7 +122,7 @@ static bool evict_unless_used(kernel *k, uint32_t page)
         k->pages[page] = 0;
         return true;
     }
-    /* folio_check_references: once is what mapping it took, twice is use. */
+    /* folio_check_references: the first reference comes from mapping it, the second is a use. */
     k->pages[page] |= REFERENCED;
     if (referenced) {
         activate(k, page);
@@ -134,7 +133,7 @@ static bool evict_unless_used(kernel *k, uint32_t page)
     return false;
 }
 
-/* shrink_inactive_list; pages evicted. */
+/* shrink_inactive_list; returns the pages evicted. */
 static uint64_t shrink_inactive(kernel *k, uint64_t scan)
 {
     uint32_t pages[CLUSTER];
@@ -147,8 +146,8 @@ static uint64_t shrink_inactive(kernel *k, uint64_t scan)
     return evicted;
 }
 
-/* Time goes by. Between two times that mm/memcontrol.c adds a group's counts up, the kernel
- * decides by old ones. */
+/* Advances the time. Between two sums of a group's counts by mm/memcontrol.c, the kernel decides by
+ * old ones. */
 static void pass(kernel *k, double ns)
 {
     k->age_ns += ns;
@@ -168,8 +167,8 @@ static bool inactive_is_low(const kernel *k)
     return k->seen[LIST_INACTIVE] * ratio < k->seen[LIST_ACTIVE];
 }
 
-/* Scans ever larger parts of the lists; pages evicted. *skipped: some active ones could be had by
- * force. */
+/* Scans ever larger parts of the lists; returns the pages evicted. *skipped: some active ones could
+ * be evicted by force. */
 static uint64_t shrink(kernel *k, bool force, bool *skipped)
 {
     uint64_t evicted = 0;
@@ -204,8 +203,8 @@ static void reclaim(kernel *k)
     if (shrink(k, false, &skipped) == 0 && skipped) (void)shrink(k, true, &skipped);
 }
 
-/* filemap_add_folio, with workingset_refault: what comes back after fewer evictions than there are
- * active pages would have been kept as one of them. */
+/* filemap_add_folio, with workingset_refault: a page that returns after fewer evictions than there
+ * are active pages becomes active. */
 static void add(kernel *k, uint32_t page, bool ahead)
 {
     const uint32_t shadow = k->shadows[page];
@@ -236,7 +235,7 @@ static size_t file_of(const tt_cache_job *job, uint32_t page)
     return low;
 }
 
-/* page_cache_ra_unbounded: what is missing of the window at w->start. */
+/* page_cache_ra_unbounded: the missing pages of the window at w->start. */
 static void fetch_window(kernel *k, window *w, uint64_t file_end)
 {
     const uint64_t end = w->start + k->job->ahead;
@@ -244,7 +243,7 @@ static void fetch_window(kernel *k, window *w, uint64_t file_end)
         if (!(k->pages[p] & PRESENT)) add(k, (uint32_t)p, p == end - w->async_size);
 }
 
-/* do_sync_mmap_readahead: a page that is missing. */
+/* do_sync_mmap_readahead: a missing page. */
 static void fetch(kernel *k, window *w, size_t file, uint32_t page)
 {
     const uint64_t begin = k->job->files[file], half = k->job->ahead / 2;
@@ -256,12 +255,12 @@ static void fetch(kernel *k, window *w, size_t file, uint32_t page)
         fetch_window(k, w, k->job->files[file + 1]);
         k->fetched_around += k->fetched - before;
     }
-    /* Reading around was given up, is of a single page, or evicted it at once. */
+    /* Reading around is disabled, is of a single page, or evicted it at once. */
     if (!(k->pages[page] & PRESENT)) add(k, page, false);
 }
 
-/* page_cache_async_ra: the window behind the last one, or, when another one has begun meanwhile,
- * behind what is there. */
+/* page_cache_async_ra: the window after the last one, or, if another one has begun since, after the
+ * present pages. */
 static void fetch_next(kernel *k, window *w, size_t file, uint32_t page)
 {
     const uint64_t end = k->job->files[file + 1], ahead = k->job->ahead;
@@ -279,7 +278,7 @@ static void fetch_next(kernel *k, window *w, size_t file, uint32_t page)
     fetch_window(k, w, end);
 }
 
-/* filemap_map_pages: the pages around that are there are mapped with it. */
+/* filemap_map_pages: maps present pages around it, too. */
 static void map_around(kernel *k, window *w, size_t file, uint32_t page)
 {
     const uint64_t begin = k->job->files[file], end = k->job->files[file + 1];

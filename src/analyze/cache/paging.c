@@ -9,7 +9,7 @@ typedef struct transfer {
     double begin_ns, end_ns;
 } transfer;
 
-/* What of an op's bytes was requested, and when the last of it arrives. */
+/* How much of an op's bytes was requested, and when the last of it arrives. */
 typedef struct progress {
     uint64_t requested;
     double whole_ns;
@@ -21,18 +21,18 @@ typedef struct paging {
     const tt_paging_reader *reader;
     const tt_disk_speed *disk;
     progress *progress;    /* of each op */
-    size_t begun;          /* ops that have begun or are to begin */
+    size_t begun;          /* ops that have begun or are about to */
     size_t always, chosen; /* the first op of each kind that may have bytes to request */
-    uint64_t ahead_bytes;  /* requested for ops that are not to begin yet */
-    double reader_ns;      /* when the reader requested last */
-    double disk_ns;        /* when the disk has transferred all that was requested */
+    uint64_t ahead_bytes;  /* requested for ops that are not about to begin */
+    double reader_ns;      /* time of the reader's last request */
+    double disk_ns;        /* end of the last requested transfer */
     double *arrivals;      /* of the last `depth` requests, as a ring */
     size_t requests;
-    transfer *transfers; /* those that may not be over, from first_transfer on */
+    transfer *transfers; /* those that may not have ended, from first_transfer on */
     size_t n_transfers, transfers_capacity, first_transfer;
 } paging;
 
-/* The first op from *at on, of those that are known always or of the others, with bytes to request;
+/* The first op from *at on with bytes to request, of those that are always known or of the others;
  * n: none. */
 static size_t next_of(const paging *p, size_t *at, bool always)
 {
@@ -42,8 +42,7 @@ static size_t next_of(const paging *p, size_t *at, bool always)
     return *at;
 }
 
-/* The op to request bytes for: of those that are known the one needed first. n: there is none, or
- * no room for more. */
+/* The next op to request bytes for: the first known one. n: none, or no room for more. */
 static size_t next_known(paging *p)
 {
     const size_t always = next_of(p, &p->always, true);
@@ -71,7 +70,7 @@ static bool request(paging *p, size_t op, double at_ns)
     return true;
 }
 
-/* Lets the reader request what it can before until_ns; with `op`, at least all of that one. */
+/* Lets the reader make requests before until_ns; with `op`, at least all of that one's. */
 static bool read_until(paging *p, double until_ns, size_t op)
 {
     for (;;) {
@@ -84,7 +83,7 @@ static bool read_until(paging *p, double until_ns, size_t op)
     }
 }
 
-/* For how long of from_ns .. to_ns the disk transferred; later calls ask of later times. */
+/* How long the disk transferred within from_ns .. to_ns; calls must be for ascending times. */
 static double transferring(paging *p, double from_ns, double to_ns)
 {
     double sum = 0;
@@ -102,7 +101,7 @@ static bool compute(paging *p, tt_paging_op *ops)
     for (size_t i = 0; i < p->n; i++) {
         now += ops[i].before_ns + ops[i].prepare_ns;
         if (!read_until(p, now, p->n)) return false;
-        /* Now the op is to begin: what it reads is known, if it was not. */
+        /* The op is about to begin: what it reads is known from now on. */
         p->begun = i + 1;
         p->ahead_bytes -= p->progress[i].requested;
         if (p->reader_ns < now) p->reader_ns = now;

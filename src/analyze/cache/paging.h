@@ -1,11 +1,11 @@
-/* How long computing takes when what it reads comes from a disk meanwhile: an event-driven
- * simulation of ops, of a reader that requests their missing bytes, and of the disk.
+/* Simulates computing with reads from a disk: event-driven, with ops, a reader that requests
+ * missing bytes, and the disk.
  *
- * An op begins when the op before it has ended and its missing bytes have arrived. The disk
- * transfers one request after the other, in the order requested; each takes request_ns and its
+ * An op begins when the previous one has ended and its missing bytes have arrived. The disk
+ * transfers one request after another, in the order of requests; each takes request_ns plus its
  * bytes at bytes_per_s, and arrives latency_ns after its transfer. With one request at a time the
- * latency is part of each; with more it hides behind the transfers of others. `tensortrace doctor
- * --disk` measures the three. */
+ * latency adds to each; with more it overlaps other transfers. `tensortrace doctor --disk` measures
+ * the three numbers. */
 #ifndef TT_ANALYZE_CACHE_PAGING_H
 #define TT_ANALYZE_CACHE_PAGING_H
 
@@ -22,29 +22,29 @@ typedef struct tt_disk_speed {
 #define TT_PAGING_ALWAYS UINT32_MAX
 
 typedef struct tt_paging_op {
-    double before_ns;  /* computing between the op before it and this one, which reads nothing */
-    double compute_ns; /* with all bytes there */
-    double prepare_ns; /* between the two: what requesting the bytes takes the thread, before any of
-                          them is requested */
+    double before_ns;  /* computing between the previous op and this one, without reads */
+    double compute_ns; /* if all bytes are present */
+    double prepare_ns; /* between the two: the thread's time to request the bytes, before the first
+                          request */
     uint64_t missed_bytes;
-    /* From when on they can be requested: when the op of this number is to begin, at most the op's
-     * own, ascending from op to op; or TT_PAGING_ALWAYS. */
+    /* When they can be requested: when the op of this number is about to begin. At most the op's
+     * own number, ascending; or TT_PAGING_ALWAYS. */
     uint32_t known_at;
-    bool is_guess; /* the bytes are not needed: they are requested until the op is to begin, and not
+    bool is_guess; /* the bytes are not needed: they are requested until the op begins, and not
                       waited for */
     /* Filled in: */
     double wait_ns;     /* for its bytes, with prepare_ns */
-    double transfer_ns; /* of these: the disk was transferring, else only latency passed */
+    double transfer_ns; /* part of it with the disk transferring; the rest is latency */
 } tt_paging_op;
 
 typedef struct tt_paging_reader {
-    uint64_t request_bytes; /* of a request, at most; > 0 */
-    uint32_t depth;         /* requests under way, at most; > 0 */
-    uint64_t ahead_bytes;   /* requested for ops that are not to begin yet, at most */
+    uint64_t request_bytes; /* largest request; > 0 */
+    uint32_t depth;         /* most requests at a time; > 0 */
+    uint64_t ahead_bytes;   /* most bytes requested for later ops */
 } tt_paging_reader;
 
-/* Computes n ops, fewer than 2^32 - 1, and fills in their waits. False without memory. Time grows
- * with ops and requests. */
+/* Simulates n ops, fewer than 2^32 - 1, and fills in their waits. False if out of memory. Takes
+ * time in proportion to ops and requests. */
 bool tt_paging_run(tt_paging_op *ops, size_t n, const tt_paging_reader *reader,
                    const tt_disk_speed *disk);
 

@@ -6,24 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tt_order_free(tt_order *o)
+void tt_intervals_free(tt_intervals *o)
 {
     free(o->nodes);
     memset(o, 0, sizeof *o);
 }
 
-static bool less(uint64_t rank, uint64_t begin, const tt_order_node *n)
+static bool less(uint64_t rank, uint64_t begin, const tt_interval *n)
 {
     return rank != n->rank ? rank < n->rank : begin < n->begin;
 }
 
-static void sum_up(tt_order_node *nodes, uint32_t at)
+static void sum_up(tt_interval *nodes, uint32_t at)
 {
-    tt_order_node *n = &nodes[at];
+    tt_interval *n = &nodes[at];
     n->sum = n->size + nodes[n->child[0]].sum + nodes[n->child[1]].sum;
 }
 
-static uint32_t take(tt_order *o)
+static uint32_t take(tt_intervals *o)
 {
     uint32_t at = o->unused;
     if (at) {
@@ -39,8 +39,8 @@ static uint32_t take(tt_order *o)
     return o->n++;
 }
 
-/* Cuts a subtree in what is below the place and what is not. */
-static void split(tt_order_node *nodes, uint32_t at, uint64_t rank, uint64_t begin, uint32_t *low,
+/* Splits a subtree at a position. */
+static void split(tt_interval *nodes, uint32_t at, uint64_t rank, uint64_t begin, uint32_t *low,
                   uint32_t *high)
 {
     if (!at) {
@@ -57,7 +57,7 @@ static void split(tt_order_node *nodes, uint32_t at, uint64_t rank, uint64_t beg
     sum_up(nodes, at);
 }
 
-static uint32_t merge(tt_order_node *nodes, uint32_t low, uint32_t high)
+static uint32_t merge(tt_interval *nodes, uint32_t low, uint32_t high)
 {
     if (!low || !high) return low ? low : high;
     uint32_t top = nodes[low].priority > nodes[high].priority ? low : high;
@@ -69,18 +69,18 @@ static uint32_t merge(tt_order_node *nodes, uint32_t low, uint32_t high)
     return top;
 }
 
-bool tt_order_put(tt_order *o, uint64_t rank, uint64_t begin, uint64_t size, uint64_t note)
+bool tt_intervals_put(tt_intervals *o, uint64_t rank, uint64_t begin, uint64_t size, uint64_t note)
 {
     uint32_t at = take(o);
     if (!at) return false;
-    tt_order_node *nodes = o->nodes;
+    tt_interval *nodes = o->nodes;
     o->random ^= o->random << 13;
     o->random ^= o->random >> 17;
     o->random ^= o->random << 5;
-    nodes[at] = (tt_order_node){rank, begin, size, note, size, {0, 0}, o->random};
+    nodes[at] = (tt_interval){rank, begin, size, note, size, {0, 0}, o->random};
     uint32_t *link = &o->root;
     while (*link && nodes[*link].priority >= nodes[at].priority) {
-        tt_order_node *n = &nodes[*link];
+        tt_interval *n = &nodes[*link];
         n->sum += size;
         link = &n->child[!less(rank, begin, n)];
     }
@@ -90,13 +90,13 @@ bool tt_order_put(tt_order *o, uint64_t rank, uint64_t begin, uint64_t size, uin
     return true;
 }
 
-void tt_order_drop(tt_order *o, uint64_t rank, uint64_t begin)
+void tt_intervals_drop(tt_intervals *o, uint64_t rank, uint64_t begin)
 {
-    tt_order_node *there = tt_order_before(o, rank, begin), *nodes = o->nodes;
+    tt_interval *there = tt_intervals_before(o, rank, begin), *nodes = o->nodes;
     if (!there || there->rank != rank || there->begin != begin) return;
     uint32_t *link = &o->root;
     while (&nodes[*link] != there) {
-        tt_order_node *n = &nodes[*link];
+        tt_interval *n = &nodes[*link];
         n->sum -= there->size;
         link = &n->child[!less(rank, begin, n)];
     }
@@ -107,9 +107,9 @@ void tt_order_drop(tt_order *o, uint64_t rank, uint64_t begin)
     o->unused = at;
 }
 
-tt_order_node *tt_order_before(const tt_order *o, uint64_t rank, uint64_t begin)
+tt_interval *tt_intervals_before(const tt_intervals *o, uint64_t rank, uint64_t begin)
 {
-    tt_order_node *best = NULL;
+    tt_interval *best = NULL;
     for (uint32_t at = o->root; at;) {
         bool beyond = less(rank, begin, &o->nodes[at]);
         if (!beyond) best = &o->nodes[at];
@@ -118,11 +118,11 @@ tt_order_node *tt_order_before(const tt_order *o, uint64_t rank, uint64_t begin)
     return best;
 }
 
-tt_order_node *tt_order_behind(const tt_order *o, uint64_t rank, uint64_t begin)
+tt_interval *tt_intervals_after(const tt_intervals *o, uint64_t rank, uint64_t begin)
 {
-    tt_order_node *best = NULL;
+    tt_interval *best = NULL;
     for (uint32_t at = o->root; at;) {
-        tt_order_node *n = &o->nodes[at];
+        tt_interval *n = &o->nodes[at];
         bool behind = n->rank != rank ? n->rank > rank : n->begin >= begin;
         if (behind) best = n;
         at = n->child[!behind];
@@ -130,7 +130,7 @@ tt_order_node *tt_order_behind(const tt_order *o, uint64_t rank, uint64_t begin)
     return best;
 }
 
-tt_order_node *tt_order_end(const tt_order *o, bool last)
+tt_interval *tt_intervals_end(const tt_intervals *o, bool last)
 {
     uint32_t at = o->root;
     while (at && o->nodes[at].child[last])
@@ -138,11 +138,11 @@ tt_order_node *tt_order_end(const tt_order *o, bool last)
     return at ? &o->nodes[at] : NULL;
 }
 
-uint64_t tt_order_above(const tt_order *o, uint64_t rank, uint64_t begin)
+uint64_t tt_intervals_above(const tt_intervals *o, uint64_t rank, uint64_t begin)
 {
     uint64_t sum = 0;
     for (uint32_t at = o->root; at;) {
-        const tt_order_node *n = &o->nodes[at];
+        const tt_interval *n = &o->nodes[at];
         bool above = less(rank, begin, n);
         if (above) sum += n->size + o->nodes[n->child[1]].sum;
         at = n->child[!above];
@@ -150,17 +150,17 @@ uint64_t tt_order_above(const tt_order *o, uint64_t rank, uint64_t begin)
     return sum;
 }
 
-/* The order of the last reads is kept as numbered slots, the later the higher, and how much lies
- * above a slot as a Fenwick tree. Most intervals are alone in their slot; when a read took out
- * the middle of one, its pieces share it, and a tree of these tells them apart. When the slots
- * are used up, those in use are numbered anew. */
+/* The order of the last reads is kept as numbered slots, later ones higher, with a Fenwick tree of
+ * the sizes above a slot. Most intervals are alone in their slot; if a read removed the middle of
+ * one, its pieces share it, and are kept in a tree. When the slots are used up, those in use are
+ * renumbered. */
 
 #define SLOTS_MIN 256u
 
 void tt_reuse_free(tt_reuse *r)
 {
-    tt_order_free(&r->places);
-    tt_order_free(&r->fragments);
+    tt_intervals_free(&r->places);
+    tt_intervals_free(&r->fragments);
     free(r->sums);
     free(r->number);
     memset(r, 0, sizeof *r);
@@ -173,7 +173,7 @@ static void add(tt_reuse *r, uint32_t slot, uint64_t size)
         r->sums[i] += size;
 }
 
-/* Sizes in all slots behind this one. */
+/* Total size in all later slots. */
 static uint64_t behind(const tt_reuse *r, uint32_t slot)
 {
     uint64_t sum = 0;
@@ -182,14 +182,14 @@ static uint64_t behind(const tt_reuse *r, uint32_t slot)
     return r->total - sum;
 }
 
-/* The slots in use, ascending, each once; *n is how many. For free(). */
+/* The slots in use, ascending, unique; *n is their number. For free(). */
 static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
 {
     size_t all = 0;
     uint32_t *used = malloc(((size_t)r->places.n + 1) * sizeof *used);
     if (!used) return NULL;
-    for (const tt_order_node *p = tt_order_end(&r->places, false); p;
-         p = tt_order_behind(&r->places, 0, p->begin + 1))
+    for (const tt_interval *p = tt_intervals_end(&r->places, false); p;
+         p = tt_intervals_after(&r->places, 0, p->begin + 1))
         used[all++] = (uint32_t)(p->note >> 1);
     if (all) qsort(used, all, sizeof *used, tt_by_u32);
     *n = 0;
@@ -198,24 +198,24 @@ static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
     return used;
 }
 
-/* Numbers the intervals' slots anew: the place of each in `used`. */
+/* Renumbers the intervals' slots: the index of each in `used`. */
 static bool renumber(tt_reuse *r, const uint32_t *used, size_t n)
 {
-    tt_order_free(&r->fragments);
-    for (tt_order_node *p = tt_order_end(&r->places, false); p;
-         p = tt_order_behind(&r->places, 0, p->begin + 1)) {
+    tt_intervals_free(&r->fragments);
+    for (tt_interval *p = tt_intervals_end(&r->places, false); p;
+         p = tt_intervals_after(&r->places, 0, p->begin + 1)) {
         const uint32_t was = (uint32_t)(p->note >> 1);
         const uint32_t *at = bsearch(&was, used, n, sizeof was, tt_by_u32);
         const uint32_t slot = (uint32_t)(at - used);
         const bool shares = p->note & 1;
         p->note = 2 * (uint64_t)slot + shares;
         add(r, slot, p->size);
-        if (shares && !tt_order_put(&r->fragments, slot, p->begin, p->size, 0)) return false;
+        if (shares && !tt_intervals_put(&r->fragments, slot, p->begin, p->size, 0)) return false;
     }
     return true;
 }
 
-/* Makes room for as many reads again as there are slots in use, three times over. */
+/* Makes room for three times as many reads as there are slots in use. */
 static bool make_slots(tt_reuse *r)
 {
     size_t n;
@@ -250,45 +250,44 @@ static bool make_slots(tt_reuse *r)
 static bool put(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t slot, bool shares)
 {
     if (begin >= end) return true;
-    if (shares && !tt_order_put(&r->fragments, slot, begin, end - begin, 0)) return false;
-    return tt_order_put(&r->places, 0, begin, end - begin, 2 * (uint64_t)slot + shares);
+    if (shares && !tt_intervals_put(&r->fragments, slot, begin, end - begin, 0)) return false;
+    return tt_intervals_put(&r->places, 0, begin, end - begin, 2 * (uint64_t)slot + shares);
 }
 
-/* The interval that holds x, or else the first one behind it. */
-static const tt_order_node *interval_at(const tt_reuse *r, uint64_t x)
+/* The interval that contains x, or else the first one after it. */
+static const tt_interval *interval_at(const tt_reuse *r, uint64_t x)
 {
-    const tt_order_node *p = tt_order_before(&r->places, 0, x);
+    const tt_interval *p = tt_intervals_before(&r->places, 0, x);
     if (p && p->begin + p->size > x) return p;
-    return tt_order_behind(&r->places, 0, x);
+    return tt_intervals_after(&r->places, 0, x);
 }
 
-/* Takes the part out of the interval that holds it; what remains of that stays. Returns false
- * without memory. */
-static bool take_out(tt_reuse *r, const tt_order_node *p, tt_reused *part, uint64_t passed)
+/* Removes the part from the interval that contains it; the rest stays. False if out of memory. */
+static bool take_out(tt_reuse *r, const tt_interval *p, tt_reused *part, uint64_t passed)
 {
     const uint64_t from = p->begin, to = from + p->size, x = part->begin, end = x + part->size;
     const uint32_t slot = (uint32_t)(p->note >> 1);
     bool shares = p->note & 1;
     part->last = r->number[slot];
-    /* Behind x: later slots, what follows in its own, and what this read has passed. */
+    /* Above x: later slots, what follows in its own, and what this read has passed. */
     part->distance = behind(r, slot) + (to - x) + passed;
     if (shares) {
-        part->distance += tt_order_above(&r->fragments, slot, from) -
-                          tt_order_above(&r->fragments, slot, UINT64_MAX);
-        tt_order_drop(&r->fragments, slot, from);
+        part->distance += tt_intervals_above(&r->fragments, slot, from) -
+                          tt_intervals_above(&r->fragments, slot, UINT64_MAX);
+        tt_intervals_drop(&r->fragments, slot, from);
     }
     add(r, slot, -part->size);
-    tt_order_drop(&r->places, 0, from);
+    tt_intervals_drop(&r->places, 0, from);
     shares |= from < x && end < to;
     return put(r, from, x, slot, shares) && put(r, end, to, slot, shares);
 }
 
-/* A range that is as it was when it was read last. */
+/* A range that is unchanged since its last read. */
 static bool read_again(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t hint, tt_reused *part)
 {
     if (hint == 0 || hint >= r->places.n) return false;
-    tt_order_node *p = &r->places.nodes[hint];
-    /* Of a node no longer used, the size is 0. */
+    tt_interval *p = &r->places.nodes[hint];
+    /* The size of an unused node is 0. */
     if (p->begin != begin || p->size != end - begin || (p->note & 1)) return false;
     const uint32_t slot = (uint32_t)(p->note >> 1);
     *part = (tt_reused){begin, p->size, behind(r, slot) + p->size, r->number[slot]};
@@ -311,7 +310,7 @@ bool tt_reuse_read(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t *hint, tt
         return true;
     }
     for (uint64_t x = begin; x < end; x += part.size) {
-        const tt_order_node *p = interval_at(r, x);
+        const tt_interval *p = interval_at(r, x);
         part = (tt_reused){.begin = x, .distance = TT_REUSE_FIRST};
         if (!p || p->begin > x) {
             part.size = (p && p->begin < end ? p->begin : end) - x;
@@ -324,7 +323,7 @@ bool tt_reuse_read(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t *hint, tt
     }
     add(r, r->next_slot, end - begin);
     if (!put(r, begin, end, r->next_slot++, false)) return false;
-    const tt_order_node *now = tt_order_before(&r->places, 0, begin);
+    const tt_interval *now = tt_intervals_before(&r->places, 0, begin);
     if (hint) *hint = (uint32_t)(now - r->places.nodes);
     return true;
 }

@@ -8,23 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the missed bytes of all ops, for as many sizes of the cache at once as fit. */
+/* Limit for the missed bytes of all ops, for as many cache sizes at once as fit. */
 #define MISSED_BYTES_MAX ((size_t)64 << 20)
-#define REQUEST_BYTES ((uint64_t)1 << 20) /* of one, unless there are more than: */
+#define REQUEST_BYTES ((uint64_t)1 << 20) /* default size; larger if there are more than: */
 #define REQUESTS_MAX 4194304.0
-#define USUAL_RATE 1e9 /* bytes a second that page faults bring, where none is given */
-/* What it takes a thread to add a page to the page cache of a control group that is at its limit,
- * and to evict another for it: with 8 MiB of readahead, half of the system time of bench/memory's
- * two threads (0.71 to 0.78 ms a MiB, Linux 6.18 on an AMD EPYC). */
+#define USUAL_RATE 1e9 /* default rate of bytes that page faults read */
+/* A thread's time to add a page to the page cache of a control group at its limit, and to evict
+ * another for it: with 8 MiB of readahead, half of the system time of bench/memory's two threads
+ * (0.71 to 0.78 ms per MiB, Linux 6.18 on an AMD EPYC). */
 #define ADD_PAGE_NS 1400.0
 #define PAGE_BYTES 4096.0
-#define DEPTH_MAX 256u /* of the causal bound: more than any disk gains by */
+#define DEPTH_MAX 256u /* of the causal bound: more than any disk benefits from */
 
 /* An op that reads weights. */
 typedef struct timed_op {
     uint32_t batch;  /* or TT_NONE */
-    uint32_t chosen; /* the op with whose begin it is known what this one reads, or
-                        TT_PAGING_ALWAYS */
+    uint32_t chosen; /* the op whose start makes known what this one reads, or TT_PAGING_ALWAYS */
     double before_ns, compute_ns;
 } timed_op;
 
@@ -33,26 +32,27 @@ struct tt_whatif {
     tt_whatif_plan plan;
     tt_stream stream;
     tt_extent *extents;
-    uint64_t *layout;     /* of pages: where the files begin */
+    uint64_t *layout;     /* in pages: where the files begin */
     uint32_t *order;      /* NULL: the reads' own */
     tt_section *sections; /* the reads of each op */
     uint32_t *layers;     /* of the extents */
-    uint32_t *batches;    /* of the ops; those outside any have one behind the last */
+    uint32_t *batches;    /* of the ops; those without one follow the last */
     timed_op *ops;
     uint32_t n_ops;                 /* the stream's groups */
-    double *op_ns;                  /* by op: until it is over, since the one before was */
-    double *tail_ns;                /* by batch: computing behind its last op */
-    uint64_t *asked, *read, *first; /* by batch, the last one outside any */
+    double *op_ns;                  /* by op: from the end of the previous op to its own end */
+    double *tail_ns;                /* by batch: computing after its last op */
+    uint64_t *asked, *read, *first; /* by batch, the last one for reads outside of batches */
     uint64_t *op_read;              /* by op, in blocks */
     uint64_t touched;               /* in blocks of the stream */
     uint32_t first_generated;       /* batch, or TT_NONE */
-    bool populated;                 /* a model file was mapped so */
-    /* Of boost: */
-    uint32_t *expert_order; /* the stream's reads of experts alone */
+    bool populated;                 /* a model file was mapped with MAP_POPULATE */
+    /* For boost: */
+    uint32_t *expert_order; /* the stream's reads of experts only */
     size_t n_expert_reads;
     tt_section *expert_sections;
-    uint64_t *dense, *dense_first;      /* by op: bytes of dense weights; of them, read before */
-    uint64_t dense_bytes, expert_bytes; /* in all */
+    uint64_t *dense, *dense_first;      /* by op: bytes of dense weights; of them, not read for the
+                                           first time */
+    uint64_t dense_bytes, expert_bytes; /* totals */
 };
 
 void tt_whatif_free(tt_whatif *w)
@@ -78,14 +78,14 @@ void tt_whatif_free(tt_whatif *w)
     free(w);
 }
 
-/* What belongs to no layer comes before them (rows of the embedding) or behind. */
+/* Weights without a layer come before the layers (rows of the embedding) or after them. */
 static uint32_t layer_of(const tt_whatif *w, uint32_t weight)
 {
     const int32_t layer = w->m->weights[weight].place.layer_id;
     return layer == TT_LAYER_NONE || layer < 0 ? TT_POLICY_NO_LAYER : (uint32_t)layer;
 }
 
-/* *beyond: a range has no pages in the layout of the files, which whoever replays relies on. */
+/* *beyond: a range is outside of the files' layout, on which replays rely. */
 static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
 {
     const uint64_t page = w->plan.page_bytes;
@@ -107,7 +107,7 @@ static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
     return layout && w->extents && w->layers && !*beyond;
 }
 
-/* The slices of an op's reads; a slice like the one before is left out (rows of one tensor). */
+/* The slices of an op's reads, without repetitions (rows of one tensor). */
 static size_t units_of_op(const tt_whatif *w, const tt_reads *reads, const tt_slices *slices,
                           size_t op, uint32_t *out)
 {
@@ -126,11 +126,11 @@ static size_t units_of_op(const tt_whatif *w, const tt_reads *reads, const tt_sl
     return n;
 }
 
-/* --- boost: experts go through a cache, dense weights have shares --- */
+/* --- boost: experts use a cache, dense weights have shares --- */
 
 enum { UNIT_ROWS = 0, UNIT_DENSE, UNIT_EXPERT };
 
-/* Of each slice what it is; also sums up. Weights of which ops read rows alone are none of its. */
+/* Classifies each slice, and sums their sizes. Weights of which ops read only rows are left out. */
 static uint8_t *boost_kinds(tt_whatif *w, const tt_reads *reads, const tt_slices *s)
 {
     uint8_t *kinds = calloc((size_t)s->n + 1, 1);
@@ -153,7 +153,7 @@ static uint8_t *boost_kinds(tt_whatif *w, const tt_reads *reads, const tt_slices
     return kinds;
 }
 
-/* Divides the reads among the two. first: of each op's, and behind the last. */
+/* Divides the reads among the two. first: index of each op's first one, then the end. */
 static bool make_boost(tt_whatif *w, const uint8_t *kinds, const size_t *first, size_t n_ops)
 {
     uint8_t *seen = calloc((size_t)w->stream.n_extents + 1, 1);
@@ -180,7 +180,7 @@ static bool make_boost(tt_whatif *w, const uint8_t *kinds, const size_t *first, 
     return ok;
 }
 
-/* What of the dense weights is read besides, for a size of the memory. */
+/* Adds the reads of dense weights for a size of the memory. */
 static void add_dense(const tt_whatif *w, uint64_t ram_bytes, uint64_t *missed)
 {
     const tt_policy_shares s = tt_policy_share(ram_bytes, w->dense_bytes, w->expert_bytes, 0);
@@ -198,7 +198,7 @@ static uint64_t boost_cache_bytes(const tt_whatif *w, uint64_t ram_bytes)
     return s.fit ? w->expert_bytes : s.cache_bytes;
 }
 
-/* Also says where each op's begin now. */
+/* Also sets where each op's begin. */
 static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
 {
     tt_slices s;
@@ -277,8 +277,8 @@ static bool is_timed(const tt_whatif *w, uint32_t batch)
     return b->ended && b->end_ticks > b->begin_ticks;
 }
 
-/* Cuts each batch's time at its ops: computing before each, each, and what is left behind the last.
- * Ops that overlap others keep what is behind those. */
+/* Divides each batch's time at its ops: computing before each op, in it, and after the last. For
+ * overlapping ops, only the time after the earlier ones counts. */
 static bool make_times(tt_whatif *w, const tt_reads *reads)
 {
     const tt_model *m = w->m;
@@ -313,8 +313,8 @@ static bool make_times(tt_whatif *w, const tt_reads *reads)
     return ok;
 }
 
-/* What a layer's experts read is known from their first op on: until then the router has not chosen
- * them. */
+/* The reads of a layer's experts are known from their first op on: before that the router has not
+ * chosen. */
 static void find_choices(tt_whatif *w, const tt_reads *reads)
 {
     uint32_t first = 0, batch = TT_NONE;
@@ -336,7 +336,7 @@ static void find_choices(tt_whatif *w, const tt_reads *reads)
     }
 }
 
-/* Sums up demand; `touched` is asked of a cold start, whatever the plan. */
+/* Sums the demand; `touched` is for a cold start, whatever the plan. */
 static bool make_demand(tt_whatif *w)
 {
     uint64_t *read = w->op_read = calloc((size_t)w->n_ops + 1, sizeof *read);
@@ -408,7 +408,7 @@ uint32_t tt_whatif_batch(const tt_whatif *w, uint32_t group)
     return w->ops[group].batch;
 }
 
-/* What a replay gives for a batch. */
+/* The result of a replay for a batch. */
 typedef struct batch_sum {
     uint64_t missed; /* in blocks */
     double causal_wait_ns;
@@ -451,7 +451,7 @@ static void sum_up(const tt_whatif *w, const batch_sum *sums, tt_whatif_result *
 
 /* --- times --- */
 
-/* What the simulation computes: an op of the trace, or a part of it. */
+/* The simulated ops: those of the trace, or parts of them. */
 typedef struct paging_list {
     tt_paging_op *ops;
     uint32_t *batches; /* of each */
@@ -468,18 +468,18 @@ static bool add_op(paging_list *l, tt_paging_op op, uint32_t batch)
     return true;
 }
 
-/* What an op misses by page faults. */
+/* An op's misses by page faults. */
 typedef struct faulted {
     uint64_t window_bytes; /* fetched at a time */
-    uint64_t around_bytes; /* of the missed ones: in windows that a missing page began */
+    uint64_t around_bytes; /* of the missed ones: in windows started by a missing page */
     uint64_t read_bytes;   /* missed or not */
-    double page_ns;        /* of a page in such a window: adding it to the cache */
+    double page_ns;        /* to add a page of such a window to the cache */
 } faulted;
 
-/* The op is cut into parts that read one window each. A window that a missing page begins is
- * requested when that is read, after all its pages have been added to the cache. Another is
- * requested when the first page of the window before it is used, which arrives when the one before
- * that is whole. */
+/* The op is divided into parts that read one window each. A window that a missing page starts is
+ * requested when that page is read, after all its pages have been added to the cache. Other windows
+ * are requested when the first page of the previous window is used, which arrives when the window
+ * before that is complete. */
 static bool add_by_faults(paging_list *l, tt_paging_op op, const faulted *f, uint32_t batch)
 {
     const uint64_t window = f->window_bytes, ahead = op.missed_bytes - f->around_bytes;
@@ -488,7 +488,7 @@ static bool add_by_faults(paging_list *l, tt_paging_op op, const faulted *f, uin
     const double missing =
         parts && f->read_bytes ? fmin(1, (double)op.missed_bytes / (double)f->read_bytes) : 0;
     uint64_t left = f->around_bytes;
-    /* With what was there it computes without waiting. */
+    /* The present part is computed without waiting. */
     op.before_ns += op.compute_ns * (1 - missing);
     op.compute_ns = parts ? op.compute_ns * missing / (double)parts : 0;
     for (uint64_t i = 0; i < parts || i == 0; i++) {
@@ -505,7 +505,7 @@ static bool add_by_faults(paging_list *l, tt_paging_op op, const faulted *f, uin
     return true;
 }
 
-/* Of the experts that are chosen with the op `first`. */
+/* Bytes of the experts that are chosen with the op `first`. */
 static double chosen_bytes(const tt_whatif *w, const uint64_t *missed, uint32_t first)
 {
     double bytes = 0;
@@ -518,9 +518,8 @@ static double chosen_bytes(const tt_whatif *w, const uint64_t *missed, uint32_t 
     return bytes;
 }
 
-/* What is guessed of a layer's experts when those of the layer before are known: as many bytes for
- * each wrong one that nobody needs, and the right ones, which have to arrive. The wrong ones come
- * first, to be on the safe side. */
+/* The guessed experts of a layer, known with those of the previous layer: for each wrong guess as
+ * many useless bytes; the right ones must arrive. The wrong ones come first, to be conservative. */
 static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint32_t known_at,
                         paging_list *l, uint32_t batch)
 {
@@ -533,8 +532,8 @@ static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint
     return add_op(l, wrong, batch) && add_op(l, right, batch);
 }
 
-/* The tail of a batch stands before the next one's first op. `window`: of reading ahead by page
- * faults; 0: ops are whole. */
+/* The tail of a batch precedes the next one's first op. `window`: readahead window of page faults;
+ * 0: ops are not divided. */
 static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
                      uint64_t window, double guessed, paging_list *l)
 {
@@ -572,7 +571,7 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
     return ok;
 }
 
-/* `size`, or more where that would make too many requests of all missed bytes. */
+/* `size`, or more if that would give too many requests for all missed bytes. */
 static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64_t size)
 {
     double bytes = 0;
@@ -582,7 +581,7 @@ static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64
     return least > (double)size ? (uint64_t)least : size;
 }
 
-/* How much is read before its use, at most. */
+/* Limit of bytes read before their use. */
 static uint64_t ahead_of(const tt_whatif *w, uint64_t ram_bytes)
 {
     if (!w->plan.boost) return w->plan.ahead_bytes;
@@ -726,7 +725,7 @@ double tt_whatif_rate_overlap(const tt_whatif_part *p)
 
 double tt_whatif_rate_causal(const tt_whatif_part *p)
 {
-    /* What an earlier batch left time to read is the disk's time all the same. */
+    /* Time that an earlier batch left for reading is the disk's time all the same. */
     return rate(p, fmax(p->causal_ns, fmax(p->compute_ns, p->disk_ns)));
 }
 

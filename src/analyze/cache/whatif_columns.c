@@ -112,7 +112,7 @@ OF_PART(get_steady_rate, get_rate, steady)
 OF_PART(get_steady_limit, get_limit, steady)
 
 /* Above 100 % (readahead fetches more than is read, and a cache may be larger than what is read)
- * the figure means nothing. */
+ * the figure is meaningless. */
 static void show_share(char *out, size_t room, const tt_cell *cell)
 {
     if (!cell->known) return;

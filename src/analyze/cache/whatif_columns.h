@@ -18,7 +18,7 @@ typedef struct tt_whatif_view {
     tt_disk_speed disk; /* bytes_per_s 0: not given */
     const char *reader;
     uint64_t reserve_bytes;
-    uint64_t traced_readahead_bytes; /* greatest of the traced run's devices; 0: not observed */
+    uint64_t traced_readahead_bytes; /* largest of the traced run's devices; 0: not observed */
     uint64_t model_bytes;
     uint64_t touched_bytes;
     uint64_t reads;

@@ -1,4 +1,4 @@
-/* What is around the ops of two runs: settings, buffers, page faults, routing. */
+/* Data besides the ops of two runs: settings, buffers, page faults, routing. */
 #include "analyze/diff/diff.h"
 
 #include "analyze/faults.h"
@@ -42,7 +42,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "llama.block_count", "qwen2moe.block_count": as the model's architecture is called. */
+/* "llama.block_count", "qwen2moe.block_count": depends on the model's architecture. */
 static const char *value_of_architecture(const tt_model *m, const char *what)
 {
     char key[160];
@@ -79,8 +79,8 @@ static void compare_models(tt_diff_around *x, const tt_model *a, const tt_model 
                     value_of_architecture(b, sizes[i]));
 }
 
-/* The library that computes on the processor: its file's name tells for which ("zen4"). How many
- * libraries come before it is the engine's affair. */
+/* The library that computes on the processor: its file name identifies the variant ("zen4"). How
+ * many libraries come before it depends on the engine. */
 static const char *cpu_library(const tt_model *m)
 {
     for (uint32_t i = 0; i < m->n_environment; i++) {
@@ -96,7 +96,7 @@ static const char *keep_some(tt_diff_around *x, const char *text)
     return text[0] ? keep(x, text) : NULL;
 }
 
-/* What the first model file lies on, and how it was mapped. */
+/* The storage of the first model file, and how it was mapped. */
 static void compare_storage(tt_diff_around *x, const tt_model *a, const tt_model *b)
 {
     const tt_model *const sides[2] = {a, b};
@@ -120,7 +120,7 @@ static void compare_storage(tt_diff_around *x, const tt_model *a, const tt_model
         add_setting(x, keys[i], texts[0][i], texts[1][i]);
 }
 
-/* Memory and limits; not what was available, which is never twice the same. */
+/* Memory and limits; not the available memory, which always differs. */
 static void compare_system(tt_diff_around *x, const tt_model *a, const tt_model *b)
 {
 #define KEY(key, title, unit, about) #key,
@@ -244,7 +244,7 @@ static double share_of(const tt_expert_use *uses, uint32_t n, uint32_t i, double
     return i < n && all > 0 ? (double)uses[i].count / all : 0;
 }
 
-/* Jensen-Shannon divergence (Lin 1991), base 2: the mean of both's divergence from their mean. */
+/* Jensen-Shannon divergence (Lin 1991), base 2: the mean divergence of both from their mean. */
 static void compare_routers(const tt_router *a, const tt_router *b, tt_diff_router *out)
 {
     uint32_t n_a, n_b, both = 0, any = 0;
@@ -291,7 +291,7 @@ static tt_status compare_routing(tt_diff *d, const tt_model *a, const tt_model *
     if (status == TT_OK) x->routers = calloc(n + 1, sizeof *x->routers);
     if (status == TT_OK && !x->routers) status = tt_error_memory(err, "the comparison");
     for (size_t i = 0, j = 0; status == TT_OK && i < n; i++) {
-        /* Both are by file and layer; a layer that B does not have has no partner. */
+        /* Both are by file and layer; a layer that B lacks has no partner. */
         for (j = 0; j < k && g[j].layer_id != f[i].layer_id;)
             j++;
         if (j == k || !f[i].router || !g[j].router) continue;

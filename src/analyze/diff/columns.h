@@ -1,4 +1,4 @@
-/* The rows of a comparison of two runs, and the words of their cells. */
+/* The rows of a comparison of two runs, and the texts of their cells. */
 #ifndef TT_ANALYZE_DIFF_COLUMNS_H
 #define TT_ANALYZE_DIFF_COLUMNS_H
 
@@ -10,8 +10,8 @@ extern const tt_schema tt_diff_row_schema;
 tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family);
 /* n phases from the i-th on; with time columns if the i-th has any. */
 tt_rowset tt_diff_phases(const tt_diff *d, size_t i, size_t n);
-/* Data besides the ops: of buffers, those that pass tt_diff_has_buffers; of faults, the first
- * row is the total. */
+/* Data besides the ops. Buffers: those that pass tt_diff_has_buffers. Faults: the first row is the
+ * total. */
 tt_rowset tt_diff_settings(const tt_diff_around *x);
 tt_rowset tt_diff_buffers(const tt_diff_around *x);
 tt_rowset tt_diff_faults(const tt_diff_around *x);
@@ -23,7 +23,7 @@ bool tt_diff_buffers_differ(const void *context, const void *row);
 const char *tt_diff_phase_title(unsigned phase);
 /* "+12.3 %", "2.31 x"; "" for NAN */
 #define TT_DIFF_PERCENT 24
-#define TT_DIFF_TIMES_FROM 1.0 /* a change from which it is written as "2.31 x" */
+#define TT_DIFF_TIMES_FROM 1.0 /* from this change on written as "2.31 x" */
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
 /* Describes a node's change: "type f16 -> q8_0, fused differently". */
 char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);

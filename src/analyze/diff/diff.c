@@ -80,7 +80,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Each model is one thread's alone. */
+/* Each model is used by one thread only. */
 static tt_status read_files(tt_diff *d, tt_diff_phase *p, tt_error *err)
 {
     pthread_t threads[TT_DIFF_FILES_MAX];
@@ -89,7 +89,7 @@ static tt_status read_files(tt_diff *d, tt_diff_phase *p, tt_error *err)
     team t = {.d = d, .p = p, .lock = PTHREAD_MUTEX_INITIALIZER, .total = p->pairs.n * d->n_files};
     t.done = calloc(d->n_files, sizeof *t.done);
     if (!t.done) return tt_error_memory(err, "the comparison");
-    /* This one works too; without more threads it does all of it. */
+    /* This thread works too; without more threads it does everything. */
     while (n + 1 < d->n_files && (long)n + 1 < processors &&
            pthread_create(&threads[n], NULL, work, &t) == 0)
         n++;
@@ -242,12 +242,12 @@ const char *tt_diff_verdict_name(tt_diff_verdict verdict)
     return (size_t)verdict < sizeof names / sizeof *names ? names[verdict] : "untested";
 }
 
-/* What was measured of the ops that belong together, summed up in several ways. */
+/* Sums of measurements of matching ops, by several dimensions. */
 
-/* Slots of a file by the group they are in. */
+/* Slots of a file by their group. */
 typedef struct members {
     uint32_t *slots;
-    uint32_t *first; /* by group, and one behind the last */
+    uint32_t *first; /* by group, then the end */
 } members;
 
 typedef struct summer {
@@ -256,7 +256,7 @@ typedef struct summer {
     uint32_t **row_of_slot; /* by file, by slot; TT_NONE: left out */
     members *members;       /* by file */
     double *times, *waits;  /* by file and sample: of one group */
-    double *work;           /* as much room, and one more */
+    double *work;           /* room for that, plus one */
 } summer;
 
 static bool is_b(const summer *s, size_t file)
@@ -264,9 +264,9 @@ static bool is_b(const summer *s, size_t file)
     return file >= s->d->n_a;
 }
 
-/* --- which slots are which row --- */
+/* --- which slots are in which row --- */
 
-/* Repeats have the ops of the first run of their side; others are left out. */
+/* Repeats are mapped to the ops of their side's first run; others are left out. */
 static tt_status map_slots(summer *s, tt_error *err)
 {
     for (size_t f = 0; f < s->d->n_files; f++) {
@@ -305,7 +305,7 @@ static bool group_slots(summer *s, size_t f, const uint32_t *group_of_row, size_
             else
                 m->slots[m->first[group]++] = i;
         }
-        /* After the second pass each begin has moved on to the next one's. */
+        /* After the second pass each start has moved to the next one's. */
         if (pass == 0)
             for (size_t g = 0; g < n_groups; g++)
                 m->first[g + 1] += m->first[g];
@@ -371,7 +371,7 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
     if (units <= 0 || side->n_samples == 0) return;
     side->mean_ns = ns / units;
     side->weight_bytes = bytes / units;
-    /* Times that people compare with those of `stats` and `report`: as these have them. */
+    /* Times that are compared with those of `stats` and `report`: computed like these. */
     side->median_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.5);
     side->p25_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.25);
     side->p75_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.75);
@@ -379,14 +379,14 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
     side->wait_median_ns = !waits_known ? NAN : n ? tt_quantiles_sorted(s->work, n, 0.5) : 0;
 }
 
-/* A clock's tick is the least that could be seen. */
+/* The clock's tick is the smallest observable time. */
 static double log_time(const summer *s, size_t file, double ns)
 {
     double least = s->p->profiles[file]->m->clock.ns_per_tick;
     return log(ns > least ? ns : least);
 }
 
-/* Returns whether all of B's are those of A. */
+/* Whether all of B's are equal to A's. */
 static bool shift_of_two(summer *s, tt_shift *shift)
 {
     const size_t n = s->p->n_samples;
@@ -398,7 +398,7 @@ static bool shift_of_two(summer *s, tt_shift *shift)
     return k > 0 && s->work[0] == 0 && s->work[k - 1] == 0;
 }
 
-/* Each run's level: how its tokens compare with the mean of all runs' same tokens, typically. */
+/* The level of each run: the typical ratio of its tokens to the mean of all runs' same tokens. */
 static void shift_of_many(summer *s, tt_shift *shift)
 {
     const size_t n = s->p->n_samples, n_files = s->d->n_files;
@@ -409,7 +409,7 @@ static void shift_of_many(summer *s, tt_shift *shift)
             double mean = 0;
             for (size_t g = 0; g < n_files; g++)
                 mean += log_time(s, g, s->times[g * n + i]) / (double)n_files;
-            /* NAN where a run does not have it. */
+            /* NAN if a run lacks it. */
             for (size_t g = 0; g < n_files; g++)
                 if (isnan(s->times[g * n + i])) mean = NAN;
             if (!isnan(mean)) s->work[k++] = log_time(s, f, s->times[f * n + i]) - mean;
@@ -424,7 +424,7 @@ static void shift_of_many(summer *s, tt_shift *shift)
     tt_shift_of_runs(shift, level, s->d->n_a, level + s->d->n_a, n_files - s->d->n_a);
 }
 
-/* p_adjusted and p_matters are as yet those of this row alone. */
+/* p_adjusted and p_matters are not corrected yet. */
 static void test_row(summer *s, tt_diff_row *row, double token_ns)
 {
     double low, high;
@@ -437,7 +437,7 @@ static void test_row(summer *s, tt_diff_row *row, double token_ns)
     row->low = expm1(low);
     row->high = expm1(high);
     row->p = row->p_adjusted = tt_shift_p(&row->shift, 0);
-    /* What of this row makes the threshold's share of a token. */
+    /* The change of this row that is the threshold's share of a token. */
     double share = s->d->options.threshold * token_ns / fmax(row->a.median_ns, 1e-9);
     double edge = row->shift.estimate > 0 ? log1p(share) : share < 1 ? log1p(-share) : -INFINITY;
     bool beyond = fabs(row->shift.estimate) > fabs(edge);
@@ -473,15 +473,15 @@ static tt_status sum_family(summer *s, tt_diff_family family, const uint32_t *gr
     return TT_OK;
 }
 
-/* A text's copy, or "" without memory. */
+/* A copy of the text, or "" if out of memory. */
 static const char *keep(summer *s, const char *text)
 {
     const char *copy = tt_arena_text(&s->p->texts, text, strlen(text));
     return copy ? copy : "";
 }
 
-/* The ops of one side of a row, in the order they ran; *lead gets the one that says most of the
- * row: what reads most of the weights, else the last. False: there is none. */
+/* The ops of one side of a row, in the order of execution; *lead is the most characteristic one:
+ * the one that reads most of the weights, else the last. False: none. */
 static bool describe_side(summer *s, size_t file, uint32_t row, const char *between,
                           const char **ops, const tt_profile_slot **lead)
 {
@@ -622,16 +622,17 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     return status;
 }
 
-/* What the rows of a comparison mean: corrections, the verdict, and where a change comes from. */
+/* Interpretation of a comparison's rows: corrections, the verdict, and the causes of a change. */
 
-/* Of the whole change, what the causes named have to explain; of a cause's, what its layers do. */
+/* The share of the total change that the named causes must explain; and of a cause's, its
+ * layers. */
 #define EXPLAINED 0.8
-/* A cause has at least this share. */
+/* A cause's smallest share. */
 #define CAUSE_MIN 0.1
 
 /* --- corrections --- */
 
-/* The families beside the total share the level among them. */
+/* All families except the total divide the level among them. */
 static tt_status correct_family(tt_diff_row *rows, size_t n, double level, tt_error *err)
 {
     double *p = reallocarray(NULL, 2 * n + 1, sizeof *p);
@@ -651,7 +652,7 @@ static tt_status correct_family(tt_diff_row *rows, size_t n, double level, tt_er
     return ok ? TT_OK : tt_error_memory(err, "the verdict");
 }
 
-/* A token may take as long though its ops do not. */
+/* A token may take equally long although its ops do not. */
 static bool all_identical(const tt_diff_phase *p)
 {
     bool all = p->rows[TT_DIFF_TOTAL][0].identical;
@@ -665,7 +666,7 @@ static bool all_identical(const tt_diff_phase *p)
 static tt_diff_verdict evaluate_total(const tt_diff_row *total, double threshold)
 {
     if (total->identical) return TT_DIFF_SAME;
-    /* Many tokens that are as good as few, all of one interval of noise, leave it open. */
+    /* Correlated tokens that count as too few leave it open. */
     if (!total->shift.tested)
         return total->shift.n < TT_SHIFT_SAMPLES_MIN ? TT_DIFF_UNTESTED : TT_DIFF_UNDECIDED;
     if (total->matters) return total->change > 0 ? TT_DIFF_SLOWER : TT_DIFF_FASTER;
@@ -707,7 +708,7 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* "Attention V", from the op's own name where that says it; else the component. */
+/* "Attention V", from the op's own name if that has it; else the component. */
 static void name_cause(tt_diff_cause *c, const tt_diff_phase *p)
 {
     (void)snprintf(c->title, sizeof c->title, "%s", c->component);
@@ -722,7 +723,7 @@ static void name_cause(tt_diff_cause *c, const tt_diff_phase *p)
     }
 }
 
-/* The layers that explain the component's change, the heaviest first, then in order. */
+/* The layers that explain the component's change: the heaviest are chosen, then sorted. */
 static void find_layers(tt_diff_cause *c, const tt_diff_phase *p, weighed *list, int32_t *layers)
 {
     uint32_t n = 0, of = 0;
@@ -748,7 +749,7 @@ static void find_layers(tt_diff_cause *c, const tt_diff_phase *p, weighed *list,
         of_weighed[of] = layers[list[of].at];
         of++;
     }
-    /* Most of them: then "in all layers" is what a person would say. */
+    /* Most of them: reported as "in all layers". */
     c->all_layers = n > 1 && of * 3 >= n * 2;
     memmove(layers, of_weighed, of * sizeof *layers);
     qsort(layers, of, sizeof *layers, ascending);
@@ -770,7 +771,7 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
         return tt_error_memory(err, "the verdict");
     }
     for (uint32_t i = 0; i < n; i++) {
-        /* Parts that balance each other have no common direction. */
+        /* Parts that cancel each other have no common direction. */
         double delta = p->verdict == TT_DIFF_SHIFTED ? fabs(rows[i].delta_ns)
                                                      : towards(rows[i].delta_ns, whole);
         list[i] = (weighed){delta, i};

@@ -1,9 +1,10 @@
-/* Two runs compared: what was computed, how long it took, what it read, what was around it.
+/* A comparison of two runs: what was computed, how long it took, what it read, and its
+ * circumstances.
  *
- * Per phase, the tokens that both runs computed are put in pairs, the ops of each pair are aligned
- * by the names and kinds of their nodes, and the times of what belongs together are compared token
- * by token. docs/diff.md has the method and its formulas. Each side may be several runs of the same
- * thing: then what differs between these is the noise that a difference must stand out from. */
+ * Per phase, tokens that both runs computed are paired, the ops of each pair are aligned by the
+ * names and kinds of their nodes, and the times of matching ops are compared token by token.
+ * docs/diff.md has the method and its formulas. Each side may have several runs of the same thing;
+ * their differences are the noise that a difference must exceed. */
 #ifndef TT_ANALYZE_DIFF_DIFF_H
 #define TT_ANALYZE_DIFF_DIFF_H
 
@@ -16,60 +17,61 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_DIFF_FILES_MAX 64u      /* in all */
-#define TT_DIFF_CHANGES_MAX 65536u /* that are listed, of one phase */
+#define TT_DIFF_FILES_MAX 64u      /* of both sides */
+#define TT_DIFF_CHANGES_MAX 65536u /* listed per phase */
 #define TT_DIFF_PHASES 4u
 #define TT_DIFF_CAUSES_MAX 4u
 
 typedef struct tt_diff_options {
-    double threshold; /* what matters: a change by more than this share of a token's time */
-    double level;     /* how often noise may pass for a change: 0.01 */
+    double threshold; /* the smallest change that matters, as a share of a token's time */
+    double level;     /* the probability that noise passes for a change: 0.01 */
     bool structure_only;
     tt_profile_progress *progress; /* or NULL; in units of both sides */
-    void *context;                 /* of that */
-    tt_over over;                  /* asked by several threads */
+    void *context;                 /* for progress */
+    tt_over over;                  /* called by several threads */
 } tt_diff_options;
 
-/* What the samples are summed up by. */
+/* The dimensions by which samples are summed. */
 typedef enum tt_diff_family {
     TT_DIFF_TOTAL,
     TT_DIFF_PARTS,      /* category */
     TT_DIFF_COMPONENTS, /* "attn_q" */
     TT_DIFF_KINDS,      /* "MUL_MAT" */
     TT_DIFF_LAYERS,
-    TT_DIFF_OPS, /* each by itself */
+    TT_DIFF_OPS, /* each op */
     TT_DIFF_FAMILIES
 } tt_diff_family;
 
 /* One side of a row, over its samples; per token. */
 typedef struct tt_diff_side {
     bool present;
-    uint64_t count;                   /* times its ops ran, all compared tokens and runs together */
-    size_t n_samples;                 /* tokens in which any ran, of those that were kept */
-    double median_ns, p25_ns, p75_ns; /* as tt_quantiles_sorted has them */
+    uint64_t count;                   /* executions of its ops, over all compared tokens and runs */
+    size_t n_samples;                 /* sampled tokens in which any ran */
+    double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
     double mean_ns;                   /* over all tokens, not only the samples */
-    double wait_median_ns; /* of the time, what its threads did not compute, averaged over them;
-                            * NAN: waits were not observed */
+    double wait_median_ns; /* the part of the time in which its threads did not compute, averaged
+                              over them; NAN: waits were not observed */
     double weight_bytes;   /* mean */
     bool at_most;
 } tt_diff_side;
 
 typedef struct tt_diff_row {
     const char *key;         /* part, component, kind of op; the op's name */
-    const char *key_b;       /* of an op, when B calls it otherwise; else NULL */
+    const char *key_b;       /* of an op with another name in B; else NULL */
     const char *op_a, *op_b; /* of an op: "RMS_NORM+MUL", several joined by ", "; else NULL */
     int32_t layer_id;
     const char *category, *component; /* of an op */
     tt_diff_side a, b;
-    double delta_ns;      /* median of B less median of A */
+    double delta_ns;      /* median of B - median of A */
     double delta_wait_ns; /* likewise */
-    /* What a token takes more in B: exp(shift) - 1 of the same token, typically. */
+    /* The typical relative increase of a token's time in B: exp(shift) - 1. */
     tt_shift shift;           /* `sorted` is not kept */
-    double change, low, high; /* low, high: of an interval at the level, for this row alone */
-    double p, p_adjusted;     /* that there is no change; NAN: not tested */
-    double p_matters;         /* that it is no more than the threshold; adjusted */
+    double change, low, high; /* low, high: the confidence interval at the level, for this row
+                                 alone */
+    double p, p_adjusted;     /* of no change; NAN: not tested */
+    double p_matters;         /* of a change within the threshold; adjusted */
     bool significant, matters;
-    bool identical; /* every sample of B is that of A, to the tick */
+    bool identical; /* all samples of A and B are equal, to the tick */
 } tt_diff_row;
 
 enum {
@@ -77,48 +79,49 @@ enum {
     TT_CHANGE_OP = 2,
     TT_CHANGE_TYPE = 4, /* of its values */
     TT_CHANGE_SHAPE = 8,
-    TT_CHANGE_SOURCES = 16, /* number of them, or their types */
+    TT_CHANGE_SOURCES = 16, /* their number or types */
     TT_CHANGE_FUSION = 32,
     TT_CHANGE_BACKEND = 64,
-    TT_CHANGE_ORDER = 128 /* of what it comes before and after */
+    TT_CHANGE_ORDER = 128 /* of execution, relative to others */
 };
 
 /* A node that differs. */
 typedef struct tt_diff_change {
-    const tt_tensor *a, *b;  /* NULL: it is not there */
+    const tt_tensor *a, *b;  /* NULL: missing */
     const char *op_a, *op_b; /* of the ops that compute it, "RMS_NORM+MUL" */
     const tt_graph *graph_a, *graph_b;
-    unsigned what; /* TT_CHANGE_*, when both are there */
+    unsigned what; /* TT_CHANGE_*, if both exist */
 } tt_diff_change;
 
 typedef struct tt_diff_structure {
-    uint64_t nodes_a, nodes_b, common; /* of each distinct pair of graphs once */
+    uint64_t nodes_a, nodes_b, common; /* counting each distinct pair of graphs once */
     uint64_t added, removed, changed;
     tt_diff_change *list;
     size_t n;
     uint32_t pairs;                          /* distinct pairs of graphs */
-    bool shapes_compared;                    /* in all pairs: same places, as many tokens */
+    bool shapes_compared;                    /* all pairs have the same positions and numbers of
+                                                tokens */
     uint32_t *row_of_slot_a, *row_of_slot_b; /* private: in ops */
 } tt_diff_structure;
 
 typedef enum tt_diff_verdict {
     TT_DIFF_UNTESTED,  /* too few tokens */
-    TT_DIFF_UNDECIDED, /* it could be more than the threshold, or not */
+    TT_DIFF_UNDECIDED, /* it may exceed the threshold or not */
     TT_DIFF_SAME,
     TT_DIFF_SLOWER,
     TT_DIFF_FASTER,
-    TT_DIFF_SHIFTED /* the whole is not shown to differ, but parts of it are */
+    TT_DIFF_SHIFTED /* the total is not shown to differ, but parts of it are */
 } tt_diff_verdict;
 
-/* Where most of the change of a token's time comes from. */
+/* The component with most of the change of a token's time. */
 typedef struct tt_diff_cause {
     const char *component;
     char title[64];        /* for people: "Attention V" */
     uint32_t n_layers;     /* 0: none */
-    const int32_t *layers; /* ascending: those that matter for it */
+    const int32_t *layers; /* ascending: those with a significant share */
     bool all_layers;
     double delta_ns, delta_wait_ns;
-    bool significant; /* the component's own row is: it is sure by itself to have changed */
+    bool significant; /* the component's own change is significant */
 } tt_diff_cause;
 
 typedef struct tt_diff_phase {
@@ -130,7 +133,7 @@ typedef struct tt_diff_phase {
     tt_diff_structure structure;
     tt_diff_row *rows[TT_DIFF_FAMILIES];
     size_t n_rows[TT_DIFF_FAMILIES];
-    size_t left_out; /* ops of repeats that the first run of their side does not have */
+    size_t left_out; /* ops of repeats that their side's first run does not have */
     tt_diff_verdict verdict;
     tt_diff_cause causes[TT_DIFF_CAUSES_MAX];
     size_t n_causes;
@@ -138,7 +141,7 @@ typedef struct tt_diff_phase {
     tt_arena texts;
 } tt_diff_phase;
 
-/* An entry of the environment that differs; NULL: not recorded. */
+/* A setting of the environment that differs; NULL: not recorded. */
 typedef struct tt_diff_setting {
     const char *key;
     const char *a, *b;
@@ -154,18 +157,18 @@ typedef struct tt_diff_router {
     int32_t layer_id;
     uint32_t experts_a, experts_b;
     uint64_t tokens_a, tokens_b;
-    double divergence_bits; /* Jensen-Shannon, of the shares of the choices: 0 alike .. 1 */
-    double jaccard;         /* of the experts that were chosen at all */
+    double divergence_bits; /* Jensen-Shannon, of the shares of the choices: 0 (equal) to 1 */
+    double jaccard;         /* of the sets of experts chosen at all */
 } tt_diff_router;
 
-/* What is around the ops, of the first run of each side. */
+/* Data besides the ops, of the first run of each side. */
 typedef struct tt_diff_around {
     tt_diff_setting *settings;
     size_t n_settings;
     tt_summary summary_a, summary_b;
     bool has_faults; /* observed in both */
     bool faults_a, faults_b;
-    tt_diff_fault_row *faults; /* the first one is of all */
+    tt_diff_fault_row *faults; /* the first one is the total */
     size_t n_faults;
     tt_diff_router *routers;
     size_t n_routers;
@@ -174,7 +177,7 @@ typedef struct tt_diff_around {
 } tt_diff_around;
 
 typedef struct tt_diff {
-    const tt_model *const *files; /* A's, then B's; the caller's */
+    const tt_model *const *files; /* A's, then B's; owned by the caller */
     size_t n_files, n_a;
     tt_diff_options options;
     tt_diff_phase phases[TT_DIFF_PHASES]; /* generate, prompt, mixed, unknown */
@@ -183,23 +186,23 @@ typedef struct tt_diff {
     uint64_t orphan;
 } tt_diff;
 
-/* Compares the first n_a of the n_files runs with the others. The models outlive *out, which is
- * freed with tt_diff_free; NULL on failure. Files are read at the same time, by a thread each as
- * far as there are processors: no model may be in the list twice. */
+/* Compares the first n_a of the n_files runs with the others. The models must outlive *out, which
+ * is freed with tt_diff_free; NULL on failure. Files are read in parallel, one thread per file as
+ * far as there are processors: no model may be listed twice. */
 tt_status tt_diff_make(const tt_model *const *files, size_t n_files, size_t n_a,
                        const tt_diff_options *options, tt_diff **out, tt_error *err);
 void tt_diff_free(tt_diff *d);
 
-/* The phase that the verdict is about: generating, when any of it was compared; else the prompt,
- * else what is neither. NULL: nothing was compared. */
+/* The phase for the verdict: generate, if any of it was compared; else prompt, else any other.
+ * NULL: nothing was compared. */
 const tt_diff_phase *tt_diff_main(const tt_diff *d);
-/* Nodes that both sides have computed, in any phase. */
+/* Nodes that both sides computed, in any phase. */
 uint64_t tt_diff_common(const tt_diff *d);
-/* Whether both sides computed any: without, nothing was compared. */
+/* Whether both sides computed any: without that, nothing was compared. */
 bool tt_diff_comparable(const tt_diff *d);
-/* Nodes that are there on both sides and differ, or on one only, in any phase. */
+/* Nodes that differ, or exist on one side only, in any phase. */
 uint64_t tt_diff_changes(const tt_diff *d);
-/* Whether a phase's time differs by more than the threshold, as far as could be shown. */
+/* Whether a phase's time is shown to differ by more than the threshold. */
 bool tt_diff_times_differ(const tt_diff *d);
 const char *tt_diff_verdict_name(tt_diff_verdict verdict);
 
@@ -210,16 +213,16 @@ tt_status tt_diff_judge_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
 tt_status tt_diff_look_around(tt_diff *d, tt_error *err);
 void tt_diff_around_free(tt_diff_around *a);
 
-/* A comparison token by token: what lines of two runs beside one another are drawn from.
+/* A comparison token by token, for plots of two runs.
  *
- * The samples are those that tt_diff took its medians and tests from: the k-th is the pair of
- * tokens k x stride of its phase. */
+ * The samples are those of tt_diff's medians and tests: the k-th is the pair of tokens k x stride
+ * of its phase. */
 
 /* One side of a pair. */
 typedef struct tt_diff_token {
-    uint32_t token;    /* see tt_model_batch_number; TT_NONE: a computation outside of any batch */
+    uint32_t token;    /* see tt_model_batch_number; TT_NONE: a computation outside of batches */
     double begin_ns;   /* since that trace's zero */
-    double time_ns;    /* begin to end; NAN: not observed */
+    double time_ns;    /* start to end; NAN: not observed */
     uint32_t n_tokens; /* of the batch; 0: not known */
     bool has_position;
     int32_t position; /* in the text, of its first token */
@@ -227,29 +230,28 @@ typedef struct tt_diff_token {
 
 /* One side of the sample k < p->n_samples; `file` is one of d->files. */
 tt_diff_token tt_diff_sample(const tt_diff *d, const tt_diff_phase *p, size_t file, size_t k);
-/* The least and the most time of the tokens from that sample to the next one: what the samples of a
- * long run leave out. NAN: none was observed. */
+/* The smallest and largest time of the tokens from that sample to the next one, most of which are
+ * not samples in a long run. NAN: none was observed. */
 void tt_diff_sample_span(const tt_diff_phase *p, size_t file, size_t k, double *least_ns,
                          double *most_ns);
-/* Fills out[0 .. p->n_samples - 1] with what the part p->rows[TT_DIFF_PARTS][part] took of each
- * sample in that file, the first of its side; NAN: nothing of it ran there. */
+/* Fills out[0 .. p->n_samples - 1] with the time of the part p->rows[TT_DIFF_PARTS][part] in each
+ * sample of that file, the first of its side; NAN: it did not run there. */
 void tt_diff_part_times(const tt_diff *d, const tt_diff_phase *p, size_t part, size_t file,
                         double *out);
 
-/* The pair that a token belongs to, without comparing the runs: time and memory of listing the
+/* The pair of a token, without comparing the runs: costs the time and memory of listing the
  * batches. */
 typedef struct tt_diff_pair {
     unsigned phase;
-    bool has_a, has_b; /* one of them at least */
+    bool has_a, has_b; /* at least one */
     tt_diff_token a, b;
 } tt_diff_pair;
 
-/* `token` is one of b's when of_b, else of a's. TT_E_NOT_FOUND when that trace has no such token
- * that was computed to its end. */
+/* `token` is b's if of_b, else a's. TT_E_NOT_FOUND if that trace has no such complete token. */
 tt_status tt_diff_pair_find(const tt_model *a, const tt_model *b, bool of_b, uint32_t token,
                             tt_diff_pair *out, tt_error *err);
 
-/* An op by the name that the tables of a comparison give it, in one token of one side. */
+/* The op with a given name (as in a comparison's tables) in one token of one side. */
 typedef struct tt_diff_located {
     uint32_t run;    /* in tt_model.runs; TT_NONE: the token has no op of that name */
     uint32_t node;   /* of its record, in the run's graph */

@@ -31,7 +31,7 @@ static tt_unit unit_of_run(const tt_model *m, const tt_run *r)
     return u;
 }
 
-/* Units of all runs, without those of which nothing ran. */
+/* Units of all runs, except those in which nothing ran. */
 static void list_units(const tt_model *m, unsigned phase, tt_units *u, uint32_t *of_batch)
 {
     for (uint32_t i = 0; i < m->n_batches; i++) {
@@ -72,7 +72,7 @@ static void list_runs(const tt_model *m, unsigned phase, tt_units *u, const uint
     }
 }
 
-/* A unit that was cut off has not all of its ops. */
+/* An incomplete unit lacks ops. */
 static void drop_unended(tt_units *u)
 {
     size_t kept = 0, ended = 0;
@@ -124,7 +124,7 @@ static bool positions_ascend(const tt_units *u)
     return u->n > 0;
 }
 
-/* Takes what is at a position that all files have. */
+/* Pairs units at positions that all files have. */
 static size_t pair_by_position(const tt_units *files, size_t n_files, uint32_t **units, size_t *at)
 {
     size_t n = 0;
@@ -213,7 +213,7 @@ void tt_unit_pairs_free(tt_unit_pairs *p)
     memset(p, 0, sizeof *p);
 }
 
-/* What a node of a graph is, each time that it is executed. */
+/* What is the same for each execution of a graph's node. */
 typedef struct tt_walk_place {
     uint32_t slot;
     uint8_t covers;
@@ -225,8 +225,8 @@ typedef struct tt_walk_place {
 
 typedef struct tt_walk_map {
     tt_walk_place *nodes;
-    uint32_t *nth;    /* by node: how many of its name and kind come before it */
-    uint32_t version; /* counts up when a node turns out to be another op */
+    uint32_t *nth;    /* by node: how many earlier ones have its name and kind */
+    uint32_t version; /* changes if a node turns out to be another op */
     bool picks;
 } tt_walk_map;
 
@@ -237,7 +237,7 @@ typedef struct tt_walk {
     size_t maps_bytes;
     tt_join join;
     tt_accesses *accesses;
-    tt_op_table *ops; /* of nodes that pick; made at the first one */
+    tt_op_table *ops; /* of nodes that select; made on demand */
     double ns_per_tick;
     double inverse[TT_OPS_LANE_MAX + 2]; /* 1 / lanes */
 } tt_walk;
@@ -248,7 +248,7 @@ static inline uint64_t tt_walk_mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* Which slot of a profile an op fills. */
+/* The slot of an op in a profile. */
 
 const char *tt_profile_name(const char *name)
 {
@@ -280,7 +280,7 @@ static bool make_samples(tt_profile *p, tt_profile_slot *s)
     return true;
 }
 
-/* The slot with the key of `like`, made of it at the first need. */
+/* The slot with the key of `like`, made from it on demand. */
 static tt_status walk_slot(tt_profile *p, const tt_profile_slot *like, uint32_t *slot,
                            tt_error *err)
 {
@@ -298,7 +298,7 @@ static tt_status walk_slot(tt_profile *p, const tt_profile_slot *like, uint32_t 
     *s = *like;
     s->op = tt_arena_text(&p->texts, like->op, strlen(like->op));
     bool ok = make_samples(p, s);
-    *slot = p->n_slots++; /* from here on freed with the others */
+    *slot = p->n_slots++; /* freed with the others from here on */
     if (!ok || !s->op || !tt_idmap_add(&p->slot_of_key, like->key, *slot, &was))
         return tt_error_memory(err, "the comparison");
     return TT_OK;
@@ -341,7 +341,7 @@ static bool number_nodes(const tt_graph *g, uint32_t *nth)
     return ok;
 }
 
-/* The places of a graph's nodes; may forget those of others. NULL without memory. */
+/* The map of a graph's nodes; may drop those of others. NULL if out of memory. */
 static tt_walk_map *walk_map_of(tt_walk *w, uint32_t graph)
 {
     const tt_graph *g = &w->plan->m->graphs[graph];
@@ -360,7 +360,7 @@ static tt_walk_map *walk_map_of(tt_walk *w, uint32_t graph)
     return NULL;
 }
 
-/* Fills the place of a node that covers so many others. */
+/* Fills the entry of a node with that number of covered nodes. */
 static tt_status walk_learn(tt_walk *w, const tt_graph *g, tt_walk_map *x, uint32_t node,
                             uint8_t covers, tt_error *err)
 {
@@ -387,9 +387,9 @@ static tt_status walk_learn(tt_walk *w, const tt_graph *g, tt_walk_map *x, uint3
 
 #define PROGRESS_EVERY 64u
 
-/* What a unit adds up to while its runs are read. */
+/* Sums of a unit while its runs are read. */
 typedef struct totals {
-    size_t sample;      /* or SIZE_MAX: this unit is none */
+    size_t sample;      /* or SIZE_MAX: this unit is not a sample */
     uint64_t signature; /* of its graphs and what of them ran */
     uint64_t ticks;
 } totals;
@@ -514,7 +514,7 @@ static tt_status list_nodes(tt_walk *w, const tt_unit *u, tt_profile_node *list,
         for (uint32_t i = 0; x && i < j->n_touched; i++) {
             uint32_t node = j->touched[i];
             uint8_t covers = j->ops[node].covers;
-            if (!x->nodes[node].known || x->nodes[node].covers != covers) /* forgotten meanwhile */
+            if (!x->nodes[node].known || x->nodes[node].covers != covers) /* dropped meanwhile */
                 status = walk_learn(w, j->graph, x, node, covers, err);
             if (status != TT_OK) return status;
             uint32_t slot = x->nodes[node].slot;
@@ -550,7 +550,7 @@ static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint
                                                            : tt_error_memory(err, "the comparison");
 }
 
-/* The class of a unit with a signature that was not met before: its runs are read again. */
+/* The class of a unit with a new signature: its runs are read again. */
 static tt_status learn_class(tt_walk *w, const tt_unit *u, uint64_t signature, uint32_t *out,
                              tt_error *err)
 {

@@ -1,4 +1,4 @@
-/* What is compared with what: the batches of one phase, and which of them belong together. */
+/* The batches of one phase, and how those of several runs are paired. */
 #ifndef TT_ANALYZE_DIFF_PROFILE_H
 #define TT_ANALYZE_DIFF_PROFILE_H
 
@@ -11,78 +11,78 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A batch with its runs; where a program has no batches, a run. */
+/* A batch with its runs; if a program has no batches, a run. */
 typedef struct tt_unit {
     uint32_t batch; /* in tt_model.batches, or TT_NONE */
     uint32_t first; /* its runs in tt_units.runs, in the order they began */
     uint32_t n_runs;
     uint32_t n_tokens; /* 0: not known */
-    int32_t token;     /* the first one's id, when has_token */
-    int32_t position;  /* likewise, when has_position */
+    int32_t token;     /* of the first one, if has_token */
+    int32_t position;  /* likewise, if has_position */
     bool has_token, has_position;
-    double time_ns; /* begin to end; NAN: not observed */
+    double time_ns; /* start to end; NAN: not observed */
 } tt_unit;
 
 typedef struct tt_units {
     tt_unit *list; /* in the order observed */
     size_t n;
     uint32_t *runs;   /* in tt_model.runs */
-    size_t n_unended; /* left out: they were cut off */
+    size_t n_unended; /* left out: incomplete */
 } tt_units;
 
 /* The units of that phase (enum tt_phase) that have runs. */
 tt_status tt_units_list(const tt_model *m, unsigned phase, tt_units *out, tt_error *err);
 void tt_units_free(tt_units *u);
 
-/* Which unit of each file is the k-th that is compared. */
+/* The k-th compared unit of each file. */
 typedef struct tt_unit_pairs {
     size_t n;
     uint32_t **units; /* by file, n each */
     size_t n_files;
-    bool by_position;        /* at the same place in the text; else the first with the first, ... */
+    bool by_position;        /* matched by position in the text; else in order */
     size_t tokens_compared;  /* pairs with known ids ... */
-    size_t tokens_differ;    /* ... of these, with others */
-    size_t sizes_differ;     /* pairs with another number of tokens */
-    size_t positions_differ; /* pairs at other positions */
-    bool one_token;          /* each unit of every pair is a batch of one token */
+    size_t tokens_differ;    /* ... of these, with different ids */
+    size_t sizes_differ;     /* pairs with different numbers of tokens */
+    size_t positions_differ; /* pairs at different positions */
+    bool one_token;          /* every unit is a batch of one token */
 } tt_unit_pairs;
 
-/* Pairs by position where all files have ascending ones and at least half of the shortest list
- * is at positions that all have; else by order. What is told of texts is of the first file and of
- * the one at n_a < n_files. */
+/* Pairs by position if all files have ascending positions and share at least half of the shortest
+ * list; else in order. Texts are compared between the first file and the one at n_a < n_files. */
 tt_status tt_units_pair(const tt_units *files, size_t n_files, size_t n_a, tt_unit_pairs *out,
                         tt_error *err);
 void tt_unit_pairs_free(tt_unit_pairs *p);
 
-/* What one run spent on each of its ops, token by token: one side of a comparison.
+/* The time that one run spent in each op, token by token: one side of a comparison.
  *
- * An op that comes again in each token is one slot, also when its graph is another one (a cache
- * that has grown): it is known by the names and kinds of its nodes. Sums are over all units that
- * were asked for; samples are kept of every stride-th of them, so that memory depends on the graphs
- * and not on the length of the trace. */
+ * An op that recurs in each token is one slot, even if its graph changes (a cache that has grown):
+ * it is identified by the names and kinds of its nodes. Sums cover all requested units; samples
+ * every stride-th of them, so that memory depends on the graphs and not on the length of the
+ * trace. */
 
 #define TT_PROFILE_SAMPLES_MAX 1024u
 #define TT_PROFILE_SAMPLES_MIN 64u
-/* Of all slots together; 8 bytes each. Fewer samples are kept of larger graphs. */
+/* Of all slots together, 8 bytes each. Larger graphs get fewer samples. */
 #define TT_PROFILE_CELLS_MAX ((size_t)8 << 20)
 #define TT_PROFILE_SLOTS_MAX (1u << 16)
 /* Nodes of all classes together. */
 #define TT_PROFILE_NODES_MAX (4u << 20)
-/* Of graphs' nodes, to their slots. */
+/* Size of the maps from graphs' nodes to slots. */
 #define TT_PROFILE_MAPS_BYTES_MAX ((size_t)64 << 20)
 
-/* The slot of the time of a unit in which no op ran. */
+/* The slot for the time of a unit outside of ops. */
 #define TT_PROFILE_BETWEEN 0u
 
 typedef struct tt_profile_slot {
-    uint64_t key; /* the same in another run of the same program */
+    uint64_t key; /* identifies it in other runs of the program */
     const char *name;
     const char *op;
     uint32_t n_nodes;
     tt_place place;
-    uint64_t count; /* times it ran */
+    uint64_t count; /* executions */
     uint64_t ticks;
-    double wait_ticks; /* of these, what the lanes did not compute, on average over them */
+    double wait_ticks; /* of these, the part in which the lanes did not compute, averaged over
+                          them */
     uint64_t weight_bytes;
     bool at_most;
     float *times_ns; /* by sample; NAN: it did not run */
@@ -108,16 +108,16 @@ typedef struct tt_profile {
     const tt_units *units;
     tt_profile_slot *slots;
     uint32_t n_slots, slots_capacity;
-    uint32_t n_samples; /* of each slot */
+    uint32_t n_samples; /* per slot */
     uint32_t stride;    /* every stride-th unit is a sample */
-    float *unit_ns;     /* by sample: begin to end; NAN: not observed */
+    float *unit_ns;     /* by sample: start to end; NAN: not observed */
     tt_profile_class *classes;
     uint32_t n_classes, classes_capacity;
-    uint32_t *class_of; /* by unit that was asked for */
+    uint32_t *class_of; /* by requested unit */
     size_t n_units;
     uint64_t records; /* joined: ops x lanes */
     uint64_t orphan;
-    uint32_t lanes; /* the most of an op */
+    uint32_t lanes; /* the most of any op */
     tt_idmap slot_of_key, class_of_key, class_of_signature;
     uint64_t n_class_nodes;
     tt_arena texts;
@@ -131,23 +131,23 @@ typedef struct tt_profile_plan {
     const uint32_t *list; /* n of them, in units->list */
     size_t n;
     uint32_t stride;
-    bool structure_only;           /* only classes: a graph met before is not read again */
+    bool structure_only;           /* classes only: known graphs are not read again */
     tt_profile_progress *progress; /* or NULL */
-    void *context;                 /* of that */
+    void *context;                 /* for progress */
     tt_over over;
 } tt_profile_plan;
 
-/* The stride for n units so that the samples of graphs with that many executed nodes fit. */
+/* The stride for n units at which samples of graphs with that many executed nodes fit. */
 uint32_t tt_profile_stride(size_t n, uint32_t executed);
-/* The most nodes that a unit's graphs execute. */
+/* The most nodes that any unit's graphs execute. */
 uint32_t tt_profile_executed(const tt_model *m, const tt_units *units, const uint32_t *list,
                              size_t n);
-/* *out is freed with tt_profile_free; NULL on failure. m and units outlive it. Needs a clock. */
+/* Free *out with tt_profile_free; NULL on failure. m and units must outlive it. Needs a clock. */
 tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_error *err);
 void tt_profile_free(tt_profile *p);
 
-/* The name of a node without the number that the engine counts its unnamed nodes by:
- * "node_21 (view)" is " (view)". */
+/* The name of a node without the engine's number of unnamed nodes: "node_21 (view)" is "
+ * (view)". */
 const char *tt_profile_name(const char *name);
 /* Mixes a text into a hash (64-bit FNV-1a). */
 uint64_t tt_profile_hash(uint64_t hash, const char *text);

@@ -9,14 +9,14 @@
 #define TINY 1e-300
 #define GAMMA_STEPS 10000u
 #define GAMMA_PRECISION 1e-16
-/* Standard errors that an autocorrelation time is taken longer than it was estimated: of short
- * series with intervals of noise, tests would else find a difference too often. Chosen by
- * simulation (tests/unit/test_diff.c): false alarms at most as often as the level says up to
- * intervals of 9 tokens in 31, twice as often at 20. */
+/* Standard errors added to an estimated autocorrelation time: otherwise tests on short series with
+ * correlated noise would find differences too often. Chosen by simulation (tests/unit/test_diff.c):
+ * false alarms at most as often as the level for intervals of up to 9 tokens in 31, twice as often
+ * at 20. */
 #define CAUTION 0.5
-/* Pieces that a series is cut into to see noise that lasts. */
+/* Pieces into which a series is cut to observe slow noise. */
 #define INTERVALS_MAX 16u
-#define EFFECTIVE_MOST 1000.0 /* more than any level that can be asked for takes */
+#define EFFECTIVE_MOST 1000.0 /* more than any possible level needs */
 
 static int ascending(const void *a, const void *b)
 {
@@ -37,8 +37,7 @@ double tt_sorted_quantile(const double *sorted, size_t n, double share)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
-/* The value that `k` others would stand before in order; the values change places (Hoare's
- * quickselect). */
+/* The value of rank `k`; permutes the values (Hoare's quickselect). */
 static double select_nth(double *values, size_t n, size_t k)
 {
     size_t low = 0, high = n - 1;
@@ -63,7 +62,7 @@ static double select_nth(double *values, size_t n, size_t k)
     return values[k];
 }
 
-/* Of n > 0 values, which change places. */
+/* Of n > 0 values, which are permuted. */
 static double median(double *values, size_t n)
 {
     double upper = select_nth(values, n, n / 2), lower = -INFINITY;
@@ -80,7 +79,7 @@ static double away_from_zero(double v)
     return fabs(v) < TINY ? TINY : v;
 }
 
-/* Lentz's way of computing the continued fraction of I_x(a, b). */
+/* Lentz's method for the continued fraction of I_x(a, b). */
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), h = d;
@@ -99,7 +98,7 @@ static double beta_fraction(double a, double b, double x)
     return h;
 }
 
-/* lgamma leaves the sign in a global variable, which several threads would write. */
+/* lgamma stores the sign in a global variable, which several threads would write. */
 static double log_gamma(double x)
 {
     int sign;
@@ -143,8 +142,8 @@ double tt_student_quantile(double q, double df)
 
 /* --- chi-square --- */
 
-/* The regularized upper incomplete gamma function Q(a, x): its series below a + 1, Lentz's way of
- * its continued fraction above (Abramowitz and Stegun 6.5.29, 6.5.31). */
+/* The regularized upper incomplete gamma function Q(a, x): its series below a + 1, its continued
+ * fraction by Lentz's method above (Abramowitz and Stegun 6.5.29, 6.5.31). */
 static double gamma_tail(double a, double x)
 {
     if (x <= 0) return 1;
@@ -198,7 +197,7 @@ static double covariance(const double *x, size_t n, size_t lag)
     return sum / (double)n;
 }
 
-/* Sums of two neighbouring lags, while they are positive and do not grow. Taking off a short
+/* Sums of two neighbouring lags, while they are positive and do not grow. Subtracting a short
  * series' own mean makes its covariances too small, by about variance x time / n each: the first
  * factor at the end. The second is for the error of the estimate (Madras and Sokal 1988: its
  * relative variance is about 2 (2 window + 1) / n). */
@@ -232,8 +231,8 @@ double tt_autocorrelation_time(const double *d, size_t n)
 
 /* --- the signed-rank test --- */
 
-/* Whether `at` is itself a Walsh average: one of the values, or half of the sum of two. If it is
- * not, *above is how many are above it. */
+/* Whether `at` is itself a Walsh average: one of the values, or half of the sum of two. If not,
+ * *above is the number of averages above it. */
 static bool is_average(const double *sorted, size_t n, double at, double *above)
 {
     size_t over = n, i = 0; /* sorted[over..] + sorted[i] > 2 at */
@@ -244,12 +243,12 @@ static bool is_average(const double *sorted, size_t n, double at, double *above)
         *above += (double)(n - over);
         if (over == i) break;
     }
-    /* The others are above with all partners from themselves on. */
+    /* All other averages of these values are above. */
     if (i < n) *above += (double)(n - i - 1) * (double)(n - i) / 2;
     return false;
 }
 
-/* Walsh averages above `at`, those at it by half: the sum of the positive ranks of d - at. */
+/* Walsh averages above `at`, those equal to it by half: the sum of the positive ranks of d - at. */
 static double averages_above(const double *sorted, size_t n, double at)
 {
     double above = 0, equal = 0;
@@ -275,8 +274,8 @@ static double all_averages(const tt_shift *s)
     return n * (n + 1) / 2;
 }
 
-/* The place where `averages` of the Walsh averages are above: by the rule of false position in its
- * Illinois form (the weight of an end that stays is halved), with a bisection each third time. */
+/* The position with `averages` of the Walsh averages above it: by the Illinois variant of false
+ * position (which halves the weight of an end that stays), with a bisection every third time. */
 static double place_with(const tt_shift *s, double averages)
 {
     double low = s->sorted[0], high = s->sorted[s->n - 1];
@@ -306,7 +305,7 @@ static double rank_deviation(double n, double effective)
     return sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / effective);
 }
 
-/* The standard deviation of the medians of intervals, whose values change places. */
+/* The standard deviation of the medians of intervals; permutes the values. */
 static void find_slow_noise(tt_shift *s, double *d, size_t n)
 {
     double medians[INTERVALS_MAX], mean = 0, squares = 0;
@@ -332,7 +331,7 @@ void tt_shift_of_tokens(tt_shift *s, double *d, size_t n)
     s->n_effective = (double)n / tt_autocorrelation_time(d, n);
     find_slow_noise(s, d, n);
     tt_sort_doubles(d, n);
-    /* Between the two in the middle, when they are even. */
+    /* Between the two middle ones, if their number is even. */
     s->estimate =
         (place_with(s, all_averages(s) / 2 + 0.25) + place_with(s, all_averages(s) / 2 - 0.25)) / 2;
     s->tested = n >= TT_SHIFT_SAMPLES_MIN && s->n_effective >= TT_SHIFT_EFFECTIVE_MIN;
@@ -369,11 +368,11 @@ static double student_p(const tt_shift *s, double from)
 static double rank_p(const tt_shift *s, double from)
 {
     double off = fabs(averages_above(s->sorted, s->n, from) - all_averages(s) / 2);
-    /* A half for continuity, as the sum of ranks goes up in steps. */
+    /* Continuity correction of a half, because rank sums are discrete. */
     off = fmax(off - 0.5, 0);
     double p =
         2 * tt_student_cdf(-off / rank_deviation((double)s->n, s->n_effective), s->n_effective - 1);
-    /* All signs alike is the most that a rank test can see. */
+    /* Equal signs throughout are the strongest evidence in a rank test. */
     return fmin(fmax(p, exp2(1 - s->n_effective)), 1);
 }
 
@@ -385,7 +384,8 @@ double tt_shift_p(const tt_shift *s, double from)
     return s->by_levels ? p : fmax(p, rank_p(s, from));
 }
 
-/* Whether n samples that count as so many leave a rank test at that level anything to refuse. */
+/* Whether a rank test at that level could reject anything, with n samples of that effective
+ * number. */
 static bool can_reject(double n, double effective, double level)
 {
     double all = n * (n + 1) / 2, t = -tt_student_quantile(level / 2, effective - 1);
@@ -395,7 +395,7 @@ static bool can_reject(double n, double effective, double level)
 double tt_shift_effective_least(size_t n, double level)
 {
     double low = TT_SHIFT_EFFECTIVE_MIN, high = fmax((double)n, low);
-    /* Few samples do not tell it even when none depends on another: then how many would. */
+    /* If even n independent samples are too few: how many would be enough. */
     if (!can_reject(high, high, level)) {
         while (high < EFFECTIVE_MOST && !can_reject(high, high, level))
             high = floor(high) + 1;

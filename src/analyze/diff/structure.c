@@ -1,4 +1,4 @@
-/* The graphs of two runs put beside one another, node by node. */
+/* Aligns the graphs of two runs, node by node. */
 #include "analyze/diff/structure.h"
 
 #include "analyze/diff/diff.h"
@@ -11,7 +11,7 @@
 /* An element of an interval. */
 typedef struct item {
     uint64_t key;
-    uint32_t nth; /* of its key on its side, when that counts */
+    uint32_t nth; /* of its key on its side, if that counts */
     uint32_t at;
     uint32_t side;
 } item;
@@ -60,7 +60,7 @@ static size_t list_items(aligner *x, interval s)
     return n;
 }
 
-/* Numbers what is alike: then the first one of a belongs to the first one of b. */
+/* Numbers equal items: then the first one of a matches the first one of b. */
 static void number_items(item *items, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -69,7 +69,7 @@ static void number_items(item *items, size_t n)
     qsort(items, n, sizeof *items, by_key);
 }
 
-/* Pairs of items that are alone with their key on each side, ascending in a. */
+/* Pairs of items whose key is unique on each side, ascending in a. */
 static size_t list_pairs(aligner *x, size_t n)
 {
     const item *t = x->items;
@@ -84,7 +84,7 @@ static size_t list_pairs(aligner *x, size_t n)
     return n_pairs;
 }
 
-/* Of the pairs, the longest list that ascends in b too. */
+/* The longest list of pairs that also ascends in b. */
 static void match_longest(aligner *x, size_t n)
 {
     size_t length = 0;
@@ -112,8 +112,8 @@ static void match_anchors(aligner *x, interval s, bool numbered)
     match_longest(x, list_pairs(x, n));
 }
 
-/* The longest common subsequence, by the table: steps[i][j] says where the best of a[i..], b[j..]
- * goes on. */
+/* The longest common subsequence, by the table: steps[i][j] is the best continuation from a[i..],
+ * b[j..]. */
 static tt_status match_table(aligner *x, interval s, tt_error *err)
 {
     const size_t rows = s.a_end - s.a, columns = s.b_end - s.b;
@@ -161,7 +161,7 @@ static tt_status match_rest(aligner *x, interval s, tt_error *err)
     return TT_OK;
 }
 
-/* Each interval between matches, in order. Matches made meanwhile lie within it. */
+/* Each interval between matches, in order. New matches are within it. */
 static tt_status for_intervals(aligner *x, size_t n_a, size_t n_b, bool rest, tt_error *err)
 {
     interval s = {0, 0, 0, 0};
@@ -220,11 +220,11 @@ typedef struct aligned {
     side a, b;
     size_t file_b;   /* in the phase's lists; a's is the first */
     uint32_t *match; /* by node of a, in the order of both */
-    uint32_t *moved; /* by node of a: the same node of b, at another place in the order */
+    uint32_t *moved; /* by node of a: the same node of b, elsewhere in the order */
     uint8_t *taken;  /* by node of b: it was moved */
     bool shapes;
-    uint32_t *parent; /* of slots, a's and then b's: those that belong together */
-    tt_idmap seen;    /* changes that are listed */
+    uint32_t *parent; /* of slots, a's and then b's: union-find of matching ones */
+    tt_idmap seen;    /* listed changes */
     size_t capacity;
 } aligned;
 
@@ -242,8 +242,8 @@ static const tt_tensor *tensor_of(const side *s, uint32_t i)
     return g ? &g->tensors[s->c->nodes[i].node] : NULL;
 }
 
-/* What nodes have to have in common, from strict to loose. Between what was matched before, little
- * is enough: the place says the rest. */
+/* What nodes must have in common, from strict to loose. Between existing matches little is enough,
+ * because the position is known. */
 static uint64_t key_of(const side *s, uint32_t i, unsigned level)
 {
     const tt_tensor *t = tensor_of(s, i);
@@ -275,7 +275,7 @@ static tt_status match_nodes(aligned *x, tt_error *err)
     return status;
 }
 
-/* Nodes of one name and kind that are alone with it on each side, and crossed what was matched. */
+/* Nodes whose name and kind are unique on each side, and whose match would cross others. */
 static tt_status match_moved(aligned *x, tt_error *err)
 {
     const uint32_t n_a = x->a.c->n_nodes, n_b = x->b.c->n_nodes;
@@ -309,7 +309,7 @@ static tt_status match_moved(aligned *x, tt_error *err)
     return ok ? TT_OK : tt_error_memory(err, "comparing two graphs");
 }
 
-/* --- what belongs together --- */
+/* --- union-find --- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t i)
 {
@@ -327,7 +327,7 @@ static void join_slots(aligned *x, uint32_t slot_a, uint32_t slot_b)
         x->parent[a] = b;
 }
 
-/* --- what differs --- */
+/* --- differences --- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -367,7 +367,7 @@ static unsigned differences(const aligned *x, uint32_t i, uint32_t j)
     return what;
 }
 
-/* Lists a change, once for all graphs that show it. */
+/* Lists a change, once for all graphs that have it. */
 static tt_status add_change(aligned *x, uint32_t i, uint32_t j, unsigned what, tt_error *err)
 {
     tt_diff_structure *s = &x->phase->structure;
@@ -408,7 +408,7 @@ static tt_status add_common(aligned *x, uint32_t i, uint32_t j, unsigned what, t
     return what ? add_change(x, i, j, what, err) : TT_OK;
 }
 
-/* In the order of both: what only A has stands before what B has in its place. */
+/* In the order of both: what only A has precedes what B has instead. */
 static tt_status list_changes(aligned *x, tt_error *err)
 {
     const uint32_t n_a = x->a.c->n_nodes, n_b = x->b.c->n_nodes;
@@ -434,7 +434,7 @@ static tt_status list_changes(aligned *x, tt_error *err)
     return status;
 }
 
-/* Whether what two units computed can have the same shapes at all. */
+/* Whether two units can have the same shapes. */
 static bool comparable(const tt_unit *a, const tt_unit *b)
 {
     if (a->n_tokens != b->n_tokens || a->has_position != b->has_position) return false;
@@ -468,7 +468,7 @@ static tt_status align_pair(aligned *x, size_t k, tt_error *err)
     return status;
 }
 
-/* Numbers the sets of slots as rows, in the order in which A ran them, B's own behind. */
+/* Numbers the sets of slots as rows, in A's order of execution, B's own last. */
 static tt_status number_rows(aligned *x, tt_error *err)
 {
     const uint32_t n_a = x->a.p->n_slots, n = n_a + x->b.p->n_slots;

@@ -36,7 +36,7 @@ void tt_diff_sample_span(const tt_diff_phase *p, size_t file, size_t k, double *
     *least_ns = *most_ns = NAN;
     for (size_t i = k * p->stride; i < (k + 1) * p->stride && i < p->pairs.n; i++) {
         double ns = p->units[file].list[p->pairs.units[file][i]].time_ns;
-        /* fmin and fmax take the number when the other one is none. */
+        /* fmin and fmax ignore a NAN. */
         *least_ns = fmin(*least_ns, ns);
         *most_ns = fmax(*most_ns, ns);
     }
@@ -70,7 +70,7 @@ static size_t unit_of_token(const tt_model *m, const tt_units *u, uint32_t token
     return SIZE_MAX;
 }
 
-/* Of a pair list: the partner of `unit` of one side, or SIZE_MAX. */
+/* In a pair list: the partner of `unit` of one side, or SIZE_MAX. */
 static size_t partner_of(const tt_unit_pairs *pairs, size_t side, size_t unit)
 {
     for (size_t k = 0; k < pairs->n; k++)

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which position records are of that all claim to be of position 0. */
+/* The position of records that all claim position 0. */
 
-/* What the records of a folder have in common. */
+/* Common properties of a folder's records. */
 typedef struct style {
-    bool is_overwritten; /* as a writer leaves them that calls each position 0 */
-    uint64_t n_keys;     /* that attention had at the last position; 0: not known */
+    bool is_overwritten; /* written by a program that calls each position 0 */
+    uint64_t n_keys;     /* of attention at the last position; 0: unknown */
     uint64_t last_seq;   /* of records outside the layers */
 } style;
 
@@ -28,12 +28,13 @@ static bool is_stage(const tt_bitnet_record *r, const char *stage)
     return r->stage && strcmp(r->stage, stage) == 0;
 }
 
-/* A record in a layer; false: not of one token, not of position 0, or not as the others say. */
+/* A record in a layer; false: not of one token, not of position 0, or inconsistent with the
+ * others. */
 static bool look_in_layer(const tt_bitnet_record *r, style *s)
 {
     if (r->has_seq && r->seq > 0) return false;
     if (!is_stage(r, "attn_scores_softmax")) return has_one_row(r);
-    /* [batch, heads, queries, keys]: as many keys as there were tokens so far. */
+    /* [batch, heads, queries, keys]: one key per token so far. */
     uint64_t keys = r->n_dims > 2 ? r->shape[r->n_dims - 1] : 0;
     if (!keys || r->shape[r->n_dims - 2] != 1 || (s->n_keys && s->n_keys != keys)) return false;
     s->n_keys = keys;
@@ -46,7 +47,7 @@ static style style_of(const tt_bitnet_folder *f)
     for (size_t i = 0; i < f->n; i++) {
         const tt_bitnet_record *r = &f->items[i].record;
         if (r->has_first_values)
-            return (style){.is_overwritten = false}; /* no record of BitNet.rs has */
+            return (style){.is_overwritten = false}; /* BitNet.rs has no such records */
         if (!r->has_layer || r->layer < 0) {
             if (r->has_seq && r->seq > s.last_seq) s.last_seq = r->seq;
             continue;
@@ -57,9 +58,9 @@ static style style_of(const tt_bitnet_folder *f)
     return s;
 }
 
-/* BitNet.rs names what it writes over "t0/...". Beside these it keeps records of every position
- * of a prompt outside the layers ("t2_logits"), and of the first one ("embeddings"; "t0/logits"
- * too, once the prompt is done). */
+/* BitNet.rs names overwritten records "t0/...". It also keeps records of every position of a prompt
+ * outside the layers ("t2_logits"), and of the first one ("embeddings"; "t0/logits" too, once the
+ * prompt is done). */
 static bool is_of_last(const tt_bitnet_record *r, uint64_t last, uint64_t last_seq)
 {
     if (r->has_layer && r->layer >= 0) return true;
@@ -67,8 +68,8 @@ static bool is_of_last(const tt_bitnet_record *r, uint64_t last, uint64_t last_s
     return is_stage(r, "embeddings") || (is_stage(r, "logits") && last > last_seq);
 }
 
-/* For it: finds out what the records' positions are worth, and gives those of which another one is
- * known that. *one_token: each step is of one token. */
+/* Determines whether the records' positions can be trusted, and corrects known wrong ones.
+ * *one_token: each step is of one token. */
 static tt_dump_places bitnet_find_positions(tt_bitnet_folder *f, bool *one_token)
 {
     style s = style_of(f);
@@ -85,7 +86,7 @@ static tt_dump_places bitnet_find_positions(tt_bitnet_folder *f, bool *one_token
     return TT_PLACES_FOUND;
 }
 
-/* A record in its place. */
+/* A record and its position. */
 typedef struct entry {
     const tt_bitnet_item *item;
     tt_stage stage; /* name "": that of the record */
@@ -96,7 +97,7 @@ typedef struct folder {
     char *path;
     tt_bitnet_folder read;
     tt_dump_places places;
-    bool one_token; /* each step is of one */
+    bool one_token; /* each step has one */
     entry *entries; /* in the order of the dump */
 } folder;
 
@@ -116,10 +117,10 @@ static void place(const tt_stages *stages, const tt_bitnet_item *item, entry *e)
     if (!r->has_layer && !item->has_stage) {
         tt_bitnet_name_parts(r->name, &parts);
         tt_stage found = tt_stages_of(stages, parts.stage, "");
-        /* A name that no rule fits comes back as its own stage. */
+        /* A name without a rule is returned as its own stage. */
         if (tt_stages_rank(stages, found.name) != UINT32_MAX) e->stage = found;
     }
-    /* A stage that the map has by another name. */
+    /* A stage that the map has under another name. */
     if (tt_stages_rank(stages, stage_of(e)) == UINT32_MAX) {
         tt_stage found = tt_stages_of(stages, stage_of(e), "");
         if (tt_stages_rank(stages, found.name) != UINT32_MAX) {
@@ -130,7 +131,7 @@ static void place(const tt_stages *stages, const tt_bitnet_item *item, entry *e)
     e->rank = tt_stages_rank(stages, stage_of(e));
 }
 
-/* Where in a forward pass: 0 before all layers, 1 + N in layer N, then what is behind them. */
+/* Position in a forward pass: 0 before all layers, 1 + N in layer N, then everything after them. */
 static uint64_t place_of(const entry *e)
 {
     const uint64_t behind = (uint64_t)1 << 32;
@@ -153,13 +154,13 @@ static int in_order(const void *x, const void *y)
     if (order == 0) order = compare_numbers(r->seq, s->seq);
     if (order == 0) order = compare_numbers(place_of(a), place_of(b));
     if (order == 0) order = compare_numbers(a->rank, b->rank);
-    /* What is left is in the reader's order. */
+    /* Otherwise keep the reader's order. */
     return order ? order : (a->item > b->item) - (a->item < b->item);
 }
 
 /* --- its values --- */
 
-/* "F32" as "f32"; of a type that is not ggml's, "". */
+/* "F32" as "f32"; "" for a type that is not ggml's. */
 static const char *type_of(const char *dtype)
 {
     char name[16];
@@ -188,7 +189,7 @@ static void fill_print(const tt_bitnet_record *r, tt_dump_value *v)
     if (!r->has_first_values) return;
     v->known |= TT_KNOWN_PREFIX;
     v->print.n_prefix = r->n_first_values < TT_VALUE_PREFIX ? r->n_first_values : TT_VALUE_PREFIX;
-    /* More than the value has: the file is wrong about one of them, and nothing is read into it. */
+    /* More than the value has: the file is inconsistent, so ignore the rest. */
     if (v->print.n_prefix > r->n_elements) v->print.n_prefix = (uint32_t)r->n_elements;
     memcpy(v->print.prefix, r->first_values, v->print.n_prefix * sizeof *r->first_values);
 }
@@ -202,8 +203,8 @@ static void fill(const entry *e, tt_dump_value *v)
     v->op = "";
     v->type = type_of(r->dtype);
     v->coarsest_type = v->type;
-    v->more_inputs = true; /* no record says what it was computed from */
-    /* A shape of more dimensions than a dump holds is left out: the number of elements is there. */
+    v->more_inputs = true; /* no record has its inputs */
+    /* A shape of too many dimensions is left out: the number of elements is known. */
     if (r->n_dims <= sizeof v->ne / sizeof *v->ne) {
         v->n_dims = r->n_dims;
         for (uint32_t i = 0; i < r->n_dims; i++)

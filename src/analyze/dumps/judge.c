@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far two values are apart. */
+/* The distance of two values. */
 
-#define PIECE 65536u /* elements that are compared at once: whole blocks of any type */
+#define PIECE 65536u /* elements compared at once: whole blocks of any type */
 
 double tt_larger(double a, double b)
 {
@@ -49,7 +49,7 @@ static void error_sums_add(tt_error_sums *s, uint64_t index, float a, float b)
     s->worst_b = b;
 }
 
-/* rel_l2, cosine, max_abs and the worst one; nothing is set when there is no element. */
+/* Sets rel_l2, cosine, max_abs and the worst element; nothing if there are no elements. */
 static void error_sums_end(const tt_error_sums *s, tt_value_error *out)
 {
     if (!s->n) return;
@@ -60,7 +60,7 @@ static void error_sums_end(const tt_error_sums *s, tt_value_error *out)
     out->worst_b = s->worst_b;
     out->shows = s->dd > 0 || s->apart;
     out->rel_l2 = s->dd > 0 ? sqrt(s->dd) / sqrt(s->aa) : 0;
-    /* Of numbers that are all zero there is no direction: the same one when both are. */
+    /* Zero vectors have no direction: they count as equal if both are zero. */
     out->cosine =
         s->aa > 0 && s->bb > 0 ? s->ab / (sqrt(s->aa) * sqrt(s->bb)) : (s->aa > 0) == (s->bb > 0);
     if (s->dd == 0 && !s->apart) out->cosine = 1;
@@ -70,7 +70,8 @@ static void error_sums_end(const tt_error_sums *s, tt_value_error *out)
     }
 }
 
-/* Cumulated products of the dimensions, without those of 1: what joining neighbours leaves. */
+/* Cumulative products of the dimensions, without those of 1: invariant when neighbours are
+ * joined. */
 static uint32_t products(const tt_dump_value *v, uint64_t out[8])
 {
     uint32_t n = 0;
@@ -122,7 +123,7 @@ static tt_status from_data(tt_dump *a, const tt_dump_value *va, tt_dump *b, cons
     return status;
 }
 
-/* Those that are among the first ones are not counted twice. */
+/* Samples that are among the first elements are not counted twice. */
 static void from_samples(const tt_dump_value *va, const tt_dump_value *vb, tt_error_sums *sums)
 {
     const tt_fingerprint *a = &va->print, *b = &vb->print;
@@ -141,7 +142,7 @@ static void from_samples(const tt_dump_value *va, const tt_dump_value *vb, tt_er
     }
 }
 
-/* What statistics of the whole say that its elements' errors are at least. */
+/* The lower bounds of the errors from statistics of the whole. */
 static void from_stats(const tt_dump_value *va, const tt_dump_value *vb, tt_value_error *out)
 {
     const tt_fingerprint *a = &va->print, *b = &vb->print;
@@ -157,7 +158,7 @@ static void from_stats(const tt_dump_value *va, const tt_dump_value *vb, tt_valu
             tt_larger(fabs((double)a->min - (double)b->min), fabs((double)a->max - (double)b->max));
         if (!(ends <= out->max_abs)) {
             out->max_abs = ends;
-            out->worst = TT_VALUE_NONE; /* it is none of the elements that both know */
+            out->worst = TT_VALUE_NONE; /* it is none of the elements known on both sides */
         }
     }
     if (out->rel_l2 >= bound && out->basis != TT_BASIS_STATS) return;
@@ -165,8 +166,8 @@ static void from_stats(const tt_dump_value *va, const tt_dump_value *vb, tt_valu
     out->at_least = true;
 }
 
-/* All that is told of an error, and by what; TT_OK and basis TT_BASIS_NONE when nothing is known on
- * both sides. */
+/* Measures the error, by the best available basis; TT_OK and basis TT_BASIS_NONE if nothing is
+ * known on both sides. */
 static tt_status value_measure(tt_dump *a, const tt_dump_value *va, tt_dump *b,
                                const tt_dump_value *vb, tt_value_error *out, tt_error *err)
 {
@@ -258,7 +259,7 @@ static bool has_nan(const tt_dump_value *v)
     return false;
 }
 
-/* Whether hashes that both have tell: 1 the same bits, 0 other ones, -1 they do not tell. */
+/* Compares hashes that both have: 1 the same bits, 0 other bits, -1 unknown. */
 static int same_bits(const tt_dump_value *a, const tt_dump_value *b)
 {
     unsigned known = a->known & b->known;
@@ -275,14 +276,14 @@ static bool are_integers(const tt_dump_value *a, const tt_dump_value *b)
            tt_value_is_integer(tt_value_type_of(b->type));
 }
 
-/* Values of other ops, which engines call the same: not the same value. */
+/* Values of different ops with the same name: not comparable. */
 static bool are_others(const tt_dump_value *a, const tt_dump_value *b)
 {
     return *a->op && *b->op && strcmp(a->op, b->op) != 0;
 }
 
-/* A cache is as long as its engine made it: scores over it have its length, padding included, and
- * the mask has rows for tokens that are not there. */
+/* A cache's length depends on the engine: scores over it have its length, padding included, and the
+ * mask has rows for missing tokens. */
 static bool is_padded(const tt_dump_value *a, const tt_dump_value *b)
 {
     if (strcmp(a->stage, "attn_mask") == 0) return true;
@@ -315,9 +316,9 @@ static bool within(const tt_tolerance *t, const tt_value_error *e)
     return !(e->rel_l2 > t->rel_l2) && !(e->max_abs > t->max_abs) && !(e->cosine < t->cosine);
 }
 
-/* Whether something is known of how large the error is, not only of how large it is at least: all
- * elements, or samples of all of the value; first elements, when the error shows in them. Those of
- * which none differs say nothing of the others. */
+/* Whether the size of the error is known, not only a lower bound: from all elements, or samples of
+ * the whole value; from first elements, if these differ. First elements that are equal show nothing
+ * about the others. */
 static bool is_sized(const tt_value_error *e, int bits)
 {
     if (e->basis == TT_BASIS_DATA || e->basis == TT_BASIS_SAMPLES) return true;
@@ -331,7 +332,7 @@ static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
     if (value_measure(a, va, b, vb, e, err) != TT_OK) return TT_VALUE_UNMEASURED;
     if (e->basis == TT_BASIS_NONE) {
         if (bits < 0) return TT_VALUE_UNMEASURED;
-        e->basis = TT_BASIS_HASH; /* other bits; by how much nobody knows */
+        e->basis = TT_BASIS_HASH; /* other bits, at an unknown distance */
         return o->exact ? TT_VALUE_DIFFERS : TT_VALUE_OTHER_BITS;
     }
     unsigned known = va->known & vb->known;
@@ -340,21 +341,19 @@ static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
         e->worst = TT_VALUE_NONE;
         return TT_VALUE_DIFFERS;
     }
-    /* All elements alike in other bits or another type: -0 and 0, f16 and f32 of the same number.
-     */
+    /* Equal elements in other bits or another type: -0 and 0, f16 and f32 of the same number. */
     if (e->basis == TT_BASIS_DATA && e->max_abs == 0 && !o->exact) return TT_VALUE_CLOSE;
     if (o->exact && bits < 0 && e->basis != TT_BASIS_DATA && within(t, e))
-        return TT_VALUE_UNMEASURED; /* samples alone do not show that all are alike */
+        return TT_VALUE_UNMEASURED; /* equal samples alone do not prove equality */
     if (o->exact || !within(t, e)) return TT_VALUE_DIFFERS;
     if (is_sized(e, bits)) return TT_VALUE_CLOSE;
     if (bits == 0) {
-        /* Of elements that are all alike, no error may be taken: it is in those that are unknown.
-         */
+        /* Equal elements give no error: it is in the unknown ones. */
         e->at_least = true;
         e->cosine = NAN;
         return TT_VALUE_OTHER_BITS;
     }
-    return TT_VALUE_UNMEASURED; /* statistics that agree prove nothing */
+    return TT_VALUE_UNMEASURED; /* equal statistics prove nothing */
 }
 
 tt_value_verdict tt_value_compare(tt_dump *a, const tt_dump_value *va, tt_dump *b,
@@ -378,7 +377,7 @@ tt_value_verdict tt_value_compare(tt_dump *a, const tt_dump_value *va, tt_dump *
         return TT_VALUE_EQUAL;
     }
     if (bits == 0 && are_integers(va, vb)) {
-        error->basis = TT_BASIS_HASH; /* a distance of numbers of rows or experts means nothing */
+        error->basis = TT_BASIS_HASH; /* a distance of row numbers or experts is meaningless */
         return TT_VALUE_DIFFERS;
     }
     return apart(a, va, b, vb, options, bits, tolerance, error, err);

@@ -14,7 +14,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* How many digits stand there, and their number; 0 when there are none, or too many. */
+/* The number of digits there, and their value; 0 if there are none, or too many. */
 static size_t digits(const char *text, int32_t *number)
 {
     size_t n = 0;
@@ -29,8 +29,8 @@ static size_t digits(const char *text, int32_t *number)
 
 bool tt_stage_match(const char *pattern, const char *text, int32_t *number)
 {
-    /* Where the last `*` stands, and where what follows it was last tried: an earlier one need not
-     * be tried again, as what follows is found at its first place. */
+    /* The position of the last `*`, and where the text after it was last tried. Earlier ones need
+     * not be tried again, because the first match of what follows is enough. */
     const char *star = NULL, *from = NULL;
     for (;;) {
         size_t n;
@@ -53,7 +53,7 @@ bool tt_stage_match(const char *pattern, const char *text, int32_t *number)
     }
 }
 
-/* "node_21", "leaf_3": what ggml calls what nobody gave a name. */
+/* "node_21", "leaf_3": ggml's names of unnamed tensors. */
 static bool is_numbered(const char *name)
 {
     int32_t number;
@@ -72,7 +72,7 @@ static void cut(const char *name, size_t from, size_t to, tt_stage *out)
     out->name[n + rest] = '\0';
 }
 
-/* The layer in front: "t0/blk3/", "blk.3."; returns its length. */
+/* The layer in a prefix: "t0/blk3/", "blk.3."; returns its length. */
 static size_t front(const char *name, int32_t *layer)
 {
     int32_t number;
@@ -119,7 +119,7 @@ struct tt_stages {
     size_t n, capacity;
 };
 
-/* Where a rule stands, for errors. */
+/* The position of a rule, for errors. */
 typedef struct place {
     const char *what;
     unsigned long line;
@@ -169,7 +169,7 @@ static tt_status take_layer(const char *text, rule *r, const place *p, tt_error 
     return TT_OK;
 }
 
-/* A line of a map; *is_rule: it is not empty. */
+/* Parses a line of a map; *is_rule: it is not empty. */
 static tt_status parse_line(const char *at, const char *end, rule *r, bool *is_rule, const place *p,
                             tt_error *err)
 {
@@ -288,7 +288,7 @@ tt_stage tt_stages_of(const tt_stages *s, const char *name, const char *op)
     tt_stage own;
     int32_t number;
     bool named = tt_stage_strip(name, &own);
-    /* BitNet-style names have their place in front. */
+    /* BitNet-style names have a prefix with their position. */
     const char *slash = strrchr(name, '/');
     if (!named && *op) op_in_small(op, &own);
     for (size_t i = 0; i < s->n; i++) {
@@ -300,7 +300,7 @@ tt_stage tt_stages_of(const tt_stages *s, const char *name, const char *op)
         if (!tt_stage_match(r->name, name, &number) &&
             !(slash && tt_stage_match(r->name, slash + 1, &number)))
             continue;
-        /* Without an op, a rule for any name would fit everything. */
+        /* Without an op, a rule for any name would match everything. */
         if (!*op && strcmp(r->name, "*") == 0) continue;
         found.layer = r->has_layer ? r->layer : number;
         if (strcmp(r->stage, "=") != 0) memcpy(found.name, r->stage, sizeof found.name);

@@ -1,4 +1,4 @@
-/* The map that is built in: the bytes of stages/llama.cpp.map, made into C by the build. */
+/* The built-in map: the bytes of stages/llama.cpp.map, converted to C by the build. */
 #ifndef TT_ANALYZE_DUMPS_STAGES_TEXT_H
 #define TT_ANALYZE_DUMPS_STAGES_TEXT_H
 

@@ -1,4 +1,4 @@
-/* A trace as a side of a comparison: its batches, and runs outside any, are the steps. */
+/* A trace as a side of a comparison: its batches, and runs outside of batches, are the steps. */
 #include "analyze/dumps/dump.h"
 #include "analyze/dumps/stages.h"
 #include "analyze/ops.h"
@@ -14,13 +14,13 @@
 #include <string.h>
 
 typedef struct tt_dump_node {
-    const char *stage; /* of the texts */
+    const char *stage; /* in the texts */
     int32_t layer;
     uint32_t n_producers; /* earlier nodes that computed what it reads, through views */
     uint32_t producers[TT_SRC_MAX];
-    bool reads_cache; /* what earlier graphs left in a KV cache */
+    bool reads_cache; /* what earlier graphs wrote into a KV cache */
     const char *weight;
-    const char *coarsest_type, *own_type; /* see tt_dump_value; own_type of this node alone */
+    const char *coarsest_type, *own_type; /* see tt_dump_value; own_type of this node only */
 } tt_dump_node;
 
 typedef struct tt_dump_plan {
@@ -56,8 +56,8 @@ bool tt_op_only_moves(const char *op)
     return false;
 }
 
-/* Each value is the next one of its layer and stage. Steps of a network are some thousand values;
- * those of one stage and layer, a few. */
+/* Each value is the next one of its layer and stage. Steps of a network have some thousand values,
+ * but only a few per stage and layer. */
 typedef struct key {
     int32_t layer;
     const char *stage;
@@ -153,7 +153,7 @@ tt_dump_value *tt_dump_add(tt_dump_step *s)
     return v;
 }
 
-/* What is being made. */
+/* State while a plan is made. */
 typedef struct maker {
     const tt_model *m;
     const tt_graph *g;
@@ -177,14 +177,13 @@ static void takes_in(tt_dump_node *n, const char *type)
     n->coarsest_type = coarser(n->coarsest_type, type);
 }
 
-/* The op that a node's output was computed by; "" of a value by itself (tt_value()), which whoever
- * computed it does not tell. */
+/* The op of a node's output; "" for a separate value (tt_value()), whose op is unknown. */
 static const char *dump_op_of(const tt_tensor *node)
 {
     return strcmp(node->op_name, "VALUE") == 0 ? "" : node->op_name;
 }
 
-/* A layer for a node whose name has none: the last one that it reads of. */
+/* A layer for a node whose name has none: that of the last source with one. */
 static void take_layer(tt_dump_node *n, bool own, int32_t layer)
 {
     if (own || layer == TT_STAGE_LAYER_UNKNOWN) return;
@@ -196,7 +195,7 @@ static void add_producer(tt_dump_node *n, uint32_t node)
     for (uint32_t i = 0; i < n->n_producers; i++) {
         if (n->producers[i] == node) return;
     }
-    n->producers[n->n_producers++] = node; /* at most one a source */
+    n->producers[n->n_producers++] = node; /* at most one per source */
 }
 
 static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
@@ -225,7 +224,7 @@ static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
     take_layer(n, has_layer, place.layer);
 }
 
-/* What the program told, in the map's word for it if it has another one. */
+/* The stage that the program reported, or the map's name for it. */
 static const char *reported_stage(const tt_stages *stages, const char *told, tt_stage *out)
 {
     if (tt_stages_rank(stages, told) != UINT32_MAX) return told;
@@ -233,7 +232,7 @@ static const char *reported_stage(const tt_stages *stages, const char *told, tt_
     return tt_stages_rank(stages, out->name) == UINT32_MAX ? told : out->name;
 }
 
-/* False without memory. Freed with dump_plan_free in any case. */
+/* False if out of memory. Freed with dump_plan_free in every case. */
 static bool dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *stages,
                            tt_texts *texts, tt_dump_plan *out)
 {
@@ -268,14 +267,14 @@ static void dump_plan_free(tt_dump_plan *p)
     memset(p, 0, sizeof *p);
 }
 
-#define PLANS_MAX 8u /* that are kept; llama.cpp alternates between two or three graphs */
+#define PLANS_MAX 8u /* cached; llama.cpp alternates between two or three graphs */
 
-/* Measured values that a node's output was computed from, itself included. */
+/* Measured values from which a node's output was computed, itself included. */
 typedef struct reach {
     uint32_t n;
     uint32_t values[TT_DUMP_INPUTS_MAX];
     bool more, reads_cache;
-    bool computes;        /* an op on the way to them does, which was not measured */
+    bool computes;        /* an unmeasured op on the way to them does */
     const char *own_type; /* the coarsest on the way to them */
 } reach;
 
@@ -327,7 +326,7 @@ static void reach_value(reach *r, uint32_t value)
         r->values[r->n++] = value;
 }
 
-/* What a node reads: what its producers are, or were computed from. */
+/* A node's inputs: its producers, or what these were computed from. */
 static void reach_of(const tt_dump_node *n, const reach *reaches, reach *out)
 {
     memset(out, 0, sizeof *out);
@@ -471,7 +470,8 @@ static void head_of_batch(const tt_model *m, uint32_t batch, tt_dump_head *h)
         h->sequence = b->sequences[b->sequence_first[0]];
 }
 
-/* A step for each batch that has runs, and for each run outside any, in the order of the first. */
+/* A step for each batch with runs, and for each run outside of batches, in the order of the
+ * first. */
 static bool list_steps(tt_dump *d)
 {
     trace *t = d->context;

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of the error of inputs. */
+/* The known error of inputs. */
 typedef struct tt_blame_state {
-    double rel_l2; /* the largest that is known */
-    bool bad;      /* one differs, is NaN or of another shape */
-    bool unknown;  /* of one nothing is known */
+    double rel_l2; /* the largest known */
+    bool bad;      /* one differs, is NaN or has another shape */
+    bool unknown;  /* one is unknown */
     bool close;    /* one is close, not equal */
     bool weak;     /* ... of which only statistics and first elements are known */
     bool computes; /* steps in between that were not measured on both sides did, see
@@ -22,27 +22,27 @@ typedef struct tt_blame_state {
     unsigned coarseness;
 } tt_blame_state;
 
-/* Errors that a KV cache may hold from steps before, by the value that reads it. */
+/* Errors that earlier steps may have left in a KV cache, by the value that reads it. */
 typedef struct tt_blame_cache {
     int32_t layer;
-    const char *stage; /* each text is kept once */
+    const char *stage; /* each text is stored once */
     uint32_t occurrence;
     tt_blame_state state;
 } tt_blame_cache;
 
-/* Memory of a comparison; zero-filled is ready. */
+/* State of a comparison; zero-filled is ready. */
 typedef struct tt_blame {
     tt_blame_state *states; /* by value of the step: its own, for those that read it */
     size_t n_states;
     tt_blame_cache *caches;
     size_t n_caches;
-    bool blind; /* the side does not know what its values were computed from */
-    bool cut;   /* steps before were not compared, or more caches than are kept */
+    bool blind; /* inputs of values are unknown on this side */
+    bool cut;   /* earlier steps were not compared, or there are too many caches */
 } tt_blame;
 
 #define CACHES_MAX 4096u
 
-/* Before the values of a step of n values. False without memory. */
+/* Call it before the values of a step of n values. False if out of memory. */
 static bool blame_begin(tt_blame *b, size_t n)
 {
     return tt_array_room(b->states, b->n_states, n);
@@ -68,8 +68,8 @@ static tt_blame_state of_inputs(const tt_blame *b, const tt_dump_value *v, size_
     return all;
 }
 
-/* What those before it may have left in the cache that a value reads: the worst that it was
- * computed from until now, as keys and values are among that. */
+/* What earlier steps may have left in the cache that a value reads: the worst error among its
+ * inputs so far, which include keys and values. */
 static bool of_cache(tt_blame *b, const tt_valuediff_item *item, const tt_blame_state *inputs,
                      tt_blame_state *out)
 {
@@ -92,7 +92,7 @@ static bool of_cache(tt_blame *b, const tt_valuediff_item *item, const tt_blame_
     return true;
 }
 
-/* An error without a size counts as any. */
+/* An error of unknown size counts as any. */
 static double size_of(const tt_valuediff_item *item)
 {
     if (item->verdict == TT_VALUE_EQUAL) return 0;
@@ -100,8 +100,8 @@ static double size_of(const tt_valuediff_item *item)
     return isnan(item->error.rel_l2) ? INFINITY : item->error.rel_l2;
 }
 
-/* Whether a value is elements of its inputs, moved: its op makes no error, but may pick those that
- * have the most. */
+/* Whether a value consists of elements of its inputs: its op makes no error, but may select those
+ * with the largest. */
 static bool is_moved(const tt_dump_value *v, const tt_blame_state *from)
 {
     return v->n_inputs && tt_op_only_moves(v->op) && !v->ops_between && !from->computes;
@@ -115,24 +115,24 @@ static tt_value_blame evaluate(const tt_valuediff_item *item, const tt_dump_valu
     if (item->verdict == TT_VALUE_EQUAL || item->verdict == TT_VALUE_UNMEASURED)
         return TT_BLAME_NONE;
     if (isinf(from->rel_l2)) return TT_BLAME_INHERITED;
-    /* Of an error of unknown size only this is known: from the same inputs, it is made here. */
+    /* If the error's size is unknown, all that is known: with equal inputs, it is made here. */
     if (!sized && !from->bad && (from->close || from->rel_l2 > 0)) return TT_BLAME_UNKNOWN;
-    /* Of an error without a size (an order, a choice of experts): the least change before it can
-     * have made it. */
+    /* For an error without a size (an order, a choice of experts): the smallest earlier change may
+     * have caused it. */
     if (item->error.basis == TT_BASIS_HASH && from->rel_l2 > 0) return TT_BLAME_INHERITED;
     bool moves = is_moved(v, from),
          larger = !moves && sized && size > TT_VALUEDIFF_OWN * from->rel_l2;
     if (from->bad && !larger) return TT_BLAME_INHERITED;
     if (from->unknown || (from->weak && (larger || from->rel_l2 == 0))) return TT_BLAME_UNKNOWN;
-    /* Of inputs that are close, 0 is only what the elements that are known show. */
+    /* For close inputs, 0 means only that the known elements are equal. */
     if (from->close && moves) return TT_BLAME_INHERITED;
     return from->rel_l2 == 0 || larger ? TT_BLAME_OWN : TT_BLAME_INHERITED;
 }
 
-/* Value i of the step, in order, which `item` is about (its verdict so far, its error): fills
- * blame, input_rel_l2 and jump, and may turn close into differs; *cache gets what the cache held
- * that it reads, when it does. `coarseness`: of its own_type, on either side; `rel_l2`: what
- * somebody allows for all steps, or NAN. False without memory. */
+/* Sets blame, input_rel_l2 and jump of value i of the step, for `item` (which has its verdict so
+ * far, and its error); may change close to differs. *cache: the error in the cache that it reads,
+ * if it does. `coarseness`: of its own_type, on either side; `rel_l2`: the user's tolerance for all
+ * steps, or NAN. False if out of memory. */
 static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coarseness,
                         double rel_l2, tt_valuediff_item *item, tt_blame_state *cache)
 {
@@ -156,13 +156,13 @@ static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned c
     }
     tt_blame_state *own = &b->states[i];
     if (item->verdict == TT_VALUE_UNMEASURED) {
-        *own = from; /* those that read it are looked through to what it was computed from */
+        *own = from; /* readers of it inherit its inputs instead */
         own->computes |= v->ops_between || !tt_op_only_moves(v->op);
         if (!v->n_inputs) own->unknown = true;
         return true;
     }
     if (item->verdict == TT_VALUE_OTHER_BITS) {
-        *own = (tt_blame_state){.unknown = true}; /* it may be of any size */
+        *own = (tt_blame_state){.unknown = true}; /* its size is unknown */
         return true;
     }
     *own = (tt_blame_state){
@@ -181,7 +181,7 @@ static void blame_free(tt_blame *b)
     memset(b, 0, sizeof *b);
 }
 
-/* A comparison being made. */
+/* State of a comparison. */
 typedef struct walk {
     tt_valuediff *d;
     tt_dump *a, *b;
@@ -234,7 +234,7 @@ static uint32_t find_in_b(const walk *w, const tt_dump_value *key)
     return TT_NONE;
 }
 
-/* Which values of the two steps have the same key. */
+/* Finds the values of the two steps with the same key. */
 static bool match_values(walk *w)
 {
     if (!tt_array_room(w->partner_a, w->room_a, w->step_a.n + 1) ||
@@ -306,7 +306,7 @@ static bool keep(walk *w, const tt_valuediff_item *item)
     return true;
 }
 
-/* The inputs of the first divergence; those not measured are looked through. */
+/* The inputs of the first divergence; unmeasured ones are replaced by theirs. */
 static bool list_inputs(walk *w, const tt_dump_step *s, size_t value,
                         const tt_valuediff_item *results)
 {
@@ -363,7 +363,7 @@ static bool note_first(walk *w, const tt_dump_step *s, size_t value, const tt_va
     return list_inputs(w, s, value, results);
 }
 
-/* The pair of values, one of which may be missing; before blame. */
+/* Compares the pair of values, one of which may be missing; blame comes later. */
 static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_value *vb,
                               tt_valuediff_item *item)
 {
@@ -391,7 +391,7 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
         tt_value_compare(w->a, va, w->b, vb, w->o, &item->tolerance, &item->error, &problem);
     if (problem.status == TT_E_MEMORY) return no_memory(w);
     uint32_t na = w->a->steps[s->a].n_tokens, nb = w->b->steps[s->b].n_tokens;
-    /* Of other batches, as far as anybody knows: rows of other tokens. */
+    /* Perhaps of other batches: rows of other tokens. */
     if (item->verdict == TT_VALUE_SHAPE && (!na || !nb)) item->verdict = TT_VALUE_UNMEASURED;
     return TT_OK;
 }
@@ -451,7 +451,7 @@ static tt_status compare_step(walk *w)
         w->blame.cut = true;
         return TT_OK;
     }
-    /* What a text's begin left in the cache is not known when the comparison begins behind it. */
+    /* If the comparison begins after the text's start, what that left in the cache is unknown. */
     if (w->pair == 0 && s->position != TT_DUMP_POSITION_UNKNOWN && s->position > 0)
         w->blame.cut = true;
     tt_status status = tt_dump_load(w->a, s->a, &w->step_a, w->err);
@@ -522,9 +522,9 @@ void tt_valuediff_free(tt_valuediff *d)
 
 /* Error over depth, and the rows by layer and by stage. */
 
-/* Which steps of two dumps belong together. */
+/* Pairs the steps of two dumps. */
 
-/* How far a step's partner is looked for. */
+/* How far to search for a step's partner. */
 #define AHEAD_MAX 65536u
 #define OVERLAP_AHEAD_MAX 4096u
 
@@ -545,7 +545,7 @@ static bool know_tokens(const tt_dump_head *a, const tt_dump_head *b)
     return a->tokens && b->tokens && a->n_tokens == b->n_tokens;
 }
 
-/* The first token in which they differ, or n_tokens. Tokens of one place, in the order of the
+/* The first token in which they differ, or n_tokens. Tokens at one position are in the order of the
  * batch. */
 static uint32_t first_other_token(const tt_dump_head *a, const tt_dump_head *b)
 {
@@ -556,8 +556,8 @@ static uint32_t first_other_token(const tt_dump_head *a, const tt_dump_head *b)
     return a->n_tokens;
 }
 
-/* The step of B from `from` on that step `a` belongs to: at the same place, with the same tokens if
- * there is such a one, as a text may be computed several times. */
+/* The partner of step `a` among B's from `from` on: at the same position, preferably with the same
+ * tokens, because a text may be computed several times. */
 static uint32_t partner_of(const tt_valuediff *d, const tt_dump_head *a, uint32_t from)
 {
     uint32_t other = TT_NONE;
@@ -592,7 +592,7 @@ static tt_valuediff_step *add(tt_valuediff *d, tt_valuediff_pairing pairing, uin
     return s;
 }
 
-/* A pair; false when its tokens differ, after which nothing is comparable. */
+/* Adds a pair; false if its tokens differ, after which nothing is comparable. */
 static bool add_pair(tt_valuediff *d, uint32_t ia, uint32_t ib)
 {
     const tt_dump_head *a = &d->a->steps[ia], *b = &d->b->steps[ib];
@@ -624,7 +624,7 @@ static void pair_by_order(tt_valuediff *d)
     }
 }
 
-/* Steps of one side only, where the other one has their tokens, too. */
+/* Marks steps of one side whose tokens the other side has in other batches. */
 static void mark_batches(tt_valuediff *d)
 {
     for (size_t i = 0; i < d->n_steps; i++) {
@@ -667,7 +667,7 @@ static void pair_by_place(tt_valuediff *d)
     mark_batches(d);
 }
 
-/* The last position of the text that the trace began with; TT_DUMP_POSITION_UNKNOWN. */
+/* The last position of the trace's first text; TT_DUMP_POSITION_UNKNOWN. */
 static int32_t end_of_prompt(const tt_dump *d)
 {
     int64_t last = TT_DUMP_POSITION_UNKNOWN;
@@ -680,8 +680,8 @@ static int32_t end_of_prompt(const tt_dump *d)
     return last > INT32_MAX ? TT_DUMP_POSITION_UNKNOWN : (int32_t)last;
 }
 
-/* Records that may be of any position are of the end of the other side's prompt, as its writer
- * stopped there; where that is not known, of none. */
+/* Records of unknown position get that of the end of the other side's prompt, where their writer
+ * stopped; none if that is unknown. */
 static void place_records(tt_dump *d, const tt_dump *other)
 {
     if (d->places != TT_PLACES_UNKNOWN || other->places == TT_PLACES_UNKNOWN) return;
@@ -715,12 +715,12 @@ bool tt_valuediff_pair_steps(tt_valuediff *d, const tt_valuediff_options *o)
     return true;
 }
 
-/* Networks have some hundred layers and stages; what a damaged trace claims beyond is not in the
- * rows, though counted. */
+/* Networks have some hundred layers and stages; further ones in a damaged trace are counted, but
+ * are not in the rows. */
 #define ROWS_MAX 4096u
 #define DEPTH_MAX ((size_t)1 << 20)
 
-/* What rows and plots show: not what an error is at least, of which nothing else is known. */
+/* The error in rows and plots: without mere lower bounds. */
 static double shown_error(const tt_valuediff_item *i)
 {
     return i->verdict == TT_VALUE_OTHER_BITS ? NAN : i->error.rel_l2;
@@ -730,7 +730,7 @@ static bool put_depth(tt_valuediff *d, tt_valuediff_tally *t, const tt_valuediff
                       bool behind)
 {
     tt_valuediff_depth *row = NULL;
-    /* Its layer is near the end of the list: the nodes of one are together. */
+    /* Its layer is near the end of the list, because a layer's nodes are consecutive. */
     for (size_t k = d->n_depth; !row && k-- > 0 && d->depth[k].pair == i->pair;) {
         if (d->depth[k].layer == i->layer && d->depth[k].behind == behind) row = &d->depth[k];
     }
@@ -801,7 +801,7 @@ bool tt_valuediff_tally_item(tt_valuediff *d, tt_valuediff_tally *t, const tt_va
     if (i->verdict != TT_VALUE_UNMEASURED) d->compared++;
     if (!put_depth(d, t, i, behind) || !put_layer(d, t, i, behind)) return false;
     for (size_t k = 0; k < d->n_stages; k++) {
-        if (d->stages[k].stage != i->stage) continue; /* each text is kept once */
+        if (d->stages[k].stage != i->stage) continue; /* each text is stored once */
         put(&d->stages[k], i);
         return true;
     }

@@ -5,7 +5,7 @@
 #include "analyze/dumps/valuediff.h"
 #include "table/table.h"
 
-/* Its rows, which it must outlive. */
+/* Its rows; the comparison must outlive them. */
 extern const tt_schema tt_valuediff_item_schema;
 tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n);
 tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n);

@@ -1,11 +1,11 @@
-/* Inside the comparison of values. */
+/* Internals of the comparison of values. */
 #ifndef TT_ANALYZE_DUMPS_VALUEDIFF_PARTS_H
 #define TT_ANALYZE_DUMPS_VALUEDIFF_PARTS_H
 
 #include "analyze/dumps/valuediff.h"
 #include "analyze/texts.h"
 
-/* What the errors of two values are summed up from. */
+/* The sums behind the error of two values. */
 typedef struct tt_error_sums {
     uint64_t n;
     double aa, bb, ab, dd; /* squares of a and b, their product, squares of a - b; finite ones */
@@ -15,20 +15,20 @@ typedef struct tt_error_sums {
     bool apart; /* one is not finite, and the other is not the same */
 } tt_error_sums;
 
-/* Fills d->steps, by_order, tokens_known and where it stopped. False without memory. */
+/* Fills d->steps, by_order, tokens_known and where it stopped. False if out of memory. */
 bool tt_valuediff_pair_steps(tt_valuediff *d, const tt_valuediff_options *o);
 
-/* Rows and depth, value by value. */
+/* Collects rows and depth, value by value. */
 typedef struct tt_valuediff_tally {
     size_t depth_capacity, layer_capacity, stage_capacity;
-    bool behind;           /* a layer was met in this step */
-    uint32_t rows_of_step; /* of depth; as `behind`, to be cleared before each step */
+    bool behind;           /* a layer was seen in this step */
+    uint32_t rows_of_step; /* of depth; like `behind`, cleared before each step */
 } tt_valuediff_tally;
-/* False without memory. */
+/* False if out of memory. */
 bool tt_valuediff_tally_item(tt_valuediff *d, tt_valuediff_tally *t, const tt_valuediff_item *i);
-/* Rows by layer in the order of execution, after all steps. */
+/* Call it after all steps: sorts rows by layer in execution order. */
 void tt_valuediff_tally_end(tt_valuediff *d);
 
-/* The larger one; that which is no NAN. */
+/* The larger one; NAN is ignored. */
 double tt_larger(double a, double b);
 #endif

@@ -11,14 +11,14 @@
 
 struct tt_log_survey {
     uint32_t *order;
-    tt_log_surveyed *runs; /* by place in the order */
+    tt_log_surveyed *runs; /* by position in the order */
     uint8_t *known;        /* likewise */
     tt_join join;
     tt_log_set *sets;
     uint32_t n_sets, capacity;
     size_t set_bytes;
     tt_idmap set_by_hash;
-    /* Of the run under way, to be compared: */
+    /* Of the current run, for comparison: */
     uint32_t graph;
     uint8_t *covers;
     size_t n_covers;
@@ -100,7 +100,7 @@ static uint32_t add_set(tt_log_survey *s, uint64_t key)
     return s->n_sets++;
 }
 
-/* The set of what the join holds; TT_NONE when there is no room for it. */
+/* The set of the join's ops; TT_NONE if there is no room for it. */
 static uint32_t set_of(tt_log_survey *s, uint32_t graph)
 {
     const tt_join *j = &s->join;
@@ -137,10 +137,10 @@ const tt_log_surveyed *tt_log_survey_run(tt_log_survey *s, const tt_model *m, ui
     return r;
 }
 
-/* A tt_log_place in front of a row. Ascending by row and next_run. */
+/* A position before a row. Ascending by row and next_run. */
 typedef struct log_index_place {
     uint64_t row;
-    uint64_t latest_ticks; /* no row before it begins later */
+    uint64_t latest_ticks; /* no earlier row begins later */
     size_t first_active;   /* in tt_log_index.active */
     uint32_t next_run;
     uint32_t n_active;
@@ -153,7 +153,7 @@ struct tt_log_index {
     tt_log_survey *survey;
     uint32_t n_runs;
     tt_log_load load;
-    uint64_t *of_set; /* rows of each set of the survey */
+    uint64_t *of_set; /* per set of the survey: its number of rows */
     uint32_t n_of_set;
     log_index_place *places;
     uint32_t n_places, places_capacity;
@@ -161,7 +161,7 @@ struct tt_log_index {
     size_t n_active, active_capacity;
     uint64_t rows_apart;
     uint32_t runs_apart;
-    /* Where counting stands: */
+    /* Where counting is: */
     uint64_t rows;
     uint64_t latest_ticks; /* no row so far begins later */
     tt_log_place at;
@@ -169,7 +169,8 @@ struct tt_log_index {
     tt_error ended_by;
 };
 
-/* The last place for which `before` holds; it holds for all up to some. The first one when none. */
+/* The last position for which `before` holds, which is true up to some position and false then. The
+ * first one if none. */
 typedef bool place_test(const log_index_place *p, const void *key);
 
 static const log_index_place *last_place(const tt_log_index *x, place_test *before, const void *key)
@@ -237,7 +238,7 @@ tt_status tt_log_index_next(const tt_log_index *x, tt_log_cursor *c, uint64_t ro
     return TT_OK;
 }
 
-/* In front of the place's row, and from there to `row`. */
+/* From the position to `row`. */
 static tt_status seek_from(const tt_log_index *x, tt_log_cursor *c, const log_index_place *p,
                            uint64_t row, tt_error *err)
 {
@@ -264,7 +265,7 @@ static bool is_op(const tt_model *m, uint32_t run, const tt_log_item *i, uint32_
     return false;
 }
 
-/* When the op began, over its lanes, and when it was over; the run's begin when it is not there. */
+/* When the op began, over its lanes, and when it ended; the run's start if it is not there. */
 static tt_status times_of(const tt_model *m, uint32_t run, uint32_t node, uint64_t *start,
                           uint64_t *end, tt_error *err)
 {
@@ -281,7 +282,7 @@ static tt_status times_of(const tt_model *m, uint32_t run, uint32_t node, uint64
         break;
     }
     tt_log_load_free(&load);
-    /* Of a run that cannot be read there is no row: its place is what can be said. */
+    /* An unreadable run has no row: returns its position. */
     return status == TT_E_MEMORY ? status : TT_OK;
 }
 
@@ -359,7 +360,7 @@ tt_status tt_log_index_locate_time(const tt_log_index *x, const tt_model *m, dou
     return status;
 }
 
-/* Places are no closer than this: reading a few thousand rows takes less than a millisecond. */
+/* Minimum distance of positions: reading a few thousand rows takes less than a millisecond. */
 #define PLACE_ROWS 2048u
 #define PLACE_RUNS 16u
 #define UNKNOWN UINT64_MAX
@@ -418,9 +419,9 @@ const tt_filter *tt_log_index_filter(const tt_log_index *x)
     return &x->filter;
 }
 
-/* --- places --- */
+/* --- positions --- */
 
-/* Keeps every second place. */
+/* Keeps every second position. */
 static void thin_out(tt_log_index *x)
 {
     size_t n_active = 0;
@@ -447,8 +448,8 @@ static bool make_room(tt_log_index *x, uint32_t n_active)
     return tt_array_room(x->active, x->active_capacity, x->n_active + n_active);
 }
 
-/* Notes the place where counting stands, when it is far enough from the one before. Of several
- * places in front of one row only the first and the last are of use. */
+/* Saves the current position if it is far enough from the previous one. Of several positions before
+ * one row only the first and the last are useful. */
 static bool note_place(tt_log_index *x, const tt_log_place *at)
 {
     log_index_place *last = x->n_places ? &x->places[x->n_places - 1] : NULL;
@@ -471,7 +472,7 @@ static bool note_place(tt_log_index *x, const tt_log_place *at)
 
 /* --- counting --- */
 
-/* Whether all ops of the run that pass by their names and places are rows. */
+/* Whether all ops of the run that pass by name and location are rows. */
 static bool is_structural(const tt_log_index *x, const tt_log_surveyed *r)
 {
     const tt_filter *f = &x->filter;
@@ -504,8 +505,8 @@ static tt_status count_set(tt_log_index *x, uint32_t set, uint64_t *rows, tt_err
     return TT_OK;
 }
 
-/* Counts the rows of the next run, none being under way; *whole is false, and nothing is counted,
- * when a later run begins before its last op does. */
+/* Counts the rows of the next run, while none is open; *whole is false, and nothing is counted, if
+ * a later run begins before its last op does. */
 static tt_status count_run(tt_log_index *x, bool *whole, uint64_t *rows, uint64_t *work,
                            tt_error *err)
 {
@@ -527,7 +528,7 @@ static tt_status count_run(tt_log_index *x, bool *whole, uint64_t *rows, uint64_
     return status;
 }
 
-/* Counts row by row, until no run is under way or the work is done. */
+/* Counts row by row, until no run is open or the work is done. */
 static tt_status count_rows(tt_log_index *x, const tt_model *m, uint64_t *work, uint64_t enough,
                             tt_error *err)
 {
@@ -592,7 +593,7 @@ static tt_status extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_er
 tt_status tt_log_index_extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_error *err)
 {
     tt_status status = extend(x, m, work, err);
-    /* What it holds is of this share of the model, which the index outlives. */
+    /* It refers to this share of the model, which the index outlives. */
     tt_slice_filter_free(&x->load.slices);
     return status;
 }

@@ -65,7 +65,7 @@ bool tt_log_load_may(const tt_log_load *l, uint32_t run)
     return r->graph != TT_NONE && tt_filter_run(l->filter, l->m, r);
 }
 
-/* What its verdicts (those of the run's graph) do not know of the op. */
+/* What the graph's verdicts do not cover. */
 static bool times_pass(const tt_log_load *l, uint64_t start, uint64_t arrive, bool open)
 {
     const tt_filter *f = l->filter;
@@ -133,7 +133,7 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
     return status;
 }
 
-/* Leaves out what read other experts than the one that is asked for. */
+/* Removes ops that read other experts than the requested one. */
 static tt_status keep_slices(tt_log_load *l, uint32_t run, tt_error *err)
 {
     size_t kept = 0;
@@ -237,7 +237,7 @@ void tt_log_cursor_close(tt_log_cursor *c)
     free(c);
 }
 
-/* Takes the run at `position` into the active ones, when it has rows. */
+/* Adds the run at `position` to the active ones, if it has rows. */
 static tt_status look_at(tt_log_cursor *c, uint32_t position, tt_error *err)
 {
     uint32_t run = c->order[position];
@@ -266,7 +266,7 @@ tt_status tt_log_cursor_step(tt_log_cursor *c, tt_log_event *event, tt_error *er
 {
     active *a = earliest(c);
     bool more = c->next_run < c->m->n_runs && c->n_active < TT_LOG_RUNS_MAX;
-    /* Ops of a run that began earlier may still be in the file. */
+    /* Ops of a run that began earlier may follow in the file. */
     if (more && (!a || c->m->runs[c->order[c->next_run]].begin_ticks <= a->items[a->at].start)) {
         *event = TT_LOG_LOOKED;
         return look_at(c, c->next_run++, err);
@@ -348,7 +348,7 @@ void tt_log_picks_free(tt_log_picks *p)
     memset(p->runs, 0, sizeof p->runs);
 }
 
-/* The picks of that run, loaded when they are not kept; NULL on failure. */
+/* The accesses of that run, loaded if necessary; NULL on failure. */
 static tt_accesses *accesses_of(tt_log_picks *p, const tt_run *run, tt_error *err)
 {
     unsigned at = 0;

@@ -13,10 +13,10 @@
 
 /* Further data of the trace about this memory. */
 typedef struct tt_memory_observed {
-    bool experts; /* which experts were chosen */
+    bool experts; /* chosen experts */
     bool faults;
     bool residency;
-    bool pages;   /* faults one by one */
+    bool pages;   /* fault events */
     bool loading; /* pages in RAM before the first batch */
 } tt_memory_observed;
 

@@ -16,23 +16,23 @@ typedef struct unit_piece {
     uint32_t unit;
     bool writes;
     bool at_most;        /* rows or experts were not observed */
-    bool placed;         /* begin, end hold: all of them were used */
+    bool placed;         /* begin and end are valid: all bytes in between were used */
     uint64_t bytes;      /* read or written of the unit */
     uint64_t begin, end; /* in the unit's segment */
 } unit_piece;
 
-/* A list of pieces; zero-filled is empty. A unit may be there several times. */
+/* A list of pieces; zero-filled is empty. A unit may occur several times. */
 typedef struct unit_pieces {
     unit_piece *list;
     size_t n, capacity;
-    uint64_t impossible; /* counts up: places that no file or buffer has */
-    bool failed;         /* without memory */
+    uint64_t impossible; /* counts uses outside of any file or buffer */
+    bool failed;         /* out of memory */
 } unit_pieces;
 
 /* An interval of a segment that an op uses, and how much of it. */
 typedef struct interval {
     uint64_t begin, end;
-    uint64_t bytes; /* less than end - begin: of it, but not which */
+    uint64_t bytes; /* less than end - begin: unknown bytes of it */
     bool writes, at_most;
 } interval;
 
@@ -65,7 +65,7 @@ static void add_slices(unit_pieces *p, const tt_region *r, const interval *s, ui
     }
 }
 
-/* The interval's part in each region of the segment. */
+/* Adds the interval's part in each region of the segment. */
 static void add_interval(unit_pieces *p, const tt_memory_layout *s, uint32_t segment, interval t)
 {
     const tt_memory_segment *of = &s->segments[segment];
@@ -84,7 +84,7 @@ static void add_interval(unit_pieces *p, const tt_memory_layout *s, uint32_t seg
     }
 }
 
-/* Bytes [begin, begin + size) of a tensor's root, where that lies in a buffer. */
+/* Bytes [begin, begin + size) of a tensor's root, if that is in a buffer. */
 static void add_in_buffer(const tt_model *m, const tt_memory_layout *s, const tt_graph *g,
                           uint32_t tensor, uint64_t begin, uint64_t size, interval t,
                           unit_pieces *p)
@@ -112,13 +112,13 @@ static void add_access(const tt_model *m, const tt_memory_layout *s, const tt_op
                         .end = a->offset_bytes + a->size_bytes,
                         .bytes = a->size_bytes,
                         .at_most = a->at_most};
-    /* A copy may be laid out otherwise inside, but holds the same rows and experts in order. */
+    /* A copy's internal layout may differ, but it has the same rows and experts in order. */
     add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->size_bytes, t,
                   p);
     if (w->file < s->n_segments) add_interval(p, s, w->file, t);
 }
 
-/* Written by the op: for SET_ROWS as many rows as it is given, somewhere in the result. */
+/* Written by the op: for SET_ROWS as many rows as in its source, somewhere in the result. */
 static void add_result(const tt_model *m, const tt_memory_layout *s, const tt_op *op,
                        unit_pieces *p)
 {
@@ -134,8 +134,8 @@ static void add_result(const tt_model *m, const tt_memory_layout *s, const tt_op
                   (interval){.bytes = bytes, .writes = true}, p);
 }
 
-/* Sets the list to what the op uses: `accesses` (tt_accesses_of) of weights, and the buffers that
- * its sources and its result lie in. */
+/* Sets the list to what the op uses: `accesses` (tt_accesses_of) to weights, and the buffers of its
+ * sources and its result. */
 static void pieces_of(const tt_model *m, const tt_memory_layout *s, const tt_op *op,
                       const tt_access *accesses, size_t n_accesses, unit_pieces *p)
 {
@@ -154,19 +154,19 @@ static void pieces_of(const tt_model *m, const tt_memory_layout *s, const tt_op 
 
 /* --- sums --- */
 
-/* Ranges of a unit that was touched in part are merged when so many more came. */
+/* New ranges of a partly touched unit after which they are merged. */
 #define RANGES_EACH 1024u
-/* Runs between two questions whether the result is still wanted. */
+/* Runs between two checks for cancellation. */
 #define RUNS_EACH 64u
 
-/* What the runs did at a node whose uses are the same each time: told to its units at the end,
- * or when what it covers changes. */
+/* Executions of a node whose uses are always the same: added to its units at the end, or when what
+ * it covers changes. */
 typedef struct node_sum {
-    uint64_t ops; /* 0: nothing to tell */
+    uint64_t ops; /* 0: nothing to add */
     uint64_t timed, ticks, first_ticks, last_ticks;
     uint32_t first_batch, last_batch;
     uint32_t run;   /* one that executed it */
-    uint8_t covers; /* it was looked at with so many nodes behind it ... */
+    uint8_t covers; /* examined with so many covered nodes ... */
     bool known;     /* ... and then: */
     bool picks;     /* rows or experts of weights: uses differ from run to run */
 } node_sum;
@@ -174,7 +174,7 @@ typedef struct node_sum {
 /* Which bytes of a unit were touched. */
 typedef struct touch {
     tt_ranges ranges;
-    size_t merged; /* how many there were after the last merge */
+    size_t merged; /* number of ranges after the last merge */
 } touch;
 
 typedef struct measure {
@@ -186,10 +186,10 @@ typedef struct measure {
     tt_slice_filter slices;
     tt_join join;
     tt_accesses *accesses;
-    uint32_t accesses_run; /* that these are of, or TT_NONE */
-    node_sum **sums;       /* by graph, by node; NULL until the graph is met */
+    uint32_t accesses_run; /* of the accesses, or TT_NONE */
+    node_sum **sums;       /* by graph, by node; NULL until needed */
     touch **touched;       /* by unit; NULL: nothing */
-    uint64_t *last_op;     /* by unit: number of the op that was counted last */
+    uint64_t *last_op;     /* by unit: number of the last counted op */
     uint64_t n_ops;
     unit_pieces pieces;
 } measure;
@@ -248,7 +248,7 @@ static void add_ops(tt_unit_use *u, const node_sum *n)
     u->ticks += n->ticks;
 }
 
-/* All of q->pieces, used by each of the ops of n. */
+/* All of q->pieces, used by each op of n. */
 static bool add_pieces(measure *q, const node_sum *n)
 {
     const uint64_t number = ++q->n_ops;
@@ -285,7 +285,7 @@ static tt_status find_pieces(measure *q, const tt_op *op, uint32_t run, tt_error
     return q->pieces.failed ? tt_error_memory(err, "the heat of the memory") : TT_OK;
 }
 
-/* Tells what the node did to its units. */
+/* Adds the node's uses to its units. */
 static tt_status report(measure *q, uint32_t graph, uint32_t node, node_sum *n, tt_error *err)
 {
     tt_op op;
@@ -377,7 +377,7 @@ static tt_status report_all(measure *q, tt_error *err)
     return status;
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static bool finish_touch(measure *q, uint32_t unit, uint32_t region)
 {

@@ -12,7 +12,7 @@ typedef struct maker {
     const tt_model *m;
     tt_memory_layout *s;
     size_t placed_capacity;
-    uint64_t *cuts; /* of the segment under way */
+    uint64_t *cuts; /* of the current segment */
     size_t cuts_capacity;
     size_t regions_capacity;
     bool failed;
@@ -37,7 +37,7 @@ void tt_memory_layout_free(tt_memory_layout *s)
 
 /* --- segments --- */
 
-/* What the file's size was said to be, or more where tensors are said to lie behind it. */
+/* The recorded file size, or more if tensors are beyond it. */
 static uint64_t file_size(const tt_model *m, const tt_model_file *f)
 {
     uint64_t size = f->size_bytes < TT_READS_FILE_MAX ? f->size_bytes : TT_READS_FILE_MAX;
@@ -87,7 +87,7 @@ static bool make_layout(maker *k)
     return true;
 }
 
-/* --- what lies in them --- */
+/* --- their contents --- */
 
 static void place(maker *k, const tt_placed *p)
 {
@@ -166,12 +166,12 @@ static void place_graph(maker *k, uint32_t graph)
 TT_ORDER_BY(by_first_met, tt_placed, segment, begin, end, graph, tensor)
 TT_ORDER_BY(by_range, tt_placed, segment, begin, end)
 
-/* By place, then in the order met: the graphs come one after the other. */
+/* By offset, then in the order found: graph by graph. */
 static int by_place(const void *a, const void *b)
 {
     const tt_placed *x = a, *y = b;
     const int order = by_range(a, b);
-    /* One string of the trace is one pointer. */
+    /* Equal strings of the trace have the same pointer. */
     if (order == 0 && x->name != y->name) return (uintptr_t)x->name < (uintptr_t)y->name ? -1 : 1;
     return order ? order : by_first_met(a, b);
 }
@@ -189,13 +189,13 @@ static void sort_placed(tt_memory_layout *s)
         s->placed[kept++] = *p;
     }
     s->n_placed = kept;
-    /* Pointers differ from run to run; what is shown must not. */
+    /* Pointers differ from run to run; the output must not. */
     qsort(s->placed, s->n_placed, sizeof *s->placed, by_first_met);
 }
 
 /* --- regions --- */
 
-/* Where the segment is cut: ascending, each once, from 0 to its size. */
+/* Where the segment is cut: ascending, unique, from 0 to its size. */
 static size_t find_cuts(maker *k, const tt_memory_segment *s, const tt_placed *list, size_t n)
 {
     size_t cuts = 0, kept = 0;
@@ -215,7 +215,7 @@ static size_t find_cuts(maker *k, const tt_memory_segment *s, const tt_placed *l
     return kept;
 }
 
-/* Leaves out cuts that lie close behind another, so that at most `most` regions are left. */
+/* Removes cuts close to others, so that at most `most` regions are left. */
 static size_t drop_cuts(uint64_t *cuts, size_t n, uint64_t size, size_t most)
 {
     const uint64_t least = size / most + 1;
@@ -257,7 +257,7 @@ static void add_region(maker *k, uint32_t segment, uint64_t begin, uint64_t end)
                      .weight = TT_NONE};
 }
 
-/* Where the regions end that the bytes before `end` touch. */
+/* The end of the regions that the bytes before `end` touch. */
 static uint32_t regions_before(const tt_memory_layout *s, const tt_memory_segment *segment,
                                uint64_t end)
 {
@@ -266,8 +266,8 @@ static uint32_t regions_before(const tt_memory_layout *s, const tt_memory_segmen
     return s->regions[at].begin < end ? at + 1 : at;
 }
 
-/* Which regions the tensors of a segment cover, in time linear in both: tensors come by begin, so
- * that what lies before the farthest end so far has its first tensor already. */
+/* Which regions the tensors of a segment cover, in time linear in both: tensors are sorted by
+ * start, so regions before the farthest end so far already have their first tensor. */
 static void cover(tt_memory_layout *s, const tt_memory_segment *segment, uint32_t first,
                   uint32_t end)
 {
@@ -284,7 +284,7 @@ static void cover(tt_memory_layout *s, const tt_memory_segment *segment, uint32_
         }
         if (to > done) done = to;
     }
-    /* Until here: how many more than of the region before (wrapping around). */
+    /* So far: the difference to the previous region (wrapping around). */
     for (uint32_t r = segment->first_region; r < segment->first_region + segment->n_regions; r++)
         s->regions[r].n_placed = n += s->regions[r].n_placed;
 }
@@ -371,7 +371,7 @@ tt_status tt_memory_layout_make(const tt_model *m, tt_memory_layout **out, tt_er
     return tt_error_memory(err, "the map of the memory");
 }
 
-/* --- looking things up --- */
+/* --- look-ups --- */
 
 uint32_t tt_memory_layout_find(const tt_memory_layout *s, uint32_t segment, uint64_t offset)
 {
@@ -411,7 +411,7 @@ static bool is_before(const tt_model *m, const tt_residency *r, const tt_memory_
     return r->moment != TT_AT_END;
 }
 
-/* As samples are told apart by tt_residency_walk. */
+/* The same distinction of samples as in tt_residency_walk. */
 static bool goes_on(const tt_residency *r, const tt_residency *before)
 {
     return r->file == before->file && r->batch == before->batch && r->moment == before->moment &&
@@ -456,7 +456,7 @@ static void measure_segment(const tt_memory_layout *s, const tt_memory_segment *
     }
 }
 
-/* False without memory. */
+/* False if out of memory. */
 static bool measure_file(const tt_model *m, const tt_memory_layout *s, uint32_t file,
                          const sample *from, tt_unit_residency *units)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs behind or before one that are looked through for a lane's next op. */
+/* Runs searched before or after one for a lane's next op. */
 #define STEP_RUNS_MAX 256u
 #define ASK_EVERY 512u /* runs: some 10 ms */
 
@@ -123,14 +123,14 @@ void tt_timeline_sums_free(tt_timeline_sums *sums)
 typedef struct stepping {
     const tt_timeline *t;
     uint32_t lane;
-    int64_t start; /* of the op that is stepped from */
+    int64_t start; /* of the starting op */
     uint32_t run, node;
     bool forward;
     int64_t best;
     tt_timeline_step *out;
 } stepping;
 
-/* Looks for the lane's nearest op behind (or before) the start in one run. */
+/* Finds the lane's nearest op after (or before) the start in one run. */
 static tt_status step_in_run(stepping *s, const tt_model *m, uint32_t run, tt_error *err)
 {
     const tt_piece *pieces;
@@ -143,7 +143,7 @@ static tt_status step_in_run(stepping *s, const tt_model *m, uint32_t run, tt_er
         for (size_t k = 0; k < p.n && status == TT_OK; k++) {
             tt_lap lap = tt_timeline_lap(s->t, &p, k);
             if (run == s->run && p.node[k] == s->node) continue;
-            /* Ops of no length begin together: nodes of a run ascend. */
+            /* Ops of duration 0 begin together: nodes of a run ascend. */
             bool later = run == s->run ? p.node[k] > s->node : lap.start >= s->start;
             if (later != s->forward || (s->out->run != TT_NONE &&
                                         (s->forward ? lap.start >= s->best : lap.start < s->best)))
@@ -198,17 +198,17 @@ tt_status tt_timeline_neighbours(const tt_timeline *t, const tt_model *m, uint32
     return status;
 }
 
-/* Windows of fewer records than this are always made of the records, those of more never. */
+/* Windows of fewer records than this always use the records, those of more never. */
 #define RECORDS_FEW 100000u
 #define RECORDS_MANY 20000000u
-/* Buckets x tracks of one picture that is made of records. */
+/* Buckets x tracks of a drawing from records. */
 #define CELLS_MAX (1u << 19)
 
-/* What a bucket also needs to know when it is made of records. */
+/* Additional state of a bucket, for records. */
 typedef struct cell_more {
-    uint32_t first; /* slice of the only op in it, + 1; 0: none */
+    uint32_t first; /* slice of its only op, + 1; 0: none */
     uint32_t marked;
-    bool shared; /* an op lies in it that also lies elsewhere */
+    bool shared; /* contains part of an op that is also in other buckets */
 } cell_more;
 
 typedef struct drawing {
@@ -217,10 +217,10 @@ typedef struct drawing {
     const tt_tile_query *q;
     tt_tile *tile;
     int64_t *edges;
-    int64_t bucket_ticks; /* from this length on an op stands on its own */
+    int64_t bucket_ticks; /* ops of at least this duration are single slices */
     tt_strip *strips;     /* by track; without cells: not wanted */
     cell_more **more;
-    uint32_t *wide;   /* by track: slices that are not in any bucket */
+    uint32_t *wide;   /* by track: slices that are in no bucket */
     tt_idmap name_of; /* key: graph and node; in tile->names */
     tt_slice_filter slices;
 } drawing;
@@ -262,7 +262,7 @@ static uint32_t name_of(drawing *d, const tt_graph *g, uint32_t node)
     return tile->n_names++;
 }
 
-/* Whether that is the tensor that the query asks for, or the one of which it asks for an expert. */
+/* Whether that is the requested tensor, or the one of the requested expert. */
 static bool name_is(const drawing *d, const char *name)
 {
     const char *want = d->q->tensor;
@@ -273,7 +273,7 @@ static bool name_is(const drawing *d, const char *name)
            strncmp(name, want, length) == 0;
 }
 
-/* Whether the op is one of those that the query asks for. */
+/* Whether the op matches the query. */
 static bool is_marked(const drawing *d, const tt_graph *g, uint32_t node,
                       const tt_timeline_node *info)
 {
@@ -320,7 +320,7 @@ static bool add_slice(drawing *d, const tt_timeline_span *span, const tt_graph *
     return true;
 }
 
-/* Into its bucket, and on its own for as long as it is alone there. */
+/* Adds it to its bucket, and as a slice while it is the only one there. */
 static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *g, uint32_t node,
                       const tt_timeline_node *info, const tt_lap *lap, uint32_t track,
                       uint8_t flags)
@@ -333,7 +333,7 @@ static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *
     if (begins && flags & TT_SLICE_MARKED) more[first].marked++;
     bool inside = begins && lap->release <= s->edges[first + 1];
     for (uint32_t b = first; !inside && b < s->n && s->edges[b] < lap->release; b++) {
-        if (more[b].shared && b > first + 1) break; /* long ones come here only in bad traces */
+        if (more[b].shared && b > first + 1) break; /* long ones get here only in damaged traces */
         more[b].shared = true;
     }
     if (!inside || more[first].shared || s->cells[first].count > 1) return true;
@@ -342,8 +342,8 @@ static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *
     return true;
 }
 
-/* One more interval of ops of one layer, put together with the one before it while that is narrower
- * than a bucket. */
+/* Adds an interval of ops of one layer, merged with the previous one while that is narrower than a
+ * bucket. */
 static bool put_layer(drawing *d, tt_tile_layer next)
 {
     tt_tile *tile = d->tile;
@@ -351,7 +351,7 @@ static bool put_layer(drawing *d, tt_tile_layer next)
     tt_tile_layer *last = tile->n_layers ? &tile->layers[tile->n_layers - 1] : NULL;
     if (next.end_ns <= tile->from_ns || next.start_ns >= tile->to_ns) return true;
     bool same = last && last->run == next.run && last->row == next.row;
-    /* More than there can be without overlap: all go into the last one. */
+    /* More than possible without overlap: merge everything into the last one. */
     bool many = tile->n_layers > 4 * tile->n_buckets + 64;
     if (last && ((same && (last->end_ns - last->start_ns < width ||
                            (last->count == 1 && last->last == next.first))) ||
@@ -426,7 +426,7 @@ static tt_status draw_piece(void *context, const tt_timeline_span *span, const t
     return TT_OK;
 }
 
-/* The buckets as merged ones; those that hold one op only have it as a slice already. */
+/* The buckets as merged items; buckets with a single op already have it as a slice. */
 static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
 {
     tt_strip *s = &d->strips[track];
@@ -456,7 +456,7 @@ static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
 
 TT_ORDER_BY(by_track, tt_tile_slice, track, start_ns, node)
 
-/* Slices that were put into a bucket with others since are in its merged one. */
+/* Removes slices whose bucket got other ops since: they are in its merged item. */
 static tt_status end_drawing(drawing *d, tt_error *err)
 {
     tt_tile *tile = d->tile;

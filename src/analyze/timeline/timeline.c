@@ -12,7 +12,7 @@
 #define LOOK_AT_CLOCK_EVERY 16u /* runs */
 #define BUCKETS_MIN 1024u
 
-/* Buckets a track: no more than the trace has records to fill them with. */
+/* Buckets per track: no more than the trace's records can fill. */
 static uint32_t wanted_buckets(const tt_timeline *t, const tt_model *m)
 {
     uint64_t tracks = (uint64_t)t->n_rows * t->n_lanes, most = TT_OVERVIEW_CELLS_MAX / tracks;
@@ -34,7 +34,7 @@ tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err)
     (void)pthread_mutex_init(&o->lock, NULL);
     double from, to;
     tt_timeline_extent(t, &from, &to);
-    /* One more than the span needs: it may begin inside of a bucket. */
+    /* One more than the span needs, because it may begin inside a bucket. */
     o->bucket_ns = exp2(ceil(log2((to - from) / (most - 1))));
     o->origin_ns = floor(from / o->bucket_ns) * o->bucket_ns;
     o->n_buckets = (uint32_t)fmin(most, floor((to - o->origin_ns) / o->bucket_ns) + 1);
@@ -84,7 +84,7 @@ static tt_status add_piece(void *context, const tt_timeline_span *span, const tt
             continue;
         }
         tt_lap lap = tt_timeline_lap(a->t, p, i);
-        /* What a damaged trace places outside of its runs is shown at the edge. */
+        /* A damaged trace's records outside of its runs are shown at the edge. */
         if (lap.start < o->edges[0]) lap.start = o->edges[0];
         if (lap.start >= o->edges[o->n_buckets]) lap.start = o->edges[o->n_buckets] - 1;
         if (lap.arrive < lap.start) lap.arrive = lap.start;
@@ -107,7 +107,7 @@ tt_status tt_timeline_advance(const tt_timeline *t, const tt_model *m, uint64_t 
     tt_overview *o = t->overview;
     adding a = {t, m};
     tt_status status = TT_OK;
-    /* From before the lock: of requests that come together, none waits for the budgets of all. */
+    /* Before the lock: simultaneous requests must not wait for the sum of all budgets. */
     const uint64_t until = now_ns() + budget_ns;
     (void)pthread_mutex_lock(&o->lock);
     bool was_done = o->next == t->n_spans;
@@ -157,7 +157,7 @@ tt_status tt_timeline_load(const tt_timeline *t, double from_ns, double to_ns, u
     if (!sums) return tt_error_memory(err, "the timeline's overview");
     (void)pthread_mutex_lock(&o->lock);
     for (uint32_t i = 0; i < o->n_buckets; i++) {
-        /* A bucket of the overview may be wider than one that is asked for: share it out. */
+        /* A bucket of the overview may be wider than a requested one: divide it. */
         double begin = o->origin_ns + i * o->bucket_ns, end = begin + o->bucket_ns;
         if (end <= from_ns || begin >= to_ns) continue;
         double both[2] = {0, 0};
@@ -187,7 +187,7 @@ tt_status tt_timeline_load(const tt_timeline *t, double from_ns, double to_ns, u
     return TT_OK;
 }
 
-/* Pictures made of the overview. */
+/* Drawings from the overview. */
 
 typedef struct gathering {
     tt_tile *tile;
@@ -241,7 +241,7 @@ tt_status tt_tile_of_overview(const tt_timeline *t, const tt_tile_query *q, tt_t
     tt_overview *o = t->overview;
     const uint32_t n_tracks = tt_timeline_tracks(t, NULL);
     bool ok = true;
-    /* Where records are too many, buckets get as wide as the overview's. */
+    /* If there are too many records, buckets become as wide as the overview's. */
     if ((tile->to_ns - tile->from_ns) / tile->n_buckets < o->bucket_ns) {
         tile->from_ns = floor(tile->from_ns / o->bucket_ns) * o->bucket_ns;
         double n = ceil((tile->to_ns - tile->from_ns) / o->bucket_ns);
@@ -271,7 +271,7 @@ uint32_t tt_strip_bucket(const tt_strip *s, int64_t at)
     uint32_t low = s->current;
     if (at >= s->edges[low] && at < s->edges[low + 1]) return low;
     if (low + 2 <= s->n && at >= s->edges[low + 1] && at < s->edges[low + 2]) return low + 1;
-    /* the first edge behind it */
+    /* the first edge after it */
     tt_lower_bound(low, s->n, s->edges[low] <= at);
     return low == 0 ? 0 : low - 1;
 }
@@ -280,15 +280,14 @@ void tt_strip_end(tt_strip *s)
 {
     tt_strip_cell *c = &s->cells[s->current];
     if (s->kinds_used == 0) return;
-    /* What only waited or began here still names the bucket, when nothing worked. */
+    /* If nothing worked, what only waited or began here gives the kind. */
     uint8_t best = s->first_kind;
     for (uint32_t i = 0; i < s->kinds_used; i++) {
         if (s->kind_ticks[i] == 0) continue;
         if (s->kind_ticks[i] > s->kind_ticks[best]) best = (uint8_t)i;
         c->category[s->kinds[i].category] += (float)s->kind_ticks[i];
     }
-    /* A bucket that was left and is met again (ops that overlap) keeps its kind, unless most of
-     * it came now. */
+    /* A bucket that is revisited (ops that overlap) keeps its kind, unless most of it came now. */
     if (c->kind == TT_STRIP_NO_KIND || s->kind_ticks[best] > c->busy / 2) c->kind = best;
     memset(s->kind_ticks, 0, s->kinds_used * sizeof *s->kind_ticks);
     s->kinds_used = 0;
@@ -368,7 +367,7 @@ tt_lap tt_timeline_lap(const tt_timeline *t, const tt_piece_ops *p, size_t i)
 
 TT_ORDER_BY(by_begin, tt_timeline_span, begin, run)
 
-/* The last moment that is known of a run without an end: of its ops. */
+/* The last known time of a run without an end: of its ops. */
 static tt_status last_seen(const tt_timeline *t, const tt_model *m, tt_timeline_span *span,
                            tt_error *err)
 {
@@ -402,7 +401,7 @@ static tt_status list_spans(tt_timeline *t, const tt_model *m, tt_error *err)
         tt_timeline_span *s = &t->spans[t->n_spans++];
         *s = (tt_timeline_span){.run = i, .begin = tt_timeline_tick(t, r->begin_ticks)};
         s->end = r->ended ? tt_timeline_tick(t, r->end_ticks) : INT64_MAX;
-        if (s->end < s->begin) s->end = INT64_MAX; /* damaged: may lie anywhere */
+        if (s->end < s->begin) s->end = INT64_MAX; /* damaged: may be anywhere */
         if (s->end == INT64_MAX && open++ < TT_TIMELINE_OPEN_RUNS_MAX) {
             tt_status status = last_seen(t, m, s, err);
             if (status != TT_OK) return status;
@@ -419,7 +418,7 @@ static tt_status list_spans(tt_timeline *t, const tt_model *m, tt_error *err)
     return TT_OK;
 }
 
-/* A run goes where its context's last one was, if that has ended; else into the first free row. */
+/* A run goes into its context's last row, if that is free; else into the first free row. */
 static void choose_rows(tt_timeline *t, const tt_model *m)
 {
     int64_t end[TT_TIMELINE_ROWS_MAX];
@@ -433,7 +432,7 @@ static void choose_rows(tt_timeline *t, const tt_model *m)
                 row = r;
         if (row >= TT_TIMELINE_ROWS_MAX) row = TT_TIMELINE_ROWS_MAX - 1;
         if (row == t->n_rows) t->n_rows++;
-        /* Without an end it is not known whether anything overlaps it. */
+        /* Without an end, overlaps are unknown. */
         end[row] = s->end == INT64_MAX ? s->begin : s->end;
         context[row] = of;
         s->row = row;
@@ -532,10 +531,10 @@ uint32_t tt_timeline_track_of(const tt_timeline *t, uint32_t run, uint32_t lane)
 void tt_timeline_spans(const tt_timeline *t, int64_t from, int64_t to, size_t *first, size_t *end)
 {
     size_t low;
-    /* the first that begins at `to` or behind it */
+    /* the first that begins at or after `to` */
     tt_lower_bound(low, t->n_spans, t->spans[low].begin < to);
     *end = low;
-    /* the first with something before it, or itself, that ends behind it */
+    /* the first that ends after it, or has an earlier one that does */
     tt_lower_bound(low, *end, t->spans[low].end_so_far < from);
     *first = low;
 }
@@ -558,7 +557,7 @@ static uint8_t category_of(const char *name)
     return i;
 }
 
-/* The kind's place, added at the first need; the last one stands for those without room. */
+/* The kind's index, added on demand; the last one collects those without room. */
 static uint8_t kind_of(tt_timeline_kinds *k, const char *op, uint8_t category)
 {
     for (uint32_t i = 0; i < k->n; i++)
@@ -591,8 +590,8 @@ static bool learn(tt_timeline_kinds *k, const tt_model *m, uint32_t graph, uint3
     return true;
 }
 
-/* What is learned stays: who has held the lock since may read it without. A node that is met with
- * another number of covered nodes keeps what was learned first (no engine does that). */
+/* Entries are permanent: threads that have held the lock since may read them without it. If a node
+ * recurs with another number of covered nodes (which no engine does), the first entry is kept. */
 static const tt_timeline_node *timeline_learn(const tt_timeline *t, const tt_model *m,
                                               uint32_t graph, const tt_piece_ops *p, tt_error *err)
 {

@@ -1,4 +1,4 @@
-/* The rows of a trace's values, and the words of their cells. */
+/* The rows of a trace's values, and the texts of their cells. */
 #ifndef TT_ANALYZE_VALUES_COLUMNS_H
 #define TT_ANALYZE_VALUES_COLUMNS_H
 
@@ -29,8 +29,8 @@ const char *tt_values_shape_text(char out[TT_VALUES_SHAPE_TEXT], const uint64_t 
 /* "batch 3 (prompt)". Returns out. */
 #define TT_VALUES_WHERE_TEXT 80
 const char *tt_values_where_text(char out[TT_VALUES_WHERE_TEXT], const tt_model *m, uint32_t run);
-/* The check of a weight in the model's file: "1 NaN and 0 infinite of 65,536 elements, the first
- * at [3, 5, 0, 0]", "all 65,536 elements are finite", "was not looked at: ...". Returns out. */
+/* The check of a weight in the model's file: "1 NaN and 0 infinite of 65,536 elements, the first at
+ * [3, 5, 0, 0]", "all 65,536 elements are finite", "was not looked at: ...". Returns out. */
 #define TT_VALUES_WEIGHT_TEXT 200
 const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight *w);
 

@@ -16,22 +16,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TT_VALUES_CELLS_MAX 4096u /* intervals that are kept apart */
+#define TT_VALUES_CELLS_MAX 4096u /* separate intervals */
 
 /* Zero-filled is empty. */
 typedef struct tt_values_cells {
-    struct tt_values_interval *list; /* ascending, apart from each other */
+    struct tt_values_interval *list; /* ascending, disjoint */
     size_t n, capacity;
-    bool unknown; /* more than is in the list: it never gets empty */
+    bool unknown; /* intervals are missing from the list: it never becomes empty */
 } tt_values_cells;
 
 struct tt_values_interval {
-    uint64_t begin, end; /* bytes, from the memory's begin */
+    uint64_t begin, end; /* bytes, from the start of the memory */
 };
 
 typedef struct tt_values_interval interval;
 
-/* Puts instead of the intervals [at, at + n) the others. */
+/* Replaces the intervals [at, at + n) by the others. */
 static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *others,
                     size_t n_others)
 {
@@ -48,7 +48,7 @@ static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *oth
     return true;
 }
 
-/* The first interval that ends at `at` or behind it. */
+/* The first interval that ends at or after `at`. */
 static size_t find(const tt_values_cells *c, uint64_t at)
 {
     size_t low = 0, high = c->n;
@@ -84,7 +84,7 @@ static bool cut(tt_values_cells *c, interval s)
     return replace(c, first, last - first, left, n);
 }
 
-/* Does `with` to all that the node wrote; *known: which bytes that are is known. */
+/* Calls `with` for everything that the node wrote; *known: these bytes are known. */
 static bool each(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_graph *g,
                  uint32_t node, bool (*with)(tt_values_cells *, interval), bool *known)
 {
@@ -103,7 +103,7 @@ static bool each(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_g
             if (!with(c, (interval){begin, begin + t->nb[1]})) return false;
         }
     } else {
-        /* A row side by side, as CPY writes it; of others there may be gaps between the rows. */
+        /* CPY writes one contiguous row; others may have gaps between the rows. */
         if (t->ne[1] > 1 || t->ne[2] > 1 || t->ne[3] > 1) return true;
         if (!with(c, (interval){from, from + t->size_bytes})) return false;
     }
@@ -111,7 +111,8 @@ static bool each(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_g
     return true;
 }
 
-/* What that node wrote in that run is bad, or (after) is finite. Both: false without memory. */
+/* What that node wrote in that run is bad, or (second function) finite. Both: false if out of
+ * memory. */
 static bool values_cells_add(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_graph *g,
                              uint32_t node)
 {
@@ -139,8 +140,8 @@ static void values_cells_free(tt_values_cells *c)
     memset(c, 0, sizeof *c);
 }
 
-/* What is known of memory that outlives a run (a KV cache), by its last write; or, while something
- * bad may be left there, by the first that left it. */
+/* The state of memory that outlives a run (a KV cache), from its last write; or, while something
+ * bad may remain there, from the first write that left it. */
 typedef struct retained {
     uint32_t run, node;
     tt_values_state state;
@@ -163,9 +164,9 @@ const char *tt_values_origin_kind_name(tt_values_origin_kind k)
     return k == TT_VALUES_MADE_HERE ? "born" : k == TT_VALUES_INHERITED ? "inherited" : "uncertain";
 }
 
-/* --- memory that lasts --- */
+/* --- retained memory --- */
 
-/* Where a leaf lies: the same for all graphs that use it. */
+/* The location of a leaf: the same for all graphs that use it. */
 static uint64_t place_of(const tt_tensor *leaf)
 {
     return ((uint64_t)leaf->buffer << 44) ^ leaf->location;
@@ -232,7 +233,7 @@ static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t
         s.measured = print != NULL;
         if (print) s.output.print = *print;
     }
-    /* A cache is written in parts: what earlier batches left there is read too. */
+    /* A cache is written in parts: the op also reads what earlier batches left there. */
     if (last && (writer == TT_NONE || tt_values_state_is_bad(last->state))) {
         s.output.run = last->run;
         s.output.node = last->node;
@@ -257,7 +258,7 @@ static tt_values_origin_kind evaluate(const tt_values_origin *b)
     return unknown ? TT_VALUES_UNCERTAIN : TT_VALUES_MADE_HERE;
 }
 
-/* Whether a is to be named before b when not all sources can be. */
+/* Whether a takes precedence over b if not all sources can be listed. */
 static bool matters_more(tt_values_state a, tt_values_state b)
 {
     return tt_values_state_is_bad(a) && !tt_values_state_is_bad(b);
@@ -284,7 +285,7 @@ static const char *name_of(const tt_model *m, const tt_values_origin *b)
     return m->graphs[m->runs[b->row.run].graph].tensors[b->row.node].name;
 }
 
-/* What a weight does to a node, it does in each token: a name is kept once. */
+/* A weight affects a node in each token, so each name is kept once. */
 static bool keep_origin(finding *f, const tt_values_origin *b)
 {
     tt_values_first *out = f->out;
@@ -336,7 +337,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
             out->bad_after++;
             out->inherited += b.kind == TT_VALUES_INHERITED;
         }
-        /* The first one is told of in any case: with a filter, it may have inherited. */
+        /* The first one is always kept: with a filter, it may have inherited. */
         if ((!out->found || b.kind != TT_VALUES_INHERITED) && !keep_origin(f, &b))
             return tt_error_memory(err, "where bad values began");
         out->found = true;
@@ -359,7 +360,7 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
     return status;
 }
 
-/* What was seen of that weight already; NULL: nothing. */
+/* The earlier result for that weight; NULL: none. */
 static const tt_values_weight *seen_before(const tt_values_first *f, const tt_values_source *until)
 {
     for (size_t i = 0; i < f->n_origins; i++)
@@ -397,8 +398,8 @@ void tt_values_first_free(tt_values_first *f)
 #define PIECE_ELEMENTS 16384u /* whole blocks of every type */
 #define NONE 0xffu
 
-/* Where blocks have their scale, and the scale of their minima, in ggml-common.h: halves, by which
- * the whole block is multiplied. What else is in a block is finite whatever its bits. */
+/* Offsets of a block's scale, and of the scale of its minima, in ggml-common.h: halves, by which
+ * the whole block is multiplied. The rest of a block is finite whatever its bits. */
 static const struct scales {
     const char *type;
     uint8_t scale, minimum;
@@ -418,7 +419,7 @@ typedef struct looking {
     tt_values_weight *out;
 } looking;
 
-/* False: nothing is known of the type's blocks. */
+/* False: the type's blocks are unknown. */
 static bool know_type(looking *l, const tt_weight *w)
 {
     const tt_ggml_type *type = tt_ggml_type_find(w->type);
@@ -436,7 +437,7 @@ static bool know_type(looking *l, const tt_weight *w)
                               : l->scales != NULL;
 }
 
-/* Sets how many elements the weight has; false when size, shape and file do not fit. */
+/* Sets the weight's number of elements; false if size, shape and file do not match. */
 static bool know_size(const looking *l, const tt_weight *w, const tt_model_file *f)
 {
     uint64_t n = 1;
@@ -532,7 +533,7 @@ static void place_first(const tt_weight *w, tt_values_weight *out)
     }
 }
 
-/* In a file that is the one that was traced. */
+/* In a file that is the traced one. */
 static tt_status look_in(looking *l, const tt_weight *w, const tt_model_file *f, int fd,
                          const tt_over *over, tt_error *err)
 {
@@ -565,7 +566,7 @@ tt_status tt_values_weight_look(const tt_model *m, uint32_t weight, const tt_ove
     if (out->why_not) return TT_OK;
     tt_status status = look_in(&l, w, f, fd, over, err);
     (void)close(fd);
-    /* Half a look is none. */
+    /* A partial check is none. */
     if (status != TT_OK || out->why_not) {
         *out = (tt_values_weight){.why_not = out->why_not};
         return status;

@@ -20,11 +20,11 @@ typedef struct entry {
 typedef struct building {
     const tt_model *m;
     tt_values_grid *out;
-    bool any; /* the last output of each layer, whatever it is called */
+    bool any; /* the last output of each layer, whatever its name */
     entry *list;
     size_t n, capacity;
     tt_idmap by_cell;
-    tt_values_keys keys; /* places */
+    tt_values_keys keys; /* names */
 } building;
 
 static bool is_at(const tt_tensor *t, const char *place)
@@ -98,7 +98,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Distinct ones of n numbers, ascending; returns how many. */
+/* Sorts and removes duplicates of n numbers; returns how many are left. */
 static size_t distinct(int64_t *v, size_t n)
 {
     size_t out = 0;
@@ -158,7 +158,7 @@ static bool make_cells(building *b)
             bsearch(&e->layer, out->layers, out->n_layers, sizeof *out->layers, by_layer);
         const uint32_t *batch =
             bsearch(&e->batch, out->batches, out->n_batches, sizeof *out->batches, by_batch);
-        if (!layer || !batch) continue; /* behind the cut */
+        if (!layer || !batch) continue; /* beyond the limit */
         finish_cell(&e->cell, &e->sum);
         out->cells[(size_t)(layer - out->layers) * out->n_batches +
                    (size_t)(batch - out->batches)] = e->cell;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where `mark` is in the name and followed by `end` or the end of the name; NULL when nowhere. */
+/* Where `mark` is in the name, followed by `end` or the end of the name; NULL if nowhere. */
 static const char *find_mark(const char *name, const char *mark, char end)
 {
     size_t n = strlen(mark);
@@ -27,7 +27,7 @@ static bool is_number(const char *text)
     return *text == '\0';
 }
 
-/* What ggml calls a tensor that nobody named. */
+/* ggml's names of unnamed tensors. */
 static bool is_unnamed(const char *name)
 {
     return !*name || (strncmp(name, "node_", 5) == 0 && is_number(name + 5));
@@ -112,7 +112,7 @@ void tt_values_keys_free(tt_values_keys *k)
     memset(k, 0, sizeof *k);
 }
 
-/* The output of a node, by name, op and occurrence in the run, that was met last. */
+/* The last output of a node, by name, op and occurrence in the run. */
 typedef struct last {
     uint8_t hash[16];
     uint64_t n;
@@ -151,8 +151,8 @@ static bool find(tt_idmap *map, uint64_t key, uint32_t *n, uint32_t *at, bool *i
     return tt_idmap_add(map, key, *at, &was);
 }
 
-/* Whether the bytes are those of the same output in the batch before. False in *ok without memory.
- */
+/* Whether the bytes are those of the same output in the previous batch. False in *ok if out of
+ * memory. */
 static bool repeats(grouping *g, const tt_values_seen *seen, bool *ok)
 {
     const tt_tensor *t = &g->m->graphs[seen->graph].tensors[seen->node];
@@ -356,7 +356,7 @@ static double median(double *v, size_t n)
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* The z of one that is 1 off from the median: what to multiply with; 0: all are the same. */
+/* The z of a deviation of 1 from the median, as a factor; 0: all are equal. */
 static double scale_of(const double *v, double middle, size_t n, double *room)
 {
     double mean = 0;
@@ -376,7 +376,7 @@ static bool keep(looking *l, const sample *s, const tt_values_outlier *o)
     return true;
 }
 
-/* The group's outputs that stand out; room: for 2 n numbers. */
+/* The group's outliers; room: for 2 n numbers. */
 static bool evaluate(looking *l, const sample *group, size_t n, double *room)
 {
     double middle[2], scale[2];
@@ -395,7 +395,7 @@ static bool evaluate(looking *l, const sample *group, size_t n, double *room)
                 fabs(z[k]) <= TT_VALUES_OUTLIER_SCORE)
                 z[k] = 0;
         }
-        /* Said once of an output: by what stands out more. */
+        /* Reported once per output: by the larger deviation. */
         const unsigned k = fabs(z[1]) > fabs(z[0]) ? 1 : 0;
         if (!(fabs(z[k]) > 0)) continue;
         const tt_values_outlier o = {.by_max = k == 1,
@@ -434,7 +434,7 @@ static int by_score(const void *a, const void *b)
 
 typedef struct fetching {
     const ref *refs;
-    size_t *order; /* of refs: that of execution */
+    size_t *order; /* the execution order of refs */
     size_t n, next;
     tt_values_row *rows;
 } fetching;
@@ -460,8 +460,8 @@ static int by_execution(const void *a, const void *b, void *refs)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* The fingerprints of what stands out, in a second walk: so that not all need be held. rows[i], of
- * n, becomes what refs[i] names, which q lets pass. */
+/* The fingerprints of outliers, by a second walk, so that not all need to be kept. rows[i], of n,
+ * is set for refs[i], which q lets pass. */
 static tt_status fetch_rows(const tt_model *m, const tt_values_query *q, const ref *refs, size_t n,
                             const tt_over *over, tt_values_row *rows, tt_error *err)
 {
@@ -481,7 +481,7 @@ static tt_status fetch_rows(const tt_model *m, const tt_values_query *q, const r
     return status;
 }
 
-/* The first of what was found, with their fingerprints. */
+/* The first results, with their fingerprints. */
 static tt_status finish_outliers(looking *l, const tt_values_query *q, const tt_over *over,
                                  tt_values_outliers *out, tt_error *err)
 {

@@ -1,4 +1,5 @@
-/* What outputs are put together by, as numbers: the name of the node, its place, or the op. */
+/* Keys by which outputs are grouped, as numbers: the node's name, its name without the layer, or
+ * the op. */
 #ifndef TT_ANALYZE_VALUES_GROUPS_H
 #define TT_ANALYZE_VALUES_GROUPS_H
 
@@ -14,10 +15,10 @@ typedef enum tt_values_key {
     TT_VALUES_KEY_NAME,
     TT_VALUES_KEY_PLACE, /* the name without its layer */
     TT_VALUES_KEY_OP,
-    TT_VALUES_KEY_PLACE_AND_OP /* several nodes of a layer may share a name: "Qcur-0" */
+    TT_VALUES_KEY_PLACE_AND_OP /* several nodes of a layer may have the same name: "Qcur-0" */
 } tt_values_key;
 
-/* Zero-filled but for `what` and `m` is ready. */
+/* Zero-filled except `what` and `m` is ready. */
 typedef struct tt_values_keys {
     tt_values_key what;
     const tt_model *m;
@@ -27,7 +28,7 @@ typedef struct tt_values_keys {
     tt_idmap by_text;    /* private */
 } tt_values_keys;
 
-/* The number of what is seen; TT_NONE without memory. */
+/* The number of an output's key; TT_NONE if out of memory. */
 uint32_t tt_values_keys_of(tt_values_keys *k, tt_values_walk *w, const tt_values_seen *seen);
 void tt_values_keys_free(tt_values_keys *k);
 
@@ -35,8 +36,8 @@ void tt_values_keys_free(tt_values_keys *k);
  * of layer 2 "q_proj"; a node without a name is its op. Longer ones are cut. Returns out. */
 char *tt_values_place(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
 
-/* Outputs put together (by node name, by place in the layer, by op, layer, token), those that stand
- * out among their like, and those that never change. */
+/* Outputs grouped (by node name, by name without layer, by op, layer, token), outliers, and outputs
+ * that never change. */
 
 typedef enum tt_values_by {
     TT_VALUES_BY_TENSOR, /* the node's name */
@@ -52,7 +53,7 @@ typedef struct tt_values_group {
     uint64_t outputs, elements;
     uint64_t n_nan, n_inf;
     uint64_t bad, masking, constant, zero; /* outputs */
-    uint64_t repeated; /* outputs with the bytes of the same node's output in the batch before */
+    uint64_t repeated; /* outputs with the same bytes as that node's output in the previous batch */
     bool has_range;
     float min, max;
     double rms, mean;        /* over the finite elements of all outputs */
@@ -71,12 +72,12 @@ tt_status tt_values_groups_make(const tt_model *m, const tt_values_query *q, tt_
                                 const tt_over *over, tt_values_groups *out, tt_error *err);
 void tt_values_groups_free(tt_values_groups *g);
 
-/* An output whose RMS or largest magnitude stands out among those of its place: the same node name
- * and op over all layers and tokens of the same phase. */
+/* An output whose RMS or largest magnitude is an outlier among those with the same node name
+ * (without layer) and op, over all layers and tokens of the same phase. */
 typedef struct tt_values_outlier {
     tt_values_row row;
-    bool by_max;         /* its largest magnitude does; else its RMS */
-    double value, usual; /* of the output; the median of its like */
+    bool by_max;         /* by its largest magnitude; else by its RMS */
+    double value, usual; /* of the output; the median of its group */
     double score;        /* robust z, signed */
     uint64_t among;      /* outputs compared */
 } tt_values_outlier;
@@ -89,12 +90,12 @@ typedef struct tt_values_outliers {
     tt_values_counts counts;
 } tt_values_outliers;
 
-/* x = log2 of the RMS (or of the largest magnitude) of an output, over the outputs of its place and
- * phase: z = 0.6745 (x - median) / MAD, and where MAD is 0, (x - median) / (1.2533 meanAD)
- * (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993, their modified z-score). It
- * stands out when |z| > TT_VALUES_OUTLIER_SCORE and it is off by more than a factor
- * TT_VALUES_OUTLIER_FACTOR, among TT_VALUES_OUTLIER_AMONG outputs or more. Outputs that are bad,
- * all zero or without a finite element are not compared. */
+/* x = log2 of the RMS (or of the largest magnitude) of an output, over the outputs of its group: z
+ * = 0.6745 (x - median) / MAD, or if MAD is 0, (x - median) / (1.2533 meanAD) (Iglewicz and
+ * Hoaglin, "How to Detect and Handle Outliers", 1993, their modified z-score). It is an outlier if
+ * |z| > TT_VALUES_OUTLIER_SCORE and it is off by more than a factor TT_VALUES_OUTLIER_FACTOR, among
+ * TT_VALUES_OUTLIER_AMONG outputs or more. Outputs that are bad, all zero or without a finite
+ * element are not compared. */
 #define TT_VALUES_OUTLIER_SCORE 3.5
 #define TT_VALUES_OUTLIER_FACTOR 2.0
 #define TT_VALUES_OUTLIER_AMONG 8u
@@ -102,13 +103,13 @@ tt_status tt_values_outliers_make(const tt_model *m, const tt_values_query *q, c
                                   tt_values_outliers *out, tt_error *err);
 void tt_values_outliers_free(tt_values_outliers *o);
 
-/* Several outputs taken as one: sums of what their fingerprints say. */
+/* Sums over several outputs' fingerprints. */
 
 /* Zero-filled is ready. */
 typedef struct tt_values_sum {
     uint64_t finite; /* elements */
     double sum, squares;
-    float min, max; /* when finite > 0 */
+    float min, max; /* if finite > 0 */
 } tt_values_sum;
 
 static inline void tt_values_sum_add(tt_values_sum *s, const tt_fingerprint *p)
@@ -122,7 +123,7 @@ static inline void tt_values_sum_add(tt_values_sum *s, const tt_fingerprint *p)
     s->squares += p->rms * p->rms * (double)n;
 }
 
-/* 0 when nothing is finite. */
+/* 0 if nothing is finite. */
 static inline double tt_values_sum_mean(const tt_values_sum *s)
 {
     return s->finite ? s->sum / (double)s->finite : 0;

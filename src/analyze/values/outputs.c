@@ -26,7 +26,7 @@ bool tt_output_data_any(const tt_model *m)
     return n > 0;
 }
 
-/* Of an output of more parts than a chunk can be numbered with, the rest is never there. */
+/* An output with more parts than a chunk can number lacks the rest. */
 static uint32_t parts_of(const tt_output_shape *s)
 {
     uint64_t n = s->n / TT_VALUE_PART_ELEMENTS + (s->n % TT_VALUE_PART_ELEMENTS > 0);
@@ -102,8 +102,8 @@ static bool add(tt_outputs *o, uint32_t node, const tt_fingerprint *print)
     return true;
 }
 
-/* The parts of one fingerprint, from the first on; returns how many there are. False in *whole when
- * one is missing or there are two of one kind. */
+/* The parts of one fingerprint, from the first on; returns their number. *whole is false if one is
+ * missing or duplicated. */
 static size_t gather(const tt_detail *list, size_t n, tt_fingerprint *print, bool *whole)
 {
     uint8_t bytes[TT_DETAIL_VALUE_PARTS * TT_DETAIL_VALUE_BYTES] = {0};
@@ -139,7 +139,7 @@ tt_status tt_outputs_of_run(tt_outputs *o, const tt_model *m, uint32_t run, tt_e
         }
         uint32_t node = tt_detail_node(&list[i]);
         i += gather(list + i, n - i, &print, &whole);
-        /* A second one of the same node is of a damaged trace. */
+        /* A duplicate for the same node: a damaged trace. */
         if (!whole || node >= o->graph->n_nodes || (o->n && o->list[o->n - 1].node == node)) {
             o->incomplete++;
             continue;

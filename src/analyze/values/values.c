@@ -170,8 +170,8 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
     return false;
 }
 
-/* Of ops whose result is infinite where a source is, and else only where sums overflow. Empty ones
- * are among them: a view of a mask is one. */
+/* Ops whose result is infinite if a source is, and otherwise only if sums overflow. Includes empty
+ * ops: a view of a mask is one. */
 static bool passes_on(const tt_tensor *t)
 {
     static const char *const ops[] = {
@@ -211,10 +211,10 @@ uint8_t *tt_values_mask_of(const tt_graph *g)
     return may;
 }
 
-/* What is known of a node, or of what has it as root, in the run that is walked. */
+/* The state of a node, or of tensors with this root, in the current run. */
 typedef struct known {
-    uint32_t op;     /* the first node of the op whose output it is, + 1; 0: none is known */
-    uint32_t writer; /* the node that last wrote to it as a root, + 1; 0: none did yet */
+    uint32_t op;     /* the first node of its op, + 1; 0: unknown */
+    uint32_t writer; /* the node that last wrote to it as a root, + 1; 0: none yet */
     uint32_t bad;    /* the first that left something bad there, + 1 */
     uint32_t output; /* in outputs.list, + 1; 0: not measured */
     uint8_t covers;
@@ -281,9 +281,9 @@ tt_values_state tt_values_walk_state(const tt_values_walk *w, uint32_t node,
     return (tt_values_state)k->state;
 }
 
-/* --- what an output is --- */
+/* --- the state of an output --- */
 
-/* Whether an infinity that is known by its sign is positive: masks have none. */
+/* Whether an infinity of known sign is positive: masks have none. */
 static bool has_positive(const tt_fingerprint *p)
 {
     for (uint32_t i = 0; i < p->n_prefix; i++)
@@ -360,7 +360,7 @@ static void count(tt_values_counts *c, const tt_values_seen *seen)
 
 /* --- a run --- */
 
-/* Room for what is known of the graph's tensors, nothing of it yet. */
+/* Room for the state of the graph's tensors, cleared. */
 static bool begin_graph(tt_values_walk *w, uint32_t graph)
 {
     w->graph = &w->m->graphs[graph];
@@ -370,7 +370,7 @@ static bool begin_graph(tt_values_walk *w, uint32_t graph)
     return w->masks[graph];
 }
 
-/* Which op each output is of, and which were measured. */
+/* The op of each output, and whether it was measured. */
 static void place_outputs(tt_values_walk *w)
 {
     for (uint32_t i = 0; i < w->join.n_touched; i++) {

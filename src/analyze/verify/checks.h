@@ -1,19 +1,19 @@
-/* The checks of `verify`. Private to this room: each fills a tt_check whose name,
- * what and verdict (passed) are set. They fail only for want of memory. */
+/* The checks of `verify`. Private to this room: each fills a tt_check whose name, what and verdict
+ * (passed) are set. They return an error only if out of memory. */
 #ifndef TT_ANALYZE_VERIFY_CHECKS_H
 #define TT_ANALYZE_VERIFY_CHECKS_H
 
 #include "analyze/verify/verify.h"
 
-/* Counts an offence; the first one is described. */
+/* Counts a violation; the first one is described. */
 void tt_check_offend(tt_check *c, uint64_t offset, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* False where the trace was cut off: what is missing may have stood behind the cut. */
+/* False if the trace was cut off: missing data may have been after the cut. */
 bool tt_check_has_end(const tt_model *m);
-/* Why it has none: `cut` unless the trace is a snapshot. */
+/* Why it has no end: `cut` unless the trace is a snapshot. */
 const char *tt_check_no_end(const tt_model *m, const char *cut);
 void tt_check_not_observed(tt_check *c, const char *why);
-/* Nothing of the kind is in the trace: why, when the recorder told under that environment key
+/* The trace has no such data: gives the reason, if the recorder wrote it under that environment key
  * (NULL: it has none). */
 void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c);
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With more losses than this each interval counts as touched by one. */
+/* With more losses than this each interval counts as affected. */
 #define LOSSES_LOOKED_AT 256u
 
 /* Called per piece, in the order of run, lane and file. */
 typedef void piece_visit(void *context, const tt_model *m, const tt_run *run, const tt_piece_ops *p,
                          tt_check *c);
 
-/* Visits every piece whose run is known (any_run: all pieces). A piece that cannot be
- * decoded is the checksums check's business. */
+/* Visits every piece whose run is known (any_run: all pieces). Pieces that cannot be decoded are
+ * left to the checksums check. */
 static tt_status walk(const tt_model *m, tt_check *c, bool any_run, piece_visit *visit,
                       void *context, tt_error *err)
 {
@@ -44,14 +44,14 @@ static const char *node_name(const tt_model *m, const tt_run *run, uint32_t node
     return m->graphs[run->graph].tensors[node].name;
 }
 
-/* A run is judged at its end only when it ended well. */
+/* The end of a run is checked only if the run succeeded. */
 static bool ended_well(const tt_run *run)
 {
     return run->ended && run->status == 0;
 }
 
-/* Of ops that a program tells itself nothing is required but that each is whole: which threads take
- * part in which op, and in what order, is its own affair. */
+/* For ops that a program reports itself, only each op must be consistent: the program decides which
+ * threads take part in which op, and in what order. */
 static bool by_program(const tt_run *run)
 {
     return run && run->observed == TT_OBSERVED_PROGRAM;
@@ -62,7 +62,7 @@ static bool by_program(const tt_run *run)
 typedef struct times_state {
     uint32_t run;
     uint32_t lane;
-    uint64_t release; /* of the record before, on that run and lane */
+    uint64_t release; /* of the previous record of that run and lane */
     bool any;
 } times_state;
 
@@ -70,7 +70,7 @@ static void check_times(void *context, const tt_model *m, const tt_run *run, con
                         tt_check *c)
 {
     times_state *s = context;
-    const unsigned shift = p->tick_shift; /* a record has lost these low bits */
+    const unsigned shift = p->tick_shift; /* records lack these low bits */
     if (!s->any || s->run != p->run || s->lane != p->lane) {
         *s = (times_state){p->run, p->lane, 0, true};
     }
@@ -78,7 +78,7 @@ static void check_times(void *context, const tt_model *m, const tt_run *run, con
         uint64_t start = p->start[i], arrive = p->arrive[i], release = p->release[i];
         const char *wrong = NULL;
         uint64_t a = 0, b = 0;
-        if (zero(p, i)) continue; /* the no-zero check's business */
+        if (zero(p, i)) continue; /* left to the no-zero check */
         if (by_program(run)) {
             if (!p->open && (start > arrive || arrive > release)) wrong = "has times that fall";
             a = start, b = release;
@@ -142,7 +142,7 @@ tt_status tt_check_no_zero(const tt_model *m, tt_check *c, tt_error *err)
 
 /* --- graph-order --- */
 
-/* Whether losses were reported where records of this piece could be missing. */
+/* Whether losses were reported where this piece may lack records. */
 static bool has_loss(const tt_model *m, const tt_piece_ops *p)
 {
     if (m->n_losses > LOSSES_LOOKED_AT) return true;
@@ -153,7 +153,7 @@ static bool has_loss(const tt_model *m, const tt_piece_ops *p)
     return false;
 }
 
-/* The executing node at or behind `from`; n_nodes when there is none. */
+/* The executing node at or after `from`; n_nodes if there is none. */
 static uint32_t executing(const tt_graph *g, uint32_t from)
 {
     while (from < g->n_nodes && !(g->tensors[from].flags & TT_TENSOR_EXECUTES))
@@ -165,12 +165,12 @@ typedef struct order_state {
     const tt_run *run;
     const tt_graph *graph;
     uint32_t lane;
-    uint32_t next; /* node that has to come next */
-    bool skip;     /* the lane had losses, or was found wrong */
+    uint32_t next; /* the node expected next */
+    bool skip;     /* the lane had losses, or an error */
     uint64_t offset;
 } order_state;
 
-/* Where the trace was cut off, what is missing may have stood behind the cut. */
+/* If the trace was cut off, missing records may have been after the cut. */
 static void end_lane(order_state *s, const tt_model *m, tt_check *c)
 {
     if (s->run && !s->skip && ended_well(s->run) && tt_check_has_end(m) &&
@@ -187,7 +187,7 @@ static void check_order(void *context, const tt_model *m, const tt_run *run, con
     order_state *s = context;
     if (s->run != run || s->lane != p->lane) {
         end_lane(s, m, c);
-        if (run->graph == TT_NONE || by_program(run)) return; /* the references check's business */
+        if (run->graph == TT_NONE || by_program(run)) return; /* left to the references check */
         *s = (order_state){.run = run, .graph = &m->graphs[run->graph], .lane = p->lane};
         s->next = executing(s->graph, 0);
     }
@@ -243,7 +243,7 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
         if (lanes == 0)
             tt_check_offend(c, TT_NO_OFFSET, "run %u (graph %u) has no ops at all", run->id,
                             m->graphs[run->graph].id);
-        /* Fewer may take part than were asked for: the pool is smaller, or OpenMP has a limit. */
+        /* Fewer than requested may take part: the pool is smaller, or OpenMP has a limit. */
         else if (run->threads > 0 && run->threads < lanes && run->observed == TT_OBSERVED_HOOK)
             tt_check_offend(c, TT_NO_OFFSET,
                             "run %u was asked for on %u thread%s, ops of %u are there", run->id,
@@ -259,7 +259,7 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
 /* --- op-count --- */
 
 typedef struct count_state {
-    uint64_t seen; /* executed nodes, covered ones included, of runs that ended */
+    uint64_t seen; /* executed nodes, including covered ones, of runs that ended */
 } count_state;
 
 static void count_piece(void *context, const tt_model *m, const tt_run *run, const tt_piece_ops *p,
@@ -290,7 +290,7 @@ tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err)
         if (ended_well(&m->runs[i]) && !by_program(&m->runs[i]) && m->runs[i].graph != TT_NONE)
             expected += (uint64_t)m->graphs[m->runs[i].graph].n_executed * lanes;
     }
-    /* A dropped record may have covered several nodes: then fewer are missing than that. */
+    /* A dropped record may have covered several nodes: then it explains several missing ones. */
     if (s.seen > expected || expected - s.seen > dropped * 8 || (!dropped && s.seen != expected))
         tt_check_offend(c, TT_NO_OFFSET,
                         "%" PRIu64 " executed nodes of all runs and lanes, %" PRIu64
@@ -307,11 +307,11 @@ tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err)
 
 /* The check of `verify` on what else was observed of ops. */
 
-/* The check of `verify` that every weight is where the model file says. */
+/* The check of `verify` that every weight is at its offset in the model file. */
 
 #define USAGE_WEIGHTS 1u
 
-/* A leaf in memory that holds weights has to be a weight. */
+/* A leaf in memory that holds weights must be a weight. */
 static bool must_be_weight(const tt_model *m, const tt_tensor *t)
 {
     if (t->buffer == TT_NONE) return false;
@@ -379,7 +379,7 @@ static bool has_lane(const tt_model *m, uint32_t run_id, uint32_t lane)
     (void)tt_pieces_of_run(m->pieces, run_id, &list, &n, NULL);
     for (size_t i = 0; i < n; i++)
         if (list[i].lane == lane) return true;
-    /* Its records may be among those that were dropped. */
+    /* Its records may be among the dropped ones. */
     return n == 0 || m->losses_total > 0;
 }
 
@@ -416,7 +416,7 @@ static void check_detail(const tt_model *m, const tt_detail *d, tt_check *c, uin
     c->examined++;
     if (run == TT_NONE && m->front.present && d->run <= m->front.runs_cut) return;
     if (run == TT_NONE) {
-        /* The META record may stand behind the point of the cut. */
+        /* The META record may have been after the cut. */
         if (tt_check_has_end(m))
             tt_check_offend(c, offset, "a detail belongs to run %u, which is not there", d->run);
         return;
@@ -439,7 +439,7 @@ static void check_detail(const tt_model *m, const tt_detail *d, tt_check *c, uin
     }
 }
 
-/* Every detail by itself. *records: as the chunks' headers say. */
+/* Each detail. *records: the sum of the chunks' headers. */
 static tt_status check_chunks(const tt_model *m, tt_check *c, uint64_t *records, tt_error *err)
 {
     tt_unpacker u;
@@ -477,7 +477,7 @@ static void check_faults(const tt_detail *list, size_t n, tt_check *c)
                             tt_detail_node(&list[i]), tt_detail_lane(&list[i]));
 }
 
-/* Where one choice of a router was observed, all of them were. */
+/* If one choice of a router was observed, all must have been. */
 static void check_choices(const tt_model *m, const tt_run *run, const tt_accesses *a, tt_check *c)
 {
     size_t n;
@@ -492,7 +492,7 @@ static void check_choices(const tt_model *m, const tt_run *run, const tt_accesse
     }
 }
 
-/* What belongs together over a run. */
+/* Consistency within a run. */
 static tt_status check_runs(const tt_model *m, tt_check *c, tt_error *err)
 {
     tt_status status = TT_OK;

@@ -1,4 +1,4 @@
-/* The check of `verify` on the fingerprints of outputs, and on the data that was kept of them. */
+/* The check of `verify` on the fingerprints of outputs, and on their recorded data. */
 #include "analyze/values/outputs.h"
 #include "analyze/verify/checks.h"
 #include "base/array.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_MAX ((uint64_t)1 << 30) /* of one output, that is put together to be compared */
+#define DATA_MAX ((uint64_t)1 << 30) /* of one output, assembled for comparison */
 
-/* What the check works with, from run to run. */
+/* State of the check, reused for each run. */
 typedef struct work {
     const tt_model *m;
     tt_check *c;
@@ -23,7 +23,7 @@ typedef struct work {
     uint64_t bad;           /* outputs with NaN or infinity */
 } work;
 
-/* Marks the nodes of the run that were computed together with a later one. */
+/* Marks the nodes of the run that were computed with a later one. */
 static tt_status mark_inner(work *w, const tt_run *run, const tt_graph *g, tt_error *err)
 {
     const tt_piece *list;
@@ -48,7 +48,7 @@ static tt_status mark_inner(work *w, const tt_run *run, const tt_graph *g, tt_er
     return status;
 }
 
-/* All of the output's data behind one another; false when there is none, or a part is missing. */
+/* All of the output's data, contiguous; false if there is none, or a part is missing. */
 static bool gather(work *w, uint32_t run, uint32_t node, const tt_output_data *d, tt_status *status,
                    tt_error *err)
 {
@@ -78,7 +78,7 @@ static bool gather(work *w, uint32_t run, uint32_t node, const tt_output_data *d
     return false;
 }
 
-/* The fingerprint is that of the data. */
+/* Compares the fingerprint with that of the data. */
 static void compare(work *w, const tt_run *run, const tt_output *o, const tt_output_shape *s)
 {
     uint8_t a[TT_VALUE_PACKED_MAX], b[TT_VALUE_PACKED_MAX];
@@ -127,7 +127,7 @@ static void check_output(work *w, const tt_run *run, const tt_graph *g, const tt
                         " elements, the node has %" PRIu64,
                         run->id, o->node, name, o->print.n, s.n);
     const tt_fingerprint *f = &o->print;
-    /* In this form a NaN among them offends as well. */
+    /* Written so that a NaN among them fails as well. */
     if (f->has_range && !(f->min <= f->max && f->mean >= (double)f->min - 1e-6 * f->rms &&
                           f->mean <= (double)f->max + 1e-6 * f->rms && f->rms >= 0))
         tt_check_offend(w->c, TT_NO_OFFSET,
@@ -135,7 +135,7 @@ static void check_output(work *w, const tt_run *run, const tt_graph *g, const tt
                         o->node, name, (double)f->min, f->mean, (double)f->max, f->rms);
 }
 
-/* Whether parts of fingerprints may be missing without anybody's fault. */
+/* Whether missing parts of fingerprints are explained. */
 static bool may_lack(const tt_model *m, const tt_run *run)
 {
     return m->detail_losses_total > 0 || !tt_check_has_end(m) || !run->ended;
@@ -161,7 +161,7 @@ static tt_status check_run(work *w, uint32_t run, tt_error *err)
     return status;
 }
 
-/* Data is of a node that is executed in a run that is there. */
+/* Data must be of an executed node in an existing run. */
 static void check_chunks(const tt_model *m, tt_check *c)
 {
     size_t n;
@@ -191,7 +191,7 @@ static void check_chunks(const tt_model *m, tt_check *c)
     }
 }
 
-/* The recorder's own counts; some of what it took may not be in the file. */
+/* The recorder's own counts; part of what it recorded may not be in the file. */
 static void check_counts(const work *w)
 {
     const tt_model *m = w->m;

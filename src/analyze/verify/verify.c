@@ -22,7 +22,7 @@ typedef struct check_row {
     const char *name;
     const char *what;
     const char *examined_what;
-    bool needs_meta; /* cannot be judged when META could not be read to its end */
+    bool needs_meta; /* cannot be checked if META is incomplete */
     bool needs_ops;  /* likewise for any OPS chunk */
     tt_status (*run)(const tt_model *m, tt_check *c, tt_error *err);
 } check_row;
@@ -83,9 +83,9 @@ void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c)
     tt_check_not_observed(c, told ? value + sizeof prefix - 1 : "nothing of the kind was captured");
 }
 
-/* A recovered trace has its end when the recorder's memory was still there: then its
- * totals were written. Otherwise recovery could only cut the broken end off. A snapshot has none:
- * the program went on. */
+/* A recovered trace has its end if the recorder's memory still existed: then its totals were
+ * written. Otherwise recovery could only cut off the damaged end. A snapshot has none: the program
+ * continued. */
 bool tt_check_has_end(const tt_model *m)
 {
     uint64_t n;
@@ -135,9 +135,8 @@ tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_pr
 
 /* --- the container --- */
 
-/* Whether what the list says of a chunk is why it cannot be read: that is the index check's
- * business.
- */
+/* Whether a chunk is unreadable because its list entry is wrong, which is left to the index
+ * check. */
 static bool is_listed_wrongly(const tt_trace *t, size_t i, tt_unpacker *u)
 {
     tt_chunk_header h;
@@ -146,7 +145,7 @@ static bool is_listed_wrongly(const tt_trace *t, size_t i, tt_unpacker *u)
            !tt_trace_is_as_listed(t, i, &h);
 }
 
-/* Whether that is why META was read no further. */
+/* Whether that is why reading META stopped. */
 static bool is_meta_listed_wrongly(const tt_model *m, tt_unpacker *u)
 {
     for (size_t i = 0; i < m->trace.n_chunks; i++)
@@ -193,14 +192,14 @@ static tt_status check_checksums(const tt_model *m, tt_check *c, tt_error *err)
         !is_meta_listed_wrongly(m, &u))
         tt_check_offend(c, m->meta_damage.offset, "%s", m->meta_damage.message);
     tt_unpacker_free(&u);
-    /* A file that simply ends was cut off; one that goes on with something else is damaged. */
+    /* A file that simply ends was cut off; one that continues with something else is damaged. */
     if (status == TT_OK && !t->complete && t->cut.status != TT_E_TRUNCATED)
         tt_check_offend(c, t->cut.offset, "%s", t->cut.message);
     return status;
 }
 
-/* Whether the index names at least the runs that a DETAIL chunk holds: it also counts those of
- * details that were never completed. One that cannot be read is the checksums check's business. */
+/* Whether the index has at least the runs of a DETAIL chunk: it also counts those of incomplete
+ * details. Unreadable chunks are left to the checksums check. */
 static bool names_runs(const tt_model *m, size_t i, tt_unpacker *u)
 {
     tt_chunk_header h;
@@ -216,7 +215,8 @@ static bool names_runs(const tt_model *m, size_t i, tt_unpacker *u)
     return ok;
 }
 
-/* Whether a META chunk holds what the index says; of one that cannot be read other checks tell. */
+/* Whether a META chunk matches its description in the index; unreadable ones are left to other
+ * checks. */
 static bool describes_meta(const tt_model *m, size_t i, tt_unpacker *u)
 {
     tt_chunk_header h;
@@ -343,7 +343,7 @@ static tt_status check_positions(const tt_model *m, tt_check *c, tt_error *err)
         }
         if (slot == TT_NONE) {
             slot = (uint32_t)i;
-            next[slot] = m->front.present ? h.position : 0; /* what was before it is gone */
+            next[slot] = m->front.present ? h.position : 0; /* earlier ones were discarded */
         }
         if (h.position != next[slot])
             tt_check_offend(c, e->offset,
@@ -366,7 +366,7 @@ static void check_sources(const tt_model *m, tt_check *c)
             const tt_tensor *t = &g->tensors[i];
             for (uint32_t s = 0; s < t->n_src; s++) {
                 c->examined++;
-                /* Itself is the tensors check's business. */
+                /* A node as its own source is left to the tensors check. */
                 if (t->src[s] != TT_NONE && t->src[s] < g->n_nodes && t->src[s] > i)
                     tt_check_offend(c, g->chunk_offset_bytes,
                                     "graph %u: node %u (%.64s) takes node %u, which comes later",
@@ -386,7 +386,7 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
         c->examined++;
         if (run == TT_NONE && m->front.present && list[i].run <= m->front.runs_cut) continue;
         if (run == TT_NONE) {
-            /* The META record may stand behind the point of the cut. */
+            /* The META record may have been after the cut. */
             if (tt_check_has_end(m))
                 tt_check_offend(c, offset,
                                 "%u records of lane %u belong to run %u, which is not there",
@@ -478,8 +478,8 @@ static uint64_t left_out_batches(const tt_model *m)
     return not_asked + after_limit;
 }
 
-/* A batch was under way: it did not end, or the program was killed between its end and that of the
- * call that it belongs to. */
+/* A batch was open: it did not end, or the program was killed between its end and that of its
+ * call. */
 static bool cut_in_batch(const tt_model *m)
 {
     for (uint32_t i = 0; i < m->n_batches; i++)

@@ -1,5 +1,5 @@
-/* The checks of `verify` that all is there that was recorded, and that batches and times follow
- * each other. */
+/* The checks of `verify` that nothing recorded is missing, and that batches and times are in
+ * order. */
 #include "analyze/ops.h"
 #include "analyze/verify/checks.h"
 #include "base/order.h"
@@ -11,7 +11,7 @@
 
 /* --- complete --- */
 
-/* Ops and details that a full ring dropped are accounted for: see drops. */
+/* Ops and details that a full ring dropped are left to the drops check. */
 tt_status tt_check_complete(const tt_model *m, tt_check *c, tt_error *err)
 {
     static const struct {
@@ -27,7 +27,7 @@ tt_status tt_check_complete(const tt_model *m, tt_check *c, tt_error *err)
         uint64_t n;
         if (!tt_model_count(m, lost[i].name, &n)) continue;
         c->examined++;
-        /* Data is what a limit leaves out first, as was asked for. */
+        /* A limit leaves out data first, as requested. */
         if (strcmp(lost[i].name, "data_dropped") == 0 &&
             tt_model_environment(m, "capture_limit_bytes"))
             continue;
@@ -73,14 +73,13 @@ tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err)
     }
     if (tt_model_count(m, "batches_not_asked", &n)) left_out += n;
     if (tt_model_count(m, "batches_after_limit", &n)) left_out += n;
-    /* Of a flight recorder the first ones were discarded, and lost ones may be any. */
+    /* A flight recorder discarded the first ones, and lost ones may be any. */
     (void)tt_model_count(m, "meta_dropped", &lost);
     const bool lacks = m->front.present || lost > 0;
     compare_count(m, "batches", m->n_batches + left_out, lacks, "batches", c);
     compare_count(m, "runs", m->n_runs, lacks, "graph computations", c);
     compare_count(m, "graphs", m->n_graphs, lacks, "graphs", c);
-    /* Calls for batches that were not to be recorded, or that had not returned, are counted only.
-     */
+    /* Calls for batches that were not selected, or had not returned, are only counted. */
     compare_count(m, "decode_calls", m->n_decodes, lacks || left_out > 0 || is_under_way(m),
                   "calls of llama_decode", c);
     compare_count(m, "token_texts", m->n_token_texts, lacks, "texts of tokens", c);
@@ -92,14 +91,14 @@ tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err)
 
 /* --- kinds --- */
 
-/* Whether the recorder says that it captured what is told under that key. */
+/* Whether the recorder captured what is under that key. */
 static bool is_on(const tt_model *m, const char *key)
 {
     const char *value = tt_model_environment(m, key);
     return value && strcmp(value, "on") == 0;
 }
 
-/* What every recorder writes, and what this one says that it wrote. */
+/* What every recorder writes, and what this one claims to have written. */
 tt_status tt_check_kinds(const tt_model *m, tt_check *c, tt_error *err)
 {
     const bool has_ops = tt_pieces_records(m->pieces) > 0, has_batches = m->n_batches > 0;
@@ -150,7 +149,7 @@ tt_status tt_check_clock(const tt_model *m, tt_check *c, tt_error *err)
 
 TT_ORDER_BY(by_context, tt_batch, context, thread, id)
 
-/* The batches by context and thread, then in order; for free(). NULL without memory. */
+/* The batches by context and thread, then in order; for free(). NULL if out of memory. */
 static tt_batch *sorted_batches(const tt_model *m, tt_error *err)
 {
     tt_batch *sorted = malloc(((size_t)m->n_batches + 1) * sizeof *sorted);
@@ -173,9 +172,8 @@ static bool follows(const tt_batch *a, const tt_batch *b)
 
 /* --- endings --- */
 
-/* What began on a thread ended before the next began there: also where the file was cut off, as
- * records of what was computed stand in the order in which they were made. What is under way when
- * the program ends has no end. */
+/* What began on a thread ended before the next began there: even if the file was cut off, because
+ * records are in the order of computation. What is open when the program ends has no end. */
 static tt_status check_run_ends(const tt_model *m, tt_check *c, tt_error *err)
 {
     tt_idmap open = {0};
@@ -257,8 +255,8 @@ tt_status tt_check_batches(const tt_model *m, tt_check *c, tt_error *err)
 
 /* --- tensors --- */
 
-/* Bytes from the first to behind the last element, as ggml counts them. False: no 64 bits hold
- * them. */
+/* Bytes from the first to the end of the last element, as ggml counts them. False: more than 64
+ * bits. */
 static bool extent_of(const tt_tensor *t, const tt_ggml_type *type, uint64_t *out)
 {
     uint64_t sum = type->block_bytes, step;
@@ -284,8 +282,8 @@ static bool packed_of(const tt_tensor *t, const tt_ggml_type *type, uint64_t *ou
     return !__builtin_mul_overflow(n / type->block_elements, (uint64_t)type->block_bytes, out);
 }
 
-/* Not every recorder tells the strides of blocks, but each the shape; of one that is too large to
- * be true, no bytes. */
+/* Not every recorder has the strides of blocks, but all have the shape; for one that is impossibly
+ * large, there are no bytes. */
 static bool has_its_bytes(const tt_tensor *t, const tt_ggml_type *type)
 {
     uint64_t extent = 0, packed = 0;
@@ -294,7 +292,7 @@ static bool has_its_bytes(const tt_tensor *t, const tt_ggml_type *type)
            (!(has_extent && has_packed) && t->size_bytes == 0);
 }
 
-/* Engines may know types that this program does not. */
+/* Engines may have types that this program does not know. */
 static const tt_ggml_type *type_of(const tt_graph *g, const tt_tensor *t, tt_check *c)
 {
     const tt_ggml_type *type = tt_ggml_type_find(t->type),
@@ -318,7 +316,7 @@ static void check_tensor(const tt_model *m, const tt_graph *g, uint32_t at, tt_c
     const tt_tensor *t = &g->tensors[at];
     const tt_ggml_type *type = type_of(g, t, c);
     c->examined++;
-    /* Of a tensor without elements engines of 2024 tell a size below zero. */
+    /* Engines of 2024 report a negative size for a tensor without elements. */
     if (type && !is_empty(t) && !has_its_bytes(t, type))
         tt_check_offend(c, g->chunk_offset_bytes,
                         "graph %u: %.64s has %" PRIu64 " bytes, which its shape and type do not",
@@ -346,8 +344,8 @@ tt_status tt_check_tensors(const tt_model *m, tt_check *c, tt_error *err)
     return TT_OK;
 }
 
-/* The checks of `verify` on what surrounds the ops: the kernel's counters, pages in RAM, texts,
- * row numbers. */
+/* The checks of `verify` on data besides the ops: the kernel's counters, pages in RAM, texts, row
+ * numbers. */
 
 /* --- usage --- */
 
@@ -388,8 +386,8 @@ static void compare_usage(const tt_meta_usage *a, const tt_meta_usage *b, tt_che
     if (a->flags & b->flags & TT_USAGE_DEVICES) compare_devices(a, b, c);
 }
 
-/* Records of two threads may be in either order: each thread is held against itself, and the end
- * of recording against its begin. */
+/* Records of two threads may be in either order: each thread is compared with itself, and the end
+ * of recording with its start. */
 tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err)
 {
     tt_idmap last = {0};
@@ -413,7 +411,7 @@ tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err)
 
 /* --- residency --- */
 
-/* Where the records of one moment have come to in their file. */
+/* The progress of the records of one sample in their file. */
 typedef struct moment {
     uint64_t next_page;
     uint64_t pages;
@@ -458,7 +456,7 @@ tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err)
             break;
         }
         if (slot == TT_NONE) slot = i;
-        /* A moment that was complete may come again: a file can be looked at twice. */
+        /* A complete sample may recur: a file can be sampled twice. */
         if (moments[slot].next_page >= moments[slot].pages) moments[slot].next_page = 0;
         check_pages(m, &m->residencies[i], &moments[slot], c);
     }
@@ -492,7 +490,8 @@ tt_status tt_check_text(const tt_model *m, tt_check *c, tt_error *err)
 
 /* --- indices --- */
 
-/* The rows that the numbers in the source `slot` of a node may name; 0: they are no rows. */
+/* The number of rows that the numbers in the source `slot` of a node may select; 0: they are not
+ * row numbers. */
 static uint64_t rows_of(const tt_graph *g, uint32_t node, uint32_t *numbers)
 {
     const tt_tensor *t = &g->tensors[node];
@@ -504,7 +503,7 @@ static uint64_t rows_of(const tt_graph *g, uint32_t node, uint32_t *numbers)
     return t->ne[1];
 }
 
-/* By tensor: below what its values have to be; 0: not known. NULL without memory. */
+/* By tensor: upper bound of its values; 0: unknown. NULL if out of memory. */
 static uint64_t *find_limits(const tt_graph *g)
 {
     uint64_t *limits = calloc((size_t)g->n_tensors + 1, sizeof *limits);
@@ -513,7 +512,7 @@ static uint64_t *find_limits(const tt_graph *g)
         uint64_t rows = rows_of(g, i, &numbers);
         if (rows == 0) continue;
         uint32_t root = g->tensors[numbers].root;
-        /* Through a view of a part, only that part is limited. */
+        /* Through a partial view, only that part is limited. */
         if (tt_elements(&g->tensors[numbers]) != tt_elements(&g->tensors[root])) continue;
         if (limits[root] == 0 || rows < limits[root]) limits[root] = rows;
     }

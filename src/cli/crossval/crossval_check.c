@@ -1,4 +1,4 @@
-/* Before anything is run: is everything there? */
+/* Checks all inputs before anything is run. */
 #include "cli/crossval/crossval.h"
 #include "cli/hook_path.h"
 #include "gguf/reader.h"
@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROMPT_ARGUMENT_MAX ((size_t)100 << 10) /* the kernel takes words of 128 KiB */
+#define PROMPT_ARGUMENT_MAX ((size_t)100 << 10) /* the kernel's limit for an argument is 128 KiB   \
+                                                 */
 
 static const char *base_name(const char *path)
 {
@@ -27,7 +28,7 @@ static void check_model(const char *shown, const char *path, tt_diagnostics *dia
     if (access(path, R_OK) != 0)
         tt_diagnose(diagnostics, "%s.model: %s: %s", shown, path, strerror(errno));
     else if (tt_gguf_open(&model, path, &why) != TT_OK)
-        tt_diagnose(diagnostics, "%s.model: %s", shown, why.message); /* which names the file */
+        tt_diagnose(diagnostics, "%s.model: %s", shown, why.message); /* it names the file */
     else
         tt_gguf_close(&model);
 }
@@ -71,7 +72,7 @@ static void check_trace(const char *shown, const tt_crossval_side *side, tt_cros
                         tt_diagnostics *diagnostics)
 {
     (void)snprintf(about->text, sizeof about->text, "%s", base_name(side->trace));
-    /* One a scenario is looked for when that is its turn: the others are compared all the same. */
+    /* One per scenario is checked when that is run: the others are compared all the same. */
     if (!strstr(side->trace, "{scenario}") && access(side->trace, R_OK) != 0)
         tt_diagnose(diagnostics, "%s.trace: %s: %s", shown, side->trace, strerror(errno));
 }

@@ -71,7 +71,7 @@ static tt_valuediff_options options_of(tt_cv_scenario *c)
                                   .over = {is_interrupted, NULL}};
 }
 
-/* --- what is kept of it --- */
+/* --- its files --- */
 
 static bool put_json(const tt_valuediff *d, const char *const paths[2], FILE *out)
 {
@@ -103,7 +103,7 @@ static bool write_answer(tt_cv_scenario *c, const tt_valuediff *d, const char *c
     return ok || tt_cv_fail(c, 2, "cannot write %s: %s", path, strerror(errno));
 }
 
-/* The paths in it are those that the sides are going to have. */
+/* Has the sides' final paths. */
 static bool write_answers(tt_cv_scenario *c, const sides *s, const tt_valuediff *d)
 {
     char *retained[2] = {tt_cv_retained(c->x, s->paths[0]), tt_cv_retained(c->x, s->paths[1])};

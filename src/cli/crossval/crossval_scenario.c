@@ -71,7 +71,7 @@ static bool run_side(tt_cv_scenario *c, size_t side, bool leads)
     return tt_cv_side_run(c, side, leads) && tt_cv_tokens_read(c, side, leads);
 }
 
-/* The leader first: what it was fed the other is fed, too. */
+/* The leader first: the other side gets the same input. */
 static bool run_sides(tt_cv_scenario *c)
 {
     tt_crossval_lead lead = tt_crossval_leader(&c->x->settings, c->settings);

@@ -1,4 +1,4 @@
-/* Running the program of one side of a scenario. */
+/* Runs the program of one side of a scenario. */
 #include "base/clock.h"
 #include "cli/crossval/crossval.h"
 #include "cli/interrupt.h"
@@ -20,7 +20,7 @@
 
 typedef struct saved {
     const char *name;
-    char *before; /* NULL: it was not there */
+    char *before; /* NULL: it was not set */
 } saved;
 
 static void set(const char *name, const char *value)
@@ -31,7 +31,7 @@ static void set(const char *name, const char *value)
         (void)unsetenv(name);
 }
 
-/* Sets the variables of this process, of which the program's are a copy; *n are to be put back. */
+/* Sets the variables in this process, from which the program inherits them; *n must be restored. */
 static saved *set_environment(const tt_cv_scenario *c, size_t side, const char *out, size_t *n)
 {
     const tt_crossval_side *s = &c->x->settings.sides[side];
@@ -61,7 +61,7 @@ static void restore_environment(saved *list, size_t n)
     free(list);
 }
 
-/* --- its words --- */
+/* --- its arguments --- */
 
 static tt_runner_flash flash_of(const char *word)
 {
@@ -70,7 +70,7 @@ static tt_runner_flash flash_of(const char *word)
     return strcmp(word, "off") == 0 ? TT_RUNNER_FLASH_OFF : TT_RUNNER_FLASH_AUTO;
 }
 
-/* A file with ids: they may be too many for a command line. Its word goes to `out`. */
+/* A file with ids, which may be too many for a command line. Its argument goes to `out`. */
 static bool write_ids(tt_cv_scenario *c, size_t side, const char *suffix, const tt_token_ids *ids,
                       char out[TT_CV_PATH + 1])
 {
@@ -222,7 +222,7 @@ static tt_status start(tt_cv_scenario *c, size_t side, const char *out, char **w
     return status;
 }
 
-/* What the program's end says. */
+/* Evaluates the program's end. */
 static bool evaluate(tt_cv_scenario *c, size_t side, const char *out, const tt_traced_end *end)
 {
     const tt_spawn_end *p = &end->program;

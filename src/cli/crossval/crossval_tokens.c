@@ -1,4 +1,4 @@
-/* The token ids that both sides of a scenario are fed. */
+/* The token ids that are the input of both sides of a scenario. */
 #include "cli/crossval/crossval.h"
 #include "model/model.h"
 
@@ -65,7 +65,7 @@ static bool same(const tt_token_ids *a, const tt_token_ids *b, size_t n)
     return a->n >= n && b->n >= n && (n == 0 || memcmp(a->ids, b->ids, n * sizeof *a->ids) == 0);
 }
 
-/* What the leader took the other takes. */
+/* The leader's tokens become those of the other side. */
 static void lead_by(tt_cv_tokens *t, tt_token_ids *prompt, tt_token_ids *taken)
 {
     t->n = (int64_t)taken->n;
@@ -75,7 +75,7 @@ static void lead_by(tt_cv_tokens *t, tt_token_ids *prompt, tt_token_ids *taken)
     memset(taken, 0, sizeof *taken);
 }
 
-/* The file that the runner wrote. */
+/* Reads the file that the runner wrote. */
 static bool read_engine(tt_cv_scenario *c, size_t side, bool leads)
 {
     char path[TT_CV_PATH];
@@ -113,7 +113,7 @@ static bool read_printed(tt_cv_scenario *c, size_t side)
 
 /* --- of a trace --- */
 
-/* NULL: the batch is the next part of one text from its begin on; else why it is not. */
+/* NULL: the batch continues a text from its start; else why not. */
 static const char *unfit(const tt_batch *b, uint64_t position)
 {
     if (!b->tokens) return "the tokens of a batch are not in it (--no-text?)";
@@ -128,7 +128,7 @@ static const char *unfit(const tt_batch *b, uint64_t position)
     return NULL;
 }
 
-/* The prompt is what comes in batches of several tokens at the begin, at least the first batch. */
+/* The prompt is in batches of several tokens at the start: at least the first batch. */
 static const char *read_batches(const tt_model *m, tt_cv_tokens *t, tt_error *err)
 {
     uint64_t position = 0;

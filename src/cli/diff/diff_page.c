@@ -1,4 +1,4 @@
-/* What `diff` says, as a page: for the terminal, and for a file by itself. */
+/* The output of `diff` as a page: for the terminal, and for a separate file. */
 #include "base/hex.h"
 #include "base/units.h"
 #include "cli/diff/diff_view.h"
@@ -10,7 +10,7 @@
 
 /* --- time --- */
 
-/* What a batch takes, by some family of rows. */
+/* The time of a batch, by a family of rows. */
 typedef struct family_words {
     tt_diff_family family;
     const char *id, *by;
@@ -46,7 +46,7 @@ static bool has_changed(const void *context, const void *row)
     return ((const tt_diff_phase *)row)->verdict >= TT_DIFF_SLOWER;
 }
 
-/* The columns of intervals say how sure they are. */
+/* The columns of intervals show how certain the rows are. */
 static tt_page_table *sure(tt_page *p, const tt_diff_view *v, tt_page_table *t)
 {
     const double level = v->d->options.level;
@@ -71,7 +71,7 @@ static void family(tt_page *p, const tt_diff_view *v, const family_words *f)
     const tt_diff_phase *phase = tt_diff_main(v->d);
     const tt_rowset set = tt_diff_rowset(phase, f->family);
     const bool some = v->limit && v->limit < set.n;
-    /* Of all layers, in order; of some, those that changed most. */
+    /* For all layers, in order; for some, those that changed most. */
     const tt_listing_wish wish = {
         .text = true, .sort = f->family == TT_DIFF_LAYERS && !some ? "layer_id" : "size_of_change"};
     double largest = 0;
@@ -94,7 +94,7 @@ static void family(tt_page *p, const tt_diff_view *v, const family_words *f)
 
 /* --- what was computed --- */
 
-/* A kind of change: what happened, to which ops. */
+/* A kind of change, and the ops that have it. */
 typedef struct kind {
     const tt_diff_change *first;
     const char *what;
@@ -189,7 +189,7 @@ static void structure(tt_page *p, const tt_diff_view *v, const tt_diff_phase *ph
     t->head = false;
 }
 
-/* --- around it --- */
+/* --- data besides the ops --- */
 
 static void settings(tt_page *p, const tt_diff_view *v)
 {
@@ -245,7 +245,7 @@ static void faults(tt_page *p, const tt_diff_view *v)
     if (set.n == 0) return;
     tt_page_section_begin(p, "faults", "Page faults, whole runs");
     tt_page_table *t = tt_page_rows(p, NULL, &set, &wish);
-    if (t && v->limit) t->shown = v->limit + 1; /* behind the sum */
+    if (t && v->limit) t->shown = v->limit + 1; /* after the sum */
 }
 
 static void routing(tt_page *p, const tt_diff_view *v)

@@ -14,7 +14,7 @@ static bool is_same_key(const char *a, const char *b)
     return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
 }
 
-/* What B is to have: see diff_runs.h. */
+/* B's selection: see diff_runs.h. */
 static tt_where other_side(const tt_where *where, const tt_where *against)
 {
     tt_where all = {.n = 0};
@@ -29,7 +29,7 @@ static tt_where other_side(const tt_where *where, const tt_where *against)
     return all;
 }
 
-/* Whether they may pass for repeats; else says what to do. */
+/* Whether they can pass for repeats; else prints advice. */
 static int check_side(const char *side, const char *folder, const tt_chosen_runs *runs)
 {
     const tt_result *list = runs->results.list, *first = &list[runs->chosen[0]];

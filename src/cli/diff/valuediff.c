@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* `map`: file of a map of stages, or NULL. The exit code; when it is not TT_EXIT_OK the reason was
- * told. Closed with tt_dump_input_close in any case. */
+/* `map`: file of a stage map, or NULL. Returns the exit code; if it is not TT_EXIT_OK, the reason
+ * was printed. Closed with tt_dump_input_close in every case. */
 static int dump_input_open(const char *path, const char *map, tt_dump_input *out)
 {
     tt_error err;
@@ -48,13 +48,13 @@ void tt_dump_input_close(tt_dump_input *in)
     memset(in, 0, sizeof *in);
 }
 
-/* A file that is written beside the answer. */
+/* A file that is written besides the output. */
 typedef struct extra {
     tt_outfile file;
     const char *path, *option;
 } extra;
 
-/* Before all the work, and never instead of what is compared. */
+/* Before all the work; never replaces an input. */
 static int open_extra(extra *x, const char *const paths[2], const tt_valuediff_settings *s,
                       bool force)
 {
@@ -79,7 +79,7 @@ static bool print_json(const tt_valuediff_view *v)
     return tt_json_end(&j);
 }
 
-/* The first plot of the page as a file of its own. */
+/* The first plot of the page as a file. */
 static void write_plot(const tt_page *p, FILE *out)
 {
     for (const tt_page_section *s = p->sections; s; s = s->next)
@@ -109,7 +109,7 @@ static tt_rowset rows_by(const tt_valuediff *d, tt_valuediff_by by)
                                          : tt_valuediff_rows(d, by == TT_VALUEDIFF_BY_STAGE);
 }
 
-/* by: the list that is shown, or NONE: all of it. */
+/* by: the list to show, or NONE: all of it. */
 static int show(const tt_valuediff_view *v, tt_valuediff_by by, const tt_list_options *list,
                 bool json, extra *page, extra *svg)
 {

@@ -1,4 +1,4 @@
-/* What `diff --values` says, as a page: for the terminal, a file by itself, and its picture. */
+/* The output of `diff --values` as a page: for the terminal, a separate file, and its plot. */
 #include "cli/diff/valuediff_view.h"
 
 #include <inttypes.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define STAGES_SHOWN 64u
-#define LINES_MAX 64u /* batches in the picture; of more, each so many-th */
+#define LINES_MAX 64u /* batches in the plot; if there are more, every n-th */
 #define LEAST 1e-8    /* rel L2 at its lower and upper end */
 #define MOST 10.0
 
-/* --- the picture --- */
+/* --- the plot --- */
 
-/* Which column a layer has: where it is in the rows by layer. */
+/* The column of a layer: its index in the rows by layer. */
 static double column_of(const tt_valuediff *d, const tt_valuediff_depth *p)
 {
     size_t c = 0;
@@ -131,7 +131,7 @@ static void tables(tt_page *p, const tt_valuediff_view *v)
     inputs(p, d);
     (void)table(p, "depth", "Error over depth: the largest of each layer", &layers, differs);
     tt_page_table *t = table(p, "stages", "Stages, in order of execution", &stages, differs);
-    if (t) t->shown = STAGES_SHOWN; /* they are few, and all of them are the picture */
+    if (t) t->shown = STAGES_SHOWN; /* they are few, and the plot shows them all */
     if (!d->n_items) return;
     t = table(p, "values", "Values, in order of execution", &items, item_differs);
     if (t) t->shown = v->limit;

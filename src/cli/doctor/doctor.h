@@ -1,5 +1,4 @@
-/* What `tensortrace doctor` finds out, and its two ways of saying it. Internal to
- * the command. */
+/* The findings of `tensortrace doctor`, and their two outputs. Internal to the command. */
 #ifndef TT_CLI_DOCTOR_H
 #define TT_CLI_DOCTOR_H
 
@@ -18,19 +17,19 @@ typedef struct tt_doctor_host {
     struct utsname kernel;
     char cpu[128];          /* "" unknown */
     int cpus;               /* this process may use */
-    bool has_invariant_tsc; /* ticks run evenly and in step on all CPUs */
+    bool has_invariant_tsc; /* ticks have a constant rate and are synchronous on all CPUs */
     bool is_virtual;        /* the hypervisor flag is set */
-    bool has_shm;           /* a file in /dev/shm can be made and mapped */
+    bool has_shm;           /* a file in /dev/shm can be created and mapped */
     uint64_t shm_free_bytes;
     char shm_problem[128];   /* why has_shm is false */
-    bool has_tmp;            /* /tmp, which is used instead: likewise */
-    bool has_fault_events;   /* page faults can be recorded one by one */
+    bool has_tmp;            /* the same for /tmp, the fallback */
+    bool has_fault_events;   /* page faults can be recorded as events */
     char fault_problem[256]; /* why not, and what to do */
     tt_host_system system;
-    uint64_t boost_bytes;   /* what `boost --ram auto` would give weights now; 0: see below */
-    char boost_problem[96]; /* why it can do nothing here */
+    uint64_t boost_bytes;   /* what `boost --ram auto` would use for weights now; 0: see below */
+    char boost_problem[96]; /* why it cannot work here */
     char huge_pages[16];    /* "always", "madvise", "never"; "": not known */
-    bool has_io_uring;      /* this process may use one */
+    bool has_io_uring;      /* this process may use it */
 } tt_doctor_host;
 
 typedef struct tt_doctor {
@@ -38,10 +37,10 @@ typedef struct tt_doctor {
     bool has_hook;
     char hook_path[PATH_MAX];
     char hook_problem[320];    /* why has_hook is false */
-    tt_engine_found engine;    /* `tried` is set in any case */
+    tt_engine_found engine;    /* `tried` is set in every case */
     tt_engine_probe *probe;    /* NULL: no engine */
     char engine_problem[320];  /* why probe is NULL */
-    tt_program_probe *program; /* NULL: none was asked about */
+    tt_program_probe *program; /* NULL: no program was given */
     bool can_trace;
     const char *mode; /* "hook", "callback", "none", "unknown" (what PROGRAM will load) */
     char verdict[400];

@@ -1,4 +1,4 @@
-/* doctor --disk: what a file lies on, and how fast that is read. */
+/* doctor --disk: the storage of a file, and how fast it is read. */
 #include "analyze/storage.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -63,7 +63,7 @@ TT_COLUMN_VALUE(get_file_bytes, disk_test, t, u64, t->rates.file_bytes)
 TT_COLUMN_VALUE(get_direct, disk_test, t, boolean, t->rates.is_direct)
 TT_COLUMN_VALUE(get_read_bytes, disk_test, t, u64, t->rates.read_bytes)
 TT_COLUMN_VALUE(get_took, disk_test, t, f64, t->rates.took_ns)
-/* What `whatif --disk` takes. */
+/* The value for `whatif --disk`. */
 static void set_fit(tt_cell *cell, const tt_disk_rates *r,
                     bool fit_rates(const tt_disk_rates *r, tt_disk_fit *fit))
 {
@@ -189,7 +189,7 @@ int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)
                                   .limit = list->limit,
                                   .text = !json && !list->csv,
                                   .csv = list->csv};
-    /* A wrong option is told before anything is read. */
+    /* A wrong option is reported before anything is measured. */
     int code = tt_list_make(&l, &set, &wish);
     tt_listing_free(&l);
     memset(&l, 0, sizeof l);

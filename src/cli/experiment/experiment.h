@@ -1,4 +1,4 @@
-/* What the parts of `tensortrace experiment` share. */
+/* Shared by the parts of `tensortrace experiment`. */
 #ifndef TT_CLI_EXPERIMENT_H
 #define TT_CLI_EXPERIMENT_H
 
@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- what experiments are made from, checked --- */
+/* --- the checked inputs of experiments --- */
 
-/* A thing that values of a key name: a model, an engine, a file with a prompt. */
+/* A model, an engine, or a file with a prompt. */
 typedef struct tt_bench_input {
-    char key[TT_STAMP_KEY]; /* what it was: see stamp.h */
+    char key[TT_STAMP_KEY]; /* its identity: see tt_stamp_key */
     char *about;            /* "4 layers, 37 tensors, 1.2 MiB"; owned */
     char **files;           /* of a model: its parts; owned */
     size_t n_files;
@@ -29,12 +29,12 @@ typedef struct tt_bench_input {
 } tt_bench_input;
 
 typedef struct tt_bench_inputs {
-    tt_bench_input *models, *engines, *prompt_files; /* by number of the value */
+    tt_bench_input *models, *engines, *prompt_files; /* by index of the setting's value */
     size_t n_models, n_engines, n_prompt_files;      /* engines: at least 1 */
 } tt_bench_inputs;
 
-/* Looks at every file that the settings name, and at the folder of the results. Everything that is
- * missing or wrong goes to *diagnostics. `replaces`: what an earlier pipeline left may be moved. */
+/* Checks every file that the settings name, and the folder of the results. All errors go to
+ * *diagnostics. `replaces`: what an earlier pipeline left may be moved. */
 tt_status tt_bench_inputs_check(tt_bench_inputs *in, const tt_settings *s, bool replaces,
                                 tt_diagnostics *diagnostics, tt_error *err);
 void tt_bench_inputs_free(tt_bench_inputs *in);
@@ -46,15 +46,15 @@ const tt_bench_input *tt_bench_inputs_engine(const tt_bench_inputs *in, const tt
 const tt_bench_input *tt_bench_inputs_model(const tt_bench_inputs *in, const tt_settings *s,
                                             const tt_experiment *e);
 
-/* --- the traced program's words --- */
+/* --- the traced program's arguments --- */
 
-/* The built-in runner's, or those of the named program. NULL-terminated; freed with
- * tt_words_free. NULL without memory. */
+/* The built-in runner's, or those of the given program. NULL-terminated; freed with tt_words_free.
+ * NULL if out of memory. */
 char **tt_experiment_words(const tt_settings *s, const tt_experiment *e);
 void tt_words_free(char **words);
-/* "seed=3 mmap=false": the settings that a table has no column for; to be freed. */
+/* "seed=3 mmap=false": the settings without a table column; to be freed. */
 char *tt_experiment_options(const tt_experiment *e);
-/* The same of what a run is run under: without its prompt, repetition and number of tokens. */
+/* The same for the conditions of a run: without its prompt, repetition and number of tokens. */
 char *tt_experiment_condition(const tt_experiment *e);
 /* Whether tables have a column for it. */
 bool tt_experiment_has_column(tt_setting setting);
@@ -72,40 +72,41 @@ typedef enum tt_outcome_state {
     TT_OUTCOME_INTERRUPTED
 } tt_outcome_state;
 
-/* What became of one experiment of the command. */
+/* The outcome of one experiment of the command. */
 typedef struct tt_experiment_end {
     tt_outcome_state state;
-    char id[TT_RESULT_ID]; /* of the result, where there is one */
+    char id[TT_RESULT_ID]; /* of the result, if there is one */
     const char *stage;     /* that failed */
     char cause[320];
-    int code; /* what the command exits with, if this is the first that failed */
+    int code; /* the command's exit code, if this is the first failure */
 } tt_experiment_end;
 
 typedef struct tt_bench {
     tt_settings settings;
     tt_bench_inputs inputs;
-    tt_results results; /* those in the folder, the new ones included */
+    tt_results results; /* those in the folder, including new ones */
     tt_store store;
     tt_log log;
     const char *command; /* this command line */
-    bool is_shuffled;    /* the order is drawn */
-    uint64_t order_seed; /* by this */
+    bool is_shuffled;    /* the order is random */
+    uint64_t order_seed; /* from this seed */
     bool force;
     int interrupted;   /* a signal; 0: none */
     uint64_t begun_ns; /* CLOCK_MONOTONIC */
 } tt_bench;
 
-/* Runs the experiment of that number, or finds it up to date; as the one at `position`, from 0. */
+/* Runs the experiment with that number, or finds it up to date; it is the one at `position`, from
+ * 0. */
 void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experiment_end *end);
-/* The order to run them all in; to be freed. NULL without memory. */
+/* The order to run them all in; to be freed. NULL if out of memory. */
 size_t *tt_experiment_order(const tt_bench *b);
 
-/* --- showing --- */
+/* --- output --- */
 
-/* Results as a table, CSV or JSON, on stdout. The exit code. */
+/* Prints results as a table, CSV or JSON, on stdout. Returns the exit code. */
 int tt_experiment_list(const tt_results *results, const char *folder, const tt_list_options *o,
                        bool json);
-/* What became of each. */
+/* Prints the outcome of each. */
 bool tt_experiment_summary(const tt_bench *b, const tt_experiment_end *ends, size_t n, bool json);
 
 #endif

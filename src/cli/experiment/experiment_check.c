@@ -1,4 +1,4 @@
-/* Before anything is run: is everything there? */
+/* Checks all inputs before anything is run. */
 #include "base/units.h"
 #include "cli/experiment/experiment.h"
 #include "cli/hook_path.h"
@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define PROMPT_FILE_MAX ((size_t)64 << 20)
-#define PROMPT_ARGUMENT_MAX ((size_t)100 << 10) /* the kernel takes words of 128 KiB */
+#define PROMPT_ARGUMENT_MAX ((size_t)100 << 10) /* the kernel's limit for an argument is 128 KiB   \
+                                                 */
 
 static char *copy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static char *copy(const char *fmt, ...)
@@ -49,7 +50,7 @@ static void complain_of_model(const char *path, const tt_settings *s, const tt_e
     if (access(path, F_OK) != 0)
         tt_diagnose(diagnostics, "the model %s: %s%s", path, strerror(errno), relative);
     else
-        tt_diagnose(diagnostics, "the model %s", why->message); /* which names the file */
+        tt_diagnose(diagnostics, "the model %s", why->message); /* it names the file */
 }
 
 static tt_status check_model(const char *path, const tt_settings *s, tt_bench_input *out,
@@ -198,7 +199,7 @@ static void complain_of_foreign(void *context, const char *name)
                 name);
 }
 
-/* The folder of the results, or what of its path is there already. */
+/* The folder of the results, or the existing part of its path. */
 static void check_output(const tt_settings *s, bool replaces, tt_diagnostics *diagnostics)
 {
     char path[PATH_MAX];
@@ -342,7 +343,7 @@ static void put_text(tt_bytes *out, const char *text)
     tt_bytes_str(out, text, strlen(text));
 }
 
-/* Everything that is asked for, but not where it goes and how many threads write it. */
+/* All settings, except where the results go and how many threads write them. */
 static void put_settings(tt_bytes *out, const tt_settings *s, const tt_experiment *e)
 {
     char shown[TT_SETTING_TEXT];

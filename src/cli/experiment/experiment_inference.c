@@ -1,4 +1,4 @@
-/* Running the program: the stage "run inference". */
+/* The stage "run inference": runs the program. */
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment_work.h"
@@ -53,7 +53,7 @@ static void close_streams(const tt_spawn_setup *setup)
     if (setup->error >= 0) (void)close(setup->error);
 }
 
-/* Processes that the kernel has killed for want of memory since the machine started. */
+/* Processes that the kernel has killed because memory was exhausted, since the machine started. */
 static uint64_t system_kills(void)
 {
     char line[128];
@@ -65,8 +65,8 @@ static uint64_t system_kills(void)
     return kills;
 }
 
-/* A program that the kernel killed for want of memory is a result: it does not run under that. It
- * may be that what was killed is a process that the program started, and waits for. */
+/* A program that the kernel killed because memory was exhausted is a result: it does not run under
+ * these conditions. The killed process may be one that the program started, and waits for. */
 static bool was_killed_by_system(tt_experiment_work *w, int signal)
 {
     const tt_held *held = &w->held;
@@ -84,7 +84,7 @@ static bool was_killed_by_system(tt_experiment_work *w, int signal)
     return true;
 }
 
-/* What the program's end says. */
+/* Evaluates the program's end. */
 static bool evaluate_program(tt_experiment_work *w, const tt_traced_end *end)
 {
     char by_hand[400], messages[TT_WORK_PATH];
@@ -135,8 +135,8 @@ static void tick(void *context, uint64_t graphs)
     tt_progress_update(&w->progress, graphs);
 }
 
-/* A program may start more programs, each with a trace of its own ("run-PID.ttrace"). The first one
- * that there is becomes the experiment's; the others are kept beside it. */
+/* A program may start more programs, each with a trace of its own ("run-PID.ttrace"). The first
+ * existing one becomes the experiment's; the others are kept beside it. */
 static void choose_trace(const tt_experiment_work *w)
 {
     char path[TT_WORK_PATH], other[2 * PATH_MAX];
@@ -157,8 +157,8 @@ static void choose_trace(const tt_experiment_work *w)
                     (unsigned)w->n_traces);
 }
 
-/* Runs with a limit begin cold. Those without one that they are compared with do so, too, lest they
- * begin with what the run before happens to have left. */
+/* Runs with a limit begin cold. So do runs without one that are compared with them, or they would
+ * begin with whatever the previous run left. */
 static bool is_compared_with_limits(const tt_settings *s)
 {
     const tt_setting_values *limits = &s->of[TT_SET_MEMORY_LIMIT];
@@ -221,7 +221,7 @@ static tt_status begin_conditions(tt_experiment_work *w, tt_spawn_setup *setup, 
     return TT_OK;
 }
 
-/* What the engine or the runner says that it could not do. */
+/* What the engine or the runner reported that it could not do. */
 static void look_for_refusals(tt_experiment_work *w)
 {
     static const char *const marks[] = {"had no effect", "failed to mlock"};
@@ -265,8 +265,8 @@ static bool run_program(tt_experiment_work *w)
     tt_status status = begin_conditions(w, &setup, &words, &err);
     const bool begun = status == TT_OK;
     const int64_t tokens = w->e.of[TT_SET_TOKENS_TO_GENERATE]->integer;
-    /* A graph for the prompt, at least, and one for each token but the last, whose outputs nobody
-     * needs. */
+    /* At least one graph for the prompt, and one for each token but the last, whose outputs are not
+     * needed. */
     tt_work_begin_progress(w, "graphs", tokens > 0 ? (uint64_t)tokens : tokens == 0);
     w->kills_before = system_kills();
     if (begun && !tt_interrupted()) status = tt_traced_run(&traced, words, &end, &err);

@@ -1,4 +1,4 @@
-/* What experiments there are, and what became of those of a command: tables and JSON. */
+/* Lists experiments, and the outcomes of a command's: tables and JSON. */
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -104,7 +104,7 @@ static bool print_json(const tt_bench *b, const tt_experiment_end *ends, size_t 
     return tt_json_end(&j);
 }
 
-/* Columns that only some commands have something for. */
+/* Columns that only some commands need. */
 typedef struct optional {
     bool options, cause;
 } optional;

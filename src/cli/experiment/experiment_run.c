@@ -107,9 +107,9 @@ const char *tt_work_word(const tt_experiment *e, tt_setting setting)
     return e->of[setting] ? e->of[setting]->text : NULL;
 }
 
-/* --- the whole --- */
+/* --- everything --- */
 
-/* A value that stands in the settings twice makes the same experiment twice. */
+/* A value that occurs twice in the settings gives the same experiment twice. */
 static void report_twin(tt_experiment_work *w)
 {
     size_t first = tt_settings_first_like(&w->b->settings, w->number);
@@ -151,7 +151,7 @@ static void run_stages(tt_experiment_work *w)
 {
     tt_error err;
     w->stage = TT_STAGE_INFERENCE;
-    tt_interrupt_hold(); /* a folder that nobody knows of yet would stay */
+    tt_interrupt_hold(); /* an unregistered folder would stay */
     tt_status status = tt_store_begin(&w->b->store, w->folder, &err);
     tt_interrupt_guard(status == TT_OK ? w->folder : NULL);
     if (status != TT_OK) {

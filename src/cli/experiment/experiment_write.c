@@ -98,7 +98,7 @@ static char *engine_name(const tt_experiment_work *w)
     return n < 0 ? NULL : name;
 }
 
-/* The moment that experiment.json names too. */
+/* The time in experiment.json. */
 static void put_start_time(tt_result *r, uint64_t unix_ns)
 {
     char date[24];
@@ -111,7 +111,7 @@ static void put_start_time(tt_result *r, uint64_t unix_ns)
                    (unsigned)(unix_ns / 1000 % 1000000));
 }
 
-/* NULL without it, or without memory. */
+/* NULL without it, or if out of memory. */
 static char *copy_word(const tt_experiment_work *w, tt_setting setting)
 {
     const char *word = tt_work_word(&w->e, setting);
@@ -132,7 +132,7 @@ note_unmet(tt_experiment_work *w, const char *fmt, ...)
     tt_log_line(&w->b->log, w->stage, "not as asked for: %s", unmet + n);
 }
 
-/* What the program itself saw of the conditions: only what it saw was in force. */
+/* What the program itself observed of the conditions: only that was in force. */
 static void check_seen(tt_experiment_work *w)
 {
     tt_host_system seen;
@@ -268,7 +268,7 @@ bool tt_work_publish(tt_experiment_work *w, const char *name)
         "%s", err.message);
 }
 
-/* Gives the folder its place among the results. */
+/* Moves the folder to its final path among the results. */
 static bool keep_folder(tt_experiment_work *w, const char *made, tt_outcome_state state)
 {
     tt_error err;

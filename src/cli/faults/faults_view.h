@@ -1,4 +1,4 @@
-/* What `tensortrace faults` was asked for, and how it says it to people. */
+/* The options of `tensortrace faults`, and its output for people. */
 #ifndef TT_CLI_FAULTS_VIEW_H
 #define TT_CLI_FAULTS_VIEW_H
 
@@ -18,11 +18,11 @@ typedef struct tt_faults_options {
     bool residency;    /* the pages instead of the faults */
     bool reads;        /* op by op */
     bool loading;      /* how the model came into RAM */
-    bool pages;        /* fault by fault, by page or mapping */
+    bool pages;        /* single faults, or sums by page or mapping */
     unsigned pages_by; /* enum tt_fault_pages_by */
 } tt_faults_options;
 
-/* False when the output failed or memory ran out. */
+/* False if the output failed or memory ran out. */
 bool tt_faults_print_text(tt_faults_view *v);
 
 #endif

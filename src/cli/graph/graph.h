@@ -1,5 +1,5 @@
-/* How `tensortrace graph` shows a graph (export/dot/graph_view.h); as a picture: export/dot/dot.h.
- */
+/* How `tensortrace graph` prints a graph (export/dot/graph_view.h); as a drawing:
+ * export/dot/dot.h. */
 #ifndef TT_CLI_GRAPH_H
 #define TT_CLI_GRAPH_H
 

@@ -4,9 +4,9 @@
 
 #include "answer/values.h"
 
-/* `values --first-bad`. False when the output failed. */
+/* `values --first-bad`. False if the output failed. */
 bool tt_values_print_first(const tt_model *m, const tt_values_first *f);
-/* What is above the rows. */
+/* Prints what is above the rows. */
 void tt_values_print_head(const tt_values_view *v);
 
 #endif

@@ -1,4 +1,4 @@
-/* The format `csv`: a folder with one RFC 4180 file a table. */
+/* The format `csv`: a folder with one RFC 4180 file per table. */
 #include "export/csv/csv.h"
 
 #include "base/array.h"
@@ -16,8 +16,8 @@
 /* Of the texts of one column in one part. */
 #define TEXTS_BYTES_MAX ((size_t)1 << 30)
 
-/* Rows written together: column by column into slots, and from these row by row. Of tables with
- * many columns fewer, as the slots are to stay in the nearest cache. */
+/* Rows written together: column by column into slots, and from these row by row. Fewer for tables
+ * with many columns, because the slots should stay in the L1 cache. */
 #define BLOCK_ROWS 32u
 #define BLOCK_ROWS_WIDE 16u
 #define COLUMNS_WIDE 16u
@@ -30,10 +30,11 @@ typedef struct field {
     const void *values;
     const uint8_t *valid;
     tt_digits_front front;
-    tt_bytes texts;  /* of the dictionary, as fields with their comma; TT_CSV_SLACK bytes behind */
+    tt_bytes texts;  /* of the dictionary, as fields with their comma; followed by TT_CSV_SLACK
+                        bytes */
     size_t *ends;    /* of each in texts */
     size_t capacity; /* of ends */
-    /* Of the block at hand, with their commas: */
+    /* Of the current block, with their commas: */
     const char *text[BLOCK_ROWS];
     size_t length[BLOCK_ROWS];
     char slots[BLOCK_ROWS][SLOT_BYTES];
@@ -74,7 +75,7 @@ void tt_csv_header(const tt_export_table *table, tt_bytes *out)
 
 /* --- texts --- */
 
-/* Each text of the dictionary as it stands in the file. */
+/* Each text of the dictionary as written to the file. */
 static bool prepare_texts(field *f, const tt_dictionary *d)
 {
     if (!tt_array_room(f->ends, f->capacity, d->n)) return false;
@@ -101,7 +102,7 @@ static size_t longest(const field *f, const tt_dictionary *d)
 
 /* --- columns --- */
 
-/* A loop over the rows of a block; `value` writes the one of row `first + i` at p. */
+/* A loop over the rows of a block; `value` writes that of row `first + i` at p. */
 #define EACH_ROW(value)                                                                            \
     for (size_t i = 0; i < n; i++) {                                                               \
         char *const begin = f->slots[i], *p = begin;                                               \
@@ -115,7 +116,7 @@ static void put_texts(field *f, size_t first, size_t n)
 {
     const uint32_t *codes = (const uint32_t *)f->values + first;
     for (size_t i = 0; i < n; i++) {
-        /* Of a row without a value the code means nothing. */
+        /* Without a value the code is not valid. */
         if (f->valid && !f->valid[first + i]) continue;
         size_t begin = codes[i] ? f->ends[codes[i] - 1] : 0;
         f->text[i] = (const char *)f->texts.data + begin;
@@ -182,7 +183,7 @@ static void put_column(field *f, const tt_digits *d, size_t first, size_t n)
 
 /* --- rows --- */
 
-/* Readies the columns; *most gets the longest that a row can be. False without memory. */
+/* Prepares the columns; *most: upper bound of a row's length. False if out of memory. */
 static bool prepare(tt_csv *c, const tt_rows *rows, size_t *most)
 {
     *most = 0;
@@ -199,7 +200,7 @@ static bool prepare(tt_csv *c, const tt_rows *rows, size_t *most)
     return true;
 }
 
-/* At p, where there is room for n rows of the longest. */
+/* Writes at p, where there is room for n of the longest rows. */
 static char *put_block(tt_csv *c, uint32_t n_columns, size_t first, size_t n, char *p)
 {
     for (uint32_t k = 0; k < n_columns; k++)
@@ -212,7 +213,7 @@ static char *put_block(tt_csv *c, uint32_t n_columns, size_t first, size_t n, ch
     return p;
 }
 
-/* For n more bytes: over the limit, or no memory. */
+/* For n more bytes: beyond the limit, or out of memory. */
 static tt_status no_room(const tt_rows *rows, const tt_bytes *out, size_t n, tt_error *err)
 {
     if (n <= out->limit && out->size <= out->limit - n)
@@ -227,7 +228,7 @@ tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *er
 {
     size_t most;
     if (!prepare(c, rows, &most)) return tt_error_memory(err, "writing the tables");
-    /* Rows of very long texts one by one: room for a block of them may be more than there is. */
+    /* Rows of very long texts one by one: a block of them may need too much room. */
     const size_t block = rows->table->n_columns > COLUMNS_WIDE ? BLOCK_ROWS_WIDE : BLOCK_ROWS;
     const size_t each = most < BLOCK_BYTES / BLOCK_ROWS ? block : 1;
     for (size_t row = 0; row < rows->n; row += each) {
@@ -243,12 +244,12 @@ tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *er
 
 /* The text of one part. */
 #define PART_BYTES_MAX ((size_t)256 << 20)
-/* Parts are held twice a thread, some ten to fifty MiB each, and less when they are compressed. So
- * many threads fill any disk. */
+/* Each thread holds two parts of ten to fifty MiB, less if compressed. So many threads saturate any
+ * disk. */
 #define THREADS_MAX 8u
 #define THREADS_MAX_COMPRESSED 16u
 
-/* What a thread works with. */
+/* A thread's state. */
 typedef struct scribe {
     tt_rows rows;
     tt_csv *csv;
@@ -256,7 +257,7 @@ typedef struct scribe {
     tt_compressor *compressor; /* NULL: it is not */
 } scribe;
 
-/* The export, and the table at hand. */
+/* The export, and the current table. */
 typedef struct writing {
     const tt_export_options *options;
     const tt_export_table *table;
@@ -290,7 +291,7 @@ static void *open_scribe(void *context)
     return NULL;
 }
 
-/* A part is made as the number of its rows, 8 bytes, and then what goes into the file. */
+/* A part is its number of rows, 8 bytes, and then the file's content. */
 static tt_status make(void *context, void *own, const tt_model *m, uint32_t part, tt_bytes *out,
                       tt_error *err)
 {

@@ -7,13 +7,13 @@
 #include "export/export.h"
 #include "export/tables/columns.h"
 
-/* Rows of a table (columns.h) as lines of CSV: RFC 4180, lines ending in LF alone. A value that is
- * not there is an empty field; an empty text is "". */
+/* Rows of a table (columns.h) as CSV: RFC 4180, but lines end in LF. A missing value is an empty
+ * field; an empty text is "". */
 
-/* What one thread writes with. */
+/* A thread's state for writing. */
 typedef struct tt_csv tt_csv;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 tt_csv *tt_csv_new(void);
 void tt_csv_free(tt_csv *c);
 /* Appends the line of the columns' names. */

@@ -1,5 +1,5 @@
-/* buffer-timeline.json: which buffers there were, from when to when, and how much in all. And the
- * format `buffer-events`: the same as the engine's events, a line each. */
+/* buffer-timeline.json: the buffers, their lifetimes, and the total size. And the format
+ * `buffer-events`: the same as events, one per line. */
 #include "analyze/buffers.h"
 
 #include "base/outfile.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LAYER_NONE 65535u
-#define USAGES 3u /* of ggml's enum; others are told by their number */
+#define USAGES 3u /* of ggml's enum; others are written as numbers */
 
 static const char *const usage_names[USAGES] = {"ANY", "WEIGHTS", "COMPUTE"};
 
@@ -61,7 +61,7 @@ static void put_metadata(tt_json *j, const timeline *t)
     tt_json_object_end(j);
 }
 
-/* ggml names a buffer after its backend, and what is special about it behind a "_". */
+/* ggml names a buffer after its backend, and adds special properties after a "_". */
 static void put_backend(tt_json *j, const char *name)
 {
     tt_json_key(j, "backend");
@@ -157,7 +157,7 @@ tt_status tt_dataset_buffers(tt_dataset *d, tt_dataset_sum *sum, tt_error *err)
     return status;
 }
 
-/* --- events, a line each --- */
+/* --- events, one per line --- */
 
 static bool put_line(FILE *out, const timeline *t, const tt_buffer_event *e)
 {

@@ -12,11 +12,11 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-/* How large a dataset will be: each token has the text of its graphs again, so that a small trace
+/* Estimates the size of a dataset: each token repeats the text of its graphs, so that a small trace
  * may fill a disk. */
 
-/* What they have at least, names aside, as measured: rather too little, as a dataset that might fit
- * is not refused. */
+/* Their minimum size without names, as measured: rather too small, so that a dataset that might fit
+ * is not rejected. */
 #define NODE_BYTES 125.0
 #define EDGE_BYTES 55.0
 #define ENTRY_BYTES 400.0
@@ -36,7 +36,7 @@ static double graph_bytes(const tt_graph *g)
     return sum;
 }
 
-/* Of a run's records it is not known beforehand how many there are, only of all runs. */
+/* The number of a run's records is unknown beforehand, only that of all runs. */
 static double traces_bytes(const tt_model *m, uint64_t runs_written)
 {
     uint32_t threads = 1;
@@ -68,7 +68,7 @@ static const char *bytes_text(char text[TT_UNITS_TEXT], double bytes)
     return tt_units_bytes(text, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX);
 }
 
-/* TT_E_IO when so many are not free where the dataset is written; notes a large one. */
+/* TT_E_IO if the disk has less free space; notes a large one. */
 static tt_status dataset_check_room(const tt_dataset *d, tt_error *err)
 {
     char size[TT_UNITS_TEXT], left[TT_UNITS_TEXT];
@@ -77,7 +77,7 @@ static tt_status dataset_check_room(const tt_dataset *d, tt_error *err)
     if (!tt_dataset_estimate(d, &bytes))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the dataset");
     bool packed = d->options->compress != TT_COMPRESS_NONE;
-    /* How well it will be compressed is not known; of some file systems, how much is free. */
+    /* The compression ratio is unknown; on some file systems, so is the free space. */
     if (!packed && statvfs(d->folder.temporary, &fs) == 0 && fs.f_blocks > 0) {
         double there = (double)fs.f_bavail * (double)fs.f_frsize;
         if (bytes > there)
@@ -111,7 +111,7 @@ static bool is_asked_for(const tt_export_options *options, const tt_model *m, ui
     return batch != TT_NONE && (!options->filter || tt_filter_batch(options->filter, m, batch));
 }
 
-/* Runs outside any batch have no token to be listed under. */
+/* Runs outside of batches have no token to be listed under. */
 static bool list_runs(tt_dataset *d)
 {
     const tt_model *m = d->m;
@@ -166,7 +166,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     d->m = m;
     d->options = options;
     tt_hex(d->id, m->trace.header.run_id, 16);
-    /* The folder first: it is the cheapest to fail. */
+    /* The folder first, because its failure is the cheapest. */
     status = tt_outdir_open(&d->folder, path, options->force, err);
     if (status == TT_OK) status = tt_dataset_find_model(d, err);
     if (status == TT_OK && !list_runs(d)) status = tt_error_memory(err, "writing the dataset");
@@ -215,7 +215,7 @@ const char *tt_dataset_folder(const tt_dataset *d)
     return d->folder.temporary;
 }
 
-/* --- what the files share --- */
+/* --- shared by the files --- */
 
 tt_status tt_dataset_json_open(tt_dataset *d, tt_dataset_json *j, const char *name, tt_error *err)
 {
@@ -258,7 +258,7 @@ void tt_dataset_address(tt_json *j, const char *key, const tt_model *m, const tt
 {
     char text[24];
     uint64_t base = t->buffer == TT_NONE ? 0 : m->buffers[t->buffer].base;
-    /* An offset in a buffer whose place is not known is no address. */
+    /* An offset in a buffer of unknown address is not an address. */
     bool known = t->buffer == TT_NONE ? t->location != 0 : base != 0;
     (void)snprintf(text, sizeof text, "0x%" PRIx64, base + t->location);
     tt_json_kv_string(j, key, known ? text : NULL);
@@ -267,7 +267,7 @@ void tt_dataset_address(tt_json *j, const char *key, const tt_model *m, const tt
 const char *tt_dataset_dtype(const tt_tensor *t)
 {
     const tt_ggml_type *type = tt_ggml_type_find(t->type);
-    /* The engine's own name wins: its numbers may have moved. */
+    /* The engine's own name wins: its numbers may have changed. */
     return type && strcasecmp(type->name, t->type_name) == 0 ? type->name : t->type_name;
 }
 
@@ -294,7 +294,7 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
 {
     tt_dataset_json j;
     const tt_gguf *g = &d->model.gguf;
-    /* Of a model without experts nothing is sliced. */
+    /* A model without experts has no slices. */
     const tt_memory_map_style style = {!d->options->has_experts || d->options->experts,
                                        d->options->old_words};
     tt_status status = tt_dataset_json_open(d, &j, "memory-map.json", err);
@@ -305,7 +305,7 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
 
 /* --- the format --- */
 
-/* More files than anybody may expect are asked for by name. */
+/* More files than usual must be requested explicitly. */
 static tt_status check_size(const tt_model *m, const tt_export_options *options, tt_error *err)
 {
     uint64_t tokens = m->n_batches, runs = m->n_runs;

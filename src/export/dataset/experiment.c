@@ -9,14 +9,14 @@
 
 /* --- the prompt --- */
 
-/* The tokens of a prompt: all of one sequence, in batches that follow each other. */
+/* The tokens of a prompt: all of one sequence, in consecutive batches. */
 typedef struct prompt {
     const tt_model *m;
     tt_bytes text;
     int32_t last_position;
     bool begun;
     int32_t sequence;
-    const char *unknown; /* why the prompt cannot be told; NULL: it can */
+    const char *unknown; /* why the prompt is unknown; NULL: it is known */
 } prompt;
 
 #define PROMPT_MAX ((size_t)64 << 20)
@@ -34,7 +34,7 @@ static void add_token(prompt *p, const tt_batch *b, uint32_t i)
     size_t n;
     bool sequences = b->sequences && b->sequence_first[i] < b->sequence_first[i + 1];
     int32_t sequence = sequences ? b->sequences[b->sequence_first[i]] : 0;
-    /* A batch that begins anew comes behind a warm-up, or behind another prompt. */
+    /* A batch that starts again follows a warm-up, or another prompt. */
     if (p->begun && b->positions[i] <= p->last_position && sequence == p->sequence)
         tt_bytes_clear(&p->text);
     else if (p->begun && sequence != p->sequence)
@@ -42,7 +42,7 @@ static void add_token(prompt *p, const tt_batch *b, uint32_t i)
     p->begun = true;
     p->sequence = sequence;
     p->last_position = b->positions[i];
-    if (b->positions[i] == 0 && is_bos(p->m, b->tokens[i])) return; /* no part of the text */
+    if (b->positions[i] == 0 && is_bos(p->m, b->tokens[i])) return; /* not part of the text */
     const char *text = tt_model_token_text(p->m, b->vocabulary, b->tokens[i], &n);
     if (!text)
         p->unknown = "the text of its tokens was not recorded";
@@ -50,7 +50,7 @@ static void add_token(prompt *p, const tt_batch *b, uint32_t i)
         tt_bytes_put(&p->text, text, n);
 }
 
-/* The text that the first context was given before it generated anything. */
+/* The text that the first context got before it generated anything. */
 static void read_prompt(prompt *p)
 {
     const tt_model *m = p->m;
@@ -70,7 +70,7 @@ static void read_prompt(prompt *p)
     if (!p->unknown && p->text.failed) p->unknown = "it is larger than 64 MiB";
 }
 
-/* What tokenizers of the SentencePiece kind put in front of a text, and take away again. */
+/* The space that SentencePiece-like tokenizers add in front of a text, and remove again. */
 static size_t added_space(const tt_model *m, const tt_bytes *text)
 {
     const tt_file_kv *kind = tt_model_file_kv(m, "tokenizer.ggml.model");
@@ -98,19 +98,19 @@ static void put_prompt(tt_dataset *d, tt_json *j)
 
 /* --- counts --- */
 
-/* Notes the batch's phase for its context; *next gets what was there, the phase of the context's
- * next batch, or TT_NONE. False without memory. */
+/* Stores the batch's phase for its context; *next: the stored phase of the context's next batch, or
+ * TT_NONE. False if out of memory. */
 static bool pass_batch(tt_idmap *phases, const tt_batch *b, uint32_t *next)
 {
     return tt_idmap_add(phases, b->context, b->phase, next) &&
            (*next == TT_NONE || tt_idmap_set(phases, b->context, b->phase));
 }
 
-/* Tokens that the engine was asked to predict: each batch that generates asks for one a sequence,
- * and so does the end of the prompt. *known is false where that was not observed. */
+/* Tokens that the engine was asked to predict: one per sequence for each generating batch, and one
+ * for the end of the prompt. *known: false if not observed. */
 static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt_error *err)
 {
-    tt_idmap phases = {0}; /* by context, of the batch behind */
+    tt_idmap phases = {0}; /* by context, of the following batch */
     bool memory = true;
     *n = 0;
     *known = true;
@@ -120,14 +120,14 @@ static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt
         if (b->phase == TT_PHASE_WARMUP) continue;
         memory = pass_batch(&phases, b, &next);
         if (!memory) break;
-        /* The next token was sampled from a batch of the prompt when it is the last one of its
-         * context before that generates, or the very last. */
+        /* The next token was sampled from a prompt's batch if that is the context's last one before
+         * it generates, or at all. */
         if (b->phase == TT_PHASE_PROMPT && next != TT_NONE && next != TT_PHASE_GENERATE &&
             next != TT_PHASE_MIXED)
             continue;
         *known = b->phase != TT_PHASE_UNKNOWN && b->n_outputs_plus_1 != 0;
         uint64_t outputs = *known ? b->n_outputs_plus_1 - 1 : 0;
-        /* Programs that score a text ask for an output at each of its tokens. */
+        /* Programs that score a text request an output at each of its tokens. */
         *n += b->phase == TT_PHASE_PROMPT && outputs > 1 ? 1 : outputs;
     }
     tt_idmap_free(&phases);
@@ -179,7 +179,7 @@ static void put_model(tt_json *j, const tt_dataset *d)
     tt_json_array_end(j);
 }
 
-/* Ranges of batches that were not asked for. */
+/* Ranges of batches that were not selected. */
 static void put_left_out(tt_json *j, const tt_dataset *d)
 {
     tt_json_key(j, "tokens_left_out");

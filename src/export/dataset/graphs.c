@@ -1,5 +1,5 @@
-/* graphs/token-NNNNN.json: the graphs that a batch computed. Most batches compute the same ones,
- * so a thread keeps the text of the last. */
+/* graphs/token-NNNNN.json: the graphs that a batch computed. Most batches compute the same ones, so
+ * a thread caches the last text. */
 #include "analyze/topology.h"
 #include "base/array.h"
 #include "export/dataset/tokens.h"
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_TENSORS_MAX 65536u /* of graphs whose text is kept */
+#define KEPT_TENSORS_MAX 65536u /* of graphs whose text is cached */
 #define LAYERS_MAX 65536u
 
-/* What the graphs of a batch are, all runs of it together. */
+/* Totals of the graphs of a batch, over all its runs. */
 typedef struct sums {
     uint64_t nodes, edges;
     uint32_t layers;
@@ -20,9 +20,9 @@ typedef struct sums {
 typedef struct keeper {
     const tt_dataset *d;
     sums sums;
-    uint32_t *graphs; /* that `text` is of, by run */
+    uint32_t *graphs; /* of `text`, by run */
     size_t n_graphs, capacity;
-    char *text; /* of the lists; NULL: nothing is kept */
+    char *text; /* of the lists; NULL: nothing is cached */
     size_t n;
     tt_json json;
 } keeper;
@@ -137,7 +137,7 @@ static void count(sums *s, const tt_topology *t)
 
 typedef enum what { COUNTS, NODES, EDGES } what;
 
-/* Goes over the graphs of the batch; their nodes are numbered one graph behind the other. */
+/* Visits the graphs of the batch; their nodes are numbered consecutively. */
 static tt_status each_graph(keeper *k, const tt_model *m, uint32_t batch, what w, tt_json *j,
                             tt_error *err)
 {
@@ -198,7 +198,7 @@ static bool note_graphs(keeper *k, const tt_model *m, uint32_t batch)
     return true;
 }
 
-/* Renders the lists as they stand behind other members of an object: ,"nodes":... */
+/* Renders the lists as they follow other members of an object: ,"nodes":... */
 static tt_status keep(keeper *k, const tt_model *m, uint32_t batch, tt_error *err)
 {
     tt_json j;
@@ -217,7 +217,7 @@ static tt_status keep(keeper *k, const tt_model *m, uint32_t batch, tt_error *er
         return status;
     }
     k->text[0] = ',';
-    k->n -= 2; /* the brace and the end of the line */
+    k->n -= 2; /* the brace and the line end */
     return TT_OK;
 }
 

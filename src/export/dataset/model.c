@@ -1,5 +1,5 @@
-/* The model of a dataset: which file it is, whether it is still the one that was traced, and its
- * layout from that file or, without it, from the trace. */
+/* The model of a dataset: its file, whether that is still the traced one, and its layout from that
+ * file or, without it, from the trace. */
 #include "analyze/model_file.h"
 #include "base/order.h"
 #include "base/path.h"
@@ -17,8 +17,8 @@ static const char *file_value(const tt_model_file *f, const char *key)
     return NULL;
 }
 
-/* The file that says what the model is: adapters and the like do not, nor do the later parts of a
- * split model. */
+/* The file that describes the model: not an adapter or similar, nor a later part of a split
+ * model. */
 static uint32_t main_file(const tt_model *m)
 {
     uint32_t best = 0;
@@ -37,7 +37,7 @@ static uint32_t main_file(const tt_model *m)
 
 /* --- the file --- */
 
-/* NULL: it is the file that was traced. Otherwise what speaks against that. */
+/* NULL: it is the traced file. Otherwise the reason against it. */
 static const char *differs(const char *path, const tt_model_file *f)
 {
     int fd;
@@ -46,8 +46,8 @@ static const char *differs(const char *path, const tt_model_file *f)
     return why;
 }
 
-/* Whether the files of the trace are the parts of that model, no more and no fewer. (Sources say
- * which part they are in by its name, so those must be as they were.) */
+/* Whether the files of the trace are exactly the parts of that model. (Sources name their part, so
+ * these must be unchanged.) */
 static bool is_whole_model(const tt_gguf *g, const tt_model *m)
 {
     if (g->n_parts != m->n_files) return false;
@@ -62,7 +62,7 @@ static bool is_whole_model(const tt_gguf *g, const tt_model *m)
     return true;
 }
 
-/* Reads the layout from the file when that is all there is; the trace will do otherwise. */
+/* Reads the layout from the file if it is the only one; otherwise the trace has to do. */
 static void try_file(tt_dataset *d, const char *path)
 {
     tt_error why;
@@ -114,8 +114,8 @@ static size_t value_room(const tt_file_kv *kv)
     return 8 + strlen(kv->value);
 }
 
-/* The value as a GGUF file stores it: what tt_gguf_shape_of asks for are texts, whole numbers, and
- * lengths of arrays. Others are left out. */
+/* The value as stored in a GGUF file: tt_gguf_shape_of needs texts, integers, and lengths of
+ * arrays. Others are left out. */
 static bool put_value(const tt_file_kv *kv, uint8_t *at, tt_gguf_kv *out)
 {
     uint64_t v, count;
@@ -160,7 +160,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->file > y->file) - (x->file < y->file);
 }
 
-/* Of n files sorted by name. */
+/* Numbers n files, sorted by name. */
 static bool name_sorted(tt_dataset *d, const named *list, uint32_t n)
 {
     uint32_t before = 0;
@@ -175,7 +175,7 @@ static bool name_sorted(tt_dataset *d, const named *list, uint32_t n)
     return true;
 }
 
-/* Files of one name in several folders get a number each. */
+/* Files with the same name in several folders get numbers. */
 static bool name_files(tt_dataset *d)
 {
     const tt_model *m = d->m;

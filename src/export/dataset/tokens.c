@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text is passed on in pieces of about this size. Of compressed ones each becomes a frame of its
- * own: large, so that nearly all files are one. */
+/* Approximate size of the pieces of text. Each piece becomes a compressed frame: large, so that
+ * nearly all files have only one. */
 #define TEXT_BYTES ((size_t)256 << 10)
 #define PACKED_TEXT_BYTES ((size_t)8 << 20)
 
@@ -41,7 +41,7 @@ static void pass_on(tt_dataset_file *f)
 
 /* --- opening --- */
 
-/* Texts and compressors are kept: a file's compression is that of the one before. */
+/* Texts and compressors are reused: all files have the same compression. */
 static bool make_room(tt_dataset_file *f, tt_compress compress)
 {
     if (f->text && f->compress != compress) {
@@ -74,7 +74,7 @@ tt_status tt_dataset_file_open(tt_dataset_file *f, const tt_outdir *folder, cons
     (void)snprintf(f->path, size, "%s/%s%s", folder->path, name, tt_compress_suffix(compress));
     f->out = tt_outdir_file(folder, f->path + strlen(folder->path) + 1, err);
     if (!f->out) return err ? err->status : TT_E_IO;
-    /* Text comes in large pieces: a further copy in stdio would cost as much as making it. */
+    /* Text comes in large pieces: another copy in stdio would cost as much as making it. */
     (void)setvbuf(f->out, NULL, _IONBF, 0);
     return TT_OK;
 }
@@ -140,7 +140,7 @@ void tt_dataset_file_free(tt_dataset_file *f)
 }
 
 #define NAME_BYTES 40
-#define RESULT_BYTES 64 /* what a thread hands over: sizes, not the file */
+#define RESULT_BYTES 64 /* a thread's result: sizes, not the file */
 
 typedef struct writer {
     tt_dataset *d;

@@ -1,5 +1,5 @@
-/* traces/token-NNNNN.json: the ops of a batch. What does not change from batch to batch is made
- * into text once for each op; the rest is digits. */
+/* traces/token-NNNNN.json: the ops of a batch. Text that is constant is made once for each op; the
+ * rest is digits. */
 #include "analyze/access.h"
 #include "analyze/ops.h"
 #include "base/array.h"
@@ -13,27 +13,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one lane did of an op. */
+/* One lane of an op. */
 typedef struct tt_entry_lane {
     uint64_t start, arrive, release; /* ticks */
     uint32_t lane;
-    uint32_t next; /* of the op, in tt_entries.lanes; TT_NONE: it is the last */
-    bool open;     /* its end was not seen */
+    uint32_t next; /* of the op, in tt_entries.lanes; TT_NONE: the last one */
+    bool open;     /* its end was not observed */
 } tt_entry_lane;
 
 typedef struct tt_entry {
     uint64_t start;       /* the first lane's */
     uint64_t arrive;      /* the last lane's */
     uint32_t run;         /* in tt_model.runs */
-    uint32_t node;        /* the first of the op's */
+    uint32_t node;        /* the op's first one */
     uint32_t first, last; /* in tt_entries.lanes, by ascending lane */
-    uint32_t begun_by;    /* the lane that began it first */
+    uint32_t begun_by;    /* the lane that started first */
     uint64_t first_node;  /* number of the run's first tensor among those of the batch */
     uint8_t covers;
     bool open;
 } tt_entry;
 
-/* Zero-filled is empty and ready; memory is kept from batch to batch. */
+/* Zero-filled is empty and ready; memory is reused for each batch. */
 typedef struct tt_entries {
     tt_entry *list;
     tt_entry_lane *lanes;
@@ -41,7 +41,7 @@ typedef struct tt_entries {
     uint64_t orphan; /* records without a known graph or node, left out */
     /* Private: */
     size_t capacity, lanes_capacity, nodes_capacity;
-    uint32_t *by_node; /* of the run under way */
+    uint32_t *by_node; /* of the current run */
 } tt_entries;
 
 static bool reserve_nodes(tt_entries *e, size_t n)
@@ -146,17 +146,17 @@ static void entries_free(tt_entries *e)
     memset(e, 0, sizeof *e);
 }
 
-#define ENTRY_ROOM 512u /* what an entry has besides its text and its lanes */
+#define ENTRY_ROOM 512u /* of an entry, besides its text and its lanes */
 #define LANE_ROOM 192u
 #define EXPERT_ROOM 64u
-/* Texts longer than this (hostile names) are made anew each time. */
+/* Longer texts (hostile names) are not cached. */
 #define KEPT_MAX ((size_t)8 << 10)
 
-/* An op's text that does not change. */
+/* An op's constant text. */
 typedef struct op_text {
     uint32_t layer_n; /* of the text: up to thread_id's value */
     uint32_t n;
-    uint32_t router; /* the node whose choices are the op's experts; TT_NONE: it has none */
+    uint32_t router; /* the node whose choices are the op's experts; TT_NONE: none */
     char text[];
 } op_text;
 
@@ -168,7 +168,8 @@ typedef struct tracer {
     tt_entries entries;
     op_text *scratch;
     tt_digits digits;
-    tt_digits_front times, others; /* fronts of numbers: those of times are long, and the same */
+    tt_digits_front times, others; /* leading digits of numbers: those of times are long, and
+                                      constant */
 } tracer;
 
 static char *put_time(tracer *t, char *at, uint64_t ns)
@@ -181,12 +182,12 @@ static char *put_number(tracer *t, char *at, uint64_t v)
     return tt_digits_put_u64(at, v, &t->others, &t->digits);
 }
 
-/* ns as ms with all their digits: "1.500000". */
+/* ns as ms with all digits: "1.500000". */
 static char *put_ms(tracer *t, char *at, uint64_t ns)
 {
     at = put_number(t, at, ns / 1000000);
     char *end = put_number(t, at, 1000000 + ns % 1000000);
-    *at = '.'; /* instead of the first digit, which keeps the zeros behind it */
+    *at = '.'; /* replaces the first digit, so that the zeros after it are kept */
     return end;
 }
 
@@ -239,7 +240,7 @@ static void put_source(tt_json *j, const tt_dataset *d, const tt_graph *g, uint3
     else
         tt_dataset_known(j, "buffer_id", buffer != TT_NONE,
                          buffer != TT_NONE ? d->m->buffers[buffer].id : 0);
-    /* A copy in a buffer: where in the file it came from. */
+    /* A copy in a buffer: its origin in the file. */
     if (w && !on_disk)
         tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + t->root_offset_bytes);
     if (w && tt_dataset_file_name(d, w->file))
@@ -300,11 +301,11 @@ static op_text *make_text(const tt_dataset *d, const tt_op *op)
     op_text *o = malloc(sizeof *o + layer_n + n);
     if (o) {
         o->layer_n = (uint32_t)layer_n;
-        o->n = (uint32_t)(n - 2); /* without the brace and the end of the line */
+        o->n = (uint32_t)(n - 2); /* without the brace and the line end */
         o->router = router;
         memcpy(o->text, layer, layer_n);
         memcpy(o->text + layer_n, text, n);
-        o->text[layer_n] = ','; /* for the brace */
+        o->text[layer_n] = ','; /* replaces the brace */
     }
     free(text);
     return o;
@@ -411,7 +412,7 @@ static char *put_lane(tracer *t, char *at, const tt_model *m, const tt_entry_lan
     return at;
 }
 
-/* As `log` tells it, rounded. */
+/* As in `log`, rounded. */
 static char *put_duration(tracer *t, char *at, const tt_model *m, const tt_entry *e)
 {
     at = PUT(at, ",\"duration_ns\":");

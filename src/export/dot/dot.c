@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The format `dot`: the graphs of a trace in Graphviz's language, a file each. Of the whole trace:
- * graph_NNNNN.dot, each distinct graph once, as its last run computed it. With a filter:
- * token_NNNNN.dot for each batch that passes, as it was computed for that; so also as ggml dumps
- * them, with or without a filter. */
+/* The format `dot`: the graphs of a trace in Graphviz's language, one file each. For the whole
+ * trace: graph_NNNNN.dot, each distinct graph once, as computed by its last run. With a filter:
+ * token_NNNNN.dot for each batch that passes, as computed for it. Graphs as ggml dumps them are
+ * always of the latter kind. */
 
 #define FILE_BYTES_MAX ((size_t)1 << 30)
 
@@ -140,7 +140,7 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
              .by_token = options->as_ggml || is_filtered(options->filter),
              .as_ggml = options->as_ggml};
     (void)snprintf(d.title, sizeof d.title, "run %02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
-    /* The folder first: it is the cheapest to fail. */
+    /* The folder first, because its failure is the cheapest. */
     tt_status status = tt_outdir_open(&d.folder, path, options->force, err);
     if (status != TT_OK) return status;
     status = list_pictures(&d, options->filter, err);
@@ -159,7 +159,7 @@ const tt_export_format tt_format_dot = {
 
 typedef enum label { LABEL_TEXT, LABEL_HTML, LABEL_RECORD } label;
 
-/* One character, as each kind of label wants it. Graphviz resolves entities in all. */
+/* One character, escaped for the kind of label. Graphviz resolves entities in all. */
 static void put_character(FILE *out, const char *s, size_t n, label kind)
 {
     if (n != 1) {
@@ -219,13 +219,13 @@ void tt_dot_record(FILE *out, const char *text, size_t most)
 
 /* --- colours --- */
 
-/* One of Graphviz's own Brewer schemes: from light to dark, distinguishable for colour-blind people
- * and in grey print. */
+/* One of Graphviz's Brewer schemes: from light to dark, distinguishable for colour-blind people and
+ * in grey print. */
 #define SCHEME "/ylgnbu9/"
 #define STEPS 9u
-#define STEP_DARK 6u /* from here on with white letters */
+#define STEP_DARK 6u /* white letters from here on */
 
-/* Kinds of ops, in eight colours that colour-blind people can tell apart. */
+/* Kinds of ops, in eight colours that colour-blind people can distinguish. */
 static const struct kind {
     const char *name;
     const char *fill;

@@ -1,4 +1,4 @@
-/* A graph as ggml's own ggml_graph_dump_dot writes it, for readers of that. */
+/* A graph as ggml's own ggml_graph_dump_dot writes it, for its readers. */
 #include "export/dot/dot.h"
 
 #include "analyze/ops.h"
@@ -6,11 +6,11 @@
 
 #include <inttypes.h>
 
-/* Values of leafs that ggml hints at, with a "#" each. */
+/* Values of leafs that ggml indicates, by a "#" each. */
 #define SHOWN_ELEMENTS_MAX 4u
 #define NAME_SHOWN 4096u
 
-/* ggml tells tensors apart by their addresses, which a trace does not hold: by number here. */
+/* ggml identifies tensors by address, which a trace lacks: here by number. */
 static void put_id(FILE *out, uint32_t tensor)
 {
     (void)fprintf(out, "\"0x%" PRIx64 "\"", (uint64_t)tensor + 1);

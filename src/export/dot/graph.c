@@ -57,7 +57,7 @@ char *tt_graph_shape(const tt_tensor *t, char *out, size_t room)
     return out;
 }
 
-/* A graph in Graphviz's language, collapsed: one node a layer, and what passes between them. */
+/* A graph in Graphviz's language, collapsed: one node per layer, and what passes between them. */
 
 static void put_part(const tt_collapse *c, uint32_t i, const tt_dot_scale *scale, FILE *out)
 {
@@ -88,7 +88,7 @@ static void put_part(const tt_collapse *c, uint32_t i, const tt_dot_scale *scale
     (void)fputs("];\n", out);
 }
 
-/* passages[from] and those behind it with the same ends; returns how many. */
+/* Writes passages[from] and the next ones with the same ends; returns their number. */
 static size_t put_passage(const tt_collapse *c, size_t from, FILE *out)
 {
     const tt_graph *g = c->t->graph;
@@ -134,17 +134,17 @@ bool tt_graph_print_collapsed(const tt_graph_view *v, FILE *out)
 
 #define NAME_SHOWN 36u
 
-/* Of painter.copied, before any copy is made. */
-#define COPIES_ONLY (-2)    /* the leaf is there for layers alone */
-#define NO_COPIES_ONLY (-3) /* it also is, or is only, used outside them */
+/* In painter.copied, before any copy is made. */
+#define COPIES_ONLY (-2)    /* the leaf is only used by layers */
+#define NO_COPIES_ONLY (-3) /* it is also, or only, used outside of them */
 
 typedef struct painter {
     const tt_graph_view *v;
     FILE *out;
     tt_dot_scale scale;
-    uint32_t *order; /* tensors that are shown, by layer, then by number */
+    uint32_t *order; /* shown tensors, by layer, then by number */
     uint32_t n;
-    int32_t *copied; /* by tensor: the last layer that got a copy of it, see is_shared */
+    int32_t *copied; /* by tensor: the last layer with a copy of it, see is_shared */
     int indent;
 } painter;
 
@@ -172,7 +172,7 @@ static void put_time(const painter *p, const tt_topology_node *n)
         (void)fprintf(p->out, "\\n%s", tt_units_ns(text, tt_model_span_ns(p->v->t->m, n->ticks)));
 }
 
-/* In a fused op the time is the op's, and stands at its frame. */
+/* The time of a fused op is shown at its frame. */
 static void put_node(const painter *p, uint32_t i)
 {
     const tt_topology *t = p->v->t;
@@ -208,8 +208,8 @@ static const char *leaf_shape(const tt_tensor *x)
                                       : "style=\"filled,rounded\", fillcolor=\"#eeeeee\"";
 }
 
-/* What all layers use, as the positions, would be joined to each of them by lines across the whole
- * picture (and makes Graphviz slow): in such a one each layer has a copy of its own. */
+/* A tensor that all layers use, such as the positions, would be connected to each by lines across
+ * the whole drawing (which also makes Graphviz slow): instead each layer gets a copy. */
 static bool is_shared(const painter *p, uint32_t source, uint32_t target)
 {
     const tt_topology *t = p->v->t;
@@ -217,7 +217,7 @@ static bool is_shared(const painter *p, uint32_t source, uint32_t target)
            tt_graph_layer(t, target) >= 0;
 }
 
-/* The picture's name of a tensor as a source of another. */
+/* The drawing's name of a tensor as a source of another. */
 static void put_source(const painter *p, uint32_t source, uint32_t target)
 {
     (void)fprintf(p->out, "n%" PRIu32, source);
@@ -245,7 +245,7 @@ static void put_leaf(const painter *p, uint32_t i)
     put_leaf_label(p, i);
 }
 
-/* Once for each layer: nodes come by layer. */
+/* Once for each layer: nodes are sorted by layer. */
 static void put_copies(painter *p, uint32_t node)
 {
     tt_edge edges[TT_EDGES_MAX];
@@ -294,7 +294,7 @@ static void put_tensor(painter *p, uint32_t i)
     }
     put_copies(p, i);
     const tt_topology_node *n = &t->nodes[i];
-    /* A frame is drawn with its first node, if that is in the picture. */
+    /* A frame is drawn with its first node, if that is shown. */
     bool framed = n->op != TT_NONE && n->n_nodes > 1 && p->v->shown[n->op] == p->v->shown[i];
     if (framed && n->op == i) put_fused(p, i);
     if (!framed) put_node(p, i);
@@ -311,7 +311,7 @@ static int by_layer(const void *a, const void *b, void *view)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Neighbours stand outside the layer that was asked for. */
+/* Neighbours are outside of the requested layer. */
 static bool in_cluster(const painter *p, uint32_t i)
 {
     return tt_graph_layer(p->v->t, i) >= 0 && p->v->shown[i] == TT_GRAPH_SHOW_ASKED;
@@ -354,7 +354,7 @@ static void put_edges(const painter *p)
         for (uint32_t k = 0; k < n; k++) {
             const tt_edge *e = &edges[k];
             uint8_t from = p->v->shown[e->source];
-            /* What joins two neighbours is not asked for. */
+            /* Edges between two neighbours are not shown. */
             if (from == TT_GRAPH_SHOW_NOT ||
                 (from == TT_GRAPH_SHOW_NEIGHBOUR && p->v->shown[i] == TT_GRAPH_SHOW_NEIGHBOUR))
                 continue;
@@ -371,7 +371,7 @@ static void put_edges(const painter *p)
     }
 }
 
-/* Which leafs are there for layers alone. */
+/* Finds the leafs that are only used by layers. */
 static void find_copies(painter *p)
 {
     const tt_graph *g = p->v->t->graph;

@@ -29,8 +29,8 @@ static void make_safe(const char *node, char out[NODE_TEXT])
     out[n] = '\0';
 }
 
-/* How often the name was asked for, this time included; 0 without memory. File systems that do not
- * tell cases apart are counted on. */
+/* How often the name was requested, including this time; 0 if out of memory. Ignores case, as some
+ * file systems do. */
 static uint32_t count(tt_npy_names *n, const char *name)
 {
     char lower[TT_NPY_NAME_TEXT];
@@ -66,7 +66,7 @@ void tt_npy_names_free(tt_npy_names *n)
     memset(n, 0, sizeof *n);
 }
 
-#define PIECE 4096u /* elements turned into float32 at once: whole blocks of any type */
+#define PIECE 4096u /* elements converted to float32 at once: whole blocks of any type */
 
 typedef struct writing {
     const tt_model *m;
@@ -75,7 +75,8 @@ typedef struct writing {
     tt_npy_names names;
     tt_json json; /* index.json */
     uint64_t files, bytes;
-    uint64_t not_kept, in_part, not_stored; /* outputs: no data; not all of it; of no such type */
+    uint64_t not_kept, in_part, not_stored; /* outputs: no data; incomplete data; a type that cannot
+                                               be stored */
 } writing;
 
 const char *tt_npy_dtype(tt_value_type type, bool *converted)
@@ -102,14 +103,14 @@ static unsigned dimensions(const uint64_t ne[TT_VALUE_DIMS])
 size_t tt_npy_header(const char *dtype, const uint64_t ne[TT_VALUE_DIMS],
                      char out[TT_NPY_HEADER_MAX])
 {
-    static const char magic[] = "\x93NUMPY\x01"; /* and its NUL: version 1.0 */
+    static const char magic[] = "\x93NUMPY\x01"; /* with its NUL: version 1.0 */
     size_t n = 10;
     memset(out, ' ', TT_NPY_HEADER_MAX);
     memcpy(out, magic, 8);
     n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n,
                           "{'descr': '%.8s', 'fortran_order': False, 'shape': (", dtype);
     const unsigned dims = dimensions(ne);
-    /* As Python writes tuples: (256,) and (5, 256). */
+    /* Like Python's tuples: (256,) and (5, 256). */
     for (unsigned d = dims; d-- > 0;)
         n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n, "%" PRIu64 "%s", ne[d],
                               d > 0       ? ", "
@@ -253,7 +254,7 @@ static void end_index(writing *w)
     (void)tt_json_end(&w->json); /* closing the stream reports errors */
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static tt_status take(void *context, tt_values_walk *walk, const tt_values_seen *seen,
                       tt_error *err)

@@ -1,8 +1,13 @@
-/* The sequence of accesses that whatif replays, as libCacheSim's oracleGeneral: records of 24
- * bytes, little endian, without a header: 0 uint32  time: the batch's number 4 uint64  id of the
- * unit 12 uint32  its size in bytes 16 int64   number of the next access to the same unit, or -1:
- * none. The first access of the file has the number 1, as in libCacheSim's own converter. The next
- * access is known when what follows is: the file is written from its end to its begin. */
+/* The sequence of accesses that whatif replays, as libCacheSim's oracleGeneral: little-endian
+ * records of 24 bytes, without a header:
+ *
+ *    0 uint32  time: the batch's number
+ *    4 uint64  id of the unit
+ *   12 uint32  its size in bytes
+ *   16 int64   number of the next access to the same unit, or -1: none
+ *
+ * The first access of the file has the number 1, as in libCacheSim's own converter. The file is
+ * written backwards, because the next access must be known. */
 #include "export/oracle/oracle.h"
 
 #include "analyze/reads.h"
@@ -30,10 +35,10 @@ typedef struct writing {
     tt_reads reads;
     tt_whatif *whatif;
     const tt_stream *stream;
-    uint64_t unit_bytes; /* of a page; 0: units are as large as they are */
+    uint64_t unit_bytes; /* of a page; 0: sizes differ */
     uint64_t n_ids;      /* all ids are below */
     uint64_t n;          /* accesses */
-    uint64_t *next;      /* by id: number of the access that was written last; 0: none */
+    uint64_t *next;      /* by id: number of the last written access; 0: none */
     uint32_t *times;     /* by section */
     uint8_t *records;
     FILE *file;
@@ -59,8 +64,8 @@ static uint64_t size_of(const writing *w, uint64_t id)
     return w->stream->extents[id].end - w->stream->extents[id].begin;
 }
 
-/* Counts the accesses; says of each section when it was. What is in no batch has the time of the
- * batch before it: time never goes back. */
+/* Counts the accesses, and sets each section's time. Reads outside of batches get the time of the
+ * previous batch, so that time never decreases. */
 static void count(writing *w)
 {
     uint32_t now = 0;
@@ -87,7 +92,7 @@ static void put(uint8_t *record, uint32_t time, uint64_t id, uint64_t size, uint
     tt_bytes_u64(&b, next ? next : (uint64_t)-1);
 }
 
-/* Writes the n records at the end of the buffer to where access `first` (from 0) is. */
+/* Writes the last n records of the buffer to the position of access `first` (from 0). */
 static bool flush(const writing *w, uint64_t first, size_t n)
 {
     const uint8_t *from = w->records + (BUFFER_RECORDS - n) * RECORD_BYTES;
@@ -128,7 +133,7 @@ static tt_status write_trace(writing *w, const tt_outdir *dir, tt_error *err)
     return status == TT_OK ? closed : status;
 }
 
-/* --- which id is what --- */
+/* --- the meaning of ids --- */
 
 static void put_number(tt_bytes *row, uint64_t value)
 {
@@ -137,7 +142,7 @@ static void put_number(tt_bytes *row, uint64_t value)
     tt_bytes_put(row, text, (size_t)n);
 }
 
-/* The bytes of a tensor, or an expert's of it, that units first .. last hold. */
+/* The bytes of a tensor, or of its expert, in units first .. last. */
 static bool put_row(const writing *w, tt_bytes *row, uint64_t first, uint64_t last,
                     const tt_read_range *of, FILE *out)
 {
@@ -175,7 +180,7 @@ static bool put_pages(const writing *w, tt_bytes *row, FILE *out)
     return ok;
 }
 
-/* Tensors and experts: a row for each that is read. Slices are numbered as extents are. */
+/* Tensors and experts: a row for each that is read. Slices are numbered like extents. */
 static bool put_wholes(const writing *w, tt_bytes *row, FILE *out)
 {
     tt_slices s;
@@ -211,7 +216,7 @@ static tt_status write_units(const writing *w, const tt_outdir *dir, tt_error *e
     return tt_error_memory(err, "the list of the units");
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static tt_status check_sizes(const writing *w, tt_error *err)
 {
@@ -245,7 +250,7 @@ static void report(const writing *w)
                                  "taken to read all");
 }
 
-/* What is replayed, and memory to write it. */
+/* Prepares the replayed stream, and memory to write it. */
 static tt_status prepare(writing *w, tt_error *err)
 {
     static const tt_filter everything;

@@ -1,4 +1,4 @@
-/* The format `oraclegeneral`: what whatif replays, for libCacheSim and others. */
+/* The format `oraclegeneral`: the reads that whatif replays, for libCacheSim and others. */
 #ifndef TT_EXPORT_ORACLE_ORACLE_H
 #define TT_EXPORT_ORACLE_ORACLE_H
 

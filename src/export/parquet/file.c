@@ -78,8 +78,8 @@ static void thrift_string(tt_thrift *t, int16_t id, const char *text)
     thrift_text(t, id, text, strlen(text));
 }
 
-/* A field that is a list: n elements follow, each by one of the two below, by begin and end, or
- * as bytes that another tt_thrift wrote. */
+/* A list field: n elements follow, each written by one of the two functions below, by begin and
+ * end, or as bytes of another tt_thrift. */
 static void thrift_list(tt_thrift *t, int16_t id, tt_thrift_type type, size_t n)
 {
     field(t, id, TT_THRIFT_LIST);
@@ -207,7 +207,7 @@ static void put_chunk(tt_thrift *t, const tt_column *column, const tt_parquet_ch
                       uint64_t base)
 {
     tt_thrift_begin(t);
-    thrift_i64(t, 2, 0); /* there is no metadata besides the footer's */
+    thrift_i64(t, 2, 0); /* there is no metadata outside of the footer */
     tt_thrift_struct(t, 3);
     tt_thrift_i32(t, 1, stored_types[column->type].physical);
     put_encodings(t, column, chunk);

@@ -1,5 +1,5 @@
-/* A Parquet file: the row groups that tt_parquet_group_encode made, one after the other, and the
- * footer that tells what they are.
+/* A Parquet file: the row groups of tt_parquet_group_encode, one after another, and the footer that
+ * describes them.
  *
  * Source: parquet-format, README.md ("File format"), parquet.thrift (FileMetaData),
  * LogicalTypes.md. */
@@ -15,15 +15,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes Thrift's compact protocol: what Parquet's footer and page headers are made of.
+/* Writes Thrift's compact protocol, for Parquet's footer and page headers.
  *
  * Source: Thrift, doc/specs/thrift-compact-protocol.md. A field is one byte, the difference to the
- * previous field's id (at most 15) above its type, or the type and the id when the difference is
+ * previous field's id (at most 15) above its type, or the type and the id if the difference is
  * larger; integers are zigzag varints. */
 
 #define TT_THRIFT_DEPTH_MAX 8u
 
-/* Of the elements of a list. */
+/* Type of a list's elements. */
 typedef enum tt_thrift_type {
     TT_THRIFT_I32 = 5,
     TT_THRIFT_I64 = 6,
@@ -39,18 +39,18 @@ typedef struct tt_thrift {
     int16_t last[TT_THRIFT_DEPTH_MAX]; /* the last field of each open struct */
 } tt_thrift;
 
-/* A struct that is no field: the whole document, or an element of a list. */
+/* A struct that is not a field: the whole document, or an element of a list. */
 void tt_thrift_begin(tt_thrift *t);
 void tt_thrift_end(tt_thrift *t);
 void tt_thrift_struct(tt_thrift *t, int16_t id); /* a field; ended by tt_thrift_end */
 void tt_thrift_i32(tt_thrift *t, int16_t id, int32_t v);
-/* A field that is a list: n elements follow, each by one of the two below, by begin and end, or
- * as bytes that another tt_thrift wrote. */
+/* A list field: n elements follow, each written by one of the two functions below, by begin and
+ * end, or as bytes of another tt_thrift. */
 
-/* Of all footers: about 2 KB for 262,144 rows. */
+/* Limit of the footers: about 2 KB for 262,144 rows. */
 #define TT_PARQUET_FOOTER_MAX ((size_t)1 << 30)
 
-/* A line of the file's own metadata. */
+/* An entry of the file's own metadata. */
 typedef struct tt_parquet_pair {
     const char *key;
     const char *value; /* UTF-8 */
@@ -60,22 +60,22 @@ typedef struct tt_parquet_file {
     FILE *out;
     const char *name; /* of the file, for messages */
     const tt_export_table *table;
-    uint32_t first; /* column that the file begins with */
+    uint32_t first; /* first column in the file */
     uint64_t size_bytes, n_rows;
     size_t n_groups;
     tt_bytes groups; /* their part of the footer */
 } tt_parquet_file;
 
-/* Begins a file of the table's columns from `first` on. `out` stays the caller's, who also learns
- * of failed writes when he closes it; here they end the work early. `name` stays valid. */
+/* Begins a file of the table's columns from `first` on. `out` stays the caller's, who must check it
+ * for failed writes when closing it; here they end the work early. `name` must stay valid. */
 tt_status tt_parquet_file_begin(tt_parquet_file *f, FILE *out, const char *name,
                                 const tt_export_table *table, uint32_t first, tt_error *err);
-/* Appends what tt_parquet_group_encode made; nothing when that is empty. */
+/* Appends the result of tt_parquet_group_encode; nothing if that is empty. */
 tt_status tt_parquet_file_group(tt_parquet_file *f, const tt_bytes *made, tt_error *err);
 /* Writes the footer. */
 tt_status tt_parquet_file_end(tt_parquet_file *f, const tt_parquet_pair *pairs, size_t n,
                               tt_error *err);
-/* In any case, at the end. */
+/* Call it in every case, at the end. */
 void tt_parquet_file_free(tt_parquet_file *f);
 
 #endif

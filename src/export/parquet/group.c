@@ -85,7 +85,7 @@ static size_t cut(const uint8_t *text, size_t n)
     return n;
 }
 
-/* A short text above a long one: its begin, up to an ASCII character that has a next one. */
+/* An upper bound of a long text: its start, up to an ASCII character that can be incremented. */
 static bool set_above(tt_parquet_bound *bound, const uint8_t *text, size_t n)
 {
     if (n <= TT_PARQUET_BOUND_MAX) {
@@ -109,7 +109,8 @@ static int compare(tt_span a, tt_span b)
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* Of the n texts of a dictionary page (each 4 bytes of length, then UTF-8) those that are used. */
+/* Uses only the codes in use of a dictionary page's n texts (each 4 bytes of length, then
+ * UTF-8). */
 static void parquet_bound_texts(tt_parquet_chunk *chunk, const tt_bytes *page, size_t n,
                                 const uint8_t *used)
 {
@@ -130,11 +131,11 @@ static void parquet_bound_texts(tt_parquet_chunk *chunk, const tt_bytes *page, s
     chunk->bounded = true;
 }
 
-/* Codes repeat, differences do not: they get what looks for repetitions only, and fast. */
+/* Codes repeat, differences do not: the fastest level is enough to find repetitions. */
 #define LEVEL_CODES 1
 #define LEVEL_OTHERS (-1)
-/* Pages whose begin loses less than this part of its size are stored as they are. Packed times lose
- * some, but most of the time of an export would go into that. */
+/* Pages whose start gains less than this part of its size are stored uncompressed. Packed times
+ * would gain a little, at the cost of most of the time of an export. */
 #define GAIN_LEAST 8u
 #define GAIN_LEAST_DELTA 3u
 #define TRIAL_BYTES 32768u
@@ -148,11 +149,11 @@ struct tt_parquet_encoder {
     tt_bytes dictionary; /* the page of distinct values */
     tt_bytes dense;      /* the values of rows that have one */
     tt_bytes widened;    /* 8-bit and 16-bit integers as 32-bit ones */
-    tt_bytes used;       /* a byte a text of a dictionary */
+    tt_bytes used;       /* one byte per text of a dictionary */
     tt_parquet_lookup lookup;
 };
 
-/* The values of a column that are there, as the pages take them. */
+/* The present values of a column, as pages take them. */
 typedef struct content {
     const tt_values *from;
     const uint8_t *valid; /* NULL: all rows have a value */
@@ -211,7 +212,8 @@ static void put_page_header(tt_bytes *out, int type, size_t unpacked, size_t pac
     tt_thrift_i32(&t, 2, (int32_t)encoding);
     if (type == PAGE_DATA) {
         tt_thrift_i32(&t, 3, TT_PARQUET_RLE); /* definition levels ... */
-        tt_thrift_i32(&t, 4, TT_PARQUET_RLE); /* ... and repetition levels, of which are none */
+        tt_thrift_i32(&t, 4, TT_PARQUET_RLE); /* ... and repetition levels, of which there are
+                                                 none */
     }
     tt_thrift_end(&t);
     tt_thrift_end(&t);
@@ -286,7 +288,7 @@ static size_t count_valid(const uint8_t *valid, size_t n)
     return sum;
 }
 
-/* Whether zstd gains enough, judged by the begin of the first page. */
+/* Whether zstd gains enough, estimated from the start of the first page. */
 static bool compression_pays(tt_parquet_encoder *e, tt_parquet_encoding encoding)
 {
     size_t n = e->page.size < TRIAL_BYTES ? e->page.size : TRIAL_BYTES;
@@ -314,13 +316,13 @@ static void put_data_pages(tt_parquet_encoder *e, const content *c, size_t n_row
 
 /* ---- from rows to contents ---- */
 
-/* Leaves out the rows without a value. */
+/* Removes the rows without a value. */
 static const void *densify(tt_bytes *dense, const void *values, const uint8_t *valid, size_t n,
                            size_t size_bytes)
 {
     size_t k = 0;
     tt_bytes_clear(dense);
-    /* One more: what is not kept is written behind the last one, and over. */
+    /* One more: a value that is not kept is written after the last one, and overwritten. */
     if (!tt_bytes_reserve(dense, (n + 1) * size_bytes)) return NULL;
 #define DENSIFY(type)                                                                              \
     for (size_t i = 0; i < n; i++) {                                                               \
@@ -449,7 +451,7 @@ static void put_column(tt_parquet_encoder *e, const tt_column *column, const tt_
     if (out->failed) return;
     chunk->encoding = c.encoding;
     if (c.encoding == TT_PARQUET_DICTIONARY) {
-        /* Some readers want at least a bit. */
+        /* Some readers require at least one bit. */
         c.width = c.n_distinct > 1 ? tt_parquet_width(c.n_distinct - 1) : 1;
         put_page(e, PAGE_DICTIONARY, &e->dictionary, c.n_distinct, TT_PARQUET_PLAIN, chunk, out);
     }

@@ -1,7 +1,7 @@
 /* Parquet's row groups: a part's rows as compressed pages, column by column.
  *
  * Source: parquet-format, README.md ("Data Pages") and parquet.thrift (PageHeader): data pages of
- * version 1, which every reader takes. */
+ * version 1, which every reader supports. */
 #ifndef TT_EXPORT_PARQUET_GROUP_H
 #define TT_EXPORT_PARQUET_GROUP_H
 
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TT_PARQUET_PAGE_ROWS 65536u
-/* Of a bound: longer ones are cut short, which the file says. */
+/* Limit of a bound's length: longer ones are truncated, and marked as such in the file. */
 #define TT_PARQUET_BOUND_MAX 64u
 #define TT_PARQUET_GROUP_MAX ((size_t)1 << 30) /* bytes: sizes are signed 32-bit numbers */
 
@@ -37,7 +37,7 @@ typedef struct tt_parquet_chunk {
     tt_parquet_bound least, most;
 } tt_parquet_chunk;
 
-/* What is made of a part: the pages, then a tt_parquet_chunk a column, then this. */
+/* The result for a part: the pages, then a tt_parquet_chunk per column, then this. */
 typedef struct tt_parquet_group {
     uint64_t n_rows;
     uint64_t pages_bytes;
@@ -46,12 +46,12 @@ typedef struct tt_parquet_group {
 
 typedef struct tt_parquet_encoder tt_parquet_encoder;
 
-/* A thread's own memory; NULL without memory. */
+/* A thread's own memory; NULL if out of memory. */
 tt_parquet_encoder *tt_parquet_encoder_open(void);
 void tt_parquet_encoder_close(tt_parquet_encoder *e);
 
-/* Appends the columns of the rows from column `first` on. Names that are not UTF-8 get U+FFFD for
- * each byte that is not. */
+/* Appends the columns of the rows from column `first` on. In names, each byte that is not UTF-8
+ * becomes U+FFFD. */
 tt_status tt_parquet_group_encode(tt_parquet_encoder *e, const tt_rows *rows, uint32_t first,
                                   tt_bytes *out, tt_error *err);
 

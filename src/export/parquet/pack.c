@@ -26,14 +26,14 @@ static inline bool tt_is_modern(void)
 
 #endif
 
-#define INTERVAL 128u /* values of a sample that stand together */
+#define INTERVAL 128u /* consecutive values in a sample */
 #define INTERVALS 8u  /* in a sample */
 #define EMPTY 0xffffu /* no code: there are at most TT_PARQUET_DISTINCT */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 /* Differences as wide as these gain nothing: 64-bit and 32-bit values. */
 #define DELTA_MOST_WIDE 60.0
 #define DELTA_MOST 30.0
-/* Differences this short are not worth a look at anything else. */
+/* Differences this short need no comparison with other encodings. */
 #define DELTA_SHORT 4.0
 
 bool tt_parquet_lookup_reserve(tt_parquet_lookup *l, size_t n)
@@ -103,7 +103,7 @@ void tt_parquet_integers_bounds(tt_parquet_integers *v)
 
 /* ---- samples ---- */
 
-/* Which part of the sampled intervals are of one value only: those cost a list's user nothing. */
+/* The share of the sampled intervals with a single value: these cost nothing in a list. */
 static double constant_share(const tt_parquet_integers *v)
 {
     size_t size = v->wide ? 8 : 4, step = v->n / INTERVALS, constant = 0;
@@ -140,7 +140,7 @@ TT_INLINE void code_direct(const tt_parquet_integers *v, tt_parquet_lookup *l, b
             l->codes[i] = l->direct[(raw(v, i, wide) ^ bias) - base];
 }
 
-/* The code of a value, which may be new; EMPTY when there are too many. */
+/* The code of a value, which may be new; EMPTY if there are too many. */
 TT_INLINE uint16_t code_of(tt_parquet_lookup *l, uint64_t value)
 {
     size_t slot = (size_t)((value * GOLDEN) >> 50); /* 14 bits: TT_PARQUET_SLOTS */
@@ -171,7 +171,7 @@ TT_INLINE bool code_hashed(const tt_parquet_integers *v, tt_parquet_lookup *l, b
     return true;
 }
 
-/* Whether enough of a sample's values come again. */
+/* Whether enough of a sample's values repeat. */
 static bool values_repeat(const tt_parquet_integers *v, tt_parquet_lookup *l)
 {
     size_t step = v->n / INTERVALS;
@@ -200,7 +200,7 @@ tt_parquet_encoding tt_parquet_integers_encoding(const tt_parquet_integers *v, t
 {
     double size_bits = v->wide ? 64 : 32, n = (double)v->n;
     uint64_t span = v->most - v->least;
-    /* A table that is larger than what it tells of is not worth clearing. */
+    /* A table larger than the data is not worth clearing. */
     bool direct = span < TT_PARQUET_DIRECT && span < 16 + v->n;
     double constant = constant_share(v);
     if (span == 0 || v->n == 1) return code(v, l, true), TT_PARQUET_DICTIONARY;
@@ -208,7 +208,7 @@ tt_parquet_encoding tt_parquet_integers_encoding(const tt_parquet_integers *v, t
     tt_parquet_encoding other =
         delta < (v->wide ? DELTA_MOST_WIDE : DELTA_MOST) ? TT_PARQUET_DELTA : TT_PARQUET_PLAIN;
     if (other == TT_PARQUET_PLAIN) delta = size_bits;
-    /* Flags and the like are found at once; numbers that count up are not worth a list. */
+    /* Flags and similar values are found at once; numbers that count up are not worth a list. */
     if (span > 255 && delta < DELTA_SHORT && constant < 1) return other;
     if (!direct && !values_repeat(v, l)) return other;
     if (!code(v, l, direct)) return other;
@@ -218,10 +218,10 @@ tt_parquet_encoding tt_parquet_integers_encoding(const tt_parquet_integers *v, t
 }
 
 #define GROUP 8u   /* values: packed intervals are multiples of it */
-#define BLOCK 128u /* values whose differences have the least one in common */
+#define BLOCK 128u /* values whose differences share a minimum */
 #define MINI 32u   /* values packed with one width */
 #define MINIS (BLOCK / MINI)
-#define SLACK 16u /* bytes that packing may write behind its end */
+#define SLACK 16u /* bytes that packing may write after its end */
 #define SAMPLE_BLOCKS 8u
 
 unsigned tt_parquet_width(uint64_t max)
@@ -234,7 +234,7 @@ TT_INLINE void store_u64(uint8_t *out, uint64_t v)
     memcpy(out, &v, sizeof v);
 }
 
-/* Eight values of at most 16 bits each; writes `width` bytes that count, up to SLACK in all. */
+/* Eight values of at most 16 bits each; writes `width` valid bytes, up to SLACK in total. */
 TT_INLINE void pack_narrow(uint8_t *out, const uint64_t v[GROUP], unsigned width)
 {
     unsigned half = 4 * width;
@@ -248,7 +248,7 @@ TT_INLINE void pack_narrow(uint8_t *out, const uint64_t v[GROUP], unsigned width
     }
 }
 
-/* Eight values of 17 to 32 bits each, four at a time; behind an odd width the second four begin in
+/* Eight values of 17 to 32 bits each, four at a time; after an odd width the second four begin in
  * the middle of a byte. */
 TT_INLINE void pack_medium(uint8_t *out, const uint64_t v[GROUP], unsigned width)
 {
@@ -291,7 +291,7 @@ TT_INLINE void pack_group(uint8_t *out, const uint64_t v[GROUP], unsigned width)
 
 /* ---- runs and packed intervals ---- */
 
-/* From how many equal values on a run of their own is shorter than packing them. */
+/* The number of equal values from which a run is shorter than packing them. */
 static size_t run_pays(unsigned width)
 {
     return width <= 1 ? 64 : width <= 3 ? 32 : 16;
@@ -321,7 +321,7 @@ TT_INLINE bool group_is_equal(const void *values, size_t i, bool bytes)
     return differ == 0;
 }
 
-/* How many values from i on are the same. */
+/* How many values from i on are equal. */
 TT_INLINE size_t run_length(const void *values, size_t i, size_t n, bool bytes)
 {
     uint32_t v = value_at(values, i, bytes);
@@ -333,7 +333,7 @@ TT_INLINE size_t run_length(const void *values, size_t i, size_t n, bool bytes)
     return at - i;
 }
 
-/* A packed interval; behind the last value zeros fill its group. */
+/* A packed interval; its last group is padded with zeros. */
 TT_INLINE void put_packed(tt_bytes *out, const void *values, size_t n, unsigned width, bool bytes)
 {
     size_t groups = (n + GROUP - 1) / GROUP;
@@ -415,8 +415,8 @@ TT_INLINE int64_t delta_at(const void *values, size_t i, bool wide)
     return (int32_t)(v[i] - v[i - 1]);
 }
 
-/* The differences of values[i .. i + n - 1] to their predecessors, less the least of them, and the
- * width of each part; behind the last value zeros. Returns the least. */
+/* The differences of values[i .. i + n - 1] to their predecessors, minus the least of them, and the
+ * width of each part; zeros after the last value. Returns the least. */
 TT_INLINE int64_t block_of(const void *values, size_t i, size_t n, bool wide, uint64_t out[BLOCK],
                            uint8_t widths[MINIS])
 {
@@ -452,7 +452,7 @@ TT_INLINE void put_blocks(tt_bytes *out, const void *values, size_t n, bool wide
         uint8_t widths[MINIS];
         size_t here = n - i < BLOCK ? n - i : BLOCK;
         tt_bytes_zigzag(out, block_of(values, i, here, wide, rests, widths));
-        /* Parts behind the last value are not there; their width is 0 already. */
+        /* Parts after the last value are not written; their width is already 0. */
         tt_bytes_put(out, widths, MINIS);
         if (!tt_bytes_reserve(out, BLOCK * sizeof *rests + SLACK)) return;
         uint8_t *at = out->data + out->size;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define RUN_ID_BYTES 16u
-#define FIRST_COLUMN 1u /* behind run_id */
+#define FIRST_COLUMN 1u /* after run_id */
 /* Each holds a part's rows and two encoded ones: up to 150 MiB. */
 #define THREADS_MAX 16u
 
@@ -66,7 +66,7 @@ static tt_status take_part(void *context, uint32_t part, const tt_bytes *made, t
     return tt_parquet_file_group(&j->file, made, err);
 }
 
-/* From a table's parts to those of all tables. */
+/* Converts a table's parts to those of all tables. */
 static void progress(void *context, uint64_t done, uint64_t total)
 {
     const job *j = context;

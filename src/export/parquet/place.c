@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In the hidden folder: NEW/TABLE/part-0.parquet are to be placed, OLD/TABLE is what was there, and
- * READY is there as long as NEW is complete, so that anybody can place it. */
+/* In the hidden folder: NEW/TABLE/part-0.parquet are to be placed, OLD/TABLE is what existed
+ * before, and READY exists as long as NEW is complete, so that any process can place it. */
 #define HIDDEN ".tensortrace-"
 #define HIDDEN_END ".part"
 #define NEW "new"
@@ -50,7 +50,7 @@ static bool is_there(int at, const char *name)
 
 /* ---- placing ---- */
 
-/* A table's folder may be removed by somebody who gave up, between its making and its use. */
+/* Another process that gave up may remove a table's folder before it is used. */
 static bool move_in(int hidden, const char *from, int folder, const char *table, const char *to)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -61,7 +61,7 @@ static bool move_in(int hidden, const char *from, int folder, const char *table,
     return false;
 }
 
-/* What is there goes to OLD; readers see neither for a moment. */
+/* Existing files go to OLD; for a moment readers see neither. */
 static bool place_table(int folder, int hidden, const char *table, const char *run_id, bool force)
 {
     char place[NAME_BYTES], fresh[NAME_BYTES], old[NAME_BYTES];
@@ -75,7 +75,7 @@ static bool place_table(int folder, int hidden, const char *table, const char *r
     return move_in(hidden, fresh, folder, table, place);
 }
 
-/* The way back. */
+/* The inverse. */
 static void unplace_table(int folder, int hidden, const char *table, const char *run_id)
 {
     char place[NAME_BYTES], fresh[NAME_BYTES], old[NAME_BYTES];
@@ -86,7 +86,7 @@ static void unplace_table(int folder, int hidden, const char *table, const char 
     if (is_there(hidden, old)) (void)renameat(hidden, old, folder, place);
 }
 
-/* Places what is left in NEW. */
+/* Places the rest of NEW. */
 static bool place_rest(int folder, int hidden, const char *run_id)
 {
     int fd = open_folder(hidden, NEW);
@@ -108,12 +108,12 @@ static bool make_file(int at, const char *name)
     return fd >= 0 && close(fd) == 0;
 }
 
-/* ---- what others left ---- */
+/* ---- leftovers of others ---- */
 
-/* The lock of a hidden folder says that somebody writes to it. */
+/* The lock of a hidden folder shows that a process writes to it. */
 typedef enum lock_state {
     LOCK_OURS,
-    LOCK_OTHERS, /* or the folder is not there any more */
+    LOCK_OTHERS, /* or the folder is gone */
     LOCK_NONE    /* the file system has no locks: nobody else can take it either */
 } lock_state;
 
@@ -151,7 +151,7 @@ static tt_status finish(const tt_parquet_place *p, const char *name, tt_error *e
         if (is_there(hidden, READY) && !place_rest(p->folder, hidden, run_id))
             status = io_error(err, "finish what was left in", path);
         else
-            /* Of another user, maybe: readers pass over it. */
+            /* Of another user, perhaps: readers ignore it. */
             (void)tt_outdir_remove(path);
     }
     (void)close(hidden);
@@ -172,7 +172,7 @@ static tt_status finish_all(const tt_parquet_place *p, tt_error *err)
     return status;
 }
 
-/* ---- the run that is written ---- */
+/* ---- the run being written ---- */
 
 static tt_status stage(tt_parquet_place *p, tt_error *err)
 {
@@ -244,7 +244,8 @@ FILE *tt_parquet_place_file(const tt_parquet_place *p, const char *table, tt_err
     return tt_outdir_file(&p->staged, name, err);
 }
 
-/* READY stays until all is as it was: whoever finds it in between, places the new. */
+/* READY stays until everything is restored: a process that finds it in between places the new
+ * files. */
 static void undo(const tt_parquet_place *p, size_t n)
 {
     int error = errno;
@@ -256,7 +257,7 @@ static void undo(const tt_parquet_place *p, size_t n)
 
 tt_status tt_parquet_place_commit(tt_parquet_place *p, tt_error *err)
 {
-    /* READY promises that the files are whole. */
+    /* READY promises that the files are complete. */
     tt_status status = tt_outdir_sync(&p->staged, err);
     if (status == TT_OK && !make_file(p->hidden, READY))
         status = io_error(err, "write to", p->path);
@@ -275,7 +276,7 @@ void tt_parquet_place_abandon(tt_parquet_place *p)
 {
     if (p->staged.temporary) tt_outdir_abandon(&p->staged);
     if (p->hidden >= 0) (void)close(p->hidden);
-    /* Those that a failed commit made; others are not empty. */
+    /* Created by a failed commit; others are not empty. */
     for (size_t i = 0; i < p->n_tables && p->folder >= 0; i++)
         (void)unlinkat(p->folder, p->tables[i], AT_REMOVEDIR);
     if (p->folder >= 0) (void)close(p->folder);

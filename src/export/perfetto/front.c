@@ -1,5 +1,5 @@
-/* The front of a Perfetto trace: clock, process, tracks, interned texts; and what is said of the
- * trace as a whole. */
+/* The start of a Perfetto trace: clock, process, tracks, interned texts; and facts about the whole
+ * trace. */
 #include "base/array.h"
 #include "base/hex.h"
 #include "export/perfetto/perfetto.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The texts that events of a Perfetto trace refer to by number. */
+/* The texts to which events of a Perfetto trace refer by number. */
 
 static bool add(tt_perfetto_names *n, const char *text, bool is_event)
 {
@@ -36,7 +36,7 @@ static bool add_place(tt_perfetto_names *n, const tt_place *place)
 
 static bool add_tensor(tt_perfetto_names *n, const tt_tensor *t)
 {
-    /* A node that executes names the slices of its op; without a name its op's does. */
+    /* An executing node names the slices of its op; without a name the op's name does. */
     bool executes = t->flags & TT_TENSOR_EXECUTES;
     return add(n, t->name, executes) && add(n, t->op_name, executes && !t->name[0]) &&
            add(n, t->op_desc, false) && add(n, t->type_name, false) && add_place(n, &t->place);
@@ -76,7 +76,7 @@ uint64_t tt_perfetto_name_iid(const tt_perfetto_names *n, const char *text)
 static void put(tt_bytes *b, uint32_t field, uint64_t iid, const char *text)
 {
     size_t at = tt_proto_begin(b, field);
-    tt_proto_uint(b, 1, iid); /* in each of these messages iid is 1 and the text 2 */
+    tt_proto_uint(b, 1, iid); /* in each of these messages iid is field 1 and the text field 2 */
     tt_proto_text(b, 2, text);
     tt_proto_end(b, at);
 }
@@ -95,7 +95,7 @@ static void perfetto_names_put(const tt_perfetto_names *n, uint32_t first, uint3
             put(b, EVENT_CATEGORIES, i, categories[i]);
         for (uint32_t i = 1; i < ARGS; i++)
             put(b, ANNOTATION_NAMES, i, tt_perfetto_arg_name((tt_perfetto_arg)i));
-        /* Not one of the texts: an op may be called the same. */
+        /* Not one of the texts: an op may have the same name. */
         put(b, EVENT_NAMES, (uint64_t)n->n + 1, "wait");
     }
     for (uint32_t i = first; i < last; i++) {
@@ -115,8 +115,8 @@ static void put_clock(tt_bytes *b, uint32_t id, uint64_t time_ns)
     tt_proto_end(b, at);
 }
 
-/* Times are of CLOCK_MONOTONIC, which also is the clock that the UI shows; the snapshot says what
- * it was on CLOCK_REALTIME. Begins the sequence. */
+/* Times are of CLOCK_MONOTONIC, which is also the clock that the UI shows; the snapshot has the
+ * value of CLOCK_REALTIME. Begins the sequence. */
 static void put_clocks(const tt_perfetto *p, tt_bytes *b)
 {
     enum { PRIMARY_TRACE_CLOCK = 2, DEFAULT_TIMESTAMP_CLOCK_ID = 58 };
@@ -140,7 +140,7 @@ static void run_text(const tt_model *m, char out[33])
     tt_hex(out, m->trace.header.run_id, 16);
 }
 
-/* "llama-cli", of "/usr/bin/llama-cli -m ...". */
+/* "llama-cli", from "/usr/bin/llama-cli -m ...". */
 static void program_text(const tt_model *m, char out[96])
 {
     const char *command = tt_model_environment(m, "command");
@@ -239,7 +239,7 @@ tt_status tt_perfetto_front(tt_perfetto *p, tt_error *err)
 
 /* --- facts --- */
 
-/* Each is said twice: as an attribute of the trace (the table `metadata`, prefixed with
+/* Each is written twice: as an attribute of the trace (the table `metadata`, prefixed with
  * "trace_attribute."; the UI's overview), and as an argument of one instant event, which older
  * versions show too. */
 typedef struct facts {

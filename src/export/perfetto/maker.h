@@ -1,4 +1,4 @@
-/* What a thread needs to write graph computations as slices. Private to src/export/perfetto. */
+/* A thread's state for writing graph computations as slices. Private to src/export/perfetto. */
 #ifndef TT_EXPORT_PERFETTO_MAKER_H
 #define TT_EXPORT_PERFETTO_MAKER_H
 
@@ -10,8 +10,8 @@
 
 #define TT_PERFETTO_LANES ((uint64_t)TT_OPS_LANE_MAX + 1)
 
-/* An op's event and its wait's, ready to be copied: in memory of their own (the op table's note),
- * or for one run only. */
+/* The events of an op and of its wait, ready to be copied: allocated separately (the op table's
+ * note), or for one run only. */
 typedef struct tt_perfetto_bodies {
     uint32_t n_op, n_wait;
     uint8_t data[];
@@ -20,11 +20,11 @@ typedef struct tt_perfetto_bodies {
 /* One lane of one run. */
 typedef struct tt_perfetto_lane {
     uint32_t lane;
-    uint64_t cursor; /* ticks: where the last slice ended */
-    bool open;       /* the last slice is not ended yet */
+    uint64_t cursor; /* ticks: end of the last slice */
+    bool open;       /* the last slice is still open */
     uint64_t n_slices;
     tt_bytes head; /* of each event that begins a slice */
-    tt_bytes tail; /* arguments that all of them have */
+    tt_bytes tail; /* arguments common to all of them */
     tt_bytes end;  /* the event that ends a slice */
 } tt_perfetto_lane;
 
@@ -51,9 +51,9 @@ typedef struct tt_perfetto_maker {
     uint8_t tracks_said[TT_PERFETTO_ROWS_MAX * TT_PERFETTO_LANES / 8]; /* in this part */
 } tt_perfetto_maker;
 
-/* Loads what was counted of the run's ops; nothing when nothing was. */
+/* Loads the fault counts of the run's ops, if there are any. */
 tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *err);
-/* What was counted of the op on that lane; NULL: not observed. */
+/* The counts of the op on that lane; NULL: not observed. */
 const tt_detail_faults *tt_perfetto_faults_of(const tt_perfetto_maker *k, uint32_t node,
                                               uint32_t lane);
 /* Their rates over the ops of the run, as counters. */

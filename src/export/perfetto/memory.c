@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The track of tokens: a slice a batch, named after its token's text; and how fast they came. */
+/* The track of tokens: a slice per batch, named after its token's text; and their rate. */
 
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define NAME_TEXT_MAX 60u
@@ -89,7 +89,7 @@ static void put_batch(tt_perfetto *p, const tt_perfetto_span *span, tt_bytes *b)
     tt_perfetto_event_end(b, e);
 }
 
-/* The rate holds from a batch's begin; it falls to 0 at its end when the next one (of any context)
+/* The rate applies from a batch's start; it falls to 0 at its end if the next one (of any context)
  * begins later than the batch took. */
 static void put_rate(tt_perfetto *p, uint32_t i, tt_bytes *b)
 {
@@ -148,7 +148,7 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
     return TT_OK;
 }
 
-/* The first of them at or behind (node, lane). */
+/* The first of them at or after (node, lane). */
 static size_t first_at(const tt_perfetto_maker *k, uint32_t node, uint32_t lane)
 {
     size_t low;
@@ -169,7 +169,7 @@ const tt_detail_faults *tt_perfetto_faults_of(const tt_perfetto_maker *k, uint32
     return &k->faults[at].faults;
 }
 
-/* minor, major, bytes read; true when some lane's were observed, *reads when its bytes were. */
+/* minor, major, bytes read; true if observed on some lane; *reads: bytes were. */
 static bool sum(const tt_perfetto_maker *k, uint32_t node, double sums[3], bool *reads)
 {
     size_t at = first_at(k, node, 0);
@@ -261,7 +261,7 @@ static tt_status put_buffers(tt_perfetto *p, tt_bytes *b, tt_error *err)
         uint64_t *sum = &sums[backing][x->kind];
         if (!named[backing][x->kind]) write_buffers(backing, x->kind, b);
         named[backing][x->kind] = true;
-        /* Sizes are what a trace claims: unsigned sums come back to what they were. */
+        /* Sizes come from the trace: unsigned sums wrap back. */
         *sum += e->is_free ? -x->size_bytes : x->size_bytes;
         tt_perfetto_counter(b, tt_model_mono_ns(p->m, e->ticks),
                             TT_PERFETTO_BUFFERS + backing * TT_BUFFER_KINDS + x->kind, clamp(*sum));

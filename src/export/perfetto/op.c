@@ -1,4 +1,4 @@
-/* What a slice says of its op: the same names and values as `tensortrace log --json`. */
+/* The arguments of an op's slice: the same names and values as `tensortrace log --json`. */
 #include "export/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -183,7 +183,7 @@ void tt_perfetto_track_put(tt_bytes *b, const tt_perfetto_track *t)
     }
     if (t->ordered) tt_proto_uint(b, CHILD_ORDERING, EXPLICIT);
     tt_proto_int(b, SIBLING_ORDER_RANK, t->rank);
-    /* Else those of one name become one. */
+    /* Otherwise tracks of the same name are merged. */
     tt_proto_uint(b, SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
     tt_proto_end(b, track);
     tt_proto_end(b, packet);
@@ -243,7 +243,7 @@ static void put_pick(const tt_perfetto *p, const tt_tensor *t, const tt_access *
     tt_proto_end(b, dict);
 }
 
-/* Which rows or experts were picked from a source, where that was observed. */
+/* Which rows or experts were selected from a source, if observed. */
 static void put_picks(const tt_perfetto *p, const tt_op *op, const tt_op_source *s,
                       const tt_access *list, size_t n, tt_bytes *b)
 {
@@ -273,7 +273,7 @@ static void put_source(const tt_perfetto *p, const tt_op *op, const tt_op_source
     tt_proto_end(b, dict);
 }
 
-/* The op's name is a text of its own only where several nodes are fused. */
+/* The op's name is a text of its own only if several nodes are fused. */
 static const char *op_text(const tt_op *op)
 {
     const tt_tensor *t = &op->graph->tensors[op->node];

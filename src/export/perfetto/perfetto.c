@@ -12,7 +12,8 @@
 
 #define PART_RECORDS 16384u
 #define PART_BYTES_MAX ((size_t)1 << 30)
-#define PACK_LEVEL 1 /* what repeats is near and the same: more takes longer for little */
+#define PACK_LEVEL 1 /* repetitions are close and equal: higher levels are slower for little gain  \
+                      */
 
 tt_status tt_perfetto_pack(tt_bytes *b, tt_bytes *spare, tt_error *err)
 {

@@ -1,15 +1,14 @@
-/* The format `perfetto`: a trace for Perfetto's UI and trace processor. docs/perfetto.md says what
- * is where in it.
+/* The format `perfetto`: a trace for Perfetto's UI and trace processor. docs/perfetto.md describes
+ * its content.
  *
  * Messages and field numbers are those of the published schema, protos/perfetto/trace in
  * https://github.com/google/perfetto (also in PyPI's package `perfetto`): trace_packet.proto,
  * track_event/{track_event,track_descriptor,counter_descriptor,debug_annotation}.proto,
  * interned_data/interned_data.proto, clock_snapshot.proto, common/trace_attributes.proto.
  *
- * All packets are of one sequence. The texts that ops use again and again are interned once, at its
- * front; what follows is made in parts, by several threads, each part some graph computations. The
- * bytes do not depend on the number of threads. All but the format is private to
- * src/export/perfetto. */
+ * All packets are of one sequence. Repeated texts of ops are interned once, at its start; the rest
+ * is made in parts of several graph computations, by several threads. The bytes do not depend on
+ * the number of threads. Everything but the format is private to src/export/perfetto. */
 #ifndef TT_EXPORT_PERFETTO_PERFETTO_H
 #define TT_EXPORT_PERFETTO_PERFETTO_H
 
@@ -75,7 +74,7 @@ enum {                                                                         /
 
 enum {
     TT_PERFETTO_PROCESS = 1,
-    TT_PERFETTO_RUN, /* the track that all others are under, so that their order can be said */
+    TT_PERFETTO_RUN, /* the parent of all other tracks, so that their order can be given */
     TT_PERFETTO_ABOUT,
     TT_PERFETTO_TOKEN_RATE,
     TT_PERFETTO_BUFFERS = 0x20,    /* + backing x kinds + kind */
@@ -90,21 +89,22 @@ enum {
 #define TT_PERFETTO_CACHES_MAX 64u
 #define TT_PERFETTO_FILES_MAX 2048u
 
-/* An interval of time of a graph computation or a batch, beside others of its kind. */
+/* An interval of a graph computation or a batch, placed among others of its kind. */
 typedef struct tt_perfetto_span {
     uint32_t item;  /* in tt_model.runs or .batches */
-    uint32_t row;   /* of those in one row none overlap; TT_NONE: there was no room for it */
+    uint32_t row;   /* spans of a row do not overlap; TT_NONE: no row was free */
     uint64_t begin; /* ticks */
-    uint64_t end;   /* likewise; UINT64_MAX: its end was not seen, and nothing follows in the row */
+    uint64_t end;   /* likewise; UINT64_MAX: its end was not observed, and nothing follows in the
+                       row */
 } tt_perfetto_span;
 
 typedef struct tt_perfetto_row {
-    uint32_t context; /* of llama; TT_NONE: not known */
+    uint32_t context; /* of llama; TT_NONE: unknown */
     uint32_t nth;     /* of the rows of that context, from 0 */
     uint32_t last;    /* private: its last span */
 } tt_perfetto_row;
 
-/* Spans in the order in which they began. */
+/* Spans in the order of their start. */
 typedef struct tt_perfetto_rows {
     tt_perfetto_span *spans;
     uint32_t n;
@@ -118,13 +118,13 @@ tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const
 tt_status tt_perfetto_rows_of_batches(tt_perfetto_rows *r, const tt_model *m,
                                       const tt_filter *filter, tt_error *err);
 void tt_perfetto_rows_free(tt_perfetto_rows *r);
-/* "NAME", or "NAME, context 2 (3)" where there are several. Returns out. */
+/* "NAME", or "NAME, context 2 (3)" if there are several. Returns out. */
 char *tt_perfetto_row_name(char out[96], const tt_perfetto_rows *r, uint32_t row, const char *name);
 
 /* --- texts --- */
 
-/* Texts of the model and of static storage, by address, each with an interning id: one text of the
- * trace is one address. */
+/* Texts of the model and of static storage, by address, each with an interning id: equal texts of a
+ * trace have the same address. */
 typedef struct tt_perfetto_names {
     tt_idmap by_address;
     const char **texts;
@@ -134,7 +134,7 @@ typedef struct tt_perfetto_names {
 
 tt_status tt_perfetto_names_collect(tt_perfetto_names *n, const tt_model *m, tt_error *err);
 void tt_perfetto_names_free(tt_perfetto_names *n);
-/* Its id, or 0: it is not among them. */
+/* Its id, or 0: not interned. */
 uint64_t tt_perfetto_name_iid(const tt_perfetto_names *n, const char *text);
 
 /* The event categories, which are also their ids. */
@@ -199,20 +199,20 @@ const char *tt_perfetto_arg_name(tt_perfetto_arg arg);
 void tt_perfetto_put_uint(tt_bytes *b, uint32_t field, tt_perfetto_arg name, uint64_t v);
 void tt_perfetto_put_int(tt_bytes *b, uint32_t field, tt_perfetto_arg name, int64_t v);
 void tt_perfetto_put_true(tt_bytes *b, uint32_t field, tt_perfetto_arg name);
-/* Interned when it is one of the names, else as it is. */
+/* Interned if it is one of the names, else inline. */
 void tt_perfetto_put_text(tt_bytes *b, uint32_t field, tt_perfetto_arg name,
                           const tt_perfetto_names *names, const char *text);
-/* n bytes, as they are: NUL is a character like others. */
+/* n bytes; NUL is an ordinary character */
 void tt_perfetto_put_text_n(tt_bytes *b, uint32_t field, tt_perfetto_arg name, const char *text,
                             size_t n);
-/* A dictionary or list: what is put up to tt_proto_end. */
+/* A dictionary or list: everything until tt_proto_end. */
 size_t tt_perfetto_put_begin(tt_bytes *b, uint32_t field, tt_perfetto_arg name);
 
 /* --- packets --- */
 
-/* A packet of the sequence, up to two tt_proto_end. */
+/* A packet of the sequence, until two calls of tt_proto_end. */
 size_t tt_perfetto_packet(tt_bytes *b);
-/* A packet with a TrackEvent of that type on that track, up to tt_perfetto_event_end. */
+/* A packet with a TrackEvent of that type on that track, until tt_perfetto_event_end. */
 typedef struct tt_perfetto_event {
     size_t packet, event;
 } tt_perfetto_event;
@@ -225,10 +225,10 @@ void tt_perfetto_counter_real(tt_bytes *b, uint64_t time_ns, uint64_t track, dou
 typedef struct tt_perfetto_track {
     uint64_t uuid, parent;
     const char *name;
-    int32_t rank;      /* of its place among its siblings */
-    const char *unit;  /* of a counter; "bytes" is known to the UI; NULL: no counter */
+    int32_t rank;      /* its position among its siblings */
+    const char *unit;  /* of a counter; the UI knows "bytes"; NULL: not a counter */
     const char *about; /* or NULL */
-    bool ordered;      /* its children are, by rank */
+    bool ordered;      /* its children are sorted by rank */
 } tt_perfetto_track;
 void tt_perfetto_track_put(tt_bytes *b, const tt_perfetto_track *t);
 
@@ -243,16 +243,16 @@ typedef struct tt_perfetto {
     tt_runs parts; /* of the same runs */
     bool has_faults;
     FILE *out;
-    const char *path;          /* of it */
+    const char *path;          /* its path */
     tt_bytes packed;           /* of what the calling thread compresses */
     _Atomic uint64_t n_slices; /* of threads */
     _Atomic uint64_t moved;    /* ops whose times were outside of their computation or overlapped */
     _Atomic uint64_t orphan;   /* records of nodes that their graph does not have */
 } tt_perfetto;
 
-/* Writes what b holds, packed if that is wanted, and empties it. */
+/* Writes the content of b, compressed if wanted, and empties it. */
 tt_status tt_perfetto_write(tt_perfetto *p, tt_bytes *b, tt_error *err);
-/* Puts what b holds from `from` on into a packet of compressed packets. */
+/* Replaces the content of b from `from` on by a packet of compressed packets. */
 tt_status tt_perfetto_pack(tt_bytes *b, tt_bytes *spare, tt_error *err);
 
 /* Clock, process, tracks, interned texts. */
@@ -261,14 +261,14 @@ tt_status tt_perfetto_front(tt_perfetto *p, tt_error *err);
 tt_status tt_perfetto_put_batches(tt_perfetto *p, tt_error *err);
 /* Buffers, caches, pages in RAM. */
 tt_status tt_perfetto_put_memory(tt_perfetto *p, tt_error *err);
-/* What is known of the trace as a whole, at the end: what was lost. */
+/* At the end: facts about the whole trace, such as losses. */
 tt_status tt_perfetto_back(tt_perfetto *p, tt_error *err);
 
-/* An op's event without what differs from time to time: category, name, arguments. `list`: what it
- * picked, when it picks. */
+/* An op's event without what differs between executions: category, name, arguments. `list`: what it
+ * selected, if it selects. */
 void tt_perfetto_op_body(const tt_perfetto *p, const tt_op *op, const tt_access *list, size_t n,
                          tt_bytes *b);
-/* The same of the wait behind it. */
+/* The same for the wait after it. */
 void tt_perfetto_wait_body(const tt_perfetto *p, const tt_op *op, tt_bytes *b);
 
 /* Parts of graph computations, for tt_workers_run. */

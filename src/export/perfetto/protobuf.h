@@ -1,8 +1,8 @@
-/* Writing protocol buffers: what messages, integers and texts become on the wire.
+/* Writes protocol buffers: messages, integers and texts in the wire format.
  *
  * The encoding is https://protobuf.dev/programming-guides/encoding: a field is a varint tag (its
- * number x 8 + the wire type), then the value; a message or text has its length in front. What is
- * appended goes into a tt_bytes, whose failure is sticky. */
+ * number x 8 + the wire type), then the value; a message or text is preceded by its length. Data is
+ * appended to a tt_bytes, whose failure is sticky. */
 #ifndef TT_EXPORT_PERFETTO_PROTOBUF_H
 #define TT_EXPORT_PERFETTO_PROTOBUF_H
 
@@ -20,7 +20,7 @@ static inline void tt_proto_tag(tt_bytes *b, uint32_t field, uint32_t wire)
     tt_bytes_varint(b, (uint64_t)field << 3 | wire);
 }
 
-/* bool, enum, uint32, uint64; of int32 and int64 the value as unsigned 64 bits. */
+/* bool, enum, uint32, uint64; for int32 and int64 the value as unsigned 64 bits. */
 static inline void tt_proto_uint(tt_bytes *b, uint32_t field, uint64_t v)
 {
     tt_proto_tag(b, field, TT_PROTO_VARINT);
@@ -45,14 +45,14 @@ static inline void tt_proto_double(tt_bytes *b, uint32_t field, double v)
     tt_proto_fixed64(b, field, bits);
 }
 
-/* A message in a message: what is appended up to tt_proto_end is its content. */
+/* A nested message: everything appended until tt_proto_end. */
 static inline size_t tt_proto_begin(tt_bytes *b, uint32_t field)
 {
     tt_proto_tag(b, field, TT_PROTO_LENGTH);
     return b->size;
 }
 
-/* The length goes in front of the content, which makes room for it. */
+/* Inserts the length before the content, which is moved. */
 static inline void tt_proto_end(tt_bytes *b, size_t content)
 {
     uint8_t length[TT_VARINT_MAX];
@@ -64,7 +64,7 @@ static inline void tt_proto_end(tt_bytes *b, size_t content)
     b->size += n;
 }
 
-/* A `string` must be UTF-8: bytes that are not become U+FFFD, as in the JSON. */
+/* A `string` must be UTF-8: other bytes become U+FFFD, as in JSON. */
 static inline void tt_proto_text_n(tt_bytes *b, uint32_t field, const char *text, size_t n)
 {
     size_t at = tt_proto_begin(b, field);

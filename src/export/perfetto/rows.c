@@ -1,6 +1,6 @@
-/* Which graph computations and batches share a track: those of one llama context, as long as they
- * do not overlap. Slices of a track must nest, and two contexts may compute at the same time, with
- * threads of the same numbers. */
+/* Which graph computations and batches share a track: those of one llama context, if they do not
+ * overlap. Slices of a track must nest, and two contexts may compute at the same time, with threads
+ * of the same numbers. */
 #include "export/perfetto/perfetto.h"
 
 #include "base/order.h"
@@ -10,8 +10,8 @@
 
 TT_ORDER_BY(by_begin, tt_perfetto_span, begin, item)
 
-/* A row of the context that is free at that time; one whose last span has no end is: a context
- * does one thing at a time, so that what did not end ends where the next begins. */
+/* A row of the context that is free at that time, or whose last span has no end: a context does one
+ * thing at a time, so that span ended before the next began. */
 static uint32_t find_row(tt_perfetto_rows *r, uint32_t context, uint64_t begin)
 {
     uint32_t nth = 0;

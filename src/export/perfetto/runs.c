@@ -1,4 +1,4 @@
-/* Graph computations as slices: one for each op on each lane, one for the wait behind it. */
+/* Graph computations as slices: one for each op on each lane, one for the wait after it. */
 #include "base/array.h"
 #include "base/order.h"
 #include "export/perfetto/flows.h"
@@ -84,17 +84,17 @@ void tt_flows_free(tt_flows *f)
     memset(f, 0, sizeof *f);
 }
 
-#define EVENT_ROOM 64u /* of an event besides what it is put together from */
+#define EVENT_ROOM 64u /* of an event, besides its parts */
 #define SMALL_LIMIT ((size_t)64 << 20)
 
-/* --- events, as fast as they can be put together --- */
+/* --- events, assembled as fast as possible --- */
 
 static size_t varint_size(uint64_t v)
 {
     return 1 + (63 - (size_t)__builtin_clzll(v | 1)) / 7;
 }
 
-/* What tt_perfetto_event_begin does, with lengths known beforehand. */
+/* Like tt_perfetto_event_begin, with lengths known beforehand. */
 static void put_event(tt_bytes *out, uint64_t time_ns, const tt_bytes *head, tt_span body,
                       const tt_bytes *tail, const tt_bytes *extra)
 {
@@ -148,7 +148,7 @@ static tt_perfetto_bodies *make_bodies(tt_perfetto_maker *k, const tt_op *op, co
     return made;
 }
 
-/* Of an op that picks what it reads: for this run, made on its first lane. */
+/* For an op that selects what it reads: for this run, made on its first lane. */
 static const tt_perfetto_bodies *picked_bodies(tt_perfetto_maker *k, const tt_op *op, tt_error *err)
 {
     const tt_access *list;
@@ -214,7 +214,7 @@ static void put_flows(tt_perfetto_maker *k, const tt_perfetto_span *span, uint32
         tt_proto_fixed64(&k->extra, PB_TERMINATING_FLOW_IDS, flow_id(span, i));
 }
 
-/* All lanes compute a value: the arrows join the slices of the first one. */
+/* All lanes compute a value: the arrows connect the slices of the first one. */
 static tt_status find_flows(tt_perfetto_maker *k, const tt_run *run, const tt_piece *pieces,
                             size_t n, tt_error *err)
 {
@@ -289,7 +289,7 @@ static void begin_lane(tt_perfetto_maker *k, const tt_perfetto_span *span, uint3
     tt_perfetto_put_uint(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_THREAD_ID, lane);
 }
 
-/* An op of which the end was not seen lasts until the next thing that is known of its lane. */
+/* An op without an observed end lasts until the next known time of its lane. */
 static void close_open(tt_perfetto_maker *k, uint64_t ticks, tt_bytes *out)
 {
     if (k->lane.open && ticks != UINT64_MAX) put_end(k, ticks, out);
@@ -318,13 +318,13 @@ static uint64_t within(uint64_t v, uint64_t low, uint64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* By more than what times are rounded to. */
+/* By more than the times' rounding. */
 static bool is_moved(const tt_piece_ops *ops, uint64_t to, uint64_t from)
 {
     return (to > from ? to - from : from - to) >> ops->tick_shift > 1;
 }
 
-/* One record. What a damaged trace says of times is bent so that slices nest, and counted. */
+/* Writes one record. A damaged trace's times are adjusted so that slices nest, and counted. */
 static tt_status put_record(tt_perfetto_maker *k, const tt_perfetto_span *span,
                             const tt_piece_ops *ops, size_t i, tt_bytes *out, uint64_t *moved,
                             tt_error *err)

@@ -1,5 +1,5 @@
-/* The format `bin64`: records of 64 bytes, one for each source of each op. docs/bin64.md says what
- * is in each field, and what where a number does not fit. */
+/* The format `bin64`: records of 64 bytes, one for each source of each op. docs/bin64.md describes
+ * the fields, and what they contain if a number does not fit. */
 #include "export/records/bin64.h"
 
 #include "export/records/records.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As it is in the file, little-endian. */
+/* As in the file, little-endian. */
 typedef struct record {
     uint64_t timestamp_ns;
     uint32_t batch_id;
@@ -34,10 +34,10 @@ typedef struct record {
 
 _Static_assert(sizeof(record) == 64, "the records are 64 bytes");
 
-/* What could not be said in the fields there are, each time that a record is written. */
+/* Counts per written record: data that did not fit into the fields. */
 enum loss { LOST_SIZES, LOST_OPS, LOST_EXPERTS, LOST_UNOBSERVED };
 
-/* A source's record without what differs from time to time. */
+/* A source's record without what differs between executions. */
 typedef struct source {
     record r;
     uint32_t router; /* of an expert matmul's experts; else TT_NONE */
@@ -50,7 +50,7 @@ typedef struct sources {
     source list[];
 } sources;
 
-/* --- what a source's record says --- */
+/* --- the fields of a source's record --- */
 
 static uint8_t qkv_type(const tt_tensor *t)
 {

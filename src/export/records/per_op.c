@@ -1,14 +1,14 @@
-/* The formats `bin256` and `bin1024`: a record for each op, with up to four sources in it.
+/* The formats `bin256` and `bin1024`: a record for each op, with up to four sources.
  *
  *      0  u64 timestamp_ns, u32 batch_id, u16 layer_id, u16 thread_id,
  *         u8 operation_type, u8 phase, u8 num_sources, 5 bytes zero
  *     24  text: the name of what is computed (24 bytes; 128 in a record of 1,024)
  *         4 sources, each: text: its name (20 bytes; 128), then
  *            u64 tensor_ptr, u32 size_bytes, u16 layer_id, u8 memory_source, u8 zero,
- *            u64 its place in the file or the buffer's id, u32 tensor_idx, 4 bytes zero
- *         in a record of 1,024 then 16 x i32 experts, u8 how many, 167 bytes zero
+ *            u64 its file offset or the buffer's id, u32 tensor_idx, 4 bytes zero
+ *         in a record of 1,024 then 16 x i32 experts, u8 their number, 167 bytes zero
  *
- * Nothing lies between the fields; all numbers are little-endian. docs/bin1024.md has the rest. */
+ * Fields are contiguous; all numbers are little-endian. docs/bin1024.md has the rest. */
 #include "export/records/per_op.h"
 
 #include "export/ggml_op.h"
@@ -21,12 +21,12 @@
 #define EXPERTS 16u
 #define EXPERT_BYTES (EXPERTS * 4u)
 #define HEAD_BYTES 24u   /* before the name */
-#define SOURCE_BYTES 32u /* of a source, behind its name */
+#define SOURCE_BYTES 32u /* of a source, after its name */
 #define RECORD_BYTES_MAX 1024u
 
 enum { MEMORY_DISK = 0, MEMORY_BUFFER = 1, MEMORY_UNKNOWN = TT_RECORD_NONE_8 };
 
-/* What could not be said, each time that a record is written. */
+/* Counts per written record: data that did not fit. */
 enum loss { LOST_NAMES, LOST_SIZES, LOST_OPS, LOST_SOURCES, LOST_EXPERTS, LOST_UNOBSERVED };
 
 typedef struct layout {
@@ -41,7 +41,7 @@ _Static_assert(HEAD_BYTES + 24 + SOURCES * (20 + SOURCE_BYTES) == 256, "a record
 _Static_assert(HEAD_BYTES + 128 + SOURCES * (128 + SOURCE_BYTES) + EXPERT_BYTES + 168 == 1024,
                "a record of 1,024 bytes");
 
-/* A node's record without what differs from time to time. */
+/* A node's record without what differs between executions. */
 typedef struct node_record {
     uint32_t router; /* of an expert matmul's experts; else TT_NONE */
     uint64_t losses[TT_RECORD_LOSSES_MAX];
@@ -63,7 +63,7 @@ static uint8_t *put_number(uint8_t *at, uint64_t v, unsigned bytes)
     return at + bytes;
 }
 
-/* Cut off where it has to be, at the end of a character, with a zero behind it. */
+/* Cut if necessary, at the end of a character, and terminated by a zero. */
 static uint8_t *put_name(uint8_t *at, const char *name, size_t room, uint64_t *lost)
 {
     size_t n = strlen(name);

@@ -21,7 +21,7 @@ typedef struct job {
     const tt_export_options *options;
     tt_runs runs;
     FILE *out;
-    const char *path; /* of it */
+    const char *path; /* its path */
     uint64_t n_records;
     _Atomic uint64_t losses[TT_RECORD_LOSSES_MAX];
 } job;
@@ -30,7 +30,7 @@ typedef struct job {
 typedef struct executed {
     uint64_t start;
     uint32_t node;
-    uint32_t lane; /* the first that has a record of it */
+    uint32_t lane; /* the first with a record of it */
     uint8_t covers;
 } executed;
 
@@ -40,11 +40,11 @@ typedef struct walk {
     tt_op_table *ops;
     executed *list;
     size_t n, capacity;
-    uint32_t *place; /* by node: in list + 1, 0: not there */
+    uint32_t *place; /* by node: index in list + 1, 0: none */
     uint32_t n_place;
 } walk;
 
-/* --- what kinds ask for --- */
+/* --- helpers of kinds --- */
 
 uint64_t tt_record_address(const tt_model *m, const tt_graph *g, const tt_tensor *t)
 {
@@ -116,7 +116,7 @@ static bool make_room(walk *w, uint32_t n_nodes)
 
 TT_ORDER_BY(by_start, executed, start, node)
 
-/* The ops of a run, each once, in the order in which they began. */
+/* The ops of a run, each once, in the order of their start. */
 static tt_status list_ops(walk *w, const tt_model *m, const tt_run *run, tt_error *err)
 {
     const tt_piece *pieces;

@@ -1,5 +1,5 @@
-/* Files of records of one size, without a header: what bin64 and the records of earlier tools have
- * in common. A kind says what the records of an op are; the rest is here. */
+/* Files of fixed-size records without a header: the common part of bin64 and the records of earlier
+ * tools. A kind defines the records of an op. */
 #ifndef TT_EXPORT_RECORDS_RECORDS_H
 #define TT_EXPORT_RECORDS_RECORDS_H
 
@@ -12,16 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands in a field for something that is not there, or does not fit. */
+/* The value of a field that is absent or does not fit. */
 #define TT_RECORD_NONE_8 UINT8_MAX
 #define TT_RECORD_NONE_16 UINT16_MAX
 #define TT_RECORD_NONE_32 UINT32_MAX
 
-/* What is different each time that an op is executed. */
+/* What differs between executions of an op. */
 typedef struct tt_record_now {
     uint64_t timestamp_ns; /* CLOCK_MONOTONIC */
     uint32_t batch_id;
-    uint16_t thread_id; /* the first that has a record of it */
+    uint16_t thread_id; /* the first with a record of it */
     uint8_t phase;      /* 0 prompt, 1 generate */
 } tt_record_now;
 
@@ -31,32 +31,32 @@ typedef struct tt_record_now {
 typedef struct tt_record_maker {
     const tt_model *m; /* the thread's share */
     const tt_export_options *options;
-    tt_accesses *accesses; /* of the run under way */
+    tt_accesses *accesses; /* of the current run */
     uint64_t losses[TT_RECORD_LOSSES_MAX];
 } tt_record_maker;
 
 typedef struct tt_record_kind {
     size_t record_bytes;
-    /* What is the same each time that the op is executed, made by malloc; NULL without memory. */
+    /* What is the same for each execution of the op, made by malloc; NULL if out of memory. */
     void *(*describe)(const tt_model *m, const tt_export_options *options, const tt_op *op);
-    /* Appends the records of an op that was executed. False without memory. */
+    /* Appends the records of an executed op. False if out of memory. */
     bool (*put)(tt_record_maker *k, const void *described, const tt_record_now *now, tt_bytes *out);
-    /* Behind the sum of each of a maker's losses, in a note; NULL: there are no more. */
+    /* Text for a note, after the sum of each of a maker's losses; NULL: end. */
     const char *losses[TT_RECORD_LOSSES_MAX];
 } tt_record_kind;
 
-/* Writes a file: by graph computation in the order of their begin, then by op in order of theirs;
- * the same for any number of threads. */
+/* Writes a file: by graph computation in the order of their start, then by op likewise; the same
+ * for any number of threads. */
 tt_status tt_records_write(const tt_record_kind *kind, const tt_model *m, const char *path,
                            const tt_export_options *options, tt_error *err);
 
-/* The address it had; an address is what `location` is without a buffer. */
+/* Its address; without a buffer, `location` is an address. */
 uint64_t tt_record_address(const tt_model *m, const tt_graph *g, const tt_tensor *t);
 /* Whether its bytes are read in the model file, and where. */
 bool tt_record_on_disk(const tt_model *m, const tt_export_options *options, const tt_tensor *t,
                        uint64_t *offset_bytes);
 uint32_t tt_record_u32(uint64_t v, uint64_t *lost);
-/* A model knows no layer beyond that: names with larger numbers belong to none. */
+/* Larger layer numbers do not occur in models: names with them belong to none. */
 uint16_t tt_record_layer(int32_t layer_id);
 
 #endif

@@ -41,7 +41,7 @@ static const tt_column routing_columns[ROUTING_COLUMNS] = {
         TT_EXPORT_COLUMN("weight", TT_CELL_F32, true, "its routing weight; null: not observed"),
 };
 
-/* A router for every few ops, at most; how many there are is known only from their records. */
+/* At most one router for every few ops; their number is known only from the records. */
 static uint64_t routing_weight(const tt_model *m, const tt_filter *filter, uint32_t run)
 {
     if (!tt_tables_run_passes(m, filter, run)) return 0;

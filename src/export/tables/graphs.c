@@ -3,7 +3,7 @@
 
 #include "analyze/topology.h"
 
-/* Tensors of a part, over all graphs one behind the other. */
+/* Tensors per part, over all graphs consecutively. */
 #define TENSORS_EACH 16384u
 
 /* Calls `put` for each tensor of the part. */

@@ -35,9 +35,9 @@ static const tt_column columns[LANES_COLUMNS] = {
                                        "the part of busy_ns on no processor; null: not observed"),
 };
 
-/* Where a thread has got to, among the pieces of a run. */
+/* A thread's progress among the pieces of a run. */
 typedef struct tt_lane_cursor {
-    size_t piece, end; /* pieces left: piece .. end - 1 */
+    size_t piece, end; /* remaining pieces: piece .. end - 1 */
     size_t at;         /* record of the piece */
     uint32_t node;     /* of that record; TT_NONE: none is left */
 } cursor;
@@ -46,7 +46,7 @@ uint64_t tt_tables_lane_rows(const tt_model *m, const tt_filter *filter, uint32_
 {
     const tt_run *r = &m->runs[run];
     if (!tt_tables_run_passes(m, filter, run)) return 0;
-    /* Not observed by callback: then one thread tells of all. */
+    /* Except in callback mode, where one thread records for all. */
     uint64_t threads = r->threads == 0 || r->observed != TT_OBSERVED_HOOK ? 1 : r->threads;
     if (threads > TT_OPS_LANE_MAX) threads = TT_OPS_LANE_MAX;
     return m->graphs[r->graph].n_executed * threads;
@@ -64,7 +64,7 @@ static uint64_t ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-/* off: of the run that the piece is of. */
+/* off: of the piece's run. */
 static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, const tt_piece_ops *p,
                     size_t i, bool waits_known)
 {
@@ -90,7 +90,7 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, con
     rows->n++;
 }
 
-/* To the next record of a node that the graph has. */
+/* Advances to the next record of a node in the graph. */
 static void advance(cursor *c, const tt_piece_ops *pieces, uint32_t n_nodes)
 {
     for (; c->piece < c->end; c->piece++, c->at = 0)
@@ -114,7 +114,7 @@ static size_t begin_cursors(tt_tables_own *own, size_t n_pieces, uint32_t n_node
     return n;
 }
 
-/* Op by op, and of each thread by thread: the threads go through the nodes in step. */
+/* Op by op, and each thread by thread: the threads advance through the nodes together. */
 static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uint32_t n_nodes)
 {
     const size_t n = begin_cursors(own, n_pieces, n_nodes);
@@ -133,7 +133,7 @@ static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uin
     }
 }
 
-/* A run with more records than can be had at once: thread by thread. */
+/* A run with more records than fit into memory: thread by thread. */
 static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pieces, size_t n,
                            uint32_t n_nodes, tt_error *err)
 {

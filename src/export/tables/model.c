@@ -3,7 +3,7 @@
 
 #define ITEMS_EACH (TT_ROWS_MAX / 2)
 
-/* Begins the rows of a part of n items, and makes room for a row each. */
+/* Begins the rows of a part of n items, and makes room for one row each. */
 static tt_status begin(tt_rows *rows, const tt_export_table *table, const tt_model *m, uint32_t n,
                        uint32_t part, uint32_t *first, uint32_t *end, tt_error *err)
 {
@@ -289,7 +289,7 @@ static const tt_column events_columns[EVENTS_COLUMNS] = {
                                         "bytes of all buffers for which this was not observed"),
 };
 
-/* A buffer comes once and goes once at most. */
+/* A buffer is allocated at most once and freed at most once. */
 static uint32_t events_parts(const tt_model *m, const tt_filter *filter)
 {
     (void)filter;

@@ -185,7 +185,7 @@ static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
     if (!join->off_cpu.known) fill_nulls(rows, OPS_OFF_CPU, join->n_touched);
 }
 
-/* Without a clock nothing is known of times, and of an op whose end was not seen only its begin. */
+/* Without a clock no time is known, and without an observed end only the op's start. */
 static void put_times(tt_rows *rows, const tt_model *m, const tt_join *join)
 {
     static const uint32_t ends[] = {OPS_ARRIVE, OPS_RELEASE, OPS_DURATION,
@@ -210,7 +210,7 @@ static void put_times(tt_rows *rows, const tt_model *m, const tt_join *join)
     rows->n = at;
 }
 
-/* What the op read of weights in this very run. */
+/* What the op read of weights in this run. */
 static tt_status put_picked(tt_rows *rows, tt_tables_own *own, uint32_t run, uint32_t node,
                             uint8_t covers, tt_error *err)
 {

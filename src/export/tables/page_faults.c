@@ -1,4 +1,4 @@
-/* The table `page_faults`: page faults one by one. */
+/* The table `page_faults`: single page faults. */
 #include "analyze/page_faults.h"
 
 #include "analyze/access.h"
@@ -98,7 +98,7 @@ static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part,
     uint32_t i = part < tt_parts_of(n, FAULTS_EACH) ? part * FAULTS_EACH : n;
     const uint32_t end = n - i < FAULTS_EACH ? n : i + FAULTS_EACH;
     if (status == TT_OK) status = tt_rows_reserve(rows, end - i, err);
-    /* Which ops they belong to takes a walk through the trace: once for all parts. */
+    /* Finding their ops takes a walk over the trace: once for all parts. */
     if (status == TT_OK && !own->faults.m) status = tt_page_faults_find(&own->faults, m, err);
     for (; status == TT_OK && i < end; i++)
         if (passes(&own->faults, filter, i)) put(rows, &own->faults, i);

@@ -191,13 +191,13 @@ static void put_number(tt_rows *rows, uint32_t column, uint64_t value)
                         value);
 }
 
-/* A copy: rows only refer to their texts. */
+/* A copy, because rows only refer to their texts. */
 static void put_text(tt_rows *rows, tt_tables_own *own, uint32_t column, const char *text)
 {
     tt_rows_name(rows, column, text[0] ? tt_arena_text(&own->texts, text, strlen(text)) : NULL);
 }
 
-/* The machine's memory, and what the first model file lies on. */
+/* The machine's memory, and the storage of the first model file. */
 static void put_machine(tt_rows *rows, tt_tables_own *own, const tt_model *m)
 {
     static const uint32_t limits[] = {RUN_CGROUP_MAX,  RUN_CGROUP_HIGH, RUN_CGROUP_SWAP,
@@ -348,7 +348,7 @@ static const tt_column tokens_columns[TOKENS_COLUMNS] = {
     [TOKENS_RUNS] = TT_EXPORT_COLUMN("runs", TT_CELL_U32, false, "graph computations of the batch"),
 };
 
-/* A batch of which no token is known has one row. */
+/* A batch without known tokens has one row. */
 static uint32_t rows_of_batch(const tt_batch *b)
 {
     bool known = b->tokens || b->positions || b->sequence_first;

@@ -64,7 +64,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
         TT_EXPORT_COLUMN("tokens", TT_CELL_U32, true, "tokens that chose that expert"),
 };
 
-/* Most ops have two or three, some of which are read in intervals. */
+/* Most ops have two or three, some of which are read in several intervals. */
 static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)
 {
     if (!tt_tables_run_passes(m, filter, run)) return 0;
@@ -78,7 +78,7 @@ static uint32_t parts(const tt_model *m, const tt_filter *filter)
     return tt_parting_parts(&by_run, m, filter);
 }
 
-/* What all rows of a source have. */
+/* What all rows of a source have in common. */
 static void put_source(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_op *op,
                        uint32_t index)
 {
@@ -101,7 +101,7 @@ static void put_source(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt
     tt_rows_null(rows, SOURCES_TOKENS);
 }
 
-/* Of one of the intervals that were read of it, what differs. */
+/* What differs for one of the intervals that were read. */
 static void put_interval(tt_rows *rows, const tt_model *m, const tt_tensor *t, const tt_access *a,
                          uint32_t part)
 {
@@ -120,8 +120,7 @@ static void put_interval(tt_rows *rows, const tt_model *m, const tt_tensor *t, c
     tt_rows_integer(rows, SOURCES_TOKENS, a->uses);
 }
 
-/* The intervals that were observed of a source; without any, it has the one row that it has
- * anyway. */
+/* The intervals that were observed of a source; without any, the source has a single row. */
 static tt_status put_rows(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_op *op,
                           uint32_t index, const tt_access *list, size_t n, tt_error *err)
 {

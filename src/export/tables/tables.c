@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Facts of ops kept from part to part; with more, all are made anew. */
+/* Facts of ops, cached between parts; beyond this all are dropped. */
 #define FACTS_BYTES_MAX ((size_t)64 << 20)
 #define TEXTS_BYTES_MAX ((size_t)16 << 20)
 
@@ -69,7 +69,7 @@ uint32_t tt_parts_of(uint64_t n, uint32_t each)
     return (uint32_t)(n / each + (n % each != 0));
 }
 
-/* first: of each part its first item, and the end; NULL: only counted. */
+/* first: each part's first item, then the end; NULL: only counts. */
 static uint32_t cut(const tt_parting *p, const tt_model *m, const tt_filter *filter,
                     uint32_t *first)
 {
@@ -114,7 +114,7 @@ tt_status tt_parting_range(const tt_parting *p, tt_tables_own *own, const tt_fil
     return TT_OK;
 }
 
-/* --- what is kept --- */
+/* --- cached between parts --- */
 
 static void free_facts(tt_tables_own *own)
 {
@@ -173,7 +173,7 @@ tt_status tt_tables_begin(tt_rows *rows, const tt_export_table *table, const tt_
     if (!rows->own) return tt_error_memory(err, "the tables");
     tt_rows_begin(rows, table);
     *own = rows->own;
-    /* Not in the middle of a part, whose dictionaries point to texts of theirs. Codes are of one
+    /* Not in the middle of a part, whose dictionaries point to their texts. Codes are valid in one
      * part only. */
     bool many = rows->own->facts_bytes > FACTS_BYTES_MAX ||
                 rows->own->texts.total_bytes > TEXTS_BYTES_MAX / 2;
@@ -305,7 +305,7 @@ const tt_op_facts *tt_tables_op(tt_tables_own *own, tt_rows *rows, uint32_t grap
     return f;
 }
 
-/* --- places --- */
+/* --- locations --- */
 
 static tt_place_codes *codes_of(tt_tables_own *own, uint32_t graph)
 {
@@ -363,7 +363,7 @@ void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t
                         t->buffer != TT_NONE ? t->location : root->location + t->root_offset_bytes);
 }
 
-/* --- columns that many tables have --- */
+/* --- columns of several tables --- */
 
 void tt_tables_run_id(tt_rows *rows, size_t first, size_t n)
 {

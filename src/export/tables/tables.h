@@ -1,5 +1,5 @@
-/* Private to the tables (tables*.c): how they are cut into parts, and what they keep between them.
- */
+/* Private to the tables (tables*.c): how they are divided into parts, and what is kept between
+ * parts. */
 #ifndef TT_EXPORT_TABLES_TABLES_H
 #define TT_EXPORT_TABLES_TABLES_H
 
@@ -26,19 +26,19 @@ extern const tt_export_table tt_table_run, tt_table_tokens, tt_table_ops, tt_tab
     tt_table_sources, tt_table_tensors, tt_table_buffers, tt_table_buffer_events, tt_table_nodes,
     tt_table_edges, tt_table_routing, tt_table_faults, tt_table_page_faults, tt_table_values;
 
-/* Parts of items (runs, batches, ...) that have different numbers of rows. */
+/* Parts of items (runs, batches, ...) with different numbers of rows. */
 typedef struct tt_parting {
     uint32_t (*items)(const tt_model *m);
-    /* Rows of an item, about; 0: it is left out. The filter is never NULL. */
+    /* Approximate rows of an item; 0: it is left out. The filter is never NULL. */
     uint64_t (*weight)(const tt_model *m, const tt_filter *filter, uint32_t item);
     uint64_t rows_max; /* of a part */
 } tt_parting;
 
 uint32_t tt_parting_parts(const tt_parting *p, const tt_model *m, const tt_filter *filter);
 
-/* What one op is each time that it is executed, ready to be written. */
+/* What is the same for each execution of an op, ready to be written. */
 typedef struct tt_op_facts {
-    uint64_t ne[TT_DIMS]; /* of what it computes */
+    uint64_t ne[TT_DIMS]; /* of its result */
     uint64_t size_bytes;
     uint64_t weight_bytes;
     const char *op; /* belongs to the model, or to the tables' own memory */
@@ -51,7 +51,7 @@ typedef struct tt_op_facts {
     bool made, at_most, picks;
 } tt_op_facts;
 
-/* Where a tensor of a graph lies: nine columns that several tables have, in this order. */
+/* The location of a graph's tensor: nine columns that several tables have, in this order. */
 enum {
     TT_PLACE_NAME,
     TT_PLACE_VIEW_OF,
@@ -81,18 +81,18 @@ struct tt_tables_own {
     tt_accesses *accesses;
     uint32_t accesses_run; /* loaded, or TT_NONE */
     tt_buffers *buffers;
-    const tt_parting *parted; /* whose parts these are */
+    const tt_parting *parted; /* divided into these parts */
     uint32_t *part_first;     /* n_parts + 1 items */
     uint32_t n_parts;
-    tt_op_facts **facts;     /* by graph, by node; NULL until met */
-    tt_place_codes **places; /* by graph, by tensor; NULL until met */
+    tt_op_facts **facts;     /* by graph, by node; NULL until needed */
+    tt_place_codes **places; /* by graph, by tensor; NULL until needed */
     size_t facts_bytes;      /* of both */
     uint32_t stamp;          /* of the part being filled */
     tt_arena texts;          /* of fused ops */
     tt_piece_ops *lanes;
     struct tt_lane_cursor *cursors;
     size_t lanes_capacity;
-    bool waits_known;        /* of the computation under way */
+    bool waits_known;        /* of the current computation */
     tt_values_walk *values;  /* into these rows; NULL until needed */
     tt_values_counts counts; /* its */
     tt_arena hashes;         /* as texts, of the part being filled */
@@ -100,21 +100,21 @@ struct tt_tables_own {
 };
 
 void tt_tables_own_free(tt_tables_own *own);
-/* Begins the rows of a part: *own gets what is kept for this model. */
+/* Begins the rows of a part: *own is kept for this model. */
 tt_status tt_tables_begin(tt_rows *rows, const tt_export_table *table, const tt_model *m,
                           tt_tables_own **own, tt_error *err);
-/* Ends them: TT_E_MEMORY when a text found none. */
+/* Ends them: TT_E_MEMORY if there was none for a text. */
 tt_status tt_tables_end(const tt_rows *rows, tt_error *err);
-/* The items of a part: first .. end - 1, of which those with weight 0 are left out. */
+/* The items of a part: first .. end - 1, without those of weight 0. */
 tt_status tt_parting_range(const tt_parting *p, tt_tables_own *own, const tt_filter *filter,
                            uint32_t part, uint32_t *first, uint32_t *end, tt_error *err);
-/* Parts of `each` items of n. */
+/* Number of parts with `each` items of n. */
 uint32_t tt_parts_of(uint64_t n, uint32_t each);
-/* The filter, or one that passes everything. */
+/* The filter, or one that everything passes. */
 const tt_filter *tt_tables_filter(const tt_filter *filter);
 /* Whether the run's graph is known and its batch passes. */
 bool tt_tables_run_passes(const tt_model *m, const tt_filter *filter, uint32_t run);
-/* How many runs there are, for a tt_parting. */
+/* Number of runs, for a tt_parting. */
 uint32_t tt_tables_runs(const tt_model *m);
 /* Adds the rows of a run (in tt_model.runs) whose graph is known. */
 typedef tt_status tt_tables_put_run(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err);
@@ -125,13 +125,13 @@ tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *pa
 
 /* The column run_id of n rows from `first` on. */
 void tt_tables_run_id(tt_rows *rows, size_t first, size_t n);
-/* own->join gets the run's ops, `touched` by ascending node: as their op_id is. */
+/* own->join gets the run's ops, `touched` by ascending node, like their op_id. */
 tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err);
 /* own->buffers, made once. */
 tt_status tt_tables_buffers(tt_tables_own *own, tt_error *err);
-/* Loads what the run picked of weights, unless it is loaded. */
+/* Loads what the run selected from weights, unless it is loaded. */
 tt_status tt_tables_accesses(tt_tables_own *own, uint32_t run, tt_error *err);
-/* What is known of the op; its codes are those of the part. NULL without memory. */
+/* The op's facts; its codes are those of the part. NULL if out of memory. */
 const tt_op_facts *tt_tables_op(tt_tables_own *own, tt_rows *rows, uint32_t graph, uint32_t node,
                                 uint8_t covers, const uint32_t columns[6]);
 
@@ -141,7 +141,7 @@ void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t
 /* Rows of a run by lane, for a tt_parting. */
 uint64_t tt_tables_lane_rows(const tt_model *m, const tt_filter *filter, uint32_t run);
 
-/* A moment of CLOCK_MONOTONIC, as `log --json` has it; since the trace's first batch; UTC. */
+/* A time of CLOCK_MONOTONIC, as in `log --json`; since the trace's first batch; UTC. */
 static inline int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks)
 {
     uint64_t ns = tt_model_mono_ns(m, ticks);
@@ -156,7 +156,7 @@ static inline bool tt_tables_has_utc(const tt_model *m)
 {
     return m->clock.known && m->clock.unix_ns != 0;
 }
-/* A length, rounded; at most 9e18. */
+/* A duration, rounded; at most 9e18. */
 static inline uint64_t tt_tables_span_ns(const tt_model *m, uint64_t ticks)
 {
     double ns = (double)ticks * m->clock.ns_per_tick;
@@ -166,7 +166,7 @@ static inline uint64_t tt_tables_span_ns(const tt_model *m, uint64_t ticks)
 void tt_tables_put_relative(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks);
 void tt_tables_put_mono(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks);
 void tt_tables_put_utc(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks);
-/* Null when not known. */
+/* Null if not known. */
 void tt_tables_put_known(tt_rows *rows, uint32_t column, bool known, uint64_t v);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table `values`: what was taken of what the ops put out. */
+/* The table `values`: what was captured of the ops' outputs. */
 #include "export/tables/tables.h"
 
 #include "analyze/values/values.h"
