@@ -60,6 +60,15 @@ tt_json *tt_reply_json(tt_reply *r)
     return r->json;
 }
 
+tt_status tt_reply_row(tt_reply *r, const tt_schema *schema, const void *context, const void *row,
+                       tt_error *err)
+{
+    tt_json *j = tt_reply_json(r);
+    if (!j) return tt_error_memory(err, "the answer");
+    tt_row_json(j, NULL, schema, context, row);
+    return TT_OK;
+}
+
 tt_bytes *tt_reply_binary(tt_reply *r)
 {
     r->type = "application/octet-stream";
