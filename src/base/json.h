@@ -26,6 +26,7 @@ typedef struct tt_json {
     char buffer[TT_JSON_BUFFER_BYTES]; /* a call of stdio for every comma would cost the most */
 } tt_json;
 
+/* out: NULL when it could not be opened: nothing is written, and tt_json_end fails. */
 void tt_json_begin(tt_json *j, FILE *out, int indent);
 /* Ends the document with a newline. False when anything could not be written
  * (a full disk), with errno set; the caller reports it. */

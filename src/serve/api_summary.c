@@ -215,6 +215,7 @@ static const tt_schema summary_schema = TT_SCHEMA("summary", "what ran", summary
 
 tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
 {
+    (void)err;
     const tt_model *m = q->m;
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
     const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
@@ -235,7 +236,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
                        .scratch = &scratch};
     tt_summarize(m, &row.of.summary);
     tt_info_run_id(&row.of, row.run_id);
-    const tt_status status = tt_reply_row(r, &summary_schema, &row, &row, err);
+    const tt_status status = tt_reply_row(r, &summary_schema, &row, &row);
     tt_bytes_free(&scratch);
     return status;
 }
