@@ -4,6 +4,7 @@
 #include "analyze/pool.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
+#include "base/path.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,23 +125,29 @@ TT_COLUMN_JSON(json_metadata, tt_model_file, f, {
     tt_json_object_end(j);
 })
 TT_COLUMN_JSON(json_disk, tt_model_file, f, tt_disk_json(j, context, f);)
+TT_COLUMN_GET(get_file_name, tt_model_file, f, tt_cell_text(cell, tt_base_name(f->path));)
 TT_COLUMN_GET(get_end_state, tt_model_file, f, tt_cell_text(cell, tt_info_end_state(f));)
 
 TT_COLUMN_ROWS(extents, tt_model_file, f, f->extents, f->extents != NULL)
 
 static const tt_column file_columns[] = {
+    TT_FIELD("name", "without its folders", .type = TT_CELL_NAME, .get = get_file_name,
+             .kinds = TT_INFO_VIEWER),
     TT_FIELD("path", "of the file", TT_MEMBER(tt_model_file, path)),
     TT_FIELD("size_bytes", "of the file", TT_MEMBER(tt_model_file, size_bytes)),
     TT_FIELD("data_offset_bytes", "where the weights begin",
              TT_MEMBER(tt_model_file, data_offset_bytes)),
     TT_FIELD("tensors", "in it", TT_MEMBER(tt_model_file, n_weights)),
-    TT_FIELD("end_state", "when recording ended", .type = TT_CELL_NAME, .get = get_end_state),
-    TT_FIELD("disk", "that it lies on", .type = TT_CELL_OBJECT, .json = json_disk),
+    TT_FIELD("end_state", "when recording ended", .type = TT_CELL_NAME, .get = get_end_state,
+             .kinds = TT_INFO_COMMAND),
+    TT_FIELD("disk", "that it lies on", .type = TT_CELL_OBJECT, .json = json_disk,
+             .kinds = TT_INFO_COMMAND),
     TT_FIELD("extents", "where on it", .type = TT_CELL_OBJECT, .inner = &tt_extents_schema,
-             .rows = extents),
-    TT_FIELD("metadata", "of the file", .type = TT_CELL_OBJECT, .json = json_metadata),
+             .rows = extents, .kinds = TT_INFO_COMMAND),
+    TT_FIELD("metadata", "of the file", .type = TT_CELL_OBJECT, .json = json_metadata,
+             .kinds = TT_INFO_COMMAND),
 };
-static const tt_schema file_schema = TT_SCHEMA("models", "model files", file_columns);
+const tt_schema tt_info_file_schema = TT_SCHEMA("models", "model files", file_columns);
 
 TT_COLUMN_KNOWN(has_phase_time, tt_phase_summary, p,
                 p->total_ns > 0 || (context && ((const tt_model *)context)->clock.known))
@@ -162,28 +169,36 @@ TT_COLUMN_KNOWN(has_sequences, tt_info, i, i->summary.sequences_observed)
 #define OF_MODEL(key_, member_, about_)                                                            \
     TT_FIELD(key_, about_, TT_THROUGH(tt_info, m), TT_MEMBER(tt_model, member_))
 #define OF_INFO(key_, member_, about_) TT_FIELD(key_, about_, TT_MEMBER(tt_info, member_))
+#define OF_KIND(key_, member_, kind_, about_)                                                      \
+    TT_FIELD(key_, about_, TT_MEMBER(tt_info, member_), .kinds = TT_INFO_##kind_)
 static const tt_column count_columns[] = {
     OF_MODEL("batches", n_batches, "decode calls"),
     OF_MODEL("runs", n_runs, "graph computations"),
     OF_INFO("runs_open", summary.runs_open, "that never ended"),
+    OF_KIND("runs_hooked", summary.runs_hooked, VIEWER, "observed by hooks"),
+    OF_KIND("runs_called_back", summary.runs_called_back, VIEWER, "by the eval callback"),
+    OF_KIND("runs_by_program", summary.runs_by_program, VIEWER, "reported by the program"),
+    OF_KIND("runs_bounds", summary.runs_bounds, VIEWER, "of which only begin and end are known"),
     OF_MODEL("graphs", n_graphs, "different ones"),
     OF_MODEL("buffers", n_buffers, "freed ones included"),
     OF_MODEL("weights", n_weights, "tensors of the model files"),
     OF_INFO("op_records", summary.records, "of an op and a thread"),
-    OF_INFO("threads", summary.lanes, "the most in a run"),
+    OF_KIND("threads", summary.lanes, COMMAND, "the most in a run"),
     OF_MODEL("losses", losses_total, "op records that were dropped"),
     OF_INFO("details", summary.details, "records of details"),
     OF_MODEL("detail_losses", detail_losses_total, "details that were dropped"),
-    OF_INFO("data_parts", summary.data_parts, "outputs' data"),
-    OF_INFO("data_bytes", summary.data_bytes, "of these, in the file"),
-    OF_MODEL("indices", n_indices, "row numbers that were kept"),
+    OF_KIND("data_parts", summary.data_parts, COMMAND, "outputs' data"),
+    OF_KIND("data_bytes", summary.data_bytes, COMMAND, "of these, in the file"),
+    TT_FIELD("indices", "row numbers that were kept", TT_THROUGH(tt_info, m),
+             TT_MEMBER(tt_model, n_indices), .kinds = TT_INFO_COMMAND),
     OF_MODEL("usages", n_usages, "of buffers"),
     OF_MODEL("residencies", n_residencies, "samples of what was in RAM"),
-    OF_MODEL("token_texts", n_token_texts, "texts of tokens"),
+    TT_FIELD("token_texts", "texts of tokens", TT_THROUGH(tt_info, m),
+             TT_MEMBER(tt_model, n_token_texts), .kinds = TT_INFO_COMMAND),
     TT_FIELD("sequences", "different ones", TT_MEMBER(tt_info, summary.sequences),
-             .known = has_sequences),
+             .known = has_sequences, .kinds = TT_INFO_COMMAND),
 };
-static const tt_schema count_schema = TT_SCHEMA("counts", "its contents", count_columns);
+const tt_schema tt_info_count_schema = TT_SCHEMA("counts", "its contents", count_columns);
 
 TT_COLUMN_JSON(json_recorder_counts, tt_info, info, {
     tt_json_object(j);
@@ -294,7 +309,9 @@ TT_COLUMN_GET(get_record_bytes, tt_info, i, {
 })
 TT_COLUMN_ROWS(front, tt_info, i, &i->m->front.was, i->m->front.present)
 TT_COLUMN_ROWS(cut_off, tt_info, i, &i->m->trace, !i->m->trace.complete)
-TT_COLUMN_ROWS(files, tt_info, i, i->m->files, i->m->n_files)
+TT_COLUMN_ROWSET(counts, tt_info, i, TT_ROWSET(&tt_info_count_schema, TT_INFO_COMMAND, i->m, i, 1))
+TT_COLUMN_ROWSET(files, tt_info, i,
+                 TT_ROWSET(&tt_info_file_schema, TT_INFO_COMMAND, i->m, i->m->files, i->m->n_files))
 TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
 
 #define OF_PHASE(phase_, about_)                                                                   \
@@ -342,11 +359,11 @@ static const tt_column info_columns[] = {
     TT_FIELD("damaged_chunks", "that cannot be read", .type = TT_CELL_U64, .get = get_damaged),
     TT_FIELD("environment", "of the process", .type = TT_CELL_OBJECT, .json = json_environment),
     TT_FIELD("system", "memory and limits", .type = TT_CELL_OBJECT, .json = json_system),
-    TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .inner = &file_schema, .rows = files),
+    TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .rows = files),
     TT_FIELD("loading", "how they came into RAM", .type = TT_CELL_ROWS, .json = json_loading),
     TT_FIELD("pool", "what `boost` kept and read; null: it did not", .type = TT_CELL_OBJECT,
              .json = json_pool),
-    TT_FIELD("counts", "its contents", .type = TT_CELL_OBJECT, .inner = &count_schema),
+    TT_FIELD("counts", "its contents", .type = TT_CELL_OBJECT, .rows = counts),
     TT_FIELD("recorder_counts", "by the recorder", .type = TT_CELL_OBJECT,
              .json = json_recorder_counts),
     TT_FIELD("captured", "besides the ops", .type = TT_CELL_OBJECT, .json = json_captured),

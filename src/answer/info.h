@@ -31,6 +31,10 @@ void tt_info_free(tt_info *info);
 void tt_info_json(tt_json *j, const tt_info *info);
 /* For a tt_phase_summary. Context: the tt_model, or NULL: then a time of zero is null. */
 extern const tt_schema tt_info_phase_schema;
+/* Kinds of the two below: what `info` shows, and the viewer. */
+enum { TT_INFO_COMMAND = 1, TT_INFO_VIEWER = 2 };
+extern const tt_schema tt_info_count_schema; /* for a tt_info with `m` and `summary` */
+extern const tt_schema tt_info_file_schema;  /* for a tt_model_file; context: its tt_model */
 
 #define TT_INFO_CAPTURES 8u
 /* The environment's value of capture_NAME. */

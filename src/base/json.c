@@ -17,7 +17,7 @@ void tt_json_begin(tt_json *j, FILE *out, int indent)
 
 static void flush(tt_json *j)
 {
-    (void)fwrite(j->buffer, 1, j->used, j->out);
+    if (j->out) (void)fwrite(j->buffer, 1, j->used, j->out);
     j->used = 0;
     j->flushes++;
 }
@@ -26,7 +26,7 @@ static void put(tt_json *j, const char *text, size_t n)
 {
     if (n > sizeof j->buffer - j->used) flush(j);
     if (n > sizeof j->buffer) {
-        (void)fwrite(text, 1, n, j->out);
+        if (j->out) (void)fwrite(text, 1, n, j->out);
         return;
     }
     memcpy(j->buffer + j->used, text, n);
@@ -43,7 +43,8 @@ bool tt_json_end(tt_json *j)
 {
     put_char(j, '\n');
     flush(j);
-    if (fflush(j->out) != 0) return false;
+    if (!j->out) errno = ENOMEM;
+    if (!j->out || fflush(j->out) != 0) return false;
     if (ferror(j->out)) {
         /* The failed write was earlier, and its errno is lost. */
         if (errno == 0) errno = EIO;

@@ -25,6 +25,7 @@ typedef struct tt_json {
     char buffer[TT_JSON_BUFFER_BYTES]; /* a stdio call for every comma would be the largest cost */
 } tt_json;
 
+/* out: NULL when it could not be opened: nothing is written, and tt_json_end fails. */
 void tt_json_begin(tt_json *j, FILE *out, int indent);
 /* Ends the document with a newline. False with errno set if anything could not be written (a full
  * disk); the caller reports it. */

@@ -15,28 +15,19 @@ typedef struct about {
     tt_kv *kv;
 } about;
 
-static void drop(void *made)
+static void release(about *a)
 {
-    about *a = made;
     tt_buffers_free(a->buffers);
     tt_kv_free(a->kv);
-    free(a);
 }
 
-static tt_status make(tt_model *m, void **out, tt_error *err)
+static tt_status find(about *a, tt_model *m, tt_error *err)
 {
-    about *a = calloc(1, sizeof *a);
-    if (!a) return tt_error_memory(err, "the buffers");
     tt_status status = tt_buffers_analyze(m, &a->buffers, err);
-    if (status == TT_OK) status = tt_kv_analyze(m, &a->kv, err);
-    if (status != TT_OK)
-        drop(a);
-    else
-        *out = a;
-    return status;
+    return status == TT_OK ? tt_kv_analyze(m, &a->kv, err) : status;
 }
 
-static const tt_source_memo memo = {make, drop};
+TT_SOURCE_MEMO(memo, about, "the buffers", find, release)
 
 /* All buffers, or the largest ones, in the order of the trace; and the first events. */
 tt_status tt_answer_buffers(tt_request *q, tt_reply *r, tt_error *err)
@@ -56,12 +47,10 @@ tt_status tt_answer_buffers(tt_request *q, tt_reply *r, tt_error *err)
     first.limit = largest.limit;
     status = tt_listing_make(&buffers, &all, &largest, err);
     if (status == TT_OK) status = tt_listing_make(&events, &moments, &first, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (j) {
+    if (status == TT_OK) {
         qsort(buffers.order, buffers.n, sizeof *buffers.order, tt_by_u64);
-        tt_buffers_json(j, tt_traces_path(q->traces, q->trace_id), &x, &buffers, &events);
-    } else if (status == TT_OK) {
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+        tt_buffers_json(tt_reply_json(r), tt_traces_path(q->traces, q->trace_id), &x, &buffers,
+                        &events);
     }
     tt_listing_free(&buffers);
     tt_listing_free(&events);
@@ -97,13 +86,7 @@ tt_status tt_answer_buffers_curve(tt_request *q, tt_reply *r, tt_error *err)
     status = tt_buffers_curve(a->buffers, q->m, from <= -1e18 ? 0 : ticks_of(q->m, from),
                               to >= 1e18 ? UINT64_MAX : ticks_of(q->m, to), (uint32_t)points_most,
                               &points, &n, err);
-    if (status == TT_OK) {
-        tt_json *j = tt_reply_json(r);
-        if (j)
-            tt_buffers_curve_json(j, q->m, a->buffers, points, n);
-        else
-            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    }
+    if (status == TT_OK) tt_buffers_curve_json(tt_reply_json(r), q->m, a->buffers, points, n);
     free(points);
     return status;
 }

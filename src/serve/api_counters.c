@@ -51,9 +51,9 @@ tt_status tt_answer_counters(tt_request *q, tt_reply *r, tt_error *err)
     if (!tt_request_u64(q, "buckets", 1, TT_COUNTERS_BUCKETS_MAX, BUCKETS_DEFAULT, &n, err))
         return TT_E_USAGE;
     double *values = calloc((size_t)n, sizeof *values);
-    tt_json *j = values ? tt_reply_json(r) : NULL;
-    bool ok = j != NULL;
+    bool ok = values != NULL;
     if (ok) {
+        tt_json *j = tt_reply_json(r);
         tt_json_object(j);
         tt_json_kv_double(j, "from_ns", from);
         tt_json_kv_double(j, "to_ns", to);
@@ -65,5 +65,5 @@ tt_status tt_answer_counters(tt_request *q, tt_reply *r, tt_error *err)
         tt_json_object_end(j);
     }
     free(values);
-    return ok ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    return ok ? TT_OK : tt_error_memory(err, "the counters");
 }

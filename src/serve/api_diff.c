@@ -32,10 +32,9 @@ static tt_status answer(tt_request *q, tt_reply *r, const tt_comparison_options 
     if (status != TT_OK) return status;
     tt_bytes_init(&text, TT_COMPARISON_BYTES_MAX);
     status = tt_comparison_get(q, o, part, &text, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK && (!j || text.failed)) status = tt_error_memory(err, "the comparison");
+    if (status == TT_OK && text.failed) status = tt_error_memory(err, "the comparison");
     /* One value, as it was written before. */
-    if (status == TT_OK) tt_json_again(j, (const char *)text.data, text.size);
+    if (status == TT_OK) tt_json_again(tt_reply_json(r), (const char *)text.data, text.size);
     tt_bytes_free(&text);
     return status;
 }
@@ -85,40 +84,47 @@ static tt_status locate(pair_side *s, tt_error *err)
     return tt_diff_locate(s->m, s->token->token, s->name, &s->op, err);
 }
 
-static void put_op(tt_json *j, const pair_side *s)
-{
-    tt_json_key(j, "op");
-    if (s->op.run == TT_NONE) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_u64(j, "run", s->op.run);
-    tt_json_kv_u64(j, "node", s->op.node);
-    tt_json_kv_string(j, "tensor",
-                      s->op.weight == TT_NONE ? NULL : s->m->weights[s->op.weight].name);
-    tt_json_object_end(j);
-}
+TT_COLUMN_KNOWN(has_position, pair_side, s, s->token->has_position)
+TT_COLUMN_GET(get_tensor, pair_side, s, {
+    if (s->op.weight != TT_NONE) tt_cell_text(cell, s->m->weights[s->op.weight].name);
+})
+TT_COLUMN_ROWS(op_of, pair_side, s, s, s->op.run != TT_NONE)
 
-static void put_side(tt_json *j, const char *key, const pair_side *s)
-{
-    tt_json_key(j, key);
-    if (!s->present) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_u64(j, "batch_id", s->token->token);
-    tt_json_key(j, "position");
-    if (s->token->has_position)
-        tt_json_i64(j, s->token->position);
-    else
-        tt_json_null(j);
-    tt_json_kv_double(j, "begin_ns", s->token->begin_ns);
-    tt_json_kv_double(j, "time_ns", s->token->time_ns);
-    put_op(j, s);
-    tt_json_object_end(j);
-}
+static const tt_column op_columns[] = {
+    TT_FIELD("run", "", TT_MEMBER(pair_side, op.run)),
+    TT_FIELD("node", "", TT_MEMBER(pair_side, op.node)),
+    TT_FIELD("tensor", "", .type = TT_CELL_NAME, .get = get_tensor),
+};
+static const tt_schema op_schema = TT_SCHEMA("op", "of that name", op_columns);
+
+#define OF_BATCH(key_, member_, ...)                                                               \
+    TT_FIELD(key_, "", TT_THROUGH(pair_side, token), TT_MEMBER(tt_diff_token, member_), __VA_ARGS__)
+static const tt_column side_columns[] = {
+    OF_BATCH("batch_id", token, .known = NULL),
+    OF_BATCH("position", position, .known = has_position),
+    OF_BATCH("begin_ns", begin_ns, .known = NULL),
+    OF_BATCH("time_ns", time_ns, .known = NULL),
+    TT_FIELD("op", "null: none of that name", .type = TT_CELL_OBJECT, .inner = &op_schema,
+             .rows = op_of),
+};
+static const tt_schema side_schema = TT_SCHEMA("side", "a batch of a trace", side_columns);
+
+typedef struct pair_row {
+    unsigned phase;
+    pair_side a, b;
+} pair_row;
+
+TT_COLUMN_GET(get_phase, pair_row, r, tt_cell_text(cell, tt_phase_name(r->phase));)
+TT_COLUMN_ROWS(side_a, pair_row, r, &r->a, r->a.present)
+TT_COLUMN_ROWS(side_b, pair_row, r, &r->b, r->b.present)
+
+static const tt_column pair_columns[] = {
+    TT_FIELD("phase", "", .type = TT_CELL_NAME, .get = get_phase),
+    TT_FIELD("a", "", .type = TT_CELL_OBJECT, .inner = &side_schema, .rows = side_a),
+    TT_FIELD("b", "", .type = TT_CELL_OBJECT, .inner = &side_schema, .rows = side_b),
+};
+static const tt_schema pair_schema =
+    TT_SCHEMA("pair", "batches that belong together", pair_columns);
 
 tt_status tt_answer_diff_pair(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -135,18 +141,11 @@ tt_status tt_answer_diff_pair(tt_request *q, tt_reply *r, tt_error *err)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "batch: of which one?");
     status = tt_diff_pair_find(q->m, q->other, side == 1, (uint32_t)token, &pair, err);
     if (status != TT_OK) return status;
-    pair_side a = {q->m, pair.has_a, &pair.a, tt_request_text(q, "name"), {0}};
-    pair_side b = {q->other, pair.has_b, &pair.b, tt_request_text(q, "name_b"), {0}};
-    if (!b.name) b.name = a.name;
-    status = locate(&a, err);
-    if (status == TT_OK) status = locate(&b, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status != TT_OK) return status;
-    if (!j) return tt_error_memory(err, "the reply");
-    tt_json_object(j);
-    tt_json_kv_string(j, "phase", tt_phase_name(pair.phase));
-    put_side(j, "a", &a);
-    put_side(j, "b", &b);
-    tt_json_object_end(j);
-    return TT_OK;
+    pair_row row = {pair.phase,
+                    {q->m, pair.has_a, &pair.a, tt_request_text(q, "name"), {0}},
+                    {q->other, pair.has_b, &pair.b, tt_request_text(q, "name_b"), {0}}};
+    if (!row.b.name) row.b.name = row.a.name;
+    status = locate(&row.a, err);
+    if (status == TT_OK) status = locate(&row.b, err);
+    return status == TT_OK ? tt_reply_row(r, &pair_schema, NULL, &row) : status;
 }

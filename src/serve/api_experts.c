@@ -74,11 +74,7 @@ tt_status tt_answer_experts(tt_request *q, tt_reply *r, tt_error *err)
     tt_routing_view v = c->view;
     v.m = q->m;
     v.path = tt_traces_path(q->traces, q->trace_id);
-    tt_json *j = tt_reply_json(r);
-    if (j)
-        tt_experts_json(j, &v, c->has_reads ? &c->reads : NULL);
-    else
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    tt_experts_json(tt_reply_json(r), &v, c->has_reads ? &c->reads : NULL);
     if (own) drop(own);
     return status;
 }

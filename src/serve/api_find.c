@@ -11,24 +11,12 @@
 #define TEXT_MAX 200u
 #define LIMIT_MAX 1000u
 
-static tt_status make(tt_model *m, void **out, tt_error *err)
+static tt_status find(tt_names *names, tt_model *m, tt_error *err)
 {
-    tt_names *names = malloc(sizeof *names);
-    if (names && tt_names_make(m, names)) {
-        *out = names;
-        return TT_OK;
-    }
-    free(names);
-    return tt_error_memory(err, "the names of the trace");
+    return tt_names_make(m, names) ? TT_OK : tt_error_memory(err, "the names of the trace");
 }
 
-static void drop(void *made)
-{
-    tt_names_free(made);
-    free(made);
-}
-
-static const tt_source_memo memo = {make, drop};
+TT_SOURCE_MEMO(memo, tt_names, "the names of the trace", find, tt_names_free)
 
 typedef struct search {
     tt_json *j;
@@ -54,47 +42,56 @@ static void end_group(search *s)
     tt_json_object_end(s->j);
 }
 
-/* Whether one more is listed; the others are only counted. */
-static bool is_listed(search *s)
+/* One that was found: the first ones are listed, the others only counted. */
+static void list(search *s, const tt_schema *schema, const void *row)
 {
-    return s->found++ < s->limit;
+    if (s->found++ < s->limit) tt_row_json(s->j, NULL, schema, s->m, row);
 }
+
+/* A tensor of a model file or a graph. */
+TT_COLUMN_VALUE(is_weight, tt_name, n, boolean, n->weight != TT_NONE)
+TT_COLUMN_KNOWN(has_layer, tt_name, n, n->layer_id >= 0)
+TT_COLUMN_VALUE(get_size, tt_name, n, u64,
+                n->weight != TT_NONE
+                    ? ((const tt_model *)context)->weights[n->weight].size_bytes
+                    : ((const tt_model *)context)->graphs[n->graph].tensors[n->tensor].size_bytes)
+
+static const tt_column tensor_columns[] = {
+    TT_FIELD("name", "", TT_MEMBER(tt_name, name)),
+    TT_FIELD("weight", "of a model file", .type = TT_CELL_BOOL, .get = is_weight),
+    TT_FIELD("layer_id", "", TT_MEMBER(tt_name, layer_id), .known = has_layer),
+    TT_FIELD("size_bytes", "", .type = TT_CELL_U64, .get = get_size),
+};
+static const tt_schema tensor_schema = TT_SCHEMA("tensor", "by name", tensor_columns);
 
 static void find_tensors(search *s, const tt_names *names)
 {
     begin_group(s, "tensor");
-    for (uint32_t i = 0; i < names->n_tensors; i++) {
-        const tt_name *n = &names->tensors[i];
-        if (!tt_find_in(n->name, s->text) || !is_listed(s)) continue;
-        bool in_file = n->weight != TT_NONE;
-        tt_json_object(s->j);
-        tt_json_kv_string(s->j, "name", n->name);
-        tt_json_kv_bool(s->j, "weight", in_file);
-        tt_json_kv_u64_or_null(s->j, "layer_id", n->layer_id >= 0, (uint64_t)n->layer_id);
-        tt_json_kv_u64(s->j, "size_bytes",
-                       in_file ? s->m->weights[n->weight].size_bytes
-                               : s->m->graphs[n->graph].tensors[n->tensor].size_bytes);
-        tt_json_object_end(s->j);
-    }
+    for (uint32_t i = 0; i < names->n_tensors; i++)
+        if (tt_find_in(names->tensors[i].name, s->text))
+            list(s, &tensor_schema, &names->tensors[i]);
     end_group(s);
 }
+
+static const tt_column op_columns[] = {
+    TT_FIELD("op", "", TT_MEMBER(tt_name, name)),
+    TT_FIELD("nodes", "in all graphs", TT_MEMBER(tt_name, count)),
+};
+static const tt_schema op_schema = TT_SCHEMA("op", "by name", op_columns);
 
 static void find_ops(search *s, const tt_names *names)
 {
     begin_group(s, "op");
-    for (uint32_t i = 0; i < names->n_ops; i++) {
-        if (!tt_find_in(names->ops[i].name, s->text) || !is_listed(s)) continue;
-        tt_json_object(s->j);
-        tt_json_kv_string(s->j, "op", names->ops[i].name);
-        tt_json_kv_u64(s->j, "nodes", names->ops[i].count);
-        tt_json_object_end(s->j);
-    }
+    for (uint32_t i = 0; i < names->n_ops; i++)
+        if (tt_find_in(names->ops[i].name, s->text)) list(s, &op_schema, &names->ops[i]);
     end_group(s);
 }
 
 /* Layers by number, or all of them. */
 static void find_layers(search *s, const tt_names *names)
 {
+    static const tt_column id = {.key = "layer_id", .type = TT_CELL_I64};
+    static const tt_schema schema = {"layer", "by number", &id, 1};
     const uint32_t number = tt_find_number(s->text, "layer");
     const bool all = strcasecmp(s->text, "layer") == 0 || strcasecmp(s->text, "layers") == 0;
     int64_t n = 0;
@@ -103,49 +100,62 @@ static void find_layers(search *s, const tt_names *names)
     begin_group(s, "layer");
     /* A number is one layer; how many there are is what a damaged name may say, and not walked. */
     int64_t first = all ? 0 : number, end = all ? n : first + 1;
-    for (int64_t layer = first; layer < end && layer < n && s->found < s->limit; layer++) {
-        s->found++;
-        tt_json_object(s->j);
-        tt_json_kv_u64(s->j, "layer_id", (uint64_t)layer);
-        tt_json_object_end(s->j);
-    }
+    for (int64_t layer = first; layer < end && layer < n && s->found < s->limit; layer++)
+        list(s, &schema, &layer);
     if (all) s->found = (uint64_t)n;
     end_group(s);
 }
 
+/* A batch, and where its text has what is looked for. */
+typedef struct batch_row {
+    const tt_find_batch *found;
+    const tt_batch *batch;
+    uint32_t number;
+} batch_row;
+
+TT_COLUMN_GET(get_phase, batch_row, r, tt_cell_text(cell, tt_phase_name(r->batch->phase));)
+TT_COLUMN_GET(get_excerpt, batch_row, r, {
+    cell->known = r->found->n > 0;
+    cell->text.at = r->found->excerpt;
+    cell->text.n = r->found->n;
+})
+
+static const tt_column batch_columns[] = {
+    TT_FIELD("batch_id", "", TT_MEMBER(batch_row, number)),
+    TT_FIELD("phase", "", .type = TT_CELL_NAME, .get = get_phase),
+    TT_FIELD("n_tokens", "", TT_THROUGH(batch_row, batch), TT_MEMBER(tt_batch, n_tokens)),
+    TT_FIELD("text", "around it", .type = TT_CELL_NAME, .get = get_excerpt),
+};
+static const tt_schema batch_schema = TT_SCHEMA("batch", "by its tokens", batch_columns);
+
 static bool put_batch(void *context, const tt_find_batch *found)
 {
     search *s = context;
-    const tt_batch *b = &s->m->batches[found->batch];
-    if (!is_listed(s)) return true;
-    tt_json_object(s->j);
-    tt_json_kv_u64(s->j, "batch_id", tt_model_batch_number(s->m, found->batch));
-    tt_json_kv_string(s->j, "phase", tt_phase_name(b->phase));
-    tt_json_kv_u64(s->j, "n_tokens", b->n_tokens);
-    tt_json_key(s->j, "text");
-    if (found->n)
-        tt_json_string_n(s->j, found->excerpt, found->n);
-    else
-        tt_json_null(s->j);
-    tt_json_object_end(s->j);
+    const batch_row row = {found, &s->m->batches[found->batch],
+                           tt_model_batch_number(s->m, found->batch)};
+    list(s, &batch_schema, &row);
     return true;
 }
+
+TT_COLUMN_VALUE(get_buffer, tt_buffer, b, u64, (uint64_t)(b - ((const tt_model *)context)->buffers))
+TT_COLUMN_GET(get_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)
+
+static const tt_column buffer_columns[] = {
+    TT_FIELD("buffer", "its place", .type = TT_CELL_U64, .get = get_buffer),
+    TT_FIELD("buffer_id", "", TT_MEMBER(tt_buffer, id)),
+    TT_FIELD("name", "", TT_MEMBER(tt_buffer, name)),
+    TT_FIELD("buffer_kind", "", .type = TT_CELL_NAME, .get = get_kind),
+    TT_FIELD("size_bytes", "", TT_MEMBER(tt_buffer, size_bytes)),
+};
+static const tt_schema buffer_schema = TT_SCHEMA("buffer", "by name or kind", buffer_columns);
 
 static void find_buffers(search *s)
 {
     begin_group(s, "buffer");
     for (uint32_t i = 0; i < s->m->n_buffers; i++) {
         const tt_buffer *b = &s->m->buffers[i];
-        const char *kind = tt_buffer_kind_name(b->kind);
-        if ((!tt_find_in(b->name, s->text) && !tt_find_in(kind, s->text)) || !is_listed(s))
-            continue;
-        tt_json_object(s->j);
-        tt_json_kv_u64(s->j, "buffer", i);
-        tt_json_kv_u64(s->j, "buffer_id", b->id);
-        tt_json_kv_string(s->j, "name", b->name);
-        tt_json_kv_string(s->j, "buffer_kind", kind);
-        tt_json_kv_u64(s->j, "size_bytes", b->size_bytes);
-        tt_json_object_end(s->j);
+        if (tt_find_in(b->name, s->text) || tt_find_in(tt_buffer_kind_name(b->kind), s->text))
+            list(s, &buffer_schema, b);
     }
     end_group(s);
 }
@@ -161,7 +171,6 @@ tt_status tt_answer_find(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_source_get(q, &memo, &names, err);
     if (status != TT_OK) return status;
     s.j = tt_reply_json(r);
-    if (!s.j) return tt_error_memory(err, "an answer");
     tt_json_object(s.j);
     tt_json_kv_string(s.j, "q", s.text);
     tt_json_key(s.j, "groups");

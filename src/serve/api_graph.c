@@ -105,11 +105,8 @@ tt_status tt_answer_graph(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = make(q, &t, err);
     if (status == TT_OK) status = tt_collapse_make(t, &c, err);
     if (status == TT_OK) status = tt_critical_find(t, &critical, err);
-    if (status == TT_OK) {
-        tt_json *j = tt_reply_json(r);
-        if (!j || !tt_graph_columns_json(j, &c, &critical))
-            status = tt_error_memory(err, "the graph");
-    }
+    if (status == TT_OK && !tt_graph_columns_json(tt_reply_json(r), &c, &critical))
+        status = tt_error_memory(err, "the graph");
     tt_critical_free(&critical);
     tt_collapse_free(&c);
     tt_topology_free(t);
@@ -125,20 +122,19 @@ tt_status tt_answer_graph_search(tt_request *q, tt_reply *r, tt_error *err)
     if (!text)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "q: which words to look for is missing");
     uint32_t *found = calloc(FOUND_MAX, sizeof *found);
-    tt_json *j = found ? tt_reply_json(r) : NULL;
-    if (j) {
-        uint32_t n = tt_graph_search(&q->m->graphs[graph], text, found, FOUND_MAX);
-        tt_json_object(j);
-        tt_json_kv_u64(j, "total", n);
-        tt_json_key(j, "ids");
-        tt_json_array(j);
-        for (uint32_t i = 0; i < n && i < FOUND_MAX; i++)
-            tt_json_u64(j, found[i]);
-        tt_json_array_end(j);
-        tt_json_object_end(j);
-    }
+    if (!found) return tt_error_memory(err, "the graph");
+    const uint32_t n = tt_graph_search(&q->m->graphs[graph], text, found, FOUND_MAX);
+    tt_json *j = tt_reply_json(r);
+    tt_json_object(j);
+    tt_json_kv_u64(j, "total", n);
+    tt_json_key(j, "ids");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < n && i < FOUND_MAX; i++)
+        tt_json_u64(j, found[i]);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
     free(found);
-    return j ? TT_OK : tt_error_memory(err, "the graph");
+    return TT_OK;
 }
 
 static tt_status write_dot(const tt_graph_view *v, bool collapse, FILE *out, tt_error *err)

@@ -10,20 +10,27 @@
 #define ROWS_MAX 1000u
 
 /* How many rows there are, as far as that is known. */
+TT_COLUMN_VALUE(get_estimate, tt_log_count, c, u64,
+                c->done             ? c->rows
+                : c->runs_done == 0 ? tt_pieces_records(((const tt_model *)context)->pieces)
+                                    : (uint64_t)((double)c->rows / c->runs_done * c->runs))
+TT_COLUMN_KNOWN(is_ended, tt_log_count, c, c->ended_by.status != TT_OK)
+
+static const tt_column count_columns[] = {
+    TT_FIELD("rows", "that are counted", TT_MEMBER(tt_log_count, rows)),
+    TT_FIELD("done", "that are all", TT_MEMBER(tt_log_count, done)),
+    TT_FIELD("runs_done", "that were looked at", TT_MEMBER(tt_log_count, runs_done)),
+    TT_FIELD("runs", "all of them", TT_MEMBER(tt_log_count, runs)),
+    TT_FIELD("rows_estimate", "of all", .type = TT_CELL_U64, .get = get_estimate),
+    TT_FIELD("ended_by", "why there is no more", TT_MEMBER_CHARS(tt_log_count, ended_by.message),
+             .known = is_ended),
+};
+static const tt_schema count_schema = TT_SCHEMA("count", "rows of a filter", count_columns);
+
+/* Into an object that is open. */
 static void put_count(tt_json *j, const tt_model *m, const tt_log_count *c)
 {
-    tt_json_kv_u64(j, "rows", c->rows);
-    tt_json_kv_bool(j, "done", c->done);
-    tt_json_kv_u64(j, "runs_done", c->runs_done);
-    tt_json_kv_u64(j, "runs", c->runs);
-    tt_json_key(j, "rows_estimate");
-    if (c->done)
-        tt_json_u64(j, c->rows);
-    else if (c->runs_done == 0)
-        tt_json_u64(j, tt_pieces_records(m->pieces));
-    else
-        tt_json_u64(j, (uint64_t)((double)c->rows / c->runs_done * c->runs));
-    tt_json_kv_string(j, "ended_by", c->ended_by.status != TT_OK ? c->ended_by.message : NULL);
+    tt_rowset_json(j, &TT_ROWSET(&count_schema, 0, m, c, 1), c);
 }
 
 tt_status tt_answer_log_count(tt_request *q, tt_reply *r, tt_error *err)
@@ -35,12 +42,7 @@ tt_status tt_answer_log_count(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_log_cache_acquire(q, &f, by_lane, UINT64_MAX, &lease, err);
     if (status != TT_OK) return status;
     tt_log_cache_release(&lease);
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "rows of the log");
-    tt_json_object(j);
-    put_count(j, q->m, &lease.count);
-    tt_json_object_end(j);
-    return TT_OK;
+    return tt_reply_row(r, &count_schema, q->m, &lease.count);
 }
 
 typedef struct rows {
@@ -89,10 +91,7 @@ tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
         return TT_E_USAGE;
     tt_json *j = tt_reply_json(r);
     rows *w = calloc(1, sizeof *w);
-    if (!w || !j) {
-        free(w);
-        return tt_error_memory(err, "rows of the log");
-    }
+    if (!w) return tt_error_memory(err, "rows of the log");
     w->m = w->picks.m = q->m;
     tt_status status = tt_log_cache_acquire(q, &f, by_lane, first + n, &lease, err);
     if (status == TT_OK) {
@@ -162,7 +161,6 @@ tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
         if (lease.count.done) break;
     }
     tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "rows of the log");
     tt_json_object(j);
     tt_json_kv_u64(j, "row", row);
     tt_json_kv_bool(j, "found", found);

@@ -13,8 +13,6 @@
 
 #include <stdlib.h>
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 /* --- computed once a trace --- */
 
 static tt_status make_layout(tt_model *m, void **out, tt_error *err)
@@ -37,31 +35,21 @@ typedef struct whole {
     tt_memory_heat heat;
 } whole;
 
-static void drop_whole(void *made)
+static void release_whole(whole *w)
 {
-    whole *w = made;
-    if (!w) return;
     tt_memory_heat_free(&w->heat);
     tt_memory_layout_free(w->layout);
-    free(w);
 }
 
-static tt_status make_whole(tt_model *m, void **out, tt_error *err)
+static tt_status find_whole(whole *w, tt_model *m, tt_error *err)
 {
     const tt_filter all = {0};
-    whole *w = calloc(1, sizeof *w);
-    *out = NULL;
-    if (!w) return tt_error_memory(err, "the heat");
     tt_status status = tt_memory_layout_make(m, &w->layout, err);
     if (status == TT_OK) status = tt_memory_heat_measure(m, w->layout, &all, NULL, &w->heat, err);
-    if (status == TT_OK)
-        *out = w;
-    else
-        drop_whole(w);
     return status;
 }
 
-static const tt_source_memo whole_memo = {make_whole, drop_whole};
+TT_SOURCE_MEMO(whole_memo, whole, "the heat", find_whole, release_whole)
 
 /* Rows of tensors, sorted: reading them changes nothing any more. */
 typedef struct fault_rows {
@@ -70,44 +58,29 @@ typedef struct fault_rows {
     size_t n;
 } fault_rows;
 
-static void drop_faults(void *made)
+static void release_faults(fault_rows *f)
 {
-    fault_rows *f = made;
-    if (f) tt_faults_free(f->sums);
-    free(f);
+    tt_faults_free(f->sums);
 }
 
-static tt_status sum_faults(tt_model *m, const tt_filter *filter, tt_over over, fault_rows **out,
+static tt_status sum_faults(fault_rows *f, tt_model *m, const tt_filter *filter, tt_over over,
                             tt_error *err)
 {
-    fault_rows *f = calloc(1, sizeof *f);
-    *out = NULL;
-    if (f) f->sums = tt_faults_new(m, TT_FAULTS_BY_TENSOR, filter);
-    if (!f || !f->sums) {
-        drop_faults(f);
-        return tt_error_memory(err, "the faults");
-    }
+    f->sums = tt_faults_new(m, TT_FAULTS_BY_TENSOR, filter);
+    if (!f->sums) return tt_error_memory(err, "the faults");
     tt_faults_until(f->sums, over);
     tt_status status = tt_faults_sum(f->sums, NULL, NULL, err);
-    if (status == TT_OK) {
-        f->rows = tt_faults_rows(f->sums, &f->n);
-        *out = f;
-    } else {
-        drop_faults(f);
-    }
+    if (status == TT_OK) f->rows = tt_faults_rows(f->sums, &f->n);
     return status;
 }
 
-static tt_status make_faults(tt_model *m, void **out, tt_error *err)
+static tt_status find_faults(fault_rows *f, tt_model *m, tt_error *err)
 {
     const tt_filter all = {0};
-    fault_rows *f;
-    tt_status status = sum_faults(m, &all, (tt_over){0}, &f, err);
-    *out = f;
-    return status;
+    return sum_faults(f, m, &all, (tt_over){0}, err);
 }
 
-static const tt_source_memo faults_memo = {make_faults, drop_faults};
+TT_SOURCE_MEMO(faults_memo, fault_rows, "the faults", find_faults, release_faults)
 
 /* --- memory, memory/region --- */
 
@@ -135,9 +108,7 @@ tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
         .pages = q->m->n_fault_spans > 0,
         .loading = has_loading(q->m),
     };
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "the answer");
-    tt_memory_json(j, q->m, layout, &observed);
+    tt_memory_json(tt_reply_json(r), q->m, layout, &observed);
     return TT_OK;
 }
 
@@ -155,9 +126,7 @@ tt_status tt_answer_memory_region(tt_request *q, tt_reply *r, tt_error *err)
     if (region >= s->n_regions)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "there are only %u regions",
                             s->n_regions);
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "the answer");
-    tt_memory_region_json(j, q->m, s, (uint32_t)region);
+    tt_memory_region_json(tt_reply_json(r), q->m, s, (uint32_t)region);
     return TT_OK;
 }
 
@@ -210,21 +179,21 @@ static const tt_column heat_columns[] = {
     TT_COLUMN("at_most", NULL, NONE, "upper bounds", TT_MEMBER(tt_unit_use, at_most)),
 };
 
-static const tt_schema heat_schema = {"heat", "how a unit was used", heat_columns,
-                                      COUNT(heat_columns)};
+static const tt_schema heat_schema = TT_SCHEMA("heat", "how a unit was used", heat_columns);
 
 /* Units that were used, by ascending number. */
 static tt_status reply_heat(const tt_request *q, const tt_memory_heat *h, uint32_t n_units,
                             tt_reply *r, tt_error *err)
 {
+    static const tt_column ops =
+        TT_FIELD("ops", "that were looked at", TT_MEMBER(tt_memory_heat, ops));
+    static const tt_schema head = {"heat", "of all units", &ops, 1};
     const units x = {q->m, h->units};
     const tt_rowset set = TT_ROWSET(&heat_schema, 0, &x, h->units, n_units);
     const tt_listing_wish used = {.passes = was_used};
     tt_columns c;
-    if (tt_columns_begin(&c)) {
-        tt_json_kv_u64(c.json, "ops", h->ops);
-        tt_columns_add_rows(&c, &set, &used);
-    }
+    tt_columns_begin(&c, &TT_ROWSET(&head, 0, NULL, h, 1));
+    tt_columns_add_rows(&c, &set, &used);
     return tt_columns_end(&c, r, err);
 }
 
@@ -253,24 +222,37 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- memory/residency --- */
 
-static void put_samples(tt_json *j, const tt_model *m, const tt_memory_residency *p)
+/* The sample of a file at that moment: its place in tt_model.residencies; TT_NONE: none. The
+ * context is a units with `first`, the samples of all files. */
+static const tt_residency *sample_of(const void *context, const uint32_t *sample)
 {
-    tt_json_key(j, "samples");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_files && i < TT_MEMORY_SEGMENTS_MAX; i++) {
-        if (p->samples[i] == TT_NONE) continue;
-        const tt_residency *s = &m->residencies[p->samples[i]];
-        const bool in_batch = s->batch != TT_NONE;
-        tt_json_object(j);
-        tt_json_kv_u64(j, "file_id", i);
-        tt_json_kv_u64_or_null(j, "batch_id", in_batch,
-                               in_batch ? tt_model_batch_number(m, s->batch) : 0);
-        tt_json_kv_string(j, "moment", tt_faults_moment(s->moment));
-        tt_json_kv_double_or_null(j, "start_relative_ns", m->clock.known,
-                                  tt_model_ns(m, s->begin_ticks));
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
+    return &((const units *)context)->m->residencies[*sample];
+}
+
+TT_COLUMN_KNOWN(was_sampled, uint32_t, s, *s != TT_NONE)
+TT_COLUMN_VALUE(get_file, uint32_t, s, u64,
+                (uint64_t)(s - (const uint32_t *)((const units *)context)->first))
+TT_COLUMN_GET(get_batch, uint32_t, s, set_token(cell, context, sample_of(context, s)->batch);)
+TT_COLUMN_GET(get_moment, uint32_t, s,
+              tt_cell_text(cell, tt_faults_moment(sample_of(context, s)->moment));)
+TT_COLUMN_GET(get_start, uint32_t, s,
+              set_moment(cell, ((const units *)context)->m, sample_of(context, s)->begin_ticks);)
+
+static const tt_column sample_columns[] = {
+    TT_FIELD("file_id", "its place", .type = TT_CELL_U64, .get = get_file),
+    TT_FIELD("batch_id", "", .type = TT_CELL_U64, .get = get_batch),
+    TT_FIELD("moment", "when", .type = TT_CELL_NAME, .get = get_moment),
+    TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_start),
+};
+static const tt_schema sample_schema = TT_SCHEMA("samples", "of a file", sample_columns);
+
+static void samples(const void *context, const void *row, tt_rowset *out)
+{
+    const tt_memory_residency *p = row;
+    const uint32_t n = ((const units *)context)->m->n_files;
+    *out = TT_ROWSET(&sample_schema, 0, context, p->samples,
+                     n < TT_MEMORY_SEGMENTS_MAX ? n : TT_MEMORY_SEGMENTS_MAX);
+    out->passes = was_sampled;
 }
 
 TT_COLUMN_KNOWN(was_observed, tt_unit_residency, u, u->observed_bytes > 0)
@@ -285,20 +267,21 @@ static const tt_column residency_columns[] = {
               TT_MEMBER(tt_unit_residency, resident_bytes)),
 };
 
-static const tt_schema residency_schema = {"residency", "a unit's pages", residency_columns,
-                                           COUNT(residency_columns)};
+static const tt_schema residency_schema =
+    TT_SCHEMA("residency", "a unit's pages", residency_columns);
 
 static tt_status reply_residency(const tt_request *q, const tt_memory_residency *found,
                                  uint32_t n_units, tt_reply *r, tt_error *err)
 {
-    const units x = {q->m, found->units};
+    static const tt_column list =
+        TT_FIELD("samples", "of the files", .type = TT_CELL_ROWS, .rows = samples);
+    static const tt_schema head = {"residency", "of all units", &list, 1};
+    const units x = {q->m, found->units}, of_files = {q->m, found->samples};
     const tt_rowset set = TT_ROWSET(&residency_schema, 0, &x, found->units, n_units);
     const tt_listing_wish observed = {.passes = was_observed};
     tt_columns c;
-    if (tt_columns_begin(&c)) {
-        put_samples(c.json, q->m, found);
-        tt_columns_add_rows(&c, &set, &observed);
-    }
+    tt_columns_begin(&c, &TT_ROWSET(&head, 0, &of_files, found, 1));
+    tt_columns_add_rows(&c, &set, &observed);
     return tt_columns_end(&c, r, err);
 }
 
@@ -339,10 +322,9 @@ static tt_status reply_faults(const tt_model *m, const fault_rows *f, tt_reply *
                                     .passes = is_weight},
                           all = {.passes = is_weight};
     tt_columns c;
-    if (tt_columns_begin(&c)) {
-        tt_columns_add_rows(&c, &set, &counts);
-        tt_columns_add_rows(&c, &weights, &all);
-    }
+    tt_columns_begin(&c, NULL);
+    tt_columns_add_rows(&c, &set, &counts);
+    tt_columns_add_rows(&c, &weights, &all);
     return tt_columns_end(&c, r, err);
 }
 
@@ -356,9 +338,9 @@ tt_status tt_answer_memory_faults(tt_request *q, tt_reply *r, tt_error *err)
         status = tt_source_get(q, &faults_memo, &made, err);
         return status == TT_OK ? reply_faults(q->m, made, r, err) : status;
     }
-    fault_rows *f;
-    status = sum_faults(q->m, &filter, tt_request_over(q), &f, err);
-    if (status == TT_OK) status = reply_faults(q->m, f, r, err);
-    drop_faults(f);
+    fault_rows f = {0};
+    status = sum_faults(&f, q->m, &filter, tt_request_over(q), err);
+    if (status == TT_OK) status = reply_faults(q->m, &f, r, err);
+    release_faults(&f);
     return status;
 }

@@ -155,49 +155,70 @@ static void put_what(tt_json *j, op_answer *a)
     tt_json_array_end(j);
 }
 
-static void put_step(tt_json *j, const char *key, const tt_timeline_step *s)
-{
-    tt_json_key(j, key);
-    if (s->run == TT_NONE) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_u64(j, "run", s->run);
-    tt_json_kv_u64(j, "node", s->node);
-    tt_json_kv_double(j, "start_ns", s->start_ns);
-    tt_json_kv_double(j, "end_ns", s->end_ns);
-    tt_json_object_end(j);
-}
+static const tt_column step_columns[] = {
+    TT_FIELD("run", "", TT_MEMBER(tt_timeline_step, run)),
+    TT_FIELD("node", "", TT_MEMBER(tt_timeline_step, node)),
+    TT_FIELD("start_ns", "", TT_MEMBER(tt_timeline_step, start_ns)),
+    TT_FIELD("end_ns", "", TT_MEMBER(tt_timeline_step, end_ns)),
+};
+static const tt_schema step_schema = TT_SCHEMA("step", "an op of the lane", step_columns);
+
+/* A lane as it is shown; NAN: not known. */
+typedef struct lane_row {
+    uint32_t lane, track;
+    double start_ns, busy_ns, wait_ns, off_cpu_ns, read_wait_ns;
+    const tt_detail_faults *faults; /* NULL: not observed */
+    tt_timeline_step before, behind;
+} lane_row;
+
+TT_COLUMN_KNOWN(has_track, lane_row, r, r->track != TT_NONE)
+TT_COLUMN_KNOWN(has_faults, lane_row, r, r->faults)
+TT_COLUMN_KNOWN(has_cpu, lane_row, r, r->faults && r->faults->cpu_ns != TT_FAULTS_NO_CPU)
+TT_COLUMN_KNOWN(has_read, lane_row, r, r->faults && r->faults->read_bytes != UINT64_MAX)
+TT_COLUMN_KNOWN(has_before, lane_row, r, r->before.run != TT_NONE)
+TT_COLUMN_KNOWN(has_behind, lane_row, r, r->behind.run != TT_NONE)
+
+#define OF_LANE(member_, about_) TT_FIELD(#member_, about_, TT_MEMBER(lane_row, member_))
+#define OF_FAULTS(key_, member_, known_, about_)                                                   \
+    TT_FIELD(key_, about_, TT_THROUGH(lane_row, faults), TT_MEMBER(tt_detail_faults, member_),     \
+             .known = known_)
+static const tt_column lane_columns[] = {
+    OF_LANE(lane, "number of the thread"),
+    TT_FIELD("track", "of the timeline", TT_MEMBER(lane_row, track), .known = has_track),
+    OF_LANE(start_ns, "its begin"),
+    OF_LANE(busy_ns, "it computed"),
+    OF_LANE(wait_ns, "it waited for others"),
+    OF_LANE(off_cpu_ns, "it had no CPU"),
+    OF_LANE(read_wait_ns, "it waited for the pool of `boost`"),
+    OF_FAULTS("minor_faults", minor, has_faults, "that waited for nothing"),
+    OF_FAULTS("major_faults", major, has_faults, "that waited for a device"),
+    OF_FAULTS("cpu_ns", cpu_ns, has_cpu, "of a CPU"),
+    OF_FAULTS("read_bytes", read_bytes, has_read, "from a device"),
+    TT_FIELD("before", "the op before it", TT_MEMBER_OBJECT(lane_row, before, &step_schema),
+             .known = has_before),
+    TT_FIELD("behind", "the op behind it", TT_MEMBER_OBJECT(lane_row, behind, &step_schema),
+             .known = has_behind),
+};
+static const tt_schema lane_schema = TT_SCHEMA("lanes", "a thread of the op", lane_columns);
 
 static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, tt_error *err)
 {
     const tt_model *m = a->q->m;
-    const tt_detail_faults *f = l->faults ? &l->faults->faults : NULL;
-    tt_timeline_step before, behind;
+    const bool waits = !l->open && tt_model_waits_known(m, &m->runs[a->run]);
+    lane_row row = {
+        .lane = l->lane,
+        .track = tt_timeline_track_of(a->t, a->run, l->lane),
+        .start_ns = tt_model_ns(m, l->start),
+        .busy_ns = l->open ? NAN : tt_model_span_ns(m, l->arrive - l->start),
+        .wait_ns = waits ? tt_model_span_ns(m, l->release - l->arrive) : NAN,
+        .off_cpu_ns = !l->open && a->off_cpu_known ? tt_model_span_ns(m, l->off_cpu) : NAN,
+        .read_wait_ns = tt_pool_of_op_lane(&a->pool, l->lane),
+        .faults = l->faults ? &l->faults->faults : NULL,
+    };
     tt_status status =
-        tt_timeline_neighbours(a->t, m, a->run, a->node, l->lane, &before, &behind, err);
-    if (status != TT_OK) return status;
-    const uint32_t track = tt_timeline_track_of(a->t, a->run, l->lane);
-    tt_json_object(j);
-    tt_json_kv_u64(j, "lane", l->lane);
-    tt_json_kv_u64_or_null(j, "track", track != TT_NONE, track);
-    tt_json_kv_double(j, "start_ns", tt_model_ns(m, l->start));
-    tt_json_kv_double_or_null(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
-    tt_json_kv_double_or_null(j, "wait_ns", !l->open && tt_model_waits_known(m, &m->runs[a->run]),
-                              tt_model_span_ns(m, l->release - l->arrive));
-    tt_json_kv_double_or_null(j, "off_cpu_ns", !l->open && a->off_cpu_known,
-                              tt_model_span_ns(m, l->off_cpu));
-    tt_pool_of_op_lane(j, &a->pool, l->lane);
-    tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
-    tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
-    tt_json_kv_u64_or_null(j, "cpu_ns", f && f->cpu_ns != TT_FAULTS_NO_CPU, f ? f->cpu_ns : 0);
-    tt_json_kv_u64_or_null(j, "read_bytes", f && f->read_bytes != UINT64_MAX,
-                           f ? f->read_bytes : 0);
-    put_step(j, "before", &before);
-    put_step(j, "behind", &behind);
-    tt_json_object_end(j);
-    return TT_OK;
+        tt_timeline_neighbours(a->t, m, a->run, a->node, l->lane, &row.before, &row.behind, err);
+    if (status == TT_OK) tt_row_json(j, NULL, &lane_schema, NULL, &row);
+    return status;
 }
 
 static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
@@ -220,7 +241,11 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     for (uint32_t i = 0; i < a->n_lanes && status == TT_OK; i++)
         status = put_lane(j, a, &a->lanes[i], err);
     tt_json_array_end(j);
-    tt_pool_of_op_reads(j, &a->pool);
+    tt_json_key(j, "awaited_reads");
+    if (a->pool.known)
+        tt_pool_of_op_reads(j, &a->pool);
+    else
+        tt_json_null(j);
     tt_json_object_end(j);
     return status;
 }
@@ -238,9 +263,7 @@ tt_status tt_answer_op(tt_request *q, tt_reply *r, tt_error *err)
     status = tt_timeline_of_request(q, &a->t, err);
     if (status == TT_OK) status = tt_pool_of_op_find(q, &a->pool, run, node, err);
     if (status == TT_OK) status = find(a, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK)
-        status = j ? put_op(j, a, err) : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    if (status == TT_OK) status = put_op(tt_reply_json(r), a, err);
     tt_accesses_free(a->accesses);
     free(a);
     return status;

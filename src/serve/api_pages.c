@@ -20,6 +20,8 @@
 #define FAULTS_USUAL 20u
 #define FAULTS_MAX 10000u
 
+static const tt_listing_wish all;
+
 /* Computed once a trace. */
 typedef struct known_pages {
     tt_page_faults faults;
@@ -27,108 +29,83 @@ typedef struct known_pages {
     tt_page_index index;
 } known_pages;
 
-static void drop(void *made)
+static void release(known_pages *p)
 {
-    known_pages *p = made;
-    if (!p) return;
     tt_page_index_free(&p->index);
     tt_memory_layout_free(p->layout);
     tt_page_faults_free(&p->faults);
-    free(p);
 }
 
-static tt_status make(tt_model *m, void **out, tt_error *err)
+static tt_status find(known_pages *p, tt_model *m, tt_error *err)
 {
-    known_pages *p = calloc(1, sizeof *p);
-    *out = NULL;
-    if (!p) return tt_error_memory(err, "the pages");
     tt_status status = tt_page_faults_find(&p->faults, m, err);
     if (status == TT_OK) status = tt_memory_layout_make(m, &p->layout, err);
     if (status == TT_OK) status = tt_page_index_make(&p->index, &p->faults, p->layout, err);
-    if (status == TT_OK)
-        *out = p;
-    else
-        drop(p);
     return status;
 }
 
-static const tt_source_memo pages_memo = {make, drop};
+TT_SOURCE_MEMO(pages_memo, known_pages, "the pages", find, release)
 
-enum { ADDRESS, OFFSET, MINOR, MAJOR, IN_OPS, FIRST, LAST, NUMBERS };
-enum { MAPPING, FILE_, WEIGHT, EXPERT, TOKEN, IDS };
+/* --- what is said of all --- */
 
-static double number_of(const tt_page_faults *f, const tt_fault_page *p, int column)
-{
-    const uint32_t mapping = p->first.mapping;
-    switch (column) {
-    case ADDRESS:
-        return (double)p->address;
-    case OFFSET:
-        return mapping != TT_MAPPING_NONE && f->m->mappings[mapping].inode
-                   ? (double)(p->first.file_offset_bytes & ~(f->page_bytes - 1))
-                   : NAN;
-    case MINOR:
-        return (double)p->minor;
-    case MAJOR:
-        return (double)p->major;
-    case IN_OPS:
-        return (double)p->in_ops;
-    case FIRST:
-        return p->first_ns;
-    default:
-        return p->last_ns;
-    }
-}
+TT_COLUMN_VALUE(get_observed, known_pages, p, boolean, p->faults.m->n_fault_spans > 0)
+TT_COLUMN_VALUE(get_faults, known_pages, p, u64, p->faults.m->n_page_faults)
+TT_COLUMN_GET(get_lost, known_pages, p,
+              cell->known = tt_model_count(p->faults.m, "page_faults_lost", &cell->u64);)
+TT_COLUMN_ROWS(mappings, known_pages, p, p->faults.m->mappings, p->faults.m->n_mappings)
 
-static uint32_t id_of(const tt_page_faults *f, const tt_fault_page *p, int column)
-{
-    switch (column) {
-    case MAPPING:
-        return p->first.mapping == TT_MAPPING_NONE ? TT_COLUMNS_NO_U32 : p->first.mapping;
-    case FILE_:
-        return p->first.file == TT_NONE ? TT_COLUMNS_NO_U32 : p->first.file;
-    case WEIGHT:
-        return p->first.weight == TT_NONE ? TT_COLUMNS_NO_U32 : p->first.weight;
-    case EXPERT:
-        return p->first.expert == TT_EXPERT_NONE ? TT_COLUMNS_NO_U32 : (uint32_t)p->first.expert;
-    default:
-        return p->first_batch == TT_NONE ? TT_COLUMNS_NO_U32
-                                         : tt_model_batch_number(f->m, p->first_batch);
-    }
-}
+static const tt_column path_column =
+    TT_FIELD("path", "what is mapped", TT_MEMBER(tt_mapping, path));
+static const tt_schema mapping_schema = {"mappings", "a mapping", &path_column, 1};
 
-static void put_header(tt_json *j, const tt_page_faults *f)
-{
-    uint64_t lost = 0;
-    const bool known = tt_model_count(f->m, "page_faults_lost", &lost);
-    tt_json_kv_bool(j, "observed", f->m->n_fault_spans > 0);
-    tt_json_kv_u64(j, "page_bytes", f->page_bytes);
-    tt_json_kv_u64(j, "faults", f->m->n_page_faults);
-    tt_json_kv_u64_or_null(j, "faults_lost", known, lost);
-    tt_json_key(j, "mappings");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < f->m->n_mappings; i++)
-        tt_json_string(j, f->m->mappings[i].path);
-    tt_json_array_end(j);
-}
+/* Kinds of replies. */
+enum { PAGES = 1, BINS = 2 };
 
-static void put_pages(tt_columns *c, const tt_page_faults *f, const tt_fault_page *pages, size_t n)
-{
-    static const char *const numbers[NUMBERS] = {
-        "address", "file_offset_bytes", "minor_faults", "major_faults",
-        "in_ops",  "first_ns",          "last_ns"};
-    static const char *const ids[IDS] = {"mapping", "file", "weight", "expert_id", "first_token"};
-    for (int column = 0; column < NUMBERS; column++) {
-        double *values = tt_columns_add(c, numbers[column], TT_COLUMN_F64, n);
-        for (size_t i = 0; values && i < n; i++)
-            values[i] = number_of(f, &pages[i], column);
-    }
-    for (int column = 0; column < IDS; column++) {
-        uint32_t *values = tt_columns_add(c, ids[column], TT_COLUMN_U32, n);
-        for (size_t i = 0; values && i < n; i++)
-            values[i] = id_of(f, &pages[i], column);
-    }
-}
+static const tt_column head_columns[] = {
+    TT_FIELD("observed", "page by page", .type = TT_CELL_BOOL, .get = get_observed),
+    TT_FIELD("page_bytes", "of a page", TT_MEMBER(known_pages, faults.page_bytes)),
+    TT_FIELD("faults", "of the trace", .type = TT_CELL_U64, .get = get_faults),
+    TT_FIELD("faults_lost", "when it was recorded", .type = TT_CELL_U64, .get = get_lost),
+    TT_FIELD("mappings", "their files", .type = TT_CELL_LIST, .inner = &mapping_schema,
+             .rows = mappings),
+    TT_FIELD("on_map", "faults in a segment", TT_MEMBER(known_pages, index.n), .kinds = BINS),
+};
+static const tt_schema head_schema = TT_SCHEMA("pages", "all faults", head_columns);
+
+/* --- pages --- */
+
+TT_COLUMN_KNOWN(is_mapped, tt_fault_page, p, p->first.mapping != TT_MAPPING_NONE)
+TT_COLUMN_KNOWN(of_file, tt_fault_page, p,
+                p->first.mapping != TT_MAPPING_NONE &&
+                    ((const tt_page_faults *)context)->m->mappings[p->first.mapping].inode)
+TT_COLUMN_VALUE(get_file_offset, tt_fault_page, p, u64,
+                p->first.file_offset_bytes & ~(((const tt_page_faults *)context)->page_bytes - 1))
+TT_COLUMN_KNOWN(of_expert, tt_fault_page, p, p->first.expert != TT_EXPERT_NONE)
+TT_COLUMN_VALUE(get_expert, tt_fault_page, p, u64, (uint64_t)p->first.expert)
+TT_COLUMN_KNOWN(in_batch, tt_fault_page, p, p->first_batch != TT_NONE)
+TT_COLUMN_VALUE(get_batch, tt_fault_page, p, u64,
+                tt_model_batch_number(((const tt_page_faults *)context)->m, p->first_batch))
+
+/* TT_NONE says "not known" in a column, too. */
+static const tt_column page_columns[] = {
+    TT_FIELD("address", "of the page", TT_MEMBER(tt_fault_page, address)),
+    TT_FIELD("file_offset_bytes", "of the page", .type = TT_CELL_U64, .get = get_file_offset,
+             .known = of_file),
+    TT_FIELD("minor_faults", "of it", TT_MEMBER(tt_fault_page, minor)),
+    TT_FIELD("major_faults", "of it", TT_MEMBER(tt_fault_page, major)),
+    TT_FIELD("in_ops", "of these", TT_MEMBER(tt_fault_page, in_ops)),
+    TT_FIELD("first_ns", "the first fault", TT_MEMBER(tt_fault_page, first_ns)),
+    TT_FIELD("last_ns", "the last one", TT_MEMBER(tt_fault_page, last_ns)),
+    TT_FIELD("mapping", "of the first", TT_MEMBER(tt_fault_page, first.mapping),
+             .known = is_mapped),
+    TT_FIELD("file", "of the first", TT_MEMBER(tt_fault_page, first.file)),
+    TT_FIELD("weight", "of the first", TT_MEMBER(tt_fault_page, first.weight)),
+    TT_FIELD("expert_id", "of the first", .type = TT_CELL_U32, .get = get_expert,
+             .known = of_expert),
+    TT_FIELD("first_token", "batch of the first", .type = TT_CELL_U32, .get = get_batch,
+             .known = in_batch),
+};
+static const tt_schema page_schema = TT_SCHEMA("pages", "a page", page_columns);
 
 tt_status tt_answer_memory_pages(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -140,13 +117,11 @@ tt_status tt_answer_memory_pages(tt_request *q, tt_reply *r, tt_error *err)
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
     tt_status status = tt_source_get(q, &pages_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_page_faults *f = &((const known_pages *)made)->faults;
-    status = tt_fault_pages_sum(f, TT_FAULT_PAGES_BY_PAGE, &filter, &list, &n, err);
+    const known_pages *p = made;
+    status = tt_fault_pages_sum(&p->faults, TT_FAULT_PAGES_BY_PAGE, &filter, &list, &n, err);
     if (status == TT_OK) {
-        if (tt_columns_begin(&c)) {
-            put_header(c.json, f);
-            put_pages(&c, f, list, n);
-        }
+        tt_columns_begin(&c, &TT_ROWSET(&head_schema, PAGES, NULL, p, 1));
+        tt_columns_add_rows(&c, &TT_ROWSET(&page_schema, 0, &p->faults, list, n), &all);
         status = tt_columns_end(&c, r, err);
     }
     free(list);
@@ -200,24 +175,14 @@ static tt_status take_spans(const tt_request *q, const tt_memory_layout *layout,
                         most);
 }
 
-static void put_bins(tt_columns *c, const tt_page_bin *bins, size_t n)
-{
-    uint32_t *ids = tt_columns_add(c, "span", TT_COLUMN_U32, n);
-    for (size_t i = 0; ids && i < n; i++)
-        ids[i] = bins[i].span;
-    ids = tt_columns_add(c, "pages", TT_COLUMN_U32, n);
-    for (size_t i = 0; ids && i < n; i++)
-        ids[i] = bins[i].pages;
-    double *values = tt_columns_add(c, "offset_bytes", TT_COLUMN_F64, n);
-    for (size_t i = 0; values && i < n; i++)
-        values[i] = (double)bins[i].offset_bytes;
-    values = tt_columns_add(c, "minor_faults", TT_COLUMN_F64, n);
-    for (size_t i = 0; values && i < n; i++)
-        values[i] = (double)bins[i].minor;
-    values = tt_columns_add(c, "major_faults", TT_COLUMN_F64, n);
-    for (size_t i = 0; values && i < n; i++)
-        values[i] = (double)bins[i].major;
-}
+static const tt_column bin_columns[] = {
+    TT_FIELD("span", "number of the request's span", TT_MEMBER(tt_page_bin, span)),
+    TT_FIELD("pages", "that faulted", TT_MEMBER(tt_page_bin, pages)),
+    TT_FIELD("offset_bytes", "of the bin", TT_MEMBER(tt_page_bin, offset_bytes)),
+    TT_FIELD("minor_faults", "of the bin", TT_MEMBER(tt_page_bin, minor)),
+    TT_FIELD("major_faults", "of the bin", TT_MEMBER(tt_page_bin, major)),
+};
+static const tt_schema bin_schema = TT_SCHEMA("page_bins", "a bin", bin_columns);
 
 tt_status tt_answer_memory_pages_bins(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -235,11 +200,8 @@ tt_status tt_answer_memory_pages_bins(tt_request *q, tt_reply *r, tt_error *err)
     if (status == TT_OK)
         status = tt_page_bins_sum(&p->index, &filter, spans, n_spans, &bins, &n, err);
     if (status == TT_OK) {
-        if (tt_columns_begin(&c)) {
-            put_header(c.json, &p->faults);
-            tt_json_kv_u64(c.json, "on_map", p->index.n);
-            put_bins(&c, bins, n);
-        }
+        tt_columns_begin(&c, &TT_ROWSET(&head_schema, BINS, NULL, p, 1));
+        tt_columns_add_rows(&c, &TT_ROWSET(&bin_schema, 0, NULL, bins, n), &all);
         status = tt_columns_end(&c, r, err);
     }
     free(bins);
@@ -248,35 +210,85 @@ tt_status tt_answer_memory_pages_bins(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- single faults --- */
 
-static void put_fault(tt_json *j, const tt_page_faults *f, uint32_t fault)
+/* A fault, and what it was part of. */
+typedef struct fault_row {
+    const tt_page_fault *fault;
+    tt_fault_target target;
+    double end_relative_ns;
+    const char *tensor, *op, *name; /* NULL: none */
+    bool of_file, of_run, of_lane;
+    uint32_t batch, run, node, lane; /* batch: TT_NONE: none */
+} fault_row;
+
+static fault_row show(const tt_page_faults *f, uint32_t fault)
 {
     const tt_model *m = f->m;
-    const tt_page_fault *p = &m->page_faults[fault];
     const tt_fault_place *at = &f->places[fault];
     const tt_fault_target t = tt_page_faults_target(f, fault);
     const uint32_t batch = tt_page_faults_batch(f, fault);
     const tt_run *run = at->run == TT_NONE ? NULL : &m->runs[at->run];
     const tt_graph *g = run && run->graph != TT_NONE ? &m->graphs[run->graph] : NULL;
     const tt_tensor *node = g && at->node < g->n_nodes ? &g->tensors[at->node] : NULL;
-    const bool is_file = t.mapping != TT_MAPPING_NONE && m->mappings[t.mapping].inode,
-               has_lane = run && run->observed == TT_OBSERVED_HOOK;
-    tt_json_object(j);
-    tt_json_kv_double_or_null(j, "end_relative_ns", m->clock.known, tt_model_ns(m, p->ticks));
-    tt_json_kv_bool(j, "major", p->major);
-    tt_json_kv_u64(j, "address", p->address);
-    tt_json_kv_u64_or_null(j, "file_offset_bytes", is_file, t.file_offset_bytes);
-    tt_json_kv_text_or_null(j, "tensor", t.weight == TT_NONE ? NULL : m->weights[t.weight].name);
-    tt_json_kv_u64_or_null(j, "expert_id", t.expert != TT_EXPERT_NONE, (uint64_t)t.expert);
-    tt_json_kv_u64_or_null(j, "batch_id", batch != TT_NONE,
-                           batch == TT_NONE ? 0 : tt_model_batch_number(m, batch));
-    tt_json_kv_u64_or_null(j, "run", run, at->run);
-    tt_json_kv_u64_or_null(j, "node", run, at->node);
-    tt_json_kv_text_or_null(j, "op", node ? node->op_name : NULL);
-    tt_json_kv_text_or_null(j, "name", node ? node->name : NULL);
-    tt_json_kv_u64_or_null(j, "thread_id", has_lane, at->lane);
-    tt_json_kv_u64(j, "os_thread_id", p->thread);
-    tt_json_object_end(j);
+    return (fault_row){
+        .fault = &m->page_faults[fault],
+        .target = t,
+        .end_relative_ns = m->clock.known ? tt_model_ns(m, m->page_faults[fault].ticks) : NAN,
+        .tensor =
+            t.weight != TT_NONE && *m->weights[t.weight].name ? m->weights[t.weight].name : NULL,
+        .op = node && *node->op_name ? node->op_name : NULL,
+        .name = node && *node->name ? node->name : NULL,
+        .of_file = t.mapping != TT_MAPPING_NONE && m->mappings[t.mapping].inode,
+        .of_run = run != NULL,
+        .of_lane = run && run->observed == TT_OBSERVED_HOOK,
+        .batch = batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch),
+        .run = at->run,
+        .node = at->node,
+        .lane = at->lane};
 }
+
+TT_COLUMN_KNOWN(fault_of_file, fault_row, f, f->of_file)
+TT_COLUMN_KNOWN(fault_of_expert, fault_row, f, f->target.expert != TT_EXPERT_NONE)
+TT_COLUMN_KNOWN(fault_in_batch, fault_row, f, f->batch != TT_NONE)
+TT_COLUMN_KNOWN(fault_in_run, fault_row, f, f->of_run)
+TT_COLUMN_KNOWN(fault_of_lane, fault_row, f, f->of_lane)
+
+TT_COLUMN_VALUE(get_major, fault_row, f, boolean, f->fault->major)
+
+#define OF_FAULT(key_, member_)                                                                    \
+    TT_FIELD(key_, "", TT_THROUGH(fault_row, fault), TT_MEMBER(tt_page_fault, member_))
+static const tt_column fault_columns[] = {
+    TT_FIELD("end_relative_ns", "its end", TT_MEMBER(fault_row, end_relative_ns)),
+    TT_FIELD("major", "", .type = TT_CELL_BOOL, .get = get_major),
+    OF_FAULT("address", address),
+    TT_FIELD("file_offset_bytes", "", TT_MEMBER(fault_row, target.file_offset_bytes),
+             .known = fault_of_file),
+    TT_FIELD("tensor", "the weight", TT_MEMBER(fault_row, tensor)),
+    TT_FIELD("expert_id", "", TT_MEMBER(fault_row, target.expert), .known = fault_of_expert),
+    TT_FIELD("batch_id", "", TT_MEMBER(fault_row, batch), .known = fault_in_batch),
+    TT_FIELD("run", "", TT_MEMBER(fault_row, run), .known = fault_in_run),
+    TT_FIELD("node", "", TT_MEMBER(fault_row, node), .known = fault_in_run),
+    TT_FIELD("op", "", TT_MEMBER(fault_row, op)),
+    TT_FIELD("name", "of the node", TT_MEMBER(fault_row, name)),
+    TT_FIELD("thread_id", "", TT_MEMBER(fault_row, lane), .known = fault_of_lane),
+    OF_FAULT("os_thread_id", thread),
+};
+static const tt_schema fault_schema = TT_SCHEMA("faults", "a fault", fault_columns);
+
+typedef struct faults_row {
+    bool observed;
+    size_t n, shown;
+    fault_row *list;
+} faults_row;
+
+TT_COLUMN_ROWS(listed_faults, faults_row, r, r->list, r->shown)
+
+static const tt_column faults_columns[] = {
+    TT_FIELD("observed", "page by page", TT_MEMBER(faults_row, observed)),
+    TT_FIELD("n", "that pass", TT_MEMBER(faults_row, n)),
+    TT_FIELD("faults", "the first of them", .type = TT_CELL_ROWS, .inner = &fault_schema,
+             .rows = listed_faults),
+};
+static const tt_schema faults_schema = TT_SCHEMA("faults", "of a stretch", faults_columns);
 
 tt_status tt_answer_memory_pages_faults(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -294,20 +306,14 @@ tt_status tt_answer_memory_pages_faults(tt_request *q, tt_reply *r, tt_error *er
     const known_pages *p = made;
     status = take_spans(q, p->layout, 1, &span, &n_spans, err);
     if (status == TT_OK) status = tt_page_index_list(&p->index, &filter, &span, &faults, &n, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (j) {
-        tt_json_object(j);
-        tt_json_kv_bool(j, "observed", q->m->n_fault_spans > 0);
-        tt_json_kv_u64(j, "n", n);
-        tt_json_key(j, "faults");
-        tt_json_array(j);
-        for (size_t i = 0; i < n && i < limit; i++)
-            put_fault(j, &p->faults, faults[i]);
-        tt_json_array_end(j);
-        tt_json_object_end(j);
-    } else if (status == TT_OK) {
-        status = tt_error_memory(err, "the answer");
-    }
+    if (status != TT_OK) return status;
+    faults_row row = {.observed = q->m->n_fault_spans > 0, .n = n, .shown = n < limit ? n : limit};
+    row.list = calloc(row.shown + 1, sizeof *row.list);
+    for (size_t i = 0; row.list && i < row.shown; i++)
+        row.list[i] = show(&p->faults, faults[i]);
+    status =
+        row.list ? tt_reply_row(r, &faults_schema, NULL, &row) : tt_error_memory(err, "the answer");
+    free(row.list);
     free(faults);
     return status;
 }
@@ -319,88 +325,75 @@ typedef struct loading {
     tt_memory_layout *layout;
 } loading;
 
-static void drop_loading(void *made)
+static void release_loading(loading *l)
 {
-    loading *l = made;
-    if (!l) return;
     tt_loading_free(&l->found);
     tt_memory_layout_free(l->layout);
-    free(l);
 }
 
-static tt_status make_loading(tt_model *m, void **out, tt_error *err)
+static tt_status find_loading(loading *l, tt_model *m, tt_error *err)
 {
-    loading *l = calloc(1, sizeof *l);
-    *out = NULL;
-    if (!l) return tt_error_memory(err, "the loading of models");
     tt_status status = tt_loading_find(&l->found, m, true, err);
     if (status == TT_OK) status = tt_memory_layout_make(m, &l->layout, err);
-    if (status == TT_OK)
-        *out = l;
-    else
-        drop_loading(l);
     return status;
 }
 
-static const tt_source_memo loading_memo = {make_loading, drop_loading};
+TT_SOURCE_MEMO(loading_memo, loading, "the loading of models", find_loading, release_loading)
 
 tt_status tt_answer_memory_loading(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
     tt_listing rows = {0};
-    static const tt_listing_wish all;
     tt_status status = tt_source_get(q, &loading_memo, &made, err);
     if (status != TT_OK) return status;
     const tt_rowset set = tt_loading_rowset(&((const loading *)made)->found);
     status = tt_listing_make(&rows, &set, &all, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (j)
-        tt_loading_json(j, tt_traces_path(q->traces, q->trace_id), &rows);
-    else if (status == TT_OK)
-        status = tt_error_memory(err, "the loading of models");
+    if (status == TT_OK)
+        tt_loading_json(tt_reply_json(r), tt_traces_path(q->traces, q->trace_id), &rows);
     tt_listing_free(&rows);
     return status;
 }
 
 /* Of each model file, which sets of pages are known and what became of which is known. */
-static void put_known(tt_json *j, const tt_loading *l)
+static void put_flags(tt_json *j, const bool *flags)
 {
-    static const char *const names[] = {"known", "judged"};
-    tt_json_kv_u64(j, "page_bytes", tt_page_faults_page_bytes(l->m));
-    tt_json_key(j, "files");
     tt_json_array(j);
-    for (uint32_t i = 0; i < l->m->n_files; i++) {
-        const bool *const flags[] = {l->pages[i].known, l->pages[i].judged};
-        tt_json_object(j);
-        for (int k = 0; k < 2; k++) {
-            tt_json_key(j, names[k]);
-            tt_json_array(j);
-            for (unsigned s = 0; s < TT_LOADING_SETS; s++)
-                tt_json_bool(j, flags[k][s]);
-            tt_json_array_end(j);
-        }
-        tt_json_object_end(j);
-    }
+    for (unsigned s = 0; s < TT_LOADING_SETS; s++)
+        tt_json_bool(j, flags[s]);
     tt_json_array_end(j);
 }
+TT_COLUMN_JSON(json_known, tt_loading_pages, p, put_flags(j, p->known);)
+TT_COLUMN_JSON(json_judged, tt_loading_pages, p, put_flags(j, p->judged);)
 
-static void put_loading_bins(tt_columns *c, const tt_loading_bin *bins, size_t n)
-{
-    static const char *const names[TT_LOADING_KINDS] = {
-        "resident_bytes", "mapped_bytes",  "loaded_bytes",       "used_bytes",
-        "unused_bytes",   "evicted_bytes", "fetched_again_bytes"};
-    uint32_t *ids = tt_columns_add(c, "span", TT_COLUMN_U32, n);
-    for (size_t i = 0; ids && i < n; i++)
-        ids[i] = bins[i].span;
-    double *values = tt_columns_add(c, "offset_bytes", TT_COLUMN_F64, n);
-    for (size_t i = 0; values && i < n; i++)
-        values[i] = (double)bins[i].offset_bytes;
-    for (int k = 0; k < TT_LOADING_KINDS; k++) {
-        values = tt_columns_add(c, names[k], TT_COLUMN_F64, n);
-        for (size_t i = 0; values && i < n; i++)
-            values[i] = (double)bins[i].bytes[k];
-    }
-}
+static const tt_column known_columns[] = {
+    TT_FIELD("known", "", .type = TT_CELL_ROWS, .json = json_known),
+    TT_FIELD("judged", "", .type = TT_CELL_ROWS, .json = json_judged),
+};
+static const tt_schema known_schema = TT_SCHEMA("files", "a model file", known_columns);
+
+TT_COLUMN_VALUE(get_page_bytes, tt_loading, l, u64, tt_page_faults_page_bytes(l->m))
+TT_COLUMN_ROWS(files, tt_loading, l, l->pages, l->m->n_files)
+
+static const tt_column loading_head_columns[] = {
+    TT_FIELD("page_bytes", "of a page", .type = TT_CELL_U64, .get = get_page_bytes),
+    TT_FIELD("files", "of models", .type = TT_CELL_ROWS, .inner = &known_schema, .rows = files),
+};
+static const tt_schema loading_head_schema = TT_SCHEMA("loading", "", loading_head_columns);
+
+#define OF_KIND(key_, kind_)                                                                       \
+    TT_FIELD(key_, "", TT_MEMBER(tt_loading_bin, bytes[TT_LOADING_##kind_]))
+static const tt_column loading_bin_columns[] = {
+    TT_FIELD("span", "number of the request's span", TT_MEMBER(tt_loading_bin, span)),
+    TT_FIELD("offset_bytes", "of the bin", TT_MEMBER(tt_loading_bin, offset_bytes)),
+    OF_KIND("resident_bytes", CAME_WARM),
+    OF_KIND("mapped_bytes", CAME_MAPPED),
+    OF_KIND("loaded_bytes", CAME_LOADED),
+    OF_KIND("used_bytes", PAGES_USED),
+    OF_KIND("unused_bytes", PAGES_UNUSED),
+    OF_KIND("evicted_bytes", PAGES_EVICTED),
+    OF_KIND("fetched_again_bytes", PAGES_AGAIN),
+};
+static const tt_schema loading_bin_schema = TT_SCHEMA("loading_bins", "a bin", loading_bin_columns);
 
 tt_status tt_answer_memory_loading_bins(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -416,10 +409,8 @@ tt_status tt_answer_memory_loading_bins(tt_request *q, tt_reply *r, tt_error *er
     if (status == TT_OK)
         status = tt_loading_bins_sum(&l->found, l->layout, spans, n_spans, &bins, &n, err);
     if (status == TT_OK) {
-        if (tt_columns_begin(&c)) {
-            put_known(c.json, &l->found);
-            put_loading_bins(&c, bins, n);
-        }
+        tt_columns_begin(&c, &TT_ROWSET(&loading_head_schema, 0, NULL, &l->found, 1));
+        tt_columns_add_rows(&c, &TT_ROWSET(&loading_bin_schema, 0, NULL, bins, n), &all);
         status = tt_columns_end(&c, r, err);
     }
     free(bins);

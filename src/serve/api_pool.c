@@ -28,52 +28,22 @@ typedef struct known_pool {
     bool timed;
 } known_pool;
 
-static void drop_pool(void *made)
+static void release_pool(known_pool *p)
 {
-    known_pool *p = made;
-    if (!p) return;
     tt_pool_free(&p->report);
     tt_pool_time_free(&p->time);
-    free(p);
 }
 
-static tt_status make_pool(tt_model *m, void **out, tt_error *err)
+static tt_status find_pool(known_pool *p, tt_model *m, tt_error *err)
 {
-    known_pool *p = calloc(1, sizeof *p);
-    *out = NULL;
-    if (!p) return tt_error_memory(err, "what boost did");
     p->timed = m->clock.known;
     tt_status status = tt_pool_find(&p->report, m, err);
     if (status == TT_OK && p->timed) status = tt_pool_time_find(&p->time, m, err);
-    if (status == TT_OK)
-        *out = p;
-    else
-        drop_pool(p);
     return status;
 }
 
-static const tt_source_memo pool_memo = {make_pool, drop_pool};
-
-static void drop_lanes(void *made)
-{
-    if (made) tt_pool_lanes_free(made);
-    free(made);
-}
-
-static tt_status make_lanes(tt_model *m, void **out, tt_error *err)
-{
-    tt_pool_lanes *p = calloc(1, sizeof *p);
-    *out = NULL;
-    if (!p) return tt_error_memory(err, "the waits");
-    tt_status status = tt_pool_lanes_find(p, m, err);
-    if (status == TT_OK)
-        *out = p;
-    else
-        drop_lanes(p);
-    return status;
-}
-
-static const tt_source_memo lanes_memo = {make_lanes, drop_lanes};
+TT_SOURCE_MEMO(pool_memo, known_pool, "what boost did", find_pool, release_pool)
+TT_SOURCE_MEMO(lanes_memo, tt_pool_lanes, "the waits", tt_pool_lanes_find, tt_pool_lanes_free)
 
 static bool is_observed(const tt_model *m)
 {
@@ -95,8 +65,8 @@ tt_status tt_answer_pool(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     const known_pool *p = made;
     status = tt_pool_sums_make(&sums, &p->report, p->timed ? &p->time : NULL, &filter, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (j) {
+    if (status == TT_OK) {
+        tt_json *j = tt_reply_json(r);
         tt_json_object(j);
         tt_json_kv_bool(j, "observed", is_observed(q->m));
         tt_rowset_json(j, &TT_ROWSET(&tt_pool_sums_schema, 0, &p->report, &sums, 1), &sums);
@@ -107,8 +77,6 @@ tt_status tt_answer_pool(tt_request *q, tt_reply *r, tt_error *err)
                                        sums.n < limit ? sums.n : (size_t)limit),
                             NULL);
         tt_json_object_end(j);
-    } else if (status == TT_OK) {
-        status = tt_error_memory(err, "the answer");
     }
     tt_pool_sums_free(&sums);
     return status;
@@ -129,12 +97,25 @@ static tt_status take_window(tt_request *q, const known_pool **p, double *from, 
     return status;
 }
 
-static void put_window(tt_json *j, const tt_model *m, double from, double to)
-{
-    tt_json_kv_bool(j, "observed", is_observed(m));
-    tt_json_kv_double(j, "from_ns", from);
-    tt_json_kv_double(j, "to_ns", to);
-}
+/* What the headers of replies say; `cut`: some waits are not known. */
+typedef struct window {
+    bool observed, cut;
+    double from, to;
+    uint64_t n, buckets, slots;
+} window;
+
+enum { OF_BINS = 1, OF_READS = 2, OF_WAITS = 4 };
+
+static const tt_column window_columns[] = {
+    TT_FIELD("observed", "there was a pool", TT_MEMBER(window, observed)),
+    TT_FIELD("from_ns", "begin", TT_MEMBER(window, from)),
+    TT_FIELD("to_ns", "end", TT_MEMBER(window, to)),
+    TT_FIELD("buckets", "of the window", TT_MEMBER(window, buckets), .kinds = OF_BINS | OF_WAITS),
+    TT_FIELD("n", "in the window", TT_MEMBER(window, n), .kinds = OF_READS | OF_WAITS),
+    TT_FIELD("slots", "for reads at a time", TT_MEMBER(window, slots), .kinds = OF_READS),
+    TT_FIELD("cut", "there are more", TT_MEMBER(window, cut), .kinds = OF_WAITS),
+};
+static const tt_schema window_schema = TT_SCHEMA("window", "a part of the time", window_columns);
 
 static const tt_column bin_columns[] = {
     TT_COLUMN("present_bytes", NULL, BYTES, "", TT_MEMBER(tt_pool_bin, present_bytes)),
@@ -168,11 +149,9 @@ tt_status tt_answer_pool_bins(tt_request *q, tt_reply *r, tt_error *err)
     status = bins ? tt_pool_time_bins(&p->time, from, to, (uint32_t)n, bins, err)
                   : tt_error_memory(err, "the bins");
     if (status == TT_OK) {
-        if (tt_columns_begin(&c)) {
-            put_window(c.json, q->m, from, to);
-            tt_json_kv_u64(c.json, "buckets", n);
-            tt_columns_add_rows(&c, &TT_ROWSET(&bin_schema, 0, NULL, bins, (size_t)n), &all);
-        }
+        const window head = {.observed = is_observed(q->m), .from = from, .to = to, .buckets = n};
+        tt_columns_begin(&c, &TT_ROWSET(&window_schema, OF_BINS, NULL, &head, 1));
+        tt_columns_add_rows(&c, &TT_ROWSET(&bin_schema, 0, NULL, bins, (size_t)n), &all);
         status = tt_columns_end(&c, r, err);
     }
     free(bins);
@@ -249,14 +228,12 @@ tt_status tt_answer_pool_reads(tt_request *q, tt_reply *r, tt_error *err)
     status = pick_reads(p, &filter, from, to, (size_t)limit, &list, &n, err);
     if (status != TT_OK) return status;
     const size_t shown = n <= limit ? n : 0;
-    if (tt_columns_begin(&c)) {
-        put_window(c.json, q->m, from, to);
-        tt_json_kv_u64(c.json, "n", n);
-        tt_json_kv_u64(c.json, "slots", p->time.slots);
-        tt_columns_add_rows(&c, &TT_ROWSET(&shown_schema, 0, NULL, list, shown), &own);
-        tt_columns_add_rows(&c, &TT_ROWSET(&tt_pool_reads_schema, 0, &p->report, list, shown),
-                            &columns);
-    }
+    const window head = {
+        .observed = is_observed(q->m), .from = from, .to = to, .n = n, .slots = p->time.slots};
+    tt_columns_begin(&c, &TT_ROWSET(&window_schema, OF_READS, NULL, &head, 1));
+    tt_columns_add_rows(&c, &TT_ROWSET(&shown_schema, 0, NULL, list, shown), &own);
+    tt_columns_add_rows(&c, &TT_ROWSET(&tt_pool_reads_schema, 0, &p->report, list, shown),
+                        &columns);
     status = tt_columns_end(&c, r, err);
     free(list);
     return status;
@@ -385,14 +362,15 @@ static tt_status put_waits(const waits *w, tt_reply *r, tt_error *err)
 {
     static const tt_listing_wish all;
     tt_columns c;
-    if (tt_columns_begin(&c)) {
-        put_window(c.json, w->m, w->from, w->to);
-        tt_json_kv_u64(c.json, "buckets", w->n_buckets);
-        tt_json_kv_u64(c.json, "n", w->n);
-        tt_json_kv_bool(c.json, "cut", w->lanes->cut);
-        tt_columns_add_rows(&c, &TT_ROWSET(&wait_schema, 0, NULL, w->list, w->n_list), &all);
-        tt_columns_add_rows(&c, &TT_ROWSET(&cell_schema, 0, NULL, w->cells, w->n_cells), &all);
-    }
+    const window head = {.observed = is_observed(w->m),
+                         .from = w->from,
+                         .to = w->to,
+                         .n = w->n,
+                         .buckets = w->n_buckets,
+                         .cut = w->lanes->cut};
+    tt_columns_begin(&c, &TT_ROWSET(&window_schema, OF_WAITS, NULL, &head, 1));
+    tt_columns_add_rows(&c, &TT_ROWSET(&wait_schema, 0, NULL, w->list, w->n_list), &all);
+    tt_columns_add_rows(&c, &TT_ROWSET(&cell_schema, 0, NULL, w->cells, w->n_cells), &all);
     return tt_columns_end(&c, r, err);
 }
 
@@ -446,28 +424,22 @@ tt_status tt_pool_of_op_find(tt_request *q, tt_pool_of_op *o, uint32_t run, uint
     return TT_OK;
 }
 
-void tt_pool_of_op_lane(tt_json *j, const tt_pool_of_op *o, uint32_t lane)
+double tt_pool_of_op_lane(const tt_pool_of_op *o, uint32_t lane)
 {
     double ns = 0;
     uint32_t first, end;
-    if (o->known) {
-        tt_pool_lanes_of_op(o->lanes, o->run, o->node, &first, &end);
-        for (uint32_t i = first; i < end; i++) {
-            const tt_pool_wait *w = &o->lanes->list[o->lanes->by_op[i]];
-            if (w->lane == lane) ns += w->end_ns - w->begin_ns;
-        }
+    if (!o->known) return NAN;
+    tt_pool_lanes_of_op(o->lanes, o->run, o->node, &first, &end);
+    for (uint32_t i = first; i < end; i++) {
+        const tt_pool_wait *w = &o->lanes->list[o->lanes->by_op[i]];
+        if (w->lane == lane) ns += w->end_ns - w->begin_ns;
     }
-    tt_json_kv_double_or_null(j, "read_wait_ns", o->known, ns);
+    return ns;
 }
 
 void tt_pool_of_op_reads(tt_json *j, const tt_pool_of_op *o)
 {
     uint32_t first, end, reads, last, n = 0;
-    tt_json_key(j, "awaited_reads");
-    if (!o->known) {
-        tt_json_null(j);
-        return;
-    }
     tt_json_array(j);
     tt_pool_lanes_of_op(o->lanes, o->run, o->node, &first, &end);
     double from = INFINITY, to = -INFINITY;

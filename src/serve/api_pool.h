@@ -19,9 +19,9 @@ typedef struct tt_pool_of_op {
 /* Valid while the request lasts. */
 tt_status tt_pool_of_op_find(tt_request *q, tt_pool_of_op *o, uint32_t run, uint32_t node,
                              tt_error *err);
-/* The member `read_wait_ns` of a lane; null: the trace has no pool. */
-void tt_pool_of_op_lane(tt_json *j, const tt_pool_of_op *o, uint32_t lane);
-/* The member `awaited_reads`: the reads that the op waited for, as rows of tt_pool_reads_schema. */
+/* How long a lane waited for reads; NAN: not known. */
+double tt_pool_of_op_lane(const tt_pool_of_op *o, uint32_t lane);
+/* If known: an array of the reads that the op waited for, as rows of tt_pool_reads_schema. */
 void tt_pool_of_op_reads(tt_json *j, const tt_pool_of_op *o);
 
 #endif

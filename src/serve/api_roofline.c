@@ -44,20 +44,38 @@ static tt_status measure(unsigned threads, tt_error *err)
     return status;
 }
 
-static void put_machine(tt_json *j, const tt_machine *x)
-{
-    tt_json_object(j);
-    tt_json_kv_u64(j, "threads", x->threads);
-    tt_json_kv_double_or_null(j, "bandwidth_bytes_per_s", x->read_bytes_per_s > 0,
-                              x->read_bytes_per_s);
-    tt_json_kv_double_or_null(j, "peak_flops_per_s", x->flops_per_s > 0, x->flops_per_s);
-    tt_json_kv_double_or_null(j, "peak_int8_ops_per_s", x->int8_ops_per_s > 0, x->int8_ops_per_s);
-    tt_json_kv_string(j, "vectors", x->vectors);
-    tt_json_kv_string(j, "int8", x->int8);
-    tt_json_kv_u64(j, "buffer_bytes", x->buffer_bytes);
-    tt_json_kv_double(j, "took_ns", x->took_ns);
-    tt_json_object_end(j);
-}
+/* The document. */
+typedef struct machine_row {
+    int64_t cpus;
+    bool is_measured;
+    tt_machine machine;
+} machine_row;
+
+TT_COLUMN_KNOWN(has_bandwidth, tt_machine, x, x->read_bytes_per_s > 0)
+TT_COLUMN_KNOWN(has_flops, tt_machine, x, x->flops_per_s > 0)
+TT_COLUMN_KNOWN(has_int8, tt_machine, x, x->int8_ops_per_s > 0)
+TT_COLUMN_ROWS(last, machine_row, r, &r->machine, r->is_measured)
+
+static const tt_column measured_columns[] = {
+    TT_FIELD("threads", "that measured", TT_MEMBER(tt_machine, threads)),
+    TT_FIELD("bandwidth_bytes_per_s", "reading memory", TT_MEMBER(tt_machine, read_bytes_per_s),
+             .known = has_bandwidth),
+    TT_FIELD("peak_flops_per_s", "of floats", TT_MEMBER(tt_machine, flops_per_s),
+             .known = has_flops),
+    TT_FIELD("peak_int8_ops_per_s", "of bytes", TT_MEMBER(tt_machine, int8_ops_per_s),
+             .known = has_int8),
+    TT_FIELD("vectors", "instructions for floats", TT_MEMBER(tt_machine, vectors)),
+    TT_FIELD("int8", "instructions for bytes", TT_MEMBER(tt_machine, int8)),
+    TT_FIELD("buffer_bytes", "that were read", TT_MEMBER(tt_machine, buffer_bytes)),
+    TT_FIELD("took_ns", "to measure", TT_MEMBER(tt_machine, took_ns)),
+};
+static const tt_schema measured_schema = TT_SCHEMA("measured", "at most", measured_columns);
+static const tt_column machine_columns[] = {
+    TT_FIELD("cpus", "that are there", TT_MEMBER(machine_row, cpus)),
+    TT_FIELD("measured", "null: not yet", .type = TT_CELL_OBJECT, .inner = &measured_schema,
+             .rows = last),
+};
+static const tt_schema machine_schema = TT_SCHEMA("machine", "this one", machine_columns);
 
 tt_status tt_answer_machine(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -65,7 +83,7 @@ tt_status tt_answer_machine(tt_request *q, tt_reply *r, tt_error *err)
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     size_t wanted = 0;
     uint64_t threads;
-    tt_machine x;
+    machine_row row = {.cpus = cpus > 0 ? cpus : 1};
     if (!tt_request_choice(q, "measure", yes_no, 0, &wanted, err) ||
         !tt_request_u64(q, "threads", 1, TT_MACHINE_THREADS_MAX, cpus > 0 ? (uint64_t)cpus : 1,
                         &threads, err))
@@ -73,17 +91,8 @@ tt_status tt_answer_machine(tt_request *q, tt_reply *r, tt_error *err)
     /* That there is too little memory or too few threads at the moment is no fault of the server.
      */
     if (wanted && measure((unsigned)threads, err) != TT_OK) return err->status = TT_E_LIMIT;
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    tt_json_object(j);
-    tt_json_kv_u64(j, "cpus", cpus > 0 ? (uint64_t)cpus : 1);
-    tt_json_key(j, "measured");
-    if (last_measured(&x))
-        put_machine(j, &x);
-    else
-        tt_json_null(j);
-    tt_json_object_end(j);
-    return TT_OK;
+    row.is_measured = last_measured(&row.machine);
+    return tt_reply_row(r, &machine_schema, NULL, &row);
 }
 
 /* --- the points --- */
@@ -93,32 +102,25 @@ typedef struct points {
     tt_rollups rollups;
 } points;
 
-static void drop(void *made)
+static void release(points *p)
 {
-    points *p = made;
     free(p->rollups.list);
     tt_work_free(&p->work);
-    free(p);
 }
 
-static tt_status make(tt_model *m, void **out, tt_error *err)
+static tt_status find(points *p, tt_model *m, tt_error *err)
 {
-    points *p = calloc(1, sizeof *p);
-    if (!p) return tt_error_memory(err, "the roofline");
     tt_status status = tt_model_need_clock(m, err);
     if (status == TT_OK) status = tt_work_measure(m, &p->work, NULL, NULL, err);
     if (status == TT_OK && !tt_rollups_of(&p->work, m, TT_ROLLUP_POINT, &p->rollups))
         status = tt_error_memory(err, "the roofline");
-    if (status != TT_OK)
-        drop(p);
-    else
-        *out = p;
     return status;
 }
 
+TT_SOURCE_MEMO(memo, points, "the roofline", find, release)
+
 tt_status tt_answer_roofline(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_source_memo memo = {make, drop};
     const void *made = NULL;
     tt_machine x;
     tt_peaks peaks = {0};
@@ -126,8 +128,6 @@ tt_status tt_answer_roofline(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     const points *p = made;
     if (last_measured(&x)) peaks = (tt_peaks){x.read_bytes_per_s, x.flops_per_s, x.int8_ops_per_s};
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    tt_roofline_json(j, tt_traces_path(q->traces, q->trace_id), &p->rollups, &peaks);
+    tt_roofline_json(tt_reply_json(r), tt_traces_path(q->traces, q->trace_id), &p->rollups, &peaks);
     return TT_OK;
 }

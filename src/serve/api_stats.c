@@ -126,13 +126,7 @@ tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
     if (!wish.sort) wish.sort = v.by->sort;
     tt_status status = sums_of(q, v.by, &s, &own, err);
     if (status == TT_OK) status = list(&v, &set, &l, &context, s, &wish, err);
-    if (status == TT_OK) {
-        tt_json *j = tt_reply_json(r);
-        if (j)
-            tt_stats_json(j, &v);
-        else
-            status = tt_error_memory(err, "the statistics");
-    }
+    if (status == TT_OK) tt_stats_json(tt_reply_json(r), &v);
     tt_listing_free(&l);
     tt_stats_free(own);
     return status;
@@ -177,12 +171,8 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = walk(q->m, s, err);
     if (status == TT_OK) status = list(&v, &set, &l, &context, s, &wish, err);
     if (status == TT_OK) {
-        tt_json *j = tt_reply_json(r);
         list_too(&l, tt_request_text(q, "with"));
-        if (j)
-            tt_stats_series_json(j, &v, s);
-        else
-            status = tt_error_memory(err, "the statistics");
+        tt_stats_series_json(tt_reply_json(r), &v, s);
     }
     tt_listing_free(&l);
     tt_stats_free(s);

@@ -2,8 +2,8 @@
 #include "analyze/copies.h"
 #include "analyze/summary.h"
 #include "analyze/values/outputs.h"
+#include "answer/info.h"
 #include "base/bytes.h"
-#include "base/hex.h"
 #include "base/path.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Of one batch's text: only the begin of one that is longer is shown. */
 #define TEXT_BYTES_MAX ((size_t)4 << 20)
@@ -50,78 +48,17 @@ static bool is_growing(const tt_request *q)
     return tt_traces_live(q->traces) && !q->m->trace.complete;
 }
 
-static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
-{
-    const tt_model *m = q->m;
-    char id[33];
-    tt_hex(id, m->trace.header.run_id, 16);
-    const tt_file_kv *name = tt_model_file_kv(m, "general.name");
-    const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
-    const int64_t n_layers = layers(m), n_experts = metadata(m, "expert_count");
-    tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
-    tt_json_kv_bool(j, "growing", is_growing(q));
-    tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
-    tt_json_kv_string(j, "path", tt_traces_path(q->traces, q->trace_id));
-    tt_json_kv_u64(j, "size_bytes", s->file_bytes);
-    tt_json_kv_string(j, "run_id", id);
-    tt_json_kv_u64(j, "created_unix_ns", m->trace.header.created_unix_ns);
-    tt_json_kv_u64(j, "pid", m->trace.header.pid);
-    tt_json_kv_bool(j, "complete", m->trace.complete);
-    tt_json_kv_bool(j, "flight_recorder", m->front.present);
-    tt_json_kv_bool(j, "values_recorded", tt_outputs_any(m));
-    tt_json_kv_bool(j, "pool_recorded", m->n_pool_states > 0);
-    tt_json_kv_string(j, "model", m->n_files ? tt_base_name(m->files[0].path) : NULL);
-    tt_json_kv_string(j, "model_name", name ? name->value : NULL);
-    tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
-    tt_json_kv_u64_or_null(j, "n_layers", n_layers >= 0, (uint64_t)n_layers);
-    tt_json_kv_u64_or_null(j, "n_experts", n_experts >= 0, (uint64_t)n_experts);
-    tt_json_kv_u64(j, "n_lanes", s->lanes);
-    tt_json_kv_u64(j, "n_ops", s->records);
-    tt_json_kv_bool(j, "clock", m->clock.known);
-    tt_json_kv_double_or_null(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
-    tt_json_kv_u64(j, "begin_ns", 0);
-    tt_json_kv_double_or_null(j, "end_ns", m->clock.known, s->elapsed_ns);
-    tt_json_kv_double_or_null(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0,
-                              s->prompt.tokens_per_s);
-    tt_json_kv_double_or_null(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
-                              s->generate.tokens_per_s);
-}
-
-static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
-{
-    tt_json_key(j, "counts");
-    tt_json_object(j);
-    tt_json_kv_u64(j, "batches", m->n_batches);
-    tt_json_kv_u64(j, "runs", m->n_runs);
-    tt_json_kv_u64(j, "runs_open", s->runs_open);
-    tt_json_kv_u64(j, "runs_hooked", s->runs_hooked);
-    tt_json_kv_u64(j, "runs_called_back", s->runs_called_back);
-    tt_json_kv_u64(j, "runs_by_program", s->runs_by_program);
-    tt_json_kv_u64(j, "runs_bounds", s->runs_bounds);
-    tt_json_kv_u64(j, "graphs", m->n_graphs);
-    tt_json_kv_u64(j, "buffers", m->n_buffers);
-    tt_json_kv_u64(j, "weights", m->n_weights);
-    tt_json_kv_u64(j, "op_records", s->records);
-    tt_json_kv_u64(j, "losses", m->losses_total);
-    tt_json_kv_u64(j, "details", s->details);
-    tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
-    tt_json_kv_u64(j, "usages", m->n_usages);
-    tt_json_kv_u64(j, "residencies", m->n_residencies);
-    tt_json_object_end(j);
-}
-
-TT_COLUMN_GET(get_file_name, tt_model_file, f, tt_cell_text(cell, tt_base_name(f->path));)
-
-static const tt_column file_columns[] = {
-    TT_COLUMN("name", NULL, NONE, "without its folders", .type = TT_CELL_NAME,
-              .get = get_file_name),
-    TT_COLUMN("path", NULL, NONE, "where it was", TT_MEMBER(tt_model_file, path)),
-    TT_COLUMN("size_bytes", NULL, BYTES, "its size", TT_MEMBER(tt_model_file, size_bytes)),
-    TT_COLUMN("data_offset_bytes", NULL, BYTES, "where its tensors begin",
-              TT_MEMBER(tt_model_file, data_offset_bytes)),
-    TT_COLUMN("tensors", NULL, COUNT, "its tensors", TT_MEMBER(tt_model_file, n_weights)),
-};
-static const tt_schema file_schema = {"files", "a model file", file_columns, COUNT(file_columns)};
+/* The document; `of.path` is where the trace is. */
+typedef struct summary_row {
+    tt_info of;
+    const tt_model *m;
+    const char *name, *model, *model_name, *architecture;
+    char run_id[33];
+    uint64_t generation, begin_ns;
+    bool growing, values_recorded, pool_recorded;
+    int64_t n_layers, n_experts; /* -1: not known */
+    tt_bytes *scratch;           /* for texts */
+} summary_row;
 
 TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)
 
@@ -132,17 +69,15 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("buffer_kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME,
               .get = get_buffer_kind),
 };
-static const tt_schema buffer_schema = {"buffers", "a buffer", buffer_columns,
-                                        COUNT(buffer_columns)};
+static const tt_schema buffer_schema = TT_SCHEMA("buffers", "a buffer", buffer_columns);
 
 /* What is not right with the trace, in words. */
-static void put_problems(tt_json *j, const tt_model *m, bool growing)
-{
+TT_COLUMN_JSON(json_problems, summary_row, r, {
+    const tt_model *m = r->m;
     tt_error damage;
     char text[400];
-    tt_json_key(j, "problems");
     tt_json_array(j);
-    if (!m->trace.complete && !growing) {
+    if (!m->trace.complete && !r->growing) {
         (void)snprintf(text, sizeof text, "the trace is cut off: %s", m->trace.cut.message);
         tt_json_string(j, text);
     }
@@ -160,27 +95,21 @@ static void put_problems(tt_json *j, const tt_model *m, bool growing)
     for (uint32_t i = 0; i < m->n_problems && i < TT_MODEL_PROBLEMS_MAX; i++)
         tt_json_string(j, m->problems[i].text);
     tt_json_array_end(j);
-}
+})
 
 /* What is right, and yet not what one may expect. */
-static void put_notes(tt_json *j, const tt_model *m)
-{
+TT_COLUMN_JSON(json_notes, summary_row, r, {
     char text[TT_COPIES_TEXT];
     tt_copies copies;
-    tt_json_key(j, "notes");
     tt_json_array(j);
-    if (tt_copies_find(m, &copies) && *tt_copies_text(&copies, text)) tt_json_string(j, text);
+    if (tt_copies_find(r->m, &copies) && *tt_copies_text(&copies, text)) tt_json_string(j, text);
     tt_json_array_end(j);
-}
+})
 
-typedef struct batch_context {
-    const tt_model *m;
-    tt_bytes *scratch;
-} batch_context;
-
+/* The context of all columns is the document. */
 static const tt_model *model_of(const void *context)
 {
-    return ((const batch_context *)context)->m;
+    return ((const summary_row *)context)->m;
 }
 
 /* The texts of a batch's tokens in one, since a character may be of several. Null: none was
@@ -188,7 +117,7 @@ static const tt_model *model_of(const void *context)
 static void get_text(const void *context, const void *row, tt_cell *cell)
 {
     const tt_batch *b = row;
-    tt_bytes *scratch = ((const batch_context *)context)->scratch;
+    tt_bytes *scratch = ((const summary_row *)context)->scratch;
     bool any = false;
     tt_bytes_clear(scratch);
     for (uint32_t i = 0; b->tokens && i < b->n_tokens; i++) {
@@ -227,34 +156,87 @@ static const tt_column batch_columns[] = {
     TT_COLUMN("runs", NULL, COUNT, "its runs", TT_MEMBER(tt_batch, n_runs)),
     TT_COLUMN("text", NULL, NONE, "of its tokens", .type = TT_CELL_NAME, .get = get_text),
 };
-static const tt_schema batch_schema = {"batches", "a batch", batch_columns, COUNT(batch_columns)};
+static const tt_schema batch_schema = TT_SCHEMA("batches", "a batch", batch_columns);
 
-static void put_batches(tt_json *j, const tt_model *m)
-{
-    tt_bytes scratch;
-    tt_bytes_init(&scratch, TEXT_BYTES_MAX);
-    const batch_context x = {m, &scratch};
-    tt_rowset_json_columns(j, "batches",
-                           &TT_ROWSET(&batch_schema, 0, &x, m->batches, m->n_batches));
-    tt_bytes_free(&scratch);
-}
+TT_COLUMN_KNOWN(has_layers, summary_row, r, r->n_layers >= 0)
+TT_COLUMN_KNOWN(has_experts, summary_row, r, r->n_experts >= 0)
+TT_COLUMN_KNOWN(has_clock, summary_row, r, r->m->clock.known)
+TT_COLUMN_KNOWN(has_prompt_rate, summary_row, r, r->of.summary.prompt.tokens_per_s > 0)
+TT_COLUMN_KNOWN(has_generate_rate, summary_row, r, r->of.summary.generate.tokens_per_s > 0)
+TT_COLUMN_ROWSET(counts, summary_row, r,
+                 TT_ROWSET(&tt_info_count_schema, TT_INFO_VIEWER, r->m, &r->of, 1))
+TT_COLUMN_ROWSET(files, summary_row, r,
+                 TT_ROWSET(&tt_info_file_schema, TT_INFO_VIEWER, r->m, r->m->files, r->m->n_files))
+TT_COLUMN_ROWS(buffers, summary_row, r, r->m->buffers, r->m->n_buffers)
+TT_COLUMN_ROWS(batches, summary_row, r, r->m->batches, r->m->n_batches)
+
+#define OF_ROW(key_, member_, about_) TT_FIELD(key_, about_, TT_MEMBER(summary_row, member_))
+#define OF_MODEL(key_, member_, about_)                                                            \
+    TT_FIELD(key_, about_, TT_THROUGH(summary_row, m), TT_MEMBER(tt_model, member_))
+static const tt_column summary_columns[] = {
+    OF_ROW("generation", generation, "of the file, as it grows"),
+    OF_ROW("growing", growing, "it is being recorded"),
+    OF_ROW("name", name, "of the file"),
+    OF_ROW("path", of.path, "of the file"),
+    OF_ROW("size_bytes", of.summary.file_bytes, "of the file"),
+    TT_FIELD("run_id", "of the recording", TT_MEMBER_CHARS(summary_row, run_id)),
+    OF_MODEL("created_unix_ns", trace.header.created_unix_ns, "when recording began"),
+    OF_MODEL("pid", trace.header.pid, "of the process"),
+    OF_MODEL("complete", trace.complete, "the file has its end"),
+    OF_MODEL("flight_recorder", front.present, "only the last part was kept"),
+    OF_ROW("values_recorded", values_recorded, "there are outputs"),
+    OF_ROW("pool_recorded", pool_recorded, "`boost` ran"),
+    OF_ROW("model", model, "the first model file, without its folders"),
+    OF_ROW("model_name", model_name, "as the model file says"),
+    OF_ROW("architecture", architecture, "as the model file says"),
+    TT_FIELD("n_layers", "of the model", TT_MEMBER(summary_row, n_layers), .known = has_layers),
+    TT_FIELD("n_experts", "of a layer", TT_MEMBER(summary_row, n_experts), .known = has_experts),
+    OF_ROW("n_lanes", of.summary.lanes, "the most threads of a run"),
+    OF_ROW("n_ops", of.summary.records, "of an op and a thread"),
+    OF_MODEL("clock", clock.known, "there are times"),
+    TT_FIELD("ns_per_tick", "of the clock", TT_THROUGH(summary_row, m),
+             TT_MEMBER(tt_model, clock.ns_per_tick), .known = has_clock),
+    OF_ROW("begin_ns", begin_ns, "the trace's zero"),
+    TT_FIELD("end_ns", "of all", TT_MEMBER(summary_row, of.summary.elapsed_ns), .known = has_clock),
+    TT_FIELD("prompt_tokens_per_s", "of prompts",
+             TT_MEMBER(summary_row, of.summary.prompt.tokens_per_s), .known = has_prompt_rate),
+    TT_FIELD("generate_tokens_per_s", "of generated tokens",
+             TT_MEMBER(summary_row, of.summary.generate.tokens_per_s), .known = has_generate_rate),
+    TT_FIELD("counts", "its contents", .type = TT_CELL_OBJECT, .rows = counts),
+    TT_FIELD("files", "of models", .type = TT_CELL_ROWS, .rows = files),
+    TT_FIELD("buffers", "by index", .type = TT_CELL_COLUMNS, .inner = &buffer_schema,
+             .rows = buffers),
+    TT_FIELD("problems", "what is not right with it", .type = TT_CELL_ROWS, .json = json_problems),
+    TT_FIELD("notes", "what is unexpected", .type = TT_CELL_ROWS, .json = json_notes),
+    TT_FIELD("batches", "decode calls", .type = TT_CELL_COLUMNS, .inner = &batch_schema,
+             .rows = batches),
+};
+static const tt_schema summary_schema = TT_SCHEMA("summary", "what ran", summary_columns);
 
 tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
 {
-    tt_summary s;
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    tt_summarize(q->m, &s);
-    tt_json_object(j);
-    put_head(j, q, &s);
-    put_counts(j, q->m, &s);
-    tt_rowset_json_rows(j, "files", &TT_ROWSET(&file_schema, 0, NULL, q->m->files, q->m->n_files),
-                        NULL);
-    tt_rowset_json_columns(j, "buffers",
-                           &TT_ROWSET(&buffer_schema, 0, NULL, q->m->buffers, q->m->n_buffers));
-    put_problems(j, q->m, is_growing(q));
-    put_notes(j, q->m);
-    put_batches(j, q->m);
-    tt_json_object_end(j);
-    return TT_OK;
+    (void)err;
+    const tt_model *m = q->m;
+    const tt_file_kv *name = tt_model_file_kv(m, "general.name");
+    const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    tt_bytes scratch;
+    tt_bytes_init(&scratch, TEXT_BYTES_MAX);
+    summary_row row = {.of = {.m = m, .path = tt_traces_path(q->traces, q->trace_id)},
+                       .m = m,
+                       .name = tt_traces_name(q->traces, q->trace_id),
+                       .model = m->n_files ? tt_base_name(m->files[0].path) : NULL,
+                       .model_name = name ? name->value : NULL,
+                       .architecture = arch ? arch->value : NULL,
+                       .generation = tt_generation_number(q->source),
+                       .growing = is_growing(q),
+                       .values_recorded = tt_outputs_any(m),
+                       .pool_recorded = m->n_pool_states > 0,
+                       .n_layers = layers(m),
+                       .n_experts = metadata(m, "expert_count"),
+                       .scratch = &scratch};
+    tt_summarize(m, &row.of.summary);
+    tt_info_run_id(&row.of, row.run_id);
+    const tt_status status = tt_reply_row(r, &summary_schema, &row, &row);
+    tt_bytes_free(&scratch);
+    return status;
 }

@@ -28,7 +28,7 @@ tt_status tt_answer_tensors(tt_request *q, tt_reply *r, tt_error *err)
 {
     const tt_rowset set = TT_ROWSET(&schema, 0, NULL, q->m->weights, q->m->n_weights);
     tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "the tensors");
+    (void)err;
     tt_json_object(j);
     tt_json_kv_u64(j, "n", q->m->n_weights);
     tt_rowset_json_columns(j, NULL, &set);

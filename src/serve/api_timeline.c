@@ -173,87 +173,84 @@ tt_status tt_answer_timeline(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- overview --- */
 
-static void put_load(tt_json *j, const char *key, const float *shares, uint64_t n)
+typedef struct overview_row {
+    double from, to, bucket_ns, until;
+    uint64_t done, total, left_out, n;
+    uint32_t lanes, rows;
+    float *busy, *wait; /* shares; below 0: not known */
+} overview_row;
+
+static void put_load(tt_json *j, const float *shares, uint64_t n)
 {
-    tt_json_key(j, key);
     tt_json_array(j);
     for (uint64_t i = 0; i < n; i++)
         shares[i] < 0 ? tt_json_null(j) : tt_json_double(j, round((double)shares[i] * 1e4) / 1e4);
     tt_json_array_end(j);
 }
+TT_COLUMN_JSON(json_busy, overview_row, r, put_load(j, r->busy, r->n);)
+TT_COLUMN_JSON(json_wait, overview_row, r, put_load(j, r->wait, r->n);)
 
-static void put_overview(tt_json *j, const tt_timeline *t, double from, double to)
-{
-    uint64_t done, total;
-    double until;
-    uint32_t lanes, tracks = tt_timeline_tracks(t, &lanes);
-    tt_timeline_progress(t, &done, &total, &until);
-    tt_json_kv_double(j, "from_ns", from);
-    tt_json_kv_double(j, "to_ns", to);
-    tt_json_kv_u64(j, "lanes", lanes);
-    tt_json_kv_u64(j, "rows", tracks / lanes);
-    tt_json_kv_double(j, "bucket_ns", tt_timeline_bucket_ns(t));
-    tt_json_kv_u64(j, "runs_done", done);
-    tt_json_kv_u64(j, "runs", total);
-    tt_json_kv_u64(j, "left_out", tt_timeline_orphan(t));
-}
+static const tt_column overview_columns[] = {
+    TT_FIELD("from_ns", "begin", TT_MEMBER(overview_row, from)),
+    TT_FIELD("to_ns", "end", TT_MEMBER(overview_row, to)),
+    TT_FIELD("lanes", "of a row", TT_MEMBER(overview_row, lanes)),
+    TT_FIELD("rows", "of tracks", TT_MEMBER(overview_row, rows)),
+    TT_FIELD("bucket_ns", "of the overview", TT_MEMBER(overview_row, bucket_ns)),
+    TT_FIELD("runs_done", "in the overview", TT_MEMBER(overview_row, done)),
+    TT_FIELD("runs", "all of them", TT_MEMBER(overview_row, total)),
+    TT_FIELD("left_out", "ops that cannot be shown", TT_MEMBER(overview_row, left_out)),
+    TT_FIELD("busy_share", "over time", .type = TT_CELL_ROWS, .json = json_busy),
+    TT_FIELD("wait_share", "over time", .type = TT_CELL_ROWS, .json = json_wait),
+};
+static const tt_schema overview_schema = TT_SCHEMA("overview", "the tracks", overview_columns);
 
 tt_status tt_answer_timeline_overview(tt_request *q, tt_reply *r, tt_error *err)
 {
     const tt_timeline *t;
-    double from, to;
-    uint64_t n;
+    overview_row row;
     tt_status status = tt_timeline_of_request(q, &t, err);
-    if (status == TT_OK) status = tt_timeline_window(q, t, &from, &to, err);
+    if (status == TT_OK) status = tt_timeline_window(q, t, &row.from, &row.to, err);
     if (status != TT_OK) return status;
-    if (!tt_request_u64(q, "buckets", 1, LOAD_BUCKETS_MAX, BUCKETS_DEFAULT, &n, err))
+    if (!tt_request_u64(q, "buckets", 1, LOAD_BUCKETS_MAX, BUCKETS_DEFAULT, &row.n, err))
         return TT_E_USAGE;
     status = tt_timeline_advance(t, q->m, ADVANCE_NS, err);
     if (status != TT_OK) return status;
-    float *shares = calloc((size_t)n * 2, sizeof *shares);
-    tt_json *j = shares ? tt_reply_json(r) : NULL;
-    if (!j) {
-        free(shares);
-        return tt_error_memory(err, "the picture");
-    }
-    status = tt_timeline_load(t, from, to, (uint32_t)n, shares, shares + n, err);
+    row.busy = calloc((size_t)row.n * 2, sizeof *row.busy);
+    if (!row.busy) return tt_error_memory(err, "the picture");
+    row.wait = row.busy + row.n;
+    status = tt_timeline_load(t, row.from, row.to, (uint32_t)row.n, row.busy, row.wait, err);
     if (status == TT_OK) {
-        tt_json_object(j);
-        put_overview(j, t, from, to);
-        put_load(j, "busy_share", shares, n);
-        put_load(j, "wait_share", shares + n, n);
-        tt_json_object_end(j);
+        row.rows = tt_timeline_tracks(t, &row.lanes);
+        row.rows /= row.lanes;
+        row.bucket_ns = tt_timeline_bucket_ns(t);
+        row.left_out = tt_timeline_orphan(t);
+        tt_timeline_progress(t, &row.done, &row.total, &row.until);
+        status = tt_reply_row(r, &overview_schema, NULL, &row);
     }
-    free(shares);
+    free(row.busy);
     return status;
 }
 
 /* --- aggregate --- */
 
-static void put_sum(tt_json *j, const tt_timeline_sum *s)
-{
-    tt_json_kv_u64(j, "count", s->count);
-    tt_json_kv_double(j, "busy_ns", s->busy_ns);
-    tt_json_kv_double(j, "wait_ns", s->wait_ns);
-    tt_json_kv_double(j, "weight_bytes", round(s->weight_bytes));
-    tt_json_kv_bool(j, "weight_bytes_at_most", s->at_most);
-}
+TT_COLUMN_VALUE(get_bytes, tt_timeline_sum, s, f64, round(s->weight_bytes))
+TT_COLUMN_GET(get_op, tt_timeline_sum, s,
+              tt_cell_text(cell, ((const tt_timeline_sums *)context)->kinds[s->kind].op);)
+TT_COLUMN_GET(get_category, tt_timeline_sum, s, {
+    const tt_timeline_sums *sums = context;
+    tt_cell_text(cell, tt_timeline_category_name(sums->kinds[s->kind].category));
+})
 
-static void put_sums(tt_json *j, const tt_timeline_sums *s)
-{
-    put_sum(j, &s->total);
-    tt_json_key(j, "ops");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < s->n; i++) {
-        const tt_timeline_kind *kind = &s->kinds[s->list[i].kind];
-        tt_json_object(j);
-        tt_json_kv_string(j, "op", kind->op);
-        tt_json_kv_string(j, "category", tt_timeline_category_name(kind->category));
-        put_sum(j, &s->list[i]);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
+static const tt_column sum_columns[] = {
+    TT_FIELD("op", "", .type = TT_CELL_NAME, .get = get_op, .show = TT_SHOW_ROW),
+    TT_FIELD("category", "", .type = TT_CELL_NAME, .get = get_category, .show = TT_SHOW_ROW),
+    TT_FIELD("count", "ops", TT_MEMBER(tt_timeline_sum, count)),
+    TT_FIELD("busy_ns", "of these", TT_MEMBER(tt_timeline_sum, busy_ns)),
+    TT_FIELD("wait_ns", "behind these", TT_MEMBER(tt_timeline_sum, wait_ns)),
+    TT_FIELD("weight_bytes", "that they read", .type = TT_CELL_F64, .get = get_bytes),
+    TT_FIELD("weight_bytes_at_most", "an upper bound", TT_MEMBER(tt_timeline_sum, at_most)),
+};
+static const tt_schema sum_schema = TT_SCHEMA("ops", "ops of a kind", sum_columns);
 
 tt_status tt_answer_timeline_aggregate(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -267,9 +264,9 @@ tt_status tt_answer_timeline_aggregate(tt_request *q, tt_reply *r, tt_error *err
     if (status == TT_OK) status = tt_timeline_tracks_param(q, t, &tracks, err);
     if (status != TT_OK) return status;
     status = tt_timeline_aggregate(t, q->m, from, to, tracks, &over, &sums, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK && !j) status = tt_error_memory(err, "the picture");
-    if (j) {
+    if (status == TT_OK) {
+        tt_rowset total = TT_ROWSET(&sum_schema, 0, &sums, &sums.total, 1);
+        tt_json *j = tt_reply_json(r);
         uint32_t n = 0, all = tt_timeline_tracks(t, NULL);
         for (uint32_t i = 0; i < all; i++)
             n += !tracks || tracks[i];
@@ -277,7 +274,9 @@ tt_status tt_answer_timeline_aggregate(tt_request *q, tt_reply *r, tt_error *err
         tt_json_kv_double(j, "from_ns", from);
         tt_json_kv_double(j, "to_ns", to);
         tt_json_kv_u64(j, "tracks", n);
-        put_sums(j, &sums);
+        total.sum = true;
+        tt_rowset_json(j, &total, &sums.total);
+        tt_rowset_json_rows(j, "ops", &TT_ROWSET(&sum_schema, 0, &sums, sums.list, sums.n), NULL);
         tt_json_object_end(j);
     }
     tt_timeline_sums_free(&sums);

@@ -29,17 +29,16 @@ static bool query_of(const tt_request *q, tt_values_query *query, tt_error *err)
 /* --- what there is --- */
 
 static const tt_values_query everything;
+static const tt_listing_wish all;
 
 typedef struct overview {
     tt_values_groups places;
     const char *level; /* NULL: there is no output */
 } overview;
 
-static void drop_overview(void *made)
+static void release_overview(overview *o)
 {
-    overview *o = made;
     tt_values_groups_free(&o->places);
-    free(o);
 }
 
 /* How much was taken of the outputs, told by what there is: a text of --values. */
@@ -58,30 +57,23 @@ static tt_status level_of(const tt_model *m, const char **level, tt_error *err)
     return status;
 }
 
-static tt_status make_overview(tt_model *m, void **out, tt_error *err)
+static tt_status find_overview(overview *o, tt_model *m, tt_error *err)
 {
-    overview *o = calloc(1, sizeof *o);
-    if (!o) return tt_error_memory(err, "the values");
     tt_status status = tt_outputs_any(m) ? level_of(m, &o->level, err) : TT_OK;
-    if (status == TT_OK)
-        status = tt_values_groups_make(m, &everything, TT_VALUES_BY_PLACE, NULL, &o->places, err);
-    if (status != TT_OK)
-        drop_overview(o);
-    else
-        *out = o;
-    return status;
+    if (status != TT_OK) return status;
+    return tt_values_groups_make(m, &everything, TT_VALUES_BY_PLACE, NULL, &o->places, err);
 }
+
+TT_SOURCE_MEMO(overview_memo, overview, "the values", find_overview, release_overview)
 
 tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_source_memo memo = {make_overview, drop_overview};
     const void *made = NULL;
-    tt_status status = tt_source_get(q, &memo, &made, err);
+    tt_status status = tt_source_get(q, &overview_memo, &made, err);
     if (status != TT_OK) return status;
     const overview *o = made;
     const tt_rowset set = tt_values_groups_rowset(&o->places);
     tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "the values");
     tt_json_object(j);
     tt_json_kv_string(j, "level", o->level);
     tt_json_key(j, "places");
@@ -93,57 +85,40 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- one place over layers and tokens --- */
 
-static double cell_number(const tt_values_cell *c, int which)
-{
-    if (c->outputs == 0) return (double)NAN;
-    if (which == 4) return (double)c->elements;
-    if (which == 5) return (double)c->n_nan;
-    if (which == 6) return (double)c->n_inf;
-    if (!c->has_range) return (double)NAN;
-    return which == 0   ? c->rms
-           : which == 1 ? c->mean
-           : which == 2 ? (double)c->min
-                        : (double)c->max;
-}
+TT_COLUMN_KNOWN(has_output, tt_values_cell, c, c->outputs > 0)
+TT_COLUMN_KNOWN(has_range, tt_values_cell, c, c->outputs > 0 && c->has_range)
 
-static void put_cells(tt_columns *c, const tt_values_grid *g)
-{
-    static const char *const names[] = {"rms", "mean", "min", "max", "elements", "n_nan", "n_inf"};
-    const size_t n = (size_t)g->n_layers * g->n_batches;
-    for (int k = 0; k < 7; k++) {
-        double *column = tt_columns_add(c, names[k], TT_COLUMN_F64, n);
-        for (size_t i = 0; column && i < n; i++)
-            column[i] = cell_number(&g->cells[i], k);
-    }
-    uint32_t *run = tt_columns_add(c, "run", TT_COLUMN_U32, n);
-    for (size_t i = 0; run && i < n; i++)
-        run[i] = g->cells[i].outputs ? g->cells[i].run : TT_COLUMNS_NO_U32;
-    uint32_t *node = tt_columns_add(c, "node", TT_COLUMN_U32, n);
-    for (size_t i = 0; node && i < n; i++)
-        node[i] = g->cells[i].outputs ? g->cells[i].node : TT_COLUMNS_NO_U32;
-    uint32_t *outputs = tt_columns_add(c, "outputs", TT_COLUMN_U32, n);
-    for (size_t i = 0; outputs && i < n; i++)
-        outputs[i] = g->cells[i].outputs;
-    uint8_t *masking = tt_columns_add(c, "masking", TT_COLUMN_U8, n);
-    for (size_t i = 0; masking && i < n; i++)
-        masking[i] = g->cells[i].masking;
-}
+#define OF_CELL(member_, known_)                                                                   \
+    TT_FIELD(#member_, "", TT_MEMBER(tt_values_cell, member_), .known = known_)
+static const tt_column cell_columns[] = {
+    OF_CELL(rms, has_range),    OF_CELL(mean, has_range),      OF_CELL(min, has_range),
+    OF_CELL(max, has_range),    OF_CELL(elements, has_output), OF_CELL(n_nan, has_output),
+    OF_CELL(n_inf, has_output), OF_CELL(run, has_output),      OF_CELL(node, has_output),
+    OF_CELL(outputs, NULL),     OF_CELL(masking, NULL),
+};
+static const tt_schema cell_schema = TT_SCHEMA("grid", "a layer in a batch", cell_columns);
 
-static void put_axes(tt_json *j, const tt_model *m, const tt_values_grid *g)
-{
-    tt_json_kv_string(j, "place", g->place);
-    tt_json_kv_bool(j, "cut", g->cut);
-    tt_json_key(j, "layers");
+TT_COLUMN_GET(get_place, tt_values_grid, g, tt_cell_text(cell, g->place);)
+TT_COLUMN_JSON(json_layers, tt_values_grid, g, {
     tt_json_array(j);
     for (uint32_t i = 0; i < g->n_layers; i++)
-        tt_json_u64_or_null(j, g->layers[i] >= 0, (uint64_t)(g->layers[i] >= 0 ? g->layers[i] : 0));
+        tt_json_u64_or_null(j, g->layers[i] >= 0, (uint64_t)g->layers[i]);
     tt_json_array_end(j);
-    tt_json_key(j, "tokens");
+})
+TT_COLUMN_JSON(json_batches, tt_values_grid, g, {
     tt_json_array(j);
     for (uint32_t i = 0; i < g->n_batches; i++)
-        tt_json_u64(j, tt_model_batch_number(m, g->batches[i]));
+        tt_json_u64(j, tt_model_batch_number(context, g->batches[i]));
     tt_json_array_end(j);
-}
+})
+
+static const tt_column grid_columns[] = {
+    TT_FIELD("place", "a name without its layer", .type = TT_CELL_NAME, .get = get_place),
+    TT_FIELD("cut", "there are more", TT_MEMBER(tt_values_grid, cut)),
+    TT_FIELD("layers", "its rows", .type = TT_CELL_ROWS, .json = json_layers),
+    TT_FIELD("tokens", "its columns: batches", .type = TT_CELL_ROWS, .json = json_batches),
+};
+static const tt_schema grid_schema = TT_SCHEMA("grid", "one place", grid_columns);
 
 tt_status tt_answer_values_grid(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -155,10 +130,11 @@ tt_status tt_answer_values_grid(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status =
         tt_values_grid_make(q->m, &query, tt_request_text(q, "place"), &over, &grid, err);
     if (status == TT_OK) {
-        if (tt_columns_begin(&columns)) {
-            put_axes(columns.json, q->m, &grid);
-            put_cells(&columns, &grid);
-        }
+        tt_columns_begin(&columns, &TT_ROWSET(&grid_schema, 0, q->m, &grid, 1));
+        tt_columns_add_rows(
+            &columns,
+            &TT_ROWSET(&cell_schema, 0, NULL, grid.cells, (size_t)grid.n_layers * grid.n_batches),
+            &all);
         status = tt_columns_end(&columns, r, err);
     }
     tt_values_grid_free(&grid);
@@ -182,12 +158,10 @@ tt_status tt_answer_values_list(tt_request *q, tt_reply *r, tt_error *err)
         return TT_E_USAGE;
     query.which = (tt_values_which)at;
     tt_status status = tt_values_list(q->m, &query, &over, &page, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK && !j) status = tt_error_memory(err, "the values");
-    if (j) {
+    if (status == TT_OK) {
         const tt_rowset set = tt_values_rowset(q->m, page.rows, page.n, with == 1);
         const tt_values_view v = {.path = path_of(q), .page = &page, .offset = query.offset};
-        status = tt_values_rows_json(j, q->m, &set, v, err);
+        status = tt_values_rows_json(tt_reply_json(r), q->m, &set, v, err);
     }
     tt_values_page_free(&page);
     return status;
@@ -195,92 +169,58 @@ tt_status tt_answer_values_list(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- NaN and infinities --- */
 
-static void drop_first(void *made)
+static tt_status find_first(tt_values_first *f, tt_model *m, tt_error *err)
 {
-    tt_values_first_free(made);
-    free(made);
+    tt_status status = tt_values_first_bad(m, &everything, NULL, f, err);
+    return status == TT_OK ? tt_values_first_weights(m, NULL, f, err) : status;
 }
 
-static tt_status make_first(tt_model *m, void **out, tt_error *err)
-{
-    tt_values_first *f = calloc(1, sizeof *f);
-    if (!f) return tt_error_memory(err, "the values");
-    tt_status status = tt_values_first_bad(m, &everything, NULL, f, err);
-    if (status == TT_OK) status = tt_values_first_weights(m, NULL, f, err);
-    if (status != TT_OK)
-        drop_first(f);
-    else
-        *out = f;
-    return status;
-}
+TT_SOURCE_MEMO(first_memo, tt_values_first, "the values", find_first, tt_values_first_free)
 
 tt_status tt_answer_values_first(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_source_memo memo = {make_first, drop_first};
     const void *made = NULL;
-    tt_status status = tt_source_get(q, &memo, &made, err);
-    if (status != TT_OK) return status;
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_memory(err, "the values");
-    tt_values_first_json(j, path_of(q), q->m, made);
-    return TT_OK;
-}
-
-static void drop_marks(void *made)
-{
-    tt_values_marks_free(made);
-    free(made);
-}
-
-static tt_status make_marks(tt_model *m, void **out, tt_error *err)
-{
-    tt_values_marks *marks = calloc(1, sizeof *marks);
-    if (!marks) return tt_error_memory(err, "the values");
-    tt_status status = tt_values_marks_make(m, NULL, marks, err);
-    if (status != TT_OK)
-        drop_marks(marks);
-    else
-        *out = marks;
+    tt_status status = tt_source_get(q, &first_memo, &made, err);
+    if (status == TT_OK) tt_values_first_json(tt_reply_json(r), path_of(q), q->m, made);
     return status;
 }
 
-static double mark_number(const tt_model *m, const tt_values_mark *mark, int which)
+static tt_status find_marks(tt_values_marks *marks, tt_model *m, tt_error *err)
 {
-    if (which == 0) return (double)mark->n_nan;
-    if (which == 1) return (double)mark->n_inf;
-    if (!mark->timed) return (double)NAN;
-    return tt_model_ns(m, which == 2 ? mark->start : mark->end);
+    return tt_values_marks_make(m, NULL, marks, err);
 }
 
-static uint32_t mark_index(const tt_values_mark *mark, int which)
-{
-    const uint32_t layer = mark->layer < 0 ? TT_COLUMNS_NO_U32 : (uint32_t)mark->layer;
-    const uint32_t of[] = {mark->run, mark->node, mark->op, layer, mark->token};
-    return of[which];
-}
+TT_SOURCE_MEMO(marks_memo, tt_values_marks, "the values", find_marks, tt_values_marks_free)
+
+TT_COLUMN_KNOWN(is_timed, tt_values_mark, mark, mark->timed)
+TT_COLUMN_VALUE(get_mark_start, tt_values_mark, mark, f64, tt_model_ns(context, mark->start))
+TT_COLUMN_VALUE(get_mark_end, tt_values_mark, mark, f64, tt_model_ns(context, mark->end))
+TT_COLUMN_KNOWN(has_layer, tt_values_mark, mark, mark->layer >= 0)
+TT_COLUMN_VALUE(get_mark_layer, tt_values_mark, mark, u64, (uint64_t)mark->layer)
+
+static const tt_column mark_columns[] = {
+    TT_FIELD("run", "", TT_MEMBER(tt_values_mark, run)),
+    TT_FIELD("node", "", TT_MEMBER(tt_values_mark, node)),
+    TT_FIELD("op", "", TT_MEMBER(tt_values_mark, op)),
+    TT_FIELD("layer_id", "", .type = TT_CELL_U32, .get = get_mark_layer, .known = has_layer),
+    TT_FIELD("batch_id", "", TT_MEMBER(tt_values_mark, token)),
+    TT_FIELD("n_nan", "", TT_MEMBER(tt_values_mark, n_nan)),
+    TT_FIELD("n_inf", "", TT_MEMBER(tt_values_mark, n_inf)),
+    TT_FIELD("start_ns", "", .type = TT_CELL_F64, .get = get_mark_start, .known = is_timed),
+    TT_FIELD("end_ns", "", .type = TT_CELL_F64, .get = get_mark_end, .known = is_timed),
+};
+static const tt_schema mark_schema = TT_SCHEMA("bad", "a bad output", mark_columns);
 
 tt_status tt_answer_values_bad(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_source_memo memo = {make_marks, drop_marks};
-    static const char *const indexes[] = {"run", "node", "op", "layer_id", "batch_id"};
-    static const char *const numbers[] = {"n_nan", "n_inf", "start_ns", "end_ns"};
+    static const tt_column total = TT_FIELD("bad_outputs", "", TT_MEMBER(tt_values_marks, total));
+    static const tt_schema head = {"bad", "of the trace", &total, 1};
     const void *made = NULL;
     tt_columns c;
-    tt_status status = tt_source_get(q, &memo, &made, err);
+    tt_status status = tt_source_get(q, &marks_memo, &made, err);
     if (status != TT_OK) return status;
     const tt_values_marks *marks = made;
-    if (tt_columns_begin(&c)) {
-        tt_json_kv_u64(c.json, "bad_outputs", marks->total);
-        for (int k = 0; k < 5; k++) {
-            uint32_t *column = tt_columns_add(&c, indexes[k], TT_COLUMN_U32, marks->n);
-            for (size_t i = 0; column && i < marks->n; i++)
-                column[i] = mark_index(&marks->list[i], k);
-        }
-        for (int k = 0; k < 4; k++) {
-            double *column = tt_columns_add(&c, numbers[k], TT_COLUMN_F64, marks->n);
-            for (size_t i = 0; column && i < marks->n; i++)
-                column[i] = mark_number(q->m, &marks->list[i], k);
-        }
-    }
+    tt_columns_begin(&c, &TT_ROWSET(&head, 0, NULL, marks, 1));
+    tt_columns_add_rows(&c, &TT_ROWSET(&mark_schema, 0, q->m, marks->list, marks->n), &all);
     return tt_columns_end(&c, r, err);
 }

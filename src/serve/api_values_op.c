@@ -111,11 +111,7 @@ tt_status tt_answer_values_op(tt_request *q, tt_reply *r, tt_error *err)
     op_values v = {.q = q, .run = run, .op = TT_NONE};
     status = find(&v, node, err);
     if (status == TT_OK) status = evaluate(&v, err);
-    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (j)
-        put(j, &v);
-    else if (status == TT_OK)
-        status = tt_error_memory(err, "the values");
+    if (status == TT_OK) put(tt_reply_json(r), &v);
     tt_outputs_free(&v.outputs);
     return status;
 }

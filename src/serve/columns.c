@@ -1,22 +1,21 @@
 #include "serve/columns.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const type_names[] = {"u8", "u32", "f64"};
 static const size_t type_sizes[] = {1, 4, 8};
 
-bool tt_columns_begin(tt_columns *c)
+void tt_columns_begin(tt_columns *c, const tt_rowset *head)
 {
-    memset(c, 0, sizeof *c);
+    memset(c, 0, offsetof(tt_columns, json));
     tt_bytes_init(&c->data, TT_REPLY_BYTES_MAX);
-    c->json = malloc(sizeof *c->json);
     c->text = open_memstream(&c->header, &c->header_size);
-    if (!c->json || !c->text) return false;
-    tt_json_begin(c->json, c->text, 0);
-    tt_json_object(c->json);
-    return true;
+    tt_json_begin(&c->json, c->text, 0);
+    tt_json_object(&c->json);
+    if (head) tt_rowset_json(&c->json, head, head->rows);
 }
 
 static void pad(tt_bytes *b)
@@ -83,23 +82,23 @@ void tt_columns_add_rows(tt_columns *c, const tt_rowset *set, const tt_listing_w
     tt_listing_free(&l);
 }
 
+TT_COLUMN_GET(get_type, tt_columns_one, one, tt_cell_text(cell, type_names[one->type]);)
+
+static const tt_column list_columns[] = {
+    TT_FIELD("name", "of the column", TT_MEMBER(tt_columns_one, name)),
+    TT_FIELD("type", "of its values", .type = TT_CELL_NAME, .get = get_type),
+    TT_FIELD("offset_bytes", "behind the header", TT_MEMBER(tt_columns_one, offset)),
+    TT_FIELD("n", "its values", TT_MEMBER(tt_columns_one, n)),
+};
+static const tt_schema list_schema = TT_SCHEMA("columns", "a column", list_columns);
+
 /* False when it could not be written. */
 static bool end_header(tt_columns *c)
 {
-    tt_json *j = c->json;
-    tt_json_key(j, "columns");
-    tt_json_array(j);
-    for (size_t i = 0; i < c->n; i++) {
-        tt_json_object(j);
-        tt_json_kv_string(j, "name", c->list[i].name);
-        tt_json_kv_string(j, "type", type_names[c->list[i].type]);
-        tt_json_kv_u64(j, "offset_bytes", c->list[i].offset);
-        tt_json_kv_u64(j, "n", c->list[i].n);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-    tt_json_object_end(j);
-    bool ok = tt_json_end(j);
+    tt_rowset_json_rows(&c->json, "columns", &TT_ROWSET(&list_schema, 0, NULL, c->list, c->n),
+                        NULL);
+    tt_json_object_end(&c->json);
+    bool ok = tt_json_end(&c->json);
     ok &= fclose(c->text) == 0;
     c->text = NULL;
     return ok;
@@ -107,8 +106,8 @@ static bool end_header(tt_columns *c)
 
 tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err)
 {
-    const bool begun = c->json && c->text, ok = begun && !c->data.failed && !c->no_memory;
-    const bool no_memory = ok || !begun || c->no_memory;
+    const bool ok = c->text && !c->data.failed && !c->no_memory;
+    const bool no_memory = ok || !c->text || c->no_memory;
     bool written = ok && r && end_header(c);
     if (written) {
         tt_bytes *out = tt_reply_binary(r);
@@ -121,9 +120,8 @@ tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err)
     }
     if (c->text) (void)fclose(c->text);
     free(c->header);
-    free(c->json);
     tt_bytes_free(&c->data);
-    memset(c, 0, sizeof *c);
+    memset(c, 0, offsetof(tt_columns, json));
     if (written || !r) return TT_OK;
     if (no_memory) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to answer");
     return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,

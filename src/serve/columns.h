@@ -24,24 +24,26 @@
 
 typedef enum tt_column_type { TT_COLUMN_U8, TT_COLUMN_U32, TT_COLUMN_F64 } tt_column_type;
 
+typedef struct tt_columns_one {
+    const char *name;
+    tt_column_type type;
+    size_t offset, n;
+} tt_columns_one;
+
+/* Private. */
 typedef struct tt_columns {
-    tt_json *json; /* inside the header's object: the caller may put what else is to be said */
-    /* Private: */
     tt_bytes data;
     bool no_memory; /* for rows */
-    struct {
-        const char *name;
-        tt_column_type type;
-        size_t offset, n;
-    } list[TT_REPLY_COLUMNS_MAX];
+    tt_columns_one list[TT_REPLY_COLUMNS_MAX];
     size_t n;
     FILE *text;
     char *header;
     size_t header_size;
+    tt_json json;
 } tt_columns;
 
-/* False without memory. Ended with tt_columns_end in both cases. */
-bool tt_columns_begin(tt_columns *c);
+/* head: a row with what else is said in the header; NULL: nothing. Ended with tt_columns_end. */
+void tt_columns_begin(tt_columns *c, const tt_rowset *head);
 /* A new column of n values, all zero, for the caller to fill before the next call; NULL: too large,
  * which tt_columns_end tells. The name is static. */
 void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n);

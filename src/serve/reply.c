@@ -3,13 +3,13 @@
 #include "serve/reply_body.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/types.h>
 
 void tt_reply_init(tt_reply *r)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, offsetof(tt_reply, json));
     r->status = 200;
     tt_bytes_init(&r->body, TT_REPLY_BYTES_MAX);
 }
@@ -18,10 +18,8 @@ static void drop(tt_reply *r)
 {
     if (r->stream) (void)fclose(r->stream);
     if (r->file) (void)fclose(r->file);
-    free(r->json);
     tt_bytes_free(&r->body);
     r->stream = r->file = NULL;
-    r->json = NULL;
 }
 
 void tt_reply_free(tt_reply *r)
@@ -49,15 +47,16 @@ FILE *tt_reply_stream(tt_bytes *out)
 tt_json *tt_reply_json(tt_reply *r)
 {
     r->type = "application/json";
-    r->json = malloc(sizeof *r->json);
-    r->stream = r->json ? tt_reply_stream(&r->body) : NULL;
-    if (!r->stream) {
-        free(r->json);
-        r->json = NULL;
-        return NULL;
-    }
-    tt_json_begin(r->json, r->stream, 0);
-    return r->json;
+    r->stream = tt_reply_stream(&r->body);
+    r->is_json = true;
+    tt_json_begin(&r->json, r->stream, 0);
+    return &r->json;
+}
+
+tt_status tt_reply_row(tt_reply *r, const tt_schema *schema, const void *context, const void *row)
+{
+    tt_row_json(tt_reply_json(r), NULL, schema, context, row);
+    return TT_OK;
 }
 
 tt_bytes *tt_reply_binary(tt_reply *r)
@@ -84,12 +83,12 @@ FILE *tt_reply_file(tt_reply *r, const char *name, const char *type)
 tt_status tt_reply_finish(tt_reply *r, tt_error *err)
 {
     bool written = true;
-    if (r->json) {
-        written = tt_json_end(r->json);
+    if (r->is_json && !r->stream) return tt_error_memory(err, "the answer");
+    if (r->is_json) {
+        written = tt_json_end(&r->json);
         if (fclose(r->stream) != 0) written = false;
         r->stream = NULL;
-        free(r->json);
-        r->json = NULL;
+        r->is_json = false;
     }
     if (r->file && (fflush(r->file) != 0 || ferror(r->file)))
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s could not be written: %s", r->name,
@@ -103,6 +102,22 @@ tt_status tt_reply_finish(tt_reply *r, tt_error *err)
     return TT_OK;
 }
 
+typedef struct error_row {
+    unsigned status;
+    const char *message;
+} error_row;
+
+static const tt_column message_columns[] = {
+    TT_FIELD("status", "of HTTP", TT_MEMBER(error_row, status)),
+    TT_FIELD("message", "what is wrong", TT_MEMBER(error_row, message)),
+};
+static const tt_schema message_schema =
+    TT_SCHEMA("error", "why there is no answer", message_columns);
+static const tt_column error_columns[] = {
+    TT_FIELD("error", "instead of an answer", .type = TT_CELL_OBJECT, .inner = &message_schema),
+};
+static const tt_schema error_schema = TT_SCHEMA("failure", "no answer", error_columns);
+
 void tt_reply_error(tt_reply *r, unsigned status, const char *message)
 {
     uint64_t generation = r->generation;
@@ -112,15 +127,7 @@ void tt_reply_error(tt_reply *r, unsigned status, const char *message)
     r->status = status;
     r->generation = generation;
     r->retry_after_s = retry;
-    tt_json *j = tt_reply_json(r);
-    r->type = "application/json";
-    if (!j) return; /* no memory: the status alone has to do */
-    tt_json_object(j);
-    tt_json_key(j, "error");
-    tt_json_object(j);
-    tt_json_kv_u64(j, "status", status);
-    tt_json_kv_string(j, "message", message);
-    tt_json_object_end(j);
-    tt_json_object_end(j);
-    (void)tt_reply_finish(r, NULL);
+    const error_row row = {status, message};
+    (void)tt_reply_row(r, &error_schema, NULL, &row);
+    (void)tt_reply_finish(r, NULL); /* without memory the status alone has to do */
 }

@@ -6,6 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/status.h"
+#include "table/table.h"
 
 #include <stdio.h>
 
@@ -13,8 +15,10 @@
 
 typedef struct tt_reply tt_reply;
 
-/* A JSON document; the endpoint writes one value, the caller ends it. NULL without memory. */
+/* A JSON document; the endpoint writes one value, the caller ends it. */
 tt_json *tt_reply_json(tt_reply *r);
+/* The document is that row of a schema. TT_OK. */
+tt_status tt_reply_row(tt_reply *r, const tt_schema *schema, const void *context, const void *row);
 /* Bytes, little-endian (application/octet-stream). Failure (too large) is noticed by the caller. */
 tt_bytes *tt_reply_binary(tt_reply *r);
 /* A file for the user to save, called `name` (ASCII letters, digits, '.', '-', '_'), of that media

@@ -18,9 +18,10 @@ struct tt_reply {
     char name[TT_REPLY_NAME_MAX]; /* to save as; "": to be shown */
     uint64_t generation;          /* of the trace it tells of; 0: of none */
     unsigned retry_after_s;       /* 0: not said */
-    /* Private: while it is written. */
-    tt_json *json;
+    /* Private: while a document is written. */
+    bool is_json;
     FILE *stream;
+    tt_json json;
 };
 
 /* A stream that ends in the bytes and stops at their limit; what writes to it has to have a buffer

@@ -5,6 +5,8 @@
 #include "base/status.h"
 #include "model/model.h"
 
+#include <stdlib.h>
+
 /* Computed once for each model (a live trace is opened anew as it grows), on the first worker that
  * asks; others wait for it. `make` gets that worker's share. What it makes is immutable from then
  * on, shared by all workers, and freed with `drop` when nobody uses the model any more. A failure
@@ -13,6 +15,28 @@ typedef struct tt_source_memo {
     tt_status (*make)(tt_model *m, void **out, tt_error *err);
     void (*drop)(void *made);
 } tt_source_memo;
+
+/* Defines the memo NAME of a zero-filled TYPE, which FIND(made, m, err) computes and
+ * RELEASE(made) frees, also after a failure; WHAT there was no memory for. */
+#define TT_SOURCE_MEMO(name, type, what, find, release)                                            \
+    static void drop_##name(void *made)                                                            \
+    {                                                                                              \
+        if (made) release((type *)made);                                                           \
+        free(made);                                                                                \
+    }                                                                                              \
+    static tt_status make_##name(tt_model *m, void **out, tt_error *err)                           \
+    {                                                                                              \
+        type *made = calloc(1, sizeof *made);                                                      \
+        *out = NULL;                                                                               \
+        if (!made) return tt_error_memory(err, what);                                              \
+        const tt_status status = find(made, m, err);                                               \
+        if (status == TT_OK)                                                                       \
+            *out = made;                                                                           \
+        else                                                                                       \
+            drop_##name(made);                                                                     \
+        return status;                                                                             \
+    }                                                                                              \
+    static const tt_source_memo name = {make_##name, drop_##name};
 
 typedef struct tt_request tt_request;
 

@@ -216,6 +216,15 @@ struct tt_column {
         out->n = (n_);                                                                             \
     }
 
+/* The same as a whole rowset: of a kind, or of several schemas. */
+#define TT_COLUMN_ROWSET(name, row_type, r, ...)                                                   \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        *out = (__VA_ARGS__);                                                                      \
+    }
+
 /* The rows and columns of a tt_listing, nested in a row. */
 #define TT_COLUMN_LISTING(name, row_type, r, listing_)                                             \
     static void name(const void *context, const void *row, tt_rowset *out)                         \
