@@ -20,6 +20,7 @@ END
 make "$work/bin/ctest" <<'END'
 [ -n "${REPORT:-}" ] && echo "$REPORT" >build-check/report.xml
 [ -z "${RETRIES:-}" ] || printf '%b' "$RETRIES" >build-check/retries
+exit "${ENDED:-0}"
 END
 
 # expect CODE WORDS TREE...: how the check of these trees ends; WORDS are its last lines, joined by "; ".
@@ -44,6 +45,7 @@ unset RETRIES # those of the run before are not named again
 expect 0 '5 passed, 0 failed, 2 skipped' check
 FRESH='1 passed, 2 failed, 0 skipped' expect 1 '6 passed, 2 failed, 2 skipped' check fresh
 FRESH='killed' expect 1 '5 passed, 1 failed, 2 skipped' check fresh
-REPORT='<testsuite name="x" tests="7" failures="3" disabled="0" skipped="0" time="1">' expect 1 '4 passed, 3 failed, 0 skipped' check
+ENDED=8 expect 1 '5 passed, 1 failed, 2 skipped' check
+ENDED=8 REPORT='<testsuite name="x" tests="7" failures="3" disabled="0" skipped="0" time="1">' expect 1 '4 passed, 3 failed, 0 skipped' check
 REPORT='' expect 1 '0 passed, 1 failed, 0 skipped' check
-echo "8 ends"
+echo "9 ends"

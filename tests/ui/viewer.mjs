@@ -41,6 +41,8 @@ export class Viewer {
 
     #listen() {
         this.page.on('console', (message) => {
+            // Of emulated WebGL, whose canvas the browser reads back to put the page together.
+            if (message.text().includes('GPU stall due to ReadPixels')) return;
             if (['error', 'warning'].includes(message.type())) this.#noted.push(`console: ${message.text()}`);
         });
         this.page.on('pageerror', (error) => this.#noted.push(`exception: ${error.stack ?? error}`));
