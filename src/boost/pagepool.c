@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "boost/slots.h"
 #include "boost/uring.h"
 
 #include <errno.h>
@@ -18,15 +19,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
-#define FLIGHTS_MAX 32u              /* simultaneous reads of an io_uring */
-#define FLIGHT_BYTES_MAX 0x7ffff000u /* per system call */
+#define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
 #define HUGE_BYTES (UINT64_C(2) << 20)
-#define WASTE_PART 6u   /* of a group may be wasted */
-#define MEMBERS_MAX 31u /* of a group */
+#define WASTE_PART 6u /* of a group may be wasted */
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
@@ -63,19 +63,17 @@ typedef struct unit {
     uint16_t waiters;
     uint32_t first_waiter; /* thread */
     uint64_t requested_ticks, awaited_ticks;
-    uint32_t group, next_member; /* TT_NONE: none */
-    uint32_t member;
+    uint32_t group;
     uint64_t member_at;   /* offset in the group's memory */
     uint64_t extra_bytes; /* after the last member's, up to the end of a huge page */
 } unit;
 
-/* Units that are loaded and evicted together, and so may share huge pages. */
+/* Units that are loaded and evicted together, in one piece of memory; most have one. */
 typedef struct group {
-    uint32_t first, last; /* units */
-    uint32_t n;
+    uint32_t last; /* unit */
     uint64_t bytes;
-    uint8_t *memory; /* for the next reads of its members; NULL: none yet */
-    uint32_t taken;  /* members that got their part of it, one bit each */
+    tt_slot memory;
+    uint32_t users; /* units that are loading or present in it; 0: it has none */
 } group;
 
 struct tt_pagepool {
@@ -89,6 +87,7 @@ struct tt_pagepool {
     bool sleeps;     /* the reader waits for active reads, or for the alarm */
     bool ending;
     bool is_child;
+    tt_slots *slots;
     region regions[REGIONS_MAX];
     uint32_t n_regions;
     unit *units;
@@ -118,12 +117,7 @@ static void *map_memory(void *at, uint64_t n, int prot, int flags, int fd, uint6
 
 static void unmap_memory(void *at, uint64_t n)
 {
-    if (n) (void)syscall(SYS_munmap, at, n);
-}
-
-static ssize_t read_at(int fd, void *to, uint64_t n, uint64_t offset)
-{
-    return (ssize_t)syscall(SYS_pread64, fd, to, n, offset);
+    if (at && n) (void)syscall(SYS_munmap, at, n);
 }
 
 static bool bit(const uint8_t *bits, uint64_t i)
@@ -195,13 +189,33 @@ static bool show_file(tt_pagepool *p, const region *r, range pages)
     return false;
 }
 
-/* Moves `staging`, which the caller no longer owns, over the file's pages. On failure these are
- * unchanged. */
-static bool show_ours(tt_pagepool *p, const region *r, range pages, uint8_t *staging)
+static bool has_places(tt_pagepool *p)
+{
+    return p->places < p->places_max;
+}
+
+/* Shows the unit's memory instead of the file's pages. On failure these are unchanged. */
+static bool show_ours(tt_pagepool *p, const unit *u)
+{
+    const region *r = &p->regions[u->region];
+    if (!has_places(p)) return false;
+    if (tt_slots_show(p->slots, &p->groups[u->group].memory, u->member_at,
+                      r->at + u->inner.first * TT_PAGEPOOL_PAGE,
+                      pages_of(u->inner) * TT_PAGEPOOL_PAGE)) {
+        p->places++;
+        return true;
+    }
+    atomic_fetch_add(&p->report->failed_places, 1);
+    (void)show_file(p, r, u->inner);
+    return false;
+}
+
+/* The same for pages of their own, which the caller no longer owns. */
+static bool show_edges(tt_pagepool *p, const region *r, range pages, uint8_t *staging)
 {
     uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
     const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
-    if (p->places >= p->places_max) {
+    if (!has_places(p) || syscall(SYS_mprotect, staging, n, PROT_READ) != 0) {
         unmap_memory(staging, n);
         return false;
     }
@@ -231,26 +245,24 @@ static void place_edges(tt_pagepool *p, region *r, range part, uint8_t *staging)
             end++;
             continue;
         }
-        if (!show_ours(p, r, new, from)) continue;
+        if (!show_edges(p, r, new, from)) continue;
         add_bytes(p, pages_of(new) * TT_PAGEPOOL_PAGE);
         for (uint64_t k = new.first; k < new.last; k++)
             set_bit(r->edges_there, k);
     }
 }
 
-static void lay(tt_pagepool *p, unit *u, range read, uint8_t *staging)
+/* False: it stays as it was. */
+static bool lay(tt_pagepool *p, unit *u, range read, uint8_t *edges)
 {
     region *r = &p->regions[u->region];
-    bool ok = true;
-    if (pages_of(u->inner))
-        ok = show_ours(p, r, u->inner, staging + (u->inner.first - read.first) * TT_PAGEPOOL_PAGE);
-    if (!ok) take_bytes(p, inner_bytes(u));
-    u->state = ok ? TT_UNIT_PRESENT : TT_UNIT_ABSENT;
-    if (read.first < u->inner.first)
-        place_edges(p, r, (range){read.first, u->inner.first}, staging);
-    if (u->inner.last < read.last)
-        place_edges(p, r, (range){u->inner.last, read.last},
-                    staging + (u->inner.last - read.first) * TT_PAGEPOOL_PAGE);
+    const range before = {read.first, u->inner.first < read.last ? u->inner.first : read.last};
+    const range after = {u->inner.last > read.first ? u->inner.last : read.first, read.last};
+    const bool ok = !pages_of(u->inner) || show_ours(p, u);
+    if (before.first < before.last) place_edges(p, r, before, edges);
+    if (pages_of(u->inner) && after.first < after.last)
+        place_edges(p, r, after, edges + (before.last - before.first) * TT_PAGEPOOL_PAGE);
+    return ok;
 }
 
 /* The part of the unit that has to be read: without edges that are present. */
@@ -271,12 +283,16 @@ typedef struct flight {
     uint32_t unit;
     range pages;
     const region *region;
-    uint8_t *to, *tail; /* tail: the waste after its memory */
-    uint64_t bytes, tail_bytes, offset;
+    tt_slot memory;        /* its group's; at NULL: none */
+    uint8_t *edges;        /* pages of their own, first those before the others */
+    struct iovec parts[3]; /* edges, the others, edges */
+    struct iovec left[3];  /* what is not read yet */
+    uint64_t bytes, offset;
     uint64_t wanted; /* bytes, without those after the file's end */
     uint64_t done;
     uint64_t begin_ticks, begin_ns;
     bool direct;
+    bool fills; /* the memory, which is fresh */
     enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED } how;
 } flight;
 
@@ -304,11 +320,28 @@ static bool step(flight *f, ssize_t got)
     return f->done >= f->wanted;
 }
 
+/* Where the next system call reads to; the number of parts. */
+static uint32_t left_of(flight *f)
+{
+    uint64_t done = f->done;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint64_t skip = done < f->parts[i].iov_len ? done : f->parts[i].iov_len;
+        done -= skip;
+        if (skip == f->parts[i].iov_len) continue;
+        f->left[n++] =
+            (struct iovec){(uint8_t *)f->parts[i].iov_base + skip, f->parts[i].iov_len - skip};
+    }
+    return n;
+}
+
+/* Past the C library, so that tools that watch its calls do not assume the old content. */
 static void read_all(flight *f)
 {
     ssize_t got;
     do {
-        got = read_at(fd_of(f), f->to + f->done, f->bytes - f->done, f->offset + f->done);
+        const uint32_t n = left_of(f);
+        got = (ssize_t)syscall(SYS_preadv, fd_of(f), f->left, n, f->offset + f->done, 0);
     } while (!step(f, got < 0 ? -errno : got));
 }
 
@@ -330,81 +363,73 @@ static uint64_t in_huge_pages(uint64_t n)
     return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? whole + HUGE_BYTES : whole;
 }
 
-/* Memory for reading n bytes, `huge` of them in huge pages, and the waste after them; NULL: none. A
- * huge page is freed when all of it is. */
-static uint8_t *staging_memory(uint64_t n, uint64_t huge)
+static uint64_t group_bytes(const group *g)
 {
-    const uint64_t used = huge > n ? huge : n, size = huge ? used + HUGE_BYTES : n;
-    uint8_t *at =
-        map_memory(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return NULL;
-    const uint64_t head = huge ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
-    unmap_memory(at, head);
-    unmap_memory(at + head + used, size - used - head);
-    at += head;
-    if (huge) (void)syscall(SYS_madvise, at, huge, MADV_HUGEPAGE);
-    if (used > huge) (void)syscall(SYS_madvise, at + huge, used - huge, MADV_NOHUGEPAGE);
-    return at;
+    const uint64_t huge = in_huge_pages(g->bytes);
+    return huge > g->bytes ? huge : g->bytes;
 }
 
-/* Frees the parts that were not taken. */
-static void leave_group_memory(tt_pagepool *p, group *g)
-{
-    for (uint32_t i = g->memory ? g->first : TT_NONE; i != TT_NONE; i = p->units[i].next_member)
-        if (!(g->taken >> p->units[i].member & 1))
-            unmap_memory(g->memory + p->units[i].member_at, inner_bytes(&p->units[i]));
-    g->memory = NULL;
-    g->taken = 0;
-}
-
-/* The unit's part of its group's memory; NULL: none. */
-static uint8_t *group_part(tt_pagepool *p, const unit *u)
+/* The memory of the unit's group, for one more unit. False: there is none. */
+static bool take_memory(tt_pagepool *p, const unit *u, flight *f)
 {
     group *g = &p->groups[u->group];
-    const uint32_t bit_of = 1u << u->member;
-    if (g->memory && g->taken & bit_of) leave_group_memory(p, g);
-    if (!g->memory) g->memory = staging_memory(g->bytes, in_huge_pages(g->bytes));
-    if (!g->memory) return NULL;
-    uint8_t *part = g->memory + u->member_at;
-    g->taken |= bit_of;
-    if (g->taken == (uint32_t)((UINT64_C(1) << g->n) - 1)) {
-        g->memory = NULL;
-        g->taken = 0;
-    }
-    return part;
+    if (!g->users && !tt_slots_take(p->slots, group_bytes(g), &g->memory)) return false;
+    g->users++;
+    f->memory = g->memory;
+    f->fills = g->memory.fresh;
+    g->memory.fresh = false;
+    return true;
 }
 
-/* Without the lock. Allocates memory, unless there is some; nothing to read means that this failed,
- * or that the file has no such bytes. */
-static bool begin_read(flight *f, bool alone)
+static void leave_memory(tt_pagepool *p, const unit *u)
+{
+    group *g = &p->groups[u->group];
+    if (--g->users == 0) tt_slots_give(p->slots, &g->memory);
+}
+
+/* (locked) Where it reads to. False: there is no memory. */
+static bool divide_read(tt_pagepool *p, flight *f, const unit *u)
+{
+    const uint64_t inner = pages_of(u->inner) * TT_PAGEPOOL_PAGE, edges = f->bytes - inner;
+    const uint64_t before = inner ? (u->inner.first - f->pages.first) * TT_PAGEPOOL_PAGE : edges;
+    if (inner && !take_memory(p, u, f)) return false;
+    if (edges) {
+        void *at =
+            map_memory(NULL, edges, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) return false;
+        f->edges = at;
+        f->parts[0] = (struct iovec){f->edges, before};
+        f->parts[2] = (struct iovec){f->edges + before, edges - before};
+    }
+    if (inner) f->parts[1] = (struct iovec){f->memory.at + u->member_at, inner};
+    return true;
+}
+
+/* Without the lock. Nothing to read means that there is no memory, or that the file has no such
+ * bytes. */
+static bool begin_read(flight *f)
 {
     const uint64_t size = (uint64_t)f->region->was.st_size;
     f->begin_ticks = tt_ticks();
     f->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
-    if (!f->to) f->to = staging_memory(f->bytes, alone ? f->bytes / HUGE_BYTES * HUGE_BYTES : 0);
+    if (f->fills) tt_slot_fill(&f->memory, in_huge_pages(f->memory.bytes));
     f->wanted = f->offset >= size ? 0 : size - f->offset < f->bytes ? size - f->offset : f->bytes;
     f->direct = f->region->direct >= 0;
-    f->how = f->to && f->wanted ? READ_WHOLE : READ_FAILED;
+    /* What is behind the file's end is no zeros in memory that was used before. */
+    const bool whole = f->wanted >= f->parts[0].iov_len + f->parts[1].iov_len;
+    f->how = f->wanted && whole ? READ_WHOLE : READ_FAILED;
     return f->how == READ_WHOLE;
 }
 
-/* Without the lock. Its memory then holds the pages, read-only, or is freed and NULL. */
+/* Without the lock. */
 static void end_read(tt_pagepool *p, flight *f)
 {
     if (!f->direct && f->how == READ_WHOLE)
         (void)posix_fadvise(f->region->fd, (off_t)f->offset, (off_t)f->bytes, POSIX_FADV_DONTNEED);
     if (f->how == READ_WHOLE && !is_same_file(f->region)) f->how = READ_CHANGED;
-    if (f->how == READ_WHOLE && syscall(SYS_mprotect, f->to, f->bytes, PROT_READ) != 0)
-        f->how = READ_FAILED;
-    /* Its huge page exists now, so this end of it is not allocated again. */
-    unmap_memory(f->tail, f->tail_bytes);
-    if (!f->to) return;
     atomic_fetch_add(&p->report->reads, 1);
     atomic_fetch_add(&p->report->read_bytes, f->bytes);
     atomic_fetch_add(&p->report->read_ns, tt_clock_ns(CLOCK_MONOTONIC) - f->begin_ns);
-    if (f->how == READ_WHOLE) return;
-    unmap_memory(f->to, f->bytes);
-    f->to = NULL;
 }
 
 /* One call per page: pages in between may not be the region's any more. False: some stay. */
@@ -444,25 +469,25 @@ static void close_files(region *r)
     r->at = NULL;
 }
 
-static void finish(tt_pagepool *p, unit *u, range pages, uint8_t *staging, enum outcome how)
+static void finish(tt_pagepool *p, unit *u, const flight *f)
 {
     region *r = &p->regions[u->region];
     r->loading--;
     p->under_way--;
-    const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
-    if (u->state == TT_UNIT_LOADING && !(staging && wanted)) {
-        take_bytes(p, inner_bytes(u));
-        u->state = TT_UNIT_ABSENT;
-    }
-    if (staging && wanted) lay(p, u, pages, staging);
-    if (staging && !wanted) unmap_memory(staging, pages_of(pages) * TT_PAGEPOOL_PAGE);
+    const bool loading = u->state == TT_UNIT_LOADING;
+    const bool wanted = loading && !u->discard && !r->closed && f->how == READ_WHOLE;
+    const bool laid = wanted && lay(p, u, f->pages, f->edges);
+    if (!wanted) unmap_memory(f->edges, f->parts[0].iov_len + f->parts[2].iov_len);
+    if (loading) u->state = laid ? TT_UNIT_PRESENT : TT_UNIT_ABSENT;
+    if (loading && !laid) take_bytes(p, inner_bytes(u));
+    if (f->memory.at && !laid) leave_memory(p, u);
     u->discard = false;
-    if (how == READ_FAILED && !r->gone) {
+    if (f->how == READ_FAILED && !r->gone) {
         atomic_fetch_add(&p->report->failed_reads, 1);
         report(p, "the model's file could not be read; the rest is left to the kernel's paging");
         r->closed = true;
     }
-    if (how == READ_CHANGED && !r->gone) {
+    if (f->how == READ_CHANGED && !r->gone) {
         report(p, "the model's file was changed; all of it is left to the kernel's paging");
         hand_back(p, r);
     }
@@ -519,7 +544,7 @@ static void end_load(tt_pagepool *p, flight *f)
                   f->how == READ_FAILED ? TT_READ_FAILED
                   : wanted              ? 0
                                         : TT_READ_DISCARDED);
-        finish(p, u, f->pages, f->to, f->how);
+        finish(p, u, f);
     } else {
         r->loading--;
         p->under_way--;
@@ -543,8 +568,6 @@ static bool begin_load(tt_pagepool *p, flight *f)
         return false;
     }
     const range pages = missing(r, u);
-    /* Pages shared with other units are never evicted: they are in no huge page. */
-    const bool alone = pages.first == u->inner.first && pages.last == u->inner.last;
     *f = (flight){.unit = i,
                   .pages = pages,
                   .region = r,
@@ -552,18 +575,14 @@ static bool begin_load(tt_pagepool *p, flight *f)
                   .offset = r->offset + pages.first * TT_PAGEPOOL_PAGE};
     u->state = TT_UNIT_LOADING;
     r->loading++;
-    if (f->bytes && alone && u->group != TT_NONE) f->to = group_part(p, u);
-    if (f->to && u->extra_bytes) {
-        f->tail = f->to + f->bytes;
-        f->tail_bytes = u->extra_bytes;
-    }
     if (!f->bytes) {
         end_load(p, f);
         return false;
     }
+    bool begun = divide_read(p, f, u);
+    if (!begun) f->how = READ_FAILED;
     tt_pagepool_unlock(p);
-    const bool begun = begin_read(f, alone);
-    if (!begun) end_read(p, f);
+    begun = begun && begin_read(f);
     tt_pagepool_lock(p);
     if (!begun) end_load(p, f);
     return begun;
@@ -601,13 +620,11 @@ typedef struct flights {
     bool alarm_armed; /* the eventfd is being read */
 } flights;
 
-static void go_on(tt_pagepool *p, const flights *all, uint32_t k)
+static void go_on(tt_pagepool *p, flights *all, uint32_t k)
 {
-    const flight *f = &all->of[k];
-    const uint64_t left = f->bytes - f->done;
-    tt_uring_read(&p->uring, fd_of(f), f->to + f->done,
-                  left < FLIGHT_BYTES_MAX ? (uint32_t)left : FLIGHT_BYTES_MAX, f->offset + f->done,
-                  k);
+    flight *f = &all->of[k];
+    const uint32_t n = left_of(f);
+    tt_uring_readv(&p->uring, fd_of(f), f->left, n, f->offset + f->done, k);
 }
 
 /* False: there is nothing to read, or no free slot. */
@@ -655,7 +672,8 @@ static void give_up_flights(tt_pagepool *p, flights *all)
 {
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
         if (!all->busy[k]) continue;
-        all->of[k].to = NULL;
+        all->of[k].memory.at = NULL;
+        all->of[k].edges = NULL;
         p->units[all->of[k].unit].discard = true;
         end_load(p, &all->of[k]);
     }
@@ -782,9 +800,15 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
     p->alarm = -1;
-    if (!start_readers(p, readers, uring)) {
+    p->slots = tt_slots_new();
+    if (!p->slots || !start_readers(p, readers, uring)) {
+        const bool memory = p->slots != NULL;
         if (p->alarm >= 0) (void)close(p->alarm);
+        tt_slots_free(p->slots);
         free(p);
+        if (!memory)
+            return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                                "the kernel gives no files in memory (memfd_create)");
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no thread to read with can be started");
     }
     *out = p;
@@ -803,8 +827,7 @@ void tt_pagepool_free(tt_pagepool *p)
         (void)pthread_join(p->readers[i], NULL);
     for (uint32_t i = 0; i < p->n_regions; i++)
         if (p->regions[i].at) close_files(&p->regions[i]);
-    for (uint32_t i = 0; i < p->n_groups; i++)
-        leave_group_memory(p, &p->groups[i]);
+    tt_slots_free(p->slots);
     if (p->alarm >= 0) (void)close(p->alarm);
     free(p->groups);
     free(p->units);
@@ -823,6 +846,13 @@ void tt_pagepool_in_child(tt_pagepool *p)
     p->is_child = true;
     for (uint32_t i = 0; i < p->n_regions; i++)
         p->regions[i].closed = true;
+    /* The parent goes on reading into its memory, which the child has no mapping of. */
+    for (uint32_t i = 0; i < p->n_units; i++) {
+        unit *u = &p->units[i];
+        if (u->state != TT_UNIT_PRESENT || !pages_of(u->inner)) continue;
+        (void)show_file(p, &p->regions[u->region], u->inner);
+        u->state = TT_UNIT_ABSENT;
+    }
     /* Requested units will not be loaded. */
     for (uint32_t i = 0; i < p->n_units; i++)
         if (p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING)
@@ -994,6 +1024,11 @@ void tt_pagepool_check_files(tt_pagepool *p)
 
 /* --- units --- */
 
+static bool on_its_way(const tt_pagepool *p, uint32_t i)
+{
+    return p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING;
+}
+
 uint64_t tt_pagepool_deaths(const tt_pagepool *p)
 {
     return p->deaths;
@@ -1047,39 +1082,36 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64
     const uint64_t end = from + n;
     unit *u = tt_array_add(p->units, p->n_units, p->units_capacity);
     if (!u) return TT_NONE;
-    *u = (unit){.region = number, .next = TT_NONE, .group = TT_NONE, .next_member = TT_NONE};
+    group *g = tt_array_add(p->groups, p->n_groups, p->groups_capacity);
+    if (!g) {
+        p->n_units--;
+        return TT_NONE;
+    }
+    *u = (unit){.region = number, .next = TT_NONE, .group = p->n_groups - 1};
     u->all = (range){from / TT_PAGEPOOL_PAGE, (end + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE};
     u->inner = (range){(from + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE, end / TT_PAGEPOOL_PAGE};
     if (u->inner.first >= u->inner.last) u->inner.first = u->inner.last = u->all.last;
     note_edges(p, r, u->all.first, u->inner.first);
     note_edges(p, r, u->inner.last, u->all.last);
+    *g = (group){.last = p->n_units - 1, .bytes = inner_bytes(u)};
+    u->extra_bytes = group_bytes(g) - g->bytes;
     return p->n_units - 1;
 }
 
 bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t i)
 {
-    unit *first = &p->units[with], *u = &p->units[i];
-    if (u->group != TT_NONE || u->state != TT_UNIT_ABSENT) return false;
-    if (first->group == TT_NONE) {
-        group *new = first->state == TT_UNIT_ABSENT
-                         ? tt_array_add(p->groups, p->n_groups, p->groups_capacity)
-                         : NULL;
-        if (!new) return false;
-        *new = (group){.first = with, .last = with, .n = 1, .bytes = inner_bytes(first)};
-        first->group = p->n_groups - 1;
-    }
-    group *g = &p->groups[first->group];
+    unit *u = &p->units[i];
+    group *g = &p->groups[p->units[with].group], *own = &p->groups[u->group];
     unit *last = &p->units[g->last];
-    if (g->n == MEMBERS_MAX || g->memory || last->state != TT_UNIT_ABSENT) return false;
-    last->extra_bytes = 0;
-    last->next_member = i;
-    u->group = first->group;
-    u->member = g->n++;
+    const bool alone = own->last == i && !u->member_at && own != g;
+    if (!alone || g->users || own->users || on_its_way(p, i) || on_its_way(p, g->last))
+        return false;
+    last->extra_bytes = u->extra_bytes = 0;
+    u->group = last->group;
     u->member_at = g->bytes;
     g->bytes += inner_bytes(u);
     g->last = i;
-    const uint64_t huge = in_huge_pages(g->bytes);
-    u->extra_bytes = huge > g->bytes ? huge - g->bytes : 0;
+    u->extra_bytes = group_bytes(g) - g->bytes;
     return true;
 }
 
@@ -1127,12 +1159,8 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
     u->state = TT_UNIT_ABSENT;
     p->places--;
     take_bytes(p, inner_bytes(u));
+    leave_memory(p, u);
     atomic_fetch_add(&p->report->evictions, 1);
-}
-
-static bool on_its_way(const tt_pagepool *p, uint32_t i)
-{
-    return p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING;
 }
 
 /* A thread that waits for several units waits for all of them from the same time on. */

@@ -63,12 +63,13 @@ void tt_uring_end(tt_uring *u)
     u->fd = -1;
 }
 
-void tt_uring_read(tt_uring *u, int fd, void *to, uint32_t n, uint64_t offset, uint64_t id)
+static void add(tt_uring *u, uint8_t opcode, int fd, const void *to, uint32_t n, uint64_t offset,
+                uint64_t id)
 {
     const uint32_t tail = *u->sq_tail, at = tail & u->sq_mask;
     struct io_uring_sqe *e = (struct io_uring_sqe *)u->entries + at;
     memset(e, 0, sizeof *e);
-    e->opcode = IORING_OP_READ;
+    e->opcode = opcode;
     e->fd = fd;
     e->addr = (uint64_t)(uintptr_t)to;
     e->len = n;
@@ -77,6 +78,17 @@ void tt_uring_read(tt_uring *u, int fd, void *to, uint32_t n, uint64_t offset, u
     u->sq_array[at] = at;
     __atomic_store_n(u->sq_tail, tail + 1, __ATOMIC_RELEASE);
     u->pending++;
+}
+
+void tt_uring_read(tt_uring *u, int fd, void *to, uint32_t n, uint64_t offset, uint64_t id)
+{
+    add(u, IORING_OP_READ, fd, to, n, offset, id);
+}
+
+void tt_uring_readv(tt_uring *u, int fd, const struct iovec *to, uint32_t n, uint64_t offset,
+                    uint64_t id)
+{
+    add(u, IORING_OP_READV, fd, to, n, offset, id);
 }
 
 bool tt_uring_submit(tt_uring *u, bool wait)

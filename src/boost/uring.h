@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 typedef struct tt_uring {
     int fd;
@@ -29,6 +30,9 @@ void tt_uring_end(tt_uring *u);
 /* Queues a read of at most n bytes; offset -1: of a descriptor without a position. At most `depth`
  * may be queued or active. */
 void tt_uring_read(tt_uring *u, int fd, void *to, uint32_t n, uint64_t offset, uint64_t id);
+/* The same into n pieces; `to` must stay until the read has finished. */
+void tt_uring_readv(tt_uring *u, int fd, const struct iovec *to, uint32_t n, uint64_t offset,
+                    uint64_t id);
 /* Submits what is queued; `wait`: then sleeps until a read has finished. False: the kernel
  * refused. */
 bool tt_uring_submit(tt_uring *u, bool wait);

@@ -88,7 +88,7 @@ static bool is_ours(const mapped *m, uint64_t i)
         char rights[8], rest[400] = "";
         if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %399s", &low, &high, rights, rest) < 3) continue;
         if (at < low || at >= high) continue;
-        found = rights[3] == 'p' && !strstr(rest, "boost-");
+        found = (rights[3] == 'p' || strstr(rest, "memfd:")) && !strstr(rest, "boost-");
         break;
     }
     (void)fclose(f);
@@ -316,19 +316,23 @@ static void leaves_what_cannot_be_read(void **state)
     unmap_file(&m);
 }
 
+/* Also while its parent reads other things into the memory that it had at the fork. */
 static void child_sees_the_same(void **state)
 {
     (void)state;
     mapped m;
-    int status;
+    int status, go[2];
+    uint32_t units[32];
+    char word;
     map_file(&m, 2);
-    for (uint32_t i = 0; i < 16; i++) {
-        const uint32_t u = unit(&m, i * 64 * PAGE + 9, 40 * PAGE);
-        tt_pagepool_lock(m.pool);
-        (void)tt_pagepool_request(m.pool, u, TT_READ_AHEAD);
-        tt_pagepool_unlock(m.pool);
-    }
+    assert_int_equal(pipe(go), 0);
+    for (uint32_t i = 0; i < 32; i++)
+        units[i] = unit(&m, i * 64 * PAGE + 9, 40 * PAGE);
+    for (uint32_t i = 0; i < 16; i++)
+        assert_int_equal(load(&m, units[i]), TT_UNIT_PRESENT);
     tt_pagepool_lock(m.pool);
+    for (uint32_t i = 16; i < 20; i++)
+        (void)tt_pagepool_request(m.pool, units[i], TT_READ_AHEAD);
     const pid_t pid = fork();
     if (pid == 0) {
         tt_pagepool_in_child(m.pool);
@@ -337,9 +341,17 @@ static void child_sees_the_same(void **state)
             m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE), TT_READ_AHEAD);
         tt_pagepool_wait_all(m.pool);
         tt_pagepool_unlock(m.pool);
+        right &= read(go[0], &word, 1) == 1;
         _exit(right && is_content(&m, 0, SIZE + TAIL) ? 0 : 1);
     }
     tt_pagepool_unlock(m.pool);
+    for (uint32_t i = 0; i < 16; i++) {
+        drop(&m, units[i]);
+        assert_int_equal(load(&m, units[16 + i]), TT_UNIT_PRESENT);
+    }
+    assert_int_equal(write(go[1], "g", 1), 1);
+    (void)close(go[0]);
+    (void)close(go[1]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_true(is_content(&m, 0, SIZE + TAIL));

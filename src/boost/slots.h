@@ -1,0 +1,40 @@
+/* Memory that weights are read into, taken and given back in pieces, without being cleared each
+ * time: a slot that was given back keeps its pages for the next one of its size.
+ *
+ * The memory is a file in memory (memfd_create), of which a slot is a range: so the same pages can
+ * be mapped at a second address too, which one system call does. Pages are huge where there are
+ * whole ones in a slot, if the kernel can make them so (MADV_COLLAPSE, Linux 6.1). No locks: the
+ * caller has one. */
+#ifndef TT_BOOST_SLOTS_H
+#define TT_BOOST_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_slots tt_slots;
+
+typedef struct tt_slot {
+    uint8_t *at; /* readable and writable; NULL: none */
+    uint64_t bytes;
+    uint64_t offset; /* in the file */
+    bool fresh;      /* its pages are not there yet: tt_slot_fill */
+} tt_slot;
+
+/* NULL: the kernel has no such files, or there is no memory. */
+tt_slots *tt_slots_new(void);
+/* Mappings at other addresses keep their pages. NULL does nothing. */
+void tt_slots_free(tt_slots *s);
+/* bytes: whole pages. False: there is no memory. */
+bool tt_slots_take(tt_slots *s, uint64_t bytes, tt_slot *out);
+/* No other mapping of it must be left. Keeps its pages if there is room for them among the free
+ * ones. */
+void tt_slots_give(tt_slots *s, const tt_slot *slot);
+/* Any thread, without a lock: gets the pages of a fresh slot, `huge` bytes of them huge. */
+void tt_slot_fill(const tt_slot *slot, uint64_t huge);
+/* Maps n bytes of the slot, from byte `from` on, read-only over what is at `at`. False: it may be
+ * that nothing is mapped there any more. In a forked child nothing is: the parent goes on reading
+ * into these pages. */
+bool tt_slots_show(const tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
+
+#endif
