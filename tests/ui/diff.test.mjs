@@ -178,9 +178,9 @@ test('three traces: any two are chosen', async ({ open }) => {
     await v.page.getByLabel('Trace B').selectOption({ label: 'moe.ttrace' });
     await v.untilFragment('diff', '0.2');
     await v.until(async () => /computed something else/.test(await v.page.locator('.diff-verdict').innerText()), 'another model is another graph');
-    // New and gone nodes are listed.
+    // New and missing nodes are listed.
     const changes = v.page.getByRole('region', { name: 'What was computed' });
-    assert.match(await changes.innerText(), /new in B|gone in B/);
+    assert.match(await changes.innerText(), /new in B|missing in B/);
     // The side that the other one is on: they swap.
     await v.page.getByLabel('Trace A').selectOption({ label: 'moe.ttrace' });
     await v.untilFragment('diff', '2.0');

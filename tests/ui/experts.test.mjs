@@ -89,7 +89,7 @@ test('colour can tell something else, also what was not observed', async ({ open
     const v = await open(['moe'], { fragment: 'view=experts&layer=0' });
     await matrix(v).waitFor();
     for (const id of ['bytes', 'weight', 'last', 'disk']) {
-        await v.page.getByRole('combobox', { name: 'What colour tells' }).selectOption(id);
+        await v.page.getByRole('combobox', { name: 'Colour' }).selectOption(id);
         await v.untilFragment('experts_by', id);
     }
     await v.page.getByText(/Disk reads are an estimate/).waitFor();

@@ -282,7 +282,7 @@ test('loading: bins add up to the rows of faults --loading, and are told where t
     await shown(v);
     const points = await coloured(v);
     const answers = await told(v, points.filter((_, i) => i % 12 === 0));
-    const words = ['resident when opened', 'fetched by mapping', 'fetched from then on'];
+    const words = ['resident when opened', 'fetched by mapping', 'fetched after that'];
     assert.ok(answers.length > 20);
     for (const a of answers) assert.ok(words.some((word) => a[word]), JSON.stringify(a));
     for (const word of [...words, 'used', 'not used', 'evicted before use', 'fetched again']) assert.ok(answers.some((a) => a[word]), `${word} is nowhere`);

@@ -184,7 +184,7 @@ test('the tables have the reads, the computations and what ops waited', async ({
     const table = v.page.locator('.timeline .equivalent table');
     await v.until(async () => (await table.count()) === 3, 'three tables');
     const captions = await v.page.locator('.timeline .equivalent caption').allTextContents();
-    assert.ok(captions.some((text) => /reads? of boost in sight/.test(text)) && captions.some((text) => /The pool of boost/.test(text)), `${captions}`);
+    assert.ok(captions.some((text) => /reads? of boost in view/.test(text)) && captions.some((text) => /The pool of boost/.test(text)), `${captions}`);
     await v.until(async () => (await table.nth(2).locator('tbody tr').count()) > 0, 'a computation is listed');
     const cells = await table.nth(1).locator('tbody tr').first().locator('td').allTextContents();
     assert.match(cells[1], /kept|ahead|chosen|at op/);
@@ -225,9 +225,9 @@ test('reads and waits that are too many are drawn by stretches of time', async (
 test('the run and a saved drawing tell of the pool', async ({ open }) => {
     const v = await timeline(open);
     const part = v.page.getByRole('region', { name: 'Boost' });
-    await part.getByText('A token reads').waitFor();
+    await part.getByText('Read per token').waitFor();
     const words = await part.textContent();
-    assert.match(words, /Experts there\d/);
+    assert.match(words, /Experts present\d/);
     const [download] = await Promise.all([v.page.waitForEvent('download'), v.page.getByRole('button', { name: 'SVG', exact: true }).click()]);
     const svg = (await (await import('node:fs/promises')).readFile(await download.path())).toString();
     for (const name of ['boost reads', 'boost pool', 'read: chosen']) assert.ok(svg.includes(`>${name}</text>`), name);

@@ -63,7 +63,7 @@ test('a trace that ends before its first graph: no view says more than is known'
         await route.fulfill({ response, json: summary });
     });
     await v.page.reload();
-    await v.page.getByText('It is not known whether the model has experts').waitFor();
+    await v.page.getByText('Unknown whether the model has experts').waitFor();
     await v.show('view=graph');
     await v.page.getByText('No graph was recorded').waitFor();
 });

@@ -171,5 +171,5 @@ test('hostile names are text', async ({ open }) => {
 
 test('a filter that leaves nothing says so', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=stats&token=0&time=900000000000~900000000001' });
-    await v.page.getByRole('heading', { name: 'No op passes this filter' }).waitFor();
+    await v.page.getByRole('heading', { name: 'No ops match' }).waitFor();
 });

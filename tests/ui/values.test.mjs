@@ -52,7 +52,7 @@ test('RMS, range and mean are those of the command, over tokens and layers', asy
     assert.equal(overLayers.length, 4);
     ofToken.forEach((row, i) => check(overLayers[i], row));
     // Another output of the layer, and another thing that colour tells: in the address.
-    await v.page.getByRole('combobox', { name: 'Which output' }).selectOption('ffn_up');
+    await v.page.getByRole('combobox', { name: 'Output' }).selectOption('ffn_up');
     await v.untilFragment('values_place', 'ffn_up');
     const ffn = values('values', '--name', 'ffn_up-1', '--token', '3').rows[0];
     await v.until(async () => isNear((await profile(v, 'Layer 1, over the tokens'))[3][1], ffn.rms), 'the RMS of ffn_up is shown');
@@ -117,9 +117,9 @@ test('NaN: where it was made, the list of what has it, and marks in every view',
     v.allow(/Multiple readback operations/);
     await v.page.getByText('NaN made at ffn_norm-2').waitFor();
     await v.page.getByText(`Outputs with NaN or Inf: ${summary.bad}`).waitFor();
-    await v.page.getByText("It comes from the model's file, with a weight.").waitFor();
+    await v.page.getByText('The model file itself contains it, in a weight.').waitFor();
     const sources = v.page.getByRole('list', { name: 'What it was computed from' });
-    assert.match(await sources.textContent(), /blk\.2\.ffn_norm\.weight: a weight with 1 NaN in the model's file, first at \[17, 0, 0, 0\]/);
+    assert.match(await sources.textContent(), /blk\.2\.ffn_norm\.weight: a weight with 1 NaN in the model file, first at \[17, 0, 0, 0\]/);
     await v.until(async () => (await badPixels(v, '.values-host canvas >> nth=0')) > 100, 'cells with NaN have their colour');
     await v.page.getByRole('button', { name: 'Select it' }).click();
     await v.untilFragment('op', `${first.output.run}.${first.output.op_node}`);
@@ -156,7 +156,7 @@ test('without NaN nothing is marked', async ({ open }) => {
 
 test('a trace without values says how they are recorded', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=values&op=3.3' });
-    await v.page.getByRole('heading', { name: 'This trace holds no values' }).waitFor();
+    await v.page.getByRole('heading', { name: 'This trace has no values' }).waitFor();
     assert.match(await v.page.locator('main').textContent(), /tensortrace run --values=stats/);
     assert.equal(await v.page.getByRole('complementary', { name: 'Inspector' }).getByRole('region', { name: 'Values' }).count(), 0);
 });
@@ -171,12 +171,12 @@ test('two runs: the first output that differs is found and selected', async ({ o
     await v.press('KeyV');
     await v.untilFragment('diff_what', 'values');
     await v.page.getByText(diff.text).waitFor();
-    const counts = await v.page.getByRole('list', { name: 'How many values' }).textContent();
+    const counts = await v.page.getByRole('list', { name: 'Number of values' }).textContent();
     for (const verdict of ['equal', 'differs']) assert.ok(counts.includes(`${diff.counts[verdict]} ${verdict}`), counts);
     const own = v.page.getByRole('grid', { name: /^Values that are not equal/ }).getByRole('row').nth(1);
     assert.match(await own.textContent(), /ffn_norm/);
     assert.match(await own.textContent(), /own error/);
-    await v.page.getByRole('button', { name: 'Go to the first that differs' }).click();
+    await v.page.getByRole('button', { name: 'Go to the first difference' }).click();
     await v.untilFragment('layer', '1');
     await v.untilFragment('token', String(diff.first.a.batch_id));
     await v.until(() => v.fragment().get('op') !== null, 'its op is selected');

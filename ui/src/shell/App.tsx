@@ -44,7 +44,7 @@ function View() {
   if (notYet.value)
     return (
       <Empty title={traceState.value?.state === "waiting" ? "Waiting for the trace" : "The trace is being read"}>
-        <p>{traceState.value?.error ?? "It will appear here by itself."}</p>
+        <p>{traceState.value?.error ?? "It will appear here automatically."}</p>
       </Empty>
     );
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
@@ -53,7 +53,7 @@ function View() {
   if (summary.value.batches.batch_id.length === 0 && summary.value.n_ops === 0)
     return (
       <Empty title="Nothing was recorded">
-        <p>The trace holds no batch and no op. `tensortrace info` tells what it holds.</p>
+        <p>The trace has no batches and no ops. `tensortrace info` shows what it contains.</p>
       </Empty>
     );
   return <Loaded key={view.id} view={view} />;

@@ -24,12 +24,12 @@ function Gone() {
   return (
     <div class="banner bad" role="alert">
       <p>
-        <b>The server has stopped.</b> What it has answered may still be seen, but nothing more can be read. Start{" "}
+        <b>The server has stopped.</b> Data that was already loaded is still shown, but nothing else can be read. Start{" "}
         <code>tensortrace serve</code> again and open the address it prints; to come back to this place, put what is
         behind the # in this page's address behind that one.
       </p>
       <button type="button" onClick={() => void copyPlace()}>
-        Copy this place
+        Copy the address
       </button>
       <button type="button" onClick={() => void tryAgain()}>
         Try again
@@ -58,7 +58,7 @@ function Growing() {
     <section class="banner" aria-label="Still recording">
       <p>
         <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.batch_id.length, "token")},{" "}
-        {duration(s.end_ns - s.begin_ns)} so far. The page keeps up by itself.
+        {duration(s.end_ns - s.begin_ns)} so far. The page updates automatically.
       </p>
       <button type="button" aria-pressed={following.value} onClick={() => (following.value = !following.value)}>
         Follow the newest token

@@ -144,10 +144,10 @@ function Box() {
         <span class="find-count" role="status">
           {list.length > 0 ? `${at.value + 1} of ${count(list.length)}` : nothing ? "Nothing found" : ""}
         </span>
-        <button type="button" title="The one before (Shift+Enter)" aria-label="The one before" onClick={() => step(-1)}>
+        <button type="button" title="Previous (Shift+Enter)" aria-label="Previous" onClick={() => step(-1)}>
           ↑
         </button>
-        <button type="button" title="The next one (Enter)" aria-label="The next one" onClick={() => step(1)}>
+        <button type="button" title="Next (Enter)" aria-label="Next" onClick={() => step(1)}>
           ↓
         </button>
         <button type="button" title="Close (Esc)" aria-label="Close" onClick={close}>

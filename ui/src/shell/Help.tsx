@@ -11,7 +11,7 @@ export const helpOpen = signal(false);
 /** What the views have in common; keys are told by the registry, movements of the mouse are not. */
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Click", "Select what is under the pointer"],
-  ["Drag", "On the timeline: select time and lanes; elsewhere: move what is shown"],
+  ["Drag", "On the timeline: select time and lanes; elsewhere: pan"],
   ["Double-click", "Zoom to what is under the pointer"],
   ["Wheel", "Scroll"],
   ["Ctrl+Wheel", "Zoom at the pointer"],
@@ -103,7 +103,7 @@ export function Help() {
       <div class="dialog-body">
         <div class="dialog-head">
           <h2>Keys</h2>
-          <p class="hint">Letters mean places on the keyboard, on every layout.</p>
+          <p class="hint">Letters mean positions on the keyboard, on every layout.</p>
           <button type="button" autoFocus onClick={() => (helpOpen.value = false)}>
             Close <kbd>Esc</kbd>
           </button>

@@ -136,7 +136,7 @@ function Map() {
           (1000 * (timeAxis.range.value.from - timeAxis.extent.from)) / (timeAxis.extent.to - timeAxis.extent.from),
         )}
         aria-valuetext={words.value}
-        title="The whole run: drag the window, or drag beside it for another one"
+        title="The whole run: drag the window to move it, or drag beside it to select another one"
         onPointerDown={drag.down}
         onPointerMove={drag.move}
         onPointerUp={drag.up}

@@ -8,7 +8,7 @@ import { helpOpen } from "./Help";
 import { paletteOpen } from "./Palette";
 
 const THEMES = [
-  ["system", "System", "As the system is"],
+  ["system", "System", "Follow the system"],
   ["dark", "Dark", "Dark"],
   ["light", "Light", "Light"],
 ] as const;
@@ -29,11 +29,11 @@ function useCommands(): void {
         {
           id: "link.copy",
           keys: [],
-          title: "Copy the address of what is shown",
+          title: "Copy the address of this page",
           scope: "Everywhere",
           run: () => {
             navigator.clipboard.writeText(location.href).then(
-              () => announce("The address is copied"),
+              () => announce("Address copied"),
               () => announce("The browser did not allow copying"),
             );
           },
@@ -55,7 +55,7 @@ export function Tools() {
       </button>
       <select
         aria-label="Light or dark"
-        title="Dark, light, or as the system is"
+        title="Dark, light, or follow the system"
         value={themeChoice.value}
         onChange={(event) => (themeChoice.value = event.currentTarget.value)}
       >

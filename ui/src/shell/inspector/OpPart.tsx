@@ -73,12 +73,12 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
             Waits
           </th>
           {boosted && (
-            <th scope="col" class="number" title="Of its work: waiting for reads of boost">
+            <th scope="col" class="number" title="Part of its work: waiting for reads of boost">
               For reads
             </th>
           )}
           {stood && (
-            <th scope="col" class="number" title="Of its work: on no processor">
+            <th scope="col" class="number" title="Part of its work: off CPU">
               Off CPU
             </th>
           )}

@@ -21,10 +21,10 @@ function Figures(props: { all: PoolAnswer; generated: PoolAnswer }) {
       </Figure>
       {g.tokens > 0 && (
         <>
-          <p class="within">In what was generated</p>
-          <Figure name="A token reads">{bytes(Math.round(g.read_bytes_per_token ?? 0))}</Figure>
-          {g.total.hit_share !== null && <Figure name="Experts there">{percent(g.total.hit_share)}</Figure>}
-          <Figure name="A token waits">{g.pause_ns === null ? "not observed" : duration(g.pause_ns / g.tokens)}</Figure>
+          <p class="within">Generated tokens</p>
+          <Figure name="Read per token">{bytes(Math.round(g.read_bytes_per_token ?? 0))}</Figure>
+          {g.total.hit_share !== null && <Figure name="Experts present">{percent(g.total.hit_share)}</Figure>}
+          <Figure name="Wait per token">{g.pause_ns === null ? "not observed" : duration(g.pause_ns / g.tokens)}</Figure>
         </>
       )}
     </>

@@ -16,7 +16,7 @@ export function RunPart() {
         <Figure name="Model">{text(s.model)}</Figure>
         <Figure name="Architecture">{text(s.architecture)}</Figure>
         <Figure name="Layers">{count(s.n_layers)}</Figure>
-        {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts a layer">{count(s.n_experts)}</Figure>}
+        {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts per layer">{count(s.n_experts)}</Figure>}
         <Figure name="Tokens">{count(s.batches.batch_id.length)}</Figure>
         <Figure name="Lanes">{count(s.n_lanes)}</Figure>
         <Figure name="Ops">{count(s.n_ops)}</Figure>
@@ -24,7 +24,7 @@ export function RunPart() {
       </Part>
       {s.pool_recorded && <PoolPart />}
       <p class="hint">
-        Select something in any view, and all of them show it. <kbd>N</kbd> and <kbd>P</kbd> go from token to token,{" "}
+        Select something in any view, and all views show it. <kbd>N</kbd> and <kbd>P</kbd> go from token to token,{" "}
         <kbd>Space</kbd> plays them, <kbd>?</kbd> lists all keys.
       </p>
     </>

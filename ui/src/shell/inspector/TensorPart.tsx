@@ -15,7 +15,7 @@ export function TensorPart(props: { name: string }) {
   if (!all || i < 0)
     return (
       <Part kind="Tensor" title={title} onClear={clear} views={["graph", "log"]}>
-        <Figure name="Weight">no: it is computed, or this trace does not have it</Figure>
+        <Figure name="Weight">none: computed, or not in this trace</Figure>
         <Values tensor={props.name} />
       </Part>
     );

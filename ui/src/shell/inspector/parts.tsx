@@ -32,7 +32,7 @@ export function TokenPart(props: { token: number }) {
         {text === null ? "not observed" : <span class="mono wrap">{visible(text.slice(0, TEXT_MOST))}{text.length > TEXT_MOST && " …"}</span>}
       </Figure>
       <Figure name="Phase">{phaseWord(batches.phase[i]!)}</Figure>
-      {n_tokens > 1 && <Figure name="Tokens at once">{count(n_tokens)}</Figure>}
+      {n_tokens > 1 && <Figure name="Tokens in the batch">{count(n_tokens)}</Figure>}
       <Figure name="Took">{duration(took)}</Figure>
       <Figure name="Begins at">{duration(begin)}</Figure>
       <Figure name="Speed">{took ? perSecond((n_tokens / took) * 1e9, "tokens") : "not observed"}</Figure>

@@ -1,4 +1,4 @@
-// The text of the tokens around the selected one, to read along. Only those in sight are there,
+// The text of the tokens around the selected one, to read along. Only those in view are there,
 // however long the text is.
 
 import { useLayoutEffect, useRef } from "preact/hooks";

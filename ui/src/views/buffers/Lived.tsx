@@ -52,8 +52,8 @@ export function Lived(props: { answer: Buffers; peak_ns: number | null }) {
   const list = alive.toSorted((a, b) => b.size_bytes - a.size_bytes);
   const all = list.reduce((sum, b) => sum + b.size_bytes, 0);
   return (
-    <section class="buffers-lived" aria-label="What there was at that moment">
-      <h2>{chosen === null ? `What made the peak, at ${duration(at)}` : `What there was at ${duration(at)}`}</h2>
+    <section class="buffers-lived" aria-label="Buffers at that time">
+      <h2>{chosen === null ? `Buffers at the peak, at ${duration(at)}` : `Buffers at ${duration(at)}`}</h2>
       <p>
         {counted(list.length, "buffer")}, {bytes(all)}
         {answer.buffers.length < answer.buffers_total && `, of the ${answer.buffers.length} largest of ${answer.buffers_total}`}

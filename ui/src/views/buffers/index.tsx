@@ -81,7 +81,7 @@ function useKeys(): void {
       { id: "buffers.out", keys: ["KeyS", "ArrowDown", "Minus", "NumpadSubtract"], title: "Zoom out", scope: "Buffers", held: zoom(6) },
       { id: "buffers.earlier", keys: ["KeyA", "ArrowLeft"], title: "Earlier", scope: "Buffers", held: pan(-0.9) },
       { id: "buffers.later", keys: ["KeyD", "ArrowRight"], title: "Later", scope: "Buffers", held: pan(0.9) },
-      { id: "buffers.all", keys: ["Digit0", "Numpad0"], title: "Show all of the time", scope: "Buffers", run: () => axis.all() },
+      { id: "buffers.all", keys: ["Digit0", "Numpad0"], title: "Show the whole run", scope: "Buffers", run: () => axis.all() },
       { id: "buffers.fit", keys: ["KeyF"], title: "Fit the selected time", scope: "Buffers", run: fit },
       { id: "buffers.mapped", keys: ["KeyM"], title: "Show or hide mapped files", scope: "Buffers", run: () => setMapped(!showsMapped()) },
     );
@@ -132,7 +132,7 @@ export function Component() {
   if (answer.buffers.length === 0)
     return (
       <Empty title="No buffer was observed">
-        <p>This view shows the memory that the engine asked for. The trace describes no buffer: it may have been cut off before the first graph.</p>
+        <p>This view shows the memory that the engine allocated. The trace has no buffers: it may have been cut off before the first graph.</p>
       </Empty>
     );
   if (!curve.data.value)

@@ -6,7 +6,7 @@ import { bytes, count, percent, plainName } from "../../draw/format";
 import type { Change, Diff, Phase, Structure } from "./answer";
 import { layerName, NOT_OBSERVED, PHASES } from "./words";
 
-const KINDS: Record<Change["kind"], string> = { added: "new in B", removed: "gone in B", changed: "differs" };
+const KINDS: Record<Change["kind"], string> = { added: "new in B", removed: "missing in B", changed: "differs" };
 const SHOWN = 40;
 
 function Section(props: { title: string; children: ComponentChildren }) {
@@ -63,7 +63,7 @@ function Changes(props: { phase: Phase; choose: (layer: number | null) => void }
               <th>Layer</th>
               <th>Computed in A by</th>
               <th>in B by</th>
-              <th>How it differs</th>
+              <th>Difference</th>
             </tr>
           </thead>
           <ChangeRows changes={s.changes.slice(0, shown)} choose={props.choose} />
@@ -96,7 +96,7 @@ function Settings(props: { diff: Diff }) {
   return (
     <Section title="Settings that differ">
       {settings.length === 0 ? (
-        <p>None of those that were recorded.</p>
+        <p>None of the recorded settings.</p>
       ) : (
         <div class="diff-scroll" tabIndex={0} role="group" aria-label="Table">
           <table>
@@ -154,7 +154,7 @@ function Figures(props: { head: string[]; rows: (string | number)[][] }) {
 
 function Buffers(props: { diff: Diff }) {
   return (
-    <Section title="Buffers, by what is in them">
+    <Section title="Buffers, by content">
       <Figures
         head={["Buffers", "A", "B", "A: count", "B: count"]}
         rows={props.diff.buffers.map((b) => [b.kind, bytes(b.size_bytes_a), bytes(b.size_bytes_b), b.count_a, b.count_b])}
@@ -193,8 +193,8 @@ function Routing(props: { diff: Diff }) {
   const { routing } = props.diff;
   if (routing.length === 0) return null;
   return (
-    <Section title="Experts that were chosen">
-      <p>Divergence: of the shares of the choices, 0 alike to 1 bit. Jaccard: of the experts that were chosen at all.</p>
+    <Section title="Chosen experts">
+      <p>Divergence: Jensen-Shannon, of the shares of choices, 0 (equal) to 1 bit. Jaccard: of the sets of chosen experts.</p>
       <Figures
         head={["Layer", "A: tokens", "B: tokens", "A: experts", "B: experts", "Divergence", "Jaccard"]}
         rows={routing.map((r) => [
@@ -214,15 +214,15 @@ function Routing(props: { diff: Diff }) {
 function Notes(props: { diff: Diff }) {
   const { diff } = props;
   return (
-    <Section title="To read this">
+    <Section title="Legend">
       <ul>
         {diff.notes.map((note) => (
           <li key={note}>{plainName(note)}</li>
         ))}
-        <li>!: sure to change a token's time by more than {percent(diff.threshold)}</li>
-        <li>*: sure to have changed, but not by more than that share of a token's time</li>
+        <li>!: significant, and changes a token's time by more than {percent(diff.threshold)}</li>
+        <li>*: significant, but not by more than that share of a token's time</li>
         <li>not shown: tested, and noise alone could look like this; that is not the same as equal</li>
-        <li>not tested: on one side only, or of too few tokens</li>
+        <li>not tested: on one side only, or too few tokens</li>
       </ul>
     </Section>
   );

@@ -202,8 +202,8 @@ function Chart(props: DepthProps & { chart: DepthChart }) {
         {step && stepName(step)}: {told}
       </p>
       <CanvasView
-        label={`Error over depth, ${chart.names.length} places, ${chart.lines.length} tokens`}
-        keys="The table that follows has the same."
+        label={`Error over depth, ${chart.names.length} stages, ${chart.lines.length} tokens`}
+        keys="The table below has the same data."
         value={step ? stepWords(step) : ""}
         table={
           <table>

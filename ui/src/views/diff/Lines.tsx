@@ -202,18 +202,18 @@ export function Lines(props: LinesProps) {
       { id: "diff.lines.left", keys: ["KeyA"], title: "Pan left", scope, when: here, held: (s) => axis.pan(-s, true) },
       { id: "diff.lines.right", keys: ["KeyD"], title: "Pan right", scope, when: here, held: (s) => axis.pan(s, true) },
       { id: "diff.lines.all", keys: ["Digit0"], title: "Show all tokens", scope, when: here, run: () => axis.all() },
-      { id: "diff.lines.back", keys: ["ArrowLeft"], title: "The token before", scope, when: here, run: () => choose(selected() < 0 ? 0 : selected() - 1) },
-      { id: "diff.lines.on", keys: ["ArrowRight"], title: "The token after", scope, when: here, run: () => choose(selected() + 1) },
+      { id: "diff.lines.back", keys: ["ArrowLeft"], title: "Previous token", scope, when: here, run: () => choose(selected() < 0 ? 0 : selected() - 1) },
+      { id: "diff.lines.on", keys: ["ArrowRight"], title: "Next token", scope, when: here, run: () => choose(selected() + 1) },
     );
   }, []);
 
   const told = hovered.value >= 0 && hovered.value < samples.n ? hovered.value : at;
-  const unit = samples.every > 1 ? ` Every ${samples.every}th token is a sample; the bands are what lies between.` : "";
+  const unit = samples.every > 1 ? ` Every ${samples.every}th token is a sample; the bands show the range in between.` : "";
   return (
     <section class="diff-section" aria-label="Time, token by token">
       <h2>Time, token by token</h2>
       <Choices diff={props.diff} tokens={props.tokens} phase={phase} />
-      <p class="diff-told">{told >= 0 ? sentence(samples, told) : `${counted(samples.n, "sample")}.${unit} Click one to look into it; drag to zoom.`}</p>
+      <p class="diff-told">{told >= 0 ? sentence(samples, told) : `${counted(samples.n, "sample")}.${unit} Click one for details; drag to zoom.`}</p>
       <div class="diff-lines">
         <CanvasView
           label={`Times of A and B over ${counted(samples.n, "token")}`}

@@ -207,7 +207,7 @@ function Both(props: { now: Traces; pair: Pair }) {
       <CanvasView
         label={`Token of A above token of B: ${headText("a", pair.a, null)}; ${headText("b", pair.b, pair.a)}`}
         value={cursor.value && strips[cursor.value.side] ? sliceText(strips[cursor.value.side]!, cursor.value.slice) : ""}
-        keys="W and S zoom, A and D pan, 0 shows all, . and , go from op to op, B changes to the other run, Enter chooses."
+        keys="W and S zoom, A and D pan, 0 shows all, . and , go from op to op, B switches to the other run, Enter chooses."
         focusRef={proxy}
         on={{
           onPointerMove: (event: PointerEvent) => {
@@ -276,12 +276,12 @@ function useStripKeys(
       { id: "diff.strips.left", keys: ["KeyA", "ArrowLeft"], title: "Pan left", scope, when, held: (s) => axis.pan(-s, true) },
       { id: "diff.strips.right", keys: ["KeyD", "ArrowRight"], title: "Pan right", scope, when, held: (s) => axis.pan(s, true) },
       { id: "diff.strips.all", keys: ["Digit0"], title: "Show the whole token", scope, when, run: () => axis.all() },
-      { id: "diff.strips.next", keys: ["Period"], title: "The next op of the lane", scope, when, run: () => latest.current.step(1) },
-      { id: "diff.strips.previous", keys: ["Comma"], title: "The op before in the lane", scope, when, run: () => latest.current.step(-1) },
+      { id: "diff.strips.next", keys: ["Period"], title: "Next op of the lane", scope, when, run: () => latest.current.step(1) },
+      { id: "diff.strips.previous", keys: ["Comma"], title: "Previous op of the lane", scope, when, run: () => latest.current.step(-1) },
       {
         id: "diff.strips.side",
         keys: ["KeyB"],
-        title: "Change between A and B",
+        title: "Switch between A and B",
         scope,
         when,
         run: () => {
@@ -313,14 +313,14 @@ export function Strips(props: { now: Traces; usual: number | null }) {
   const found = pair.data.value;
   return (
     <section class="diff-section" aria-label="One token of both">
-      <h2>One token of both, from its begin</h2>
+      <h2>One token in both runs</h2>
       {pair.error.value && <p class="diff-problem">{pair.error.value.message}</p>}
       {stripProblem.value && <p class="diff-problem">{stripProblem.value}</p>}
       {token === null && <p>No token is selected.</p>}
       {found && <Both now={now} pair={found} />}
       {found && selection.value.token === null && (
         <p class="diff-hint">
-          None is selected: this is token {token} of {plainName(traceName(now[side]))}, in the middle of the run.
+          No token is selected: this is token {token} of {plainName(traceName(now[side]))}, in the middle of the run.
         </p>
       )}
     </section>

@@ -45,7 +45,7 @@ function sideText(side: Side | null): string {
 
 function sideTip(side: Side | null): string | undefined {
   if (!side || side.median_ns === null) return undefined;
-  const read = side.weight_bytes ? `; reads ${side.weight_bytes_at_most ? "at most " : ""}${bytes(Math.round(side.weight_bytes))} of weights a token` : "";
+  const read = side.weight_bytes ? `; reads ${side.weight_bytes_at_most ? "at most " : ""}${bytes(Math.round(side.weight_bytes))} of weights per token` : "";
   return `middle half ${duration(side.p25_ns)} to ${duration(side.p75_ns)}, mean ${duration(side.mean_ns)}, of ${counted(side.samples, "token")}${read}`;
 }
 
@@ -73,15 +73,15 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
   return [
     name,
     ...op,
-    { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the tokens compared" },
-    { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the tokens compared" },
-    { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's median less A's" },
+    { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the compared tokens" },
+    { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the compared tokens" },
+    { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's median minus A's" },
     { id: "bar", title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
-    { id: "wait", title: "of it waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "What of the change the threads did not compute, on average" },
-    { id: "change", title: "change", width: 75, number: true, cell: (row) => change(row.change), hint: "Of the same token, typically (Hodges-Lehmann estimate)" },
-    { id: "interval", title: `${sure} sure of`, width: 140, number: true, cell: interval, hint: "An interval of the change; too few tokens: tested, but the tokens count as too few independent ones for an interval that sure" },
-    { id: "p", title: "P", width: 70, number: true, cell: (row) => probability(row.p_adjusted), hint: "How often noise alone would show as much, corrected for the number of rows" },
-    { id: "sure", title: "sure?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! sure to change a token's time by more than the threshold; * sure to have changed, but not by that much" },
+    { id: "wait", title: "waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "The part of the change in which threads did not compute, on average" },
+    { id: "change", title: "change", width: 75, number: true, cell: (row) => change(row.change), hint: "Typical change of the same token (Hodges-Lehmann estimate)" },
+    { id: "interval", title: `${sure} interval`, width: 140, number: true, cell: interval, hint: "Confidence interval of the change; too few tokens: tested, but with too few independent tokens for an interval at that level" },
+    { id: "p", title: "P", width: 70, number: true, cell: (row) => probability(row.p_adjusted), hint: "p value: how often noise alone would give such a difference, corrected for the number of rows" },
+    { id: "sure", title: "sure?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! significant, and changes a token's time by more than the threshold; * significant, but not by that much" },
   ];
 }
 

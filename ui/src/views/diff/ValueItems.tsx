@@ -12,10 +12,10 @@ const COLUMNS: Column<ValueItem>[] = [
   { id: "verdict", title: "Verdict", width: 110, cell: (i) => <span class={`diff-value-${i.verdict}`}>{VERDICTS[i.verdict]}</span> },
   { id: "blame", title: "The error is", width: 100, hint: "Own: its inputs are equal, or much closer. Inherited: an input has an error of this size.", cell: (i) => BLAMES[i.blame] },
   { id: "rel_l2", title: "Relative L2", width: 100, number: true, cell: (i) => errorText(i.rel_l2, i.rel_l2_infinite, i.rel_l2_at_least) },
-  { id: "input", title: "Of its inputs", width: 100, number: true, cell: (i) => errorText(i.input_rel_l2) },
+  { id: "input", title: "Error of inputs", width: 100, number: true, cell: (i) => errorText(i.input_rel_l2) },
   { id: "gap", title: "1 - cosine", width: 90, number: true, cell: (i) => (i.cosine === null ? "not known" : errorText(Math.max(0, 1 - i.cosine))) },
   { id: "max_abs", title: "Max abs", width: 90, number: true, cell: (i) => errorText(i.max_abs) },
-  { id: "basis", title: "From", width: 80, hint: "What the errors were taken from: all elements, samples, or statistics, which only bound them from below.", cell: (i) => i.basis },
+  { id: "basis", title: "From", width: 80, hint: "What the errors were computed from: all elements, samples, or statistics, which give lower bounds only.", cell: (i) => i.basis },
 ];
 
 export function ValueItems(props: { diff: ValueDiff; selected: number; choose: (item: ValueItem) => void; related: (item: ValueItem) => boolean }) {
@@ -28,7 +28,7 @@ export function ValueItems(props: { diff: ValueDiff; selected: number; choose: (
       </h3>
       <div class="diff-value-table">
         <VirtualTable
-          label="Values that are not equal, in the order of execution"
+          label="Values that are not equal, in execution order"
           columns={COLUMNS}
           count={items.length}
           row={(i) => items[i] ?? null}

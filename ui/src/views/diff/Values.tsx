@@ -43,7 +43,7 @@ function chooseStep(now: Traces, step: ValueStep | undefined, layer?: number | n
 
 function CountsLine(props: { diff: ValueDiff }) {
   return (
-    <ul class="diff-value-counts" aria-label="How many values">
+    <ul class="diff-value-counts" aria-label="Number of values">
       {(Object.keys(VERDICTS) as Verdict[])
         .filter((v) => props.diff.counts[v] > 0)
         .map((v) => (
@@ -72,7 +72,7 @@ function FirstDivergence(props: { now: Traces; diff: ValueDiff }) {
   return (
     <div class="diff-value-first">
       <button type="button" onClick={() => void chooseItem(props.now, first)}>
-        Go to the first that differs
+        Go to the first difference
       </button>{" "}
       <button
         type="button"

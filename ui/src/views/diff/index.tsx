@@ -24,14 +24,14 @@ import "./diff.css";
 function OnlyOne() {
   const name = summary.value?.name ?? "run.ttrace";
   return (
-    <Empty title="A comparison takes two runs">
+    <Empty title="A comparison needs two runs">
       <p>
-        One trace is served. Name another one too, of another build, another number of threads or another model:
+        Only one trace is served. Give a second one, for example of another build, number of threads or model:
       </p>
       <p>
         <code>tensortrace serve {plainName(name)} other.ttrace</code>
       </p>
-      <p>With three or more, any two of them can be chosen here.</p>
+      <p>With three or more, choose any two of them here.</p>
     </Empty>
   );
 }
@@ -77,10 +77,10 @@ function Head(props: { now: Traces }) {
   return (
     <div class="diff-head">
       <div class="diff-what" role="group" aria-label="What is compared">
-        <button type="button" aria-pressed={!isOfValues()} title="How long everything takes (V)" onClick={() => (compared.value = "times")}>
+        <button type="button" aria-pressed={!isOfValues()} title="Compare times (V)" onClick={() => (compared.value = "times")}>
           Times
         </button>
-        <button type="button" aria-pressed={isOfValues()} title="What the ops put out: where it first differs, and by how much (V)" onClick={() => (compared.value = "values")}>
+        <button type="button" aria-pressed={isOfValues()} title="Compare outputs of ops: where they first differ, and by how much (V)" onClick={() => (compared.value = "values")}>
           Values
         </button>
       </div>
@@ -165,7 +165,7 @@ function Comparison(props: { now: Traces }) {
       error ? (
         <Failure error={error} retry={again} />
       ) : !diff.data.value || !tokens.data.value || diff.loading.value || tokens.loading.value ? (
-        <Loading what="both runs; long ones take some seconds" />
+        <Loading what="both runs; this takes some seconds for long ones" />
       ) : (
         <Compared now={props.now} diff={diff.data.value} tokens={tokens.data.value} />
       ),

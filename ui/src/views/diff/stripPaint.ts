@@ -56,10 +56,10 @@ export function sliceText(strip: Strip, i: number): string {
 
 export function headText(side: SideName, token: PairSide | null, other: PairSide | null): string {
   const title = side.toUpperCase();
-  if (!token) return `${title}: this token was not compared with any of this run`;
+  if (!token) return `${title}: no token of this run was compared with it`;
   const delta =
     side === "b" && token.time_ns !== null && other?.time_ns != null
-      ? ` (${signedDuration(token.time_ns - other.time_ns)} against A)`
+      ? ` (${signedDuration(token.time_ns - other.time_ns)} relative to A)`
       : "";
   return `${title}: token ${token.batch_id}, ${duration(token.time_ns)}${delta}`;
 }

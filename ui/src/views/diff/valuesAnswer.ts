@@ -112,7 +112,7 @@ const DEPTHS: Record<string, string> = {
   input: "before the layers",
   final: "after all layers",
   output: "at the output",
-  unknown: "in a layer that is not known",
+  unknown: "in an unknown layer",
 };
 
 export function depthWords(name: string): string {

@@ -38,8 +38,8 @@ export function sureness(row: Row): Sureness {
 
 /** A sign and a word each: never colour alone. */
 export const SURENESS: Record<Sureness, string> = {
-  matters: "! sure, matters",
-  changed: "* sure, small",
+  matters: "! significant, large",
+  changed: "* significant, small",
   open: "not shown",
   untested: "not tested",
 };

@@ -94,10 +94,10 @@ export function Details(props: { layers: readonly Layer[] }) {
         {(
           [
             ["Experts", `${l.n_experts - l.unused_experts} of ${l.n_experts} chosen`],
-            ["A token picks", count(l.n_picked)],
+            ["Experts per token", count(l.n_picked)],
             ["Half of the choices", expertsFor(l, 0.5) === null ? "none" : `${expertsFor(l, 0.5)} experts`],
             ["Evenness", l.evenness === null ? "not known" : percent(l.evenness)],
-            ["Kept from the last token", l.stickiness === null ? "no two tokens in a row" : `${percent(l.stickiness)} (by chance ${percent(l.chance)})`],
+            ["Repeated from the previous token", l.stickiness === null ? "no two tokens in a row" : `${percent(l.stickiness)} (by chance ${percent(l.chance)})`],
           ] as const
         ).map(([name, text]) => (
           <div key={name}>

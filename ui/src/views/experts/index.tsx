@@ -21,8 +21,8 @@ function None(props: { answer: Experts }) {
   const { answer } = props;
   if (answer.expert_matmuls === 0 && summary.value?.counts.graphs === 0)
     return (
-      <Empty title="It is not known whether the model has experts">
-        <p>The trace holds no graph: it was cut off, or the run ended, before the first one was written.</p>
+      <Empty title="Unknown whether the model has experts">
+        <p>The trace has no graph: it was cut off, or the run ended, before the first one was written.</p>
       </Empty>
     );
   if (answer.expert_matmuls === 0)
@@ -30,7 +30,7 @@ function None(props: { answer: Experts }) {
       <Empty title="This model has no experts">
         <p>
           This view shows which experts the routers of a mixture of experts choose, layer by layer and token by token. In
-          this run every token went through all weights: no MUL_MAT_ID was executed.
+          this run every token used all weights: no MUL_MAT_ID was executed.
         </p>
       </Empty>
     );
@@ -38,8 +38,8 @@ function None(props: { answer: Experts }) {
     <Empty title="The choices of experts were not observed">
       <p>
         {answer.not_observed
-          ? `The recorder said: ${plainName(answer.not_observed)}.`
-          : "An older version traced this run, or the choices were dropped. Trace it again to see them."}
+          ? `The recorder's reason: ${plainName(answer.not_observed)}.`
+          : "The run was traced by an older version, or the choices were dropped. Trace it again to see them."}
       </p>
     </Empty>
   );
@@ -48,7 +48,7 @@ function None(props: { answer: Experts }) {
 function Head(props: { of: Of; token: number | null; layers: readonly Layer[] }) {
   return (
     <div class="experts-head">
-      <div class="experts-group" role="group" aria-label="Of which tokens">
+      <div class="experts-group" role="group" aria-label="Tokens">
         {OFS.map((o) => (
           <button
             type="button"
@@ -65,7 +65,7 @@ function Head(props: { of: Of; token: number | null; layers: readonly Layer[] })
       </div>
       <label>
         Colour{" "}
-        <select aria-label="What colour tells" value={measure().id} title={measure().about} onChange={(event) => setMeasure(event.currentTarget.value)}>
+        <select aria-label="Colour" value={measure().id} title={measure().about} onChange={(event) => setMeasure(event.currentTarget.value)}>
           {MEASURES.map((m) => (
             <option value={m.id} key={m.id}>
               {m.title}
@@ -86,9 +86,9 @@ function chosenOf(layers: readonly Layer[] | undefined): Marks["chosen"] {
 function Notes(props: { answer: Experts; disk: boolean }) {
   const unplaced = props.answer.layers.reduce((sum, l) => sum + l.tokens_without_place, 0);
   const notes = [
-    !props.answer.sequences_observed && "Which sequence a token belongs to was not observed: those of a context were taken for one.",
-    unplaced > 0 && "Of some tokens it is not known which row of the batch they are: they count, but have no predecessor.",
-    props.disk && "Disk reads are an estimate: the kernel counts them by op, and an op reads several experts. Where they were not observed (--faults), nothing is coloured.",
+    !props.answer.sequences_observed && "The sequences of tokens were not observed: all tokens of a context count as one sequence.",
+    unplaced > 0 && "The batch rows of some tokens are unknown: they are counted, but without a predecessor.",
+    props.disk && "Disk reads are an estimate: the kernel counts them by op, and an op reads several experts. If they were not observed (--faults), nothing is coloured.",
   ].filter((n) => n !== false);
   return notes.length > 0 ? <p class="experts-notes">{notes.join(" ")}</p> : null;
 }
@@ -108,7 +108,7 @@ function Shown(props: { answer: Experts; of: Of; token: number | null; chosen: M
             layers={answer.layers}
             measure={m}
             chosen={props.chosen}
-            label={`Experts ${what}: ${answer.layers.length} layers; colour tells ${m.title}`}
+            label={`Experts ${what}: ${answer.layers.length} layers; colour: ${m.title}`}
           />
         </div>
         <Details layers={answer.layers} />
@@ -131,7 +131,7 @@ export function Component() {
     () =>
       bind(
         { id: "experts.of", keys: ["KeyC"], title: "Whole run, up to the token, the token", scope: "Experts", run: () => setOf(OFS[(OFS.findIndex((o) => o.id === of(selectedToken.peek())) + 1) % OFS.length]!.id) },
-        { id: "experts.colour", keys: ["KeyM"], title: "The next thing that colour tells", scope: "Experts", run: () => setMeasure(MEASURES[(MEASURES.findIndex((m) => m.id === measure().id) + 1) % MEASURES.length]!.id) },
+        { id: "experts.colour", keys: ["KeyM"], title: "Next colour measure", scope: "Experts", run: () => setMeasure(MEASURES[(MEASURES.findIndex((m) => m.id === measure().id) + 1) % MEASURES.length]!.id) },
       ),
     [],
   );
@@ -148,7 +148,7 @@ export function Component() {
   if (answer.layers.length === 0 && now === "all") return <None answer={answer} />;
   if (answer.layers.length === 0)
     return (
-      <Empty title="No choice of that token was observed">
+      <Empty title="No choices of that token were observed">
         <p>
           <button type="button" onClick={() => setOf("all")}>
             Show the whole run

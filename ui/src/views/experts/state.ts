@@ -10,7 +10,7 @@ export type Of = "token" | "upto" | "all";
 export const OFS: readonly { id: Of; title: string; about: string }[] = [
   { id: "all", title: "Whole run", about: "The choices of all tokens" },
   { id: "upto", title: "Up to the token", about: "The choices from the first token to the selected one" },
-  { id: "token", title: "The token", about: "The choices of the selected token alone" },
+  { id: "token", title: "The token", about: "The choices of the selected token only" },
 ];
 
 const ofParam = urlParam("experts_of", "all");
@@ -52,7 +52,7 @@ export const MEASURES: readonly Measure[] = [
   {
     id: "bytes",
     title: "bytes read",
-    about: "Its slices, once for each batch in which a token chose it",
+    about: "Bytes of its slices, for each batch in which a token chose it",
     value: (l, e) => (l.expert_bytes === null ? null : (l.batches[e] ?? 0) * l.expert_bytes),
     text: (v) => `${bytes(v)} read`,
     short: (v) => (v === null ? "" : bytes(v)),
@@ -76,7 +76,7 @@ export const MEASURES: readonly Measure[] = [
   {
     id: "disk",
     title: "disk reads",
-    about: "Bytes that had to come from the disk while ops read it: an op's reads, shared among its experts by size",
+    about: "Bytes read from disk while ops read it: an op's reads, divided among its experts by size",
     value: (l, e) => l.disk_read_bytes?.[e] ?? null,
     text: (v) => (v === null ? "disk reads not observed" : `about ${bytes(v)} from disk`),
     short: (v) => (v === null ? "" : bytes(v)),

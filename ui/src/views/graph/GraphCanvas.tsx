@@ -43,7 +43,7 @@ interface Hover {
 }
 
 const KEYS =
-  "Arrow keys walk along the edges: up to inputs, down to what uses it, left and right to neighbours. " +
+  "Arrow keys follow the edges: up to inputs, down to uses, left and right to neighbours. " +
   "Enter opens or closes a layer and selects a node. W and S zoom, A and D move left and right, Page Up and Page Down up and down, " +
   "F centres the selection, 0 shows all, C shows the critical path, E opens all layers. A table of all nodes follows.";
 
@@ -240,7 +240,7 @@ export function GraphCanvas(props: GraphCanvasProps) {
     <CanvasView label="Graph of the token" keys={KEYS} value={value} focusRef={ref} on={on} table={g && <NodeTable store={store} g={g} />}>
       <canvas ref={canvas} />
       {leftOut.value > 0 && (
-        <p class="graph-left-out">{counted(leftOut.value, "line")} inside layers not drawn, too many at once: zoom in (W) to see them</p>
+        <p class="graph-left-out">{counted(leftOut.value, "line")} inside layers not drawn because there are too many: zoom in (W) to see them</p>
       )}
       {g && scene && at?.item !== null && at && scene.items[at.item] && <ItemTip g={g} item={scene.items[at.item]!} x={at.x} y={at.y} />}
       {g && scene && at && at.item === null && at.line !== null && scene.lines[at.line] && (

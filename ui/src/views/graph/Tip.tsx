@@ -28,7 +28,7 @@ function PartTip({ g, part }: { g: TokenGraph; part: number }) {
         <Row what="ops recorded" value={count(p.ops[part])} />
         <Row what="time" value={`${duration(time)}${time !== null && total ? ` (${percent(time / total)} of all ops)` : ""}`} />
         <Row what="weights read" value={`${p.weight_bytes_at_most[part] ? "at most " : ""}${bytes(p.weight_bytes[part])}`} />
-        <Row what="shape" value={alike > 1 ? `the same as ${counted(alike - 1, "other part")}` : "no other part is built like it"} />
+        <Row what="shape" value={alike > 1 ? `same structure as ${counted(alike - 1, "other part")}` : "no other part has the same structure"} />
       </tbody>
     </table>
   );
@@ -49,7 +49,7 @@ function NodeTip({ g, tensor }: { g: TokenGraph; tensor: number }) {
       </caption>
       <tbody>
         {members.length > 1 && (
-          <Row what="fused" value={`${members.length} nodes computed at once: ${members.map((i) => g.name(i)).join(", ")}`} />
+          <Row what="fused" value={`${members.length} nodes computed by one op: ${members.map((i) => g.name(i)).join(", ")}`} />
         )}
         <Row what="node" value={`${tensor} of ${g.partTitle(g.partOf(tensor))}, ${g.category(tensor)}`} />
         <Row what="value" value={`${g.type(tensor)} ${shape(g.ne(members.at(-1) ?? tensor))}, ${bytes(t.size_bytes[members.at(-1) ?? tensor])}`} />

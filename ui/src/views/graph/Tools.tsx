@@ -51,10 +51,10 @@ function Find(props: { store: GraphStore; box: MutableRef<HTMLInputElement | nul
           <span>
             {total ? `${at === null ? "" : `${at + 1} of `}${count(total)}${total > listed ? ` (the first ${count(listed)})` : ""}` : "none"}
           </span>
-          <button type="button" disabled={!listed} onClick={() => store.nextHit(-1)} aria-label="Previous found">
+          <button type="button" disabled={!listed} onClick={() => store.nextHit(-1)} aria-label="Previous match">
             ↑
           </button>
-          <button type="button" disabled={!listed} onClick={() => store.nextHit(1)} aria-label="Next found">
+          <button type="button" disabled={!listed} onClick={() => store.nextHit(1)} aria-label="Next match">
             ↓
           </button>
         </>

@@ -23,7 +23,7 @@ const LEAST = 0.01;
 const MOST = 4;
 const EASE_SECONDS = 0.12;
 const MARGIN = 24;
-/** Of the picture, that stays in sight however far it is moved. */
+/** Of the picture, that stays in view however far it is moved. */
 const STAYS = 60;
 
 export class Camera {

@@ -121,7 +121,7 @@ export async function exportPng(g: TokenGraph, scene: Scene, colouring: Colourin
   canvas.width = Math.ceil(width * scale);
   canvas.height = Math.ceil(height * scale);
   const c = canvas.getContext("2d");
-  if (!c || isDark.value === undefined) return announce("This browser cannot draw the picture");
+  if (!c || isDark.value === undefined) return announce("This browser cannot draw the image");
   const none = new Set<number>();
   paint(
     c,
@@ -132,5 +132,5 @@ export async function exportPng(g: TokenGraph, scene: Scene, colouring: Colourin
     Infinity,
   );
   const content = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
-  return content ? save(content, fileName(g, "png")) : announce("The picture is too large for this browser; SVG has no limit");
+  return content ? save(content, fileName(g, "png")) : announce("The image is too large for this browser; SVG has no limit");
 }

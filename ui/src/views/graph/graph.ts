@@ -135,7 +135,7 @@ export class TokenGraph {
         : `buffer ${plainName(this.reply.buffers[buffer]?.name ?? String(buffer))} at ${count(t.buffer_offset_bytes[tensor])}`;
     const inFile = t.file[tensor] === null ? null : `file ${t.file[tensor]} at ${count(t.file_offset_bytes[tensor])}`;
     const origin = this.origin(tensor);
-    if (origin === "disk") return `disk: ${inFile ?? "where was not observed"}`;
+    if (origin === "disk") return `file: ${inFile ?? "offset not observed"}`;
     if (origin === "computed") return `computed${inBuffer ? `, in ${inBuffer}` : ""}`;
     if (origin === "buffer") return `${inBuffer ?? "buffer"}${inFile ? ` (a copy of ${inFile})` : ""}`;
     return `origin not observed${inFile ? ` (of ${inFile})` : ""}`;

@@ -66,8 +66,8 @@ function Facts(props: { g: TokenGraph; simple: number }) {
     path.nodes.length
       ? `critical path: ${counted(path.nodes.length, "op")}, ${duration(path.total_ns)}${share}${path.untimed_ops ? `; ${counted(path.untimed_ops, "op")} without a time, so it may be longer` : ""}`
       : "critical path: not observed",
-    path.ignored_sources ? `${counted(path.ignored_sources, "source")} computed after what needs them: the trace is damaged there` : "",
-    props.simple ? "too many nodes for a better layout than rows" : "",
+    path.ignored_sources ? `${counted(path.ignored_sources, "source")} computed after their uses: the trace is damaged there` : "",
+    props.simple ? "too many nodes for a better layout: drawn in rows" : "",
   ];
   return <p class="graph-facts">{parts.filter(Boolean).join(" · ")}</p>;
 }
@@ -79,7 +79,7 @@ function Busy(props: { store: GraphStore }) {
     return (
       <div class="graph-busy" role="status">
         <span>
-          Laying the graph out: {count(progress.done)} of {count(progress.of)} shapes
+          Computing the layout: {count(progress.done)} of {count(progress.of)} shapes
         </span>
         <progress value={progress.done} max={progress.of} aria-label="Layout" />
         <button type="button" onClick={() => store.cancel()}>
@@ -92,7 +92,7 @@ function Busy(props: { store: GraphStore }) {
     <div class="graph-busy" role="status">
       <span>The layout was cancelled; the table below has all nodes.</span>
       <button type="button" onClick={() => store.retry()}>
-        Lay it out
+        Compute the layout
       </button>
     </div>
   );
@@ -137,7 +137,7 @@ export function Component() {
   if (summary.value?.counts.graphs === 0)
     return (
       <Empty title="No graph was recorded">
-        <p>The trace was cut off, or the run ended, before the first graph was written: what was computed is not known.</p>
+        <p>The trace was cut off, or the run ended, before the first graph was written.</p>
       </Empty>
     );
   if (store.error.value && !g) return <Failure error={store.error.value} retry={() => store.ask(question(null))} />;
@@ -145,7 +145,7 @@ export function Component() {
   if (g.nTensors === 0 || g.nNodes === 0)
     return (
       <Empty title="This graph has no node">
-        <p>Nothing was to be computed in this run. Choose another token below.</p>
+        <p>Nothing was computed in this run. Choose another token below.</p>
       </Empty>
     );
   return (

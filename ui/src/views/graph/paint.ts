@@ -165,7 +165,7 @@ function drawOpenPart(b: Brush, item: Item, r: Rect): void {
 const DRAW = { op: drawOp, view: drawView, leaf: drawLeaf, entry: drawPort, exit: drawPort };
 
 /** width, height: of the canvas, in CSS pixels; the context is scaled to them. Of more than `most` lines
- * in sight, those inside layers are left out; returned is how many. */
+ * in view, those inside layers are left out; returned is how many. */
 export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: number, height: number, most: number): number {
   const b: Brush = { c, look, eye };
   const { items, open } = look.scene;

@@ -34,7 +34,7 @@ function Chip(props: { term: Term; onRemove: () => void; onEdit: () => void }) {
 
 function Offers(props: { id: string; list: readonly Completion[]; at: number; onChoose: (c: Completion) => void }) {
   return (
-    <ul class="log-offers" role="listbox" id={props.id} aria-label="Filters that fit">
+    <ul class="log-offers" role="listbox" id={props.id} aria-label="Matching filters">
       {props.list.map((c, i) => (
         <li
           key={c.text}
@@ -127,7 +127,7 @@ export function FilterBar(props: FilterBarProps) {
         ))}
       </ul>
       {props.terms.length > 1 && (
-        <button type="button" title="Take all filters away (Shift+0)" onClick={props.onClear}>
+        <button type="button" title="Remove all filters (Shift+0)" onClick={props.onClear}>
           Clear
         </button>
       )}

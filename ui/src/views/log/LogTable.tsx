@@ -23,7 +23,7 @@ export const columnChoice = urlParam("cols", DEFAULT_CHOICE);
 export interface LogTableProps {
   /** Null or left out: what is selected (token, time, layer, tensor). */
   terms?: readonly Term[] | null;
-  /** A row for each thread. */
+  /** One row per thread. */
   lanes?: boolean;
   /** Told when the rows are others (another filter, another trace). */
   onRows?: (rows: LogRowsCache) => void;
@@ -154,20 +154,20 @@ function Nothing(props: { filtered: boolean; ended: string | null }) {
   if (props.ended !== null)
     return (
       <Empty title="No op can be read">
-        <p>{props.ended}. `tensortrace verify` tells what is damaged.</p>
+        <p>{props.ended}. `tensortrace verify` shows what is damaged.</p>
       </Empty>
     );
   const records = summary.value?.n_ops ?? 0;
   if (!props.filtered)
     return (
       <Empty title={records ? "No op can be shown" : "No op was recorded"}>
-        {records > 0 && <p>There are {counted(records, "op record")}, but what they belong to is not in the file.</p>}
-        <p>Of a run that is still going, ops appear here when they have been written.</p>
+        {records > 0 && <p>There are {counted(records, "op record")}, but their graphs are not in the file.</p>}
+        <p>While the run continues, ops appear here as they are written.</p>
       </Empty>
     );
   return (
-    <Empty title="No op passes the filter">
-      <p>Take a filter away, or write * around a part of a tensor's name.</p>
+    <Empty title="No ops match">
+      <p>Remove a filter, or use * to match part of a tensor's name.</p>
     </Empty>
   );
 }
@@ -184,7 +184,7 @@ export function LogTable(props: LogTableProps) {
     const op = { run: row.run, node: row.node };
     own.current = { rows, op, row: i };
     select({ op, token: row.batch_id, layer: row.layer_id, tensor: firstWeight(row) });
-    const text = row.duration_ns === null ? "its end was not seen" : duration(row.duration_ns);
+    const text = row.duration_ns === null ? "its end was not observed" : duration(row.duration_ns);
     announce(`Selected ${plainName(row.op)} ${plainName(row.name)}, ${text}`);
   };
   const columns = choice.value.shown.map((id) => COLUMNS.find((c) => c.id === id)!);
@@ -192,7 +192,7 @@ export function LogTable(props: LogTableProps) {
   const count = rows.count.value;
   return (
     <VirtualTable
-      label={`Ops in the order of time, ${count ? counted(rows.length, "row") : "being read"}`}
+      label={`Ops in time order, ${count ? counted(rows.length, "row") : "being read"}`}
       columns={columns}
       count={rows.length}
       row={(i) => rows.row(i)}

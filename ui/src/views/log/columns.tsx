@@ -15,7 +15,7 @@ function tokenText(token: number): string | null {
 export function placeText(p: Place): string {
   if (p.origin === "disk" && p.file_offset_bytes !== undefined) return `disk ${count(p.file_offset_bytes)}`;
   if (p.buffer_id !== undefined) return `buffer ${p.buffer_id} +${count(p.buffer_offset_bytes ?? null)}`;
-  return p.origin === "unknown" ? "place not observed" : p.origin;
+  return p.origin === "unknown" ? "location not observed" : p.origin;
 }
 
 function expertsText(s: Source): string {
@@ -38,7 +38,7 @@ function lanes(row: LogRow): string {
 /** A time of an op; null when the op's end was not seen, or when that time was not observed. */
 function span(row: LogRow, ns: number | null): string {
   if (ns !== null) return duration(ns);
-  return row.duration_ns === null ? "end not seen" : "not observed";
+  return row.duration_ns === null ? "end not observed" : "not observed";
 }
 
 export const COLUMNS: readonly Column<LogRow>[] = [
@@ -47,7 +47,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Start ms",
     width: 110,
     number: true,
-    hint: "When the first thread began it, since the first batch. Rows are in this order, always.",
+    hint: "When the first thread started it, since the first batch. Rows are always in this order.",
     cell: (r) => (r.start_relative_ns / 1e6).toFixed(4),
   },
   {
@@ -55,7 +55,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Duration",
     width: 84,
     number: true,
-    hint: "From the first thread's begin to the last one's end of work.",
+    hint: "From the first thread's start to the end of the last thread's work.",
     cell: (r) => span(r, r.duration_ns),
   },
   {
@@ -89,7 +89,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Threads",
     width: 74,
     number: true,
-    hint: "How many threads executed it, or which one.",
+    hint: "The number of threads that executed it, or which one.",
     cell: lanes,
   },
   {
@@ -97,7 +97,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Wait",
     width: 80,
     number: true,
-    hint: "The threads' time at the barrier behind it, summed.",
+    hint: "The threads' time at its barrier, summed.",
     cell: (r) => span(r, r.wait_ns),
   },
   {
@@ -112,7 +112,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     id: "sources",
     title: "Sources",
     width: 640,
-    hint: "What it read: tensors, with the place of their bytes in the model's file or in a buffer.",
+    hint: "What it read: tensors, with the location of their bytes in the model file or in a buffer.",
     tip: (r) => r.sources.map(sourceText).join("\n"),
     cell: (r) =>
       r.sources.map((s, i) => (
@@ -136,7 +136,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Off CPU",
     width: 84,
     number: true,
-    hint: "Of the work of all threads, how long they were on no processor, summed.",
+    hint: "The part of all threads' work in which they were off CPU, summed.",
     cell: (r) => span(r, r.off_cpu_ns),
   },
   { id: "component", title: "Part", width: 120, cell: (r) => plainName(r.component) },

@@ -52,7 +52,7 @@ function valuesOf(key: Key, typed: string, ops: () => Iterable<string>): Complet
     case "op":
       return named(key, typed, ops());
     case "tensor": {
-      const around = typed && !typed.includes("*") ? [value(key, `*${typed}*`, "names with this in them")] : [];
+      const around = typed && !typed.includes("*") ? [value(key, `*${typed}*`, "names that contain this")] : [];
       return [...around, ...named(key, typed, tensors.value?.name ?? [])].slice(0, OFFERS_MAX);
     }
     default:

@@ -46,7 +46,7 @@ function selectedWords(s: Selection): string {
   const words: string[] = [];
   if (s.op) words.push(`op, node ${s.op.node}`);
   if (s.token !== null) words.push(`token ${s.token}`);
-  if (s.time) words.push("a stretch of time");
+  if (s.time) words.push("an interval of time");
   if (s.layer !== null) words.push(s.layer < 0 ? "no layer" : `layer ${s.layer}`);
   if (s.tensor !== null) words.push(plainName(s.tensor) + (s.slice === null ? "" : `, expert ${s.slice}`));
   if (s.region) words.push(regionWords(s.region));
@@ -82,14 +82,14 @@ function ColumnChooser() {
   return (
     <Menu title="Columns">
       <fieldset>
-        <legend class="sr-only">Columns that are shown</legend>
+        <legend class="sr-only">Columns to show</legend>
         {COLUMNS.map((c) => (
           <label key={c.id}>
             <input type="checkbox" checked={choice.value.shown.includes(c.id)} onChange={() => toggle(c.id)} /> {c.title}
           </label>
         ))}
         <button type="button" onClick={() => (columnChoice.value = DEFAULT_CHOICE)}>
-          As at first
+          Reset
         </button>
       </fieldset>
     </Menu>
@@ -133,7 +133,7 @@ export function Component() {
         {
           id: "log.by-selection",
           keys: ["Shift+KeyF"],
-          title: "Filter by what is selected",
+          title: "Filter by the selection",
           scope: "Log",
           run: filterBySelection,
         },
@@ -141,14 +141,14 @@ export function Component() {
           // Worked by the table itself; here so that it is listed.
           id: "log.rows",
           keys: ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", "Enter"],
-          title: "Go from row to row; Enter selects",
+          title: "Move between rows; Enter selects",
           scope: "Log",
           when: () => false,
         },
         {
           id: "log.unfilter",
           keys: ["Shift+Digit0"],
-          title: "Take all filters away",
+          title: "Remove all filters",
           scope: "Log",
           run: unfilter,
         },
@@ -161,7 +161,7 @@ export function Component() {
       <div class="log-bar">
         <FilterBar terms={terms.value} onTerms={setLogFilter} onClear={unfilter} ops={ops} inputRef={input} />
         <div class="log-tools">
-          <button type="button" title="Filter by what is selected (Shift+F)" onClick={filterBySelection}>
+          <button type="button" title="Filter by the selection (Shift+F)" onClick={filterBySelection}>
             Filter by selection
           </button>
           <label>
@@ -170,14 +170,14 @@ export function Component() {
               checked={lanes}
               onChange={(event) => (lanesText.value = event.currentTarget.checked ? "1" : "")}
             />{" "}
-            A row for each thread
+            One row per thread
           </label>
           <ColumnChooser />
           <ExportMenu terms={terms.value} lanes={lanes} rows={rows.value} />
         </div>
       </div>
       <p class="log-line">
-        <CountLine rows={rows.value} /> · in the order of time · {selectedWords(selection.value)}
+        <CountLine rows={rows.value} /> · in time order · {selectedWords(selection.value)}
         {rows.value?.leftOut.value && <strong> (the filter leaves the selected op out)</strong>}
       </p>
       <div class="log-rows">

@@ -23,7 +23,7 @@ export const EXAMPLES: Record<Key, string> = {
   origin: "origin:disk or origin:buffer",
   phase: "phase:prompt, phase:generate, phase:mixed or phase:warmup",
   thread: "thread:0, a row for each record of that thread",
-  time: "time:12ms..15.5ms, when the op began",
+  time: "time:12ms..15.5ms, the start of the op",
   dur: "dur>1ms or dur<20us",
   text: "any words: part of an op's or a tensor's name",
 };

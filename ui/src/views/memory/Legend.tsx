@@ -55,9 +55,9 @@ export function Legend(props: { scales: Scales }) {
       <span class="signs">
         <i class="sign never" /> never touched
         <i class="sign unknown" /> not observed
-        <i class="sign merged" /> several as one
-        <i class="sign copied" /> read from a copy
-        <b title="Small tensors are widened, and their neighbours give way">≈</b> not to scale
+        <i class="sign merged" /> merged
+        <i class="sign copied" /> copied at load
+        <b title="Small tensors are drawn wider, at the cost of their neighbours">≈</b> not to scale
       </span>
     </div>
   );

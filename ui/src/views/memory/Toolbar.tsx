@@ -49,12 +49,12 @@ const flipWidths = () => flip(widths, "bytes", "rank", { bytes: "Widths by bytes
 export function toolbarKeys(fit: Param, save: Savers): Binding[] {
   const scope = "Memory";
   return [
-    { id: "memory.colour", keys: ["KeyC"], title: "Colour by the next: accesses, bytes, time, last use, RAM, faults, pages, loading", scope, run: () => cycle(1) },
-    { id: "memory.colour-back", keys: ["Shift+KeyC"], title: "Colour by the one before", scope, run: () => cycle(-1) },
+    { id: "memory.colour", keys: ["KeyC"], title: "Next colour measure: accesses, bytes, time, last use, RAM, faults, pages, loading", scope, run: () => cycle(1) },
+    { id: "memory.colour-back", keys: ["Shift+KeyC"], title: "Previous colour measure", scope, run: () => cycle(-1) },
     { id: "memory.log", keys: ["KeyL"], title: "Logarithmic or linear colours", scope, run: flipLog },
     { id: "memory.widths", keys: ["KeyR"], title: "Widths by bytes, or equal (rank)", scope, run: flipWidths },
-    { id: "memory.fit", keys: ["KeyX"], title: "Each row to the full width, or all to one scale", scope, run: () => flip(fit, "row", "same", { row: "Each row takes the full width", same: "All rows to one scale" }) },
-    { id: "memory.cumulative", keys: ["KeyU"], title: "Colours of this token, or of all up to it", scope, run: () => setCumulative(!cumulative.peek()) },
+    { id: "memory.fit", keys: ["KeyX"], title: "Stretch each row to the full width, or use a common scale", scope, run: () => flip(fit, "row", "same", { row: "Rows stretched", same: "Common scale" }) },
+    { id: "memory.cumulative", keys: ["KeyU"], title: "Colours of this token, or of all tokens up to it", scope, run: () => setCumulative(!cumulative.peek()) },
     { id: "memory.png", keys: [], title: "Save the map as PNG", scope, run: save.png },
     { id: "memory.svg", keys: [], title: "Save the map as SVG", scope, run: save.svg },
   ];
@@ -75,7 +75,7 @@ function Choice(props: { label: string; value: string; options: readonly (readon
 export function Toolbar(props: { fit: Param; save: Savers }) {
   const { token, time } = selection.value;
   return (
-    <div class="memory-tools" role="toolbar" aria-label="How the map is shown">
+    <div class="memory-tools" role="toolbar" aria-label="Display options of the map">
       <span class="choice" role="group" aria-label="Colour by">
         {METRICS.map((m) => (
           <button type="button" key={m} aria-pressed={metric.value === m} disabled={missing(m) !== null} title={missing(m) ?? aboutPages(m) ?? METRIC_ABOUT[m]} onClick={() => showMetric(m)}>
@@ -85,7 +85,7 @@ export function Toolbar(props: { fit: Param; save: Savers }) {
       </span>
       {!pagedOf(metric.value) && <Choice label="Colours" value={logScale.value} options={[["log", "Log"], ["linear", "Linear"]]} set={(v) => (logScale.value = v)} />}
       <Choice label="Widths" value={widths.value} options={[["bytes", "Bytes"], ["rank", "Rank"]]} set={(v) => (widths.value = v)} title="Widths by size, or equal in file order" />
-      <Choice label="Rows" value={props.fit.value} options={[["row", "Fill rows"], ["same", "One scale"]]} set={(v) => (props.fit.value = v)} title="Each row to the full width, or all to the same scale" />
+      <Choice label="Rows" value={props.fit.value} options={[["row", "Stretch rows"], ["same", "Common scale"]]} set={(v) => (props.fit.value = v)} title="Stretch each row to the full width, or use a common scale" />
       {token !== null && !time && (
         <Choice label="Part of the run" value={cumulative.value ? "until" : "token"} options={[["token", "This token"], ["until", "Up to it"]]} set={(v) => setCumulative(v === "until")} />
       )}

@@ -8,11 +8,11 @@ import { segmentTitle, type Atlas } from "./map";
 export type Fact = readonly [name: string, value: string];
 
 const KIND_WORDS = {
-  gap: "nothing known lies here",
+  gap: "nothing known is here",
   head: "metadata of the model file",
   weight: "weight",
   kv_cache: "KV cache",
-  compute: "result of ops",
+  compute: "results of ops",
   input: "input of a graph",
 } as const;
 
@@ -42,7 +42,7 @@ export function originOf(map: Atlas, region: number): string {
 }
 
 function token(n: number): string {
-  return Number.isNaN(n) ? "outside any token" : `token ${n}`;
+  return Number.isNaN(n) ? "outside of tokens" : `token ${n}`;
 }
 
 function use(ns: number, n: number, step_ns: number): string {
@@ -83,10 +83,10 @@ function faultFacts(k: Known, region: number): Fact[] {
   const w = k.map.regions.weight[region];
   const major = w === null || w === undefined ? NaN : (k.faults?.major[w] ?? NaN);
   if (Number.isNaN(major)) return [];
-  const shared = k.faults!.shared[w!] ? ", some shared among the tensors of an op" : "";
+  const shared = k.faults!.shared[w!] ? ", some divided among the tensors of an op" : "";
   const facts: Fact[] = [["Page faults", `${count(major)} major, ${count(k.faults!.minor[w!]!)} minor${shared}`]];
   const disk = k.faults!.diskBytes[w!]!;
-  if (!Number.isNaN(disk)) facts.push(["Asked of the disk", bytes(disk)]);
+  if (!Number.isNaN(disk)) facts.push(["Read from disk", bytes(disk)]);
   return facts;
 }
 

@@ -8,8 +8,8 @@ import type { Atlas, Row, Track } from "./map";
 export type Line = { readonly head: string; readonly row: null } | { readonly head: null; readonly row: Row };
 
 const TRACK_TITLES: Record<Track, string> = {
-  disk: "DISK: the model by its place in the file",
-  buffer: "BUFFER: what is in memory",
+  disk: "DISK: the model file, by offset",
+  buffer: "BUFFER: memory",
 };
 
 /** Rows under headings: one a track, and one a file where there are several. */

@@ -14,7 +14,7 @@ export interface Heat {
   readonly timeNs: Float64Array;
   readonly firstNs: Float64Array;
   readonly lastNs: Float64Array;
-  /** NaN: outside any token. */
+  /** NaN: outside of tokens. */
   readonly firstToken: Float64Array;
   readonly lastToken: Float64Array;
   /** Rows or experts were not observed: upper bounds. */
@@ -121,11 +121,11 @@ export const METRIC_ABOUT: Record<Metric, string> = {
   accesses: "ops that read or wrote it",
   bytes: "bytes read from it and written to it",
   time: "time of the ops that used it",
-  recency: "how long ago it was used last",
+  recency: "time since its last use",
   residency: "share of its pages that were in RAM",
   faults: "page faults, major and minor, of the ops that read it",
-  pages: "each page that faulted, in ops and outside of them, page by page",
-  loading: "pages that were in RAM before the first batch, and what became of them",
+  pages: "single pages that faulted, in ops and outside of them",
+  loading: "pages that were in RAM before the first batch, and whether they were used",
 };
 
 /** What a unit shows: a number, or why there is none ("pending": the answer is on its way). */

@@ -61,8 +61,8 @@ function NoFile() {
   if (!map || map.segments.kind.includes("file")) return null;
   return (
     <p class="note" role="note">
-      The trace knows no model file, so there is no DISK track: what the engine read was not observed. The buffers and
-      what ran in them are below.
+      The trace has no model file, so there is no FILE track: what the engine read was not observed. The buffers and
+      their use are below.
     </p>
   );
 }
@@ -114,7 +114,7 @@ function MapView() {
         />
       </section>
       <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />
-      <section class="memory-log" style={{ flexGrow: 1 - share }} aria-label="Log of what is selected">
+      <section class="memory-log" style={{ flexGrow: 1 - share }} aria-label="Log of the selection">
         <LogTable />
       </section>
     </div>
@@ -128,7 +128,7 @@ export function Component() {
   if (atlas.value.segments.segment.length === 0)
     return (
       <Empty title="No memory was observed">
-        <p>The trace knows neither a model file nor a buffer. Record it again with `tensortrace run`, which sees both.</p>
+        <p>The trace has neither a model file nor a buffer. Record it again with `tensortrace run`, which observes both.</p>
       </Empty>
     );
   return <MapView />;

@@ -19,11 +19,11 @@ export function useMapKeys(controls: { current: MapControls | null }, scope: str
     });
     return bind(
       at("right", ["ArrowRight"], "Next tensor of the row", (c) => c.along(1)),
-      at("left", ["ArrowLeft"], "Tensor before in the row", (c) => c.along(-1)),
+      at("left", ["ArrowLeft"], "Previous tensor of the row", (c) => c.along(-1)),
       at("down", ["ArrowDown"], "Row below", (c) => c.across(1)),
       at("up", ["ArrowUp"], "Row above", (c) => c.across(-1)),
       at("expert-next", ["Shift+ArrowRight"], "Next expert of the tensor", (c) => c.expert(1)),
-      at("expert-before", ["Shift+ArrowLeft"], "Expert before", (c) => c.expert(-1)),
+      at("expert-before", ["Shift+ArrowLeft"], "Previous expert", (c) => c.expert(-1)),
       at("choose", ["Enter", "Space"], "Select the tensor", (c) => c.choose()),
     );
   }, []);
@@ -58,9 +58,9 @@ export function useViewKeys(controls: { current: MapControls | null }, axis: Axi
       { id: "memory.pan-left", keys: ["KeyA"], title: "Pan to lower offsets", scope, held: pan(-1) },
       { id: "memory.pan-right", keys: ["KeyD"], title: "Pan to higher offsets", scope, held: pan(1) },
       { id: "memory.all", keys: ["Digit0", "Numpad0"], title: "Show all", scope, run: () => axis.all() },
-      { id: "memory.centre", keys: ["KeyF"], title: "Centre the selected tensor; once more fits it", scope, run: () => controls.current?.centre() },
+      { id: "memory.centre", keys: ["KeyF"], title: "Centre the selected tensor; again: fit it", scope, run: () => controls.current?.centre() },
       { id: "memory.next", keys: ["Period"], title: "Next tensor of the row", scope, run: () => controls.current?.along(1) },
-      { id: "memory.before", keys: ["Comma"], title: "Tensor before in the row", scope, run: () => controls.current?.along(-1) },
+      { id: "memory.before", keys: ["Comma"], title: "Previous tensor of the row", scope, run: () => controls.current?.along(-1) },
       { id: "memory.open", keys: ["KeyO"], title: "Open or close the buffer's row by layers", scope, run: () => controls.current?.toggle() },
       ...more,
     );

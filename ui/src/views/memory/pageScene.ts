@@ -24,11 +24,11 @@ export const LANES: Record<Paged, readonly Lane[]> = {
       kinds: [
         { kind: 0, colour: [128, 134, 142], words: "resident when opened" },
         { kind: 1, colour: [0, 114, 178], words: "fetched by mapping" },
-        { kind: 2, colour: [86, 180, 233], words: "fetched from then on" },
+        { kind: 2, colour: [86, 180, 233], words: "fetched after that" },
       ],
     },
     {
-      title: "middle: what became of it",
+      title: "middle: its later use",
       share: 0.38,
       kinds: [
         { kind: 3, colour: [0, 158, 115], words: "used" },

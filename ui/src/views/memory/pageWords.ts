@@ -14,7 +14,7 @@ export function cellFacts(k: Known, paged: Paged, region: number, cell: Cell | n
   const where: Fact = ["In", segmentTitle(k.map, k.map.segmentOf[region]!)];
   const missing = missingWords(k.map, paged);
   if (missing) return [where, ["Pages", missing]];
-  if (!cell) return [where, ["Size", bytes(regions.size_bytes[region]!)], ["Pages", paged === "pages" ? "no fault here in this part" : "nothing here was in RAM before the first batch, or it was not looked at"]];
+  if (!cell) return [where, ["Size", bytes(regions.size_bytes[region]!)], ["Pages", paged === "pages" ? "no fault here in this part" : "nothing here was in RAM before the first batch, or it was not observed"]];
   // Pages that are partly in it count.
   const pages = Math.ceil(cell.to / pageBytes) - Math.floor(cell.from / pageBytes);
   const expert = expertOfByte(k, region, cell.from);
@@ -44,7 +44,7 @@ export function cellSentence(k: Known, paged: Paged, region: number, cell: Cell 
 
 /** Why there is nothing to show; null: there is. */
 export function missingWords(map: Atlas, paged: Paged): string | null {
-  if (paged === "pages" && !map.observed.pages) return "page faults were not recorded one by one: record with `run --faults`";
+  if (paged === "pages" && !map.observed.pages) return "single page faults were not recorded: record with `run --faults`";
   if (paged === "loading" && !map.observed.loading) return "pages in RAM were not recorded before the first batch: record with `run --residency`";
   return null;
 }
@@ -55,14 +55,14 @@ export function notes(bins: Bins): string[] {
   const out: string[] = [];
   if (paged === "pages") {
     const elsewhere = (header.faults ?? 0) - (header.on_map ?? 0);
-    if (elsewhere > 0) out.push(`${count(elsewhere)} of the run's ${counted(header.faults!, "fault")} hit other memory than is on this map: faults --mappings lists it`);
+    if (elsewhere > 0) out.push(`${count(elsewhere)} of the run's ${counted(header.faults!, "fault")} in memory that is not on this map: see \`faults --mappings\``);
     if (header.faults_lost) out.push(`${counted(header.faults_lost, "fault")} came too fast to be recorded`);
-    if (header.faults_lost === null) out.push("whether faults were lost is not known");
+    if (header.faults_lost === null) out.push("unknown whether faults were lost");
     return out;
   }
   const files = header.files ?? [];
-  if (files.some((f) => f.known.some((known, i) => known && !f.judged[i]))) out.push("what became of all of these pages is not known: nothing was looked at afterwards");
-  if (files.some((f) => !f.known[1] && !f.known[2])) out.push("what was fetched before the first batch was not recorded: an older trace, or the model was not mapped");
-  if (bins.map.copies.size > 0) out.push("what ops read in a copy (corner mark) counts as not used: its pages in the file were not read");
+  if (files.some((f) => f.known.some((known, i) => known && !f.judged[i]))) out.push("the later use of these pages is unknown: no pages were observed afterwards");
+  if (files.some((f) => !f.known[1] && !f.known[2])) out.push("fetches before the first batch were not recorded: an older trace, or the model was not mapped");
+  if (bins.map.copies.size > 0) out.push("bytes that ops read from a copy (corner mark) count as not used: their pages in the file were not read");
   return out;
 }

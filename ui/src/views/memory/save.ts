@@ -29,7 +29,7 @@ function rampShapes(p: Picture, name: string, scale: Scale, x: number, y: number
   const out = [words(least, x)];
   for (let i = 0; i < steps; i++)
     out.push({ t: "rect", x: left + i * STEP, y: y - 6, w: STEP, h: 12, fill: fillOf(at((i + 0.5) / steps), palette, scale).colour });
-  out.push(words(valueWords(scale.metric, at(1)) + (one ? " (all the same)" : ""), left + steps * STEP + 6));
+  out.push(words(valueWords(scale.metric, at(1)) + (one ? " (all equal)" : ""), left + steps * STEP + 6));
   return out;
 }
 

@@ -22,8 +22,8 @@ const GROUPS = 7;
 const POINTS = 400;
 const MEASURES = [
   { id: "share", title: "Share of the time" },
-  { id: "time", title: "Time a token" },
-  { id: "bytes", title: "Bytes of weights a token" },
+  { id: "time", title: "Time per token" },
+  { id: "bytes", title: "Bytes of weights per token" },
 ] as const;
 type Measure = (typeof MEASURES)[number]["id"];
 
@@ -77,7 +77,7 @@ function Legend(props: { dimension: Dimension; bands: readonly Band[]; at: numbe
     <ul class="stats-legend" aria-label="Groups, from the bottom of the plot">
       {props.bands.map((b) => (
         <li key={b.label}>
-          <button type="button" aria-pressed={followed(props.dimension.id) === b.label} onClick={() => follow(props.dimension.id, followed(props.dimension.id) === b.label ? null : b.label)} title="Make it stand out">
+          <button type="button" aria-pressed={followed(props.dimension.id) === b.label} onClick={() => follow(props.dimension.id, followed(props.dimension.id) === b.label ? null : b.label)} title="Highlight it">
             <span class="stats-swatch" style={{ background: css(b.colour) }} />
             {plainName(keyName(props.dimension, b.label))}
             {props.at !== null && <span class="mono">{text(props.measure, b.values[props.at] ?? null)}</span>}
@@ -173,7 +173,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
       <div class="stats-plot">
         <CanvasView
           label={`${MEASURES.find((x) => x.id === m)!.title} by ${dimension.title.toLowerCase()}, over ${counted(series.tokens, "token")}`}
-          keys="Left and Right select the token before or behind, Home and End the first or last."
+          keys="Left and Right select the previous or next token, Home and End the first or last."
           value={here.value === null ? "" : describe(series, bands, m, here.value)}
           on={{ onKeyDown }}
           table={<ValueTable series={series} bands={bands} measure={m} />}
@@ -234,7 +234,7 @@ export function OverTokens(props: { trace: number; dimension: Dimension; filters
   if (series.first_batch_id.length === 0 || !series.all?.total_ns.some((v) => v !== null))
     return (
       <Empty title="No token to show">
-        <p>{props.filters.length > 0 ? "No op of a token passes the filter: remove a part of it above." : "The trace holds no batch with ops."}</p>
+        <p>{props.filters.length > 0 ? "No ops of a token match: remove a part of the filter above." : "The trace has no batch with ops."}</p>
       </Empty>
     );
   return (

@@ -161,7 +161,7 @@ function columns(total_ns: number): Column<RoofPoint & { number: number }>[] {
     { id: "intensity", title: "FLOP/byte", width: 84, number: true, cell: (p) => (p.flops === null ? "not known" : (p.flops_at_most ? "≤ " : "") + (p.flops / p.moved_bytes).toPrecision(3)) },
     { id: "flops", title: "Computes", width: 104, number: true, cell: (p) => flopRate(p.flops === null || !p.total_ns ? null : (p.flops / p.total_ns) * 1e9) },
     { id: "bytes", title: "Moves", width: 84, number: true, cell: (p) => (p.bytes_at_most ? "≤ " : "") + rate(p.total_ns ? (p.moved_bytes / p.total_ns) * 1e9 : null) },
-    { id: "bound", title: "Bound by", width: 150, hint: "The edge of the machine that is nearer, and how much of it is reached", cell: boundText },
+    { id: "bound", title: "Bound by", width: 150, hint: "The machine's limit that is closer, and how much of it is reached", cell: boundText },
   ];
 }
 
@@ -172,8 +172,8 @@ function Words(props: { answer: Answer; machine: Machine | null; measuring: bool
     <div class="roof-words">
       <p>
         {m
-          ? `Edges: reading memory at ${rate(m.bandwidth_bytes_per_s)}, computing ${flopRate(m.peak_flops_per_s)} (${m.vectors ?? "float32"})${m.peak_int8_ops_per_s ? ` or ${flopRate(m.peak_int8_ops_per_s)} in ${m.int8 ?? "8-bit integers"}` : ""}, measured on this machine with ${counted(m.threads, "thread")}. They bound the run only if it ran here.`
-          : "The edges are not known: nothing is measured unless you ask."}
+          ? `Limits of the machine: reading memory at ${rate(m.bandwidth_bytes_per_s)}, computing ${flopRate(m.peak_flops_per_s)} (${m.vectors ?? "float32"})${m.peak_int8_ops_per_s ? ` or ${flopRate(m.peak_int8_ops_per_s)} in ${m.int8 ?? "8-bit integers"}` : ""}, measured on this machine with ${counted(m.threads, "thread")}. They apply only if the run was on this machine.`
+          : "The limits are unknown: measure them on request."}
       </p>
       <p>
         <button type="button" disabled={props.measuring || !props.machine} onClick={props.measure}>
@@ -226,7 +226,7 @@ export function Roofline(props: { trace: number }) {
   };
   if (error) return <Failure error={error} retry={again} />;
   if (!answer) return <Loading what="the ops" />;
-  if (answer.ops.length === 0) return <Empty title="The trace holds no ops with a known graph" />;
+  if (answer.ops.length === 0) return <Empty title="The trace has no ops with a known graph" />;
   const choose = (i: number) => {
     chosen.value = i;
     const p = answer.ops[i];
@@ -239,7 +239,7 @@ export function Roofline(props: { trace: number }) {
         <Words answer={answer} machine={machine.data.value} measuring={measuring.value} measure={() => void measure()} />
         <div class="stats-table">
           <VirtualTable
-            label="Kinds of ops: what they compute and move"
+            label="Kinds of ops: FLOPs and bytes"
             columns={columns(answer.total_ns)}
             count={answer.ops.length}
             row={(i) => {

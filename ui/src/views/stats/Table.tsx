@@ -116,8 +116,8 @@ export function Table(props: { trace: number; dimension: Dimension; filters: rea
   if (!current) return <Loading what="the ops" />;
   if (current.total.count === 0)
     return (
-      <Empty title="No op passes this filter">
-        <p>{props.filters.length > 0 ? "Remove a part of the filter above." : "The trace holds no ops with a known graph."}</p>
+      <Empty title="No ops match">
+        <p>{props.filters.length > 0 ? "Remove a part of the filter above." : "The trace has no ops with a known graph."}</p>
       </Empty>
     );
   const most = Math.max(0, ...rows.map((r) => r.share ?? 0));

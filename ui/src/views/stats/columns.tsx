@@ -4,7 +4,7 @@ import { bytes, count, duration, percent, plainName, rate } from "../../draw/for
 import type { Column } from "../../parts/VirtualTable";
 import { keyText, type Dimension, type StatsRow } from "./answer";
 
-/** Of the threads' time in the ops and at the barriers behind them. */
+/** Share of the threads' time in the ops and at their barriers. */
 export function waitShare(row: StatsRow): number | null {
   if (row.busy_ns === null || row.wait_ns === null) return null;
   const all = row.busy_ns + row.wait_ns;
@@ -38,24 +38,24 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
       cell: (r) => plainName(keyText(dimension, r)),
       tip: (r) => plainName(keyText(dimension, r)),
     },
-    { id: "share", title: "Share", width: 116, hint: "Of the own work of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
-    { id: "total_ns", title: "Total", width: 84, number: true, hint: "From the first thread that began an op to the last that had done its work, summed", cell: (r) => duration(r.total_ns) },
+    { id: "share", title: "Share", width: 116, hint: "Share of the own work of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
+    { id: "total_ns", title: "Total", width: 84, number: true, hint: "From the first thread's start of an op to the end of the last thread's work, summed", cell: (r) => duration(r.total_ns) },
     { id: "count", title: "Ops", width: 70, number: true, hint: dimension.id === "thread" ? "Ops that this thread worked on" : "Executed ops, each once however many threads worked on it", cell: (r) => count(r.count) },
     { id: "mean_ns", title: "Mean", width: 78, number: true, cell: (r) => duration(r.mean_ns) },
-    { id: "p50_ns", title: "p50", width: 78, number: true, hint: "Half of the ops took no longer", cell: (r) => duration(r.p50_ns) },
-    { id: "p95_ns", title: "p95", width: 78, number: true, hint: "95 of 100 ops took no longer", cell: (r) => duration(r.p95_ns) },
+    { id: "p50_ns", title: "p50", width: 78, number: true, hint: "Median of the ops' times", cell: (r) => duration(r.p50_ns) },
+    { id: "p95_ns", title: "p95", width: 78, number: true, hint: "95th percentile of the ops' times", cell: (r) => duration(r.p95_ns) },
     { id: "max_ns", title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
-    { id: "wait_ns", title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers behind the ops, summed", cell: (r) => duration(r.wait_ns) },
-    { id: "wait_share", title: "Wait share", width: 84, number: true, hint: "Of the threads' time in the ops and at the barriers behind them", cell: (r) => percent(waitShare(r)) },
-    { id: "work_ns", title: "Work", width: 84, number: true, hint: "The threads' time from an op's begin to the barrier behind it, summed, without what they were on no processor", cell: (r) => duration(r.work_ns) },
-    { id: "off_cpu_ns", title: "Off CPU", width: 78, number: true, hint: "For how long the threads were on no processor while they had an op to work on, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
+    { id: "wait_ns", title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers after the ops, summed", cell: (r) => duration(r.wait_ns) },
+    { id: "wait_share", title: "Wait share", width: 84, number: true, hint: "Share of the threads' time in the ops and at their barriers", cell: (r) => percent(waitShare(r)) },
+    { id: "work_ns", title: "Work", width: 84, number: true, hint: "The threads' time from an op's start to its barrier, summed, without their time off CPU", cell: (r) => duration(r.work_ns) },
+    { id: "off_cpu_ns", title: "Off CPU", width: 78, number: true, hint: "The threads' time off CPU while they worked on an op, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
   ];
   // A thread's part of what an op reads is not known.
   if (dimension.id === "thread") return list;
   return [
     ...list,
-    { id: "weight_bytes", title: "Weights", width: 94, number: true, hint: "Bytes of weights read; ≤: at most, as which rows or experts were picked was not observed", cell: weights },
-    { id: "rate_bytes_per_s", title: "Rate", width: 84, number: true, hint: "Bytes of weights a second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.rate_bytes_per_s) : "") },
+    { id: "weight_bytes", title: "Weights", width: 94, number: true, hint: "Bytes of weights read; ≤: at most, because the selected rows or experts were not observed", cell: weights },
+    { id: "rate_bytes_per_s", title: "Rate", width: 84, number: true, hint: "Bytes of weights per second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.rate_bytes_per_s) : "") },
   ];
 }
 

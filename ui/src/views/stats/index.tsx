@@ -66,8 +66,8 @@ export function Component() {
   useEffect(
     () =>
       bind(
-        { id: "stats.next", keys: ["BracketRight"], title: "Sum up by the next thing", scope: "Stats", run: () => step(1) },
-        { id: "stats.previous", keys: ["BracketLeft"], title: "Sum up by the previous thing", scope: "Stats", run: () => step(-1) },
+        { id: "stats.next", keys: ["BracketRight"], title: "Next dimension", scope: "Stats", run: () => step(1) },
+        { id: "stats.previous", keys: ["BracketLeft"], title: "Previous dimension", scope: "Stats", run: () => step(-1) },
         ...SHOWS.map((s, i) => ({
           id: `stats.${s.id}`,
           keys: [`Shift+Digit${i + 1}`],
@@ -80,8 +80,8 @@ export function Component() {
   );
   if (!summary.value?.clock)
     return (
-      <Empty title="There are no times to sum up">
-        <p>The trace has no clock: it was cut off before the recorder could write one. As far as it holds graphs, the log and the graph show what ran.</p>
+      <Empty title="No times were recorded">
+        <p>The trace has no clock: it was cut off before the recorder could write one. If it has graphs, the log and the graph show what ran.</p>
       </Empty>
     );
   const trace = selectedTrace.value;

@@ -10,8 +10,8 @@ import { DIMENSIONS, type By, type Dimension } from "./answer";
 export type Show = "table" | "tokens" | "roofline";
 export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
   { id: "table", title: "Table", about: "Sums, sortable by any column" },
-  { id: "tokens", title: "Over tokens", about: "How each part's share changes from token to token" },
-  { id: "roofline", title: "Roofline", about: "What ops compute for what they move, against the machine" },
+  { id: "tokens", title: "Over tokens", about: "Shares, token by token" },
+  { id: "roofline", title: "Roofline", about: "FLOPs per byte of ops, relative to the machine's limits" },
 ];
 
 const byParam = urlParam("stats_by", "op");

@@ -11,7 +11,7 @@ import { settled } from "./settled";
 /** Ops in a pixel, where they are too many to be told apart. */
 function mergedText(track: number): string {
   const n = settled.value.mergedPerPixel.get(track);
-  return n === undefined || n < 1.5 ? "" : `${count(Math.round(n))} ops a pixel`;
+  return n === undefined || n < 1.5 ? "" : `${count(Math.round(n))} ops per pixel`;
 }
 
 function GutterRow(props: { row: Row; current: boolean; pick: () => void }) {
@@ -43,7 +43,7 @@ function GutterRow(props: { row: Row; current: boolean; pick: () => void }) {
           class="tl-pin"
           aria-pressed={row.pinned}
           aria-label={`Pin ${row.title}`}
-          title={row.pinned ? "Let it scroll (Shift+P)" : "Keep it at the top (Shift+P)"}
+          title={row.pinned ? "Unpin (Shift+P)" : "Pin to the top (Shift+P)"}
           onClick={() => pinRow(row)}
         >
           {row.pinned ? "●" : "○"}

@@ -1,4 +1,4 @@
-// The ops in sight as a table: the same as the canvas, for those who do not see it.
+// The ops in view as a table: the same as the canvas, for those who do not see it.
 
 import { counted, duration, moment, plainName } from "../../draw/format";
 import { selection } from "../../state/selection";
@@ -20,7 +20,7 @@ export function OpTable() {
   return (
     <table>
       <caption>
-        {counted(n_ops, "op")} of the lanes in sight stand on their own
+        {counted(n_ops, "op")} of the visible lanes are drawn singly
         {n_ops > ops.length && `, the first ${ops.length} are listed`}; {counted(n_merged, "op")} are merged (zoom in
         to list them).
       </caption>

@@ -52,13 +52,13 @@ function Sums(props: { data: Aggregate }) {
         <tr>
           <th scope="col">op</th>
           <th scope="col">category</th>
-          <th scope="col" class="number" title="Each lane's part counts: of two lanes, twice">
+          <th scope="col" class="number" title="An op counts once per lane">
             ops on lanes
           </th>
           <th scope="col" class="number">busy</th>
           <th scope="col" class="number">of busy</th>
           <th scope="col" class="number">waits</th>
-          <th scope="col" class="number" title="Of the selected time on the selected lanes">
+          <th scope="col" class="number" title="Share of the selected time on the selected lanes">
             of the time
           </th>
           <th scope="col" class="number">weights read</th>

@@ -1,4 +1,4 @@
-// The pool in sight as tables: the same as the canvas, for those who do not see it.
+// The pool in view as tables: the same as the canvas, for those who do not see it.
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
@@ -24,7 +24,7 @@ function Batches() {
   return (
     <table>
       <caption>
-        The pool of boost, for {counted(data.value?.n ?? 0, "computation")} in sight
+        The pool of boost, for {counted(data.value?.n ?? 0, "computation")} in view
         {rows.length < (data.value?.n ?? 0) && `, the first ${rows.length} are listed`}.
       </caption>
       <thead>
@@ -34,7 +34,7 @@ function Batches() {
           <th scope="col" class="number">reads</th>
           <th scope="col" class="number">awaited</th>
           <th scope="col" class="number">threads waited</th>
-          <th scope="col" class="number">slices there</th>
+          <th scope="col" class="number">slices present</th>
           <th scope="col" class="number">evictions</th>
           <th scope="col" class="number">in the pool</th>
           <th scope="col" class="number">of</th>
@@ -95,7 +95,7 @@ function SingleReads() {
   return (
     <table>
       <caption>
-        {p.reads ? `${counted(n, "read")} of boost in sight` : "Reads of boost: too many to be listed, zoom in"}
+        {p.reads ? `${counted(n, "read")} of boost in view` : "Reads of boost: too many to be listed, zoom in"}
         {n > seen.length && `, the first ${seen.length} are listed`}.
       </caption>
       <thead>

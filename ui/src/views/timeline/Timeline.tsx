@@ -30,7 +30,7 @@ import "./timeline.css";
 
 const KEYS =
   "W and S zoom, A and D move through time, 0 shows all, F centres what is selected, period and comma step along " +
-  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M adds up what is shown.";
+  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M sums the ops in view.";
 
 function useScene() {
   const scene = useSignal<Scene | null>(null);
@@ -75,7 +75,7 @@ function Canvases() {
   }, []);
   const value = useComputed(() => {
     const { range, n_ops, n_merged } = settled.value;
-    return `${duration(range.to - range.from)} from ${duration(range.from)} on, ${n_ops} ops on their own, ${n_merged} merged`;
+    return `${duration(range.to - range.from)} from ${duration(range.from)} on, ${n_ops} single ops, ${n_merged} merged`;
   });
   return (
     <div class="tl-body">
@@ -104,8 +104,8 @@ function Canvases() {
         <canvas ref={above} key={`above${lost.value}`} aria-hidden="true" />
       </CanvasView>
       {scene.value?.failed.value && (
-        <Empty title="This browser draws neither with WebGL2 nor on a 2D canvas">
-          <p>Switch hardware acceleration on, or use another browser. The table below the timeline needs neither.</p>
+        <Empty title="This browser supports neither WebGL2 nor a 2D canvas">
+          <p>Turn on hardware acceleration, or use another browser. The table below the timeline needs neither.</p>
         </Empty>
       )}
       <Pointed scene={scene.value} box={ref.current} />
@@ -130,7 +130,7 @@ export function Timeline() {
   if (!summary.value?.clock)
     return (
       <Empty title="This trace has no clock">
-        <p>Its ticks cannot be turned into time: there is no timeline. The log lists the ops in their order.</p>
+        <p>Its ticks cannot be converted to time, so there is no timeline. The log lists the ops in order.</p>
       </Empty>
     );
   const error = overviewError.value ?? tileError.value ?? poolError.value;
@@ -144,7 +144,7 @@ export function Timeline() {
       )}
       {summary.value.n_ops === 0 && (
         <p class="tl-error" role="status">
-          No op was recorded: the lanes are empty. What was told of batches and buffers is shown.
+          No ops were recorded: the lanes are empty. Batches and buffers are shown.
         </p>
       )}
       <Canvases />

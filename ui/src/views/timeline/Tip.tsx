@@ -53,7 +53,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
         {sliceToken(tile, i) !== null && ` · token ${sliceToken(tile, i)}`}
       </div>
       <div>
-        {row.title}: busy {open ? "not observed (its end was not seen)" : duration(s.busy_ns[i])}, waits{" "}
+        {row.title}: busy {open ? "not observed (its end was not observed)" : duration(s.busy_ns[i])}, waits{" "}
         {open ? "not observed" : duration(s.wait_ns[i])}
         {pool.value && " for other threads"}
       </div>
@@ -169,7 +169,7 @@ function LayerTip(props: { hit: Extract<Hit, { kind: "layer" }> }) {
     <>
       <strong>{one ? `layer ${l.first[i]}` : `layers ${l.first[i]} to ${l.last[i]}`}</strong>
       <div>{duration(l.end_ns[i]! - l.start_ns[i]!)}</div>
-      {!one && <div>{count(l.count[i])} stretches together; zoom in to see each</div>}
+      {!one && <div>{count(l.count[i])} merged intervals; zoom in to see each</div>}
     </>
   );
 }

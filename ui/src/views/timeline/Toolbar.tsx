@@ -17,7 +17,7 @@ import { waitingFor } from "./tiles";
 
 function Legend() {
   return (
-    <ul class="tl-legend" aria-label="What the colours mean">
+    <ul class="tl-legend" aria-label="Legend">
       {CATEGORIES.map((category) => (
         <li key={category}>
           <span class={`tl-swatch tl-${category}`} style={{ backgroundColor: css(categoryColour(category)) }} /> {category}
@@ -60,22 +60,22 @@ export function Toolbar(props: { scene: Scene | null }) {
       <button type="button" title="Centre the selection; again: fit it (F)" disabled={!hasSelection.value} onClick={() => void centre()}>
         Centre
       </button>
-      <button type="button" title="Select what is shown and add up its ops (M)" onClick={selectShown}>
-        Add up
+      <button type="button" title="Select the time in view and sum its ops (M)" onClick={selectShown}>
+        Sum
       </button>
       <span class="tl-window">
         {duration(range.to - range.from)} from {duration(range.from)}
         {waitingFor.value > 0 && <span class="tl-waiting"> …</span>}
       </span>
       {left_out > 0 && (
-        <span class="tl-left-out" title="They name lanes or nodes that the trace does not describe: it is damaged">
+        <span class="tl-left-out" title="They refer to lanes or nodes that the trace does not describe: it is damaged">
           {left_out} records left out
         </span>
       )}
-      <button type="button" title="Save what is shown as a picture (Shift+E)" onClick={() => scene && void exportPicture(scene, "png")}>
+      <button type="button" title="Save this view as PNG (Shift+E)" onClick={() => scene && void exportPicture(scene, "png")}>
         PNG
       </button>
-      <button type="button" title="Save what is shown as a drawing (Shift+V)" onClick={() => scene && void exportPicture(scene, "svg")}>
+      <button type="button" title="Save this view as SVG (Shift+V)" onClick={() => scene && void exportPicture(scene, "svg")}>
         SVG
       </button>
       <Legend />

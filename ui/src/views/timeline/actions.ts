@@ -39,7 +39,7 @@ let centred: readonly number[] = [];
 export async function centre(): Promise<void> {
   const stretch = await stretchOf(selection.peek());
   if (!stretch) {
-    announce("Nothing is selected that has a time");
+    announce("The selection has no time");
     return;
   }
   const { from, to } = timeAxis.target;
@@ -102,7 +102,7 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
   announce(opInWords(d, duration));
 }
 
-/** The first op in sight of the track. */
+/** The first op in view of the track. */
 function selectFirst(scene: Scene): void {
   const { from } = timeAxis.target;
   const row = currentRow(scene);
@@ -114,7 +114,7 @@ function selectFirst(scene: Scene): void {
         return;
       }
   }
-  announce("No op of this lane stands on its own here: zoom in");
+  announce("No single ops of this lane at this zoom: zoom in");
 }
 
 export function currentRow(scene: Scene): Row | null {

@@ -1,4 +1,4 @@
-// The timeline as a file: what is in sight, as a picture or as a drawing.
+// The timeline as a file: what is in view, as a picture or as a drawing.
 
 import { themeColour } from "../../draw/colour";
 import { hatching, PATTERN } from "../../draw/rects";
@@ -68,7 +68,7 @@ async function picture(scene: Scene): Promise<Blob | null> {
 export async function exportPicture(scene: Scene, form: "png" | "svg"): Promise<void> {
   const blob = form === "svg" ? drawing(scene) : await picture(scene);
   if (!blob) {
-    announce("The picture could not be made: it is too large for the browser");
+    announce("The image is too large for the browser");
     return;
   }
   save(blob, fileName(form));

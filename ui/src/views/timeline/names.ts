@@ -19,7 +19,7 @@ export function drawSliceNames(pen: Pen, l: Layout, tile: Tile, from: number, to
   for (let i = 0; i < s.n; i++) {
     const busy = s.busy_ns[i]!;
     const begin = s.start_ns[i]!;
-    // Of several tiles that show an op, the one in which it begins names it, or the first in sight.
+    // Of several tiles that show an op, the one in which it begins names it, or the first in view.
     if (busy < least || begin >= to || begin + busy < from || (begin < from && from > pen.range.from)) continue;
     const row = l.byTrack.get(s.track[i]!);
     if (!row || row.folded || begin > pen.range.to || begin + busy < pen.range.from) continue;

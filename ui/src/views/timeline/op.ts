@@ -14,7 +14,7 @@ export interface OpLane {
   lane: number;
   track: number | null;
   start_ns: number;
-  /** null: its end was not seen. */
+  /** null: its end was not observed. */
   busy_ns: number | null;
   wait_ns: number | null;
   off_cpu_ns: number | null;

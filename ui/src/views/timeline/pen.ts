@@ -95,7 +95,7 @@ export function cut(text: string, room: number): string {
   return letters >= 4 ? text.slice(0, letters - 1) + "…" : "";
 }
 
-/** Draws what is in sight of the row: below the rows that stay, above the canvas's end. */
+/** Draws what is in view of the row: below the rows that stay, above the canvas's end. */
 export function inRow(pen: Pen, l: Layout, row: Row, draw: (top: number) => void): void {
   const top = topOf(row, pen.scroll);
   const from = row.pinned ? AXIS_HEIGHT : l.fixed;

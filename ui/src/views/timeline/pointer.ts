@@ -159,7 +159,7 @@ export class PointerInput {
     this.scene.current.value = found.row.id;
     if (found.kind === "slice") selectSlice(found.tile, found.i);
     if (found.kind === "read") selectRead(found.reads, found.i);
-    if (found.kind === "merged") announce(`${found.tile.merged.count[found.i]} ops together: zoom in to see each`);
+    if (found.kind === "merged") announce(`${found.tile.merged.count[found.i]} merged ops: zoom in to see each`);
     if (found.kind === "layer" && found.tile.layers.count[found.i] === 1)
       select({ layer: found.tile.layers.first[found.i]! });
     if (found.kind === "row" && found.row.kind === "tokens") {

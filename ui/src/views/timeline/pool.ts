@@ -13,10 +13,10 @@ import { hasExtent, timeAxis } from "./window";
 /** Why a range of the model was read, by the server's number. */
 export const CAUSES = ["kept", "ahead", "chosen", "at op"] as const;
 export const CAUSE_WORDS: Record<string, string> = {
-  kept: "it stays in the pool",
-  ahead: "in the graph's order",
-  chosen: "an expert, once it was chosen",
-  "at op": "an expert, when its op began",
+  kept: "kept in the pool",
+  ahead: "in graph order",
+  chosen: "an expert, after it was chosen",
+  "at op": "an expert, at the start of its op",
 };
 const KEYS = ["kept", "ahead", "chosen", "at_op"] as const;
 const BUCKETS = 1536;
@@ -199,7 +199,7 @@ export function readName(r: Reads, i: number): string {
   return Number.isNaN(r.expert[i]!) ? name : `${name}[${r.expert[i]}]`;
 }
 
-/** Place of the read with that number; -1: it is not in sight. */
+/** Place of the read with that number; -1: it is not in view. */
 export function readIndex(r: Reads | null, read: number): number {
   return r ? r.read.indexOf(read) : -1;
 }

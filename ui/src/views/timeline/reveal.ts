@@ -1,4 +1,4 @@
-// Keeps what is selected in sight when it was selected elsewhere: in another view, by the scrubber.
+// Keeps what is selected in view when it was selected elsewhere: in another view, by the scrubber.
 
 import { effect, untracked } from "@preact/signals";
 import { selection } from "../../state/selection";

@@ -144,7 +144,7 @@ export class Scene {
     return (range.to - range.from) / Math.max(1, this.size.peek().width);
   }
 
-  /** Chunks of tracks with a row in sight. */
+  /** Chunks of tracks with a row in view. */
   private chunks(l: Layout): number[] {
     const bottom = this.scroll.peek() + this.size.peek().height;
     const seen = new Set<number>([0]);
@@ -154,7 +154,7 @@ export class Scene {
     return [...seen];
   }
 
-  /** First what is in sight where the axis moves to, then all of the run, then what zooming and
+  /** First what is in view where the axis moves to, then all of the run, then what zooming and
    * panning lead to. */
   private wanted(): Place[] {
     if (!this.size.peek().width || !overview.peek()) return [];

@@ -1,4 +1,4 @@
-// What is in sight, once nothing has moved for a moment: for words, tables and the names of tracks,
+// What is in view, once nothing has moved for a moment: for words, tables and the names of tracks,
 // which need not be made anew in every frame.
 
 import { signal } from "@preact/signals";
@@ -12,9 +12,9 @@ export interface SightedOp {
 }
 
 export interface Settled {
-  /** By track: how many ops a pixel holds, where they are merged. */
+  /** By track: ops per pixel, where they are merged. */
   readonly mergedPerPixel: ReadonlyMap<number, number>;
-  /** Ops in sight that stand on their own, the first of them. */
+  /** Ops in view that stand on their own, the first of them. */
   readonly ops: readonly SightedOp[];
   readonly n_ops: number;
   readonly n_merged: number;
@@ -43,7 +43,7 @@ function sum(shown: readonly Shown[], range: Range, ns_per_pixel: number): Settl
     const to = Math.min(range.to, each.range.to);
     for (let i = 0; i < tile.slices.n; i++) {
       const begin = tile.slices.start_ns[i]!;
-      // Each op once, in the tile in which it begins; what began before the window is in sight too.
+      // Each op once, in the tile in which it begins; what began before the window is in view too.
       if (begin >= to || begin + tile.slices.busy_ns[i]! + known(tile.slices.wait_ns[i]!) < from) continue;
       if (begin < each.range.from && each.range.from > range.from) continue;
       n_ops++;

@@ -97,7 +97,7 @@ class Reader {
   }
   private place(bytes: number): number {
     const begin = this.at;
-    if (begin + bytes > this.data.byteLength) throw new ApiError(0, "the server sent half a picture; reload the page");
+    if (begin + bytes > this.data.byteLength) throw new ApiError(0, "the server sent an incomplete tile; reload the page");
     this.at = Math.ceil((begin + bytes) / 8) * 8;
     return begin;
   }
@@ -168,7 +168,7 @@ const TILE = 0x4c545454; // "TTTL"
 export function readTile(data: ArrayBuffer): Tile {
   const r = new Reader(data);
   if (data.byteLength < 72 || r.u32() !== TILE || r.u32() !== 1)
-    throw new ApiError(0, "the server sent a picture that this page does not know; reload the page");
+    throw new ApiError(0, "the server sent an unknown kind of tile; reload the page");
   const [from_ns, to_ns, until_ns, left_out] = [r.f64(), r.f64(), r.f64(), r.f64()] as const;
   const [n_buckets, n_slices, n_merged, n_layers, n_kinds, n_names, flags] = Array.from({ length: 7 }, () =>
     r.u32(),

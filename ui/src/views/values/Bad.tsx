@@ -40,10 +40,10 @@ const STATES: Record<Source["state"], string> = {
 function stateWords(s: Source): string {
   const w = s.weight;
   if (!w) return STATES[s.state];
-  if (!w.looked_at) return `a weight, not looked at in the model's file: ${w.why_not}`;
-  if (!w.n_bad) return `a weight, all ${counted(w.elements ?? 0, "element")} finite in the model's file`;
+  if (!w.looked_at) return `a weight, not checked in the model file: ${w.why_not}`;
+  if (!w.n_bad) return `a weight, all ${counted(w.elements ?? 0, "element")} finite in the model file`;
   const what = w.n_nan !== null && w.n_inf !== null ? notFinite({ n_nan: w.n_nan, n_inf: w.n_inf }) : `${count(w.n_bad)} not finite`;
-  return `a weight with ${what} in the model's file, first at ${w.first_bad_at ? `[${w.first_bad_at.join(", ")}]` : w.first_bad}`;
+  return `a weight with ${what} in the model file, first at ${w.first_bad_at ? `[${w.first_bad_at.join(", ")}]` : w.first_bad}`;
 }
 
 function Sources(props: { origin: Origin }) {
@@ -59,8 +59,8 @@ function Sources(props: { origin: Origin }) {
 }
 
 const CAME: Record<Origin["kind"], string> = {
-  born: "No output that it reads has any: it was made here.",
-  inherited: "A source of it has some already: it was inherited.",
+  born: "None of the outputs that it reads has any: it was made here.",
+  inherited: "One of its sources already has some: it was inherited.",
   uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
 };
 
@@ -73,7 +73,7 @@ export function FirstBad(props: { first: First }) {
     return (
       <p class="values-verdict" role="status">
         <b>{unknown > 0 ? "No NaN or Inf measured." : "All finite."}</b> {count(all.outputs)} outputs were measured, none has a NaN or an infinity that is not a mask's
-        {unknown > 0 && `; of ${count(unknown)} others it is not known: UNMEASURED`}.
+        {unknown > 0 && `; ${count(unknown)} others were not measured`}.
       </p>
     );
   const first = origin.output;
@@ -88,7 +88,7 @@ export function FirstBad(props: { first: First }) {
         </b>{" "}
         ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
         {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
-        {origin.kind === "born" && origin.sources.some((s) => s.weight?.n_bad) ? "It comes from the model's file, with a weight." : CAME[origin.kind]}{" "}
+        {origin.kind === "born" && origin.sources.some((s) => s.weight?.n_bad) ? "The model file itself contains it, in a weight." : CAME[origin.kind]}{" "}
         <button type="button" onClick={() => choose(first)}>
           Select it
         </button>{" "}
@@ -105,8 +105,8 @@ export function FirstBad(props: { first: First }) {
       <Sources origin={origin} />
       <p>
         {counted(all.bad, "output")} of {count(all.outputs)} {all.bad === 1 ? "is" : "are"} not finite;{" "}
-        {again > 0 && `${count(again)} more were made in that node, `}
-        {elsewhere > 0 && `${count(elsewhere)} elsewhere from no source known to be bad, `}
+        {again > 0 && `${count(again)} more originated in that node, `}
+        {elsewhere > 0 && `${count(elsewhere)} elsewhere without a bad source, `}
         {again + elsewhere > 0 ? "the rest" : "the others"} inherited it.
       </p>
     </div>
@@ -143,7 +143,7 @@ export function BadList(props: { trace: number }) {
       </h2>
       <div class="values-table">
         <VirtualTable
-          label="Outputs with NaN or Inf, in the order of execution"
+          label="Outputs with NaN or Inf, in execution order"
           columns={COLUMNS}
           count={list.rows.length}
           row={(i) => list.rows[i] ?? null}

@@ -95,7 +95,7 @@ export function Lines(props: { grid: Grid; profile: Profile }) {
       <p class="values-told">{at !== null && at < profile.x.length ? pointWords(profile, at) : "Point at the plot, or select"}</p>
       <CanvasView
         label={`RMS and range: ${profile.title}`}
-        keys="Left and Right select the one before or behind, Home and End the first or last."
+        keys="Left and Right select the previous or next one, Home and End the first or last."
         value={at !== null && at < profile.x.length ? pointWords(profile, at) : ""}
         on={{ onKeyDown }}
         table={<ValueTable profile={profile} />}

@@ -22,10 +22,10 @@ import "./values.css";
 function None() {
   const name = summary.value?.name ?? "run.ttrace";
   return (
-    <Empty title="This trace holds no values">
+    <Empty title="This trace has no values">
       <p>
-        This view shows what the ops put out, layer by layer and token by token: RMS, range, and where NaN and infinities come
-        from. Nothing of that was recorded. Trace the run again with
+        This view shows the outputs of ops, layer by layer and token by token: RMS, range, and where NaN and infinities come
+        from. None of that was recorded. Trace the run again with
       </p>
       <p>
         <code>tensortrace run --values=stats -o {plainName(name)} ...</code>
@@ -49,7 +49,7 @@ function PlaceChoice(props: { places: readonly Place[]; shown: string }) {
   return (
     <label>
       Output{" "}
-      <select aria-label="Which output" value={props.shown} onChange={(event) => setPlace(event.currentTarget.value)}>
+      <select aria-label="Output" value={props.shown} onChange={(event) => setPlace(event.currentTarget.value)}>
         {!props.places.some((p) => p.place === props.shown) && <option value={props.shown}>{props.shown || "the last one of each layer"}</option>}
         {props.places.map(option)}
       </select>
@@ -64,7 +64,7 @@ function Head(props: { overview: Overview; grid: Grid | null; shown: Measure }) 
       <PlaceChoice places={rows} shown={props.grid?.place ?? place() ?? ""} />
       <label>
         Colour{" "}
-        <select aria-label="What colour tells" value={props.shown.id} title={props.shown.about} onChange={(event) => setMeasure(event.currentTarget.value)}>
+        <select aria-label="Colour" value={props.shown.id} title={props.shown.about} onChange={(event) => setMeasure(event.currentTarget.value)}>
           {MEASURES.map((m) => (
             <option value={m.id} key={m.id}>
               {m.title}
@@ -74,8 +74,8 @@ function Head(props: { overview: Overview; grid: Grid | null; shown: Measure }) 
       </label>
       <span class="values-facts">
         {counted(all.outputs, "output")} measured
-        {all.unmeasured > 0 && `, ${count(all.unmeasured)} UNMEASURED`}
-        {all.incomplete > 0 && `, ${count(all.incomplete)} lost in part`}
+        {all.unmeasured > 0 && `, ${count(all.unmeasured)} not measured`}
+        {all.incomplete > 0 && `, ${count(all.incomplete)} incomplete`}
         {props.overview.level === "hash" ? "; with digests" : "; statistics only"}
       </span>
     </div>
@@ -96,7 +96,7 @@ function Legend(props: { grid: Grid; shown: Measure }) {
       </span>
       <span>
         {number(x.most)}
-        {props.shown.log ? ", in equal factors" : ""}
+        {props.shown.log ? ", logarithmic" : ""}
       </span>
       <span>
         <span class="values-nan" aria-hidden="true">
@@ -137,7 +137,7 @@ function Shown(props: { grid: Grid; shown: Measure }) {
         <Heat
           grid={grid}
           measure={shown}
-          label={`Values of ${grid.place || "each layer's last output"}: ${counted(grid.layers.length, "layer")} by ${counted(grid.tokens.length, "token")}; colour tells ${shown.title}`}
+          label={`Values of ${grid.place || "each layer's last output"}: ${counted(grid.layers.length, "layer")} by ${counted(grid.tokens.length, "token")}; colour: ${shown.title}`}
         />
       </div>
       <div class="values-key" aria-hidden="true">
@@ -160,7 +160,7 @@ function useKeys(overview: Overview | null, shown: string): void {
     const places = overview?.places.rows.map((p) => ({ id: p.place })) ?? [];
     const other = (by: number) => places.length > 0 && setPlace(step(places, shown, by));
     return bind(
-      { id: "values.colour", keys: ["KeyM"], title: "The next thing that colour tells", scope: "Values", run: () => setMeasure(step(MEASURES, measure().id, 1)) },
+      { id: "values.colour", keys: ["KeyM"], title: "Next colour measure", scope: "Values", run: () => setMeasure(step(MEASURES, measure().id, 1)) },
       { id: "values.next", keys: ["BracketRight"], title: "The next output of a layer", scope: "Values", run: () => void other(1) },
       { id: "values.previous", keys: ["BracketLeft"], title: "The previous output of a layer", scope: "Values", run: () => void other(-1) },
       { id: "values.stream", keys: ["KeyR"], title: "The residual stream", scope: "Values", run: () => setPlace(null) },
@@ -188,7 +188,7 @@ export function Component() {
   const shown = measure();
   return (
     <div class="values">
-      {first.data.value ? <FirstBad first={first.data.value} /> : <p class="values-verdict">Looking for what is not finite…</p>}
+      {first.data.value ? <FirstBad first={first.data.value} /> : <p class="values-verdict">Searching for NaN and infinity…</p>}
       <Head overview={overview} grid={grid} shown={shown} />
       {grids.error.value ? (
         <Failure error={grids.error.value} retry={grids.retry} />

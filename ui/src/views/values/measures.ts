@@ -15,11 +15,11 @@ export interface Measure {
 export const MEASURES: readonly Measure[] = [
   { id: "rms", title: "RMS", about: "The root of the mean square of the finite elements", log: true, of: (g, i) => g.rms[i]! },
   { id: "max_abs", title: "largest magnitude", about: "Of the finite elements", log: true, of: (g, i) => Math.max(Math.abs(g.min[i]!), Math.abs(g.max[i]!)) },
-  { id: "range", title: "range", about: "The largest finite element less the smallest one", log: true, of: (g, i) => g.max[i]! - g.min[i]! },
+  { id: "range", title: "range", about: "The largest finite element minus the smallest one", log: true, of: (g, i) => g.max[i]! - g.min[i]! },
   { id: "mean", title: "mean", about: "Of the finite elements", log: false, of: (g, i) => g.mean[i]! },
   { id: "min", title: "smallest element", about: "Of the finite elements", log: false, of: (g, i) => g.min[i]! },
   { id: "max", title: "largest element", about: "Of the finite elements", log: false, of: (g, i) => g.max[i]! },
-  { id: "bad", title: "NaN and Inf", about: "How many elements are not finite", log: false, of: (g, i) => g.n_nan[i]! + g.n_inf[i]! },
+  { id: "bad", title: "NaN and Inf", about: "Number of elements that are not finite", log: false, of: (g, i) => g.n_nan[i]! + g.n_inf[i]! },
 ];
 
 /** "0.1234", "1.235e-7"; NaN: "none". */
