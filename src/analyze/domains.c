@@ -173,16 +173,16 @@ static tt_status walk(const tt_model *m, const tt_filter *filter, bool transitio
     return tt_routers_walk(r, progress, context, err);
 }
 
-static tt_status add_stretches(tt_domains *d, size_t domain, const tt_model *m,
+static tt_status add_intervals(tt_domains *d, size_t domain, const tt_model *m,
                                const tt_filter *filter, tt_error *err)
 {
     tt_status status = TT_OK;
-    for (uint32_t i = 0; status == TT_OK && i < TT_DOMAINS_STRETCHES; i++) {
+    for (uint32_t i = 0; status == TT_OK && i < TT_DOMAINS_INTERVALS; i++) {
         tt_routers *part = NULL;
         tt_filter within;
-        if (!tt_expert_stretch(m, filter, TT_DOMAINS_STRETCHES, i, &within)) continue;
+        if (!tt_expert_interval(m, filter, TT_DOMAINS_INTERVALS, i, &within)) continue;
         status = walk(m, &within, false, &part, NULL, NULL, err);
-        if (status == TT_OK && !tt_domain_course_add_stretch(d, domain, i, part))
+        if (status == TT_OK && !tt_domain_course_add_interval(d, domain, i, part))
             status = tt_error_memory(err, "the domains");
         tt_routers_free(part);
     }
@@ -200,7 +200,7 @@ tt_status tt_domains_add_run(tt_domains *d, const char *domain, const tt_model *
     if (status == TT_OK && d->keeps_course && !tt_domain_course_add(d, at, r))
         status = tt_error_memory(err, "the domains");
     tt_routers_free(r);
-    return status == TT_OK && d->keeps_course ? add_stretches(d, at, m, filter, err) : status;
+    return status == TT_OK && d->keeps_course ? add_intervals(d, at, m, filter, err) : status;
 }
 
 /* --- results --- */

@@ -136,7 +136,7 @@ void tt_domains_free(tt_domains *d);
 
 /* --- between tokens, and over time --- */
 
-#define TT_DOMAINS_STRETCHES 16u                    /* of a run, of nearly equal size */
+#define TT_DOMAINS_INTERVALS 16u                    /* of a run, of nearly equal size */
 #define TT_DOMAINS_COURSE_MAX ((uint64_t)256 << 20) /* size of all counts */
 
 /* The transitions of a domain's tokens in one layer. The caller frees the list; n is 0 if they were
@@ -151,11 +151,11 @@ bool tt_domain_spans(const tt_domains *d, size_t layer, size_t domain, tt_expert
 struct tt_domain_course {
     uint64_t *transitions, *followed; /* as of tt_router_transitions; NULL: not kept */
     uint64_t *uses;                   /* TT_DOMAINS_INTERVALS x experts; NULL: not kept */
-    uint64_t tokens[TT_DOMAINS_STRETCHES];
+    uint64_t tokens[TT_DOMAINS_INTERVALS];
 };
 bool tt_domain_course_add(tt_domains *d, size_t domain, const tt_routers *run);
-bool tt_domain_course_add_stretch(tt_domains *d, size_t domain, size_t stretch,
-                                  const tt_routers *part);
+bool tt_domain_course_add_interval(tt_domains *d, size_t domain, size_t interval,
+                                   const tt_routers *part);
 void tt_domain_course_free(tt_domain_layer *layer);
 
 const char *tt_expert_kind_name(tt_expert_kind kind);

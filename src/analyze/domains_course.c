@@ -64,8 +64,8 @@ static tt_domain_layer *find_layer(tt_domains *d, const tt_router_layer *layer, 
     return NULL;
 }
 
-bool tt_domain_course_add_stretch(tt_domains *d, size_t domain, size_t stretch,
-                                  const tt_routers *part)
+bool tt_domain_course_add_interval(tt_domains *d, size_t domain, size_t interval,
+                                   const tt_routers *part)
 {
     size_t n, from = 0;
     const tt_router_layer *layers = tt_routers_layers(part, &n);
@@ -79,12 +79,12 @@ bool tt_domain_course_add_stretch(tt_domains *d, size_t domain, size_t stretch,
         if (!layer) continue;
         if (!course) return false;
         if (!course->uses)
-            course->uses = counts_new(d, (uint64_t)TT_DOMAINS_STRETCHES * experts, &ok);
+            course->uses = counts_new(d, (uint64_t)TT_DOMAINS_INTERVALS * experts, &ok);
         if (!course->uses) continue;
         tt_router_sum_up(layers[i].router, &sum);
-        course->tokens[stretch] += sum.tokens;
+        course->tokens[interval] += sum.tokens;
         for (uint32_t e = 0; e < experts; e++)
-            course->uses[stretch * experts + e] += uses[e].count;
+            course->uses[interval * experts + e] += uses[e].count;
     }
     return ok;
 }
@@ -138,8 +138,8 @@ bool tt_domain_spans(const tt_domains *d, size_t layer, size_t domain, tt_expert
     *n = 0;
     *list = NULL;
     if (!course || !course->uses) return true;
-    *list = calloc(TT_DOMAINS_STRETCHES * experts, sizeof **list);
-    for (uint32_t s = 0; *list && s < TT_DOMAINS_STRETCHES; s++) {
+    *list = calloc(TT_DOMAINS_INTERVALS * experts, sizeof **list);
+    for (uint32_t s = 0; *list && s < TT_DOMAINS_INTERVALS; s++) {
         const uint64_t *uses = course->uses + s * experts;
         uint64_t choices = 0;
         for (size_t e = 0; e < experts; e++)
@@ -150,7 +150,7 @@ bool tt_domain_spans(const tt_domains *d, size_t layer, size_t domain, tt_expert
                 (tt_expert_span){.domain = d->domains[domain].name,
                                  .layer_id = l->layer_id,
                                  .expert_id = (uint32_t)e,
-                                 .stretch = s,
+                                 .interval = s,
                                  .tokens = course->tokens[s],
                                  .count = uses[e],
                                  .share = choices ? (double)uses[e] / (double)choices : NAN};

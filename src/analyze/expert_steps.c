@@ -93,8 +93,8 @@ static batches batches_of(const tt_model *m, const tt_filter *filter)
     return (batches){from, m->n_batches && to >= from ? (uint64_t)to - from + 1 : 0};
 }
 
-bool tt_expert_stretch(const tt_model *m, const tt_filter *filter, uint32_t parts, uint32_t i,
-                       tt_filter *out)
+bool tt_expert_interval(const tt_model *m, const tt_filter *filter, uint32_t parts, uint32_t i,
+                        tt_filter *out)
 {
     const batches all = batches_of(m, filter);
     const uint64_t first = i * all.n / parts, end = (i + 1ull) * all.n / parts;
@@ -116,7 +116,7 @@ tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint3
     *n = 0;
     if (parts > all) parts = (uint32_t)all;
     for (uint32_t i = 0; status == TT_OK && i < parts; i++) {
-        if (!tt_expert_stretch(m, filter, parts, i, &part)) continue;
+        if (!tt_expert_interval(m, filter, parts, i, &part)) continue;
         tt_routers *r = tt_routers_new(m, &part, TT_PHASE_PROMPT);
         status = r ? tt_routers_walk(r, NULL, NULL, err) : tt_error_memory(err, "the experts");
         if (status == TT_OK &&
@@ -162,7 +162,7 @@ static const tt_column span_columns[] = {
     TT_COLUMN("expert_id", "EXPERT", ID, "its number in the layer",
               TT_MEMBER(tt_expert_span, expert_id)),
     TT_COLUMN("stretch", "STRETCH", ID, "of the domain's runs: 0 to 15",
-              .kinds = TT_EXPERTS_OF_DOMAINS, TT_MEMBER(tt_expert_span, stretch)),
+              .kinds = TT_EXPERTS_OF_DOMAINS, TT_MEMBER(tt_expert_span, interval)),
     TT_COLUMN("first_batch_id", "FROM BATCH", ID, "the first batch", .kinds = TT_EXPERTS_OF_TRACE,
               TT_MEMBER(tt_expert_span, first_batch_id)),
     TT_COLUMN("last_batch_id", "TO BATCH", ID, "the last batch", .kinds = TT_EXPERTS_OF_TRACE,

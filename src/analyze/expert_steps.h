@@ -27,7 +27,7 @@ typedef struct tt_expert_span {
     int32_t layer_id;
     uint32_t expert_id;
     uint32_t first_batch_id, last_batch_id; /* of one trace */
-    uint32_t stretch;                       /* of a domain: from 0 */
+    uint32_t interval;                      /* of a domain: from 0 */
     uint64_t tokens, count;                 /* routed tokens, and those of them that chose it */
     double share;                           /* of the choices; NAN if there are none */
 } tt_expert_span;
@@ -41,8 +41,8 @@ tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint3
 
 /* The batches of one of `parts` intervals, as a filter. False: there are fewer batches, and this
  * interval has none. */
-bool tt_expert_stretch(const tt_model *m, const tt_filter *filter, uint32_t parts, uint32_t i,
-                       tt_filter *out);
+bool tt_expert_interval(const tt_model *m, const tt_filter *filter, uint32_t parts, uint32_t i,
+                        tt_filter *out);
 /* It follows `count` > 0 times, of `followed`; `uses` of all `tokens` chose the next expert. */
 tt_expert_step tt_expert_step_of(uint64_t count, uint64_t followed, uint64_t uses, uint64_t tokens);
 

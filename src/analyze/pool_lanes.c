@@ -21,21 +21,21 @@ typedef struct awaited {
 } awaited;
 
 /* An op on a lane, from the release of the previous op until its arrival, in which reads ended. */
-typedef struct stretch {
+typedef struct op_time {
     double begin_ns, end_ns;
     uint32_t first, last; /* of the reads */
     uint32_t node;
     uint32_t thread;
     uint16_t lane;
     bool thread_known;
-} stretch;
+} op_time;
 
 typedef struct search {
     const tt_model *m;
     tt_pool_lanes *out;
     awaited *reads; /* by end */
     uint32_t n;
-    stretch *ops; /* of a run */
+    op_time *ops; /* of a run */
     size_t n_ops, ops_capacity;
     size_t capacity; /* of out->list */
     uint64_t steps_left;
@@ -71,7 +71,7 @@ typedef struct along {
 } along;
 
 /* Adds the op, if reads ended in it. */
-static bool add_op(search *s, along *a, uint32_t end, const stretch *of)
+static bool add_op(search *s, along *a, uint32_t end, const op_time *of)
 {
     uint32_t first = a->at;
     while (first < end && s->reads[first].end_ns <= a->released_ns)
@@ -83,7 +83,7 @@ static bool add_op(search *s, along *a, uint32_t end, const stretch *of)
     s->steps_left -= s->steps_left < steps ? s->steps_left : steps;
     a->at = last;
     if (first == last) return true;
-    stretch *op = tt_array_add(s->ops, s->n_ops, s->ops_capacity);
+    op_time *op = tt_array_add(s->ops, s->n_ops, s->ops_capacity);
     if (!op) return false;
     *op = *of;
     op->begin_ns = a->released_ns;
@@ -97,7 +97,7 @@ static bool add_ops(search *s, along *a, uint32_t end, const tt_piece_ops *p)
     const tt_model *m = s->m;
     /* Times are rounded down. */
     const double slack_ns = tt_model_span_ns(m, (uint64_t)1 << p->tick_shift);
-    stretch of = {.lane = (uint16_t)p->lane};
+    op_time of = {.lane = (uint16_t)p->lane};
     of.thread_known = p->n > 0 && tt_model_thread_of(m, p->stream, p->start[0], &of.thread);
     for (size_t i = 0; i < p->n && a->at < end && s->steps_left; i++) {
         of.node = p->node[i];
@@ -128,7 +128,7 @@ static tt_status find_ops(search *s, const tt_run *run, uint32_t first, uint32_t
 }
 
 /* Finds the reads for which its thread waited. False: there is no room. */
-static bool add_wait(search *s, uint32_t run, const stretch *op)
+static bool add_wait(search *s, uint32_t run, const op_time *op)
 {
     tt_pool_wait w = {.begin_ns = INFINITY, .read = TT_NONE, .run = run};
     w.node = op->node;
@@ -156,7 +156,7 @@ static bool add_wait(search *s, uint32_t run, const stretch *op)
 static void name_ops(search *s, uint32_t run)
 {
     for (size_t i = 0; i < s->n_ops; i++) {
-        const stretch *op = &s->ops[i];
+        const op_time *op = &s->ops[i];
         for (uint32_t k = op->first; k < op->last && op->thread_known; k++) {
             awaited *r = &s->reads[k];
             if (r->thread != op->thread || s->out->run_of_read[r->read] != TT_NONE) continue;

@@ -9,8 +9,8 @@
 #define DOMAINS_DRAWN 6u /* over time: a plot each */
 #define LAYERS_SHOWN 32u
 #define EXPERTS_SHOWN 20u
-#define BLANKS_DRAWN 32u /* experts, from which on transitions that never occurred are left blank  \
-                          */
+/* Number of experts from which on transitions that never occurred are left blank. */
+#define BLANKS_DRAWN 32u
 #define LABELS_SHOWN 16u
 
 static const char cells_note[] =
@@ -192,11 +192,11 @@ static void plot_spans(tt_page *p, const tt_domains *d, size_t layer, size_t dom
     if (!plot) return;
     for (size_t i = 0; i < n; i++)
         if (list[i].expert_id < experts)
-            tt_series_add(s, list[i].stretch, list[i].expert_id, list[i].share / most, 0);
+            tt_series_add(s, list[i].interval, list[i].expert_id, list[i].share / most, 0);
     mark_every(p, plot, experts);
     plot->y_rows = plot->has_x = plot->x_integers = true;
     plot->x_min = -0.6;
-    plot->x_max = TT_DOMAINS_STRETCHES - 0.4;
+    plot->x_max = TT_DOMAINS_INTERVALS - 0.4;
     plot->height = rows_height(experts);
     tt_plot_describe(plot, "A row for each expert, a column for each sixteenth of the domain's "
                            "runs: the share of the choices that it took.");
