@@ -23,7 +23,7 @@
 enum { WARM, MAPPED, LOADED, TRACKED = TT_LOADING_SETS };
 
 typedef struct tracked {
-    bool begun, judged;
+    bool begun, evaluated;
     tt_ranges all;
     tt_ranges fresh; /* neither read by an op nor evicted yet */
     tt_ranges gone;  /* absent in the last sample */
@@ -429,7 +429,7 @@ static void evaluate(walk *k, file_state *f, int set, tt_loading_row *r, const t
     tracked *t = &f->sets[set];
     tt_loading_row after = {0};
     if (!t->begun || !(t->looks || k->events) || !k->m->n_runs || !k->work) return;
-    r->judged = t->judged = true;
+    r->evaluated = t->evaluated = true;
     r->used_bytes = tt_ranges_total(&t->used);
     r->unused_bytes = tt_ranges_total(&t->fresh);
     r->evicted_bytes = tt_ranges_total(&t->evicted);
@@ -455,8 +455,8 @@ static void keep_pages(walk *k, file_state *f, tt_loading_pages *p)
         tracked *t = &f->sets[i];
         p->known[i] = t->begun;
         swap(&p->came[i], &t->all);
-        if (!t->judged) continue;
-        p->judged[i] = true;
+        if (!t->evaluated) continue;
+        p->evaluated[i] = true;
         add_all(&p->used, &t->used);
         add_all(&p->unused, &t->fresh);
         add_all(&p->evicted, &t->evicted);

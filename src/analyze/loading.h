@@ -51,8 +51,8 @@ typedef struct tt_loading_row {
     uint64_t minor, major;     /* of the process */
     bool has_fetched;          /* fetched_bytes */
     uint64_t fetched_bytes;    /* not in RAM at the start of the phase, there at its end */
-    bool judged;               /* the members below, of fetched_bytes; for OPENED of
-                                  resident_bytes */
+    bool evaluated;            /* the members below, of fetched_bytes; for OPENED of
+                               resident_bytes */
     uint64_t used_bytes;       /* read by ops in the mapping */
     uint64_t unused_bytes;     /* there until the end, and not read by any op */
     uint64_t evicted_bytes;    /* evicted before an op read them: at least */
@@ -68,7 +68,7 @@ typedef struct tt_loading_pages {
     bool known[TT_LOADING_SETS];     /* for `came` */
     tt_ranges came[TT_LOADING_SETS]; /* present when the file was opened, fetched by the mapping,
                                         fetched from then to the first batch */
-    bool judged[TT_LOADING_SETS];    /* for the members below */
+    bool evaluated[TT_LOADING_SETS]; /* for the members below */
     tt_ranges used, unused, evicted, again;
 } tt_loading_pages;
 

@@ -28,8 +28,8 @@ TT_COLUMN_KNOWN(looked, tt_loading_row, r, r->looked)
 TT_COLUMN_KNOWN(has_io, tt_loading_row, r, r->has_io)
 TT_COLUMN_KNOWN(has_faults, tt_loading_row, r, r->has_faults)
 TT_COLUMN_KNOWN(has_fetched, tt_loading_row, r, r->has_fetched)
-TT_COLUMN_KNOWN(judged, tt_loading_row, r, r->judged)
-TT_COLUMN_KNOWN(has_most, tt_loading_row, r, r->judged && r->has_again_most)
+TT_COLUMN_KNOWN(evaluated, tt_loading_row, r, r->evaluated)
+TT_COLUMN_KNOWN(has_most, tt_loading_row, r, r->evaluated && r->has_again_most)
 TT_COLUMN_GET(get_duration, tt_loading_row, r, cell->known = has_duration(context, row);
               cell->f64 = r->end_ns - r->begin_ns;)
 TT_COLUMN_GET(get_populate, tt_loading_row, r, cell->known = r->map != NULL;
@@ -102,15 +102,15 @@ static const tt_column columns[] = {
     BYTES("used_bytes", "USED",
           "the part of fetched_bytes (opened: of resident_bytes) that ops read in the mapping "
           "before it was seen evicted",
-          .known = judged, .bound = at_most, TT_MEMBER(tt_loading_row, used_bytes)),
+          .known = evaluated, .bound = at_most, TT_MEMBER(tt_loading_row, used_bytes)),
     BYTES("unused_bytes", "UNUSED",
-          "the part that stayed to the end and that no op read in the mapping", .known = judged,
+          "the part that stayed to the end and that no op read in the mapping", .known = evaluated,
           TT_MEMBER(tt_loading_row, unused_bytes)),
     BYTES("evicted_bytes", "EVICTED",
-          "the part that was evicted before an op read it: a lower bound", .known = judged,
+          "the part that was evicted before an op read it: a lower bound", .known = evaluated,
           .bound = at_least, TT_MEMBER(tt_loading_row, evicted_bytes)),
     BYTES("fetched_again_bytes", "AGAIN",
-          "the part that was fetched again after eviction: a lower bound", .known = judged,
+          "the part that was fetched again after eviction: a lower bound", .known = evaluated,
           .bound = at_least, TT_MEMBER(tt_loading_row, again_bytes)),
     BYTES("fetched_again_most_bytes", NULL,
           "an upper bound of the same: bytes that the process read after the phase",

@@ -286,7 +286,7 @@ static tt_status prepare_file(preparing *p, const char *path, tt_error *err)
 }
 
 /* How much of the files is in RAM now, and whether that is what was requested. */
-static tt_status judge_start(preparing *p, char *const *files, size_t n, tt_error *err)
+static tt_status evaluate_start(preparing *p, char *const *files, size_t n, tt_error *err)
 {
     char left[TT_UNITS_TEXT];
     uint64_t in_ram, resident = 0;
@@ -322,7 +322,7 @@ static tt_status prepare_files(preparing *p, char *const *files, size_t n, tt_er
         if (stat(files[i], &st) == 0) p->all_bytes += (uint64_t)st.st_size;
     for (size_t i = 0; i < n && status == TT_OK && p->start != TT_START_AS_IS; i++)
         status = prepare_file(p, files[i], err);
-    return status == TT_OK ? judge_start(p, files, n, err) : status;
+    return status == TT_OK ? evaluate_start(p, files, n, err) : status;
 }
 
 /* --- the kernel's settings --- */

@@ -363,11 +363,11 @@ static void put_flags(tt_json *j, const bool *flags)
     tt_json_array_end(j);
 }
 TT_COLUMN_JSON(json_known, tt_loading_pages, p, put_flags(j, p->known);)
-TT_COLUMN_JSON(json_judged, tt_loading_pages, p, put_flags(j, p->judged);)
+TT_COLUMN_JSON(json_evaluated, tt_loading_pages, p, put_flags(j, p->evaluated);)
 
 static const tt_column known_columns[] = {
     TT_FIELD("known", "", .type = TT_CELL_ROWS, .json = json_known),
-    TT_FIELD("judged", "", .type = TT_CELL_ROWS, .json = json_judged),
+    TT_FIELD("judged", "", .type = TT_CELL_ROWS, .json = json_evaluated),
 };
 static const tt_schema known_schema = TT_SCHEMA("files", "a model file", known_columns);
 

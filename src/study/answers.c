@@ -77,7 +77,7 @@ static void ask_sequence(tt_study *s, bool experts, const char *id, const char *
         text = tt_say_also(s, text,
                            tt_study_text(s, "%s%s in sequence", tt_say_model(s, model.model_file),
                                          tt_say_shares(s, &in)));
-        verdict = tt_ask_both(verdict, tt_ask_judge(in.low, in.high, least, most));
+        verdict = tt_ask_both(verdict, tt_ask_evaluate(in.low, in.high, least, most));
         high = high && in.low > most;
     }
     if (*text)
@@ -147,7 +147,7 @@ static void ask_limited(tt_study *s, const char *id, const char *question, doubl
         else if (!r->known)
             verdict = tt_ask_both(verdict, isinf(high) ? TT_STUDY_HOLDS : TT_STUDY_FAILS);
         else
-            verdict = tt_ask_both(verdict, r->tested ? tt_ask_judge(r->low, r->high, low, high)
+            verdict = tt_ask_both(verdict, r->tested ? tt_ask_evaluate(r->low, r->high, low, high)
                                                      : TT_STUDY_OPEN);
     }
     tt_ask(s, id, question, *text ? verdict : TT_STUDY_OPEN, "%s%s", *text ? text : why_open,
@@ -265,8 +265,8 @@ static void ask_swappiness(tt_study *s)
             tt_ask_use_group(s, e->a);
             tt_ask_use_group(s, e->b);
             verdict = tt_ask_both(verdict, !r->tested ? TT_STUDY_OPEN
-                                           : up       ? tt_ask_judge(r->low, r->high, 1, INFINITY)
-                                                      : tt_ask_judge(r->low, r->high, 0, 1));
+                                           : up ? tt_ask_evaluate(r->low, r->high, 1, INFINITY)
+                                                : tt_ask_evaluate(r->low, r->high, 0, 1));
         }
         tt_ask(s, asked[k].id, asked[k].question, *text ? verdict : TT_STUDY_OPEN, "%s",
                *text ? text
@@ -312,7 +312,7 @@ static void ask_device(tt_study *s)
                                          tt_units_rate(rate, r->value), disk > 0 ? ", " : "",
                                          disk > 0 ? tt_say_shares(s, &share) : ""));
         tt_ask_use_group(s, g);
-        verdict = tt_ask_both(verdict, disk > 0 ? tt_ask_judge(share.low, share.high, 0.4, 0.7)
+        verdict = tt_ask_both(verdict, disk > 0 ? tt_ask_evaluate(share.low, share.high, 0.4, 0.7)
                                                 : TT_STUDY_OPEN);
     }
     if (!*text)

@@ -36,12 +36,12 @@ static void ask_loading(tt_study *s)
 {
     static const char question[] = "What does loading fetch in vain?";
     const char *text = "";
-    bool judged = false;
+    bool evaluated = false;
     for (tt_ask_scope scope = {0}; tt_ask_next_limit(s, &scope);) {
         const tt_study_median loaded = tt_ask_median(s, &scope, get_loaded),
                               vain = tt_ask_median(s, &scope, get_vain);
         if (!loaded.n) continue;
-        judged |= vain.n > 0;
+        evaluated |= vain.n > 0;
         text = tt_say_also(s, text,
                            tt_study_text(s, "%s: %s are fetched before the first batch%s%s",
                                          tt_ask_scope_name(s, &scope), tt_say_sizes(s, &loaded),
@@ -52,8 +52,8 @@ static void ask_loading(tt_study *s)
         tt_ask(s, "Q7", question, TT_STUDY_OPEN,
                "the pages in RAM were not looked at (capture.residency_every: 1)");
     else
-        tt_ask(s, "Q7", question, judged ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s%s", text,
-               judged ? "" : "; what became of them is not known");
+        tt_ask(s, "Q7", question, evaluated ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s%s", text,
+               evaluated ? "" : "; what became of them is not known");
 }
 
 /* Rank correlations of how often experts are read, over pairs of prompts. */

@@ -233,7 +233,7 @@ const char *tt_say_ratio(tt_study *s, const tt_study_ratio *r)
 
 /* --- verdicts --- */
 
-tt_study_verdict tt_ask_judge(double low, double high, double least, double most)
+tt_study_verdict tt_ask_evaluate(double low, double high, double least, double most)
 {
     if (low >= least && high <= most) return TT_STUDY_HOLDS;
     return high < least || low > most ? TT_STUDY_FAILS : TT_STUDY_OPEN;

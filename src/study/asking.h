@@ -43,7 +43,7 @@ const char *tt_say_model(tt_study *s, const char *model_file);
 const char *tt_say_also(tt_study *s, const char *list, const char *more);
 
 /* Whether the interval low to high is within least to most: HOLDS; outside: FAILS; partly: OPEN. */
-tt_study_verdict tt_ask_judge(double low, double high, double least, double most);
+tt_study_verdict tt_ask_evaluate(double low, double high, double least, double most);
 /* Combines two parts of a hypothesis: it fails if one does, and else is open if one is. */
 tt_study_verdict tt_ask_both(tt_study_verdict a, tt_study_verdict b);
 

@@ -276,7 +276,7 @@ static tt_status add_loading(tt_study_run *r, const tt_model *m, tt_error *err)
             r->has_loading = true;
             r->loaded_bytes += row->fetched_bytes;
         }
-        if (row->judged) {
+        if (row->evaluated) {
             r->has_vain = true;
             r->vain_bytes += row->unused_bytes + row->evicted_bytes;
         }

@@ -192,7 +192,7 @@ static void look_at_loading(const tt_model *m)
         const tt_loading_row *r = &l.rows[i];
         const uint64_t all = r->phase == TT_LOADING_OPENED ? r->resident_bytes : r->fetched_bytes;
         if (r->looked && r->resident_bytes > r->observed_bytes) abort();
-        if (!r->judged) continue;
+        if (!r->evaluated) continue;
         if (r->used_bytes + r->unused_bytes + r->evicted_bytes != all) abort();
         if (r->again_bytes > all || r->again_most_bytes > all) abort();
     }

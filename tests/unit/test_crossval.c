@@ -182,7 +182,7 @@ static void tokens_that_are_alike_are_counted(void **state)
 
 static tt_dump dump_a = {.n_steps = 1}, dump_b = {.n_steps = 1};
 
-static tt_crossval_end judged(const tt_valuediff *d)
+static tt_crossval_end evaluated(const tt_valuediff *d)
 {
     tt_crossval_end end = {.name = "x"};
     tt_crossval_evaluate(&end, d);
@@ -195,29 +195,29 @@ static void scenarios_are_judged(void **state)
     tt_valuediff_step step = {.pairing = TT_PAIR_BATCHES, .worst_rel_l2 = NAN};
     tt_valuediff d = {.a = &dump_a, .b = &dump_b, .steps = &step, .n_steps = 1};
     d.counts[TT_VALUE_UNMEASURED] = 3;
-    tt_crossval_end end = judged(&d);
+    tt_crossval_end end = evaluated(&d);
     assert_int_equal(end.state, TT_SCENARIO_UNMEASURED);
     assert_string_equal(
         end.cause, "the sides computed the tokens in other batches (batch_tokens, ubatch_tokens)");
     d.compared = 2;
     d.counts[TT_VALUE_CLOSE] = 2;
     step.worst_rel_l2 = 0.25;
-    end = judged(&d);
+    end = evaluated(&d);
     assert_int_equal(end.n_steps_alone, 1);
     assert_int_equal(end.n_steps_compared, 0);
     step.pairing = TT_PAIR_BOTH;
-    end = judged(&d);
+    end = evaluated(&d);
     assert_int_equal(end.n_steps_compared, 1);
     assert_int_equal(end.state, TT_SCENARIO_MATCHED);
     assert_true(end.worst_rel_l2 == 0.25);
     assert_int_equal(end.counts[TT_VALUE_UNMEASURED], 3);
     for (int v = TT_VALUE_DIFFERS; v <= TT_VALUE_SHAPE; v++) {
         d.counts[v] = 1;
-        assert_int_equal(judged(&d).state, TT_SCENARIO_DIVERGED);
+        assert_int_equal(evaluated(&d).state, TT_SCENARIO_DIVERGED);
         d.counts[v] = 0;
     }
     d.stopped = true;
-    end = judged(&d);
+    end = evaluated(&d);
     assert_int_equal(end.state, TT_SCENARIO_FAILED);
     assert_non_null(strstr(end.cause, "different tokens"));
 }

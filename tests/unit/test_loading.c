@@ -180,7 +180,7 @@ static void check_row(const counted *c, int set, const tt_loading_row *r)
         sums[c->bytes[i].state[set]]++;
         again += c->bytes[i].again[set];
     }
-    assert_true(r && r->judged);
+    assert_true(r && r->evaluated);
     assert_int_equal(r->unused_bytes, sums[FRESH]);
     assert_int_equal(r->used_bytes, sums[USED]);
     assert_int_equal(r->evicted_bytes, sums[EVICTED]);
@@ -288,7 +288,7 @@ static void what_was_not_recorded_is_unknown(void **state)
     p.loading = p.no_usage = true; /* no pages */
     o = open_plan(p);
     r = row_of(&o, TT_LOADING_MAPPED);
-    assert_true(r && r->map && r->has_io && !r->looked && !r->has_fetched && !r->judged);
+    assert_true(r && r->map && r->has_io && !r->looked && !r->has_fetched && !r->evaluated);
     close_opened(&o);
 }
 

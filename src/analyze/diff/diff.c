@@ -135,7 +135,7 @@ static tt_status compare_phase(tt_diff *d, tt_diff_phase *p, tt_error *err)
     if (status == TT_OK) status = tt_diff_align_phase(p, d->n_a, err);
     if (status == TT_OK && !d->options.structure_only) {
         status = tt_diff_sum_phase(p, d, err);
-        if (status == TT_OK) status = tt_diff_judge_phase(p, d, err);
+        if (status == TT_OK) status = tt_diff_evaluate_phase(p, d, err);
     }
     return status;
 }
@@ -799,7 +799,7 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
     return TT_OK;
 }
 
-tt_status tt_diff_judge_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
+tt_status tt_diff_evaluate_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
 {
     const double level = d->options.level;
     const tt_diff_family others = TT_DIFF_FAMILIES - TT_DIFF_PARTS;

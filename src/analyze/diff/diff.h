@@ -209,7 +209,7 @@ const char *tt_diff_verdict_name(tt_diff_verdict verdict);
 /* Private, of diff.c and its parts: */
 tt_status tt_diff_align_phase(tt_diff_phase *p, size_t n_a, tt_error *err);
 tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
-tt_status tt_diff_judge_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
+tt_status tt_diff_evaluate_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
 tt_status tt_diff_look_around(tt_diff *d, tt_error *err);
 void tt_diff_around_free(tt_diff_around *a);
 
