@@ -27,7 +27,7 @@ typedef struct tt_cv_object {
  * not an object. */
 bool tt_cv_object_read(tt_cv_reading *r, const tt_key *keys, size_t n, json_t *v, tt_cv_object *o);
 /* Adds a diagnostic about "SHOWN.KEY"; KEY may be NULL: "SHOWN". */
-void tt_cv_complain(tt_cv_reading *r, const char *shown, const char *key, const char *fmt, ...)
+void tt_cv_diagnose(tt_cv_reading *r, const char *shown, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* sides.a, sides.b; *side already has what applies to both. */
 void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, tt_crossval_side *side);

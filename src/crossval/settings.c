@@ -48,7 +48,7 @@ static const tt_key tolerance_keys[TOLERANCE_KEYS] = {
 
 /* --- objects --- */
 
-void tt_cv_complain(tt_cv_reading *r, const char *shown, const char *key, const char *fmt, ...)
+void tt_cv_diagnose(tt_cv_reading *r, const char *shown, const char *key, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -64,7 +64,7 @@ bool tt_cv_object_read(tt_cv_reading *r, const tt_key *keys, size_t n, json_t *v
     const char *name;
     json_t *value;
     if (!json_is_object(v)) {
-        tt_cv_complain(r, o->shown, NULL, "an object is expected, not %s", tt_json_type_name(v));
+        tt_cv_diagnose(r, o->shown, NULL, "an object is expected, not %s", tt_json_type_name(v));
         return false;
     }
     json_object_foreach(v, name, value)
@@ -108,7 +108,7 @@ static void read_ids(tt_cv_reading *r, const tt_cv_object *o, size_t key, tt_id_
     size_t n = json_array_size(v);
     if (!v) return;
     if (!json_is_array(v) || n == 0 || n > TT_CROSSVAL_IDS_MAX) {
-        tt_cv_complain(r, o->shown, name, "an array of 1 to %zu token ids is expected, not %s",
+        tt_cv_diagnose(r, o->shown, name, "an array of 1 to %zu token ids is expected, not %s",
                        TT_CROSSVAL_IDS_MAX,
                        json_is_array(v) ? "one of this length" : tt_json_type_name(v));
         return;
@@ -121,7 +121,7 @@ static void read_ids(tt_cv_reading *r, const tt_cv_object *o, size_t key, tt_id_
     for (size_t i = 0; i < n; i++) {
         json_int_t id = json_integer_value(json_array_get(v, i));
         if (!json_is_integer(json_array_get(v, i)) || id < 0 || id > INT32_MAX) {
-            tt_cv_complain(r, o->shown, name, "a token id (0 to 2147483647) is expected at [%zu]",
+            tt_cv_diagnose(r, o->shown, name, "a token id (0 to 2147483647) is expected at [%zu]",
                            i);
             return;
         }
@@ -148,9 +148,9 @@ static void read_scenario(tt_cv_reading *r, json_t *v, tt_cv_object *o, tt_cross
                   : has_engine(r)         ? TT_CROSSVAL_TOKENS
                                           : 1;
     if (o->raw[SCENARIO_PROMPT] && o->raw[SCENARIO_FILE])
-        tt_cv_complain(r, o->shown, NULL, "prompt and prompt_file exclude each other");
+        tt_cv_diagnose(r, o->shown, NULL, "prompt and prompt_file exclude each other");
     if (o->raw[SCENARIO_IDS] && (o->raw[SCENARIO_PROMPT] || o->raw[SCENARIO_FILE]))
-        tt_cv_complain(r, o->shown, NULL, "token_ids and the text of a prompt exclude each other");
+        tt_cv_diagnose(r, o->shown, NULL, "token_ids and the text of a prompt exclude each other");
 }
 
 static void read_scenarios(tt_cv_reading *r, const json_t *v)
@@ -158,7 +158,7 @@ static void read_scenarios(tt_cv_reading *r, const json_t *v)
     size_t n = json_array_size(v);
     if (!v) return;
     if (!json_is_array(v) || n == 0 || n > TT_CROSSVAL_SCENARIOS_MAX) {
-        tt_cv_complain(r, "scenarios", NULL, "an array of 1 to %u objects is expected, not %s",
+        tt_cv_diagnose(r, "scenarios", NULL, "an array of 1 to %u objects is expected, not %s",
                        TT_CROSSVAL_SCENARIOS_MAX,
                        !json_is_array(v) ? tt_json_type_name(v)
                        : n               ? "a longer one"
@@ -187,7 +187,7 @@ static void read_sides(tt_cv_reading *r, const json_t *v)
     json_t *side;
     if (!v) return;
     if (!json_is_object(v)) {
-        tt_cv_complain(r, "sides", NULL, "an object with a and b is expected, not %s",
+        tt_cv_diagnose(r, "sides", NULL, "an object with a and b is expected, not %s",
                        tt_json_type_name(v));
         return;
     }
@@ -216,7 +216,7 @@ static void read_tolerance(tt_cv_reading *r, json_t *v)
     s->cosine = number_or_nan(&o, TOLERANCE_COSINE);
     s->max_abs = number_or_nan(&o, TOLERANCE_MAX_ABS);
     if (s->exact)
-        tt_cv_complain(r, "tolerance", NULL, "with exact there is none: leave one of them out");
+        tt_cv_diagnose(r, "tolerance", NULL, "with exact there is none: leave one of them out");
 }
 
 static void read_values(tt_cv_reading *r)
@@ -224,9 +224,9 @@ static void read_values(tt_cv_reading *r)
     tt_select select;
     tt_error err;
     if (tt_select_parse(r->s->values, &select, &err) != TT_OK)
-        tt_cv_complain(r, "", "values", "%.300s", err.message);
+        tt_cv_diagnose(r, "", "values", "%.300s", err.message);
     else if (select.level == TT_VALUES_OFF)
-        tt_cv_complain(r, "", "values", "off leaves nothing to compare; stats, hash or full");
+        tt_cv_diagnose(r, "", "values", "off leaves nothing to compare; stats, hash or full");
 }
 
 static void read_whole(tt_cv_reading *r, json_t *root)

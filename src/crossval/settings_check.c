@@ -28,13 +28,13 @@ static void check_name(tt_cv_reading *r, const char *shown, size_t number)
     const char *name = list[number].name;
     if (!name) return;
     if (!is_folder_name(name))
-        tt_cv_complain(r, shown, "name",
+        tt_cv_diagnose(r, shown, "name",
                        "\"%.80s\" cannot be the folder of its results: 1 to %u letters, digits, "
                        "_, - and . are taken, and no names of ours",
                        name, TT_CROSSVAL_NAME_MAX);
     for (size_t i = 0; i < number; i++)
         if (list[i].name && strcmp(list[i].name, name) == 0)
-            tt_cv_complain(r, shown, "name", "\"%.80s\" is the name of scenarios[%zu], too", name,
+            tt_cv_diagnose(r, shown, "name", "\"%.80s\" is the name of scenarios[%zu], too", name,
                            i);
 }
 
@@ -44,19 +44,19 @@ static void check_tokens(tt_cv_reading *r, const char *shown, const tt_crossval_
     tt_crossval_lead lead = tt_crossval_leader(r->s, c);
     bool text = c->prompt || c->prompt_file;
     if (lead == TT_LEAD_SETTINGS && !text && !c->token_ids.n)
-        tt_cv_complain(r, shown, NULL, "a prompt, prompt_file or token_ids is missing");
+        tt_cv_diagnose(r, shown, NULL, "a prompt, prompt_file or token_ids is missing");
     else if (lead == TT_LEAD_SETTINGS && text)
-        tt_cv_complain(r, shown, NULL,
+        tt_cv_diagnose(r, shown, NULL,
                        "token_ids is needed instead of the prompt: without an engine neither "
                        "side can be asked for its tokens");
     else if (lead == TT_LEAD_SETTINGS && c->tokens > 1 && !c->force_ids.n)
-        tt_cv_complain(r, shown, "tokens",
+        tt_cv_diagnose(r, shown, "tokens",
                        "without an engine neither side can be asked what to generate: give "
                        "force_ids, or 1");
     if (lead != TT_LEAD_SETTINGS && r->s->sides[lead].kind == TT_SIDE_TRACE && c->force_ids.n)
-        tt_cv_complain(r, shown, "force_ids", "the tokens are those of sides.%c.trace", "ab"[lead]);
+        tt_cv_diagnose(r, shown, "force_ids", "the tokens are those of sides.%c.trace", "ab"[lead]);
     if (c->force_ids.n && c->tokens > (int64_t)c->force_ids.n)
-        tt_cv_complain(r, shown, "tokens", "%lld is more than force_ids has", (long long)c->tokens);
+        tt_cv_diagnose(r, shown, "tokens", "%lld is more than force_ids has", (long long)c->tokens);
 }
 
 void tt_cv_check(tt_cv_reading *r)

@@ -66,10 +66,10 @@ static void read_word(tt_cv_reading *r, const tt_cv_object *o, size_t i, const j
     const char *word = json_string_value(v);
     const char *unknown = word ? tt_crossval_unknown_placeholder(word, &n) : NULL;
     if (!word || (i == 0 && !word[0]))
-        tt_cv_complain(r, o->shown, "command", "%s is expected at [%zu]",
+        tt_cv_diagnose(r, o->shown, "command", "%s is expected at [%zu]",
                        i ? "a text" : "the name of a program", i);
     else if (unknown)
-        tt_cv_complain(r, o->shown, "command",
+        tt_cv_diagnose(r, o->shown, "command",
                        "%.*s is no placeholder; there are {scenario}, {model}, {out}, {prompt}, "
                        "{token_ids}, {prompt_ids}, {force_ids} and {n}",
                        n < 60 ? (int)n : 60, unknown);
@@ -87,7 +87,7 @@ static void read_command(tt_cv_reading *r, const tt_cv_object *o, tt_crossval_si
     size_t n = json_array_size(v);
     if (!v) return;
     if (!json_is_array(v) || n == 0 || n > TT_CROSSVAL_WORDS_MAX) {
-        tt_cv_complain(r, o->shown, "command", "an array of 1 to %u texts is expected, not %s",
+        tt_cv_diagnose(r, o->shown, "command", "an array of 1 to %u texts is expected, not %s",
                        TT_CROSSVAL_WORDS_MAX,
                        json_is_array(v) ? "one of this length" : tt_json_type_name(v));
         return;
@@ -112,7 +112,7 @@ static void read_environment(tt_cv_reading *r, const tt_cv_object *o, tt_crossva
     size_t n = json_object_size(v);
     if (!v) return;
     if (!json_is_object(v) || n > TT_CROSSVAL_WORDS_MAX) {
-        tt_cv_complain(r, o->shown, "environment", "an object of texts is expected, not %s",
+        tt_cv_diagnose(r, o->shown, "environment", "an object of texts is expected, not %s",
                        json_is_object(v) ? "one of this size" : tt_json_type_name(v));
         return;
     }
@@ -122,11 +122,11 @@ static void read_environment(tt_cv_reading *r, const tt_cv_object *o, tt_crossva
     json_object_foreach(v, name, value)
     {
         if (!name[0] || strchr(name, '='))
-            tt_cv_complain(r, o->shown, "environment", "\"%.60s\" cannot be a variable", name);
+            tt_cv_diagnose(r, o->shown, "environment", "\"%.60s\" cannot be a variable", name);
         else if (is_ours(name))
-            tt_cv_complain(r, o->shown, "environment", "%.60s is set by this command itself", name);
+            tt_cv_diagnose(r, o->shown, "environment", "%.60s is set by this command itself", name);
         else if (!json_is_string(value) && !json_is_null(value))
-            tt_cv_complain(r, o->shown, "environment",
+            tt_cv_diagnose(r, o->shown, "environment",
                            "%.60s: a text, or null for none, is expected, not %s", name,
                            tt_json_type_name(value));
         else
@@ -145,12 +145,12 @@ static void check_keys(tt_cv_reading *r, const tt_cv_object *o, const tt_crossva
     for (size_t i = SIDE_MODEL; i < SIDE_KEYS; i++) {
         if (!o->raw[i]) continue;
         if (side->kind == TT_SIDE_TRACE)
-            tt_cv_complain(r, o->shown, side_keys[i].key, "%s", say[2]);
+            tt_cv_diagnose(r, o->shown, side_keys[i].key, "%s", say[2]);
         else if (side->kind == TT_SIDE_ENGINE && (i == SIDE_RECORDS || i == SIDE_PRINTS))
-            tt_cv_complain(r, o->shown, side_keys[i].key, "%s", say[0]);
+            tt_cv_diagnose(r, o->shown, side_keys[i].key, "%s", say[0]);
         else if (side->kind == TT_SIDE_COMMAND && i >= SIDE_THREADS &&
                  !(preloaded && i == SIDE_MODE))
-            tt_cv_complain(r, o->shown, side_keys[i].key, "%s", say[1]);
+            tt_cv_diagnose(r, o->shown, side_keys[i].key, "%s", say[1]);
     }
 }
 
@@ -170,7 +170,7 @@ void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, tt_crossval_
     (void)snprintf(o.shown, sizeof o.shown, "sides.%s", name);
     if (!tt_cv_object_read(r, side_keys, SIDE_KEYS, v, &o)) return;
     if (!!o.raw[SIDE_ENGINE] + !!o.raw[SIDE_COMMAND] + !!o.raw[SIDE_TRACE] > 1)
-        tt_cv_complain(r, o.shown, NULL, "engine, command and trace exclude each other");
+        tt_cv_diagnose(r, o.shown, NULL, "engine, command and trace exclude each other");
     side->kind = o.raw[SIDE_COMMAND] ? TT_SIDE_COMMAND
                  : o.raw[SIDE_TRACE] ? TT_SIDE_TRACE
                                      : TT_SIDE_ENGINE;

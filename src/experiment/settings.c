@@ -169,7 +169,7 @@ static bool is_section(const char *key)
     return false;
 }
 
-static void complain_unknown_section(reading *r, const char *key)
+static void diagnose_unknown_section(reading *r, const char *key)
 {
     tt_nearest nearest = tt_nearest_begin(key);
     for (const char *const *s = tt_key_sections; *s; s++)
@@ -198,7 +198,7 @@ static void check_sections(reading *r, json_t *root)
     json_object_foreach(root, key, v)
     {
         if (!is_section(key))
-            complain_unknown_section(r, key);
+            diagnose_unknown_section(r, key);
         else if (!json_is_object(v))
             tt_diagnose(r->reader.diagnostics, "%s: an object is expected, not %s", key,
                         tt_json_type_name(v));

@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 #define PROMPT_FILE_MAX ((size_t)64 << 20)
-#define PROMPT_ARGUMENT_MAX ((size_t)100 << 10) /* the kernel's limit for an argument is 128 KiB   \
-                                                 */
+#define PROMPT_ARGUMENT_MAX                                                                        \
+    ((size_t)100 << 10) /* the kernel's limit for an argument is 128 KiB                           \
+                         */
 
 static char *copy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static char *copy(const char *fmt, ...)
@@ -41,8 +42,8 @@ static tt_status finish(tt_bytes *stamp, tt_bench_input *out, tt_error *err)
 
 /* --- models --- */
 
-static void complain_of_model(const char *path, const tt_settings *s, const tt_error *why,
-                              tt_diagnostics *diagnostics)
+static void diagnose_model(const char *path, const tt_settings *s, const tt_error *why,
+                           tt_diagnostics *diagnostics)
 {
     const char *relative = s->of[TT_SET_LLAMA_CPP_DIR].n
                                ? "; experiment.model_path is relative to paths.llama_cpp_dir"
@@ -61,7 +62,7 @@ static tt_status check_model(const char *path, const tt_settings *s, tt_bench_in
     tt_bytes stamp;
     char size[TT_UNITS_TEXT];
     if (tt_gguf_open(&model, path, &why) != TT_OK) {
-        complain_of_model(path, s, &why, diagnostics);
+        diagnose_model(path, s, &why, diagnostics);
         return TT_OK;
     }
     tt_gguf_shape shape = tt_gguf_shape_of(&model);
@@ -191,7 +192,7 @@ static void check_prompts(const tt_settings *s, tt_diagnostics *diagnostics)
 
 /* --- the rest --- */
 
-static void complain_of_foreign(void *context, const char *name)
+static void diagnose_foreign(void *context, const char *name)
 {
     tt_diagnose(context,
                 "\"%s\" is there already, made by something else (--force moves it into a "
@@ -218,7 +219,7 @@ static void check_output(const tt_settings *s, bool replaces, tt_diagnostics *di
         tt_diagnose(diagnostics, "the output folder %s: cannot write into %s: %s", s->output, path,
                     strerror(errno));
     else if (!replaces && strcmp(path, s->output) == 0)
-        (void)tt_store_foreign(s->output, complain_of_foreign, diagnostics);
+        (void)tt_store_foreign(s->output, diagnose_foreign, diagnostics);
 }
 
 static bool is_ever_false(const tt_setting_values *list)
