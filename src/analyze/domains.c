@@ -359,15 +359,15 @@ static bool make_arrays(tt_domains *d)
 
 static void correct(tt_domains *d, const double *p)
 {
-    size_t tested = 0, told = 0;
+    size_t tested = 0, rejected = 0;
     for (size_t i = 0; i < d->n_layers; i++) {
         d->layers[i].p_corrected = p[i];
         tested += isnan(p[i]) ? 0 : 1;
-        told += p[i] <= TT_DOMAINS_LEVEL;
+        rejected += p[i] <= TT_DOMAINS_LEVEL;
     }
     for (size_t i = 0; i < d->n_layers; i++)
         set_threshold(&d->layers[i],
-                      TT_DOMAINS_LEVEL / (double)(tested > told ? tested - told : 1));
+                      TT_DOMAINS_LEVEL / (double)(tested > rejected ? tested - rejected : 1));
 }
 
 bool tt_domains_finish(tt_domains *d)

@@ -207,7 +207,7 @@ static bool note_places(const tt_valuediff *d, sentence *s)
     const char *between = "";
     for (unsigned side = 0; side < 2; side++) {
         const tt_dump *x = side ? d->b : d->a;
-        if (x->places == TT_PLACES_TOLD || !x->n_steps) continue;
+        if (x->places == TT_PLACES_REPORTED || !x->n_steps) continue;
         put(s,
             "%s%c's records of the layers all say position 0, as BitNet.rs writes each position "
             "over the one before: ",
@@ -230,7 +230,7 @@ static bool note_places(const tt_valuediff *d, sentence *s)
 /* For batches of several tokens in a trace, where the other side has a row per token. */
 static void put_rows(sentence *s, const tt_valuediff *d)
 {
-    if (d->a->places == TT_PLACES_TOLD && d->b->places == TT_PLACES_TOLD) return;
+    if (d->a->places == TT_PLACES_REPORTED && d->b->places == TT_PLACES_REPORTED) return;
     put(s, "; BitNet.rs's records are of one row, and what a trace keeps of a batch of several "
            "tokens is of all its rows together: the last row was not compared (run "
            "--batch-size=1 makes it comparable)");

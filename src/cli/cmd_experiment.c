@@ -248,12 +248,13 @@ static void report_next(const tt_bench *b, size_t there)
 #define LEFT_EVERY_NS UINT64_C(10000000000)
 
 /* Prints occasionally how long the remaining ones will take, by those that were run. */
-static void tell_left(tt_bench *b, size_t left, size_t run, uint64_t run_ns, uint64_t *told_ns)
+static void report_remaining(tt_bench *b, size_t left, size_t run, uint64_t run_ns,
+                             uint64_t *reported_ns)
 {
     char text[TT_UNITS_TEXT];
     const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
-    if (!left || !run || now - *told_ns < LEFT_EVERY_NS || tt_interrupted()) return;
-    *told_ns = now;
+    if (!left || !run || now - *reported_ns < LEFT_EVERY_NS || tt_interrupted()) return;
+    *reported_ns = now;
     tt_log_line(&b->log, "time left", "about %s, for %zu more",
                 tt_units_ns(text, (double)run_ns / (double)run * (double)left), left);
 }
@@ -271,7 +272,7 @@ static int run_all(tt_bench *b, bool json)
     }
     tt_log_common(&b->log);
     size_t run = 0;
-    uint64_t run_ns = 0, told_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    uint64_t run_ns = 0, reported_ns = tt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < n && !tt_interrupted(); i++) {
         tt_experiment_end *end = &ends[order[i]];
         const uint64_t begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
@@ -280,7 +281,7 @@ static int run_all(tt_bench *b, bool json)
             run++;
             run_ns += tt_clock_ns(CLOCK_MONOTONIC) - begin_ns;
         }
-        tell_left(b, n - i - 1, run, run_ns, &told_ns);
+        report_remaining(b, n - i - 1, run, run_ns, &reported_ns);
         failed += end->state == TT_OUTCOME_FAILED;
         there += end->state == TT_OUTCOME_DONE || end->state == TT_OUTCOME_UP_TO_DATE ||
                  end->state == TT_OUTCOME_KILLED;

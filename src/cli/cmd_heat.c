@@ -127,7 +127,7 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
 }
 
 /* Reads of copies are not of the file, unless they are to count as such. */
-static void settle_copies(const struct options *o, tt_heat *heat)
+static void keep_file_steps(const struct options *o, tt_heat *heat)
 {
     if (o->copies_as_file || heat->copied_bytes == 0) return;
     const tt_heat_steps all = heat->steps;
@@ -152,7 +152,7 @@ static int measure_and_print(struct options *o, const tt_model *m)
     if (status == TT_OK && heat.at_most && !o->input.json)
         tt_report_note("which rows or experts some ops read was not observed: \"<=\" marks upper "
                        "bounds");
-    if (status == TT_OK) settle_copies(o, &heat);
+    if (status == TT_OK) keep_file_steps(o, &heat);
     int code = status == TT_OK ? print(o, m, &heat) : tt_report_error(&err);
     tt_heat_free(&heat);
     tt_reads_free(&reads);

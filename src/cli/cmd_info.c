@@ -52,7 +52,7 @@ static int show(void *options)
 {
     const struct options *o = options;
     tt_model *m = NULL;
-    int code = tt_input_open_trace(&o->input, TT_INPUT_TELLS, &m);
+    int code = tt_input_open_trace(&o->input, TT_INPUT_REPORTED, &m);
     if (code == TT_EXIT_OK) code = find_and_print(o, m);
     tt_model_close(m);
     return code;

@@ -116,11 +116,11 @@ static void print_unseen(const tt_check *checks, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char text[TT_CHECK_TEXT];
-        bool told = checks[i].verdict != TT_CHECK_NOT_OBSERVED;
-        for (size_t k = 0; k < i && !told; k++)
-            told = checks[k].verdict == TT_CHECK_NOT_OBSERVED &&
-                   strcmp(checks[k].detail, checks[i].detail) == 0;
-        if (told) continue;
+        bool listed = checks[i].verdict != TT_CHECK_NOT_OBSERVED;
+        for (size_t k = 0; k < i && !listed; k++)
+            listed = checks[k].verdict == TT_CHECK_NOT_OBSERVED &&
+                     strcmp(checks[k].detail, checks[i].detail) == 0;
+        if (listed) continue;
         char line[TT_CHECKS_MAX * 32 + TT_CHECK_TEXT];
         size_t used = 0;
         for (size_t k = i; k < n; k++)
@@ -252,7 +252,7 @@ int tt_cmd_verify(int argc, char **argv)
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &input);
     if (is_folder(input.path) || tt_bitnet_is(input.path)) return check_folder(&input);
-    int code = tt_input_open_trace(&input, TT_INPUT_TELLS, &m);
+    int code = tt_input_open_trace(&input, TT_INPUT_REPORTED, &m);
     if (code == TT_EXIT_OK) code = check_and_print(&input, m);
     tt_model_close(m);
     return code;

@@ -110,7 +110,7 @@ int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model 
     if (tt_model_open(input->path, m, &err) != TT_OK) return refuse(input, &err);
     if (damage != TT_INPUT_WALKS && tt_pieces_survey((*m)->pieces, &err) != TT_OK)
         return tt_report_error(&err);
-    if (damage != TT_INPUT_TELLS) tt_trace_note_cut(*m);
+    if (damage != TT_INPUT_REPORTED) tt_trace_note_cut(*m);
     if (damage == TT_INPUT_NOTES) tt_trace_note_damage(*m);
     return TT_EXIT_OK;
 }

@@ -27,10 +27,10 @@ tt_options_check tt_input_check;
 
 /* Who reports missing or damaged parts of a trace. */
 typedef enum tt_input_damage {
-    TT_INPUT_NOTES, /* opening it, on stderr, after reading every chunk (tt_pieces_survey) */
-    TT_INPUT_TELLS, /* the command's own output; every chunk was read */
-    TT_INPUT_WALKS  /* the command, for chunks, with tt_trace_note_damage after it has read what it
-                       wants: opening reads no chunk, so that the cost of a part is in proportion */
+    TT_INPUT_NOTES,    /* opening it, on stderr, after reading every chunk (tt_pieces_survey) */
+    TT_INPUT_REPORTED, /* the command's own output; every chunk was read */
+    TT_INPUT_WALKS /* the command, for chunks, with tt_trace_note_damage after it has read what it
+                      wants: opening reads no chunk, so that the cost of a part is in proportion */
 } tt_input_damage;
 
 /* Opens the trace; *m is closed with tt_model_close. Returns the exit code; if that is not

@@ -73,13 +73,13 @@ const char *tt_report_program(void)
 
 int tt_report_output(bool ok)
 {
-    static bool told;
+    static bool reported;
     int why = errno; /* of an earlier write, if this one succeeds */
     bool flushed = fflush(stdout) == 0;
     if (flushed && !ferror(stdout) && ok) return TT_EXIT_OK;
     if (!flushed) why = errno;
-    if (!told) tt_report_note("cannot write to standard output: %s", strerror(why ? why : EIO));
-    told = true;
+    if (!reported) tt_report_note("cannot write to standard output: %s", strerror(why ? why : EIO));
+    reported = true;
     return TT_EXIT_USAGE;
 }
 

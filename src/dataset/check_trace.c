@@ -42,7 +42,7 @@ static void check_edges(tt_dataset_verifier *v, const json_t *edges, size_t n_no
     }
 }
 
-static void check_layers(tt_dataset_verifier *v, const json_t *nodes, uint64_t told)
+static void check_layers(tt_dataset_verifier *v, const json_t *nodes, uint64_t declared)
 {
     const json_t *n;
     size_t i, n_ids = 0;
@@ -63,9 +63,9 @@ static void check_layers(tt_dataset_verifier *v, const json_t *nodes, uint64_t t
     for (i = 0; i < n_ids; i++)
         distinct += i == 0 || ids[i] != ids[i - 1];
     free(ids);
-    if (!TT_EXAMINE(v, TT_CHECK_LAYERS, told == distinct))
+    if (!TT_EXAMINE(v, TT_CHECK_LAYERS, declared == distinct))
         TT_OFFEND(v, TT_CHECK_LAYERS, "metadata.layers is %" PRIu64 "; its nodes are of %" PRIu64,
-                  told, distinct);
+                  declared, distinct);
 }
 
 void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t number)
@@ -241,9 +241,9 @@ static void check_experts(const place *p, const json_t *e)
     tt_dataset_verifier *v = p->v;
     const json_t *ids = json_object_get(e, "expert_ids"), *id;
     const json_t *first = json_array_get(json_object_get(e, "sources"), 0);
-    const json_t *told = json_object_get(e, "num_experts");
+    const json_t *num_experts = json_object_get(e, "num_experts");
     size_t i;
-    if (json_is_null(ids) != json_is_null(told) ||
+    if (json_is_null(ids) != json_is_null(num_experts) ||
         (json_is_array(ids) && tt_count_of(e, "num_experts") != json_array_size(ids)))
         OFFEND(p, TT_CHECK_COUNTS, ": num_experts is not how many expert_ids there are%s", "");
     if (!v->has_map || !first) return;

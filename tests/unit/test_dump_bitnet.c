@@ -200,13 +200,13 @@ static void what_is_of_position_0_stays_there(void **state)
     (void)state;
     put_prompt(1, true);
     tt_dump *d = open_dump();
-    assert_int_equal(d->places, TT_PLACES_TOLD);
+    assert_int_equal(d->places, TT_PLACES_REPORTED);
     assert_int_equal(d->n_steps, 1);
     assert_int_equal(d->steps[0].position, 0);
     tt_dump_close(d);
     put("z.trace", "t1/blk0/attn_norm", "");
     d = open_dump();
-    assert_int_equal(d->places, TT_PLACES_TOLD);
+    assert_int_equal(d->places, TT_PLACES_REPORTED);
     tt_dump_close(d);
 }
 

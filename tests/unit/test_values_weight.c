@@ -93,7 +93,7 @@ static void floats_are_counted_and_placed(void **state)
     (void)state;
     put(x);
     tt_values_weight w = look(x);
-    assert_true(w.looked_at && w.told_apart);
+    assert_true(w.looked_at && w.nan_inf_known);
     assert_int_equal(w.elements, 30300);
     assert_int_equal(w.n_bad, 0);
     assert_null(w.why_not);
@@ -145,7 +145,7 @@ static void scales_of_quantised_types_are_looked_at(void **state)
             assert_int_equal(w.n_bad, t->block_elements);
             assert_int_equal(w.first_bad, block * t->block_elements);
             assert_int_equal(w.first_bad_at[1], block);
-            assert_int_equal(w.told_apart, i < 2);
+            assert_int_equal(w.nan_inf_known, i < 2);
             set_half(x, at, 0x7bff); /* the largest that is finite */
         }
         drop(x);

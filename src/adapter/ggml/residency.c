@@ -44,7 +44,7 @@ static bool stands_in_for_owner(const struct stat *st)
 }
 
 /* For files that the user neither owns nor may write, the kernel reports all pages as present. */
-static bool kernel_tells(int fd, const char *path)
+static bool kernel_reports(int fd, const char *path)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return false;
@@ -58,7 +58,7 @@ static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, map
     if (fd < 0) return strerror(errno);
     if (!tt_descriptor_is(fd, model->file.device, model->file.inode)) {
         problem = "the file was replaced meanwhile";
-    } else if (!kernel_tells(fd, model->path)) {
+    } else if (!kernel_reports(fd, model->path)) {
         problem = "the kernel tells it only to a file's owner, or who may write it";
     } else {
         size_t size = (size_t)model->file.size_bytes;

@@ -74,7 +74,7 @@ static tt_dump_places bitnet_find_positions(tt_bitnet_folder *f, bool *one_token
 {
     style s = style_of(f);
     *one_token = s.is_overwritten;
-    if (!s.is_overwritten || s.n_keys == 1) return TT_PLACES_TOLD;
+    if (!s.is_overwritten || s.n_keys == 1) return TT_PLACES_REPORTED;
     uint64_t last = s.n_keys ? s.n_keys - 1 : s.last_seq;
     if (last == 0) return TT_PLACES_UNKNOWN;
     for (size_t i = 0; i < f->n; i++) {

@@ -93,7 +93,7 @@ typedef struct tt_dump tt_dump;
  * by position, names the records of each "t0/..." and overwrites the previous ones: layers then
  * hold the last position, labelled as the first. */
 typedef enum tt_dump_places {
-    TT_PLACES_TOLD,   /* each step is at its records' position */
+    TT_PLACES_REPORTED, /* each step is at its records' position */
     TT_PLACES_FOUND,  /* such a folder; other records have the last position, which the step gets */
     TT_PLACES_UNKNOWN /* such a folder of one step, of unknown position */
 } tt_dump_places;

@@ -225,11 +225,11 @@ static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
 }
 
 /* The stage that the program reported, or the map's name for it. */
-static const char *reported_stage(const tt_stages *stages, const char *told, tt_stage *out)
+static const char *reported_stage(const tt_stages *stages, const char *reported, tt_stage *out)
 {
-    if (tt_stages_rank(stages, told) != UINT32_MAX) return told;
-    *out = tt_stages_of(stages, told, "");
-    return tt_stages_rank(stages, out->name) == UINT32_MAX ? told : out->name;
+    if (tt_stages_rank(stages, reported) != UINT32_MAX) return reported;
+    *out = tt_stages_of(stages, reported, "");
+    return tt_stages_rank(stages, out->name) == UINT32_MAX ? reported : out->name;
 }
 
 /* False if out of memory. Freed with dump_plan_free in every case. */

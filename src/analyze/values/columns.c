@@ -400,7 +400,8 @@ static const tt_tensor *source_tensor(const tt_values_source *s)
 TT_COLUMN_GET(get_file, tt_values_source, s, const tt_model *m = context;
               tt_cell_text(cell, m->files[m->weights[s->weight].file].path);)
 TT_COLUMN_KNOWN(looked_at, tt_values_source, s, s->in_file.looked_at)
-TT_COLUMN_KNOWN(nan_inf_known, tt_values_source, s, s->in_file.looked_at && s->in_file.told_apart)
+TT_COLUMN_KNOWN(nan_inf_known, tt_values_source, s,
+                s->in_file.looked_at && s->in_file.nan_inf_known)
 TT_COLUMN_KNOWN(weight_bad, tt_values_source, s, s->in_file.n_bad > 0)
 TT_COLUMN_JSON(put_weight_place, tt_values_source, s,
                if (s->in_file.n_bad && s->in_file.has_place) put_four(j, s->in_file.first_bad_at);
@@ -565,7 +566,7 @@ const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight
                        at[0], at[1], at[2], at[3]);
     else
         (void)snprintf(where, sizeof where, "element %" PRIu64, w->first_bad);
-    if (w->told_apart)
+    if (w->nan_inf_known)
         (void)snprintf(out, room, "%s NaN and %s infinite of %s elements, the first at %s",
                        tt_units_count(n, w->n_nan),
                        tt_units_count((char[TT_UNITS_TEXT]){0}, w->n_inf), of, where);

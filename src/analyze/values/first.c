@@ -431,10 +431,10 @@ static bool know_type(looking *l, const tt_weight *w)
     l->values = tt_value_type_of(name);
     for (size_t i = 0; i < sizeof SCALES / sizeof *SCALES; i++)
         if (strcmp(SCALES[i].type, type->name) == 0) l->scales = &SCALES[i];
-    l->out->told_apart = l->values != TT_VALUE_UNKNOWN;
-    return l->out->told_apart ? tt_value_block_elements(l->values) == type->block_elements &&
-                                    tt_value_block_bytes(l->values) == type->block_bytes
-                              : l->scales != NULL;
+    l->out->nan_inf_known = l->values != TT_VALUE_UNKNOWN;
+    return l->out->nan_inf_known ? tt_value_block_elements(l->values) == type->block_elements &&
+                                       tt_value_block_bytes(l->values) == type->block_bytes
+                                 : l->scales != NULL;
 }
 
 /* Sets the weight's number of elements; false if size, shape and file do not match. */
@@ -513,7 +513,7 @@ static tt_status look_at_all(looking *l, int fd, uint64_t offset, const tt_over 
         status = tt_over_check(over, err);
         if (status == TT_OK) out->why_not = read_all(fd, l->bytes, size, offset);
         if (status != TT_OK || out->why_not) break;
-        if (out->told_apart)
+        if (out->nan_inf_known)
             look_at_values(l, at, n);
         else
             look_at_scales(l, at, n);

@@ -17,7 +17,7 @@ typedef struct tt_values_weight {
     uint64_t n_bad; /* NaN or infinite */
     /* n_nan and n_inf are valid. For quantised types that are not decoded (q4_K) only the scales
      * are checked; if one is not finite, no element of its block is. */
-    bool told_apart;
+    bool nan_inf_known;
     uint64_t n_nan, n_inf;
     uint64_t first_bad; /* if n_bad: its index, dimension 0 fastest */
     bool has_place;     /* the shape is known: first_bad_at is valid */

@@ -79,8 +79,9 @@ void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c)
 {
     static const char prefix[] = "not observed: ";
     const char *value = key ? tt_model_environment(m, key) : NULL;
-    bool told = value && strncmp(value, prefix, sizeof prefix - 1) == 0;
-    tt_check_not_observed(c, told ? value + sizeof prefix - 1 : "nothing of the kind was captured");
+    bool given = value && strncmp(value, prefix, sizeof prefix - 1) == 0;
+    tt_check_not_observed(c,
+                          given ? value + sizeof prefix - 1 : "nothing of the kind was captured");
 }
 
 /* A recovered trace has its end if the recorder's memory still existed: then its totals were

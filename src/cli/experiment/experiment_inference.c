@@ -270,10 +270,10 @@ static bool run_program(tt_experiment_work *w)
     tt_work_begin_progress(w, "graphs", tokens > 0 ? (uint64_t)tokens : tokens == 0);
     w->kills_before = system_kills();
     if (begun && !tt_interrupted()) status = tt_traced_run(&traced, words, &end, &err);
-    const size_t told = strlen(w->held.unmet);
+    const size_t length = strlen(w->held.unmet);
     tt_conditions_end(&w->held);
-    if (w->held.unmet[told])
-        tt_log_line(&w->b->log, w->stage, "%s", w->held.unmet + told + (told ? 2 : 0));
+    if (w->held.unmet[length])
+        tt_log_line(&w->b->log, w->stage, "%s", w->held.unmet + length + (length ? 2 : 0));
     close_streams(&setup);
     if (words != w->words) free(words);
     if (tt_interrupted()) return false;
