@@ -44,10 +44,10 @@ static const char *order_of(tt_study *s, const tt_ask_scope *model)
         s,
         "%s%s of requests of 128 KiB go on where the last ended (%s of the steps from one tensor "
         "or expert to the next), %s of jumps lead forward%s%s; sweeps through the file a batch: %s",
-        tt_text_of_model(s, model->model_file), tt_text_of_shares(s, &in),
-        tt_text_of_shares(s, &adjacent), tt_text_of_shares(s, &forward),
-        jump.n ? ", by a median of " : "", jump.n ? tt_text_of_sizes(s, &jump) : "",
-        tt_text_of_numbers(s, &sweeps));
+        tt_study_text_model(s, model->model_file), tt_study_text_shares(s, &in),
+        tt_study_text_shares(s, &adjacent), tt_study_text_shares(s, &forward),
+        jump.n ? ", by a median of " : "", jump.n ? tt_study_text_sizes(s, &jump) : "",
+        tt_study_text_numbers(s, &sweeps));
 }
 
 static void ask_order(tt_study *s)
@@ -57,7 +57,7 @@ static void ask_order(tt_study *s)
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_ask_scope model = {.model_file = s->models[i].file};
         if (tt_ask_median(s, &model, get_in_sequence).n)
-            text = tt_text_append(s, text, order_of(s, &model));
+            text = tt_study_text_append(s, text, order_of(s, &model));
     }
     tt_ask(s, "Q1", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no run has reads of weights at known places of the file");
@@ -75,10 +75,10 @@ static void ask_sequence(tt_study *s, bool experts, const char *id, const char *
         if (s->models[i].has_experts != experts) continue;
         const tt_study_median in = tt_ask_median(s, &model, get_in_sequence);
         if (!in.n) continue;
-        text = tt_text_append(s, text,
-                              tt_study_text(s, "%s%s in sequence",
-                                            tt_text_of_model(s, model.model_file),
-                                            tt_text_of_shares(s, &in)));
+        text = tt_study_text_append(s, text,
+                                    tt_study_text(s, "%s%s in sequence",
+                                                  tt_study_text_model(s, model.model_file),
+                                                  tt_study_text_shares(s, &in)));
         verdict = tt_ask_both(verdict, tt_ask_evaluate(in.low, in.high, least, most));
         high = high && in.low > most;
     }
@@ -102,13 +102,13 @@ static void ask_layout(tt_study *s)
         const tt_study_median layers = tt_ask_median(s, &model, get_layers),
                               sweeps = tt_ask_median(s, &model, get_sweeps);
         if (!layers.n || !sweeps.n) continue;
-        text = tt_text_append(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(s,
                           "%s%s of the steps from a layer to the next lead forward "
                           "in the file, and a batch sweeps through it %s times",
-                          tt_text_of_model(s, model.model_file), tt_text_of_shares(s, &layers),
-                          tt_text_of_numbers(s, &sweeps)));
+                          tt_study_text_model(s, model.model_file),
+                          tt_study_text_shares(s, &layers), tt_study_text_numbers(s, &sweeps)));
     }
     tt_ask(s, "Q2", question, TT_STUDY_OPEN,
            "that takes two files of the same weights in other orders%s%s", *text ? ". " : "", text);
@@ -127,7 +127,7 @@ static const char *slowdown_of(tt_study *s, const tt_study_group *g)
     if (!g->slowdown.known)
         return tt_study_text(s, "at %s: no prompt was run with and without it", limit);
     return tt_study_text(
-        s, "at %s: %s as long a token%s", limit, tt_text_of_ratio(s, &g->slowdown),
+        s, "at %s: %s as long a token%s", limit, tt_study_text_ratio(s, &g->slowdown),
         g->n_killed ? tt_study_text(s, ", %u of %u runs killed", g->n_killed, g->n_runs) : "");
 }
 
@@ -142,7 +142,7 @@ static void ask_limited(tt_study *s, const char *id, const char *question, doubl
         const tt_study_group *g = &s->groups[i];
         const tt_study_ratio *r = &g->slowdown;
         if (!g->baseline || g->memory_share < least || g->memory_share > most) continue;
-        text = tt_text_append(s, text, slowdown_of(s, g));
+        text = tt_study_text_append(s, text, slowdown_of(s, g));
         tt_ask_use_group(s, g);
         tt_ask_use_group(s, g->baseline);
         if (!r->known && g->tokens_per_s.n)
@@ -214,9 +214,9 @@ static void ask_effect(tt_study *s, const char *id, const char *question, const 
         pairs++;
         unmet += e->is_unmet;
         if (!r->known) continue;
-        text = tt_text_append(s, text,
-                              tt_study_text(s, "%s%s as many tokens a second", pair_of(s, e),
-                                            tt_text_of_ratio(s, r)));
+        text = tt_study_text_append(s, text,
+                                    tt_study_text(s, "%s%s as many tokens a second", pair_of(s, e),
+                                                  tt_study_text_ratio(s, r)));
         tt_ask_use_group(s, e->a);
         tt_ask_use_group(s, e->b);
         tested += r->tested;
@@ -262,9 +262,9 @@ static void ask_swappiness(tt_study *s)
             if (!is_effect_of(e, key) || !r->known) continue;
             if (strcmp(e->from, asked[k].extreme) != 0 && strcmp(e->to, asked[k].extreme) != 0)
                 continue;
-            text = tt_text_append(s, text,
-                                  tt_study_text(s, "%s%s as much is read a token", pair_of(s, e),
-                                                tt_text_of_ratio(s, r)));
+            text = tt_study_text_append(s, text,
+                                        tt_study_text(s, "%s%s as much is read a token",
+                                                      pair_of(s, e), tt_study_text_ratio(s, r)));
             tt_ask_use_group(s, e->a);
             tt_ask_use_group(s, e->b);
             verdict = tt_ask_both(verdict, !r->tested ? TT_STUDY_OPEN
@@ -310,10 +310,11 @@ static void ask_device(tt_study *s)
         if (!g->memory_limit_bytes || !r->n || !(r->value > 0)) continue;
         const tt_study_median share = {r->n, r->is_interval, r->value / disk, r->low / disk,
                                        r->high / disk};
-        text = tt_text_append(s, text,
-                              tt_study_text(s, "at %s: %s%s%s", tt_ask_limit_name(s, g),
-                                            tt_units_rate(rate, r->value), disk > 0 ? ", " : "",
-                                            disk > 0 ? tt_text_of_shares(s, &share) : ""));
+        text =
+            tt_study_text_append(s, text,
+                                 tt_study_text(s, "at %s: %s%s%s", tt_ask_limit_name(s, g),
+                                               tt_units_rate(rate, r->value), disk > 0 ? ", " : "",
+                                               disk > 0 ? tt_study_text_shares(s, &share) : ""));
         tt_ask_use_group(s, g);
         verdict = tt_ask_both(verdict, disk > 0 ? tt_ask_evaluate(share.low, share.high, 0.4, 0.7)
                                                 : TT_STUDY_OPEN);
@@ -381,9 +382,9 @@ static void ask_requests(tt_study *s)
     for (tt_ask_scope scope = {0}; tt_ask_next_limit(s, &scope);) {
         const tt_study_median m = tt_ask_median(s, &scope, get_request);
         if (m.n)
-            text = tt_text_append(
-                s, text,
-                tt_study_text(s, "%s: %s", tt_ask_scope_name(s, &scope), tt_text_of_sizes(s, &m)));
+            text = tt_study_text_append(s, text,
+                                        tt_study_text(s, "%s: %s", tt_ask_scope_name(s, &scope),
+                                                      tt_study_text_sizes(s, &m)));
     }
     tt_ask(s, "Q6", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no run had major faults while it generated (capture.faults: true)");

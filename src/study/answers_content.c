@@ -42,11 +42,11 @@ static void ask_loading(tt_study *s)
                               vain = tt_ask_median(s, &scope, get_vain);
         if (!loaded.n) continue;
         evaluated |= vain.n > 0;
-        text = tt_text_append(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(s, "%s: %s are fetched before the first batch%s%s",
-                          tt_ask_scope_name(s, &scope), tt_text_of_sizes(s, &loaded),
-                          vain.n ? ", in vain " : "", vain.n ? tt_text_of_sizes(s, &vain) : ""));
+                          tt_ask_scope_name(s, &scope), tt_study_text_sizes(s, &loaded),
+                          vain.n ? ", in vain " : "", vain.n ? tt_study_text_sizes(s, &vain) : ""));
     }
     if (!*text)
         tt_ask(s, "Q7", question, TT_STUDY_OPEN,
@@ -98,18 +98,18 @@ static void ask_heat(tt_study *s)
         const char *half = hottest.n ? tt_study_text(s,
                                                      "; half of the bytes are read of %s of the "
                                                      "weights",
-                                                     tt_text_of_shares(s, &hottest))
+                                                     tt_study_text_shares(s, &hottest))
                                      : "",
                    *one = weights.n ? tt_study_text(s, "; a token reads %s of weights",
-                                                    tt_text_of_sizes(s, &weights))
+                                                    tt_study_text_sizes(s, &weights))
                                     : "";
-        text =
-            tt_text_append(s, text,
-                           tt_study_text(s,
-                                         "%s%s of the model are read in every batch, %s in "
-                                         "none%s%s%s",
-                                         tt_text_of_model(s, m->file), tt_text_of_shares(s, &every),
-                                         tt_text_of_shares(s, &never), half, one, stability(s, m)));
+        text = tt_study_text_append(
+            s, text,
+            tt_study_text(s,
+                          "%s%s of the model are read in every batch, %s in "
+                          "none%s%s%s",
+                          tt_study_text_model(s, m->file), tt_study_text_shares(s, &every),
+                          tt_study_text_shares(s, &never), half, one, stability(s, m)));
     }
     tt_ask(s, "Q8", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no run has reads of weights");
@@ -124,13 +124,13 @@ static void ask_faults(tt_study *s)
                               layers = tt_ask_median(s, &scope, get_major_layers),
                               others = tt_ask_median(s, &scope, get_major_others);
         if (!experts.n) continue;
-        text = tt_text_append(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(s,
                           "%s: of the major faults %s in experts, %s in the rest of "
                           "the layers, %s outside of layers",
-                          tt_ask_scope_name(s, &scope), tt_text_of_shares(s, &experts),
-                          tt_text_of_shares(s, &layers), tt_text_of_shares(s, &others)));
+                          tt_ask_scope_name(s, &scope), tt_study_text_shares(s, &experts),
+                          tt_study_text_shares(s, &layers), tt_study_text_shares(s, &others)));
     }
     tt_ask(s, "Q9", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text
@@ -145,11 +145,11 @@ static void ask_repeated(tt_study *s)
         const tt_ask_scope model = {.model_file = s->models[i].file};
         const tt_study_median m = tt_ask_median(s, &model, get_repeated);
         if (m.n)
-            text = tt_text_append(
+            text = tt_study_text_append(
                 s, text,
                 tt_study_text(
                     s, "%sof the bytes that a token reads %s are those that the one before read",
-                    tt_text_of_model(s, model.model_file), tt_text_of_shares(s, &m)));
+                    tt_study_text_model(s, model.model_file), tt_study_text_shares(s, &m)));
     }
     tt_ask(s, "Q10", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no run generated two tokens");
@@ -182,12 +182,12 @@ static void ask_next_token(tt_study *s)
         }
         if (!n) continue;
         tt_ask_use_choices(s, m->file);
-        text = tt_text_append(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(s,
                           "%son a scale from 0, as often as its share alone lets expect, to 1, "
                           "always: %.2f (mean of %zu layers; %.2f to %.2f)",
-                          tt_text_of_model(s, m->file), sum / (double)n, n, least, most));
+                          tt_study_text_model(s, m->file), sum / (double)n, n, least, most));
     }
     tt_ask(s, "Q11", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no run shows choices of experts");
@@ -215,12 +215,13 @@ static void ask_domains(tt_study *s)
             certain += d->layers[k].p_corrected < TT_STUDY_LEVEL;
             if (d->layers[k].test.cramers_v > most) most = d->layers[k].test.cramers_v;
         }
-        text = tt_text_append(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(s,
                           "%sin %zu of %zu layers the %zu domains differ by more "
                           "than chance (corrected, 5 %%); Cramer's V is %.3f at most",
-                          tt_text_of_model(s, m->file), certain, d->n_layers, d->n_domains, most));
+                          tt_study_text_model(s, m->file), certain, d->n_layers, d->n_domains,
+                          most));
     }
     tt_ask(s, "Q12", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : why_no_domains(s));
@@ -238,12 +239,12 @@ static void ask_specialists(tt_study *s)
         for (size_t l = 0; l < m->domains.n_layers; l++)
             for (size_t k = 0; k < 4; k++)
                 kinds[k] += m->domains.layers[l].kinds[k];
-        text = tt_text_append(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(s,
                           "%sof the layers' experts %llu are generalists, %llu specialists of a "
                           "domain, %llu between, %llu were not chosen",
-                          tt_text_of_model(s, m->file),
+                          tt_study_text_model(s, m->file),
                           (unsigned long long)kinds[TT_EXPERT_GENERALIST],
                           (unsigned long long)kinds[TT_EXPERT_SPECIALIST],
                           (unsigned long long)kinds[TT_EXPERT_MIXED],
@@ -264,10 +265,11 @@ static void ask_kv(tt_study *s)
         const tt_study_median kv = tt_ask_median(s, &model, get_kv),
                               end = tt_ask_median(s, &model, get_kv_end);
         if (!kv.n) continue;
-        text = tt_text_append(s, text,
-                              tt_study_text(s, "%sby %s a token, to %s at the end",
-                                            tt_text_of_model(s, model.model_file),
-                                            tt_text_of_sizes(s, &kv), tt_text_of_sizes(s, &end)));
+        text = tt_study_text_append(s, text,
+                                    tt_study_text(s, "%sby %s a token, to %s at the end",
+                                                  tt_study_text_model(s, model.model_file),
+                                                  tt_study_text_sizes(s, &kv),
+                                                  tt_study_text_sizes(s, &end)));
     }
     tt_ask(s, "Q14", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no writes to a KV cache were observed");
@@ -326,7 +328,7 @@ static void ask_prompts(tt_study *s)
     tt_ask_use_group(s, best);
     tt_ask(s, "Q15", question, TT_STUDY_ANSWERED,
            "%sprompts of %llu to %llu tokens take %s longer with each token (%s to %s)",
-           tt_text_of_model(s, best->model_file), (unsigned long long)f.least,
+           tt_study_text_model(s, best->model_file), (unsigned long long)f.least,
            (unsigned long long)f.most, tt_units_ns(value, slope), tt_units_ns(low, slope - margin),
            tt_units_ns(high, slope + margin));
 }
@@ -342,11 +344,12 @@ static void ask_models(tt_study *s)
                               weights = tt_ask_median(s, &scope, get_weights);
         if (!token.n) continue;
         n++;
-        text = tt_text_append(
-            s, text,
-            tt_study_text(s, "%s: %s a token, which reads %s of weights",
-                          tt_base_name(scope.model_file), tt_text_of_times(s, &token),
-                          weights.n ? tt_text_of_sizes(s, &weights) : "it is not known how much"));
+        text = tt_study_text_append(s, text,
+                                    tt_study_text(s, "%s: %s a token, which reads %s of weights",
+                                                  tt_base_name(scope.model_file),
+                                                  tt_study_text_times(s, &token),
+                                                  weights.n ? tt_study_text_sizes(s, &weights)
+                                                            : "it is not known how much"));
     }
     if (n < 2) memset(s->used, 0, s->n_runs * sizeof *s->used);
     tt_ask(s, "Q16", question, n > 1 ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
@@ -363,13 +366,13 @@ static void ask_first_token(tt_study *s)
         const tt_study_median first = tt_ask_median(s, &scope, get_first),
                               token = tt_ask_median(s, &scope, get_token);
         if (!first.n || !token.n) continue;
-        text =
-            tt_text_append(s, text,
-                           tt_study_text(s,
-                                         "%s: the prompt's batches take %s, each token after "
-                                         "them %s",
-                                         tt_ask_scope_name(s, &scope), tt_text_of_times(s, &first),
-                                         tt_text_of_times(s, &token)));
+        text = tt_study_text_append(
+            s, text,
+            tt_study_text(s,
+                          "%s: the prompt's batches take %s, each token after "
+                          "them %s",
+                          tt_ask_scope_name(s, &scope), tt_study_text_times(s, &first),
+                          tt_study_text_times(s, &token)));
     }
     tt_ask(s, "Q17", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : "no run has a prompt and generated tokens");

@@ -132,12 +132,12 @@ bool tt_ask_next_limit(const tt_study *s, tt_ask_scope *scope)
 
 /* --- words --- */
 
-const char *tt_text_of_model(tt_study *s, const char *model_file)
+const char *tt_study_text_model(tt_study *s, const char *model_file)
 {
     return s->n_models > 1 ? tt_study_text(s, "%s: ", tt_base_name(model_file)) : "";
 }
 
-const char *tt_text_append(tt_study *s, const char *list, const char *more)
+const char *tt_study_text_append(tt_study *s, const char *list, const char *more)
 {
     return tt_study_text(s, "%s%s%s", list, *list ? "; " : "", more);
 }
@@ -153,7 +153,7 @@ static const char *limit_name(tt_study *s, uint64_t bytes, double share)
 const char *tt_ask_limit_name(tt_study *s, const tt_study_group *g)
 {
     return tt_study_text(
-        s, "%s%s", tt_text_of_model(s, g->model_file),
+        s, "%s%s", tt_study_text_model(s, g->model_file),
         g->memory_limit_bytes ? limit_name(s, g->memory_limit_bytes, g->memory_share) : "no limit");
 }
 
@@ -206,24 +206,24 @@ static const char *say(tt_study *s, const tt_study_median *m, one_text *one)
     return strcmp(low, high) == 0 ? value : tt_study_text(s, "%s (%s to %s)", value, low, high);
 }
 
-const char *tt_text_of_shares(tt_study *s, const tt_study_median *m)
+const char *tt_study_text_shares(tt_study *s, const tt_study_median *m)
 {
     return say(s, m, as_share);
 }
-const char *tt_text_of_sizes(tt_study *s, const tt_study_median *m)
+const char *tt_study_text_sizes(tt_study *s, const tt_study_median *m)
 {
     return say(s, m, as_size);
 }
-const char *tt_text_of_times(tt_study *s, const tt_study_median *m)
+const char *tt_study_text_times(tt_study *s, const tt_study_median *m)
 {
     return say(s, m, as_time);
 }
-const char *tt_text_of_numbers(tt_study *s, const tt_study_median *m)
+const char *tt_study_text_numbers(tt_study *s, const tt_study_median *m)
 {
     return say(s, m, as_number);
 }
 
-const char *tt_text_of_ratio(tt_study *s, const tt_study_ratio *r)
+const char *tt_study_text_ratio(tt_study *s, const tt_study_ratio *r)
 {
     const char *value = as_number(s, r->value);
     return r->tested ? tt_study_text(s, "%s times (%s to %s)", value, as_number(s, r->low),

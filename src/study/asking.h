@@ -31,16 +31,16 @@ const char *tt_ask_scope_name(tt_study *s, const tt_ask_scope *scope);
 const char *tt_ask_limit_name(tt_study *s, const tt_study_group *g);
 
 /* "83.4 % (83.1 to 83.9)"; without the range if all are equal. */
-const char *tt_text_of_shares(tt_study *s, const tt_study_median *m);
-const char *tt_text_of_sizes(tt_study *s, const tt_study_median *m);
-const char *tt_text_of_times(tt_study *s, const tt_study_median *m);
-const char *tt_text_of_numbers(tt_study *s, const tt_study_median *m);
+const char *tt_study_text_shares(tt_study *s, const tt_study_median *m);
+const char *tt_study_text_sizes(tt_study *s, const tt_study_median *m);
+const char *tt_study_text_times(tt_study *s, const tt_study_median *m);
+const char *tt_study_text_numbers(tt_study *s, const tt_study_median *m);
 /* "2.3 times (2.1 to 2.6)" */
-const char *tt_text_of_ratio(tt_study *s, const tt_study_ratio *r);
+const char *tt_study_text_ratio(tt_study *s, const tt_study_ratio *r);
 /* The model's name and ": " if there are several; else "". */
-const char *tt_text_of_model(tt_study *s, const char *model_file);
+const char *tt_study_text_model(tt_study *s, const char *model_file);
 /* Appends with "; " in between. */
-const char *tt_text_append(tt_study *s, const char *list, const char *more);
+const char *tt_study_text_append(tt_study *s, const char *list, const char *more);
 
 /* Whether the interval low to high is within least to most: HOLDS; outside: FAILS; partly: OPEN. */
 tt_study_verdict tt_ask_evaluate(double low, double high, double least, double most);
