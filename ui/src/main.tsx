@@ -17,7 +17,7 @@ import "./style.css";
 effect(() => {
   document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
 });
-// While the trace is asked for, not after it.
+// During the request for the trace, not after it.
 void fetchView(VIEWS.find(({ id }) => id === currentView()) ?? VIEWS[0]!);
 startKeys();
 startTrace();

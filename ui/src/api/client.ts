@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-/** A request that was refused or could not be made; `message` is fit for people. */
+/** A request that was refused or failed; `message` is readable text. */
 export class ApiError extends Error {
   /** HTTP status; 0: the server did not answer. */
   readonly status: number;
@@ -12,11 +12,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the server answered the last request; the shell tells when it did not. */
+/** Whether the server answered the last request; the shell shows when it did not. */
 export const serverReachable = signal(true);
 
 let isLost = false;
-/** Counts up when the server answers again: after it was gone, or did not know this browser. */
+/** Incremented when the server answers again after an outage, or after it did not know this
+ * browser. */
 export const comebacks = signal(0);
 
 export type Params = Record<string, string | number | boolean | null | undefined>;
@@ -85,8 +86,8 @@ export function isAbort(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "AbortError";
 }
 
-/** One request under way at most, and the newest one waiting: who drags a slider over a thousand
- * tokens asks for few of them, and sees the last. */
+/** At most one pending request, and the newest waiting one: dragging a slider over a thousand
+ * tokens sends few requests and ends with the last. */
 export class Latest<Q, R> {
   private busy = false;
   private waiting: { ask: Q } | null = null;

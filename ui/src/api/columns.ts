@@ -4,7 +4,7 @@ export type Column = Float64Array | Uint32Array | Uint8Array;
 
 export interface Columns<H> {
   readonly header: H;
-  /** The column of that name; an error when the server sent none. */
+  /** The column of that name; throws if the server sent none. */
   f64(name: string): Float64Array;
   u32(name: string): Uint32Array;
   u8(name: string): Uint8Array;

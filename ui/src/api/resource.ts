@@ -1,4 +1,4 @@
-// Something of the server that a component shows: asked for again when its question changes.
+// A server resource that a component shows; fetched again when its key changes.
 
 import { signal, useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
@@ -9,11 +9,11 @@ export interface Resource<T> {
   readonly data: ReadonlySignal<T | null>;
   readonly error: ReadonlySignal<Error | null>;
   readonly loading: ReadonlySignal<boolean>;
-  /** Asks again for what failed. */
+  /** Retries what failed. */
   readonly retry: () => void;
 }
 
-/** Loads when `key` changes (null: nothing is asked for). What was asked before is aborted. */
+/** Loads when `key` changes (null: loads nothing). Aborts the previous request. */
 export function useResource<T>(key: string | null, load: (abort: AbortSignal) => Promise<T>): Resource<T> {
   const attempt = useSignal(0);
   const resource = useMemo(
@@ -25,7 +25,7 @@ export function useResource<T>(key: string | null, load: (abort: AbortSignal) =>
     }),
     [],
   );
-  // A server that is back is asked for what it owes, unbidden.
+  // When the server is back, pending requests are repeated.
   useSignalEffect(() => {
     if (comebacks.value > 0 && resource.error.peek()) resource.retry();
   });

@@ -1,4 +1,4 @@
-// What the server answers (docs/api-http.md). Columns of one object have one length.
+// Replies of the server (docs/api-http.md). Columns of one object have equal length.
 
 export interface Index {
   api: number;
@@ -28,9 +28,9 @@ export interface Summary {
   architecture: string | null;
   n_layers: number | null;
   n_experts: number | null;
-  /** Times can be told. */
+  /** Ticks can be converted to time. */
   clock: boolean;
-  /** It holds fingerprints of what ops put out. */
+  /** The trace has fingerprints of outputs. */
   values_recorded: boolean;
   /** `tensortrace boost` ran it. */
   pool_recorded: boolean;
@@ -40,7 +40,7 @@ export interface Summary {
   n_ops: number;
   /** The trace was cut off or damaged: sentences. */
   problems: string[];
-  /** What is right, and may not be expected: weights read from copies. Sentences. */
+  /** Unexpected but correct: weights read from copies. Sentences. */
   notes: string[];
   files: { name: string; path: string; size_bytes: number }[];
   counts: { graphs: number };

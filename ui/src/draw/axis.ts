@@ -16,13 +16,13 @@ export class Axis {
   private start: Range = { from: 0, to: 1 };
   private started = 0;
   private frame = 0;
-  /** What can be shown at most. */
+  /** The full extent. */
   private whole: Range = { from: 0, to: 1 };
 
   /** least: the smallest range that can be zoomed to. */
   constructor(private readonly least: number) {}
 
-  /** What is shown now. */
+  /** The visible range. */
   get range(): ReadonlySignal<Range> {
     return this.current;
   }
@@ -36,7 +36,7 @@ export class Axis {
     return this.whole;
   }
 
-  /** Sets what there is; what is shown stays where it can. */
+  /** Sets the extent; the visible range is kept where possible. */
   setExtent(from: number, to: number, show = false): void {
     const before = this.whole;
     const wasAll = this.goal.from <= before.from && this.goal.to >= before.to;
@@ -66,8 +66,8 @@ export class Axis {
     if (!this.frame) this.frame = requestAnimationFrame((now) => this.step(now));
   }
 
-  /** Sizes change by equal factors in equal times, around the place that stays where it is: going
-   * from a whole run to one op, nothing rushes past. */
+  /** Zooms exponentially in time around a fixed position, so that going from a whole run to one op
+   * has an even speed. */
   private step(now: number): void {
     const t = Math.min(1, Math.max(0, (now - this.started) / 1000 / MOVE_SECONDS));
     if (t === 1) {
@@ -94,7 +94,7 @@ export class Axis {
     this.go({ from: at - size * share, to: at + size * (1 - share) }, atOnce);
   }
 
-  /** By a share of what is shown; > 0 to what is later. */
+  /** By a share of the visible range; > 0: to later times. */
   pan(share: number, atOnce = false): void {
     const by = (this.goal.to - this.goal.from) * share;
     this.go({ from: this.goal.from + by, to: this.goal.to + by }, atOnce);
@@ -105,13 +105,13 @@ export class Axis {
     this.go(this.whole);
   }
 
-  /** A stretch in the middle, with a margin. */
+  /** Shows a range with a margin. */
   fit(from: number, to: number): void {
     const margin = Math.max((to - from) * 0.1, this.least / 2);
     this.go({ from: from - margin, to: to + margin });
   }
 
-  /** A stretch into the middle at the present scale; a longer one is fitted. */
+  /** Centres a range at the current scale; fits a longer one. */
   centre(from: number, to: number): void {
     const size = this.goal.to - this.goal.from;
     if (to - from > size) return this.fit(from, to);

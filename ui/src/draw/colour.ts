@@ -1,8 +1,8 @@
-// Colours that people with any colour vision can tell apart, in dark and in light.
+// Colours that are distinguishable with any colour vision, on dark and light backgrounds.
 //
 // Categories: Okabe and Ito's palette ("Color Universal Design", 2008). Sequences: cividis (Nunez,
 // Anderton, Renslow, "Optimizing colormaps with consideration for color vision deficiency", PLOS
-// ONE 2018), by a few of its points. No view tells anything by colour alone.
+// ONE 2018), interpolated from a few of its points. No view encodes anything by colour alone.
 
 import { computed, signal } from "@preact/signals";
 import { urlParam } from "../state/url";
@@ -20,7 +20,7 @@ export const isDark = computed(() =>
   themeChoice.value === "system" ? systemDark.value : themeChoice.value === "dark",
 );
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-/** Asked at each movement: people change it while the page is open. */
+/** Queried at each animation: the setting may change while the page is open. */
 export function reducedMotion(): boolean {
   return reduced.matches;
 }
@@ -71,8 +71,7 @@ const CIVIDIS: Rgb[] = [
   [255, 234, 70],
 ];
 
-/** Of a share in 0..1; more is brighter in the dark and darker in the light, so that much always
- * stands out from the ground. */
+/** Of a share in 0..1; higher values contrast more with the background. */
 export function sequence(share: number, dark: boolean): Rgb {
   const clamped = Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0));
   const at = (dark ? clamped : 1 - clamped) * (CIVIDIS.length - 1);

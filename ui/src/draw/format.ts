@@ -1,4 +1,4 @@
-// Numbers as people write them; the unit is always said.
+// Numbers for people; always with a unit.
 
 const TIMES: [number, string][] = [
   [1e9, "s"],
@@ -20,7 +20,7 @@ export function duration(ns: number | null | undefined): string {
   return ns === 0 ? "0 ns" : `${short(ns)} ns`;
 }
 
-/** A moment since the trace's zero, with the digits that tell it from one `step_ns` away. */
+/** A time since the trace's origin, with enough digits to resolve one `step_ns`. */
 export function moment(ns: number, step_ns: number): string {
   const [unit, name] = TIMES.find(([u]) => Math.max(Math.abs(ns), step_ns) >= u) ?? [1, "ns"];
   const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step_ns / unit))));
@@ -83,7 +83,7 @@ export function shape(ne: readonly number[]): string {
   return ne.slice(0, n).join(" x ");
 }
 
-/** A token's text made visible: line ends, blanks and what is not printed as signs. */
+/** A token's text with line ends, blanks and unprintable characters made visible. */
 export function visible(text: string): string {
   return text
     .replace(/\n/g, "↵")
@@ -93,7 +93,7 @@ export function visible(text: string): string {
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "�");
 }
 
-/** A name on one line, without what would disturb the text around it. */
+/** A name on one line, without control characters. */
 export function plainName(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "�");
 }

@@ -1,13 +1,13 @@
-// Very many rectangles on a canvas: by WebGL2, or a 2D canvas where that is not to be had.
+// Very many rectangles on a canvas: with WebGL2, or a 2D canvas where it is unavailable.
 //
-// Horizontal places are in units of the data relative to the origin of their batch (float32 is not
-// enough for nanoseconds since the begin of a run); the shader turns them into pixels, so that
+// Horizontal positions are in units of the data relative to the origin of their batch (float32 is
+// not enough for nanoseconds since the start of a run); the shader converts them to pixels, so that
 // panning and zooming move no data.
 
 import { urlParam } from "../state/url";
 
 export interface RectBatch {
-  /** What x is relative to, in units of the data. */
+  /** Origin of x, in units of the data. */
   readonly origin: number;
   readonly n: number;
   /** Four a rectangle: x, width (units of the data), y, height (CSS pixels). */
@@ -18,13 +18,13 @@ export interface RectBatch {
   readonly pattern?: Uint8Array;
 }
 
-/** Ways of hatching, so that nothing is told by colour alone. */
+/** Hatchings, so that nothing is encoded by colour alone. */
 export const PATTERN = { plain: 0, rising: 1, falling: 2, level: 3, upright: 4, dots: 5, sparse: 6 } as const;
 
 /** A batch, and where it may be seen. */
 export interface RectItem {
   readonly batch: RectBatch;
-  /** Units of the data: nothing is drawn outside. */
+  /** Units of the data: clips drawing. */
   readonly from?: number;
   readonly to?: number;
   /** CSS pixels from the canvas's upper edge, likewise. */
@@ -52,12 +52,12 @@ export interface RectView {
 export interface RectRenderer {
   readonly kind: "webgl2" | "canvas";
   draw(batches: readonly (RectBatch | RectItem)[], view: RectView): void;
-  /** Forgets what was kept for a batch. */
+  /** Frees the buffers of a batch. */
   drop(batch: RectBatch): void;
   dispose(): void;
 }
 
-/** At most 2: more costs fourfold and nobody sees it. */
+/** At most 2: more costs fourfold without a visible gain. */
 export function pixelRatio(): number {
   return Math.min(2, window.devicePixelRatio || 1);
 }
@@ -71,8 +71,8 @@ export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: num
   if (canvas.height !== h) canvas.height = h;
 }
 
-/** For drawing letters and lines, drawn by the processor: there are few of them, and where no GPU
- * works, a canvas "of the GPU" is drawn by one that is imitated, many times slower. */
+/** For letters and lines, drawn on the CPU: there are few of them, and without a GPU an emulated
+ * accelerated canvas is many times slower. */
 export function pencil(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
   return canvas.getContext("2d", { willReadFrequently: true });
 }
@@ -84,7 +84,7 @@ function itemOf(of: RectBatch | RectItem): RectItem {
   return "batch" in of ? of : { batch: of };
 }
 
-/** What may be seen of the item, in CSS pixels: left, top, right, bottom; null: nothing. */
+/** Visible part of the item, in CSS pixels: left, top, right, bottom; null: none. */
 function seen(item: RectItem, view: RectView): [number, number, number, number] | null {
   const perUnit = view.width / (view.to - view.from);
   const left = item.from === undefined ? 0 : Math.max(0, (item.from - view.from) * perUnit);
@@ -94,8 +94,8 @@ function seen(item: RectItem, view: RectView): [number, number, number, number] 
   return left < right && top < bottom ? [left, top, right, bottom] : null;
 }
 
-/* Rectangles are texels that six vertices each fetch. Instances would do the same, but where there
- * is no GPU each instance costs as much as a draw call of its own. */
+/* Rectangles are texels that six vertices each fetch. Instances would do the same, but without a
+ * GPU each instance costs as much as a draw call. */
 const TEXELS = 1024;
 
 const VERTEX = `#version 300 es
@@ -362,7 +362,7 @@ class CanvasRects implements RectRenderer {
     let last = -1;
     for (let i = 0; i < batch.n; i++) {
       const p = i * 4;
-      // Clipped: what is far larger than the canvas is slow to fill.
+      // Clipped: filling far outside the canvas is slow.
       const x0 = batch.place[p]! * perUnit + shift;
       const x = Math.max(x0, left - 8);
       const wide = Math.max(batch.place[p + 1]! * perUnit, view.minWidth);

@@ -1,7 +1,7 @@
-// Every key binding of the page, in one place: the palette and the help list what is bound here.
+// All key bindings of the page: the palette and the help list what is bound here.
 //
-// Letters and digits are told by KeyboardEvent.code (the key's place on the keyboard), so that
-// W A S D lie together on every layout; signs that move between layouts by KeyboardEvent.key.
+// Letters and digits use KeyboardEvent.code (the physical key), so that W A S D are adjacent on
+// every layout; signs that move between layouts use KeyboardEvent.key.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 
@@ -10,7 +10,7 @@ export interface Binding {
   readonly id: string;
   /** "KeyW", "Shift+KeyN", "Ctrl+Shift+KeyP", "key:?" (by sign); the first one is shown. */
   readonly keys: readonly string[];
-  /** What it does: "Zoom in". */
+  /** Description: "Zoom in". */
   readonly title: string;
   /** "Everywhere", or a view's title: where it works. */
   readonly scope: string;

@@ -1,18 +1,18 @@
-// A canvas that can be used without seeing it and without a mouse: it takes the focus, says what it
-// is and which keys work it, and is followed by a table of the same content.
+// An accessible canvas: focusable, with a description and its keys, followed by a table of the same
+// content.
 
 import type { ComponentChildren, JSX } from "preact";
 import type { MutableRef } from "preact/hooks";
 import { useId } from "preact/hooks";
 
 export interface CanvasViewProps {
-  /** What it is: "Timeline of 2 lanes". */
+  /** Name: "Timeline of 2 lanes". */
   label: string;
   /** How it is worked: "W and S zoom, ...". */
   keys: string;
-  /** What is focused or selected in it, in words. */
+  /** The focused or selected item as text. */
   value?: string;
-  /** The canvases, in the order they lie on each other. */
+  /** The canvases, bottom to top. */
   children: ComponentChildren;
   /** The same content as a table (shown on demand, always there for screen readers). */
   table?: ComponentChildren;

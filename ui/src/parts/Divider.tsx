@@ -7,7 +7,7 @@ const LEAST = 0.15;
 
 export interface DividerProps {
   label: string;
-  /** What the upper part takes of both, 0 ... 1. */
+  /** The upper part's share, 0 to 1. */
   share: number;
   onShare: (share: number) => void;
   /** Around both parts. */

@@ -45,8 +45,8 @@ function what(f: Fault): string {
 /** They are listed one by one, whatever the bins are. */
 const PAGES = 1 << 20;
 
-/** params: the part of the run, as endpoints take it. chooses: ops can be selected. Nothing where faults were
- * not recorded one by one. */
+/** params: the part of the run, as endpoints take it. chooses: ops can be selected. Empty if faults
+ * were not recorded individually. */
 export function PageFaults(props: { region: Region; params: Params; most: number; head?: string; chooses?: boolean }) {
   const { segment, from, to } = props.region;
   const trace = selectedTrace.value;
@@ -54,7 +54,7 @@ export function PageFaults(props: { region: Region; params: Params; most: number
   const key = JSON.stringify([trace, generation.value, params]);
   const { data, error } = useResource(key, (abort) => getJson<Answer>(ofTrace(trace, "memory/pages/faults"), params, abort).then((answer) => ({ key, answer })));
   if (error.value) return <p class="quiet">{error.value.message}</p>;
-  // Of other pages than these nothing is told.
+  // Other pages are not listed.
   if (data.value?.key !== key) return data.value?.answer.observed === false ? null : <p class="quiet">…</p>;
   const { observed, n, faults } = data.value.answer;
   if (!observed) return null;

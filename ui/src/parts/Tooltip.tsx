@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 const GAP = 14;
 const MARGIN = 4;
 
-/** What it tells of may itself be outside of the window: keys go there, too. */
+/** The target may be outside of the window: keys can move there. */
 function within(at: number, most: number): number {
   return Math.max(MARGIN, Math.min(at, most - MARGIN));
 }

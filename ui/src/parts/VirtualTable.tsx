@@ -18,7 +18,7 @@ export interface Column<R> {
   readonly width: number;
   /** Right-aligned figures. */
   readonly number?: boolean;
-  /** What it says, in a sentence: shown at the header. */
+  /** Tooltip of the header, a sentence. */
   readonly hint?: string;
   /** The whole text of a cell that may be cut off, shown when pointed at. */
   readonly tip?: (row: R) => string | undefined;
@@ -31,7 +31,7 @@ export interface Sorting {
 }
 
 export interface VirtualTableProps<R> {
-  /** What it is a table of. */
+  /** Name of the table. */
   label: string;
   columns: readonly Column<R>[];
   count: number;
@@ -41,7 +41,7 @@ export interface VirtualTableProps<R> {
   selected?: number | null;
   /** A row to be brought into view, whenever this is another object. */
   reveal?: { readonly row: number } | null;
-  /** Rows that have to do with what is selected elsewhere. */
+  /** Rows related to what is selected elsewhere. */
   related?: (row: R) => boolean;
   onSelect?: (i: number, row: R) => void;
   /** Which rows are to be seen: first ... first + n - 1. */
@@ -52,7 +52,7 @@ export interface VirtualTableProps<R> {
   /** Widths that the user chose, by column; kept by the caller. */
   widths?: Readonly<Record<string, number>>;
   onWidth?: (id: string, width: number) => void;
-  /** Instead of rows when there is none. */
+  /** Shown if there are no rows. */
   empty?: ComponentChildren;
 }
 
@@ -82,7 +82,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
   const cursor = useSignal(props.selected ?? 0);
   const latest = useRef(props);
   latest.current = props;
-  // Where this component put the scrollbar: its own scroll events tell nothing new.
+  // Position set by this component: ignores its own scroll events.
   const placed = useRef(0);
 
   const scroll: RowScroll = { count: props.count, bodyHeight: Math.max(0, size.value.height - ROW_HEIGHT) };
@@ -118,13 +118,13 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     return () => element.removeEventListener("wheel", onWheel);
   }, []);
 
-  // Rows that went away, or a table that became higher.
+  // Rows were removed, or the table became higher.
   useLayoutEffect(() => {
     goTo(top.peek());
     if (cursor.peek() >= props.count) cursor.value = Math.max(0, props.count - 1);
   }, [props.count, scroll.bodyHeight]);
 
-  // What is to be shown may be told before the table knows how many rows it has.
+  // The row to show may be set before the number of rows is known.
   const bring = (row: number | null | undefined) => {
     if (row === null || row === undefined || scroll.bodyHeight === 0 || row >= props.count) return;
     cursor.value = row;

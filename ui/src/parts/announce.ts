@@ -1,21 +1,21 @@
-// What a screen reader says aloud: one live region for the whole page.
+// Announcements for screen readers: one live region for the whole page.
 
 import { signal } from "@preact/signals";
 
 export const announcement = signal("");
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Within this a view's own words stand against the common ones for the same act. */
+/** Within this callback a view's own announcement replaces the common one. */
 const OWN_WORDS_MS = 150;
 let own_ms = -Infinity;
 
-/** Says it when nothing newer has come for a moment: who holds a key hears where it ended. */
+/** Announces after a short pause without newer messages: holding a key announces only the end. */
 export function announce(text: string): void {
   own_ms = performance.now();
   say(text);
 }
 
-/** What is said of a selection wherever it was made: a view that has just told of it knows more. */
+/** Announces a selection made anywhere, unless the view has just announced it in more detail. */
 export function announceCommon(text: string): void {
   if (performance.now() - own_ms > OWN_WORDS_MS) say(text);
 }

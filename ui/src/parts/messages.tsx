@@ -1,8 +1,8 @@
-// What a view shows when there is nothing to show.
+// Placeholders for empty views and errors.
 
 import type { ComponentChildren } from "preact";
 
-/** Nothing is wrong, but there is nothing: why, and what would make something appear. */
+/** No error, but no data: why, and how to get some. */
 export function Empty(props: { title: string; children?: ComponentChildren }) {
   return (
     <div class="message" role="status">
@@ -12,7 +12,7 @@ export function Empty(props: { title: string; children?: ComponentChildren }) {
   );
 }
 
-/** Something failed: what, and what to do. */
+/** An error, and what to do about it. */
 export function Failure(props: { error: Error; retry?: () => void }) {
   return (
     <div class="message failure" role="alert">

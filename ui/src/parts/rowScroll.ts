@@ -1,7 +1,8 @@
 // Scrolling over any number of rows: the pure part.
 //
 // An element cannot be higher than some 17.9 million pixels, which are 745,000 rows. Above
-// HEIGHT_MAX the scrollbar stands for a share of the rows, while the wheel and keys move by rows.
+// HEIGHT_MAX the scrollbar's position is a share of the rows, while the wheel and keys move by
+// rows.
 
 export const ROW_HEIGHT = 24;
 const HEIGHT_MAX = 8_000_000;
@@ -13,17 +14,17 @@ export interface RowScroll {
   readonly bodyHeight: number;
 }
 
-/** Height of what is scrolled, without the header. */
+/** Height of the scrolled content, without the header. */
 export function scrollHeight(s: RowScroll): number {
   return Math.min(s.count * ROW_HEIGHT, HEIGHT_MAX);
 }
 
-/** Whether a pixel of the scrollbar stands for more than a pixel of rows. */
+/** Whether a pixel of the scrollbar is more than a pixel of rows. */
 export function isScaled(s: RowScroll): boolean {
   return s.count * ROW_HEIGHT > HEIGHT_MAX;
 }
 
-/** The last row that can stand at the top (with its fraction). */
+/** The last possible top row (with its fraction). */
 export function lastTop(s: RowScroll): number {
   return Math.max(0, s.count - s.bodyHeight / ROW_HEIGHT);
 }
@@ -32,7 +33,7 @@ export function clampTop(s: RowScroll, top: number): number {
   return Math.min(Math.max(0, top), lastTop(s));
 }
 
-/** The row at the top for a place of the scrollbar, and back. */
+/** The top row for a scrollbar position, and back. */
 export function topOf(s: RowScroll, scrollTop: number): number {
   const room = scrollHeight(s) - s.bodyHeight;
   return room <= 0 ? 0 : clampTop(s, (scrollTop / room) * lastTop(s));

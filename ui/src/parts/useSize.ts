@@ -19,7 +19,7 @@ export function useSize<E extends HTMLElement>(): { ref: MutableRef<E | null>; s
       const { clientWidth: width, clientHeight: height } = element;
       if (size.peek().width !== width || size.peek().height !== height) size.value = { width, height };
     };
-    // At once, too: what is drawn must not wait for the observer's frame.
+    // Also immediately: drawing must not wait for the observer's frame.
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);

@@ -1,5 +1,5 @@
-// The page: tabs above, what is always there (memory bar, minimap, scrubber) around one view, the
-// inspector beside it.
+// The page: tabs at the top; memory bar, minimap and scrubber around one view; the inspector beside
+// it.
 
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -59,8 +59,7 @@ function View() {
   return <Loaded key={view.id} view={view} />;
 }
 
-/** A view that goes away takes the focus with it: it is then at the begin of the new one, not at
- * that of the page. */
+/** Removing a view loses the focus: it then moves to the start of the new view, not of the page. */
 function useKeptFocus(): void {
   const wasInside = useRef(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What is wrong with the server or the trace, above everything.
+// Problems of the server or the trace, above everything.
 
 import { signal } from "@preact/signals";
 import { serverReachable } from "../api/client";
@@ -8,7 +8,7 @@ import { following, tryAgain } from "../state/live";
 import { summary, traceError } from "../state/trace";
 import "./banner.css";
 
-/** Of the trace whose damage was read and put away. */
+/** The trace whose damage message was dismissed. */
 const dismissed = signal<string | null>(null);
 
 async function copyPlace(): Promise<void> {

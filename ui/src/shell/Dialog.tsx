@@ -1,5 +1,5 @@
-// A dialog over the page: the rest of the page waits, Escape closes, and the focus goes back to
-// where it was. All of that is the browser's own <dialog>.
+// A modal dialog: Escape closes it, and the focus returns to where it was; all by the browser's own
+// <dialog>.
 
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -8,10 +8,10 @@ import "./dialog.css";
 
 export function Dialog(props: { open: Signal<boolean>; label: string; class?: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Closings whose event is still to come: it may be open again by then.
+  // Close events that have not arrived yet: the dialog may have been opened again.
   const ours = useRef(0);
   const isOpen = props.open.value;
-  // Before anything else can be typed: what is typed next is meant for it.
+  // Before further key presses: they are meant for the dialog.
   useLayoutEffect(() => {
     const dialog = element.current;
     if (!dialog) return undefined;

@@ -17,7 +17,7 @@ export function openFind(): void {
   isOpen.value = true;
 }
 
-/** What was typed, and its answer. */
+/** The typed text and the reply to it. */
 function useAnswers() {
   const state = useMemo(() => {
     const answer = signal<Answer | null>(null);

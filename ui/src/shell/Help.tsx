@@ -8,7 +8,7 @@ import { Dialog } from "./Dialog";
 
 export const helpOpen = signal(false);
 
-/** What the views have in common; keys are told by the registry, movements of the mouse are not. */
+/** Mouse actions common to the views; keys are in the registry. */
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Click", "Select what is under the pointer"],
   ["Drag", "On the timeline: select time and lanes; elsewhere: pan"],

@@ -1,4 +1,4 @@
-// What is selected, in words and figures.
+// Details of the selection.
 
 import { useRef } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
@@ -15,7 +15,7 @@ import "./inspector/inspector.css";
 
 const shown = urlParam("inspector", "1");
 
-/** Screen readers hear what is selected, also when it was done far from where they are. */
+/** Screen readers announce the selection wherever it was made. */
 function useSpoken(): void {
   const had = useRef(false);
   useSignalEffect(() => {

@@ -13,7 +13,7 @@ import { hasExtent, timeAxis } from "../views/timeline/window";
 import { drawRun, drawWindow } from "./minimap-draw";
 import "./minimap.css";
 
-/** Pixels beside an end of the window that still take hold of it. */
+/** Pixels beside the window's edge that still grab it. */
 const HANDLE = 6;
 
 type Grip = { kind: "from" | "to" | "both" | "new"; offset: number } | null;
@@ -35,7 +35,7 @@ function useDragging(box: { current: HTMLElement | null }) {
     const wide = at(to) - at(from) > 3 * HANDLE;
     if (wide && Math.abs(x - at(from)) < HANDLE) return { kind: "from", offset: 0 };
     if (wide && Math.abs(x - at(to)) < HANDLE) return { kind: "to", offset: 0 };
-    // All of it cannot be moved: then a part is chosen.
+    // The full range cannot be moved: a part is selected instead.
     const all = to - from > 0.98 * (whole.to - whole.from);
     if (!all && x > at(from) - HANDLE && x < at(to) + HANDLE) return { kind: "both", offset: ns - from };
     return { kind: "new", offset: ns };

@@ -26,7 +26,7 @@ function bindKeys(): () => void {
   );
 }
 
-/** Where the slider's own keys lead from `at`; null: not one of them. */
+/** Target of the slider's own keys from `at`; null: another key. */
 function slid(code: string, at: number, n: number): number | null {
   const page = Math.max(1, Math.round(n / 10));
   const from = Math.max(0, at);

@@ -1,4 +1,4 @@
-// What the top bar offers besides the views: commands, keys, and dark or light.
+// Tools of the top bar: commands, keys, theme.
 
 import { useEffect } from "preact/hooks";
 import { themeChoice } from "../draw/colour";

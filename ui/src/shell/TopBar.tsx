@@ -1,4 +1,4 @@
-// The name of what is shown, and the views as tabs.
+// The trace's name, and the views as tabs.
 
 import { selectedTrace, select } from "../state/selection";
 import { index, summary } from "../state/trace";

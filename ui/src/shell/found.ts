@@ -1,4 +1,4 @@
-// What was found in a trace, and what choosing it selects.
+// Search results, and what choosing one selects.
 
 import { getJson, ofTrace } from "../api/client";
 import { bytes, counted, plainName, visible } from "../draw/format";

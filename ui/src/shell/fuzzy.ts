@@ -2,7 +2,7 @@
 
 export interface Match {
   readonly score: number;
-  /** Places in the text that matched, ascending. */
+  /** Matching positions in the text, ascending. */
   readonly at: readonly number[];
 }
 
@@ -36,7 +36,7 @@ export function fuzzy(query: string, text: string): Match | null {
   return { score, at };
 }
 
-/** The letter right behind the last match, else at a start of a word, else anywhere. */
+/** The letter right after the last match, else the start of a word, else anywhere. */
 function bestNext(text: string, letter: string, from: number, last: number | undefined): number {
   if (last !== undefined && text[last + 1] === letter) return last + 1;
   for (let i = from; i < text.length; i++)

@@ -1,4 +1,4 @@
-// The picture of the whole run: how busy its lanes were, where its prompt was, what is selected.
+// Overview of the run: busy lanes, prompt, selection.
 
 import { css, themeColour } from "../draw/colour";
 import type { Range } from "../draw/axis";
@@ -36,7 +36,7 @@ function drawLoad(c: Context, size: Size, o: Overview, x: (ns: number) => number
   }
 }
 
-/** What is known before any op was read: when something was computed at all. */
+/** Before any op was read: when batches were computed. */
 function drawBatches(c: Context, size: Size, b: Batches, x: (ns: number) => number): void {
   c.fillStyle = css(WAIT, 0.35);
   let until = -Infinity;
@@ -64,7 +64,7 @@ function drawPrompts(c: Context, b: Batches, x: (ns: number) => number): void {
   }
 }
 
-/** What stays as it is while the window moves: a canvas of its own. */
+/** Unchanged while the window moves: a canvas of its own. */
 export function drawRun(c: Context, size: Size, whole: Range, o: Overview | null, b: Batches | null): void {
   const x = (ns: number) => ((ns - whole.from) / (whole.to - whole.from)) * size.width;
   c.clearRect(0, 0, size.width, size.height);
@@ -73,7 +73,7 @@ export function drawRun(c: Context, size: Size, whole: Range, o: Overview | null
   if (b) drawPrompts(c, b, x);
 }
 
-/** The window, and what is selected. */
+/** The window and the selection. */
 export function drawWindow(
   c: Context,
   size: Size,

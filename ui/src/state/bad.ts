@@ -10,7 +10,7 @@ export type Bad = "NaN" | "Inf";
 
 /** GET values/bad: an entry an output, in the order of execution. */
 export class BadOutputs {
-  /** By op: what is worst of it. */
+  /** By op: its worst value. */
   private readonly byOp = new Map<number, Bad>();
   /** Entries with a time, by that. */
   readonly inTime: readonly number[];
@@ -47,7 +47,7 @@ export class BadOutputs {
   }
 }
 
-/** null: there is none, or it is not known yet. */
+/** null: none, or not known yet. */
 export const badOutputs = signal<BadOutputs | null>(null);
 
 async function load(trace: number): Promise<BadOutputs | null> {
@@ -58,7 +58,7 @@ async function load(trace: number): Promise<BadOutputs | null> {
 
 let loaded = "";
 
-/** Keeps up with the selected trace while some view asks for it; ends when what is returned is called. */
+/** Follows the selected trace; ends when the returned function is called. */
 export function followBad(): () => void {
   return effect(() => {
     const key = `${selectedTrace.value} ${generation.value}`;
@@ -74,7 +74,7 @@ export function followBad(): () => void {
       .then((found) => {
         if (loaded === key) badOutputs.value = found;
       })
-      // The view Values says why.
+      // The view Values shows why.
       .catch(() => {
         if (loaded === key) loaded = "";
       });

@@ -1,4 +1,4 @@
-// Keeping up: with a trace that is still being read or recorded, and with a server that went away.
+// Follows a trace that is still being read or recorded, and reconnects to the server.
 
 import { computed, effect, signal } from "@preact/signals";
 import { ApiError, getJson, ofTrace, serverReachable } from "../api/client";
@@ -17,13 +17,13 @@ const NOT_YET = 503;
 export interface TraceState {
   state: "waiting" | "opening" | "live" | "ended" | "failed";
   generation: number;
-  /** Why there is nothing, or nothing newer. */
+  /** Why there are no data, or no newer ones. */
   error: string | null;
 }
 
 /** Of the selected trace, while it is followed; null: it is not. */
 export const traceState = signal<TraceState | null>(null);
-/** The server has nothing of it yet, but will. */
+/** The server has no data yet, but will. */
 export const notYet = computed(
   () => !summary.value && traceError.value instanceof ApiError && traceError.value.status === NOT_YET,
 );
@@ -43,7 +43,7 @@ function whileFollowed(): (() => void) | undefined {
   let timer: ReturnType<typeof setTimeout>;
   let ended = false;
   const now = async () => {
-    // What went wrong is in the banner, or in what the views say; here it is asked again.
+    // The banner or the views show the error; here the request is repeated.
     await look(trace).catch(() => undefined);
     again();
   };
@@ -51,7 +51,7 @@ function whileFollowed(): (() => void) | undefined {
     if (ended) return;
     const wait_ms = traceState.peek()?.state === "ended" ? LOOK_MS_ENDED : LOOK_MS;
     timer = setTimeout(() => {
-      // A page that nobody sees asks when it is looked at again.
+      // A hidden page polls when it becomes visible again.
       if (document.hidden) document.addEventListener("visibilitychange", again, { once: true });
       else void now();
     }, wait_ms);
@@ -65,7 +65,7 @@ function whileFollowed(): (() => void) | undefined {
   };
 }
 
-/** Asks whether the server is back. */
+/** Polls for the server's return. */
 export async function tryAgain(): Promise<void> {
   await loadIndex();
   if (serverReachable.value && (traceError.value || !summary.value)) await loadTrace(selectedTrace.peek());
@@ -87,7 +87,7 @@ function whileGone(): (() => void) | undefined {
 export function startLive(): void {
   effect(whileFollowed);
   effect(whileGone);
-  // Who comes back to the page learns at once whether the server is still there.
+  // A page that becomes visible checks the server at once.
   addEventListener("focus", () => void loadIndex());
   effect(() => {
     const n = summary.value?.batches.batch_id.length ?? 0;

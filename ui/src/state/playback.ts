@@ -1,4 +1,4 @@
-// Going from token to token: by hand, and by itself.
+// Stepping from token to token, manually or by playback.
 
 import { computed, effect, signal } from "@preact/signals";
 import { select, selectedToken, selection } from "./selection";
@@ -25,10 +25,11 @@ export function changeSpeed(step: number): void {
   if (next !== undefined) setSpeed(next);
 }
 
-/** Index of the selected token among the batches; -1: none is. */
+/** Index of the selected token among the batches; -1: none. */
 export const selectedIndex = computed(() => (selectedToken.value === null ? -1 : batchIndex(selectedToken.value)));
 
-/** Selects the i-th batch. What belongs to another token (an op, a time range elsewhere) is let go. */
+/** Selects the i-th batch and clears what belongs to another token (an op, a time range
+ * elsewhere). */
 export function goToIndex(i: number, transient = false): void {
   const batches = summary.value?.batches;
   const token = batches?.batch_id[i];
@@ -40,7 +41,7 @@ export function goToIndex(i: number, transient = false): void {
   select({ token, op: null, ...(apart ? { time: null } : {}) }, transient);
 }
 
-/** The next (1) or previous (-1) token; from none, the first or the last one. */
+/** The next (1) or previous (-1) token; without one, the first or the last. */
 export function step(by: number, transient = false): boolean {
   const n = summary.value?.batches.batch_id.length ?? 0;
   if (n === 0) return false;
@@ -58,7 +59,7 @@ export function togglePlaying(): void {
   }
   const n = summary.value?.batches.batch_id.length ?? 0;
   if (n === 0) return;
-  // From the end it starts again: playing must always do something. Back undoes the whole of it.
+  // Restarts from the end: the play button must always have an effect. Back undoes all of it.
   if (selectedIndex.value < 0 || selectedIndex.value === n - 1) goToIndex(0);
   else goToIndex(selectedIndex.value);
   playing.value = true;
@@ -70,7 +71,7 @@ export function startPlayback(): void {
     if (!playing.value) return undefined;
     const period_ms = 1000 / (TOKENS_PER_S * speed.value);
     const timer = setInterval(() => {
-      // Who cleared the selection wants to see the whole run.
+      // An empty selection shows the whole run.
       if (selectedIndex.peek() < 0 || !step(1, true)) playing.value = false;
     }, period_ms);
     return () => clearInterval(timer);

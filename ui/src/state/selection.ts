@@ -27,7 +27,7 @@ export interface Selection {
   readonly op: OpRef | null;
   /** A tensor's name. */
   readonly tensor: string | null;
-  /** The expert whose slice of that tensor is meant; null: all of the tensor. */
+  /** The expert whose slice of that tensor is selected; null: all of the tensor. */
   readonly slice: number | null;
   readonly region: Region | null;
 }
@@ -70,7 +70,7 @@ function timeOf(text: string | null): [number, number] | null {
   return range && range[0] < range[1] ? range : null;
 }
 
-/** What is selected. A view reads the fields it shows. */
+/** The selection. A view reads the fields that it shows. */
 export const selection: ReadonlySignal<Selection> = computed(() => ({
   trace: Math.max(0, whole(raw.trace.value) ?? 0),
   token: whole(raw.token.value),
@@ -82,7 +82,7 @@ export const selection: ReadonlySignal<Selection> = computed(() => ({
   region: regionOf(raw.region.value),
 }));
 
-// Field by field, so that who shows one is not woken by the others.
+// A signal per field, so that a reader of one is not notified of the others.
 export const selectedTrace = computed(() => selection.value.trace);
 export const selectedToken = computed(() => selection.value.token);
 export const selectedLayer = computed(() => selection.value.layer);

@@ -1,4 +1,4 @@
-// The served traces, and what is known of the one that is shown.
+// The served traces, and the state of the shown one.
 
 import { computed, effect, signal } from "@preact/signals";
 import { getJson, isAbort, ofTrace } from "../api/client";
@@ -10,9 +10,9 @@ export const summary = signal<Summary | null>(null);
 export const tensors = signal<Tensors | null>(null);
 const indexError = signal<Error | null>(null);
 const loadError = signal<Error | null>(null);
-/** Why there is nothing to show, or nothing newer. */
+/** Why there are no data, or no newer ones. */
 export const traceError = computed(() => loadError.value ?? indexError.value);
-/** Counts up when a live trace has grown: who caches what it was told, forgets it then. */
+/** Incremented when a live trace has grown: caches are then cleared. */
 export const generation = computed(() => summary.value?.generation ?? 0);
 
 export async function loadIndex(): Promise<void> {

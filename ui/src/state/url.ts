@@ -9,8 +9,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let changed_ms = 0;
 let wantsEntry = false;
 let entryWaits = false;
-// Browsers refuse more than some 100 changes of the address in half a minute, and 200 entries in ten
-// seconds, and each costs some milliseconds: while something moves, or a key is held, there are few.
+// Browsers refuse more than some 100 changes of the address in 30 s, and 200 entries in 10 s, and
+// each costs some milliseconds: they are throttled during movements and held keys.
 const STILL_MS = 300;
 const MOVING_MS = 2000;
 const ENTRY_GAP_MS = 80;
@@ -49,8 +49,8 @@ export function urlParam(name: string, otherwise: string): { value: string } {
   };
 }
 
-/** The next change of the address makes an entry in the browser's history: Back undoes it, and no
- * more: what was changed before and is not yet written belongs to the entry before. */
+/** The next change of the address makes one history entry. Earlier changes that are not yet written
+ * belong to the entry before. */
 export function makeHistoryEntry(): void {
   if (timer !== undefined && !wantsEntry) write();
   wantsEntry = true;

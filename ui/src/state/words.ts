@@ -1,4 +1,4 @@
-// What is selected, in words: for the inspector's headings and for screen readers.
+// The selection as text: for the inspector's headings and for screen readers.
 
 import { bytes, duration, plainName, visible } from "../draw/format";
 import type { Region, Selection } from "./selection";

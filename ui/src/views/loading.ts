@@ -1,4 +1,4 @@
-// The code of the views: fetched when one is shown, and the others when the page has nothing to do.
+// Loads the code of the views: on demand, and the others when the page is idle.
 
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
@@ -15,7 +15,7 @@ export interface LoadedView {
   readonly error: Error | null;
 }
 
-/** Asks for the view's code unless it is there or on its way. */
+/** Loads the view's code unless it is loaded or loading. */
 export async function fetchView(view: ViewEntry): Promise<void> {
   if (components.peek().has(view.id) || underWay.has(view.id)) return;
   underWay.add(view.id);
@@ -49,7 +49,7 @@ function whenIdle(run: () => void): void {
 let fetchingOthers = false;
 let begun = false;
 
-/** One after the other, so that what is shown goes before. */
+/** Sequentially, so that the shown view has priority. */
 export function fetchOthersWhenIdle(): void {
   if (fetchingOthers) return;
   const next = VIEWS.find(

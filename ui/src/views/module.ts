@@ -1,4 +1,4 @@
-// What a view is to the shell.
+// Interface between views and the shell.
 
 import type { ComponentType } from "preact";
 
@@ -9,8 +9,8 @@ export interface ViewEntry {
   readonly title: string;
   /** A sentence for the palette and for screen readers. */
   readonly about: string;
-  /** It shows several traces, and stays as it is while another one is chosen and read. */
+  /** It shows several traces, and stays as it is while another one is selected and read. */
   readonly ofSeveralTraces?: boolean;
-  /** Its code, which comes when it is first shown (or, before, when there is nothing else to do). */
+  /** Its code, loaded when it is first shown, or before when the page is idle. */
   readonly load: () => Promise<{ readonly Component: ComponentType }>;
 }

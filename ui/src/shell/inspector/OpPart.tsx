@@ -1,4 +1,4 @@
-// An executed op: what it computed from what, and how long each lane took.
+// An executed op: its operands and the time of each lane.
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
@@ -40,7 +40,7 @@ interface OpAnswer {
     busy_ns: number | null;
     wait_ns: number | null;
     off_cpu_ns: number | null;
-    /** For reads of `boost`; null: there is none. */
+    /** For reads of `boost`; null: none. */
     read_wait_ns: number | null;
     minor_faults: number | null;
     major_faults: number | null;

@@ -8,7 +8,7 @@ import { VIEWS } from "../../views/all";
 export interface PartProps {
   kind: string;
   title: ComponentChildren;
-  /** Lets go of it; none: it cannot be. */
+  /** Clears it; omitted: it cannot be cleared. */
   onClear?: () => void;
   /** Ids of views that show it. */
   views?: readonly string[];
@@ -25,7 +25,7 @@ export function Figure(props: { name: string; children: ComponentChildren }) {
   );
 }
 
-/** What the figures below it are about: the selected token, or all of them. */
+/** Scope of the figures below: the selected token, or all tokens. */
 export function Within() {
   const token = selectedToken.value;
   return <p class="within">{token === null ? "In the whole run" : `In token ${token}`}</p>;

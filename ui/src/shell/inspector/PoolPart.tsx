@@ -1,4 +1,4 @@
-// What `tensortrace boost` did for the tokens that were generated.
+// Figures of `tensortrace boost` for the generated tokens.
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";

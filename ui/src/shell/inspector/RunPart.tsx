@@ -1,4 +1,4 @@
-// The run as a whole, when nothing of it is selected.
+// The run as a whole, if nothing is selected.
 
 import { count, duration, plainName } from "../../draw/format";
 import { summary } from "../../state/trace";

@@ -1,4 +1,4 @@
-// A tensor: where it lies, and what it is.
+// A tensor: location, type, use.
 
 import { bytes, count, plainName, shape } from "../../draw/format";
 import { select, selection, selectedToken } from "../../state/selection";

@@ -24,7 +24,7 @@ export function asPattern(name: string): string {
 
 /** Of the ops that the filter leaves (parameters of `stats`). */
 export function Used(props: { filter: Params }) {
-  // A token that is passed through is gone before its figures come.
+  // A token that is only passed over is skipped before its figures arrive.
   const timed = summary.value?.clock ?? false;
   const key = playing.value || !timed ? null : JSON.stringify([selectedTrace.value, generation.value, props.filter]);
   const { data, error } = useResource(key, async (abort) => {

@@ -1,4 +1,4 @@
-// What the selected op or tensor put out. The code comes when a trace that holds values is looked at.
+// Outputs of the selected op or tensor. The code is loaded for traces with values.
 
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
@@ -17,7 +17,7 @@ const Shown = signal<{ readonly Selected: ComponentType<ValuesOf> } | null>(null
 export function Values(props: ValuesOf) {
   const has = summary.value?.values_recorded ?? false;
   useEffect(() => {
-    // Without it the rest is whole; who selects something else asks again.
+    // Without it the rest is complete; a new selection retries.
     if (has && !Shown.peek())
       import("../../views/values/Selected").then((module) => (Shown.value = module)).catch(() => undefined);
   }, [has, props.op?.node, props.tensor]);

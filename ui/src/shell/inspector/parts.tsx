@@ -73,7 +73,7 @@ export function TimePart(props: { time: readonly [number, number] }) {
   );
 }
 
-/** Weights that lie in a range of a file, by where they begin. */
+/** Weights in a range of a file, by offset. */
 function weightsIn(region: Region): string[] {
   const all = tensors.value;
   const file = /^file(\d+)$/.exec(region.segment);

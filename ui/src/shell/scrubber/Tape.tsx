@@ -6,7 +6,7 @@ import type { Batches } from "../../api/types";
 import { visible } from "../../draw/format";
 import { goToIndex } from "../../state/playback";
 
-/** Tokens before and behind; more than fit on any screen. */
+/** Tokens before and after; more than fit on any screen. */
 const AROUND = 70;
 /** Of a prompt that is one batch. */
 const LONGEST = 60;
@@ -46,7 +46,7 @@ export function Tape(props: { batches: Batches; selected: number }) {
     );
   }
   return (
-    // The slider below says the same to those who do not see it.
+    // The slider below has the same for screen readers.
     <div
       class="tape mono"
       aria-hidden="true"

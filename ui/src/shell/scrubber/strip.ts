@@ -20,7 +20,7 @@ const PHASE_COLOURS: Record<string, Rgb> = {
   unknown: [128, 134, 142],
 };
 
-/** Pixels a token takes; under 1 where there are more tokens than pixels. */
+/** Pixels per token; less than 1 if there are more tokens than pixels. */
 export function pitch(strip: Strip): number {
   return Math.min(BAR_WIDTH_MAX, strip.width / Math.max(1, strip.batches.batch_id.length));
 }
@@ -39,9 +39,9 @@ export function duration_ns(batches: Batches, i: number): number | null {
 
 const scales = new WeakMap<Batches, number>();
 
-/** The time that fills the strip: a little more than 19 of 20 generated tokens take, for beside the
- * prompt, or one token that waited for the disk, all others would look alike. What is longer is
- * cut, and marked. */
+/** The time at full height: slightly above the 95th percentile of generated tokens, since the
+ * prompt, or one token that waited for the disk, would flatten all others. Longer ones are clipped
+ * and marked. */
 function fullScale_ns(batches: Batches): number {
   const known = scales.get(batches);
   if (known !== undefined) return known;
@@ -74,7 +74,7 @@ function bar(context: CanvasRenderingContext2D, strip: Strip, i: number, x: numb
   const room = strip.height - 6;
   const height = Math.max(2, Math.min(1, d / full) * room);
   context.fillRect(x, strip.height - height, width, height);
-  // The prompt is told by its pattern, too.
+  // The prompt has a pattern, too.
   if (phase === "prompt" && width >= 4) {
     context.fillStyle = css([0, 0, 0], 0.3);
     for (let y = strip.height - height; y < strip.height; y += 4) context.fillRect(x, y, width, 1);
@@ -85,7 +85,7 @@ function bar(context: CanvasRenderingContext2D, strip: Strip, i: number, x: numb
   }
 }
 
-/** Draws all of it; `ratio`: device pixels a CSS pixel. */
+/** Draws all of it; `ratio`: device pixels per CSS pixel. */
 export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, selected: number, ratio: number): void {
   const context = pencil(canvas);
   if (!context) return;

@@ -20,7 +20,7 @@ export function layersText(ids: readonly number[]): string {
   return ids.length > 2 && last - first === ids.length - 1 ? `${first} .. ${last}` : ids.slice(0, 8).join(", ") + (ids.length > 8 ? ", …" : "");
 }
 
-/** In per cent of what the axis shows, cut to it; null: not to be seen. */
+/** In per cent of the axis, clipped; null: not visible. */
 function span(from: number, to: number): { left: number; width: number } | null {
   const r = axis.range.value;
   const size = r.to - r.from;

@@ -1,4 +1,4 @@
-// What there was at a moment: at the peak, or where somebody clicked.
+// Buffers at one time: at the peak, or where the user clicked.
 
 import { bytes, counted, duration, percent, plainName } from "../../draw/format";
 import { css } from "../../draw/colour";

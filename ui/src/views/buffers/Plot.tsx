@@ -70,7 +70,7 @@ export function Plot(props: { curve: Curve; series: readonly CurveSeries[]; peak
     const at = momentAt();
     if (canvas.current && f.width > 0 && f.height > 0) draw(canvas.current, f, curve, series, { at, time, peak: peak_ns });
   });
-  // The effect above runs when a signal changes; a new curve is none.
+  // The effect above runs when a signal changes; a new curve is not a signal.
   const { width, height } = size.value;
   useEffect(() => {
     if (!canvas.current || width === 0 || height === 0) return;

@@ -1,4 +1,4 @@
-// What the server answers about the engine's buffers (docs/api-http.md: buffers, buffers_curve).
+// Replies about the engine's buffers (docs/api-http.md: buffers, buffers_curve).
 
 export type Kind = "weights" | "kv_cache" | "compute" | "output" | "other";
 export type Backing = "allocated" | "file" | "unknown";

@@ -14,7 +14,7 @@ export function chooseBuffer(b: BufferRow): void {
   announce(`Buffer ${b.buffer_id}, ${plainName(b.name)}, ${kindText(b.kind)}, ${bytes(b.size_bytes)} selected`);
 }
 
-/** Also when only a part of it is. */
+/** Also if only a part of it is. */
 export function isChosenBuffer(b: BufferRow): boolean {
   return selection.value.region?.segment === segmentOf(b);
 }

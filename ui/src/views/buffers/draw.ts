@@ -77,7 +77,7 @@ function drawSteps(c: CanvasRenderingContext2D, f: Frame, curve: Curve, series: 
       const low = before[i]!;
       before[i] = low + size;
       if (size === 0 || to <= LEFT || from >= f.width - RIGHT) continue;
-      // At least a pixel: what was there for a moment was there.
+      // At least a pixel, so that short-lived buffers are visible.
       const width = Math.max(1, Math.min(to, f.width - RIGHT) - from);
       const top = y(low + size);
       const height = Math.max(1, y(low) - top);

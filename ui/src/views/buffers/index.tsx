@@ -1,4 +1,4 @@
-// The engine's memory: how much over time, what made the peak, each buffer's life.
+// The engine's memory over time, its peak, and each buffer's life.
 
 import { useEffect, useMemo } from "preact/hooks";
 import { getJson, ofTrace } from "../../api/client";
@@ -53,7 +53,7 @@ function Head(props: { answer: Buffers; series: readonly CurveSeries[]; hasMappe
   );
 }
 
-/** Where what is shown was at its most; null: never anything. */
+/** Time of the peak within the visible range; null: no buffers. */
 function peakOf(curve: Curve, series: readonly CurveSeries[]): number | null {
   let top = -1;
   let most = 0;

@@ -1,4 +1,4 @@
-// What the view of buffers shows.
+// State of the view Buffers.
 
 import { Axis } from "../../draw/axis";
 import { rawParam, urlParam } from "../../state/url";
@@ -27,7 +27,7 @@ export function lookAt(ns: number | null): void {
   momentParam.value = ns === null ? null : String(Math.round(ns));
 }
 
-/** How many there are, when not all are listed. */
+/** Total number, if not all are listed. */
 export function totals(series: readonly { size_bytes: readonly number[] }[], i: number): number {
   return series.reduce((sum, s) => sum + (s.size_bytes[i] ?? 0), 0);
 }

@@ -1,4 +1,4 @@
-// How a kind of buffer looks: a colour, and a hatching for what is a mapping and no memory of its
+// Style of a kind of buffer: a colour, and hatching for mappings, which are not memory of their
 // own.
 
 import { css, seriesColour, type Rgb } from "../../draw/colour";
@@ -40,7 +40,7 @@ export function kindFill(c: CanvasRenderingContext2D, kind: Kind, backing: Backi
 
 const ORDER: readonly Kind[] = ["weights", "kv_cache", "compute", "output", "other"];
 
-/** Mappings at the bottom, then what was allocated, always in the same order. */
+/** Mappings at the bottom, then allocations, always in the same order. */
 export function inOrder(series: readonly CurveSeries[]): CurveSeries[] {
   const place = (s: CurveSeries) => (s.backing === "file" ? 0 : 10) + ORDER.indexOf(s.kind);
   return [...series].sort((a, b) => place(a) - place(b));

@@ -1,4 +1,4 @@
-// What was computed otherwise, and what was around the ops: settings, buffers, faults, experts.
+// Differences of graphs, settings, buffers, faults and experts.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -79,7 +79,7 @@ function Changes(props: { phase: Phase; choose: (layer: number | null) => void }
   );
 }
 
-/** Nodes that are new, gone or differ. */
+/** Nodes that are new, missing or different. */
 export function StructureChanges(props: { diff: Diff; choose: (layer: number | null) => void }) {
   return (
     <Section title="What was computed">

@@ -43,11 +43,11 @@ function placeWords(chart: DepthChart, line: number, at: number): string {
   return `${where}: ${VERDICTS[worst(d.counts)]}, largest error ${errorText(d.rel_l2)}${d.stage && d.rel_l2 ? ` (${d.stage})` : ""}`;
 }
 
-/** What a cell of the strip looks like: the darker or brighter, the larger the error. */
+/** Colour of a cell: more contrast for larger errors. */
 function paintStep(c: CanvasRenderingContext2D, s: ValueStep, x: number, w: number, least: number, most: number, dark: boolean): void {
   const verdict = s.pairing === "both" ? worst(s.counts) : "unmeasured";
   if (verdict === "unmeasured") {
-    // A line: nothing is known. Two, where it cannot be compared.
+    // One line: unknown. Two: not comparable.
     c.fillStyle = themeColour("--ink-2");
     c.fillRect(x, STRIP_HEIGHT / 2, w, 1);
     if (s.pairing === "tokens") c.fillRect(x, STRIP_HEIGHT / 2 - 5, w, 1);
@@ -68,7 +68,7 @@ function paintStep(c: CanvasRenderingContext2D, s: ValueStep, x: number, w: numb
   const error = s.rel_l2 ?? 0;
   const share = error <= 0 ? 0 : most > least ? 0.15 + (0.85 * Math.log(error / least)) / Math.log(most / least) : 1;
   c.fillStyle = css(sequence(share, dark));
-  // Its height says the same: equal is flat.
+  // Height encodes the same: equal is flat.
   const high = Math.max(3, share * (STRIP_HEIGHT - 2));
   c.fillRect(x, STRIP_HEIGHT - 1 - high, w, high);
   if (verdict === "differs") {
@@ -164,10 +164,10 @@ function Strip(props: { steps: readonly ValueStep[]; selected: number; choose: (
 
 export interface DepthProps {
   diff: ValueDiff;
-  /** The pair of steps that is selected, in diff.steps; -1: none. */
+  /** Index of the selected pair of steps in diff.steps; -1: none. */
   selected: number;
   chooseStep: (step: number) => void;
-  /** A place of the chart: a pair and a layer. */
+  /** A point of the chart: a pair and a layer. */
   choosePlace: (step: number, layer: number | null) => void;
 }
 

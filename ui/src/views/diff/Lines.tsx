@@ -71,13 +71,13 @@ interface PlotsProps {
   samples: Samples;
   log: boolean;
   axis: Axis;
-  /** Reads signals: who calls it in an effect is woken. */
+  /** Reads signals: an effect that calls it subscribes to them. */
   selected: () => number;
   hovered: { value: number };
   choose: (i: number) => void;
 }
 
-/** The canvases, made anew when what they show changes. */
+/** The canvases, recreated when their data change. */
 function Plots(props: PlotsProps) {
   const { ref, size } = useSize<HTMLDivElement>();
   const upper = useRef<HTMLDivElement>(null);
@@ -167,7 +167,7 @@ function Choices(props: { diff: Diff; tokens: Tokens; phase: string }) {
 export interface LinesProps {
   diff: Diff;
   tokens: Tokens;
-  /** The selected token's sample among these; -1: none. */
+  /** Index of the selected token's sample; -1: none. */
   selected: (samples: Samples) => number;
   choose: (samples: Samples, i: number) => void;
 }
@@ -189,7 +189,7 @@ export function Lines(props: LinesProps) {
     const now = latest.current;
     if (i < 0 || i >= now.samples.n) return;
     now.props.choose(now.samples, i);
-    // The inspector tells of the token, too; who is here wants both times.
+    // The inspector shows the token, too; this announcement has both times.
     setTimeout(() => announce(sentence(now.samples, i)), 60);
   };
   useEffect(() => {

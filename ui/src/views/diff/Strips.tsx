@@ -1,4 +1,4 @@
-// One token of both runs, A above B, on the same scale of time from the token's begin.
+// One token of both runs, A above B, on one time scale from the token's start.
 
 import { effect, signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
@@ -20,7 +20,7 @@ import { askPair, chooseOp, shownSide, traceName, type Traces } from "./pair";
 import { sliceAt, stepSlice, type Strip } from "./strip";
 import { headText, layOut, paint, SIDES, sliceText, type BothStrips, type Cursor, type SideName } from "./stripPaint";
 
-/** The tiles of both sides for what is shown, asked for anew as it changes. */
+/** The tiles of both sides for the visible range. */
 function useTiles(now: Traces, pair: Pair, axis: Axis, width: number): Record<SideName, Signal<Tile | null>> {
   const tiles = useMemo(() => ({ a: signal<Tile | null>(null), b: signal<Tile | null>(null) }), [now, pair]);
   const { layer, tensor } = selection.value;
@@ -42,7 +42,7 @@ function useTiles(now: Traces, pair: Pair, axis: Axis, width: number): Record<Si
       return effect(() => {
         const { from, to } = axis.range.value;
         const size = to - from;
-        // What is asked for is twice what is shown: panning a little asks for nothing.
+        // Requests cover twice the visible range: small pans request nothing.
         if (asked && from >= asked.from && to <= asked.to && size > (asked.to - asked.from) / 3.2) return;
         asked = { from: Math.max(axis.extent.from, from - size / 2), to: to + size / 2 };
         latest.ask(asked);
@@ -303,7 +303,7 @@ function useStripKeys(
   }, []);
 }
 
-/** `usual`: the token to look at while none is selected. */
+/** `usual`: the token shown while none is selected. */
 export function Strips(props: { now: Traces; usual: number | null }) {
   const { now } = props;
   const side = shownSide.value ?? "a";

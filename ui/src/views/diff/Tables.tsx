@@ -1,4 +1,4 @@
-// What differs most: by part, component, kind of op, layer, and op.
+// The largest differences: by part, component, kind of op, layer, and op.
 
 import { useMemo } from "preact/hooks";
 import { bytes, counted, duration, plainName } from "../../draw/format";
@@ -134,7 +134,7 @@ function lookInto(row: Row, by: Family): void {
   family.value = "nodes";
 }
 
-/** Whether a row is about what is selected in other views. */
+/** Whether a row is related to what is selected in other views. */
 function isRelated(row: Row, by: Family): boolean {
   const { layer, tensor } = selection.value;
   const at = tensor === null ? -1 : (tensors.value?.name.indexOf(tensor) ?? -1);

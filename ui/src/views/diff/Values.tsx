@@ -121,7 +121,7 @@ function Shown(props: { now: Traces; diff: ValueDiff }) {
   );
 }
 
-/** asked: counts up when runs that grow are to be compared again. */
+/** asked: incremented to compare growing runs again. */
 export function ValuesDiff(props: { now: Traces; asked: number }) {
   const { a, b } = props.now;
   const { data, error, retry } = useResource(`${a}.${b}.${props.asked}`, (abort) => getJson<ValueDiff>(ofTrace(a, "diff/values"), { other: b, items: ITEMS_MOST }, abort));

@@ -1,4 +1,4 @@
-// What `diff`, `diff/tokens` and `diff/pair` answer (docs/api-http.md); the first is `tensortrace
+// Replies of `diff`, `diff/tokens` and `diff/pair` (docs/api-http.md); the first is `tensortrace
 // diff A B --json`.
 
 export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
@@ -156,7 +156,7 @@ export interface PairSide {
   position: number | null;
   begin_ns: number | null;
   time_ns: number | null;
-  /** The op that was asked for by name; null: this token has none of that name. */
+  /** The op requested by name; null: this token has none of that name. */
   op: { run: number; node: number; tensor: string | null } | null;
 }
 

@@ -4,19 +4,19 @@ import uPlot from "uplot";
 import { css, seriesColour, themeColour } from "../../draw/colour";
 import type { DepthChart } from "./valuesAnswer";
 
-/** More lines than these are told by the largest of them. */
+/** If there are more lines, only their maximum is drawn. */
 const LINES_MAX = 48;
 
 export interface DepthPlotOptions {
   readonly width: number;
   readonly height: number;
-  /** In chart.lines; -1: none. */
+  /** Index in chart.lines; -1: none. */
   readonly selected: number;
   onCursor(at: number | null): void;
   choose(at: number): void;
 }
 
-/** Of all lines at each place. */
+/** Of all lines at each stage. */
 export function largest(chart: DepthChart): (number | null)[] {
   return chart.names.map((_, at) =>
     chart.lines.reduce<number | null>((most, line) => {
@@ -26,7 +26,7 @@ export function largest(chart: DepthChart): (number | null)[] {
   );
 }
 
-/** The least error that is not 0, for a floor where what is equal lies. */
+/** The smallest non-zero error, for the floor where equal values are drawn. */
 function floorOf(chart: DepthChart): number {
   let least = Infinity;
   for (const line of chart.lines) for (const v of line.rel_l2) if (v !== null && v > 0 && v < least) least = v;

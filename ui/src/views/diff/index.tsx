@@ -1,5 +1,4 @@
-// Two runs on the same axes: the verdict, their times token by token, one token of both side by
-// side, and what differs most.
+// Two runs: the verdict, their times by token, one token side by side, and the largest differences.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
@@ -65,7 +64,7 @@ function SideChoice(props: { side: "a" | "b"; now: Traces }) {
   );
 }
 
-/** What is compared: times, or what the ops put out. */
+/** What is compared: times, or outputs. */
 const compared = urlParam("diff_what", "times");
 
 function isOfValues(): boolean {
@@ -104,7 +103,7 @@ function Head(props: { now: Traces }) {
 
 function Verdict(props: { diff: Diff }) {
   const { verdict } = props.diff;
-  // "B takes 27.0 % less time a token; a generated token takes ...": what matters comes first.
+  // "B takes 27.0 % less time a token; a generated token takes ...": most important first.
   const first = /^(?:\([^)]*\)|[^;])*/.exec(verdict.text)?.[0] ?? "";
   const rest = verdict.text.slice(first.length);
   return (
@@ -135,7 +134,7 @@ function Compared(props: { now: Traces; diff: Diff; tokens: Tokens }) {
   const { now, diff } = props;
   const phase = diff.phases.find((p) => p.phase === phaseOf(diff)) ?? diff.phases.find((p) => p.phase === diff.verdict.phase) ?? diff.phases[0];
   const lines = props.tokens.phases.find((p) => p.phase === phase?.phase);
-  /** Looked at while none is selected: in the middle, where a run is warm. */
+  /** Shown while no token is selected: in the middle, where a run is warm. */
   const usual = lines ? (shownSide.value === "b" ? lines.b : lines.a).batch_id[lines.samples >> 1] ?? null : null;
   const chooseLayer = (layer: number | null) => select({ trace: now[shownSide.peek() ?? "a"], layer, op: null, tensor: null });
   return (
@@ -153,7 +152,7 @@ function Compared(props: { now: Traces; diff: Diff; tokens: Tokens }) {
 
 function Comparison(props: { now: Traces }) {
   const { a, b } = props.now;
-  // A run that still grows is compared when somebody asks for it: each comparison reads all of it.
+  // Growing runs are compared on request: each comparison reads all of both.
   const asked = useSignal(0);
   const key = isOfValues() ? null : `${a}.${b}.${asked.value}`;
   const diff = useResource(key, (abort) => getJson<Diff>(ofTrace(a, "diff"), { other: b }, abort));

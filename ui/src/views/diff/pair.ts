@@ -1,4 +1,4 @@
-// Which two traces are compared, and which tokens and ops of them belong together.
+// The two compared traces, and how their tokens and ops correspond.
 
 import { batch, computed, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
@@ -32,7 +32,7 @@ export function traceName(id: number): string {
   return index.value?.traces.find((t) => t.id === id)?.name ?? `trace ${id}`;
 }
 
-/** Compares others; choosing for one side what the other one is swaps them. */
+/** Changes the compared traces; choosing the other side's trace swaps them. */
 export function compareTraces(a: number, b: number): void {
   const now = traces.peek();
   batch(() => {
@@ -99,7 +99,7 @@ async function selectOp(side: "a" | "b", token: number | null, layer: number | n
   }
 }
 
-/** Chooses an op's row. `token` is the one to look at when none is selected. */
+/** Selects an op's row. `token` is shown if none is selected. */
 export function chooseRow(row: Row, token: number | null): void {
   const side = shownSide.peek() ?? "a";
   batch(() => {
@@ -109,7 +109,7 @@ export function chooseRow(row: Row, token: number | null): void {
   void selectOp(side, selection.peek().token ?? token, row.layer_id ?? null);
 }
 
-/** Chooses an op that is known where it was clicked; its weight is asked for. */
+/** Selects an op at a clicked position; its weight is requested. */
 export async function chooseOp(
   side: "a" | "b",
   token: number,
@@ -131,7 +131,7 @@ export async function chooseOp(
   }
 }
 
-/** Shows the other trace in the other views, at the token and op that belong to what is selected. */
+/** Shows the other trace in the other views, at the corresponding token and op. */
 export async function showSide(side: "a" | "b"): Promise<void> {
   const now = traces.peek();
   const from = shownSide.peek();

@@ -17,7 +17,7 @@ export interface PlotOptions {
   readonly log: boolean;
   /** The sample that is selected, or -1. */
   selected(): number;
-  /** A stretch was dragged over. */
+  /** A range was selected by dragging. */
   zoom(range: Range): void;
   /** A sample was clicked. */
   choose(i: number): void;
@@ -45,7 +45,7 @@ function axes(samples: Samples, titles: boolean): uPlot.Axis[] {
   ];
 }
 
-/** Where one phase ends and the next begins, and the sample that is selected. */
+/** Boundaries of phases, and the selected sample. */
 function marks(samples: Samples, options: PlotOptions): uPlot.Plugin {
   return {
     hooks: {

@@ -1,4 +1,4 @@
-// What the lines are drawn from: the samples of some phases, one after the other, as columns.
+// Data of the lines: the samples of consecutive phases, as columns.
 
 import type { PhaseName, Tokens, TokenPhase } from "./answer";
 
@@ -10,9 +10,9 @@ export interface Samples {
   readonly tokenB: (number | null)[];
   readonly a: (number | null)[];
   readonly b: (number | null)[];
-  /** B - A; null where one of them is. */
+  /** B - A; null where either is null. */
   readonly delta: (number | null)[];
-  /** What lies between samples; null when nothing does, or of a part. */
+  /** The range between samples; null if there is none, or it is partial. */
   readonly spans: { aLeast: (number | null)[]; aMost: (number | null)[]; bLeast: (number | null)[]; bMost: (number | null)[] } | null;
   /** The largest distance of two samples, in tokens. */
   readonly every: number;
@@ -63,7 +63,7 @@ export function samplesOf(tokens: Tokens, phase: string, part: string): Samples 
   };
 }
 
-/** The sample whose token is the nearest one not after `token` on that side; -1: there is none. */
+/** The last sample whose token is at most `token` on that side; -1: none. */
 export function sampleAt(samples: Samples, side: "a" | "b", token: number): number {
   const tokens = side === "a" ? samples.tokenA : samples.tokenB;
   let best = -1;
@@ -71,6 +71,6 @@ export function sampleAt(samples: Samples, side: "a" | "b", token: number): numb
     const t = tokens[i];
     if (t != null && t <= token && (best < 0 || t > tokens[best]!)) best = i;
   }
-  // Beyond the last sample's stretch there is nothing that it stands for.
+  // Beyond the last sample's range nothing is known.
   return best >= 0 && token - tokens[best]! < samples.every ? best : -1;
 }

@@ -1,5 +1,4 @@
-// One token of one trace as a strip: where its ops lie, as rectangles, and what is under the
-// pointer.
+// One token of one trace as a strip of rectangles, and hit testing.
 
 import { categoryColour, inkOn, type Rgb } from "../../draw/colour";
 import type { RectBatch } from "../../draw/rects";
@@ -54,11 +53,11 @@ class Rects {
   }
 }
 
-/** What belongs to other tokens. */
+/** Belongs to other tokens. */
 const PALE = 0.28;
 
-/** Work is a full rectangle, waiting a low and pale one behind it; merged ops are as strong as they
- * fill their bucket. */
+/** Work is a full rectangle, waiting a low, pale one behind it; the opacity of merged ops is their
+ * share of the bucket. */
 export function stripOf(tile: Tile, token: number, begin_ns: number, end_ns: number, place: StripPlace): Strip {
   const { slices, merged, kinds } = tile;
   const rects = new Rects(slices.n * 2 + merged.n);
@@ -89,7 +88,7 @@ export function isMarked(tile: Tile, i: number): boolean {
   return (tile.slices.flags[i]! & MARKED) !== 0;
 }
 
-/** The slice at a time since the token's begin and a height; -1: none. A narrow one is found within
+/** The slice at a time since the token's start and a height; -1: none. A narrow one is found within
  * `slack_ns`. */
 export function sliceAt(strip: Strip, at_ns: number, y: number, slack_ns: number): number {
   const { slices } = strip.tile;
@@ -122,8 +121,8 @@ export function stepSlice(strip: Strip, from: number, by: 1 | -1): number {
   return (at < 0 ? order[0] : order[at + by]) ?? from;
 }
 
-/** Words into slices that are wide enough, frames around those that are chosen, and a line under
- * those that have to do with what is selected. */
+/** Text in slices that are wide enough, frames around selected ones, and a line under related
+ * ones. */
 export function drawWords(
   c: CanvasRenderingContext2D,
   strip: Strip,

@@ -1,4 +1,4 @@
-// Both strips on their canvases: how they lie, and how they are drawn.
+// Layout and drawing of both strips.
 
 import { ticks, type Range } from "../../draw/axis";
 import { themeColour } from "../../draw/colour";
@@ -15,13 +15,13 @@ export type SideName = "a" | "b";
 export const SIDES: readonly SideName[] = ["a", "b"];
 const FOOT = 20;
 
-/** The slice that the keyboard is at; -1: none yet. */
+/** The keyboard's slice; -1: none yet. */
 export interface Cursor {
   readonly side: SideName;
   readonly slice: number;
 }
 
-/** Both strips; null where nothing is there (yet). */
+/** Both strips; null: no data (yet). */
 export interface BothStrips {
   readonly a: Strip | null;
   readonly b: Strip | null;
@@ -87,7 +87,7 @@ function endLine(c: CanvasRenderingContext2D, x: number, top: number, bottom: nu
   c.restore();
 }
 
-/** What a slice has to do with what is selected. Reads signals. */
+/** Relation of a slice to the selection. Reads signals. */
 function meaning(side: SideName, strip: Strip, i: number, cursor: Cursor | null): "chosen" | "related" | null {
   const { slices, names } = strip.tile;
   if (cursor?.side === side && cursor.slice === i) return "chosen";
@@ -100,7 +100,7 @@ function meaning(side: SideName, strip: Strip, i: number, cursor: Cursor | null)
 
 const UNDERLINE = 3;
 
-/** What is selected and too short to stand by itself is underlined where it is. Reads signals. */
+/** Underlines the selection where it is too short to be visible. Reads signals. */
 function underlineMerged(c: CanvasRenderingContext2D, strip: Strip, toX: (ns: number) => number): void {
   const { layer, tensor } = selection.value;
   const { merged, bucket_ns, from_ns } = strip.tile;
@@ -114,7 +114,7 @@ function underlineMerged(c: CanvasRenderingContext2D, strip: Strip, toX: (ns: nu
   }
 }
 
-/** Draws all of it, at that width. */
+/** Draws all of it at that width. */
 export function paint(
   rects: RectRenderer | null,
   words: CanvasRenderingContext2D,

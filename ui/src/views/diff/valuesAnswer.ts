@@ -1,4 +1,4 @@
-// What `diff/values` answers (docs/api-http.md): `tensortrace diff --values --json`.
+// Reply of `diff/values` (docs/api-http.md): `tensortrace diff --values --json`.
 
 export type Verdict = "equal" | "close" | "other_bits" | "differs" | "nan" | "shape" | "unmeasured";
 export type Blame = "none" | "own" | "inherited" | "unknown";
@@ -9,7 +9,7 @@ export interface ValuePlace {
   readonly name: string;
   readonly op: string | null;
   readonly batch_id: number | null;
-  /** Index of the run in the trace; the node whose output it is. */
+  /** Index of the run in the trace; the node of the output. */
   readonly run: number | null;
   readonly node: number | null;
   readonly nan: number;
@@ -52,7 +52,7 @@ export interface ValueStep {
   readonly token_b: number | null;
   readonly position: number | null;
   readonly counts: Counts;
-  /** The largest; null: none is known. */
+  /** The largest; null: not known. */
   readonly rel_l2: number | null;
 }
 
@@ -100,7 +100,7 @@ export const BLAMES: Record<Blame, string> = {
   unknown: "not known",
 };
 
-/** "input", "3", "final", "output": a place on the axis of depth. */
+/** "input", "3", "final", "output": a stage on the axis of depth. */
 export function depthText(at: { readonly layer: number | null; readonly behind: boolean }): string {
   if (at.layer === null) return "unknown";
   if (at.layer >= 0) return String(at.layer);
@@ -119,7 +119,7 @@ export function depthWords(name: string): string {
   return DEPTHS[name] ?? `layer ${name}`;
 }
 
-/** 1.2e-3; an error of nothing against something is infinite. */
+/** 1.2e-3; relative to zero it is infinite. */
 export function errorText(v: number | null | undefined, infinite = false, atLeast = false): string {
   if (infinite) return "infinite";
   if (atLeast && typeof v === "number") return `≥ ${errorText(v)}`;
@@ -130,16 +130,16 @@ export function errorText(v: number | null | undefined, infinite = false, atLeas
 /** Error over depth of one pair of steps. */
 export interface DepthLine {
   readonly pair: number;
-  /** By place on the axis; null: not known. */
+  /** By stage; null: not known. */
   readonly rel_l2: readonly (number | null)[];
   readonly at: readonly (Depth | null)[];
 }
 
 export interface DepthChart {
-  /** Names of the places on the axis, in order of execution. */
+  /** Names of the stages, in execution order. */
   readonly names: readonly string[];
   readonly lines: readonly DepthLine[];
-  /** By pair, its place in `lines`. */
+  /** By pair, its index in `lines`. */
   readonly lineOf: ReadonlyMap<number, number>;
 }
 

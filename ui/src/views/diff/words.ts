@@ -8,7 +8,7 @@ export const NOT_OBSERVED = "not observed";
 /** "+1.25 ms". */
 export function signedDuration(ns: number | null | undefined): string {
   if (ns === null || ns === undefined) return "";
-  // Two clocks' rates differ in the last digits: less than half a nanosecond is nothing.
+  // Rates of two clocks differ in the last digits: less than half a nanosecond counts as zero.
   if (Math.abs(ns) < 0.5) return "0 ns";
   return (ns < 0 ? "-" : "+") + duration(Math.abs(ns));
 }
@@ -21,7 +21,7 @@ export function change(share: number | null | undefined): string {
   return `${percent === "0.0" ? "" : share < 0 ? "-" : "+"}${percent} %`;
 }
 
-/** What the change is, with the confidence asked for. */
+/** The change with its confidence interval. */
 export function interval(row: Row): string {
   if (row.samples_effective === null) return "not tested";
   if (row.change_high === null) return "too few tokens";

@@ -1,9 +1,9 @@
-// What the server answers about routers and their experts (docs/api-http.md: experts).
+// Reply about routers and their experts (docs/api-http.md: experts).
 
 export interface Slice {
   readonly tensor: string;
   readonly file_id: number;
-  /** Expert i begins at this + i x expert_bytes. */
+  /** Expert i begins at this + i * expert_bytes. */
   readonly file_offset_bytes: number;
   readonly expert_bytes: number;
 }
@@ -36,7 +36,7 @@ export interface Layer {
 export interface Experts {
   /** Expert matmuls that the graphs have; 0: the model has no experts. */
   readonly expert_matmuls: number;
-  /** Why the choices are not known, as the recorder said. */
+  /** Why the choices are not known, as reported by the recorder. */
   readonly not_observed: string | null;
   readonly sequences_observed: boolean;
   readonly layers: readonly Layer[];

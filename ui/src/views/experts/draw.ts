@@ -21,7 +21,7 @@ export interface Grid {
   readonly row: number;
 }
 
-/** least: rows are no lower, so that the canvas may be higher than the room there is. */
+/** least: minimum height of rows; the canvas may be higher than its container. */
 export function gridOf(layers: readonly Layer[], width: number, room: number, least = 5): Grid {
   const columns = Math.max(1, ...layers.map((l) => l.n_experts));
   const cell = Math.min(CELL_MOST, Math.max(2, (width - LEFT - 8) / columns));
@@ -45,7 +45,7 @@ export interface Extent {
   readonly most: number;
 }
 
-/** Of what is coloured. Counts and bytes begin at 0. */
+/** Extent of the coloured figure. Counts and bytes begin at 0. */
 export function extentOf(layers: readonly Layer[], m: Measure): Extent {
   let least = m.id === "last" ? Infinity : 0;
   let most = -Infinity;
@@ -59,7 +59,7 @@ export function extentOf(layers: readonly Layer[], m: Measure): Extent {
   return most < least || !Number.isFinite(most) ? { least: 0, most: 0 } : { least, most };
 }
 
-/** null: nothing to colour. */
+/** null: no colour. */
 export function colourOf(l: Layer, e: number, m: Measure, x: Extent, dark: boolean): Rgb | null {
   const v = m.value(l, e);
   if (v === null || l.count[e] === 0) return null;
@@ -71,7 +71,7 @@ export interface Marks {
   readonly selectedExpert: number | null;
   /** In layers and experts; where the keyboard is. */
   readonly cursor: { readonly layer: number; readonly expert: number } | null;
-  /** What the selected token's routers chose, by layer. */
+  /** The experts chosen for the selected token, by layer. */
   readonly chosen: ReadonlyMap<number | null, ReadonlySet<number>>;
 }
 
@@ -114,7 +114,7 @@ function drawCells(c: CanvasRenderingContext2D, g: Grid, layers: readonly Layer[
   });
 }
 
-/** A diamond where there is room, else a bar through the cell. */
+/** A diamond if there is room, else a bar across the cell. */
 function drawChosen(c: CanvasRenderingContext2D, x: number, y: number, g: Grid, under: Rgb | null): void {
   c.fillStyle = under ? inkOn(under) : themeColour("--ink");
   const r = Math.min(g.cell, g.row) / 2 - 2;
@@ -122,7 +122,7 @@ function drawChosen(c: CanvasRenderingContext2D, x: number, y: number, g: Grid, 
     c.fillRect(x, y + g.row / 2 - 1, Math.max(2, g.cell), 2);
     return;
   }
-  // Beside the figure, where there is one.
+  // Beside the figure, if there is one.
   const share = g.cell >= TEXT_CELL && g.row >= TEXT_ROW ? 0.2 : 0.5;
   const [cx, cy] = [x + (g.cell - 1) * share, y + (g.row - 1) / 2];
   const size = Math.min(r, 6);

@@ -139,7 +139,7 @@ export function Component() {
   const one = useResource(token === null ? null : JSON.stringify([trace, generation.value, token]), (abort) =>
     getJson<Experts>(ofTrace(trace, "experts"), { batch: token }, abort),
   );
-  // Of one token, the colours tell it already.
+  // For one token the colours show it already.
   const marked = now === "token" ? undefined : one.data.value?.layers;
   const chosen = useMemo(() => chosenOf(marked), [marked]);
   if (all.error.value) return <Failure error={all.error.value} retry={all.retry} />;

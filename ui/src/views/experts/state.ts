@@ -1,4 +1,4 @@
-// What the matrix of experts shows, kept in the address.
+// State of the expert matrix, kept in the address.
 
 import type { Params } from "../../api/client";
 import { bytes, count, percent } from "../../draw/format";
@@ -17,7 +17,7 @@ const ofParam = urlParam("experts_of", "all");
 const colourParam = urlParam("experts_by", "count");
 const expertParam = rawParam("expert");
 
-/** Without a token there is nothing but the whole run. */
+/** Without a token only the whole run is available. */
 export function of(token: number | null): Of {
   return token === null ? "all" : (OFS.find((o) => o.id === ofParam.value)?.id ?? "all");
 }
@@ -90,7 +90,7 @@ export function setMeasure(id: string): void {
   colourParam.value = id;
 }
 
-/** The chosen expert of the selected layer; null: none, or it was chosen in another layer. */
+/** The selected expert of the selected layer; null: none, or it was chosen in another layer. */
 export function expert(): number | null {
   const match = /^(\d{1,6})\.(\d{1,6})$/.exec(expertParam.value ?? "");
   return match && Number(match[1]) === selectedLayer.value ? Number(match[2]) : null;

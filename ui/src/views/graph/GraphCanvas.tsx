@@ -85,8 +85,8 @@ function usePainting(leftOut: Signal<number>, store: GraphStore, canvas: Mutable
     let frame = 0;
     const draw = () => {
       frame = 0;
-      // Drawn by the CPU: thousands of small boxes and curves are four times slower on a GPU that is
-      // made of software, and no slower than they need be without it.
+      // Drawn on the CPU: thousands of small boxes and curves are four times slower on an emulated
+      // GPU, and not slower without one.
       const c = canvas.current?.getContext("2d", { willReadFrequently: true, alpha: false });
       const now = look.peek();
       const { width, height } = size.peek();

@@ -1,4 +1,4 @@
-// What colours, marks and forms say.
+// Legend of colours, marks and shapes.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { CATEGORIES, categoryColour, css, isDark, sequence, type Rgb } from "../../draw/colour";
@@ -59,7 +59,7 @@ function OriginEntry(props: { origin: Origin }) {
   );
 }
 
-/** Only where there is something to explain. */
+/** Only if there is something to explain. */
 function BadEntry(props: { g: TokenGraph }) {
   const n = badOps(props.g).size;
   if (n === 0) return null;

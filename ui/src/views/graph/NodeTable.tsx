@@ -1,4 +1,4 @@
-// The graph as a table: every node and leaf with what it is computed from.
+// The graph as a table: every node and leaf with its sources.
 
 import { useMemo } from "preact/hooks";
 import { useComputed } from "@preact/signals";

@@ -1,4 +1,4 @@
-// What a box or a line is, beside the pointer.
+// Tooltip of a box or a line.
 
 import { bytes, count, counted, duration, percent, shape } from "../../draw/format";
 import { badWords } from "../../state/bad";
@@ -125,7 +125,7 @@ function edgeText(g: TokenGraph, edge: number): string {
   return `${g.name(from)} is ${what} ${g.name(target[edge]!)}${is_view[edge] ? " (a view of its bytes)" : ""}: ${g.type(from)} ${shape(g.ne(from))}, ${bytes(g.reply.tensors.size_bytes[from])}`;
 }
 
-/** Between which ends, and what passes: shapes and sizes. */
+/** The ends of the line, and the shapes and sizes of its values. */
 export function LineTip(props: { g: TokenGraph; scene: Scene; line: Line; x: number; y: number }) {
   const { g, scene, line } = props;
   const title = (item: Item) => (item.kind === "part" ? g.partTitle(item.part) : g.name(item.tensor));

@@ -1,4 +1,4 @@
-// Ops whose outputs have NaN or infinities, in the picture.
+// Marks ops whose outputs have NaN or infinities.
 
 import { badOutputs, type Bad } from "../../state/bad";
 import { LETTER, pill, TEXT_LEAST, type Brush, type Rect } from "./brush";
@@ -19,7 +19,7 @@ export function badOps(g: TokenGraph): Map<number, Bad> {
   return found;
 }
 
-/** By item: a closed part has what is worst in it. */
+/** By item: a closed part has its worst one. */
 export function badItems(g: TokenGraph, scene: Scene): Map<number, Bad> {
   const found = new Map<number, Bad>();
   for (const [op, what] of badOps(g)) {

@@ -61,7 +61,7 @@ function stepOp(store: GraphStore, by: 1 | -1): void {
   return announce(g.sentence(next));
 }
 
-/** F: the selection into the middle; again: as large as it can be. */
+/** F: centres the selection; again: fits it. */
 function focus(store: GraphStore): void {
   const g = store.graph.peek();
   if (!g) return;

@@ -1,4 +1,4 @@
-// What everything that draws the picture draws with.
+// Common drawing state of the graph view.
 
 import { themeColour } from "../../draw/colour";
 import type { Bad } from "../../state/bad";
@@ -61,14 +61,14 @@ export interface Brush {
   readonly eye: Eye;
 }
 
-/** Below that many CSS pixels nobody reads. */
+/** Text below that many CSS pixels is unreadable. */
 export const TEXT_LEAST = 8;
 const FONT = '"DejaVu Sans Mono", ui-monospace, monospace';
 /** Width of a letter of that font, of its height. */
 export const LETTER = 0.602;
 
-/** Text on one line, cut off with "…" to fit; nothing where it would be too small. Returns the
- * width it took. */
+/** Text on one line, cut with "…" to fit; nothing where it would be too small. Returns the width
+ * used. */
 export function text(b: Brush, what: string, x: number, y: number, width: number, size: number, ink: string, bold = false): number {
   if (size < TEXT_LEAST) return 0;
   const most = Math.floor(width / (size * LETTER));

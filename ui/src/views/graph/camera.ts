@@ -5,7 +5,7 @@ import { reducedMotion } from "../../draw/colour";
 import type { Size } from "../../parts/useSize";
 
 export interface Eye {
-  /** The place in the picture that is at the left top of the canvas. */
+  /** The graph's position at the top left of the canvas. */
   readonly x: number;
   readonly y: number;
   /** CSS pixels a unit of the picture. */
@@ -80,7 +80,7 @@ export class Camera {
     this.before = now;
     const { x, y, scale } = this.current.value;
     const { goal } = this;
-    // Of the scale by ratio, and of the place by what is in the middle: zooming in goes straight.
+    // Interpolates the scale by ratio, and the position of the centre: zooming is straight.
     const s = scale * (goal.scale / scale) ** f;
     const middle = (at: number, end: number, screen: number) =>
       at + screen / 2 / scale + (end + screen / 2 / goal.scale - at - screen / 2 / scale) * f - screen / 2 / s;
@@ -98,20 +98,20 @@ export class Camera {
     this.frame = 0;
   }
 
-  /** factor > 1 shows less; the place at (left, top) of the canvas stays where it is. */
+  /** factor > 1 zooms out; the position at (left, top) of the canvas is fixed. */
   zoom(factor: number, left = this.size.width / 2, top = this.size.height / 2, atOnce = false): void {
     const { x, y, scale } = this.goal;
     const s = Math.min(MOST, Math.max(LEAST, scale * factor));
     this.go({ x: x + left / scale - left / s, y: y + top / scale - top / s, scale: s }, atOnce);
   }
 
-  /** By CSS pixels; > 0 shows what is further right, or down. */
+  /** By CSS pixels; > 0: right, or down. */
   pan(dx: number, dy: number, atOnce = false): void {
     const { x, y, scale } = this.goal;
     this.go({ x: x + dx / scale, y: y + dy / scale, scale }, atOnce);
   }
 
-  /** That box in the middle, as large as it can be, at most at scale 1.5. */
+  /** Centres that box as large as possible, at most at scale 1.5. */
   fit(box: Box2, atOnce = false, most = 1.5): void {
     const { width, height } = this.size;
     const scale = Math.min(most, (width - 2 * MARGIN) / Math.max(1, box.w), (height - 2 * MARGIN) / Math.max(1, box.h));

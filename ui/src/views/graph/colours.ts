@@ -1,4 +1,4 @@
-// What boxes are coloured by.
+// Colour measures of boxes.
 
 import { categoryColour, css, inkOn, sequence, type Rgb } from "../../draw/colour";
 import type { Origin, TokenGraph } from "./graph";
@@ -28,9 +28,9 @@ export function originColour(origin: Origin): Rgb {
 export interface Fill {
   /** null: not observed. */
   readonly colour: Rgb | null;
-  /** Of the largest, for the bar that says the same without colour; null: there is none. */
+  /** Of the largest, for the bar that shows the same without colour; null: none. */
   readonly share: number | null;
-  /** The same for a canvas, and what is read on it; "" when it was not observed. */
+  /** Colours of the box and its text on a canvas; "" if not observed. */
   readonly style: string;
   readonly ink: string;
 }
@@ -39,7 +39,7 @@ function fillOf(colour: Rgb | null, share: number | null): Fill {
   return { colour, share, style: colour ? css(colour) : "", ink: colour ? inkOn(colour) : "" };
 }
 
-/** Where an op's weights, or else what it reads at all, come from: the slowest place wins. */
+/** Source of an op's weights, or else of all its operands: the slowest wins. */
 export function mainOrigin(g: TokenGraph, op: number): Origin {
   const inputs = g.isNode(op) ? g.inputs(op) : [op];
   const weights = inputs.filter((i) => g.reply.tensors.weight[i]);
@@ -47,7 +47,7 @@ export function mainOrigin(g: TokenGraph, op: number): Origin {
   return ORIGINS.find((o) => origins.includes(o)) ?? "unknown";
 }
 
-/** The category on which a part's time (or, unknown that, most nodes) goes. */
+/** The category of most of a part's time (or, if unknown, of most nodes). */
 function mainCategory(g: TokenGraph, part: number): string {
   const sums = new Map<string, number>();
   for (const node of g.nodesOf(part)) {

@@ -1,9 +1,9 @@
-// Parts that follow each other, as the layers of most networks do, in columns like those of a
-// newspaper: a chain of fifty boxes in one column would be a thread nobody can read.
+// Breaks chains of parts, such as layers, into columns: fifty boxes in one column would be
+// unreadable.
 
 import type { Layout } from "./layoutTypes";
 
-/** The picture's width by its height that columns are made for. */
+/** The target aspect ratio, width by height. */
 const ASPECT = 1.5;
 const COLUMNS_MAX = 24;
 /** Between boxes of a column, and between columns (where the line to the next one goes up). */

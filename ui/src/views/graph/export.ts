@@ -1,4 +1,4 @@
-// The picture as a file: SVG of all of it, PNG of all of it as large as browsers draw.
+// Saves the graph: SVG of all of it, PNG as large as browsers support.
 
 import { badItems } from "./bad";
 import { css, inkOn, isDark } from "../../draw/colour";
@@ -28,7 +28,7 @@ function fileName(g: TokenGraph, ending: string): string {
   return `${which}-graph.${ending}`;
 }
 
-/** Text of a trace, for XML: nothing of it is markup. */
+/** Escapes text of a trace for XML. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }

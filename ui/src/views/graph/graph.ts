@@ -1,4 +1,4 @@
-// A token's graph, with what the views of it ask again and again.
+// A token's graph, with indices that the views need.
 
 import { bytes, count, counted, duration, plainName, shape } from "../../draw/format";
 import { badWords } from "../../state/bad";
@@ -68,7 +68,7 @@ export class TokenGraph {
     return tensor < this.nNodes;
   }
 
-  /** The first node of the op that computes it; itself for what no op was recorded of. */
+  /** The first node of its op; itself if no op was recorded for it. */
   opOf(node: number): number {
     return this.reply.tensors.fused_into[node] ?? node;
   }
@@ -78,7 +78,7 @@ export class TokenGraph {
     return of(this.byOp, op);
   }
 
-  /** Its place on the critical path, counted from 0; null: it is not on it. */
+  /** Position on the critical path, from 0; null: not on it. */
   criticalStep(op: number): number | null {
     return this.step.get(op) ?? null;
   }
@@ -177,7 +177,7 @@ export class TokenGraph {
     return null;
   }
 
-  /** What an op, or another node, is computed from: tensors outside of it, each once. */
+  /** Sources of an op or another node: tensors outside of it, each once. */
   inputs(op: number): number[] {
     const found = new Set<number>();
     const members = this.members(op);
@@ -189,7 +189,7 @@ export class TokenGraph {
     return [...found];
   }
 
-  /** The ops, or other nodes, that use what an op computes (or a leaf), each once. */
+  /** Users of an op's outputs (or of a leaf): ops or other nodes, each once. */
   consumers(tensor: number): number[] {
     const found = new Set<number>();
     const members = this.isNode(tensor) ? [...this.members(tensor)] : [];

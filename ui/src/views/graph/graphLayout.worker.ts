@@ -1,5 +1,4 @@
-// Lays graphs out, away from the page: a large one takes seconds, and who waits can cancel it by
-// ending the worker.
+// Lays graphs out in a worker: a large one takes seconds, and ending the worker cancels it.
 
 import { Graph, layout as dagre } from "@dagrejs/dagre";
 import type { Layout, LayoutAnswer, LayoutAsk } from "./layoutTypes";
@@ -7,7 +6,7 @@ import { layoutInRows } from "./rows";
 
 /** More boxes than dagre lays out in some ten seconds. */
 const DAGRE_MAX = 2500;
-/** Boxes of no size that hold the inputs at the top and the outputs at the bottom. */
+/** Boxes without size that hold the inputs at the top and the outputs at the bottom. */
 const TOP = "top";
 const BOTTOM = "bottom";
 const HOLD = 1000;
@@ -66,7 +65,7 @@ function withDagre(ask: LayoutAsk): Omit<Layout, "ms"> {
       right = Math.max(right, route[i]!);
     }
   if (n === 0) [left, top] = [0, 0];
-  // What holds inputs and outputs takes no room.
+  // Containers of inputs and outputs take no space.
   for (let i = 0; i < at.length; i++) at[i]! -= i % 2 ? top : left;
   for (const route of routes) for (let i = 0; i < route.length; i++) route[i]! -= i % 2 ? top : left;
   return { at, routes, width: right - left, height: bottom - top, simple: false };
@@ -77,7 +76,7 @@ function layout(ask: LayoutAsk): Omit<Layout, "ms"> {
   try {
     return withDagre(ask);
   } catch {
-    // It goes down chains of boxes by calling itself: a long one is more than the stack holds.
+    // The library recurses along chains of boxes: a long one exceeds the stack.
     return layoutInRows(ask);
   }
 }

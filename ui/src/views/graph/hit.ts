@@ -1,4 +1,4 @@
-// What is under the pointer.
+// Hit testing.
 
 import type { Eye } from "./camera";
 import { HEADER, type Scene } from "./scene";
@@ -6,7 +6,7 @@ import { HEADER, type Scene } from "./scene";
 /** CSS pixels. */
 const LINE_REACH = 5;
 
-/** The topmost item at a place of the canvas; of an open part only its header. null: none. */
+/** The topmost item at a position of the canvas; of an open part only its header. null: none. */
 export function itemAt(scene: Scene, eye: Eye, left: number, top: number): number | null {
   const x = left / eye.scale + eye.x;
   const y = top / eye.scale + eye.y;
@@ -25,7 +25,7 @@ function distance(px: number, py: number, ax: number, ay: number, bx: number, by
   return Math.hypot(px - ax - t * dx, py - ay - t * dy);
 }
 
-/** The line next to a place of the canvas, or null. */
+/** The line nearest to a position of the canvas, or null. */
 export function lineAt(scene: Scene, eye: Eye, left: number, top: number): number | null {
   const x = left / eye.scale + eye.x;
   const y = top / eye.scale + eye.y;

@@ -1,4 +1,4 @@
-// What computes what, for one token.
+// The graph of one token.
 
 import { effect, useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -21,7 +21,7 @@ import { colourBy, openParts, pathShown, searchText, wantedRun, weightsShown } f
 import { GraphStore, type Question } from "./store";
 import { Tools } from "./Tools";
 
-/** Of a token of several runs: the one of the selected op, else the one asked for. */
+/** If a token has several runs: the one of the selected op, else the requested one. */
 function runOf(g: TokenGraph | null, token: number | null, opRun: number | null): number | null {
   if (token === null && opRun !== null) return opRun;
   if (!g || g.reply.batch_id !== token) return null;
@@ -35,7 +35,7 @@ function question(g: TokenGraph | null): Question {
   return { trace, token, run: runOf(g, token, op?.run ?? null), generation: generation.value };
 }
 
-/** Asks for the graph when the selection wants another one. */
+/** Requests the graph when the selection needs another one. */
 function useQuestions(store: GraphStore): void {
   useEffect(() => {
     let asked = "";
@@ -45,7 +45,7 @@ function useQuestions(store: GraphStore): void {
       const key = JSON.stringify(q);
       if (key === asked || summary.value?.counts.graphs === 0) return;
       asked = key;
-      // Another token of the run that is shown already: nothing new.
+      // Another token of the run that is already shown: no request.
       if (q.run !== null && g?.reply.run === q.run && g.reply.batch_id === q.token) return;
       store.ask(q);
     });

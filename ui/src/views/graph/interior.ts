@@ -1,4 +1,4 @@
-// What is inside a part of the graph, as boxes and edges to lay out. Two parts of one shape give the
+// The inside of a part of the graph, as boxes and edges to lay out. Two parts of one shape give the
 // same boxes in the same order, so that one layout serves both.
 
 import type { TokenGraph } from "./graph";
@@ -12,7 +12,8 @@ export interface Box {
   readonly tensor: number;
   readonly width: number;
   readonly height: number;
-  /** A leaf that one op alone uses stands at that box's left side; null: it stands for itself. */
+  /** A leaf that only one op uses is drawn at that box's left side; null: it is drawn on its
+   * own. */
   attached: number | null;
 }
 
@@ -20,7 +21,7 @@ export interface InnerEdge {
   /** Boxes. */
   readonly from: number;
   readonly to: number;
-  /** Edges of the graph that it stands for; none where it leads out. */
+  /** Edges of the graph that it represents; none where it leads outside. */
   readonly edges: number[];
 }
 
@@ -38,7 +39,7 @@ const PORT = 10;
 /** Between an op and its leafs, and between these. */
 const LEAF_GAP = 12;
 const LEAF_STEP = SMALL_HEIGHT + 4;
-/** The name of a value that comes from far away stands in its box. */
+/** The name of a value from a distant part is drawn in its box. */
 export const STUB_WIDTH = 110;
 
 function widthOf(letters: number, least: number, most: number): number {
@@ -137,7 +138,7 @@ class Builder {
 }
 
 /** exits: its nodes that are used in other parts and joined to them by a line, ascending. isFar:
- * whether a value of another part is told by name in place of a line. */
+ * whether a value of another part is named instead of joined by a line. */
 export function interiorOf(
   g: TokenGraph,
   part: number,
@@ -148,7 +149,7 @@ export function interiorOf(
   return new Builder(g, part, weights, isFar).build(exits);
 }
 
-/** Boxes that are laid out, with what is attached to each. */
+/** Boxes to lay out, each with its attachments. */
 function groupsOf(interior: Interior): { box: number; leafs: number[]; width: number; height: number }[] {
   const leafs = interior.boxes.map((): number[] => []);
   interior.boxes.forEach((b, i) => {
@@ -178,8 +179,8 @@ export function askOf(interior: Interior): Omit<LayoutAsk, "id"> {
   return { sizes, edges: joined, top: ofKind("entry"), bottom: ofKind("exit"), rankGap: 26, nodeGap: 16 };
 }
 
-/** Whether a layout that was made for another part of the same shape fits. It does, unless the
- * checksums of two shapes are the same. */
+/** Whether a layout made for another part of the same shape fits: yes, unless the checksums of two
+ * shapes collide. */
 export function fits(interior: Interior, layout: Layout): boolean {
   return layout.at.length === groupsOf(interior).length * 2 && layout.routes.length === outerEdges(interior).length;
 }
@@ -191,7 +192,7 @@ export interface PlacedInterior {
   readonly routes: Float32Array[];
 }
 
-/** Moves the ends of a route, and the points next to them half as far, so that it makes no hook. */
+/** Moves the ends of a route, and the adjacent points half as far, which avoids hooks. */
 function bend(route: Float32Array, x0: number, y0: number, x1: number, y1: number): void {
   const last = route.length - 2;
   const [left, right] = [x0 - route[0]!, x1 - route[last]!];
@@ -203,8 +204,8 @@ function bend(route: Float32Array, x0: number, y0: number, x1: number, y1: numbe
   route.set([x1, y1], last);
 }
 
-/** Where each box is and how each edge goes, by a layout of the groups. Edges go from the foot of a
- * box to the head of another one; from a leaf at an op's side, straight to it. */
+/** Positions of boxes and routes of edges, by a layout of the groups. Edges go from the bottom of a
+ * box to the top of another one; from a leaf at an op's side, straight to it. */
 export function placeInterior(interior: Interior, layout: Layout): PlacedInterior {
   const { boxes, edges } = interior;
   const at = new Float32Array(boxes.length * 2);
@@ -228,7 +229,7 @@ export function placeInterior(interior: Interior, layout: Layout): PlacedInterio
       return Float32Array.of(fx + from.width, y, tx, Math.min(ty + to.height - 4, Math.max(ty + 4, y)));
     }
     const route = layout.routes[next++]!.slice();
-    // Of what leads upwards (a damaged graph has that) the ends stay where the layout put them.
+    // Edges that lead upwards (in damaged graphs) keep the layout's ends.
     if (fy + from.height <= ty) bend(route, fx + from.width / 2, fy + from.height, tx + to.width / 2, ty);
     return route;
   });

@@ -1,4 +1,4 @@
-// What the layout worker is asked, and answers. Places are CSS pixels at scale 1.
+// Requests and replies of the layout worker. Positions are CSS pixels at scale 1.
 
 export interface LayoutAsk {
   readonly id: number;
@@ -6,7 +6,7 @@ export interface LayoutAsk {
   readonly sizes: Float32Array;
   /** From and to, two an edge. */
   readonly edges: Uint32Array;
-  /** Boxes that belong to the top, and to the bottom: what comes in and what goes out. */
+  /** Boxes at the top and at the bottom: inputs and outputs. */
   readonly top: readonly number[];
   readonly bottom: readonly number[];
   readonly rankGap: number;

@@ -51,7 +51,7 @@ export class Layouter {
     for (const each of all) each.failed(reason);
   }
 
-  /** Ends what is under way; who waits for it is told so. */
+  /** Cancels the running layout; its promise rejects. */
   cancel(): void {
     this.end(new Cancelled());
   }

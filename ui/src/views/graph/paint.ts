@@ -1,4 +1,4 @@
-// Draws the picture: only what is to be seen, texts only where they can be read.
+// Draws the graph: visible items only, text only where it is readable.
 
 import { drawBad } from "./bad";
 import { LETTER, onScreen, pill, stepsLabel, TEXT_LEAST, text, type Brush, type Look, type Rect } from "./brush";
@@ -111,7 +111,7 @@ function drawSteps(b: Brush, i: number, item: Item, r: Rect): void {
   c.lineWidth = thick;
   c.strokeStyle = look.theme.mark;
   c.fillStyle = look.theme.mark;
-  // Of closed parts nearly all are on the path: around each it would say nothing.
+  // Nearly all closed parts are on the path: marking each would be useless.
   if (item.kind === "part") c.fillRect(r.x - thick, r.y, thick * 1.5, r.h);
   else c.strokeRect(r.x, r.y, r.w, r.h);
   const label = stepsLabel(steps);
@@ -185,7 +185,7 @@ export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: 
   drawJumps(b);
   for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, item, r);
   for (const [i, , r] of seen) drawOutlines(b, i, r);
-  // Above the outlines: the word must be readable of what is selected, too.
+  // Above the outlines, so that the text of selected items is readable.
   for (const [i, item, r] of seen) {
     const what = b.look.bad.get(i);
     if (what && (item.kind !== "part" || !open[item.part])) drawBad(b, what, r);

@@ -1,5 +1,5 @@
-// How each kind of box looks: an op a rectangle, a view a rounded one with a broken border, a leaf
-// like a leaf, what comes from or goes to another part a dot or, from far away, its name.
+// Shapes of boxes: an op is a rectangle, a view a rounded one with a dashed border, a leaf like a
+// leaf, a value of another part a dot or, if distant, its name.
 
 import { css } from "../../draw/colour";
 import { bytes, counted, duration } from "../../draw/format";

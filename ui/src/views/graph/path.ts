@@ -1,4 +1,4 @@
-// The critical path in the picture: which boxes and lines it goes along.
+// The critical path: its boxes and lines.
 
 import type { TokenGraph } from "./graph";
 import type { Scene } from "./scene";
@@ -19,7 +19,7 @@ export function itemOf(g: TokenGraph, scene: Scene, node: number): number {
   return scene.boxesOf.get(node)?.[0] ?? scene.partItem[g.partOf(node)]!;
 }
 
-/** The lines from one item to another through what takes no time; null: there are none. */
+/** The lines from one item to another through nodes that take no time; null: none. */
 function route(scene: Scene, into: readonly number[][], from: number, to: number): number[] | null {
   const cameBy = new Map<number, number>();
   let edge: number[] = [to];

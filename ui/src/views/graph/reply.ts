@@ -1,4 +1,4 @@
-// What the endpoint `graph` answers (docs/api-http.md).
+// Reply of the endpoint `graph` (docs/api-http.md).
 
 export interface TokenRun {
   run: number;
@@ -12,7 +12,7 @@ export interface GraphReply {
   graph_id: number;
   batch_id: number | null;
   phase: string;
-  /** Index of the run in the trace; null: the graph was described, but no computation of it. */
+  /** Index of the run in the trace; null: the graph was described, but not computed. */
   run: number | null;
   run_id: number | null;
   nodes_total: number;

@@ -6,7 +6,7 @@ import type { Layout, LayoutAsk } from "./layoutTypes";
 
 const ROW_WIDTH = 6000;
 
-/** By box: one more than the largest rank among what it needs, as far as that comes before it. */
+/** By box: one more than the largest rank among its sources, as far as they precede it. */
 function ranks(ask: LayoutAsk): Uint32Array {
   const n = ask.sizes.length / 2;
   const rank = new Uint32Array(n);
@@ -14,11 +14,11 @@ function ranks(ask: LayoutAsk): Uint32Array {
   for (const e of order) {
     const from = ask.edges[e * 2]!;
     const to = ask.edges[e * 2 + 1]!;
-    // Boxes of leafs come behind those of nodes.
+    // Boxes of leafs follow those of nodes.
     if (from > to) rank[to] = Math.max(rank[to]!, 1);
     else if (from < to && rank[to]! <= rank[from]!) rank[to] = rank[from]! + 1;
   }
-  // What nothing is needed for stands above its first user.
+  // A box without sources is placed above its first user.
   const needed = new Uint8Array(n);
   for (let e = 0; e < ask.edges.length; e += 2) needed[ask.edges[e + 1]!] = 1;
   for (const e of order) {

@@ -40,7 +40,7 @@ export interface Scene {
   readonly boxesOf: Map<number, number[]>;
   readonly width: number;
   readonly height: number;
-  /** Parts whose boxes stand in simple rows. */
+  /** Parts whose boxes are in simple rows. */
   readonly simple: number;
 }
 
@@ -49,7 +49,7 @@ export const HEADER = 26;
 const PAD = 14;
 export const PART_WIDTH = 320;
 export const PART_HEIGHT = 46;
-/** A value used in more other parts than that is told by name, not by a line. */
+/** A value used in more other parts than that is named instead of joined by lines. */
 const LINES_MAX = 2;
 
 function boundsOf(points: Float32Array): Line["bounds"] {
@@ -77,7 +77,7 @@ export class LayoutCache {
   }
 
   set(key: string, layout: Layout): void {
-    // Models have a handful of shapes; who opens hundreds of traces loses the oldest.
+    // Models have a handful of shapes; the oldest is evicted.
     if (this.known.size >= 200) this.known.delete(this.known.keys().next().value!);
     this.known.set(key, layout);
   }
@@ -89,7 +89,7 @@ interface Group {
   readonly tensors: number[];
 }
 
-/** What passes between parts, as lines to draw. */
+/** Values between parts, as lines. */
 class Passages {
   readonly groups: Group[] = [];
   readonly exits: number[][];
@@ -230,7 +230,7 @@ export class SceneMaker {
     }
   }
 
-  /** Rejects with Cancelled when the layouter was told to stop. */
+  /** Rejects with Cancelled if the layouter was cancelled. */
   async make(): Promise<Scene> {
     const { g } = this;
     await this.openParts();

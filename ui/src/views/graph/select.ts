@@ -1,4 +1,4 @@
-// The shared selection in this view: what a click selects, and what of the picture is selected.
+// The shared selection in this view: what a click selects, and which items are selected.
 
 import { select, type Selection } from "../../state/selection";
 import type { TokenGraph } from "./graph";
@@ -9,7 +9,7 @@ function layerOf(g: TokenGraph, tensor: number): number | null {
   return g.reply.tensors.layer_id[tensor] ?? null;
 }
 
-/** Where a leaf that is no weight lies in a buffer, as a region. */
+/** Location of a leaf that is not a weight, as a region of a buffer. */
 function regionOf(g: TokenGraph, tensor: number): Selection["region"] {
   const t = g.reply.tensors;
   const [buffer, from] = [t.buffer[tensor], t.buffer_offset_bytes[tensor]];
@@ -62,7 +62,7 @@ export function leafNamed(g: TokenGraph, name: string): number | null {
   return tensorsNamed(g, name)[0] ?? null;
 }
 
-/** What is selected, and what has to do with it. isAlike: whether a run's graph is built as this. */
+/** The selected and related items. isAlike: whether a run's graph has the same structure. */
 export function marksOf(g: TokenGraph, scene: Scene, s: Selection, isAlike: (run: number) => boolean): Marks {
   const selected = new Set<number>();
   const related = new Set<number>();

@@ -1,4 +1,4 @@
-// What of this view is in the address.
+// State of this view in the address.
 
 import { urlParam } from "../../state/url";
 import type { Eye } from "./camera";

@@ -1,4 +1,4 @@
-// What the graph view shows: the graph of the selected token, its picture, and where the cursor is.
+// State of the graph view: the graph of the selected token, its layout, and the cursor.
 
 import { batch, signal } from "@preact/signals";
 import { getJson, Latest, ofTrace } from "../../api/client";
@@ -19,13 +19,13 @@ export interface Question {
   readonly generation: number;
 }
 
-/** A box by what it stands for, which stays when the picture is made anew; tensor -1: the part. */
+/** Identifies a box across layouts; tensor -1: the part. */
 export interface Place {
   readonly part: number;
   readonly tensor: number;
 }
 
-/** Opening at a smaller scale than this nobody could read: the begin is shown instead. */
+/** Below this scale nothing is readable: the beginning is shown instead. */
 const READABLE = 0.45;
 const BEGIN_SCALE = 0.8;
 const cache = new LayoutCache();
@@ -102,7 +102,7 @@ export class GraphStore {
     return this.structures.get(run) === this.graph.value?.reply.structure;
   }
 
-  /** Makes the picture when it is another one; called when the graph or what is open changes. */
+  /** Rebuilds the picture when the graph or the open parts change. */
   async refresh(): Promise<void> {
     const g = this.graph.value;
     const wishes = { open: openParts(), weights: weightsShown() };
@@ -136,8 +136,8 @@ export class GraphStore {
     if (before) this.stay(before, scene);
   }
 
-  /** What is shown at first: what the address says, if it is asked; else all, or the begin of what
-   * is too large to be read. Called when the picture and the canvas are there. */
+  /** Initial view: from the address, if it has one; else all, or the beginning if all would be
+   * unreadable. Called when the picture and the canvas exist. */
   begin(scene: Scene, ask: boolean): void {
     const kept = ask ? keptEye() : null;
     if (kept) {
@@ -168,7 +168,7 @@ export class GraphStore {
     return found < 0 ? null : found;
   }
 
-  /** Ends the layout under way; the picture stays what it was. */
+  /** Cancels the running layout; the picture is kept. */
   cancel(): void {
     this.layouter.cancel();
   }
@@ -183,7 +183,7 @@ export class GraphStore {
     this.made = "";
   }
 
-  /** Tries again what was cancelled. */
+  /** Retries a cancelled layout. */
   retry(): void {
     this.made = "";
     void this.refresh();
@@ -243,7 +243,7 @@ export class GraphStore {
     if (box) this.camera.centre(box, 0.8);
   }
 
-  /** The next (or the one before) of what was found. */
+  /** The next (or previous) search result. */
   nextHit(by: 1 | -1): void {
     const hits = this.hits.peek();
     if (!hits.length) return;

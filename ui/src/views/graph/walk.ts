@@ -1,5 +1,4 @@
-// Walking the picture with the arrow keys: up to what a box is computed from, down to what uses it,
-// left and right to what stands beside it.
+// Arrow keys: up to a box's sources, down to its users, left and right to its neighbours.
 
 import type { Item, Scene } from "./scene";
 

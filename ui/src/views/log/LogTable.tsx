@@ -1,5 +1,5 @@
-// The table of ops, to be put anywhere with a height. Without `terms` it shows what belongs to the
-// shared selection.
+// The table of ops, for containers with a height. Without `terms` it shows the ops of the shared
+// selection.
 
 import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -17,15 +17,15 @@ import { paramsOf, termsOfSelection, termsText, type Term } from "./terms";
 import type { LogPlace, LogRow } from "./types";
 import "./log.css";
 
-/** Shared by all log tables: who hides a column hides it for good. */
+/** Shared by all log tables: hiding a column hides it in all. */
 export const columnChoice = urlParam("cols", DEFAULT_CHOICE);
 
 export interface LogTableProps {
-  /** Null or left out: what is selected (token, time, layer, tensor). */
+  /** Null or omitted: what is selected (token, time, layer, tensor). */
   terms?: readonly Term[] | null;
   /** One row per thread. */
   lanes?: boolean;
-  /** Told when the rows are others (another filter, another trace). */
+  /** Called when the rows change (another filter, another trace). */
   onRows?: (rows: LogRowsCache) => void;
 }
 
@@ -43,7 +43,7 @@ function touches(region: Region, row: LogRow): boolean {
   });
 }
 
-/** Whether the row has to do with what is selected elsewhere. */
+/** Whether the row is related to what is selected elsewhere. */
 export function isRelated(s: Selection, row: LogRow): boolean {
   if (s.tensor !== null)
     return (
@@ -66,8 +66,7 @@ function firstWeight(row: LogRow): string | null {
   return source ? (source.view_of ?? source.name) : null;
 }
 
-/** What belongs to the selection, but not to an op chosen in this very table: that must not take the
- * rows around it away. */
+/** The selection without an op chosen in this table, which must not remove the rows around it. */
 function useSelectedTerms(): { readonly value: readonly Term[] } {
   const kept = useSignal<readonly Term[]>(termsOfSelection(selection.peek()));
   useSignalEffect(() => {
@@ -102,14 +101,14 @@ interface Shown {
   readonly reveal: { readonly row: number } | null;
 }
 
-/** A row that was chosen here: its place is known. */
+/** A row chosen here: its index is known. */
 interface Own {
   readonly rows: LogRowsCache;
   readonly op: OpRef;
   readonly row: number;
 }
 
-/** Asks where what is selected stands; null: nowhere, or nothing is. */
+/** Requests the row of the selection; null: none. */
 async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null> {
   if (s.op) return rows.locate(s.op);
   if (s.tensor !== null || s.layer !== null) {
@@ -121,7 +120,7 @@ async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null
   return moment === null ? null : rows.locate({ time_ns: moment });
 }
 
-/** Where what is selected stands, asked for when it changes. */
+/** Row of the selection, requested when it changes. */
 function useLocated(rows: LogRowsCache, own: Own | null): Shown {
   const located = useMemo(() => signal<Shown>({ selected: null, reveal: null }), [rows]);
   const s = selection.value;
@@ -136,7 +135,7 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
     let current = true;
     void locate(rows, s).then((place) => {
       if (!current || !place) return;
-      // Behind the last row there is none to show.
+      // There is none after the last row.
       const row = Math.min(place.row, Math.max(0, place.rows - 1));
       located.value = { selected: s.op && place.found ? row : null, reveal: { row } };
       rows.leftOut.value = s.op !== null && !place.found;
@@ -149,7 +148,7 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
   return located.value;
 }
 
-/** Why there is no row. */
+/** Why there are no rows. */
 function Nothing(props: { filtered: boolean; ended: string | null }) {
   if (props.ended !== null)
     return (

@@ -24,7 +24,7 @@ function expertsText(s: Source): string {
   return s.experts.length > 8 ? ` {${s.experts.length} experts}` : ` {${shown.join(",")}}`;
 }
 
-/** With the place in the model's file of a weight that was copied to a buffer. */
+/** With the offset in the model file of a weight that was copied to a buffer. */
 function sourceText(s: Source): string {
   const copied = s.origin !== "disk" && s.file_offset_bytes !== undefined;
   const from = copied ? `, a copy of the file's bytes at ${count(s.file_offset_bytes)}` : "";
@@ -176,5 +176,5 @@ export function choiceText(choice: ColumnChoice): string {
   return choice.shown.map((id) => (choice.widths[id] ? `${id}-${choice.widths[id]}` : id)).join(",");
 }
 
-/** What choiceText gives when nothing was chosen. */
+/** What choiceText returns if nothing was chosen. */
 export const DEFAULT_CHOICE = SHOWN_AT_FIRST.join(",");

@@ -1,13 +1,13 @@
-// What may follow what was typed into the filter.
+// Completions of the filter.
 
 import { summary, tensors } from "../../state/trace";
 import { EXAMPLES, KEYS, termText, type Key } from "./terms";
 
 export interface Completion {
-  /** What it would be. */
+  /** Description of the completion. */
   readonly text: string;
   readonly about: string;
-  /** A filter as it stands; else more is to be typed. */
+  /** Whether the filter is complete; else it needs a value. */
   readonly whole: boolean;
 }
 
@@ -60,7 +60,7 @@ function valuesOf(key: Key, typed: string, ops: () => Iterable<string>): Complet
   }
 }
 
-/** For what was typed so far: keys, or the values of the key. */
+/** For the text so far: keys, or values of the key. */
 export function completions(typed: string, ops: () => Iterable<string>): Completion[] {
   const match = /^(\w+):(.*)$/s.exec(typed);
   const key = KEYS.find((k) => k === match?.[1]?.toLowerCase());

@@ -41,7 +41,7 @@ function unfilter(): void {
   announce("No filter");
 }
 
-/** What is selected, in words. */
+/** The selection as text. */
 function selectedWords(s: Selection): string {
   const words: string[] = [];
   if (s.op) words.push(`op, node ${s.op.node}`);

@@ -1,5 +1,5 @@
-// The rows of a log under one filter, as far as they were asked for: a bounded cache of blocks, and
-// how many rows there are, which the server may take a second to count.
+// The rows of a log under one filter: a bounded cache of blocks, and the number of rows, which the
+// server may need a second to count.
 
 import { signal } from "@preact/signals";
 import { getJson, isAbort, Latest, ofTrace, type Params } from "../../api/client";
@@ -64,13 +64,13 @@ export class LogRowsCache {
     return this.blocks.get(Math.floor(i / BLOCK))?.[i % BLOCK] ?? null;
   }
 
-  /** These rows are to be seen: asks for those not here, and some around. */
+  /** Requests missing blocks of the visible rows, and some around them. */
   want(first: number, n: number): void {
     this.wanted = { first, n };
     this.askForWanted();
   }
 
-  /** Where an op or a moment stands; asked until it is known. Null: superseded. */
+  /** Row of an op or a time; retried until it is known. Null: superseded. */
   async locate(what: { run: number; node: number } | { time_ns: number }): Promise<LogPlace | null> {
     for (;;) {
       try {
@@ -84,7 +84,7 @@ export class LogRowsCache {
     }
   }
 
-  /** Where the first row stands that also passes `more`; null: none does, or superseded. */
+  /** The first row that also matches `more`; null: none, or superseded. */
   async first(more: Params): Promise<LogPlace | null> {
     try {
       for (;;) {
@@ -95,12 +95,12 @@ export class LogRowsCache {
         if (found.done) return null;
       }
     } catch {
-      // Its failing is no failure of the rows: there is nothing to scroll to.
+      // Its failure does not fail the rows: there is only nothing to scroll to.
       return null;
     }
   }
 
-  /** All rows loaded so far (what can be offered of names). */
+  /** All loaded rows (for completions of names). */
   *loaded(): Iterable<LogRow> {
     for (const block of this.blocks.values()) for (const row of block) if (row) yield row;
   }
@@ -130,7 +130,7 @@ export class LogRowsCache {
     const count = this.count.peek();
     for (let b = from; b <= to; b++) {
       if (this.isWhole(b)) continue;
-      // Rows that are not counted yet are asked for when they are.
+      // Rows that are not counted yet are requested once they are.
       if (count && b * BLOCK >= count.rows) continue;
       this.latest.ask({ first: b * BLOCK, n: Math.min(to - b + 1, 10) * BLOCK });
       return;

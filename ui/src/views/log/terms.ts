@@ -3,13 +3,13 @@
 import type { Params } from "../../api/client";
 import type { Selection } from "../../state/selection";
 
-/** What may be asked for, in the order in which it is offered. */
+/** Keys of filters, in the order of completions. */
 export const KEYS = ["token", "layer", "op", "tensor", "origin", "phase", "thread", "time", "dur", "text"] as const;
 export type Key = (typeof KEYS)[number];
 
 export interface Term {
   readonly key: Key;
-  /** As written behind the sign: "3..9", "*ffn*", "1ms". */
+  /** As written after the sign: "3..9", "*ffn*", "1ms". */
   readonly value: string;
   /** Of `dur`: at least, or at most. */
   readonly sign: ":" | ">" | "<";
@@ -50,7 +50,7 @@ function range(value: string): [string, string] {
   return at < 0 ? [value, value] : [value.slice(0, at), value.slice(at + 2)];
 }
 
-/** Why the term cannot be asked for; null: it can. */
+/** Why the term is invalid; null: valid. */
 export function fault(term: Term): string | null {
   const { key, value } = term;
   if (value === "") return `${key}: something is missing; for example ${EXAMPLES[key]}`;
@@ -80,7 +80,7 @@ export function fault(term: Term): string | null {
   }
 }
 
-/** One term as typed. What has no known key is text. */
+/** Parses one term. A term without a known key is text. */
 export function termOf(written: string): Term {
   const match = /^(\w+)([:<>])([\s\S]*)$/.exec(written);
   const key = KEYS.find((k) => k === match?.[1]?.toLowerCase());
@@ -113,12 +113,12 @@ export function termsText(terms: readonly Term[]): string {
   return terms.map(termText).join(" ");
 }
 
-/** The same with the term instead of what it contradicts: a key has one value, `dur` two ends. */
+/** Replaces contradicting terms by this one: a key has one value, `dur` two ends. */
 export function withTerm(terms: readonly Term[], term: Term): Term[] {
   return [...terms.filter((t) => t.key !== term.key || t.sign !== term.sign), term];
 }
 
-/** What the server is asked for; faulty terms are left out. */
+/** Parameters of the request; invalid terms are left out. */
 export function paramsOf(terms: readonly Term[]): Params {
   const params: Params = {};
   for (const term of terms) {
@@ -148,14 +148,14 @@ function literal(name: string): string {
   return name.replace(/[*?[\]\\]/g, (sign) => `\\${sign}`);
 }
 
-/** What is selected, as filters. */
+/** The selection as filters. */
 export function termsOfSelection(s: Selection): Term[] {
   const terms: Term[] = [];
   if (s.token !== null) terms.push({ key: "token", value: String(s.token), sign: ":" });
   if (s.time) terms.push({ key: "time", value: `${timeText(s.time[0])}..${timeText(s.time[1])}`, sign: ":" });
   if (s.layer !== null) terms.push({ key: "layer", value: s.layer < 0 ? "none" : String(s.layer), sign: ":" });
   if (s.tensor !== null) {
-    // A number in brackets behind a name means that expert.
+    // A number in brackets after a name is an expert.
     const expert = s.slice === null ? "" : `[${s.slice}]`;
     terms.push({ key: "tensor", value: literal(s.tensor) + expert, sign: ":" });
   }

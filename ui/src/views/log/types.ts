@@ -56,7 +56,7 @@ export interface LogCount {
   runs_done: number;
   runs: number;
   rows_estimate: number;
-  /** Why rows behind these cannot be read. */
+  /** Why rows after these cannot be read. */
   ended_by: string | null;
 }
 

@@ -1,4 +1,4 @@
-// What the colours and patterns mean, in numbers.
+// Legend of colours and patterns, with numbers.
 
 import { css, isDark, sequence } from "../../draw/colour";
 import { known, loadingHeat, partWords } from "./data";

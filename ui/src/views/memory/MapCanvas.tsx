@@ -41,7 +41,7 @@ export interface MapCanvasProps {
   compact: boolean;
   onLabel?: (row: Row) => void;
   table?: ComponentChildren;
-  /** Gets what works the map from outside. */
+  /** Receives the controls of the map. */
   controls?: { current: MapControls | null };
 }
 
@@ -52,7 +52,7 @@ export interface MapControls {
   choose(): void;
   toggle(): void;
   zoom(factor: number): void;
-  /** Centres what is selected; again: fits it. */
+  /** Centres the selection; again: fits it. */
   centre(): void;
   picture(): Picture | null;
   readonly focused: ReadonlySignal<boolean>;
@@ -70,7 +70,7 @@ function regionAt(map: Atlas, segment: string, from: number): number | null {
 }
 
 export function MapCanvas(props: MapCanvasProps) {
-  // Of what the canvas fills: the table below it takes its own part of the box.
+  // Share of the box for the canvas: the table below it takes the rest.
   const { ref: proxy, size } = useSize<HTMLDivElement>();
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
@@ -81,7 +81,7 @@ export function MapCanvas(props: MapCanvasProps) {
   /** Where the keyboard is among pages: the first byte. */
   const page = useSignal<{ segment: string; from: number } | null>(null);
   const focused = useSignal(false);
-  // Whether the cursor was moved last by keys: who points with a mouse does not want to see it.
+  // Whether keys moved the cursor last: it is hidden while the mouse is used.
   const byKeys = useSignal(false);
   const lines = useComputed(() => props.lines.value);
 
@@ -91,7 +91,7 @@ export function MapCanvas(props: MapCanvasProps) {
     if (!k || width < 50) return null;
     const top = props.compact ? 0 : RULER_HEIGHT;
     const fitting = Math.floor((height - top) / Math.max(1, lines.value.length));
-    // Names stand above the lanes of pages.
+    // Names are above the lanes of pages.
     const [least, most] = props.compact ? [14, 24] : pagedOf(props.scales.value.metric) ? [27, 40] : [14, 28];
     const lineHeight = Math.max(least, Math.min(most, fitting));
     const labelWidth = props.compact ? 72 : LABEL_WIDTH;
@@ -123,7 +123,7 @@ export function MapCanvas(props: MapCanvasProps) {
     };
   });
 
-  // What is pointed at; else what the keyboard is at.
+  // The item under the pointer, else under the cursor.
   const active = useComputed<Pointed | null>(() => {
     if (pointed.value) return pointed.value;
     const p = picture.value;
@@ -224,8 +224,8 @@ export function MapCanvas(props: MapCanvasProps) {
         return props.axis.zoom(factor, from + (to - from) * Math.min(1, Math.max(0, share)));
       }
       const spot = focused.value ? cursor.value : null;
-      const stretch = p && spot && p.geometry.input.lines[spot.line]?.row ? p.geometry.stretch(spot.line, spot.item) : null;
-      const middle = stretch ? Math.min(to, Math.max(from, (stretch.from + stretch.to) / 2)) : (from + to) / 2;
+      const range = p && spot && p.geometry.input.lines[spot.line]?.row ? p.geometry.range(spot.line, spot.item) : null;
+      const middle = range ? Math.min(to, Math.max(from, (range.from + range.to) / 2)) : (from + to) / 2;
       props.axis.zoom(factor, middle);
     },
     centre: () => {
@@ -234,7 +234,7 @@ export function MapCanvas(props: MapCanvasProps) {
       const spot = p && (chosen !== null && chosen !== undefined ? spotOf(p.geometry, chosen) : cursor.value);
       if (!p || !spot) return props.axis.all();
       scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
-      const { from, to } = p.geometry.stretch(spot.line, spot.item);
+      const { from, to } = p.geometry.range(spot.line, spot.item);
       const shown = props.axis.target;
       const isCentred = Math.abs((shown.from + shown.to) / 2 - (from + to) / 2) < (shown.to - shown.from) * 0.02 || shown.to - shown.from >= 1;
       return isCentred ? props.axis.fit(from, to) : props.axis.centre(from, to);

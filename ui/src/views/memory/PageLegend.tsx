@@ -1,4 +1,4 @@
-// What the lanes of pages mean, and what is not in the picture.
+// Legend of the lanes of pages, and what the picture leaves out.
 
 import { css } from "../../draw/colour";
 import { atlas, loadingBins, partWords } from "./data";

@@ -25,7 +25,7 @@ function missing(m: Metric): string | null {
   return null;
 }
 
-/** The page itself says what is missing when these are chosen. */
+/** The page shows what is missing when one of these is chosen. */
 function aboutPages(m: Metric): string | null {
   const paged = pagedOf(m);
   return paged && atlas.value ? missingWords(atlas.value, paged) : null;

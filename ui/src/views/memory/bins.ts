@@ -1,4 +1,4 @@
-// Asks for the pages of what a canvas shows, whenever that changes.
+// Requests the pages of the visible part whenever it changes.
 
 import { useSignal, useSignalEffect, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -11,7 +11,8 @@ import type { Geometry } from "./geometry";
 import { missingWords } from "./pageWords";
 import { loadBins, shownBins, USUAL_PAGE_BYTES, wantedOf, type AskBins, type Bins, type Paged } from "./pages";
 
-/** The last answer, also while a newer one is on its way; null: pages are not shown, or none were recorded. */
+/** The last reply, also while a newer one is loading; null: pages are not shown, or none were
+ * recorded. */
 export function useBins(geometry: ReadonlySignal<Geometry | null>, axis: Axis, pagedNow: () => Paged | null, compact: boolean): ReadonlySignal<Bins | null> {
   const own = useSignal<Bins | null>(null);
   const out: Signal<Bins | null> = compact ? own : shownBins;

@@ -10,7 +10,7 @@ export function regionOf(p: Picture, spot: Spot): number {
   return p.geometry.input.lines[spot.line]!.row!.regions[spot.item]!;
 }
 
-/** Selects what lies there: its tensor, its layer, its bytes. */
+/** Selects the tensor, layer and bytes at a point. */
 export function selectRegion(k: Known, region: number, expert: number | null): void {
   const { regions, segments } = k.map;
   const n = regions.n_slices[region]!;
@@ -27,7 +27,7 @@ export function selectRegion(k: Known, region: number, expert: number | null): v
   });
 }
 
-/** The region of those that a cell may reach over in which it begins; `near` when that is unknown. */
+/** The region in which the cell begins, of those it may cover; `near` if unknown. */
 export function regionOfCell(k: Known, near: number, cell: Cell): number {
   const { regions, segments } = k.map;
   const s = k.map.segmentOf[near]!;
@@ -39,7 +39,7 @@ export function regionOfCell(k: Known, near: number, cell: Cell): number {
   return near;
 }
 
-/** Which expert of the region that byte is of; null: of none. */
+/** The expert of the region that contains that byte; null: none. */
 export function expertOfByte(k: Known, region: number, byte: number): number | null {
   const { regions } = k.map;
   const n = regions.n_slices[region]!;

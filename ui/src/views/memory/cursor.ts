@@ -1,4 +1,4 @@
-// Moving through the map: from tensor to tensor, from row to row, to what is selected.
+// Moves through the map: by tensor, by row, to the selection.
 
 import type { Axis, Range } from "../../draw/axis";
 import type { Geometry } from "./geometry";
@@ -7,7 +7,7 @@ import { markAt, markOf } from "./layout";
 import type { Spot } from "./magnifier";
 import { placeInRow, type Atlas } from "./map";
 
-/** What lies at that point of the canvas; in a merged mark by where in it the pointer is. */
+/** The item at a point of the canvas; in a merged mark by the pointer's position in it. */
 export function spotAt(g: Geometry, range: Range, scrollY: number, x: number, y: number): Spot | null {
   const line = g.lineAt(y, scrollY);
   const row = line < 0 ? null : g.input.lines[line]!.row;
@@ -21,7 +21,7 @@ export function spotAt(g: Geometry, range: Range, scrollY: number, x: number, y:
   return { line, item };
 }
 
-/** Which expert of a tensor with n of them is at that point. */
+/** The expert at that point, of a tensor with n of them. */
 export function expertAt(g: Geometry, range: Range, spot: Spot, x: number, n: number): number | null {
   const layout = g.layout(spot.line, range);
   const mark = layout.marks[markOf(layout, spot.item)];
@@ -43,7 +43,7 @@ export function firstSpot(map: Atlas, g: Geometry): Spot | null {
   return row ? { line, item: row.regions.findIndex((r) => isTold(map, r)) } : null;
 }
 
-/** The next item of the row of which something can be told; the same at its end. */
+/** The next item of the row that has data; the same one at the end. */
 export function along(map: Atlas, g: Geometry, spot: Spot, step: 1 | -1): Spot {
   const { regions } = g.input.lines[spot.line]!.row!;
   for (let i = spot.item + step; i >= 0 && i < regions.length; i += step)
@@ -89,7 +89,7 @@ export function scrolledTo(g: Geometry, line: number, scrollY: number): number {
 
 /** Pans, when the item is not to be seen at the present zoom. */
 export function bringIntoView(g: Geometry, axis: Axis, spot: Spot): void {
-  const { from, to } = g.stretch(spot.line, spot.item);
+  const { from, to } = g.range(spot.line, spot.item);
   const shown = axis.target;
   if (to < shown.from || from > shown.to) axis.centre(from, to);
 }

@@ -1,5 +1,4 @@
-// What the memory view and its bar are shown: the map, and what is known of it in the part of the
-// trace that is selected.
+// Data of the memory view and its bar: the map, and figures for the selected part of the trace.
 
 import { batch, computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import { getBinary, getJson, isAbort, Latest, ofTrace, type Params } from "../../api/client";
@@ -51,7 +50,7 @@ export const partWords = computed(() => {
   return cumulative.value ? `tokens 0 to ${token}` : `token ${token}`;
 });
 
-/** The end of that part, ns: what "last use" is counted from. */
+/** End of that part, ns: the reference of "last use". */
 export const nowNs = computed(() => {
   const { time } = selection.value;
   const s = summary.value;
@@ -80,7 +79,7 @@ function fail(reason: unknown): void {
   failure.value = reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** Answers of a few parts are kept: playing back and forth asks once for each. */
+/** Caches the replies of a few parts: playback back and forth requests each once. */
 const KEPT = 24;
 const kept = new Map<string, Promise<ArrayBuffer>>();
 
@@ -108,7 +107,7 @@ interface Answer {
   faults: Faults | null;
 }
 
-/** Heat is always asked for: tooltips tell it whatever the colours are about. */
+/** Heat is always loaded: tooltips show it for every measure. */
 async function load({ part: p, map, metric: m }: Ask): Promise<Answer> {
   const { batch, batch_to, to_ns } = p.params;
   const wantsPages = m === "residency" && map.observed.residency;
@@ -116,7 +115,7 @@ async function load({ part: p, map, metric: m }: Ask): Promise<Answer> {
   const [h, r, f] = await Promise.all([
     ask("memory/heat", p, p.params),
     wantsPages ? ask("memory/residency", p, { batch_to, to_ns }) : null,
-    // Faults are told of whole tokens.
+    // Faults are known for whole tokens only.
     wantsFaults ? ask("memory/faults", p, to_ns === undefined ? { batch, batch_to } : {}) : null,
   ]);
   return {
@@ -157,7 +156,7 @@ async function loadMap(trace: number): Promise<void> {
   }
 }
 
-/** Tries again what failed. */
+/** Retries what failed. */
 export function reload(): void {
   failure.value = null;
   void loadMap(selectedTrace.peek());

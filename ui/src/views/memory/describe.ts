@@ -1,4 +1,4 @@
-// What is known of a region or of one of its experts, in words.
+// Describes a region or one of its experts.
 
 import { bytes, count, counted, duration, moment, percent, plainName, shape } from "../../draw/format";
 import type { Tensors } from "../../api/types";
@@ -16,7 +16,7 @@ const KIND_WORDS = {
   input: "input of a graph",
 } as const;
 
-/** The tensor's name, or what lies there. */
+/** The tensor's name, or the content. */
 export function regionTitle(map: Atlas, region: number): string {
   const name = map.regions.tensor[region];
   if (name === null || name === undefined)
@@ -53,7 +53,7 @@ function maybe(n: number): number | null {
   return Number.isNaN(n) ? null : n;
 }
 
-/** What was done to the unit in the part that is shown. */
+/** Accesses to the unit in the shown part. */
 export function heatFacts(k: Known, unit: number, size_bytes: number): Fact[] {
   const h = k.heat;
   if (!h) return [["Use", "being counted"]];
@@ -90,7 +90,7 @@ function faultFacts(k: Known, region: number): Fact[] {
   return facts;
 }
 
-/** expert: of a tensor that holds several, or null. */
+/** expert: of a tensor with several, or null. */
 export function factsOf(k: Known, tensors: Tensors | null, region: number, expert: number | null): Fact[] {
   const { regions } = k.map;
   const weight = regions.weight[region];

@@ -1,4 +1,4 @@
-// Drawing the map when something that it is made of has changed.
+// Redraws the map when its data change.
 
 import { effect } from "@preact/signals";
 import { pencil, sizeCanvas } from "../../draw/rects";
@@ -8,7 +8,7 @@ import type { Pointed } from "./pointer";
 import type { Picture } from "./scene";
 import { paint, type Shape } from "./shapes";
 
-/** Draws at the next frame whenever something that it is made of has changed. */
+/** Schedules a redraw for the next frame whenever the data change. */
 export function drawing(canvas: { current: HTMLCanvasElement | null }, pictureOf: () => Picture | null, shapesOf: (p: Picture) => Shape[]): () => void {
   let frame = 0;
   const stop = effect(() => {
@@ -32,7 +32,7 @@ export function drawing(canvas: { current: HTMLCanvasElement | null }, pictureOf
   };
 }
 
-/** What is pointed at, and its magnified neighbourhood. */
+/** The item under the pointer, and its magnified neighbourhood. */
 export function overlay(p: Picture, a: Pointed | null): Shape[] {
   if (!a || !p.geometry.input.lines[a.spot.line]?.row) return [];
   const layout = p.geometry.layout(a.spot.line, p.range);
@@ -46,7 +46,7 @@ export function overlay(p: Picture, a: Pointed | null): Shape[] {
   const right = Math.min(x + mark.width - 0.5, p.geometry.input.labelWidth + p.geometry.plotWidth + 1);
   const frame: Shape = { t: "frame", x: left, y: top + 0.5, w: Math.max(2, right - left), h: h - 1, ink: p.palette.accent, width: 2 };
   if (p.cells) {
-    // The very pages, where there are any; the tensor more quietly.
+    // The exact pages, if any; the tensor less prominently.
     const whole: Shape = { ...frame, ink: p.palette.ink2, width: 1 };
     return a.cell ? [whole, { ...frame, x: a.cell.x - 1.5, w: a.cell.width + 3 }] : [whole];
   }

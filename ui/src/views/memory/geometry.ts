@@ -12,7 +12,7 @@ const TRACK_TITLES: Record<Track, string> = {
   buffer: "BUFFER: memory",
 };
 
-/** Rows under headings: one a track, and one a file where there are several. */
+/** Rows under headings: one per track, and one per file if there are several. */
 export function linesOf(map: Atlas, rows: readonly Row[], headed: boolean): Line[] {
   if (!headed) return rows.map((row) => ({ head: null, row }));
   const lines: Line[] = [];
@@ -32,7 +32,7 @@ export type Fit = "row" | "same";
 
 /** No mark is narrower. */
 export const LEAST_PX = 5;
-/** What is narrower is magnified when it is pointed at. */
+/** Narrower items are magnified when pointed at. */
 export const MAGNIFY_PX = 10;
 
 export interface GeometryInput {
@@ -48,7 +48,7 @@ export interface GeometryInput {
   readonly fit: Fit;
 }
 
-/** Begins of a row's items: bytes, or one each where gaps count nothing. */
+/** Starts of a row's items: bytes, or one each where gaps have no size. */
 function startsOf(map: Atlas, row: Row, widths: Widths): Float64Array {
   if (widths === "bytes") return row.starts;
   const starts = new Float64Array(row.regions.length + 1);
@@ -56,14 +56,14 @@ function startsOf(map: Atlas, row: Row, widths: Widths): Float64Array {
   return starts;
 }
 
-/** Of the canvas, what the lines at its bottom may take that do not scroll. */
+/** Share of the canvas for lines at its bottom that do not scroll. */
 const PINNED_SHARE = 0.45;
 
 export class Geometry {
   readonly plotWidth: number;
   readonly longest: number;
-  /** Lines from this one on stay at the bottom, whatever is scrolled to: both tracks are always to
-   * be seen, unless there are too many buffers for that. */
+  /** Lines from this one on stay at the bottom, so that both tracks are always visible, unless
+   * there are too many buffers for that. */
   readonly firstPinned: number;
   private readonly starts: Float64Array[];
   private readonly layouts = new Map<Row, { width: number; layout: Layout }>();
@@ -85,7 +85,7 @@ export class Geometry {
     return this.input.lines.length * this.input.lineHeight;
   }
 
-  /** Where what scrolls ends on the canvas. */
+  /** Bottom of the scrolled part on the canvas. */
   get bottom(): number {
     return this.input.height - (this.input.lines.length - this.firstPinned) * this.input.lineHeight;
   }
@@ -117,7 +117,7 @@ export class Geometry {
     return this.starts[line]![item]!;
   }
 
-  /** What of the axis the row takes: all of it, or its share of the longest. */
+  /** The row's share of the axis: all of it, or its share of the longest. */
   share(line: number): number {
     return this.input.fit === "row" ? 1 : this.length(line) / this.longest;
   }
@@ -127,7 +127,7 @@ export class Geometry {
     return (this.plotWidth / (range.to - range.from)) * this.share(line);
   }
 
-  /** Pixels that the row's begin is left of the plot. */
+  /** Pixels from the row's start to the plot's left. */
   shift(range: Range): number {
     return (this.plotWidth / (range.to - range.from)) * range.from;
   }
@@ -147,7 +147,7 @@ export class Geometry {
     return layout;
   }
 
-  /** The canvas's x of a place in a row's layout, and back. */
+  /** The canvas's x of a position in a row's layout, and back. */
   toX(place: number, range: Range): number {
     return this.input.labelWidth + place - this.shift(range);
   }
@@ -156,8 +156,8 @@ export class Geometry {
     return x - this.input.labelWidth + this.shift(range);
   }
 
-  /** What of the axis (0 ... 1) an item takes, for zooming to it. */
-  stretch(line: number, item: number): Range {
+  /** Range of the axis (0 to 1) of an item, for zooming to it. */
+  range(line: number, item: number): Range {
     const all = this.length(line) / this.share(line);
     return { from: this.start(line, item) / all, to: this.start(line, item + 1) / all };
   }

@@ -1,4 +1,4 @@
-// What is known of the units of the map in a part of the trace, and as what it is shown.
+// Figures of the map's units in a part of the trace, and their measures.
 
 import type { Columns } from "../../api/columns";
 import { NO_U32 } from "../../api/columns";
@@ -95,7 +95,7 @@ export function faultsOf(n_tensors: number, c: Columns<unknown>): Faults {
   };
 }
 
-/** All that a picture of the map is made of. */
+/** Everything that the map is drawn from. */
 export interface Known {
   readonly map: Atlas;
   readonly heat: Heat | null;
@@ -128,7 +128,7 @@ export const METRIC_ABOUT: Record<Metric, string> = {
   loading: "pages that were in RAM before the first batch, and whether they were used",
 };
 
-/** What a unit shows: a number, or why there is none ("pending": the answer is on its way). */
+/** A unit's value, or why it has none ("pending": the reply is not here yet). */
 export type Shown = number | "never" | "unknown" | "pending";
 
 /** A region's own unit is its number; a slice shows its own heat, but its tensor's faults. */
@@ -153,7 +153,7 @@ export function valueOf(k: Known, metric: Metric, unit: number, region: number, 
   return Number.isNaN(value) ? "unknown" : Math.max(0, value);
 }
 
-/** Whether anything can be told of it at all. */
+/** Whether any value is known. */
 export function isTold(map: Atlas, region: number): boolean {
   const kind = map.regions.kind[region];
   return kind !== "gap" && kind !== "head";
@@ -166,7 +166,7 @@ export interface Scale {
   readonly most: number;
 }
 
-/** The scale over what is shown. Shares are always 0 to 1, and linear. */
+/** The scale of the visible values. Shares are always 0 to 1, and linear. */
 export function scaleOf(metric: Metric, log: boolean, values: Iterable<Shown>): Scale {
   if (metric === "residency") return { metric, log: false, least: 0, most: 1 };
   let least = Infinity;
@@ -183,7 +183,8 @@ export function scaleOf(metric: Metric, log: boolean, values: Iterable<Shown>): 
 /** Of the colours, where everything has the same value. */
 const ALIKE = 0.7;
 
-/** 0 ... 1, for draw/colour's sequence; what was used a moment ago is as strong as what is used most. */
+/** 0 to 1, for draw/colour's sequence; the most recent use gets the strongest colour, like the most
+ * frequent. */
 export function shareOf(s: Scale, value: number): number {
   if (s.most <= 0) return s.metric === "recency" ? 1 : 0;
   if (s.least === s.most) return ALIKE;
@@ -194,8 +195,8 @@ export function shareOf(s: Scale, value: number): number {
   return s.metric === "recency" ? 1 - clamped : clamped;
 }
 
-/** Weights are used a few times a token, the places of passing values by very many ops: each has a
- * scale of its own, or the one would hide the other. */
+/** Weights are used a few times per token, memory of temporary tensors by very many ops: each has a
+ * scale of its own, or one would hide the other. */
 export interface Scales {
   readonly metric: Metric;
   readonly model: Scale;

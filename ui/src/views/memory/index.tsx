@@ -1,4 +1,4 @@
-// The memory map: the model's file and the buffers, by what is done to them.
+// The memory map: accesses to the model file and the buffers.
 
 import { effect, useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -67,7 +67,7 @@ function NoFile() {
   );
 }
 
-/** Of weights that were read from copies: why the file looks unread, and what to do. */
+/** For weights that were read from copies: why the file seems unread, and what to do. */
 function Notes() {
   return (
     <>

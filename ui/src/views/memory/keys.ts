@@ -1,4 +1,4 @@
-// The keys of the map; what is bound here is listed in the palette and in the help.
+// Keys of the map; the palette and the help list them.
 
 import { useEffect } from "preact/hooks";
 import type { Axis } from "../../draw/axis";

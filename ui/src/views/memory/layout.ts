@@ -1,13 +1,12 @@
-// Where the regions of a row are drawn: in order, none over another, none so narrow that it cannot
-// be found. What is too small gets the least width and its neighbours give way; where even that
-// does not fit, neighbours share a mark that says how many they are. Depends on the zoom only, so
-// that panning moves everything together.
+// Layout of a row's regions: in order, without overlaps, none too narrow to be found. Small ones
+// get the minimum width at their neighbours' cost; if there is no room for that, neighbours share a
+// mark with their count. Depends on the zoom only, so that panning moves everything together.
 
 export interface Mark {
   /** Items first ... last of the row; more than one: merged. */
   readonly first: number;
   readonly last: number;
-  /** Pixels from the row's begin. */
+  /** Pixels from the row's start. */
   readonly x: number;
   readonly width: number;
   /** Where it would be to scale. */
@@ -21,7 +20,7 @@ export interface Layout {
   readonly toScale: boolean;
 }
 
-/** The items of a row: begins in any unit and one more, the row's length; what may vanish (gaps). */
+/** Items of a row: starts in any unit, followed by the row's length; which may vanish (gaps). */
 export interface Items {
   readonly starts: Float64Array;
   readonly vanishes: (i: number) => boolean;
@@ -36,7 +35,7 @@ interface Group {
   fixed: boolean;
 }
 
-/** Of the row's width, what items may be given that would be narrower to scale. */
+/** Maximum share of the row's width for items that would be narrower to scale. */
 const SHARE_FOR_TINY = 0.5;
 
 function ends(items: Items, i: number): number {
@@ -61,7 +60,7 @@ function join(list: Group[]): Group {
   return { first: first.first, last: last.last, from: first.from, to: last.to, width: last.to - first.from, fixed: false };
 }
 
-/** Merges within runs of tiny groups, so that at most about `most` of them are left. */
+/** Merges within runs of tiny groups until at most about `most` are left. */
 function mergeRuns(groups: Group[], least: number, most: number): Group[] {
   const tiny = groups.reduce((n, g) => n + (g.width < least ? 1 : 0), 0);
   const out: Group[] = [];
@@ -86,7 +85,7 @@ function mergeRuns(groups: Group[], least: number, most: number): Group[] {
   return out;
 }
 
-/** Merges all that begin in the same stretch of `least` pixels. */
+/** Merges all that begin in the same `least` pixels. */
 function mergeByPlace(groups: Group[], least: number): Group[] {
   const out: Group[] = [];
   let bucket: Group[] = [];
@@ -104,7 +103,7 @@ function mergeByPlace(groups: Group[], least: number): Group[] {
   return out;
 }
 
-/** Gives each group at least `least`; the others share what is left by their size. */
+/** Gives each group at least `least`; the others share the rest by size. */
 function widen(groups: Group[], least: number): void {
   let left = groups.reduce((sum, g) => sum + g.width, 0);
   let free = left;
@@ -139,7 +138,7 @@ export function layoutRow(items: Items, width: number, least: number): Layout {
   return place(groups, width, vanished);
 }
 
-/** One after the other; what vanished between two keeps its pixels while there is room. */
+/** In order; a vanished gap keeps its pixels while there is room. */
 function place(groups: readonly Group[], width: number, vanished: number): Layout {
   const used = groups.reduce((sum, g) => sum + g.width, 0);
   const room = Math.max(0, width - used);

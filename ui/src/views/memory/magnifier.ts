@@ -1,4 +1,4 @@
-// What is too small to be read, drawn large beside it, with an arrow to where it truly is.
+// Magnifies small items beside the row, with an arrow to their position.
 
 import { MAGNIFY_PX, type Geometry } from "./geometry";
 import { isTold } from "./heat";
@@ -26,7 +26,7 @@ export function isSmall(geometry: Geometry, spot: Spot, range: Picture["range"],
   return mark !== undefined && (mark.first !== mark.last || mark.width < MAGNIFY_PX);
 }
 
-/** Neighbours of the item in its row, itself among them: those of which something can be told. */
+/** The item and its neighbours in the row that have data. */
 function neighbours(p: Picture, spot: Spot): number[] {
   const row = p.geometry.input.lines[spot.line]!.row!;
   const told = (i: number) => row.regions[i] !== undefined && isTold(p.known.map, row.regions[i]!);
@@ -69,7 +69,7 @@ export function magnifierShapes(p: Picture, spot: Spot, x: number): Shape[] {
   return out;
 }
 
-/** From the magnified cell to the place of the item's bytes on the row, to scale. */
+/** From the magnified cell to the item's bytes on the row, to scale. */
 function arrow(p: Picture, spot: Spot, fromX: number, fromY: number, below: boolean): Shape[] {
   const { geometry, palette } = p;
   const start = geometry.start(spot.line, spot.item);

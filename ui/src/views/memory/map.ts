@@ -1,4 +1,4 @@
-// The map of the memory as the server tells it (`memory`), and its rows on the screen.
+// The memory map (endpoint `memory`), and its rows on the screen.
 
 /** One of `segments.kind`; a model file is "file". */
 export type SegmentKind = "file" | "weights" | "kv_cache" | "compute" | "output" | "other";
@@ -40,7 +40,7 @@ export interface MemoryMap {
   };
 }
 
-/** The map with what is looked up in it. */
+/** The map with indices for look-ups. */
 export interface Atlas extends MemoryMap {
   /** By region: its segment. */
   readonly segmentOf: Uint32Array;
@@ -84,9 +84,9 @@ export interface Row {
   readonly layer: number | null;
   /** Ascending by offset. */
   readonly regions: readonly number[];
-  /** Where each begins in the row, in bytes; one more: the row's length. */
+  /** Start of each in the row, in bytes; followed by the row's length. */
   readonly starts: Float64Array;
-  /** By region of the row: bytes of others lie before it, that the row leaves out. */
+  /** By region of the row: preceded by bytes of others that the row leaves out. */
   readonly breaks: Uint8Array;
   /** It can be shown as one row a layer (or is one of these). */
   readonly opens: boolean;
@@ -117,7 +117,7 @@ function regionsOf(map: Atlas, segment: number): number[] {
   return Array.from({ length: map.segments.n_regions[segment]! }, (_, i) => first + i);
 }
 
-/** More components than this outside of layers are shown by what they are for. */
+/** If more components are outside of layers, they are grouped by purpose. */
 const COMPONENTS_MAX = 12;
 
 /** The rows of a segment, one a layer and one a part outside of layers, in the order of the segment. */
@@ -186,7 +186,7 @@ function segmentsOf(map: Atlas, track: Track): number[] {
   return map.segments.kind.flatMap((kind, s) => ((kind === "file") === (track === "disk") ? [s] : []));
 }
 
-/** The minimised map: a row a track, all segments of it one behind the other. */
+/** The minimised map: a row per track with all of its segments in sequence. */
 export function barRows(map: Atlas): Row[] {
   const tracks: Track[] = ["disk", "buffer"];
   return tracks.flatMap((track) => {
@@ -217,7 +217,7 @@ export function fullRows(map: Atlas, open: ReadonlySet<string>): Row[] {
   return [...disk, ...buffers];
 }
 
-/** Place of a region in a row, or -1. */
+/** Index of a region in a row, or -1. */
 export function placeInRow(row: Row, region: number): number {
   let low = 0;
   let high = row.regions.length;

@@ -1,4 +1,4 @@
-// Pages as shapes: a lane a question, so that nothing is told by colour alone.
+// Shapes of pages: a lane per measure, so that nothing is encoded by colour alone.
 
 import { css, type Rgb } from "../../draw/colour";
 import type { Cell, Paged } from "./pages";
@@ -44,7 +44,7 @@ export const LANES: Record<Paged, readonly Lane[]> = {
 const WEAKEST = 0.45;
 const STEPS = 4;
 
-/** Of the pages of a column those with faults: in few steps, so that alike ones are drawn as one. */
+/** Share of a column's pages with faults: in few steps, so that equal ones are drawn as one. */
 function strengthOf(cell: Cell, faults: number, pageBytes: number): number {
   const pages = Math.max(1, Math.round(cell.bytes / pageBytes));
   return WEAKEST + (1 - WEAKEST) * (Math.ceil(Math.min(1, faults / pages) * STEPS) / STEPS);
@@ -72,7 +72,7 @@ function put(out: Shape[], open: Map<string, Rect>, key: string, rect: Rect): vo
 export function pageShapes(paged: Paged, cells: readonly Cell[], pageBytes: number, box: Box, out: Shape[]): void {
   const open = new Map<string, Rect>();
   for (const cell of cells) {
-    // Single pages that are wide enough are told apart.
+    // Single pages that are wide enough are drawn singly.
     const w = cell.width >= 4 ? cell.width - 1 : cell.width;
     let top = box.y;
     LANES[paged].forEach((lane, l) => {

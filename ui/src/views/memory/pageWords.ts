@@ -1,4 +1,4 @@
-// Pages in words: of a cell of the picture, and what of it was not recorded.
+// Texts about pages: of a cell of the picture, and about what was not recorded.
 
 import { bytes, count, counted, percent } from "../../draw/format";
 import { expertOfByte } from "./choose";
@@ -8,7 +8,7 @@ import type { Fact } from "./describe";
 import { LANES } from "./pageScene";
 import type { Bins, Cell, Paged } from "./pages";
 
-/** What was done to the pages of a cell; null: to none. */
+/** Accesses to the pages of a cell; null: none. */
 export function cellFacts(k: Known, paged: Paged, region: number, cell: Cell | null, pageBytes: number): Fact[] {
   const { regions } = k.map;
   const where: Fact = ["In", segmentTitle(k.map, k.map.segmentOf[region]!)];
@@ -42,14 +42,14 @@ export function cellSentence(k: Known, paged: Paged, region: number, cell: Cell 
   return cellFacts(k, paged, region, cell, pageBytes).map(([name, value]) => `${name}: ${value}`).join(". ");
 }
 
-/** Why there is nothing to show; null: there is. */
+/** Why there are no data; null: there are. */
 export function missingWords(map: Atlas, paged: Paged): string | null {
   if (paged === "pages" && !map.observed.pages) return "single page faults were not recorded: record with `run --faults`";
   if (paged === "loading" && !map.observed.loading) return "pages in RAM were not recorded before the first batch: record with `run --residency`";
   return null;
 }
 
-/** What is not in the picture, and why. */
+/** What the picture leaves out, and why. */
 export function notes(bins: Bins): string[] {
   const { header, paged } = bins;
   const out: string[] = [];

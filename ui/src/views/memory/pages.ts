@@ -1,5 +1,5 @@
-// Page faults and loading page by page: which bytes the picture shows, what the server knows of their
-// pages in bins no wider than a pixel, and where these are on the screen.
+// Page faults and loading by page: the visible bytes, the server's bins (at most a pixel wide), and
+// their position on the screen.
 
 import { signal } from "@preact/signals";
 import { getBinary, ofTrace, type Params } from "../../api/client";
@@ -51,7 +51,7 @@ export interface BinsHeader {
 export interface Bins {
   readonly paged: Paged;
   readonly map: Atlas;
-  /** The part of the run, as the server was asked. */
+  /** The part of the run, as in the request. */
   readonly params: Params;
   readonly pageBytes: number;
   readonly header: BinsHeader;
@@ -62,12 +62,12 @@ export interface Bins {
 /** Of the large map: for its legend and its table. */
 export const shownBins = signal<Bins | null>(null);
 
-/** Of the traced machine, until the server has said it. */
+/** Page size of the traced machine, once known. */
 export const USUAL_PAGE_BYTES = 4096;
-/** Panning a little asks for nothing new: what is asked for begins and ends at multiples of so many bins. */
+/** Small pans send no request: ranges begin and end at multiples of so many bins. */
 const STRIDE = 256;
 
-/** What lies side by side in a mark: bytes from - to of a segment, at x - x + width of the row. */
+/** Adjacent parts of a mark: bytes from - to of a segment, at x - x + width of the row. */
 interface Run {
   readonly segment: number;
   readonly from: number;
@@ -76,7 +76,7 @@ interface Run {
   readonly width: number;
 }
 
-/** next: the first item of the mark behind it. Gaps that vanished between the two belong to this one. */
+/** next: the first item of the mark after it. Vanished gaps between the two belong to this one. */
 function* runsOf(map: Atlas, g: Geometry, line: number, row: Row, mark: Mark, next: number): Generator<Run> {
   const { offset_bytes, size_bytes } = map.regions;
   const begin = g.start(line, mark.first);
@@ -115,7 +115,7 @@ function* shownRuns({ map, geometry: g, range, scrollY }: View, all: boolean): G
   }
 }
 
-/** What a picture is made of: all rows, so that scrolling and saving ask for nothing more. */
+/** Data of a picture: all rows, so that scrolling and saving send no requests. */
 export function wantedOf(view: View, pageBytes: number): Wanted[] {
   const { geometry: g, range, map } = view;
   const { labelWidth } = g.input;
@@ -134,7 +134,7 @@ export function wantedOf(view: View, pageBytes: number): Wanted[] {
 
 const keyOf = (w: Wanted) => `${w.segment}-${w.from}-${w.to}-${w.pages}`;
 
-/** What was asked: the same, nothing new is to be seen. */
+/** Key of the request: if equal, nothing new is visible. */
 export function keyOfAll(wanted: readonly Wanted[]): string {
   return wanted.map(keyOf).join("_");
 }
@@ -235,7 +235,7 @@ function addBins(view: View, paged: Paged, run: Run, s: Span, cells: Cell[]): vo
     if (x1 < labelWidth || x0 > end) continue;
     x0 = Math.max(labelWidth, Math.min(x0, right - 1));
     x1 = Math.min(end, x1);
-    // Whole pixels: what is drawn is what the pointer finds.
+    // Whole pixels: the pointer finds exactly what is drawn.
     const isWide = x1 - x0 >= WIDE_PX;
     x0 = isWide ? Math.round(x0) : Math.floor(x0);
     x1 = Math.max(x0 + 1, isWide ? Math.round(x1) : Math.floor(x1));
@@ -269,7 +269,7 @@ export function cellsOf(view: View, bins: Bins): Cells {
   return out;
 }
 
-/** A cell is as narrow as a pixel: who points beside one means it. */
+/** A cell is as narrow as a pixel: the nearest one within a few pixels counts. */
 const NEAR_PX = 2;
 
 export function cellAt(cells: Cells | null, line: number, x: number): Cell | null {

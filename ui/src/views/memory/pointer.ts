@@ -13,7 +13,7 @@ import { slicesShown, type Picture } from "./scene";
 export interface Pointed {
   readonly spot: Spot;
   readonly expert: number | null;
-  /** Of a picture page by page: what faulted or was loaded there. */
+  /** By page: what faulted or was loaded there. */
   readonly cell: Cell | null;
   /** In the window, for the tooltip. */
   readonly x: number;
@@ -97,7 +97,7 @@ export function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scr
       const hit = find(event);
       const p = picture.value;
       if (!hit || !p || props.compact) return;
-      const { from, to } = p.geometry.stretch(hit.spot.line, hit.spot.item);
+      const { from, to } = p.geometry.range(hit.spot.line, hit.spot.item);
       props.axis.fit(from, to);
     };
     const wheel = (event: WheelEvent) => {

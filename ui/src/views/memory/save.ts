@@ -1,4 +1,4 @@
-// The map as a file: what the screen shows, all rows of it, with the legend's words.
+// Saves the map: all rows of the visible range, with the legend.
 
 import { plainName } from "../../draw/format";
 import { scaleWords, valueWords } from "./describe";

@@ -1,4 +1,4 @@
-// The map as shapes: colours of the marks, their names, what is selected.
+// Shapes of the map: marks with colours and names, the selection.
 
 import type { Range } from "../../draw/axis";
 import { css, inkOn, sequence, themeColour } from "../../draw/colour";
@@ -40,7 +40,7 @@ export interface Picture {
   readonly nowNs: number;
   readonly palette: Palette;
   readonly compact: boolean;
-  /** Page by page: none yet, or of a metric that is not. */
+  /** By page: none yet, or of a measure without pages. */
   readonly cells: Cells | null;
   readonly bins: Bins | null;
   readonly selected: { readonly tensor: string | null; readonly layer: number | null; readonly region: number | null };
@@ -71,7 +71,7 @@ export function regionFill(p: Picture, region: number): Fill {
   return fillOf(valueOf(p.known, p.scales.metric, region, region, p.nowNs), p.palette, scaleFor(p, region));
 }
 
-/** Of several units the strongest: what is merged must not look colder than what is in it. */
+/** The maximum of several units: a merged mark must not look colder than its content. */
 function strongest(values: Iterable<Shown>, scale: Scale): Shown {
   let best: Shown = "unknown";
   for (const v of values) {
@@ -97,9 +97,9 @@ function isRecorded(p: Picture, region: number): boolean {
   return map.observed.loading && (map.segments.kind[s] === "file" || map.segments.mapped_file[s] !== null);
 }
 
-/** null: nothing but gaps. */
+/** null: only gaps. */
 function markFill(p: Picture, row: Row, mark: Mark): Fill | null {
-  // A page may lie in what no tensor covers: it is drawn, too.
+  // A page may be outside of all tensors: it is drawn, too.
   if (pagedOf(p.scales.metric)) return { colour: p.palette.ground3, ink: p.palette.ink, ...(isRecorded(p, row.regions[mark.first]!) ? {} : { pattern: "unknown" as const }) };
   const regions = [...itemsOf(p, row, mark)];
   if (regions.length === 0) return null;
@@ -107,13 +107,13 @@ function markFill(p: Picture, row: Row, mark: Mark): Fill | null {
   return fillOf(strongest(regions.map((r) => valueOf(p.known, p.scales.metric, r, r, p.nowNs)), scale), p.palette, scale);
 }
 
-/** Experts of a tensor are told apart when it was observed which were chosen. */
+/** Experts of a tensor are separate if their choices were observed. */
 export function slicesShown(k: Known, region: number): number {
   const n = k.map.regions.n_slices[region]!;
   return n > 0 && k.map.observed.experts && !k.heat?.atMost[region] ? n : 0;
 }
 
-/** Narrower ones stand side by side without a line between. */
+/** Narrower ones are adjacent without a line between them. */
 const APART_PX = 10;
 
 function addSlices(p: Picture, region: number, x: number, width: number, y: number, h: number, out: Shape[]): void {
@@ -189,7 +189,8 @@ interface Box {
   h: number;
 }
 
-/** What is told of a mark besides its colour: how many it stands for, its name, that there is a copy. */
+/** Attributes of a mark besides its colour: its number of items, its name, whether there is a
+ * copy. */
 function addSigns(p: Picture, row: Row, mark: Mark, b: Box, fill: Fill, out: Shape[]): void {
   const { known, palette, compact } = p;
   const region = row.regions[mark.first]!;
@@ -231,7 +232,7 @@ function isSelected(p: Picture, region: number): boolean {
   return region === chosen || (tensor !== null && p.known.map.regions.tensor[region] === tensor);
 }
 
-/** A frame around what is selected, and a caret that is seen where a frame is too small. */
+/** A frame around the selection, and a caret where a frame is too small to be visible. */
 function addSelected(p: Picture, line: number, row: Row, top: number, out: Shape[]): void {
   const layout = p.geometry.layout(line, p.range);
   const h = p.geometry.input.lineHeight;
@@ -290,7 +291,7 @@ export function mapShapes(p: Picture): Shape[] {
     if (geometry.lineTop(line, p.scrollY) > bottom) break;
     addLine(p, line, out);
   }
-  // What scrolled under the ruler and under the lines that stay.
+  // Clips what scrolled under the ruler and under the fixed lines.
   if (top > 0) out.push({ t: "rect", x: 0, y: 0, w: width, h: top, fill: palette.ground });
   if (firstPinned < lines.length) {
     out.push({ t: "rect", x: 0, y: bottom, w: width, h: p.height - bottom, fill: palette.ground });

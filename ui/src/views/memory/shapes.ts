@@ -21,11 +21,11 @@ export type Shape =
 
 const FONT = "system-ui, sans-serif";
 
-/** Tiles of the patterns, by their ink: filling with one costs what a plain rectangle does. */
+/** Tiles of the patterns, by ink: filling with one costs the same as a plain rectangle. */
 const tiles = new Map<string, HTMLCanvasElement>();
 const TILE_PX = 8;
 
-/** Slanted lines say "never", dots "not observed". */
+/** Slanted lines: "never"; dots: "not observed". */
 function tileOf(pattern: "never" | "unknown", ink: string, ratio: number): HTMLCanvasElement {
   const key = `${pattern} ${ink} ${ratio}`;
   const known = tiles.get(key);
@@ -39,7 +39,7 @@ function tileOf(pattern: "never" | "unknown", ink: string, ratio: number): HTMLC
     if (pattern === "unknown") c.fillRect(3, 3, 1.5, 1.5);
     else {
       c.beginPath();
-      // Three of them, so that the corners of neighbouring tiles are whole.
+      // Three of them, so that the corners of adjacent tiles are complete.
       for (const x of [-TILE_PX, 0, TILE_PX]) {
         c.moveTo(x, TILE_PX);
         c.lineTo(x + TILE_PX, 0);
@@ -51,7 +51,7 @@ function tileOf(pattern: "never" | "unknown", ink: string, ratio: number): HTMLC
   return tile;
 }
 
-/** Text cut so that it fits into so many pixels, by the usual width of letters; "" when nothing does. */
+/** Text cut to a width in pixels, by the usual width of letters; "" if nothing fits. */
 export function fitted(text: string, pixels: number, size: number): string {
   const n = Math.floor(pixels / (size * 0.56));
   if (text.length <= n) return text;

@@ -48,7 +48,7 @@ function valueOf(m: Measure, series: Series, row: Pick<SeriesRow, "total_ns" | "
 
 function bandsOf(d: Dimension, m: Measure, series: Series): Band[] {
   const column = (row: Pick<SeriesRow, "total_ns" | "weight_bytes">) => series.first_batch_id.map((_, i) => valueOf(m, series, row, i));
-  // Numbered groups lie in their order.
+  // Numbered groups keep their order.
   const rows = d.id === "layer" || d.id === "thread" ? series.rows.toSorted((a, b) => Number(a[d.key] ?? -1) - Number(b[d.key] ?? -1)) : series.rows;
   const bands = rows.map((row, i) => ({ label: keyText(d, row), colour: d.id === "category" ? categoryColour(keyText(d, row)) : seriesColour(i), values: column(row) }));
   if (!series.other || series.other.rows === 0 || m === "bytes") return bands;

@@ -1,4 +1,4 @@
-// What ops compute for each byte they move, and how fast, against what the machine can do.
+// The roofline: FLOPs per byte and per second of ops, relative to the machine's limits.
 
 import { useSignal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";

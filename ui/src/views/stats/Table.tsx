@@ -17,8 +17,8 @@ import { filterParams, group, opFilter, phaseFilter, sortBy, sorting, type Filte
 
 const ROWS_MOST = 5000;
 
-/** The selection that a row stands for. Parts that no selection has are filters of this view, or
- * the group that is followed over the tokens. */
+/** The selection that a row represents. Parts without a selection are filters of this view, or the
+ * group that is followed over the tokens. */
 function choose(d: Dimension, row: StatsRow): void {
   const text = keyText(d, row);
   if (d.id === "category" || d.id === "component" || d.id === "thread") group.value = text;

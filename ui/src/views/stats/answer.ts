@@ -1,6 +1,6 @@
-// What the server answers about sums (docs/api-http.md: stats, series, roofline, machine).
+// Replies about sums (docs/api-http.md: stats, series, roofline, machine).
 
-/** By what rows are summed up. */
+/** Dimension of the rows. */
 export type By = "op" | "layer" | "component" | "category" | "tensor" | "thread" | "batch" | "phase";
 
 export type Key = "op" | "layer_id" | "component" | "category" | "tensor" | "thread_id" | "batch_id" | "phase";
@@ -114,7 +114,7 @@ export function keyName(dimension: Dimension, text: string): string {
   return /^\d+$/.test(text) ? `${dimension.id} ${text}` : text;
 }
 
-/** What a row is called; what is of no layer or no token says so. */
+/** Name of a row; also of rows without layer or token. */
 export function keyText(dimension: Dimension, row: Keyed): string {
   const key = row[dimension.key];
   if (key !== null && key !== undefined) return String(key);

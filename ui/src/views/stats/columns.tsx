@@ -28,7 +28,7 @@ function weights(row: StatsRow): string {
 
 const NAME_WIDTH: Record<string, number> = { tensor: 250, op: 160, component: 150 };
 
-/** most: the largest share, whose bar is whole. */
+/** most: the largest share, at full width of the bar. */
 export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[] {
   const list: Column<StatsRow>[] = [
     {
@@ -50,7 +50,7 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
     { id: "work_ns", title: "Work", width: 84, number: true, hint: "The threads' time from an op's start to its barrier, summed, without their time off CPU", cell: (r) => duration(r.work_ns) },
     { id: "off_cpu_ns", title: "Off CPU", width: 78, number: true, hint: "The threads' time off CPU while they worked on an op, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
   ];
-  // A thread's part of what an op reads is not known.
+  // A thread's part of an op's reads is not known.
   if (dimension.id === "thread") return list;
   return [
     ...list,
@@ -59,8 +59,8 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
   ];
 }
 
-/** Of a column, what rows are sorted by; null last, but for what is of no layer or token: first, as
- * `tensortrace stats` has it. */
+/** Sort key of a column; null last, but rows without layer or token first, as in `tensortrace
+ * stats`. */
 export function sortValue(dimension: Dimension, row: StatsRow, id: string): string | number | null {
   if (id === "key") return row[dimension.key] ?? -1;
   if (id === "wait_share") return waitShare(row);
@@ -68,7 +68,7 @@ export function sortValue(dimension: Dimension, row: StatsRow, id: string): stri
   return (row[id as "total_ns"] as number | null | undefined) ?? null;
 }
 
-/** The server's name of a column's order; what it cannot sort by is sorted by own work. */
+/** The server's name of a column's order; columns it cannot sort by are sorted by own work. */
 export function serverOrder(id: string): string {
   const names: Record<string, string> = {
     key: "key",

@@ -11,7 +11,7 @@ function field(cell: Cell, separator: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/** RFC 4180 with "," and one line a row with a tab; what is not observed is empty. */
+/** RFC 4180 with ","; with a tab one line per row; unobserved values are empty. */
 export function asText(head: readonly string[], rows: readonly (readonly Cell[])[], separator: "," | "\t"): string {
   const end = separator === "," ? "\r\n" : "\n";
   return [head, ...rows].map((row) => row.map((c) => field(c, separator)).join(separator)).join(end) + end;

@@ -1,4 +1,4 @@
-// Time and bytes summed up: as a table, token by token, and against what the machine can do.
+// Sums of time and bytes: as a table, by token, and as a roofline.
 
 import { useEffect } from "preact/hooks";
 import { bind } from "../../input/keys";
@@ -56,7 +56,7 @@ function Head(props: { by: By; filters: readonly Filter[] }) {
   );
 }
 
-/** The next dimension, for who does not use a mouse. */
+/** The next dimension, for the keyboard. */
 function step(by: number): void {
   const at = DIMENSIONS.findIndex((d) => d.id === dimension().id);
   setDimension(DIMENSIONS[(at + by + DIMENSIONS.length) % DIMENSIONS.length]!.id);

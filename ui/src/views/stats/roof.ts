@@ -1,4 +1,4 @@
-// Where the points and edges of a roofline lie: both axes logarithmic.
+// Positions of a roofline's points and edges: both axes logarithmic.
 
 import type { Machine, RoofPoint, Roofline } from "./answer";
 
@@ -11,7 +11,7 @@ export interface Place {
   readonly speed: number;
 }
 
-/** Points that compute something and took time; the others stand in the table only. */
+/** Points with FLOPs and time; the others are in the table only. */
 export function places(roofline: Roofline): Place[] {
   return roofline.ops.flatMap((point, i) => {
     if (!point.flops || !point.moved_bytes || !point.total_ns) return [];

@@ -7,7 +7,7 @@ import { css, themeColour, type Rgb } from "../../draw/colour";
 export interface Band {
   readonly label: string;
   readonly colour: Rgb;
-  /** null: nothing observed there. */
+  /** null: not observed. */
   readonly values: readonly (number | null)[];
 }
 
@@ -19,7 +19,7 @@ export interface Stacked {
   /** The lowest first. */
   readonly bands: readonly Band[];
   readonly axis: (value: number) => string;
-  /** The most that is shown; null: what there is. */
+  /** Maximum of the axis; null: that of the data. */
   readonly most: number | null;
 }
 
@@ -35,12 +35,12 @@ function sums(bands: readonly Band[], n: number): (number | null)[][] {
 }
 
 export interface PlotHooks {
-  /** The place in x under the cursor, or null. */
+  /** Position in x under the cursor, or null. */
   onCursor: (at: number | null) => void;
   onClick: (at: number) => void;
   /** The x that is marked, or null. */
   marked: () => number | null;
-  /** The band that stands out, or null. */
+  /** The highlighted band, or null. */
   chosen: () => string | null;
 }
 
@@ -60,7 +60,7 @@ function drawMark(u: uPlot, x: number | null): void {
   ctx.restore();
 }
 
-/** The step under the cursor: uPlot tells the nearest begin of one. */
+/** The step under the cursor: uPlot returns the nearest start of one. */
 function stepAt(u: uPlot, data: Stacked): number | null {
   const left = u.cursor.left ?? -1;
   if (left < 0) return null;

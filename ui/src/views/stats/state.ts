@@ -1,4 +1,4 @@
-// What the statistics show, kept in the address; and what they are filtered by.
+// State of the statistics in the address, and their filters.
 
 import type { Params } from "../../api/client";
 import { duration, plainName } from "../../draw/format";
@@ -20,7 +20,7 @@ const sortParam = rawParam("stats_sort");
 /** An op's name and a phase that rows were clicked for: they are no part of the selection. */
 export const opFilter = rawParam("stats_op");
 export const phaseFilter = rawParam("stats_phase");
-/** The row that is followed over the tokens, where no selection tells it. */
+/** The row that is followed over the tokens, if it is no selection. */
 export const group = rawParam("stats_group");
 /** The row that is followed over the tokens; by layer and by tensor it is the selected one. */
 export function followed(by: By): string | null {
@@ -57,7 +57,7 @@ export function setShown(show: Show): void {
 
 const COUNTED: readonly By[] = ["layer", "thread", "batch"];
 
-/** As the address says; without that, what a dimension is read by: numbers by number, others by time. */
+/** From the address; else by the dimension: numbers by number, others by time. */
 export function sorting(): Sorting {
   const text = sortParam.value;
   if (text) return { id: text.replace(/^-/, ""), descending: text.startsWith("-") };
@@ -83,7 +83,7 @@ export function literal(name: string): string {
   return name.replace(/[\\*?[\]]/g, "\\$&");
 }
 
-/** What the rows themselves are by does not filter them: a click would leave one row. */
+/** The rows' own dimension does not filter them: a click would leave one row. */
 function applies(id: string, by: By): boolean {
   if (id === "layer") return by !== "layer" && by !== "tensor";
   if (id === "tensor") return by !== "tensor" && by !== "layer";

@@ -1,4 +1,4 @@
-// The names of the tracks, with what can be done to each.
+// Names of the tracks, with buttons for each.
 
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -8,7 +8,7 @@ import { layout, type Row } from "./rows";
 import type { Scene } from "./scene";
 import { settled } from "./settled";
 
-/** Ops in a pixel, where they are too many to be told apart. */
+/** Ops per pixel, if they are too many to be drawn singly. */
 function mergedText(track: number): string {
   const n = settled.value.mergedPerPixel.get(track);
   return n === undefined || n < 1.5 ? "" : `${count(Math.round(n))} ops per pixel`;

@@ -1,4 +1,4 @@
-// The ops in view as a table: the same as the canvas, for those who do not see it.
+// The visible ops as a table: the canvas's content for screen readers.
 
 import { counted, duration, moment, plainName } from "../../draw/format";
 import { selection } from "../../state/selection";

@@ -1,4 +1,4 @@
-// A selected stretch of time on some lanes, added up by kind of op.
+// Sums of a selected time range on some lanes, by kind of op.
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";

@@ -1,4 +1,4 @@
-// The pool in view as tables: the same as the canvas, for those who do not see it.
+// The visible pool as tables: the canvas's content for screen readers.
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";

@@ -36,7 +36,7 @@ function useScene() {
   const scene = useSignal<Scene | null>(null);
   const below = useRef<HTMLCanvasElement>(null);
   const above = useRef<HTMLCanvasElement>(null);
-  /** Counts up when the GPU has taken its context away: then both canvases are made anew. */
+  /** Incremented when the GPU lost its context: then both canvases are recreated. */
   const lost = useSignal(0);
   useLayoutEffect(() => {
     if (!below.current || !above.current) return undefined;

@@ -1,4 +1,4 @@
-// What lies under the pointer, in words.
+// Tooltip of what is under the pointer.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -15,7 +15,7 @@ import { batchAt, batchText } from "./tokens";
 
 const STILL_MS = 150;
 
-/** What else held an op that may have waited for reads; asked for once the pointer rests. */
+/** Reads that an op may have waited for; requested once the pointer rests. */
 function OffCpu(props: { run: number; node: number; track: number; reads_ns: number }) {
   const { run, node, track } = props;
   const off_ns = useSignal(0);
@@ -76,7 +76,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   );
 }
 
-/** How long the track waited for reads from then to then; of merged waits a share of what they are. */
+/** Time the track waited for reads in that range; of merged waits a proportional share. */
 function waitsBetween(track: number, from: number, to: number): number {
   const p = pool.value;
   if (!p) return 0;

@@ -1,4 +1,4 @@
-// Buttons for what keys do, the window in words, and what the colours mean.
+// Buttons, the visible range as text, and the legend.
 
 import { CATEGORIES, css } from "../../draw/colour";
 import { duration } from "../../draw/format";

@@ -1,4 +1,4 @@
-// What keys and buttons of the timeline do.
+// Actions of the timeline's keys and buttons.
 
 import { duration } from "../../draw/format";
 import { announce } from "../../parts/announce";
@@ -9,7 +9,7 @@ import { opDetails, opInWords, selectOp, type Step } from "./op";
 import { layout, toggleFold, togglePin, type Row } from "./rows";
 import type { Scene } from "./scene";
 import { sliceToken } from "./shapes";
-import { stretchOf } from "./stretch";
+import { intervalOf } from "./interval";
 import { NONE, type Tile } from "./tile";
 import { timeAxis } from "./window";
 
@@ -35,19 +35,19 @@ async function say(op: OpRef): Promise<void> {
 
 let centred: readonly number[] = [];
 
-/** The first time into the middle; again: as large as it goes. */
+/** First call: centres it; again: fits it. */
 export async function centre(): Promise<void> {
-  const stretch = await stretchOf(selection.peek());
-  if (!stretch) {
+  const interval = await intervalOf(selection.peek());
+  if (!interval) {
     announce("The selection has no time");
     return;
   }
   const { from, to } = timeAxis.target;
-  const again = [...stretch, from, to].every((v, i) => v === centred[i]);
-  if (again) timeAxis.fit(stretch[0], stretch[1]);
-  else timeAxis.centre(stretch[0], stretch[1]);
+  const again = [...interval, from, to].every((v, i) => v === centred[i]);
+  if (again) timeAxis.fit(interval[0], interval[1]);
+  else timeAxis.centre(interval[0], interval[1]);
   const { from: a, to: b } = timeAxis.target;
-  centred = again ? [] : [...stretch, a, b];
+  centred = again ? [] : [...interval, a, b];
   announce(`The timeline ${windowInWords()}`);
 }
 
@@ -56,7 +56,7 @@ export function showAll(): void {
   announce(`The timeline ${windowInWords()}`);
 }
 
-/** Selects what is shown, on all lanes. */
+/** Selects the visible time on all lanes. */
 export function selectShown(): void {
   const { from, to } = timeAxis.target;
   selectLanes(null);
@@ -64,7 +64,7 @@ export function selectShown(): void {
   announce(`Selected ${duration(to - from)}, all lanes`);
 }
 
-/** Brings it into sight without changing the scale. */
+/** Scrolls it into view without changing the scale. */
 function reveal(step: { start_ns: number; end_ns: number | null }): void {
   const { from, to } = timeAxis.target;
   const end = step.end_ns ?? step.start_ns;
@@ -121,7 +121,7 @@ export function currentRow(scene: Scene): Row | null {
   return layout.peek().rows.find((r) => r.id === scene.current.peek()) ?? null;
 }
 
-/** Goes to the row below or above. */
+/** Moves to the row below or above. */
 export function changeRow(scene: Scene, by: number): void {
   const { rows, fixed } = layout.peek();
   const at = rows.findIndex((r) => r.id === scene.current.peek());

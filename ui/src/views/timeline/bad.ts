@@ -15,7 +15,7 @@ interface Mark {
   readonly word: string;
 }
 
-/** The first of those in time that begins at the moment or later. */
+/** The first of those in time that begins at that time or later. */
 function firstFrom(all: BadOutputs, ns: number, from: number): number {
   let low = from;
   let high = all.inTime.length;
@@ -27,8 +27,8 @@ function firstFrom(all: BadOutputs, ns: number, from: number): number {
   return low;
 }
 
-/** One for each pixel at most, however many ops there are. Those that began before the window are
- * seen when they are the last ones. */
+/** At most one per pixel, however many ops there are. Of those that began before the window only
+ * the last is visible. */
 function marksIn(pen: Pen, all: BadOutputs): Mark[] {
   const marks: Mark[] = [];
   const perPixel = (pen.range.to - pen.range.from) / pen.width;
@@ -49,7 +49,7 @@ function marksIn(pen: Pen, all: BadOutputs): Mark[] {
   return marks;
 }
 
-/** A bar at the top of each lane, and the word above where there is room for it. */
+/** A bar at the top of each lane, and a label above if there is room. */
 export function drawBadOps(pen: Pen, l: Layout): void {
   const all = badOutputs.peek();
   if (!all) return;
@@ -60,7 +60,7 @@ export function drawBadOps(pen: Pen, l: Layout): void {
         for (const { from, to } of marks) {
           pen.c.fillStyle = pen.bad;
           pen.c.fillRect(from, top, to - from, HIGH);
-          // An edge, so that it is told from an op of a like colour.
+          // An edge, which separates it from an op of a similar colour.
           pen.c.fillStyle = pen.ground;
           pen.c.fillRect(from, top + HIGH, to - from, 1);
         }

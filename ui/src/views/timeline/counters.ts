@@ -1,4 +1,4 @@
-// What the counters say about the window, and some time around it.
+// Counters of the visible range and some time around it.
 
 import { effect, signal } from "@preact/signals";
 import { getJson, Latest, ofTrace } from "../../api/client";
@@ -37,7 +37,7 @@ const latest = new Latest<Ask, Counters>(
   },
 );
 
-/** The window with as much again around it, in whole steps: small moves ask for nothing. */
+/** Three times the window, in whole steps: small moves send no requests. */
 export function around(r: Range): Range {
   const step = 2 ** Math.ceil(Math.log2((r.to - r.from) / 2));
   return { from: Math.floor(r.from / step - 1) * step, to: Math.ceil(r.to / step + 1) * step };

@@ -1,4 +1,4 @@
-// The timeline as a file: what is in view, as a picture or as a drawing.
+// Saves the visible timeline as PNG or SVG.
 
 import { themeColour } from "../../draw/colour";
 import { hatching, PATTERN } from "../../draw/rects";

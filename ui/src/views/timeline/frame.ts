@@ -1,4 +1,4 @@
-// What a saved picture needs beside the canvases: the names of the tracks, and what colours mean.
+// Names of the tracks and the legend of a saved picture.
 
 import { CATEGORIES, css } from "../../draw/colour";
 import { PATTERN } from "../../draw/rects";
@@ -25,8 +25,8 @@ function drawNames(c: Ink, pen: Pen, l: Layout): void {
   }
 }
 
-/** In a picture with FRAME_LEFT pixels beside the canvases and FRAME_BOTTOM below them. hatch: what
- * fills a place with the lines of that pattern. */
+/** For a picture with FRAME_LEFT pixels beside the canvases and FRAME_BOTTOM below them. hatch:
+ * fills an area with that pattern. */
 export function drawFrame(c: Ink, pen: Pen, l: Layout, title: string, hatch: (pattern: number) => Fill | null): void {
   drawNames(c, pen, l);
   const y = pen.height + FRAME_BOTTOM / 2;

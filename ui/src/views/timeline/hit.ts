@@ -1,4 +1,4 @@
-// What lies under the pointer.
+// Hit testing.
 
 import { pool, readAt, type Reads } from "./pool";
 import { slotHeight } from "./poolShapes";
@@ -13,8 +13,8 @@ export type Hit =
   | { kind: "read"; row: Row; reads: Reads; i: number; at_ns: number }
   | { kind: "row"; row: Row; at_ns: number };
 
-/** The slice of the track that covers the moment, or begins within `slack` of it; -1: none. Slices
- * of a tile are sorted by track, then by time. */
+/** The slice of the track that covers the time, or begins within `slack` of it; -1: none. Slices of
+ * a tile are sorted by track, then by time. */
 export function sliceAt(tile: Tile, track: number, at_ns: number, slack: number): number {
   const s = tile.slices;
   let low = 0;
@@ -50,7 +50,7 @@ function mergedAt(tile: Tile, track: number, at_ns: number): number {
   return low < m.n && m.track[low] === track && m.bucket[low] === bucket ? low : -1;
 }
 
-/** The tile of that level, or of the nearest one that there is. */
+/** The tile of that level, or of the nearest available one. */
 export function tileAt(tiles: Tiles, level: number, chunk: number, at_ns: number): Kept | null {
   for (const off of [0, 1, 2, 3, -1, 4, -2, 5, 6]) {
     const place = placesOf({ from: at_ns, to: at_ns + 1e-3 }, level + off, chunk)[0];

@@ -4,8 +4,8 @@ import type { Selection } from "../../state/selection";
 import { tokenStretch } from "../../state/trace";
 import { opDetails } from "./op";
 
-/** Begin and end of the selected op; else of the time, else of the token; null: none has a time. */
-export async function stretchOf(s: Selection): Promise<readonly [number, number] | null> {
+/** Range of the selected op; else of the time, else of the token; null: none. */
+export async function intervalOf(s: Selection): Promise<readonly [number, number] | null> {
   if (s.op) {
     const d = await opDetails(s.op).catch(() => null);
     if (d) return [d.start_ns, d.end_ns ?? d.start_ns];

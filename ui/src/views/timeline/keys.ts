@@ -9,7 +9,7 @@ import type { Scene } from "./scene";
 import { timeAxis } from "./window";
 
 const SCOPE = "Timeline";
-/** In a second of holding a key: what is shown becomes so much less, or moves by so much of it. */
+/** Per second of holding a key: factor of the zoom, or share of the visible range. */
 const ZOOM_PER_S = 8;
 const PAN_PER_S = 1.2;
 

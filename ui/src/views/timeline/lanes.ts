@@ -1,4 +1,4 @@
-// Which lanes a selected stretch of time is of: in the address, beside the stretch itself.
+// Lanes of a selected time range: in the address, beside the range itself.
 
 import { computed, effect } from "@preact/signals";
 import { selection } from "../../state/selection";
@@ -21,7 +21,7 @@ export function selectLanes(ids: readonly string[] | null): void {
   lanes.value = ids?.join() ?? null;
 }
 
-/** Without a stretch there are none; stops when the function that is returned is called. */
+/** Cleared without a range; stops when the returned function is called. */
 export function followLanes(): () => void {
   return effect(() => {
     if (!selection.value.time) lanes.value = null;

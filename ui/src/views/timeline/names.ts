@@ -1,4 +1,4 @@
-// Names on what is wide enough for them: ops and layers.
+// Names on items that are wide enough: ops and layers.
 
 import { inkOn } from "../../draw/colour";
 import { duration, plainName } from "../../draw/format";
@@ -19,7 +19,8 @@ export function drawSliceNames(pen: Pen, l: Layout, tile: Tile, from: number, to
   for (let i = 0; i < s.n; i++) {
     const busy = s.busy_ns[i]!;
     const begin = s.start_ns[i]!;
-    // Of several tiles that show an op, the one in which it begins names it, or the first in view.
+    // If several tiles have an op, the one in which it begins draws its name, or the first visible
+    // one.
     if (busy < least || begin >= to || begin + busy < from || (begin < from && from > pen.range.from)) continue;
     const row = l.byTrack.get(s.track[i]!);
     if (!row || row.folded || begin > pen.range.to || begin + busy < pen.range.from) continue;
@@ -37,7 +38,7 @@ export function drawSliceNames(pen: Pen, l: Layout, tile: Tile, from: number, to
   }
 }
 
-/** layer: that is selected; null: none. */
+/** The selected layer; null: none. */
 export function drawLayerNames(pen: Pen, l: Layout, tile: Tile, layer: number | null): void {
   const { c } = pen;
   const t = tile.layers;

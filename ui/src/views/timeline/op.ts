@@ -1,4 +1,4 @@
-// All that is known of one op, kept for a while: stepping along a track asks again and again.
+// Details of an op, cached: stepping along a track requests them repeatedly.
 
 import { effect, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
@@ -53,10 +53,10 @@ export function opDetails(op: OpRef): Promise<OpDetails> {
   return details;
 }
 
-/** What is known of the selected op; null: none is, or it has not come yet. */
+/** Details of the selected op; null: none selected, or not loaded yet. */
 export const chosenOp = signal<OpDetails | null>(null);
 
-/** Follows the selection; stops when what is returned is called. */
+/** Follows the selection; stops when the returned function is called. */
 export function followOp(): () => void {
   return effect(() => {
     const { op } = selection.value;
@@ -69,17 +69,17 @@ export function followOp(): () => void {
         const now = selection.peek().op;
         if (now?.run === op.run && now.node === op.node) chosenOp.value = details;
       })
-      // The inspector says why there is none.
+      // The inspector shows why there are none.
       .catch(() => undefined);
   });
 }
 
-/** Selects an op, and what it belongs to. */
+/** Selects an op, with its token, layer and tensor. */
 export function selectOp(op: OpRef, token: number | null, layer: number | null, tensor: string | null): void {
   select({ op, token, layer, tensor });
 }
 
-/** As a sentence for those who do not see it. */
+/** As a sentence for screen readers. */
 export function opInWords(d: OpDetails, duration: (ns: number | null) => string): string {
   const layer = d.log.layer_id === null ? "" : `, layer ${d.log.layer_id}`;
   const lanes = d.lanes.map((l) => `lane ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);

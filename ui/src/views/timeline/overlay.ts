@@ -1,5 +1,4 @@
-// All of the timeline that has letters or lines: the axis, names, tokens, counters, what is
-// selected.
+// Text and lines of the timeline: the axis, names, tokens, counters, the selection.
 
 import { ticks } from "../../draw/axis";
 import { duration, moment } from "../../draw/format";
@@ -17,10 +16,10 @@ import { drawTokens } from "./tokens";
 import type { Marks } from "./shapes";
 import type { Shown } from "./shown";
 
-/** Rows that hold no ops. */
+/** Rows without ops. */
 const PLAIN: ReadonlySet<string> = new Set(["counter", "reads", "pool"]);
 
-/** Lines where they lie on no op. */
+/** Lines where they cross no op. */
 function drawAxis(pen: Pen, l: Layout): void {
   const { c } = pen;
   const { values, step } = ticks(pen.range, pen.width);
@@ -43,7 +42,7 @@ function drawAxis(pen: Pen, l: Layout): void {
   for (const v of values) c.fillText(moment(v, step), pen.x(v) + 4, AXIS_HEIGHT / 2);
 }
 
-/** That the server still reads, where nothing is drawn yet. */
+/** Marks ranges that the server still reads. */
 function drawUnread(pen: Pen, l: Layout): void {
   const o = overview.peek();
   const row = l.rows.find((r) => r.kind === "lane");
@@ -58,7 +57,7 @@ function drawUnread(pen: Pen, l: Layout): void {
   });
 }
 
-/** Layers are told from records, which wide windows are not drawn from. */
+/** Layers come from records, which wide windows are not drawn from. */
 function drawNoLayers(pen: Pen, l: Layout, shown: readonly Shown[]): void {
   if (shown.length === 0 || !shown.every(({ tile }) => tile.from_overview)) return;
   pen.c.fillStyle = pen.ink2;
@@ -133,10 +132,10 @@ function drawPointer(pen: Pen): void {
 }
 
 export interface Marked {
-  /** A stretch that is being dragged; else what is selected. */
+  /** The range being dragged; else the selected one. */
   readonly drag: Drag | null;
   readonly marks: Marks;
-  /** Ids of the lanes of the selected stretch; null: all. */
+  /** Ids of the lanes of the selected range; null: all. */
   readonly lanes: ReadonlySet<string> | null;
 }
 

@@ -1,5 +1,4 @@
-// How busy the whole run was, and which tracks there are; read in steps for as long as the server
-// works on it.
+// Load of the whole run, and its tracks; read in steps while the server works on it.
 
 import { effect, signal } from "@preact/signals";
 import { getJson, isAbort, ofTrace } from "../../api/client";

@@ -1,10 +1,10 @@
-// What the overlay draws with: a 2D canvas, or a text that becomes an SVG.
+// Output of the overlay: a 2D canvas, or SVG text.
 
 import type { Range } from "../../draw/axis";
 import { themeColour } from "../../draw/colour";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
 
-/** Of a canvas's context what the overlay uses; svg.ts has the same. */
+/** The subset of CanvasRenderingContext2D that the overlay uses; svg.ts implements it. */
 export type Ink = Pick<
   CanvasRenderingContext2D,
   | "fillStyle"
@@ -45,13 +45,13 @@ export interface Pen {
 }
 
 export const FONT = "11px system-ui, sans-serif";
-/** About what a letter of it takes. */
+/** Approximate width of a letter. */
 export const LETTER = 6;
 
 let inksOf: string | undefined;
 let inks: Pick<Pen, "ink" | "ink2" | "ground" | "line" | "accent" | "mark" | "bad">;
 
-/** Asked of the style sheet once a theme. */
+/** Read from the style sheet once per theme. */
 function themeInks(): typeof inks {
   const theme = document.documentElement.dataset.theme;
   if (!inks || inksOf !== theme) {
@@ -88,14 +88,14 @@ export function penOf(
   };
 }
 
-/** The text, or its begin, if `room` pixels hold at least a few letters of it; else "". */
+/** The text, cut to `room` pixels; "" if they hold less than a few letters. */
 export function cut(text: string, room: number): string {
   const letters = Math.floor(room / LETTER);
   if (text.length <= letters) return text;
   return letters >= 4 ? text.slice(0, letters - 1) + "…" : "";
 }
 
-/** Draws what is in view of the row: below the rows that stay, above the canvas's end. */
+/** Draws the visible part of the row: below the fixed rows, above the canvas's bottom. */
 export function inRow(pen: Pen, l: Layout, row: Row, draw: (top: number) => void): void {
   const top = topOf(row, pen.scroll);
   const from = row.pinned ? AXIS_HEIGHT : l.fixed;

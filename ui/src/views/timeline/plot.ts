@@ -16,8 +16,8 @@ interface Column {
   value: number;
 }
 
-/** What lies in one pixel is its largest value, and neighbours that are equal are one: a rectangle
- * each, since a path of thousands of them takes a hundred times as long where there is no GPU. */
+/** Each pixel has its largest value, and equal neighbours are merged: rectangles, since a path of
+ * thousands of points takes a hundred times as long without a GPU. */
 export function columnsOf(pen: Pen, data: Buckets, values: readonly (number | null)[], first: number, last: number): Column[] {
   const columns: Column[] = [];
   const width_ns = (data.to_ns - data.from_ns) / data.buckets;
@@ -76,7 +76,7 @@ export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
   });
 }
 
-/** Above what is drawn in the row. */
+/** Above the row's content. */
 export function drawText(pen: Pen, top: number, text: string): void {
   pen.c.fillStyle = pen.ink2;
   pen.c.fillText(text, 4, top + TEXT_HEIGHT / 2);

@@ -102,7 +102,7 @@ export class PointerInput {
     };
   }
 
-  /** What was taken stays under the pointer. */
+  /** The grabbed point stays under the pointer. */
   private moveTo(at: { x: number; y: number }): void {
     const by = this.begin.ns - this.ns(at.x);
     const { from, to } = timeAxis.target;
@@ -169,7 +169,7 @@ export class PointerInput {
     }
   }
 
-  /** Fits what stands on its own; else zooms in there. */
+  /** Fits a single item; zooms in on a merged one. */
   double(event: MouseEvent): void {
     const at = this.place(event);
     const found = hit(this.scene, at.x, at.y);

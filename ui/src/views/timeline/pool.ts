@@ -1,4 +1,4 @@
-// What `tensortrace boost` kept in memory and read, in the window and some time around it; who
+// What `tensortrace boost` held and read in the visible range and around it, and the ops that
 // waited for it.
 
 import { effect, signal } from "@preact/signals";
@@ -20,7 +20,7 @@ export const CAUSE_WORDS: Record<string, string> = {
 };
 const KEYS = ["kept", "ahead", "chosen", "at_op"] as const;
 const BUCKETS = 1536;
-/** More reads or waits than these are drawn by stretches of time. */
+/** If there are more reads or waits than these, they are drawn as time intervals. */
 const SINGLE_MAX = 4096;
 
 /** GET pool/bins */
@@ -35,7 +35,7 @@ export interface Bins {
   readonly read: Float64Array[];
 }
 
-/** GET pool/reads: an entry a read, by its begin. */
+/** GET pool/reads: one entry per read, by start. */
 export interface Reads {
   readonly n: number;
   readonly read: Uint32Array;
@@ -51,13 +51,13 @@ export interface Reads {
   readonly batch_id: Uint32Array;
   readonly size_bytes: Float64Array;
   readonly waiters: Uint32Array;
-  /** NaN: nobody waited. */
+  /** NaN: no op waited. */
   readonly waited_ns: Float64Array;
   readonly failed: Uint8Array;
   readonly discarded: Uint8Array;
 }
 
-/** GET pool/waits: an entry an op on a lane; or, where they are too many, a stretch of a lane. */
+/** GET pool/waits: one entry per op and lane; or, if they are too many, per interval of a lane. */
 export interface Waits {
   readonly n: number;
   readonly start_ns: Float64Array;
@@ -82,7 +82,7 @@ export interface Pool {
   /** null: they are too many to be shown one by one. */
   readonly reads: Reads | null;
   readonly n_reads: number;
-  /** Reads at one time that are told apart. */
+  /** Simultaneous reads that are drawn separately. */
   readonly slots: number;
   readonly waits: Waits;
 }
@@ -199,12 +199,12 @@ export function readName(r: Reads, i: number): string {
   return Number.isNaN(r.expert[i]!) ? name : `${name}[${r.expert[i]}]`;
 }
 
-/** Place of the read with that number; -1: it is not in view. */
+/** Index of the read with that number; -1: not in view. */
 export function readIndex(r: Reads | null, read: number): number {
   return r ? r.read.indexOf(read) : -1;
 }
 
-/** The wait of an op on a lane, and what it waited for; null: none. */
+/** The wait of an op on a lane, and the reads it waited for; null: none. */
 export function waitOf(track: number, run: number, node: number): { ns: number; cause: string; name: string | null } | null {
   const p = pool.value;
   if (!p) return null;
@@ -221,7 +221,8 @@ export function waitOf(track: number, run: number, node: number): { ns: number; 
   return null;
 }
 
-/** Whether it is of the selected tensor, and of its slice if there is one; null: none is selected. */
+/** Whether it is of the selected tensor, and of its slice if there is one; null: none is
+ * selected. */
 export function isChosen(r: Reads, i: number): boolean | null {
   const { tensor, slice } = selection.peek();
   if (tensor === null) return null;
@@ -236,7 +237,7 @@ export function isOfToken(r: Reads, i: number): boolean {
   return token === null || r.batch_id[i] === token;
 }
 
-/** Its tensor, the slice of it, the layer and the token; also the op that waited for it. */
+/** Its tensor, slice, layer and token; also the op that waited for it. */
 export function selectRead(r: Reads, i: number): void {
   const weight = r.weight[i]!;
   const t = tensors.peek();
@@ -251,7 +252,7 @@ export function selectRead(r: Reads, i: number): void {
   });
 }
 
-/** The read in that slot that covers the moment, or begins or ends within `slack` of it; -1: none. */
+/** The read in that slot that covers the time, or begins or ends within `slack` of it; -1: none. */
 export function readAt(r: Reads, slot: number, at_ns: number, slack: number): number {
   let best = -1;
   let distance = slack;

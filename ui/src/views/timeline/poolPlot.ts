@@ -1,4 +1,4 @@
-// Of the pool what has lines or letters: how full it was, how much was read, the chosen reads.
+// Lines and text of the pool: its size, bytes read, the selected reads.
 
 import { css } from "../../draw/colour";
 import { bytes, rate } from "../../draw/format";
@@ -41,7 +41,7 @@ export function drawFull(pen: Pen, l: Layout, row: Row): void {
     }
     c.fillStyle = pen.ink;
     for (const each of columnsOf(pen, b, b.budget, first, last)) {
-      // Dashes, so that it is told from what there was.
+      // Dashed, unlike what was present.
       for (let x = each.from - (each.from % 8); x < each.to; x += 8) {
         const from = Math.max(x, each.from);
         c.fillRect(from, y(each.value), Math.max(0, Math.min(x + 5, each.to) - from), 1);
@@ -55,7 +55,7 @@ export function drawFull(pen: Pen, l: Layout, row: Row): void {
   });
 }
 
-/** Of reads by stretches of time how much they are; around the chosen ones a frame. */
+/** Merged reads show their share; selected ones have a frame. */
 export function drawReads(pen: Pen, l: Layout, row: Row): void {
   const p = pool.peek();
   if (!p) return;

@@ -1,5 +1,4 @@
-// The pool as rectangles: reads, one by one or by stretches of time, and on the lanes what ops
-// waited for them.
+// Rectangles of the pool: reads, single or merged, and on the lanes the ops' waits for them.
 
 import type { Rgb } from "../../draw/colour";
 import { PATTERN } from "../../draw/rects";
@@ -20,9 +19,9 @@ export const CAUSE_SIGNS: readonly (readonly [string, Rgb, number])[] = CAUSES.m
   (name, i) => [name, INKS[i]!, PATTERNS[i]!] as const,
 );
 
-/** At the foot of an op: what it waited for reads, below its name. */
+/** At the bottom of an op, below its name: its wait for reads. */
 const STRIP = 4;
-/** At the top of reads by stretches of time: how much they are at most. */
+/** At the top of merged reads: their maximum number. */
 export const READS_TEXT = 14;
 
 /** Part of the row for each of the reads at one time. */
@@ -62,7 +61,7 @@ function addSums(b: Bins, row: Row, to: Builder): void {
   }
 }
 
-/** With an edge above, so that it is told from an op of a like colour. */
+/** With an edge above, which separates it from an op of a similar colour. */
 function addStrip(row: Row, start: number, length: number, high: number, cause: number, ground: Rgb, to: Builder): void {
   const top = row.top + row.height - high;
   if (high > 2) to.add(start, length, top - 1, 1, ground, 255, PATTERN.plain);

@@ -1,9 +1,9 @@
-// Keeps what is selected in view when it was selected elsewhere: in another view, by the scrubber.
+// Scrolls to the selection when it was made elsewhere: in another view, by the scrubber.
 
 import { effect, untracked } from "@preact/signals";
 import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
-import { stretchOf } from "./stretch";
+import { intervalOf } from "./interval";
 import { hasExtent, timeAxis } from "./window";
 
 function keyOf(): string {
@@ -11,18 +11,19 @@ function keyOf(): string {
   return JSON.stringify([trace, op, token, time]);
 }
 
-/** What was selected when the timeline looked last. The page's address may say both what is
- * selected and what is shown: that is not a change. */
+/** The selection at the last check. The page's address may hold both a selection and a range: that
+ * is not a change. */
 let seen: string | null = null;
 
 async function reveal(key: string): Promise<void> {
-  const stretch = await stretchOf(selection.peek());
-  if (!stretch || key !== seen) return;
+  const interval = await intervalOf(selection.peek());
+  if (!interval || key !== seen) return;
   const { from, to } = timeAxis.target;
-  if (stretch[1] < from || stretch[0] > to) timeAxis.centre(stretch[0], stretch[1]);
+  if (interval[1] < from || interval[0] > to) timeAxis.centre(interval[0], interval[1]);
 }
 
-/** Follows the selection while the timeline is shown; stops when what is returned is called. */
+/** Follows the selection while the timeline is shown; stops when the returned function is
+ * called. */
 export function followSelection(): () => void {
   return effect(() => {
     const key = keyOf();

@@ -1,5 +1,5 @@
-// What is drawn below each other: batches, layers, the lanes, reads of `boost` and its pool, counters;
-// where each lies. Rows that are pinned stay at the top.
+// Layout of the rows: batches, layers, lanes, reads of `boost` and its pool, counters. Pinned rows
+// stay at the top.
 
 import { computed } from "@preact/signals";
 import { summary } from "../../state/trace";
@@ -27,7 +27,7 @@ export interface Row {
 
 export interface Layout {
   readonly rows: readonly Row[];
-  /** Where those begin that scroll. */
+  /** Top of the scrolled rows. */
   readonly fixed: number;
   /** Of all. */
   readonly height: number;
@@ -78,7 +78,7 @@ export function counterTitle(name: string): string {
 
 type Bare = Pick<Row, "id" | "kind" | "title" | "track" | "of">;
 
-// Each by itself: a new answer that says the same moves nothing.
+// Separate signals: an equal reply changes nothing.
 const lanes = computed(() => overview.value?.lanes ?? 1);
 const computations = computed(() => overview.value?.rows ?? 1);
 const hasPool = computed(() => summary.value?.pool_recorded ?? false);

@@ -29,7 +29,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** A stretch under way of being dragged. */
+/** The range being dragged. */
 export interface Drag {
   readonly from_ns: number;
   readonly to_ns: number;
@@ -37,7 +37,7 @@ export interface Drag {
   readonly last: number;
 }
 
-/** Levels up and down from the one that is shown, in which something to stand in is looked for. */
+/** Levels up and down from the shown one in which a substitute is searched. */
 const STAND_INS = [1, 2, 3, 4, 5, 6, 8, 10, -1, -2];
 
 /** "measure=1" in the address: each frame is a measure among the browser's performance entries, and
@@ -114,7 +114,7 @@ export class Scene {
     });
   }
 
-  // --- what is asked for ---
+  // --- requests ---
 
   private ask(): void {
     const o = overview.value;
@@ -134,7 +134,7 @@ export class Scene {
     untracked(() => batch(() => this.tiles.want(this.wanted())));
   }
 
-  /** As far as there is something. */
+  /** Limited to the run. */
   scrollTo(y: number): void {
     const most = Math.max(0, layout.peek().height - this.size.peek().height);
     this.scroll.value = Math.min(most, Math.max(0, y));
@@ -154,8 +154,8 @@ export class Scene {
     return [...seen];
   }
 
-  /** First what is in view where the axis moves to, then all of the run, then what zooming and
-   * panning lead to. */
+  /** First the target range of the axis, then all of the run, then what zooming and panning lead
+   * to. */
   private wanted(): Place[] {
     if (!this.size.peek().width || !overview.peek()) return [];
     const { from, to } = timeAxis.target;
@@ -217,7 +217,7 @@ export class Scene {
     return this.ofPool;
   }
 
-  /** Tiles that show the place: itself, or others in its stead. */
+  /** Tiles for that range: the exact ones, or substitutes. */
   private standIns(place: Place): { kept: Kept; range: Range }[] {
     const range = rangeOf(place);
     const own = this.tiles.get(place);
@@ -235,7 +235,7 @@ export class Scene {
     return [];
   }
 
-  /** What is drawn in that range, and notes it. */
+  /** Collects what is drawn in that range. */
   items(range: Range, l: Layout): RectItem[] {
     const items: RectItem[] = [];
     this.shown = [];

@@ -1,5 +1,5 @@
-// What is in view, once nothing has moved for a moment: for words, tables and the names of tracks,
-// which need not be made anew in every frame.
+// The visible content once nothing has moved for a moment: for text, tables and the names of
+// tracks, which need not be updated every frame.
 
 import { signal } from "@preact/signals";
 import type { Shown } from "./shown";
@@ -14,7 +14,7 @@ export interface SightedOp {
 export interface Settled {
   /** By track: ops per pixel, where they are merged. */
   readonly mergedPerPixel: ReadonlyMap<number, number>;
-  /** Ops in view that stand on their own, the first of them. */
+  /** Single visible ops, the first of them. */
   readonly ops: readonly SightedOp[];
   readonly n_ops: number;
   readonly n_merged: number;
@@ -43,7 +43,7 @@ function sum(shown: readonly Shown[], range: Range, ns_per_pixel: number): Settl
     const to = Math.min(range.to, each.range.to);
     for (let i = 0; i < tile.slices.n; i++) {
       const begin = tile.slices.start_ns[i]!;
-      // Each op once, in the tile in which it begins; what began before the window is in view too.
+      // Each op once, in the tile in which it begins; also those that began before the window.
       if (begin >= to || begin + tile.slices.busy_ns[i]! + known(tile.slices.wait_ns[i]!) < from) continue;
       if (begin < each.range.from && each.range.from > range.from) continue;
       n_ops++;

@@ -1,4 +1,4 @@
-// A tile as rectangles: ops, waits, what is merged, layers.
+// Rectangles of a tile: ops, waits, merged ops, layers.
 
 import { CATEGORIES } from "../../draw/colour";
 import { PATTERN, type RectBatch } from "../../draw/rects";
@@ -6,7 +6,7 @@ import { categoryColour, PATTERN_OF, type Rgb } from "./look";
 import type { Layout, Row } from "./rows";
 import { known, MARKED, NONE, type Tile } from "./tile";
 
-/** What of the tile stands out; all null: everything alike. */
+/** What the tile highlights; all null: nothing. */
 export interface Marks {
   readonly token: number | null;
   readonly token_ns: readonly [number, number] | null;
@@ -20,10 +20,10 @@ export interface Shapes {
   readonly scrolling: RectBatch;
 }
 
-/** Alpha of what does not match what is selected, of 255. */
+/** Alpha of what does not match the selection, of 255. */
 export const DIM = 80;
 const WAIT: Rgb = [128, 134, 142];
-/** Of the row's height, what a wait takes: it is told from work by its form, too. */
+/** A wait's share of the row's height: its shape differs from work, too. */
 const WAIT_SHARE = 0.45;
 
 /** Collects rectangles. */
@@ -106,11 +106,11 @@ function addSlices(tile: Tile, layout: Layout, marks: Marks, pick: Pick): void {
 
 const INKS = CATEGORIES.map((category) => [categoryColour(category), PATTERN_OF[category] ?? 0] as const);
 
-/** More merged buckets than this show only what worked longest: parts of a pixel on many lanes. */
+/** Of more merged buckets only the one with most work is drawn: parts of a pixel on many lanes. */
 const PARTED_MAX = 40_000;
 
-/** A column a bucket: from below what worked, by category, above it what waited, and a line at the
- * top that says that these are several ops. */
+/** A column per bucket: work by category from below, waits above it, and a line at the top that
+ * marks several ops. */
 function addMerged(tile: Tile, layout: Layout, marks: Marks, pick: Pick): void {
   const m = tile.merged;
   const width = tile.bucket_ns;
@@ -173,7 +173,7 @@ export function shapesOf(tile: Tile, layout: Layout, marks: Marks, layer: number
   return { fixed: fixed.done(), scrolling: scrolling.done() };
 }
 
-/** The name of a slice's op as it is shown: what it computes. */
+/** The displayed name of a slice's op: what it computes. */
 export function sliceName(tile: Tile, i: number): string {
   return tile.names[tile.slices.name[i]!] ?? "";
 }

@@ -1,4 +1,4 @@
-// A tile, and the part of it that is shown: its own place, or that of one it stands in for.
+// A tile and its drawn part: its own range, or that of one it substitutes.
 
 import type { Range } from "../../draw/axis";
 import type { Tile } from "./tile";

@@ -1,4 +1,4 @@
-// The timeline as a drawing: what the canvases show, as text.
+// The timeline as SVG: the content of the canvases as text.
 
 import { HATCHED_FROM, PATTERN, type RectItem } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
@@ -6,7 +6,7 @@ import type { Ink } from "./pen";
 
 function escape(text: string): string {
   return text
-    // What XML 1.0 does not allow at all.
+    // Characters that XML 1.0 does not allow.
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replace(/&/g, "&amp;")
     .replace(/</g, "&lt;")
@@ -36,7 +36,7 @@ export function hatchFill(pattern: number): string {
   return `url(#hatch${pattern})`;
 }
 
-/** Thin dark lines; of the sparse one, wide lines of what lies below. */
+/** Thin dark lines; for the sparse pattern, wide lines that show what is below. */
 function hatchings(ground: string): string {
   const one = (d: string, pattern: number) => {
     const ink = pattern === PATTERN.sparse ? `${escape(ground)}" stroke-width="2` : `#000" stroke-opacity="0.28`;

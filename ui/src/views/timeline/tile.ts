@@ -8,7 +8,7 @@ export const OPEN = 1;
 export const MARKED = 2;
 export const FUSED = 4;
 
-/** A length to draw: nothing where it was not observed (NaN). */
+/** A length to draw: 0 if not observed (NaN). */
 export function known(ns: number): number {
   return Number.isNaN(ns) ? 0 : ns;
 }
@@ -24,7 +24,7 @@ export interface Slices {
   readonly node: Uint32Array;
   /** In names. */
   readonly name: Uint32Array;
-  /** Of the trace's tensors; NONE. */
+  /** Index among the trace's tensors; NONE. */
   readonly weight: Uint32Array;
   /** Batch number; NONE. */
   readonly token: Uint32Array;
@@ -68,7 +68,7 @@ export interface Tile {
   readonly from_ns: number;
   readonly to_ns: number;
   readonly bucket_ns: number;
-  /** What begins later is not in it yet; Infinity: all of it is. */
+  /** Later ops are not included yet; Infinity: all are. */
   readonly until_ns: number;
   readonly left_out: number;
   readonly from_overview: boolean;
@@ -80,7 +80,7 @@ export interface Tile {
   readonly names: readonly string[];
 }
 
-/** Takes columns off a reply; each begins at a multiple of 8. */
+/** Reads columns from a reply; each begins at a multiple of 8. */
 class Reader {
   at = 0;
   private readonly view: DataView;

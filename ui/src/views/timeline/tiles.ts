@@ -1,5 +1,5 @@
-// The pictures that are there, and those that are asked for: tiles of a fixed number of buckets, a
-// power of two ns each, so that what was shown once is found again.
+// Loaded and pending tiles: a fixed number of buckets, a power of two ns each, so that they can be
+// reused.
 
 import { signal } from "@preact/signals";
 import { getBinary, isAbort, ofTrace } from "../../api/client";
@@ -13,7 +13,7 @@ const KEPT = 160;
 const REQUESTS = 4;
 const LEVEL_MIN = -6;
 
-/** What the tiles are of: another trace or other marks make others. */
+/** Key of the tiles: another trace or other marks need new ones. */
 export interface Question {
   readonly trace: number;
   readonly generation: number;
@@ -32,7 +32,7 @@ export interface Kept {
   readonly place: Place;
   readonly range: Range;
   readonly tile: Tile;
-  /** The question it answers, as text: others may stand in for a while. */
+  /** The request as text: others may substitute for a while. */
   readonly of: string;
   used: number;
 }
@@ -75,7 +75,7 @@ export class Tiles {
 
   constructor(private readonly dropped: (kept: Kept) => void) {}
 
-  /** Another question: tiles of the same trace stay until there are new ones. */
+  /** Another key: tiles of the same trace stay until the new ones arrive. */
   ask(question: Question): void {
     const of = JSON.stringify(question);
     if (of === this.of) return;
@@ -103,7 +103,7 @@ export class Tiles {
     return kept;
   }
 
-  /** Replaces what is waited for; the first ones are asked for first. */
+  /** Replaces the pending requests; the first ones are sent first. */
   want(places: Place[]): void {
     this.wanted = places.filter((place) => !this.isGood(place));
     waitingFor.value = this.wanted.length;

@@ -1,4 +1,4 @@
-// The track of batches: where each begins and ends, and its text.
+// The track of batches: start, end and text of each.
 
 import { css } from "../../draw/colour";
 import { counted, visible } from "../../draw/format";
@@ -13,7 +13,7 @@ const GENERATE = [110, 118, 128] as const;
 /** Batches narrower than this are drawn together. */
 const NARROW = 3;
 
-/** The first batch that begins at the moment or later. */
+/** The first batch that begins at that time or later. */
 export function batchFrom(b: Batches, ns: number): number {
   let low = 0;
   let high = b.batch_id.length;
@@ -25,7 +25,7 @@ export function batchFrom(b: Batches, ns: number): number {
   return low;
 }
 
-/** The batch that was computed then, or the last one before; -1: none. */
+/** The batch computed at that time, or the last one before; -1: none. */
 export function batchAt(b: Batches, ns: number): number {
   return batchFrom(b, ns + 1e-3) - 1;
 }

@@ -1,5 +1,5 @@
-// The stretch of time that the timeline shows: in the address, moved by the timeline and by the
-// minimap under every view.
+// The visible time range: in the address, moved by the timeline and by the minimap under every
+// view.
 
 import { effect, signal } from "@preact/signals";
 import { Axis, type Range } from "../../draw/axis";
@@ -10,7 +10,7 @@ import { rawParam } from "../../state/url";
 const LEAST_NS = 20;
 
 export const timeAxis = new Axis(LEAST_NS);
-/** Whether it is known what there is to show. */
+/** Whether the extent is known. */
 export const hasExtent = signal(false);
 
 const shown = rawParam("window");

@@ -64,7 +64,7 @@ const CAME: Record<Origin["kind"], string> = {
   uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
 };
 
-/** Above everything: what was the first to be not finite, and whether it was made so there. */
+/** Above everything: the first non-finite output, and whether it originated there. */
 export function FirstBad(props: { first: First }) {
   const origin = props.first.first;
   const all = props.first.summary;

@@ -1,5 +1,5 @@
-// The inspector's part on values: what the selected op put out, or the ops that have to do with the
-// selected tensor; how it changes over the tokens.
+// The inspector's part on values: outputs of the selected op, or of ops related to the selected
+// tensor, over the tokens.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

@@ -1,9 +1,9 @@
-// What the server answers about values (docs/api-http.md: values). The keys of rows are those of
-// `tensortrace values --json`.
+// Replies about values (docs/api-http.md: values). Rows have the keys of `tensortrace values
+// --json`.
 
 import { decodeColumns } from "../../api/columns";
 
-/** An output: what a node put out in a run. */
+/** An output: a node in a run. */
 export interface Output {
   readonly batch_id: number | null;
   /** Index of the run in the trace. */
@@ -34,10 +34,10 @@ export interface Output {
   readonly samples?: readonly Sample[];
 }
 
-/** JSON has no numbers for what is not finite. */
+/** JSON has no non-finite numbers. */
 export type Sample = number | "nan" | "inf" | "-inf" | null;
 
-/** Outputs of the same place in each layer: of the same name but for the layer's number. */
+/** Corresponding outputs of all layers: the same name but for the layer's number. */
 export interface Place {
   readonly place: string;
   readonly outputs: number;
@@ -56,7 +56,7 @@ export interface Summary {
 
 /** GET values */
 export interface Overview {
-  /** null: the trace holds no values. */
+  /** null: the trace has no values. */
   readonly level: "stats" | "hash" | "full" | null;
   readonly places: { readonly rows: readonly Place[]; readonly summary: Summary };
 }
@@ -78,7 +78,7 @@ export interface Grid {
   readonly n_inf: Float64Array;
   readonly run: Uint32Array;
   readonly node: Uint32Array;
-  /** 0: nothing was measured there. */
+  /** 0: not measured. */
   readonly outputs: Uint32Array;
   readonly masking: Uint8Array;
 }
@@ -107,13 +107,13 @@ export interface Source {
   readonly slot: number;
   readonly name: string;
   readonly state: State;
-  /** What the model's file has of it; null: it is no weight. */
+  /** The weight in the model file; null: it is no weight. */
   readonly weight: {
     readonly looked_at: boolean;
     readonly why_not: string | null;
     readonly elements: number | null;
     readonly n_bad: number | null;
-    /** null: NaN and infinities are not told apart. */
+    /** null: NaN and infinities are not distinguished. */
     readonly n_nan: number | null;
     readonly n_inf: number | null;
     readonly first_bad: number | null;
@@ -121,7 +121,7 @@ export interface Source {
   } | null;
 }
 
-/** A bad output none of whose sources is known to be bad. */
+/** A bad output without a known bad source. */
 export interface Origin {
   readonly kind: "born" | "inherited" | "uncertain";
   /** Outputs of that name that are born bad, this one included. */

@@ -1,4 +1,4 @@
-// The heat map: a row a layer, a column a token, or several where there are more than pixels.
+// The heat map: a row per layer, a column per token, or per several if there are more than pixels.
 
 import { css, sequence, themeColour, inkOn } from "../../draw/colour";
 import { pixelRatio, sizeCanvas } from "../../draw/rects";
@@ -15,7 +15,7 @@ const CELL_MOST = 84;
 /** From these sizes on a cell has room for its figure. */
 const TEXT_CELL = 52;
 const TEXT_ROW = 16;
-/** Colours that are told apart: styles are kept by these. */
+/** Distinct colours: styles are cached by these. */
 const STEPS = 64;
 
 export interface Geometry {
@@ -38,7 +38,7 @@ export function geometryOf(g: Grid, width: number, room: number): Geometry {
   return { width, height: TOP + row * g.layers.length + 4, columns, each, cell, row };
 }
 
-/** What it takes at best; of many layers, what they take at least. */
+/** Preferred height; with many layers, the minimum. */
 export function heightOf(g: Grid): number {
   const n = g.layers.length;
   return TOP + 4 + Math.max(n * ROW_LEAST, Math.min(n * ROW_MOST, HEIGHT_MOST));
@@ -56,7 +56,7 @@ function cellsOf(g: Grid, geometry: Geometry, layer: number, column: number): [n
   return [from, Math.min(from + geometry.each, (layer + 1) * g.tokens.length)];
 }
 
-/** The cell that stands for all of its column: the worst, or else that with the most. */
+/** The cell that represents its column: the worst, else the largest. */
 function standing(g: Grid, m: Measure, from: number, to: number): number {
   let best = -1;
   for (let i = from; i < to; i++) {
@@ -67,7 +67,7 @@ function standing(g: Grid, m: Measure, from: number, to: number): number {
   return best;
 }
 
-/** What is under a place of the canvas; null: nothing. */
+/** The cell at a position of the canvas; null: none. */
 export function placeAt(g: Grid, m: Measure, geometry: Geometry, x: number, y: number): Place | null {
   const layer = Math.floor((y - TOP) / geometry.row);
   const column = Math.floor((x - LEFT) / geometry.cell);
@@ -90,7 +90,7 @@ function begin(canvas: HTMLCanvasElement, geometry: Geometry): CanvasRenderingCo
   return c;
 }
 
-/** NaN is crossed out, an infinity struck out: told by the form, too. */
+/** NaN is crossed out, infinity struck through: encoded by shape, too. */
 export function drawBad(c: CanvasRenderingContext2D, what: "NaN" | "Inf", x: number, y: number, w: number, h: number, bad: string, ground: string): void {
   c.fillStyle = bad;
   c.fillRect(x, y, w, h);
@@ -124,7 +124,7 @@ function drawAxes(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry): voi
   });
 }
 
-/** All but what is selected. */
+/** Dims everything but the selection. */
 export function drawCells(canvas: HTMLCanvasElement, g: Grid, geometry: Geometry, m: Measure, x: Extent, dark: boolean): void {
   const c = begin(canvas, geometry);
   if (!c) return;
@@ -148,7 +148,7 @@ export function drawCells(canvas: HTMLCanvasElement, g: Grid, geometry: Geometry
       const share = at < 0 ? NaN : shareOf(m, x, m.of(g, at));
       const shade = Number.isNaN(share) ? -1 : Math.round(Math.min(1, Math.max(0, share)) * STEPS);
       c.fillStyle = styles[shade] ?? none;
-      // What nobody measured is a line, not a field.
+      // Unmeasured cells are a line, not a rectangle.
       if (at < 0) c.fillRect(left, top + row / 2 - 1, w, 1);
       else c.fillRect(left, top, w, h);
       if (!texts || shade < 0) continue;
@@ -168,7 +168,7 @@ function columnOf(geometry: Geometry, token: number): number {
   return LEFT + Math.floor(token / geometry.each) * geometry.cell;
 }
 
-/** What is selected: a row, a column, and where they cross. */
+/** The selection: a row, a column, and their crossing. */
 export function drawMarks(canvas: HTMLCanvasElement, g: Grid, geometry: Geometry, marks: Marks): void {
   const c = begin(canvas, geometry);
   if (!c) return;

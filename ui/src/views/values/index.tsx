@@ -1,4 +1,4 @@
-// What the ops put out: RMS, range and what is not finite, over layers and tokens.
+// Outputs of ops: RMS, range and non-finite elements, over layers and tokens.
 
 import { useEffect, useMemo } from "preact/hooks";
 import { getBinary, getJson, ofTrace } from "../../api/client";
@@ -38,7 +38,7 @@ function None() {
   );
 }
 
-/** Those of layers first: they are what can be followed. */
+/** Those of layers first: they can be followed. */
 function PlaceChoice(props: { places: readonly Place[]; shown: string }) {
   const option = (p: Place) => (
     <option value={p.place} key={p.place}>
@@ -118,7 +118,7 @@ function Legend(props: { grid: Grid; shown: Measure }) {
   );
 }
 
-/** Where the lines go while nothing is selected: the last token, the first layer. */
+/** Position of the lines without a selection: the last token, the first layer. */
 function chosen(list: readonly (number | null)[], wanted: number | null, otherwise: number): number {
   const at = wanted === null ? -1 : list.indexOf(wanted);
   return at >= 0 ? at : otherwise;

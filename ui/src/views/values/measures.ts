@@ -1,4 +1,4 @@
-// What colour and lines can tell of a value, and its numbers in words.
+// Measures of values for colour and lines, and their numbers as text.
 
 import type { Grid } from "./answer";
 
@@ -6,9 +6,9 @@ export interface Measure {
   readonly id: string;
   readonly title: string;
   readonly about: string;
-  /** Equal factors are equal steps; what is 0 has no place then. */
+  /** Logarithmic; 0 has no position then. */
   readonly log: boolean;
-  /** NaN: there is none. */
+  /** NaN: none. */
   readonly of: (g: Grid, i: number) => number;
 }
 
@@ -35,7 +35,7 @@ export interface Extent {
   readonly most: number;
 }
 
-/** Of what is coloured; both NaN: nothing is. */
+/** Extent of the coloured measure; both NaN: none. */
 export function extentOf(g: Grid, m: Measure): Extent {
   let least = Infinity;
   let most = -Infinity;
@@ -49,7 +49,7 @@ export function extentOf(g: Grid, m: Measure): Extent {
   return { least: m.id === "bad" ? 0 : least, most };
 }
 
-/** The place of a value in the extent, 0 to 1; NaN: it has none. */
+/** Position of a value in the extent, 0 to 1; NaN: none. */
 export function shareOf(m: Measure, x: Extent, v: number): number {
   if (Number.isNaN(v)) return NaN;
   if (x.most === x.least) return 1;
@@ -57,7 +57,7 @@ export function shareOf(m: Measure, x: Extent, v: number): number {
   return v <= 0 ? 0 : Math.log(v / x.least) / Math.log(x.most / x.least);
 }
 
-/** "NaN" or "Inf", whichever is worse; null: all is as it should be. */
+/** "NaN" or "Inf", whichever is worse; null: all finite. */
 export function badOf(g: Grid, i: number): "NaN" | "Inf" | null {
   if (g.outputs[i] === 0) return null;
   if (g.n_nan[i]! > 0) return "NaN";

@@ -33,7 +33,7 @@ function axes(profile: Profile): uPlot.Axis[] {
   ];
 }
 
-/** Where something is not finite, and what is selected. */
+/** Marks of non-finite values, and the selection. */
 function marks(profile: Profile, hooks: PlotHooks): uPlot.Plugin {
   return {
     hooks: {
@@ -91,7 +91,7 @@ function base(profile: Profile, size: { width: number; height: number }, hooks: 
     legend: { show: false },
     padding: [8, 12, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    // One point alone has a place, too.
+    // A single point has a position, too.
     scales: { x: { time: false, range: () => [profile.x[0]! - 0.5, profile.x[n - 1]! + 0.5] } },
     axes: axes(profile),
     plugins: [marks(profile, hooks), pointer(hooks)],
@@ -111,7 +111,7 @@ export function plotRms(host: HTMLElement, size: { width: number; height: number
   return new uPlot(
     {
       ...options,
-      // Without anything to show there are no factors.
+      // Without data there are no factors.
       scales: { ...options.scales, y: any ? { distr: 3, range: (_u, least, most) => [least / 1.3, most * 1.3] } : { range: () => [0, 1] } },
       series: [
         {},

@@ -6,11 +6,11 @@ import { badOf, layerText, number } from "./measures";
 export interface Profile {
   readonly along: "layers" | "tokens";
   readonly title: string;
-  /** Of each point: its place on the axis, its name, and its cell in the grid. */
+  /** By point: its position on the axis, its name, and its cell in the grid. */
   readonly x: readonly number[];
   readonly names: readonly string[];
   readonly cells: readonly number[];
-  /** null: nothing is finite, or nothing was measured there. */
+  /** null: nothing is finite, or nothing was measured. */
   readonly rms: readonly (number | null)[];
   readonly maxAbs: readonly (number | null)[];
   readonly min: readonly (number | null)[];
@@ -40,7 +40,7 @@ function make(g: Grid, along: Profile["along"], title: string, cells: number[], 
   };
 }
 
-/** What is of no layer lies before the first one. */
+/** Outputs without layer are before the first one. */
 export function overLayers(g: Grid, token: number): Profile {
   const cells = g.layers.map((_, i) => i * g.tokens.length + token);
   return make(g, "layers", `Token ${g.tokens[token]}, over the layers`, cells, g.layers.map((l) => l ?? -1), g.layers.map(layerText));

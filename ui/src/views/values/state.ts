@@ -1,4 +1,4 @@
-// What the view of values shows, kept in the address; and selecting an output everywhere.
+// State of the view of values in the address; selects an output everywhere.
 
 import { getJson, ofTrace } from "../../api/client";
 import { announce } from "../../parts/announce";
@@ -17,7 +17,7 @@ export function setMeasure(id: string): void {
   measureParam.value = id;
 }
 
-/** null: what the server takes when nobody chooses. */
+/** null: the server's default. */
 export function place(): string | null {
   return placeParam.value;
 }
@@ -33,7 +33,7 @@ export interface Where {
   readonly layer: number | null;
 }
 
-/** Selects the token, the layer and, when the server has said which it is, the op. */
+/** Selects the token, the layer and, once the server has found it, the op. */
 export async function chooseOutput(where: Where, words: string): Promise<void> {
   const { run, node, token, layer } = where;
   select({ token, layer, op: null, tensor: null, region: null, time: null });
