@@ -21,7 +21,8 @@ typedef struct tt_diff_view {
 /* The overall outcome. */
 typedef enum tt_diff_outcome {
     TT_DIFF_ALIKE,
-    TT_DIFF_DIFFERS, /* what was computed or, for sure, the times; with strict: not surely alike */
+    TT_DIFF_DIFFERS, /* what was computed differs or, significantly, the times; with strict: not
+                        significantly alike */
     TT_DIFF_UNKNOWN  /* too little was recorded */
 } tt_diff_outcome;
 tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v);

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The share of a cause's change that computing or waiting must have to be named alone. */
+/* Minimum share of a cause's change in computing or waiting to be named alone. */
 #define MOSTLY 0.67
 
 static void add(char *out, size_t room, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -48,7 +48,7 @@ static void add_units(char *out, const tt_diff_phase *p, size_t n)
     add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
 }
 
-/* "99 % sure of +10.2 % to +14.0 %", or what that would require. */
+/* "99 % sure of +10.2 % to +14.0 %", or what an interval would require. */
 static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
@@ -106,7 +106,8 @@ static void add_ns(char *out, double ns)
     add(out, TT_DIFF_SENTENCE, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
 }
 
-/* Which causes changed for sure by themselves: that of the whole is no proof for a part. */
+/* Which causes changed significantly by themselves: a significant total does not imply it for its
+ * parts. */
 static void add_surety(char *out, const tt_diff_phase *p)
 {
     size_t sure = 0;
@@ -181,7 +182,7 @@ static bool other_models(const tt_model *a, const tt_model *b)
     return false;
 }
 
-/* What must be known first. */
+/* Preconditions. */
 static void add_who(const tt_diff_view *v, char *out)
 {
     const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
@@ -195,7 +196,7 @@ static void add_who(const tt_diff_view *v, char *out)
         add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
 }
 
-/* A change that the test of the whole time does not confirm. */
+/* A change that the test of the total time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const double change = p->rows[TT_DIFF_TOTAL][0].change;

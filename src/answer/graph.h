@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Larger graphs (nodes and leafs) are refused, because nobody could read them. */
+/* Larger graphs (nodes and leafs) are refused as unreadable. */
 #define TT_GRAPH_COLUMNS_MAX 150000u
 
 /* Writes one object: the graph as `tensortrace graph --json` shows it. */

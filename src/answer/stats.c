@@ -93,7 +93,7 @@ PLAIN(batches, TT_CELL_U32);
 TT_COLUMN_ROWS(buckets, tt_stats_view, v, of(context)->batches,
                v ? of(context)->axis->n_buckets : 0)
 
-/* Whether any op has a time in the bucket: else there is none, which is not a time of 0. */
+/* Whether any op has a time in the bucket: else its time is unknown, not 0. */
 static bool is_timed(const void *context, const void *cell)
 {
     const series *s = context;

@@ -1,4 +1,4 @@
-/* `tensortrace buffers` for people. */
+/* `tensortrace buffers` as text. */
 #include "base/units.h"
 #include "cli/buffers_view.h"
 #include "cli/report.h"
@@ -16,13 +16,13 @@
 
 #define PLACES_MAX 72u
 #define PLACES_MIN 16u
-#define AROUND 32u /* what stands left and right of the bars */
+#define AROUND 32u /* width of the text left and right of the bars */
 
 static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 static const char *const letters[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
 #define LEVELS 8u
 
-/* Each is looked at for each place and kind. */
+/* Each is checked for each column and kind. */
 #define POINTS_MAX 2048u
 
 typedef struct plot {
@@ -33,7 +33,7 @@ typedef struct plot {
     uint64_t scale_bytes; /* of a full bar */
 } plot;
 
-/* The most of that kind and backing at any moment of that place in the line. */
+/* The maximum of that kind and backing within the column's time. */
 static uint64_t most_at(const plot *p, tt_buffer_kind kind, tt_backing backing, uint32_t place)
 {
     uint64_t most = 0;
@@ -41,7 +41,7 @@ static uint64_t most_at(const plot *p, tt_buffer_kind kind, tt_backing backing, 
     uint64_t begin = p->from + (uint64_t)(span * place / p->places);
     uint64_t end = p->from + (uint64_t)(span * (place + 1) / p->places);
     for (uint32_t i = 0; i < p->n && p->points[i].ticks <= end; i++) {
-        /* What was there when the place began, and all that happened in it. */
+        /* The state at the column's start, and all changes in it. */
         if (i + 1 < p->n && p->points[i + 1].ticks <= begin) continue;
         if (p->points[i].bytes[backing][kind] > most) most = p->points[i].bytes[backing][kind];
     }
@@ -62,7 +62,7 @@ static void print_line(const plot *p, tt_buffer_kind kind, tt_backing backing)
     (void)snprintf(name, sizeof name, "%s%s", tt_buffer_kind_name(kind), notes[backing]);
     printf("%-16s|", name);
     for (uint32_t i = 0; i < p->places; i++) {
-        /* Little is not nothing. */
+        /* Non-zero values are visible. */
         uint64_t level = (uint64_t)((unsigned __int128)at[i] * LEVELS / p->scale_bytes);
         fputs(levels[level > 0 || at[i] == 0 ? level : 1], stdout);
     }
@@ -77,7 +77,7 @@ static uint64_t last_moment(const tt_model *m, const tt_buffers *b)
     return to;
 }
 
-/* A full bar is the most there ever was of one kind. */
+/* A full bar is the maximum over all kinds. */
 static uint64_t largest(const plot *p)
 {
     uint64_t most = 1;

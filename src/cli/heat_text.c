@@ -41,7 +41,7 @@ static void print_phase(const char *what, const tt_heat *h, const tt_heat_phase 
          distinct, percent(p->distinct_bytes / p->batches, h->model_bytes), largest);
 }
 
-/* `partly`: units of which part is in this set. */
+/* `partly`: units of which a part is in this set. */
 static void print_set(const char *what, const tt_heat *h, const tt_heat_set *s, uint64_t partly)
 {
     char bytes[TT_UNITS_TEXT], text[TT_UNITS_TEXT], whole[TT_UNITS_TEXT + 24] = "";

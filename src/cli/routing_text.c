@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAP_WIDTH 64u /* experts in a line of the map */
+#define MAP_WIDTH 64u /* experts per line of the map */
 
 /* --- lists --- */
 
@@ -86,7 +86,7 @@ int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view 
 
 /* --- from token to token, and over time --- */
 
-#define STEPS_SHOWN 20u /* in text; there are experts x experts */
+#define STEPS_SHOWN 20u /* as text; there are experts x experts */
 
 static int print_rows(const tt_routing_options *o, const tt_rowset *set, const char *key,
                       const char *sort, uint64_t shown)
@@ -142,7 +142,7 @@ int tt_routing_print_spans(const tt_routing_options *o, const tt_routing_view *v
 
 /* --- the map --- */
 
-/* By share of the choices, measured by what it would be if all were used alike. */
+/* By share of the choices, relative to uniform use. */
 static const char *shade(uint64_t count, uint64_t choices, uint32_t n)
 {
     static const char *const wide[] = {"\xc2\xb7", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",

@@ -9,7 +9,7 @@
 
 #define SECRET_BYTES 16
 #define SECRET_DIGITS (TT_ACCESS_SECRET_TEXT - 1)
-/* Cookies looked at: others on this machine may have left theirs. */
+/* Maximum of cookies checked: others on this machine may have left theirs. */
 #define COOKIES_MAX 256
 
 static tt_access_verdict refuse(unsigned status, const char *message)
@@ -47,7 +47,7 @@ bool tt_access_same(const char *a, const char *b, size_t n)
     return differs == 0;
 }
 
-/* An empty secret is nobody's. */
+/* An empty secret never matches. */
 static bool is_secret(const char *secret, const char *text, size_t n)
 {
     return n == SECRET_DIGITS && *secret && tt_access_same(text, secret, SECRET_DIGITS);
@@ -69,7 +69,7 @@ static bool has_cookie(const tt_access_key *key, const char *cookies)
     return false;
 }
 
-/* "127.0.0.1:PORT" or "localhost:PORT"; browsers leave out the port 80. */
+/* "127.0.0.1:PORT" or "localhost:PORT"; browsers omit the port 80. */
 static bool is_host(const tt_access_key *key, const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};

@@ -14,7 +14,7 @@ bool tt_api_owns(const char *path)
     return strncmp(path, "/api", 4) == 0 && (path[4] == '/' || path[4] == '\0');
 }
 
-/* 5xx is for what the server is to blame for: not for a trace that cannot tell what is asked. */
+/* 5xx is for errors of the server, not for a trace without the requested data. */
 static unsigned status_of(const tt_error *err)
 {
     switch (err->status) {
@@ -33,7 +33,7 @@ static unsigned status_of(const tt_error *err)
     }
 }
 
-/* The number of a trace: TT_NONE when it is none of ours. */
+/* Parses the number of a trace: TT_NONE if it is not served. */
 static uint32_t parse_id(const tt_traces *t, const char *text, size_t n)
 {
     if (n != 1 || *text < '0' || *text > '9') return TT_NONE;
@@ -48,7 +48,7 @@ static const tt_endpoint *find(const char *name, bool of_trace)
     return NULL;
 }
 
-/* The endpoint of a path behind /api/v1; the trace's id goes into q. */
+/* The endpoint of a path after /api/v1; the trace's id goes into q. */
 static tt_status route(tt_request *q, const char *path, const tt_endpoint **out, tt_error *err)
 {
     const char *rest = *path == '/' ? path + 1 : path;
@@ -98,7 +98,7 @@ static tt_status check_params(tt_request *q, const tt_endpoint *e, tt_error *err
                         tt_traces_count(q->traces));
 }
 
-/* The newest generation of a trace and a share of it. False when the reply says why not. */
+/* Gets the newest generation of a trace and a share of it. False: the reply has the error. */
 static bool take(tt_traces *t, uint32_t id, tt_generation **g, tt_model **m, tt_reply *r)
 {
     tt_error err;

@@ -1,4 +1,4 @@
-/* The API: finds the endpoint that a target names, lets it answer, and puts errors into words. */
+/* The API: dispatches a target to its endpoint, and turns errors into replies. */
 #ifndef TT_SERVE_API_H
 #define TT_SERVE_API_H
 
@@ -13,7 +13,7 @@
 
 /* Whether the path is the API's, of any version. */
 bool tt_api_owns(const char *path);
-/* Fills the reply, also with errors. `client` and `is_ending` as in tt_request. */
+/* Fills the reply, also for errors. `client` and `is_ending` as in tt_request. */
 void tt_api_answer(tt_traces *traces, const tt_target *target, int client,
                    const atomic_bool *is_ending, tt_reply *r);
 

@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/buffers: the engine's buffers; /buffers_curve: how much memory there was. */
+/* /api/v1/traces/ID/buffers: the engine's buffers; /buffers_curve: memory over time. */
 #include "answer/buffers.h"
 #include "base/order.h"
 #include "serve/endpoints.h"
@@ -57,7 +57,7 @@ tt_status tt_answer_buffers(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* A time since the trace's zero, in ticks. */
+/* A time since the trace's origin, in ticks. */
 static uint64_t ticks_of(const tt_model *m, double ns)
 {
     const double ticks = ns / m->clock.ns_per_tick;

@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/counters: buffers, tokens and what the kernel counted, over time. */
+/* /api/v1/traces/ID/counters: buffers, tokens and kernel counters over time. */
 #include "analyze/counters.h"
 #include "serve/endpoints.h"
 #include "serve/source.h"

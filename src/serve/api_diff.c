@@ -1,5 +1,4 @@
-/* Two traces on the same axes: A is the trace of the address, B the one of the parameter `other`.
- */
+/* Compares two traces: A is the trace of the address, B that of the parameter `other`. */
 #include "analyze/diff/diff.h"
 #include "serve/comparisons.h"
 #include "serve/endpoints.h"
@@ -10,7 +9,7 @@
 #define THRESHOLD 0.03
 #define ITEMS_DEFAULT 1000u
 #define ITEMS_MAX 20000u
-#define LEVEL (1 - 0.99) /* as the command has it, to the last bit */
+#define LEVEL (1 - 0.99) /* bit by bit as in the command */
 
 static tt_status need_other(const tt_request *q, tt_error *err)
 {
@@ -23,7 +22,7 @@ static tt_status need_other(const tt_request *q, tt_error *err)
     return TT_OK;
 }
 
-/* What is kept of comparing both, as it was written. */
+/* The cached comparison of both, as written. */
 static tt_status answer(tt_request *q, tt_reply *r, const tt_comparison_options *o,
                         tt_comparison_part part, tt_error *err)
 {
@@ -33,7 +32,7 @@ static tt_status answer(tt_request *q, tt_reply *r, const tt_comparison_options 
     tt_bytes_init(&text, TT_COMPARISON_BYTES_MAX);
     status = tt_comparison_get(q, o, part, &text, err);
     if (status == TT_OK && text.failed) status = tt_error_memory(err, "the comparison");
-    /* One value, as it was written before. */
+    /* Copies one value as written before. */
     if (status == TT_OK) tt_json_again(tt_reply_json(r), (const char *)text.data, text.size);
     tt_bytes_free(&text);
     return status;
@@ -73,7 +72,7 @@ typedef struct pair_side {
     tt_model *m;
     bool present;
     const tt_diff_token *token;
-    const char *name; /* of an op that is looked for, or NULL */
+    const char *name; /* of the requested op, or NULL */
     tt_diff_located op;
 } pair_side;
 

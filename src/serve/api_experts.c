@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/experts: which experts were chosen, of all tokens or of some. */
+/* /api/v1/traces/ID/experts: the chosen experts, of all tokens or of some. */
 #include "answer/routing.h"
 #include "model/faults.h"
 #include "serve/endpoints.h"
@@ -38,7 +38,7 @@ static tt_status walk(choices *c, tt_model *m, const tt_filter *filter, const tt
                                    err);
 }
 
-/* over: NULL when it is made for all who will ask. */
+/* over: NULL for the shared memo. */
 static tt_status make_some(tt_model *m, const tt_filter *filter, const tt_over *over, void **out,
                            tt_error *err)
 {

@@ -1,5 +1,5 @@
-/* /api/v1/traces/ID/find: a text in the names of tensors, ops, layers and buffers, and in the texts
- * of tokens. */
+/* /api/v1/traces/ID/find: searches the names of tensors, ops, layers and buffers, and the tokens'
+ * texts. */
 #include "analyze/find.h"
 #include "serve/endpoints.h"
 #include "serve/source.h"
@@ -23,7 +23,7 @@ typedef struct search {
     const tt_model *m;
     const char *text;
     uint64_t limit;
-    uint64_t found; /* in the group under way */
+    uint64_t found; /* in the current group */
 } search;
 
 static void begin_group(search *s, const char *kind)
@@ -42,7 +42,7 @@ static void end_group(search *s)
     tt_json_object_end(s->j);
 }
 
-/* One that was found: the first ones are listed, the others only counted. */
+/* A match: the first ones are listed, the others only counted. */
 static void list(search *s, const tt_schema *schema, const void *row)
 {
     if (s->found++ < s->limit) tt_row_json(s->j, NULL, schema, s->m, row);
@@ -98,7 +98,8 @@ static void find_layers(search *s, const tt_names *names)
     for (uint32_t i = 0; i < names->n_tensors; i++)
         if (names->tensors[i].layer_id >= n) n = names->tensors[i].layer_id + (int64_t)1;
     begin_group(s, "layer");
-    /* A number is one layer; how many there are is what a damaged name may say, and not walked. */
+    /* A number is one layer; the number of layers comes from names, which may be damaged, and is
+     * not iterated over. */
     int64_t first = all ? 0 : number, end = all ? n : first + 1;
     for (int64_t layer = first; layer < end && layer < n && s->found < s->limit; layer++)
         list(s, &schema, &layer);
@@ -106,7 +107,7 @@ static void find_layers(search *s, const tt_names *names)
     end_group(s);
 }
 
-/* A batch, and where its text has what is looked for. */
+/* A batch, and the position of the match in its text. */
 typedef struct batch_row {
     const tt_find_batch *found;
     const tt_batch *batch;

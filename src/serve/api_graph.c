@@ -1,4 +1,4 @@
-/* The graph of a token's run: to draw, to search, to save as Graphviz's language. */
+/* The graph of a token's run: to draw, to search, to save in Graphviz's language. */
 #include "analyze/collapse.h"
 #include "analyze/find.h"
 #include "analyze/topology.h"
@@ -54,7 +54,7 @@ static tt_status of_token(const tt_model *m, uint64_t token, uint32_t *graph, ui
     return of_batch(m, batch, graph, run, err);
 }
 
-/* Nobody said which: as `tensortrace graph` chooses. */
+/* By default as in `tensortrace graph`. */
 static tt_status usual(const tt_model *m, uint32_t *graph, uint32_t *run, tt_error *err)
 {
     uint32_t batch = tt_topology_usual_batch(m);
@@ -95,7 +95,7 @@ static tt_status make(const tt_request *q, tt_topology **out, tt_error *err)
     return tt_topology_make(q->m, graph, run, out, err);
 }
 
-/* --- what is answered --- */
+/* --- reply --- */
 
 tt_status tt_answer_graph(tt_request *q, tt_reply *r, tt_error *err)
 {

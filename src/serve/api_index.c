@@ -1,4 +1,4 @@
-/* /api/v1: what there is to ask. */
+/* /api/v1: the list of endpoints. */
 #include "serve/endpoints.h"
 #include "serve/traces.h"
 

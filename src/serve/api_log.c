@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/log/count, log/rows, log/locate: the ops in the order of time. */
+/* /api/v1/traces/ID/log/count, log/rows, log/locate: the ops in time order. */
 #include "analyze/log/columns.h"
 #include "analyze/log/log.h"
 #include "serve/endpoints.h"
@@ -9,7 +9,7 @@
 
 #define ROWS_MAX 1000u
 
-/* How many rows there are, as far as that is known. */
+/* The number of rows, as far as known. */
 TT_COLUMN_VALUE(get_estimate, tt_log_count, c, u64,
                 c->done             ? c->rows
                 : c->runs_done == 0 ? tt_pieces_records(((const tt_model *)context)->pieces)
@@ -27,7 +27,7 @@ static const tt_column count_columns[] = {
 };
 static const tt_schema count_schema = TT_SCHEMA("count", "rows of a filter", count_columns);
 
-/* Into an object that is open. */
+/* Writes members of an open object. */
 static void put_count(tt_json *j, const tt_model *m, const tt_log_count *c)
 {
     tt_rowset_json(j, &TT_ROWSET(&count_schema, 0, m, c, 1), c);
@@ -118,7 +118,7 @@ tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* Where the op or moment that the request names stands among the rows that are counted. */
+/* Index of the requested op or time among the counted rows. */
 static tt_status locate(tt_request *q, const tt_log_lease *lease, uint64_t run, uint64_t node,
                         uint64_t *row, bool *found, tt_error *err)
 {
@@ -150,8 +150,8 @@ tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
         !tt_request_u64(q, "run", 0, q->m->n_runs ? q->m->n_runs - 1 : 0, 0, &run, err) ||
         !tt_request_u64(q, "node", 0, UINT32_MAX - 1, 0, &node, err))
         return TT_E_USAGE;
-    /* Among what is known already, else among more. What is not counted then may be found later:
-     * the reply says how far it is. */
+    /* Searches the known rows, then more. The reply has the progress: rows counted later may
+     * contain it. */
     for (unsigned i = 0; i < 2 && !found; i++) {
         tt_status status = tt_log_cache_acquire(q, &f, by_lane, i ? UINT64_MAX : 0, &lease, err);
         if (status != TT_OK) return status;

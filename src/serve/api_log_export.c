@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/log/export: all rows that pass a filter, as a file to save. */
+/* /api/v1/traces/ID/log/export: all matching rows, as a file to save. */
 #include "analyze/log/columns.h"
 #include "analyze/log/log.h"
 #include "serve/endpoints.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is written at once; then it is looked whether anybody still waits. */
+/* Rows between checks that the client still waits. */
 #define BLOCK_BYTES ((size_t)1 << 18)
-/* Larger files are the business of `tensortrace export`, which compresses and takes all cores. */
+/* `tensortrace export` is for larger files: it compresses and uses all cores. */
 #define FILE_BYTES_MAX ((uint64_t)8 << 30)
 
 enum { CSV, TSV, JSON };

@@ -1,5 +1,5 @@
-/* /api/v1/traces/ID/memory and below it: the map of the memory, and what is known of its units in
- * a part of the trace. */
+/* /api/v1/traces/ID/memory and below it: the memory map, and figures of its units in a part of the
+ * trace. */
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* --- computed once a trace --- */
+/* --- computed once per trace --- */
 
 static tt_status make_layout(tt_model *m, void **out, tt_error *err)
 {
@@ -51,7 +51,7 @@ static tt_status find_whole(whole *w, tt_model *m, tt_error *err)
 
 TT_SOURCE_MEMO(whole_memo, whole, "the heat", find_whole, release_whole)
 
-/* Rows of tensors, sorted: reading them changes nothing any more. */
+/* Rows of tensors, sorted in advance: readers change nothing. */
 typedef struct fault_rows {
     tt_faults *sums;
     const tt_faults_row *rows;
@@ -84,7 +84,7 @@ TT_SOURCE_MEMO(faults_memo, fault_rows, "the faults", find_faults, release_fault
 
 /* --- memory, memory/region --- */
 
-/* Whether pages were looked at before the first batch. */
+/* Whether there are residency samples before the first batch. */
 static bool has_loading(const tt_model *m)
 {
     bool found = false;
@@ -132,10 +132,10 @@ tt_status tt_answer_memory_region(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- memory/heat --- */
 
-/* What the columns of units are given. */
+/* Context of the units' columns. */
 typedef struct units {
     const tt_model *m;
-    const void *first; /* the rows' begin */
+    const void *first; /* the first row */
 } units;
 
 static void set_token(tt_cell *cell, const void *context, uint32_t batch)
@@ -181,7 +181,7 @@ static const tt_column heat_columns[] = {
 
 static const tt_schema heat_schema = TT_SCHEMA("heat", "how a unit was used", heat_columns);
 
-/* Units that were used, by ascending number. */
+/* Used units, by ascending number. */
 static tt_status reply_heat(const tt_request *q, const tt_memory_heat *h, uint32_t n_units,
                             tt_reply *r, tt_error *err)
 {
@@ -222,8 +222,8 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- memory/residency --- */
 
-/* The sample of a file at that moment: its place in tt_model.residencies; TT_NONE: none. The
- * context is a units with `first`, the samples of all files. */
+/* The sample of a file at that time: its index in tt_model.residencies; TT_NONE: none. The context
+ * is a units with `first`, the samples of all files. */
 static const tt_residency *sample_of(const void *context, const uint32_t *sample)
 {
     return &((const units *)context)->m->residencies[*sample];
@@ -309,7 +309,7 @@ tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
 
 TT_COLUMN_KNOWN(is_weight, tt_faults_row, f, f->weight != TT_NONE)
 
-/* Rows of weights, in the order of the files. */
+/* Rows of weights, in file order. */
 static tt_status reply_faults(const tt_model *m, const fault_rows *f, tt_reply *r, tt_error *err)
 {
     static const tt_column weight =

@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/op: all that is known of one executed op. */
+/* /api/v1/traces/ID/op: the details of one executed op. */
 #include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/log/columns.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was counted on one lane. */
+/* Counters of one lane. */
 typedef struct lane_times {
     uint32_t lane;
     bool open;
     uint64_t start, arrive, release;
     const tt_detail *faults; /* NULL: not observed */
-    uint64_t off_cpu;        /* ticks, when that was observed of the run */
+    uint64_t off_cpu;        /* ticks, if observed for the run */
 } lane_times;
 
 typedef struct op_answer {
@@ -86,7 +86,7 @@ static tt_status find(op_answer *a, tt_error *err)
     const tt_model *m = a->q->m;
     tt_join j = {0};
     tt_status status = tt_join_run(&j, m, a->run, err);
-    /* Without any record there is no table of ops. */
+    /* Without records there is no table of ops. */
     bool there = status == TT_OK && j.graph && j.n_touched > 0 && a->node < j.graph->n_nodes &&
                  j.ops[a->node].stamp == j.stamp;
     if (there) {
@@ -163,7 +163,7 @@ static const tt_column step_columns[] = {
 };
 static const tt_schema step_schema = TT_SCHEMA("step", "an op of the lane", step_columns);
 
-/* A lane as it is shown; NAN: not known. */
+/* A lane as displayed; NAN: not known. */
 typedef struct lane_row {
     uint32_t lane, track;
     double start_ns, busy_ns, wait_ns, off_cpu_ns, read_wait_ns;
@@ -234,7 +234,7 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     tt_json_kv_double(j, "start_ns", tt_model_ns(m, a->joined.start));
     tt_json_kv_double_or_null(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
     put_what(j, a);
-    /* Only now: the accesses read details too, and a list of them is good until the next one. */
+    /* Last: accesses read details too, which invalidates the previous list of them. */
     status = find_faults(a, err);
     tt_json_key(j, "lanes");
     tt_json_array(j);

@@ -1,5 +1,5 @@
-/* memory/pages: the pages that faulted. memory/loading: how the model came into RAM. Below both,
- * bins: what a map draws of them. */
+/* memory/pages: page faults by page. memory/loading: loading of the model by page. Below both, bins
+ * for a map. */
 #include "analyze/access.h"
 #include "analyze/loading.h"
 #include "analyze/page_faults.h"
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPANS_MAX 256u           /* of a request */
-#define BIN_PAGES_MAX (1u << 30) /* of a bin */
+#define SPANS_MAX 256u           /* per request */
+#define BIN_PAGES_MAX (1u << 30) /* per bin */
 #define FAULTS_USUAL 20u
 #define FAULTS_MAX 10000u
 
 static const tt_listing_wish all;
 
-/* Computed once a trace. */
+/* Computed once per trace. */
 typedef struct known_pages {
     tt_page_faults faults;
     tt_memory_layout *layout;
@@ -46,7 +46,7 @@ static tt_status find(known_pages *p, tt_model *m, tt_error *err)
 
 TT_SOURCE_MEMO(pages_memo, known_pages, "the pages", find, release)
 
-/* --- what is said of all --- */
+/* --- common members --- */
 
 TT_COLUMN_VALUE(get_observed, known_pages, p, boolean, p->faults.m->n_fault_spans > 0)
 TT_COLUMN_VALUE(get_faults, known_pages, p, u64, p->faults.m->n_page_faults)
@@ -86,7 +86,7 @@ TT_COLUMN_KNOWN(in_batch, tt_fault_page, p, p->first_batch != TT_NONE)
 TT_COLUMN_VALUE(get_batch, tt_fault_page, p, u64,
                 tt_model_batch_number(((const tt_page_faults *)context)->m, p->first_batch))
 
-/* TT_NONE says "not known" in a column, too. */
+/* TT_NONE means "not known" in a column, too. */
 static const tt_column page_columns[] = {
     TT_FIELD("address", "of the page", TT_MEMBER(tt_fault_page, address)),
     TT_FIELD("file_offset_bytes", "of the page", .type = TT_CELL_U64, .get = get_file_offset,
@@ -130,7 +130,7 @@ tt_status tt_answer_memory_pages(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- bins --- */
 
-/* "0-4096-819200-1": what of it, bytes from and to, pages of a bin. *at gets what follows. */
+/* "0-4096-819200-1": the part, start and end byte, pages per bin. *at is advanced past it. */
 static bool take_numbers(const char **at, uint64_t numbers[4])
 {
     for (int i = 0; i < 4; i++) {
@@ -159,7 +159,7 @@ static bool take_span(const char **at, const tt_model *m, const tt_memory_layout
     return true;
 }
 
-/* Up to `most` of them, with _ between. */
+/* Up to `most` of them, separated by _. */
 static tt_status take_spans(const tt_request *q, const tt_memory_layout *layout, size_t most,
                             tt_page_span *spans, size_t *n, tt_error *err)
 {
@@ -210,7 +210,7 @@ tt_status tt_answer_memory_pages_bins(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- single faults --- */
 
-/* A fault, and what it was part of. */
+/* A fault and its context. */
 typedef struct fault_row {
     const tt_page_fault *fault;
     tt_fault_target target;
@@ -354,7 +354,7 @@ tt_status tt_answer_memory_loading(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* Of each model file, which sets of pages are known and what became of which is known. */
+/* By model file: which sets of pages are known, and for which the outcome is. */
 static void put_flags(tt_json *j, const bool *flags)
 {
     tt_json_array(j);

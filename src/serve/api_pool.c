@@ -1,5 +1,5 @@
-/* /api/v1/traces/ID/pool and below it: what `tensortrace boost` kept in memory and read, by batch,
- * over time, read by read, and which ops waited for it. */
+/* /api/v1/traces/ID/pool and below it: what `tensortrace boost` held and read, by batch, over time
+ * and by read, and the ops that waited for it. */
 #include "serve/api_pool.h"
 
 #include "analyze/pool_lanes.h"
@@ -17,10 +17,10 @@
 #define BUCKETS_DEFAULT 512u
 #define READS_USUAL 4096u
 #define READS_MAX 65536u
-#define WAIT_CELLS_MAX (1u << 18) /* of a request: tracks x buckets */
+#define WAIT_CELLS_MAX (1u << 18) /* per request: tracks x buckets */
 #define OP_READS_MAX 100u
 
-/* --- computed once a trace --- */
+/* --- computed once per trace --- */
 
 typedef struct known_pool {
     tt_pool_report report;
@@ -84,7 +84,7 @@ tt_status tt_answer_pool(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- over time --- */
 
-/* The window, and what is known of the pool. */
+/* The time range, and the state of the pool. */
 static tt_status take_window(tt_request *q, const known_pool **p, double *from, double *to,
                              tt_error *err)
 {
@@ -97,7 +97,7 @@ static tt_status take_window(tt_request *q, const known_pool **p, double *from, 
     return status;
 }
 
-/* What the headers of replies say; `cut`: some waits are not known. */
+/* Common members of the replies' headers; `cut`: some waits are not known. */
 typedef struct window {
     bool observed, cut;
     double from, to;
@@ -160,7 +160,7 @@ tt_status tt_answer_pool_bins(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- single reads --- */
 
-/* A read with what a picture needs besides; as a read it is a row of tt_pool_reads_schema. */
+/* A read with further figures for drawing; as a read it is a row of tt_pool_reads_schema. */
 typedef struct shown_read {
     tt_pool_read at;
     uint32_t number, weight;
@@ -184,7 +184,7 @@ static shown_read show(const known_pool *p, const tt_pool_span *s)
     return (shown_read){*r, s->read, w.weight, s->slot};
 }
 
-/* The reads of the window that pass, and how many they are. Up to `most` are kept; *out is freed
+/* The matching reads of the range, and their number. At most `most` are returned; *out is freed
  * with free(). */
 static tt_status pick_reads(const known_pool *p, const tt_filter *f, double from, double to,
                             size_t most, shown_read **out, size_t *n, tt_error *err)
@@ -239,9 +239,9 @@ tt_status tt_answer_pool_reads(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* --- who waited --- */
+/* --- waiting ops --- */
 
-/* A wait, and those of one track in one bucket. */
+/* A wait; the waits of one track in one bucket. */
 typedef struct shown_wait {
     double start_ns, end_ns;
     uint32_t track, run, node, read;
@@ -283,7 +283,7 @@ typedef struct waits {
     double from, to;
     uint32_t first, end; /* of lanes->list */
     uint32_t n_tracks, n_buckets;
-    size_t n; /* that are in the window */
+    size_t n; /* in the range */
     shown_wait *list;
     size_t n_list;
     wait_cell *cells;
@@ -291,7 +291,7 @@ typedef struct waits {
     uint64_t steps_left;
 } waits;
 
-/* False: it is not asked for. */
+/* False: not requested. */
 static bool take_wait(const waits *w, uint32_t i, shown_wait *out)
 {
     const tt_pool_wait *x = &w->lanes->list[i];
@@ -317,8 +317,8 @@ static tt_status list_waits(waits *w, tt_error *err)
     return TT_OK;
 }
 
-/* Waits of a lane follow each other, so that all of them touch each bucket about once; where they
- * do not, what is too much is left out. */
+/* Waits of a lane do not overlap, so they touch each bucket about once; in damaged traces the
+ * excess is left out. */
 static void add_wait(waits *w, const shown_wait *x, double width)
 {
     const double a = fmax(x->start_ns, w->from), b = fmin(x->end_ns, w->to);

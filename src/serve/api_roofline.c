@@ -1,5 +1,5 @@
-/* /api/v1/traces/ID/roofline: what ops compute and move; /api/v1/machine: what this machine can do
- * at most, measured when somebody asks for it and never else. */
+/* /api/v1/traces/ID/roofline: FLOPs and bytes of ops; /api/v1/machine: this machine's limits,
+ * measured only on request. */
 #include "answer/roofline.h"
 #include "machine/measure.h"
 #include "serve/endpoints.h"
@@ -13,11 +13,11 @@
 
 /* --- the machine --- */
 
-/* What was measured last by this process. */
+/* The last measurement of this process. */
 static pthread_mutex_t measured_lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
 static bool is_measured;
 static tt_machine measured;
-/* Two measurements at a time would measure each other. */
+/* Concurrent measurements would disturb each other. */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
 
 static bool last_measured(tt_machine *out)
@@ -88,8 +88,7 @@ tt_status tt_answer_machine(tt_request *q, tt_reply *r, tt_error *err)
         !tt_request_u64(q, "threads", 1, TT_MACHINE_THREADS_MAX, cpus > 0 ? (uint64_t)cpus : 1,
                         &threads, err))
         return TT_E_USAGE;
-    /* That there is too little memory or too few threads at the moment is no fault of the server.
-     */
+    /* A temporary lack of memory or threads is not the server's error. */
     if (wanted && measure((unsigned)threads, err) != TT_OK) return err->status = TT_E_LIMIT;
     row.is_measured = last_measured(&row.machine);
     return tt_reply_row(r, &machine_schema, NULL, &row);
@@ -98,7 +97,7 @@ tt_status tt_answer_machine(tt_request *q, tt_reply *r, tt_error *err)
 /* --- the points --- */
 
 typedef struct points {
-    tt_work work; /* the rollups' texts are in it */
+    tt_work work; /* holds the rollups' texts */
     tt_rollups rollups;
 } points;
 

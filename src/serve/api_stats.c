@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/stats and /series: time and bytes of the ops, summed up; and token by token. */
+/* /api/v1/traces/ID/stats and /series: time and bytes of the ops, summed; and by token. */
 #include "answer/stats.h"
 #include "serve/endpoints.h"
 #include "serve/request.h"
@@ -14,7 +14,7 @@
 #define SERIES_ROWS_MAX 64u
 #define POINTS_DEFAULT 400u
 
-/* --- whole traces, once --- */
+/* --- whole traces, memoised --- */
 
 static tt_status walk(tt_model *m, tt_stats *s, tt_error *err)
 {
@@ -38,7 +38,7 @@ static void drop(void *made)
     tt_stats_free(made);
 }
 
-/* One a dimension: who looks at one does not wait for the others. */
+/* One per dimension, so that a request for one does not wait for the others. */
 #define MEMO(by)                                                                                   \
     static tt_status make_##by(tt_model *m, void **out, tt_error *err)                             \
     {                                                                                              \
@@ -66,7 +66,7 @@ static const tt_source_memo *const memos[] = {
     [TT_BY_PHASE] = &memo_TT_BY_PHASE,
 };
 
-/* --- what is asked for --- */
+/* --- request --- */
 
 static bool which(const tt_request *q, const tt_stats_dimension **by, tt_error *err)
 {
@@ -79,7 +79,7 @@ static bool which(const tt_request *q, const tt_stats_dimension **by, tt_error *
     return true;
 }
 
-/* The rows of a walk that others may be reading, in an order. */
+/* The sorted rows of a walk that others may be reading. */
 static tt_status list(tt_stats_view *v, tt_rowset *set, tt_listing *l, tt_stats_context *context,
                       const tt_stats *s, const tt_listing_wish *wish, tt_error *err)
 {
@@ -92,7 +92,7 @@ static tt_status list(tt_stats_view *v, tt_rowset *set, tt_listing *l, tt_stats_
     return tt_listing_make(l, set, wish, err);
 }
 
-/* *own: to be freed, when it was made for this request. */
+/* *own: set if it was made for this request; to be freed. */
 static tt_status sums_of(tt_request *q, const tt_stats_dimension *by, const tt_stats **s,
                          tt_stats **own, tt_error *err)
 {
@@ -132,7 +132,7 @@ tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* Among the listed rows there is the one of that key, wherever it stands. */
+/* The listed rows always include the one with that key. */
 static void list_too(tt_listing *l, const char *key)
 {
     for (size_t i = l->n; key && i < l->n_all; i++) {

@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
+/* /api/v1/traces/ID/summary: the run, and its batches in columns. */
 #include "analyze/copies.h"
 #include "analyze/summary.h"
 #include "analyze/values/outputs.h"
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one batch's text: only the begin of one that is longer is shown. */
+/* Maximum of one batch's text; longer ones are cut. */
 #define TEXT_BYTES_MAX ((size_t)4 << 20)
 
-/* A number that the model file says of its architecture; -1: none, or no possible one. */
+/* A number of the model file's architecture; -1: none, or an impossible one. */
 static int64_t metadata(const tt_model *m, const char *key)
 {
     char name[160];
@@ -30,7 +30,7 @@ static int64_t metadata(const tt_model *m, const char *key)
     return kv && end != kv->value && *end == '\0' && n >= 0 && n <= INT32_MAX ? n : -1;
 }
 
-/* As the model file says; else one more than the highest that a tensor's name has. */
+/* From the model file; else one more than the highest in a tensor's name. */
 static int64_t layers(const tt_model *m)
 {
     int64_t n = metadata(m, "block_count");
@@ -42,13 +42,13 @@ static int64_t layers(const tt_model *m)
     return n;
 }
 
-/* Then its missing end is no damage. */
+/* Then a missing end is not damage. */
 static bool is_growing(const tt_request *q)
 {
     return tt_traces_live(q->traces) && !q->m->trace.complete;
 }
 
-/* The document; `of.path` is where the trace is. */
+/* The document; `of.path` is the trace's path. */
 typedef struct summary_row {
     tt_info of;
     const tt_model *m;
@@ -62,7 +62,7 @@ typedef struct summary_row {
 
 TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)
 
-/* By a buffer's index, as selections and regions have it: the id by which commands name it. */
+/* By a buffer's index, as used in selections and regions: the id that commands use. */
 static const tt_column buffer_columns[] = {
     TT_COLUMN("buffer_id", NULL, ID, "its id", TT_MEMBER(tt_buffer, id)),
     TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_buffer, name)),
@@ -71,7 +71,7 @@ static const tt_column buffer_columns[] = {
 };
 static const tt_schema buffer_schema = TT_SCHEMA("buffers", "a buffer", buffer_columns);
 
-/* What is not right with the trace, in words. */
+/* Problems of the trace, as sentences. */
 TT_COLUMN_JSON(json_problems, summary_row, r, {
     const tt_model *m = r->m;
     tt_error damage;
@@ -97,7 +97,7 @@ TT_COLUMN_JSON(json_problems, summary_row, r, {
     tt_json_array_end(j);
 })
 
-/* What is right, and yet not what one may expect. */
+/* Unexpected but correct facts. */
 TT_COLUMN_JSON(json_notes, summary_row, r, {
     char text[TT_COPIES_TEXT];
     tt_copies copies;
@@ -112,7 +112,7 @@ static const tt_model *model_of(const void *context)
     return ((const summary_row *)context)->m;
 }
 
-/* The texts of a batch's tokens in one, since a character may be of several. Null: none was
+/* The concatenated texts of a batch's tokens, since a character may span several. Null: none was
  * observed. */
 static void get_text(const void *context, const void *row, tt_cell *cell)
 {

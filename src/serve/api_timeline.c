@@ -1,5 +1,5 @@
-/* /api/v1/traces/ID/timeline: a picture of a window as a binary tile (docs/api-http.md draws it),
- * and timeline/overview: which tracks there are, and how busy the run was. */
+/* /api/v1/traces/ID/timeline: a time range as a binary tile (format: docs/api-http.md), and
+ * timeline/overview: the tracks, and the load of the run. */
 #include "serve/endpoints.h"
 #include "serve/timeline_memo.h"
 
@@ -10,7 +10,7 @@
 #define TILE_VERSION 1u
 #define BUCKETS_DEFAULT 1024u
 #define LOAD_BUCKETS_MAX 4096u
-/* Of a request, for the overview; the page asks again until it is done. */
+/* Per request for the overview; the page repeats it until it is done. */
 #define ADVANCE_NS 250000000u
 
 enum { FLAG_OVERVIEW = 1, FLAG_MARKS = 2 };
@@ -64,7 +64,7 @@ static void put_slices(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u8, t->slices, n, x->flags);
 }
 
-/* Six bytes: what share of the bucket ops of each category worked, in 255ths. */
+/* Six bytes: shares of the bucket in which ops of each category worked, in 255ths. */
 static void put_shares_of(tt_bytes *b, const tt_tile_merged *x, double bucket_ns)
 {
     for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
@@ -99,7 +99,7 @@ static void put_layers(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u16, t->layers, n, x->row);
 }
 
-/* Where each text ends, counted from the first one's begin; then all of them. */
+/* The end of each text, from the start of the first; then the texts. */
 static void put_texts(tt_bytes *b, const tt_tile *t)
 {
     uint32_t at = 0;

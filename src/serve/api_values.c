@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/values and below it: what the ops put out, over layers and tokens. */
+/* /api/v1/traces/ID/values and below it: outputs of ops, over layers and tokens. */
 #include "analyze/values/outputs.h"
 #include "analyze/values/values.h"
 #include "answer/values.h"
@@ -19,21 +19,21 @@ static const char *path_of(const tt_request *q)
     return tt_traces_path(q->traces, q->trace_id);
 }
 
-/* Which outputs are asked for. */
+/* Which outputs are requested. */
 static bool query_of(const tt_request *q, tt_values_query *query, tt_error *err)
 {
     *query = (tt_values_query){.name = tt_request_text(q, "name")};
     return tt_request_filter(q, &query->filter, err);
 }
 
-/* --- what there is --- */
+/* --- what was recorded --- */
 
 static const tt_values_query everything;
 static const tt_listing_wish all;
 
 typedef struct overview {
     tt_values_groups places;
-    const char *level; /* NULL: there is no output */
+    const char *level; /* NULL: no output */
 } overview;
 
 static void release_overview(overview *o)
@@ -41,7 +41,7 @@ static void release_overview(overview *o)
     tt_values_groups_free(&o->places);
 }
 
-/* How much was taken of the outputs, told by what there is: a text of --values. */
+/* The recorded detail of outputs, derived from the records: an argument of --values. */
 static tt_status level_of(const tt_model *m, const char **level, tt_error *err)
 {
     tt_outputs outputs = {0};
@@ -83,7 +83,7 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* --- one place over layers and tokens --- */
+/* --- one stage over layers and tokens --- */
 
 TT_COLUMN_KNOWN(has_output, tt_values_cell, c, c->outputs > 0)
 TT_COLUMN_KNOWN(has_range, tt_values_cell, c, c->outputs > 0 && c->has_range)

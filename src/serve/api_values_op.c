@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/values/op: what one op put out. */
+/* /api/v1/traces/ID/values/op: the outputs of one op. */
 #include "analyze/join.h"
 #include "analyze/ops.h"
 #include "analyze/values/groups.h"
@@ -10,8 +10,8 @@
 
 typedef struct op_values {
     tt_request *q;
-    uint32_t run, op; /* op: its first node, or TT_NONE: none was recorded there */
-    uint8_t covers;   /* executing nodes behind the first that belong to it */
+    uint32_t run, op; /* op: its first node, or TT_NONE: not recorded */
+    uint8_t covers;   /* further executing nodes of the op */
     tt_outputs outputs;
     uint8_t masking[TT_OP_NODES_MAX]; /* of the outputs */
 } op_values;
@@ -19,7 +19,7 @@ typedef struct op_values {
 /* The first node of the op of the joined run that computed `node`, or TT_NONE. */
 static uint32_t op_of(const tt_join *j, uint32_t node)
 {
-    /* Without any record there is no table of ops. */
+    /* Without records there is no table of ops. */
     if (!j->graph || j->n_touched == 0 || node >= j->graph->n_nodes) return TT_NONE;
     uint32_t executing = 0;
     for (uint32_t at = node;; at--) {
@@ -29,7 +29,7 @@ static uint32_t op_of(const tt_join *j, uint32_t node)
     }
 }
 
-/* Keeps the outputs of that op alone. */
+/* Keeps the outputs of that op only. */
 static tt_status find(op_values *v, uint32_t node, tt_error *err)
 {
     tt_join join = {0};
@@ -49,7 +49,7 @@ static tt_status find(op_values *v, uint32_t node, tt_error *err)
     return status;
 }
 
-/* Whether infinities are those of a mask is told by all that was computed before. */
+/* Whether infinities come from a mask depends on all earlier computations. */
 static tt_status evaluate(op_values *v, tt_error *err)
 {
     const tt_model *m = v->q->m;

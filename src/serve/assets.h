@@ -1,4 +1,4 @@
-/* The pages of ui/ as they were compiled in (ui/CMakeLists.txt makes the table). */
+/* The compiled-in pages of ui/ (ui/CMakeLists.txt makes the table). */
 #ifndef TT_SERVE_ASSETS_H
 #define TT_SERVE_ASSETS_H
 
@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 typedef struct tt_asset {
-    const char *path; /* of the URL: "/", "/app.js" */
+    const char *path; /* path of the URL: "/", "/app.js" */
     const char *type; /* the media type, with its charset */
     const unsigned char *data;
     size_t size;      /* of data, in bytes */
-    const char *etag; /* with its quotation marks; of the content, packed or not */
+    const char *etag; /* with quotation marks; of the content, compressed or not */
     bool gzipped;     /* data is a gzip of the content */
 } tt_asset;
 

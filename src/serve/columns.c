@@ -92,7 +92,7 @@ static const tt_column list_columns[] = {
 };
 static const tt_schema list_schema = TT_SCHEMA("columns", "a column", list_columns);
 
-/* False when it could not be written. */
+/* False on a write error. */
 static bool end_header(tt_columns *c)
 {
     tt_rowset_json_rows(&c->json, "columns", &TT_ROWSET(&list_schema, 0, NULL, c->list, c->n),

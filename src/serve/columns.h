@@ -1,7 +1,7 @@
-/* Binary replies in columns: a header in JSON that says what is in it, then the columns.
+/* Binary replies in columns: a header in JSON that describes them, then the columns.
  *
  *     u32  length of the header
- *     the header, filled up with blanks so that what follows begins at a multiple of 8
+ *     the header, padded with blanks to a multiple of 8
  *     the columns, each at a multiple of 8
  *
  * The header is one object. Its "columns" are objects {"name", "type" ("u8", "u32" or "f64"),
@@ -42,15 +42,15 @@ typedef struct tt_columns {
     tt_json json;
 } tt_columns;
 
-/* head: a row with what else is said in the header; NULL: nothing. Ended with tt_columns_end. */
+/* head: a row with further members of the header; NULL: none. Ended with tt_columns_end. */
 void tt_columns_begin(tt_columns *c, const tt_rowset *head);
-/* A new column of n values, all zero, for the caller to fill before the next call; NULL: too large,
- * which tt_columns_end tells. The name is static. */
+/* A new column of n zeros, for the caller to fill before the next call; NULL: too large, which
+ * tt_columns_end reports. The name is static. */
 void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n);
-/* The columns of the rows that are wanted: BOOL and U8 as u8 (not known: 0), other numbers of up to
- * 32 bits without a sign as u32, all others as f64. The columns that are named must exist. */
+/* The requested columns of the rows: BOOL and U8 as u8 (not known: 0), other unsigned numbers of up
+ * to 32 bits as u32, all others as f64. The named columns must exist. */
 void tt_columns_add_rows(tt_columns *c, const tt_rowset *set, const tt_listing_wish *wish);
-/* Puts it all into the reply, or says why that cannot be. NULL: throws it away. */
+/* Puts everything into the reply, or reports why that is impossible. NULL: discards it. */
 tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err);
 
 #endif

@@ -249,16 +249,16 @@ typedef struct comparison {
     bool made, making;
     uint64_t with; /* the other trace's table */
     tt_comparison_options options;
-    uint64_t asked; /* when, by the table's count */
+    uint64_t asked; /* time of last use, by the table's count */
     tt_bytes parts[TT_COMPARISON_PARTS];
 } comparison;
 
-/* Of one trace as A. It is made like anything that is computed of a trace once, so it goes when the
- * trace is opened anew; what is in it changes under its lock. */
+/* Comparisons with one trace as A. Memoised like other results, so it is freed when the trace is
+ * reopened; its content changes under its lock. */
 typedef struct table {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint64_t serial; /* of this process; an address could come again */
+    uint64_t serial; /* unique in this process; an address could be reused */
     uint64_t count;
     comparison kept[TT_COMPARISONS_KEPT];
 } table;
@@ -307,7 +307,7 @@ static comparison *find(table *t, uint64_t with, const tt_comparison_options *o)
     return NULL;
 }
 
-/* A place for another one; NULL while all are being made. */
+/* A slot for another one; NULL while all are being computed. */
 static comparison *make_room(table *t)
 {
     comparison *oldest = NULL;
@@ -321,7 +321,7 @@ static comparison *make_room(table *t)
     return oldest;
 }
 
-/* Called and returns with the lock held; not while it computes. */
+/* Called and returns with the lock held; releases it while it computes. */
 static tt_status make(table *t, comparison *c, tt_request *q, tt_error *err)
 {
     tt_bytes parts[TT_COMPARISON_PARTS];
@@ -349,7 +349,7 @@ tt_status tt_comparison_get(tt_request *q, const tt_comparison_options *o, tt_co
     tt_status status = tt_source_get(q, &tables, &a, err);
     if (status == TT_OK) status = tt_source_get_other(q, &tables, &b, err);
     if (status != TT_OK) return status;
-    table *t = (table *)(uintptr_t)a; /* const, but for what its lock guards */
+    table *t = (table *)(uintptr_t)a; /* const except for what its lock protects */
     const uint64_t with = ((const table *)b)->serial;
     pthread_mutex_lock(&t->lock);
     comparison *c;

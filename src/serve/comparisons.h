@@ -1,4 +1,4 @@
-/* Comparisons of two served traces, each computed once and kept as the JSON that is answered. */
+/* Comparisons of two served traces, each computed once and cached as its JSON reply. */
 #ifndef TT_SERVE_COMPARISONS_H
 #define TT_SERVE_COMPARISONS_H
 
@@ -12,8 +12,8 @@
 /* Two traces compared, as the JSON of diff, of diff/tokens and of diff/values. */
 
 typedef enum tt_comparison_part {
-    TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it; of values, as `diff --values
-                             --json` does, and then the only part */
+    TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it; for values, as `diff --values
+                             --json` does, the only part */
     TT_COMPARISON_TOKENS, /* the lines: docs/api-http.md, diff/tokens */
     TT_COMPARISON_PARTS
 } tt_comparison_part;
@@ -22,28 +22,28 @@ typedef enum tt_comparison_part {
 typedef struct tt_comparison_options {
     double threshold;
     double level;
-    bool values;    /* what the ops put out is compared, by the tolerances of its types, and not
-                       times; the two above do not matter */
-    uint32_t items; /* of values: how many that are not equal are told, one by one */
+    bool values;    /* compares outputs, with the tolerances of their types, instead of times; the
+                       two above are ignored */
+    uint32_t items; /* for values: the number of unequal ones to list */
 } tt_comparison_options;
 
 /* Compares q->m (A) with q->other (B) and appends the JSON to the parts, each within its limit.
- * TT_E_NOT_FOUND when there is nothing to compare, TT_E_IO when nobody waits for it any more. */
+ * TT_E_NOT_FOUND if there is nothing to compare, TT_E_IO if the client is gone. */
 tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
                              tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err);
 
-/* The same of values. That nothing could be compared is part of the JSON. */
+/* Likewise for values. That nothing could be compared is part of the JSON. */
 tt_status tt_comparison_make_values(tt_request *q, const tt_comparison_options *o, tt_bytes *out,
                                     tt_error *err);
 
-/* Comparisons that are kept of one trace, with others or by other standards; of more, those that
- * were not asked for the longest are forgotten. */
+/* Cached comparisons per trace, with others or other standards; the least recently used is
+ * evicted. */
 #define TT_COMPARISONS_KEPT 4u
 /* The JSON of one: some 70,000 rows. */
 #define TT_COMPARISON_BYTES_MAX ((size_t)48 << 20)
 
-/* Puts the JSON of that part of comparing q->m (A) with q->other (B) into *out. The first who asks
- * computes it, others wait. A failure is not kept. TT_E_NOT_FOUND when nothing can be compared. */
+/* Puts the JSON of that part of comparing q->m (A) with q->other (B) into *out. The first request
+ * computes it, others wait. Failures are not cached. TT_E_NOT_FOUND if nothing can be compared. */
 tt_status tt_comparison_get(tt_request *q, const tt_comparison_options *o, tt_comparison_part part,
                             tt_bytes *out, tt_error *err);
 

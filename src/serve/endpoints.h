@@ -1,4 +1,4 @@
-/* What stands in the table of endpoints; each is described in docs/api-http.md. */
+/* The entries of the table of endpoints; each is described in docs/api-http.md. */
 #ifndef TT_SERVE_ENDPOINTS_H
 #define TT_SERVE_ENDPOINTS_H
 

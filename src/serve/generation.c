@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares that are kept for the next request: each has decoded chunks in its cache. */
+/* Shares kept for later requests: each has decoded chunks in its cache. */
 #define SPARE_MAX 3u
 
 enum memo_state { MAKING, MADE, FAILED };
@@ -16,17 +16,17 @@ typedef struct memo {
     const tt_source_memo *key;
     enum memo_state state;
     void *made;
-    tt_model *by; /* the share it was made with, which it may point to */
-    bool keeps;   /* that share is here, and nobody else's any more */
+    tt_model *by; /* the share it was made with, which it may refer to */
+    bool keeps;   /* that share is owned by this entry */
     struct memo *next;
     tt_error why;     /* FAILED */
-    unsigned waiting; /* threads that still have to see the failure */
+    unsigned waiting; /* threads that have not seen the failure yet */
 } memo;
 
 struct tt_generation {
     tt_model *m;
     uint64_t number;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t made;
     unsigned refs;
     tt_model *spare[SPARE_MAX];
@@ -102,7 +102,7 @@ tt_status tt_generation_take(tt_generation *g, tt_model **out, tt_error *err)
     return *out ? TT_OK : tt_model_share(g->m, out, err);
 }
 
-/* Something that was made with the share, or NULL. */
+/* A result made with the share, or NULL. */
 static memo *made_with(const tt_generation *g, const tt_model *share)
 {
     memo *x = g->memos;
@@ -136,7 +136,7 @@ static void unlink_memo(tt_generation *g, const memo *gone)
     *at = gone->next;
 }
 
-/* The first who asks: computes without the lock. */
+/* The first request: computes without the lock. */
 static tt_status make(tt_generation *g, tt_model *m, memo *x, tt_error *why)
 {
     void *made = NULL;

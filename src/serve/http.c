@@ -21,7 +21,7 @@ static void put(tt_bytes *out, const char *text)
     tt_bytes_put(out, text, strlen(text));
 }
 
-/* Messages quote what was asked. */
+/* Messages quote the request. */
 static void put_escaped(tt_bytes *out, const char *text)
 {
     for (const char *p = text; *p; p++) {
@@ -63,7 +63,7 @@ static void head(tt_bytes *out, const char *more)
     put(out, "<title>tensortrace</title>\n</head>\n<body>\n");
 }
 
-/* A page that says what went wrong. */
+/* An error page. */
 static void page_error(tt_bytes *out, unsigned status, const char *message)
 {
     char heading[64];
@@ -74,15 +74,15 @@ static void page_error(tt_bytes *out, unsigned status, const char *message)
     put(out, ".</p>\n</body>\n</html>\n");
 }
 
-/* A page that sends the browser to "/" by itself. */
+/* A page that redirects the browser to "/". */
 static void page_enter(tt_bytes *out)
 {
     head(out, "<meta http-equiv=\"refresh\" content=\"0; url=/\">\n");
     put(out, "<p><a href=\"/\">Open the viewer</a></p>\n</body>\n</html>\n");
 }
 
-/* Scripts, styles and everything else only from here, nothing inline; pictures also from what the
- * page made itself. */
+/* Scripts, styles and everything else only from this origin, nothing inline; images also from data
+ * that the page made. */
 #define POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "                \
     "worker-src 'self'; font-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "            \
@@ -97,7 +97,7 @@ static const char *const common[][2] = {
     {"X-Frame-Options", "DENY"},
 };
 
-/* Everything is sent through here. `response` may be NULL: no memory. */
+/* All responses are sent here. `response` may be NULL: no memory. */
 static enum MHD_Result send_out(struct MHD_Connection *c, unsigned status,
                                 struct MHD_Response *response, const char *type, const char *cache)
 {
@@ -120,7 +120,7 @@ static struct MHD_Response *of_bytes(tt_bytes *b)
     if (b->size == 0) return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(b->size, b->data, MHD_RESPMEM_MUST_FREE);
-    if (response) tt_bytes_init(b, b->limit); /* it is the response's now */
+    if (response) tt_bytes_init(b, b->limit); /* owned by the response now */
     return response;
 }
 
@@ -144,7 +144,7 @@ static bool add_number(struct MHD_Response *response, const char *name, uint64_t
     return MHD_add_response_header(response, name, text) == MHD_YES;
 }
 
-/* Takes what the reply holds. */
+/* Takes the reply's content. */
 static enum MHD_Result http_send_reply(struct MHD_Connection *c, tt_reply *r)
 {
     struct MHD_Response *response = r->file ? of_file(r->file) : of_bytes(&r->body);
@@ -163,7 +163,7 @@ static enum MHD_Result http_send_reply(struct MHD_Connection *c, tt_reply *r)
     return send_out(c, r->status, response, r->type, "no-store");
 }
 
-/* For the client that cannot unpack it. NULL without memory, or when it is damaged. */
+/* For clients without gzip. NULL without memory, or if it is damaged. */
 static struct MHD_Response *unpacked(const tt_asset *a)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)a->data, .avail_in = (uInt)a->size};
@@ -230,7 +230,7 @@ static enum MHD_Result http_send_error(struct MHD_Connection *c, bool as_json, u
     return done;
 }
 
-/* Gives the cookie, and sends the browser to "/". */
+/* Sets the cookie and redirects to "/". */
 static enum MHD_Result http_send_entry(struct MHD_Connection *c, const tt_access_key *key,
                                        tt_access_kind kind)
 {
@@ -251,24 +251,24 @@ static enum MHD_Result http_send_entry(struct MHD_Connection *c, const tt_access
     return send_out(c, redirects ? 303 : 200, response, "text/html; charset=utf-8", "no-store");
 }
 
-/* A browser opens six connections a host; a hostile page can open more. */
+/* A browser opens six connections per host; a hostile page can open more. */
 #define CONNECTIONS_MAX 128u
-/* Beyond these, whoever has waited longest without a whole request goes: all clients have one
- * address, and half a request, trickling in, would keep a place for as long as it likes. */
+/* Beyond these, the connection that has been waiting longest without a complete request is closed:
+ * all clients have one address, and a request that trickles in would otherwise keep its slot
+ * forever. */
 #define CONNECTIONS_KEPT 96u
 #define IDLE_S 30u
-/* Of one connection: the first line and the headers of a request have to fit, and those of the
- * answer. */
+/* Per connection: the first line and headers of the request and of the response must fit. */
 #define CONNECTION_BYTES (32u << 10)
 
-enum stage { NEW, WHOLE, HELD /* in the pool, or about to be */, ANSWERED };
+enum stage { NEW, WHOLE, HELD /* queued, or about to be */, ANSWERED };
 
-/* A connection; in the order in which they last had something answered, or came. One thread, that
- * of libmicrohttpd, looks at them. */
+/* A connection; ordered by the last response, or the start. Only libmicrohttpd's thread accesses
+ * them. */
 struct tt_visitor {
     tt_visitor *before, *behind;
     int socket;
-    bool is_served; /* a whole request is there, and its answer is not sent yet */
+    bool is_served; /* a complete request is being answered */
     bool is_sent_away;
 };
 
@@ -295,7 +295,7 @@ static void append_visitor(tt_server *s, tt_visitor *v)
     s->newest = v;
 }
 
-/* Its connection then ends as if the client had gone. */
+/* Its connection then ends as if the client had left. */
 static void send_oldest_away(tt_server *s)
 {
     for (tt_visitor *v = s->oldest; v; v = v->behind) {
@@ -316,7 +316,7 @@ static void come_and_go(void *server, struct MHD_Connection *c, void **context,
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
         v = info ? calloc(1, sizeof *v) : NULL;
-        if (!v) return; /* it is not sent away, then */
+        if (!v) return; /* then it is not disconnected */
         v->socket = info->connect_fd;
         if (++s->n_visitors > CONNECTIONS_KEPT) send_oldest_away(s);
         append_visitor(s, v);
@@ -336,19 +336,19 @@ static tt_visitor *visitor_of(struct MHD_Connection *c)
     return info ? info->socket_context : NULL;
 }
 
-/* One request and its answer. */
+/* A request and its answer. */
 typedef struct exchange {
     tt_job job;
     tt_server *server;
     struct MHD_Connection *connection;
     int client;
     enum stage stage;
-    char *raw; /* the target, as it was sent */
+    char *raw; /* the target as sent */
     tt_target target;
     tt_reply reply;
 } exchange;
 
-/* Called with the target before anything is undone in it. What it returns is the exchange. */
+/* Called with the target before unescaping. Returns the exchange. */
 static void *begin(void *server, const char *target, struct MHD_Connection *c)
 {
     exchange *x = calloc(1, sizeof *x);
@@ -378,7 +378,7 @@ static void end(void *server, struct MHD_Connection *c, void **context,
     *context = NULL;
 }
 
-/* Escapes are undone in tt_target_parse, where a NUL does not end the text. */
+/* tt_target_parse undoes the escapes; a NUL does not end the text there. */
 static size_t leave_escapes(void *server, struct MHD_Connection *c, char *text)
 {
     (void)server;
@@ -452,13 +452,13 @@ static enum MHD_Result evaluate(exchange *x, const char *method)
     if (v.kind == TT_ACCESS_REFUSED) return http_send_error(c, as_json, v.status, v.message);
     if (parsed != TT_OK)
         return http_send_error(c, as_json, parsed == TT_E_LIMIT ? 414 : 400, err.message);
-    /* This is the only thread that looks at it. A HEAD is not the browser yet. */
+    /* Only this thread uses it. A HEAD may not be from the browser. */
     if (v.used_once && strcmp(method, "GET") == 0) x->server->key.once[0] = '\0';
     if (v.kind != TT_ACCESS_GRANTED) return http_send_entry(c, &x->server->key, v.kind);
     return serve(x);
 }
 
-/* An answer before the request's end closes the connection: for what nobody should send. */
+/* An answer before the request's end closes the connection: used for invalid requests. */
 static bool waits_for_body(struct MHD_Connection *c, const char *method)
 {
     tt_access_request q = {.method = method};
@@ -466,7 +466,7 @@ static bool waits_for_body(struct MHD_Connection *c, const char *method)
     return q.has_body || (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0);
 }
 
-/* Called when the headers are there, at the request's end, and when a held connection goes on. */
+/* Called with the headers, at the request's end, and when a suspended connection resumes. */
 static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **context)
@@ -492,9 +492,8 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
 
 tt_status tt_http_start(tt_server *s, int listening, tt_error *err)
 {
-    /* Not with epoll: there, libmicrohttpd 0.9.75 does not notice that a client has gone when its
-     * last bytes came together with its end, and keeps the connection until it was idle too long.
-     */
+    /* Not with epoll: there, libmicrohttpd 0.9.75 does not notice that a client has left if its
+     * last bytes came together with its end, and keeps the connection until the idle timeout. */
     s->daemon = MHD_start_daemon(
         MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, s,
         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,

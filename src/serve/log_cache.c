@@ -7,37 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTING_NS 120000000u /* of one request: then it answers how far it is */
-#define WORK 300000u           /* records at a time, some 10 ms: then others may have their turn */
+#define COUNTING_NS 120000000u /* per request, which then replies with its progress */
+#define WORK 300000u           /* records at a time, some 10 ms: then others get the lock */
 #define TURN_NS 200000
 
-/* An index that requests read at the same time, and one at a time extends. */
+/* An index that requests read concurrently, and one at a time extends. */
 struct tt_log_shared {
-    pthread_rwlock_t lock; /* of what the index says */
+    pthread_rwlock_t lock; /* protects the index's content */
     tt_log_index *index;
     bool by_lane;
-    unsigned refs; /* of the cache and of leases; under the cache's lock */
+    unsigned refs; /* by the cache and leases; under the cache's lock */
 };
 
 typedef struct entry {
     tt_log_shared *shared; /* NULL: free */
-    uint64_t used;         /* when, in requests */
+    uint64_t used;         /* time of last use, in requests */
 } entry;
 
 struct tt_log_cache {
     pthread_mutex_t
-        lock; /* of all that follows, and of extending any index: that reads the survey */
+        lock; /* protects all that follows, and extending any index, which reads the survey */
     tt_log_survey *survey;
     entry entries[TT_LOG_CACHE_MAX];
     uint64_t requests;
 };
 
-/* What the memo keeps: it is const to those who get it, and the cache changes under its lock. */
+/* Content of the memo: const for its users, while the cache changes under its lock. */
 typedef struct holder {
     tt_log_cache *cache;
 } holder;
 
-/* The cache's lock is held, or nobody else is there. NULL is allowed. */
+/* The cache's lock is held, or nobody else has access. NULL is allowed. */
 static void unref(tt_log_shared *x)
 {
     if (!x || --x->refs > 0) return;
@@ -114,8 +114,8 @@ static tt_log_shared *new_shared(tt_log_cache *s, const tt_model *m, const tt_fi
     return NULL;
 }
 
-/* The index of that filter, made anew instead of the one not used for longest; NULL on
- * failure. One more reference is the caller's. */
+/* The index of that filter, or a new one in place of the least recently used; NULL on failure. The
+ * caller gets one more reference. */
 static tt_log_shared *take(tt_log_cache *s, const tt_model *m, const tt_filter *f, bool by_lane,
                            tt_error *err)
 {
@@ -134,7 +134,7 @@ static tt_log_shared *take(tt_log_cache *s, const tt_model *m, const tt_filter *
     if (!found) {
         found = new_shared(s, m, f, by_lane, err);
         if (found) {
-            unref(at->shared); /* whoever still reads it has a reference */
+            unref(at->shared); /* current readers have a reference */
             at->shared = found;
         }
     }
@@ -184,7 +184,8 @@ tt_status tt_log_cache_acquire(tt_request *q, const tt_filter *f, bool by_lane, 
         if (status == TT_OK && tt_request_is_over(q))
             status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for the answer");
         if (status != TT_OK) break;
-        /* A lock is given to whoever asks next, not to who waits: that would be this thread. */
+        /* A mutex goes to the next thread that requests it, not to a waiting one: that would be
+         * this thread. */
         (void)nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
     }
     give(s, x);
@@ -196,6 +197,6 @@ void tt_log_cache_release(tt_log_lease *lease)
 {
     (void)pthread_rwlock_unlock(&lease->shared->lock);
     give(lease->cache, lease->shared);
-    lease->index = NULL; /* what was counted stays told */
+    lease->index = NULL; /* what was counted stays valid */
     lease->shared = NULL;
 }

@@ -1,18 +1,17 @@
-/* The indexes of a trace's log that were asked for last, kept for the next request. */
+/* The most recently used indexes of a trace's log. */
 #ifndef TT_SERVE_LOG_CACHE_H
 #define TT_SERVE_LOG_CACHE_H
 
 #include "analyze/log/index.h"
 #include "serve/request.h"
 
-/* Filters whose indexes are kept. */
+/* Filters with a cached index. */
 #define TT_LOG_CACHE_MAX 16u
 
 typedef struct tt_log_cache tt_log_cache;
 typedef struct tt_log_shared tt_log_shared;
 
-/* An index that others may read at the same time, and that nobody changes until it is given back.
- */
+/* An index that others may read concurrently, and that nobody changes until it is returned. */
 typedef struct tt_log_lease {
     tt_log_cache *cache;
     tt_log_shared *shared;
@@ -21,8 +20,8 @@ typedef struct tt_log_lease {
     tt_log_count count;
 } tt_log_lease;
 
-/* Counts rows of the request's trace under the filter for a while (a fraction of a second), or
- * until `rows` of them are known, and lends the index. */
+/* Counts rows of the request's trace under the filter for a fraction of a second, or until `rows`
+ * of them are known, and lends the index. */
 tt_status tt_log_cache_acquire(tt_request *q, const tt_filter *f, bool by_lane, uint64_t rows,
                                tt_log_lease *out, tt_error *err);
 void tt_log_cache_release(tt_log_lease *lease);

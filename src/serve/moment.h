@@ -1,4 +1,4 @@
-/* Waiting with an end. */
+/* Waiting with a deadline. */
 #ifndef TT_SERVE_MOMENT_H
 #define TT_SERVE_MOMENT_H
 
@@ -19,7 +19,7 @@ static inline struct timespec tt_moment_in(unsigned ms)
     return t;
 }
 
-/* A condition that a changed wall clock does not disturb. */
+/* Initialises a condition that is immune to changes of the wall clock. */
 static inline void tt_moment_condition(pthread_cond_t *c)
 {
     pthread_condattr_t a;

@@ -1,4 +1,4 @@
-/* The inside of a reply, for what sends it. */
+/* Internals of a reply, for the code that sends it. */
 #ifndef TT_SERVE_REPLY_BODY_H
 #define TT_SERVE_REPLY_BODY_H
 
@@ -15,24 +15,24 @@ struct tt_reply {
     const char *type; /* of the body */
     tt_bytes body;    /* unless there is a file */
     FILE *file;
-    char name[TT_REPLY_NAME_MAX]; /* to save as; "": to be shown */
-    uint64_t generation;          /* of the trace it tells of; 0: of none */
-    unsigned retry_after_s;       /* 0: not said */
+    char name[TT_REPLY_NAME_MAX]; /* to save as; "": to display */
+    uint64_t generation;          /* of its trace; 0: none */
+    unsigned retry_after_s;       /* 0: omitted */
     /* Private: while a document is written. */
     bool is_json;
     FILE *stream;
     tt_json json;
 };
 
-/* A stream that ends in the bytes and stops at their limit; what writes to it has to have a buffer
- * of its own. NULL without memory. */
+/* A stream that appends to the bytes and fails at their limit; it is unbuffered. NULL without
+ * memory. */
 FILE *tt_reply_stream(tt_bytes *out);
-/* An empty one; what it holds is freed with tt_reply_free. */
+/* Initialises an empty reply; free its content with tt_reply_free. */
 void tt_reply_init(tt_reply *r);
 void tt_reply_free(tt_reply *r);
-/* After the endpoint: ends the document; says what was too large or could not be written. */
+/* After the endpoint: ends the document; reports what was too large or could not be written. */
 tt_status tt_reply_finish(tt_reply *r, tt_error *err);
-/* Throws away what was written and says {"error": {"status": ..., "message": ...}}. */
+/* Discards what was written and replies {"error": {"status": ..., "message": ...}}. */
 void tt_reply_error(tt_reply *r, unsigned status, const char *message);
 
 #endif

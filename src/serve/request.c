@@ -16,7 +16,7 @@ static bool batches(const tt_request *q, tt_filter *f, tt_error *err)
     f->has_batch = tt_request_text(q, "batch") || tt_request_text(q, "batch_to");
     if (!f->has_batch) return true;
     if (!tt_request_u64(q, "batch", 0, UINT32_MAX, 0, &first, err)) return false;
-    /* A batch alone is that one; an end alone is all up to it. */
+    /* A batch alone is a range of one; an end alone starts at the first. */
     if (!tt_request_u64(q, "batch_to", first, UINT32_MAX,
                         tt_request_text(q, "batch") ? first : UINT32_MAX, &last, err))
         return false;
@@ -38,7 +38,7 @@ static bool layer(const tt_request *q, tt_filter *f, tt_error *err)
     uint64_t number = 0;
     const char *text = tt_request_text(q, "layer");
     f->has_layer = text != NULL;
-    /* What belongs to none. */
+    /* Ops outside of batches. */
     if (text && strcmp(text, "none") == 0) {
         f->layer = TT_LAYER_NONE;
         return true;
@@ -48,14 +48,14 @@ static bool layer(const tt_request *q, tt_filter *f, tt_error *err)
     return true;
 }
 
-/* A pattern's stars are tried at every place of a name, one within the other: few will do. */
+/* Each star of a pattern is tried at every position of a name, nested: a few must do. */
 static bool pattern(const tt_request *q, tt_filter *f, tt_error *err)
 {
     unsigned stars = 0;
     f->tensor = tt_request_text(q, "tensor");
     for (const char *p = f->tensor; p && *p; p++) {
         if (*p == '\\' && p[1])
-            p++; /* what follows stands for itself */
+            p++; /* the next character is literal */
         else
             stars += *p == '*';
     }
@@ -120,7 +120,7 @@ bool tt_request_u64(const tt_request *q, const char *name, uint64_t least, uint6
     const char *text = tt_request_text(q, name);
     *out = otherwise;
     if (!text) return true;
-    /* strtoull takes blanks and signs, and wraps negative numbers round. */
+    /* strtoull accepts blanks and signs, and wraps negative numbers. */
     char *end = NULL;
     errno = 0;
     uint64_t value = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;

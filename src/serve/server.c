@@ -15,7 +15,7 @@
 
 #define IDLE_MS 20000u
 
-enum slot_state { EMPTY, RUNNING, DONE /* still to be joined */ };
+enum slot_state { EMPTY, RUNNING, DONE /* not yet joined */ };
 
 typedef struct slot {
     tt_pool *pool;
@@ -44,7 +44,7 @@ static tt_pool *pool_new(unsigned threads_max)
     return p;
 }
 
-/* The next job; NULL when this thread is to end. With the lock. */
+/* The next job; NULL if this thread must end. With the lock held. */
 static tt_job *next_job(tt_pool *p)
 {
     struct timespec until = tt_moment_in(IDLE_MS);
@@ -76,13 +76,13 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* With the lock. */
+/* With the lock held. */
 static bool add_thread(tt_pool *p)
 {
     for (unsigned i = 0; i < p->threads_max; i++) {
         slot *s = &p->slots[i];
         if (s->state == RUNNING) continue;
-        /* It has given up the lock for good: this does not wait. */
+        /* It has released the lock for the last time: this does not wait. */
         if (s->state == DONE) (void)pthread_join(s->thread, NULL);
         s->state = EMPTY;
         s->pool = p;
@@ -138,7 +138,7 @@ static void pool_free(tt_pool *p)
 }
 
 #define BACKLOG 64
-/* A trace that takes longer to open is opened while pages already say so. */
+/* Traces that take longer to open are opened while the pages show that. */
 #define AWAIT_MS 400u
 #define WORKERS 8u
 
@@ -159,7 +159,7 @@ static tt_status refuse(int fd, uint16_t port, tt_error *err)
                         strerror(why));
 }
 
-/* Only this machine can reach it. *port gets the one that was found. */
+/* Binds the loopback address only. *port gets the bound one. */
 static tt_status listen_on(uint16_t *port, int *out, tt_error *err)
 {
     struct sockaddr_in a = {

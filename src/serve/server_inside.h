@@ -1,4 +1,4 @@
-/* The inside of the server. */
+/* Internals of the server. */
 #ifndef TT_SERVE_SERVER_INSIDE_H
 #define TT_SERVE_SERVER_INSIDE_H
 
@@ -18,7 +18,7 @@ struct tt_server {
     tt_pool *pool;
     atomic_bool is_ending;
     tt_visitor *oldest, *newest; /* of http.c: connections */
-    unsigned n_visitors;         /* that were not sent away */
+    unsigned n_visitors;         /* that were not disconnected */
     char url[96], once_url[96];
 };
 

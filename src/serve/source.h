@@ -1,4 +1,4 @@
-/* What was computed of a trace once, and is asked for again. */
+/* Results computed from a trace once, and shared by requests. */
 #ifndef TT_SERVE_SOURCE_H
 #define TT_SERVE_SOURCE_H
 
@@ -7,17 +7,17 @@
 
 #include <stdlib.h>
 
-/* Computed once for each model (a live trace is opened anew as it grows), on the first worker that
- * asks; others wait for it. `make` gets that worker's share. What it makes is immutable from then
- * on, shared by all workers, and freed with `drop` when nobody uses the model any more. A failure
- * is told to all who wait and is not kept. */
+/* Computed once per model (a live trace is reopened as it grows), by the first worker that needs
+ * it; others wait. `make` gets that worker's share. The result is immutable, shared by all workers,
+ * and freed with `drop` when the model is no longer used. A failure is returned to all waiting
+ * workers and not cached. */
 typedef struct tt_source_memo {
     tt_status (*make)(tt_model *m, void **out, tt_error *err);
     void (*drop)(void *made);
 } tt_source_memo;
 
-/* Defines the memo NAME of a zero-filled TYPE, which FIND(made, m, err) computes and
- * RELEASE(made) frees, also after a failure; WHAT there was no memory for. */
+/* Defines the memo NAME of a zero-filled TYPE, which FIND(made, m, err) computes and RELEASE(made)
+ * frees, also after a failure; WHAT names it in the error for lack of memory. */
 #define TT_SOURCE_MEMO(name, type, what, find, release)                                            \
     static void drop_##name(void *made)                                                            \
     {                                                                                              \
@@ -40,8 +40,8 @@ typedef struct tt_source_memo {
 
 typedef struct tt_request tt_request;
 
-/* What `memo` (static storage: its address is the key) made of the request's trace, or of the
- * other one of a comparison. Valid while the request lasts. */
+/* The result of `memo` (static storage: its address is the key) for the request's trace, or for the
+ * other one of a comparison. Valid until the request ends. */
 tt_status tt_source_get(tt_request *q, const tt_source_memo *memo, const void **out, tt_error *err);
 tt_status tt_source_get_other(tt_request *q, const tt_source_memo *memo, const void **out,
                               tt_error *err);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some 30,000 years: what is behind it is a mistake. */
+/* Some 30,000 years: beyond it is an error. */
 #define TIME_MAX 1e21
 
 static tt_status make(tt_model *m, void **out, tt_error *err)

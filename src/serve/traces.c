@@ -17,23 +17,23 @@
 
 typedef struct tt_followed {
     struct tt_traces *all;
-    char *path;     /* as asked for */
-    char *finished; /* its name when it is finished */
+    char *path;     /* as given */
+    char *finished; /* its name once it is finished */
     char *unfinished;
     pthread_t thread;
     bool has_thread;
-    /* Of the thread alone: */
-    struct stat seen; /* the file as it was opened last */
-    /* With the lock: */
+    /* Of its thread only: */
+    struct stat seen; /* the file when it was last opened */
+    /* Under the lock: */
     tt_generation *newest;
     tt_trace_news news;
-    uint64_t began_ns;  /* opening it, on CLOCK_MONOTONIC */
+    uint64_t began_ns;  /* start of opening, on CLOCK_MONOTONIC */
     uint64_t opened_ns; /* the newest */
 } tt_followed;
 
 struct tt_traces {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* also when it ends */
+    pthread_cond_t changed; /* also at the end */
     bool live;
     bool ends;
     uint32_t n;
@@ -42,15 +42,15 @@ struct tt_traces {
 
 /* Opens a trace, and again when it has grown.
  *
- * A recorder writes FILE.part and renames it to FILE when it is finished. Whatever has been
- * appended whole can be read meanwhile; a flight recorder also makes a hole at the begin. What is
- * seen in the middle of such a change is an error value, and the next look a second later finds it
- * done: so the generation before is kept, and the reason told. */
+ * A recorder writes FILE.part and renames it to FILE when it is finished. Whole chunks can be read
+ * meanwhile; a flight recorder also punches a hole at the start. Opening it in the middle of such a
+ * change fails, and succeeds at the next poll a second later: so the previous generation is kept
+ * and the reason reported. */
 
 #define LOOK_EVERY_MS 1000u
-/* A trace whose opening takes long is opened less often: at most a fifth of the time. */
+/* A slow trace is opened less often: for at most a fifth of the time. */
 #define PAUSE_PER_OPENING 4u
-/* A recorder writes what it has several times a second. */
+/* A recorder writes several times per second. */
 #define STILL_NS 5000000000u
 
 static bool is_newer(const struct stat *a, const struct stat *b)
@@ -59,8 +59,8 @@ static bool is_newer(const struct stat *a, const struct stat *b)
                                                   : a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec;
 }
 
-/* What to read now. An old FILE that is being recorded anew is older than its FILE.part; a
- * FILE.part that somebody left behind is older than FILE. */
+/* The file to read now. An old FILE that is being recorded again is older than its FILE.part; a
+ * leftover FILE.part is older than FILE. */
 static const char *choose(const tt_followed *f, struct stat *st)
 {
     struct stat part;
@@ -85,7 +85,7 @@ static void set_path(tt_trace_news *news, const char *path)
     (void)snprintf(news->path, sizeof news->path, "%s", n > room ? path + n - room : path);
 }
 
-/* There is nothing to read: not yet, or not any more. */
+/* There is nothing to read yet, or no longer. */
 static void report_absent(tt_followed *f)
 {
     tt_error why;
@@ -107,7 +107,7 @@ static void report_failed(tt_followed *f, const char *path, const tt_error *why)
 {
     (void)pthread_mutex_lock(&f->all->lock);
     f->news.why = *why;
-    /* A recorder that has only just begun has not written its header yet. */
+    /* A recorder that has just started has not written its header yet. */
     if (!f->newest) {
         f->news.state = f->all->live ? TT_TRACE_WAITING : TT_TRACE_FAILED;
         set_path(&f->news, path);
@@ -135,7 +135,7 @@ static void report_opened(tt_followed *f, const char *path, tt_generation *g, do
     tt_generation_unref(old);
 }
 
-/* Nothing was added for a while, and its program cannot be seen: perhaps it died. */
+/* Nothing was added for a while, and its program is not visible: it may have died. */
 static void report_still(tt_followed *f, const char *path)
 {
     tt_error why;
@@ -154,7 +154,7 @@ static void report_still(tt_followed *f, const char *path)
     (void)pthread_mutex_unlock(&f->all->lock);
 }
 
-/* How long that took, in ms. */
+/* Its duration, in ms. */
 static unsigned look(tt_followed *f)
 {
     struct stat st;
@@ -170,7 +170,7 @@ static unsigned look(tt_followed *f)
         report_still(f, path);
         return 0;
     }
-    if (!path) path = f->path; /* opening it says why */
+    if (!path) path = f->path; /* opening it reports the error */
     uint64_t began = tt_clock_ns(CLOCK_MONOTONIC);
     tt_status status = tt_model_open(path, &m, &err);
     if (status == TT_OK) status = tt_generation_new(m, f->news.generation + 1, &g, &err);
@@ -184,7 +184,7 @@ static unsigned look(tt_followed *f)
     return (unsigned)(took / 1000000 < 3600000 ? took / 1000000 : 3600000);
 }
 
-/* False when it is time to end. */
+/* False: end. */
 static bool pause_for(tt_traces *t, unsigned ms)
 {
     struct timespec until = tt_moment_in(ms);
@@ -196,7 +196,7 @@ static bool pause_for(tt_traces *t, unsigned ms)
     return goes_on;
 }
 
-/* The thread of one; the argument is a tt_followed. */
+/* The thread of one trace; the argument is a tt_followed. */
 static void *traces_follow(void *followed)
 {
     tt_followed *f = followed;
@@ -326,7 +326,7 @@ bool tt_traces_live(const tt_traces *t)
 
 const char *tt_traces_name(const tt_traces *t, uint32_t id)
 {
-    /* All experiments' traces have one name: their folders' tell them apart. */
+    /* Traces of experiments have equal names: their folders distinguish them. */
     const char *path = t->list[id].path, *name = tt_base_name(path);
     if (name == path || strcmp(name, TT_RUN_TRACE) != 0) return name;
     const char *from = name - 1;

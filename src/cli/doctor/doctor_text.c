@@ -19,7 +19,7 @@
 
 #define SHM_TRY_BYTES 4096
 
-/* Is `word` one of the blank-separated words of `text`? */
+/* Whether `word` is one of the blank-separated words of `text`. */
 static bool has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -46,11 +46,11 @@ static void read_cpuinfo(tt_doctor_host *h)
     }
     if (in) (void)fclose(in);
 #if defined(__aarch64__)
-    h->has_invariant_tsc = true; /* the architecture's counter is */
+    h->has_invariant_tsc = true; /* the architecture's counter is invariant */
 #endif
 }
 
-/* Rings are mapped files: try one. 0 or an errno. */
+/* Rings are mapped files: tests one. 0 or an errno. */
 static int try_file(const char *dir)
 {
     char path[64];
@@ -67,7 +67,7 @@ static int try_file(const char *dir)
     return why;
 }
 
-/* In shared memory, if that can be. */
+/* In shared memory, if possible. */
 static void try_shm(tt_doctor_host *h)
 {
     struct statvfs fs;
@@ -300,7 +300,7 @@ static void print_tried(const tt_doctor *d, FILE *out)
     }
 }
 
-/* "b6673, ggml 0.9.4 (abc123)" from what is known of it. */
+/* "b6673, ggml 0.9.4 (abc123)" from the known parts. */
 static void print_version(const tt_engine_probe *p, FILE *out)
 {
     const tt_engine_answer *a = &p->answer;
@@ -313,7 +313,7 @@ static void print_version(const tt_engine_probe *p, FILE *out)
 static void print_engine(const tt_doctor *d, FILE *out)
 {
     const tt_engine_probe *p = d->probe;
-    if (!p && !d->engine_problem[0]) return; /* the program brings its own, or none */
+    if (!p && !d->engine_problem[0]) return; /* the program has its own, or none */
     fputs("Engine\n", out);
     if (!p) {
         fprintf(out, "  problem      %s\n", d->engine_problem);

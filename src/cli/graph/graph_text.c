@@ -1,4 +1,4 @@
-/* `tensortrace graph` for people. */
+/* `tensortrace graph` as text. */
 #include "base/units.h"
 #include "cli/graph/graph.h"
 #include "cli/table.h"
@@ -176,7 +176,7 @@ static void sources_text(const tt_graph *g, uint32_t i, char *out, size_t room)
     }
 }
 
-/* What computed the node: its own time, or the node whose op covers it. */
+/* The op that computed the node: its own, or that of the covering node. */
 static const char *time_text(const tt_topology *t, uint32_t i, char *out, size_t room)
 {
     const tt_topology_node *n = &t->nodes[i];

@@ -1,4 +1,4 @@
-/* `tensortrace info` for people. */
+/* `tensortrace info` as text. */
 #include "analyze/join.h"
 #include "analyze/kernel.h"
 #include "analyze/pool.h"
@@ -20,9 +20,9 @@
 #include <string.h>
 #include <time.h>
 
-/* `tensortrace info`: what the trace's bytes are. */
+/* `tensortrace info`: the trace's bytes by content. */
 
-#define META_SHOWN 4u /* of the types of META records, the largest */
+#define META_SHOWN 4u /* largest types of META records shown */
 
 static double per_op(const tt_content *c, uint64_t bytes)
 {
@@ -118,7 +118,7 @@ static void capture_lines(const tt_model *m)
     }
 }
 
-/* Which batches the trace holds, when it is not all that were computed. */
+/* The batches in the trace, if it does not have all. */
 void tt_info_choice_text(const tt_info *info)
 {
     const tt_model *m = info->m;
@@ -144,7 +144,7 @@ void tt_info_choice_text(const tt_info *info)
     if (stopped) tt_info_line("stopped", "%s", stopped);
 }
 
-/* What was taken of outputs: "values=hash:blk.* 9,096 fingerprints, 2 with NaN or infinity". */
+/* What was recorded of outputs: "values=hash:blk.* 9,096 fingerprints, 2 with NaN or infinity". */
 static void value_lines(const tt_info *info)
 {
     const tt_model *m = info->m;
@@ -174,7 +174,7 @@ static void fact_line(void *context, const char *title, const char *value)
     tt_info_line(title, "%s", value);
 }
 
-/* Memory, limits, and where model files lay. */
+/* Memory, limits, and locations of model files. */
 static void system_lines(const tt_model *m)
 {
     tt_system_facts(m, fact_line, NULL);
@@ -201,7 +201,7 @@ static void detail_lines(const tt_info *info)
         tt_info_line("sequences", "%s", tt_units_count(a, info->summary.sequences));
 }
 
-/* The most that there was at one time. */
+/* The peaks. */
 static void buffer_line(const tt_info *info)
 {
     char text[256] = "";
@@ -230,8 +230,8 @@ void tt_info_capture_text(const tt_info *info)
     buffer_line(info);
 }
 
-#define COMMAND_SHOWN 100u /* bytes of the command, where a line may be of any width ... */
-#define COMMAND_LEAST 40u  /* ... and where it is narrow */
+#define COMMAND_SHOWN 100u /* bytes of the command in lines of any width ... */
+#define COMMAND_LEAST 40u  /* ... and in narrow ones */
 #define TOP_OPS 6u
 #define TOP_TENSORS 5u
 
@@ -252,8 +252,8 @@ static void environment_line(const tt_model *m, const char *what, const char *ke
     if (value && value[0]) tt_info_line(what, "%s", value);
 }
 
-/* Behind the words of a dynamic linker that was named to start the program with: they are long, and
- * of no interest here. Words are divided by single blanks. */
+/* Skips the words of a dynamic linker that started the program: they are long and irrelevant. Words
+ * are separated by single blanks. */
 static const char *without_loader(const char *command)
 {
     static const char *const takes_one[] = {"--library-path ", "--preload ", "--argv0 ", "--audit ",
@@ -274,7 +274,7 @@ static const char *without_loader(const char *command)
     return *at == ' ' && at[1] ? at + 1 : command;
 }
 
-/* The program's name and its last arguments: what is between is in the way. */
+/* The program's name and its last arguments, which matter most. */
 static void command_line(const tt_model *m)
 {
     const char *whole = tt_model_environment(m, "command");
@@ -298,8 +298,7 @@ static void created_line(const tt_model *m)
         tt_info_line("recorded", "%s, process %" PRIu64, text, m->trace.header.pid);
 }
 
-/* "engine v0.5.0", then the other keys that begin with engine_, libraries by their
- * file names. */
+/* "engine v0.5.0", then the other keys that begin with engine_, libraries by file name. */
 static void engine_lines(const tt_model *m)
 {
     bool first = true;
@@ -347,7 +346,7 @@ static void observed_line(const tt_info *info)
         tt_info_line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
 }
 
-/* Whether nothing is to be said of how the trace ends. */
+/* Whether the trace's end needs no remark. */
 static bool ends_well(const tt_info *info)
 {
     tt_error damage;
@@ -409,7 +408,7 @@ static void phase_line(const char *what, const tt_phase_summary *p)
                      time);
 }
 
-/* What is not in the trace; nothing where nothing is missing. */
+/* Missing parts of the trace; nothing if it is complete. */
 static void loss_lines(const tt_info *info)
 {
     char a[TT_UNITS_TEXT];
@@ -452,7 +451,7 @@ static bool is_callback(const tt_info *info)
     return mode && strcmp(mode, "hook") != 0;
 }
 
-/* ", 1.5 MiB a generated token"; "" where there is none. */
+/* ", 1.5 MiB a generated token"; "" if there is none. */
 static void of_token(char *out, size_t room, const tt_pool_report *p)
 {
     const tt_filter generated = {.phase = TT_PHASE_GENERATE};
@@ -465,7 +464,7 @@ static void of_token(char *out, size_t room, const tt_pool_report *p)
     tt_pool_sums_free(&s);
 }
 
-/* What `boost` did, of the whole run. */
+/* Figures of `boost` for the whole run. */
 static void pool_line(const tt_model *m)
 {
     char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], budget[TT_UNITS_TEXT], hits[64] = "";
@@ -493,7 +492,7 @@ static void print_head(const tt_info *info)
     command_line(m);
     environment_line(m, "engine", "engine_version");
     model_lines(m);
-    if (is_callback(info)) observed_line(info); /* each op by itself: times are others */
+    if (is_callback(info)) observed_line(info); /* single-stepped ops have other times */
     if (!ends_well(info)) ending_line(info);
     if (m->clock.known)
         tt_info_line("time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
@@ -510,7 +509,7 @@ static void print_head(const tt_info *info)
     loss_lines(info);
 }
 
-/* How it was recorded, and what that takes. */
+/* How it was recorded, and the overhead. */
 static void print_recording(const tt_info *info)
 {
     const tt_model *m = info->m;

@@ -48,7 +48,7 @@ static void print_what(const tt_model *m, const tt_values_row *r)
                (double)p->max, p->rms);
 }
 
-/* Weights are what else may hold it: they are read as they are. */
+/* Other sources are weights: they are checked in the file. */
 static void print_weights(const tt_model *m, const tt_values_origin *b)
 {
     char name[NAME_TEXT], file[4 * PATH_MAX], text[TT_VALUES_WEIGHT_TEXT];
