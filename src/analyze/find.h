@@ -29,7 +29,7 @@ typedef struct tt_names {
     bool cut; /* there are more than TT_NAMES_MAX */
 } tt_names;
 
-/* Of the model, which outlives them. False without memory. */
+/* Of the model, which outlives them. False if out of memory. */
 bool tt_names_make(const tt_model *m, tt_names *out);
 void tt_names_free(tt_names *names);
 

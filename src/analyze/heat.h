@@ -76,7 +76,7 @@ typedef struct tt_heat_steps {
     uint64_t other_file;
     uint64_t sweeps;        /* 1 + jumps back over more than half of the read part of a file */
     tt_heat_jumps forward;  /* begins further on; from the end of the last one */
-    tt_heat_jumps backward; /* before the begin of the last one; from there */
+    tt_heat_jumps backward; /* before the start of the last one; from there */
 } tt_heat_steps;
 
 typedef struct tt_heat_phase {

@@ -118,7 +118,7 @@ typedef struct spreading {
     double *parts, *rates; /* by bin */
 } spreading;
 
-/* Spreads the amount evenly from begin to end. */
+/* Spreads the amount evenly from start to end. */
 static void spread(const spreading *s, double begin, double end, double amount)
 {
     const double last_ns = s->from_ns + s->width_ns * s->n;

@@ -6,7 +6,7 @@
 /* The columns' context. */
 typedef struct experts {
     const tt_routing_view *v;
-    const tt_expert_reads *reads; /* NULL: not asked for */
+    const tt_expert_reads *reads; /* NULL: not requested */
 } experts;
 
 static const experts *of(const void *context)

@@ -19,7 +19,7 @@ typedef struct tt_routing_view {
 } tt_routing_view;
 
 /* Fills the view from its routers, after their walk; call tt_routing_rows_free in every case.
- * False without memory. */
+ * False if out of memory. */
 bool tt_routing_sum_up(tt_routing_view *v);
 /* Writes one object: the listed layers. */
 void tt_routing_json(tt_json *j, const tt_routing_view *v, const tt_listing *layers);

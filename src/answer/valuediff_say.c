@@ -153,7 +153,7 @@ static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_ite
     put(s, ")");
 }
 
-/* Where the error of the first divergence is made, judging by its inputs. */
+/* Where the error of the first divergence originates, according to its inputs. */
 static void put_blame(sentence *s, const tt_valuediff *d)
 {
     const tt_valuediff_item *i = &d->first;

@@ -60,7 +60,7 @@ tt_status tt_bitnet_read_file(tt_bitnet_folder *f, const char *folder, const cha
 /* The same for a text; line: the line on which it begins. */
 tt_status tt_bitnet_read_text(tt_bitnet_folder *f, const char *file, uint64_t line,
                               const char *text, size_t n, tt_error *err);
-/* Private to the reader: n bytes that live as long as f; NULL without memory or beyond the
+/* Private to the reader: n bytes that live as long as f; NULL if out of memory or beyond the
  * limit. */
 void *tt_bitnet_keep(tt_bitnet_folder *f, size_t n);
 

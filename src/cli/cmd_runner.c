@@ -20,7 +20,7 @@ typedef struct arguments {
     const char *result;
 } arguments;
 
-/* What went through the model, for --json and --write-ids. */
+/* The tokens computed, for --json and --write-ids. */
 typedef struct tokens {
     tt_token_ids prompt, chosen, taken;
     tt_error err; /* of the first id that could not be stored */

@@ -288,7 +288,7 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
     report_bad(t, file);
 }
 
-/* Most engines repack weights unless told not to, which matters to users who study reads of the
+/* Most engines repack weights by default, which matters to users who study reads of the
  * file. */
 static void report_copies(const tt_traced *t, const char *path)
 {

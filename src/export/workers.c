@@ -95,7 +95,7 @@ static void work(pool *p, const tt_model *m, void *own)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* A thread without memory leaves its work to the others; the calling one must have it. */
+/* A thread that is out of memory leaves its work to the others; the calling one must have it. */
 static void provide_and_work(pool *p, bool is_caller)
 {
     tt_model *share;

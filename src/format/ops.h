@@ -20,7 +20,7 @@
  *   0        8        16       24    28    32
  *   | start  | arrive | release| run |place|      place: node 20 | lane 9 | covers 3 bits
  *
- * Times are ticks. release is 0 while the op is under way. */
+ * Times are ticks. release is 0 while the op runs. */
 typedef struct tt_op_record {
     uint64_t start;
     uint64_t arrive;

@@ -100,7 +100,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* How many chunks, and parts of chunks, w did from begin to end; *from continues between calls. */
+/* How many chunks, and parts of chunks, w did from start to end; *from continues between calls. */
 static double done_between(const worker *w, uint64_t begin, uint64_t end, uint32_t *from)
 {
     double done = 0;

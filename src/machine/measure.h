@@ -1,14 +1,14 @@
 /* Measures this machine's limits: how fast threads read memory, and how fast they compute. These
  * are the two limits of a roofline.
  *
- * Memory: each thread repeatedly reads its own part of a buffer from begin to end, with the widest
+ * Memory: each thread repeatedly reads its own part of a buffer from start to end, with the widest
  * loads available. The buffer is eight times the last cache (256 MiB to 1 GiB), so that almost none
  * of it comes from a cache.
  *
- * Computing: each thread multiplies and adds in registers, without memory, in enough independent
- * chains to hide the latency: float32 fused multiply-adds, two FLOPs for each value of a vector;
- * and 8-bit integers multiplied and summed into 32 bits (with the processor's dot product, if it
- * has one), two operations for each byte.
+ * Computing: each thread multiplies and adds in registers, without memory accesses, in enough
+ * independent chains to hide the latency: float32 fused multiply-adds, two FLOPs for each value of
+ * a vector; and 8-bit integers multiplied and summed into 32 bits (with the processor's dot
+ * product, if it has one), two operations for each byte.
  *
  * All threads do each for a fraction of a second, in chunks of about a millisecond (16 MiB). The
  * result is the best interval of one chunk: what all threads together did from its begin to its

@@ -77,7 +77,7 @@ typedef struct tt_area_counts {
     _Atomic uint64_t graphs;
     _Atomic uint64_t decode_calls;
     _Atomic uint64_t decode_tokens;
-    _Atomic uint64_t decode_unseen; /* calls whose batch was not seen being filled */
+    _Atomic uint64_t decode_unseen; /* calls whose batch was not observed being filled */
     _Atomic uint64_t data_dropped;  /* parts of outputs' data */
     _Atomic uint64_t outputs;       /* fingerprints captured */
     _Atomic uint64_t outputs_not_finite;

@@ -150,7 +150,7 @@ typedef struct tt_page {
 void tt_page_open(tt_page *p);
 void tt_page_close(tt_page *p);
 
-/* n bytes, or a copy of them, in the page's memory; NULL without memory. */
+/* n bytes, or a copy of them, in the page's memory; NULL if out of memory. */
 void *tt_page_take(tt_page *p, size_t n);
 const void *tt_page_keep(tt_page *p, const void *bytes, size_t n);
 /* A copy in the page's memory; never NULL. */
@@ -169,12 +169,12 @@ tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
 /* Adds a row: as many cells as columns; copied; NULL is empty. */
 void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells);
 /* Adds rows of a set as a table; the set's rows and context must outlive the page. caption: NULL
- * where the section's title says it. NULL without memory. */
+ * where the section's title says it. NULL if out of memory. */
 tt_page_table *tt_page_rows(tt_page *p, const char *caption, const tt_rowset *set,
                             const tt_listing_wish *wish);
 /* Sets the column's title; ignores missing columns and a NULL table. */
 void tt_page_retitle(tt_page *p, tt_page_table *t, const char *key, const char *title);
-/* Adds an empty plot to the section, with a unique id in the page. NULL without memory, which
+/* Adds an empty plot to the section, with a unique id in the page. NULL if out of memory, which
  * the plot functions accept. */
 tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label);
 

@@ -163,7 +163,7 @@ static enum MHD_Result http_send_reply(struct MHD_Connection *c, tt_reply *r)
     return send_out(c, r->status, response, r->type, "no-store");
 }
 
-/* For clients without gzip. NULL without memory, or if it is damaged. */
+/* For clients without gzip. NULL if out of memory, or if it is damaged. */
 static struct MHD_Response *unpacked(const tt_asset *a)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)a->data, .avail_in = (uInt)a->size};

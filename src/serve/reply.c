@@ -129,5 +129,5 @@ void tt_reply_error(tt_reply *r, unsigned status, const char *message)
     r->retry_after_s = retry;
     const error_row row = {status, message};
     (void)tt_reply_row(r, &error_schema, NULL, &row);
-    (void)tt_reply_finish(r, NULL); /* without memory only the status is sent */
+    (void)tt_reply_finish(r, NULL); /* if out of memory, only the status is sent */
 }

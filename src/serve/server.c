@@ -32,7 +32,7 @@ struct tt_pool {
     slot slots[TT_POOL_THREADS_MAX];
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static tt_pool *pool_new(unsigned threads_max)
 {
     tt_pool *p = calloc(1, sizeof *p);

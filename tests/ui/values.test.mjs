@@ -139,7 +139,7 @@ test('NaN: where it was made, the list of what has it, and marks in every view',
     }, 'the table says it, too');
     // The timeline.
     await v.press('Digit2');
-    await v.page.getByText('NaN or Inf put out').waitFor();
+    await v.page.getByText('NaN or Inf in outputs').waitFor();
     await v.until(async () => (await badPixels(v, TIMELINE)) > 10, 'ops are marked');
 });
 
@@ -151,7 +151,7 @@ test('without NaN nothing is marked', async ({ open }) => {
     await v.press('Digit2');
     await v.rest();
     assert.equal(await badPixels(v, TIMELINE), 0);
-    assert.equal(await v.page.getByText('NaN or Inf put out').count(), 0);
+    assert.equal(await v.page.getByText('NaN or Inf in outputs').count(), 0);
 });
 
 test('a trace without values says how they are recorded', async ({ open }) => {

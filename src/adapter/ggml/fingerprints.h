@@ -29,7 +29,7 @@ typedef struct tt_fingerprints {
     bool marked; /* for the run's graph, see tt_graphs_executes */
     /* Synchronises the threads. */
     _Atomic uint32_t arrived, generation;
-    _Atomic bool abandoned; /* nobody waits any more: recording ends, or a thread did not arrive */
+    _Atomic bool abandoned; /* no thread waits: recording ended, or a thread did not arrive */
 } tt_fingerprints;
 
 /* Selects the nodes of a run whose outputs are captured; token: the batch's number. */

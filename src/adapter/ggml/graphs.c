@@ -90,7 +90,7 @@ void tt_graphs_reset(void)
 }
 
 /* Bounds the memory for programs that keep making new graphs. The graphs dropped last time are
- * declared ended only now, when none of their runs can still be on its way into the trace. */
+ * declared ended only now, when none of their runs can still be written to the trace. */
 static void keep_bounded(tt_recorder *r, size_t next_bytes)
 {
     uint64_t most = tt_process_options()->keep_bytes / KEPT_PART;
@@ -254,7 +254,7 @@ static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool 
     return tt_capture_options.text || !may_be_tokens(e, node);
 }
 
-/* Collects the leafs that hold row numbers, each once. False without memory. */
+/* Collects the leafs that hold row numbers, each once. False if out of memory. */
 static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool marked, bool split,
                         recorded *out)
 {

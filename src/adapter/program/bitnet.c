@@ -103,7 +103,7 @@ static void of_nothing(tt_fingerprint *f)
     memcpy(f->blake3, blake3, sizeof blake3);
 }
 
-/* False when the shape does not fit the type, or without memory. */
+/* False when the shape does not fit the type, or if out of memory. */
 static bool fingerprint(const tt_value_data *v, tt_fingerprint *f)
 {
     uint32_t n = tt_value_pieces(v);

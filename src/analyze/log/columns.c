@@ -92,7 +92,7 @@ static void destination(tt_json *j, const tt_model *m, const tt_op *op)
 
 /* --- columns --- */
 
-/* Durations; null for an op whose end was not seen. In text, an unobserved one is a dash. */
+/* Durations; null for an op whose end was not observed. In text, an unobserved one is a dash. */
 #define SPAN(name, ticks, is_known)                                                                \
     TT_COLUMN_KNOWN(name##_known, tt_log_row, r, !r->row->open && (is_known))                      \
     TT_COLUMN_VALUE(get_##name, tt_log_row, r, u64,                                                \

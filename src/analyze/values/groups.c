@@ -189,7 +189,7 @@ static int64_t number_of(const grouping *g, const tt_values_seen *seen)
     return r->batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(g->m, r->batch);
 }
 
-/* The group's index; TT_NONE without memory. */
+/* The group's index; TT_NONE if out of memory. */
 static uint32_t group_of(grouping *g, tt_values_walk *w, const tt_values_seen *seen)
 {
     tt_values_groups *out = g->out;

@@ -311,7 +311,7 @@ static op_text *make_text(const tt_dataset *d, const tt_op *op)
     return o;
 }
 
-/* Valid until the next call; NULL without memory. */
+/* Valid until the next call; NULL if out of memory. */
 static const op_text *text_of(tracer *t, const tt_model *m, const tt_entry *e, const tt_op **op)
 {
     uint32_t graph = m->runs[e->run].graph;

@@ -219,7 +219,7 @@ static void put_page_header(tt_bytes *out, int type, size_t unpacked, size_t pac
     tt_thrift_end(&t);
 }
 
-/* False without memory. */
+/* False if out of memory. */
 static bool compress(tt_parquet_encoder *e, const uint8_t *raw, size_t n, int level)
 {
     tt_bytes_clear(&e->packed);

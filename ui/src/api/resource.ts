@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { comebacks, isAbort } from "./client";
 
 export interface Resource<T> {
-  /** The last answer, also while a newer one is on its way; null before the first. */
+  /** The last reply, also while a newer one is loading; null before the first. */
   readonly data: ReadonlySignal<T | null>;
   readonly error: ReadonlySignal<Error | null>;
   readonly loading: ReadonlySignal<boolean>;

@@ -40,7 +40,7 @@ function chords(event: KeyboardEvent): string[] {
   return [ctrl + alt + shift + event.code, "key:" + ctrl + alt + event.key];
 }
 
-/** Whether somebody types text there. */
+/** Whether the user types text there. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true;

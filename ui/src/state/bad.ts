@@ -1,4 +1,4 @@
-// Which ops of the selected trace put out NaN or infinities: for all views that mark them.
+// Which ops of the selected trace have NaN or infinities in their outputs: for all views that mark them.
 
 import { effect, signal } from "@preact/signals";
 import { getBinary, ofTrace } from "../api/client";

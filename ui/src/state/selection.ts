@@ -95,7 +95,7 @@ export const selectedSlice = computed(() => {
 });
 
 /** Changes the named fields and leaves the others. Each call can be undone with the browser's Back,
- * unless `transient` (playback, a drag under way). */
+ * unless `transient` (playback, a drag in progress). */
 export function select(patch: Partial<Selection>, transient = false): void {
   if (!transient) makeHistoryEntry();
   // Times, ops and regions are those of one trace: in another they mean something else.

@@ -195,11 +195,11 @@ function Chart(props: DepthProps & { chart: DepthChart }) {
   }, [chart, selected, width, dark]);
   const at = hovered.value;
   const step = diff.steps[chart.lines[shownLine]?.pair ?? 0];
-  const told = at === null ? "point at the plot" : placeWords(chart, shownLine, at);
+  const text = at === null ? "point at the plot" : placeWords(chart, shownLine, at);
   return (
     <>
-      <p class="diff-told">
-        {step && stepName(step)}: {told}
+      <p class="diff-text">
+        {step && stepName(step)}: {text}
       </p>
       <CanvasView
         label={`Error over depth, ${chart.names.length} stages, ${chart.lines.length} tokens`}

@@ -207,13 +207,13 @@ export function Lines(props: LinesProps) {
     );
   }, []);
 
-  const told = hovered.value >= 0 && hovered.value < samples.n ? hovered.value : at;
+  const described = hovered.value >= 0 && hovered.value < samples.n ? hovered.value : at;
   const unit = samples.every > 1 ? ` Every ${samples.every}th token is a sample; the bands show the range in between.` : "";
   return (
     <section class="diff-section" aria-label="Time, token by token">
       <h2>Time, token by token</h2>
       <Choices diff={props.diff} tokens={props.tokens} phase={phase} />
-      <p class="diff-told">{told >= 0 ? sentence(samples, told) : `${counted(samples.n, "sample")}.${unit} Click one for details; drag to zoom.`}</p>
+      <p class="diff-text">{described >= 0 ? sentence(samples, described) : `${counted(samples.n, "sample")}.${unit} Click one for details; drag to zoom.`}</p>
       <div class="diff-lines">
         <CanvasView
           label={`Times of A and B over ${counted(samples.n, "token")}`}

@@ -35,7 +35,7 @@ export class GraphStore {
   readonly scene = signal<Scene | null>(null);
   readonly error = signal<Error | null>(null);
   readonly loading = signal(false);
-  /** Of a layout under way. */
+  /** Of the running layout. */
   readonly progress = signal<Progress | null>(null);
   readonly cancelled = signal(false);
   readonly cursor = signal<Place | null>(null);

@@ -43,7 +43,7 @@ export function Legend(props: { scales: Scales }) {
         <strong>{METRIC_TITLES[metric]}</strong>, {partWords.value}: being counted…
       </div>
     );
-  const told = metric !== "residency" && metric !== "faults";
+  const hasHeat = metric !== "residency" && metric !== "faults";
   return (
     <div class="legend" aria-label="Legend" role="group">
       <span>
@@ -51,7 +51,7 @@ export function Legend(props: { scales: Scales }) {
         {loadingHeat.value ? " …" : ""} <span class="quiet">({scaleWords(model)})</span>
       </span>
       <Ramp name="weights" scale={model} />
-      {told && <Ramp name="KV, compute" scale={work} />}
+      {hasHeat && <Ramp name="KV, compute" scale={work} />}
       <span class="signs">
         <i class="sign never" /> never touched
         <i class="sign unknown" /> not observed

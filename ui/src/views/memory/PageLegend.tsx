@@ -39,6 +39,6 @@ export function PageLegend(props: { paged: Paged }) {
   );
 }
 
-function notesOf(missing: string | null, told: string[] | null): string[] {
-  return missing ? [missing[0]!.toUpperCase() + missing.slice(1) + "."] : (told ?? []);
+function notesOf(missing: string | null, list: string[] | null): string[] {
+  return missing ? [missing[0]!.toUpperCase() + missing.slice(1) + "."] : (list ?? []);
 }

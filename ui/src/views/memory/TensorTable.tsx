@@ -6,7 +6,7 @@ import { bytes, count, plainName } from "../../draw/format";
 import { selection } from "../../state/selection";
 import { known, metric, nowNs } from "./data";
 import { regionTitle, valueWords } from "./describe";
-import { isTold, METRICS, METRIC_TITLES, valueOf, type Known, type Metric } from "./heat";
+import { hasData, METRICS, METRIC_TITLES, valueOf, type Known, type Metric } from "./heat";
 import { segmentTitle } from "./map";
 import { selectRegion } from "./choose";
 import { pagedOf } from "./pages";
@@ -60,7 +60,7 @@ export function TensorTable() {
     if (!k) return [];
     const list: Line[] = [];
     k.map.regions.kind.forEach((_, region) => {
-      if (!isTold(k.map, region)) return;
+      if (!hasData(k.map, region)) return;
       list.push({ region, expert: null });
       // Experts of the tensor that is selected: those of all would be too many to read.
       if (k.map.regions.tensor[region] === selection.value.tensor)

@@ -2,7 +2,7 @@
 
 import type { Axis, Range } from "../../draw/axis";
 import type { Geometry } from "./geometry";
-import { isTold } from "./heat";
+import { hasData } from "./heat";
 import { markAt, markOf } from "./layout";
 import type { Spot } from "./magnifier";
 import { placeInRow, type Atlas } from "./map";
@@ -38,16 +38,16 @@ export function middleOf(g: Geometry, range: Range, spot: Spot): number {
 
 /** The first spot of the map. */
 export function firstSpot(map: Atlas, g: Geometry): Spot | null {
-  const line = g.input.lines.findIndex((l) => l.row && l.row.regions.some((r) => isTold(map, r)));
+  const line = g.input.lines.findIndex((l) => l.row && l.row.regions.some((r) => hasData(map, r)));
   const row = g.input.lines[line]?.row;
-  return row ? { line, item: row.regions.findIndex((r) => isTold(map, r)) } : null;
+  return row ? { line, item: row.regions.findIndex((r) => hasData(map, r)) } : null;
 }
 
 /** The next item of the row that has data; the same one at the end. */
 export function along(map: Atlas, g: Geometry, spot: Spot, step: 1 | -1): Spot {
   const { regions } = g.input.lines[spot.line]!.row!;
   for (let i = spot.item + step; i >= 0 && i < regions.length; i += step)
-    if (isTold(map, regions[i]!)) return { line: spot.line, item: i };
+    if (hasData(map, regions[i]!)) return { line: spot.line, item: i };
   return spot;
 }
 
@@ -60,7 +60,7 @@ export function across(map: Atlas, g: Geometry, range: Range, spot: Spot, step: 
     let best = -1;
     let distance = Infinity;
     row.regions.forEach((r, item) => {
-      if (!isTold(map, r)) return;
+      if (!hasData(map, r)) return;
       const d = Math.abs(middleOf(g, range, { line, item }) - x);
       if (d < distance) [best, distance] = [item, d];
     });

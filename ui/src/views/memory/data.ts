@@ -165,7 +165,7 @@ export function reload(): void {
 let users = 0;
 let stop: (() => void) | null = null;
 
-/** Follows the selection while somebody shows the map; the function that is returned ends that. */
+/** Follows the selection while the map is shown; the returned function ends that. */
 export function followMap(): () => void {
   if (users++ === 0) {
     const stopMap = effect(() => {

@@ -154,7 +154,7 @@ export function valueOf(k: Known, metric: Metric, unit: number, region: number, 
 }
 
 /** Whether any value is known. */
-export function isTold(map: Atlas, region: number): boolean {
+export function hasData(map: Atlas, region: number): boolean {
   const kind = map.regions.kind[region];
   return kind !== "gap" && kind !== "head";
 }

@@ -1,7 +1,7 @@
 // Magnifies small items beside the row, with an arrow to their position.
 
 import { MAGNIFY_PX, type Geometry } from "./geometry";
-import { isTold } from "./heat";
+import { hasData } from "./heat";
 import { regionFill, shortName, type Picture } from "./scene";
 import { fitted, type Shape } from "./shapes";
 
@@ -29,11 +29,11 @@ export function isSmall(geometry: Geometry, spot: Spot, range: Picture["range"],
 /** The item and its neighbours in the row that have data. */
 function neighbours(p: Picture, spot: Spot): number[] {
   const row = p.geometry.input.lines[spot.line]!.row!;
-  const told = (i: number) => row.regions[i] !== undefined && isTold(p.known.map, row.regions[i]!);
+  const known = (i: number) => row.regions[i] !== undefined && hasData(p.known.map, row.regions[i]!);
   const list = [spot.item];
   for (let step = 1; list.length < CELLS && step <= row.regions.length; step++) {
-    if (told(spot.item - step)) list.unshift(spot.item - step);
-    if (list.length < CELLS && told(spot.item + step)) list.push(spot.item + step);
+    if (known(spot.item - step)) list.unshift(spot.item - step);
+    if (list.length < CELLS && known(spot.item + step)) list.push(spot.item + step);
   }
   return list;
 }

@@ -51,12 +51,12 @@ function legendShapes(p: Picture, title: string, y: number): Shape[] {
   const paged = pagedOf(p.scales.metric);
   if (paged) return pageLegendShapes(p, paged, title, y);
   const { metric, model, work } = p.scales;
-  const told = metric !== "residency" && metric !== "faults";
+  const hasHeat = metric !== "residency" && metric !== "faults";
   const heading = `${title} (${scaleWords(model)})`;
   const out: Shape[] = [
     { t: "text", x: 8, y: y + 12, text: heading, ink: palette.ink, size: 12, align: "left", bold: true },
     ...rampShapes(p, "weights", model, 8, y + 32),
-    ...(told ? rampShapes(p, "KV, compute", work, 330, y + 32) : []),
+    ...(hasHeat ? rampShapes(p, "KV, compute", work, 330, y + 32) : []),
   ];
   for (const [x, value, text] of [[680, "never", "never touched"], [800, "unknown", "not observed"]] as const) {
     const { colour, pattern } = fillOf(value, palette, model);

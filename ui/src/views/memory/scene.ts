@@ -4,7 +4,7 @@ import type { Range } from "../../draw/axis";
 import { css, inkOn, sequence, themeColour } from "../../draw/colour";
 import { bytes, plainName } from "../../draw/format";
 import type { Geometry } from "./geometry";
-import { isTold, shareOf, sideOf, valueOf, type Known, type Scale, type Scales, type Shown } from "./heat";
+import { hasData, shareOf, sideOf, valueOf, type Known, type Scale, type Scales, type Shown } from "./heat";
 import type { Mark } from "./layout";
 import { pageShapes } from "./pageScene";
 import { pagedOf, USUAL_PAGE_BYTES, type Bins, type Cells } from "./pages";
@@ -85,7 +85,7 @@ function strongest(values: Iterable<Shown>, scale: Scale): Shown {
 function* itemsOf(p: Picture, row: Row, mark: Mark): Generator<number> {
   for (let i = mark.first; i <= mark.last; i++) {
     const region = row.regions[i]!;
-    if (isTold(p.known.map, region)) yield region;
+    if (hasData(p.known.map, region)) yield region;
   }
 }
 

@@ -29,7 +29,7 @@ function OffCpu(props: { run: number; node: number; track: number; reads_ns: num
     return () => clearTimeout(timer);
   }, [run, node, track]);
   const else_ns = off_ns.value - props.reads_ns;
-  return else_ns > 0 ? <div>else on no processor: {duration(else_ns)}</div> : null;
+  return else_ns > 0 ? <div>otherwise off CPU: {duration(else_ns)}</div> : null;
 }
 
 function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
@@ -156,7 +156,7 @@ function ReadTip(props: { hit: Extract<Hit, { kind: "read" }> }) {
           : `${counted(r.waiters[i]!, "thread")} waited for it, up to ${duration(r.waited_ns[i])}`}
       </div>
       {r.failed[i]! > 0 && <strong>it failed: the kernel's paging had to do</strong>}
-      {r.discarded[i]! > 0 && <div>nobody wanted it any more when it came</div>}
+      {r.discarded[i]! > 0 && <div>no longer needed when it arrived</div>}
     </>
   );
 }

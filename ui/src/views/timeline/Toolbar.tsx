@@ -35,7 +35,7 @@ function Legend() {
         ))}
       {badOutputs.value && (
         <li>
-          <span class="tl-swatch tl-bad" /> NaN or Inf put out
+          <span class="tl-swatch tl-bad" /> NaN or Inf in outputs
         </li>
       )}
     </ul>

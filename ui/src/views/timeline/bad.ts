@@ -1,4 +1,4 @@
-// Marks on the ops that put out NaN or infinities.
+// Marks on the ops that have NaN or infinities in their outputs.
 
 import { badOutputs, type BadOutputs } from "../../state/bad";
 import { inRow, LETTER, type Pen } from "./pen";

@@ -92,7 +92,7 @@ export function Lines(props: { grid: Grid; profile: Profile }) {
   return (
     <section class="values-lines" aria-label={profile.title}>
       <h2>{profile.title}</h2>
-      <p class="values-told">{at !== null && at < profile.x.length ? pointWords(profile, at) : "Point at the plot, or select"}</p>
+      <p class="values-text">{at !== null && at < profile.x.length ? pointWords(profile, at) : "Point at the plot, or select"}</p>
       <CanvasView
         label={`RMS and range: ${profile.title}`}
         keys="Left and Right select the previous or next one, Home and End the first or last."
