@@ -55,7 +55,7 @@ tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, voi
                             tt_error *err);
 void tt_faults_view_free(tt_faults_view *v);
 
-/* Writes what was collected as one object. False without memory. */
+/* Writes what was collected as one object. False if out of memory. */
 bool tt_faults_json(tt_json *j, tt_faults_view *v);
 /* Writes one object: the rows of how a model was loaded. */
 void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows);

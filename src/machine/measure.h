@@ -5,7 +5,7 @@
  * loads available. The buffer is eight times the last cache (256 MiB to 1 GiB), so that almost none
  * of it comes from a cache.
  *
- * Computing: each thread multiplies and adds in registers, without memory accesses, in enough
+ * Computing: each thread multiplies and adds in registers only, in enough
  * independent chains to hide the latency: float32 fused multiply-adds, two FLOPs for each value of
  * a vector; and 8-bit integers multiplied and summed into 32 bits (with the processor's dot
  * product, if it has one), two operations for each byte.

@@ -15,27 +15,83 @@ taps|captures
 lasting|retained
 in the place of|instead of
 thrown away|discarded, evicted
+by hand of|by, with
+sees to it|ensures
+let loose|released
+unbidden|automatically
+whereabouts|location, offset
+of its own accord|automatically
+judges|evaluates, checks
+in sight|in view, visible
+goes by|passes
+to be had|available
 one a (line|token|row)|one per'
+# Of comments and of the viewer only: in the documents these have their usual sense.
+comment_words='told|reported, recorded, known
+stretch(es)?|range, interval
+under way|running, in progress
+on (its|their) way|loading, pending
+one behind the other|consecutive
+without memory|if out of memory
+on no processor|off CPU
+put out|output
+lets? go of|clears, releases'
 files=$(find src docs man -type f \( -name '*.[ch]' -o -name '*.md' -o -name '*.1' \) | sort
     ls README.md ARCHITECTURE.md CONTRIBUTING.md bench/README.md tests/*/README.md examples/*/README.md)
 [ "$(echo "$files" | wc -l)" -gt 300 ] || { echo "too few files were found"; exit 1; }
 # The pages: texts and comments, without style sheets.
 files="$files $(find ui/src -name '*.ts' -o -name '*.tsx' | sort)"
+# Comments of C files as FILE:LINE:TEXT, a line each.
+comments() {
+    find src include -name '*.[ch]' -exec awk '
+        FNR == 1 { inside = 0 }
+        {
+            text = $0
+            while (text != "") {
+                if (!inside) {
+                    at = index(text, "/*")
+                    if (!at) break
+                    text = substr(text, at + 2)
+                    inside = 1
+                }
+                end = index(text, "*/")
+                print FILENAME ":" FNR ":" (end ? substr(text, 1, end - 1) : text)
+                if (!end) break
+                text = substr(text, end + 2)
+                inside = 0
+            }
+        }' {} +
+}
 found() { # shellcheck disable=SC2086 # a list of files without blanks
     grep -nwE "$1" $2
 }
-# The search itself can fail.
+texts=$(mktemp)
+trap 'rm -f "$texts"' EXIT
+comments >"$texts"
+[ "$(wc -l <"$texts")" -gt 10000 ] || { echo "too few comments were found"; exit 1; }
+pages=$(find ui/src -name '*.ts' -o -name '*.tsx')
+[ "$(echo "$pages" | wc -l)" -gt 100 ] || { echo "too few pages were found"; exit 1; }
+# shellcheck disable=SC2086 # a list of files without blanks
+grep -n '' $pages >>"$texts"
+# The searches themselves can fail.
 probe=$(mktemp)
-trap 'rm -f "$probe"' EXIT
+trap 'rm -f "$texts" "$probe"' EXIT
 echo "/* Two births. */" >"$probe"
 found 'births?' "$probe" >/dev/null || { echo "the search finds nothing"; exit 1; }
-while IFS= read -r line; do
-    word=${line%|*} term=${line##*|}
-    if found "$word" "$files"; then
-        echo "above: \"$word\"; say: $term"
-        bad=1
-    fi
-done <<EOF
+grep -q 'status.h:[0-9]*:.*TT_E_' "$texts" || { echo "no comment of status.h was found"; exit 1; }
+refuse() { # FILES: reads lines of WORD|TERM
+    while IFS= read -r line; do
+        word=${line%|*} term=${line##*|}
+        if found "$word" "$1"; then
+            echo "above: \"$word\"; say: $term"
+            bad=1
+        fi
+    done
+}
+refuse "$files" <<EOF
 $words
+EOF
+refuse "$texts" <<EOF
+$comment_words
 EOF
 exit $bad
