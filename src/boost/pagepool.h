@@ -45,9 +45,10 @@ typedef struct tt_boost_report {
  *
  * A region is a file that the program has mapped, read-only and shared. A unit is a range of it
  * that is loaded and evicted as one. Whatever is not present is the program's own file mapping:
- * loading reads into other memory, and moves that over the mapping when it is complete; evicting
- * maps the file over it. Each is one system call, so that the region's addresses always hold the
- * file's bytes, for all threads. If anything fails, the kernel's paging stays in use.
+ * loading reads into other memory, and maps that over the file when it is complete; evicting maps
+ * the file over it, and only then may others be read into that memory. Each is one system call, so
+ * that the region's addresses always hold the file's bytes, for all threads. If anything fails, the
+ * kernel's paging stays in use.
  *
  * The program must not unmap a region, or map something over it, except between tt_pagepool_lock
  * and tt_pagepool_unlock, after tt_pagepool_leave.
@@ -142,8 +143,8 @@ uint32_t tt_pagepool_take_reads(tt_pagepool *p, const tt_pagepool_read **reads, 
 /* (locked) The region's file, even after it was unmapped. */
 void tt_pagepool_file_of(const tt_pagepool *p, uint32_t region, uint64_t *device, uint64_t *inode);
 
-/* In a forked child, whose parent held the lock: there are no readers, and nothing changes any
- * more. */
+/* In a forked child, whose parent held the lock: all units are the file's mapping again, since the
+ * parent goes on reading into their memory; there are no readers, and nothing changes any more. */
 void tt_pagepool_in_child(tt_pagepool *p);
 
 #endif
