@@ -403,8 +403,8 @@ static void test_left_sessions_go(void **state)
     assert_int_equal(read(ends[0], gone, sizeof gone), sizeof gone);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     if (strncmp(gone, "/dev/shm/", 9) != 0) skip();
-    assert_int_equal(access(gone, F_OK), 0);
-    assert_true(tt_sweep() >= 1);
+    /* Any run on this machine may be the first to sweep. */
+    (void)tt_sweep();
     assert_int_not_equal(access(gone, F_OK), 0);
     assert_int_equal(access(name, F_OK), 0); /* somebody is there */
     tt_session_close(session);
