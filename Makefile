@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install uninstall clean check check-fresh check-quick demo bench screenshots fuzz format
+.PHONY: all help deps install uninstall clean check check-all check-fresh check-quick demo bench screenshots fuzz format
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
@@ -31,7 +31,10 @@ uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR pu
 clean: ## remove everything that was built
 	@rm -rf build build-check build-asan build-tsan build-fuzz $(BUILD)
 
-check: ## install what is needed, build four ways, run all tests
+check: ## install what is needed, build, run all tests
+	@scripts/check check
+
+check-all: ## the same, with the sanitizers' builds of the project's own code, and the fuzzers
 	@scripts/check
 
 check-quick: ## the tests for the loop while coding: no engine, no browser, no sanitizer
