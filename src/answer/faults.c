@@ -1,9 +1,12 @@
 #include "answer/faults.h"
 
+#include "base/path.h"
 #include "base/units.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t tt_fault_op_ticks(const tt_fault_op *op)
 {
@@ -40,31 +43,57 @@ TT_COLUMN_JSON(json_tensors, tt_fault_op, op, {
 
 #define OF_OP(member_) TT_THROUGH(tt_fault_op, op), TT_MEMBER(tt_op, member_)
 #define COUNTED(member_) TT_MEMBER(tt_fault_op, counts.member_)
+TT_COLUMN_SHOW(text_start, tt_fault_op, op,
+               (void)snprintf(out, room, "%.4f", tt_model_ns(context, op->times->start) / 1e6);)
+TT_COLUMN_SHOW(text_duration, tt_fault_op, op, {
+    char text[TT_UNITS_TEXT];
+    if (op->times->open) return;
+    (void)snprintf(out, room, "%s",
+                   tt_units_ns(text, tt_model_span_ns(context, tt_fault_op_ticks(op))));
+})
+TT_COLUMN_SHOW(text_tensors, tt_fault_op, op, {
+    const tt_model *m = context;
+    size_t used = 0;
+    uint32_t last = TT_NONE;
+    for (size_t i = 0; i < op->n_accesses && used + 3 < room; i++) {
+        if (op->accesses[i].weight == last) continue;
+        if (last != TT_NONE) used += (size_t)snprintf(out + used, room - used, ", ");
+        last = op->accesses[i].weight;
+        tt_cell_text_copy(out + used, room - used, m->weights[last].name);
+        used += strlen(out + used);
+    }
+})
+TT_COLUMN_KNOWN(has_rate, tt_fault_op, op, op->counts.read_bytes &&tt_fault_op_ticks(op))
+TT_COLUMN_VALUE(get_rate, tt_fault_op, op, f64,
+                (double)op->counts.read_bytes / tt_model_span_ns(context, tt_fault_op_ticks(op)) *
+                    1e9)
+
 static const tt_column op_columns[] = {
     TT_FIELD("start_ns", "on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
-    TT_FIELD("start_relative_ns", "since the first batch", .type = TT_CELL_F64,
-             .get = get_relative),
-    TT_FIELD("duration_ns", "of all its threads", .type = TT_CELL_U64, .known = has_ended,
-             .get = get_duration),
-    TT_FIELD("batch_id", "null: outside any", .type = TT_CELL_U64, .known = is_in_batch,
-             .get = get_batch),
+    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "since the first batch", .type = TT_CELL_F64,
+              .get = get_relative, .text = text_start),
+    TT_COLUMN("duration_ns", "TOOK", NS, "of all its threads", .type = TT_CELL_U64,
+              .known = has_ended, .get = get_duration, .text = text_duration),
+    TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64,
+              .known = is_in_batch, .get = get_batch, .show = TT_SHOW_DASH),
     TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
     TT_FIELD("node", "number of the node in the graph", OF_OP(node)),
-    TT_FIELD("op", "kind of op", TT_THROUGH(tt_fault_op, op), TT_MEMBER_CHARS(tt_op, op)),
-    TT_FIELD("name", "name of the node", OF_OP(name)),
+    TT_COLUMN("op", "OP", NONE, "kind of op", TT_THROUGH(tt_fault_op, op),
+              TT_MEMBER_CHARS(tt_op, op), .show = TT_SHOW_CUT | TT_SHOW_WIDE),
+    TT_COLUMN("name", "NODE", NONE, "name of the node", OF_OP(name), .show = TT_SHOW_CUT),
     TT_FIELD("layer_id", "null: outside any", OF_OP(place.layer_id), .known = has_layer),
     TT_FIELD("minor_faults", "faults that did not wait for a device", COUNTED(minor)),
-    TT_FIELD("major_faults", "faults that waited for a device", COUNTED(major)),
-    TT_FIELD("read_bytes", "that devices were asked for", COUNTED(read_bytes), .known = has_reads),
+    TT_COLUMN("major_faults", "MAJOR", COUNT, "faults that waited for a device", COUNTED(major),
+              .show = TT_SHOW_WIDEST),
+    TT_COLUMN("read_bytes", "READ", BYTES, "that devices were asked for", COUNTED(read_bytes),
+              .known = has_reads, .show = TT_SHOW_DASH),
+    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "of these", .type = TT_CELL_F64,
+              .known = has_rate, .get = get_rate, .show = TT_SHOW_TEXT),
     TT_FIELD("accessed_bytes", "of weights", TT_MEMBER(tt_fault_op, accessed_bytes)),
-    TT_FIELD("tensors", "weights that it read", .type = TT_CELL_ROWS, .json = json_tensors),
+    TT_COLUMN("tensors", "WEIGHTS", NONE, "weights that it read", .type = TT_CELL_NAME,
+              .json = json_tensors, .text = text_tensors, .show = TT_SHOW_CUT),
 };
-static const tt_schema op_schema = TT_SCHEMA("reads", "an op that had to wait", op_columns);
-
-void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op)
-{
-    tt_row_json(j, NULL, &op_schema, m, op);
-}
+const tt_schema tt_fault_op_schema = TT_SCHEMA("reads", "an op that had to wait", op_columns);
 
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
 {
@@ -253,28 +282,42 @@ TT_COLUMN_VALUE(sample_end, tt_residency_sample, r, f64,
                 tt_model_ns(model_of(context), r->end_ticks))
 TT_COLUMN_KNOWN(is_compared, tt_residency_sample, r, r->compared)
 
-#define SAMPLED(key_, about_, ...)                                                                 \
-    TT_FIELD(#key_, about_, TT_MEMBER(tt_residency_sample, key_), __VA_ARGS__)
+TT_COLUMN_SHOW(text_model, tt_residency_sample, r,
+               tt_cell_text_copy(out, room, tt_base_name(model_of(context)->files[r->file].path));)
+TT_COLUMN_SHOW(text_begin, tt_residency_sample, r,
+               (void)snprintf(out, room, "%.3f",
+                              tt_model_ns(model_of(context), r->begin_ticks) / 1e6);)
+TT_COLUMN_GET(get_share, tt_residency_sample, r, {
+    cell->known = r->observed_bytes > 0;
+    if (cell->known) cell->f64 = (double)r->resident_bytes / (double)r->observed_bytes;
+})
+
+#define SAMPLED(key_, title_, about_, ...)                                                         \
+    TT_COLUMN(#key_, title_, BYTES, about_, TT_MEMBER(tt_residency_sample, key_), __VA_ARGS__)
 static const tt_column sample_columns[] = {
-    TT_FIELD("model", "the model file", .type = TT_CELL_NAME, .get = sample_model),
-    TT_FIELD("batch_id", "null: outside any", .type = TT_CELL_U64, .known = of_batch,
-             .get = sample_batch),
-    TT_FIELD("moment", "of the batch or recording", .type = TT_CELL_NAME, .get = sample_moment),
-    TT_FIELD("start_relative_ns", "since the first batch", .type = TT_CELL_F64,
-             .get = sample_begin),
+    TT_COLUMN("model", "MODEL", NONE, "the model file", .type = TT_CELL_NAME, .get = sample_model,
+              .text = text_model, .show = TT_SHOW_CUT),
+    TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64, .known = of_batch,
+              .get = sample_batch, .show = TT_SHOW_DASH),
+    TT_COLUMN("moment", "AT", NONE, "of the batch or recording", .type = TT_CELL_NAME,
+              .get = sample_moment),
+    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "since the first batch", .type = TT_CELL_F64,
+              .get = sample_begin, .text = text_begin),
     TT_FIELD("end_relative_ns", "likewise", .type = TT_CELL_F64, .get = sample_end),
-    SAMPLED(observed_bytes, "that were looked at", .known = NULL),
-    SAMPLED(resident_bytes, "in RAM", .known = NULL),
-    SAMPLED(came_bytes, "since the sample before", .known = is_compared),
-    SAMPLED(went_bytes, "likewise", .known = is_compared),
+    SAMPLED(observed_bytes, NULL, "that were looked at", .known = NULL),
+    SAMPLED(resident_bytes, "IN RAM", "in RAM", .known = NULL),
+    TT_COLUMN("share", "SHARE", SHARE, "of what was looked at", .type = TT_CELL_F64,
+              .get = get_share, .show = TT_SHOW_TEXT),
+    SAMPLED(came_bytes, "LOADED", "since the sample before", .known = is_compared),
+    SAMPLED(went_bytes, "EVICTED", "likewise", .known = is_compared),
 };
-static const tt_schema sample_schema = TT_SCHEMA("samples", "of a file", sample_columns);
+const tt_schema tt_faults_sample_schema = TT_SCHEMA("samples", "of a file", sample_columns);
 
 static void sample(void *context, const tt_residency_sample *r, const tt_ranges *now)
 {
     const samples *s = context;
     const tt_faults_view *v = s->v;
-    const tt_rowset row = TT_ROWSET(&sample_schema, 0, v, r, 1);
+    const tt_rowset row = TT_ROWSET(&tt_faults_sample_schema, 0, v, r, 1);
     if (!tt_filter_batch(v->filter, v->m, r->batch)) return;
     tt_json_object(s->j);
     tt_rowset_json(s->j, &row, r);
@@ -294,21 +337,24 @@ TT_COLUMN_GET(weight_model, tt_residency_weight, r,
 TT_COLUMN_VALUE(weight_size, tt_residency_weight, r, u64, sampled_weight(context, r)->size_bytes)
 TT_COLUMN_KNOWN(was_sampled, tt_residency_weight, r, r->samples > 0)
 
-#define RESIDENT(key_, about_)                                                                     \
-    TT_FIELD(#key_, about_, .known = was_sampled, TT_MEMBER(tt_residency_weight, key_))
+#define RESIDENT(key_, title_, show_, about_)                                                      \
+    TT_COLUMN(#key_, title_, BYTES, about_, .known = was_sampled, .show = show_,                   \
+              TT_MEMBER(tt_residency_weight, key_))
 static const tt_column weight_columns[] = {
-    TT_FIELD("tensor", "the weight", .type = TT_CELL_NAME, .get = weight_name),
+    TT_COLUMN("tensor", "TENSOR", NONE, "the weight", .type = TT_CELL_NAME, .get = weight_name,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TT_FIELD("model", "the model file", .type = TT_CELL_NAME, .get = weight_model),
-    TT_FIELD("size_bytes", "size of the weight", .type = TT_CELL_U64, .get = weight_size),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "size of the weight", .type = TT_CELL_U64,
+              .get = weight_size),
     TT_FIELD("samples", "of all of it", TT_MEMBER(tt_residency_weight, samples)),
-    RESIDENT(first_bytes, "in RAM at first"),
-    RESIDENT(last_bytes, "at last"),
-    RESIDENT(least_bytes, "at least"),
-    RESIDENT(most_bytes, "at most"),
-    RESIDENT(came_bytes, "over all samples"),
-    RESIDENT(went_bytes, "over all samples"),
+    RESIDENT(first_bytes, "FIRST", 0, "in RAM at first"),
+    RESIDENT(last_bytes, "LAST", 0, "at last"),
+    RESIDENT(least_bytes, "LEAST", TT_SHOW_WIDE, "at least"),
+    RESIDENT(most_bytes, "MOST", 0, "at most"),
+    RESIDENT(came_bytes, "LOADED", 0, "over all samples"),
+    RESIDENT(went_bytes, "EVICTED", 0, "over all samples"),
 };
-static const tt_schema weight_schema = TT_SCHEMA("tensors", "in RAM", weight_columns);
+const tt_schema tt_faults_weight_schema = TT_SCHEMA("tensors", "in RAM", weight_columns);
 
 TT_COLUMN_KNOWN(passes_weight, tt_residency_weight, r,
                 tt_faults_passes_weight(context, sampled_weight(context, r)))
@@ -331,7 +377,7 @@ static void weights(const void *context, const void *row, tt_rowset *out)
 {
     const tt_faults_view *v = row;
     (void)context;
-    *out = TT_ROWSET(&weight_schema, 0, v, v->weights, v->m->n_weights);
+    *out = TT_ROWSET(&tt_faults_weight_schema, 0, v, v->weights, v->m->n_weights);
     out->passes = passes_weight;
 }
 

@@ -59,8 +59,10 @@ void tt_faults_view_free(tt_faults_view *v);
 bool tt_faults_json(tt_json *j, tt_faults_view *v);
 /* Writes one object: the rows of how a model was loaded. */
 void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows);
-/* Writes one object: an op that waited for a device. The trace has a clock. */
-void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op);
+/* Of ops that waited for a device (tt_fault_op); context: the tt_model, which has a clock. */
+extern const tt_schema tt_fault_op_schema;
+/* Of a view's samples and weights; the context is the view. */
+extern const tt_schema tt_faults_sample_schema, tt_faults_weight_schema;
 /* From the first thread's start to the last thread's arrival; 0: the end was not seen. */
 uint64_t tt_fault_op_ticks(const tt_fault_op *op);
 

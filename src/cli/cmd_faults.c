@@ -3,7 +3,6 @@
 #include "analyze/page_faults.h"
 #include "analyze/pool.h"
 #include "cli/command.h"
-#include "cli/faults/faults_text.h"
 #include "cli/faults/faults_view.h"
 #include "cli/options.h"
 #include "cli/report.h"

@@ -138,33 +138,23 @@ static int make_list(printer *p)
     return code;
 }
 
-static bool new_table(printer *p)
+static bool has_table(printer *p)
 {
-    p->table = tt_table_new(stdout);
-    p->block_rows = 0;
-    for (size_t i = 0; p->table && i < p->list.n_columns; i++) {
-        const tt_column *c = p->list.columns[i];
-        tt_table_column(p->table, c->title ? c->title : c->key, tt_list_layout(c, p->list.chosen));
-    }
+    if (!p->table) p->table = tt_list_table(&p->list, stdout);
     return p->table != NULL;
 }
 
 static void table_row(printer *p)
 {
-    char text[TT_LISTING_COLUMNS_MAX][CELL_TEXT];
-    const char *cells[TT_LISTING_COLUMNS_MAX];
-    for (size_t i = 0; i < p->list.n_columns; i++) {
-        tt_cell_show(p->list.columns[i], p->m, &p->row, text[i], CELL_TEXT);
-        cells[i] = text[i];
-    }
-    if (!p->table && !new_table(p)) {
+    if (!has_table(p)) {
         p->failed = true;
         return;
     }
-    tt_table_row(p->table, cells);
+    tt_list_row(p->table, &p->list, &p->row);
     if (++p->block_rows < BLOCK_ROWS) return;
     p->failed |= !tt_table_print(p->table);
     p->table = NULL;
+    p->block_rows = 0;
 }
 
 static void flush_csv(printer *p)
@@ -251,7 +241,7 @@ static bool begin(printer *p)
         tt_listing_csv_header(&p->csv, &p->list);
         return true;
     }
-    if (!p->o->input.json) return p->narrow || new_table(p);
+    if (!p->o->input.json) return p->narrow || has_table(p);
     tt_json_begin(&p->json, stdout, 0);
     tt_json_object(&p->json);
     tt_json_kv_string(&p->json, "file", p->o->input.path);

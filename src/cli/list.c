@@ -107,10 +107,9 @@ static size_t key_column(const tt_listing *l)
     return i;
 }
 
-/* total: the row is the sum of all, and is named so. */
-static void print_row(tt_table *t, const tt_listing *l, const void *row, bool total)
+/* key: the column that says "all"; n_columns: none. */
+static void print_row(tt_table *t, const tt_listing *l, const void *row, size_t key)
 {
-    const size_t key = total ? key_column(l) : l->n_columns;
     char text[TT_LISTING_COLUMNS_MAX][CELL_TEXT];
     const char *cells[TT_LISTING_COLUMNS_MAX];
     for (size_t i = 0; i < l->n_columns; i++) {
@@ -123,22 +122,48 @@ static void print_row(tt_table *t, const tt_listing *l, const void *row, bool to
     tt_table_row(t, cells);
 }
 
-bool tt_list_print(const tt_listing *l, const void *total)
+tt_table *tt_list_table(const tt_listing *l, FILE *out)
 {
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    for (size_t i = 0; i < l->n_columns; i++) {
+    tt_table *t = tt_table_new(out);
+    for (size_t i = 0; t && i < l->n_columns; i++) {
         const tt_column *c = l->columns[i];
         tt_table_column(t, c->title ? c->title : c->key, tt_list_layout(c, l->chosen));
     }
+    return t;
+}
+
+void tt_list_row(tt_table *t, const tt_listing *l, const void *row)
+{
+    print_row(t, l, row, l->n_columns);
+}
+
+static bool print_rows(const tt_listing *l, const void *total, FILE *out)
+{
+    tt_table *t = tt_list_table(l, out);
+    if (!t) return false;
     for (size_t i = 0; i < l->n; i++)
-        print_row(t, l, tt_listing_row(l, i), false);
+        tt_list_row(t, l, tt_listing_row(l, i));
     /* A sum without a name would look like a row. */
-    if (total && key_column(l) < l->n_columns) print_row(t, l, total, true);
+    if (total && key_column(l) < l->n_columns) print_row(t, l, total, key_column(l));
     const bool ok = tt_table_print(t);
     if (l->n_all > l->n)
         tt_report_note("%zu more row%s; --limit 0 shows all", l->n_all - l->n,
                        l->n_all - l->n == 1 ? "" : "s");
+    return ok;
+}
+
+bool tt_list_print(const tt_listing *l, const void *total)
+{
+    return print_rows(l, total, stdout);
+}
+
+bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *out)
+{
+    tt_listing l;
+    bool ok = tt_listing_make(&l, set, wish, NULL) == TT_OK;
+    l.chosen = false;
+    ok = ok && print_rows(&l, NULL, out);
+    tt_listing_free(&l);
     return ok;
 }
 

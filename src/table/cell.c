@@ -121,7 +121,8 @@ static void show_real(tt_cell_unit unit, double v, char out[CELL_NUMBER])
 {
     switch (unit) {
     case TT_UNIT_BYTES:
-        (void)tt_units_bytes(out, v > 0 ? (uint64_t)v : 0);
+        if (v < 0) *out++ = '-';
+        (void)tt_units_bytes(out, fabs(v) < 1.8e19 ? (uint64_t)fabs(v) : UINT64_MAX);
         break;
     case TT_UNIT_NS:
     case TT_UNIT_MOMENT:
@@ -136,8 +137,14 @@ static void show_real(tt_cell_unit unit, double v, char out[CELL_NUMBER])
     case TT_UNIT_FIGURE:
         (void)snprintf(out, CELL_NUMBER, "%.5g", v);
         break;
-    case TT_UNIT_NONE:
     case TT_UNIT_COUNT:
+        if (v == floor(v) && fabs(v) < 1.8e19) {
+            if (v < 0) *out++ = '-';
+            (void)tt_units_count(out, (uint64_t)fabs(v));
+            break;
+        }
+        __attribute__((fallthrough));
+    case TT_UNIT_NONE:
     case TT_UNIT_ID:
         (void)snprintf(out, CELL_NUMBER, "%.3f", v);
         break;

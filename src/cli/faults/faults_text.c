@@ -1,70 +1,32 @@
 /* `tensortrace faults` as tables */
-#include "cli/faults/faults_text.h"
-
 #include "base/json.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/faults/faults_view.h"
 #include "cli/list.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <sys/types.h>
+
+/* --- --reads: ops one by one --- */
 
 typedef struct printer {
     const tt_faults_options *o;
     const tt_model *m;
     tt_json json;
+    tt_rowset set;
+    tt_listing columns;
     tt_table *table;
     uint64_t rows;
     bool more;
 } printer;
-
-static double rate_of(const printer *p, const tt_fault_op *op)
-{
-    return (double)op->counts.read_bytes / tt_model_span_ns(p->m, tt_fault_op_ticks(op)) * 1e9;
-}
-
-static void weights_text(const printer *p, const tt_fault_op *op, char *out, size_t room)
-{
-    size_t used = 0;
-    uint32_t last = TT_NONE;
-    char name[128];
-    out[0] = '\0';
-    for (size_t i = 0; i < op->n_accesses && used + 1 < room; i++) {
-        if (op->accesses[i].weight == last) continue;
-        int n =
-            snprintf(out + used, room - used, "%s%s", last == TT_NONE ? "" : ", ",
-                     tt_trace_text(name, sizeof name, p->m->weights[op->accesses[i].weight].name));
-        if (n < 0) return;
-        last = op->accesses[i].weight;
-        used += (size_t)n < room - used ? (size_t)n : room - used - 1;
-    }
-}
-
-static void table_op(printer *p, const tt_fault_op *op)
-{
-    char begun[TT_UNITS_TEXT], token[16] = "-", took[TT_UNITS_TEXT] = "", weights[256], name[128];
-    char major[TT_UNITS_TEXT], read[TT_UNITS_TEXT] = "-", rate[TT_UNITS_TEXT] = "";
-    const uint32_t batch = p->m->runs[op->run].batch;
-    (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(p->m, op->times->start) / 1e6);
-    if (batch != TT_NONE)
-        (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_batch_number(p->m, batch));
-    tt_units_count(major, op->counts.major);
-    if (op->counts.observed_reads) tt_units_bytes(read, op->counts.read_bytes);
-    if (!op->times->open) tt_units_ns(took, tt_model_span_ns(p->m, tt_fault_op_ticks(op)));
-    if (op->counts.read_bytes && tt_fault_op_ticks(op)) tt_units_rate(rate, rate_of(p, op));
-    weights_text(p, op, weights, sizeof weights);
-    tt_table_row(p->table, (const char *[]){begun, token, op->op->op,
-                                            tt_trace_text(name, sizeof name, op->op->name), major,
-                                            read, took, rate, weights});
-}
 
 static bool visit(void *context, const tt_fault_op *op)
 {
@@ -76,25 +38,18 @@ static bool visit(void *context, const tt_fault_op *op)
     }
     p->rows++;
     if (p->o->input.json)
-        tt_fault_op_json(&p->json, p->m, op);
+        tt_row_json(&p->json, NULL, &tt_fault_op_schema, p->m, op);
     else
-        table_op(p, op);
+        tt_list_row(p->table, &p->columns, op);
     return !ferror(stdout);
 }
 
 static bool begin(printer *p)
 {
-    static const char *const titles[] = {"TIME ms", "BATCH", "OP",   "NODE",   "MAJOR",
-                                         "READ",    "TOOK",  "RATE", "WEIGHTS"};
-    static const int flags[] = {TT_COLUMN_RIGHT,
-                                TT_COLUMN_RIGHT,
-                                TT_COLUMN_SHRINK | TT_COLUMN_WIDE,
-                                TT_COLUMN_SHRINK,
-                                TT_COLUMN_RIGHT | TT_COLUMN_WIDEST,
-                                TT_COLUMN_RIGHT,
-                                TT_COLUMN_RIGHT,
-                                TT_COLUMN_RIGHT,
-                                TT_COLUMN_SHRINK};
+    static const tt_listing_wish shown = {
+        .columns = "start_relative_ns,batch_id,op,name,major_faults,read_bytes,duration_ns,"
+                   "rate_bytes_per_s,tensors",
+        .text = true};
     if (p->o->input.json) {
         tt_json_begin(&p->json, stdout, 0);
         tt_json_object(&p->json);
@@ -103,9 +58,10 @@ static bool begin(printer *p)
         tt_json_array(&p->json);
         return true;
     }
-    p->table = tt_table_new(stdout);
-    for (size_t i = 0; p->table && i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(p->table, titles[i], flags[i]);
+    p->set = (tt_rowset){.schema = &tt_fault_op_schema, .context = p->m};
+    if (tt_listing_make(&p->columns, &p->set, &shown, NULL) != TT_OK) return false;
+    p->columns.chosen = false;
+    p->table = tt_list_table(&p->columns, stdout);
     return p->table != NULL;
 }
 
@@ -127,16 +83,16 @@ int tt_faults_print_reads(const tt_faults_options *o, const tt_model *m)
     tt_error err;
     tt_faults_walker w = {.filter = &o->filter, .visit = visit, .context = &p};
     if (tt_model_need_clock(m, &err) != TT_OK) return tt_report_error(&err);
-    if (!begin(&p)) return tt_report_usage("out of memory");
-    tt_status status = tt_faults_walk(m, &w, &err);
-    bool ok = end(&p);
+    const bool begun = begin(&p);
+    tt_status status = begun ? tt_faults_walk(m, &w, &err) : TT_OK;
+    bool ok = begun && end(&p);
+    tt_listing_free(&p.columns);
+    if (!begun) return tt_report_usage("out of memory");
     int code = status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
     if (code == TT_EXIT_OK && p.rows == 0)
         code = tt_trace_none(m, &o->filter, "op that had to wait for a device");
     return code;
 }
-
-#define NOT_OBSERVED "-"
 
 static bool print_rows(const tt_faults_view *v)
 {
@@ -154,83 +110,60 @@ static bool print_rows(const tt_faults_view *v)
 
 /* --- the kernel's totals --- */
 
+/* A row of them. NAN: was not observed. */
 typedef struct total {
-    bool faults, io, cpu; /* known */
-    const char *sign;     /* of the bytes read, when not all were observed */
+    char what[64];
+    bool device; /* of a device the bytes read alone */
+    tt_certainty read_bound;
     double minor, major, read_bytes, cpu_ns;
 } total;
 
-static void signed_text(char out[TT_UNITS_TEXT + 4], bool known, double v,
-                        char *(*units)(char *, uint64_t))
+TT_COLUMN_KNOWN(is_whole, total, t, !t->device)
+static tt_certainty bound_of(const void *context, const void *row)
 {
-    char text[TT_UNITS_TEXT];
-    const double size = fabs(v);
-    (void)snprintf(out, TT_UNITS_TEXT + 4, "%s%s", known && v < 0 ? "-" : "",
-                   known ? units(text, size < 1.8e19 ? (uint64_t)size : UINT64_MAX) : NOT_OBSERVED);
+    (void)context;
+    return ((const total *)row)->read_bound;
 }
 
-static char *ns_units(char *out, uint64_t ns)
-{
-    return tt_units_ns(out, (double)ns);
-}
-
-static void total_row(tt_table *t, const char *what, const total *x)
-{
-    char minor[TT_UNITS_TEXT + 4], major[TT_UNITS_TEXT + 4], read[TT_UNITS_TEXT + 4];
-    char cpu[TT_UNITS_TEXT + 4], all[TT_UNITS_TEXT + 8];
-    signed_text(minor, x->faults, x->minor, tt_units_count);
-    signed_text(major, x->faults, x->major, tt_units_count);
-    signed_text(read, x->io, x->read_bytes, tt_units_bytes);
-    signed_text(cpu, x->cpu, x->cpu_ns, ns_units);
-    (void)snprintf(all, sizeof all, "%s%s", x->sign && x->io ? x->sign : "", read);
-    tt_table_row(t, (const char *[]){what, minor, major, all, cpu});
-}
+static const tt_column total_columns[] = {
+    TT_COLUMN("what", "COUNTED BY THE KERNEL", NONE, "of what", TT_MEMBER_CHARS(total, what),
+              .show = TT_SHOW_CUT),
+    TT_COLUMN("minor_faults", "MINOR", COUNT, "that did not wait", TT_MEMBER(total, minor),
+              .known = is_whole),
+    TT_COLUMN("major_faults", "MAJOR", COUNT, "that waited", TT_MEMBER(total, major),
+              .known = is_whole),
+    TT_COLUMN("read_bytes", "READ", BYTES, "from devices", TT_MEMBER(total, read_bytes),
+              .bound = bound_of),
+    TT_COLUMN("cpu_ns", "CPU", NS, "on a processor", TT_MEMBER(total, cpu_ns), .known = is_whole),
+};
+static const tt_schema total_schema = TT_SCHEMA("totals", "what the kernel counted", total_columns);
 
 static total of_kernel(const tt_kernel_sum *k)
 {
-    return (total){.faults = k->has_faults,
-                   .io = k->has_io,
-                   .cpu = k->has_faults,
-                   .minor = (double)k->minor,
-                   .major = (double)k->major,
-                   .read_bytes = (double)k->read_bytes,
-                   .cpu_ns = (double)k->user_ns + (double)k->system_ns};
+    return (total){.minor = k->has_faults ? (double)k->minor : NAN,
+                   .major = k->has_faults ? (double)k->major : NAN,
+                   .read_bytes = k->has_io ? (double)k->read_bytes : NAN,
+                   .cpu_ns = k->has_faults ? (double)k->user_ns + (double)k->system_ns : NAN};
 }
 
-static void device_rows(tt_table *t, const tt_kernel_sum *k)
-{
-    for (uint32_t i = 0; i < k->n_devices; i++) {
-        char what[64], read[TT_UNITS_TEXT];
-        const dev_t device = (dev_t)k->devices[i].device;
-        (void)snprintf(what, sizeof what, "device %u:%u, by all its users", major(device),
-                       minor(device));
-        tt_table_row(
-            t, (const char *[]){what, "", "", tt_units_bytes(read, k->devices[i].read_bytes), ""});
-    }
-}
-
-static void ops_rows(tt_table *t, const tt_faults_view *v)
+/* What is in ops, and the rest. */
+static void of_ops(const tt_faults_view *v, total *ops, total *rest)
 {
     const tt_fault_counts *c = tt_faults_batches(v->sums);
     const total all = of_kernel(&v->batches);
-    total ops = {.faults = c->observed > 0,
-                 .io = c->observed_reads > 0,
-                 .cpu = c->observed_cpu > 0,
-                 .sign = c->observed_reads < c->observed ? ">= " : NULL,
-                 .minor = (double)c->minor,
-                 .major = (double)c->major,
-                 .read_bytes = (double)c->read_bytes,
-                 .cpu_ns = (double)c->cpu_ns};
-    total rest = {.sign = ops.sign ? "<= " : NULL,
-                  .faults = ops.faults && all.faults,
-                  .io = ops.io && all.io,
-                  .cpu = ops.cpu && all.cpu,
-                  .minor = all.minor - ops.minor,
-                  .major = all.major - ops.major,
-                  .read_bytes = all.read_bytes - ops.read_bytes,
-                  .cpu_ns = all.cpu_ns - ops.cpu_ns};
-    total_row(t, "in ops", &ops);
-    total_row(t, "outside ops", &rest);
+    const bool some = c->observed_reads < c->observed;
+    *ops = (total){.what = "in ops",
+                   .read_bound = some ? TT_AT_LEAST : TT_EXACT,
+                   .minor = c->observed ? (double)c->minor : NAN,
+                   .major = c->observed ? (double)c->major : NAN,
+                   .read_bytes = c->observed_reads ? (double)c->read_bytes : NAN,
+                   .cpu_ns = c->observed_cpu ? (double)c->cpu_ns : NAN};
+    *rest = (total){.what = "outside ops",
+                    .read_bound = some ? TT_AT_MOST : TT_EXACT,
+                    .minor = all.minor - ops->minor,
+                    .major = all.major - ops->major,
+                    .read_bytes = all.read_bytes - ops->read_bytes,
+                    .cpu_ns = all.cpu_ns - ops->cpu_ns};
 }
 
 /* Why a total is not there, when the recorder said so. */
@@ -244,30 +177,32 @@ static void note_reason(const tt_faults_view *v, bool known, const char *what, c
 
 static bool print_kernel(const tt_faults_view *v, bool behind)
 {
-    char what[64];
+    static const tt_listing_wish all = {.text = true};
     const tt_kernel_sum *k = &v->batches;
+    total rows[4 + TT_USAGE_DEVICES_MAX];
+    size_t n = 0;
     if (k->windows == 0 && v->recording.windows == 0) return true;
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
     if (behind) (void)puts("");
-    tt_table_column(t, "COUNTED BY THE KERNEL", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    tt_table_column(t, "MINOR", TT_COLUMN_RIGHT);
-    tt_table_column(t, "MAJOR", TT_COLUMN_RIGHT);
-    tt_table_column(t, "READ", TT_COLUMN_RIGHT);
-    tt_table_column(t, "CPU", TT_COLUMN_RIGHT);
     if (k->windows) {
-        const total all = of_kernel(k);
-        if (v->sums) ops_rows(t, v);
-        (void)snprintf(what, sizeof what, "process, in %" PRIu32 " batch%s", k->windows,
-                       k->windows == 1 ? "" : "es");
-        total_row(t, what, &all);
-        device_rows(t, k);
+        if (v->sums) {
+            of_ops(v, &rows[0], &rows[1]);
+            n = 2;
+        }
+        rows[n] = of_kernel(k);
+        (void)snprintf(rows[n++].what, sizeof rows->what, "process, in %" PRIu32 " batch%s",
+                       k->windows, k->windows == 1 ? "" : "es");
+        for (uint32_t i = 0; i < k->n_devices; i++) {
+            const dev_t device = (dev_t)k->devices[i].device;
+            rows[n] = (total){.device = true, .read_bytes = (double)k->devices[i].read_bytes};
+            (void)snprintf(rows[n++].what, sizeof rows->what, "device %u:%u, by all its users",
+                           major(device), minor(device));
+        }
     }
     if (v->recording.windows) {
-        const total all = of_kernel(&v->recording);
-        total_row(t, "process, while recording", &all);
+        rows[n] = of_kernel(&v->recording);
+        (void)snprintf(rows[n++].what, sizeof rows->what, "process, while recording");
     }
-    if (!tt_table_print(t)) return false;
+    if (!tt_list_print_set(&TT_ROWSET(&total_schema, 0, NULL, rows, n), &all, stdout)) return false;
     if (k->missing)
         tt_report_note("of %" PRIu32 " batch%s the process's totals were not observed", k->missing,
                        k->missing == 1 ? "" : "es");
@@ -280,152 +215,70 @@ static bool print_kernel(const tt_faults_view *v, bool behind)
 
 /* --- residency --- */
 
-static const char *base_name(const char *path)
+static const tt_model_file *file_of(const void *context, const void *row)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    const tt_faults_view *v = context;
+    return &v->m->files[(const tt_faults_file *)row - v->files];
 }
 
-enum { FILE_COLUMNS = 9 };
+TT_COLUMN_KNOWN(was_sampled, tt_faults_file, f, f->samples > 0)
+TT_COLUMN_GET(get_model, tt_faults_file, f,
+              tt_cell_text(cell, tt_base_name(file_of(context, f)->path));)
+TT_COLUMN_VALUE(get_size, tt_faults_file, f, u64, file_of(context, f)->size_bytes)
 
-static const struct {
-    const char *title;
-    int flags;
-} file_columns[FILE_COLUMNS] = {
-    {"MODEL", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
-    {"SIZE", TT_COLUMN_RIGHT},
-    {"SAMPLES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-    {"FIRST", TT_COLUMN_RIGHT},
-    {"LAST", TT_COLUMN_RIGHT},
-    {"LEAST", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-    {"MOST", TT_COLUMN_RIGHT},
-    {"LOADED", TT_COLUMN_RIGHT},
-    {"EVICTED", TT_COLUMN_RIGHT},
+#define OF_FILE(key_, member_, title_, show_, about_)                                              \
+    TT_COLUMN(key_, title_, BYTES, about_, TT_MEMBER(tt_faults_file, member_), .show = show_)
+static const tt_column file_columns[] = {
+    TT_COLUMN("model", "MODEL", NONE, "the model file", .type = TT_CELL_NAME, .get = get_model,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "of it", .type = TT_CELL_U64, .get = get_size),
+    TT_COLUMN("samples", "SAMPLES", COUNT, "of it", TT_MEMBER(tt_faults_file, samples),
+              .show = TT_SHOW_WIDE),
+    OF_FILE("first_bytes", first.resident_bytes, "FIRST", 0, "in RAM at first"),
+    OF_FILE("last_bytes", last.resident_bytes, "LAST", 0, "at last"),
+    OF_FILE("least_bytes", least_bytes, "LEAST", TT_SHOW_WIDE, "at least"),
+    OF_FILE("most_bytes", most_bytes, "MOST", 0, "at most"),
+    OF_FILE("came_bytes", came_bytes, "LOADED", 0, "over all samples"),
+    OF_FILE("went_bytes", went_bytes, "EVICTED", 0, "over all samples"),
 };
+static const tt_schema file_schema = TT_SCHEMA("files", "in RAM, of a model file", file_columns);
 
 static bool print_files(const tt_faults_view *v)
 {
+    static const tt_listing_wish sampled = {.text = true, .passes = was_sampled};
     if (v->m->n_residencies == 0) return true;
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
     (void)puts("\nIn RAM, of each model file");
-    for (size_t i = 0; i < FILE_COLUMNS; i++)
-        tt_table_column(t, file_columns[i].title, file_columns[i].flags);
-    for (uint32_t i = 0; i < v->m->n_files; i++) {
-        const tt_faults_file *f = &v->files[i];
-        char name[256], size[7][TT_UNITS_TEXT], samples[TT_UNITS_TEXT];
-        if (f->samples == 0) continue;
-        const uint64_t values[7] = {v->m->files[i].size_bytes,
-                                    f->first.resident_bytes,
-                                    f->last.resident_bytes,
-                                    f->least_bytes,
-                                    f->most_bytes,
-                                    f->came_bytes,
-                                    f->went_bytes};
-        for (int k = 0; k < 7; k++)
-            tt_units_bytes(size[k], values[k]);
-        const char *all[FILE_COLUMNS] = {
-            tt_trace_text(name, sizeof name, base_name(v->m->files[i].path)),
-            size[0],
-            tt_units_count(samples, f->samples),
-            size[1],
-            size[2],
-            size[3],
-            size[4],
-            size[5],
-            size[6]};
-        tt_table_row(t, all);
-    }
-    return tt_table_print(t);
-}
-
-static void note_more(uint64_t limit, size_t n)
-{
-    if (limit && n > limit)
-        tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)limit,
-                       n - (size_t)limit == 1 ? "" : "s");
+    return tt_list_print_set(&TT_ROWSET(&file_schema, 0, v, v->files, v->m->n_files), &sampled,
+                             stdout);
 }
 
 static bool print_samples(const tt_faults_view *v)
 {
-    static const char *const titles[] = {"BATCH",  "AT",    "TIME ms", "MODEL",
-                                         "IN RAM", "SHARE", "LOADED",  "EVICTED"};
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(t, titles[i],
-                        i == 1   ? TT_COLUMN_LEFT
-                        : i == 3 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK
-                                 : TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < v->n_samples && (!v->wish.limit || i < v->wish.limit); i++) {
-        const tt_residency_sample *s = &v->samples[i];
-        char token[16] = "-", begun[TT_UNITS_TEXT], name[256], share[16] = "";
-        char here[TT_UNITS_TEXT], came[TT_UNITS_TEXT] = "", went[TT_UNITS_TEXT] = "";
-        if (s->batch != TT_NONE)
-            (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_batch_number(v->m, s->batch));
-        (void)snprintf(begun, sizeof begun, "%.3f", tt_model_ns(v->m, s->begin_ticks) / 1e6);
-        if (s->observed_bytes)
-            (void)snprintf(share, sizeof share, "%.1f %%",
-                           100 * (double)s->resident_bytes / (double)s->observed_bytes);
-        tt_units_bytes(here, s->resident_bytes);
-        if (s->compared) tt_units_bytes(came, s->came_bytes);
-        if (s->compared) tt_units_bytes(went, s->went_bytes);
-        tt_table_row(t, (const char *[]){
-                            token, tt_faults_moment(s->moment), begun,
-                            tt_trace_text(name, sizeof name, base_name(v->m->files[s->file].path)),
-                            here, share, came, went});
-    }
-    bool ok = tt_table_print(t);
-    note_more(v->wish.limit, v->n_samples);
-    return ok;
+    const tt_listing_wish shown = {
+        .columns = "batch_id,moment,start_relative_ns,model,resident_bytes,share,came_bytes,"
+                   "went_bytes",
+        .limit = v->wish.limit,
+        .text = true};
+    return tt_list_print_set(&TT_ROWSET(&tt_faults_sample_schema, 0, v, v->samples, v->n_samples),
+                             &shown, stdout);
+}
+
+static bool passes_weight(const void *context, const void *row)
+{
+    const tt_faults_view *v = context;
+    const tt_residency_weight *r = row;
+    return r->samples && tt_faults_passes_weight(v, &v->m->weights[r - v->weights]);
 }
 
 /* What went most stands first: what a larger memory would have kept. */
-static int by_went(const void *a, const void *b, void *context)
-{
-    const tt_residency_weight *all = context;
-    const tt_residency_weight *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
-    if (x->went_bytes != y->went_bytes) return x->went_bytes > y->went_bytes ? -1 : 1;
-    if (x->came_bytes != y->came_bytes) return x->came_bytes > y->came_bytes ? -1 : 1;
-    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
-}
-
-static void weight_row(tt_table *t, const tt_weight *w, const tt_residency_weight *r)
-{
-    char name[256], size[7][TT_UNITS_TEXT];
-    const uint64_t values[7] = {w->size_bytes, r->first_bytes, r->last_bytes, r->least_bytes,
-                                r->most_bytes, r->came_bytes,  r->went_bytes};
-    for (int k = 0; k < 7; k++)
-        tt_units_bytes(size[k], values[k]);
-    tt_table_row(t, (const char *[]){tt_trace_text(name, sizeof name, w->name), size[0], size[1],
-                                     size[2], size[3], size[4], size[5], size[6]});
-}
-
 static bool print_weights(const tt_faults_view *v)
 {
-    static const char *const titles[] = {"TENSOR", "SIZE", "FIRST",  "LAST",
-                                         "LEAST",  "MOST", "LOADED", "EVICTED"};
-    const tt_model *m = v->m;
-    uint32_t *order = malloc(((size_t)m->n_weights + 1) * sizeof *order), n = 0;
-    tt_table *t = tt_table_new(stdout);
-    if (!order || !t) {
-        free(order);
-        return tt_table_print(t);
-    }
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(t, titles[i],
-                        i == 0   ? TT_COLUMN_SHRINK | TT_COLUMN_KEY
-                        : i == 4 ? TT_COLUMN_RIGHT | TT_COLUMN_WIDE
-                                 : TT_COLUMN_RIGHT);
-    for (uint32_t i = 0; i < m->n_weights; i++)
-        if (v->weights[i].samples && tt_faults_passes_weight(v, &m->weights[i])) order[n++] = i;
-    if (n) qsort_r(order, n, sizeof *order, by_went, v->weights);
-    for (uint32_t i = 0; i < n && (!v->wish.limit || i < v->wish.limit); i++)
-        weight_row(t, &m->weights[order[i]], &v->weights[order[i]]);
-    free(order);
-    bool ok = tt_table_print(t);
-    note_more(v->wish.limit, n);
-    return ok;
+    const tt_listing_wish shown = {.sort = "went_bytes,came_bytes",
+                                   .limit = v->wish.limit,
+                                   .text = true,
+                                   .passes = passes_weight};
+    return tt_list_print_set(
+        &TT_ROWSET(&tt_faults_weight_schema, 0, v, v->weights, v->m->n_weights), &shown, stdout);
 }
 
 bool tt_faults_print_text(tt_faults_view *v)

@@ -22,6 +22,8 @@ typedef struct tt_faults_options {
     unsigned pages_by; /* enum tt_fault_pages_by */
 } tt_faults_options;
 
+/* --reads: the ops that had to wait for a device, one by one. Returns the exit code. */
+int tt_faults_print_reads(const tt_faults_options *o, const tt_model *m);
 /* False if the output failed or memory ran out. */
 bool tt_faults_print_text(tt_faults_view *v);
 
