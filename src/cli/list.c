@@ -87,7 +87,8 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
     return tt_listing_make(l, set, wish, &err) == TT_OK ? TT_EXIT_OK : tt_list_error(&err);
 }
 
-int tt_list_layout(const tt_column *c, bool chosen)
+/* How a column stands in a table; `chosen`: by name, which is not left out. */
+static int layout(const tt_column *c, bool chosen)
 {
     int flags = tt_column_right(c) ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT;
     if (c->show & TT_SHOW_WIDE && !chosen) flags |= TT_COLUMN_WIDE;
@@ -127,7 +128,7 @@ tt_table *tt_list_table(const tt_listing *l, FILE *out)
     tt_table *t = tt_table_new(out);
     for (size_t i = 0; t && i < l->n_columns; i++) {
         const tt_column *c = l->columns[i];
-        tt_table_column(t, c->title ? c->title : c->key, tt_list_layout(c, l->chosen));
+        tt_table_column(t, c->title ? c->title : c->key, layout(c, l->chosen));
     }
     return t;
 }
@@ -195,4 +196,52 @@ int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sor
         code = tt_report_output(o->csv ? tt_list_print_csv(&rows) : tt_list_print(&rows, NULL));
     tt_listing_free(&rows);
     return code;
+}
+
+/* --- a page --- */
+
+static void page_text(FILE *out, size_t indent, const char *before, const char *what)
+{
+    char line[2048], safe[2048];
+    (void)snprintf(line, sizeof line, "%s%s", before, what);
+    tt_table_text(out, indent, tt_trace_text(safe, sizeof safe, line));
+}
+
+static bool page_table(const tt_page_table *t, FILE *out)
+{
+    tt_page_cursor c;
+    tt_table *to = tt_table_new(out);
+    if (!to) return false;
+    for (unsigned i = 0; i < t->n_columns; i++)
+        tt_table_column(to, t->titles[i],
+                        t->set.schema ? layout(t->listing.columns[i], t->listing.chosen)
+                        : t->right[i] ? TT_COLUMN_RIGHT
+                                      : TT_COLUMN_LEFT);
+    const size_t n = t->listing.n, shown = t->shown && t->shown < n ? t->shown : n;
+    for (tt_page_cursor_begin(&c, t); tt_page_cursor_next(&c);)
+        if (c.i < shown || c.i >= n) tt_table_row(to, c.cells);
+    const bool ok = tt_table_print(to);
+    if (shown < n)
+        fprintf(out, "%zu more%s%s; --limit 0 shows all\n", n - shown, *t->more ? " " : "",
+                t->more);
+    return ok;
+}
+
+bool tt_page_print(const tt_page *p, FILE *out)
+{
+    bool ok = !p->failed;
+    for (const tt_page_block *b = p->summary; b; b = b->next)
+        page_text(out, 0, "", b->text);
+    for (const tt_page_section *s = p->sections; s; s = s->next) {
+        if (s->blocks) fprintf(out, "\n%s\n", s->title);
+        for (const tt_page_block *b = s->blocks; b; b = b->next) {
+            if (b->kind == TT_BLOCK_TABLE)
+                ok &= b->table && page_table(b->table, out);
+            else if (b->kind == TT_BLOCK_POINT)
+                page_text(out, 2, "- ", b->text);
+            else if (b->kind != TT_BLOCK_PLOT)
+                page_text(out, 0, "", b->text);
+        }
+    }
+    return ok && !ferror(out);
 }

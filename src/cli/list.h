@@ -52,9 +52,6 @@ bool tt_list_print_csv(const tt_listing *l);
 /* Prints the rows of a set as the options request, sorted by `sort` (NULL: unsorted) by default: as
  * a table, or as CSV. Returns the exit code; if it is not TT_EXIT_OK, the reason was printed. */
 int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort);
-/* The layout of a column in a table for people: TT_COLUMN_... of cli/table.h. `chosen`: named by
- * the user, so never left out. */
-int tt_list_layout(const tt_column *c, bool chosen);
 /* Prints a page's sentences and tables on a terminal, or as plain text in a file, without plots.
  * False if the output failed or memory ran out. */
 bool tt_page_print(const tt_page *p, FILE *out);

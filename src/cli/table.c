@@ -1,7 +1,10 @@
 #include "cli/table.h"
 
+#include "table/table.h"
+
 #include <libsmartcols.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -472,4 +475,16 @@ bool tt_table_print(tt_table *t)
     free(t->cells);
     free(t);
     return ok;
+}
+
+void tt_table_line(FILE *out, const char *what, const char *fmt, ...)
+{
+    char text[2048], line[2064];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const int indent = snprintf(line, sizeof line, "%-13.40s", what);
+    tt_cell_text_copy(line + indent, sizeof line - (size_t)indent, text);
+    tt_table_text(out, 13, line);
 }

@@ -31,6 +31,9 @@ size_t tt_table_width(FILE *out);
 /* A line of text, wrapped to tt_table_width; continuation lines are indented by `indent`. Words
  * that are too long are not broken. */
 void tt_table_text(FILE *out, size_t indent, const char *text);
+/* Such a line, "what         the text": without control bytes, and continued below the text. */
+void tt_table_line(FILE *out, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Prints and frees. False if memory ran out or the output failed. */
 bool tt_table_print(tt_table *t);
 
