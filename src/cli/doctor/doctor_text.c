@@ -4,6 +4,7 @@
 #include "boost/uring.h"
 #include "boost/weights.h"
 #include "cli/doctor/doctor.h"
+#include "cli/list.h"
 #include "cli/table.h"
 #include "record/fault_log.h"
 #include "runner/runner.h"
@@ -170,29 +171,54 @@ TT_COLUMN_KNOWN(has_score, tt_probe_library, l, l->has_score)
 TT_COLUMN_KNOWN(is_cpu, tt_probe_library, l, (l->role & TT_LIBRARY_CPU) != 0)
 
 static const tt_column library_columns[] = {
-    TEXT_IN(tt_probe_library, file, "its name"),
+    TT_COLUMN("file", "LIBRARY", NONE, "its name", TT_MEMBER_CHARS(tt_probe_library, file),
+              .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TEXT_IN(tt_probe_library, dir, "where it is"),
-    TT_FIELD("role", "what it is", .type = TT_CELL_NAME, .get = get_role),
-    TT_FIELD("soname", "of the ELF file", .type = TT_CELL_NAME, .get = get_soname),
-    IN(tt_probe_library, uses_openmp, "for its threads"),
-    TT_FIELD("score", "of a CPU library here", TT_MEMBER(tt_probe_library, score),
-             .known = has_score, .show = TT_SHOW_OMIT),
-    TT_FIELD("is_chosen", "of a CPU library: it is taken", TT_MEMBER(tt_probe_library, is_chosen),
-             .known = is_cpu, .show = TT_SHOW_OMIT),
+    TT_COLUMN("role", "ROLE", NONE, "what it is", .type = TT_CELL_NAME, .get = get_role),
+    TT_COLUMN("soname", "SONAME", NONE, "of the ELF file", .type = TT_CELL_NAME, .get = get_soname,
+              .show = TT_SHOW_CUT),
+    TT_COLUMN("uses_openmp", "OPENMP", NONE, "for its threads",
+              TT_MEMBER(tt_probe_library, uses_openmp)),
+    TT_COLUMN("score", "SCORE", NONE, "of a CPU library here", TT_MEMBER(tt_probe_library, score),
+              .known = has_score, .show = TT_SHOW_OMIT),
+    TT_COLUMN("is_chosen", "USED", NONE, "of a CPU library: it is taken",
+              TT_MEMBER(tt_probe_library, is_chosen), .known = is_cpu, .show = TT_SHOW_OMIT),
 };
 static const tt_schema library_schema = TT_SCHEMA("libraries", "of the engine", library_columns);
 
 TT_COLUMN_GET(get_library, tt_probe_hook, h,
               tt_cell_text(cell, h->library && h->library->file[0] ? h->library->file : NULL);)
 
+static bool is_of_program(const tt_probe_hook *h)
+{
+    return strncmp(h->name, "llama_", 6) == 0;
+}
+
+TT_COLUMN_SHOW(text_caller, tt_probe_hook, h,
+               tt_cell_text_copy(out, room,
+                                 is_of_program(h) ? "the program"
+                                 : h->library     ? h->library->file
+                                                  : "-");)
+TT_COLUMN_SHOW(text_plt, tt_probe_hook, h,
+               tt_cell_text_copy(out, room,
+                                 h->is_called       ? "yes"
+                                 : !h->is_defined   ? "absent"
+                                 : is_of_program(h) ? "-"
+                                                    : "no");)
+TT_COLUMN_SHOW(text_gives, tt_probe_hook, h,
+               tt_cell_text_copy(out, room, h->is_known ? h->gives : "unknown fused op");)
+
 static const tt_column hook_columns[] = {
-    IN(tt_probe_hook, name, "of the function"),
-    TT_FIELD("library", "that calls it", .type = TT_CELL_NAME, .get = get_library),
+    TT_COLUMN("name", "HOOK", NONE, "of the function", TT_MEMBER(tt_probe_hook, name)),
+    TT_COLUMN("library", "CALLED BY", NONE, "that calls it", .type = TT_CELL_NAME,
+              .get = get_library, .text = text_caller, .show = TT_SHOW_CUT | TT_SHOW_KEY),
     IN(tt_probe_hook, is_defined, "by that library"),
-    IN(tt_probe_hook, is_called, "so that it can be replaced"),
+    TT_COLUMN("is_called", "PLT", NONE, "so that it can be replaced",
+              TT_MEMBER(tt_probe_hook, is_called), .text = text_plt),
     IN(tt_probe_hook, is_known, "to this program"),
     IN(tt_probe_hook, is_needed, "for hook mode"),
-    IN(tt_probe_hook, gives, "what a trace has of it"),
+    TT_COLUMN("gives", "GIVES", NONE, "what a trace has of it", TT_MEMBER(tt_probe_hook, gives),
+              .text = text_gives, .show = TT_SHOW_CUT),
 };
 static const tt_schema hook_schema = TT_SCHEMA("hooks", "functions", hook_columns);
 
@@ -353,54 +379,6 @@ static void print_engine(const tt_doctor *d, FILE *out)
     tt_table_text(out, 15, info);
 }
 
-static void print_libraries(const tt_engine_probe *p, FILE *out)
-{
-    tt_table *t = tt_table_new(out);
-    if (!t) return;
-    tt_table_column(t, "LIBRARY", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "ROLE", TT_COLUMN_LEFT);
-    tt_table_column(t, "SONAME", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    tt_table_column(t, "OPENMP", TT_COLUMN_LEFT);
-    tt_table_column(t, "SCORE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "USED", TT_COLUMN_LEFT);
-    for (size_t i = 0; i < p->n_libraries; i++) {
-        const tt_probe_library *l = &p->libraries[i];
-        char score[24] = "";
-        if (l->has_score) (void)snprintf(score, sizeof score, "%d", l->score);
-        const char *used = !(l->role & TT_LIBRARY_CPU) ? "" : l->is_chosen ? "yes" : "no";
-        const char *cells[] = {l->file,
-                               tt_library_role_name(l->role),
-                               tt_elf_soname(l->elf),
-                               l->uses_openmp ? "yes" : "no",
-                               score,
-                               used};
-        tt_table_row(t, cells);
-    }
-    (void)tt_table_print(t);
-}
-
-static void print_hooks(const tt_engine_probe *p, FILE *out)
-{
-    tt_table *t = tt_table_new(out);
-    if (!t) return;
-    tt_table_column(t, "HOOK", TT_COLUMN_LEFT);
-    tt_table_column(t, "CALLED BY", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "PLT", TT_COLUMN_LEFT);
-    tt_table_column(t, "GIVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    for (size_t i = 0; i < p->n_hooks; i++) {
-        const tt_probe_hook *h = &p->hooks[i];
-        bool by_program = strncmp(h->name, "llama_", 6) == 0;
-        const char *caller = by_program ? "the program" : h->library ? h->library->file : "-";
-        const char *plt = h->is_called                  ? "yes"
-                          : by_program && h->is_defined ? "-"
-                          : h->is_defined               ? "no"
-                                                        : "absent";
-        const char *cells[] = {h->name, caller, plt, h->is_known ? h->gives : "unknown fused op"};
-        tt_table_row(t, cells);
-    }
-    (void)tt_table_print(t);
-}
-
 static void print_host(const tt_doctor *d, FILE *out)
 {
     const tt_doctor_host *h = &d->host;
@@ -448,14 +426,18 @@ static void print_program(const tt_program_probe *p, FILE *out)
 
 void tt_doctor_print_text(const tt_doctor *d, FILE *out)
 {
+    static const tt_listing_wish shown = {.text = true};
     print_engine(d, out);
     if (d->probe) {
         fputs("\nLibraries\n", out);
-        print_libraries(d->probe, out);
+        (void)tt_list_print_set(
+            &TT_ROWSET(&library_schema, 0, NULL, d->probe->libraries, d->probe->n_libraries),
+            &shown, out);
         fputs("\nHooks (PLT yes: called through the dynamic linker's table, so a preloaded\n"
               "library sees it)\n",
               out);
-        print_hooks(d->probe, out);
+        (void)tt_list_print_set(
+            &TT_ROWSET(&hook_schema, 0, NULL, d->probe->hooks, d->probe->n_hooks), &shown, out);
     }
     if (d->probe || d->engine_problem[0]) fputc('\n', out);
     print_host(d, out);
