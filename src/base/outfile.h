@@ -52,7 +52,7 @@ tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
 /* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
  * file system has none) and then removed, unless there is something in it that this folder has
  * nothing like: TT_E_EXISTS, which names some of it. Names are compared on every level, digits and
- * compression aside (see `ending`), files with files and folders with folders; a link is never like
+ * compression aside (see `ending`), and tables as .csv and as .parquet are alike; files with files and folders with folders; a link is never like
  * anything. On failure the temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */

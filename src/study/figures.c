@@ -10,6 +10,7 @@
 #include "analyze/summary.h"
 #include "model/model.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,7 +338,13 @@ tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char
     r->result = result;
     if (!path) return TT_OK;
     tt_status status = tt_model_open(path, &m, err);
-    if (status != TT_OK) return status;
+    if (status == TT_OK && !m->trace.complete && !result->ending)
+        status = tt_error_set(err, TT_E_FORMAT, m->trace.end_bytes,
+                              "the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
+    if (status != TT_OK) {
+        tt_model_close(m);
+        return status;
+    }
     r->traced = true;
     r->has_experts = tt_routers_expert_nodes(m) > 0;
     add_speed(r, m);

@@ -33,6 +33,7 @@ typedef struct tt_study_run {
     uint32_t prompt;         /* runs of the same one have this number: set by the study */
     const char *differs;     /* of its condition, what not all runs have: set by the study */
     bool traced;             /* there is a trace; else only the result is known */
+    const char *unread;      /* why its trace does not count; NULL: it does: set by the study */
     bool has_experts;
     uint64_t model_bytes;
     uint64_t prompt_tokens, generated_tokens;
@@ -87,7 +88,9 @@ typedef struct tt_study_run {
 } tt_study_run;
 
 /* Reads the trace at `path` (NULL: there is none). With `domains`, the run's choices of experts are
- * added there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure. */
+ * added there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure.
+ * TT_E_FORMAT also where the trace was cut off, of a run that was not killed: what is missing would
+ * be taken for what the run did not do. */
 tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char *path,
                             bool wants_picture, tt_domains *domains, tt_error *err);
 void tt_study_run_free(tt_study_run *r);

@@ -75,6 +75,10 @@ static void summarize(tt_page *p, const tt_study *s)
                         "%zu of %zu runs were not made under the conditions asked for: see the "
                         "notes of the runs below.",
                         unmet, s->n_runs);
+    if (s->n_unread)
+        tt_page_summary(p, "The trace%s of %zu of %zu runs %s missing or cut off, and %s left out.",
+                        s->n_unread == 1 ? "" : "s", s->n_unread, s->n_runs,
+                        s->n_unread == 1 ? "is" : "are", s->n_unread == 1 ? "is" : "are");
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const tt_study_answer *a = find(s, said[i].id);
         if (a->verdict != TT_STUDY_OPEN)
@@ -275,7 +279,7 @@ static bool is_outlier(const void *context, const void *row)
 {
     (void)context;
     const tt_study_run *r = row;
-    return r->is_outlier || r->result->ending || r->result->unmet;
+    return r->is_outlier || r->unread || r->result->ending || r->result->unmet;
 }
 
 static void section_runs(tt_page *p, const tt_study *s)
@@ -298,8 +302,9 @@ static void section_runs(tt_page *p, const tt_study *s)
     if (machine) machine->folded = true;
     tt_page_add(p, TT_BLOCK_NOTE,
                 "Marked: outliers, which are farther from their condition's median than 3.5 median "
-                "absolute deviations and stay in it; runs that the system killed; and those that "
-                "were not made under what was asked for.");
+                "absolute deviations and stay in it; runs whose trace is missing or cut "
+                "off; runs that the system killed; and those that were not made under what was "
+                "asked for.");
 }
 
 void tt_study_page(tt_page *p, const tt_study *s)
