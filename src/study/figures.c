@@ -81,12 +81,11 @@ static tt_filter first_batches(const tt_model *m, uint8_t phase)
 static void add_steps(tt_study_run *r, const tt_heat *h)
 {
     const tt_heat_steps *s = &h->steps;
-    const uint64_t jumps = s->steps - s->adjacent, ways = s->forward.count + s->backward.count;
-    const double requests = ceil((double)h->read_bytes / TT_STUDY_REQUEST_BYTES);
-    if (s->steps == 0 || h->batches == 0 || !(requests > 0)) return;
+    const uint64_t ways = s->forward.count + s->backward.count;
+    if (s->steps == 0 || h->batches == 0 || s->requests == 0) return;
     r->has_steps = true;
     r->adjacent = (double)s->adjacent / (double)s->steps;
-    r->in_sequence = fmax(0, 1 - ((double)jumps + 1) / requests);
+    r->in_sequence = (double)s->requests_on / (double)s->requests;
     r->forward = ways ? (double)s->forward.count / (double)ways : 0;
     r->jump_bytes = s->forward.known ? (double)s->forward.p50_bytes : 0;
     r->sweeps = (double)s->sweeps / (double)h->batches;

@@ -12,9 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A disk is asked for so much at a time where the kernel reads ahead by default: what "a request"
- * means in the share of requests that go on where the last one ended. */
-#define TT_STUDY_REQUEST_BYTES 131072u
 /* Reads are looked at in the first batches that have so many ops. */
 #define TT_STUDY_OPS_MAX 1000000u
 /* The picture of what each batch reads: batches, and parts of the model files. */
@@ -51,7 +48,7 @@ typedef struct tt_study_run {
     /* From one read of weights to the next, in generation: */
     bool has_steps;
     double adjacent;       /* share of steps that go on where the last read ended */
-    double in_sequence;    /* share of requests of TT_STUDY_REQUEST_BYTES that do */
+    double in_sequence;    /* share of requests of TT_HEAT_REQUEST_BYTES that do */
     double forward;        /* share of jumps that lead forward */
     double jump_bytes;     /* median length of jumps forward; 0: none */
     double sweeps;         /* a batch */

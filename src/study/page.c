@@ -210,8 +210,8 @@ static void section_order(tt_page *p, const tt_study *s)
     tt_page_add(
         p, TT_BLOCK_NOTE,
         "Of generated batches: reads of weights as the ops name them, in the order in which "
-        "the ops began. A read is split into requests of 128 KiB, as the kernel reads ahead "
-        "by default.");
+        "the ops began. What is read in a row is split into requests of 128 KiB, as the kernel "
+        "reads ahead by default: all of them but the first go on where the last one ended.");
 }
 
 static void section_heat(tt_page *p, const tt_study *s)
