@@ -11,11 +11,11 @@
 #include <string.h>
 
 /* Shares of the model's size that stand for "half of it" and "hardly any of it". */
-#define HALF_LEAST 0.39 /* 40 %: a model's file is larger than its tensors */
-#define HALF_MOST 0.61
-#define LITTLE_MOST 0.51
+#define HALF_LEAST 0.395 /* 40 %, in whole pages */
+#define HALF_MOST 0.605
+#define LITTLE_MOST 0.505
 /* Behind what leaves a hypothesis open. */
-#define BOTH_WAYS ": within the intervals it may hold or fail; more repetitions would tell"
+#define BOTH_WAYS ": the intervals leave it open; more repetitions would tell"
 
 #define GET(name, test, figure_)                                                                   \
     static double name(const tt_study_run *r)                                                      \
@@ -103,7 +103,7 @@ static void ask_layout(tt_study *s)
         text = tt_say_also(s, text,
                            tt_study_text(s,
                                          "%s%s of the steps from a layer to the next lead forward "
-                                         "in the file, and a batch sweeps through it %s times",
+                                         "in the file; sweeps through it a batch: %s",
                                          tt_say_model(s, model.model_file),
                                          tt_say_shares(s, &layers), tt_say_numbers(s, &sweeps)));
     }

@@ -30,7 +30,10 @@ static void add_speed(tt_study_run *r, const tt_model *m)
 {
     tt_summary s;
     tt_summarize(m, &s);
-    r->model_bytes = s.model_bytes;
+    /* As the settings take a share of it: the files with what is not tensors, too. */
+    for (uint32_t i = 0; i < m->n_files; i++)
+        r->model_bytes += m->files[i].size_bytes;
+    if (!r->model_bytes) r->model_bytes = s.model_bytes;
     r->prompt_tokens = s.prompt.tokens;
     r->generated_tokens = s.generate.tokens;
     r->prompt_tokens_per_s = s.prompt.tokens_per_s;

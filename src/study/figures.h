@@ -32,7 +32,7 @@ typedef struct tt_study_run {
     bool traced;             /* there is a trace; else only the result is known */
     const char *unread;      /* why its trace does not count; NULL: it does: set by the study */
     bool has_experts;
-    uint64_t model_bytes;
+    uint64_t model_bytes; /* of its files */
     uint64_t prompt_tokens, generated_tokens;
     double prompt_tokens_per_s, tokens_per_s; /* 0: not known; of generation */
     double first_token_ns;                    /* of all batches of the prompt; 0: not known */

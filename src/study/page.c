@@ -81,7 +81,7 @@ static void summarize(tt_page *p, const tt_study *s)
                         s->n_unread == 1 ? "is" : "are", s->n_unread == 1 ? "is" : "are");
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const tt_study_answer *a = find(s, said[i].id);
-        if (a->verdict != TT_STUDY_OPEN)
+        if (a->verdict != TT_STUDY_OPEN || *a->runs)
             tt_page_summary(p, "%s %s.", said[i].question, sentence(p, a->answer));
     }
     if (!p->summary)
@@ -97,6 +97,7 @@ static void plot_by_memory(tt_page *p, const tt_study *s, const char *title, con
                            bool is_log, double (*get)(const tt_study_run *r))
 {
     tt_plot *plot = tt_page_plot(p, title, "memory limit, % of the model (100: none)", y_label);
+    double most = 0;
     if (!plot) return;
     for (size_t i = 0; i < s->n_models && i < TT_PLOT_SERIES_MAX; i++) {
         tt_series *series = tt_plot_series(plot, CAPTION(&s->models[i]), TT_SERIES_POINTS,
@@ -104,14 +105,15 @@ static void plot_by_memory(tt_page *p, const tt_study *s, const char *title, con
         for (size_t k = 0; k < s->n_runs; k++) {
             const tt_study_run *r = &s->runs[k];
             const double limit = (double)r->result->memory_limit_bytes;
-            if (r->model_bytes && strcmp(r->result->model_file, s->models[i].file) == 0)
-                tt_series_add(series, limit > 0 ? 100 * limit / (double)r->model_bytes : 100,
-                              get(r), 0, 0);
+            if (!r->model_bytes || strcmp(r->result->model_file, s->models[i].file) != 0) continue;
+            const double x = limit > 0 ? 100 * limit / (double)r->model_bytes : 100;
+            most = fmax(most, x);
+            tt_series_add(series, x, get(r), 0, 0);
         }
     }
     plot->log_y = is_log;
     plot->has_x = true;
-    plot->x_max = 105;
+    plot->x_max = fmax(105, 1.05 * most);
     tt_plot_describe(plot, "A mark for each run.");
 }
 
