@@ -6,6 +6,7 @@
 #include "cli/experiment/experiment.h"
 #include "cli/options.h"
 #include "cli/spawn.h"
+#include "experiment/conditions.h"
 #include "record/place.h"
 #include "record/recover.h"
 
@@ -194,6 +195,9 @@ static int clean(tt_bench *b)
                         ? "wait until that is done, or name another folder with -o"
                         : "see to it that the folder can be written, or name another in "
                           "paths.webui_data_dir or with -o");
+    if ((b->settings.of[TT_SET_READAHEAD].n || b->settings.of[TT_SET_SWAPPINESS].n) &&
+        tt_conditions_claim(TT_CONDITIONS_MACHINE, &err) != TT_OK)
+        return stop(b, stage, &none, err.message, "wait until that is done");
     size_t n = tt_store_clean(&b->store);
     (void)tt_sweep(); /* what belonged to that, too */
     if (b->store.lock < 0)
