@@ -166,14 +166,14 @@ static bool print_table(const tt_bench *b, const tt_experiment_end *ends, size_t
     tt_table_column(t, "#", TT_COLUMN_RIGHT);
     tt_table_column(t, "MODEL", TT_COLUMN_SHRINK);
     tt_table_column(t, "PROMPT", TT_COLUMN_SHRINK);
-    tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT);
-    tt_table_column(t, "THREADS", TT_COLUMN_RIGHT);
+    tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    tt_table_column(t, "THREADS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "STATE", 0);
     tt_table_column(t, "FOLDER", 0);
-    tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT);
+    tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
-    tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
+    tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     if (has.options) tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
     if (has.cause) tt_table_column(t, "CAUSE", TT_COLUMN_SHRINK);
     for (size_t i = 0; i < n; i++)
