@@ -217,6 +217,6 @@ const tt_export_format tt_format_bin256 = {
 
 const tt_export_format tt_format_bin1024 = {
     .name = "bin1024",
-    .summary = "records of 1,024 bytes, one an op, with names and experts (one file)",
+    .summary = "records of 1,024 bytes, one an op, with experts (one file)",
     .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_COPIES,
     .write = write_1024};
