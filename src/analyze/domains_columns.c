@@ -101,8 +101,9 @@ TT_COLUMN_VALUE(get_unused, tt_domain_layer, l, u64, l->kinds[TT_EXPERT_UNUSED])
 static const tt_column layer_columns[] = {
     TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = layer_has_layer,
               .show = TT_SHOW_LEFT, TT_MEMBER(tt_domain_layer, layer_id)),
-    TT_COLUMN("n_experts", "EXPERTS", COUNT, "its experts", TT_MEMBER(tt_domain_layer, n_experts)),
-    TT_COLUMN("choices", "CHOICES", COUNT, "of experts, in all domains",
+    TT_COLUMN("n_experts", "EXPERTS", COUNT, "its experts", .show = TT_SHOW_WIDE,
+              TT_MEMBER(tt_domain_layer, n_experts)),
+    TT_COLUMN("choices", "CHOICES", COUNT, "of experts, in all domains", .show = TT_SHOW_WIDE,
               TT_MEMBER(tt_domain_layer, test.n)),
     FIGURE("cramers_v", "V", "Cramer's V: effect size, 0 (domains choose alike) to 1",
            tt_domain_layer, test.cramers_v),

@@ -207,13 +207,27 @@ static bool walk(measure *q)
     return true;
 }
 
+static void end_stretch(tt_heat_steps *steps)
+{
+    const uint64_t n = (steps->stretch_bytes + TT_HEAT_REQUEST_BYTES - 1) / TT_HEAT_REQUEST_BYTES;
+    steps->requests += n;
+    steps->requests_on += n ? n - 1 : 0;
+    steps->stretch_bytes = 0;
+}
+
 /* The first one begins a sweep. */
 static void go_on(tt_heat_steps *steps, tt_heat_place *last, const tt_heat_place *next)
 {
+    const uint64_t adjacent = steps->adjacent;
     if (steps->sweeps > 0)
         tt_heat_step(steps, last, next);
     else
         steps->sweeps = 1;
+    if (steps->adjacent == adjacent)
+        end_stretch(steps);
+    else
+        steps->stretch_bytes += next->begin - last->end; /* padding */
+    steps->stretch_bytes += next->end - next->begin;
     *last = *next;
 }
 
@@ -239,6 +253,8 @@ static bool walk_steps(measure *q)
         go_on(&q->heat->steps, &last, &next);
         if (!r->copied) go_on(&q->heat->file_steps, &last_of_file, &next);
     }
+    end_stretch(&q->heat->steps);
+    end_stretch(&q->heat->file_steps);
     free(low);
     return true;
 }

@@ -68,15 +68,22 @@ typedef struct tt_heat_point {
     double weights; /* ... from this share of the weights */
 } tt_heat_point;
 
-/* Consecutive reads, in the order of the ops. */
+/* How far the kernel reads ahead by default. */
+#define TT_HEAT_REQUEST_BYTES 131072u
+
+/* One read after the other, in the order of the ops. */
 typedef struct tt_heat_steps {
     uint64_t steps;    /* reads - 1 */
     uint64_t adjacent; /* begins where the last one ended, or after its padding */
     uint64_t again;    /* within the last one */
     uint64_t other_file;
-    uint64_t sweeps;        /* 1 + jumps back over more than half of the read part of a file */
-    tt_heat_jumps forward;  /* begins further on; from the end of the last one */
-    tt_heat_jumps backward; /* before the start of the last one; from there */
+    uint64_t requests;      /* of TT_HEAT_REQUEST_BYTES: each stretch read in a row is split into them
+                               from its begin, so that all but its first go on */
+    uint64_t requests_on;   /* those that go on */
+    uint64_t stretch_bytes; /* private: of the stretch at work */
+    uint64_t sweeps;        /* 1 + jumps back over more than half of what is read of a file */
+    tt_heat_jumps forward;  /* begins further behind; from the end of the last one */
+    tt_heat_jumps backward; /* before the begin of the last one; from there */
 } tt_heat_steps;
 
 typedef struct tt_heat_phase {

@@ -301,20 +301,29 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
     return status;
 }
 
-/* What names of one kind have in common: the ending (or NULL); or everything except digits and
- * extensions of compression. Appended to `kind`, which has room for it. */
+/* Whether the name, of so many bytes, ends in it and is more than that. */
+static bool has_ending(const char *name, size_t end, const char *ending)
+{
+    const size_t n = strlen(ending);
+    return n > 0 && end > n && memcmp(name + end - n, ending, n) == 0;
+}
+
+/* What names of one kind have in common: the ending of all (or NULL); or all but digits, and but
+ * what tells of compression, and a table in either format. Appended to `kind`, which has room. */
 static void add_kind(char *kind, const char *name, size_t end, const char *ending)
 {
-    size_t n = strlen(kind), length = ending ? strlen(ending) : 0;
-    if (length > 0 && end > length && memcmp(name + end - length, ending, length) == 0) {
-        memcpy(kind + n, ending, length + 1);
+    size_t n = strlen(kind);
+    if (ending && has_ending(name, end, ending)) {
+        strcpy(kind + n, ending);
         return;
     }
-    if (end > 4 && memcmp(name + end - 4, ".zst", 4) == 0) end -= 4;
-    if (end > 3 && memcmp(name + end - 3, ".gz", 3) == 0) end -= 3;
+    if (has_ending(name, end, ".zst")) end -= 4;
+    if (has_ending(name, end, ".gz")) end -= 3;
+    const bool is_table = has_ending(name, end, ".parquet");
+    if (is_table) end -= strlen(".parquet");
     for (size_t i = 0; i < end; i++)
         if (name[i] < '0' || name[i] > '9') kind[n++] = name[i];
-    kind[n] = '\0';
+    strcpy(kind + n, is_table ? ".csv" : "");
 }
 
 /* Its kind, comparable with another folder's, malloc'ed: folder or file, and the kinds of the names

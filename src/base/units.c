@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -254,6 +255,30 @@ char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes)
         unit++;
     }
     return put_fixed(out, v, unit == 0 ? 0 : 1, units[unit]);
+}
+
+char *tt_units_wait(char out[TT_UNITS_TEXT], double ns)
+{
+    static const struct {
+        unsigned seconds, part; /* the part that is said besides */
+        const char *name, *part_name;
+    } units[] = {{86400, 3600, "d", "h"}, {3600, 60, "h", "min"}, {60, 1, "min", "s"}};
+    if (!(ns >= 0 && ns < 1e18)) {
+        (void)snprintf(out, TT_UNITS_TEXT, "-");
+        return out;
+    }
+    const uint64_t seconds = (uint64_t)llround(ns / 1e9);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        /* What is rounded up to a whole one is one. */
+        const uint64_t parts = (seconds + units[i].part / 2) / units[i].part,
+                       per_unit = units[i].seconds / units[i].part;
+        if (parts < per_unit) continue;
+        (void)snprintf(out, TT_UNITS_TEXT, "%u %.3s %02u %.3s", (unsigned)(parts / per_unit),
+                       units[i].name, (unsigned)(parts % per_unit) % 100, units[i].part_name);
+        return out;
+    }
+    (void)snprintf(out, TT_UNITS_TEXT, "%" PRIu64 " s", seconds);
+    return out;
 }
 
 char *tt_units_ns(char out[TT_UNITS_TEXT], double ns)

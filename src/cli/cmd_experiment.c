@@ -6,6 +6,7 @@
 #include "cli/experiment/experiment.h"
 #include "cli/options.h"
 #include "cli/spawn.h"
+#include "experiment/conditions.h"
 #include "record/place.h"
 #include "record/recover.h"
 
@@ -194,6 +195,9 @@ static int clean(tt_bench *b)
                         ? "wait until that is done, or name another folder with -o"
                         : "see to it that the folder can be written, or name another in "
                           "paths.webui_data_dir or with -o");
+    if ((b->settings.of[TT_SET_READAHEAD].n || b->settings.of[TT_SET_SWAPPINESS].n) &&
+        tt_conditions_claim(TT_CONDITIONS_MACHINE, &err) != TT_OK)
+        return stop(b, stage, &none, err.message, "wait until that is done");
     size_t n = tt_store_clean(&b->store);
     (void)tt_sweep(); /* leftovers of that, too */
     if (b->store.lock < 0)
@@ -256,13 +260,13 @@ static void report_remaining(tt_bench *b, size_t left, size_t run, uint64_t run_
     if (!left || !run || now - *reported_ns < LEFT_EVERY_NS || tt_interrupted()) return;
     *reported_ns = now;
     tt_log_line(&b->log, "time left", "about %s, for %zu more",
-                tt_units_ns(text, (double)run_ns / (double)run * (double)left), left);
+                tt_units_wait(text, (double)run_ns / (double)run * (double)left), left);
 }
 
 static int run_all(tt_bench *b, bool json)
 {
     char took[TT_UNITS_TEXT];
-    size_t n = tt_settings_experiments(&b->settings), failed = 0, there = 0;
+    size_t n = tt_settings_experiments(&b->settings), failed = 0, killed = 0, there = 0;
     tt_experiment_end *ends = calloc(n, sizeof *ends);
     if (!ends) return tt_report_usage("out of memory");
     size_t *order = tt_experiment_order(b);
@@ -283,15 +287,18 @@ static int run_all(tt_bench *b, bool json)
         }
         report_remaining(b, n - i - 1, run, run_ns, &reported_ns);
         failed += end->state == TT_OUTCOME_FAILED;
+        killed += end->state == TT_OUTCOME_KILLED;
         there += end->state == TT_OUTCOME_DONE || end->state == TT_OUTCOME_UP_TO_DATE ||
                  end->state == TT_OUTCOME_KILLED;
     }
     free(order);
     b->log.counter[0] = '\0';
+    const double ns = (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns);
     if (n > 1)
-        tt_log_line(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s", there,
-                    n, b->store.folder, failed,
-                    tt_units_ns(took, (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns)));
+        tt_log_line(&b->log, "summary",
+                    "%zu of %zu experiments are in %s, %zu killed by the system, %zu failed, %s",
+                    there, n, b->store.folder, killed, failed,
+                    ns < 60e9 ? tt_units_ns(took, ns) : tt_units_wait(took, ns));
     int written = tt_report_output(tt_experiment_summary(b, ends, n, json));
     if (there && !json) report_next(b, there);
     int code = first_code(ends, n);
@@ -300,8 +307,8 @@ static int run_all(tt_bench *b, bool json)
     return code == TT_EXIT_OK ? written : code;
 }
 
-/* Prints an experiment that would be run, or why not. */
-static int tell_planned(tt_bench *b, size_t number, size_t n)
+/* One experiment that would be run, or why not. */
+static int tell_planned(tt_bench *b, size_t number, size_t position, size_t n)
 {
     char changed[64];
     tt_error err;
@@ -311,14 +318,14 @@ static int tell_planned(tt_bench *b, size_t number, size_t n)
     if (tt_bench_inputs_identity(&b->inputs, &b->settings, &e, &identity, &err) != TT_OK)
         return tt_report_error(&err);
     const tt_result *r = tt_results_find(&b->results, &identity, changed);
-    const size_t first = tt_settings_first_like(&b->settings, number);
+    const size_t twin = tt_experiment_twin(b, number, position);
     char **words = tt_experiment_words(&b->settings, &e);
     char *line = words ? tt_words_quote(words) : NULL,
          *condition = b->settings.has_conditions ? tt_experiment_condition(&e) : NULL;
     if (r && !b->force)
         tt_log_line(&b->log, "dry run", "up to date: %s", r->folder);
-    else if (first < number && !b->force)
-        tt_log_line(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
+    else if (twin && !b->force)
+        tt_log_line(&b->log, "dry run", "the same as %zu/%zu: not run again", twin, n);
     else
         tt_log_line(&b->log, "dry run", "would run %s%s%s%s", line ? line : "(out of memory)",
                     condition ? " (" : "", condition ? condition : "", condition ? ")" : "");
@@ -339,7 +346,7 @@ static int report_plan(tt_bench *b)
     int code = order ? TT_EXIT_OK : tt_report_usage("out of memory");
     for (size_t i = 0; i < n && code == TT_EXIT_OK; i++) {
         tt_log_experiment(&b->log, i, n);
-        code = tell_planned(b, order[i], n);
+        code = tell_planned(b, order[i], i, n);
     }
     free(order);
     return code;
@@ -373,6 +380,7 @@ static int experiment(const struct options *o, const char *command)
     else if (code == TT_EXIT_OK && (code = clean(&b)) == TT_EXIT_OK)
         code = run_all(&b, o->json);
     tt_store_close(&b.store);
+    free(b.place);
     tt_results_free(&b.results);
     tt_bench_inputs_free(&b.inputs);
     tt_settings_free(&b.settings);

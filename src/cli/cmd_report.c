@@ -346,6 +346,9 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
     tt_status status = tt_study_make(&study, folder, results, runs->paths, runs->n,
                                      o->disk_bytes_per_s, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
+    for (size_t i = 0; status == TT_OK && study.n_unread && i < study.n_runs; i++)
+        if (study.runs[i].unread)
+            tt_report_note("%s is %s", study.runs[i].result->folder, study.runs[i].unread);
     tt_page_open(&page);
     const content c = {&page, NULL, &study};
     if (status == TT_OK) tt_study_page(&page, &study);

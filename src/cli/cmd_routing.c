@@ -77,9 +77,8 @@ static const tt_option option_table[] = {
     {"over-time", 0, "N", "With --layer: use of its experts in N intervals of the batches", 2,
      .kind = TT_OPTION_TAKE, .take = take_parts, .flags = TT_OPTION_SECOND, .needs = "layer",
      .excludes = "domains overlap matrix ranges"},
-    {"where", 0, "COLUMN=VALUE",
-     "With a folder of experiments: only those with this value, as model_file=m.gguf", 2,
-     TT_TEXT(tt_routing_options, where), .needs = "domains"},
+    {"where", 0, "COLUMN=VALUE", TT_WHERE_ABOUT, 2,
+     TT_TAKE(tt_routing_options, where, tt_where_take), .excludes = "overlap"},
     {"tables", 0, "DIR",
      "Of domains: also write all of it into the new folder DIR, with transitions and use over "
      "time: "
@@ -194,6 +193,24 @@ static int show_overlap(const tt_routing_options *o, const tt_routing_view *view
     return tt_routing_print_overlap(o, views, o->n_paths);
 }
 
+/* One trace, or several with --overlap. */
+static int show(void *options)
+{
+    static tt_routing_view views[TT_ROUTING_FILES_MAX];
+    tt_routing_options *o = options;
+    int code = TT_EXIT_OK;
+    size_t opened = 0;
+    if (o->n_paths == 1) o->paths[0] = o->input.path;
+    while (opened < o->n_paths && code == TT_EXIT_OK) {
+        code = open_view(o, o->paths[opened], &views[opened]);
+        opened++;
+    }
+    if (code == TT_EXIT_OK) code = o->overlap ? show_overlap(o, views) : show_one(o, views);
+    for (size_t i = 0; i < opened; i++)
+        close_view(&views[i]);
+    return code;
+}
+
 int tt_cmd_routing(int argc, char **argv)
 {
     static const tt_options command = {
@@ -205,18 +222,9 @@ int tt_cmd_routing(int argc, char **argv)
                  "experts that the previous token of its sequence chose too; CHANCE is its "
                  "expectation if choices were independent and even.",
         .sets = {{option_table, 0, take_file, check_files}, TT_LIST(tt_routing_options, list)}};
-    static tt_routing_view views[TT_ROUTING_FILES_MAX];
     tt_routing_options o = {.list.schema = &tt_routing_layer_schema};
-    int code = TT_EXIT_OK;
-    size_t opened = 0;
     tt_options_parse(&command, argc, argv, &o);
     if (o.domains) return tt_routing_show_domains(&o);
-    while (opened < o.n_paths && code == TT_EXIT_OK) {
-        code = open_view(&o, o.paths[opened], &views[opened]);
-        opened++;
-    }
-    if (code == TT_EXIT_OK) code = o.overlap ? show_overlap(&o, views) : show_one(&o, views);
-    for (size_t i = 0; i < opened; i++)
-        close_view(&views[i]);
-    return code;
+    o.input = (tt_input){.path = o.paths[0], .given = o.paths[0], .json = o.json};
+    return tt_runs_each(&o.input, &o.where, o.list.csv, show, &o);
 }

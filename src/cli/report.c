@@ -112,7 +112,7 @@ static void amount(const tt_progress *p, char out[TT_UNITS_TEXT], uint64_t n)
         tt_units_count(out, n);
 }
 
-/* "43 %, 12 of 28 parts, 3/s, 5.3 s left"; for an unknown total "12 parts, 3/s". */
+/* "43 %, 12 of 28 parts, 3/s, 5 s left"; of an unknown total "12 parts, 3/s". */
 static void describe(const tt_progress *p, uint64_t done, double seconds, char out[PROGRESS_TEXT])
 {
     char have[TT_UNITS_TEXT], all[TT_UNITS_TEXT], rate[TT_UNITS_TEXT], left[TT_UNITS_TEXT];
@@ -130,10 +130,11 @@ static void describe(const tt_progress *p, uint64_t done, double seconds, char o
         return;
     }
     const double share = (double)(done < p->total ? done : p->total) / (double)p->total;
-    tt_units_ns(left, share > 0 ? seconds * 1e9 * (1 - share) / share : 0);
+    const bool is_under_way = share > 0 && share < 1;
+    tt_units_wait(left, is_under_way ? seconds * 1e9 * (1 - share) / share : 0);
     (void)snprintf(out, PROGRESS_TEXT, "%3.0f %%, %s of %s%s%s, %s/s%s%s%s", share * 100, have, all,
-                   blank, unit, rate, share > 0 ? ", " : "", share > 0 ? left : "",
-                   share > 0 ? " left" : "");
+                   blank, unit, rate, is_under_way ? ", " : "", is_under_way ? left : "",
+                   is_under_way ? " left" : "");
 }
 
 /* With a bar if there is room for it; cut if there is not enough for the text. */

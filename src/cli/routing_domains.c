@@ -21,19 +21,33 @@
 
 /* --- reading --- */
 
-static int add_run(const tt_routing_options *o, const char *path, const char *domain, tt_domains *d)
+static int check_outputs(const tt_routing_options *o, const char *path)
 {
-    tt_error err;
-    tt_model *m = NULL;
-    tt_progress bar;
     const tt_input input = {.path = path};
     const char *const outputs[] = {o->tables, o->html};
     for (size_t i = 0; i < 2; i++)
         if (outputs[i] && tt_input_is_within(&input, outputs[i]))
             return tt_report_usage("%s is, or holds, a trace that is read; name another",
                                    outputs[i]);
-    int code = tt_input_open_trace(&input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK) {
+    return TT_EXIT_OK;
+}
+
+/* is_added: of one of many runs, which is left out when its trace was cut off; or NULL. */
+static int add_run(const tt_routing_options *o, const char *path, const char *domain,
+                   bool *is_added, tt_domains *d)
+{
+    tt_error err;
+    tt_model *m = NULL;
+    tt_progress bar;
+    const tt_input input = {.path = path};
+    int code = check_outputs(o, path);
+    if (code == TT_EXIT_OK)
+        code = tt_input_open_trace(&input, is_added ? TT_INPUT_TELLS : TT_INPUT_NOTES, &m);
+    if (code == TT_EXIT_OK && is_added && !m->trace.complete) {
+        *is_added = false;
+        tt_report_note("%s is left out: it was cut off at byte %" PRIu64, path, m->trace.end_bytes);
+    } else if (code == TT_EXIT_OK) {
+        if (is_added) tt_trace_note_damage(m);
         tt_progress_begin(&bar, "reading", m->n_runs, "runs");
         tt_status status =
             tt_domains_add_run(d, domain, m, &o->filter, tt_progress_callback, &bar, &err);
@@ -44,37 +58,52 @@ static int add_run(const tt_routing_options *o, const char *path, const char *do
     return code;
 }
 
-/* Whether an earlier one has the same prompt: as independent observations both would count
+/* Whether one of the first n has the same prompt: as independent observations both would count
  * twice. */
-static bool is_repeat(const tt_chosen_runs *runs, size_t at)
+static bool is_repeat(const tt_chosen_runs *runs, size_t n, const tt_result *r)
 {
-    const tt_result *list = runs->results.list;
-    for (size_t i = 0; i < at; i++)
-        if (!list[runs->chosen[i]].ending &&
-            tt_chosen_is_repeat(&list[runs->chosen[i]], &list[runs->chosen[at]]))
-            return true;
+    for (size_t i = 0; i < n; i++)
+        if (tt_chosen_is_repeat(&runs->results.list[runs->chosen[i]], r)) return true;
     return false;
+}
+
+/* Two models' experts have nothing in common but their numbers, and two of one model, as of two
+ * quantizations, would count each prompt twice. */
+static int check_models(const tt_chosen_runs *runs)
+{
+    const tt_result *first = &runs->results.list[runs->chosen[0]];
+    for (size_t i = 1; i < runs->n; i++) {
+        const tt_result *r = &runs->results.list[runs->chosen[i]];
+        if (strcmp(r->model_file, first->model_file) != 0)
+            return tt_report_usage("there are runs of several models: choose one, as with --where "
+                                   "model_file=%s",
+                                   first->model_file);
+    }
+    return TT_EXIT_OK;
 }
 
 static int add_folder(const tt_routing_options *o, const char *folder, tt_domains *d)
 {
     tt_chosen_runs runs;
     tt_error err;
-    size_t left_out = 0;
+    size_t left_out = 0, added = 0; /* the first of the chosen ones, in the end */
     int code = TT_EXIT_OK;
-    if (tt_chosen_find(&runs, folder, &o->where, o->where != NULL, &err) != TT_OK)
+    if (tt_chosen_find(&runs, folder, o->where.list, o->where.n, &err) != TT_OK)
         code = tt_report_error(&err);
+    else
+        code = check_models(&runs);
     for (size_t i = 0; code == TT_EXIT_OK && i < runs.n; i++) {
         const tt_result *r = &runs.results.list[runs.chosen[i]];
-        if (r->ending || is_repeat(&runs, i)) {
+        const char *domain = r->domain ? r->domain : r->label ? r->label : r->folder;
+        bool is_added = true;
+        if (r->ending || is_repeat(&runs, added, r)) {
             left_out++;
-            continue;
+        } else if (access(runs.paths[i], F_OK) != 0) {
+            tt_report_note("%s is left out: there is no such file", runs.paths[i]);
+        } else {
+            code = add_run(o, runs.paths[i], domain, &is_added, d);
+            if (is_added) runs.chosen[added++] = runs.chosen[i];
         }
-        code = add_run(o, runs.paths[i],
-                       r->domain  ? r->domain
-                       : r->label ? r->label
-                                  : r->folder,
-                       d);
     }
     tt_chosen_free(&runs);
     if (left_out)
@@ -92,12 +121,12 @@ static int add_path(const tt_routing_options *o, const char *path, tt_domains *d
     char domain[64];
     const char *equal = strchr(path, '=');
     if (tt_chosen_is_folder(path)) return add_folder(o, path, d);
-    if (!equal || access(path, F_OK) == 0) return add_run(o, path, tt_base_name(path), d);
+    if (!equal || access(path, F_OK) == 0) return add_run(o, path, tt_base_name(path), NULL, d);
     if (equal == path || (size_t)(equal - path) >= sizeof domain)
         return tt_report_usage("%s: the name of a domain has 1 to %zu characters", path,
                                sizeof domain - 1);
     (void)snprintf(domain, sizeof domain, "%.*s", (int)(equal - path), path);
-    return add_run(o, equal + 1, domain, d);
+    return add_run(o, equal + 1, domain, NULL, d);
 }
 
 /* --- showing --- */
@@ -221,7 +250,6 @@ static int write_tables(const tt_routing_options *o, const tt_domains *d)
     tt_export_guard(o->tables);
     tt_status status = tt_outdir_open(&dir, o->tables, o->force, &err);
     if (status == TT_OK) {
-        dir.ending = t.csv ? ".csv" : ".parquet";
         status = write_all(&t, &err);
         if (status == TT_OK) status = tt_outdir_commit(&dir, &err);
         tt_outdir_abandon(&dir);
@@ -280,8 +308,10 @@ int tt_routing_show_domains(const tt_routing_options *o)
     for (size_t i = 0; code == TT_EXIT_OK && i < o->n_paths; i++)
         code = add_path(o, o->paths[i], &d);
     if (code == TT_EXIT_OK && d.n_domains < 2)
-        code = tt_report_usage("there is nothing to compare: all runs are of the domain %s",
-                               d.domains[0].name);
+        code = d.n_domains ? tt_report_usage("there is nothing to compare: all runs are of the "
+                                             "domain %s",
+                                             d.domains[0].name)
+                           : tt_report_usage("none of these runs has a trace that is whole");
     if (code == TT_EXIT_OK && !tt_domains_finish(&d)) code = tt_report_usage("out of memory");
     if (code == TT_EXIT_OK) code = write_files(o, &d);
     if (code == TT_EXIT_OK)

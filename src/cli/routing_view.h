@@ -5,6 +5,7 @@
 #include "answer/routing.h"
 #include "cli/input.h"
 #include "cli/list.h"
+#include "cli/runs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +15,8 @@
 
 typedef struct tt_routing_options {
     const char *paths[TT_ROUTING_FILES_MAX]; /* more than one with overlap or domains */
-    const char *where;                       /* for a folder of experiments, with domains */
+    tt_where where;                          /* which runs of a folder of experiments */
+    tt_input input;                          /* the one path, of one trace or of several runs */
     size_t n_paths;
     bool json;
     tt_filter filter;

@@ -214,12 +214,12 @@ void tt_table_text(FILE *out, size_t indent, const char *text)
 /* The width of a line whose shrinkable columns are as narrow as is still good. */
 static size_t good_width(const tt_table *t)
 {
-    size_t total = 0;
+    size_t total = 0, columns = 0;
     for (size_t i = 0; i < t->columns; i++) {
         const int cut = t->column[i].flags & (TT_COLUMN_SHRINK | TT_COLUMN_KEY);
         const size_t width = t->column[i].width;
         if (t->column[i].left_out) continue;
-        total += total ? SEPARATOR_WIDTH : 0;
+        total += columns++ ? SEPARATOR_WIDTH : 0;
         total += cut == TT_COLUMN_SHRINK && width > SHRUNK_WIDTH_GOOD ? SHRUNK_WIDTH_GOOD : width;
     }
     return total;
@@ -260,12 +260,14 @@ static void leave_out_unknown(tt_table *t)
 static void fit(tt_table *t, size_t limit)
 {
     leave_out_unknown(t);
-    size_t total = 0;
+    size_t total = 0, columns = 0;
+    for (size_t i = 0; i < t->columns; i++) /* libsmartcols makes none narrower */
+        if (!t->column[i].width) t->column[i].width = 1;
     for (int flag = TT_COLUMN_WIDEST; limit > 0 && flag >= TT_COLUMN_WIDE; flag /= 2)
         for (size_t i = t->columns; i-- > 0 && good_width(t) > limit;)
             t->column[i].left_out |= (t->column[i].flags & flag) != 0;
     for (size_t i = 0; i < t->columns; i++)
-        if (!t->column[i].left_out) total += t->column[i].width + (total ? SEPARATOR_WIDTH : 0);
+        if (!t->column[i].left_out) total += t->column[i].width + (columns++ ? SEPARATOR_WIDTH : 0);
     if (limit == 0 || total <= limit) return;
     const size_t excess = shrink(t, TT_COLUMN_SHRINK, total - limit);
     (void)shrink(t, TT_COLUMN_SHRINK | TT_COLUMN_KEY, excess);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -24,6 +25,25 @@ static void __attribute__((format(printf, 2, 3))) note_unmet(tt_held *held, cons
     va_start(args, fmt);
     (void)vsnprintf(held->unmet + n, sizeof held->unmet - n, fmt, args);
     va_end(args);
+}
+
+/* --- one at a time --- */
+
+/* The lock, from tt_conditions_claim to the end of this process; -1: not claimed. */
+static int claim = -1;
+
+tt_status tt_conditions_claim(const char *folder, tt_error *err)
+{
+    if (claim >= 0) return TT_OK;
+    claim = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (claim < 0 || flock(claim, LOCK_EX | LOCK_NB) == 0) return TT_OK;
+    const bool is_taken = errno == EWOULDBLOCK;
+    (void)close(claim);
+    claim = -1;
+    if (!is_taken) return TT_OK; /* no locks there */
+    return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                        "another `tensortrace experiment` is at work with conditions.readahead or "
+                        "conditions.swappiness, which are the whole machine's");
 }
 
 /* --- files of the kernel --- */
@@ -131,7 +151,7 @@ static tt_status find_group(tt_held *held, tt_error *err)
 tt_status tt_conditions_can_limit(tt_error *err)
 {
     tt_held held = {0};
-    tt_status status = tt_restorer_begin(&held.restorer, err);
+    tt_status status = tt_restorer_begin(&held.restorer, -1, err);
     if (status == TT_OK) status = find_group(&held, err);
     tt_restorer_end(&held.restorer);
     return status;
@@ -363,7 +383,7 @@ tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *co
     memset(held, 0, sizeof *held);
     tt_status status = TT_OK;
     if (wish->memory_bytes || wish->readahead_bytes >= 0 || wish->swappiness >= 0)
-        status = tt_restorer_begin(&held->restorer, err);
+        status = tt_restorer_begin(&held->restorer, claim, err);
     if (status == TT_OK && wish->memory_bytes) status = limit_memory(held, wish, err);
     if (status != TT_OK) return status;
     if (wish->memory_bytes && p.start != TT_START_COLD) {

@@ -63,7 +63,14 @@ typedef struct tt_held {
 /* Whether a memory limit is possible here: TT_E_USAGE, with advice. */
 tt_status tt_conditions_can_limit(tt_error *err);
 
-/* Sets them for the n files of a model; `progress` may be NULL. held is ended with
+/* The folder of the kernel whose lock says that somebody changes settings of the whole machine. */
+#define TT_CONDITIONS_MACHINE "/sys/class/bdi"
+/* Claims these settings for this process, and for what puts them back when it is killed: two that
+ * change them would put back what the other one had set. TT_E_EXISTS: another one has. Where
+ * nothing can be locked nobody has. */
+tt_status tt_conditions_claim(const char *folder, tt_error *err);
+
+/* Sets them for the n files of a model; `progress` may be NULL. held is to be ended with
  * tt_conditions_end also on failure. TT_E_USAGE: no memory limit can be set; TT_E_IO: a file cannot
  * be read, or progress stopped it. Not thread-safe: the kernel's settings are global. */
 tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *const *files,

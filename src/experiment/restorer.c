@@ -23,8 +23,9 @@ _Static_assert(sizeof(change) <= PIPE_BUF, "goes in one piece");
 /* --- in the separate process: nothing is allocated there --- */
 
 #define PAUSE_NS 10000000L
-#define PATIENCE 100  /* pauses until the remaining processes of a group are killed ... */
-#define LAST_TRY 1000 /* ... and until it is given up */
+#define PATIENCE 100   /* pauses until what is left in a group is killed ... */
+#define LAST_TRY 1000  /* ... and until it is left alone */
+#define FIRST_CLOSED 5 /* descriptor behind those of standard files, the pipe, and what is kept */
 #define DESCRIPTORS 1024
 
 static void kill_members(const char *group)
@@ -65,9 +66,10 @@ static void undo(const change *c)
     (void)close(fd);
 }
 
-/* Detaches from everything that may end the parent, or whose end others wait for. */
-static void detach(int pipe_end)
+/* Away from everything that may end the parent, or that others wait for the end of. */
+static void detach(int pipe_end, int keep)
 {
+    const int kept = keep >= 0 ? fcntl(keep, F_DUPFD_CLOEXEC, FIRST_CLOSED) : -1;
     (void)setsid();
     (void)!chdir("/");
     (void)prctl(PR_SET_NAME, "tt-restorer");
@@ -75,8 +77,12 @@ static void detach(int pipe_end)
     for (int fd = 0; nothing >= 0 && fd <= 2; fd++)
         (void)dup2(nothing, fd);
     (void)dup2(pipe_end, 3);
-    if (syscall(SYS_close_range, 4u, ~0u, 0u) != 0)
-        for (int fd = 4; fd < DESCRIPTORS; fd++)
+    if (kept >= 0)
+        (void)dup2(kept, 4);
+    else
+        (void)close(4);
+    if (syscall(SYS_close_range, (unsigned)FIRST_CLOSED, ~0u, 0u) != 0)
+        for (int fd = FIRST_CLOSED; fd < DESCRIPTORS; fd++)
             (void)close(fd);
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
@@ -84,11 +90,11 @@ static void detach(int pipe_end)
     (void)close(fd);
 }
 
-static void __attribute__((noreturn)) serve(int pipe_end)
+static void __attribute__((noreturn)) serve(int pipe_end, int keep)
 {
     static change changes[TT_RESTORER_CHANGES_MAX];
     size_t n = 0;
-    detach(pipe_end);
+    detach(pipe_end, keep);
     while (n < TT_RESTORER_CHANGES_MAX) {
         const ssize_t got = read(3, &changes[n], sizeof *changes);
         if (got < 0 && errno == EINTR) continue;
@@ -105,7 +111,7 @@ static void __attribute__((noreturn)) serve(int pipe_end)
 
 /* --- in this process --- */
 
-tt_status tt_restorer_begin(tt_restorer *r, tt_error *err)
+tt_status tt_restorer_begin(tt_restorer *r, int keep, tt_error *err)
 {
     int ends[2];
     *r = (tt_restorer){-1, 0};
@@ -118,7 +124,7 @@ tt_status tt_restorer_begin(tt_restorer *r, tt_error *err)
     r->pid = fork();
     if (r->pid == 0) {
         (void)close(ends[1]);
-        serve(ends[0]);
+        serve(ends[0], keep);
     }
     const int why = errno;
     (void)sigprocmask(SIG_SETMASK, &before, NULL);

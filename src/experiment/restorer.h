@@ -2,7 +2,7 @@
  * of each change beforehand, and undoes them on request, or when this one is gone (killed, out of
  * memory, crashed).
  *
- * It shares nothing with its parent: no terminal, no open files, no signals. */
+ * It holds nothing of its parent: no terminal, no signals, no open files but one. */
 #ifndef TT_EXPERIMENT_RESTORER_H
 #define TT_EXPERIMENT_RESTORER_H
 
@@ -20,10 +20,11 @@ typedef struct tt_restorer {
     pid_t pid; /* 0: none */
 } tt_restorer;
 
-/* TT_E_IO: no process can be started. End it with tt_restorer_end also on failure. */
-tt_status tt_restorer_begin(tt_restorer *r, tt_error *err);
-/* Call before the change: `text` is to be written to the file at `path` again. False: not
- * registered (then do not change it), with errno. */
+/* keep: a file (or -1) that it holds until all is undone, as a lock on what is changed. TT_E_IO: no
+ * process can be started. End it with tt_restorer_end also on failure. */
+tt_status tt_restorer_begin(tt_restorer *r, int keep, tt_error *err);
+/* Call before the change: `text` is to be written to the file at `path` again. False: it was not
+ * told (then do not change it), errno says why. */
 bool tt_restorer_file(const tt_restorer *r, const char *path, const char *text);
 /* Call after creating it: the control group at `path` is to be removed. Processes that stay in it
  * for a while are killed. */

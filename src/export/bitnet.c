@@ -221,7 +221,7 @@ static void note_counts(const writing *w, uint64_t n_numbered, const char *file)
     if (w->n_back)
         note(w,
              "%" PRIu64 " batch%s at a position that was passed before (another sequence, or a "
-             "text begun anew): only their numbers distinguish such files; --token exports "
+             "text begun anew): only their numbers distinguish such files; --batch exports "
              "some batches alone",
              w->n_back, w->n_back == 1 ? " begins" : "es begin");
     if (w->n_incomplete)

@@ -274,7 +274,8 @@ void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CEL
     (void)snprintf(out, TT_PAGE_CELL_TEXT, "%s", t->titles[column]);
     if (!t->set.schema) return;
     for (unsigned char *at = (unsigned char *)out; *at && at[1]; at++)
-        if (isalnum(at[0]) || isalpha(at[2])) at[1] = (unsigned char)tolower(at[1]);
+        if (isalnum(at[0]) || isalpha(at[2]) || at[0] == '/' || strncmp((char *)at, " A ", 3) == 0)
+            at[1] = (unsigned char)tolower(at[1]);
     restore_capitals(out);
 }
 

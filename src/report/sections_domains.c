@@ -24,12 +24,19 @@ static const char *layer_name(tt_page *p, const tt_domain_layer *l)
 
 /* --- which layers --- */
 
+/* V as many times as chance lets it come to: of few tokens, or of tokens that depend on each other,
+ * V is large without any effect. */
+static double beyond_chance(const tt_domain_layer *l)
+{
+    const double times = l->test.cramers_v / l->chance_v;
+    return isnan(times) ? -1 : times;
+}
+
 static int best_first(const void *a, const void *b, void *context)
 {
     const tt_domain_layer *layers = context;
     const size_t i = *(const size_t *)a, k = *(const size_t *)b;
-    const double x = isnan(layers[i].test.cramers_v) ? -1 : layers[i].test.cramers_v;
-    const double y = isnan(layers[k].test.cramers_v) ? -1 : layers[k].test.cramers_v;
+    const double x = beyond_chance(&layers[i]), y = beyond_chance(&layers[k]);
     return x > y ? -1 : x < y ? 1 : (i > k) - (i < k);
 }
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of the model's size for "half of it" and "hardly any of it". */
-#define HALF_LEAST 0.39 /* 40 %: a model's file is larger than its tensors */
-#define HALF_MOST 0.61
-#define LITTLE_MOST 0.51
-/* Appended if a hypothesis stays open. */
-#define BOTH_WAYS ": within the intervals it may hold or fail; more repetitions would tell"
+/* Shares of the model's size that stand for "half of it" and "hardly any of it". */
+#define HALF_LEAST 0.395 /* 40 %, in whole pages */
+#define HALF_MOST 0.605
+#define LITTLE_MOST 0.505
+/* Behind what leaves a hypothesis open. */
+#define BOTH_WAYS ": the intervals leave it open; more repetitions would tell"
 
 #define GET(name, test, figure_)                                                                   \
     static double name(const tt_study_run *r)                                                      \
@@ -102,13 +102,12 @@ static void ask_layout(tt_study *s)
         const tt_study_median layers = tt_ask_median(s, &model, get_layers),
                               sweeps = tt_ask_median(s, &model, get_sweeps);
         if (!layers.n || !sweeps.n) continue;
-        text = tt_study_text_append(
-            s, text,
-            tt_study_text(s,
-                          "%s%s of the steps from a layer to the next lead forward "
-                          "in the file, and a batch sweeps through it %s times",
-                          tt_study_text_model(s, model.model_file),
-                          tt_study_text_shares(s, &layers), tt_study_text_numbers(s, &sweeps)));
+        text = tt_say_also(s, text,
+                           tt_study_text(s,
+                                         "%s%s of the steps from a layer to the next lead forward "
+                                         "in the file; sweeps through it a batch: %s",
+                                         tt_say_model(s, model.model_file),
+                                         tt_say_shares(s, &layers), tt_say_numbers(s, &sweeps)));
     }
     tt_ask(s, "Q2", question, TT_STUDY_OPEN,
            "that takes two files of the same weights in other orders%s%s", *text ? ". " : "", text);

@@ -207,21 +207,27 @@ static void ask_domains(tt_study *s)
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_study_model *m = &s->models[i];
         const tt_domains *d = &m->domains;
-        size_t certain = 0;
+        size_t certain = 0, alone = 0;
         double most = 0;
         if (!m->has_domains) continue;
         tt_ask_use_choices(s, m->file);
         for (size_t k = 0; k < d->n_layers; k++) {
-            certain += d->layers[k].p_corrected < TT_STUDY_LEVEL;
-            if (d->layers[k].test.cramers_v > most) most = d->layers[k].test.cramers_v;
+            const tt_domain_layer *l = &d->layers[k];
+            certain += l->separates;
+            if (l->separates && l->test.cramers_v > most) most = l->test.cramers_v;
         }
-        text = tt_study_text_append(
+        for (size_t k = 0; k < d->n_domains; k++)
+            alone += d->domains[k].runs == 1;
+        text = tt_say_also(
             s, text,
-            tt_study_text(s,
-                          "%sin %zu of %zu layers the %zu domains differ by more "
-                          "than chance (corrected, 5 %%); Cramer's V is %.3f at most",
-                          tt_study_text_model(s, m->file), certain, d->n_layers, d->n_domains,
-                          most));
+            tt_study_text(
+                s,
+                "%sin %zu of %zu layers the %zu domains differ by more "
+                "than chance (corrected, 5 %%)%s%s",
+                tt_say_model(s, m->file), certain, d->n_layers, d->n_domains,
+                certain ? tt_study_text(s, "; there Cramer's V is %.3f at most", most) : "",
+                certain && alone ? ". Of a domain with one prompt it may be the prompt that differs"
+                                 : ""));
     }
     tt_ask(s, "Q12", question, *text ? TT_STUDY_ANSWERED : TT_STUDY_OPEN, "%s",
            *text ? text : why_no_domains(s));

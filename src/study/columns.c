@@ -19,12 +19,21 @@ TT_COLUMN_SHOW(show_domain, tt_study_run, r, char text[TT_RESULT_SHOWN + 8];
                                  tt_result_short(text, sizeof text, tt_study_domain(r->result)));)
 TT_COLUMN_GET(get_ending, tt_study_run, r, tt_cell_text(cell, r->result->ending);)
 TT_COLUMN_GET(get_unmet, tt_study_run, r, tt_cell_text(cell, r->result->unmet);)
-TT_COLUMN_GET(get_notes, tt_study_run, r,
-              tt_cell_format(cell, "%s%s%s%s%s", r->is_outlier ? "outlier" : "",
-                             r->is_outlier && (r->result->ending || r->result->unmet) ? "; " : "",
-                             r->result->ending ? r->result->ending : "",
-                             r->result->ending && r->result->unmet ? "; " : "",
-                             r->result->unmet ? r->result->unmet : "");)
+/* What there is of: outlier, left out, killed, not as asked for. */
+static void get_notes(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_study_run *r = row;
+    const char *const all[] = {r->is_outlier ? "outlier" : NULL, r->unread, r->result->ending,
+                               r->result->unmet};
+    const char *notes[5] = {"", "", "", "", ""};
+    size_t n = 0;
+    (void)context;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]) notes[n++] = all[i];
+    tt_cell_format(cell, "%s%s%s%s%s%s%s", notes[0], n > 1 ? "; " : "", notes[1], n > 2 ? "; " : "",
+                   notes[2], n > 3 ? "; " : "", notes[3]);
+}
+
 TT_COLUMN_KNOWN(has_rate, tt_study_run, r, r->tokens_per_s > 0)
 TT_COLUMN_KNOWN(has_prompt_rate, tt_study_run, r, r->prompt_tokens_per_s > 0)
 TT_COLUMN_KNOWN(has_first, tt_study_run, r, r->first_token_ns > 0)
@@ -103,7 +112,7 @@ static const tt_column run_columns[] = {
               .nullable = true, .get = get_ending),
     TT_COLUMN("unmet", NULL, NONE, "of its condition what the system did not let",
               .type = TT_CELL_NAME, .nullable = true, .get = get_unmet),
-    TT_COLUMN("notes", "NOTES", NONE, "outlier; killed; what was not as asked for",
+    TT_COLUMN("notes", "NOTES", NONE, "outlier; left out; killed; what was not as asked for",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_KNOWN, .get = get_notes),
 };
 

@@ -10,6 +10,7 @@
 #include "analyze/summary.h"
 #include "model/model.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,10 @@ static void add_speed(tt_study_run *r, const tt_model *m)
 {
     tt_summary s;
     tt_summarize(m, &s);
-    r->model_bytes = s.model_bytes;
+    /* As the settings take a share of it: the files with what is not tensors, too. */
+    for (uint32_t i = 0; i < m->n_files; i++)
+        r->model_bytes += m->files[i].size_bytes;
+    if (!r->model_bytes) r->model_bytes = s.model_bytes;
     r->prompt_tokens = s.prompt.tokens;
     r->generated_tokens = s.generate.tokens;
     r->prompt_tokens_per_s = s.prompt.tokens_per_s;
@@ -80,12 +84,11 @@ static tt_filter first_batches(const tt_model *m, uint8_t phase)
 static void add_steps(tt_study_run *r, const tt_heat *h)
 {
     const tt_heat_steps *s = &h->steps;
-    const uint64_t jumps = s->steps - s->adjacent, ways = s->forward.count + s->backward.count;
-    const double requests = ceil((double)h->read_bytes / TT_STUDY_REQUEST_BYTES);
-    if (s->steps == 0 || h->batches == 0 || !(requests > 0)) return;
+    const uint64_t ways = s->forward.count + s->backward.count;
+    if (s->steps == 0 || h->batches == 0 || s->requests == 0) return;
     r->has_steps = true;
     r->adjacent = (double)s->adjacent / (double)s->steps;
-    r->in_sequence = fmax(0, 1 - ((double)jumps + 1) / requests);
+    r->in_sequence = (double)s->requests_on / (double)s->requests;
     r->forward = ways ? (double)s->forward.count / (double)ways : 0;
     r->jump_bytes = s->forward.known ? (double)s->forward.p50_bytes : 0;
     r->sweeps = (double)s->sweeps / (double)h->batches;
@@ -337,7 +340,13 @@ tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char
     r->result = result;
     if (!path) return TT_OK;
     tt_status status = tt_model_open(path, &m, err);
-    if (status != TT_OK) return status;
+    if (status == TT_OK && !m->trace.complete && !result->ending)
+        status = tt_error_set(err, TT_E_FORMAT, m->trace.end_bytes,
+                              "the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
+    if (status != TT_OK) {
+        tt_model_close(m);
+        return status;
+    }
     r->traced = true;
     r->has_experts = tt_routers_expert_nodes(m) > 0;
     add_speed(r, m);

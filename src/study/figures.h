@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The size of a disk request with the kernel's default readahead, for the share of requests that
- * continue where the previous one ended. */
-#define TT_STUDY_REQUEST_BYTES 131072u
-/* Reads are analysed in the first batches with so many ops. */
+/* Reads are looked at in the first batches that have so many ops. */
 #define TT_STUDY_OPS_MAX 1000000u
 /* The drawing of what each batch reads: batches, and intervals of the model files. */
 #define TT_STUDY_ROWS 48u
@@ -34,8 +31,9 @@ typedef struct tt_study_run {
     const char *differs;     /* the part of its condition that not all runs have: set by the
                                 study */
     bool traced;             /* there is a trace; else only the result is known */
+    const char *unread;      /* why its trace does not count; NULL: it does: set by the study */
     bool has_experts;
-    uint64_t model_bytes;
+    uint64_t model_bytes; /* of its files */
     uint64_t prompt_tokens, generated_tokens;
     double prompt_tokens_per_s, tokens_per_s; /* 0: not known; of generation */
     double first_token_ns;                    /* of all batches of the prompt; 0: unknown */
@@ -50,9 +48,9 @@ typedef struct tt_study_run {
     uint64_t touched_bytes;          /* of the model, read by any op */
     /* Between consecutive reads of weights, in generation: */
     bool has_steps;
-    double adjacent;       /* share of steps that continue where the last read ended */
-    double in_sequence;    /* likewise the share of requests of TT_STUDY_REQUEST_BYTES */
-    double forward;        /* share of jumps that go forward */
+    double adjacent;       /* share of steps that go on where the last read ended */
+    double in_sequence;    /* share of requests of TT_HEAT_REQUEST_BYTES that do */
+    double forward;        /* share of jumps that lead forward */
     double jump_bytes;     /* median length of jumps forward; 0: none */
     double sweeps;         /* per batch */
     double every, never;   /* shares of the model that every batch reads, that no batch reads */
@@ -87,8 +85,10 @@ typedef struct tt_study_run {
     uint64_t picture_bin_bytes; /* of the model files, one after another */
 } tt_study_run;
 
-/* Reads the trace at `path` (NULL: none). With `domains`, the run's choices of experts are added
- * there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure. */
+/* Reads the trace at `path` (NULL: there is none). With `domains`, the run's choices of experts are
+ * added there, under its domain. Sets r->result. Free r with tt_study_run_free, also on failure.
+ * TT_E_FORMAT also where the trace was cut off, of a run that was not killed: what is missing would
+ * be taken for what the run did not do. */
 tt_status tt_study_run_make(tt_study_run *r, const tt_result *result, const char *path,
                             bool wants_picture, tt_domains *domains, tt_error *err);
 void tt_study_run_free(tt_study_run *r);

@@ -75,9 +75,13 @@ static void summarize(tt_page *p, const tt_study *s)
                         "%zu of %zu runs were not made under the conditions asked for: see the "
                         "notes of the runs below.",
                         unmet, s->n_runs);
+    if (s->n_unread)
+        tt_page_summary(p, "The trace%s of %zu of %zu runs %s missing or cut off, and %s left out.",
+                        s->n_unread == 1 ? "" : "s", s->n_unread, s->n_runs,
+                        s->n_unread == 1 ? "is" : "are", s->n_unread == 1 ? "is" : "are");
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const tt_study_answer *a = find(s, said[i].id);
-        if (a->verdict != TT_STUDY_OPEN)
+        if (a->verdict != TT_STUDY_OPEN || *a->runs)
             tt_page_summary(p, "%s %s.", said[i].question, sentence(p, a->answer));
     }
     if (!p->summary)
@@ -93,6 +97,7 @@ static void plot_by_memory(tt_page *p, const tt_study *s, const char *title, con
                            bool is_log, double (*get)(const tt_study_run *r))
 {
     tt_plot *plot = tt_page_plot(p, title, "memory limit, % of the model (100: none)", y_label);
+    double most = 0;
     if (!plot) return;
     for (size_t i = 0; i < s->n_models && i < TT_PLOT_SERIES_MAX; i++) {
         tt_series *series = tt_plot_series(plot, CAPTION(&s->models[i]), TT_SERIES_POINTS,
@@ -100,14 +105,15 @@ static void plot_by_memory(tt_page *p, const tt_study *s, const char *title, con
         for (size_t k = 0; k < s->n_runs; k++) {
             const tt_study_run *r = &s->runs[k];
             const double limit = (double)r->result->memory_limit_bytes;
-            if (r->model_bytes && strcmp(r->result->model_file, s->models[i].file) == 0)
-                tt_series_add(series, limit > 0 ? 100 * limit / (double)r->model_bytes : 100,
-                              get(r), 0, 0);
+            if (!r->model_bytes || strcmp(r->result->model_file, s->models[i].file) != 0) continue;
+            const double x = limit > 0 ? 100 * limit / (double)r->model_bytes : 100;
+            most = fmax(most, x);
+            tt_series_add(series, x, get(r), 0, 0);
         }
     }
     plot->log_y = is_log;
     plot->has_x = true;
-    plot->x_max = 105;
+    plot->x_max = fmax(105, 1.05 * most);
     tt_plot_describe(plot, "A mark for each run.");
 }
 
@@ -206,8 +212,8 @@ static void section_order(tt_page *p, const tt_study *s)
     tt_page_add(
         p, TT_BLOCK_NOTE,
         "Of generated batches: reads of weights as the ops name them, in the order in which "
-        "the ops began. A read is split into requests of 128 KiB, as the kernel reads ahead "
-        "by default.");
+        "the ops began. What is read in a row is split into requests of 128 KiB, as the kernel "
+        "reads ahead by default: all of them but the first go on where the last one ended.");
 }
 
 static void section_heat(tt_page *p, const tt_study *s)
@@ -275,7 +281,7 @@ static bool is_outlier(const void *context, const void *row)
 {
     (void)context;
     const tt_study_run *r = row;
-    return r->is_outlier || r->result->ending || r->result->unmet;
+    return r->is_outlier || r->unread || r->result->ending || r->result->unmet;
 }
 
 static void section_runs(tt_page *p, const tt_study *s)
@@ -298,8 +304,9 @@ static void section_runs(tt_page *p, const tt_study *s)
     if (machine) machine->folded = true;
     tt_page_add(p, TT_BLOCK_NOTE,
                 "Marked: outliers, which are farther from their condition's median than 3.5 median "
-                "absolute deviations and stay in it; runs that the system killed; and those that "
-                "were not made under what was asked for.");
+                "absolute deviations and stay in it; runs whose trace is missing or cut "
+                "off; runs that the system killed; and those that were not made under what was "
+                "asked for.");
 }
 
 void tt_study_page(tt_page *p, const tt_study *s)

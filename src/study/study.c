@@ -433,13 +433,29 @@ static void find_prompt(tt_study *s, tt_study_run *r)
         if (!tt_chosen_is_repeat(before->result, r->result)) continue;
         r->prompt = before->prompt;
         r->is_repeat = true;
-        if (!before->result->ending) return;
+        if (!before->result->ending && !before->unread) return;
     }
     r->is_repeat = false;
     s->n_prompts += r->prompt == s->n_prompts;
 }
 
-/* The first run of each model and domain is drawn: what ops read does not depend on the memory. */
+/* Whether it is that trace that is missing or broken, and no reason to give up the others. */
+static bool is_of_trace(tt_status status)
+{
+    return status != TT_E_MEMORY && status != TT_E_LIMIT;
+}
+
+/* Of a run whose trace cannot be read only the result counts. */
+static void leave_out(tt_study *s, tt_study_run *r, const tt_error *why)
+{
+    const tt_result *result = r->result;
+    tt_study_run_free(r);
+    r->result = result;
+    r->unread = tt_study_text(s, "left out: %s", why->message);
+    s->n_unread++;
+}
+
+/* Of each model and domain the first run is drawn: what ops read does not depend on the memory. */
 static bool wants_picture(const tt_study *s, const tt_result *r)
 {
     size_t n = 0;
@@ -479,6 +495,10 @@ tt_status tt_study_make(tt_study *s, const char *folder, const tt_result *const 
         s->n_runs++;
         status =
             tt_study_run_make(r, results[i], paths[i], wants, is_repeat ? NULL : &m->domains, err);
+        if (status != TT_OK && is_of_trace(status)) {
+            leave_out(s, r, err);
+            status = TT_OK;
+        }
         r->prompt = prompt;
         r->is_repeat = is_repeat;
         m->has_experts |= r->has_experts;

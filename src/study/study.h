@@ -96,10 +96,10 @@ typedef struct tt_study_model {
 
 typedef struct tt_study {
     const char *folder;
-    const char *common; /* the settings that all runs have */
-    tt_study_run *runs; /* in the order of execution */
-    size_t n_runs;
-    tt_study_group *groups; /* by model, then from no memory limit to the smallest */
+    const char *common;      /* the settings that all runs have */
+    tt_study_run *runs;      /* in the order they were run */
+    size_t n_runs, n_unread; /* runs; those of them whose trace is missing or broken */
+    tt_study_group *groups;  /* by model, then from no memory limit to the smallest */
     size_t n_groups;
     tt_study_effect *effects;
     size_t n_effects;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,7 +63,7 @@ static int tear_down(void **state)
 static void begin(tt_restorer *r)
 {
     tt_error err;
-    assert_int_equal(tt_restorer_begin(r, &err), TT_OK);
+    assert_int_equal(tt_restorer_begin(r, -1, &err), TT_OK);
     assert_true(tt_restorer_file(r, setting, "128"));
     assert_true(tt_restorer_group(r, group));
     write_setting("999");
@@ -118,6 +119,60 @@ static void a_kill_puts_back(void **state)
         (void)nanosleep(&pause, NULL);
     assert_true(is_setting("128"));
     assert_true(is_gone(group));
+}
+
+/* Whoever may claim the settings finds them as they were, also after a kill. */
+static void a_claim_ends_when_all_is_put_back(void **state)
+{
+    (void)state;
+    const struct timespec pause = {0, 10000000};
+    tt_error err;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        tt_restorer r;
+        assert_int_equal(tt_conditions_claim(folder, &err), TT_OK);
+        const int claim = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(claim >= 0);
+        assert_int_equal(flock(claim, LOCK_EX | LOCK_NB), -1);
+        (void)close(claim);
+        /* The lock that the restorer keeps: that of another folder, which stands for the machine's.
+         */
+        const int kept = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(flock(kept, LOCK_EX | LOCK_NB), 0);
+        assert_int_equal(tt_restorer_begin(&r, kept, &err), TT_OK);
+        assert_true(tt_restorer_file(&r, setting, "128"));
+        write_setting("999");
+        (void)kill(r.pid, SIGSTOP);
+        assert_int_equal(write(ready[1], "1", 1), 1);
+        assert_int_equal(write(ready[1], &r.pid, sizeof r.pid), sizeof r.pid);
+        (void)kill(getpid(), SIGKILL);
+    }
+    pid_t restorer;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(read(ready[0], &restorer, sizeof restorer), sizeof restorer);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    const int lock = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), -1);
+    assert_int_equal(kill(restorer, SIGCONT), 0);
+    int taken = -1;
+    for (int i = 0; i < 1000 && (taken = flock(lock, LOCK_EX | LOCK_NB)) != 0; i++)
+        (void)nanosleep(&pause, NULL);
+    assert_int_equal(taken, 0);
+    assert_true(is_setting("128"));
+    (void)close(lock);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    /* The other one, that the claim itself took, has gone with its process. */
+    const int other = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(tt_conditions_claim(folder, &err), TT_E_EXISTS);
+    assert_non_null(strstr(err.message, "another"));
+    (void)close(other);
+    assert_int_equal(tt_conditions_claim("/none", &err), TT_OK);
 }
 
 /* Signals to the whole group of processes, as a terminal sends them, do not reach it. */
@@ -199,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(the_end_puts_back),
                                        TEST(the_end_does_not_wait_for_others),
                                        TEST(a_kill_puts_back),
+                                       TEST(a_claim_ends_when_all_is_put_back),
                                        TEST(a_signal_to_all_does_not_stop_it),
                                        TEST(what_is_too_long_is_not_told),
                                        TEST(a_start_is_cold_or_warm)};

@@ -315,6 +315,9 @@ static void copies_are_not_of_the_file(void **state)
     assert_int_equal(h.file_steps.backward.count, 3);
     assert_int_equal(h.file_steps.backward.lengths.max, 64);
     assert_int_equal(h.file_steps.sweeps, 4);
+    /* Four stretches of some bytes each. */
+    assert_int_equal(h.file_steps.requests, 4);
+    assert_int_equal(h.file_steps.requests_on, 0);
     tt_heat_free(&h);
 }
 

@@ -256,6 +256,22 @@ static void names_of_one_ending_are_of_one_kind(void **state)
     assert_non_null(strstr(error.message, "x.ttrace"));
 }
 
+static void a_table_is_of_one_kind_in_both_formats(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 3; again++) {
+        assert_int_equal(tt_outdir_open(&dir, "formats", again, &error), TT_OK);
+        put(again % 2 ? "ops.parquet" : "ops.csv", "new");
+        assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    }
+    assert_false(exists("formats/ops.parquet"));
+    touch("formats/mine.parquet");
+    assert_int_equal(tt_outdir_open(&dir, "formats", true, &error), TT_OK);
+    put("ops.csv", "newer");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_non_null(strstr(error.message, "mine.parquet"));
+}
+
 /* In steps, where there is no exchange; on failure what was there is there again. */
 static void it_is_replaced_on_any_file_system(void **state)
 {
@@ -358,6 +374,7 @@ int main(void)
         cmocka_unit_test(foreign_things_are_found_on_any_level),
         cmocka_unit_test(any_number_of_kinds_is_replaced),
         cmocka_unit_test(names_of_one_ending_are_of_one_kind),
+        cmocka_unit_test(a_table_is_of_one_kind_in_both_formats),
         cmocka_unit_test(it_is_replaced_on_any_file_system),
         cmocka_unit_test(what_the_disk_refuses_is_told),
         cmocka_unit_test(what_came_meanwhile_is_kept),

@@ -53,7 +53,7 @@ static void long_ones_do_now_and_then(void **state)
     tt_progress_update(&p, 7);
     assert_int_equal(h.n, 1);
     /* 7 in 20 s: 21 more in 60 s, but for the time that this test takes. */
-    assert_non_null(strstr(h.last, "25 %, 7 of 28 parts, 0.35/s, 60"));
+    assert_non_null(strstr(h.last, "25 %, 7 of 28 parts, 0.35/s, 1 min 0"));
     assert_non_null(strstr(h.last, " s left"));
     tt_progress_update(&p, 8); /* not again at once */
     assert_int_equal(h.n, 1);
@@ -83,7 +83,7 @@ static void what_is_all_is_not_always_known(void **state)
     p = begun(&h, 20, 28);
     tt_progress_update(&p, 56);
     assert_non_null(strstr(h.last, "100 %, 56 of 28 parts"));
-    assert_non_null(strstr(h.last, " 0 ns left"));
+    assert_null(strstr(h.last, "left"));
 }
 
 static void output_for_programs_has_none(void **state)

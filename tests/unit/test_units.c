@@ -116,6 +116,16 @@ static void times_and_rates(void **state)
     assert_string_equal(tt_units_ns(t, 12345), "12.3 us");
     assert_string_equal(tt_units_ns(t, 1.02e9), "1.02 s");
     assert_string_equal(tt_units_ns(t, 3600e9), "3600 s");
+    assert_string_equal(tt_units_wait(t, 0), "0 s");
+    assert_string_equal(tt_units_wait(t, 59.4e9), "59 s");
+    assert_string_equal(tt_units_wait(t, 59.6e9), "1 min 00 s");
+    assert_string_equal(tt_units_wait(t, 65e9), "1 min 05 s");
+    assert_string_equal(tt_units_wait(t, 3569e9), "59 min 29 s");
+    assert_string_equal(tt_units_wait(t, 3570e9), "1 h 00 min");
+    assert_string_equal(tt_units_wait(t, 3720e9), "1 h 02 min");
+    assert_string_equal(tt_units_wait(t, 86400e9 * 2 + 3 * 3600e9), "2 d 03 h");
+    assert_string_equal(tt_units_wait(t, NAN), "-");
+    assert_string_equal(tt_units_wait(t, INFINITY), "-");
     assert_string_equal(tt_units_ns(t, -3000), "-3.00 us");
     assert_string_equal(tt_units_ns(t, NAN), "-");
     assert_string_equal(tt_units_rate(t, 12.4e9), "12.4 GB/s");

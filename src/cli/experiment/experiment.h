@@ -88,8 +88,9 @@ typedef struct tt_bench {
     tt_store store;
     tt_log log;
     const char *command; /* this command line */
-    bool is_shuffled;    /* the order is random */
-    uint64_t order_seed; /* from this seed */
+    bool is_shuffled;    /* the order is drawn */
+    uint64_t order_seed; /* by this */
+    size_t *place; /* private: in the order, from 1, of the first that came, by the first like it */
     bool force;
     int interrupted;   /* a signal; 0: none */
     uint64_t begun_ns; /* CLOCK_MONOTONIC */
@@ -98,8 +99,12 @@ typedef struct tt_bench {
 /* Runs the experiment with that number, or finds it up to date; it is the one at `position`, from
  * 0. */
 void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experiment_end *end);
-/* The order to run them all in; to be freed. NULL if out of memory. */
-size_t *tt_experiment_order(const tt_bench *b);
+/* The order to run them all in; to be freed. NULL without memory. */
+size_t *tt_experiment_order(tt_bench *b);
+/* The place in that order, from 1, of the one before that the one at `position` is the same as; 0:
+ * there is none. To be asked of each, in order: a value that stands in the settings twice makes the
+ * same experiment twice. */
+size_t tt_experiment_twin(tt_bench *b, size_t number, size_t position);
 
 /* --- output --- */
 

@@ -122,18 +122,20 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
 {
     tt_experiment e;
     char n[24], model[TEXT_SHOWN], prompt[TEXT_SHOWN], options[TEXT_SHOWN], tokens[TT_SETTING_TEXT],
-        threads[24], batches[24] = "", speed[TT_UNITS_TEXT], took[TT_UNITS_TEXT] = "",
-                     size[TT_UNITS_TEXT] = "", why[400] = "";
+        threads[24] = "", batches[24] = "", speed[TT_UNITS_TEXT], took[TT_UNITS_TEXT] = "",
+        size[TT_UNITS_TEXT] = "", why[400] = "";
     tt_settings_experiment(&b->settings, number, &e);
     const tt_result *r = end->id[0] ? tt_results_by_id(&b->results, end->id) : NULL;
     char *given = tt_experiment_options(&e);
     (void)snprintf(n, sizeof n, "%zu", number + 1);
-    (void)snprintf(threads, sizeof threads, "%" PRIu64, r ? r->threads : 0);
     if (r) {
+        (void)snprintf(threads, sizeof threads, "%" PRIu64, r->threads);
         (void)snprintf(batches, sizeof batches, "%" PRIu64, r->n_batches);
         tt_units_ns(took, (double)r->inference_ns);
         tt_units_bytes(size, r->size_bytes);
-    } else if (e.of[TT_SET_THREADS]) {
+    }
+    /* One that was killed before it told how many: those that were asked for. */
+    if ((!r || !r->threads) && e.of[TT_SET_THREADS]) {
         (void)snprintf(threads, sizeof threads, "%" PRId64, e.of[TT_SET_THREADS]->integer);
     }
     if (end->stage) (void)snprintf(why, sizeof why, "%s: %s", end->stage, end->cause);
@@ -143,7 +145,7 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
         tt_result_short(model, sizeof model, tt_result_file(e.of[TT_SET_MODEL_PATH]->text)),
         tt_result_short(prompt, sizeof prompt, tt_experiment_prompt(&e)),
         tt_setting_show(TT_SET_TOKENS_TO_GENERATE, e.of[TT_SET_TOKENS_TO_GENERATE], tokens),
-        r || e.of[TT_SET_THREADS] ? threads : "",
+        threads,
         state_names[end->state],
         r ? r->folder : "",
         batches,
@@ -164,14 +166,14 @@ static bool print_table(const tt_bench *b, const tt_experiment_end *ends, size_t
     tt_table_column(t, "#", TT_COLUMN_RIGHT);
     tt_table_column(t, "MODEL", TT_COLUMN_SHRINK);
     tt_table_column(t, "PROMPT", TT_COLUMN_SHRINK);
-    tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT);
-    tt_table_column(t, "THREADS", TT_COLUMN_RIGHT);
+    tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    tt_table_column(t, "THREADS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "STATE", 0);
     tt_table_column(t, "FOLDER", 0);
-    tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT);
+    tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
-    tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
+    tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     if (has.options) tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
     if (has.cause) tt_table_column(t, "CAUSE", TT_COLUMN_SHRINK);
     for (size_t i = 0; i < n; i++)

@@ -109,16 +109,7 @@ const char *tt_work_word(const tt_experiment *e, tt_setting setting)
 
 /* --- everything --- */
 
-/* A value that occurs twice in the settings gives the same experiment twice. */
-static void report_twin(tt_experiment_work *w)
-{
-    size_t first = tt_settings_first_like(&w->b->settings, w->number);
-    if (first < w->number)
-        tt_log_line(&w->b->log, w->stage, "the same as %zu/%zu: not run again", first + 1,
-                    tt_settings_experiments(&w->b->settings));
-}
-
-static bool is_up_to_date(tt_experiment_work *w)
+static bool is_up_to_date(tt_experiment_work *w, size_t twin)
 {
     char changed[64];
     const tt_result *r = tt_results_find(&w->b->results, &w->result.identity, changed);
@@ -129,7 +120,9 @@ static bool is_up_to_date(tt_experiment_work *w)
     }
     if (r && !w->b->force) {
         w->stage = "up to date";
-        report_twin(w);
+        if (twin)
+            tt_log_line(&w->b->log, w->stage, "the same as %zu/%zu: not run again", twin,
+                        tt_settings_experiments(&w->b->settings));
         tt_log_line(&w->b->log, w->stage,
                     "%s/%s, made with these settings, model, engine and tensortrace; --force makes "
                     "it again",
@@ -171,12 +164,25 @@ static void run_stages(tt_experiment_work *w)
                 strsignal(tt_interrupted()));
 }
 
-size_t *tt_experiment_order(const tt_bench *b)
+size_t *tt_experiment_order(tt_bench *b)
 {
     const size_t n = tt_settings_experiments(&b->settings);
     size_t *list = calloc(n, sizeof *list);
-    if (list) tt_settings_order(list, n, !b->is_shuffled, b->order_seed);
-    return list;
+    b->place = list ? calloc(n, sizeof *b->place) : NULL;
+    if (b->place) {
+        tt_settings_order(list, n, !b->is_shuffled, b->order_seed);
+        return list;
+    }
+    free(list);
+    return NULL;
+}
+
+size_t tt_experiment_twin(tt_bench *b, size_t number, size_t position)
+{
+    size_t *place = &b->place[tt_settings_first_like(&b->settings, number)];
+    const size_t before = *place;
+    if (!before) *place = position + 1;
+    return before;
 }
 
 void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experiment_end *end)
@@ -190,10 +196,11 @@ void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experimen
     memset(end, 0, sizeof *end);
     tt_settings_experiment(&b->settings, number, &w.e);
     tt_log_experiment(&b->log, position, tt_settings_experiments(&b->settings));
+    const size_t twin = tt_experiment_twin(b, number, position);
     w.stage = "verify prerequisites";
     if (tt_bench_inputs_identity(&b->inputs, &b->settings, &w.e, &w.result.identity, &err) != TT_OK)
         (void)tt_work_fail_with(&w, &err);
-    else if (!is_up_to_date(&w))
+    else if (!is_up_to_date(&w, twin))
         run_stages(&w);
     tt_words_free(w.words);
     tt_result_free(&w.result);

@@ -203,6 +203,6 @@ static tt_status write_events(const tt_model *m, const char *path, const tt_expo
 
 const tt_export_format tt_format_buffer_events = {
     .name = "buffer-events",
-    .summary = "a JSON line for each buffer allocated or freed, with its address",
+    .summary = "JSON lines: each buffer allocated or freed, with address",
     .write = write_events,
 };

@@ -307,7 +307,7 @@ static tt_status write_oracle(const tt_model *m, const char *path, const tt_expo
 
 const tt_export_format tt_format_oraclegeneral = {
     "oraclegeneral",
-    "a folder: accesses to weights, for cache simulators (libCacheSim)",
+    "a folder: accesses to weights, for cache simulators",
     TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_UNIT,
     false,
     write_oracle,

@@ -211,12 +211,12 @@ static tt_status write_1024(const tt_model *m, const char *path, const tt_export
 
 const tt_export_format tt_format_bin256 = {
     .name = "bin256",
-    .summary = "records of 256 bytes, one for each op, with names cut short (one file)",
+    .summary = "records of 256 bytes, one an op, names cut short (one file)",
     .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_COPIES,
     .write = write_256};
 
 const tt_export_format tt_format_bin1024 = {
     .name = "bin1024",
-    .summary = "records of 1,024 bytes, one for each op, with names and experts (one file)",
+    .summary = "records of 1,024 bytes, one an op, with experts (one file)",
     .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_COPIES,
     .write = write_1024};
