@@ -42,7 +42,7 @@ static int add_run(const tt_routing_options *o, const char *path, const char *do
     const tt_input input = {.path = path};
     int code = check_outputs(o, path);
     if (code == TT_EXIT_OK)
-        code = tt_input_open_trace(&input, is_added ? TT_INPUT_TELLS : TT_INPUT_NOTES, &m);
+        code = tt_input_open_trace(&input, is_added ? TT_INPUT_REPORTED : TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK && is_added && !m->trace.complete) {
         *is_added = false;
         tt_report_note("%s is left out: it was cut off at byte %" PRIu64, path, m->trace.end_bytes);

@@ -102,12 +102,13 @@ static void ask_layout(tt_study *s)
         const tt_study_median layers = tt_ask_median(s, &model, get_layers),
                               sweeps = tt_ask_median(s, &model, get_sweeps);
         if (!layers.n || !sweeps.n) continue;
-        text = tt_say_also(s, text,
-                           tt_study_text(s,
-                                         "%s%s of the steps from a layer to the next lead forward "
-                                         "in the file; sweeps through it a batch: %s",
-                                         tt_say_model(s, model.model_file),
-                                         tt_say_shares(s, &layers), tt_say_numbers(s, &sweeps)));
+        text = tt_study_text_append(
+            s, text,
+            tt_study_text(s,
+                          "%s%s of the steps from a layer to the next lead forward "
+                          "in the file, and a batch sweeps through it %s times",
+                          tt_study_text_model(s, model.model_file),
+                          tt_study_text_shares(s, &layers), tt_study_text_numbers(s, &sweeps)));
     }
     tt_ask(s, "Q2", question, TT_STUDY_OPEN,
            "that takes two files of the same weights in other orders%s%s", *text ? ". " : "", text);

@@ -218,13 +218,13 @@ static void ask_domains(tt_study *s)
         }
         for (size_t k = 0; k < d->n_domains; k++)
             alone += d->domains[k].runs == 1;
-        text = tt_say_also(
+        text = tt_study_text_append(
             s, text,
             tt_study_text(
                 s,
                 "%sin %zu of %zu layers the %zu domains differ by more "
                 "than chance (corrected, 5 %%)%s%s",
-                tt_say_model(s, m->file), certain, d->n_layers, d->n_domains,
+                tt_study_text_model(s, m->file), certain, d->n_layers, d->n_domains,
                 certain ? tt_study_text(s, "; there Cramer's V is %.3f at most", most) : "",
                 certain && alone ? ". Of a domain with one prompt it may be the prompt that differs"
                                  : ""));
