@@ -77,10 +77,10 @@ typedef struct tt_heat_steps {
     uint64_t adjacent; /* begins where the last one ended, or after its padding */
     uint64_t again;    /* within the last one */
     uint64_t other_file;
-    uint64_t requests;      /* of TT_HEAT_REQUEST_BYTES: each stretch read in a row is split into them
+    uint64_t requests;      /* of TT_HEAT_REQUEST_BYTES: each range read in a row is split into them
                                from its begin, so that all but its first go on */
     uint64_t requests_on;   /* those that go on */
-    uint64_t stretch_bytes; /* private: of the stretch at work */
+    uint64_t stretch_bytes; /* private: of the current range */
     uint64_t sweeps;        /* 1 + jumps back over more than half of what is read of a file */
     tt_heat_jumps forward;  /* begins further behind; from the end of the last one */
     tt_heat_jumps backward; /* before the begin of the last one; from there */

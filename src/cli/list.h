@@ -41,7 +41,7 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
  * none), named "all"; it is left out if no column names the rows. Prints on stderr how many more
  * there are. False if the output failed or memory ran out. */
 bool tt_list_print(const tt_listing *l, const void *total);
-/* A table with the columns of a listing, for rows one by one; NULL without memory. */
+/* A table with the columns of a listing, for rows one by one; NULL if out of memory. */
 tt_table *tt_list_table(const tt_listing *l, FILE *out);
 void tt_list_row(tt_table *t, const tt_listing *l, const void *row);
 /* The rows of a set as a table; the columns that the wish names are left out where there is little

@@ -24,7 +24,7 @@ typedef struct tt_restorer {
  * process can be started. End it with tt_restorer_end also on failure. */
 tt_status tt_restorer_begin(tt_restorer *r, int keep, tt_error *err);
 /* Call before the change: `text` is to be written to the file at `path` again. False: it was not
- * told (then do not change it), errno says why. */
+ * informed (then do not change it), errno says why. */
 bool tt_restorer_file(const tt_restorer *r, const char *path, const char *text);
 /* Call after creating it: the control group at `path` is to be removed. Processes that stay in it
  * for a while are killed. */

@@ -99,7 +99,7 @@ typedef struct tt_bench {
 /* Runs the experiment with that number, or finds it up to date; it is the one at `position`, from
  * 0. */
 void tt_experiment_run(tt_bench *b, size_t number, size_t position, tt_experiment_end *end);
-/* The order to run them all in; to be freed. NULL without memory. */
+/* The order to run them all in; to be freed. NULL if out of memory. */
 size_t *tt_experiment_order(tt_bench *b);
 /* The place in that order, from 1, of the one before that the one at `position` is the same as; 0:
  * there is none. To be asked of each, in order: a value that stands in the settings twice makes the

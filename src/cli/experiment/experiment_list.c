@@ -134,7 +134,7 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
         tt_units_ns(took, (double)r->inference_ns);
         tt_units_bytes(size, r->size_bytes);
     }
-    /* One that was killed before it told how many: those that were asked for. */
+    /* One that was killed before it recorded how many: those that were asked for. */
     if ((!r || !r->threads) && e.of[TT_SET_THREADS]) {
         (void)snprintf(threads, sizeof threads, "%" PRId64, e.of[TT_SET_THREADS]->integer);
     }
