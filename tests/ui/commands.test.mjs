@@ -104,7 +104,7 @@ test('no two bindings of one scope share a key', async ({ open }) => {
     }
 });
 
-test('dark, light, and the system's theme', async ({ open }) => {
+test('dark, light, and the theme of the system', async ({ open }) => {
     const v = await open(['tiny'], { theme: 'light' });
     const theme = () => v.page.evaluate(() => document.documentElement.dataset.theme);
     assert.equal(await theme(), 'light');
