@@ -16,7 +16,7 @@ function logged(name, ...options) {
     return JSON.parse(text).ops;
 }
 
-const grid = (v) => v.page.getByRole('grid', { name: /^Ops in the order of time/ });
+const grid = (v) => v.page.getByRole('grid', { name: /^Ops in time order/ });
 const line = (v) => v.page.locator('.log-line');
 
 async function rowsAre(v, n) {

@@ -136,7 +136,7 @@ test('over the tokens: figures of the API, a click and a key select a token', as
 
 test('the roofline measures the machine only when asked', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=stats&stats_show=roofline' });
-    await v.page.getByText('nothing is measured unless you ask').waitFor();
+    await v.page.getByText('The limits are unknown: measure them on request').waitFor();
     assert.equal((await v.api('machine')).measured, null);
     assert.equal(await v.page.locator('.edge').count(), 0);
     assert.ok((await v.page.locator('.mark').count()) > 3);

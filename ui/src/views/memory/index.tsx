@@ -61,7 +61,7 @@ function NoFile() {
   if (!map || map.segments.kind.includes("file")) return null;
   return (
     <p class="note" role="note">
-      The trace has no model file, so there is no FILE track: what the engine read was not observed. The buffers and
+      The trace has no model file, so there is no DISK track: what the engine read was not observed. The buffers and
       their use are below.
     </p>
   );
