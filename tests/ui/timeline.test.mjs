@@ -396,7 +396,7 @@ test('a trace that was cut off before any op says so', async ({ open }) => {
     const v = await open(['cut'], { fragment: 'view=timeline' });
     await v.page.locator('.tl-gutter').getByText('lane 0', { exact: true }).waitFor();
     assert.equal((await v.api('traces/0/summary')).n_ops, 0);
-    await v.page.getByText('No op was recorded').waitFor();
+    await v.page.getByText('No ops were recorded').waitFor();
 });
 
 test('parameters that make no sense are refused', async ({ open }) => {
