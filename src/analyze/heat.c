@@ -209,10 +209,10 @@ static bool walk(measure *q)
 
 static void end_stretch(tt_heat_steps *steps)
 {
-    const uint64_t n = (steps->stretch_bytes + TT_HEAT_REQUEST_BYTES - 1) / TT_HEAT_REQUEST_BYTES;
+    const uint64_t n = (steps->range_bytes + TT_HEAT_REQUEST_BYTES - 1) / TT_HEAT_REQUEST_BYTES;
     steps->requests += n;
     steps->requests_on += n ? n - 1 : 0;
-    steps->stretch_bytes = 0;
+    steps->range_bytes = 0;
 }
 
 /* The first one begins a sweep. */
@@ -226,8 +226,8 @@ static void go_on(tt_heat_steps *steps, tt_heat_place *last, const tt_heat_place
     if (steps->adjacent == adjacent)
         end_stretch(steps);
     else
-        steps->stretch_bytes += next->begin - last->end; /* padding */
-    steps->stretch_bytes += next->end - next->begin;
+        steps->range_bytes += next->begin - last->end; /* padding */
+    steps->range_bytes += next->end - next->begin;
     *last = *next;
 }
 

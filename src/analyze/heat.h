@@ -71,7 +71,7 @@ typedef struct tt_heat_point {
 /* How far the kernel reads ahead by default. */
 #define TT_HEAT_REQUEST_BYTES 131072u
 
-/* One read after the other, in the order of the ops. */
+/* Consecutive reads, in the order of the ops. */
 typedef struct tt_heat_steps {
     uint64_t steps;    /* reads - 1 */
     uint64_t adjacent; /* begins where the last one ended, or after its padding */
@@ -80,10 +80,10 @@ typedef struct tt_heat_steps {
     uint64_t requests;      /* of TT_HEAT_REQUEST_BYTES: each range read in a row is split into them
                                from its begin, so that all but its first go on */
     uint64_t requests_on;   /* those that go on */
-    uint64_t stretch_bytes; /* private: of the current range */
-    uint64_t sweeps;        /* 1 + jumps back over more than half of what is read of a file */
-    tt_heat_jumps forward;  /* begins further behind; from the end of the last one */
-    tt_heat_jumps backward; /* before the begin of the last one; from there */
+    uint64_t range_bytes;   /* private: of the current range */
+    uint64_t sweeps;        /* 1 + jumps back over more than half of the read part of a file */
+    tt_heat_jumps forward;  /* begins further on; from the end of the last one */
+    tt_heat_jumps backward; /* before the start of the last one; from there */
 } tt_heat_steps;
 
 typedef struct tt_heat_phase {

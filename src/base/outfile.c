@@ -308,8 +308,9 @@ static bool has_ending(const char *name, size_t end, const char *ending)
     return n > 0 && end > n && memcmp(name + end - n, ending, n) == 0;
 }
 
-/* What names of one kind have in common: the ending of all (or NULL); or all but digits, and but
- * what tells of compression, and a table in either format. Appended to `kind`, which has room. */
+/* What names of one kind have in common: the ending (or NULL); or everything except digits and
+ * extensions of compression, and a table in either format. Appended to `kind`, which has room for
+ * it. */
 static void add_kind(char *kind, const char *name, size_t end, const char *ending)
 {
     size_t n = strlen(kind);

@@ -48,11 +48,11 @@ FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
 tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
 /* Waits until everything is on the disk, and reports errors; a commit begins with it. */
 tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
-/* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
- * file system has none) and then removed, unless there is something in it that this folder has
- * nothing like: TT_E_EXISTS, which names some of it. Names are compared on every level, digits and
- * compression aside (see `ending`), and tables as .csv and as .parquet are alike; files with files and folders with folders; a link is never like
- * anything. On failure the temporary folder is removed. */
+/* Renames the folder to its path. With `force` it is exchanged with an existing folder in one step
+ * (in two if the file system cannot), which is then removed; unless that has an entry unlike any in
+ * this folder: TT_E_EXISTS, whose message names some. Names are compared on every level, ignoring
+ * digits and compression (see `ending`), and whether a table is .csv or .parquet; files with files
+ * and folders with folders; a link never matches. On failure the temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */
 void tt_outdir_abandon(tt_outdir *d);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "boost/mapping.h"
 #include "boost/slots.h"
 #include "boost/uring.h"
 
@@ -25,8 +26,6 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
-#define HUGE_BYTES (UINT64_C(2) << 20)
-#define WASTE_PART 6u /* of a group may be wasted */
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
@@ -108,18 +107,6 @@ struct tt_pagepool {
     bool keeps_reads;
 };
 
-/* The program's calls of these are hooked, and take the lock. Reads into that memory also bypass
- * the C library, so that tools that watch its calls do not assume the old content. */
-static void *map_memory(void *at, uint64_t n, int prot, int flags, int fd, uint64_t offset)
-{
-    return (void *)syscall(SYS_mmap, at, n, prot, flags, fd, offset);
-}
-
-static void unmap_memory(void *at, uint64_t n)
-{
-    if (at && n) (void)syscall(SYS_munmap, at, n);
-}
-
 static bool bit(const uint8_t *bits, uint64_t i)
 {
     return bits[i / 8] >> (i % 8) & 1;
@@ -182,8 +169,8 @@ static bool show_file(tt_pagepool *p, const region *r, range pages)
 {
     uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
     const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
-    if (map_memory(at, n, PROT_READ, MAP_SHARED | MAP_FIXED, r->fd,
-                   r->offset + pages.first * TT_PAGEPOOL_PAGE) == at)
+    if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED, r->fd,
+               r->offset + pages.first * TT_PAGEPOOL_PAGE) == at)
         return true;
     atomic_fetch_add(&p->report->failed_places, 1);
     return false;
@@ -216,7 +203,7 @@ static bool show_edges(tt_pagepool *p, const region *r, range pages, uint8_t *st
     uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
     const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
     if (!has_places(p) || syscall(SYS_mprotect, staging, n, PROT_READ) != 0) {
-        unmap_memory(staging, n);
+        tt_unmap(staging, n);
         return false;
     }
     if ((void *)syscall(SYS_mremap, staging, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at) {
@@ -241,7 +228,7 @@ static void place_edges(tt_pagepool *p, region *r, range part, uint8_t *staging)
         const range new = {i, end};
         uint8_t *from = staging + (i - part.first) * TT_PAGEPOOL_PAGE;
         if (i == end) {
-            unmap_memory(from, TT_PAGEPOOL_PAGE);
+            tt_unmap(from, TT_PAGEPOOL_PAGE);
             end++;
             continue;
         }
@@ -355,25 +342,11 @@ static bool is_same_file(const region *r)
            now.st_ctim.tv_nsec == r->was.st_ctim.tv_nsec;
 }
 
-/* How many of n bytes to put into huge pages, which the kernel clears and a device fills several
- * times as fast. The last one may be used partly, if little is wasted. */
-static uint64_t in_huge_pages(uint64_t n)
-{
-    const uint64_t whole = n / HUGE_BYTES * HUGE_BYTES, rest = n - whole;
-    return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? whole + HUGE_BYTES : whole;
-}
-
-static uint64_t group_bytes(const group *g)
-{
-    const uint64_t huge = in_huge_pages(g->bytes);
-    return huge > g->bytes ? huge : g->bytes;
-}
-
 /* The memory of the unit's group, for one more unit. False: there is none. */
 static bool take_memory(tt_pagepool *p, const unit *u, flight *f)
 {
     group *g = &p->groups[u->group];
-    if (!g->users && !tt_slots_take(p->slots, group_bytes(g), &g->memory)) return false;
+    if (!g->users && !tt_slots_take(p->slots, g->bytes, &g->memory)) return false;
     g->users++;
     f->memory = g->memory;
     f->fills = g->memory.fresh;
@@ -394,9 +367,8 @@ static bool divide_read(tt_pagepool *p, flight *f, const unit *u)
     const uint64_t before = inner ? (u->inner.first - f->pages.first) * TT_PAGEPOOL_PAGE : edges;
     if (inner && !take_memory(p, u, f)) return false;
     if (edges) {
-        void *at =
-            map_memory(NULL, edges, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (at == MAP_FAILED) return false;
+        void *at = tt_map(NULL, edges, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (!at) return false;
         f->edges = at;
         f->parts[0] = (struct iovec){f->edges, before};
         f->parts[2] = (struct iovec){f->edges + before, edges - before};
@@ -405,17 +377,14 @@ static bool divide_read(tt_pagepool *p, flight *f, const unit *u)
     return true;
 }
 
-/* Without the lock. Nothing to read means that there is no memory, or that the file has no such
- * bytes. */
+/* Without the lock. False: the file has no such bytes. */
 static bool begin_read(flight *f)
 {
     const uint64_t size = (uint64_t)f->region->was.st_size;
-    f->begin_ticks = tt_ticks();
-    f->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
-    if (f->fills) tt_slot_fill(&f->memory, in_huge_pages(f->memory.bytes));
+    if (f->fills) tt_slot_fill(&f->memory);
     f->wanted = f->offset >= size ? 0 : size - f->offset < f->bytes ? size - f->offset : f->bytes;
     f->direct = f->region->direct >= 0;
-    /* What is behind the file's end is no zeros in memory that was used before. */
+    /* Memory that was used before holds no zeros where the file has ended. */
     const bool whole = f->wanted >= f->parts[0].iov_len + f->parts[1].iov_len;
     f->how = f->wanted && whole ? READ_WHOLE : READ_FAILED;
     return f->how == READ_WHOLE;
@@ -477,7 +446,7 @@ static void finish(tt_pagepool *p, unit *u, const flight *f)
     const bool loading = u->state == TT_UNIT_LOADING;
     const bool wanted = loading && !u->discard && !r->closed && f->how == READ_WHOLE;
     const bool laid = wanted && lay(p, u, f->pages, f->edges);
-    if (!wanted) unmap_memory(f->edges, f->parts[0].iov_len + f->parts[2].iov_len);
+    if (!wanted) tt_unmap(f->edges, f->parts[0].iov_len + f->parts[2].iov_len);
     if (loading) u->state = laid ? TT_UNIT_PRESENT : TT_UNIT_ABSENT;
     if (loading && !laid) take_bytes(p, inner_bytes(u));
     if (f->memory.at && !laid) leave_memory(p, u);
@@ -572,7 +541,9 @@ static bool begin_load(tt_pagepool *p, flight *f)
                   .pages = pages,
                   .region = r,
                   .bytes = pages_of(pages) * TT_PAGEPOOL_PAGE,
-                  .offset = r->offset + pages.first * TT_PAGEPOOL_PAGE};
+                  .offset = r->offset + pages.first * TT_PAGEPOOL_PAGE,
+                  .begin_ticks = tt_ticks(),
+                  .begin_ns = tt_clock_ns(CLOCK_MONOTONIC)};
     u->state = TT_UNIT_LOADING;
     r->loading++;
     if (!f->bytes) {
@@ -697,7 +668,7 @@ static bool wait_for_flights(tt_pagepool *p, flights *all, bool sleep)
 static bool fly(tt_pagepool *p, flights *all)
 {
     while (!p->ending || all->n) {
-        /* One at a time: the kernel clears its memory while submitting, and others end
+        /* One at a time: its memory may be new, which takes the kernel time, and others end
          * meanwhile. */
         const bool begun = begin_flight(p, all);
         if (!all->n) {
@@ -1094,7 +1065,7 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64
     note_edges(p, r, u->all.first, u->inner.first);
     note_edges(p, r, u->inner.last, u->all.last);
     *g = (group){.last = p->n_units - 1, .bytes = inner_bytes(u)};
-    u->extra_bytes = group_bytes(g) - g->bytes;
+    u->extra_bytes = tt_slots_size(g->bytes) - g->bytes;
     return p->n_units - 1;
 }
 
@@ -1111,7 +1082,7 @@ bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t i)
     u->member_at = g->bytes;
     g->bytes += inner_bytes(u);
     g->last = i;
-    u->extra_bytes = group_bytes(g) - g->bytes;
+    u->extra_bytes = tt_slots_size(g->bytes) - g->bytes;
     return true;
 }
 

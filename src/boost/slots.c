@@ -2,14 +2,14 @@
 
 #include "base/array.h"
 #include "base/descriptor.h"
+#include "boost/mapping.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <string.h>
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
+#define WASTE_PART 6u /* of a slot may be wasted */
 #define FREE_MAX_BYTES (UINT64_C(32) << 20)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -23,16 +23,10 @@ struct tt_slots {
     uint64_t free_bytes;
 };
 
-/* The program's own calls of mmap and munmap are hooked. */
-static void *map(void *at, uint64_t n, int prot, int flags, int fd, uint64_t offset)
+uint64_t tt_slots_size(uint64_t n)
 {
-    void *mapped = (void *)syscall(SYS_mmap, at, n, prot, flags, fd, offset);
-    return mapped == MAP_FAILED ? NULL : mapped;
-}
-
-static void unmap(void *at, uint64_t n)
-{
-    if (n) (void)syscall(SYS_munmap, at, n);
+    const uint64_t rest = n % HUGE_BYTES;
+    return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? n - rest + HUGE_BYTES : n;
 }
 
 tt_slots *tt_slots_new(void)
@@ -47,7 +41,7 @@ tt_slots *tt_slots_new(void)
 
 static void end_slot(const tt_slots *s, const tt_slot *slot)
 {
-    unmap(slot->at, slot->bytes);
+    tt_unmap(slot->at, slot->bytes);
     (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)slot->offset,
                     (off_t)slot->bytes);
 }
@@ -67,16 +61,16 @@ static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
 {
     const uint64_t stride = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     const uint64_t room = bytes >= HUGE_BYTES ? bytes + HUGE_BYTES : bytes;
-    uint8_t *at = map(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *at = tt_map(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!at) return false;
     const uint64_t head =
         bytes >= HUGE_BYTES ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
-    unmap(at, head);
-    unmap(at + head + bytes, room - head - bytes);
+    tt_unmap(at, head);
+    tt_unmap(at + head + bytes, room - head - bytes);
     at += head;
     if (ftruncate(s->fd, (off_t)(s->end + stride)) != 0 ||
-        !map(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->fd, s->end)) {
-        unmap(at, bytes);
+        !tt_map(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->fd, s->end)) {
+        tt_unmap(at, bytes);
         return false;
     }
     (void)syscall(SYS_madvise, at, bytes, MADV_DONTFORK);
@@ -85,15 +79,15 @@ static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
     return true;
 }
 
-bool tt_slots_take(tt_slots *s, uint64_t bytes, tt_slot *out)
+bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out)
 {
+    const uint64_t bytes = tt_slots_size(n);
     for (uint32_t i = s->n_free; i-- > 0;) {
         if (s->free[i].bytes != bytes) continue;
         *out = s->free[i];
         s->free_bytes -= bytes;
         s->n_free--;
-        for (uint32_t k = i; k < s->n_free; k++)
-            s->free[k] = s->free[k + 1];
+        memmove(&s->free[i], &s->free[i + 1], (s->n_free - i) * sizeof *s->free);
         return true;
     }
     return make(s, bytes, out);
@@ -116,15 +110,14 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot)
         s->free_bytes -= s->free[gone++].bytes;
     }
     s->n_free -= gone;
-    for (uint32_t i = 0; gone && i < s->n_free; i++)
-        s->free[i] = s->free[i + gone];
+    memmove(s->free, s->free + gone, s->n_free * sizeof *s->free);
 }
 
-void tt_slot_fill(const tt_slot *slot, uint64_t huge)
+void tt_slot_fill(const tt_slot *slot)
 {
-    if (huge > slot->bytes) huge = slot->bytes;
+    const uint64_t huge = slot->bytes - slot->bytes % HUGE_BYTES;
     (void)syscall(SYS_madvise, slot->at, huge, MADV_HUGEPAGE);
-    for (uint64_t i = 0; i + HUGE_BYTES <= huge; i += HUGE_BYTES) {
+    for (uint64_t i = 0; i < huge; i += HUGE_BYTES) {
         *(volatile uint8_t *)(slot->at + i) = 0;
         (void)syscall(SYS_madvise, slot->at + i, HUGE_BYTES, MADV_COLLAPSE);
     }
@@ -132,8 +125,8 @@ void tt_slot_fill(const tt_slot *slot, uint64_t huge)
 
 bool tt_slots_show(const tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
 {
-    if (map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fd, slot->offset + from) !=
-        at)
+    if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fd,
+               slot->offset + from) != at)
         return false;
     (void)syscall(SYS_madvise, at, n, MADV_DONTFORK);
     return true;

@@ -23,15 +23,19 @@ typedef struct tt_slot {
 
 /* NULL: the kernel has no such files, or there is no memory. */
 tt_slots *tt_slots_new(void);
-/* Mappings at other addresses keep their pages. NULL does nothing. */
+/* Slots that are not given back, and mappings at other addresses, keep their pages. NULL does
+ * nothing. */
 void tt_slots_free(tt_slots *s);
-/* bytes: whole pages. False: there is no memory. */
-bool tt_slots_take(tt_slots *s, uint64_t bytes, tt_slot *out);
+/* Bytes of a slot for n: up to the end of a huge page where little is wasted by that. */
+uint64_t tt_slots_size(uint64_t n);
+/* For n bytes, in whole pages; it has tt_slots_size of them. False: there is no memory. */
+bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out);
 /* No other mapping of it must be left. Keeps its pages if there is room for them among the free
  * ones. */
 void tt_slots_give(tt_slots *s, const tt_slot *slot);
-/* Any thread, without a lock: gets the pages of a fresh slot, `huge` bytes of them huge. */
-void tt_slot_fill(const tt_slot *slot, uint64_t huge);
+/* Any thread, without a lock: gets the huge pages of a fresh slot; reading into it gets the others.
+ */
+void tt_slot_fill(const tt_slot *slot);
 /* Maps n bytes of the slot, from byte `from` on, read-only over what is at `at`. False: it may be
  * that nothing is mapped there any more. In a forked child nothing is: the parent goes on reading
  * into these pages. */

@@ -1,25 +1,17 @@
 #include "boost/uring.h"
 
+#include "boost/mapping.h"
+
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* One mapping for both queues, no lost completions, and (introduced with it) IORING_OP_READ. */
 #define FEATURES (IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS)
 
-/* The program's own calls of mmap and munmap are hooked. */
 static void *map_ring(int fd, size_t n, uint64_t offset)
 {
-    return (void *)syscall(SYS_mmap, NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-                           offset);
-}
-
-static void unmap_ring(void *at, size_t n)
-{
-    if (at && at != MAP_FAILED) (void)syscall(SYS_munmap, at, n);
+    return tt_map(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
 }
 
 static uint32_t *member(void *rings, uint32_t offset)
@@ -39,9 +31,9 @@ bool tt_uring_begin(tt_uring *u, uint32_t depth)
     u->rings_bytes = sq > cq ? sq : cq;
     u->entries_bytes = p.sq_entries * sizeof(struct io_uring_sqe);
     const bool able = (p.features & FEATURES) == FEATURES;
-    u->rings = able ? map_ring(u->fd, u->rings_bytes, IORING_OFF_SQ_RING) : MAP_FAILED;
-    u->entries = able ? map_ring(u->fd, u->entries_bytes, IORING_OFF_SQES) : MAP_FAILED;
-    if (u->rings == MAP_FAILED || u->entries == MAP_FAILED) {
+    u->rings = able ? map_ring(u->fd, u->rings_bytes, IORING_OFF_SQ_RING) : NULL;
+    u->entries = able ? map_ring(u->fd, u->entries_bytes, IORING_OFF_SQES) : NULL;
+    if (!u->rings || !u->entries) {
         tt_uring_end(u);
         return false;
     }
@@ -57,8 +49,8 @@ bool tt_uring_begin(tt_uring *u, uint32_t depth)
 
 void tt_uring_end(tt_uring *u)
 {
-    unmap_ring(u->rings, u->rings_bytes);
-    unmap_ring(u->entries, u->entries_bytes);
+    tt_unmap(u->rings, u->rings_bytes);
+    tt_unmap(u->entries, u->entries_bytes);
     if (u->fd >= 0) (void)close(u->fd);
     u->fd = -1;
 }

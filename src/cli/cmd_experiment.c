@@ -307,7 +307,7 @@ static int run_all(tt_bench *b, bool json)
     return code == TT_EXIT_OK ? written : code;
 }
 
-/* One experiment that would be run, or why not. */
+/* Prints an experiment that would be run, or why not. */
 static int tell_planned(tt_bench *b, size_t number, size_t position, size_t n)
 {
     char changed[64];

@@ -70,7 +70,7 @@ tt_status tt_conditions_can_limit(tt_error *err);
  * nothing can be locked nobody has. */
 tt_status tt_conditions_claim(const char *folder, tt_error *err);
 
-/* Sets them for the n files of a model; `progress` may be NULL. held is to be ended with
+/* Sets them for the n files of a model; `progress` may be NULL. held is ended with
  * tt_conditions_end also on failure. TT_E_USAGE: no memory limit can be set; TT_E_IO: a file cannot
  * be read, or progress stopped it. Not thread-safe: the kernel's settings are global. */
 tt_status tt_conditions_begin(tt_held *held, const tt_conditions *wish, char *const *files,

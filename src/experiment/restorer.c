@@ -23,8 +23,8 @@ _Static_assert(sizeof(change) <= PIPE_BUF, "goes in one piece");
 /* --- in the separate process: nothing is allocated there --- */
 
 #define PAUSE_NS 10000000L
-#define PATIENCE 100   /* pauses until what is left in a group is killed ... */
-#define LAST_TRY 1000  /* ... and until it is left alone */
+#define PATIENCE 100   /* pauses until the remaining processes of a group are killed ... */
+#define LAST_TRY 1000  /* ... and until it is given up */
 #define FIRST_CLOSED 5 /* descriptor behind those of standard files, the pipe, and what is kept */
 #define DESCRIPTORS 1024
 
@@ -66,7 +66,7 @@ static void undo(const change *c)
     (void)close(fd);
 }
 
-/* Away from everything that may end the parent, or that others wait for the end of. */
+/* Detaches from everything that may end the parent, or whose end others wait for. */
 static void detach(int pipe_end, int keep)
 {
     const int kept = keep >= 0 ? fcntl(keep, F_DUPFD_CLOEXEC, FIRST_CLOSED) : -1;

@@ -23,8 +23,8 @@ typedef struct tt_restorer {
 /* keep: a file (or -1) that it holds until all is undone, as a lock on what is changed. TT_E_IO: no
  * process can be started. End it with tt_restorer_end also on failure. */
 tt_status tt_restorer_begin(tt_restorer *r, int keep, tt_error *err);
-/* Call before the change: `text` is to be written to the file at `path` again. False: it was not
- * informed (then do not change it), errno says why. */
+/* Call before the change: `text` is to be written to the file at `path` again. False: not
+ * registered (then do not change it), with errno. */
 bool tt_restorer_file(const tt_restorer *r, const char *path, const char *text);
 /* Call after creating it: the control group at `path` is to be removed. Processes that stay in it
  * for a while are killed. */

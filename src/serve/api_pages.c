@@ -288,7 +288,7 @@ static const tt_column faults_columns[] = {
     TT_FIELD("faults", "the first of them", .type = TT_CELL_ROWS, .inner = &fault_schema,
              .rows = listed_faults),
 };
-static const tt_schema faults_schema = TT_SCHEMA("faults", "of a stretch", faults_columns);
+static const tt_schema faults_schema = TT_SCHEMA("faults", "of a range", faults_columns);
 
 tt_status tt_answer_memory_pages_faults(tt_request *q, tt_reply *r, tt_error *err)
 {

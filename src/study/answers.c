@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of the model's size that stand for "half of it" and "hardly any of it". */
+/* Shares of the model's size for "half of it" and "hardly any of it". */
 #define HALF_LEAST 0.395 /* 40 %, in whole pages */
 #define HALF_MOST 0.605
 #define LITTLE_MOST 0.505
-/* Behind what leaves a hypothesis open. */
+/* Appended if a hypothesis stays open. */
 #define BOTH_WAYS ": the intervals leave it open; more repetitions would tell"
 
 #define GET(name, test, figure_)                                                                   \

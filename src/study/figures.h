@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads are looked at in the first batches that have so many ops. */
+/* Reads are analysed in the first batches with so many ops. */
 #define TT_STUDY_OPS_MAX 1000000u
 /* The drawing of what each batch reads: batches, and intervals of the model files. */
 #define TT_STUDY_ROWS 48u
@@ -48,9 +48,9 @@ typedef struct tt_study_run {
     uint64_t touched_bytes;          /* of the model, read by any op */
     /* Between consecutive reads of weights, in generation: */
     bool has_steps;
-    double adjacent;       /* share of steps that go on where the last read ended */
-    double in_sequence;    /* share of requests of TT_HEAT_REQUEST_BYTES that do */
-    double forward;        /* share of jumps that lead forward */
+    double adjacent;       /* share of steps that continue where the last read ended */
+    double in_sequence;    /* likewise the share of requests of TT_HEAT_REQUEST_BYTES */
+    double forward;        /* share of jumps that go forward */
     double jump_bytes;     /* median length of jumps forward; 0: none */
     double sweeps;         /* per batch */
     double every, never;   /* shares of the model that every batch reads, that no batch reads */

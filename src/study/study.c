@@ -455,7 +455,7 @@ static void leave_out(tt_study *s, tt_study_run *r, const tt_error *why)
     s->n_unread++;
 }
 
-/* Of each model and domain the first run is drawn: what ops read does not depend on the memory. */
+/* The first run of each model and domain is drawn: what ops read does not depend on the memory. */
 static bool wants_picture(const tt_study *s, const tt_result *r)
 {
     size_t n = 0;

@@ -88,8 +88,8 @@ typedef struct tt_bench {
     tt_store store;
     tt_log log;
     const char *command; /* this command line */
-    bool is_shuffled;    /* the order is drawn */
-    uint64_t order_seed; /* by this */
+    bool is_shuffled;    /* the order is random */
+    uint64_t order_seed; /* from this seed */
     size_t *place; /* private: in the order, from 1, of the first that came, by the first like it */
     bool force;
     int interrupted;   /* a signal; 0: none */
