@@ -175,9 +175,10 @@ settings '"memory_limit": "60%", "readahead": "64K"' ', "repack": false, "ignore
 sed -i 's/"tokens_to_generate": 3/"tokens_to_generate": 600/' s.json
 groups() { ls -d /sys/fs/cgroup/memory/tensortrace-[0-9]* /sys/fs/cgroup/memory/*/tensortrace-[0-9]* /sys/fs/cgroup/memory/*/*/tensortrace-[0-9]* /sys/fs/cgroup/tensortrace-[0-9]* /sys/fs/cgroup/*/tensortrace-[0-9]* 2>/dev/null; }
 for signal in KILL TERM; do
+    rm -f err.txt # of the one before
     "$TT_BIN" experiment s.json >out.txt 2>err.txt &
     pid=$!
-    for i in $(seq 200); do grep -q "memory limit:" err.txt && break; sleep 0.1; done
+    for i in $(seq 200); do grep -qs "memory limit:" err.txt && break; sleep 0.1; done
     group_of=$(groups | grep -- "-$pid\$")
     [ -n "$group_of" ] || { fail "$signal: there is no group"; cat err.txt; }
     [ ! -w "$bdi" ] || expect "$signal: readahead meanwhile" 64 "$(cat "$bdi")"
