@@ -4,7 +4,8 @@
  * Each combination is a cell: `depth` threads read requests of one size with pread, at random or
  * sequentially. The disk then has `depth` requests at a time, as far as the file system passes them
  * on. With O_DIRECT, the page cache is bypassed; where the file system lacks it, cached pages are
- * read from there, and `is_direct` is false. Nothing is written or evicted from the cache.
+ * read from there, and `is_direct` is false. Nothing is written or evicted from the cache. Memory
+ * that is read into is in huge pages where the kernel has some.
  *
  * All cells together take at most TT_DISK_TOTAL_NS plus the active requests' time (a few
  * seconds) and read at most TT_DISK_READ_BYTES_MAX. A cell is not measured when no time is left,

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #define WINDOW_PART 16u /* of what dense weights may use */
-#define WINDOW_MIN_BYTES (UINT64_C(16) << 20)
+#define WINDOW_MIN_BYTES (UINT64_C(32) << 20)
 
+/* While the last reads of a window are used the disk may have nothing to read: some virtual ones
+ * complete all reads at once. So a small window costs more than what it leaves for other weights.
+ */
 static uint64_t window_of(uint64_t dense_room)
 {
     uint64_t window = dense_room / WINDOW_PART;
