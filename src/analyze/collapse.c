@@ -4,6 +4,7 @@
 #include "base/checksum.h"
 #include "base/idmap.h"
 #include "base/order.h"
+#include "base/saturate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,6 @@ typedef struct maker {
     bool *leaves; /* by node: it is used in another part */
     tt_idmap shape_of;
 } maker;
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    uint64_t v;
-    return __builtin_add_overflow(a, b, &v) ? UINT64_MAX : v;
-}
 
 /* --- parts --- */
 
@@ -77,8 +72,8 @@ static void count_node(tt_collapse_part *to, const tt_topology *t, uint32_t i)
     if (n->op != i) return;
     to->n_ops++;
     to->timed += n->timed;
-    to->ticks = plus(to->ticks, n->ticks);
-    to->weight_bytes = plus(to->weight_bytes, n->weight_bytes);
+    to->ticks = tt_plus(to->ticks, n->ticks);
+    to->weight_bytes = tt_plus(to->weight_bytes, n->weight_bytes);
     to->at_most |= n->at_most;
 }
 

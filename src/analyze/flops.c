@@ -1,5 +1,6 @@
 #include "analyze/flops.h"
 
+#include "base/saturate.h"
 #include "gguf/types.h"
 
 #include <string.h>
@@ -89,18 +90,6 @@ static const struct {
     {"GEGLU_ERF", 6},   {"SWIGLU_OAI", 9},
 };
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    uint64_t v;
-    return __builtin_mul_overflow(a, b, &v) ? UINT64_MAX : v;
-}
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    uint64_t v;
-    return __builtin_add_overflow(a, b, &v) ? UINT64_MAX : v;
-}
-
 static const tt_tensor *source(const tt_graph *g, const tt_tensor *t, uint32_t slot)
 {
     return slot < t->n_src && t->src[slot] != TT_NONE ? &g->tensors[t->src[slot]] : NULL;
@@ -114,23 +103,23 @@ static tt_flops exactly(uint64_t flops)
 static tt_flops of_attention(const tt_tensor *q, const tt_tensor *k, const tt_tensor *v, bool mask)
 {
     if (!q || !k || !v || q->ne[0] == 0) return (tt_flops){0};
-    uint64_t pairs = times(tt_elements(q) / q->ne[0], k->ne[1]);
-    uint64_t each = plus(plus(times(2, q->ne[0]), times(2, v->ne[0])), mask ? 6 : 5);
-    return (tt_flops){.known = true, .at_most = mask, .flops = times(pairs, each)};
+    uint64_t pairs = tt_times(tt_elements(q) / q->ne[0], k->ne[1]);
+    uint64_t each = tt_plus(tt_plus(tt_times(2, q->ne[0]), tt_times(2, v->ne[0])), mask ? 6 : 5);
+    return (tt_flops){.known = true, .at_most = mask, .flops = tt_times(pairs, each)};
 }
 
 static tt_flops of_function(const tt_tensor *d)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(d->op_desc, functions[i].name) == 0)
-            return exactly(times(functions[i].flops, tt_elements(d)));
+            return exactly(tt_times(functions[i].flops, tt_elements(d)));
     return (tt_flops){0};
 }
 
 static tt_flops of_scan(const tt_tensor *state, const tt_tensor *x, const tt_tensor *a)
 {
     if (!state || !x || !a) return (tt_flops){0};
-    return exactly(times(times(tt_elements(x), state->ne[0]), a->ne[0] > 1 ? 7 : 5));
+    return exactly(tt_times(tt_times(tt_elements(x), state->ne[0]), a->ne[0] > 1 ? 7 : 5));
 }
 
 static tt_flops evaluate(const tt_graph *g, const tt_tensor *d, size_t at)
@@ -140,27 +129,28 @@ static tt_flops evaluate(const tt_graph *g, const tt_tensor *d, size_t at)
     const tt_flops unknown = {0};
     switch (formulas[at].formula) {
     case EACH:
-        return exactly(times(factor, n));
+        return exactly(tt_times(factor, n));
     case EACH_INPUT:
-        return s0 ? exactly(times(factor, tt_elements(s0))) : unknown;
+        return s0 ? exactly(tt_times(factor, tt_elements(s0))) : unknown;
     case MATMUL:
-        return s0 ? exactly(times(times(2, s0->ne[0]), n)) : unknown;
+        return s0 ? exactly(tt_times(tt_times(2, s0->ne[0]), n)) : unknown;
     case OUTER:
-        return s0 ? exactly(times(times(2, s0->ne[1]), n)) : unknown;
+        return s0 ? exactly(tt_times(tt_times(2, s0->ne[1]), n)) : unknown;
     case ATTENTION:
         return of_attention(s0, s1, source(g, d, 2), source(g, d, 3) != NULL);
     case SOFTMAX:
-        return exactly(times(s1 ? 7 : 6, n));
+        return exactly(tt_times(s1 ? 7 : 6, n));
     case ROWS_NORM:
-        return d->ne[0] ? exactly(plus(times(factor, n), times(formulas[at].extra, n / d->ne[0])))
+        return d->ne[0] ? exactly(tt_plus(tt_times(factor, n),
+                                          tt_times(formulas[at].extra, n / d->ne[0])))
                         : exactly(0);
     case ROTATION:
-        return (tt_flops){.known = true, .at_most = true, .flops = times(factor, n)};
+        return (tt_flops){.known = true, .at_most = true, .flops = tt_times(factor, n)};
     case GATED:
     case FUNCTION:
         return of_function(d);
     case CONVOLUTION:
-        return s1 ? exactly(times(times(2, s1->ne[0]), n)) : unknown;
+        return s1 ? exactly(tt_times(tt_times(2, s1->ne[0]), n)) : unknown;
     case SCAN:
         return of_scan(s0, s1, source(g, d, 3));
     }
@@ -181,7 +171,7 @@ static uint64_t packed_bytes(const tt_tensor *t)
 {
     const tt_ggml_type *type = tt_ggml_type_parse(t->type_name);
     if (!type) return t->size_bytes;
-    uint64_t bytes = times(tt_elements(t) / type->block_elements, type->block_bytes);
+    uint64_t bytes = tt_times(tt_elements(t) / type->block_elements, type->block_bytes);
     return bytes < t->size_bytes ? bytes : t->size_bytes;
 }
 
@@ -190,7 +180,7 @@ static uint64_t written_bytes(const tt_graph *g, const tt_tensor *d)
     const tt_tensor *rows = strcmp(d->op_name, "SET_ROWS") == 0 ? source(g, d, 0) : NULL;
     const tt_ggml_type *type = tt_ggml_type_parse(d->type_name);
     if (!rows || !type) return packed_bytes(d);
-    uint64_t bytes = times(tt_elements(rows) / type->block_elements, type->block_bytes);
+    uint64_t bytes = tt_times(tt_elements(rows) / type->block_elements, type->block_bytes);
     return bytes < d->size_bytes ? bytes : d->size_bytes;
 }
 
@@ -202,14 +192,14 @@ void tt_cost_of(const tt_op *op, tt_cost *cost)
         tt_flops f = tt_flops_of_node(g, op->nodes[i]);
         cost->flops.known &= f.known;
         cost->flops.at_most |= f.at_most;
-        cost->flops.flops = plus(cost->flops.flops, f.flops);
+        cost->flops.flops = tt_plus(cost->flops.flops, f.flops);
         cost->at_most |= strcmp(g->tensors[op->nodes[i]].op_name, "FLASH_ATTN_EXT") == 0;
     }
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_op_source *s = &op->sources[i];
         uint64_t all = packed_bytes(&g->tensors[s->tensor]);
         if (tt_op_writes_into(g, s->node, s->slot)) continue;
-        cost->read_bytes = plus(cost->read_bytes, s->read_bytes < all ? s->read_bytes : all);
+        cost->read_bytes = tt_plus(cost->read_bytes, s->read_bytes < all ? s->read_bytes : all);
         cost->at_most |= s->at_most;
     }
     cost->write_bytes = written_bytes(g, &g->tensors[op->nodes[op->n_nodes - 1]]);

@@ -1,6 +1,8 @@
 /* The columns of loading, for every output. */
 #include "analyze/loading.h"
 
+#include "base/path.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -56,10 +58,7 @@ static tt_certainty at_most(const void *context, const void *row)
     (void)context;
     return is_exact(row) ? TT_EXACT : TT_AT_MOST;
 }
-TT_COLUMN_SHOW(show_path, tt_loading_row, r, {
-    const char *slash = strrchr(r->path, '/');
-    tt_cell_text_copy(out, room, slash ? slash + 1 : r->path);
-})
+TT_COLUMN_SHOW(show_path, tt_loading_row, r, tt_cell_text_copy(out, room, tt_base_name(r->path));)
 
 #define BYTES(key_, title_, about_, ...)                                                           \
     TT_COLUMN(key_, title_, BYTES, about_, .nullable = true, __VA_ARGS__)

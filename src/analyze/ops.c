@@ -1,5 +1,7 @@
 #include "analyze/ops.h"
 
+#include "base/saturate.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +16,9 @@ uint32_t tt_op_covered(const tt_graph *g, uint32_t node, uint32_t covers,
     return n;
 }
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-    uint64_t v;
-    return __builtin_mul_overflow(a, b, &v) ? UINT64_MAX : v;
-}
-
 uint64_t tt_elements(const tt_tensor *t)
 {
-    return times(times(t->ne[0], t->ne[1]), times(t->ne[2], t->ne[3]));
+    return tt_times(tt_times(t->ne[0], t->ne[1]), tt_times(t->ne[2], t->ne[3]));
 }
 
 tt_pick tt_op_pick(const tt_graph *g, uint32_t node, uint32_t slot, uint32_t *numbers,
@@ -55,7 +51,7 @@ static void measure(const tt_graph *g, tt_op_source *s)
     s->picks = tt_op_pick(g, s->node, s->slot, &numbers, &stride) != TT_PICK_NONE;
     if (!s->picks) return;
     /* Several numbers may select the same row or expert. */
-    uint64_t picked = tt_elements(&g->tensors[numbers]), most = times(picked, stride);
+    uint64_t picked = tt_elements(&g->tensors[numbers]), most = tt_times(picked, stride);
     if (most < s->read_bytes) s->read_bytes = most;
     s->at_most = picked > 1;
 }

@@ -1,5 +1,7 @@
 #include "analyze/residency.h"
 
+#include "base/saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +49,7 @@ void tt_residency_add(const tt_residency *r, uint64_t size_bytes, tt_ranges *obs
 
 static uint64_t weight_end(const tt_weight *w)
 {
-    uint64_t end;
-    return __builtin_add_overflow(w->offset_bytes, w->size_bytes, &end) ? UINT64_MAX : end;
+    return tt_plus(w->offset_bytes, w->size_bytes);
 }
 
 static void see_weight(const walk *k, uint32_t at, bool compared)

@@ -4,16 +4,11 @@
 #include "analyze/join.h"
 #include "analyze/ops.h"
 #include "base/order.h"
+#include "base/saturate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    uint64_t v;
-    return __builtin_add_overflow(a, b, &v) ? UINT64_MAX : v;
-}
 
 /* --- edges and counts --- */
 
@@ -48,7 +43,7 @@ static void count_tensors(tt_topology *t)
             t->n_views += !(x->flags & TT_TENSOR_EXECUTES);
         } else if (x->weight != TT_NONE && x->root == i) {
             t->n_weights++;
-            t->weights_size_bytes = plus(t->weights_size_bytes, x->size_bytes);
+            t->weights_size_bytes = tt_plus(t->weights_size_bytes, x->size_bytes);
         }
     }
 }
@@ -221,8 +216,8 @@ static void add(tt_topology_sum *to, const tt_topology_sum *from)
 {
     to->count += from->count;
     to->timed += from->timed;
-    to->ticks = plus(to->ticks, from->ticks);
-    to->weight_bytes = plus(to->weight_bytes, from->weight_bytes);
+    to->ticks = tt_plus(to->ticks, from->ticks);
+    to->weight_bytes = tt_plus(to->weight_bytes, from->weight_bytes);
     to->at_most |= from->at_most;
 }
 
@@ -403,7 +398,7 @@ static void finish_unit(finder *f, uint32_t unit)
         needs_tensor(f, unit, t->view_src);
     }
     uint32_t before = f->before[unit];
-    f->done[unit] = plus(f->t->nodes[unit].ticks, before == TT_NONE ? 0 : f->done[before]);
+    f->done[unit] = tt_plus(f->t->nodes[unit].ticks, before == TT_NONE ? 0 : f->done[before]);
     /* A node that executes and is a view writes into the viewed tensor. */
     for (uint32_t i = unit; i != TT_NONE; i = f->next[i])
         if (f->g->tensors[i].flags & TT_TENSOR_EXECUTES && f->g->tensors[i].root != i)

@@ -2,6 +2,7 @@
  * them. */
 #include "analyze/work.h"
 #include "base/outfile.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/export_interrupt.h"
@@ -149,12 +150,6 @@ static tt_status write_plots(const tt_page *p, tt_outdir *dir, tt_error *err)
     return status;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* FILE.plots, then FILE: when FILE exists, its plots do. Everything that can fail for lack of space
  * has been written before; if FILE fails all the same, the plots are removed. */
 static tt_status commit_both(tt_outdir *dir, tt_outfile *file, const char *folder, tt_error *err)
@@ -180,7 +175,7 @@ static tt_status write_both(const tt_page *p, const char *path, const char *fold
     if (status != TT_OK) return status;
     status = tt_outdir_open(&dir, folder, force, err);
     if (status == TT_OK) {
-        tt_page_markdown(p, base_name(folder), file.stream);
+        tt_page_markdown(p, tt_base_name(folder), file.stream);
         status = write_plots(p, &dir, err);
         if (status == TT_OK) status = commit_both(&dir, &file, folder, err);
         tt_outdir_abandon(&dir);
@@ -235,7 +230,7 @@ static char *choose_output(const struct options *o)
     if (o->output) return strcmp(o->output, "-") == 0 ? NULL : strdup(o->output);
     if (o->markdown || o->input.json || !isatty(STDOUT_FILENO)) return NULL;
     const bool is_folder = tt_chosen_is_folder(o->input.given);
-    const char *base = base_name(is_folder ? o->input.given : o->input.path),
+    const char *base = tt_base_name(is_folder ? o->input.given : o->input.path),
                *end = strstr(base, ".ttrace");
     int n = end && end[strlen(".ttrace")] == '\0' ? (int)(end - base) : (int)strlen(base);
     return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
@@ -319,7 +314,7 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
 /* As typed, unless that has ".." parts. For free(). */
 static char *shown_folder(const char *given)
 {
-    const char *base = base_name(given);
+    const char *base = tt_base_name(given);
     const bool has_dots = strstr(given, "/../") || strstr(given, "/./") ||
                           strncmp(given, "../", 3) == 0 || strcmp(base, ".") == 0 ||
                           strcmp(base, "..") == 0;

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/checksum.h"
+#include "base/path.h"
 #include "experiment/store.h"
 
 #include <dirent.h>
@@ -112,8 +113,7 @@ const char *tt_result_short(char *out, size_t room, const char *text)
 
 const char *tt_result_file(const char *path)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : path;
+    return path ? tt_base_name(path) : NULL;
 }
 
 /* A text in which "" means unknown. */

@@ -2,6 +2,7 @@
 #include "analyze/join.h"
 #include "analyze/storage.h"
 #include "base/hex.h"
+#include "base/path.h"
 #include "report/sections.h"
 
 #include <inttypes.h>
@@ -9,12 +10,6 @@
 #include <time.h>
 
 #define LIBRARIES_SHOWN 12u
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static const char *environment(const tt_analysis *a, const char *key)
 {
@@ -58,13 +53,14 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
 {
     const tt_summary *s = &a->summary;
     const tt_model *m = a->m;
-    const char *model = m->n_files ? file_name(m->files[0].path) : NULL, *engine = engine_of(p, a);
+    const char *model = m->n_files ? tt_base_name(m->files[0].path) : NULL,
+               *engine = engine_of(p, a);
     const char *host = environment(a, "host"), *cpu = environment(a, "cpu");
-    p->title = model ? tt_page_text(p, model) : tt_page_text(p, file_name(a->path));
+    p->title = model ? tt_page_text(p, model) : tt_page_text(p, tt_base_name(a->path));
     p->subtitle = tt_page_format(p, "%s%s%s%s%s%s%s%s%s%s", created(p, m), engine ? " · " : "",
                                  engine ? engine : "", host || cpu ? " · " : "", cpu ? cpu : "",
                                  cpu && host ? ", " : "", host ? host : "", " · ", "trace ",
-                                 file_name(a->path));
+                                 tt_base_name(a->path));
     speed_figure(p, "generating", &s->generate);
     speed_figure(p, "prompt", &s->prompt);
     if (a->timed && s->elapsed_ns > 0)
@@ -79,7 +75,7 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
                                "Made by tensortrace %s report. Every figure is computed from the "
                                "trace %s (run %02x%02x%02x%02x...), but for the machine's edges, "
                                "which are said to be measured or given.",
-                               TT_VERSION, file_name(a->path), m->trace.header.run_id[0],
+                               TT_VERSION, tt_base_name(a->path), m->trace.header.run_id[0],
                                m->trace.header.run_id[1], m->trace.header.run_id[2],
                                m->trace.header.run_id[3]);
 }
@@ -368,7 +364,7 @@ static void write_run(tt_page *p, const tt_analysis *a)
 {
     const char *engine = engine_of(p, a), *cpu = environment(a, "cpu");
     tt_page_add(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s.",
-                a->m->n_files ? file_name(a->m->files[0].path) : "A model that was not observed",
+                a->m->n_files ? tt_base_name(a->m->files[0].path) : "A model that was not observed",
                 engine ? engine : "an engine of unknown version", cpu ? ", " : "", cpu ? cpu : "",
                 a->lanes && a->threads_observed
                     ? tt_page_format(p, ", %u thread%s", a->lanes, a->lanes == 1 ? "" : "s")

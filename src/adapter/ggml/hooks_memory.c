@@ -3,6 +3,7 @@
 #include "adapter/ggml/buffers.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
+#include "base/path.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -21,8 +22,7 @@ static const char *library_of(const void *caller)
 {
     Dl_info info;
     if (!dladdr(caller, &info) || !info.dli_fname) return "";
-    const char *slash = strrchr(info.dli_fname, '/');
-    return slash ? slash + 1 : info.dli_fname;
+    return tt_base_name(info.dli_fname);
 }
 
 static void *made(void *buffer, size_t size, enum tt_buffer_source source, const void *caller)

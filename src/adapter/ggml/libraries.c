@@ -2,6 +2,7 @@
 
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
+#include "base/path.h"
 
 #include <limits.h>
 #include <link.h>
@@ -20,8 +21,7 @@ typedef struct found {
 static int collect(struct dl_phdr_info *info, size_t size, void *data)
 {
     found *f = data;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    const char *base = slash ? slash + 1 : info->dlpi_name;
+    const char *base = info->dlpi_name ? tt_base_name(info->dlpi_name) : NULL;
     (void)size;
     if (!base || f->n == LIBRARIES_MAX) return 0;
     if (strncmp(base, "libggml", 7) != 0 && strncmp(base, "libllama", 8) != 0) return 0;
@@ -33,8 +33,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
  * ("0") or, for the file itself, a version ("0.7.0"). */
 static const char *after_name(const char *path)
 {
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
+    const char *name = tt_base_name(path);
     return strncmp(name, "libllama.", 9) == 0 ? name + 9 : NULL;
 }
 

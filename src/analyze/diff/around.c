@@ -5,6 +5,7 @@
 #include "analyze/loading.h"
 #include "analyze/routers.h"
 #include "analyze/storage.h"
+#include "base/path.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,12 +37,6 @@ static void add_setting(tt_diff_around *x, const char *key, const char *a, const
     x->settings[x->n_settings++] = (tt_diff_setting){key, a, b};
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* "llama.block_count", "qwen2moe.block_count": depends on the model's architecture. */
 static const char *value_of_architecture(const tt_model *m, const char *what)
 {
@@ -61,8 +56,8 @@ static void compare_models(tt_diff_around *x, const tt_model *a, const tt_model 
     static const char *const sizes[] = {"block_count", "embedding_length", "expert_count"};
     const tt_model_file *f = a->n_files ? &a->files[0] : NULL;
     const tt_model_file *g = b->n_files ? &b->files[0] : NULL;
-    add_setting(x, "model_file", f ? keep(x, file_name(f->path)) : NULL,
-                g ? keep(x, file_name(g->path)) : NULL);
+    add_setting(x, "model_file", f ? keep(x, tt_base_name(f->path)) : NULL,
+                g ? keep(x, tt_base_name(g->path)) : NULL);
     add_setting(x, "model_size_bytes", keep_number(x, f, f ? f->size_bytes : 0),
                 keep_number(x, g, g ? g->size_bytes : 0));
     char hash[2][24];
@@ -85,7 +80,7 @@ static const char *cpu_library(const tt_model *m)
 {
     for (uint32_t i = 0; i < m->n_environment; i++) {
         if (strncmp(m->environment[i].key, "engine_library_", 15) != 0) continue;
-        const char *name = file_name(m->environment[i].value);
+        const char *name = tt_base_name(m->environment[i].value);
         if (strstr(name, "ggml-cpu")) return name;
     }
     return NULL;

@@ -1,6 +1,7 @@
 #include "analyze/memory/columns.h"
 
 #include "analyze/buffers.h"
+#include "base/path.h"
 #include "table/table.h"
 
 #include <inttypes.h>
@@ -35,9 +36,7 @@ static const tt_buffer *buffer_of(const void *context, const tt_memory_segment *
 
 static const char *name_of(const tt_model *m, const tt_memory_segment *s)
 {
-    const char *name = s->is_file ? m->files[s->index].path : m->buffers[s->index].name;
-    const char *slash = s->is_file ? strrchr(name, '/') : NULL;
-    return slash ? slash + 1 : name;
+    return s->is_file ? tt_base_name(m->files[s->index].path) : m->buffers[s->index].name;
 }
 
 TT_COLUMN_KNOWN(is_mapping, tt_memory_segment, s, s->mapped_file != TT_NONE)

@@ -6,6 +6,7 @@
 #include "analyze/ranges.h"
 #include "analyze/reads.h"
 #include "base/array.h"
+#include "base/saturate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -221,18 +222,6 @@ static bool add_touch(measure *q, const unit_piece *p)
     return !r->failed;
 }
 
-static uint64_t saturated(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t saturated_product(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 static void add_ops(tt_unit_use *u, const node_sum *n)
 {
     if (u->accesses == 0 || n->first_ticks < u->first_ticks) {
@@ -259,7 +248,7 @@ static bool add_pieces(measure *q, const node_sum *n)
         if (q->last_op[p->unit] != number) add_ops(u, n);
         q->last_op[p->unit] = number;
         uint64_t *bytes = p->writes ? &u->written_bytes : &u->read_bytes;
-        *bytes = saturated(*bytes, saturated_product(p->bytes, n->ops));
+        *bytes = tt_plus(*bytes, tt_times(p->bytes, n->ops));
         if (p->placed && !add_touch(q, p)) return false;
     }
     return !q->pieces.failed;

@@ -1,4 +1,5 @@
 /* Checks all inputs before anything is run. */
+#include "base/path.h"
 #include "cli/crossval/crossval.h"
 #include "cli/hook_path.h"
 #include "gguf/reader.h"
@@ -12,14 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROMPT_ARGUMENT_MAX ((size_t)100 << 10) /* the kernel's limit for an argument is 128 KiB   \
-                                                 */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+#define PROMPT_ARGUMENT_MAX                                                                        \
+    ((size_t)100 << 10) /* the kernel's limit for an argument is 128 KiB                           \
+                         */
 
 static void check_model(const char *shown, const char *path, tt_diagnostics *diagnostics)
 {
@@ -44,8 +40,8 @@ static void check_engine(const char *shown, const tt_crossval_side *side, tt_cro
     }
     (void)snprintf(about->release, sizeof about->release, "%s", engine.release);
     int n = snprintf(about->text, sizeof about->text, "llama.cpp %s, %s",
-                     engine.release[0] ? engine.release : base_name(engine.dir),
-                     base_name(side->model ? side->model : ""));
+                     engine.release[0] ? engine.release : tt_base_name(engine.dir),
+                     tt_base_name(side->model ? side->model : ""));
     if (side->threads && n > 0 && (size_t)n < sizeof about->text)
         (void)snprintf(about->text + n, sizeof about->text - (size_t)n, ", %lld thread%s",
                        (long long)side->threads, side->threads == 1 ? "" : "s");
@@ -57,7 +53,7 @@ static void check_command(const char *shown, const tt_crossval_side *side, tt_cr
     tt_program_probe *probe = NULL;
     tt_error why;
     if (!side->n_command) return;
-    (void)snprintf(about->text, sizeof about->text, "%s", base_name(side->command[0]));
+    (void)snprintf(about->text, sizeof about->text, "%s", tt_base_name(side->command[0]));
     tt_status status = tt_program_probe_new(side->command[0], &probe, &why);
     if (status != TT_OK && (status != TT_E_FORMAT || side->records == TT_RECORDS_PRELOAD))
         tt_diagnose(diagnostics, "%s.command: %s", shown, why.message);
@@ -71,7 +67,7 @@ static void check_command(const char *shown, const tt_crossval_side *side, tt_cr
 static void check_trace(const char *shown, const tt_crossval_side *side, tt_crossval_about *about,
                         tt_diagnostics *diagnostics)
 {
-    (void)snprintf(about->text, sizeof about->text, "%s", base_name(side->trace));
+    (void)snprintf(about->text, sizeof about->text, "%s", tt_base_name(side->trace));
     /* One per scenario is checked when that is run: the others are compared all the same. */
     if (!strstr(side->trace, "{scenario}") && access(side->trace, R_OK) != 0)
         tt_diagnose(diagnostics, "%s.trace: %s: %s", shown, side->trace, strerror(errno));
