@@ -15,15 +15,16 @@
  * */
 #define TT_GGML_TENSOR_OVERHEAD (32u + 336u)
 
-/* The size of a name's array, derived from `overhead`, the result of ggml_tensor_overhead(). Any
- * size but the usual one must be confirmed by `set_name`, the engine's ggml_set_name (NULL: it has
- * none), which is called on a tensor of zeros. 0: an unknown layout. */
+/* The size of a name's array, derived from `overhead`, the result of ggml_tensor_overhead(), and
+ * confirmed by `set_name`, the engine's ggml_set_name, which is called on a tensor of zeros: before
+ * December 2024 structs of the usual size had other offsets. NULL: it has none, and only the usual
+ * size is accepted. 0: an unknown layout. */
 static inline uint32_t tt_ggml_name_bytes(size_t overhead,
                                           void *(*set_name)(void *tensor, const char *name))
 {
     _Alignas(16) char tensor[TT_GGML_NAME_AT + 3 * TT_GGML_NAME_BYTES_MAX] = {0};
     char long_name[2 * TT_GGML_NAME_BYTES_MAX];
-    if (overhead == TT_GGML_TENSOR_OVERHEAD) return TT_GGML_NAME_BYTES;
+    if (overhead == TT_GGML_TENSOR_OVERHEAD && !set_name) return TT_GGML_NAME_BYTES;
     const size_t bytes = overhead - TT_GGML_TENSOR_OVERHEAD + TT_GGML_NAME_BYTES;
     if (overhead < TT_GGML_TENSOR_OVERHEAD || bytes > TT_GGML_NAME_BYTES_MAX || !set_name) return 0;
     memset(long_name, 'x', sizeof long_name - 1);

@@ -34,6 +34,7 @@ int tt_cmd_diff(int argc, char **argv);
 int tt_cmd_export(int argc, char **argv);
 int tt_cmd_experiment(int argc, char **argv);
 int tt_cmd_crossval(int argc, char **argv);
+int tt_cmd_bisect(int argc, char **argv);
 int tt_cmd_report(int argc, char **argv);
 int tt_cmd_serve(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);

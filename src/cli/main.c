@@ -35,6 +35,8 @@ static const tt_command commands[] = {
      tt_cmd_experiment, 0},
     {"crossval", "run prompts on two engines or settings, and compare their values",
      tt_cmd_crossval, 0},
+    {"bisect", "the same tokens through many builds: which made it slower, in which op",
+     tt_cmd_bisect, 0},
     {"verify", "check that a trace is complete, or show what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and their offsets", tt_cmd_gguf, 0},

@@ -3,6 +3,8 @@
 #include "base/units.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,4 +233,35 @@ void tt_runner_argv_free(char **argv)
     for (size_t i = 0; argv && argv[i]; i++)
         free(argv[i]);
     free(argv);
+}
+
+static bool read_list(const json_t *root, const char *key, tt_token_ids *list)
+{
+    const json_t *array = json_object_get(root, key);
+    tt_error err;
+    for (size_t i = 0; list && i < json_array_size(array); i++) {
+        const json_int_t id = json_integer_value(json_array_get(array, i));
+        if (tt_token_ids_add(list, (int32_t)id, &err) != TT_OK) return false;
+    }
+    return json_is_array(array);
+}
+
+bool tt_runner_ids_read(const char *path, tt_token_ids *prompt, tt_token_ids *taken,
+                        tt_token_ids *chosen)
+{
+    json_error_t where;
+    json_t *root = json_load_file(path, 0, &where);
+    const bool ok = root && read_list(root, "prompt_ids", prompt) &&
+                    read_list(root, "taken_ids", taken) && read_list(root, "chosen_ids", chosen);
+    json_decref(root);
+    return ok;
+}
+
+bool tt_runner_ids_write(const char *path, const tt_token_ids *ids)
+{
+    FILE *f = fopen(path, "we");
+    for (size_t i = 0; f && i < ids->n; i++)
+        fprintf(f, "%s%" PRId32, i ? "," : "", ids->ids[i]);
+    const bool ok = f && fputc('\n', f) != EOF;
+    return (!f || fclose(f) == 0) && ok;
 }

@@ -53,4 +53,11 @@ int tt_runner_args_to_argv(const tt_runner_args *args, const char *program, size
                            char ***argv);
 void tt_runner_argv_free(char **argv);
 
+/* The lists of a file of --write-ids; the caller frees them. NULL: not wanted. False: it is not
+ * there, or is none. */
+bool tt_runner_ids_read(const char *path, tt_token_ids *prompt, tt_token_ids *taken,
+                        tt_token_ids *chosen);
+/* Writes ids as a file for "--prompt-ids @FILE". False: it cannot be written. */
+bool tt_runner_ids_write(const char *path, const tt_token_ids *ids);
+
 #endif

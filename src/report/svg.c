@@ -132,6 +132,17 @@ static double left_of(const canvas *c)
     return 14 + (c->p->y_label[0] ? LINE : 0) + LETTER * (double)(longest < 44 ? longest : 44);
 }
 
+/* Of labels along the x axis, each so many-th has room. */
+static unsigned labels_apart(const canvas *c)
+{
+    size_t longest = 2;
+    for (unsigned i = 0; i < c->p->n_labels; i++)
+        if (strlen(c->p->labels[i]) > longest) longest = strlen(c->p->labels[i]);
+    const double width = place(&c->x, c->p->n_labels) - place(&c->x, 0);
+    const double needed = LETTER * (double)(longest + 1) * c->p->n_labels;
+    return width > 0 && needed > width ? (unsigned)ceil(needed / width) : 1;
+}
+
 static void axes(const canvas *c)
 {
     const tt_plot *p = c->p;
@@ -143,7 +154,7 @@ static void axes(const canvas *c)
         line(c, x, p->y_rows ? top : bottom, x, bottom + 4);
         text(c, x, bottom + LINE, " text-anchor=\"middle\"", tick);
     }
-    const unsigned every = p->n_labels > 24 ? (p->n_labels + 23) / 24 : 1;
+    const unsigned every = labels_apart(c);
     for (unsigned i = 0; p->x_labelled && i < p->n_labels; i += every)
         text(c, place(&c->x, i), bottom + LINE, " text-anchor=\"middle\"", p->labels[i]);
     for (unsigned i = 0; !p->y_rows && i < c->y.n_ticks; i++) {

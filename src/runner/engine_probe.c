@@ -598,9 +598,9 @@ static void check_layout(tt_engine_probe *p)
     p->is_layout_known = overhead == 0 || p->answer.name_bytes > 0;
     if (!p->is_layout_known)
         find(p, true,
-             "ggml_tensor_overhead() is %zu bytes, not %u: struct ggml_tensor has another layout, "
-             "tracing is refused",
-             overhead, TT_GGML_TENSOR_OVERHEAD);
+             "struct ggml_tensor has an unknown layout (ggml_tensor_overhead() is %zu bytes), as in "
+             "builds before December 2024: tracing is refused",
+             overhead);
     for (size_t i = 0; i < p->n_libraries; i++)
         if (p->libraries[i].role == TT_LIBRARY_BACKEND)
             find(p, false,

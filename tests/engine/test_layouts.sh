@@ -1,5 +1,5 @@
-# ggml built with longer names (GGML_MAX_NAME) is traced, names in full; tensors of the same size that
-# differ in another way are refused, by `run` and by `doctor`.
+# ggml built with longer names (GGML_MAX_NAME) is traced, names in full; tensors that differ in another way
+# are refused, by `run` and by `doctor`, also those of the usual size.
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
 # engine WAY: a folder that doctor takes for ggml.
 engine() {
@@ -9,6 +9,7 @@ engine() {
 }
 engine named
 engine strange
+engine older
 
 "$TT_BIN" run -q -o named.ttrace -- "$TT_PROGRAMS/loop-named" 2
 expect "named: exit code" 0 $?
@@ -23,11 +24,13 @@ expect "named: doctor's mode" hook "$(sed -n 's/^  "mode": "\(.*\)",$/\1/p' doct
 grep -q '"is_layout_known": true' doctor.json || fail "named: doctor does not know the layout"
 "$TT_BIN" doctor --engine named | grep -q 'ggml_tensor *layout known (432 bytes with its header, names of 128)' || fail "named: doctor does not tell the size of names"
 
-"$TT_BIN" run -o strange.ttrace -- "$TT_PROGRAMS/loop-strange" 2 2>err.txt
-expect "strange: exit code" 3 $?
-grep -q 'struct ggml_tensor has a layout that this tensortrace does not know' err.txt || fail "strange: no reason: $(cat err.txt)"
-"$TT_BIN" doctor --engine strange >doctor.txt
-expect "strange: doctor's exit code" 1 $?
-grep -q "^Tracing cannot work: the engine's struct ggml_tensor" doctor.txt || fail "strange: doctor has another reason"
-grep -q '^Mode: none$' doctor.txt || fail "strange: doctor names a mode"
+for way in strange older; do
+    "$TT_BIN" run -o $way.ttrace -- "$TT_PROGRAMS/loop-$way" 2 2>err.txt
+    expect "$way: exit code" 3 $?
+    grep -q 'struct ggml_tensor has an unknown layout' err.txt || fail "$way: no reason: $(cat err.txt)"
+    "$TT_BIN" doctor --engine $way >doctor.txt
+    expect "$way: doctor's exit code" 1 $?
+    grep -q "^Tracing cannot work: the engine's struct ggml_tensor has an unknown layout" doctor.txt || fail "$way: doctor has another reason"
+    grep -q '^Mode: none$' doctor.txt || fail "$way: doctor names a mode"
+done
 finish

@@ -85,14 +85,14 @@ static bool look_up(const void *caller)
     void *(*set_name)(void *, const char *) = NULL;
     uint32_t name_bytes = 0;
     if (!find_all(caller, &engine)) {
-        refuse("functions are missing (a version before October 2024, or a static build)");
+        refuse("functions are missing (a version before December 2024, or a static build)");
         return false;
     }
     find(caller, &overhead, "ggml_tensor_overhead");
     find(caller, &set_name, "ggml_set_name");
     if (overhead) name_bytes = tt_ggml_name_bytes(overhead(), set_name);
     if (!name_bytes) {
-        refuse("its struct ggml_tensor has a layout that this tensortrace does not know");
+        refuse("its struct ggml_tensor has an unknown layout, as in builds before December 2024");
         return false;
     }
     tt_engine_name_bytes = name_bytes;

@@ -76,13 +76,8 @@ static bool write_ids(tt_cv_scenario *c, size_t side, const char *suffix, const 
 {
     tt_cv_path(c, out + 1, side, suffix);
     out[0] = '@';
-    FILE *f = fopen(out + 1, "we");
-    char *text = tt_cv_tokens_text(ids, NULL);
-    bool ok = f && text && fprintf(f, "%s\n", text) > 0;
-    if (f && fclose(f) != 0) ok = false;
-    if (!ok) (void)tt_cv_fail(c, 2, "cannot write %s: %s", out + 1, strerror(errno));
-    free(text);
-    return ok;
+    return tt_runner_ids_write(out + 1, ids) ||
+           tt_cv_fail(c, 2, "cannot write %s: %s", out + 1, strerror(errno));
 }
 
 static void set_options(const tt_crossval_side *s, tt_runner_options *o)

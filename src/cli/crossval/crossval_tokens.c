@@ -1,9 +1,9 @@
 /* The token ids that are the input of both sides of a scenario. */
 #include "cli/crossval/crossval.h"
+#include "cli/runner_options.h"
 #include "model/model.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,17 +49,6 @@ bool tt_cv_tokens_given(tt_cv_scenario *c)
 
 /* --- of an engine --- */
 
-static bool read_list(const json_t *root, const char *key, tt_token_ids *list)
-{
-    const json_t *array = json_object_get(root, key);
-    tt_error err;
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        json_int_t id = json_integer_value(json_array_get(array, i));
-        if (tt_token_ids_add(list, (int32_t)id, &err) != TT_OK) return false;
-    }
-    return json_is_array(array);
-}
-
 static bool same(const tt_token_ids *a, const tt_token_ids *b, size_t n)
 {
     return a->n >= n && b->n >= n && (n == 0 || memcmp(a->ids, b->ids, n * sizeof *a->ids) == 0);
@@ -80,13 +69,8 @@ static bool read_engine(tt_cv_scenario *c, size_t side, bool leads)
 {
     char path[TT_CV_PATH];
     tt_cv_path(c, path, side, ".ids.json");
-    json_error_t where;
-    json_t *root = json_load_file(path, 0, &where);
     tt_token_ids prompt = {.n = 0}, taken = {.n = 0};
-    bool ok = root && read_list(root, "prompt_ids", &prompt) &&
-              read_list(root, "taken_ids", &taken) &&
-              read_list(root, "chosen_ids", &c->chosen[side]);
-    json_decref(root);
+    bool ok = tt_runner_ids_read(path, &prompt, &taken, &c->chosen[side]);
     if (!ok)
         (void)tt_cv_fail(c, side, "the built-in runner did not say which tokens it was fed");
     else if (leads)

@@ -6,7 +6,9 @@
 
 #include <stdbool.h>
 
+#ifndef LOOP_NAME_AT
 #define LOOP_NAME_AT 256
+#endif
 #ifndef LOOP_NAME_BYTES
 #define LOOP_NAME_BYTES 64
 #endif
