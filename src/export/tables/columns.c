@@ -93,7 +93,7 @@ void tt_rows_free(tt_rows *rows)
 
 tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
 {
-    size_t more = rows->capacity ? rows->capacity : 64;
+    size_t more = rows->capacity ? rows->capacity : rows->usual ? rows->usual : 64;
     if (n <= rows->capacity) return TT_OK;
     while (more < n)
         more *= 2;
@@ -114,6 +114,24 @@ tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
     }
     rows->capacity = more;
     return TT_OK;
+}
+
+void tt_rows_take(tt_rows *rows, const uint32_t *columns, uint32_t n, void **values)
+{
+    const size_t fits = rows->n > 0 ? rows->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        tt_values *v = &rows->columns[columns[i]];
+        const size_t size = tt_cell_size(rows->table->columns[columns[i]].type);
+        void *shorter = fits < rows->capacity - rows->capacity / 16
+                            ? realloc(v->values, fits * size)
+                            : v->values;
+        values[i] = shorter ? shorter : v->values;
+        v->values = NULL;
+    }
+    /* The next part has about as many. */
+    rows->usual = fits + fits / 32;
+    rows->capacity = 0;
+    rows->n = 0;
 }
 
 void tt_rows_integer(tt_rows *rows, uint32_t column, uint64_t v)

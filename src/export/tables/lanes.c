@@ -115,36 +115,54 @@ static size_t begin_cursors(tt_tables_own *own, size_t n_pieces, uint32_t n_node
 }
 
 /* Op by op, and each thread by thread: the threads advance through the nodes together. */
-static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uint32_t n_nodes)
+static tt_status put_together(tt_rows *rows, tt_tables_own *own, uint32_t run, size_t n_pieces,
+                              tt_error *err)
 {
+    const uint32_t graph = own->m->runs[run].graph, n_nodes = own->m->graphs[graph].n_nodes;
     const size_t n = begin_cursors(own, n_pieces, n_nodes);
+    uint8_t *verdicts = tt_filter_ops_of(&own->passing, graph);
     for (;;) {
         uint32_t node = TT_NONE;
         for (size_t i = 0; i < n; i++)
             if (own->cursors[i].node < node) node = own->cursors[i].node;
-        if (node == TT_NONE) return;
+        if (node == TT_NONE) return TT_OK;
         for (size_t i = 0; i < n; i++) {
             cursor *c = &own->cursors[i];
+            const tt_piece_ops *p = &own->lanes[c->piece];
+            bool passes = true;
             if (c->node != node) continue;
-            put_row(rows, own->m, &own->join.off_cpu, &own->lanes[c->piece], c->at++,
-                    own->waits_known);
+            if (verdicts || own->passing.failed) {
+                const uint8_t covers = p->covers[c->at];
+                tt_status status =
+                    tt_tables_op_passes(own, verdicts, run, node, covers, &passes, err);
+                if (status != TT_OK) return status;
+            }
+            if (passes) put_row(rows, own->m, &own->join.off_cpu, p, c->at, own->waits_known);
+            c->at++;
             advance(c, own->lanes, n_nodes);
         }
     }
 }
 
 /* A run with more records than fit into memory: thread by thread. */
-static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pieces, size_t n,
-                           uint32_t n_nodes, tt_error *err)
+static tt_status put_apart(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_piece *pieces,
+                           size_t n, tt_error *err)
 {
+    const uint32_t graph = own->m->runs[run].graph, n_nodes = own->m->graphs[graph].n_nodes;
+    uint8_t *verdicts = tt_filter_ops_of(&own->passing, graph);
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops p;
         tt_status status = tt_pieces_get(own->m->pieces, &pieces[i], &p, err);
         if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + p.n, err);
         if (status != TT_OK) return status;
-        for (size_t k = 0; k < p.n; k++)
-            if (p.node[k] < n_nodes)
-                put_row(rows, own->m, &own->join.off_cpu, &p, k, own->waits_known);
+        for (size_t k = 0; k < p.n; k++) {
+            bool passes = p.node[k] < n_nodes;
+            if (passes && (verdicts || own->passing.failed))
+                status =
+                    tt_tables_op_passes(own, verdicts, run, p.node[k], p.covers[k], &passes, err);
+            if (status != TT_OK) return status;
+            if (passes) put_row(rows, own->m, &own->join.off_cpu, &p, k, own->waits_known);
+        }
     }
     return TT_OK;
 }
@@ -158,7 +176,6 @@ static bool make_lanes(tt_tables_own *own, size_t n)
 static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
 {
     const tt_run *r = &own->m->runs[run];
-    const uint32_t n_nodes = own->m->graphs[r->graph].n_nodes;
     const tt_piece *pieces;
     size_t n, records = 0;
     bool together = false;
@@ -169,12 +186,11 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     if (!make_lanes(own, n)) return tt_error_memory(err, "the tables");
     status = tt_pieces_get_together(own->m->pieces, pieces, n, own->lanes, &together, err);
     if (status != TT_OK) return status;
-    if (!together) return put_apart(rows, own, pieces, n, n_nodes, err);
+    if (!together) return put_apart(rows, own, run, pieces, n, err);
     for (size_t i = 0; i < n; i++)
         records += own->lanes[i].n;
     status = tt_rows_reserve(rows, rows->n + records, err);
-    if (status == TT_OK) put_together(rows, own, n, n_nodes);
-    return status;
+    return status == TT_OK ? put_together(rows, own, run, n, err) : status;
 }
 
 static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part, tt_rows *rows,
@@ -189,6 +205,7 @@ const tt_export_table tt_table_lanes = {
     .columns = columns,
     .n_columns = LANES_COLUMNS,
     .filtered = true,
+    .of_ops = true,
     .parts = parts,
     .fill = fill,
 };

@@ -292,6 +292,7 @@ const tt_export_table tt_table_ops = {
     .columns = columns,
     .n_columns = OPS_COLUMNS,
     .filtered = true,
+    .of_ops = true,
     .parts = parts,
     .fill = fill,
 };
