@@ -56,6 +56,9 @@ static tt_status make_part(const table_source *s, maker *k, uint32_t part, struc
     tt_status status = TT_OK;
     out->release = NULL;
     if (!k->share) status = tt_model_share(tt_held_model_get(s->model), &k->share, err);
+    k->rows.left_out = UINT64_MAX;
+    for (uint32_t i = 0; i < s->shape.n_columns; i++)
+        k->rows.left_out &= ~((uint64_t)1 << s->shape.columns[i]);
     if (status == TT_OK)
         status = s->shape.table->fill(k->share, &s->options.filter, part, &k->rows, err);
     if (status != TT_OK || k->rows.n == 0) return status;

@@ -56,8 +56,9 @@ typedef struct tt_rows {
     const tt_export_table *table;
     size_t n;
     size_t capacity;
-    size_t usual; /* private: rows that were taken at once */
-    bool failed;  /* sticky until tt_rows_begin: out of memory for a text */
+    size_t usual;      /* private: rows that were taken at once */
+    uint64_t left_out; /* bits of columns that the caller does not want: `fill` need not set them */
+    bool failed;       /* sticky until tt_rows_begin: out of memory for a text */
     tt_values columns[TT_COLUMNS_MAX];
     tt_tables_own *own; /* private: kept from part to part */
 } tt_rows;
@@ -96,6 +97,10 @@ void tt_tables_notes(const tt_model *m, const tt_export_options *options,
 void tt_rows_begin(tt_rows *rows, const tt_export_table *table);
 /* Call it before the model is closed. */
 void tt_rows_free(tt_rows *rows);
+static inline bool tt_rows_wants(const tt_rows *rows, uint32_t column)
+{
+    return !(rows->left_out >> column & 1);
+}
 /* Room for n rows in all, in every column. */
 tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err);
 /* Gives the arrays of these columns, whose rows are there, to the caller, who frees them, none

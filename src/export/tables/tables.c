@@ -146,6 +146,7 @@ void tt_tables_own_free(tt_tables_own *own)
     tt_accesses_free(own->accesses);
     tt_buffers_free(own->buffers);
     free(own->part_first);
+    free(own->row_facts);
     free(own->lanes);
     free(own->cursors);
     free(own);
@@ -402,6 +403,7 @@ void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t
 void tt_tables_run_id(tt_rows *rows, size_t first, size_t n)
 {
     tt_values *v = &rows->columns[0];
+    if (!tt_rows_wants(rows, 0)) return;
     uint32_t code = tt_dictionary_code(&v->dictionary, rows->own->run_id, 32);
     rows->failed |= code == TT_NONE;
     for (size_t i = first; i < first + n; i++)

@@ -84,11 +84,13 @@ struct tt_tables_own {
     const tt_parting *parted; /* divided into these parts */
     uint32_t *part_first;     /* n_parts + 1 items */
     uint32_t n_parts;
-    tt_op_facts **facts;     /* by graph, by node; NULL until needed */
-    tt_place_codes **places; /* by graph, by tensor; NULL until needed */
-    size_t facts_bytes;      /* of both */
-    uint32_t stamp;          /* of the part being filled */
-    tt_arena texts;          /* of fused ops */
+    tt_op_facts **facts;           /* by graph, by node; NULL until needed */
+    tt_place_codes **places;       /* by graph, by tensor; NULL until needed */
+    size_t facts_bytes;            /* of both */
+    const tt_op_facts **row_facts; /* of the ops of the run at hand */
+    size_t row_facts_capacity;
+    uint32_t stamp; /* of the part being filled */
+    tt_arena texts; /* of fused ops */
     tt_piece_ops *lanes;
     struct tt_lane_cursor *cursors;
     size_t lanes_capacity;
