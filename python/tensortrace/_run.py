@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
+import weakref
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._library import TraceError, program
@@ -45,18 +47,24 @@ def run(
     """
     folder = None
     if path is None:
-        folder = tempfile.TemporaryDirectory(prefix="tensortrace-")
-        path = os.path.join(folder.name, "run.ttrace")
+        folder = tempfile.mkdtemp(prefix="tensortrace-")
+        path = os.path.join(folder, "run.ttrace")
     words = [program(), "run", "-q", "-o", os.fspath(path)]
     for name, value in options.items():
         words += _option(name, value)
     if argv is not None:
         words += ["--", *(os.fspath(a) for a in argv)]
-    code, output, said = _execute(words, env, cwd)
-    if not os.path.exists(path) or (check and code != 0):
-        raise TraceError(said.strip() or f"the program ended with {code}, and nothing was traced")
-    trace = Trace(path)
-    trace._folder = folder
+    try:
+        code, output, said = _execute(words, env, cwd)
+        if not os.path.exists(path) or (check and code != 0):
+            raise TraceError(said.strip() or f"the program ended with {code}, and nothing was traced")
+        trace = Trace(path)
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder is not None:
+        weakref.finalize(trace, shutil.rmtree, folder, ignore_errors=True)
     trace.output = output
     trace.exit_code = code
     return trace

@@ -123,7 +123,6 @@ class Trace:
             raise error.raised()
         self._reader: Optional[c_void_p] = reader
         self._end = weakref.finalize(self, library().tt_reader_close, reader)
-        self._folder: Any = None  # a temporary one that ends with the trace
         self._report: Optional[str] = None
 
     def close(self) -> None:
@@ -153,9 +152,9 @@ class Trace:
                 raise error.raised()
         return stream
 
-    def _rows(self, name: str, **options: Any) -> Rows:
+    def _rows(self, analysis: str, /, **options: Any) -> Rows:
         options["columns"] = names_of(options.get("columns"))
-        return Rows(self, False, name, options)
+        return Rows(self, False, analysis, options)
 
     # --- what it holds ---
 
