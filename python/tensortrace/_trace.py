@@ -447,7 +447,7 @@ class Trace:
         sort: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Rows:
-        """What the ops put out: ``tensortrace values`` (needs ``run --values``).
+        """Outputs of the ops: ``tensortrace values`` (needs ``run --values``).
 
         by:       tensor, place, op, layer or batch: summed up; else a row an output
         outliers: outputs that differ from others of the same name; growth: RMS over the layers

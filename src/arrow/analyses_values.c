@@ -1,4 +1,4 @@
-/* The analysis `values`: what the ops put out. */
+/* The analysis `values`: outputs of the ops. */
 #include "arrow/analyses.h"
 
 #include "analyze/values/columns.h"

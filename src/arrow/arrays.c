@@ -90,7 +90,7 @@ static char *put_metadata(char *p, const pair *pairs, size_t n)
     return p;
 }
 
-/* One block a node: the texts, of a struct also its children. False without memory. */
+/* One block a node: the texts, of a struct also its children. False if out of memory. */
 static bool make_node(struct ArrowSchema *out, const char *format, const char *name,
                       const pair *pairs, size_t n_pairs, uint32_t n_children)
 {
@@ -172,7 +172,7 @@ static void release_array(struct ArrowArray *a)
 }
 
 /* An array of so many buffers, none of which is there yet, with room for `nodes` arrays below it.
- * False without memory. */
+ * False if out of memory. */
 static bool make_array(struct ArrowArray *out, size_t length, unsigned n_buffers, uint32_t nodes)
 {
     const size_t each = sizeof(struct ArrowArray) + sizeof(struct ArrowArray *);
@@ -193,7 +193,7 @@ static bool make_array(struct ArrowArray *out, size_t length, unsigned n_buffers
     return true;
 }
 
-/* A bit for each of n bytes that are 0 or 1; *ones: how many are 1. NULL without memory. */
+/* A bit for each of n bytes that are 0 or 1; *ones: how many are 1. NULL if out of memory. */
 static uint8_t *make_bits(const uint8_t *bytes, size_t n, size_t *ones)
 {
     const size_t whole = n / 8;

@@ -13,7 +13,7 @@
  * it. Safe from any thread. */
 typedef struct tt_held_model tt_held_model;
 
-/* The model becomes its own. NULL without memory. */
+/* The model becomes its own. NULL if out of memory. */
 tt_held_model *tt_held_model_new(tt_model *m);
 const tt_model *tt_held_model_get(const tt_held_model *h);
 tt_held_model *tt_held_model_take(tt_held_model *h);
