@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install uninstall clean check check-all check-fresh check-quick demo bench screenshots fuzz format
+.PHONY: all help deps install uninstall clean check check-all check-fresh check-quick demo bench screenshots fuzz wheel format
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
@@ -29,7 +29,7 @@ uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR pu
 	@scripts/uninstall "$(BUILD)" "$(PREFIX)" "$(DESTDIR)"
 
 clean: ## remove everything that was built
-	@rm -rf build build-check build-asan build-tsan build-fuzz $(BUILD)
+	@rm -rf build build-check build-asan build-tsan build-fuzz build-wheel dist $(BUILD)
 
 check: ## install what is needed, build, run all tests
 	@scripts/check check
@@ -54,6 +54,9 @@ screenshots: all ## make docs/pictures/*.png anew, of a real trace, in a real br
 
 fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
 	@scripts/fuzz $(SECONDS_EACH)
+
+wheel: ## dist/tensortrace-*.whl for pip, with the command in it (docs/python.md)
+	@scripts/make-wheel
 
 format: ## clang-format over the C sources
 	@find src include examples tests bench ui -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i

@@ -1,16 +1,8 @@
 /* The public reading calls (tensortrace/read.h) on top of the model. */
-#include "analyze/values/outputs.h"
-#include "model/model.h"
-
-#include <tensortrace/read.h>
+#include "api/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct tt_reader {
-    tt_model *m;
-    tt_outputs outputs; /* of the last run whose values were walked */
-};
 
 static tt_status reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err);
 
@@ -61,7 +53,13 @@ tt_status tt_reader_open(tt_reader **reader, const char *path, tt_error *err)
     *reader = NULL;
     tt_reader *r = calloc(1, sizeof *r);
     if (!r) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    tt_status status = tt_model_open(path, &r->m, err);
+    tt_model *m = NULL;
+    tt_status status = tt_model_open(path, &m, err);
+    r->m = m;
+    if (status == TT_OK && !(r->held = tt_held_model_new(m))) {
+        tt_model_close(m);
+        status = tt_error_memory(err, "the trace");
+    }
     if (status != TT_OK) {
         free(r);
         return status;
@@ -74,7 +72,7 @@ void tt_reader_close(tt_reader *reader)
 {
     if (!reader) return;
     tt_outputs_free(&reader->outputs);
-    tt_model_close(reader->m);
+    tt_held_model_give(reader->held);
     free(reader);
 }
 

@@ -25,13 +25,13 @@ for file in bin/tensortrace lib/libtensortrace.so.0; do
 done
 
 # Each library exports what its public header declares, no more and no less.
-exports() { # LIBRARY HEADER NM-OPTIONS
-    grep '^TT_API ' "$root/include/tensortrace/$2" | sed -n 's/^.*[ *]\(tt_[a-z_]*\)[(;].*/\1/p' | sort >"$work/declared"
+exports() { # LIBRARY HEADERS NM-OPTIONS
+    (cd "$root/include/tensortrace" && cat $2) | grep '^TT_API ' | sed -n 's/^.*[ *]\(tt_[a-z_]*\)[(;].*/\1/p' | sort >"$work/declared"
     nm $3 --defined-only "$root/lib/$1" | awk 'NF == 3 { print $3 }' | sort >"$work/exported"
     [ -s "$work/declared" ] || { echo "no public call found in $2"; exit 1; }
     diff "$work/declared" "$work/exported" || { echo "$1: declared (<) and exported (>) differ"; exit 1; }
 }
-exports libtensortrace.so.0 read.h -D
+exports libtensortrace.so.0 'read.h arrow.h' -D
 exports libtensortrace-record.so.0 record.h -D
 exports libtensortrace-record.a record.h -g
 
@@ -54,6 +54,15 @@ if [ $code != 2 ] || ! grep -q 'not a tensortrace trace' "$work/err"; then
     echo "the example does not refuse what is no trace"
     exit 1
 fi
+
+example tensortrace/arrow.h >"$work/sum.c"
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/sum.c" $flags -o "$work/sum"
+summed=$(LD_LIBRARY_PATH="$root/lib" "$work/sum" "$trace")
+# 510 records of 255 ops; how long they took is in the table that export writes.
+"$root/bin/tensortrace" export "$trace" --format csv -o "$work/tables" 2>"$work/err"
+expected=$(awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "duration_ns") at = i } NR > 1 { ns += $at; n++ }
+    END { printf "%d ops, %d ns\n", n, ns }' "$work/tables/ops.csv")
+[ "$summed" = "$expected" ] || { echo "the example of columns says: $summed, but $expected"; exit 1; }
 
 example tensortrace/record.h >"$work/layer.c"
 recording() { # NAME: $work/NAME records, and what it records is whole

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* --- dictionaries --- */
 
@@ -91,15 +92,37 @@ void tt_rows_free(tt_rows *rows)
     memset(rows, 0, sizeof *rows);
 }
 
+#define PAGE_BYTES ((size_t)2 << 20) /* of a huge one; where there are none, nothing is lost */
+
+/* A new array of which so many bytes will be touched: in huge pages if they are nearly filled. The
+ * first touch of small ones takes longer than all else that is done with them. */
+static void *make_array(size_t bytes, size_t touched)
+{
+    const size_t rest = touched % PAGE_BYTES, whole = (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    if (touched < 7 * PAGE_BYTES / 8 || (rest > 0 && rest < 7 * PAGE_BYTES / 8))
+        return malloc(bytes);
+    void *array = aligned_alloc(PAGE_BYTES, whole);
+    if (array) (void)madvise(array, whole, MADV_HUGEPAGE);
+    return array;
+}
+
+static void *more_values(const tt_rows *rows, const tt_values *v, size_t n, size_t size)
+{
+    if (!v->values && rows->usual) return make_array(n * size, rows->usual * size);
+    return reallocarray(v->values, n, size);
+}
+
 tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
 {
-    size_t more = rows->capacity ? rows->capacity : 64;
+    size_t more = rows->capacity ? rows->capacity
+                  : rows->usual  ? rows->usual + rows->usual / 32
+                                 : 64;
     if (n <= rows->capacity) return TT_OK;
     while (more < n)
         more *= 2;
     for (uint32_t i = 0; i < rows->table->n_columns; i++) {
         tt_values *v = &rows->columns[i];
-        void *values = reallocarray(v->values, more, tt_cell_size(rows->table->columns[i].type));
+        void *values = more_values(rows, v, more, tt_cell_size(rows->table->columns[i].type));
         if (values) v->values = values;
         uint8_t *valid = NULL;
         if (values && rows->table->columns[i].nullable) {
@@ -114,6 +137,24 @@ tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
     }
     rows->capacity = more;
     return TT_OK;
+}
+
+void tt_rows_take(tt_rows *rows, const uint32_t *columns, uint32_t n, void **values)
+{
+    const size_t fits = rows->n > 0 ? rows->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        tt_values *v = &rows->columns[columns[i]];
+        const size_t size = tt_cell_size(rows->table->columns[columns[i]].type);
+        void *shorter = fits < rows->capacity - rows->capacity / 16
+                            ? realloc(v->values, fits * size)
+                            : v->values;
+        values[i] = shorter ? shorter : v->values;
+        v->values = NULL;
+    }
+    /* The next part has about as many. */
+    rows->usual = fits;
+    rows->capacity = 0;
+    rows->n = 0;
 }
 
 void tt_rows_integer(tt_rows *rows, uint32_t column, uint64_t v)

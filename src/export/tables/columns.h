@@ -56,7 +56,9 @@ typedef struct tt_rows {
     const tt_export_table *table;
     size_t n;
     size_t capacity;
-    bool failed; /* sticky until tt_rows_begin: out of memory for a text */
+    size_t usual;      /* private: rows that were taken at once */
+    uint64_t left_out; /* bits of columns that the caller does not want: `fill` need not set them */
+    bool failed;       /* sticky until tt_rows_begin: out of memory for a text */
     tt_values columns[TT_COLUMNS_MAX];
     tt_tables_own *own; /* private: kept from part to part */
 } tt_rows;
@@ -67,7 +69,8 @@ struct tt_export_table {
     const tt_column *columns;
     uint32_t n_columns; /* the first one is run_id */
     bool filtered;      /* restricted to the batches that pass the filter; else the whole trace */
-    /* The number of parts; may be 0. filter NULL: everything. Uses only token and phase. */
+    bool of_ops;        /* layer, op and tensor of the filter count, too */
+    /* The number of parts; may be 0. filter NULL: everything. */
     uint32_t (*parts)(const tt_model *m, const tt_filter *filter);
     /* Fills *rows with those of a part. m is the calling thread's own share (tt_model_share), the
      * filter that of `parts`. */
@@ -94,8 +97,15 @@ void tt_tables_notes(const tt_model *m, const tt_export_options *options,
 void tt_rows_begin(tt_rows *rows, const tt_export_table *table);
 /* Call it before the model is closed. */
 void tt_rows_free(tt_rows *rows);
+static inline bool tt_rows_wants(const tt_rows *rows, uint32_t column)
+{
+    return !(rows->left_out >> column & 1);
+}
 /* Room for n rows in all, in every column. */
 tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err);
+/* Gives the arrays of these columns, whose rows are there, to the caller, who frees them, none
+ * longer than it must be: columns[i]'s as values[i]. The rows are gone; their texts stay. */
+void tt_rows_take(tt_rows *rows, const uint32_t *columns, uint32_t n, void **values);
 /* Bytes of a value of that type in its array. */
 size_t tt_cell_size(tt_cell_type type);
 

@@ -4,6 +4,7 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LANES_RUN_ID,
@@ -90,6 +91,55 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, con
     rows->n++;
 }
 
+/* Whether all threads have the same nodes in the same order, which the graph has: as they are
+ * executed. Then row k of thread l is row k * threads + l. */
+static bool is_in_step(const tt_tables_own *own, size_t n, uint32_t n_nodes)
+{
+    const tt_piece_ops *p = own->lanes;
+    for (size_t i = 0; i < n; i++)
+        if (p[i].open || p[i].n != p->n || (i && p[i].lane <= p[i - 1].lane) ||
+            memcmp(p[i].node, p->node, p->n * sizeof *p->node) != 0)
+            return false;
+    for (size_t k = 0; k < p->n; k++)
+        if (p->node[k] >= n_nodes || (k && p->node[k] <= p->node[k - 1])) return false;
+    return true;
+}
+
+/* A column of threads that are in step; `value` is that of record k of thread p. */
+#define EACH(type, column, value)                                                                  \
+    if (tt_rows_wants(rows, column))                                                               \
+        for (size_t l = 0; l < n; l++) {                                                           \
+            const tt_piece_ops *const p = &own->lanes[l];                                          \
+            type *const out = (type *)rows->columns[column].values + rows->n + l;                  \
+            for (size_t k = 0; k < p->n; k++)                                                      \
+                out[k * n] = (type)(value);                                                        \
+        }
+
+static void put_in_step(tt_rows *rows, const tt_tables_own *own, size_t n)
+{
+    const tt_model *m = own->m;
+    const tt_off_cpu *off = &own->join.off_cpu;
+    const size_t all = n * own->lanes->n;
+    EACH(uint64_t, LANES_OP_ID, tt_op_id(p->run, p->node[k]))
+    EACH(uint16_t, LANES_THREAD, p->lane)
+    EACH(int64_t, LANES_START, tt_tables_mono_ns(m, p->start[k]))
+    EACH(int64_t, LANES_ARRIVE, tt_tables_mono_ns(m, p->arrive[k]))
+    EACH(int64_t, LANES_RELEASE, tt_tables_mono_ns(m, p->release[k]))
+    EACH(uint64_t, LANES_BUSY, tt_tables_span_ns(m, ticks(p->start[k], p->arrive[k])))
+    EACH(uint64_t, LANES_WAIT,
+         own->waits_known ? tt_tables_span_ns(m, ticks(p->arrive[k], p->release[k])) : 0)
+    if (off->known) {
+        EACH(uint64_t, LANES_OFF_CPU,
+             tt_tables_span_ns(
+                 m, tt_off_cpu_ticks(off, p->node[k], p->lane, ticks(p->start[k], p->arrive[k]))))
+    } else {
+        EACH(uint64_t, LANES_OFF_CPU, 0)
+        memset(tt_rows_valid(rows, LANES_OFF_CPU) + rows->n, 0, all);
+    }
+    if (!own->waits_known) memset(tt_rows_valid(rows, LANES_WAIT) + rows->n, 0, all);
+    rows->n += all;
+}
+
 /* Advances to the next record of a node in the graph. */
 static void advance(cursor *c, const tt_piece_ops *pieces, uint32_t n_nodes)
 {
@@ -115,36 +165,59 @@ static size_t begin_cursors(tt_tables_own *own, size_t n_pieces, uint32_t n_node
 }
 
 /* Op by op, and each thread by thread: the threads advance through the nodes together. */
-static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uint32_t n_nodes)
+static tt_status put_together(tt_rows *rows, tt_tables_own *own, uint32_t run, size_t n_pieces,
+                              tt_error *err)
 {
+    const uint32_t graph = own->m->runs[run].graph, n_nodes = own->m->graphs[graph].n_nodes;
+    uint8_t *verdicts = tt_filter_ops_of(&own->passing, graph);
+    const bool all = !verdicts && !own->passing.failed && own->m->clock.known;
+    if (all && is_in_step(own, n_pieces, n_nodes)) {
+        put_in_step(rows, own, n_pieces);
+        return TT_OK;
+    }
     const size_t n = begin_cursors(own, n_pieces, n_nodes);
     for (;;) {
         uint32_t node = TT_NONE;
         for (size_t i = 0; i < n; i++)
             if (own->cursors[i].node < node) node = own->cursors[i].node;
-        if (node == TT_NONE) return;
+        if (node == TT_NONE) return TT_OK;
         for (size_t i = 0; i < n; i++) {
             cursor *c = &own->cursors[i];
+            const tt_piece_ops *p = &own->lanes[c->piece];
+            bool passes = true;
             if (c->node != node) continue;
-            put_row(rows, own->m, &own->join.off_cpu, &own->lanes[c->piece], c->at++,
-                    own->waits_known);
+            if (verdicts || own->passing.failed) {
+                const uint8_t covers = p->covers[c->at];
+                tt_status status =
+                    tt_tables_op_passes(own, verdicts, run, node, covers, &passes, err);
+                if (status != TT_OK) return status;
+            }
+            if (passes) put_row(rows, own->m, &own->join.off_cpu, p, c->at, own->waits_known);
+            c->at++;
             advance(c, own->lanes, n_nodes);
         }
     }
 }
 
 /* A run with more records than fit into memory: thread by thread. */
-static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pieces, size_t n,
-                           uint32_t n_nodes, tt_error *err)
+static tt_status put_apart(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_piece *pieces,
+                           size_t n, tt_error *err)
 {
+    const uint32_t graph = own->m->runs[run].graph, n_nodes = own->m->graphs[graph].n_nodes;
+    uint8_t *verdicts = tt_filter_ops_of(&own->passing, graph);
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops p;
         tt_status status = tt_pieces_get(own->m->pieces, &pieces[i], &p, err);
         if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + p.n, err);
         if (status != TT_OK) return status;
-        for (size_t k = 0; k < p.n; k++)
-            if (p.node[k] < n_nodes)
-                put_row(rows, own->m, &own->join.off_cpu, &p, k, own->waits_known);
+        for (size_t k = 0; k < p.n; k++) {
+            bool passes = p.node[k] < n_nodes;
+            if (passes && (verdicts || own->passing.failed))
+                status =
+                    tt_tables_op_passes(own, verdicts, run, p.node[k], p.covers[k], &passes, err);
+            if (status != TT_OK) return status;
+            if (passes) put_row(rows, own->m, &own->join.off_cpu, &p, k, own->waits_known);
+        }
     }
     return TT_OK;
 }
@@ -158,7 +231,6 @@ static bool make_lanes(tt_tables_own *own, size_t n)
 static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
 {
     const tt_run *r = &own->m->runs[run];
-    const uint32_t n_nodes = own->m->graphs[r->graph].n_nodes;
     const tt_piece *pieces;
     size_t n, records = 0;
     bool together = false;
@@ -169,12 +241,11 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     if (!make_lanes(own, n)) return tt_error_memory(err, "the tables");
     status = tt_pieces_get_together(own->m->pieces, pieces, n, own->lanes, &together, err);
     if (status != TT_OK) return status;
-    if (!together) return put_apart(rows, own, pieces, n, n_nodes, err);
+    if (!together) return put_apart(rows, own, run, pieces, n, err);
     for (size_t i = 0; i < n; i++)
         records += own->lanes[i].n;
     status = tt_rows_reserve(rows, rows->n + records, err);
-    if (status == TT_OK) put_together(rows, own, n, n_nodes);
-    return status;
+    return status == TT_OK ? put_together(rows, own, run, n, err) : status;
 }
 
 static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part, tt_rows *rows,
@@ -189,6 +260,7 @@ const tt_export_table tt_table_lanes = {
     .columns = columns,
     .n_columns = LANES_COLUMNS,
     .filtered = true,
+    .of_ops = true,
     .parts = parts,
     .fill = fill,
 };

@@ -1,6 +1,8 @@
 /* The table `ops`. */
 #include "export/tables/tables.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 enum {
@@ -112,14 +114,20 @@ static uint32_t parts(const tt_model *m, const tt_filter *filter)
     return tt_parting_parts(&by_run, m, filter);
 }
 
-/* Each column is filled in a loop of its own. */
+/* Each column is filled in a loop of its own, if it is wanted. */
 #define VALUES(type, column) ((type *)rows->columns[column].values + rows->n)
+
+/* Sets a column of n rows. */
+#define EACH(type, column, value)                                                                  \
+    if (tt_rows_wants(rows, column)) {                                                             \
+        type *const out = VALUES(type, column);                                                    \
+        for (uint32_t i = 0; i < n; i++)                                                           \
+            out[i] = (type)(value);                                                                \
+    }
 
 static void fill_u32(tt_rows *rows, uint32_t column, size_t n, uint32_t v)
 {
-    uint32_t *out = VALUES(uint32_t, column);
-    for (size_t i = 0; i < n; i++)
-        out[i] = v;
+    EACH(uint32_t, column, v)
 }
 
 static void fill_name(tt_rows *rows, uint32_t column, size_t n, const char *text)
@@ -155,34 +163,27 @@ static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
                                                     : "bounds");
 }
 
+#define JOINED (&join->ops[join->touched[i]])
+
 static void put_moments(tt_rows *rows, const tt_model *m, const tt_join *join)
 {
-    int64_t *start = VALUES(int64_t, OPS_START), *relative = VALUES(int64_t, OPS_START_RELATIVE);
-    int64_t *arrive = VALUES(int64_t, OPS_ARRIVE), *release = VALUES(int64_t, OPS_RELEASE);
-    int64_t *time = VALUES(int64_t, OPS_START_TIME);
-    for (uint32_t i = 0; i < join->n_touched; i++) {
-        const tt_joined *o = &join->ops[join->touched[i]];
-        start[i] = tt_tables_mono_ns(m, o->start);
-        arrive[i] = tt_tables_mono_ns(m, o->arrive);
-        release[i] = tt_tables_mono_ns(m, o->release);
-        relative[i] = tt_tables_relative_ns(m, o->start);
-        time[i] = tt_tables_utc_ns(m, start[i]);
-    }
-    if (!tt_tables_has_utc(m)) fill_nulls(rows, OPS_START_TIME, join->n_touched);
+    const uint32_t n = join->n_touched;
+    EACH(int64_t, OPS_START, tt_tables_mono_ns(m, JOINED->start))
+    EACH(int64_t, OPS_ARRIVE, tt_tables_mono_ns(m, JOINED->arrive))
+    EACH(int64_t, OPS_RELEASE, tt_tables_mono_ns(m, JOINED->release))
+    EACH(int64_t, OPS_START_RELATIVE, tt_tables_relative_ns(m, JOINED->start))
+    EACH(int64_t, OPS_START_TIME, tt_tables_utc_ns(m, tt_tables_mono_ns(m, JOINED->start)))
+    if (!tt_tables_has_utc(m)) fill_nulls(rows, OPS_START_TIME, n);
 }
 
 static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
 {
-    uint64_t *duration = VALUES(uint64_t, OPS_DURATION), *busy = VALUES(uint64_t, OPS_BUSY);
-    uint64_t *wait = VALUES(uint64_t, OPS_WAIT), *off_cpu = VALUES(uint64_t, OPS_OFF_CPU);
-    for (uint32_t i = 0; i < join->n_touched; i++) {
-        const tt_joined *o = &join->ops[join->touched[i]];
-        duration[i] = tt_tables_span_ns(m, tt_joined_ticks(o));
-        busy[i] = tt_tables_span_ns(m, o->busy);
-        wait[i] = tt_tables_span_ns(m, o->wait);
-        off_cpu[i] = tt_tables_span_ns(m, o->off_cpu);
-    }
-    if (!join->off_cpu.known) fill_nulls(rows, OPS_OFF_CPU, join->n_touched);
+    const uint32_t n = join->n_touched;
+    EACH(uint64_t, OPS_DURATION, tt_tables_span_ns(m, tt_joined_ticks(JOINED)))
+    EACH(uint64_t, OPS_BUSY, tt_tables_span_ns(m, JOINED->busy))
+    EACH(uint64_t, OPS_WAIT, tt_tables_span_ns(m, JOINED->wait))
+    EACH(uint64_t, OPS_OFF_CPU, tt_tables_span_ns(m, JOINED->off_cpu))
+    if (!join->off_cpu.known) fill_nulls(rows, OPS_OFF_CPU, n);
 }
 
 /* Without a clock no time is known, and without an observed end only the op's start. */
@@ -229,41 +230,64 @@ static tt_status put_picked(tt_rows *rows, tt_tables_own *own, uint32_t run, uin
     return TT_OK;
 }
 
-static void put_facts(tt_rows *rows, const tt_op_facts *f)
+/* What is known of each op, whenever it is executed. */
+static void put_facts(tt_rows *rows, const tt_op_facts *const *facts, uint32_t n)
 {
-    tt_rows_integer(rows, OPS_NODES, f->n_nodes);
-    tt_rows_integer(rows, OPS_OP, f->codes[0]);
-    tt_rows_integer(rows, OPS_NAME, f->codes[1]);
-    tt_rows_integer(rows, OPS_CATEGORY, f->codes[2]);
-    tt_rows_integer(rows, OPS_COMPONENT, f->codes[3]);
-    tt_rows_integer(rows, OPS_TYPE, f->codes[4]);
-    tt_tables_put_known(rows, OPS_BACKEND, f->backend, f->codes[5]);
-    tt_tables_put_known(rows, OPS_LAYER, f->layer_id >= 0, (uint64_t)f->layer_id);
+    EACH(uint32_t, OPS_NODES, facts[i]->n_nodes)
+    EACH(uint32_t, OPS_OP, facts[i]->codes[0])
+    EACH(uint32_t, OPS_NAME, facts[i]->codes[1])
+    EACH(uint32_t, OPS_CATEGORY, facts[i]->codes[2])
+    EACH(uint32_t, OPS_COMPONENT, facts[i]->codes[3])
+    EACH(uint32_t, OPS_TYPE, facts[i]->codes[4])
     for (uint32_t d = 0; d < TT_DIMS; d++)
-        tt_rows_integer(rows, OPS_NE0 + d, f->ne[d]);
-    tt_rows_integer(rows, OPS_SIZE, f->size_bytes);
-    tt_rows_integer(rows, OPS_WEIGHT_BYTES, f->weight_bytes);
-    tt_rows_integer(rows, OPS_AT_MOST, f->at_most);
+        EACH(uint64_t, OPS_NE0 + d, facts[i]->ne[d])
+    EACH(uint64_t, OPS_SIZE, facts[i]->size_bytes)
+    EACH(uint64_t, OPS_WEIGHT_BYTES, facts[i]->weight_bytes)
+    EACH(uint8_t, OPS_AT_MOST, facts[i]->at_most)
+    EACH(uint32_t, OPS_BACKEND, facts[i]->backend ? facts[i]->codes[5] : 0)
+    EACH(int32_t, OPS_LAYER, facts[i]->layer_id >= 0 ? facts[i]->layer_id : 0)
+    for (uint32_t i = 0; i < n; i++) {
+        if (!facts[i]->backend) tt_rows_valid(rows, OPS_BACKEND)[rows->n + i] = 0;
+        if (facts[i]->layer_id < 0) tt_rows_valid(rows, OPS_LAYER)[rows->n + i] = 0;
+    }
+}
+
+/* Of all touched ops. */
+static tt_status find_facts(tt_rows *rows, tt_tables_own *own, uint32_t graph, tt_error *err)
+{
+    static const uint32_t texts[6] = {OPS_OP,        OPS_NAME, OPS_CATEGORY,
+                                      OPS_COMPONENT, OPS_TYPE, OPS_BACKEND};
+    const tt_join *join = &own->join;
+    if (!tt_array_room(own->row_facts, own->row_facts_capacity, join->n_touched))
+        return tt_error_memory(err, "the tables");
+    for (uint32_t i = 0; i < join->n_touched; i++) {
+        const uint32_t node = join->touched[i];
+        own->row_facts[i] = tt_tables_op(own, rows, graph, node, join->ops[node].covers, texts);
+        if (!own->row_facts[i]) return tt_error_memory(err, "the tables");
+    }
+    return TT_OK;
 }
 
 static tt_status put_ops(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
 {
-    static const uint32_t texts[6] = {OPS_OP,        OPS_NAME, OPS_CATEGORY,
-                                      OPS_COMPONENT, OPS_TYPE, OPS_BACKEND};
     const tt_run *r = &own->m->runs[run];
     const tt_join *join = &own->join;
-    tt_status status = TT_OK;
-    for (uint32_t i = 0; i < join->n_touched && status == TT_OK; i++, rows->n++) {
+    const uint32_t n = join->n_touched;
+    const size_t begin = rows->n;
+    tt_status status = find_facts(rows, own, r->graph, err);
+    if (status != TT_OK) return status;
+    EACH(uint64_t, OPS_OP_ID, tt_op_id(r->id, join->touched[i]))
+    EACH(uint32_t, OPS_NODE, join->touched[i])
+    EACH(uint32_t, OPS_THREADS, join->ops[join->touched[i]].lanes)
+    put_facts(rows, own->row_facts, n);
+    const bool measured = tt_rows_wants(rows, OPS_WEIGHT_BYTES) || tt_rows_wants(rows, OPS_AT_MOST);
+    for (uint32_t i = 0; i < n && measured && status == TT_OK; i++) {
         const uint32_t node = join->touched[i];
-        const tt_joined *o = &join->ops[node];
-        const tt_op_facts *f = tt_tables_op(own, rows, r->graph, node, o->covers, texts);
-        if (!f) return tt_error_memory(err, "the tables");
-        tt_rows_integer(rows, OPS_OP_ID, tt_op_id(r->id, node));
-        tt_rows_integer(rows, OPS_NODE, node);
-        tt_rows_integer(rows, OPS_THREADS, o->lanes);
-        put_facts(rows, f);
-        if (f->picks) status = put_picked(rows, own, run, node, o->covers, err);
+        rows->n = begin + i;
+        if (own->row_facts[i]->picks)
+            status = put_picked(rows, own, run, node, join->ops[node].covers, err);
     }
+    rows->n = begin + n;
     return status;
 }
 
@@ -292,6 +316,7 @@ const tt_export_table tt_table_ops = {
     .columns = columns,
     .n_columns = OPS_COLUMNS,
     .filtered = true,
+    .of_ops = true,
     .parts = parts,
     .fill = fill,
 };

@@ -180,6 +180,7 @@ const tt_export_table tt_table_sources = {
     .columns = columns,
     .n_columns = SOURCES_COLUMNS,
     .filtered = true,
+    .of_ops = true,
     .parts = parts,
     .fill = fill,
 };

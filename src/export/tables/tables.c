@@ -140,10 +140,13 @@ void tt_tables_own_free(tt_tables_own *own)
     free(own->facts);
     free(own->places);
     tt_join_free(&own->join);
+    tt_filter_ops_free(&own->passing);
+    tt_slice_filter_free(&own->slices);
     tt_op_table_free(own->ops);
     tt_accesses_free(own->accesses);
     tt_buffers_free(own->buffers);
     free(own->part_first);
+    free(own->row_facts);
     free(own->lanes);
     free(own->cursors);
     free(own);
@@ -221,12 +224,44 @@ tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *pa
     tt_tables_own *own;
     uint32_t first = 0, end = 0;
     tt_status status = tt_tables_begin(rows, table, m, &own, err);
+    if (status == TT_OK && !own->passing.filter && table->of_ops) {
+        own->passing = (tt_filter_ops){.m = m, .filter = tt_tables_filter(filter)};
+        own->slices = tt_slice_filter_of(m, tt_tables_filter(filter));
+    }
     if (status == TT_OK) status = tt_parting_range(parting, own, filter, part, &first, &end, err);
     for (uint32_t i = first; status == TT_OK && i < end; i++)
         if (tt_tables_run_passes(m, tt_tables_filter(filter), i)) status = put(rows, own, i, err);
     if (status != TT_OK) return status;
     tt_tables_run_id(rows, 0, rows->n);
     return tt_tables_end(rows, err);
+}
+
+tt_status tt_tables_op_passes(tt_tables_own *own, uint8_t *verdicts, uint32_t run, uint32_t node,
+                              uint8_t covers, bool *passes, tt_error *err)
+{
+    *passes = tt_filter_ops_pass(&own->passing, verdicts, own->m->runs[run].graph, node, covers);
+    if (own->passing.failed) return tt_error_memory(err, "the tables");
+    if (!*passes || !own->slices.pattern) return TT_OK;
+    return tt_slice_filter_passes(&own->slices, run, node, covers, passes, err);
+}
+
+/* Leaves out of `touched` what does not pass. */
+static tt_status leave_out(tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    tt_join *join = &own->join;
+    uint8_t *verdicts = tt_filter_ops_of(&own->passing, own->m->runs[run].graph);
+    uint32_t n = 0;
+    tt_status status = TT_OK;
+    if (!verdicts && !own->passing.failed) return TT_OK;
+    for (uint32_t i = 0; i < join->n_touched && status == TT_OK; i++) {
+        const uint32_t node = join->touched[i];
+        bool passes = false;
+        status =
+            tt_tables_op_passes(own, verdicts, run, node, join->ops[node].covers, &passes, err);
+        if (passes) join->touched[n++] = node;
+    }
+    join->n_touched = n;
+    return status;
 }
 
 tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err)
@@ -242,7 +277,7 @@ tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err)
         sorted++;
     if (sorted < join->n_touched)
         qsort(join->touched, join->n_touched, sizeof *join->touched, tt_by_u32);
-    return TT_OK;
+    return leave_out(own, run, err);
 }
 
 /* --- ops --- */
@@ -368,6 +403,7 @@ void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t
 void tt_tables_run_id(tt_rows *rows, size_t first, size_t n)
 {
     tt_values *v = &rows->columns[0];
+    if (!tt_rows_wants(rows, 0)) return;
     uint32_t code = tt_dictionary_code(&v->dictionary, rows->own->run_id, 32);
     rows->failed |= code == TT_NONE;
     for (size_t i = first; i < first + n; i++)

@@ -84,15 +84,19 @@ struct tt_tables_own {
     const tt_parting *parted; /* divided into these parts */
     uint32_t *part_first;     /* n_parts + 1 items */
     uint32_t n_parts;
-    tt_op_facts **facts;     /* by graph, by node; NULL until needed */
-    tt_place_codes **places; /* by graph, by tensor; NULL until needed */
-    size_t facts_bytes;      /* of both */
-    uint32_t stamp;          /* of the part being filled */
-    tt_arena texts;          /* of fused ops */
+    tt_op_facts **facts;           /* by graph, by node; NULL until needed */
+    tt_place_codes **places;       /* by graph, by tensor; NULL until needed */
+    size_t facts_bytes;            /* of both */
+    const tt_op_facts **row_facts; /* of the ops of the run at hand */
+    size_t row_facts_capacity;
+    uint32_t stamp; /* of the part being filled */
+    tt_arena texts; /* of fused ops */
     tt_piece_ops *lanes;
     struct tt_lane_cursor *cursors;
     size_t lanes_capacity;
-    bool waits_known;        /* of the current computation */
+    bool waits_known;      /* of the current computation */
+    tt_filter_ops passing; /* of tables whose rows are of ops */
+    tt_slice_filter slices;
     tt_values_walk *values;  /* into these rows; NULL until needed */
     tt_values_counts counts; /* its */
     tt_arena hashes;         /* as texts, of the part being filled */
@@ -125,8 +129,13 @@ tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *pa
 
 /* The column run_id of n rows from `first` on. */
 void tt_tables_run_id(tt_rows *rows, size_t first, size_t n);
-/* own->join gets the run's ops, `touched` by ascending node, like their op_id. */
+/* own->join gets the run's ops that pass the filter, `touched` by ascending node: as their op_id
+ * is. */
 tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err);
+/* Whether the op of the run passes the filter's layer, op and tensor. `verdicts`: of its graph, by
+ * tt_filter_ops_of. */
+tt_status tt_tables_op_passes(tt_tables_own *own, uint8_t *verdicts, uint32_t run, uint32_t node,
+                              uint8_t covers, bool *passes, tt_error *err);
 /* own->buffers, made once. */
 tt_status tt_tables_buffers(tt_tables_own *own, tt_error *err);
 /* Loads what the run selected from weights, unless it is loaded. */

@@ -1,0 +1,113 @@
+"""The package as it is installed, by Python alone: check_package.py SOURCES WORK ENGINE|-
+
+Run by test_python.sh in a fresh venv. Prints what differs; exits with 1 then.
+"""
+
+import csv
+import io
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import tensortrace as tt
+
+SOURCE, WORK = Path(sys.argv[1]), Path(sys.argv[2])
+ENGINE = sys.argv[3]
+GOLDEN = SOURCE / "tests" / "golden"
+bad = 0
+
+
+def equal(what, a, b):
+    global bad
+    if a != b:
+        bad += 1
+        print(f"{what}: {a!r}, but {b!r}"[:400])
+
+
+def refused(what, part, call):
+    try:
+        call()
+    except tt.TraceError as error:
+        equal(f"{what}: names {part}", part in str(error), True)
+        return
+    equal(what, "taken", "refused")
+
+
+def command(*words):
+    return subprocess.run([sys.executable, "-m", "tensortrace", *words], stdout=subprocess.PIPE, check=False)
+
+
+def texts(rows, names):
+    """As CSV has them."""
+
+    def text(value):
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return repr(value) if isinstance(value, float) else str(value)
+
+    return [[text(row[name]) for name in names] for row in rows]
+
+
+def check_open():
+    equal("installed from", Path(tt.__file__).is_relative_to(sys.prefix), True)
+    equal("py.typed", (Path(tt.__file__).parent / "py.typed").exists(), True)
+    equal("--version", command("--version").stdout.decode().split()[-1], tt.__version__)
+    trace = tt.open(GOLDEN / "good-faults.ttrace")
+    equal("batches", trace.summary["batches"], 5)
+    equal("mode", trace.environment("mode"), "hook")
+    equal("unknown", trace.environment("nonsense"), None)
+    for name in ("heat", "stats", "buffers", "faults"):
+        lines = list(csv.reader(io.StringIO(command(name, trace.path, "--csv").stdout.decode())))
+        rows = getattr(trace, name)()
+        equal(f"{name}: columns", [c.name for c in rows.columns], lines[0])
+        whole = [i for i, c in enumerate(rows.columns) if c.type not in ("f32", "f64")]
+        found = texts(rows, [rows.columns[i].name for i in whole])
+        equal(f"{name}: rows", found, [[line[i] for i in whole] for line in lines[1:]])
+    ops = trace.ops.where(layer=0, batch=(1, 2)).select("op", "layer_id", "batch_id")
+    equal("where", {(r["layer_id"], r["batch_id"]) for r in ops}, {(0, 1), (0, 2)})
+    equal("to_dict", [len(v) for v in ops.to_dict().values()], [len(ops)] * 3)
+    equal("twice", list(ops), list(ops))
+    equal("dir", dir(trace.tables), sorted(tt.table_names()))
+    equal("html", trace.ops._repr_html_().count("<tr>"), 21)
+    equal("capsule", "arrow_array_stream" in repr(ops.__arrow_c_stream__()), True)
+    refused("a bad name", "nonsense", lambda: trace.heat(by="nonsense"))
+    refused("no trace", "header", lambda: tt.open(GOLDEN / "bad-header.ttrace"))
+    page = trace._repr_html_()
+    equal("the report", page.startswith("<iframe srcdoc=") and page.count("&lt;svg") > 0, True)
+    equal("info", trace.info()["trace"]["batches"] if "trace" in trace.info() else True, True)
+    view = trace.view(show=False)
+    equal("the viewer", view.url.startswith("http://127.0.0.1:"), True)
+    view.close()
+    for name in dir(tt.Trace):
+        item = getattr(tt.Trace, name)
+        if not name.startswith("_"):
+            equal(f"Trace.{name}: has documentation", bool(item.__doc__), True)
+            if callable(item):
+                equal(f"Trace.{name}: is typed", "return" in typing.get_type_hints(item), True)
+
+
+def check_run():
+    model = WORK / "model.gguf"
+    equal("synth", command("synth", "--force", "-o", str(model)).returncode, 0)
+    trace = tt.run(model=model, predict=3, engine=ENGINE, ignore_eos=True, t=1)
+    equal("generated", trace.summary["batches"] >= 3 and len(trace.ops) > 100, True)
+    equal("exit code", trace.exit_code, 0)
+    path = Path(trace.path)
+    equal("exists", path.exists(), True)
+    del trace
+    equal("is gone with the trace", path.exists(), False)
+    kept = WORK / "kept.ttrace"
+    program = [sys.executable, "-m", "tensortrace", "runner", "-m", model, "-n", "2", "--engine", ENGINE]
+    again = tt.run(program, path=kept, force=True, env={"OMP_NUM_THREADS": "1"})
+    equal("kept", (kept.exists(), bool(again.output)), (True, True))
+    refused("no such program", "no-such-program", lambda: tt.run(["no-such-program"]))
+    refused("no such option", "nonsense", lambda: tt.run(["true"], nonsense=True))
+
+
+check_open()
+if ENGINE != "-":
+    check_run()
+sys.exit(bad > 0)
