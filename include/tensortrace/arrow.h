@@ -133,12 +133,14 @@ TT_API tt_status tt_arrow_analysis(tt_reader *reader, const char *name, const ch
 /* For a binding to Python that is no extension module: the destructor of PyCapsules of that name,
  * "arrow_array_stream" or "arrow_schema"; NULL: it is neither. It releases the struct, unless
  * somebody did, and frees it by `give_back`. Unlike a destructor in Python it may run while an
- * exception is on its way, and at the interpreter's end. `pointer_of` is PyCapsule_GetPointer. Both
- * are the same for all capsules of a process. */
+ * exception is raised, and at the interpreter's end. `pointer_of` is PyCapsule_GetPointer. Both are
+ * the same for all capsules of a process. */
 typedef void tt_arrow_destructor(void *capsule);
-TT_API tt_arrow_destructor *
-tt_arrow_capsule_destructor(const char *name, void *(*pointer_of)(void *capsule, const char *name),
-                            void (*give_back)(void *memory));
+typedef void tt_arrow_give_back(void *memory);
+typedef void *tt_arrow_pointer_of(void *capsule, const char *name);
+TT_API tt_arrow_destructor *tt_arrow_capsule_destructor(const char *name,
+                                                        tt_arrow_pointer_of *pointer_of,
+                                                        tt_arrow_give_back *give_back);
 
 #ifdef __cplusplus
 }

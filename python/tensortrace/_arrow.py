@@ -24,7 +24,7 @@ def _address(function: Any) -> Optional[int]:
 
 def _capsule(struct: Any, name: bytes) -> Any:
     """Moves the struct into a capsule."""
-    # Of the library: Python's code must not run while an exception is on its way, which is when a
+    # Of the library: Python's code must not run while an exception is raised, which is when a
     # reader that refuses a capsule drops it.
     destroy = library().tt_arrow_capsule_destructor(
         name, _address(_api.PyCapsule_GetPointer), _address(_api.PyMem_RawFree)

@@ -79,8 +79,8 @@ tt_status tt_arrow_analysis(tt_reader *reader, const char *name, const char *con
 #define STREAM "arrow_array_stream"
 #define SCHEMA "arrow_schema"
 
-static void *(*_Atomic capsule_pointer)(void *capsule, const char *name);
-static void (*_Atomic capsule_give_back)(void *memory);
+static _Atomic(tt_arrow_pointer_of *) capsule_pointer;
+static _Atomic(tt_arrow_give_back *) capsule_give_back;
 
 static void destroy_stream(void *capsule)
 {
@@ -96,9 +96,8 @@ static void destroy_schema(void *capsule)
     capsule_give_back(s);
 }
 
-tt_arrow_destructor *tt_arrow_capsule_destructor(const char *name,
-                                                 void *(*pointer_of)(void *, const char *),
-                                                 void (*give_back)(void *))
+tt_arrow_destructor *tt_arrow_capsule_destructor(const char *name, tt_arrow_pointer_of *pointer_of,
+                                                 tt_arrow_give_back *give_back)
 {
     capsule_pointer = pointer_of;
     capsule_give_back = give_back;

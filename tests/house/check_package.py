@@ -102,7 +102,7 @@ def raises(what, kind, call):
 
 
 def check_capsules():
-    """Readers that refuse a capsule drop it while their own exception is on its way."""
+    """Readers that refuse a capsule drop it while their own exception is raised."""
     trace = tt.open(GOLDEN / "good-faults.ttrace")
     raises("a dropped stream", TypeError, lambda: int(trace.ops.__arrow_c_stream__()))
     raises("a dropped schema", TypeError, lambda: int(trace.ops.__arrow_c_schema__()))
