@@ -21,6 +21,9 @@
  * batches ahead (option `threads`); they end with its release. Batches may be released in any
  * thread.
  *
+ * After a fork, a stream that was begun is the parent's: the child gets an error, and may release
+ * it.
+ *
  * Errors: get_schema and get_next return an errno value (ENOMEM, EIO, EINVAL for what is wrong in
  * the trace), and get_last_error has the sentence, until the stream is used again or released.
  * After an error of get_next every further call returns it again. A batch is handed out whole or
@@ -126,6 +129,18 @@ TT_API tt_status tt_arrow_table(tt_reader *reader, const char *name, const char 
  * columns=, sort=, limit= (rows; 0, the default, all). docs/python.md lists those of each. */
 TT_API tt_status tt_arrow_analysis(tt_reader *reader, const char *name, const char *const *options,
                                    struct ArrowArrayStream *out, tt_error *err);
+
+/* For a binding to Python that is no extension module: the destructor of PyCapsules of that name,
+ * "arrow_array_stream" or "arrow_schema"; NULL: it is neither. It releases the struct, unless
+ * somebody did, and frees it by `give_back`. Unlike a destructor in Python it may run while an
+ * exception is raised, and at the interpreter's end. `pointer_of` is PyCapsule_GetPointer. Both are
+ * the same for all capsules of a process. */
+typedef void tt_arrow_destructor(void *capsule);
+typedef void tt_arrow_give_back(void *memory);
+typedef void *tt_arrow_pointer_of(void *capsule, const char *name);
+TT_API tt_arrow_destructor *tt_arrow_capsule_destructor(const char *name,
+                                                        tt_arrow_pointer_of *pointer_of,
+                                                        tt_arrow_give_back *give_back);
 
 #ifdef __cplusplus
 }

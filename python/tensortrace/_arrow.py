@@ -6,66 +6,46 @@ import ctypes
 from ctypes import byref, c_char_p, c_void_p, py_object
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from ._library import ArrowArray, ArrowArrayStream, ArrowSchema, TraceError
+from ._library import ArrowArray, ArrowArrayStream, ArrowSchema, TraceError, library
 
 _api = ctypes.pythonapi
 _api.PyCapsule_New.restype = py_object
 _api.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
 _api.PyMem_RawCalloc.restype = c_void_p
 _api.PyMem_RawCalloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
-_api.PyMem_RawFree.restype = None
-_api.PyMem_RawFree.argtypes = [c_void_p]
-# A destructor is called with a capsule that is on its way out: no reference to it may be made.
-_pointer_of = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _api))
 
 _STREAM = b"arrow_array_stream"
 _SCHEMA = b"arrow_schema"
 
 
-def _destructor(struct: Any, name: bytes) -> Any:
-    # All that it needs is bound: at the interpreter's end this module's names are gone first.
-    def destroy(
-        capsule: int,
-        struct=struct,
-        name=name,
-        pointer_of=_pointer_of,
-        free=_api.PyMem_RawFree,
-        byref=byref,
-    ) -> None:
-        address = pointer_of(capsule, name)
-        held = struct.from_address(address)
-        if held.release:
-            held.release(byref(held))
-        free(address)
-
-    function = ctypes.PYFUNCTYPE(None, c_void_p)(destroy)
-    _api.Py_IncRef(py_object(function))
-    return function
+def _address(function: Any) -> Optional[int]:
+    return ctypes.cast(function, c_void_p).value
 
 
-_destroy_stream = _destructor(ArrowArrayStream, _STREAM)
-_destroy_schema = _destructor(ArrowSchema, _SCHEMA)
-
-
-def _capsule(struct: Any, name: bytes, destroy: Any) -> Any:
+def _capsule(struct: Any, name: bytes) -> Any:
     """Moves the struct into a capsule."""
+    # Of the library: Python's code must not run while an exception is raised, which is when a
+    # reader that refuses a capsule drops it.
+    destroy = library().tt_arrow_capsule_destructor(
+        name, _address(_api.PyCapsule_GetPointer), _address(_api.PyMem_RawFree)
+    )
     size = ctypes.sizeof(struct)
     address = _api.PyMem_RawCalloc(1, size)
     if not address:
         raise MemoryError
     ctypes.memmove(address, byref(struct), size)
     ctypes.memset(byref(struct), 0, size)
-    return _api.PyCapsule_New(address, name, ctypes.cast(destroy, c_void_p))
+    return _api.PyCapsule_New(address, name, destroy)
 
 
 def stream_capsule(stream: ArrowArrayStream) -> Any:
     """A PyCapsule of the stream, which is the capsule's from then on."""
-    return _capsule(stream, _STREAM, _destroy_stream)
+    return _capsule(stream, _STREAM)
 
 
 def schema_capsule(schema: ArrowSchema) -> Any:
     """A PyCapsule of the schema, which is the capsule's from then on."""
-    return _capsule(schema, _SCHEMA, _destroy_schema)
+    return _capsule(schema, _SCHEMA)
 
 
 def last_error(stream: ArrowArrayStream) -> TraceError:
@@ -161,8 +141,8 @@ def _texts(array: ArrowArray) -> List[str]:
     return [data[ends[i] : ends[i + 1]].decode("utf-8") for i in range(n)]
 
 
-def _values(array: ArrowArray, format: str) -> List[Any]:
-    n = array.length
+def _values(array: ArrowArray, format: str, n: int) -> List[Any]:
+    """The first n."""
     if format == "b":
         values: List[Any] = _bits(array.buffers[1], n)
     else:
@@ -176,8 +156,11 @@ def _values(array: ArrowArray, format: str) -> List[Any]:
     return values
 
 
-def batches(stream: ArrowArrayStream) -> Iterator[Tuple[int, Dict[str, List[Any]]]]:
-    """The number of rows of each batch, and its columns as lists; releases the stream at its end."""
+def batches(
+    stream: ArrowArrayStream, most: Optional[int] = None
+) -> Iterator[Tuple[int, Dict[str, List[Any]]]]:
+    """The number of rows of each batch, at most so many of them, and its columns as lists; releases
+    the stream at its end."""
     try:
         schema = get_schema(stream)
         fields = [schema.children[i].contents for i in range(schema.n_children)]
@@ -190,9 +173,9 @@ def batches(stream: ArrowArrayStream) -> Iterator[Tuple[int, Dict[str, List[Any]
             if not array.release:
                 return
             try:
-                n = array.length
+                n = array.length if most is None else min(array.length, most)
                 columns = {
-                    name: _values(array.children[i].contents, format)
+                    name: _values(array.children[i].contents, format, n)
                     for i, (name, format) in enumerate(names)
                 }
             finally:

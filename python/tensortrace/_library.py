@@ -7,7 +7,7 @@ import os
 import shutil
 from ctypes import POINTER, Structure, c_char, c_char_p, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import List, Optional, Tuple, Union
 
 HOME_VARIABLE = "TENSORTRACE_HOME"
 
@@ -145,6 +145,7 @@ def library() -> ctypes.CDLL:
         ("tt_arrow_table_about", c_char_p, [c_char_p]),
         ("tt_arrow_analysis_name", c_char_p, [c_uint32]),
         ("tt_arrow_analysis_about", c_char_p, [c_char_p]),
+        ("tt_arrow_capsule_destructor", c_void_p, [c_char_p, c_void_p, c_void_p]),
         ("tt_arrow_table", c_int, [c_void_p, c_char_p, texts, POINTER(ArrowArrayStream), POINTER(Error)]),
         ("tt_arrow_analysis", c_int, [c_void_p, c_char_p, texts, POINTER(ArrowArrayStream), POINTER(Error)]),
     ]
@@ -175,9 +176,16 @@ def _names(function) -> List[str]:
         names.append(name.decode())
 
 
-def texts(options: List[str]):
+def text(value: Union[str, bytes]) -> bytes:
+    """As C has it, which would end it at a NUL."""
+    encoded = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+    if b"\0" in encoded:
+        raise ValueError(f"there is a null character in {value!r}")
+    return encoded
+
+
+def texts(options: List[str]) -> "ctypes.Array[c_char_p]":
     """An array of texts that ends with NULL."""
-    encoded = [o.encode("utf-8", "surrogateescape") for o in options]
-    return (c_char_p * (len(encoded) + 1))(*encoded, None)
+    return (c_char_p * (len(options) + 1))(*map(text, options), None)
 
 

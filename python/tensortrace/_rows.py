@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ._trace import Trace
 
 #: A batch, or several: ``3``, ``range(0, 10)``, ``(0, 9)`` (both included), ``"0..9"``.
-Batches = Union[int, range, Tuple[int, int], str]
+Batches = Union[int, range, Tuple[int, int], List[int], str]
 #: A layer's number, or "none": outside of any.
 Layer = Union[int, str]
 
@@ -26,7 +27,9 @@ def batch_text(batch: Batches) -> str:
         if batch.step != 1 or len(batch) == 0:
             raise TraceError("batch: a range of one batch after the other, at least one")
         return f"{batch[0]}..{batch[-1]}"
-    if isinstance(batch, tuple):
+    if isinstance(batch, (tuple, list)):
+        if len(batch) != 2:
+            raise TraceError("batch: a pair of the first and the last one")
         return f"{batch[0]}..{batch[1]}"
     return str(batch)
 
@@ -63,19 +66,25 @@ class Rows:
         self._options = options
         self.name = name
         # Of an analysis, the work of finding out that it is possible is all of the work.
-        self._pending: Optional[ArrowArrayStream] = self._make()
+        self._pending: List[ArrowArrayStream] = [self._make()]
 
     def _make(self) -> ArrowArrayStream:
         return self._trace._stream(self._table, self.name, option_list(self._options))
 
     def _stream(self) -> ArrowArrayStream:
-        stream, self._pending = self._pending, None
-        return stream if stream is not None else self._make()
+        # One step, for threads: each stream is one's.
+        try:
+            return self._pending.pop()
+        except IndexError:
+            return self._make()
 
     def __del__(self) -> None:
-        pending = getattr(self, "_pending", None)
-        if pending is not None and pending.release:
-            pending.release(byref(pending))
+        for stream in getattr(self, "_pending", ()):
+            stream.release(byref(stream))
+
+    def __reduce__(self) -> Any:
+        # A copy has its own stream.
+        return Rows, (self._trace, self._table, self.name, self._options)
 
     # --- for others ---
 
@@ -89,7 +98,7 @@ class Rows:
         try:
             return _arrow.schema_capsule(_arrow.get_schema(stream))
         finally:
-            self._pending = stream
+            self._pending.append(stream)
 
     def to_polars(self) -> Any:
         """A polars.DataFrame; texts are categorical."""
@@ -119,11 +128,14 @@ class Rows:
             schema.release(byref(schema))
             return columns
         finally:
-            self._pending = stream
+            self._pending.append(stream)
 
-    def select(self, *columns: str) -> "Rows":
+    def select(self, *columns: Union[str, Sequence[str]]) -> "Rows":
         """The same rows with only these columns, in this order; the others are not made."""
-        return Rows(self._trace, self._table, self.name, {**self._options, "columns": list(columns)})
+        names = [name for c in columns for name in ([c] if isinstance(c, str) else c)]
+        if not names:
+            raise TraceError("select: no column is named")
+        return Rows(self._trace, self._table, self.name, {**self._options, "columns": names})
 
     def where(
         self,
@@ -150,7 +162,11 @@ class Rows:
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         """Each row as a dictionary; times are ns since 1970."""
-        for n, columns in _arrow.batches(self._stream()):
+        return self._rows(None)
+
+    def _rows(self, most: Optional[int]) -> Iterator[Dict[str, Any]]:
+        """At most so many of each batch."""
+        for _, columns in _arrow.batches(self._stream(), most):
             names = list(columns)
             for values in zip(*columns.values()) if names else ():
                 yield dict(zip(names, values))
@@ -164,8 +180,9 @@ class Rows:
         return all_columns
 
     def __len__(self) -> int:
-        """How many rows there are: makes all of them."""
-        return _arrow.count(self._stream())
+        """How many rows there are: makes all of them, of a table with a single column."""
+        rows = self.select(self.columns[0].name) if self._table else self
+        return _arrow.count(rows._stream())
 
     def __repr__(self) -> str:
         said = "".join(f", {text}" for text in option_list(self._options))
@@ -173,12 +190,8 @@ class Rows:
         return f"<{kind} {self.name}{said} of {self._trace.path}>"
 
     def _head(self) -> Tuple[List[Dict[str, Any]], bool]:
-        rows: List[Dict[str, Any]] = []
-        for row in self:
-            if len(rows) == SHOWN_ROWS:
-                return rows, True
-            rows.append(row)
-        return rows, False
+        rows = list(itertools.islice(self._rows(SHOWN_ROWS + 1), SHOWN_ROWS + 1))
+        return rows[:SHOWN_ROWS], len(rows) > SHOWN_ROWS
 
     def _repr_html_(self) -> str:
         columns = self.columns

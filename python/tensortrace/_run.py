@@ -45,6 +45,8 @@ def run(
     The trace's ``output`` is what the program printed. An interrupt is the program's: it ends, and
     what was recorded until then is in ``path``.
     """
+    if isinstance(argv, (str, bytes)):
+        raise TypeError('argv is a list, as ["llama-cli", "-m", "m.gguf"], and not one text')
     folder = None
     if path is None:
         folder = tempfile.mkdtemp(prefix="tensortrace-")

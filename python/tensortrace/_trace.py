@@ -5,19 +5,22 @@ from __future__ import annotations
 import ctypes
 import html
 import json
+import operator
 import os
 import subprocess
+import tempfile
 import threading
 import weakref
 import webbrowser
 from ctypes import byref, c_void_p
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-from ._library import ArrowArrayStream, Error, Summary, TraceError, library, program, table_names, texts
+from ._library import ArrowArrayStream, Error, Summary, TraceError, library, program, table_names, text, texts
 from ._rows import Batches, Layer, Rows, names_of
 
 Columns = Optional[Union[str, Sequence[str]]]
-Size = Union[int, str]
+#: Bytes, or a text as "8G".
+Size = Union[int, float, str]
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -69,17 +72,21 @@ class View:
     whoever on this machine has it can see the trace."""
 
     def __init__(self, paths: Sequence[str], show: bool):
-        self._process = subprocess.Popen(
-            [program(), "serve", "--no-open", *paths],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert self._process.stdout is not None
-        self.url = self._process.stdout.readline().decode().strip()
-        if not self.url:
-            said = self._process.communicate()[1].decode("utf-8", "replace").strip()
-            raise TraceError(said or "the viewer did not start")
+        # Not a pipe, which nobody would read: it would fill, and stop the viewer.
+        with tempfile.TemporaryFile() as complaints:
+            self._process = subprocess.Popen(
+                [program(), "serve", "--no-open", *paths],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+            )
+            assert self._process.stdout is not None
+            self.url = self._process.stdout.readline().decode().strip()
+            if not self.url:
+                self._process.communicate()
+                complaints.seek(0)
+                said = complaints.read().decode("utf-8", "replace").strip()
+                raise TraceError(said or "the viewer did not start")
         self._end = weakref.finalize(self, _end_process, self._process)
         if show:
             webbrowser.open(self.url)
@@ -113,13 +120,14 @@ class Trace:
     """
 
     def __init__(self, path: Path):
-        self.path = os.fspath(path)
+        # Commands are given it: it is no option of theirs, and holds when the folder is changed.
+        self.path = os.path.abspath(os.fsdecode(path))
         self.output: Optional[str] = None
         self.exit_code: Optional[int] = None
         self._lock = threading.Lock()
         reader = c_void_p()
         error = Error()
-        if library().tt_reader_open(byref(reader), os.fsencode(self.path), byref(error)):
+        if library().tt_reader_open(byref(reader), text(os.fsencode(self.path)), byref(error)):
             raise error.raised()
         self._reader: Optional[c_void_p] = reader
         self._end = weakref.finalize(self, library().tt_reader_close, reader)
@@ -130,6 +138,10 @@ class Trace:
         with self._lock:
             self._reader = None
             self._end()
+
+    def __reduce__(self) -> Any:
+        # Copied, or sent to another process: opened there by its path.
+        return Trace, (self.path,), {"output": self.output, "exit_code": self.exit_code}
 
     def __enter__(self) -> "Trace":
         return self
@@ -175,7 +187,7 @@ class Trace:
     def environment(self, key: str) -> Optional[str]:
         """A fact of the recording, as "command", "mode", "engine_version", "host"; None: unknown."""
         with self._lock:
-            value = library().tt_reader_get_environment(self._open_reader(), key.encode())
+            value = library().tt_reader_get_environment(self._open_reader(), text(key))
         return None if value is None else ctypes.string_at(value).decode("utf-8", "replace")
 
     def info(self) -> Dict[str, Any]:
@@ -347,7 +359,7 @@ class Trace:
 
         Sizes are in bytes, or texts with K, M, G (powers of 1024).
         """
-        if not isinstance(ram, (str, int, type(None))):
+        if isinstance(ram, Iterable) and not isinstance(ram, str):
             ram = ",".join(_size(r) or "" for r in ram)
         return self._rows(
             "whatif", ram=_size(ram), curve=curve, policy=policy, unit=unit, page_size=page_size,
@@ -475,7 +487,10 @@ class Trace:
         return View([self.path] + [other.path for other in others], show)
 
     def __repr__(self) -> str:
-        s = self.summary
+        try:
+            s = self.summary
+        except TraceError:
+            return f"<trace {self.path}, closed>"
         cut = "" if s["complete"] else ", cut off"
         return f"<trace {self.path}: {s['batches']} batches, {s['records']} records of ops{cut}>"
 
@@ -489,4 +504,8 @@ class Trace:
 
 def _size(size: Optional[Size]) -> Optional[str]:
     """A plain number is bytes: the commands take small ones for slips."""
-    return f"{size}B" if isinstance(size, int) else size
+    if size is None or isinstance(size, str):
+        return size
+    if isinstance(size, float) and size.is_integer():
+        size = int(size)
+    return f"{operator.index(size)}B"

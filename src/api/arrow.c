@@ -73,3 +73,35 @@ tt_status tt_arrow_analysis(tt_reader *reader, const char *name, const char *con
                             name ? name : "");
     return tt_arrow_analysis_stream(reader->m, k, options, out, err);
 }
+
+/* --- capsules --- */
+
+#define STREAM "arrow_array_stream"
+#define SCHEMA "arrow_schema"
+
+static _Atomic(tt_arrow_pointer_of *) capsule_pointer;
+static _Atomic(tt_arrow_give_back *) capsule_give_back;
+
+static void destroy_stream(void *capsule)
+{
+    struct ArrowArrayStream *s = capsule_pointer(capsule, STREAM);
+    if (s->release) s->release(s);
+    capsule_give_back(s);
+}
+
+static void destroy_schema(void *capsule)
+{
+    struct ArrowSchema *s = capsule_pointer(capsule, SCHEMA);
+    if (s->release) s->release(s);
+    capsule_give_back(s);
+}
+
+tt_arrow_destructor *tt_arrow_capsule_destructor(const char *name, tt_arrow_pointer_of *pointer_of,
+                                                 tt_arrow_give_back *give_back)
+{
+    capsule_pointer = pointer_of;
+    capsule_give_back = give_back;
+    return strcmp(name, STREAM) == 0   ? destroy_stream
+           : strcmp(name, SCHEMA) == 0 ? destroy_schema
+                                       : NULL;
+}

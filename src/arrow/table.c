@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Each has up to two parts ahead, some ten to fifty MiB each. */
 #define THREADS_MAX 16u
@@ -32,6 +33,7 @@ typedef struct table_source {
     maker here; /* where there are no threads */
     pthread_t threads[THREADS_MAX];
     unsigned n_threads;
+    pid_t process; /* that the threads are of */
     bool begun;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a part was made or taken, or something failed, or it is over */
@@ -104,6 +106,7 @@ static void begin(table_source *s)
     unsigned threads = tt_workers_threads(s->options.threads);
     sigset_t all, before;
     s->begun = true;
+    s->process = getpid();
     if (threads > THREADS_MAX) threads = THREADS_MAX;
     if (threads > s->n_parts) threads = s->n_parts;
     if (threads < 2) return;
@@ -117,6 +120,12 @@ static void begin(table_source *s)
            pthread_create(&s->threads[s->n_threads], NULL, run_thread, s) == 0)
         s->n_threads++;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* After a fork the threads are the parent's alone, and what they had in hand is as it was. */
+static bool is_orphan(const table_source *s)
+{
+    return s->n_threads && s->process != getpid();
 }
 
 /* The next part from the threads. */
@@ -146,6 +155,10 @@ static tt_status next(void *own, struct ArrowArray *out, tt_error *err)
     table_source *s = own;
     tt_status status = TT_OK;
     if (!s->begun) begin(s);
+    if (is_orphan(s))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "this stream of %s was begun before a fork: ask for another",
+                            s->shape.table->name);
     while (status == TT_OK && !out->release && s->next_take < s->n_parts)
         status = s->n_threads ? take_part(s, out, err)
                               : make_part(s, &s->here, s->next_take++, out, err);
@@ -155,6 +168,7 @@ static tt_status next(void *own, struct ArrowArray *out, tt_error *err)
 static void close_table(void *own)
 {
     table_source *s = own;
+    if (is_orphan(s)) return;
     (void)pthread_mutex_lock(&s->lock);
     s->over = true;
     (void)pthread_cond_broadcast(&s->changed);

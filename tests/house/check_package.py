@@ -3,8 +3,12 @@
 Run by test_python.sh in a fresh venv. Prints what differs; exits with 1 then.
 """
 
+import copy
 import csv
 import io
+import os
+import pickle
+import shutil
 import subprocess
 import sys
 import typing
@@ -89,6 +93,63 @@ def check_open():
                 equal(f"Trace.{name}: is typed", "return" in typing.get_type_hints(item), True)
 
 
+def raises(what, kind, call):
+    try:
+        call()
+    except kind:
+        return
+    equal(what, "taken", kind.__name__)
+
+
+def check_capsules():
+    """Readers that refuse a capsule drop it while their own exception is raised."""
+    trace = tt.open(GOLDEN / "good-faults.ttrace")
+    raises("a dropped stream", TypeError, lambda: int(trace.ops.__arrow_c_stream__()))
+    raises("a dropped schema", TypeError, lambda: int(trace.ops.__arrow_c_schema__()))
+    rows = trace.ops.select("op_id")
+    count = len(rows)
+    for copied in (copy.copy(rows), copy.deepcopy(rows), pickle.loads(pickle.dumps(rows))):
+        equal("a copy", (len(copied), len(list(copied)), repr(copied)), (count, count, repr(rows)))
+    other = copy.copy(trace)
+    equal("another of its own", (other.path, other.summary), (trace.path, trace.summary))
+    trace.close()
+    equal("is open when the other is closed", len(other.ops), count)
+    equal("a closed one is shown", "closed" in repr(trace), True)
+
+
+def check_words():
+    """What people write: numbers of numpy and floats as sizes, lists, other folders; and what is no word of C."""
+    trace = tt.open(os.path.relpath(GOLDEN / "good-faults.ttrace"))
+    folder = os.getcwd()
+    os.chdir("/")
+    equal("from another folder", trace.info()["complete"], True)
+    os.chdir(folder)
+    shutil.copy(trace.path, WORK / "-v.ttrace")
+    os.chdir(WORK)
+    equal("no option", tt.open("-v.ttrace").info()["complete"], True)
+    equal("a name of bytes", tt.open(b"-v.ttrace").path, os.path.join(os.getcwd(), "-v.ttrace"))
+    os.chdir(folder)
+    ops = trace.ops
+    equal("a list of columns", [c.name for c in ops.select(["op_id", "name"]).columns], ["op_id", "name"])
+    equal("a list of batches", len(ops.where(batch=[1, 2])), len(ops.where(batch=(1, 2))))
+    for batch in ((1,), (1, 2, 3)):
+        refused(f"batch={batch}", "pair", lambda: ops.where(batch=batch))
+    refused("no column", "column", lambda: ops.select())
+    raises("a NUL in a word", ValueError, lambda: ops.where(op="MUL_MAT\0ADD"))
+    raises("a NUL in a path", ValueError, lambda: tt.open(trace.path + "\0.ttrace"))
+    size = trace.whatif(ram=1 << 20).to_dict()
+    equal("a float of bytes", trace.whatif(ram=2.0**20).to_dict(), size)
+    raises("half a byte", TypeError, lambda: trace.whatif(ram=0.5))
+
+    class Number:  # as numpy's: no int, but as good as one
+        def __index__(self):
+            return 1 << 20
+
+    equal("another's number", trace.whatif(ram=Number()).to_dict(), size)
+    equal("others' numbers", len(trace.whatif(ram=[Number(), 2.0**21])), 2)
+    raises("a line of a shell", TypeError, lambda: tt.run("llama-cli -m m.gguf"))
+
+
 def check_run():
     model = WORK / "model.gguf"
     equal("synth", command("synth", "--force", "-o", str(model)).returncode, 0)
@@ -108,6 +169,8 @@ def check_run():
 
 
 check_open()
+check_capsules()
+check_words()
 if ENGINE != "-":
     check_run()
 sys.exit(bad > 0)

@@ -5,9 +5,11 @@
 #include "arrow_check.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PATH_OUT "test_arrow.ttrace"
@@ -133,6 +135,72 @@ static void streams_are_read_at_once(void **state)
     }
     assert_true(sums[0] == sums[1] && sums[0] == sums[2] && sums[0] == sums[3]);
     (void)unlink(PATH_OUT);
+}
+
+/* In a child the threads that make batches are not there: nothing waits for them. */
+static void a_fork_has_no_threads(void **state)
+{
+    struct ArrowArray batch;
+    int how = -1;
+    (void)state;
+    write_trace(6000);
+    tt_reader *r = open_trace(PATH_OUT);
+    struct ArrowArrayStream s = table_of(r, "lanes", "threads=2", NULL), fresh;
+    assert_int_equal(s.get_next(&s, &batch), 0);
+    batch.release(&batch);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(20);
+        const bool refused = s.get_next(&s, &batch) == EINVAL && !batch.release &&
+                             strstr(s.get_last_error(&s), "fork");
+        s.release(&s);
+        fresh = table_of(r, "tokens", NULL, NULL);
+        _exit(refused && !s.release && arrow_read_all(&fresh, 0).rows > 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    assert_true(arrow_read_all(&s, 0).rows > 0);
+    tt_reader_close(r);
+    (void)unlink(PATH_OUT);
+}
+
+/* --- capsules --- */
+
+static unsigned given_back;
+
+static void *pointer_of(void *capsule, const char *name)
+{
+    (void)name;
+    return capsule;
+}
+
+static void give_back(void *memory)
+{
+    (void)memory;
+    given_back++;
+}
+
+static void capsules_release(void **state)
+{
+    (void)state;
+    tt_reader *r = open_trace(GOLDEN "/good-faults.ttrace");
+    struct ArrowArrayStream s = table_of(r, "ops", NULL, NULL);
+    struct ArrowSchema schema;
+    assert_int_equal(s.get_schema(&s, &schema), 0);
+    tt_arrow_destructor *stream =
+        tt_arrow_capsule_destructor("arrow_array_stream", pointer_of, give_back);
+    tt_arrow_destructor *fields =
+        tt_arrow_capsule_destructor("arrow_schema", pointer_of, give_back);
+    assert_null(tt_arrow_capsule_destructor("arrow_array", pointer_of, give_back));
+    /* Those that a reader took have been released, and are only freed. */
+    for (unsigned i = 0; i < 2; i++) {
+        stream(&s);
+        fields(&schema);
+        assert_true(!s.release && !schema.release);
+    }
+    assert_int_equal(given_back, 4);
+    tt_reader_close(r);
 }
 
 /* --- what is asked for --- */
@@ -262,7 +330,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_make_the_same),    cmocka_unit_test(what_is_handed_out_stays),
-        cmocka_unit_test(streams_are_read_at_once), cmocka_unit_test(filters_leave_out),
+        cmocka_unit_test(streams_are_read_at_once), cmocka_unit_test(a_fork_has_no_threads),
+        cmocka_unit_test(capsules_release),         cmocka_unit_test(filters_leave_out),
         cmocka_unit_test(options_are_checked),      cmocka_unit_test(each_trace_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
