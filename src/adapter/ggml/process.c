@@ -288,6 +288,16 @@ static void in_parent(void)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
+static void forget(void)
+{
+    (void)pthread_mutex_lock(&tt_process_lock);
+    EACH(part) if (part->forget) part->forget();
+    tt_bytes_free(&replay);
+    tt_bytes_init(&replay, REPLAY_MAX_BYTES);
+    replay_tidied = 0;
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
 tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part *of, size_t n,
                            tt_error *err)
 {
@@ -317,6 +327,7 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
     n_parts = n;
     program_in_child = setup->in_child;
     if (prepared) reset_parts();
+    if (prepared && setup->afresh) forget();
     if (!prepared) {
         prepared = true;
         tt_bytes_init(&replay, REPLAY_MAX_BYTES);
