@@ -2,6 +2,8 @@
 of itself is what the hooks see of batches FIRST to LAST in a process in which they were preloaded.
 """
 
+import csv
+import subprocess
 import sys
 
 from traces import Problems, info_of, tool
@@ -26,13 +28,19 @@ def counts(path, begin, end):
 
 
 def weights(path, begin, end):
-    rows = tool(binary, "heat", "--json", "--limit", "0", "--batch", f"{begin}..{end}", path)["rows"]
-    return sorted((row["name"], row["size_bytes"], row["read_bytes"], row["read_count"]) for row in rows)
+    words = [binary, "heat", "--csv", "--limit", "0", "--batch", f"{begin}..{end}", path]
+    lines = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    left_out = [i for i, name in enumerate(lines[0].split(",")) if name.endswith("_ns")]
+    return sorted([cell for i, cell in enumerate(row) if i not in left_out] for row in csv.reader(lines))
 
 
 def models(path):
     return [{key: model[key] for key in ("path", "size_bytes", "data_offset_bytes", "tensors", "metadata")}
             for model in info_of(binary, path)["models"]]
+
+
+def texts(path):
+    return [(batch["tokens"], batch["positions"]) for batch in info_of(binary, path)["batches"]]
 
 
 n = last - first
@@ -46,7 +54,8 @@ problem.expect("counts", counts(preloaded, first, last), counts(trace, 0, n))
 problem.expect("weights", weights(preloaded, first, last), weights(trace, 0, n))
 problem.expect("models", models(preloaded), models(trace))
 info = info_of(binary, trace)
-problem.expect("batches", n + 1, info["batches"])
-for key in ("dropped", "unresolved"):
-    problem.expect(key, 0, info.get(key, 0))
+problem.expect("batches", n + 1, len(info["batches"]))
+for key in ("ops_dropped", "ops_unresolved", "meta_dropped", "details_dropped"):
+    problem.expect(key, 0, info["recorder_counts"][key])
+problem.expect("token ids", texts(preloaded)[first : last + 1], texts(trace))
 problem.finish(f"{len(here)} ops")

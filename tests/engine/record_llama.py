@@ -17,6 +17,7 @@ import glob
 import os
 import sys
 import threading
+import time
 
 import tensortrace as tt
 
@@ -31,7 +32,7 @@ class Blob(ctypes.Structure):
 
 class Llama:
     def __init__(self, engine, model):
-        names = sorted(glob.glob(f"{engine}/libllama*.so"))
+        names = sorted(glob.glob(f"{engine}/libllama.*so"))
         self.lib = ctypes.CDLL(names[0])
         base = ctypes.CDLL(sorted(glob.glob(f"{engine}/libggml.*so"))[0])
         quiet = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
@@ -101,16 +102,27 @@ def late(text, a, b, first=None, second=None):
 
 def threads(llama, n, folder):
     texts = [Text(llama, 300 + 10 * i) for i in range(3)]
-    workers = [threading.Thread(target=text.go_on, args=(40,)) for text in texts]
+    done = threading.Event()
+
+    def work(text):
+        while not done.is_set() and len(text.tokens) < 200:
+            text.go_on(1)
+
+    workers = [threading.Thread(target=work, args=(text,)) for text in texts]
     for worker in workers:
         worker.start()
     for i in range(int(n)):
-        with tt.record(f"{folder}/{i}.ttrace"):
-            threading.Event().wait(0.05)
+        at = [len(text.tokens) for text in texts]
+        with tt.record(f"{folder}/{i}.ttrace") as rec:
+            # A graph that was being computed, and one more.
+            while any(len(text.tokens) < min(before + 2, 200) for text, before in zip(texts, at)):
+                time.sleep(0.001)
+        assert rec.trace.summary["batches"] >= len(texts), rec.trace
+    done.set()
     for worker in workers:
         worker.join()
-    for text in texts:
-        print(*text.tokens)
+    print(len(texts[0].tokens), file=sys.stderr)
+    print(*texts[0].tokens[:TOKENS])
     sys.exit(0)
 
 
@@ -174,8 +186,7 @@ def main():
         text.go_on(TOKENS - 4)
         if child == 0:
             recording.stop()
-            print(*text.tokens, flush=True)
-            os._exit(0)
+            os._exit(0 if len(text.tokens) == TOKENS else 1)
         recording.stop()
         if os.waitpid(child, 0)[1] != 0:
             sys.exit("the child failed")

@@ -75,7 +75,7 @@ def make(path):
         out.write(struct.pack("<2i", MELS, FFT) + floats(MELS * FFT, 1 / FFT))
         out.write(struct.pack("<i", VOCABULARY - 1607))
         for token in range(VOCABULARY - 1607):
-            word = f" {token}".encode()
+            word = f" {token}".encode() if token else b" "  # which whisper.cpp looks for
             out.write(struct.pack("<I", len(word)) + word)
         for name, ne, kind in tensors():
             n = 1
@@ -96,7 +96,7 @@ def main():
     import _pywhispercpp as whisper
     import numpy
 
-    context = whisper.whisper_init_from_file(model)
+    context = whisper.whisper_init_from_file_with_params(model, whisper.whisper_context_default_params())
     assert context, "the model is refused"
 
     def recognise():

@@ -15,7 +15,7 @@ llama() { # WHAT TRACE...: with the engine of this round, into WHAT.txt
         fail "$engine, $1: exit code"
         tail -n 5 "$1.err"
     }
-    [ "$1" = plain ] || [ "$1" = threads ] || same "$engine, $1: tokens" plain.txt "$1.txt"
+    [ "$1" = plain ] || same "$engine, $1: tokens" plain.txt "$1.txt"
 }
 
 tried=0
@@ -51,10 +51,8 @@ done
 # The rest once, with the last engine.
 llama threads 12 .
 for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
-    [ ! -f $i.ttrace ] || verified $i.ttrace
-    [ ! -e $i.ttrace.part ] || fail "threads: $i.ttrace.part is left"
+    verified $i.ttrace
 done
-[ -f 0.ttrace ] || fail "threads: nothing was recorded"
 llama child f.ttrace
 expect "child: traces" 2 "$(ls f*.ttrace | wc -l)"
 for trace in f*.ttrace; do verified "$trace"; done
@@ -83,7 +81,7 @@ for threads in 1 2; do
     "$TT_PROGRAMS/loop-attach" $threads c1.ttrace c2.ttrace 2>loop.err || fail "loop-attach: $(cat loop.err)"
     for trace in c1 c2; do
         verified $trace.ttrace
-        expect "loop-attach $threads: records" $((3 * 10 * threads)) "$(field $trace.ttrace records)"
+        expect "loop-attach $threads: records" $((3 * 10 * threads)) "$(field $trace.ttrace op_records)"
     done
 done
 finish

@@ -98,21 +98,40 @@ static tt_status read_models(tt_recorder *r, const tt_attach_options *o, tt_erro
 
 /* --- what is not seen --- */
 
-static void find_unseen(void)
+static void add_unseen(const char *name)
 {
-    size_t n = 0, used = 0;
+    const size_t used = strlen(unseen), n = strlen(name);
+    if (used + n + 2 > sizeof unseen) return;
+    (void)snprintf(unseen + used, sizeof unseen - used, "%s%s", used ? " " : "", name);
+}
+
+/* What was computed shows it, too: some library may call the functions, but did not. */
+static void find_unseen(tt_recorder *r)
+{
+    static const char *const calls[] = {"llama_decode", "llama_encode", "llama_process"};
+    const size_t n_calls = sizeof calls / sizeof *calls;
+    const tt_area_counts *c = r ? &tt_recorder_area(r)->area->counts : NULL;
+    const bool none = c && atomic_load(&c->batches) > 0 && atomic_load(&c->decode_calls) == 0;
+    bool is_listed[sizeof calls / sizeof *calls] = {false};
+    size_t n = 0;
     unseen[0] = '\0';
     for (const char *name; (name = tt_call_slots_unseen(&n));)
-        if (used + strlen(name) + 2 < sizeof unseen)
-            used += (size_t)snprintf(unseen + used, sizeof unseen - used, "%s%s", used ? " " : "",
-                                     name);
+        for (size_t i = 0; i < n_calls; i++)
+            is_listed[i] |= strcmp(name, calls[i]) == 0;
+    for (size_t i = 0; i < n_calls; i++)
+        if (is_listed[i] || (none && tt_resolve(NULL, calls[i]))) add_unseen(calls[i]);
+    n = 0;
+    for (const char *name; (name = tt_call_slots_unseen(&n));)
+        if (strcmp(name, calls[0]) != 0 && strcmp(name, calls[1]) != 0 &&
+            strcmp(name, calls[2]) != 0)
+            add_unseen(name);
 }
 
 static void describe(tt_recorder *r)
 {
     char text[sizeof unseen + 128];
     tt_error problem;
-    find_unseen();
+    find_unseen(r);
     (void)snprintf(text, sizeof text,
                    unseen[0] ? "not observed: no library calls %s; a program that has their "
                                "addresses from dlsym is not seen to call them"
@@ -224,7 +243,7 @@ TT_API const char *tt_attach_path(void)
 TT_API const char *tt_attach_unseen(void)
 {
     (void)pthread_mutex_lock(&lock);
-    if (is_attached) find_unseen();
+    if (is_attached) find_unseen(tt_process_recorder_if_open());
     (void)pthread_mutex_unlock(&lock);
     return unseen;
 }

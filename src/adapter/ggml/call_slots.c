@@ -40,7 +40,7 @@ typedef struct hook {
     const char *name;
     uintptr_t address;
     enum kind kind;
-    bool has_slot; /* some library calls it through one */
+    bool is_called; /* by another library than the one that has it */
 } hook;
 
 typedef struct slot {
@@ -271,7 +271,7 @@ static bool take(void *context, const tt_resolve_import *import)
     if (import->type != IS_JUMP && import->type != IS_DATA && import->type != IS_WORD) return false;
     /* 0: a weak reference to a function that is not there. */
     if (import->addend || !*import->at) return false;
-    h->has_slot = true;
+    h->is_called |= !import->is_own;
     const uintptr_t a = (uintptr_t)import->at;
     slot *s = slot_at(import->at);
     if (*import->at == h->address) {
@@ -382,7 +382,7 @@ static void begin(void)
     n_slots = n_libraries = 0;
     problem = (tt_error){.message = ""};
     for (size_t i = 0; i < n_hooks; i++)
-        hooks[i].has_slot = false;
+        hooks[i].is_called = false;
     is_on = true;
     (void)pthread_mutex_unlock(&lock);
 }
@@ -512,7 +512,7 @@ const char *tt_call_slots_unseen(size_t *n)
 {
     while (*n < n_hooks) {
         const hook *h = &hooks[(*n)++];
-        if (strncmp(h->name, "llama_", 6) == 0 && !h->has_slot && tt_resolve(NULL, h->name))
+        if (strncmp(h->name, "llama_", 6) == 0 && !h->is_called && tt_resolve(NULL, h->name))
             return h->name;
     }
     return NULL;

@@ -31,8 +31,8 @@ static inline void tt_call_slots_look(void)
         tt_call_slots_look_now();
 }
 
-/* The n-th hook of llama.cpp that has no slot anywhere although a loaded library has the function;
- * NULL: there are no more. *n is advanced. Call it without locks. */
+/* The next hook of llama.cpp, from *n on, that no library calls but perhaps the one that has the
+ * function; NULL: there are no more. *n is advanced. Call it without locks. */
 const char *tt_call_slots_unseen(size_t *n);
 
 /* Call in a forked child: another thread of the parent may have held the lock. */

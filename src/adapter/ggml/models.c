@@ -76,7 +76,7 @@ static const char *type_name(int type)
     return type >= 0 && type < GGUF_TYPES ? type_names[type] : "?";
 }
 
-static void scalar_text(int type, const void *p, char *out, size_t size)
+void tt_models_scalar(int type, const void *p, char *out, size_t size)
 {
     union {
         uint8_t u8;
@@ -144,7 +144,7 @@ static void put_kv(const gguf_api *g, void *gguf, int64_t i, tt_bytes *out)
         (void)snprintf(scalar, sizeof scalar, "[%s x %d]", type_name(g->arr_type(gguf, i)),
                        g->arr_n(gguf, i));
     else
-        scalar_text(type, g->val_data(gguf, i), scalar, sizeof scalar);
+        tt_models_scalar(type, g->val_data(gguf, i), scalar, sizeof scalar);
     tt_meta_kv kv = {
         {(const uint8_t *)key, strlen(key)}, (uint32_t)type, {(const uint8_t *)text, strlen(text)}};
     tt_meta_put_kv(out, &kv);

@@ -39,6 +39,8 @@ uint32_t tt_models_list(const tt_model_seen **list);
  * was observed, unless it is in the trace. type_name: the engine's. */
 tt_status tt_models_read(tt_recorder *r, const char *path, const char *(*type_name)(int),
                          tt_error *err);
+/* The text of a number or truth value of GGUF's type; "" for other types. */
+void tt_models_scalar(int type, const void *p, char *out, size_t size);
 /* A recording begins, after a time in which nothing was observed: nothing is in the trace.
  * tt_process_lock is held. */
 void tt_models_forget(void);

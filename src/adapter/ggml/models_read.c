@@ -9,23 +9,14 @@
 
 static tt_span text_of(const tt_gguf_kv *kv, char *text, size_t size)
 {
-    uint64_t n;
-    int used = 0;
+    text[0] = '\0';
     if (kv->is_array)
-        used = snprintf(text, size, "[%s x %" PRIu64 "]", tt_gguf_kind_name(kv->kind), kv->count);
+        (void)snprintf(text, size, "[%s x %" PRIu64 "]", tt_gguf_kind_name(kv->kind), kv->count);
     else if (kv->kind == TT_GGUF_STRING)
         return tt_gguf_kv_string(kv);
-    else if (kv->kind == TT_GGUF_F32 && kv->value.size == sizeof(float)) {
-        float f;
-        memcpy(&f, kv->value.data, sizeof f);
-        used = snprintf(text, size, "%.9g", (double)f);
-    } else if (kv->kind == TT_GGUF_F64 && kv->value.size == sizeof(double)) {
-        double d;
-        memcpy(&d, kv->value.data, sizeof d);
-        used = snprintf(text, size, "%.17g", d);
-    } else if (tt_gguf_kv_u64(kv, 0, &n))
-        used = snprintf(text, size, "%" PRIu64, n);
-    return (tt_span){(const uint8_t *)text, used > 0 ? (size_t)used : 0};
+    else if (kv->value.size <= sizeof(uint64_t))
+        tt_models_scalar((int)kv->kind, kv->value.data, text, size);
+    return (tt_span){(const uint8_t *)text, strlen(text)};
 }
 
 typedef struct opened_part {

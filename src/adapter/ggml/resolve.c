@@ -202,7 +202,8 @@ bool tt_resolve_imports(const struct dl_phdr_info *info, tt_resolve_visit *visit
             const size_t symbol = ELF64_R_SYM(r->r_info);
             const tt_resolve_import import = {d.strings + d.symbols[symbol].st_name,
                                               (uintptr_t *)(info->dlpi_addr + r->r_offset),
-                                              (uint32_t)ELF64_R_TYPE(r->r_info), r->r_addend};
+                                              (uint32_t)ELF64_R_TYPE(r->r_info), r->r_addend,
+                                              d.symbols[symbol].st_shndx != SHN_UNDEF};
             if (symbol && visit(context, &import)) return true;
         }
     }

@@ -61,6 +61,7 @@ typedef struct tt_resolve_import {
     uintptr_t *at; /* the word that the dynamic linker fills */
     uint32_t type; /* of the relocation, as of the processor */
     int64_t addend;
+    bool is_own; /* the library itself has the symbol */
 } tt_resolve_import;
 
 /* Visits the imports of a library, not of this one, until the visit returns true, and then returns

@@ -43,7 +43,9 @@ static int record(const char *path, struct ggml_cgraph *graph, struct ggml_cplan
     if (compute(graph, plan) != 0) return 1;
     if (tt_detach(&err) != TT_OK) return complain("detach", &err);
     if (tt_attach(path, NULL, &err) != TT_E_EXISTS) return complain("it exists", &err);
-    return strcmp(tt_attach_path(), path) != 0 || tt_attach_unseen()[0];
+    const char *at = strrchr(tt_attach_path(), '/');
+    if (!at || strcmp(at + 1, path) != 0) return complain(tt_attach_path(), &err);
+    return tt_attach_unseen()[0] ? complain(tt_attach_unseen(), &err) : 0;
 }
 #endif
 
