@@ -30,7 +30,7 @@ def counts(path, begin, end):
 def weights(path, begin, end):
     words = [binary, "heat", "--csv", "--limit", "0", "--batch", f"{begin}..{end}", path]
     lines = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    left_out = [i for i, name in enumerate(lines[0].split(",")) if name.endswith("_ns")]
+    left_out = [i for i, name in enumerate(lines[0].split(",")) if name.endswith(("_ns", "_batch_id"))]
     return sorted([cell for i, cell in enumerate(row) if i not in left_out] for row in csv.reader(lines))
 
 

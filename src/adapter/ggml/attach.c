@@ -138,6 +138,12 @@ static void describe(tt_recorder *r)
                              : "on",
                    unseen);
     tt_process_environment(r, "capture_calls", text);
+    (void)snprintf(text, sizeof text, "while the program ran: what came before is not in it%s",
+                   strstr(unseen, "llama_decode")
+                       ? ", nor are texts and sequences of tokens (the program calls llama_decode "
+                         "by an address from dlsym)"
+                       : "");
+    tt_process_environment(r, "attached", text);
     if (tt_call_slots_problem(&problem) != TT_OK)
         tt_process_environment(r, "unrecorded", problem.message);
 }
@@ -162,7 +168,6 @@ static tt_status begin(const tt_attach_options *o, tt_error *err)
         (void)tt_process_end(NULL);
         return status;
     }
-    tt_process_environment(r, "attached", "while the program ran: what came before is not in it");
     describe(r);
     (void)snprintf(path, sizeof path, "%s", tt_recorder_path(r));
     return TT_OK;
