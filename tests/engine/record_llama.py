@@ -151,9 +151,15 @@ def refused(text, path):
     with tt.record(path, force=True) as again:
         text.go_on(5)
     assert again.trace.summary["batches"] == 5
-    with tt.record() as temporary:
-        text.go_on(TOKENS - 9)
-    assert len(temporary.trace.tokens) == TOKENS - 9
+    opened = []
+    for _ in range(8):
+        with tt.record() as temporary:
+            text.go_on(1)
+        assert len(temporary.trace.tokens) == 1
+        temporary.trace.close()
+        opened.append(len(os.listdir("/proc/self/fd")))
+    assert opened[-1] == opened[2], f"descriptors stay open: {opened}"
+    text.go_on(TOKENS - 17)
     try:
         with tt.record(path + "3") as failed:
             text.go_on(0)

@@ -159,7 +159,6 @@ static tt_status begin(const tt_attach_options *o, tt_error *err)
         tt_capture_options = before;
         return status;
     }
-    tt_lanes_may_be_late();
     status = tt_process_open(err);
     tt_recorder *r = tt_process_recorder_if_open();
     if (status == TT_OK) status = read_models(r, o, err);
@@ -184,7 +183,7 @@ TT_API tt_status tt_attach(const char *to, const char *const *options, tt_error 
                                    : tt_attach_options_read(options, &o, err);
     if (status == TT_OK) {
         o.setup.recorder.path = to;
-        o.setup.exact = o.setup.afresh = true;
+        o.setup.exact = o.setup.late = true;
         o.setup.in_child = in_child;
         if (o.capture.values_asked)
             (void)snprintf(values, sizeof values, "%s", o.capture.values_asked);

@@ -73,6 +73,7 @@ tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
     tt_context *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->sched = sched;
+    c->phases.is_late = tt_process_is_late();
     c->id = ++last_id;
     c->callback = decide_callback(e, sched, why);
     c->next = contexts;

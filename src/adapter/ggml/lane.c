@@ -47,7 +47,6 @@ static bool has_key;
 static _Atomic bool barriers_are_unseen;
 static _Atomic bool waits_are_unseen; /* and some run had several threads */
 static _Atomic uint32_t early_runs;   /* counted thread by thread */
-static _Atomic bool may_be_late;      /* ops of no run may be of a graph from before */
 static _Atomic bool run_was_refused;
 static _Atomic uint32_t era = 1; /* which recorder the threads' rings belong to */
 
@@ -269,15 +268,9 @@ void tt_lanes_stop(void)
     (void)pthread_rwlock_unlock(&runs_lock);
 }
 
-void tt_lanes_may_be_late(void)
-{
-    atomic_store(&may_be_late, true);
-}
-
 void tt_lanes_reset(void)
 {
     atomic_fetch_add(&era, 1);
-    atomic_store(&may_be_late, false);
     atomic_store(&run_was_refused, false);
     atomic_store(&tt_lane_ask_after, UINT64_MAX);
 }
@@ -406,7 +399,8 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     if (!run) {
         l->fingerprints = NULL;
         l->run = 0; /* if it is found later, everything is looked up again */
-        if (!atomic_load(&may_be_late) || atomic_load(&run_was_refused)) tt_lane_count_lost();
+        /* It may be of a graph that was being computed when recording began. */
+        if (!tt_process_is_late() || atomic_load(&run_was_refused)) tt_lane_count_lost();
     }
     return run != NULL;
 }

@@ -87,8 +87,6 @@ bool tt_lanes_waits_are_unseen(void);
 void tt_lanes_stop(void);
 /* A new trace begins: no thread has a ring in it. */
 void tt_lanes_reset(void);
-/* Recording begins while graphs may be computed that nobody saw begin: their ops are not lost. */
-void tt_lanes_may_be_late(void);
 /* Call in a forked child: this thread's ring belonged to the parent. */
 void tt_lanes_in_child(void);
 

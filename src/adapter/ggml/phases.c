@@ -309,8 +309,8 @@ static uint8_t guess(const tt_phases *p, const int32_t *positions, uint32_t n,
                      uint32_t n_outputs_plus_1)
 {
     if (!positions || n == 0) return TT_PHASE_UNKNOWN;
-    /* The first batch that is observed, but not the first of its text. */
-    if (!p->has_guessed && !is_restart(positions, n)) return TT_PHASE_UNKNOWN;
+    /* The first batch that is observed, but perhaps not the first of its text. */
+    if (p->is_late && !p->has_guessed && !is_restart(positions, n)) return TT_PHASE_UNKNOWN;
     if (!p->had_output || is_restart(positions, n)) return TT_PHASE_PROMPT;
     if (n > 1 && is_one_run(positions, n))
         return n_outputs_plus_1 && n_outputs_plus_1 - 1 < n ? TT_PHASE_PROMPT : TT_PHASE_UNKNOWN;
