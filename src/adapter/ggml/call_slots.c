@@ -206,7 +206,7 @@ typedef struct library {
     bool starts;       /* only slots of OF_START, else only the others */
 } library;
 
-/* Whether the page can be written now. Not if it cannot be told: then it stays as it is. */
+/* Whether the page can be written now, or that is unknown: then it stays as it is. */
 static bool is_writable(uintptr_t page)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
