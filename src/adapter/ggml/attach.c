@@ -132,12 +132,9 @@ static void describe(tt_recorder *r)
     char text[sizeof unseen + 128];
     tt_error problem;
     find_unseen(r);
-    (void)snprintf(text, sizeof text,
-                   unseen[0] ? "not observed: no library calls %s; a program that has their "
-                               "addresses from dlsym is not seen to call them"
-                             : "on",
+    (void)snprintf(text, sizeof text, "not observed: calls, if any, by addresses from dlsym, of %s",
                    unseen);
-    tt_process_environment(r, "capture_calls", text);
+    tt_process_environment(r, "capture_calls", unseen[0] ? text : "on");
     (void)snprintf(text, sizeof text, "while the program ran: what came before is not in it%s",
                    strstr(unseen, "llama_decode")
                        ? ", nor are texts and sequences of tokens (the program calls llama_decode "
@@ -152,13 +149,10 @@ static void describe(tt_recorder *r)
 
 static tt_status begin(const tt_attach_options *o, tt_error *err)
 {
-    const tt_capture before = tt_capture_options;
-    tt_capture_options = o->capture;
     tt_status status = tt_lifecycle_begin(&o->setup, err);
-    if (status != TT_OK) {
-        tt_capture_options = before;
-        return status;
-    }
+    if (status != TT_OK) return status;
+    /* Not before it is known that nobody else records: those options would be in use. */
+    tt_capture_options = o->capture;
     status = tt_process_open(err);
     tt_recorder *r = tt_process_recorder_if_open();
     if (status == TT_OK) status = read_models(r, o, err);
