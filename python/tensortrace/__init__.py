@@ -4,6 +4,8 @@
 
     t = tt.run(["llama-cli", "-m", "m.gguf", "-p", "Once upon a time"])
     t = tt.open("my.ttrace")
+    with tt.record("my.ttrace") as rec:   # what llama.cpp computes in this very process
+        ...
 
     t.ops                                 # a table: polars.from_arrow(t.ops), pandas, duckdb, pyarrow
     t.ops.where(layer=3).select("name", "duration_ns").to_polars()
@@ -19,6 +21,7 @@ itself is needed: polars, pandas, duckdb and pyarrow take the rows if they are i
 
 from ._arrow import Column
 from ._library import TraceError, analysis_names, table_names
+from ._record import Recording, record
 from ._rows import Rows
 from ._run import run
 from ._trace import Tables, Trace, View, open
@@ -26,6 +29,7 @@ from ._trace import Tables, Trace, View, open
 __version__ = "0.1.0"
 __all__ = [
     "Column",
+    "Recording",
     "Rows",
     "Tables",
     "Trace",
@@ -33,6 +37,7 @@ __all__ = [
     "View",
     "analysis_names",
     "open",
+    "record",
     "run",
     "table_names",
 ]

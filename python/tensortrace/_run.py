@@ -14,7 +14,7 @@ from ._library import TraceError, program
 from ._trace import Trace
 
 
-def _option(name: str, value: Any) -> List[str]:
+def option_words(name: str, value: Any) -> List[str]:
     if value is None or value is False:
         return []
     dashed = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
@@ -53,7 +53,7 @@ def run(
         path = os.path.join(folder, "run.ttrace")
     words = [program(), "run", "-q", "-o", os.fspath(path)]
     for name, value in options.items():
-        words += _option(name, value)
+        words += option_words(name, value)
     if argv is not None:
         words += ["--", *(os.fspath(a) for a in argv)]
     try:

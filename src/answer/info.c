@@ -36,7 +36,7 @@ static const tt_schema content_schema =
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i)
 {
     static const char *const names[TT_INFO_CAPTURES] = {
-        "experts", "text", "faults", "residency", "io", "devices", "values", "page_faults"};
+        "experts", "text", "faults", "residency", "io", "devices", "values", "page_faults", "calls"};
     static const char none[] = "not observed";
     char key[32];
     (void)snprintf(key, sizeof key, "capture_%s", names[i]);

@@ -36,7 +36,7 @@ enum { TT_INFO_COMMAND = 1, TT_INFO_VIEWER = 2 };
 extern const tt_schema tt_info_count_schema; /* for a tt_info with `m` and `summary` */
 extern const tt_schema tt_info_file_schema;  /* for a tt_model_file; context: its tt_model */
 
-#define TT_INFO_CAPTURES 8u
+#define TT_INFO_CAPTURES 9u
 /* The environment's value of capture_NAME. */
 typedef struct tt_info_capture {
     const char *name;

@@ -496,6 +496,7 @@ static void print_head(const tt_info *info)
     command_line(m);
     environment_line(m, "engine", "engine_version");
     model_lines(m);
+    environment_line(m, "attached", "attached");
     if (is_callback(info)) observed_line(info); /* single-stepped ops have other times */
     if (!ends_well(info)) ending_line(info);
     if (m->clock.known)

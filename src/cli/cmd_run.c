@@ -58,16 +58,8 @@ static void take_selection(void *text, char *arg, tt_parse *p)
 
 static void take_faults(void *way, char *arg, tt_parse *p)
 {
-    static const char *const ways[] = {[TT_FAULTS_AUTO] = "auto",
-                                       [TT_FAULTS_COUNTS] = "counts",
-                                       [TT_FAULTS_EVENTS] = "events",
-                                       [TT_FAULTS_BOTH] = "both"};
-    uint64_t i = TT_FAULTS_AUTO;
-    while (arg && i <= TT_FAULTS_BOTH && strcmp(arg, ways[i]) != 0)
-        i++;
-    if (i > TT_FAULTS_BOTH)
+    if (!tt_session_faults_way(arg ? arg : "auto", way))
         tt_parse_refuse(p, "\"%.40s\" is not auto, events, counts or both", arg);
-    *(uint64_t *)way = i;
 }
 
 static const char *const modes[] = {"auto", "hook", "callback"};

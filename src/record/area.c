@@ -295,10 +295,15 @@ void tt_area_remove_unmade(const char *path)
     if (unmade) (void)unlink(path);
 }
 
-void tt_area_unmap(tt_area_map *map)
+void tt_area_close(tt_area_map *map)
 {
     if (tt_descriptor_is(map->fd, map->device, map->inode)) (void)close(map->fd);
     map->fd = -1;
+}
+
+void tt_area_unmap(tt_area_map *map)
+{
+    tt_area_close(map);
     if (map->area) (void)munmap(map->area, (size_t)map->area->total_bytes);
     map->area = NULL;
 }

@@ -136,7 +136,9 @@ void tt_area_remove_unmade(const char *path);
 /* tt_area_open for an area whose bytes are in memory (aligned like a tt_area). The caller owns
  * them: do not unmap. */
 tt_status tt_area_view(tt_area_map *map, void *base, uint64_t size, tt_error *err);
-/* Also closes the file. */
+/* Closes the file; the memory stays. */
+void tt_area_close(tt_area_map *map);
+/* Does both. */
 void tt_area_unmap(tt_area_map *map);
 /* Maps the pages of a claimed ring if the kernel can, so that stores on the hot path do not
  * fault. */

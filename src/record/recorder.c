@@ -696,6 +696,7 @@ void tt_recorder_release_memory(tt_recorder *r)
     uint64_t bytes = r->map.area->total_bytes - before;
     /* MADV_REMOVE: pages are zero-filled when somebody writes to them again. */
     if (bytes > skip) (void)madvise(slots + skip, bytes - skip, MADV_REMOVE);
+    tt_area_close(&r->map);
 }
 
 void tt_recorder_free(tt_recorder *r)

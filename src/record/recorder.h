@@ -49,7 +49,7 @@ void tt_recorder_data(tt_recorder *r, tt_data_block *block);
  * left alone. The recorder itself is not freed: running threads may still read it. With `discard`
  * no file is left. */
 tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err);
-/* After close: releases the memory of the area. Threads that still write there do no harm. */
+/* After close: releases the memory of the area, and its descriptor. Threads that still write there do no harm. */
 void tt_recorder_release_memory(tt_recorder *r);
 /* After close, when no thread can read it any more. */
 void tt_recorder_free(tt_recorder *r);

@@ -12,6 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool tt_session_faults_way(const char *text, uint64_t *way)
+{
+    static const char *const ways[] = {[TT_FAULTS_AUTO] = "auto",
+                                       [TT_FAULTS_COUNTS] = "counts",
+                                       [TT_FAULTS_EVENTS] = "events",
+                                       [TT_FAULTS_BOTH] = "both"};
+    for (*way = TT_FAULTS_AUTO; *way <= TT_FAULTS_BOTH; ++*way)
+        if (strcmp(text, ways[*way]) == 0) return true;
+    return false;
+}
+
 static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '5', '\n'};
 
 /* Common to the start of sessions of all versions. */

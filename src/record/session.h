@@ -37,6 +37,9 @@ enum tt_faults_way {
     TT_FAULTS_BOTH
 };
 
+/* "auto", "counts", "events" or "both", which is put into *way. */
+bool tt_session_faults_way(const char *text, uint64_t *way);
+
 #define TT_SESSION_FILES 64u
 #define TT_SESSION_TEXT 320u
 

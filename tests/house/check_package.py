@@ -168,9 +168,20 @@ def check_run():
     refused("no such option", "nonsense", lambda: tt.run(["true"], nonsense=True))
 
 
+def check_record():
+    """By the hook library of the package; what it records is a matter of the engine's tests."""
+    path = WORK / "record.ttrace"
+    with tt.record(path) as recording:
+        refused("recorded twice", "already", tt.record(WORK / "other.ttrace").start)
+    refused("nothing computed", "nothing was recorded", lambda: recording.trace)
+    equal("no file", (path.exists(), Path(str(path) + ".part").exists()), (False, False))
+    refused("no such option of record", "nonsense", tt.record(path, nonsense=1).start)
+
+
 check_open()
 check_capsules()
 check_words()
+check_record()
 if ENGINE != "-":
     check_run()
 sys.exit(bad > 0)

@@ -10,7 +10,7 @@ root=$work/opt/tt
 for file in bin/tensortrace lib/tensortrace/libtensortrace-hook.so share/man/man1/tensortrace.1 \
     lib/libtensortrace.so lib/libtensortrace.so.0 lib/pkgconfig/tensortrace.pc \
     lib/libtensortrace-record.so lib/libtensortrace-record.so.0 lib/libtensortrace-record.a \
-    lib/pkgconfig/tensortrace-record.pc lib/cmake/tensortrace/tensortraceConfig.cmake; do
+    lib/pkgconfig/tensortrace-record.pc lib/pkgconfig/tensortrace-attach.pc lib/cmake/tensortrace/tensortraceConfig.cmake; do
     [ -f "$root/$file" ] || { echo "$file is not installed"; exit 1; }
 done
 for page in "$source"/man/*.1; do
@@ -33,6 +33,9 @@ exports() { # LIBRARY HEADERS NM-OPTIONS
 }
 exports libtensortrace.so.0 'read.h arrow.h' -D
 exports libtensortrace-record.so.0 record.h -D
+nm -D --defined-only "$root/lib/tensortrace/libtensortrace-hook.so" | awk '$3 ~ /^tt_/ { print $3 }' | sort >"$work/exported"
+sed -n 's/^TT_API .*[ *]\(tt_[a-z_]*\)(.*/\1/p' "$root/include/tensortrace/attach.h" | sort >"$work/declared"
+[ -s "$work/declared" ] && diff "$work/declared" "$work/exported" || { echo "attach.h: declared (<) and exported (>) differ"; exit 1; }
 exports libtensortrace-record.a record.h -g
 
 # The examples of docs/api.md, built as a user would.
@@ -63,6 +66,16 @@ summed=$(LD_LIBRARY_PATH="$root/lib" "$work/sum" "$trace")
 expected=$(awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "duration_ns") at = i } NR > 1 { ns += $at; n++ }
     END { printf "%d ops, %d ns\n", n, ns }' "$work/tables/ops.csv")
 [ "$summed" = "$expected" ] || { echo "the example of columns says: $summed, but $expected"; exit 1; }
+
+example tensortrace/attach.h >"$work/host.c"
+flags=$(PKG_CONFIG_PATH="$root/lib/pkgconfig" pkg-config --cflags --libs tensortrace-attach)
+cc -std=c99 -pedantic -Wall -Wextra -Werror "$work/host.c" $flags -ldl -o "$work/host"
+echo 'int run(void); int run(void) { return 7; }' >"$work/plugin.c"
+cc -shared -fPIC "$work/plugin.c" -o "$work/plugin.so"
+code=0
+said=$("$work/host" "$work/plugin.so" "$work/host.ttrace") || code=$?
+[ "$code $said" = "7 $work/host.ttrace" ] || { echo "the example that attaches: exit $code: $said"; exit 1; }
+[ ! -e "$work/host.ttrace" ] && [ ! -e "$work/host.ttrace.part" ] || { echo "nothing was computed, but a file is left"; exit 1; }
 
 example tensortrace/record.h >"$work/layer.c"
 recording() { # NAME: $work/NAME records, and what it records is whole

@@ -480,6 +480,16 @@ static void test_positions_at_the_ends(void **state)
     assert_int_equal(tt_phases_guess(&p, ends, 3, 0), TT_PHASE_PROMPT);
     assert_int_equal(tt_phases_guess(&p, ends, 3, 0), TT_PHASE_UNKNOWN);
     assert_int_equal(tt_phases_guess(&p, ends + 1, 1, 0), TT_PHASE_UNKNOWN);
+    /* The first one that is observed of a text that goes on. */
+    tt_phases late = {.is_late = true};
+    const int32_t on[] = {7, 8};
+    assert_int_equal(tt_phases_guess(&late, on, 1, 2), TT_PHASE_UNKNOWN);
+    assert_int_equal(tt_phases_guess(&late, on + 1, 1, 2), TT_PHASE_GENERATE);
+    tt_phases anew = {.is_late = true};
+    const int32_t first[] = {0, 1, 2};
+    assert_int_equal(tt_phases_guess(&anew, first, 3, 2), TT_PHASE_PROMPT);
+    tt_phases_free(&late);
+    tt_phases_free(&anew);
     /* Compared with another context: there is nothing before the first position either. */
     tt_phases other = {.others = {&p}, .n_others = 1};
     JUDGE(&other, "pp", {"0", 0, 0, 1}, {"0", 1, 0, 2});

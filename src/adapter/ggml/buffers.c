@@ -163,6 +163,14 @@ void tt_buffers_freed(tt_recorder *r, void *buffer)
     generation++;
 }
 
+void tt_buffers_forget(void)
+{
+    for (uint32_t i = 0; i < n_live; i++)
+        free(table[i].path);
+    n_live = 0;
+    generation++;
+}
+
 uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes)
 {
     for (uint32_t i = 0; i < n_live; i++) {

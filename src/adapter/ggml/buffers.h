@@ -30,6 +30,8 @@ void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_b
                      const char *allocator);
 /* The engine is about to free it. */
 void tt_buffers_freed(tt_recorder *r, void *buffer);
+/* A recording begins, after a time in which nothing was observed: none is known. */
+void tt_buffers_forget(void);
 /* The buffer that maps the model file at `path`: returns the address of byte *offset_bytes of
  * the file, and how many bytes are mapped. NULL when there is none. */
 uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-tt_capture tt_capture_options = {.text = true, .batch_last = UINT64_MAX, .token_every = 1};
+tt_capture tt_capture_options = TT_CAPTURE_DEFAULTS;
 
 uint64_t tt_capture_number(const char *name)
 {
@@ -77,6 +77,7 @@ void tt_capture_read(void)
     tt_capture_options.faults_way = way <= TT_FAULTS_BOTH ? (unsigned)way : TT_FAULTS_AUTO;
     const char *values = getenv(TT_ENV_VALUES);
     tt_error why;
+    tt_capture_options.values_asked = values;
     if (values && tt_select_parse(values, &tt_capture_options.values, &why) != TT_OK) {
         tt_capture_options.values.level = TT_VALUES_OFF;
         (void)snprintf(tt_capture_options.values_problem, sizeof tt_capture_options.values_problem,

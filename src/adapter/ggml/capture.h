@@ -12,11 +12,18 @@ typedef struct tt_capture {
     unsigned faults_way;      /* enum tt_faults_way, as requested */
     bool faults;              /* the kernel's counters are read for each op */
     tt_select values;         /* which outputs are recorded, and in which form */
+    const char *values_asked; /* in the user's words; NULL: not at all */
     char values_problem[160]; /* why requested values are not recorded; "" */
     uint32_t residency_every; /* batches between two samples of the page cache; 0: none */
     /* Which batches are recorded, by number from 0: every token_every-th of first .. last. */
     uint64_t batch_first, batch_last, token_every;
 } tt_capture;
+
+#define TT_CAPTURE_DEFAULTS                                                                        \
+    (tt_capture)                                                                                   \
+    {                                                                                              \
+        .text = true, .batch_last = UINT64_MAX, .token_every = 1                                   \
+    }
 
 extern tt_capture tt_capture_options;
 

@@ -73,6 +73,7 @@ tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
     tt_context *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->sched = sched;
+    c->phases.is_late = tt_process_is_late();
     c->id = ++last_id;
     c->callback = decide_callback(e, sched, why);
     c->next = contexts;
@@ -109,16 +110,46 @@ tt_phases *tt_contexts_phases(const void *handle)
     return NULL;
 }
 
+static void free_context(tt_context *c)
+{
+    free(c->tracepoints.list);
+    tt_fingerprints_free(&c->fingerprints);
+    tt_phases_free(&c->phases);
+    free(c);
+}
+
 void tt_contexts_drop(void *sched)
 {
     for (tt_context **at = &contexts; *at; at = &(*at)->next) {
         tt_context *c = *at;
         if (c->sched != sched) continue;
         *at = c->next;
-        free(c->tracepoints.list);
-        tt_fingerprints_free(&c->fingerprints);
-        tt_phases_free(&c->phases);
-        free(c);
+        free_context(c);
         return;
+    }
+}
+
+void tt_contexts_leave(tt_context *c)
+{
+    if (c->installed && c->set_callback) c->set_callback(c->sched, c->user_callback, c->user_data);
+    free_context(c);
+}
+
+bool tt_contexts_compute(void)
+{
+    for (const tt_context *c = contexts; c; c = c->next)
+        if (c->computes) return true;
+    return false;
+}
+
+void tt_contexts_forget(void)
+{
+    while (contexts) {
+        tt_context *c = contexts;
+        contexts = c->next;
+        if (c->computes)
+            c->forgotten = true;
+        else
+            tt_contexts_leave(c);
     }
 }

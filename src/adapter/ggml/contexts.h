@@ -28,6 +28,10 @@ typedef struct tt_context {
     uint32_t id;    /* in the trace, from 1 */
     bool callback;  /* ops are observed by the scheduler's callback */
     bool installed; /* our callback is set in the scheduler */
+    bool computes;  /* now, on some thread */
+    bool forgotten; /* meanwhile: it is no longer listed */
+    void (*set_callback)(void *sched, tt_eval_callback callback,
+                         void *user_data); /* the engine's */
     /* The layout of the scheduler's graphs, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
     const struct ggml_cgraph *graph; /* whose inputs are stored here */
@@ -60,5 +64,13 @@ void tt_contexts_find_others(tt_context *c);
 tt_phases *tt_contexts_phases(const void *handle);
 /* The scheduler is about to be freed. */
 void tt_contexts_drop(void *sched);
+/* The scheduler of a forgotten context has computed: gives it its own callback back, and frees c.
+ */
+void tt_contexts_leave(tt_context *c);
+/* Whether any of them computes now. tt_process_lock is held. */
+bool tt_contexts_compute(void);
+/* Recording has ended, but not the program: schedulers get their own callbacks back, at once or
+ * when they have computed. tt_process_lock is held. */
+void tt_contexts_forget(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Hooks in libggml-cpu, which every compute thread calls. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/boost.h"
+#include "adapter/ggml/call_slots.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
@@ -117,6 +118,7 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     int (*real)(struct ggml_cgraph *, struct ggml_cplan *);
     *(void **)&real = tt_real_get(&real_graph_compute, TT_CALLER);
     if (!real) return GGML_MIRROR_STATUS_FAILED;
+    tt_call_slots_look();
     tt_recorder *r = tt_process_recorder();
     const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
     if (e && tt_runs_by_callback(e->graph_nodes(graph), e->graph_n_nodes(graph))) e = NULL;

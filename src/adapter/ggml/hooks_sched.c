@@ -2,6 +2,7 @@
  * cannot be hooked. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/batches.h"
+#include "adapter/ggml/call_slots.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/contexts.h"
 #include "adapter/ggml/graphs.h"
@@ -131,6 +132,7 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
     if (c) {
         c->user_callback = callback;
         c->user_data = user_data;
+        c->set_callback = real;
     }
     if (c && c->callback) {
         c->installed = true;
@@ -164,6 +166,7 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
         *(void **)&set = tt_resolve(caller, real_set_callback.name);
         if (!set) return 0;
         set(c->sched, on_eval, c);
+        c->set_callback = set;
         c->installed = true;
     }
     current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0, frame, c->sched);
@@ -192,33 +195,16 @@ static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph)
+/* The batch's graph, in a batch of that context. */
+static int compute_batch(tt_recorder *r, const tt_engine *e, tt_context *c,
+                         struct ggml_cgraph *graph, uint32_t batch, const void *caller,
+                         int (*real)(void *, struct ggml_cgraph *))
 {
-    int (*real)(void *, struct ggml_cgraph *);
-    *(void **)&real = tt_real_get(&real_compute, TT_CALLER);
-    if (!real) return GGML_MIRROR_STATUS_FAILED;
-    tt_recorder *r = tt_process_recorder();
-    const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
-    tt_context *c = NULL;
-    uint32_t batch = 0;
-    if (e) {
-        (void)pthread_mutex_lock(&tt_process_lock);
-        c = tt_contexts_get(r, e, sched);
-        /* llama.cpp repeats a graph unchanged unless it has allocated memory for another one.
-         * Other programs may change theirs in place. */
-        tt_runs_layout = c && tt_tokens_in_call() ? c->layout : 0;
-        if (c) tt_loading_batch(r);
-        if (c) batch = tt_batches_begin(r, e, c, graph, tt_runs_layout);
-        (void)pthread_mutex_unlock(&tt_process_lock);
-    }
-    if (!c) return real(sched, graph);
-    if (!batch) return compute_unseen(c, graph, TT_CALLER, real);
     tt_runs_batch = batch;
     current.run = 0;
     observe_memory(r, batch, TT_AT_BATCH_BEGIN);
-    if (c->callback)
-        (void)begin_callback_run(r, e, c, graph, TT_CALLER, __builtin_frame_address(0));
-    int status = real(sched, graph);
+    if (c->callback) (void)begin_callback_run(r, e, c, graph, caller, __builtin_frame_address(0));
+    int status = real(c->sched, graph);
     if (current.run) tt_runs_end(r, current.run, TT_OBSERVED_CALLBACK, status);
     current.run = 0;
     tt_runs_asked = NULL;
@@ -227,6 +213,38 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     if (tt_process_recorder_if_open() != r) return status;
     tt_batches_end(r, batch, status);
     observe_memory(r, batch, TT_AT_BATCH_END);
+    return status;
+}
+
+TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph)
+{
+    int (*real)(void *, struct ggml_cgraph *);
+    *(void **)&real = tt_real_get(&real_compute, TT_CALLER);
+    if (!real) return GGML_MIRROR_STATUS_FAILED;
+    tt_call_slots_look();
+    tt_recorder *r = tt_process_recorder();
+    const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
+    tt_context *c = NULL;
+    uint32_t batch = 0;
+    if (e) {
+        (void)pthread_mutex_lock(&tt_process_lock);
+        c = tt_contexts_get(r, e, sched);
+        if (c) c->computes = true;
+        /* llama.cpp repeats a graph unchanged unless it has allocated memory for another one.
+         * Other programs may change theirs in place. */
+        tt_runs_layout = c && tt_tokens_in_call() ? c->layout : 0;
+        if (c) tt_loading_batch(r);
+        if (c) batch = tt_batches_begin(r, e, c, graph, tt_runs_layout);
+        (void)pthread_mutex_unlock(&tt_process_lock);
+    }
+    if (!c) return real(sched, graph);
+    const int status = batch ? compute_batch(r, e, c, graph, batch, TT_CALLER, real)
+                             : compute_unseen(c, graph, TT_CALLER, real);
+    (void)pthread_mutex_lock(&tt_process_lock);
+    c->computes = false;
+    const bool forgotten = c->forgotten;
+    (void)pthread_mutex_unlock(&tt_process_lock);
+    if (forgotten) tt_contexts_leave(c);
     return status;
 }
 

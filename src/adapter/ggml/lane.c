@@ -47,6 +47,8 @@ static bool has_key;
 static _Atomic bool barriers_are_unseen;
 static _Atomic bool waits_are_unseen; /* and some run had several threads */
 static _Atomic uint32_t early_runs;   /* counted thread by thread */
+static _Atomic bool run_was_refused;
+static _Atomic uint32_t era = 1; /* which recorder the threads' rings belong to */
 
 static void next_epoch(void)
 {
@@ -102,6 +104,7 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
     }
     (void)pthread_rwlock_unlock(&runs_lock);
+    if (!entered) atomic_store(&run_was_refused, true);
     return entered;
 }
 
@@ -265,6 +268,13 @@ void tt_lanes_stop(void)
     (void)pthread_rwlock_unlock(&runs_lock);
 }
 
+void tt_lanes_reset(void)
+{
+    atomic_fetch_add(&era, 1);
+    atomic_store(&run_was_refused, false);
+    atomic_store(&tt_lane_ask_after, UINT64_MAX);
+}
+
 void tt_lanes_in_child(void)
 {
     const pthread_rwlock_t fresh = PTHREAD_RWLOCK_INITIALIZER;
@@ -292,8 +302,19 @@ static void make_key(void)
     has_key = pthread_key_create(&key, leave_ring) == 0;
 }
 
+/* Forgets what belonged to an earlier recorder, whose memory stays. */
+static void renew(tt_lane *l)
+{
+    const uint32_t now = atomic_load_explicit(&era, memory_order_acquire);
+    if (l->era == now) return;
+    tt_faults_close(&l->faults);
+    memset(l, 0, sizeof *l);
+    l->era = now;
+}
+
 bool tt_lane_claim(tt_lane *l)
 {
+    renew(l);
     if (l->ring) return true;
     tt_recorder *r = tt_process_recorder_if_open();
     if (!r) return false;
@@ -378,7 +399,8 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     if (!run) {
         l->fingerprints = NULL;
         l->run = 0; /* if it is found later, everything is looked up again */
-        tt_lane_count_lost();
+        /* It may be of a graph that was being computed when recording began. */
+        if (!tt_process_is_late() || atomic_load(&run_was_refused)) tt_lane_count_lost();
     }
     return run != NULL;
 }

@@ -58,6 +58,7 @@ typedef struct tt_lane {
     /* While it is unknown whether barriers between ops reach the hooks: */
     bool is_early; /* starts are kept */
     uint32_t n_early;
+    uint32_t era; /* of the recorder; see tt_lanes_reset */
     tt_early_op early[TT_LANE_EARLY];
 } tt_lane;
 
@@ -84,6 +85,8 @@ bool tt_lanes_run_end(uint32_t run);
 bool tt_lanes_waits_are_unseen(void);
 /* Stops the recording of ops. */
 void tt_lanes_stop(void);
+/* A new trace begins: no thread has a ring in it. */
+void tt_lanes_reset(void);
 /* Call in a forked child: this thread's ring belonged to the parent. */
 void tt_lanes_in_child(void);
 

@@ -1,12 +1,14 @@
 #include "adapter/ggml/lifecycle.h"
 
 #include "adapter/ggml/batch_ext.h"
+#include "adapter/ggml/buffers.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/loading.h"
 #include "adapter/ggml/models.h"
+#include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
@@ -103,7 +105,7 @@ static void describe_choice(tt_recorder *r)
 static void describe_values(tt_recorder *r)
 {
     const tt_capture *c = &tt_capture_options;
-    const char *asked = getenv(TT_ENV_VALUES);
+    const char *asked = c->values_asked;
     char text[256];
     if (c->values_problem[0]) {
         (void)snprintf(text, sizeof text, "not observed: %s", c->values_problem);
@@ -231,7 +233,13 @@ static const tt_process_part parts[] = {
     {.before_fork = tt_batch_ext_before_fork,
      .in_parent = tt_batch_ext_in_parent,
      .in_child = tt_batch_ext_in_child},
-    {.prepare = tt_lanes_prepare, .stop = tt_lanes_stop, .in_child = tt_lanes_in_child},
+    {.prepare = tt_lanes_prepare,
+     .stop = tt_lanes_stop,
+     .reset = tt_lanes_reset,
+     .in_child = tt_lanes_in_child},
+    {.forget = tt_names_forget},
+    {.forget = tt_models_forget},
+    {.forget = tt_buffers_forget},
     {.reset = tt_graphs_reset},
     {.reset = tt_usage_reset},
     {.reset = tt_residency_reset},

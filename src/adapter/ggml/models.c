@@ -76,7 +76,7 @@ static const char *type_name(int type)
     return type >= 0 && type < GGUF_TYPES ? type_names[type] : "?";
 }
 
-static void scalar_text(int type, const void *p, char *out, size_t size)
+void tt_models_scalar(int type, const void *p, char *out, size_t size)
 {
     union {
         uint8_t u8;
@@ -144,7 +144,7 @@ static void put_kv(const gguf_api *g, void *gguf, int64_t i, tt_bytes *out)
         (void)snprintf(scalar, sizeof scalar, "[%s x %d]", type_name(g->arr_type(gguf, i)),
                        g->arr_n(gguf, i));
     else
-        scalar_text(type, g->val_data(gguf, i), scalar, sizeof scalar);
+        tt_models_scalar(type, g->val_data(gguf, i), scalar, sizeof scalar);
     tt_meta_kv kv = {
         {(const uint8_t *)key, strlen(key)}, (uint32_t)type, {(const uint8_t *)text, strlen(text)}};
     tt_meta_put_kv(out, &kv);
@@ -205,11 +205,13 @@ static bool same_content(const tt_meta_model *a, const tt_meta_model *b)
 static tt_model_seen known[TT_MODELS_MAX];
 static _Atomic uint32_t n_known;
 static _Atomic uint64_t opened_count;
+static uint32_t last_id;
+static _Atomic uint32_t forgotten; /* ids up to this one are of earlier recordings */
 static __thread uint32_t last_opened __attribute__((tls_model("initial-exec")));
 
 uint32_t tt_models_last_opened(void)
 {
-    return last_opened;
+    return last_opened > atomic_load(&forgotten) ? last_opened : 0;
 }
 
 uint64_t tt_models_opened_count(void)
@@ -240,6 +242,13 @@ static void add_known(const tt_meta_model *m, const char *path)
     known[n] = (tt_model_seen){.file = *m, .path = copy};
     known[n].file.path = (tt_span){(const uint8_t *)copy, strlen(copy)};
     atomic_store(&n_known, n + 1);
+}
+
+void tt_models_forget(void)
+{
+    /* The paths stay: another thread may be reading them. */
+    atomic_store(&n_known, 0);
+    atomic_store(&forgotten, last_id);
 }
 
 void tt_models_check(tt_recorder *r)
@@ -293,7 +302,6 @@ static void put_model(tt_recorder *r, tt_meta_model *m, void *context, tt_bytes 
 
 bool tt_models_add(tt_recorder *r, const char *path, tt_models_put *put, void *context)
 {
-    static uint32_t last_id;
     char real[PATH_MAX];
     tt_meta_model m = {0};
     if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);

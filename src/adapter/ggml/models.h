@@ -35,6 +35,15 @@ uint32_t tt_models_last_opened(void);
 uint64_t tt_models_opened_count(void);
 /* The model files in the trace so far; returns their number. Entries never change. */
 uint32_t tt_models_list(const tt_model_seen **list);
+/* Records the GGUF file at `path` (all files of a split one), which the program opened before it
+ * was observed, unless it is in the trace. type_name: the engine's. */
+tt_status tt_models_read(tt_recorder *r, const char *path, const char *(*type_name)(int),
+                         tt_error *err);
+/* The text of a number or truth value of GGUF's type; "" for other types. */
+void tt_models_scalar(int type, const void *p, char *out, size_t size);
+/* A recording begins, after a time in which nothing was observed: nothing is in the trace.
+ * tt_process_lock is held. */
+void tt_models_forget(void);
 /* Records whether the files have changed since they were opened. */
 void tt_models_check(tt_recorder *r);
 

@@ -30,6 +30,12 @@ uint32_t tt_names_id_n(tt_recorder *r, const char *text, size_t n)
     return ++used;
 }
 
+void tt_names_forget(void)
+{
+    tt_idmap_free(&by_hash);
+    used = 0;
+}
+
 uint32_t tt_names_id(tt_recorder *r, const char *text)
 {
     return text ? tt_names_id_n(r, text, strlen(text)) : 0;

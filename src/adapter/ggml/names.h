@@ -12,4 +12,7 @@
 uint32_t tt_names_id(tt_recorder *r, const char *text);
 uint32_t tt_names_id_n(tt_recorder *r, const char *text, size_t n);
 
+/* A recording begins that has none of them. tt_process_lock is held. */
+void tt_names_forget(void);
+
 #endif

@@ -309,6 +309,8 @@ static uint8_t guess(const tt_phases *p, const int32_t *positions, uint32_t n,
                      uint32_t n_outputs_plus_1)
 {
     if (!positions || n == 0) return TT_PHASE_UNKNOWN;
+    /* The first batch that is observed, but perhaps not the first of its text. */
+    if (p->is_late && !p->has_guessed && !is_restart(positions, n)) return TT_PHASE_UNKNOWN;
     if (!p->had_output || is_restart(positions, n)) return TT_PHASE_PROMPT;
     if (n > 1 && is_one_run(positions, n))
         return n_outputs_plus_1 && n_outputs_plus_1 - 1 < n ? TT_PHASE_PROMPT : TT_PHASE_UNKNOWN;
@@ -322,6 +324,7 @@ uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,
 {
     uint8_t phase = guess(p, positions, n, n_outputs_plus_1);
     if (n == 0) return phase;
+    p->has_guessed = true;
     p->had_output = n_outputs_plus_1 != 1;
     p->n_last = 0;
     if (!positions || !p->had_output) return phase;

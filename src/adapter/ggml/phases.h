@@ -68,7 +68,8 @@ typedef struct tt_phases {
     tt_phases_row *recent; /* a ring; NULL: none yet */
     uint64_t n_recent;     /* rows ever put into it */
     /* For batches of unknown sequences: positions of the batch before, which had outputs. */
-    bool had_output;
+    bool is_late; /* there may have been batches that were not observed */
+    bool has_guessed, had_output;
     uint32_t n_last;
     int32_t last[TT_PHASES_LAST];
 } tt_phases;

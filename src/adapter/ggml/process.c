@@ -32,6 +32,7 @@ static tt_session_file *session_file;
 static enum tt_mode mode;
 static tt_recorder_options options;
 static bool exact; /* see tt_process_setup */
+static bool late;
 static bool forked;
 static tt_error refused; /* why the recorder could not be opened; guarded by open_lock */
 static const tt_process_part *parts; /* parts of this process that record to it */
@@ -59,6 +60,11 @@ const tt_recorder_options *tt_process_options(void)
 enum tt_mode tt_process_mode(void)
 {
     return mode;
+}
+
+bool tt_process_is_late(void)
+{
+    return late;
 }
 
 void tt_process_saw_model(void)
@@ -288,6 +294,16 @@ static void in_parent(void)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
+static void forget(void)
+{
+    (void)pthread_mutex_lock(&tt_process_lock);
+    EACH(part) if (part->forget) part->forget();
+    tt_bytes_free(&replay);
+    tt_bytes_init(&replay, REPLAY_MAX_BYTES);
+    replay_tidied = 0;
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
 tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part *of, size_t n,
                            tt_error *err)
 {
@@ -313,10 +329,12 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
     options.path = path;
     mode = setup->mode;
     exact = setup->exact && !session;
+    late = setup->late;
     parts = of;
     n_parts = n;
     program_in_child = setup->in_child;
     if (prepared) reset_parts();
+    if (prepared && setup->late) forget();
     if (!prepared) {
         prepared = true;
         tt_bytes_init(&replay, REPLAY_MAX_BYTES);

@@ -19,8 +19,10 @@ enum tt_mode {
 typedef struct tt_process_setup {
     tt_recorder_options recorder; /* its path is copied */
     enum tt_mode mode;
-    bool in_session;        /* it joins the session of `tensortrace run`, if there is one */
-    bool exact;             /* TT_E_EXISTS rather than a trace at another path */
+    bool in_session; /* it joins the session of `tensortrace run`, if there is one */
+    bool late;       /* the program was not observed before: graphs may be being computed, and
+                        what an earlier recording knew of engine and models is forgotten */
+    bool exact;      /* TT_E_EXISTS rather than a trace at another path */
     void (*in_child)(void); /* called in a forked child after all parts; or NULL */
 } tt_process_setup;
 
@@ -32,6 +34,7 @@ typedef struct tt_process_part {
     void (*stop)(void);             /* no op may be recorded from now on */
     void (*ending)(tt_recorder *r); /* after `stop`, if the trace has a graph computation */
     void (*reset)(void);            /* a new trace begins, without the records of the last one */
+    void (*forget)(void);           /* likewise, and it begins late */
     void (*before_fork)(void), (*in_parent)(void); /* tt_process_lock is held across the fork */
     void (*in_child)(void); /* the only thread; locks may be held by threads that no longer exist */
 } tt_process_part;
@@ -59,6 +62,8 @@ tt_recorder *tt_process_recorder_if_open(void);
 extern pthread_mutex_t tt_process_lock;
 
 enum tt_mode tt_process_mode(void);
+/* Whether recording began late. */
+bool tt_process_is_late(void);
 /* The recorder's options as requested. */
 const tt_recorder_options *tt_process_options(void);
 

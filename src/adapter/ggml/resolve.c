@@ -1,11 +1,15 @@
 #include "adapter/ggml/resolve.h"
 
+#include "base/bytes.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+
+#define PATHS_MAX (4u << 20)
 
 static pthread_mutex_t entries_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -66,33 +70,28 @@ static void *symbol_in(const char *path, const char *name)
     return NULL;
 }
 
-typedef struct paths {
-    char text[16384];
-    size_t used;
-} paths;
-
 static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
 {
-    paths *p = data;
+    const char *name = info->dlpi_name;
     (void)size;
-    size_t n = info->dlpi_name ? strlen(info->dlpi_name) : 0;
-    if (n == 0 || p->used + n + 2 > sizeof p->text) return 0;
-    memcpy(p->text + p->used, info->dlpi_name, n + 1);
-    p->used += n + 1;
+    if (name && name[0]) tt_bytes_put(data, name, strlen(name) + 1);
     return 0;
 }
 
 /* dlopen must not be called while dl_iterate_phdr holds its lock, so collect the names first. */
 static void *symbol_anywhere(const char *name)
 {
-    paths p;
-    p.used = 0;
-    (void)dl_iterate_phdr(collect_path, &p);
-    for (size_t at = 0; at < p.used; at += strlen(p.text + at) + 1) {
-        void *found = symbol_in(p.text + at, name);
-        if (found) return found;
+    tt_bytes paths;
+    void *found = NULL;
+    tt_bytes_init(&paths, PATHS_MAX);
+    (void)dl_iterate_phdr(collect_path, &paths);
+    for (size_t at = 0; !found && at < paths.size;) {
+        const char *path = (const char *)paths.data + at;
+        found = symbol_in(path, name);
+        at += strlen(path) + 1;
     }
-    return NULL;
+    tt_bytes_free(&paths);
+    return found;
 }
 
 void *tt_resolve(const void *caller, const char *name)
@@ -140,6 +139,7 @@ void tt_resolve_in_child(void)
 typedef struct dynamic {
     const char *strings;
     const ElfW(Sym) * symbols;
+    uint32_t n_symbols;                /* 0: unknown */
     const ElfW(Rela) * relocations[2]; /* of the linkage table; of data, used with -fno-plt */
     size_t n_relocations[2];
 } dynamic;
@@ -160,6 +160,9 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * d, d
         case DT_SYMTAB:
             out->symbols = (const ElfW(Sym) *)relocated(info, d->d_un.d_ptr);
             break;
+        case DT_HASH:
+            out->n_symbols = ((const uint32_t *)relocated(info, d->d_un.d_ptr))[1];
+            break;
         case DT_JMPREL:
             out->relocations[0] = (const ElfW(Rela) *)relocated(info, d->d_un.d_ptr);
             break;
@@ -178,30 +181,77 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * d, d
     }
 }
 
+static dynamic dynamic_of(const struct dl_phdr_info *info)
+{
+    dynamic d = {0};
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                         &d);
+    if (!d.strings || !d.symbols) d = (dynamic){0};
+    return d;
+}
+
+bool tt_resolve_imports(const struct dl_phdr_info *info, tt_resolve_visit *visit, void *context)
+{
+    const dynamic d = dynamic_of(info);
+    if (!d.symbols || tt_resolve_is_ours(d.symbols)) return false;
+    for (int table = 0; table < 2; table++) {
+        for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {
+            const ElfW(Rela) *r = &d.relocations[table][i];
+            const size_t symbol = ELF64_R_SYM(r->r_info);
+            const tt_resolve_import import = {d.strings + d.symbols[symbol].st_name,
+                                              (uintptr_t *)(info->dlpi_addr + r->r_offset),
+                                              (uint32_t)ELF64_R_TYPE(r->r_info), r->r_addend,
+                                              d.symbols[symbol].st_shndx != SHN_UNDEF};
+            if (symbol && visit(context, &import)) return true;
+        }
+    }
+    return false;
+}
+
+typedef struct own_search {
+    void (*visit)(const char *name, uintptr_t address);
+} own_search;
+
+static int visit_own(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const own_search *s = data;
+    const dynamic d = dynamic_of(info);
+    (void)size;
+    if (!d.symbols || !tt_resolve_is_ours(d.symbols)) return 0;
+    for (uint32_t i = 1; i < d.n_symbols; i++) {
+        const ElfW(Sym) *symbol = &d.symbols[i];
+        if (symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+            s->visit(d.strings + symbol->st_name, info->dlpi_addr + symbol->st_value);
+    }
+    return 1;
+}
+
+void tt_resolve_own(void (*visit)(const char *name, uintptr_t address))
+{
+    own_search s = {visit};
+    (void)dl_iterate_phdr(visit_own, &s);
+}
+
 typedef struct import_search {
     bool (*wanted)(const char *function, const void *user);
     const void *user;
     const void *except;
 } import_search;
 
+static bool is_wanted(void *context, const tt_resolve_import *import)
+{
+    const import_search *s = context;
+    return s->wanted(import->name, s->user);
+}
+
 static int find_import(struct dl_phdr_info *info, size_t size, void *data)
 {
     const import_search *s = data;
     object except = {.address = (uintptr_t)s->except};
-    dynamic d = {0};
     if (s->except && match_object(info, size, &except)) return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-                         &d);
-    if (!d.strings || !d.symbols || tt_resolve_is_ours(d.symbols)) return 0;
-    for (int table = 0; table < 2; table++) {
-        for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {
-            size_t symbol = ELF64_R_SYM(d.relocations[table][i].r_info);
-            if (symbol && s->wanted(d.strings + d.symbols[symbol].st_name, s->user)) return 1;
-        }
-    }
-    return 0;
+    return tt_resolve_imports(info, is_wanted, data);
 }
 
 bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user,

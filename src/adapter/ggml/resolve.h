@@ -6,6 +6,7 @@
 #ifndef TT_ADAPTER_GGML_RESOLVE_H
 #define TT_ADAPTER_GGML_RESOLVE_H
 
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,6 +54,23 @@ bool tt_resolve_is_imported(const char *function);
  * (if not NULL). wanted must not open libraries. */
 bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user,
                            const void *except);
+
+/* A relocation of a loaded library that names a symbol. */
+typedef struct tt_resolve_import {
+    const char *name;
+    uintptr_t *at; /* the word that the dynamic linker fills */
+    uint32_t type; /* of the relocation, as of the processor */
+    int64_t addend;
+    bool is_own; /* the library itself has the symbol */
+} tt_resolve_import;
+
+/* Visits the imports of a library, not of this one, until the visit returns true, and then returns
+ * true. Call it in a callback of dl_iterate_phdr; the visit must not open libraries. */
+typedef bool tt_resolve_visit(void *context, const tt_resolve_import *import);
+bool tt_resolve_imports(const struct dl_phdr_info *info, tt_resolve_visit *visit, void *context);
+/* Visits each function that this library exports; none if it was linked without DT_HASH. */
+void tt_resolve_own(void (*visit)(const char *name, uintptr_t address));
+
 /* How many libraries were loaded so far; tt_resolve_any_import depends on it. */
 uint64_t tt_resolve_loaded_count(void);
 

@@ -1,12 +1,53 @@
 /* loop THREADS [stay] [inner]: computes a graph of ten ops and a reshape three times, with
- * loop_engine.c. inner: the first ops are such that have a barrier inside. */
+ * loop_engine.c. inner: the first ops are such that have a barrier inside.
+ *
+ * With LOOP_ATTACH: loop THREADS TRACE...: three times before, and while it records itself to each
+ * of the traces, and three times after each. */
 #include "loop_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef LOOP_ATTACH
+#include <tensortrace/attach.h>
+#endif
+
 #define N 11
+#define ROUNDS 3
+
+static int compute(struct ggml_cgraph *graph, struct ggml_cplan *plan)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        if (ggml_graph_compute(graph, plan) != 0) return 1;
+    return 0;
+}
+
+#ifdef LOOP_ATTACH
+static int complain(const char *what, const tt_error *err)
+{
+    (void)fprintf(stderr, "%s: %s\n", what, err->message);
+    return 1;
+}
+
+/* It records itself to `path`; what is wrong is refused before and meanwhile. */
+static int record(const char *path, struct ggml_cgraph *graph, struct ggml_cplan *plan)
+{
+    static const char *const wrong[] = {"modes=hook", NULL}, *const right[] = {"mode=hook", NULL};
+    tt_error err = {.message = ""};
+    if (tt_detach(&err) != TT_E_USAGE) return complain("detached before", &err);
+    if (tt_attach(path, wrong, &err) != TT_E_USAGE) return complain("a wrong option", &err);
+    if (tt_attach("/nonsense/x.ttrace", NULL, &err) != TT_E_IO) return complain("nowhere", &err);
+    if (tt_attach(path, right, &err) != TT_OK) return complain("attach", &err);
+    if (tt_attach(path, right, &err) != TT_E_USAGE) return complain("attached twice", &err);
+    if (compute(graph, plan) != 0) return 1;
+    if (tt_detach(&err) != TT_OK) return complain("detach", &err);
+    if (tt_attach(path, NULL, &err) != TT_E_EXISTS) return complain("it exists", &err);
+    const char *at = strrchr(tt_attach_path(), '/');
+    if (!at || strcmp(at + 1, path) != 0) return complain(tt_attach_path(), &err);
+    return tt_attach_unseen()[0] ? complain(tt_attach_unseen(), &err) : 0;
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -36,7 +77,10 @@ int main(int argc, char **argv)
         t->src[0] = i ? nodes[i - 1] : NULL;
         if (ops[i] == LOOP_RESHAPE) t->view_src = nodes[i - 1];
     }
-    for (int i = 0; i < 3; i++)
-        if (ggml_graph_compute(&graph, &plan) != 0) return 1;
-    return 0;
+    int failed = compute(&graph, &plan);
+#ifdef LOOP_ATTACH
+    for (int i = 2; i < argc && !failed; i++)
+        failed = record(argv[i], &graph, &plan) || compute(&graph, &plan);
+#endif
+    return failed;
 }
