@@ -12,7 +12,7 @@ traced() {
     cross run -q --force -o "$trace" "$@" -- $TT_EMULATOR "$TT_CROSS" runner --engine "$TT_CROSS_ENGINE" $words --write-ids "$trace.ids"
 }
 
-for preset in small moe; do
+for preset in tiny moe; do
     model $preset
     for threads in 1 2; do
         about="$preset, $threads threads"
@@ -40,7 +40,7 @@ for preset in small moe; do
 done
 
 # Fingerprints that were taken there, of data that is in the trace, too, are those that this machine computes.
-words="-q -m small.gguf -p wisteria -n 2 -t 2 --ignore-eos"
+words="-q -m tiny.gguf -p wisteria -n 2 -t 2 --ignore-eos"
 traced v.ttrace --values=full >/dev/null 2>err.txt || fail "values: $(cat err.txt)"
 verified v.ttrace
 grep -q '^values  *passed' verify.out || fail "values were not verified: $(cat verify.out)"

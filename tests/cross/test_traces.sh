@@ -27,7 +27,8 @@ routing --json
 buffers --json
 values --json
 whatif --ram 1M --json
-report --format json
+report --no-measure --json
+report --no-measure
 END
     for format in perfetto parquet; do
         "$TT_BIN" export --format $format -o here.$format $trace.ttrace >err.txt 2>&1 || fail "export $format $trace: $(cat err.txt)"
