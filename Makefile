@@ -5,6 +5,7 @@ DESTDIR ?=
 BUILD ?= build
 JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
+ARCH ?= x86_64
 
 .DEFAULT_GOAL := all
 .PHONY: all help deps install uninstall clean check check-all check-fresh check-quick demo bench screenshots fuzz wheel format
@@ -29,10 +30,10 @@ uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR pu
 	@scripts/uninstall "$(BUILD)" "$(PREFIX)" "$(DESTDIR)"
 
 clean: ## remove everything that was built
-	@rm -rf build build-check build-asan build-tsan build-fuzz build-wheel dist $(BUILD)
+	@rm -rf build build-check build-arm64 build-asan build-tsan build-fuzz build-wheel dist $(BUILD)
 
 check: ## install what is needed, build, run all tests
-	@scripts/check check
+	@scripts/check check arm64
 
 check-all: ## the same, with the sanitizers' builds of the project's own code, and the fuzzers
 	@scripts/check
@@ -55,8 +56,8 @@ screenshots: all ## make docs/pictures/*.png anew, of a real trace, in a real br
 fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
 	@scripts/fuzz $(SECONDS_EACH)
 
-wheel: ## dist/tensortrace-*.whl for pip, with the command in it (docs/python.md)
-	@scripts/make-wheel
+wheel: ## dist/tensortrace-*.whl for pip, with the command in it (ARCH=x86_64, or aarch64; docs/python.md)
+	@scripts/make-wheel --arch $(ARCH)
 
 format: ## clang-format over the C sources
 	@find src include examples tests bench ui -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i

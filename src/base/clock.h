@@ -21,6 +21,16 @@ static inline uint64_t tt_ticks(void)
 #endif
 }
 
+/* Ticks a second, as the processor says; 0: it does not. On AArch64 firmware sets it. */
+static inline uint64_t tt_ticks_hz(void)
+{
+    uint64_t hz = 0;
+#if defined(__aarch64__)
+    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+#endif
+    return hz;
+}
+
 static inline uint64_t tt_clock_ns(clockid_t clock)
 {
     struct timespec t;

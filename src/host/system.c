@@ -46,6 +46,28 @@ uint64_t tt_host_number(const char *dir, const char *name)
     return tt_host_line(dir, name, text, sizeof text) ? tt_host_parse(text) : TT_HOST_UNKNOWN;
 }
 
+bool tt_host_processor(const char *root, char *out, size_t size)
+{
+    char line[256], path[PATH_MAX], implementer[32] = "", part[32] = "";
+    out[0] = '\0';
+    const int n = snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
+    FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "re") : NULL;
+    while (f && !out[0] && !part[0] && fgets(line, sizeof line, f)) {
+        const char *value = strchr(line, ':');
+        if (!value) continue;
+        value += 1 + strspn(value + 1, " ");
+        const int length = (int)strcspn(value, "\n");
+        if (strncmp(line, "model name", 10) == 0) (void)snprintf(out, size, "%.*s", length, value);
+        if (strncmp(line, "CPU implementer", 15) == 0)
+            (void)snprintf(implementer, sizeof implementer, "%.*s", length, value);
+        if (strncmp(line, "CPU part", 8) == 0)
+            (void)snprintf(part, sizeof part, "%.*s", length, value);
+    }
+    if (f) (void)fclose(f);
+    if (part[0]) (void)snprintf(out, size, "ARM implementer %s, part %s", implementer, part);
+    return out[0] != '\0';
+}
+
 /* Blanks and similar characters in paths are written as three octal digits. */
 static void copy_path(char *out, size_t size, const char *from)
 {

@@ -20,6 +20,10 @@ uint64_t tt_host_parse(const char *text);
 /* tt_host_parse of the first line. */
 uint64_t tt_host_number(const char *dir, const char *name);
 
+/* The first processor's name, as /proc/cpuinfo has it: "AMD EPYC 7B13"; AArch64 has numbers
+ * instead: "ARM implementer 0x41, part 0xd0c". False, and "": not known. */
+bool tt_host_processor(const char *root, char *out, size_t size);
+
 /* A mounted file system, from a line of /proc/self/mountinfo. */
 typedef struct tt_host_mount {
     unsigned major, minor; /* of files on it; on some file systems stat reports another one */

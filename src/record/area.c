@@ -311,7 +311,10 @@ void tt_area_unmap(tt_area_map *map)
 static bool prefault(void *from, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
-    return madvise(from, bytes, MADV_POPULATE_WRITE) == 0;
+    /* From the start of its page on: parts begin at multiples of 4 KiB, and kernels of arm64 may
+     * have larger pages. */
+    const size_t before = (uintptr_t)from & ((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    return madvise((uint8_t *)from - before, before + bytes, MADV_POPULATE_WRITE) == 0;
 #else
     (void)from;
     (void)bytes;

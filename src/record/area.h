@@ -96,8 +96,8 @@ typedef struct tt_area {
     uint64_t total_bytes;
     uint8_t run_id[16];
     uint64_t pid;
-    uint64_t tick_hz;                 /* a rough measurement at the start; CLOCK records are
-                                         exact */
+    uint64_t tick_hz;                 /* what the processor says, or a rough measurement at the
+                                         start; CLOCK records are exact */
     _Atomic uint32_t n_usable;        /* rings from here on got no memory: they are not claimed */
     _Atomic uint32_t n_claimed;       /* rings from here on were never claimed: they are empty */
     _Atomic uint32_t details_refused; /* a companion got no memory: none is requested again */

@@ -20,9 +20,10 @@ static void call_into(void (*fn)(void), void *out)
                      : "+r"(x8)
                      : "r"(fn)
                      : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x9", "x10", "x11", "x12",
-                       "x13", "x14", "x15", "x16", "x17", "x30", "v0", "v1", "v2", "v3", "v4", "v5",
-                       "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
-                       "v25", "v26", "v27", "v28", "v29", "v30", "v31", "memory", "cc");
+                       "x13", "x14", "x15", "x16", "x17", "x18", "x30", "v0", "v1", "v2", "v3",
+                       "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22",
+                       "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "memory",
+                       "cc");
 }
 #else
 /* System V x86-64: the address of the result is the first, hidden, argument. */

@@ -62,6 +62,29 @@ static void put_link(const char *path, const char *to)
 
 /* --- memory and limits --- */
 
+static void a_processor_has_a_name_or_numbers(void **state)
+{
+    (void)state;
+    char name[64] = "before", small[12];
+    make_root();
+    assert_false(tt_host_processor(root, name, sizeof name));
+    assert_string_equal(name, "");
+    put("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7B13\nflags\t\t: fpu\n\n"
+                        "processor\t: 1\nmodel name\t: another\n");
+    assert_true(tt_host_processor(root, name, sizeof name));
+    assert_string_equal(name, "AMD EPYC 7B13");
+    assert_true(tt_host_processor(root, small, sizeof small));
+    assert_string_equal(small, "AMD EPYC 7B");
+    /* Linux on a Graviton 2. */
+    put("proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd evtstrm\n"
+                        "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\n"
+                        "CPU part\t: 0xd0c\nCPU revision\t: 1\n\nprocessor\t: 1\n");
+    assert_true(tt_host_processor(root, name, sizeof name));
+    assert_string_equal(name, "ARM implementer 0x41, part 0xd0c");
+    put("proc/cpuinfo", "a line without a value\nmodel name\n");
+    assert_false(tt_host_processor(root, name, sizeof name));
+}
+
 static void version_2_limits_are_the_least_of_all_ancestors(void **state)
 {
     (void)state;
@@ -463,6 +486,7 @@ static void a_small_file_is_measured_with_the_requests_that_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_processor_has_a_name_or_numbers),
         cmocka_unit_test(version_2_limits_are_the_least_of_all_ancestors),
         cmocka_unit_test(room_is_the_least_of_machine_and_groups),
         cmocka_unit_test(version_1_limits_are_found_below_the_mounted_part),

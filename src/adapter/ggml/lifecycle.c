@@ -15,6 +15,7 @@
 #include "adapter/ggml/storage.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
+#include "host/system.h"
 #include "record/recorder.h"
 #include "record/session.h"
 
@@ -60,14 +61,8 @@ static void describe_command(tt_recorder *r)
 
 static void describe_cpu(tt_recorder *r)
 {
-    char text[4096];
-    (void)read_small_file("/proc/cpuinfo", text, sizeof text);
-    char *name = strstr(text, "model name");
-    name = name ? strchr(name, ':') : NULL;
-    if (!name) return;
-    name += strspn(name, ": \t");
-    name[strcspn(name, "\n")] = '\0';
-    tt_process_environment(r, "cpu", name);
+    char name[256];
+    if (tt_host_processor("", name, sizeof name)) tt_process_environment(r, "cpu", name);
 }
 
 static const char *on_or_off(bool on)

@@ -33,13 +33,12 @@ static bool has_word(const char *text, const char *word)
 static void read_cpuinfo(tt_doctor_host *h)
 {
     char line[8192];
+    (void)tt_host_processor("", h->cpu, sizeof h->cpu);
     FILE *in = fopen("/proc/cpuinfo", "re");
     while (in && fgets(line, sizeof line, in)) {
         const char *value = strchr(line, ':');
         if (!value) continue;
         value += value[1] == ' ' ? 2 : 1;
-        if (strncmp(line, "model name", 10) == 0)
-            (void)snprintf(h->cpu, sizeof h->cpu, "%.*s", (int)strcspn(value, "\n"), value);
         if (strncmp(line, "flags", 5) != 0) continue;
         h->has_invariant_tsc = has_word(value, "constant_tsc") && has_word(value, "nonstop_tsc");
         h->is_virtual = has_word(value, "hypervisor");
