@@ -8,7 +8,7 @@ SECONDS_EACH ?= 60
 ARCH ?= x86_64
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install uninstall clean check check-all check-fresh check-quick demo bench screenshots fuzz wheel format
+.PHONY: all help deps install uninstall clean check check-all check-fresh check-packages check-quick demo bench screenshots fuzz wheel tarball dist deb format
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
@@ -18,7 +18,7 @@ all: ## build
 	@cmake --build $(BUILD) -j $(JOBS)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install what building and the demo need (packages.txt, engines/), as root or by sudo
 	@scripts/install-deps build engine
@@ -44,6 +44,9 @@ check-quick: ## the tests for the loop while coding: no engine, no browser, no s
 check-fresh: ## `make demo` in new minimal systems of Debian 13 and sid (as root; six minutes)
 	@scripts/check-fresh
 
+check-packages: ## `make dist`, `deb` and `tarball` in new minimal systems of Debian 12 and older (as root; ten minutes)
+	@scripts/check-packages
+
 demo: ## from nothing to a trace: dependencies, build, model, run, findings
 	@scripts/demo
 
@@ -58,6 +61,15 @@ fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
 
 wheel: ## dist/tensortrace-*.whl for pip, with the command in it (ARCH=x86_64, or aarch64; docs/python.md)
 	@scripts/make-wheel --arch $(ARCH)
+
+tarball: ## dist/tensortrace-*-linux-x86_64.tar.gz, the programs for any system with glibc 2.28 or newer
+	@scripts/make-wheel --tarball
+
+dist: ## dist/tensortrace-*.tar.xz, the sources of this commit, which build without network
+	@scripts/make-dist
+
+deb: ## dist/*.deb, packages of them for this Debian release
+	@scripts/make-deb
 
 format: ## clang-format over the C sources
 	@find src include examples tests bench ui -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i

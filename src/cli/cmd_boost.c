@@ -48,6 +48,13 @@ static void take_policy(void *name, char *arg, tt_parse *p)
     *(const char **)name = arg;
 }
 
+static const char *policy_at(size_t i)
+{
+    for (const tt_policy_info *each = tt_policies; each < tt_policies + TT_POLICIES; each++)
+        if (!each->needs_future && !each->needs_counts && i-- == 0) return each->name;
+    return NULL;
+}
+
 static void take_selection(void *text, char *arg, tt_parse *p)
 {
     tt_select select;
@@ -77,7 +84,7 @@ static const tt_option options[] = {
      "group, adjusted while the program runs",
      0, TT_TAKE(arguments, ram_bytes, take_ram)},
     {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
-     TT_TAKE(arguments, policy, take_policy)},
+     TT_TAKE(arguments, policy, take_policy), .names = policy_at},
     {"io", 0, "HOW",
      "How weights are read: io_uring (default), or threads, which are also taken where the kernel "
      "allows no io_uring",

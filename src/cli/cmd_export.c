@@ -58,9 +58,16 @@ static void take_format(void *options, char *arg, tt_parse *p)
 static const tt_option_name compressions[] = {{"zstd", TT_COMPRESS_ZSTD},
                                               {"gzip", TT_COMPRESS_GZIP}};
 
+static const char *format_at(size_t i)
+{
+    size_t n;
+    const tt_export_format *const *list = tt_export_formats(&n);
+    return i < n ? list[i]->name : NULL;
+}
+
 static const tt_option option_table[] = {
     {"format", 0, "NAME", "One of the formats below", 1, .kind = TT_OPTION_TAKE,
-     .take = take_format},
+     .take = take_format, .names = format_at},
     {"output", 'o', "PATH", "The file or folder to write", 1, TT_TEXT(struct options, output)},
     {"force", 0, 0, "Replace PATH if it exists", 1, TT_FLAG(struct options, export.force)},
     {"threads", 0, "N", "Writing threads (default: one per processor)", 1,

@@ -56,6 +56,12 @@ static void take_selection(void *text, char *arg, tt_parse *p)
     *(const char **)text = arg;
 }
 
+/* The first is for none. */
+static const char *const ways[] = {[TT_FAULTS_AUTO] = "auto",
+                                   [TT_FAULTS_COUNTS] = "counts",
+                                   [TT_FAULTS_EVENTS] = "events",
+                                   [TT_FAULTS_BOTH] = "both"};
+
 static void take_faults(void *way, char *arg, tt_parse *p)
 {
     if (!tt_session_faults_way(arg ? arg : "auto", way))
@@ -76,7 +82,8 @@ static const tt_option options[] = {
      "Also record page faults, and the kernel's counts for each batch. WAY: events (each fault "
      "with its address; free without faults), counts (per op and thread, with CPU time and bytes "
      "read from disk), both, or auto: events if the kernel allows them, else counts (default)",
-     0, TT_TAKE(arguments, capture.faults, take_faults), .flags = TT_OPTION_OPTIONAL},
+     0, TT_TAKE(arguments, capture.faults, take_faults), TT_ROWS_(ways),
+     .flags = TT_OPTION_OPTIONAL},
     {"residency", 0, "N",
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0,
      TT_WHOLE(arguments, capture.residency_every, 1, INT32_MAX), .flags = TT_OPTION_OPTIONAL},

@@ -37,12 +37,26 @@ static void take_preset(void *options, char *arg, tt_parse *p)
     tt_parse_error(p, "there is no preset \"%s\"; the presets are%s", arg, known);
 }
 
+static const char *preset_at(size_t i)
+{
+    const char *name, *summary;
+    return tt_synth_preset_at(i, &name, &summary) ? name : NULL;
+}
+
 static void take_type(void *type, char *arg, tt_parse *p)
 {
     const tt_ggml_type *t = tt_ggml_type_parse(arg);
     if (!t || !tt_quantize_supports(t->id))
         tt_parse_refuse(p, "\"%s\" is not a type that can be synthesised", arg);
     *(uint32_t *)type = t->id;
+}
+
+static const char *type_at(size_t i)
+{
+    const tt_ggml_type *t;
+    for (size_t k = 0; (t = tt_ggml_type_at(k)) != NULL; k++)
+        if (tt_quantize_supports(t->id) && i-- == 0) return t->name;
+    return NULL;
 }
 
 static void take_types(void *config, char *arg, tt_parse *p)
@@ -67,7 +81,8 @@ static void take_alpha(void *alpha, char *arg, tt_parse *p)
 /* The other options change the preset, and the single types change --type. */
 static const tt_option option_table[] = {
     {"preset", 0, "NAME", "Start from this preset (default: tiny); see below", 1,
-     .kind = TT_OPTION_TAKE, .take = take_preset, .flags = TT_OPTION_FIRST, OF_MODEL},
+     .kind = TT_OPTION_TAKE, .take = take_preset, .names = preset_at, .flags = TT_OPTION_FIRST,
+     OF_MODEL},
     {"output", 'o', "MODEL.gguf", "The file to write (required)", 1,
      TT_TEXT(struct options, output)},
     {"force", 0, 0, "Overwrite the file if it exists", 1, TT_FLAG(struct options, force)},
@@ -97,15 +112,15 @@ static const tt_option option_table[] = {
      .group = 3},
     {"type", 0, "TYPE", "Type of every matrix without an option of its own", 3,
      TT_TAKE(struct options, config, take_types), TT_GIVEN(struct options, has_type),
-     .flags = TT_OPTION_SECOND},
+     .names = type_at, .flags = TT_OPTION_SECOND},
     {"type-embd", 0, "TYPE", "Type of the token embeddings", 3,
-     TT_TAKE(struct options, config.type_embd, take_type), OF_MODEL},
+     TT_TAKE(struct options, config.type_embd, take_type), .names = type_at, OF_MODEL},
     {"type-output", 0, "TYPE", "Type of the output projection", 3,
-     TT_TAKE(struct options, config.type_output, take_type), OF_MODEL},
+     TT_TAKE(struct options, config.type_output, take_type), .names = type_at, OF_MODEL},
     {"type-attn-v", 0, "TYPE", "Type of attn_v", 3,
-     TT_TAKE(struct options, config.type_attn_v, take_type), OF_MODEL},
+     TT_TAKE(struct options, config.type_attn_v, take_type), .names = type_at, OF_MODEL},
     {"type-ffn-down", 0, "TYPE", "Type of ffn_down", 3,
-     TT_TAKE(struct options, config.type_ffn_down, take_type), OF_MODEL},
+     TT_TAKE(struct options, config.type_ffn_down, take_type), .names = type_at, OF_MODEL},
     {.about = "A LoRA adapter instead of a model (with --type F32, F16 or BF16):", .group = 4},
     {"lora-for", 0, "MODEL.gguf", "Write an adapter for the matrices of this model", 4,
      TT_TEXT(struct options, lora.model)},

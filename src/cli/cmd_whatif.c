@@ -143,7 +143,7 @@ static const tt_option option_table[] = {
     {"policy", 0, "NAME[,NAME...]",
      "Replacement policy: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
-     1, .kind = TT_OPTION_TAKE, .take = take_policies},
+     1, .kind = TT_OPTION_TAKE, .take = take_policies, TT_ROWS_(tt_policies)},
     {"unit", 0, "UNIT", "Unit that is read and evicted: page (default), tensor, expert", 1,
      TT_NAME(struct options, plan.unit, tt_trace_units)},
     TT_TRACE_PAGE_SIZE(struct options, plan.page_bytes, "Of a page (default: 4K)", 1),

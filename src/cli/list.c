@@ -1,6 +1,7 @@
 #include "cli/list.h"
 
 #include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -17,6 +18,13 @@ static bool is_listed(const tt_schema *s, size_t column)
     for (size_t i = 0; i < column; i++)
         if (strcmp(s->columns[i].key, s->columns[column].key) == 0) return true;
     return false;
+}
+
+static void complete_columns(const tt_schema *s)
+{
+    for (size_t i = 0; i < s->n_columns; i++)
+        if (!is_listed(s, i))
+            printf("%s%s\t%s\n", tt_complete_columns(), s->columns[i].key, s->columns[i].about);
 }
 
 static void print_columns(const tt_schema *s)
@@ -45,7 +53,10 @@ static void take_columns(void *options, char *arg, tt_parse *p)
     (void)p;
     o->columns = arg;
     if (strcmp(arg, "help") != 0) return;
-    print_columns(o->schema);
+    if (tt_complete_columns())
+        complete_columns(o->schema);
+    else
+        print_columns(o->schema);
     exit(tt_report_output(true));
 }
 
@@ -53,7 +64,7 @@ static void take_columns(void *options, char *arg, tt_parse *p)
     {                                                                                              \
         .name = "columns", .arg = "LIST",                                                          \
         .about = "Columns, separated by commas; all; help lists them", .group = 2,                 \
-        .kind = TT_OPTION_TAKE, .take = take_columns                                               \
+        .kind = TT_OPTION_TAKE, .take = take_columns, .flags = TT_OPTION_COLUMN                    \
     }
 #define CSV_OPTION                                                                                 \
     {                                                                                              \
@@ -66,7 +77,7 @@ const tt_option tt_list_options_of_rows[] = {
     {"sort", 0, "COLUMN",
      "Sort by a column: numbers from the largest, names and ids from the smallest; +COLUMN from "
      "the smallest, -COLUMN from the largest; key: as in the file",
-     2, TT_TEXT(tt_list_options, sort)},
+     2, TT_TEXT(tt_list_options, sort), .flags = TT_OPTION_COLUMN},
     {"limit", 0, "N", "Only the first N rows; 0: all", 2,
      TT_WHOLE(tt_list_options, limit, 0, INT64_MAX), TT_GIVEN(tt_list_options, limited)},
     CSV_OPTION,

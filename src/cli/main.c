@@ -1,6 +1,7 @@
 /* tensortrace VERB ...: finds the command and lets it run. */
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/options.h"
 #include "cli/report.h"
 
@@ -115,6 +116,36 @@ static int list_options(int argc, char **argv)
     return run_command(argc, argv);
 }
 
+/* The script of a shell, which calls `tensortrace complete`. */
+static int print_completion(int argc, char **argv)
+{
+    const char *script = argc == 1 ? tt_complete_script(argv[0]) : NULL;
+    if (!script) return tt_report_usage("--completion takes bash, zsh or fish");
+    fputs(script, stdout);
+    return TT_EXIT_OK;
+}
+
+/* For the scripts of --completion: what the last of the words may be. */
+static int complete(int argc, char **argv)
+{
+    if (argc > 2 && strcmp(argv[0], "help") == 0) return TT_EXIT_OK;
+    if (argc > 1 && strcmp(argv[0], "--completion") == 0) {
+        puts("bash\nzsh\nfish");
+    } else if (argc > 1 && strcmp(argv[0], "help") != 0) {
+        if (!find_command(argv[0])) return TT_EXIT_USAGE;
+        tt_complete_options();
+        return run_command(argc, argv);
+    } else if (argc == 1 && argv[0][0] == '-') {
+        puts("--help\tPrint the commands\n--version\tPrint the version\n"
+             "--completion\tPrint the completion script of a shell");
+    } else if (argc > 0) {
+        for (size_t i = 0; i < COMMAND_COUNT; i++)
+            if (!commands[i].hidden) printf("%s\t%s\n", commands[i].name, commands[i].summary);
+        if (argc == 1) puts("help\tthe options of a command");
+    }
+    return TT_EXIT_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
@@ -124,6 +155,8 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(verb, "help") == 0) return help(argc - 2, argv + 2);
     if (strcmp(verb, "options") == 0) return list_options(argc - 2, argv + 2);
+    if (strcmp(verb, "complete") == 0) return complete(argc - 2, argv + 2);
+    if (strcmp(verb, "--completion") == 0) return print_completion(argc - 2, argv + 2);
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) return help(0, NULL);
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
         puts("tensortrace " TT_VERSION);

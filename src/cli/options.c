@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -338,6 +339,9 @@ void tt_options_parse(const tt_options *command, int argc, char **argv, void *op
     for (size_t i = 0; i < TT_OPTION_SETS_MAX; i++)
         add_set(&p, &command->sets[i]);
     if (lists) list(&p);
+    if (tt_complete_is_due())
+        for (argv = tt_complete(command, argc, argv), argc = 0; argv[argc];)
+            argc++;
     size_t most = 1; /* letters may be combined in a word */
     for (int i = 0; i < argc; i++)
         most += strlen(argv[i]);

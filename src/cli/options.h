@@ -41,7 +41,8 @@ enum {
     TT_OPTION_HIDDEN = 1,   /* neither in --help nor in the man page */
     TT_OPTION_OPTIONAL = 2, /* its argument is optional */
     TT_OPTION_FIRST = 4,    /* parsed before options that depend on it, wherever it is */
-    TT_OPTION_SECOND = 8    /* after those, before all others */
+    TT_OPTION_SECOND = 8,   /* after those, before all others */
+    TT_OPTION_COLUMN = 16   /* its argument names columns of the command's list (--columns help) */
 };
 
 /* A word that an option accepts, and the value stored for it. */
@@ -63,6 +64,7 @@ typedef struct tt_option {
     const void *rows; /* each begins with its name */
     size_t n_rows, row_bytes;
     tt_option_take *take;
+    const char *(*names)(size_t i); /* of TT_TAKE, for completion: what it takes; NULL: no more */
     unsigned flags;
     const char *excludes; /* "json csv": these names, separated by a blank */
     const char *needs;    /* one of these */
@@ -106,7 +108,7 @@ typedef struct tt_option {
     .kind = TT_OPTION_ROW,                                                                         \
     .at = offsetof(S, m) + 0 * sizeof(&((S *)0)->m == (const __typeof__(*(table)) **)0),           \
     .rows = (table), .n_rows = (n), .row_bytes = sizeof *(table)
-/* By a function. */
+/* By a function. TT_ROWS_ or `names` may say which words it takes. */
 #define TT_TAKE(S, m, f) .kind = TT_OPTION_TAKE, .at = offsetof(S, m), .take = (f)
 /* A bool: whether the option was given. */
 #define TT_GIVEN(S, m) .given = 1 + TT_OF_(bool, S, m)

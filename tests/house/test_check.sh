@@ -36,6 +36,11 @@ expect() {
     fi
 }
 
+make "$work/tree/scripts/check-packages" <<'END'
+echo "ok      packages deb: made up"
+echo "${PACKAGES:-2 passed, 0 failed, 1 skipped}"
+END
+
 export REPORT='<testsuite name="x" tests="7" failures="0" disabled="0" skipped="2" time="1">'
 expect 0 '5 passed, 0 failed, 2 skipped' check
 expect 0 '6 passed, 0 failed, 3 skipped' check fresh
@@ -45,7 +50,10 @@ unset RETRIES # those of the run before are not named again
 expect 0 '5 passed, 0 failed, 2 skipped' check
 FRESH='1 passed, 2 failed, 0 skipped' expect 1 '6 passed, 2 failed, 2 skipped' check fresh
 FRESH='killed' expect 1 '5 passed, 1 failed, 2 skipped' check fresh
+expect 0 '7 passed, 0 failed, 3 skipped' check packages
+PACKAGES='1 passed, 1 failed, 0 skipped' expect 1 '1 passed, 1 failed, 0 skipped' packages
+PACKAGES='killed' expect 1 '0 passed, 1 failed, 0 skipped' packages
 ENDED=8 expect 1 '5 passed, 1 failed, 2 skipped' check
 ENDED=8 REPORT='<testsuite name="x" tests="7" failures="3" disabled="0" skipped="0" time="1">' expect 1 '4 passed, 3 failed, 0 skipped' check
 REPORT='' expect 1 '0 passed, 1 failed, 0 skipped' check
-echo "9 ends"
+echo "12 ends"

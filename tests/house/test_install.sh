@@ -10,7 +10,9 @@ root=$work/opt/tt
 for file in bin/tensortrace lib/tensortrace/libtensortrace-hook.so share/man/man1/tensortrace.1 \
     lib/libtensortrace.so lib/libtensortrace.so.0 lib/pkgconfig/tensortrace.pc \
     lib/libtensortrace-record.so lib/libtensortrace-record.so.0 lib/libtensortrace-record.a \
-    lib/pkgconfig/tensortrace-record.pc lib/pkgconfig/tensortrace-attach.pc lib/cmake/tensortrace/tensortraceConfig.cmake; do
+    lib/pkgconfig/tensortrace-record.pc lib/pkgconfig/tensortrace-attach.pc lib/cmake/tensortrace/tensortraceConfig.cmake \
+    share/bash-completion/completions/tensortrace share/zsh/site-functions/_tensortrace \
+    share/fish/vendor_completions.d/tensortrace.fish; do
     [ -f "$root/$file" ] || { echo "$file is not installed"; exit 1; }
 done
 for page in "$source"/man/*.1; do
@@ -37,6 +39,13 @@ nm -D --defined-only "$root/lib/tensortrace/libtensortrace-hook.so" | awk '$3 ~ 
 sed -n 's/^TT_API .*[ *]\(tt_[a-z_]*\)(.*/\1/p' "$root/include/tensortrace/attach.h" | sort >"$work/declared"
 [ -s "$work/declared" ] && diff "$work/declared" "$work/exported" || { echo "attach.h: declared (<) and exported (>) differ"; exit 1; }
 exports libtensortrace-record.a record.h -g
+# The Debian package lists them, with the version that brought each.
+sed -n 's/^ \(tt_[a-z_]*\)@Base [0-9].*/\1/p' "$source/debian/libtensortrace0.symbols" | sort >"$work/listed"
+for library in libtensortrace libtensortrace-record; do
+    nm -D --defined-only "$root/lib/$library.so.0" | awk 'NF == 3 { print $3 }'
+done | sort | diff "$work/listed" - || { echo "debian/libtensortrace0.symbols lists (<) other calls than there are (>)"; exit 1; }
+version=$("$root/bin/tensortrace" --version | sed 's/.* //')
+head -n 1 "$source/debian/changelog" | grep -qF "($version)" || { echo "debian/changelog is not about $version"; exit 1; }
 
 # The examples of docs/api.md, built as a user would.
 example() { # the first whole program that includes HEADER
