@@ -140,7 +140,8 @@ static unsigned labels_apart(const canvas *c)
         if (strlen(c->p->labels[i]) > longest) longest = strlen(c->p->labels[i]);
     const double width = place(&c->x, c->p->n_labels) - place(&c->x, 0);
     const double needed = LETTER * (double)(longest + 1) * c->p->n_labels;
-    return width > 0 && needed > width ? (unsigned)ceil(needed / width) : 1;
+    if (!(width > 0) || needed <= width) return 1;
+    return needed / width < c->p->n_labels ? (unsigned)ceil(needed / width) : c->p->n_labels;
 }
 
 static void axes(const canvas *c)
