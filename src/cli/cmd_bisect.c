@@ -117,40 +117,40 @@ static void draw_line(tt_plot *plot, const tt_bisect *x, const char *op, unsigne
     }
 }
 
-/* The kinds of op whose changes are the largest in sum. */
-static size_t choose_ops(const tt_bisect *x, const char *out[OPS_DRAWN])
+/* A kind of op over all builds. */
+typedef struct changing {
+    const char *op;
+    double sum;   /* of its changes, whatever their sign */
+    size_t place; /* among those found */
+} changing;
+
+static int most_first(const void *a, const void *b)
 {
-    size_t n = 0;
-    double of[OPS_DRAWN] = {0};
-    for (size_t i = 0; i < x->n; i++)
-        for (size_t k = 0; k < x->builds[i].n_ops; k++) {
-            const char *name = x->builds[i].ops[k].op;
-            double sum = 0;
-            size_t at = 0;
-            while (at < n && strcmp(out[at], name) != 0)
-                at++;
-            if (at < n) continue;
-            for (size_t j = 0; j < x->n; j++)
-                for (size_t o = 0; x->builds[j].runs && o < x->builds[j].n_ops; o++)
-                    if (strcmp(x->builds[j].ops[o].op, name) == 0 &&
-                        x->builds[j].ops[o].change.verdict != TT_BISECT_SAME)
-                        sum += fabs(x->builds[j].ops[o].change.change);
-            if (n < OPS_DRAWN)
-                at = n++;
-            else
-                for (at = 0; at < n && of[at] >= sum; at++) {
-                }
-            if (at == n || (n == OPS_DRAWN && of[at] >= sum && out[at])) continue;
-            out[at] = name;
-            of[at] = sum;
-        }
-    return n;
+    const changing *x = a, *y = b;
+    if (x->sum != y->sum) return x->sum < y->sum ? 1 : -1;
+    return tt_order(x->place, y->place);
 }
 
-static void picture(tt_page *p, const tt_bisect *x)
+/* The kinds of op whose changes are the largest in sum; `out` has room for all. Returns their
+ * number. */
+static size_t choose_ops(const tt_bisect_op *ops, size_t n_ops, changing *out)
 {
-    const char *ops[OPS_DRAWN];
-    const size_t n = choose_ops(x, ops);
+    size_t n = 0;
+    for (size_t i = 0; i < n_ops; i++) {
+        size_t at = 0;
+        while (at < n && strcmp(out[at].op, ops[i].op) != 0)
+            at++;
+        if (at == n) out[n++] = (changing){ops[i].op, 0, at};
+        if (ops[i].change.verdict != TT_BISECT_SAME) out[at].sum += fabs(ops[i].change.change);
+    }
+    qsort(out, n, sizeof *out, most_first);
+    return n < OPS_DRAWN ? n : OPS_DRAWN;
+}
+
+static void picture(tt_page *p, const tt_bisect *x, const tt_rowset *ops)
+{
+    changing *list = tt_page_take(p, (ops->n + 1) * sizeof *list);
+    const size_t n = list ? choose_ops(ops->rows, ops->n, list) : 0;
     tt_plot *plot = tt_page_plot(p, "Time of a batch by build", "build", "ms");
     tt_series *spans = tt_plot_series(plot, "", TT_SERIES_SPANS, 1, x->n);
     if (!spans) return;
@@ -166,7 +166,7 @@ static void picture(tt_page *p, const tt_bisect *x)
     }
     draw_line(plot, x, NULL, 1);
     for (size_t i = 0; i < n; i++)
-        draw_line(plot, x, ops[i], (unsigned)i + 2);
+        draw_line(plot, x, list[i].op, (unsigned)i + 2);
     tt_plot_describe(plot, "A line each for a batch and for the kinds of op that change most: "
                            "medians over the runs; upright: from the least to the most of a batch. "
                            "Builds without a point were refused.");
@@ -218,7 +218,7 @@ static void make_page(tt_page *p, const tt_bisect *x, const tt_rowset *builds, c
     sentence(x, text);
     tt_page_summary(p, "%s.", text);
     tt_page_section_begin(p, "builds", "Builds");
-    picture(p, x);
+    picture(p, x, ops);
     tt_page_table *t = tt_page_rows(p, NULL, builds, &wish);
     if (t) t->marked = is_changed;
     tt_page_section_begin(p, "ops", "Kinds of op");

@@ -265,9 +265,6 @@ static void run_rounds(runs *r)
             if (r->x->builds[i].refused[0]) continue;
             if (run_once(r, i, name, NULL, NULL)) add_run(r, i, name);
         }
-    for (size_t i = 0; i < n; i++)
-        if (!r->x->builds[i].runs && !r->x->builds[i].refused[0])
-            refuse(&r->x->builds[i], "interrupted before it was run");
 }
 
 /* --- values --- */
@@ -321,6 +318,9 @@ tt_status tt_bisect_run(tt_bisect *x, const tt_bisect_plan *plan, tt_error *err)
     tt_progress_begin(&r->progress, "running", (uint64_t)x->n * (1 + plan->runs), "runs");
     tt_status status = run_values(r, err);
     if (status == TT_OK && r->led) run_rounds(r);
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->builds[i].runs && !x->builds[i].refused[0])
+            refuse(&x->builds[i], "interrupted before it was run");
     tt_progress_end(&r->progress);
     if (status == TT_OK) status = compare_values(r, err);
     free(r);
