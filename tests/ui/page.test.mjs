@@ -27,3 +27,12 @@ test('the secret is not left in the address', async ({ open }) => {
     const v = await open(['tiny']);
     assert.ok(!v.page.url().includes(v.server.secret), v.page.url());
 });
+
+test('an unknown view in the address is the first one, and its tab says so', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=nothing' });
+    const tabs = v.page.getByRole('tab');
+    assert.equal(await tabs.first().getAttribute('aria-selected'), 'true');
+    assert.equal(await v.page.locator('.memory-bar').count(), 0);
+    const title = await tabs.first().textContent();
+    await v.until(async () => (await v.page.title()).includes(title.replace(/^\d+\s*/, '')), 'the title names it');
+});

@@ -120,3 +120,41 @@ test('5,000 tokens: few elements, and every one can be reached', async ({ open, 
     await v.press('ArrowLeft');
     await v.untilFragment('token', String(batches.batch_id.at(-2)));
 });
+
+test('the playhead steps by 0.01 ms inside the token, into its neighbours, and is in the address', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'token=2' });
+    const { batches } = await v.api('traces/0/summary');
+    const at = () => (v.fragment().get('at') === null ? null : Number(v.fragment().get('at')));
+    await v.press('KeyK');
+    await v.until(() => at() !== null, 'the playhead is in the address');
+    const first = at();
+    assert.ok(Math.abs(first - batches.begin_ns[2]) < 2, `${first} is where token 2 begins`);
+    await v.press('KeyK', 'KeyK', 'KeyK');
+    await v.until(() => at() === first + 30_000, 'three steps further');
+    await v.press('KeyJ');
+    await v.until(() => at() === first + 20_000, 'one back');
+    await v.page.reload();
+    await v.ready();
+    assert.equal(at(), first + 20_000);
+    await v.press('KeyJ', 'KeyJ', 'KeyJ');
+    await v.untilFragment('token', '1');
+    await v.until(() => Math.abs(at() - batches.end_ns[1]) < 2, 'at the end of the token before');
+    await v.press('KeyN');
+    await v.untilFragment('at', null);
+});
+
+test('the film runs inside the tokens at a share of real time, from one to the next', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'token=1&speed=t1e-3' });
+    const { batches } = await v.api('traces/0/summary');
+    const took_ns = batches.end_ns[1] - batches.begin_ns[1];
+    const begun = Date.now();
+    await v.press('Space');
+    await v.until(() => Number(v.fragment().get('at')) >= Math.floor(batches.begin_ns[1]), 'it runs inside');
+    await v.until(() => Number(v.fragment().get('token')) > 1, 'it goes on to the next token');
+    const shown_ms = Date.now() - begun;
+    assert.ok(shown_ms > 0.5 * took_ns / 1e6 * 1e3, `${shown_ms} ms for ${took_ns / 1e6} ms at a thousandth`);
+    await v.press('Space');
+    await v.page.getByRole('button', { name: 'Play the tokens' }).waitFor();
+    await v.show('token=99999&at=5');
+    await v.untilFragment('at', null);
+});

@@ -7,8 +7,7 @@ import { startLive } from "./state/live";
 import { startPlayback } from "./state/playback";
 import { startTitle } from "./state/title";
 import { startTrace } from "./state/trace";
-import { currentView } from "./state/view";
-import { VIEWS } from "./views/all";
+import { shownView } from "./state/view";
 import { fetchView } from "./views/loading";
 import { startOverview } from "./views/timeline/overview";
 import { startWindow } from "./views/timeline/window";
@@ -18,7 +17,7 @@ effect(() => {
   document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
 });
 // During the request for the trace, not after it.
-void fetchView(VIEWS.find(({ id }) => id === currentView()) ?? VIEWS[0]!);
+void fetchView(shownView.peek());
 startKeys();
 startTrace();
 startWindow();

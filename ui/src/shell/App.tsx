@@ -10,7 +10,7 @@ import { clearSelection } from "../state/selection";
 import { notYet, traceState } from "../state/live";
 import { index, loadIndex, loadTrace, summary, traceError } from "../state/trace";
 import { selectedTrace } from "../state/selection";
-import { currentView, showView } from "../state/view";
+import { currentView, shownView, showView } from "../state/view";
 import { VIEWS } from "../views/all";
 import { fetchOthersWhenIdle, fetchView, loadedView } from "../views/loading";
 import type { ViewEntry } from "../views/module";
@@ -36,7 +36,7 @@ function Loaded(props: { view: ViewEntry }) {
 }
 
 function View() {
-  const view = VIEWS.find((v) => v.id === currentView()) ?? VIEWS[0]!;
+  const view = shownView.value;
   const retry = () => {
     void loadIndex();
     void loadTrace(selectedTrace.value);

@@ -6,7 +6,7 @@ import { isDark } from "../draw/colour";
 import { count, duration } from "../draw/format";
 import { bind } from "../input/keys";
 import { useSize } from "../parts/useSize";
-import { changeSpeed, goToIndex, selectedIndex, step, togglePlaying } from "../state/playback";
+import { changeSpeed, goToIndex, selectedIndex, setPlayhead, step, STEP_NS, stepPlayhead, togglePlaying } from "../state/playback";
 import { selectedToken } from "../state/selection";
 import { summary } from "../state/trace";
 import { phaseWord, tokenWords } from "../state/words";
@@ -23,6 +23,9 @@ function bindKeys(): () => void {
     { id: "token.play", keys: ["Space"], title: "Play the tokens, or pause", scope, run: togglePlaying },
     { id: "token.slower", keys: ["key:<"], title: "Play slower", scope, run: () => changeSpeed(-1) },
     { id: "token.faster", keys: ["key:>"], title: "Play faster", scope, run: () => changeSpeed(1) },
+    { id: "playhead.forward", keys: ["KeyK"], title: "Playhead: 0.01 ms forward inside the token", scope, run: () => stepPlayhead(STEP_NS) },
+    { id: "playhead.back", keys: ["KeyJ"], title: "Playhead: 0.01 ms back inside the token", scope, run: () => stepPlayhead(-STEP_NS) },
+    { id: "playhead.none", keys: [], title: "Playhead: none, the token as a whole", scope, run: () => setPlayhead(null) },
   );
 }
 

@@ -1,16 +1,21 @@
 // Which view is shown.
 
-import { makeHistoryEntry, urlParam } from "./url";
+import { computed } from "@preact/signals";
+import { VIEWS } from "../views/all";
+import { makeHistoryEntry, rawParam } from "./url";
 
-const shown = urlParam("view", "memory");
+const wanted = rawParam("view");
 
-/** The id of the view in the address; the shell shows the first one for an unknown id. */
+/** The shown view: the one in the address, or the first one. */
+export const shownView = computed(() => VIEWS.find((v) => v.id === wanted.value) ?? VIEWS[0]!);
+
+/** Its id. */
 export function currentView(): string {
-  return shown.value;
+  return shownView.value.id;
 }
 
 export function showView(id: string): void {
-  if (shown.value === id) return;
+  if (currentView() === id) return;
   makeHistoryEntry();
-  shown.value = id;
+  wanted.value = id === VIEWS[0]!.id ? null : id;
 }

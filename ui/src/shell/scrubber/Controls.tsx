@@ -1,6 +1,6 @@
 // Play, step and speed.
 
-import { playing, selectedIndex, setSpeed, speed, SPEEDS, step, togglePlaying, TOKENS_PER_S } from "../../state/playback";
+import { playing, selectedIndex, setSpeed, speed, SPEEDS, step, togglePlaying } from "../../state/playback";
 import { select, selectedToken } from "../../state/selection";
 import { summary } from "../../state/trace";
 
@@ -28,13 +28,20 @@ export function Controls() {
       <select
         aria-label="Speed"
         title="Speed of playing (< slower, > faster)"
-        value={String(speed.value)}
-        onChange={(event) => setSpeed(Number(event.currentTarget.value))}
+        value={speed.value.id}
+        onChange={(event) => setSpeed(event.currentTarget.value)}
       >
-        {SPEEDS.map((s) => (
-          <option key={s} value={String(s)}>
-            {s}× ({s * TOKENS_PER_S}/s)
-          </option>
+        {[
+          { label: "Token by token", list: SPEEDS.filter((s) => s.tokensPerS) },
+          { label: "Inside the tokens", list: SPEEDS.filter((s) => s.realTime) },
+        ].map(({ label, list }) => (
+          <optgroup key={label} label={label}>
+            {list.map((s) => (
+              <option key={s.id} value={s.id}>
+                {s.title}
+              </option>
+            ))}
+          </optgroup>
         ))}
       </select>
       <button
