@@ -21,6 +21,7 @@ const tt_endpoint tt_endpoints[] = {
     {"log/count", true, tt_answer_log_count, TT_LOG_FILTER_PARAMS, false},
     {"log/export", true, tt_answer_log_export, TT_LOG_FILTER_PARAMS " format", false},
     {"log/locate", true, tt_answer_log_locate, TT_LOG_FILTER_PARAMS " run node time_ns", false},
+    {"log/ops", true, tt_answer_log_ops, TT_REQUEST_FILTER_PARAMS, false},
     {"log/rows", true, tt_answer_log_rows, TT_LOG_FILTER_PARAMS " first n", false},
     {"machine", false, tt_answer_machine, "measure threads", false},
     {"memory", true, tt_answer_memory, "", false},

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suite } from './harness.mjs';
+import { suite, trace } from './harness.mjs';
 
 const { test } = suite();
 
@@ -157,4 +157,33 @@ test('the film runs inside the tokens at a share of real time, from one to the n
     await v.page.getByRole('button', { name: 'Play the tokens' }).waitFor();
     await v.show('token=99999&at=5');
     await v.untilFragment('at', null);
+});
+
+test('the ops of a token are those of the log, and Shift+K goes from begin to begin', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'token=2' });
+    const log = JSON.parse(execFileSync(process.env.TT_BIN, ['log', '--json', '--token', '2', trace('tiny')], { encoding: 'utf8', maxBuffer: 1 << 26 }));
+    const ops = log.ops ?? log.rows;
+    const told = await v.page.evaluate(async () => {
+        const data = await (await fetch('/api/v1/traces/0/log/ops?batch=2')).arrayBuffer();
+        const length = new DataView(data).getUint32(0, true);
+        const { columns, cut } = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+        const of = { u32: Uint32Array, f64: Float64Array, u8: Uint8Array };
+        return { cut, ...Object.fromEntries(columns.map((c) => [c.name, [...new of[c.type](data, 4 + length + c.offset_bytes, c.n)]])) };
+    });
+    assert.equal(told.cut, false);
+    assert.deepEqual(told.node, ops.map((op) => op.node));
+    assert.deepEqual(told.layer_id.map((l) => (l === 0xffffffff ? null : l)), ops.map((op) => op.layer_id));
+    ops.forEach((op, i) => {
+        assert.ok(Math.abs(told.start_ns[i] - op.start_relative_ns) < 1, `op ${i} begins`);
+        assert.ok(Math.abs(told.end_ns[i] - told.start_ns[i] - op.duration_ns) < 1, `op ${i} takes`);
+    });
+    await v.press('KeyK');
+    await v.until(() => v.fragment().get('at') !== null, 'there is a playhead');
+    let next = ops.findIndex((op) => Math.ceil(op.start_relative_ns) > Number(v.fragment().get('at')));
+    for (let i = 0; i < 3; i++, next++) {
+        await v.press('Shift+KeyK');
+        await v.untilFragment('at', String(Math.ceil(ops[next].start_relative_ns)));
+    }
+    await v.press('Shift+KeyJ');
+    await v.untilFragment('at', String(Math.ceil(ops[next - 2].start_relative_ns)));
 });

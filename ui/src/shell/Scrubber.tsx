@@ -7,6 +7,7 @@ import { count, duration } from "../draw/format";
 import { bind } from "../input/keys";
 import { useSize } from "../parts/useSize";
 import { changeSpeed, goToIndex, selectedIndex, setPlayhead, step, STEP_NS, stepPlayhead, togglePlaying } from "../state/playback";
+import { stepOp } from "../state/moment";
 import { selectedToken } from "../state/selection";
 import { summary } from "../state/trace";
 import { phaseWord, tokenWords } from "../state/words";
@@ -25,6 +26,8 @@ function bindKeys(): () => void {
     { id: "token.faster", keys: ["key:>"], title: "Play faster", scope, run: () => changeSpeed(1) },
     { id: "playhead.forward", keys: ["KeyK"], title: "Playhead: 0.01 ms forward inside the token", scope, run: () => stepPlayhead(STEP_NS) },
     { id: "playhead.back", keys: ["KeyJ"], title: "Playhead: 0.01 ms back inside the token", scope, run: () => stepPlayhead(-STEP_NS) },
+    { id: "playhead.nextOp", keys: ["Shift+KeyK"], title: "Playhead: to the next op", scope, run: () => stepOp(1) },
+    { id: "playhead.previousOp", keys: ["Shift+KeyJ"], title: "Playhead: to the op before", scope, run: () => stepOp(-1) },
     { id: "playhead.none", keys: [], title: "Playhead: none, the token as a whole", scope, run: () => setPlayhead(null) },
   );
 }
