@@ -10,23 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_place *last, const tt_heat_place *next)
+{
+    if (last->file != next->file) return TT_HEAT_STEP_OTHER_FILE;
+    if (next->begin >= last->end)
+        return next->begin - last->end <= TT_HEAT_PADDING_BYTES ? TT_HEAT_STEP_ADJACENT
+                                                                : TT_HEAT_STEP_FORWARD;
+    return next->begin >= last->begin ? TT_HEAT_STEP_AGAIN : TT_HEAT_STEP_BACKWARD;
+}
+
 void tt_heat_step(tt_heat_steps *s, const tt_heat_place *last, const tt_heat_place *next)
 {
+    const enum tt_heat_step_kind kind = tt_heat_step_kind_of(last, next);
     s->steps++;
-    if (last->file != next->file) {
-        s->other_file++;
-    } else if (next->begin >= last->end) {
-        uint64_t gap = next->begin - last->end;
-        if (gap <= TT_HEAT_PADDING_BYTES) {
-            s->adjacent++;
-            return;
-        }
+    s->other_file += kind == TT_HEAT_STEP_OTHER_FILE;
+    s->adjacent += kind == TT_HEAT_STEP_ADJACENT;
+    s->again += kind == TT_HEAT_STEP_AGAIN;
+    if (kind == TT_HEAT_STEP_FORWARD) {
         s->forward.count++;
-        tt_quantiles_add(&s->forward.lengths, gap);
-    } else if (next->begin >= last->begin) {
-        s->again++;
-    } else {
-        uint64_t jump = last->begin - next->begin;
+        tt_quantiles_add(&s->forward.lengths, next->begin - last->end);
+    } else if (kind == TT_HEAT_STEP_BACKWARD) {
+        const uint64_t jump = last->begin - next->begin;
         s->backward.count++;
         s->sweeps += jump > next->span_bytes / 2;
         tt_quantiles_add(&s->backward.lengths, jump);

@@ -144,6 +144,17 @@ typedef struct tt_heat_place {
     uint64_t span_bytes;
 } tt_heat_place;
 
+enum tt_heat_step_kind {
+    TT_HEAT_STEP_FIRST, /* no read before it */
+    TT_HEAT_STEP_ADJACENT,
+    TT_HEAT_STEP_FORWARD,
+    TT_HEAT_STEP_BACKWARD,
+    TT_HEAT_STEP_AGAIN,
+    TT_HEAT_STEP_OTHER_FILE
+};
+#define TT_HEAT_STEPS 6u
+
 void tt_heat_step(tt_heat_steps *steps, const tt_heat_place *last, const tt_heat_place *next);
+enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_place *last, const tt_heat_place *next);
 
 #endif

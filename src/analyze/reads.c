@@ -1,25 +1,16 @@
 #include "analyze/reads.h"
 
-#include "analyze/log/log.h"
 #include "base/array.h"
 #include "base/checksum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs of several contexts alternate op by op: this many are cached. */
-#define RUNS_AT_HAND 4u
-
 typedef struct collector {
     const tt_model *m;
     tt_reads *reads;
     size_t ranges_capacity, order_capacity, ops_capacity;
     tt_idmap range_by_hash;
-    tt_accesses *accesses[RUNS_AT_HAND];
-    uint32_t runs[RUNS_AT_HAND]; /* of the accesses, or TT_NONE */
-    uint32_t oldest;
-    tt_reads_progress *progress;
-    void *context;
     tt_status status;
     tt_error *err;
 } collector;
@@ -73,15 +64,12 @@ static uint32_t range_of(collector *c, const tt_read_range *range)
 static bool add_access(collector *c, const tt_graph *g, const tt_access *a)
 {
     tt_reads *r = c->reads;
-    if (a->size_bytes == 0) return true;
-    if (!tt_reads_is_possible(c->m, a)) {
-        r->impossible++;
+    if (!tt_reads_counts(c->m, a)) {
+        r->impossible += a->size_bytes > 0;
         return true;
     }
-    const bool copied =
-        a->tensor < g->n_tensors && g->tensors[a->tensor].origin == TT_ORIGIN_BUFFER;
     const tt_read_range range = {a->weight,     a->expert,  a->offset_bytes,
-                                 a->size_bytes, a->at_most, copied};
+                                 a->size_bytes, a->at_most, tt_reads_is_copied(g, a)};
     uint32_t at = range_of(c, &range);
     if (at == TT_NONE) return false;
     if (!one_more(r->order, r->n, c->order_capacity)) {
@@ -92,33 +80,15 @@ static bool add_access(collector *c, const tt_graph *g, const tt_access *a)
     return true;
 }
 
-/* NULL: see status. */
-static tt_accesses *accesses_of_run(collector *c, uint32_t run)
-{
-    for (uint32_t i = 0; i < RUNS_AT_HAND; i++)
-        if (c->runs[i] == run) return c->accesses[i];
-    uint32_t at = c->oldest++ % RUNS_AT_HAND;
-    c->runs[at] = TT_NONE;
-    c->status = tt_accesses_run(c->accesses[at], run, c->err);
-    if (c->status != TT_OK) return NULL;
-    c->runs[at] = run;
-    if (c->progress) c->progress(c->context, run, c->m->n_runs);
-    return c->accesses[at];
-}
-
-static bool visit(void *context, const tt_log_op *op)
+static bool visit(void *context, const tt_reading *reading)
 {
     collector *c = context;
     tt_reads *r = c->reads;
-    const uint32_t run = (uint32_t)(op->run - c->m->runs);
-    const tt_access *list;
-    size_t n, first = r->n;
-    tt_accesses *accesses = accesses_of_run(c, run);
-    if (!accesses) return false;
-    c->status = tt_accesses_of(accesses, op->op, &list, &n, c->err);
-    for (size_t i = 0; c->status == TT_OK && i < n; i++)
-        if (!add_access(c, &c->m->graphs[op->run->graph], &list[i])) return false;
-    if (c->status != TT_OK || r->n == first) return c->status == TT_OK;
+    const tt_log_op *op = reading->op;
+    const size_t first = r->n;
+    for (size_t i = 0; i < reading->n; i++)
+        if (!add_access(c, &c->m->graphs[op->run->graph], &reading->list[i])) return false;
+    if (r->n == first) return true;
     if (!one_more(r->ops, r->n_ops + 1, c->ops_capacity)) {
         out_of_memory(c);
         return false;
@@ -133,17 +103,14 @@ static bool visit(void *context, const tt_log_op *op)
 tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads *reads,
                            tt_reads_progress *progress, void *context, tt_error *err)
 {
-    collector c = {.m = m, .reads = reads, .progress = progress, .context = context, .err = err};
-    tt_status status = TT_OK;
+    collector c = {.m = m, .reads = reads, .err = err};
+    const tt_reads_walker w = {.filter = filter,
+                               .visit = visit,
+                               .context = &c,
+                               .progress = progress,
+                               .progress_context = context};
     memset(reads, 0, sizeof *reads);
-    for (uint32_t i = 0; i < RUNS_AT_HAND && status == TT_OK; i++) {
-        c.runs[i] = TT_NONE;
-        c.accesses[i] = tt_accesses_new(m);
-        if (!c.accesses[i]) status = tt_error_memory(err, "all reads");
-    }
-    if (status == TT_OK) status = tt_log_walk(m, filter, false, visit, &c, err);
-    for (uint32_t i = 0; i < RUNS_AT_HAND; i++)
-        tt_accesses_free(c.accesses[i]);
+    tt_status status = tt_reads_walk(m, &w, err);
     tt_idmap_free(&c.range_by_hash);
     return status == TT_OK ? c.status : status;
 }

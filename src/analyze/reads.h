@@ -4,6 +4,8 @@
 
 #include "analyze/access.h"
 #include "analyze/filter.h"
+#include "analyze/log/log.h"
+#include "analyze/over.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -30,6 +32,48 @@ static inline bool tt_reads_is_possible(const tt_model *m, const tt_access *a)
            a->offset_bytes - w->offset_bytes <= w->size_bytes &&
            a->size_bytes <= w->size_bytes - (a->offset_bytes - w->offset_bytes);
 }
+
+/* Whether the access counts as a read: the others are empty, or outside of any file. */
+static inline bool tt_reads_counts(const tt_model *m, const tt_access *a)
+{
+    return a->size_bytes > 0 && tt_reads_is_possible(m, a);
+}
+
+/* Whether it was in a copy in a buffer, not in the mapped file; of an op of that graph. */
+static inline bool tt_reads_is_copied(const tt_graph *g, const tt_access *a)
+{
+    return a->tensor < g->n_tensors && g->tensors[a->tensor].origin == TT_ORIGIN_BUFFER;
+}
+
+/* --- one by one --- */
+
+/* An op with its accesses to weights, some of which may not count. */
+typedef struct tt_reading {
+    const tt_log_op *op;
+    uint32_t run; /* in tt_model.runs */
+    const tt_access *list;
+    size_t n;
+    bool faults_known; /* page faults of its threads while they worked on it were counted: */
+    uint64_t minor, major;
+} tt_reading;
+
+/* Returns false to stop. */
+typedef bool tt_reads_visit(void *context, const tt_reading *r);
+
+typedef struct tt_reads_walker {
+    const tt_filter *filter;
+    bool faults; /* load the page faults, too */
+    tt_reads_visit *visit;
+    void *context;
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* runs; NULL: not called */
+    void *progress_context;
+    tt_over over;
+} tt_reads_walker;
+
+/* All ops that pass, in the order of their start; those without weights have no accesses. */
+tt_status tt_reads_walk(const tt_model *m, const tt_reads_walker *w, tt_error *err);
+
+/* --- all of them --- */
 
 /* A range that is read at once; listed once, however often it was read. */
 typedef struct tt_read_range {
