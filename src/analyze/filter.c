@@ -176,6 +176,14 @@ bool tt_filter_time(const tt_filter *f, double start_ns)
     return !(f->has_from && start_ns < f->from_ns) && !(f->has_to && start_ns > f->to_ns);
 }
 
+bool tt_filter_span(const tt_filter *f, double start_ns, double end_ns)
+{
+    if (!f->overlaps) return tt_filter_time(f, start_ns);
+    /* Ops that touch the range only with an end are beside it, but for one without a duration. */
+    return !(f->has_from && end_ns <= f->from_ns && start_ns < f->from_ns) &&
+           !(f->has_to && start_ns >= f->to_ns && !(f->has_from && start_ns <= f->from_ns));
+}
+
 bool tt_filter_duration(const tt_filter *f, bool open, double duration_ns)
 {
     if (open) return !f->has_least && !f->has_most;

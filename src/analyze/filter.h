@@ -27,7 +27,9 @@ typedef struct tt_filter {
     const char *tensor;
     const char *text; /* part of the op's, a node's or a source's name, in any case; NULL: any */
     bool has_from, has_to;
-    double from_ns, to_ns; /* of the op's start, since the trace's first batch */
+    double from_ns, to_ns; /* since the trace's first batch: of the op's start, or with `overlaps`
+                            * of any of its time */
+    bool overlaps;
     /* For tt_filter_duration: the ops of a log. */
     bool has_least, has_most;
     double least_ns, most_ns;
@@ -40,6 +42,8 @@ bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run);
 /* Whether the op passes, apart from time, duration and lane. */
 bool tt_filter_op(const tt_filter *f, const tt_op *op);
 bool tt_filter_time(const tt_filter *f, double start_ns);
+/* Whether an op on a lane, or on several together, passes: its start, and the end of its waits. */
+bool tt_filter_span(const tt_filter *f, double start_ns, double end_ns);
 /* Whether an op of that duration passes; open: its end was not observed, so the duration is
  * unknown. */
 bool tt_filter_duration(const tt_filter *f, bool open, double duration_ns);

@@ -474,9 +474,10 @@ static void add_to_shares(tt_stats *s, const stats_node *info, const tt_joined *
     }
 }
 
-static bool in_time(const tt_stats *s, uint64_t start_ticks)
+static bool in_time(const tt_stats *s, uint64_t start_ticks, uint64_t release_ticks)
 {
-    return tt_filter_time(&s->filter, tt_model_ns(s->m, start_ticks));
+    return tt_filter_span(&s->filter, tt_model_ns(s->m, start_ticks),
+                          tt_model_ns(s->m, release_ticks));
 }
 
 static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses *accesses,
@@ -496,7 +497,7 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
         if (!info->known || info->covers != op->covers)
             stats_learn_node(s, j->graph, node, op->covers, info);
         if (s->failed) return TT_OK;
-        if (!info->passes || (s->in_time && !in_time(s, op->start))) continue;
+        if (!info->passes || (s->in_time && !in_time(s, op->start, op->release))) continue;
         bool passes;
         tt_status status = tt_slice_filter_passes(&s->slices, at, node, op->covers, &passes, err);
         if (status == TT_OK && !passes) continue;
@@ -541,7 +542,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
             stats_node *info = &nodes[p.node[k]];
             if (!info->known || info->covers != p.covers[k])
                 stats_learn_node(s, g, p.node[k], p.covers[k], info);
-            if (!info->passes || (s->in_time && !in_time(s, p.start[k]))) continue;
+            if (!info->passes || (s->in_time && !in_time(s, p.start[k], p.release[k]))) continue;
             bool passes;
             status = tt_slice_filter_passes(&s->slices, at, p.node[k], p.covers[k], &passes, err);
             if (status != TT_OK) return status;

@@ -184,6 +184,8 @@ static void check_model(const tt_model *m, unsigned tries)
         {.has_lane = true, .lane = 1},
         {.has_from = true, .from_ns = early, .has_to = true, .to_ns = late},
         {.has_from = true, .from_ns = late, .op = "MUL_MAT"},
+        {.has_from = true, .from_ns = early, .has_to = true, .to_ns = late, .overlaps = true},
+        {.has_from = true, .from_ns = early, .has_to = true, .to_ns = early + 1, .overlaps = true},
         {.has_to = true, .to_ns = early},
         {.has_least = true, .least_ns = 3000},
         {.has_most = true, .most_ns = 3000, .text = "attn"},

@@ -59,7 +59,7 @@ static const asked questions[] = {
     {"origin=buffer&phase=prompt", {.origin = TT_ORIGIN_BUFFER, .phase = TT_PHASE_PROMPT}, false},
     {"phase=generate", {.phase = TT_PHASE_GENERATE}, false},
     {"from_ns=100000&to_ns=400000",
-     {.has_from = true, .from_ns = 100000, .has_to = true, .to_ns = 400000},
+     {.has_from = true, .from_ns = 100000, .has_to = true, .to_ns = 400000, .overlaps = true},
      false},
     {"min_duration_ns=2000", {.has_least = true, .least_ns = 2000}, false},
     {"max_duration_ns=2000&text=q", {.has_most = true, .most_ns = 2000, .text = "q"}, false},

@@ -140,7 +140,7 @@ static void stats_are_those_of_the_command(void **state)
                 "/api/v1/traces/0/stats?layer=1&op=mul_mat_id&sort=wait&limit=1");
     const tt_filter name = {.tensor = "blk.0.*"};
     check_stats(m, op, &name, "work_ns", 0, "/api/v1/traces/0/stats?tensor=blk.0.*");
-    const tt_filter time = {.has_from = true, .has_to = true, .to_ns = 5e6};
+    const tt_filter time = {.has_from = true, .has_to = true, .overlaps = true, .to_ns = 5e6};
     check_stats(m, op, &time, "work_ns", 0, "/api/v1/traces/0/stats?from_ns=0&to_ns=5e6");
     tt_model_close(m);
 }

@@ -314,6 +314,59 @@ static void times_leave_what_was_asked_for(void **state)
     tt_bytes_free(&b);
 }
 
+typedef struct stretch {
+    double start_ns, end_ns;
+} stretch;
+
+typedef struct spans {
+    const tt_model *m;
+    stretch list[4096];
+    uint64_t n;
+} spans;
+
+static bool keep_span(void *context, const tt_log_op *op)
+{
+    spans *to = context;
+    assert_true(to->n < sizeof to->list / sizeof *to->list);
+    to->list[to->n++] =
+        (stretch){tt_model_ns(to->m, op->start_ticks), tt_model_ns(to->m, op->release_ticks)};
+    return true;
+}
+
+/* Inside of an op, from op to op, and between two: with `overlaps`, what has some time in it. */
+static void spans_leave_what_was_asked_for(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    static spans all;
+    (void)state;
+    tt_model *m = open_plan(&p, &b);
+    all = (spans){.m = m};
+    assert_int_equal(tt_log_walk(m, &(tt_filter){0}, false, keep_span, &all, NULL), TT_OK);
+    for (uint64_t i = 0; i + 3 < all.n; i += 37) {
+        const double a = all.list[i].start_ns, z = all.list[i].end_ns;
+        const stretch ranges[] = {
+            {a + (z - a) / 4, a + (z - a) / 2}, {a, z}, {z, all.list[i + 3].end_ns}};
+        for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
+            tt_filter f = {.has_from = true,
+                           .from_ns = ranges[r].start_ns,
+                           .has_to = true,
+                           .to_ns = ranges[r].end_ns,
+                           .overlaps = true};
+            uint64_t expected = 0;
+            for (uint64_t k = 0; k < all.n; k++)
+                expected += all.list[k].start_ns < f.to_ns && all.list[k].end_ns > f.from_ns;
+            assert_int_equal(filtered(m, f), expected);
+            assert_int_equal(logged(m, f, false), expected);
+            assert_true(r == 2 || expected >= 1);
+            f.overlaps = false;
+            if (r == 0) assert_int_equal(filtered(m, f), 0);
+        }
+    }
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 /* The same sums as of the tokens of one bucket alone. */
 static void check_bucket(const tt_model *m, tt_stats *series, tt_stats_by by, uint32_t bucket)
 {
@@ -492,6 +545,7 @@ int main(void)
         cmocka_unit_test(threads_are_counted_apart),
         cmocka_unit_test(filters_leave_what_was_asked_for),
         cmocka_unit_test(times_leave_what_was_asked_for),
+        cmocka_unit_test(spans_leave_what_was_asked_for),
         cmocka_unit_test(a_series_is_its_tokens_one_by_one),
         cmocka_unit_test(a_walk_ends_when_nobody_waits),
         cmocka_unit_test(rows_are_sorted_as_asked),

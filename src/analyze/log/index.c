@@ -479,8 +479,9 @@ static bool is_structural(const tt_log_index *x, const tt_log_surveyed *r)
     if (x->by_lane || r->set == TT_NONE || f->has_least || f->has_most || x->load.slices.pattern)
         return false;
     if (!f->has_from && !f->has_to) return true;
-    return tt_filter_time(f, tt_model_ns(x->load.m, r->first_ticks)) &&
-           tt_filter_time(f, tt_model_ns(x->load.m, r->last_ticks));
+    const double first_ns = tt_model_ns(x->load.m, r->first_ticks);
+    const double last_ns = tt_model_ns(x->load.m, r->last_ticks);
+    return tt_filter_span(f, first_ns, first_ns) && tt_filter_span(f, last_ns, last_ns);
 }
 
 static tt_status count_set(tt_log_index *x, uint32_t set, uint64_t *rows, tt_error *err)

@@ -66,10 +66,13 @@ bool tt_log_load_may(const tt_log_load *l, uint32_t run)
 }
 
 /* What the graph's verdicts do not cover. */
-static bool times_pass(const tt_log_load *l, uint64_t start, uint64_t arrive, bool open)
+static bool times_pass(const tt_log_load *l, uint64_t start, uint64_t arrive, uint64_t release,
+                       bool open)
 {
     const tt_filter *f = l->filter;
-    if ((f->has_from || f->has_to) && !tt_filter_time(f, tt_model_ns(l->m, start))) return false;
+    if ((f->has_from || f->has_to) &&
+        !tt_filter_span(f, tt_model_ns(l->m, start), tt_model_ns(l->m, release)))
+        return false;
     if (!f->has_least && !f->has_most) return true;
     return tt_filter_duration(f, open, tt_model_span_ns(l->m, arrive - start));
 }
@@ -85,7 +88,7 @@ static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt
         uint32_t node = l->join.touched[i];
         const tt_joined *o = &l->join.ops[node];
         if (!tt_filter_ops_pass(&l->passing, verdicts, graph, node, o->covers) ||
-            !times_pass(l, o->start, o->arrive, o->open))
+            !times_pass(l, o->start, o->arrive, o->release, o->open))
             continue;
         l->items[l->n++] = (tt_log_item){o->start, o->arrive,  o->release, o->busy,
                                          o->wait,  o->off_cpu, node,       TT_NONE,
@@ -113,7 +116,7 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
             uint64_t start = p.start[k], arrive = p.arrive[k], release = p.release[k];
             if (p.node[k] >= l->m->graphs[graph].n_nodes ||
                 !tt_filter_ops_pass(&l->passing, verdicts, graph, p.node[k], p.covers[k]) ||
-                !times_pass(l, start, arrive, p.open))
+                !times_pass(l, start, arrive, release, p.open))
                 continue;
             l->items[l->n++] = (tt_log_item){
                 start,

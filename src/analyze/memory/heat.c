@@ -349,7 +349,8 @@ static tt_status walk_run(measure *q, uint32_t run, tt_error *err)
         const uint32_t node = q->join.touched[i];
         const tt_joined *o = &q->join.ops[node];
         if (!tt_filter_ops_pass(&q->passing, verdicts, graph, node, o->covers)) continue;
-        if (timed && !tt_filter_time(f, tt_model_ns(q->m, o->start))) continue;
+        if (timed && !tt_filter_span(f, tt_model_ns(q->m, o->start), tt_model_ns(q->m, o->release)))
+            continue;
         bool passes;
         status = tt_slice_filter_passes(&q->slices, run, node, o->covers, &passes, err);
         if (status == TT_OK && passes) status = add_op(q, run, node, &sums[node], err);

@@ -324,7 +324,8 @@ static bool passes(tt_values_walk *w, const tt_values_seen *seen, uint8_t *verdi
     if (w->q->name && fnmatch(w->q->name, t->name, 0) != 0) return false;
     if ((f->has_from || f->has_to) && w->join.graph && seen->first < w->join.graph->n_nodes) {
         const tt_joined *op = &w->join.ops[seen->first];
-        if (op->stamp == w->join.stamp && !tt_filter_time(f, tt_model_ns(w->m, op->start)))
+        if (op->stamp == w->join.stamp &&
+            !tt_filter_span(f, tt_model_ns(w->m, op->start), tt_model_ns(w->m, op->release)))
             return false;
     }
     return tt_filter_ops_pass(&w->filter, verdicts, seen->graph, seen->first, seen->covers);

@@ -27,6 +27,12 @@ export function moment(ns: number, step_ns: number): string {
   return `${(ns / unit).toFixed(digits)} ${name}`;
 }
 
+/** Begin and end of a range, with the digits in which they differ: "1.66673 s", "1.66699 s". */
+export function ends(range: readonly [number, number]): [string, string] {
+  const step_ns = Math.max(1, (range[1] - range[0]) / 10);
+  return [moment(range[0], step_ns), moment(range[1], step_ns)];
+}
+
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 /** "12.5 MiB"; null: "not observed". */

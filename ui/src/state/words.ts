@@ -1,6 +1,6 @@
 // The selection as text: for the inspector's headings and for screen readers.
 
-import { bytes, duration, plainName, visible } from "../draw/format";
+import { bytes, duration, ends, plainName, visible } from "../draw/format";
 import type { Region, Selection } from "./selection";
 import { batchIndex, summary } from "./trace";
 
@@ -55,7 +55,7 @@ export function selectionWords(s: Selection): string {
   if (s.layer !== null) parts.push(`layer ${s.layer}`);
   if (s.op) parts.push(`op, node ${s.op.node}`);
   if (s.tensor !== null) parts.push(`tensor ${plainName(s.tensor)}${s.slice === null ? "" : `, expert ${s.slice}`}`);
-  if (s.time) parts.push(`${duration(s.time[1] - s.time[0])} from ${duration(s.time[0])}`);
+  if (s.time) parts.push(`${duration(s.time[1] - s.time[0])} from ${ends(s.time)[0]}`);
   if (s.region) parts.push(regionWords(s.region));
   return parts.length > 0 ? `Selected: ${parts.join("; ")}` : "Nothing is selected";
 }

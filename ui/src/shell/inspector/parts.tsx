@@ -1,6 +1,6 @@
 // Token, layer, time range and region.
 
-import { bytes, count, counted, duration, perSecond, plainName, visible } from "../../draw/format";
+import { bytes, count, counted, duration, ends, moment, perSecond, plainName, visible } from "../../draw/format";
 import { PageFaults } from "../../parts/PageFaults";
 import { select, selectedToken, selection, type Region } from "../../state/selection";
 import { batchIndex, summary, tensors } from "../../state/trace";
@@ -27,14 +27,14 @@ export function TokenPart(props: { token: number }) {
   const took = begin === null || end === null ? null : end - begin;
   const text = batches.text[i] ?? null;
   return (
-    <Part kind="Token" title={props.token} onClear={clear} views={["memory", "timeline", "graph", "log", "experts", "values"]}>
+    <Part kind="Token" title={props.token} onClear={clear} views={["memory", "timeline", "graph", "log", "experts", "stats", "values"]}>
       <Figure name="Text">
         {text === null ? "not observed" : <span class="mono wrap">{visible(text.slice(0, TEXT_MOST))}{text.length > TEXT_MOST && " …"}</span>}
       </Figure>
       <Figure name="Phase">{phaseWord(batches.phase[i]!)}</Figure>
       {n_tokens > 1 && <Figure name="Tokens in the batch">{count(n_tokens)}</Figure>}
       <Figure name="Took">{duration(took)}</Figure>
-      <Figure name="Begins at">{duration(begin)}</Figure>
+      <Figure name="Begins at">{begin === null ? "not observed" : moment(begin, took || 1000)}</Figure>
       <Figure name="Speed">{took ? perSecond((n_tokens / took) * 1e9, "tokens") : "not observed"}</Figure>
       <Used filter={{ batch: props.token }} />
     </Part>
@@ -51,7 +51,7 @@ export function LayerPart(props: { layer: number }) {
     size += all.size_bytes[i]!;
   });
   return (
-    <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts", "values"]}>
+    <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts", "stats", "values"]}>
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
       {n > 0 && <Within />}
@@ -63,9 +63,9 @@ export function LayerPart(props: { layer: number }) {
 export function TimePart(props: { time: readonly [number, number] }) {
   const [from, to] = props.time;
   return (
-    <Part kind="Time" title={duration(to - from)} onClear={() => select({ time: null })} views={["timeline", "log"]}>
-      <Figure name="From">{duration(from)}</Figure>
-      <Figure name="To">{duration(to)}</Figure>
+    <Part kind="Time" title={duration(to - from)} onClear={() => select({ time: null })} views={["timeline", "log", "stats"]}>
+      <Figure name="From">{ends(props.time)[0]}</Figure>
+      <Figure name="To">{ends(props.time)[1]}</Figure>
       {to > 0 && to < Number.MAX_SAFE_INTEGER && (
         <Used filter={{ from_ns: Math.max(0, Math.round(from)), to_ns: Math.round(to) }} />
       )}

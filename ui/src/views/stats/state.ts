@@ -1,7 +1,7 @@
 // State of the statistics in the address, and their filters.
 
 import type { Params } from "../../api/client";
-import { duration, plainName } from "../../draw/format";
+import { ends, plainName } from "../../draw/format";
 import type { Sorting } from "../../parts/VirtualTable";
 import { select, selection } from "../../state/selection";
 import { rawParam, urlParam } from "../../state/url";
@@ -98,7 +98,7 @@ export function filters(by: By): Filter[] {
   if (s.time !== null)
     all.push({
       id: "time",
-      words: `ops that begin in ${duration(s.time[1] - s.time[0])} from ${duration(s.time[0])}`,
+      words: `ops with some time from ${ends(s.time).join(" to ")}`,
       params: { from_ns: s.time[0], to_ns: s.time[1] },
       remove: () => select({ time: null }),
     });

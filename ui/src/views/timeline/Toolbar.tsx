@@ -1,7 +1,7 @@
 // Buttons, the visible range as text, and the legend.
 
 import { CATEGORIES, css } from "../../draw/colour";
-import { duration } from "../../draw/format";
+import { duration, ends } from "../../draw/format";
 import { badOutputs } from "../../state/bad";
 import { hasSelection } from "../../state/selection";
 import { centre, selectShown, showAll } from "./actions";
@@ -64,7 +64,7 @@ export function Toolbar(props: { scene: Scene | null }) {
         Sum
       </button>
       <span class="tl-window">
-        {duration(range.to - range.from)} from {duration(range.from)}
+        {duration(range.to - range.from)} from {ends([range.from, range.to])[0]}
         {waitingFor.value > 0 && <span class="tl-waiting"> …</span>}
       </span>
       {left_out > 0 && (
