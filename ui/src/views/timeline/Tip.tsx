@@ -7,7 +7,7 @@ import { Tooltip } from "../../parts/Tooltip";
 import { badWords } from "../../state/bad";
 import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
-import { opDetails } from "./op";
+import { opDetails, type OpDetails } from "./op";
 import { CAUSE_WORDS, CAUSES, pool, readName, waitOf } from "./pool";
 import { sliceName, sliceToken } from "./shapes";
 import { FUSED, NONE, OPEN } from "./tile";
@@ -15,21 +15,47 @@ import { batchAt, batchText } from "./tokens";
 
 const STILL_MS = 150;
 
-/** Reads that an op may have waited for; requested once the pointer rests. */
-function OffCpu(props: { run: number; node: number; track: number; reads_ns: number }) {
-  const { run, node, track } = props;
-  const off_ns = useSignal(0);
+/** What the picture of the op does not have; requested once the pointer rests. */
+function useDetails(run: number, node: number): OpDetails | null {
+  const details = useSignal<OpDetails | null>(null);
   useEffect(() => {
-    off_ns.value = 0;
+    let left = false;
+    details.value = null;
     const timer = setTimeout(() => {
       void opDetails({ run, node })
-        .then((d) => (off_ns.value = d.lanes.find((lane) => lane.track === track)?.off_cpu_ns ?? 0))
+        .then((d) => {
+          if (!left) details.value = d;
+        })
         .catch(() => undefined);
     }, STILL_MS);
-    return () => clearTimeout(timer);
-  }, [run, node, track]);
-  const else_ns = off_ns.value - props.reads_ns;
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [run, node]);
+  return details.value;
+}
+
+function OffCpu(props: { details: OpDetails | null; track: number; reads_ns: number }) {
+  const off_ns = props.details?.lanes.find((lane) => lane.track === props.track)?.off_cpu_ns ?? 0;
+  const else_ns = off_ns - props.reads_ns;
   return else_ns > 0 ? <div>otherwise off CPU: {duration(else_ns)}</div> : null;
+}
+
+/** Of a stack of experts the op read some: that is not the tensor's size. */
+function Weight(props: { name: string; type: string; size_bytes: number; details: OpDetails | null }) {
+  const { name, type, size_bytes } = props;
+  const source = props.details?.log.sources.find((s) => s.name === name);
+  const read_bytes = source?.read_bytes ?? null;
+  const of = read_bytes === null || read_bytes === size_bytes ? "" : ` of ${bytes(size_bytes)}`;
+  const experts = source?.experts ?? [];
+  return (
+    <div>
+      reads {plainName(name)} ({type}
+      {read_bytes !== null && `, ${bytes(read_bytes)}${of}`})
+      {experts.length > 0 && `, ${experts.length === 1 ? "expert" : "experts"} ${experts.map((e) => e.expert_id).join(", ")}`}
+    </div>
+  );
 }
 
 function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
@@ -43,6 +69,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   const waited = waitOf(s.track[i]!, s.run[i]!, s.node[i]!);
   const end_ns = s.start_ns[i]! + s.busy_ns[i]!;
   const about_ns = waited ? 0 : waitsBetween(s.track[i]!, s.start_ns[i]!, end_ns);
+  const details = useDetails(s.run[i]!, s.node[i]!);
   return (
     <>
       <strong>{plainName(sliceName(tile, i))}</strong>
@@ -64,13 +91,11 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
         </div>
       )}
       {about_ns > 0 && <div>of its busy time waits about {duration(about_ns)} for reads; zoom in to see which</div>}
-      {pool.value && <OffCpu run={s.run[i]!} node={s.node[i]!} track={s.track[i]!} reads_ns={waited?.ns ?? about_ns} />}
+      {pool.value && <OffCpu details={details} track={s.track[i]!} reads_ns={waited?.ns ?? about_ns} />}
       {bad && <strong>{bad}</strong>}
       <div>at {moment(s.start_ns[i]!, Math.max(1, s.busy_ns[i]! / 10))}</div>
       {weight !== null && t && (
-        <div>
-          reads {plainName(t.name[weight] ?? "")} ({t.type[weight]}, {bytes(t.size_bytes[weight])})
-        </div>
+        <Weight name={t.name[weight] ?? ""} type={t.type[weight] ?? ""} size_bytes={t.size_bytes[weight] ?? 0} details={details} />
       )}
     </>
   );

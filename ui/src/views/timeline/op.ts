@@ -31,7 +31,15 @@ export interface OpDetails extends OpRef {
   batch_id: number | null;
   start_ns: number;
   end_ns: number | null;
-  log: { op: string; name: string; layer_id: number | null; category: string; duration_ns: number | null };
+  log: {
+    op: string;
+    name: string;
+    layer_id: number | null;
+    category: string;
+    duration_ns: number | null;
+    /** experts: of a stack of weights, those that it read; absent: not known, or no stack. */
+    sources: { name: string; read_bytes?: number | null; experts?: { expert_id: number }[] }[];
+  };
   /** Name of the first weight that it reads. */
   weight: string | null;
   lanes: OpLane[];
