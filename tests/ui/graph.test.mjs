@@ -130,19 +130,55 @@ test('another token keeps what is open and where one looks; only times change', 
     assert.equal(v.fragment().get('graph.at'), at);
 });
 
-test('what another view selected is shown with F, its layer opened for that', async ({ open }) => {
-    const v = await openGraph(open, 'tiny', '&token=5&tensor=blk.2.ffn_up.weight');
-    assert.equal(v.fragment().get('graph.open'), null);
-    await v.press('KeyF');
+/** What the tooltip says in the middle of the picture. */
+async function underTheMiddle(v) {
+    await settled(v);
+    const box = await proxy(v).boundingBox();
+    await v.page.mouse.move(box.x + box.width / 2 + 3, box.y + box.height / 2);
+    await v.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    const tip = v.page.locator('.tooltip');
+    await tip.waitFor();
+    return tip.textContent();
+}
+
+test('what another view selected comes into sight, its layer opened for that; F comes nearer', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log&token=5&tensor=blk.2.ffn_up.weight' });
+    const part = v.page.getByRole('region', { name: 'Tensor', exact: true });
+    await part.getByRole('button', { name: 'Graph' }).click();
     await v.untilFragment('graph.open', '2');
     await v.until(async () => /blk\.2\.ffn_up\.weight/.test(await label(v)), 'the cursor is at the weight');
-    const one = v.fragment().get('graph.at');
+    assert.match(await underTheMiddle(v), /blk\.2\.ffn_up\.weight/);
+    await v.until(() => v.fragment().get('graph.at') !== null, 'the place is in the address');
     await settled(v);
+    const one = v.fragment().get('graph.at');
+    // Another token does not move the picture.
+    await v.press('KeyN');
+    await settled(v);
+    assert.equal(v.fragment().get('graph.at'), one);
     await v.press('KeyF');
-    await v.until(async () => v.fragment().get('graph.at') !== one, 'a second F comes nearer');
+    await v.until(async () => v.fragment().get('graph.at') !== one, 'F comes nearer');
+    await settled(v);
+    const near = v.fragment().get('graph.at');
+    await v.page.reload();
+    await v.ready();
+    await settled(v);
+    assert.equal(v.fragment().get('graph.at'), near);
 });
 
-test('searching counts, goes round, and opens where it leads', async ({ open }) => {
+test('an op that another view selected comes into sight, also without weights', async ({ open }) => {
+    const v = await open(['nan'], { fragment: 'view=values' });
+    await v.page.getByRole('button', { name: 'Show it in the graph' }).click();
+    await v.until(() => v.fragment().get('graph.open') !== null, 'its layer is opened');
+    const [run, node] = v.fragment().get('op').split('.');
+    const { log } = await v.api(`traces/0/op?run=${run}&node=${node}`);
+    assert.ok((await underTheMiddle(v)).includes(log.name), `${log.name} is in the middle`);
+    // A weight where it is read.
+    await v.show('view=graph&token=3&tensor=blk.1.ffn_down.weight&graph.weights=0');
+    await v.until(() => (v.fragment().get('graph.open') ?? '').includes('1'), 'the other layer is opened');
+    assert.match(await underTheMiddle(v), /ffn_out-1.*MUL_MAT|MUL_MAT.*ffn_out-1/s);
+});
+
+test('searching counts, goes round, opens where it leads, and selects', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
     await proxy(v).focus();
     await v.press('Slash');
@@ -152,8 +188,16 @@ test('searching counts, goes round, and opens where it leads', async ({ open }) 
     await v.until(async () => (await v.page.getByRole('search').textContent()).includes(String(found.total)), 'the count is told');
     await v.page.keyboard.press('Enter');
     await v.until(async () => (await v.page.getByRole('search').textContent()).includes(`1 of ${found.total}`), 'the first is shown');
+    const g = await v.api('traces/0/graph?batch=5');
+    const isOp = (id) => g.tensors.kind?.[id] === 'node' || id < g.nodes_total;
+    const first = found.ids[0];
+    if (isOp(first)) await v.untilFragment('op', `${g.run}.${first}`);
+    else await v.untilFragment('tensor', g.tensors.weight[first] ?? g.tensors.name[first]);
     await v.page.keyboard.press('Shift+Enter');
     await v.until(async () => (await v.page.getByRole('search').textContent()).includes(`${found.total} of ${found.total}`), 'the last is shown');
+    const last = found.ids.at(-1);
+    await v.untilFragment('tensor', g.tensors.weight[last] ?? g.tensors.name[last]);
+    await v.page.getByRole('complementary').getByRole('heading', { name: `Tensor ${g.tensors.weight[last]}` }).waitFor();
     await v.until(() => v.fragment().get('graph.open') !== null, 'parts were opened');
     assert.equal(v.fragment().get('graph.q'), 'ffn down');
 });

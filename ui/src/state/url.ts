@@ -15,10 +15,15 @@ const STILL_MS = 300;
 const MOVING_MS = 2000;
 const ENTRY_GAP_MS = 80;
 let entry_ms = -Infinity;
+/** The address that was read or written last. */
+let known = location.hash;
 
 function fragment(): URLSearchParams {
   return new URLSearchParams(location.hash.replace(/^#/, ""));
 }
+
+/** What the page was opened with, or reloaded. */
+export const openedWith: { get(name: string): string | null; has(name: string): boolean } = fragment();
 
 /** A parameter of the fragment as a signal; null when it is not there. One signal a name. */
 export function rawParam(name: string): Signal<string | null> {
@@ -78,6 +83,7 @@ function write(): void {
   }
   const hash = "#" + next.toString();
   if (hash === (location.hash || "#")) return;
+  known = hash;
   if (wantsEntry) {
     history.pushState(null, "", hash);
     entry_ms = performance.now();
@@ -85,7 +91,10 @@ function write(): void {
   wantsEntry = false;
 }
 
+/** An address that is set makes two events: what follows from the first reading is not undone by a second. */
 function read(): void {
+  if (location.hash === known) return;
+  known = location.hash;
   const now = fragment();
   applying = true;
   batch(() => {

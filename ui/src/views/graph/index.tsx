@@ -123,6 +123,16 @@ export function Component() {
       }),
     [],
   );
+  useEffect(
+    () =>
+      effect(() => {
+        if (!store.begun.value || !store.graph.value || !store.scene.value) return;
+        selection.value;
+        // Not while an address is being read: what it opens is written into the address.
+        queueMicrotask(() => store.bring(selection.peek()));
+      }),
+    [],
+  );
   const colouring = useComputed(() => (store.graph.value ? new Colouring(store.graph.value, colourBy(), isDark.value) : null));
   const path = useComputed(() => {
     const [g, scene] = [store.graph.value, store.scene.value];

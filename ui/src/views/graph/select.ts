@@ -1,9 +1,16 @@
 // The shared selection in this view: what a click selects, and which items are selected.
 
-import { select, type Selection } from "../../state/selection";
+import { select, selection, type Selection } from "../../state/selection";
 import type { TokenGraph } from "./graph";
 import { itemOf } from "./path";
 import type { Item, Scene } from "./scene";
+import { noteSeen } from "./seen";
+
+/** Selects what is in sight here. */
+function selectSeen(patch: Partial<Selection>): void {
+  select(patch);
+  noteSeen(selection.peek());
+}
 
 function layerOf(g: TokenGraph, tensor: number): number | null {
   return g.reply.tensors.layer_id[tensor] ?? null;
@@ -21,7 +28,7 @@ function regionOf(g: TokenGraph, tensor: number): Selection["region"] {
 export function selectTensor(g: TokenGraph, tensor: number): void {
   if (!g.isNode(tensor)) {
     const weight = g.reply.tensors.weight[tensor];
-    select({
+    selectSeen({
       op: null,
       tensor: weight ?? g.reply.tensors.name[tensor] ?? null,
       layer: layerOf(g, tensor),
@@ -31,7 +38,7 @@ export function selectTensor(g: TokenGraph, tensor: number): void {
   }
   const op = g.opOf(tensor);
   const { run, batch_id } = g.reply;
-  select({
+  selectSeen({
     op: run === null ? null : { run, node: op },
     ...(batch_id === null ? {} : { token: batch_id }),
     layer: layerOf(g, op),
@@ -41,7 +48,7 @@ export function selectTensor(g: TokenGraph, tensor: number): void {
 }
 
 export function selectItem(g: TokenGraph, item: Item): void {
-  if (item.kind === "part") select({ layer: g.reply.parts.layer_id[item.part] ?? null, op: null, tensor: null, region: null });
+  if (item.kind === "part") selectSeen({ layer: g.reply.parts.layer_id[item.part] ?? null, op: null, tensor: null, region: null });
   else selectTensor(g, item.tensor);
 }
 
@@ -50,16 +57,13 @@ export interface Marks {
   readonly related: ReadonlySet<number>;
 }
 
+/** Leafs, or results of that name. */
 function tensorsNamed(g: TokenGraph, name: string): number[] {
   const { weight, name: names } = g.reply.tensors;
   const found: number[] = [];
   for (let i = g.nNodes; i < g.nTensors; i++) if (weight[i] === name || names[i] === name) found.push(i);
+  for (let i = 0; found.length === 0 && i < g.nNodes; i++) if (names[i] === name) found.push(i);
   return found;
-}
-
-/** The first leaf of that name, or null. */
-export function leafNamed(g: TokenGraph, name: string): number | null {
-  return tensorsNamed(g, name)[0] ?? null;
 }
 
 /** The selected and related items. isAlike: whether a run's graph has the same structure. */
@@ -73,6 +77,7 @@ export function marksOf(g: TokenGraph, scene: Scene, s: Selection, isAlike: (run
   }
   if (s.tensor !== null)
     for (const leaf of tensorsNamed(g, s.tensor)) {
+      if (g.isNode(leaf)) selected.add(itemOf(g, scene, g.opOf(leaf)));
       for (const item of scene.boxesOf.get(leaf) ?? []) selected.add(item);
       for (const op of g.consumers(leaf)) related.add(itemOf(g, scene, op));
     }
@@ -85,8 +90,8 @@ export function marksOf(g: TokenGraph, scene: Scene, s: Selection, isAlike: (run
   return { selected, related };
 }
 
-/** The tensor that F shows: the selected op, or the selected weight. */
+/** The tensor that F shows: the selected op, or the selected tensor. */
 export function selectedTensorOf(g: TokenGraph, s: Selection, isAlike: (run: number) => boolean): number | null {
   if (s.op && s.op.node < g.nNodes && (s.op.run === g.reply.run || isAlike(s.op.run))) return g.opOf(s.op.node);
-  return s.tensor === null ? null : leafNamed(g, s.tensor);
+  return s.tensor === null ? null : (tensorsNamed(g, s.tensor)[0] ?? null);
 }

@@ -9,6 +9,9 @@ import { Cancelled, Layouter } from "./layouter";
 import { itemOf } from "./path";
 import type { GraphReply, SearchReply } from "./reply";
 import { LayoutCache, SceneMaker, type Item, type Progress, type Scene } from "./scene";
+import type { Selection } from "../../state/selection";
+import { isUnseen, noteSeen } from "./seen";
+import { selectedTensorOf, selectTensor } from "./select";
 import { keptEye, openParts, setOpenParts, weightsShown } from "./state";
 
 export interface Question {
@@ -42,9 +45,12 @@ export class GraphStore {
   readonly hits = signal<readonly number[]>([]);
   readonly hitsTotal = signal(0);
   readonly hit = signal<number | null>(null);
+  /** The first view was chosen: what is selected can be brought into it. */
+  readonly begun = signal(false);
   readonly camera = new Camera();
   private readonly layouter = new Layouter();
   private made = "";
+  private underWay: { readonly key: string; readonly end: Promise<void> } | null = null;
   private making = 0;
   /** The part that stays where it is when the picture changes. */
   private anchor: number | null = null;
@@ -102,13 +108,20 @@ export class GraphStore {
     return this.structures.get(run) === this.graph.value?.reply.structure;
   }
 
-  /** Rebuilds the picture when the graph or the open parts change. */
+  /** Rebuilds the picture when the graph or the open parts change; ends when it is there. */
   async refresh(): Promise<void> {
     const g = this.graph.value;
     const wishes = { open: openParts(), weights: weightsShown() };
     if (!g) return;
     const key = [g.reply.structure, g.nTensors, wishes.weights, [...wishes.open].sort().join(".")].join(" ");
     if (key === this.made) return;
+    if (key !== this.underWay?.key) this.underWay = { key, end: this.make(g, wishes, key) };
+    const { end } = this.underWay;
+    await end;
+    if (this.underWay?.end === end) this.underWay = null;
+  }
+
+  private async make(g: TokenGraph, wishes: { open: ReadonlySet<string>; weights: boolean }, key: string): Promise<void> {
     const mine = ++this.making;
     if (this.progress.peek()) this.layouter.cancel();
     this.cancelled.value = false;
@@ -139,6 +152,7 @@ export class GraphStore {
   /** Initial view: from the address, if it has one; else all, or the beginning if all would be
    * unreadable. Called when the picture and the canvas exist. */
   begin(scene: Scene, ask: boolean): void {
+    this.begun.value = true;
     const kept = ask ? keptEye() : null;
     if (kept) {
       this.camera.go(kept, true);
@@ -227,9 +241,11 @@ export class GraphStore {
     return user === undefined ? null : { part: g.partOf(user), tensor };
   }
 
-  /** Moves to a tensor; its part is opened for that. */
+  /** Moves to a tensor; its part is opened for that. A weight that is not drawn is where it is read. */
   async goTo(tensor: number): Promise<void> {
-    const place = this.placeOf(tensor);
+    const g = this.graph.peek();
+    const hidden = g && !weightsShown() && tensor >= 0 && tensor < g.nTensors && !g.isNode(tensor);
+    const place = this.placeOf((hidden ? g.consumers(tensor)[0] : undefined) ?? tensor);
     if (!place) return;
     this.toggle(place.part, true);
     await this.refresh();
@@ -243,7 +259,22 @@ export class GraphStore {
     if (box) this.camera.centre(box, 0.8);
   }
 
-  /** The next (or previous) search result. */
+  /** What another view selected comes into sight: an op or a tensor in its opened layer, or the layer. */
+  bring(s: Selection): void {
+    const g = this.graph.peek();
+    if (!g) return;
+    const unseen = isUnseen(s);
+    const tensor = selectedTensorOf(g, s, (run) => this.isAlike(run));
+    // Of another run: its graph is on its way.
+    if (unseen && tensor === null && s.op && g.reply.run !== s.op.run) return;
+    noteSeen(s);
+    if (!unseen) return;
+    const part = s.layer === null ? -1 : g.partOfLayer(s.layer);
+    if (tensor !== null) void this.goTo(tensor);
+    else if (part >= 0) this.centre({ part, tensor: -1 });
+  }
+
+  /** The next (or previous) search result, selected. */
   nextHit(by: 1 | -1): void {
     const hits = this.hits.peek();
     if (!hits.length) return;
@@ -252,6 +283,7 @@ export class GraphStore {
     this.hit.value = next;
     const g = this.graph.peek();
     if (g) announce(`${next + 1} of ${hits.length}: ${g.sentence(hits[next]!)}`);
+    if (g) selectTensor(g, hits[next]!);
     void this.goTo(hits[next]!);
   }
 
