@@ -282,6 +282,52 @@ test('a drag adds up time and lanes, and the sums are those of the log', async (
     assert.equal(v.fragment().get('lanes'), null);
 });
 
+test('time inside an op: its op is counted everywhere, and the ends are told apart', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log&token=0' });
+    const { ops, run } = await v.api('traces/0/log/rows?batch=0&op=MUL_MAT&first=0&n=40');
+    // The longest: a quarter of it is within its time on every lane.
+    const at = ops.map((o, i) => i).sort((a, b) => ops[b].duration_ns - ops[a].duration_ns)[0];
+    const op = ops[at];
+    const from = Math.round(op.start_relative_ns + op.duration_ns / 4);
+    const to = Math.round(op.start_relative_ns + op.duration_ns / 2);
+    await v.show(`view=timeline&time=${from}~${to}`);
+    const panel = v.page.locator('.tl-panel');
+    await panel.getByText('MUL_MAT', { exact: true }).waitFor();
+    const part = v.page.getByRole('complementary', { name: 'Inspector' }).getByRole('region', { name: 'Time', exact: true });
+    const figure = (name) => part.locator('.figure', { hasText: name }).locator('dd');
+    await v.until(async () => (await figure(/^Ops/).textContent()) === '1', 'the inspector counts the op');
+    const ends = [await figure(/^From/).textContent(), await figure(/^To/).textContent()];
+    assert.notEqual(ends[0], ends[1]);
+    const told = ends.map((text) => parseFloat(text) * { s: 1e9, ms: 1e6, us: 1e3, ns: 1 }[text.split(' ')[1]]);
+    assert.ok(Math.abs(told[0] - from) < (to - from) / 5 && Math.abs(told[1] - to) < (to - from) / 5, `${ends} are ${from} and ${to}`);
+    // The log and the memory's heat say the same as the panel.
+    assert.equal((await v.api(`traces/0/log/count?from_ns=${from}&to_ns=${to}`)).rows, 1);
+    const rows = await v.api(`traces/0/log/rows?from_ns=${from}&to_ns=${to}&first=0&n=2`);
+    assert.deepEqual([rows.run[0], rows.ops[0].node], [run[at], op.node]);
+    await part.getByRole('button', { name: 'Stats' }).click();
+    await v.page.getByText(`ops with some time from ${ends[0]} to ${ends[1]}`).first().waitFor();
+});
+
+test('an op of experts: the tooltip has the bytes that were read, not the whole stack', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=log' });
+    const { ops, run } = await v.api('traces/0/log/rows?batch=3&layer=1&op=MUL_MAT_ID&first=0&n=1');
+    const [source] = ops[0].sources;
+    assert.ok(source.read_bytes < source.size_bytes && source.experts.length > 0);
+    const { lanes } = await v.api(`traces/0/op?run=${run[0]}&node=${ops[0].node}`);
+    const [begin, took] = [ops[0].start_relative_ns, ops[0].duration_ns];
+    await v.show(`view=timeline&window=${Math.round(begin - took)}~${Math.round(begin + 2 * took)}`);
+    await settled(v);
+    await drawn(v);
+    const box = await canvas(v);
+    const y = await rowMiddle(v, `lane ${lanes[0].lane}`);
+    const middle = lanes[0].start_ns + lanes[0].busy_ns / 2;
+    await v.page.mouse.move(box.x + (box.width * (middle - (begin - took))) / (3 * took), y);
+    const tip = v.page.locator('.tooltip');
+    const kib = (bytes) => `${(bytes / 1024).toFixed(0)} KiB of ${(source.size_bytes / 2 ** 20).toFixed(2)} MiB`;
+    await v.until(async () => (await tip.count()) > 0 && (await tip.textContent()).includes(kib(source.read_bytes)), `the tooltip says ${kib(source.read_bytes)}`);
+    assert.ok((await tip.textContent()).includes(`experts ${source.experts.map((e) => e.expert_id).join(', ')}`), await tip.textContent());
+});
+
 test('a double click zooms, and fits an op', async ({ open }) => {
     const v = await closeTimeline(open);
     const slice = await widest(v);
