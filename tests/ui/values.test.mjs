@@ -143,6 +143,46 @@ test('NaN: where it was made, the list of what has it, and marks in every view',
     await v.until(async () => (await badPixels(v, TIMELINE)) > 10, 'ops are marked');
 });
 
+test('NaN is said above every view, and on the tab; the way leads to the first', async ({ open }) => {
+    const { first, summary } = values('nan', '--first-bad');
+    const v = await open(['nan', 'values']);
+    const banner = v.page.getByRole('region', { name: 'NaN or Inf in outputs' });
+    const tab = v.page.getByRole('tab', { name: /Values/ });
+    for (const view of ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'diff']) {
+        await v.show(`view=${view}`);
+        await banner.waitFor();
+        const text = await banner.textContent();
+        assert.ok(text.includes(`${summary.bad} outputs`), `${view}: ${text}`);
+        assert.ok(text.includes(`token ${first.output.batch_id}`) && text.includes(`layer ${first.output.layer_id}`), text);
+        assert.equal(await tab.getByRole('img', { name: 'NaN or Inf' }).count(), 1);
+    }
+    const colour = await banner.evaluate((e) => getComputedStyle(e).borderLeftColor);
+    const bad = await v.page.evaluate(() => {
+        const e = document.createElement('i');
+        e.className = 'failure';
+        const probe = document.body.appendChild(e);
+        probe.style.color = 'var(--bad)';
+        const found = getComputedStyle(probe).color;
+        probe.remove();
+        return found;
+    });
+    assert.equal(colour, bad, 'it is red');
+    await banner.getByRole('button', { name: 'Show where it begins' }).click();
+    await v.untilFragment('view', 'values');
+    assert.equal(v.fragment().get('op'), `${first.output.run}.${first.output.op_node}`);
+    assert.equal(await banner.count(), 0, 'that view has its own');
+    // Of another trace it is not said, and hidden it stays.
+    await v.show('view=log&trace=1');
+    await v.page.getByRole('row').nth(3).waitFor();
+    await v.rest();
+    assert.equal(await banner.count() + (await tab.getByRole('img').count()), 0);
+    await v.show('view=log');
+    await banner.getByRole('button', { name: 'Hide' }).click();
+    await v.press('Digit7');
+    await v.untilFragment('view', 'stats');
+    assert.equal(await banner.count(), 0);
+});
+
 test('without NaN nothing is marked', async ({ open }) => {
     const v = await open(['values'], { fragment: 'view=values' });
     v.allow(/Multiple readback operations/);

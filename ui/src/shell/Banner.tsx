@@ -4,12 +4,16 @@ import { signal } from "@preact/signals";
 import { serverReachable } from "../api/client";
 import { counted, duration, plainName } from "../draw/format";
 import { announce } from "../parts/announce";
+import { badOutputs } from "../state/bad";
 import { following, tryAgain } from "../state/live";
+import { select } from "../state/selection";
 import { summary, traceError } from "../state/trace";
+import { currentView, showView } from "../state/view";
 import "./banner.css";
 
 /** The trace whose damage message was dismissed. */
 const dismissed = signal<string | null>(null);
+const notFiniteHidden = signal<string | null>(null);
 
 async function copyPlace(): Promise<void> {
   try {
@@ -93,8 +97,45 @@ function Damaged() {
   );
 }
 
-/** Shown when the server does not answer, or the trace is damaged or still growing. */
+/** The view Values says more than this. */
+function NotFinite() {
+  const bad = badOutputs.value;
+  if (!bad || currentView() === "values" || notFiniteHidden.value === summary.value?.run_id) return null;
+  const { token, layer } = bad.first;
+  const place = [token !== null && `token ${token}`, layer !== null && `layer ${layer}`].filter(Boolean).join(", ");
+  const show = () => {
+    select({ token, layer, op: { run: bad.run[0]!, node: bad.op[0]! }, tensor: null, region: null, time: null });
+    showView("values");
+  };
+  return (
+    <section class="banner bad" aria-label="NaN or Inf in outputs">
+      <p>
+        <b>
+          {counted(bad.total, "output")} of ops {bad.total === 1 ? "has" : "have"} NaN or Inf
+        </b>
+        {place && `, the first in ${place}`}.
+      </p>
+      <button type="button" onClick={show}>
+        Show where it begins
+      </button>
+      <button type="button" onClick={() => (notFiniteHidden.value = summary.value?.run_id ?? null)}>
+        Hide
+      </button>
+    </section>
+  );
+}
+
+/** Shown when the server does not answer, when the trace is damaged or still growing, and when outputs are not finite. */
 export function Banner() {
+  return (
+    <>
+      <OfTrace />
+      <NotFinite />
+    </>
+  );
+}
+
+function OfTrace() {
   const s = summary.value;
   if (!serverReachable.value) return s && <Gone />;
   if (traceError.value && s) return <Stale error={traceError.value} />;

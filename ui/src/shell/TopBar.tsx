@@ -4,6 +4,7 @@ import { selectedTrace, select } from "../state/selection";
 import { index, summary } from "../state/trace";
 import { currentView, showView } from "../state/view";
 import { plainName } from "../draw/format";
+import { badOutputs } from "../state/bad";
 import { VIEWS } from "../views/all";
 import { Tools } from "./Tools";
 
@@ -61,6 +62,7 @@ export function TopBar() {
               onKeyDown={(event) => moveTab(event, i)}
             >
               <kbd aria-hidden="true">{i + 1}</kbd> {view.title}
+              {view.id === "values" && badOutputs.value && <span class="tab-dot" role="img" aria-label="NaN or Inf" />}
             </button>
           );
         })}

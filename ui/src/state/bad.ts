@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { getBinary, ofTrace } from "../api/client";
-import { decodeColumns } from "../api/columns";
+import { decodeColumns, NO_U32 } from "../api/columns";
 import { selectedTrace } from "./selection";
 import { generation, summary } from "./trace";
 
@@ -22,6 +22,8 @@ export class BadOutputs {
     readonly n_nan: Float64Array,
     readonly start_ns: Float64Array,
     readonly end_ns: Float64Array,
+    /** Of the first of them. */
+    readonly first: { readonly token: number | null; readonly layer: number | null },
   ) {
     const timed: number[] = [];
     for (let i = 0; i < run.length; i++) {
@@ -53,16 +55,29 @@ export const badOutputs = signal<BadOutputs | null>(null);
 async function load(trace: number): Promise<BadOutputs | null> {
   const c = decodeColumns<{ bad_outputs: number }>(await getBinary(ofTrace(trace, "values/bad")));
   if (c.header.bad_outputs === 0) return null;
-  return new BadOutputs(c.header.bad_outputs, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_ns"), c.f64("end_ns"));
+  const first = (name: string) => {
+    const number = c.u32(name)[0];
+    return number === undefined || number === NO_U32 ? null : number;
+  };
+  return new BadOutputs(c.header.bad_outputs, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_ns"), c.f64("end_ns"), {
+    token: first("batch_id"),
+    layer: first("layer_id"),
+  });
 }
 
 let loaded = "";
 
-/** Follows the selected trace; ends when the returned function is called. */
-export function followBad(): () => void {
-  return effect(() => {
+/** Follows the selected trace; called once. */
+export function startBad(): void {
+  effect(() => {
     const key = `${selectedTrace.value} ${generation.value}`;
-    if (!summary.value || key === loaded) return;
+    if (!summary.value) {
+      // Another trace is being read: what is known is not of it.
+      badOutputs.value = null;
+      loaded = "";
+      return;
+    }
+    if (key === loaded) return;
     const trace = selectedTrace.peek();
     const recorded = summary.value.values_recorded;
     loaded = key;

@@ -7,7 +7,6 @@ import { count, counted, duration, percent } from "../../draw/format";
 import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
-import { followBad } from "../../state/bad";
 import { generation, summary } from "../../state/trace";
 import { graphBindings, type Pointer } from "./bindings";
 import { Colouring } from "./colours";
@@ -104,7 +103,6 @@ export function Component() {
   const findBox = useRef<HTMLInputElement>(null);
   useQuestions(store);
   useEffect(() => () => store.dispose(), []);
-  useEffect(() => followBad(), []);
   useEffect(() => bind(...graphBindings(store, pointer, findBox)), []);
   useEffect(
     () =>

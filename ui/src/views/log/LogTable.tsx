@@ -7,7 +7,6 @@ import { counted, duration, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure } from "../../parts/messages";
 import { VirtualTable } from "../../parts/VirtualTable";
-import { followBad } from "../../state/bad";
 import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
@@ -86,7 +85,6 @@ function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRows
     last.current = { same, rows: made };
     return made;
   }, [same, generation.value]);
-  useEffect(() => followBad(), []);
   useEffect(() => {
     onRows?.(rows);
     return () => rows.dispose();

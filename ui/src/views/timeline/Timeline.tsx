@@ -6,7 +6,6 @@ import { CanvasView } from "../../parts/CanvasView";
 import { Empty, Failure } from "../../parts/messages";
 import { useSize } from "../../parts/useSize";
 import { duration } from "../../draw/format";
-import { followBad } from "../../state/bad";
 import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { followCounters } from "./counters";
@@ -64,7 +63,6 @@ function Canvases() {
   useEffect(() => followPool(), []);
   useEffect(() => followSelection(), []);
   useEffect(() => followOp(), []);
-  useEffect(() => followBad(), []);
   useEffect(() => followLanes(), []);
   useEffect(() => {
     const element = ref.current;
