@@ -1,21 +1,45 @@
-// The palette, the list of keys, colours and the copied address.
+// The search box: what is found, commands and views; the list of keys, colours and the copied address.
 import assert from 'node:assert/strict';
-import { suite } from './harness.mjs';
+import { spawnSync } from 'node:child_process';
+import { suite, trace } from './harness.mjs';
 
 const { test } = suite();
 
-const palette = (v) => v.page.getByRole('dialog', { name: 'Commands' });
+const search = (v) => v.page.getByRole('search');
+const box = (v) => search(v).getByRole('combobox');
+const list = (v) => search(v).getByRole('listbox');
 const help = (v) => v.page.getByRole('dialog', { name: 'Keys' });
 
-test('Ctrl+Shift+P lists every command with its keys', async ({ open }) => {
+test('the search box is to be seen, and lists every command with its keys', async ({ open }) => {
     const v = await open(['tiny']);
-    await v.press('Control+Shift+KeyP');
-    await palette(v).waitFor();
-    const rows = await palette(v).getByRole('option').allTextContents();
+    assert.match(await box(v).getAttribute('placeholder'), /Ctrl\+K/);
+    assert.ok(await box(v).isVisible());
+    await box(v).click();
+    await list(v).waitFor();
+    const rows = await list(v).getByRole('option').allTextContents();
     for (const [title, key] of [['Next token', 'N'], ['Clear the selection', 'Esc'], ['Show Graph', '3'], ['List all keys', '?']])
         assert.ok(rows.some((row) => row.includes(title) && row.endsWith(key)), `${title}: ${key} in ${rows}`);
     // Every tab has its command.
-    assert.equal(rows.filter((row) => /^Show (Memory|Timeline|Graph|Log|Experts|Buffers|Stats|Diff): /.test(row)).length, 8);
+    const tabs = await v.page.getByRole('tab').allTextContents();
+    for (const tab of tabs) assert.ok(rows.some((row) => row.startsWith(`Show ${tab.replace(/^\d+\s*/, '')}: `)), tab);
+});
+
+test('Ctrl+K, Ctrl+Shift+P, Ctrl+F and / go to the box, in every view; a view may keep /', async ({ open }) => {
+    const v = await open(['tiny']);
+    for (const view of ['memory', 'timeline', 'experts', 'buffers', 'stats', 'values']) {
+        await v.show(`view=${view}`);
+        await v.ready();
+        for (const key of ['Control+KeyK', 'Control+Shift+KeyP', 'Control+KeyF', 'Slash']) {
+            await v.press(key);
+            assert.equal((await v.focused())?.id, 'search', `${key} in ${view}`);
+            await v.press('Escape');
+            await list(v).waitFor({ state: 'hidden' });
+        }
+    }
+    await v.show('view=log');
+    await v.rest();
+    await v.press('Slash');
+    assert.match((await v.focused()).name, /ilter/);
 });
 
 test('a few letters find a command, Enter runs it, the focus goes back', async ({ open }) => {
@@ -23,29 +47,90 @@ test('a few letters find a command, Enter runs it, the focus goes back', async (
     await v.page.getByRole('slider', { name: 'Token', exact: true }).focus();
     await v.press('Control+Shift+KeyP');
     await v.page.keyboard.type('nxtok');
-    assert.match(await palette(v).getByRole('option', { selected: true }).textContent(), /^Next token/);
+    await v.until(async () => /^Next token/.test((await list(v).getByRole('option', { selected: true }).textContent({ timeout: 1000 }).catch(() => '')) ?? ''), 'the command is marked');
     await v.press('Enter');
-    await palette(v).waitFor({ state: 'hidden' });
+    await list(v).waitFor({ state: 'hidden' });
     await v.untilFragment('token', '0');
     assert.equal((await v.focused()).role, 'slider');
 });
 
-test('the palette is worked by arrows, says when nothing is found, and Esc closes only it', async ({ open }) => {
+test('the list is worked by arrows, says when nothing is found, and Esc closes only it', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'token=3' });
     await v.press('Control+KeyK');
-    const marked = palette(v).getByRole('option', { selected: true });
+    const marked = list(v).getByRole('option', { selected: true });
     const first = await marked.textContent();
     await v.press('ArrowDown');
     assert.notEqual(await marked.textContent(), first);
-    const active = await palette(v).getByRole('combobox').getAttribute('aria-activedescendant');
+    const active = await box(v).getAttribute('aria-activedescendant');
     assert.equal(await marked.getAttribute('id'), active);
     await v.press('ArrowUp', 'ArrowUp');
-    assert.equal(await marked.textContent(), await palette(v).getByRole('option').last().textContent());
+    assert.equal(await marked.textContent(), await list(v).getByRole('option').last().textContent());
     await v.page.keyboard.type('qqqqq');
-    await palette(v).getByText('No command has these letters').waitFor();
+    await search(v).getByText('No match.', { exact: true }).waitFor();
     await v.press('Escape');
-    await palette(v).waitFor({ state: 'hidden' });
+    await list(v).waitFor({ state: 'hidden' });
     assert.equal(v.fragment().get('token'), '3');
+});
+
+test('"token 3", a layer, an expert, a view: each is the first in the list, and Enter selects it', async ({ open }) => {
+    const v = await open(['moe']);
+    for (const [text, name, value] of [
+        ['token 3', 'token', '3'],
+        ['layer 2', 'layer', '2'],
+        ['layer 1 expert 3', 'slice', '3'],
+        ['ffn_up_exps.weight[2]', 'slice', '2'],
+        ['buffers', 'view', 'buffers'],
+    ]) {
+        await v.press('Control+KeyK');
+        await v.page.keyboard.type(text);
+        await v.press('Enter');
+        await v.untilFragment(name, value);
+        await v.press('Escape');
+        await v.until(() => v.fragment().get('token') === null && v.fragment().get('layer') === null, 'nothing is selected');
+    }
+});
+
+test('Shift+Enter selects and goes on; what was chosen is recent', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log' });
+    await v.press('Control+KeyK');
+    await v.page.keyboard.type('attn_k');
+    await list(v).getByRole('option', { name: /^blk\.0\.attn_k\.weight/ }).waitFor();
+    await v.press('Shift+Enter');
+    await v.untilFragment('tensor', 'blk.0.attn_k.weight');
+    await v.press('ArrowDown', 'Shift+Enter');
+    await v.untilFragment('tensor', 'blk.1.attn_k.weight');
+    await v.press('Escape');
+    assert.equal(v.fragment().get('tensor'), 'blk.1.attn_k.weight');
+    await v.press('Escape', 'Control+KeyK');
+    const recent = list(v).getByRole('group', { name: 'Recent' }).getByRole('option');
+    assert.match(await recent.first().textContent(), /blk\.1\.attn_k\.weight/);
+    await v.press('Enter');
+    await v.untilFragment('tensor', 'blk.1.attn_k.weight');
+});
+
+test('questions have answers: those of the command line, selected', async ({ open }) => {
+    // That something is bad is an exit status, too.
+    const tool = (...args) => JSON.parse(spawnSync(process.env.TT_BIN, args, { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout);
+    const ask = async (v, name) => {
+        await v.press('Control+KeyK');
+        await list(v).getByRole('option', { name }).click();
+    };
+    const v = await open(['nan']);
+    const { batches } = await v.api('traces/0/summary');
+    const took = batches.batch_id.map((_, i) => (batches.phase[i] === 'generate' ? batches.end_ns[i] - batches.begin_ns[i] : -1));
+    await ask(v, /^Slowest token/);
+    await v.untilFragment('token', String(batches.batch_id[took.indexOf(Math.max(...took))]));
+    const { output } = tool('values', '--first-bad', '--json', trace('nan')).first;
+    await ask(v, /^First NaN/);
+    await v.untilFragment('op', `${output.run}.${output.op_node}`);
+    assert.equal(v.fragment().get('view'), 'values');
+    const moe = await open(['moe']);
+    const counts = (await moe.api('traces/0/experts')).layers.map((l) => l.count);
+    const least = Math.min(...counts.flat());
+    await ask(moe, /^Coldest experts/);
+    await moe.untilFragment('view', 'experts');
+    const [layer, slice] = [Number(moe.fragment().get('layer')), Number(moe.fragment().get('slice'))];
+    assert.equal(counts[layer][slice], least);
 });
 
 test('no key of a view takes one of those that work everywhere', async ({ open }) => {
@@ -62,8 +147,9 @@ test('no key of a view takes one of those that work everywhere', async ({ open }
         const everywhere = scopes.find(([scope]) => scope === 'Everywhere')[1];
         assert.ok(everywhere.includes('<') && everywhere.includes('N'), everywhere.join());
         // Others are those of a part of a view, while it has the focus.
+        // "/" goes to the box of a view that has one.
         for (const [scope, keys] of scopes.filter(([name]) => views.includes(name)))
-            assert.deepEqual(keys.filter((k) => everywhere.includes(k)), [], scope);
+            assert.deepEqual(keys.filter((k) => k !== '/' && everywhere.includes(k)), [], scope);
         await v.press('Escape');
         await help(v).waitFor({ state: 'hidden' });
     }
@@ -74,7 +160,7 @@ test('? lists the keys of every scope; the page below keeps still', async ({ ope
     await v.press('Shift+Slash');
     await help(v).waitFor();
     const text = await help(v).textContent();
-    for (const each of ['Everywhere', 'Mouse', 'Next token', 'Run a command by its name', 'Ctrl+Wheel'])
+    for (const each of ['Everywhere', 'Mouse', 'Next token', 'Search, or run a command', 'Ctrl+Wheel'])
         assert.ok(text.includes(each), each);
     await v.press('Digit1', 'KeyN');
     await v.press('Escape');

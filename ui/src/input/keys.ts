@@ -1,4 +1,4 @@
-// All key bindings of the page: the palette and the help list what is bound here.
+// All key bindings of the page: the search box and the help list what is bound here.
 //
 // Letters and digits use KeyboardEvent.code (the physical key), so that W A S D are adjacent on
 // every layout; signs that move between layouts use KeyboardEvent.key.

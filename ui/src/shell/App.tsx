@@ -16,11 +16,9 @@ import { fetchOthersWhenIdle, fetchView, loadedView } from "../views/loading";
 import type { ViewEntry } from "../views/module";
 import { Bar as MemoryBar } from "../views/memory/Bar";
 import { Banner } from "./Banner";
-import { Find } from "./Find";
 import { Help } from "./Help";
 import { Inspector } from "./Inspector";
 import { Minimap } from "./Minimap";
-import { Palette } from "./Palette";
 import { Scrubber } from "./Scrubber";
 import { TopBar } from "./TopBar";
 
@@ -114,8 +112,6 @@ export function App() {
       </div>
       {summary.value && <Minimap />}
       {summary.value && <Scrubber />}
-      <Find />
-      <Palette />
       <Help />
       <div class="sr-only" aria-live="polite" role="status">
         {announcement.value}

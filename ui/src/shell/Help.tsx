@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { allBindings, bind, chordText, type Binding } from "../input/keys";
 import { Dialog } from "./Dialog";
 
-export const helpOpen = signal(false);
+const helpOpen = signal(false);
 
 /** Mouse actions common to the views; keys are in the registry. */
 const MOUSE: readonly (readonly [string, string])[] = [

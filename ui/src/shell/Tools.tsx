@@ -1,11 +1,9 @@
-// Tools of the top bar: commands, keys, theme.
+// Tools of the top bar.
 
 import { useEffect } from "preact/hooks";
 import { themeChoice } from "../draw/colour";
 import { bind } from "../input/keys";
 import { announce } from "../parts/announce";
-import { helpOpen } from "./Help";
-import { paletteOpen } from "./Palette";
 
 const THEMES = [
   ["system", "System", "Follow the system"],
@@ -47,12 +45,6 @@ export function Tools() {
   useCommands();
   return (
     <div class="tools" role="group" aria-label="Page">
-      <button type="button" title="Run a command by its name (Ctrl+Shift+P)" onClick={() => (paletteOpen.value = true)}>
-        Commands
-      </button>
-      <button type="button" title="List all keys (?)" onClick={() => (helpOpen.value = true)}>
-        Keys
-      </button>
       <select
         aria-label="Light or dark"
         title="Dark, light, or follow the system"

@@ -1,4 +1,4 @@
-// The trace's name, and the views as tabs.
+// The trace's name, the views as tabs, and the search box.
 
 import { selectedTrace, select } from "../state/selection";
 import { index, summary } from "../state/trace";
@@ -6,6 +6,7 @@ import { currentView, showView } from "../state/view";
 import { plainName } from "../draw/format";
 import { badOutputs } from "../state/bad";
 import { VIEWS } from "../views/all";
+import { Search } from "./search/Search";
 import { Tools } from "./Tools";
 
 function moveTab(event: KeyboardEvent, at: number): void {
@@ -67,6 +68,7 @@ export function TopBar() {
           );
         })}
       </div>
+      <Search />
       <Tools />
     </header>
   );

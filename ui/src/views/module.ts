@@ -7,7 +7,7 @@ export interface ViewEntry {
   readonly id: string;
   /** On its tab: "Timeline". */
   readonly title: string;
-  /** A sentence for the palette and for screen readers. */
+  /** A sentence for the search box and for screen readers. */
   readonly about: string;
   /** It shows several traces, and stays as it is while another one is selected and read. */
   readonly ofSeveralTraces?: boolean;

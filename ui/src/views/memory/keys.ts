@@ -1,4 +1,4 @@
-// Keys of the map; the palette and the help list them.
+// Keys of the map; the search box and the help list them.
 
 import { useEffect } from "preact/hooks";
 import type { Axis } from "../../draw/axis";

@@ -1,0 +1,102 @@
+// Questions that a trace can be asked at once: each answer is a selection.
+
+import { signal } from "@preact/signals";
+import { getJson, ofTrace } from "../../api/client";
+import { counted, duration, plainName } from "../../draw/format";
+import { selectedTrace } from "../../state/selection";
+import { generation, summary } from "../../state/trace";
+import type { Experts } from "../../views/experts/answer";
+import type { Entry } from "./entry";
+
+/** The generated token that took longest; of a run without, any. */
+function slowestToken(): Entry | null {
+  const b = summary.peek()?.batches;
+  if (!b) return null;
+  let slowest = -1;
+  let most = -1;
+  const some = b.phase.includes("generate");
+  b.batch_id.forEach((_, i) => {
+    const begin = b.begin_ns[i] ?? null;
+    const end = b.end_ns[i] ?? null;
+    if (begin === null || end === null || (some && b.phase[i] !== "generate") || end - begin <= most) return;
+    most = end - begin;
+    slowest = i;
+  });
+  if (slowest < 0) return null;
+  const token = b.batch_id[slowest]!;
+  return {
+    key: "question slowest",
+    title: "Slowest token",
+    about: `token ${token}, ${duration(most)}`,
+    patch: { token, op: null, time: null },
+    view: "timeline",
+  };
+}
+
+interface First {
+  first: { output: { run: number; op_node: number; batch_id: number | null; layer_id: number | null; name: string; n_nan: number } } | null;
+}
+
+async function firstNan(trace: number): Promise<Entry | null> {
+  if (!summary.peek()?.values_recorded) return null;
+  const { first } = await getJson<First>(ofTrace(trace, "values/first"));
+  if (!first) return null;
+  const { run, op_node, batch_id, layer_id, name, n_nan } = first.output;
+  const where = [plainName(name), layer_id === null ? "" : `layer ${layer_id}`, batch_id === null ? "" : `token ${batch_id}`];
+  return {
+    key: "question nan",
+    title: n_nan > 0 ? "First NaN" : "First infinity",
+    about: where.filter(Boolean).join(", "),
+    patch: { op: { run, node: op_node }, token: batch_id, layer: layer_id, tensor: null, time: null },
+    view: "values",
+  };
+}
+
+/** The expert that was chosen least, of all layers. */
+async function coldestExperts(trace: number): Promise<Entry | null> {
+  if (!summary.peek()?.n_experts) return null;
+  const { layers } = await getJson<Experts>(ofTrace(trace, "experts"));
+  let coldest: { layer: number | null; expert: number; count: number; tensor: string | null } | null = null;
+  let never = 0;
+  for (const layer of layers)
+    layer.count.forEach((count, expert) => {
+      if (count === 0) never++;
+      if (coldest && count >= coldest.count) return;
+      coldest = { layer: layer.layer_id, expert, count, tensor: layer.slices[0]?.tensor ?? null };
+    });
+  if (!coldest) return null;
+  const { layer, expert, count, tensor } = coldest;
+  const where = `${layer === null ? "" : `layer ${layer}, `}expert ${expert}`;
+  return {
+    key: "question experts",
+    title: "Coldest experts",
+    about: never > 0 ? `${counted(never, "expert")} never chosen; ${where}` : `${where}, chosen ${counted(count, "time")}`,
+    patch: { layer, tensor, slice: tensor === null ? null : expert, op: null, region: null },
+    view: "experts",
+  };
+}
+
+/** Those that have an answer, so far. */
+export const questions = signal<readonly Entry[]>([]);
+let asked = "";
+
+/** Asks them for the shown trace, once. */
+export function askQuestions(): void {
+  const trace = selectedTrace.peek();
+  const key = `${trace} ${generation.peek()}`;
+  if (!summary.peek() || key === asked) return;
+  asked = key;
+  const slots: (Entry | null)[] = [slowestToken(), null, null];
+  const show = () => (questions.value = slots.filter((each) => each !== null));
+  show();
+  [firstNan, coldestExperts].forEach((ask, i) => {
+    ask(trace)
+      .then((entry) => {
+        if (key !== asked) return;
+        slots[i + 1] = entry;
+        show();
+      })
+      // The others are still there.
+      .catch(() => undefined);
+  });
+}
