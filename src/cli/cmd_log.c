@@ -2,6 +2,7 @@
 #include "analyze/access.h"
 #include "analyze/log/columns.h"
 #include "analyze/log/log.h"
+#include "analyze/log/top.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -14,6 +15,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +34,8 @@ struct options {
     tt_input input;
     tt_list_options list;
     bool by_lane, places, hex;
+    bool sorted; /* --sort was given; else in the order of time */
+    tt_log_sort sort;
     bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
     tt_filter filter;
@@ -41,6 +45,12 @@ static void take_text(void *text, char *arg, tt_parse *p)
 {
     (void)p;
     *(const char **)text = *arg ? arg : NULL;
+}
+
+static void take_sort(void *sort, char *arg, tt_parse *p)
+{
+    if (tt_log_sort_of(arg, sort, NULL) != TT_OK)
+        tt_parse_refuse(p, "must be duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes");
 }
 
 static const tt_option_name origins[] = {{"disk", TT_ORIGIN_DISK}, {"buffer", TT_ORIGIN_BUFFER}};
@@ -68,6 +78,11 @@ static const tt_option option_table[] = {
      TT_FLAG(struct options, hex), .excludes = "json"},
     {"lanes", 0, 0, "A row for each thread instead of one for each op", 3,
      TT_FLAG(struct options, by_lane)},
+    {"sort", 0, "COLUMN",
+     "Sort by duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes: from the largest; "
+     "+COLUMN from the smallest (at most 1000000 rows)",
+     3, TT_TAKE(struct options, sort, take_sort), TT_GIVEN(struct options, sorted),
+     .names = tt_log_sort_key},
     {"limit", 0, "N",
      "Only the first N rows; 0: all (the default is 100, with --json and --csv all)", 3,
      TT_WHOLE(struct options, limit, 0, INT64_MAX), TT_GIVEN(struct options, limited)},
@@ -268,6 +283,35 @@ static bool end(printer *p)
     return !p->failed;
 }
 
+/* The first rows in another order than that of time. */
+static tt_status print_sorted(printer *p, tt_error *err)
+{
+    const struct options *o = p->o;
+    const size_t limit = o->limit && o->limit < TT_LOG_TOP_MAX ? (size_t)o->limit : TT_LOG_TOP_MAX;
+    tt_log_top top = {0};
+    uint32_t *order = tt_log_order(p->m);
+    tt_op_table *ops = tt_op_table_new(p->m);
+    tt_status status = order && ops ? tt_log_top_find(p->m, &o->filter, o->by_lane, order, o->sort,
+                                                      limit, NULL, &top, err)
+                                    : tt_error_memory(err, "a log");
+    for (size_t i = 0; i < top.n && status == TT_OK; i++) {
+        tt_log_op row;
+        if (!tt_log_item_op(ops, &p->m->runs[top.rows[i].run], &top.rows[i].item, &row))
+            status = tt_error_memory(err, "a log");
+        else if (!print_op(p, &row))
+            break;
+    }
+    p->more = top.n_all > p->rows;
+    if (status == TT_OK && top.ended_by.status != TT_OK) {
+        *err = top.ended_by;
+        status = err->status;
+    }
+    tt_log_top_free(&top);
+    tt_op_table_free(ops);
+    free(order);
+    return status;
+}
+
 static int walk_all(printer *p, tt_model **m)
 {
     const struct options *o = p->o;
@@ -276,7 +320,7 @@ static int walk_all(printer *p, tt_model **m)
     if (!begin(p)) return tt_report_usage("out of memory");
     p->reports = !isatty(STDOUT_FILENO);
     tt_progress_begin(&p->bar, "reading", 0, "rows");
-    tt_status status = walk_on(p, m, &err);
+    tt_status status = o->sorted ? print_sorted(p, &err) : walk_on(p, m, &err);
     tt_progress_end(&p->bar);
     if (*m) tt_trace_note_damage(*m);
     tt_log_picks_free(&p->picks);
@@ -310,7 +354,7 @@ int tt_cmd_log(int argc, char **argv)
     static const tt_options command = {
         .words = "FILE",
         .about =
-            "The ops in the trace FILE in the order in which they began.\v"
+            "The ops in the trace FILE in the order in which they began, or sorted.\v"
             "TIME is counted from the first batch. DURATION is from the first thread's start to "
             "the last thread's arrival; WAIT is the threads' time at the barrier after the op, "
             "summed. GLOB takes * ? and [...], as in a shell; with a number in brackets at the "
@@ -325,14 +369,14 @@ int tt_cmd_log(int argc, char **argv)
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
-    const tt_part part = {.has_tokens = f->has_batch,
+    const tt_part part = {.has_tokens = f->has_batch && !o.sorted,
                           .batch_first = f->batch_first,
                           .batch_last = f->batch_last,
-                          .has_from = f->has_from,
-                          .has_to = f->has_to,
+                          .has_from = f->has_from && !o.sorted,
+                          .has_to = f->has_to && !o.sorted,
                           .from_ns = f->from_ns,
                           .to_ns = f->to_ns,
-                          .first_only = o.limit > 0};
+                          .first_only = o.limit > 0 && !o.sorted};
     int code = tt_input_open_part(&o.input, &part, &m);
     if (code == TT_EXIT_OK) code = print_log(&o, &m);
     tt_model_close(m);

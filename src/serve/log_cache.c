@@ -16,7 +16,11 @@ struct tt_log_shared {
     pthread_rwlock_t lock; /* protects the index's content */
     tt_log_index *index;
     bool by_lane;
-    unsigned refs; /* by the cache and leases; under the cache's lock */
+    unsigned refs;            /* by the cache and leases; under the cache's lock */
+    pthread_mutex_t top_lock; /* protects what follows */
+    bool has_top;
+    tt_log_sort sort;
+    tt_log_top top;
 };
 
 typedef struct entry {
@@ -42,6 +46,8 @@ static void unref(tt_log_shared *x)
 {
     if (!x || --x->refs > 0) return;
     tt_log_index_free(x->index);
+    tt_log_top_free(&x->top);
+    (void)pthread_mutex_destroy(&x->top_lock);
     (void)pthread_rwlock_destroy(&x->lock);
     free(x);
 }
@@ -107,6 +113,7 @@ static tt_log_shared *new_shared(tt_log_cache *s, const tt_model *m, const tt_fi
         (void)tt_error_memory(err, "the log");
         return NULL;
     }
+    (void)pthread_mutex_init(&x->top_lock, NULL);
     x->by_lane = by_lane;
     x->refs = 1;
     if (tt_log_index_new(m, s->survey, f, by_lane, &x->index, err) == TT_OK) return x;
@@ -193,8 +200,33 @@ tt_status tt_log_cache_acquire(tt_request *q, const tt_filter *f, bool by_lane, 
     return status;
 }
 
+static bool is_kept(const tt_log_shared *x, tt_log_sort sort)
+{
+    return x->has_top && x->sort.by == sort.by && x->sort.ascending == sort.ascending;
+}
+
+tt_status tt_log_cache_top(tt_request *q, tt_log_lease *lease, tt_log_sort sort,
+                           const tt_log_top **out, tt_error *err)
+{
+    const tt_over over = tt_request_over(q);
+    tt_log_shared *x = lease->shared;
+    (void)pthread_mutex_lock(&x->top_lock);
+    lease->has_top = true;
+    *out = &x->top;
+    if (is_kept(x, sort)) return TT_OK;
+    tt_log_top_free(&x->top);
+    const tt_status status =
+        tt_log_top_find(q->m, tt_log_index_filter(x->index), x->by_lane, lease->order, sort,
+                        TT_LOG_CACHE_TOP, &over, &x->top, err);
+    x->has_top = status == TT_OK;
+    x->sort = sort;
+    return status;
+}
+
 void tt_log_cache_release(tt_log_lease *lease)
 {
+    if (lease->has_top) (void)pthread_mutex_unlock(&lease->shared->top_lock);
+    lease->has_top = false;
     (void)pthread_rwlock_unlock(&lease->shared->lock);
     give(lease->cache, lease->shared);
     lease->index = NULL; /* what was counted stays valid */

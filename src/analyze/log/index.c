@@ -255,16 +255,6 @@ tt_status tt_log_index_seek(const tt_log_index *x, tt_log_cursor *c, uint64_t ro
     return seek_from(x, c, last_place(x, by_row, &row), row, err);
 }
 
-static bool is_op(const tt_model *m, uint32_t run, const tt_log_item *i, uint32_t node)
-{
-    uint32_t covered[TT_OP_NODES_MAX - 1];
-    if (i->node == node) return true;
-    uint32_t n = tt_op_covered(&m->graphs[m->runs[run].graph], i->node, i->covers, covered);
-    for (uint32_t k = 0; k < n; k++)
-        if (covered[k] == node) return true;
-    return false;
-}
-
 /* When the op began, over its lanes, and when it ended; the run's start if it is not there. */
 static tt_status times_of(const tt_model *m, uint32_t run, uint32_t node, uint64_t *start,
                           uint64_t *end, tt_error *err)
@@ -276,7 +266,7 @@ static tt_status times_of(const tt_model *m, uint32_t run, uint32_t node, uint64
     tt_log_load_begin(&load, m, &all, false);
     tt_status status = tt_log_load_run(&load, run, err);
     for (size_t i = 0; i < load.n && status == TT_OK; i++) {
-        if (!is_op(m, run, &load.items[i], node)) continue;
+        if (!tt_log_item_has(m, run, &load.items[i], node)) continue;
         *start = load.items[i].start;
         *end = load.items[i].arrive > *start ? load.items[i].arrive : *start;
         break;
@@ -303,7 +293,7 @@ static tt_status walk_to_op(const tt_log_index *x, const tt_model *m, tt_log_cur
         status = tt_log_index_next(x, c, at, &more, err);
         if (status != TT_OK || !more) break;
         const tt_log_item *i = tt_log_cursor_item(c, &position);
-        if (position == w->position && is_op(m, w->run, i, w->node)) {
+        if (position == w->position && tt_log_item_has(m, w->run, i, w->node)) {
             *row = at;
             *found = true;
             break;

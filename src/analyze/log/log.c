@@ -291,15 +291,22 @@ const tt_log_item *tt_log_cursor_item(const tt_log_cursor *c, uint32_t *position
     return &c->item;
 }
 
-bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out)
+bool tt_log_item_has(const tt_model *m, uint32_t run, const tt_log_item *i, uint32_t node)
 {
-    const tt_log_item *i = &c->item;
-    const tt_run *run = &c->m->runs[c->order[c->item_position]];
-    if (!c->ops) c->ops = tt_op_table_new(c->m);
-    const tt_op *op = c->ops ? tt_op_table_get(c->ops, run->graph, i->node, i->covers) : NULL;
+    uint32_t covered[TT_OP_NODES_MAX - 1];
+    if (i->node == node) return true;
+    uint32_t n = tt_op_covered(&m->graphs[m->runs[run].graph], i->node, i->covers, covered);
+    for (uint32_t k = 0; k < n; k++)
+        if (covered[k] == node) return true;
+    return false;
+}
+
+bool tt_log_item_op(tt_op_table *ops, const tt_run *run, const tt_log_item *i, tt_log_op *out)
+{
+    const tt_op *op = tt_op_table_get(ops, run->graph, i->node, i->covers);
     if (!op) return false;
     *out = (tt_log_op){.op = op,
-                       .note = tt_op_table_note(c->ops, run->graph, i->node),
+                       .note = tt_op_table_note(ops, run->graph, i->node),
                        .run = run,
                        .lane = i->lane,
                        .lanes = i->lanes,
@@ -312,6 +319,12 @@ bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out)
                        .off_cpu_ticks = i->off_cpu,
                        .off_cpu_known = i->off_cpu_known};
     return true;
+}
+
+bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out)
+{
+    if (!c->ops) c->ops = tt_op_table_new(c->m);
+    return c->ops && tt_log_item_op(c->ops, &c->m->runs[c->order[c->item_position]], &c->item, out);
 }
 
 bool tt_log_cursor_between(const tt_log_cursor *c, uint32_t *next_run)

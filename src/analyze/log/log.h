@@ -5,6 +5,7 @@
 #include "analyze/access.h"
 #include "analyze/filter.h"
 #include "analyze/join.h"
+#include "analyze/ops.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -63,6 +64,11 @@ typedef struct tt_log_load {
     tt_log_item *items;     /* of the last run, by start, node, lane; memory is reused */
     size_t n, capacity;
 } tt_log_load;
+
+/* Whether the op at `node` of the run (index in m->runs) is in the row, alone or fused. */
+bool tt_log_item_has(const tt_model *m, uint32_t run, const tt_log_item *i, uint32_t node);
+/* The complete row of an item of the run; valid until the next call. False if out of memory. */
+bool tt_log_item_op(tt_op_table *ops, const tt_run *run, const tt_log_item *i, tt_log_op *out);
 
 /* Continues with another share of the same model. */
 void tt_log_load_model(tt_log_load *l, const tt_model *m);

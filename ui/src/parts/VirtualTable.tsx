@@ -5,8 +5,14 @@
 import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { count, counted } from "../draw/format";
 import { ColumnHead } from "./ColumnHead";
 import { announce } from "./announce";
+import { copy, type Cell } from "./clipboard";
+import { CutMiddle } from "./CutMiddle";
+import { asksForMenu, openMenu, type MenuItem, type MenuItems } from "./ContextMenu";
+import { rowsText, textOf } from "./tableText";
+import { useRoomForNumbers } from "./numberWidths";
 import { clampTop, isScaled, ROW_HEIGHT, scrollHeight, scrollTopOf, topOf, topShowing, type RowScroll } from "./rowScroll";
 import { useSize } from "./useSize";
 import "./VirtualTable.css";
@@ -23,6 +29,15 @@ export interface Column<R> {
   /** The whole text of a cell that may be cut off, shown when pointed at. */
   readonly tip?: (row: R) => string | undefined;
   readonly cell: (row: R) => ComponentChildren;
+  /** What is copied of it: a number without its unit, which ends `key`; the default: what it shows. */
+  readonly value?: (row: R) => Cell;
+  readonly key?: string;
+  /** Its cell is a name, which is cut in the middle where there is no room. */
+  readonly middle?: boolean;
+  /** A drawing, which copied rows leave out. */
+  readonly drawn?: boolean;
+  /** The caller cannot sort by it. */
+  readonly unsorted?: boolean;
 }
 
 export interface Sorting {
@@ -52,9 +67,20 @@ export interface VirtualTableProps<R> {
   /** Widths that the user chose, by column; kept by the caller. */
   widths?: Readonly<Record<string, number>>;
   onWidth?: (id: string, width: number) => void;
+  /** What the context menu of a cell offers, before what all tables offer. */
+  menu?: (row: R, column: string) => MenuItems;
+  /** The column whose cell the context menu of the keyboard is about; the default: "name", or the first. */
+  nameColumn?: string;
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
 }
+
+/** Of the button over the right end of the headers. */
+const COPY_WIDTH = 28;
+/** Left and right, in CSS pixels. */
+const CELL_PADDING = 12;
+/** Rows that the button copies at most. */
+const COPY_MOST = 10_000;
 
 /** Rows that Page Up and Page Down move by. */
 function page(s: RowScroll): number {
@@ -80,6 +106,8 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
   const { ref: scroller, size } = useSize<HTMLDivElement>();
   const top = useSignal(0);
   const cursor = useSignal(props.selected ?? 0);
+  // The other end of the marked rows, which are copied together; null: only the cursor's row.
+  const anchor = useSignal<number | null>(null);
   const latest = useRef(props);
   latest.current = props;
   // Position set by this component: ignores its own scroll events.
@@ -148,12 +176,72 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
 
   const choose = (i: number) => {
     cursor.value = i;
+    anchor.value = null;
     const row = props.row(i);
     if (row !== null) props.onSelect?.(i, row);
   };
+  const from = Math.min(cursor.value, anchor.value ?? cursor.value);
+  const to = Math.max(cursor.value, anchor.value ?? cursor.value);
+  const mark = (i: number) => {
+    anchor.value ??= cursor.value;
+    cursor.value = i;
+    announce(`${counted(Math.abs(i - anchor.value) + 1, "row")} marked`);
+  };
+  const copyRows = (first: number, last: number) => {
+    const rows: R[] = [];
+    for (let i = first; i <= Math.min(last, props.count - 1); i++) {
+      const row = props.row(i);
+      if (row !== null) rows.push(row);
+    }
+    const missing = Math.min(last, props.count - 1) - first + 1 - rows.length;
+    const said = counted(rows.length, "row") + (missing ? `; ${count(missing)} are not here yet` : "");
+    if (rows.length) void copy(rowsText(props.columns, rows), "rows.tsv", said);
+  };
+  const copyMarked = () => copyRows(from, to);
+  const menuOf = (i: number, column: Column<R> | undefined, x: number, y: number) => {
+    const row = props.row(i);
+    if (row === null) return;
+    if (i < from || i > to) anchor.value = null;
+    cursor.value = i;
+    const text = column ? textOf(column.cell(row)).trim() : "";
+    const copies: MenuItem[] = [
+      ...(text && !column?.drawn ? [{ title: `Copy “${text.length > 40 ? text.slice(0, 40) + "…" : text}”`, run: () => void copy(text, "cell.txt", text) }] : []),
+      anchor.value === null || i < from || i > to
+        ? { title: "Copy row", run: () => copyRows(i, i) }
+        : { title: `Copy ${counted(to - from + 1, "row")}`, run: () => copyRows(from, to) },
+    ];
+    openMenu(x, y, `Row ${i + 1}`, [...(props.menu?.(row, column?.id ?? "") ?? []), copies]);
+  };
+  /** At the cursor's row. */
+  const menuByKey = () => {
+    const element = document.getElementById(`${id}-${cursor.value}`);
+    if (!element) return;
+    const box = element.getBoundingClientRect();
+    menuOf(cursor.value, props.columns.find((c) => c.id === (props.nameColumn ?? "name")) ?? props.columns[0], Math.max(box.left, scroller.current!.getBoundingClientRect().left) + 24, box.bottom);
+  };
+  const onContextMenu = (event: MouseEvent) => {
+    const target = event.target instanceof Element ? event.target : null;
+    const at = Number(target?.closest("[aria-rowindex]")?.getAttribute("aria-rowindex") ?? 0) - 2;
+    // Text that is marked keeps the browser's own menu.
+    if (at < 0 || at >= props.count || getSelection()?.isCollapsed === false) return;
+    event.preventDefault();
+    const column = Number(target!.closest("[aria-colindex]")?.getAttribute("aria-colindex") ?? 1) - 1;
+    menuOf(at, props.columns[column], event.clientX, event.clientY);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || props.count === 0) return;
-    if (event.target !== event.currentTarget) return;
+    if (event.altKey || props.count === 0 || event.target !== event.currentTarget) return;
+    if (asksForMenu(event)) {
+      event.preventDefault();
+      menuByKey();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey) {
+      // Text that is marked is copied by the browser.
+      if (event.code !== "KeyC" || event.shiftKey || getSelection()?.isCollapsed === false) return;
+      event.preventDefault();
+      copyMarked();
+      return;
+    }
     if (event.key === "Enter") {
       event.preventDefault();
       choose(cursor.value);
@@ -167,18 +255,28 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     const next = moved(event.key, cursor.value, state.current);
     if (next === null) return;
     event.preventDefault();
-    cursor.value = next;
+    if (event.shiftKey) mark(next);
+    else {
+      anchor.value = null;
+      cursor.value = next;
+    }
     show(next, false);
     if (props.row(next) === null) announce(`row ${next + 1}, being read`);
   };
   // Dragging over text marks it, to be copied: that selects no row.
-  const onClick = (i: number) => {
+  const onClick = (i: number, event: MouseEvent) => {
+    if (event.shiftKey) {
+      getSelection()?.removeAllRanges();
+      mark(i);
+      return;
+    }
     if (getSelection()?.isCollapsed === false) return;
     choose(i);
   };
 
-  const widths = props.columns.map((c) => props.widths?.[c.id] ?? c.width);
-  const total = widths.reduce((sum, w) => sum + w, 0);
+  const needed = useRoomForNumbers(scroller, props.columns);
+  const widths = props.columns.map((c) => Math.max(props.widths?.[c.id] ?? c.width, needed.value[c.id] ?? 0));
+  const total = widths.reduce((sum, w) => sum + w, COPY_WIDTH);
   const rows: ComponentChildren[] = [];
   for (let i = first; i < first + n; i++) {
     const row = props.row(i);
@@ -187,6 +285,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
       "vt-row",
       i === cursor.value && "vt-cursor",
       row !== null && !selected && props.related?.(row) && "vt-related",
+      anchor.value !== null && i >= from && i <= to && "vt-marked",
     ];
     rows.push(
       <div
@@ -196,7 +295,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
         class={classes.filter(Boolean).join(" ")}
         aria-rowindex={i + 2}
         aria-selected={selected}
-        onClick={() => onClick(i)}
+        onClick={(event) => onClick(i, event)}
       >
         {props.columns.map((c, k) => (
           <div
@@ -206,7 +305,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
             class={c.number ? "vt-cell vt-number" : "vt-cell"}
             title={row === null ? undefined : c.tip?.(row)}
           >
-            {row === null ? (k === 0 ? "…" : "") : c.cell(row)}
+            {row === null ? (k === 0 ? "…" : "") : c.middle ? <CutMiddle text={String(c.cell(row))} room={widths[k]! - CELL_PADDING} /> : c.cell(row)}
           </div>
         ))}
       </div>,
@@ -225,6 +324,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
         aria-activedescendant={n > 0 && cursor.value >= first && cursor.value < first + n ? `${id}-${cursor.value}` : undefined}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
+        onContextMenu={onContextMenu}
       >
         <div class="vt-space" style={{ height: `${scrollHeight(scroll) + ROW_HEIGHT}px`, minWidth: `${total}px` }}>
           <div class="vt-window" style={{ height: `${size.value.height}px`, "--vt-columns": widths.map((w) => `${w}px`).join(" ") }}>
@@ -236,7 +336,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
                   index={k + 1}
                   width={widths[k]!}
                   sorting={props.sorting}
-                  onSort={props.onSort}
+                  onSort={c.unsorted ? undefined : props.onSort}
                   onWidth={props.onWidth}
                 />
               ))}
@@ -249,6 +349,20 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
           </div>
         </div>
       </div>
+      {props.count > 0 && (
+        <button
+          type="button"
+          class="vt-copy"
+          aria-label={anchor.value === null ? "Copy the rows" : "Copy the marked rows"}
+          title={anchor.value === null ? "Copy the rows that are loaded, to paste into a spreadsheet. Ctrl+C copies the row at the cursor; Shift+arrows mark more" : "Copy the marked rows (Ctrl+C), to paste into a spreadsheet"}
+          onClick={() => (anchor.value === null ? copyRows(0, COPY_MOST - 1) : copyMarked())}
+        >
+          <svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.3">
+            <rect x="4.5" y="4.5" width="8" height="8" rx="1" />
+            <path d="M9.5 2.5v-1h-8v8h1" />
+          </svg>
+        </button>
+      )}
       {props.count === 0 && <div class="vt-empty" tabIndex={0} role="group" aria-label="Why there are no rows">{props.empty}</div>}
     </div>
   );

@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<BufferRow>[] = [
   { id: "name", title: "Name", width: 130, cell: (b) => plainName(b.name), tip: (b) => plainName(b.file ?? b.name) },
   { id: "kind", title: "Kind", width: 80, cell: (b) => kindText(b.kind) },
   { id: "size_bytes", title: "Size", width: 88, number: true, cell: (b) => bytes(b.size_bytes) },
-  { id: "life", title: "Life", width: 300, hint: "From allocation to free. Striped: a mapping of a file. Open to the right: not freed while traced; dashed to the left: allocated before it was first seen", cell: (b) => <Life b={b} /> },
+  { id: "life", drawn: true, title: "Life", width: 300, hint: "From allocation to free. Striped: a mapping of a file. Open to the right: not freed while traced; dashed to the left: allocated before it was first seen", cell: (b) => <Life b={b} /> },
   { id: "allocated_relative_ns", title: "Allocated", width: 106, number: true, hint: "Since the first batch; negative while the model was loaded", cell: (b) => (b.allocation_seen ? "" : "before ") + duration(b.allocated_relative_ns) },
   { id: "lifetime_ns", title: "Lived", width: 84, number: true, cell: lifetime },
   { id: "used_bytes", title: "Used", width: 88, number: true, hint: "Bytes that tensors of any graph used at any time", cell: (b) => bytes(b.used_bytes) },

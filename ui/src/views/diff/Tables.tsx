@@ -66,6 +66,7 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
     id: "name",
     title: FAMILIES.find((f) => f.id === by)!.what,
     width: by === "nodes" ? 150 : 130,
+    middle: true,
     cell: (row) => plainName(nameOf(row, by)),
     tip: (row) => plainName(nameOf(row, by)),
   };
@@ -76,7 +77,7 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
     { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the compared tokens" },
     { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the compared tokens" },
     { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's median minus A's" },
-    { id: "bar", title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
+    { id: "bar", drawn: true, title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
     { id: "wait", title: "waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "The part of the change in which threads did not compute, on average" },
     { id: "change", title: "change", width: 75, number: true, cell: (row) => change(row.change), hint: "Typical change of the same token (Hodges-Lehmann estimate)" },
     { id: "interval", title: `${sure} interval`, width: 140, number: true, cell: interval, hint: "Confidence interval of the change; too few tokens: tested, but with too few independent tokens for an interval at that level" },

@@ -18,7 +18,7 @@ function columnsOf(g: TokenGraph): Column<number>[] {
   return [
     { id: "id", title: "Node", width: 60, number: true, cell: (i) => String(i) },
     { id: "op", title: "Op", width: 120, cell: (i) => (g.isNode(i) ? g.op(i) : "leaf") },
-    { id: "name", title: "Name", width: 220, tip: (i) => g.name(i), cell: (i) => g.name(i) },
+    { id: "name", title: "Name", width: 220, middle: true, tip: (i) => g.name(i), cell: (i) => g.name(i) },
     { id: "part", title: "Part", width: 80, cell: (i) => (g.isNode(i) ? g.partTitle(g.partOf(i)) : "") },
     { id: "type", title: "Type", width: 60, cell: (i) => g.type(i) },
     { id: "shape", title: "Shape", width: 130, cell: (i) => shape(g.ne(i)) },

@@ -11,6 +11,8 @@ import { select, selection, type OpRef, type Region, type Selection } from "../.
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
+import { menuOf, weightOf } from "./rowMenu";
+import { order, ORDERS, toggleOrder } from "./order";
 import { LogRowsCache } from "./rows";
 import { paramsOf, termsOfSelection, termsText, type Term } from "./terms";
 import type { LogPlace, LogRow } from "./types";
@@ -60,11 +62,6 @@ export function isRelated(s: Selection, row: LogRow): boolean {
   return s.token !== null && row.batch_id === s.token;
 }
 
-function firstWeight(row: LogRow): string | null {
-  const source = row.sources.find((s) => s.file_offset_bytes !== undefined);
-  return source ? (source.view_of ?? source.name) : null;
-}
-
 /** The selection without an op chosen in this table, which must not remove the rows around it. */
 function useSelectedTerms(): { readonly value: readonly Term[] } {
   const kept = useSignal<readonly Term[]>(termsOfSelection(selection.peek()));
@@ -77,11 +74,13 @@ function useSelectedTerms(): { readonly value: readonly Term[] } {
 
 function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRowsCache) => void): LogRowsCache {
   const trace = selection.value.trace;
-  const same = JSON.stringify([trace, lanes, termsText(terms)]);
+  const { id, most } = order();
+  const same = JSON.stringify([trace, lanes, termsText(terms), id, most]);
   const last = useRef<{ same: string; rows: LogRowsCache } | null>(null);
   const rows = useMemo(() => {
     const before = last.current?.same === same ? last.current.rows : null;
-    const made = new LogRowsCache(trace, { ...paramsOf(terms), lanes: lanes ? 1 : null }, before);
+    const sort = id === null ? {} : { sort: ORDERS[id]! };
+    const made = new LogRowsCache(trace, { ...paramsOf(terms), lanes: lanes ? 1 : null, ...sort }, before, most);
     last.current = { same, rows: made };
     return made;
   }, [same, generation.value]);
@@ -109,6 +108,8 @@ interface Own {
 /** Requests the row of the selection; null: none. */
 async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null> {
   if (s.op) return rows.locate(s.op);
+  // In another order than that of time, only ops have a place.
+  if (order().id !== null) return null;
   if (s.tensor !== null || s.layer !== null) {
     const place = await rows.first(paramsOf(termsOfSelection(s)));
     if (place) return place;
@@ -180,16 +181,18 @@ export function LogTable(props: LogTableProps) {
   const choose = (i: number, row: LogRow) => {
     const op = { run: row.run, node: row.node };
     own.current = { rows, op, row: i };
-    select({ op, token: row.batch_id, layer: row.layer_id, tensor: firstWeight(row) });
+    select({ op, token: row.batch_id, layer: row.layer_id, tensor: weightOf(row) });
     const text = row.duration_ns === null ? "its end was not observed" : duration(row.duration_ns);
     announce(`Selected ${plainName(row.op)} ${plainName(row.name)}, ${text}`);
   };
   const columns = choice.value.shown.map((id) => COLUMNS.find((c) => c.id === id)!);
   if (rows.error.value) return <Failure error={rows.error.value} retry={() => rows.retry()} />;
   const count = rows.count.value;
+  const by = order().id;
+  const sorting = by === null ? { id: "start", descending: false } : { id: by, descending: true };
   return (
     <VirtualTable
-      label={`Ops in time order, ${count ? counted(rows.length, "row") : "being read"}`}
+      label={`Ops ${by === null ? "in time order" : `by ${COLUMNS.find((c) => c.id === by)!.title.toLowerCase()}`}, ${count ? counted(rows.length, "row") : "being read"}`}
       columns={columns}
       count={rows.length}
       row={(i) => rows.row(i)}
@@ -199,6 +202,9 @@ export function LogTable(props: LogTableProps) {
       onSelect={choose}
       onVisible={(first, n) => rows.want(first, n)}
       widths={choice.value.widths}
+      sorting={sorting}
+      onSort={toggleOrder}
+      menu={menuOf}
       onWidth={(id, width) => {
         const { shown: ids, widths } = choice.value;
         columnChoice.value = choiceText({ shown: ids, widths: { ...widths, [id]: width } });

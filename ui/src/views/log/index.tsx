@@ -10,21 +10,19 @@ import { selection, type Selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { regionWords } from "../../state/words";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
+import { filterText, setLogFilter } from "./filter";
 import { FilterBar } from "./FilterBar";
 import { columnChoice, LogTable } from "./LogTable";
 import { Menu } from "./Menu";
+import { order, setOrder } from "./order";
 import type { LogRowsCache } from "./rows";
 import { paramsOf, termsOf, termsOfSelection, termsText, withTerm, type Term } from "./terms";
 import "./log.css";
 
-const filterText = urlParam("log", "");
 const lanesText = urlParam("lanes", "");
 const FORMATS = ["csv", "tsv", "json"] as const;
-
-/** The log with these filters, from anywhere. */
-export function setLogFilter(terms: readonly Term[]): void {
-  filterText.value = termsText(terms);
-}
+/** Of the preset. */
+const SLOWEST = 100;
 
 function filterBySelection(): void {
   const terms = termsOfSelection(selection.peek());
@@ -39,6 +37,33 @@ function filterBySelection(): void {
 function unfilter(): void {
   setLogFilter([]);
   announce("No filter");
+}
+
+/** The slowest ops of what is selected; without a selection, of those that pass the filter. */
+function slowestOfSelection(): void {
+  const s = selection.peek();
+  const terms = termsOfSelection({ ...s, op: null });
+  if (terms.length) setLogFilter(terms);
+  setOrder("duration", SLOWEST);
+  announce(`The slowest ${SLOWEST} ops${terms.length ? ` of ${termsText(terms)}` : ""}`);
+}
+
+/** The order, as a part of the line above the rows. */
+function OrderWords(props: { rows: LogRowsCache | null }) {
+  const { id } = order();
+  if (id === null) return <>in time order</>;
+  const c = props.rows?.count.value;
+  const shown = props.rows?.length ?? 0;
+  const of = c?.all_rows;
+  return (
+    <>
+      {of !== undefined && of > shown ? `the first ${count(shown)} of ${count(of)}` : "all"} by{" "}
+      {COLUMNS.find((x) => x.id === id)!.title.toLowerCase()}, the largest first{" "}
+      <button type="button" class="link" onClick={() => setOrder(null)}>
+        Back to time order
+      </button>
+    </>
+  );
 }
 
 /** The selection as text. */
@@ -66,7 +91,7 @@ function CountLine(props: { rows: LogRowsCache | null }) {
   }
   return (
     <span role="status">
-      {counted(c.rows, "row")}
+      {counted(props.rows!.length, "row")}
       {c.ended_by !== null && <strong class="log-ended"> The log ends early: {c.ended_by}</strong>}
     </span>
   );
@@ -138,6 +163,27 @@ export function Component() {
           run: filterBySelection,
         },
         {
+          id: "log.slowest",
+          keys: ["Shift+KeyS"],
+          title: `The slowest ${SLOWEST} ops of the selection`,
+          scope: "Log",
+          run: slowestOfSelection,
+        },
+        {
+          id: "log.copy",
+          keys: ["Ctrl+KeyC"],
+          title: "Copy the row at the cursor, or the rows marked with Shift+arrows",
+          scope: "Tables",
+          when: () => false,
+        },
+        {
+          id: "log.menu",
+          keys: ["Shift+F10", "ContextMenu"],
+          title: "Menu of the row at the cursor",
+          scope: "Tables",
+          when: () => false,
+        },
+        {
           // Worked by the table itself; here so that it is listed.
           id: "log.rows",
           keys: ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", "Enter"],
@@ -164,6 +210,15 @@ export function Component() {
           <button type="button" title="Filter by the selection (Shift+F)" onClick={filterBySelection}>
             Filter by selection
           </button>
+          <button
+            type="button"
+            class="log-preset"
+            aria-pressed={order().id === "duration" && order().most === SLOWEST}
+            title={`The ${SLOWEST} ops that took longest, of what is selected; without a selection, of all that pass the filter (Shift+S)`}
+            onClick={slowestOfSelection}
+          >
+            Slowest {SLOWEST} of the selection
+          </button>
           <label>
             <input
               type="checkbox"
@@ -177,7 +232,7 @@ export function Component() {
         </div>
       </div>
       <p class="log-line">
-        <CountLine rows={rows.value} /> · in time order · {selectedWords(selection.value)}
+        <CountLine rows={rows.value} /> · <OrderWords rows={rows.value} /> · {selectedWords(selection.value)}
         {rows.value?.leftOut.value && <strong> (the filter leaves the selected op out)</strong>}
       </p>
       <div class="log-rows">

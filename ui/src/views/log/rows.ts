@@ -37,6 +37,8 @@ export class LogRowsCache {
     private readonly params: Params,
     /** The same rows of the same trace before it grew. */
     before: LogRowsCache | null = null,
+    /** Not more rows than these. */
+    private readonly most = Infinity,
   ) {
     if (before) {
       this.count.value = before.count.peek();
@@ -57,7 +59,7 @@ export class LogRowsCache {
   /** Rows of a table: as many as are known to be, or probably are. */
   get length(): number {
     const c = this.count.value;
-    return !c ? 0 : c.done ? c.rows : Math.max(c.rows, c.rows_estimate);
+    return Math.min(this.most, !c ? 0 : c.done ? c.rows : Math.max(c.rows, c.rows_estimate));
   }
 
   row(i: number): LogRow | null {
@@ -175,6 +177,7 @@ export class LogRowsCache {
       runs: c.runs,
       rows_estimate: c.rows_estimate,
       ended_by: c.ended_by,
+      ...(c.all_rows === undefined ? {} : { all_rows: c.all_rows }),
     };
   }
 

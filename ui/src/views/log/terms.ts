@@ -144,7 +144,7 @@ export function paramsOf(terms: readonly Term[]): Params {
 }
 
 /** A name as a pattern that matches it alone. */
-function literal(name: string): string {
+export function literal(name: string): string {
   return name.replace(/[*?[\]\\]/g, (sign) => `\\${sign}`);
 }
 

@@ -58,6 +58,8 @@ export interface LogCount {
   rows_estimate: number;
   /** Why rows after these cannot be read. */
   ended_by: string | null;
+  /** Of sorted rows, which are only the first: how many there are in the order of time. */
+  all_rows?: number;
 }
 
 export interface LogRows extends LogCount {

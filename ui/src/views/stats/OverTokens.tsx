@@ -14,7 +14,7 @@ import { useSize } from "../../parts/useSize";
 import { select, selectedToken } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { keyName, keyText, type Dimension, type Series, type SeriesRow } from "./answer";
-import { asText, copy } from "./copy";
+import { asText, copy } from "../../parts/clipboard";
 import { plotStacked, type Band, type Stacked } from "./stacked";
 import { filterParams, follow, followed, measure, type Filter } from "./state";
 

@@ -4,16 +4,20 @@ import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
-import { count, counted } from "../../draw/format";
+import { count, counted, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure, Loading } from "../../parts/messages";
+import type { MenuItems } from "../../parts/ContextMenu";
+import { showIn } from "../../parts/showIn";
 import { VirtualTable } from "../../parts/VirtualTable";
-import { select, selection } from "../../state/selection";
+import { select, selection, type Selection } from "../../state/selection";
 import { generation, tensors } from "../../state/trace";
+import { filterLog } from "../log/filter";
+import { termText, type Term } from "../log/terms";
 import { keyText, type Dimension, type Stats, type StatsRow } from "./answer";
 import { columnsOf, serverOrder, sorted } from "./columns";
-import { asText, copy, type Cell } from "./copy";
-import { filterParams, group, opFilter, phaseFilter, sortBy, sorting, type Filter } from "./state";
+import { asText, copy, type Cell } from "../../parts/clipboard";
+import { filterParams, group, literal, opFilter, phaseFilter, sortBy, sorting, type Filter } from "./state";
 
 const ROWS_MOST = 5000;
 
@@ -49,6 +53,36 @@ function isRelated(d: Dimension, row: StatsRow): boolean {
   if (d.id !== "tensor" || layer === null || !row.tensor) return false;
   const at = tensors.value?.name.indexOf(String(row.tensor)) ?? -1;
   return at >= 0 && tensors.value?.layer_id[at] === layer;
+}
+
+/** As a filter of the log; null: rows of ops outside any, or of parts that the log does not filter by. */
+function termOf(d: Dimension, row: StatsRow): Term | null {
+  const key = row[d.key];
+  const keys: Partial<Record<Dimension["id"], Term["key"]>> = { op: "op", layer: "layer", tensor: "tensor", batch: "token", phase: "phase", thread: "thread" };
+  const log = keys[d.id];
+  if (!log || ((key === null || key === undefined) && d.id !== "layer") || key === "unknown") return null;
+  const text = String(key ?? "none");
+  return { key: log, value: d.id === "tensor" ? literal(text) : text, sign: ":" };
+}
+
+/** The context menu of a row. */
+function menuOf(d: Dimension, row: StatsRow): MenuItems {
+  const term = termOf(d, row);
+  const name = keyText(d, row);
+  const at = d.id === "tensor" ? (tensors.value?.name.indexOf(name) ?? -1) : -1;
+  const patch: Partial<Selection> | null =
+    d.id === "layer" && typeof row.layer_id === "number"
+      ? { layer: row.layer_id, tensor: null }
+      : d.id === "batch" && typeof row.batch_id === "number"
+        ? { token: row.batch_id }
+        : at >= 0
+          ? { tensor: name, layer: tensors.value?.layer_id[at] ?? null }
+          : null;
+  return [
+    term ? [{ title: `Filter the log by ${termText(term)}`, run: () => filterLog([term]) }] : [],
+    [{ title: `Choose ${plainName(name)}`, run: () => choose(d, row) }],
+    patch ? showIn(patch, ["memory", "timeline", "graph", "values", "experts"]) : [],
+  ];
 }
 
 const SUMS = [
@@ -133,6 +167,8 @@ export function Table(props: { trace: number; dimension: Dimension; filters: rea
           selected={selected >= 0 ? selected : null}
           related={(r) => isRelated(dimension, r)}
           onSelect={(_, row) => choose(dimension, row)}
+          nameColumn="key"
+          menu={(row) => menuOf(dimension, row)}
           sorting={order}
           onSort={sortBy}
           widths={widths.value}

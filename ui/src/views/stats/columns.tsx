@@ -2,7 +2,7 @@
 
 import { bytes, count, duration, percent, plainName, rate } from "../../draw/format";
 import type { Column } from "../../parts/VirtualTable";
-import { keyText, type Dimension, type StatsRow } from "./answer";
+import { keyText, type Dimension, type StatsRow, type Sums } from "./answer";
 
 /** Share of the threads' time in the ops and at their barriers. */
 export function waitShare(row: StatsRow): number | null {
@@ -26,6 +26,11 @@ function weights(row: StatsRow): string {
   return (row.weight_bytes_at_most ? "≤ " : "") + bytes(row.weight_bytes);
 }
 
+/** What is copied of a column: the figure as the server sent it. */
+function plain(key: keyof Sums): Pick<Column<StatsRow>, "key" | "value"> {
+  return { key, value: (r) => r[key] ?? null };
+}
+
 const NAME_WIDTH: Record<string, number> = { tensor: 250, op: 160, component: 150 };
 
 /** most: the largest share, at full width of the bar. */
@@ -35,27 +40,30 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
       id: "key",
       title: dimension.title,
       width: NAME_WIDTH[dimension.id] ?? 110,
+      middle: true,
       cell: (r) => plainName(keyText(dimension, r)),
+      key: dimension.key,
+      value: (r) => r[dimension.key] ?? null,
       tip: (r) => plainName(keyText(dimension, r)),
     },
-    { id: "share", title: "Share", width: 116, hint: "Share of the own work of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
-    { id: "total_ns", title: "Total", width: 84, number: true, hint: "From the first thread's start of an op to the end of the last thread's work, summed", cell: (r) => duration(r.total_ns) },
-    { id: "count", title: "Ops", width: 70, number: true, hint: dimension.id === "thread" ? "Ops that this thread worked on" : "Executed ops, each once however many threads worked on it", cell: (r) => count(r.count) },
-    { id: "mean_ns", title: "Mean", width: 78, number: true, cell: (r) => duration(r.mean_ns) },
-    { id: "p50_ns", title: "p50", width: 78, number: true, hint: "Median of the ops' times", cell: (r) => duration(r.p50_ns) },
-    { id: "p95_ns", title: "p95", width: 78, number: true, hint: "95th percentile of the ops' times", cell: (r) => duration(r.p95_ns) },
-    { id: "max_ns", title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
-    { id: "wait_ns", title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers after the ops, summed", cell: (r) => duration(r.wait_ns) },
-    { id: "wait_share", title: "Wait share", width: 84, number: true, hint: "Share of the threads' time in the ops and at their barriers", cell: (r) => percent(waitShare(r)) },
-    { id: "work_ns", title: "Work", width: 84, number: true, hint: "The threads' time from an op's start to its barrier, summed, without their time off CPU", cell: (r) => duration(r.work_ns) },
-    { id: "off_cpu_ns", title: "Off CPU", width: 78, number: true, hint: "The threads' time off CPU while they worked on an op, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
+    { id: "share", ...plain("share"), title: "Share", width: 116, hint: "Share of the own work of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
+    { id: "total_ns", ...plain("total_ns"), title: "Total", width: 84, number: true, hint: "From the first thread's start of an op to the end of the last thread's work, summed", cell: (r) => duration(r.total_ns) },
+    { id: "count", ...plain("count"), title: "Ops", width: 70, number: true, hint: dimension.id === "thread" ? "Ops that this thread worked on" : "Executed ops, each once however many threads worked on it", cell: (r) => count(r.count) },
+    { id: "mean_ns", ...plain("mean_ns"), title: "Mean", width: 78, number: true, cell: (r) => duration(r.mean_ns) },
+    { id: "p50_ns", ...plain("p50_ns"), title: "p50", width: 78, number: true, hint: "Median of the ops' times", cell: (r) => duration(r.p50_ns) },
+    { id: "p95_ns", ...plain("p95_ns"), title: "p95", width: 78, number: true, hint: "95th percentile of the ops' times", cell: (r) => duration(r.p95_ns) },
+    { id: "max_ns", ...plain("max_ns"), title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
+    { id: "wait_ns", ...plain("wait_ns"), title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers after the ops, summed", cell: (r) => duration(r.wait_ns) },
+    { id: "wait_share", key: "wait_share", value: waitShare, title: "Wait share", width: 84, number: true, hint: "Share of the threads' time in the ops and at their barriers", cell: (r) => percent(waitShare(r)) },
+    { id: "work_ns", ...plain("work_ns"), title: "Work", width: 84, number: true, hint: "The threads' time from an op's start to its barrier, summed, without their time off CPU", cell: (r) => duration(r.work_ns) },
+    { id: "off_cpu_ns", ...plain("off_cpu_ns"), title: "Off CPU", width: 78, number: true, hint: "The threads' time off CPU while they worked on an op, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
   ];
   // A thread's part of an op's reads is not known.
   if (dimension.id === "thread") return list;
   return [
     ...list,
-    { id: "weight_bytes", title: "Weights", width: 94, number: true, hint: "Bytes of weights read; ≤: at most, because the selected rows or experts were not observed", cell: weights },
-    { id: "rate_bytes_per_s", title: "Rate", width: 84, number: true, hint: "Bytes of weights per second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.rate_bytes_per_s) : "") },
+    { id: "weight_bytes", ...plain("weight_bytes"), title: "Weights", width: 94, number: true, hint: "Bytes of weights read; ≤: at most, because the selected rows or experts were not observed", cell: weights },
+    { id: "rate_bytes_per_s", ...plain("rate_bytes_per_s"), title: "Rate", width: 84, number: true, hint: "Bytes of weights per second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.rate_bytes_per_s) : "") },
   ];
 }
 

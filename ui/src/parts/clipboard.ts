@@ -1,6 +1,7 @@
 // Tables as text, for spreadsheets.
 
-import { announce } from "../../parts/announce";
+import { counted } from "../draw/format";
+import { announce } from "./announce";
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -17,11 +18,11 @@ export function asText(head: readonly string[], rows: readonly (readonly Cell[])
   return [head, ...rows].map((row) => row.map((c) => field(c, separator)).join(separator)).join(end) + end;
 }
 
-/** Into the clipboard; where the browser refuses that, as a file to save. */
-export async function copy(text: string, name: string): Promise<void> {
+/** Into the clipboard; where the browser refuses that, as a file to save. said: what was copied. */
+export async function copy(text: string, name: string, said = counted(text.split("\n").length - 2, "row")): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    announce(`Copied ${text.split("\n").length - 2} rows`);
+    announce(`Copied ${said}`);
   } catch {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
