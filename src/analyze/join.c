@@ -73,7 +73,11 @@ static void add_piece(tt_join *j, const tt_run *run, const tt_piece_ops *p)
             j->touched[j->n_touched++] = p->node[i];
         }
         if (start < op->start) op->start = start;
-        if (arrive > op->arrive) op->arrive = arrive;
+        if (op->lanes == 0 || arrive > op->arrive) {
+            op->arrive = arrive;
+            op->last_start = start;
+            op->last_lane = p->lane;
+        }
         if (release > op->release) op->release = release;
         op->busy += arrive - start;
         op->wait += release - arrive;
@@ -115,12 +119,14 @@ static void add_uniform(tt_join *j, const tt_run *run, size_t n_lanes)
         uint64_t start = lanes[0].start[i], arrive = lanes[0].arrive[i];
         uint64_t release = lanes[0].release[i], busy = arrive - start, wait = release - arrive;
         bool bent = tt_times_are_bent(run, lanes[0].tick_shift, start, arrive, release);
+        size_t last = 0;
         for (size_t l = 1; l < n_lanes; l++) {
             uint64_t s = lanes[l].start[i], a = lanes[l].arrive[i], r = lanes[l].release[i];
             busy += a - s;
             wait += r - a;
             bent |= tt_times_are_bent(run, lanes[l].tick_shift, s, a, r);
             start = s < start ? s : start;
+            last = a > arrive ? l : last;
             arrive = a > arrive ? a : arrive;
             release = r > release ? r : release;
         }
@@ -129,6 +135,8 @@ static void add_uniform(tt_join *j, const tt_run *run, size_t n_lanes)
                                                .release = release,
                                                .busy = busy,
                                                .wait = wait,
+                                               .last_start = lanes[last].start[i],
+                                               .last_lane = lanes[last].lane,
                                                .stamp = j->stamp,
                                                .lanes = (uint32_t)n_lanes,
                                                .covers = lanes[0].covers[i],
@@ -160,10 +168,14 @@ static tt_status add_off_cpu(tt_join *j, const tt_model *m, const tt_run *run,
     for (size_t i = 0; status == TT_OK && j->off_cpu.n && i < n; i++) {
         tt_piece_ops p;
         status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
-        for (size_t k = 0; status == TT_OK && k < p.n; k++)
-            if (p.node[k] < j->graph->n_nodes && p.arrive[k] >= p.start[k])
-                j->ops[p.node[k]].off_cpu +=
-                    tt_off_cpu_ticks(&j->off_cpu, p.node[k], p.lane, p.arrive[k] - p.start[k]);
+        for (size_t k = 0; status == TT_OK && k < p.n; k++) {
+            if (p.node[k] >= j->graph->n_nodes || p.arrive[k] < p.start[k]) continue;
+            tt_joined *op = &j->ops[p.node[k]];
+            const uint64_t ticks =
+                tt_off_cpu_ticks(&j->off_cpu, p.node[k], p.lane, p.arrive[k] - p.start[k]);
+            op->off_cpu += ticks;
+            if (p.lane == op->last_lane && p.start[k] == op->last_start) op->last_off_cpu = ticks;
+        }
     }
     return status;
 }

@@ -37,8 +37,11 @@ typedef struct tt_joined {
     uint64_t busy;    /* arrive - start, summed over lanes */
     uint64_t wait;    /* release - arrive, summed over lanes */
     uint64_t off_cpu; /* of busy, off CPU; 0 if not observed */
-    uint32_t stamp;   /* private: number of its run */
-    uint32_t lanes;   /* records */
+    /* Of the lane that arrived last, for which the others waited: */
+    uint64_t last_start, last_off_cpu;
+    uint32_t last_lane;
+    uint32_t stamp; /* private: number of its run */
+    uint32_t lanes; /* records */
     uint8_t covers;
     bool open; /* the end was not observed on some lane */
     bool bent; /* tt_times_are_bent on some lane */

@@ -24,12 +24,6 @@ typedef struct node_info {
     uint64_t weight_bytes;
 } node_info;
 
-/* The last arrival at the barrier after an op of the current run. */
-typedef struct arrival {
-    uint32_t stamp;
-    uint32_t lane;
-} arrival;
-
 typedef struct walk {
     const tt_model *m;
     tt_work *work;
@@ -38,8 +32,6 @@ typedef struct walk {
     tt_op_table *ops;
     tt_accesses *accesses;
     tt_join join;
-    arrival *arrivals;
-    size_t arrivals_capacity;
     uint32_t *window_of_batch; /* + 1 */
     uint64_t *lane_waits;      /* n x n for the most lanes so far */
     uint32_t waits_lanes;
@@ -206,9 +198,8 @@ static void widen(tt_work_window *v, const tt_piece_ops *p)
 
 /* --- lanes --- */
 
-static bool make_room(walk *w, uint32_t n_nodes, uint32_t lanes)
+static bool make_room(walk *w, uint32_t lanes)
 {
-    if (!tt_array_room_zeroed(w->arrivals, w->arrivals_capacity, n_nodes)) return false;
     if (lanes <= w->waits_lanes) return true;
     uint64_t *waits = calloc((size_t)lanes * lanes, sizeof *waits);
     if (!waits) return false;
@@ -248,20 +239,20 @@ static void add_lane(walk *w, const tt_run *run, const tt_piece_ops *p, tt_work_
     work->lanes[p->lane].wait_ticks += wait;
 }
 
-/* The lane that arrived last at each op of at least two lanes, all of which ended. */
-static void note_last(walk *w, const tt_piece_ops *p)
+/* Whether the lane that arrived last at the op is known: one of at least two, all of which ended.
+ */
+static bool has_last(const tt_joined *op)
+{
+    return op->lanes > 1 && !op->open && op->last_lane < TT_WORK_LANES_MAX;
+}
+
+static void note_last(walk *w)
 {
     const tt_join *j = &w->join;
-    if (p->open || p->lane >= TT_WORK_LANES_MAX) return;
-    for (size_t i = 0; i < p->n; i++) {
-        const uint32_t node = p->node[i];
-        if (node >= j->graph->n_nodes) continue;
-        const tt_joined *op = &j->ops[node];
-        arrival *a = &w->arrivals[node];
-        if (op->lanes < 2 || op->open || p->arrive[i] != op->arrive || a->stamp == j->stamp)
-            continue;
-        *a = (arrival){j->stamp, p->lane};
-        w->work->lanes[p->lane].last++;
+    for (uint32_t i = 0; i < j->n_touched; i++) {
+        const tt_joined *op = &j->ops[j->touched[i]];
+        if (!has_last(op)) continue;
+        w->work->lanes[op->last_lane].last++;
         w->work->barriers++;
     }
 }
@@ -273,8 +264,8 @@ static void add_waits(walk *w, const tt_piece_ops *p)
     uint64_t *row = w->lane_waits + (size_t)p->lane * w->waits_lanes;
     for (size_t i = 0; i < p->n; i++) {
         const uint32_t node = p->node[i];
-        if (node >= j->graph->n_nodes || w->arrivals[node].stamp != j->stamp) continue;
-        row[w->arrivals[node].lane] += p->release[i] - p->arrive[i];
+        if (node >= j->graph->n_nodes || !has_last(&j->ops[node])) continue;
+        row[j->ops[node].last_lane] += p->release[i] - p->arrive[i];
     }
 }
 
@@ -288,18 +279,15 @@ static tt_status add_pieces(walk *w, const tt_run *run, tt_work_window *v, tt_er
     for (size_t i = 0; i < n; i++)
         if (pieces[i].lane < TT_WORK_LANES_MAX && pieces[i].lane >= lanes)
             lanes = pieces[i].lane + 1;
-    if (!make_room(w, w->join.graph->n_nodes, lanes))
-        return tt_error_memory(err, "summing up the threads' time");
+    if (!make_room(w, lanes)) return tt_error_memory(err, "summing up the threads' time");
     if (lanes > v->lanes) v->lanes = lanes;
-    for (unsigned pass = 0; pass < (lanes > 1 ? 2u : 1u); pass++) {
-        for (size_t i = 0; i < n; i++) {
-            tt_piece_ops p;
-            status = tt_pieces_get(w->m->pieces, &pieces[i], &p, err);
-            if (status != TT_OK) return status;
-            if (pass == 0) add_lane(w, run, &p, v);
-            if (pass == 0 && lanes > 1) note_last(w, &p);
-            if (pass == 1) add_waits(w, &p);
-        }
+    if (lanes > 1) note_last(w);
+    for (size_t i = 0; i < n; i++) {
+        tt_piece_ops p;
+        status = tt_pieces_get(w->m->pieces, &pieces[i], &p, err);
+        if (status != TT_OK) return status;
+        add_lane(w, run, &p, v);
+        if (lanes > 1) add_waits(w, &p);
     }
     return TT_OK;
 }
@@ -379,7 +367,6 @@ static void close_walk(walk *w)
     tt_op_table_free(w->ops);
     tt_accesses_free(w->accesses);
     tt_join_free(&w->join);
-    free(w->arrivals);
     free(w->window_of_batch);
     free(w->lane_waits);
 }

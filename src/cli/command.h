@@ -20,6 +20,7 @@ typedef struct tt_command {
 
 int tt_cmd_run(int argc, char **argv);
 int tt_cmd_info(int argc, char **argv);
+int tt_cmd_why(int argc, char **argv);
 int tt_cmd_stats(int argc, char **argv);
 int tt_cmd_heat(int argc, char **argv);
 int tt_cmd_whatif(int argc, char **argv);

@@ -14,6 +14,7 @@ static const tt_command commands[] = {
     {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
     {"boost", "run a model that is larger than RAM, faster", tt_cmd_boost, 0},
     {"info", "a summary of a trace: engine, model, times, findings", tt_cmd_info, 0},
+    {"why", "where the time went, what was slow, and why", tt_cmd_why, 0},
     {"stats", "sums by op, layer, component, category, tensor, thread, batch, phase", tt_cmd_stats,
      0},
     {"log", "the ops of a trace in time order", tt_cmd_log, 0},

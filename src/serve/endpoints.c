@@ -43,6 +43,7 @@ const tt_endpoint tt_endpoints[] = {
     {"memory/tokens", true, tt_answer_memory_tokens,
      "by rows columns from_bytes to_bytes " TT_REQUEST_FILTER_PARAMS, false},
     {"op", true, tt_answer_op, "run node", false},
+    {"overview", true, tt_answer_overview, "", false},
     {"pool", true, tt_answer_pool, "limit batch batch_to phase from_ns to_ns", false},
     {"pool/bins", true, tt_answer_pool_bins, "from_ns to_ns buckets", false},
     {"pool/reads", true, tt_answer_pool_reads, "from_ns to_ns limit batch batch_to phase", false},
@@ -64,5 +65,6 @@ const tt_endpoint tt_endpoints[] = {
     {"values/list", true, tt_answer_values_list,
      "which name samples offset limit " TT_REQUEST_FILTER_PARAMS, false},
     {"values/op", true, tt_answer_values_op, "run node", false},
+    {"why", true, tt_answer_why, "batch layer run node name", false},
     {0},
 };

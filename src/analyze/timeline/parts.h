@@ -73,7 +73,7 @@ typedef struct tt_timeline_node {
     bool known, at_most;
 } tt_timeline_node;
 
-typedef struct tt_overview {
+typedef struct tt_timeline_sketch {
     pthread_mutex_t lock;
     tt_strip *strips; /* by track */
     int64_t *edges;
@@ -81,7 +81,7 @@ typedef struct tt_overview {
     double origin_ns, bucket_ns;
     size_t next; /* span */
     uint64_t orphan;
-} tt_overview;
+} tt_timeline_sketch;
 
 typedef struct tt_timeline_kinds {
     pthread_mutex_t lock;
@@ -102,7 +102,7 @@ struct tt_timeline {
     uint32_t n_rows, n_lanes;
     int64_t begin, end;
     tt_timeline_kinds *kinds;
-    tt_overview *overview;
+    tt_timeline_sketch *overview;
 };
 
 /* Limits of ticks, whatever a damaged trace contains: differences of two fit. */
@@ -143,8 +143,8 @@ tt_status tt_timeline_walk(const tt_timeline *t, const tt_model *m, size_t first
                            void *context, uint64_t *orphan, tt_error *err);
 
 /* timeline.c */
-tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err);
-void tt_overview_free(tt_overview *o, uint32_t n_tracks);
+tt_status tt_timeline_sketch_new(tt_timeline *t, const tt_model *m, tt_error *err);
+void tt_timeline_sketch_free(tt_timeline_sketch *o, uint32_t n_tracks);
 
 /* tile.c; false if out of memory. */
 bool tt_tile_add_merged(tt_tile *tile, tt_tile_merged merged);

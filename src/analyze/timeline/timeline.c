@@ -25,10 +25,10 @@ static uint32_t wanted_buckets(const tt_timeline *t, const tt_model *m)
                : (uint32_t)(TT_OVERVIEW_CELLS_MAX / tracks);
 }
 
-tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err)
+tt_status tt_timeline_sketch_new(tt_timeline *t, const tt_model *m, tt_error *err)
 {
     const uint32_t n_tracks = t->n_rows * t->n_lanes, most = wanted_buckets(t, m);
-    tt_overview *o = calloc(1, sizeof *o);
+    tt_timeline_sketch *o = calloc(1, sizeof *o);
     if (!o) return tt_error_memory(err, "the timeline's overview");
     t->overview = o;
     (void)pthread_mutex_init(&o->lock, NULL);
@@ -54,7 +54,7 @@ tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err)
     return TT_OK;
 }
 
-void tt_overview_free(tt_overview *o, uint32_t n_tracks)
+void tt_timeline_sketch_free(tt_timeline_sketch *o, uint32_t n_tracks)
 {
     if (!o) return;
     for (uint32_t i = 0; o->strips && i < n_tracks; i++)
@@ -75,7 +75,7 @@ static tt_status add_piece(void *context, const tt_timeline_span *span, const tt
 {
     const adding *a = context;
     const uint32_t n_nodes = a->m->graphs[a->m->runs[span->run].graph].n_nodes;
-    tt_overview *o = a->t->overview;
+    tt_timeline_sketch *o = a->t->overview;
     tt_strip *s = &o->strips[track];
     (void)err;
     for (size_t i = 0; i < p->n; i++) {
@@ -104,7 +104,7 @@ static uint64_t now_ns(void)
 tt_status tt_timeline_advance(const tt_timeline *t, const tt_model *m, uint64_t budget_ns,
                               tt_error *err)
 {
-    tt_overview *o = t->overview;
+    tt_timeline_sketch *o = t->overview;
     adding a = {t, m};
     tt_status status = TT_OK;
     /* Before the lock: simultaneous requests must not wait for the sum of all budgets. */
@@ -125,7 +125,7 @@ tt_status tt_timeline_advance(const tt_timeline *t, const tt_model *m, uint64_t 
 
 void tt_timeline_progress(const tt_timeline *t, uint64_t *done, uint64_t *total, double *until_ns)
 {
-    tt_overview *o = t->overview;
+    tt_timeline_sketch *o = t->overview;
     (void)pthread_mutex_lock(&o->lock);
     *done = o->next;
     *total = t->n_spans;
@@ -135,7 +135,7 @@ void tt_timeline_progress(const tt_timeline *t, uint64_t *done, uint64_t *total,
 
 uint64_t tt_timeline_orphan(const tt_timeline *t)
 {
-    tt_overview *o = t->overview;
+    tt_timeline_sketch *o = t->overview;
     (void)pthread_mutex_lock(&o->lock);
     uint64_t orphan = o->orphan;
     (void)pthread_mutex_unlock(&o->lock);
@@ -150,7 +150,7 @@ double tt_timeline_bucket_ns(const tt_timeline *t)
 tt_status tt_timeline_load(const tt_timeline *t, double from_ns, double to_ns, uint32_t n_buckets,
                            float *busy, float *wait, tt_error *err)
 {
-    tt_overview *o = t->overview;
+    tt_timeline_sketch *o = t->overview;
     const double width = (to_ns - from_ns) / n_buckets;
     const uint32_t n_tracks = t->n_rows * t->n_lanes;
     double *sums = calloc((size_t)n_buckets * 2, sizeof *sums);
@@ -210,7 +210,7 @@ static bool gathered(gathering *g)
 
 static bool gather_track(const tt_timeline *t, tt_tile *tile, uint32_t track)
 {
-    const tt_overview *o = t->overview;
+    const tt_timeline_sketch *o = t->overview;
     const tt_strip *s = &o->strips[track];
     const double width = (tile->to_ns - tile->from_ns) / tile->n_buckets,
                  begin = ceil((tile->from_ns - o->origin_ns) / o->bucket_ns);
@@ -238,7 +238,7 @@ static bool gather_track(const tt_timeline *t, tt_tile *tile, uint32_t track)
 tt_status tt_tile_of_overview(const tt_timeline *t, const tt_tile_query *q, tt_tile *tile,
                               tt_error *err)
 {
-    tt_overview *o = t->overview;
+    tt_timeline_sketch *o = t->overview;
     const uint32_t n_tracks = tt_timeline_tracks(t, NULL);
     bool ok = true;
     /* If there are too many records, buckets become as wide as the overview's. */
@@ -483,7 +483,7 @@ tt_status tt_timeline_new(const tt_model *m, tt_timeline **out, tt_error *err)
     if (status == TT_OK) {
         choose_rows(t, m);
         find_extent(t, m);
-        status = tt_overview_new(t, m, err);
+        status = tt_timeline_sketch_new(t, m, err);
     }
     if (status == TT_OK)
         *out = t;
@@ -495,7 +495,7 @@ tt_status tt_timeline_new(const tt_model *m, tt_timeline **out, tt_error *err)
 void tt_timeline_free(tt_timeline *t)
 {
     if (!t) return;
-    tt_overview_free(t->overview, t->n_rows * t->n_lanes);
+    tt_timeline_sketch_free(t->overview, t->n_rows * t->n_lanes);
     if (t->kinds) {
         for (uint32_t i = 0; t->kinds->nodes && i < t->kinds->n_graphs; i++)
             free(t->kinds->nodes[i]);

@@ -1,0 +1,481 @@
+#include "analyze/overview.h"
+
+#include "analyze/buffers.h"
+#include "analyze/values/outputs.h"
+#include "base/array.h"
+#include "base/order.h"
+#include "base/units.h"
+#include "model/faults.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 64u
+#define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
+#define BYTES(n) tt_units_bytes((char[TT_UNITS_TEXT]){0}, (n))
+#define COUNT(n) tt_units_count((char[TT_UNITS_TEXT]){0}, (n))
+
+const char *tt_severity_name(tt_severity severity)
+{
+    static const char *const names[] = {"error", "warning", "note"};
+    return names[severity];
+}
+
+/* --- where the time went --- */
+
+typedef struct spell {
+    uint64_t begin, end; /* ticks: a batch, or a run outside of batches */
+} spell;
+
+TT_ORDER_BY(by_begin, spell, begin)
+
+typedef struct walk {
+    tt_overview *o;
+    tt_parts_walker *walker;
+    tt_parts_state *batches; /* by batch */
+    bool *begun;             /* likewise */
+    spell *spells;
+    size_t n_spells, capacity;
+    tt_parts parts;
+    tt_overview_lanes lanes;
+} walk;
+
+static void visit(void *context, const tt_parts_op *op)
+{
+    walk *w = context;
+    const uint32_t lane = op->times->last_lane;
+    w->lanes.faults_known |= op->faults_known;
+    w->lanes.major += op->major;
+    w->lanes.read_bytes += op->read_bytes;
+    if (op->times->lanes < 2 || lane >= TT_WHY_LANES_MAX) return;
+    w->lanes.ops++;
+    w->lanes.last[lane]++;
+    w->lanes.wait_ticks[lane] += op->parts.ticks[TT_PART_WAIT];
+}
+
+static bool add_spell(walk *w, const tt_parts_state *s)
+{
+    spell *to = tt_array_add(w->spells, w->n_spells, w->capacity);
+    if (!to) return false;
+    *to = (spell){s->begin, s->at};
+    for (unsigned i = 0; i < TT_PARTS; i++)
+        w->parts.ticks[i] += s->parts.ticks[i];
+    return true;
+}
+
+static tt_status add_run(walk *w, uint32_t at, tt_error *err)
+{
+    const tt_run *run = &w->o->m->runs[at];
+    const uint32_t b = run->batch;
+    tt_parts_state alone;
+    if (b == TT_NONE)
+        tt_parts_begin(&alone, run->begin_ticks);
+    else if (!w->begun[b])
+        tt_parts_begin(&w->batches[b], w->o->m->batches[b].begin_ticks);
+    if (b != TT_NONE) w->begun[b] = true;
+    tt_parts_state *s = b == TT_NONE ? &alone : &w->batches[b];
+    tt_status status = tt_parts_run(w->walker, at, s, visit, w, err);
+    if (status != TT_OK || b != TT_NONE) return status;
+    if (run->ended) tt_parts_end(s, run->end_ticks);
+    return add_spell(w, s) ? TT_OK : tt_error_memory(err, "the overview");
+}
+
+static tt_status end_batches(walk *w, tt_error *err)
+{
+    const tt_model *m = w->o->m;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        tt_parts_state *s = &w->batches[i];
+        if (!w->begun[i]) tt_parts_begin(s, m->batches[i].begin_ticks);
+        if (m->batches[i].ended) tt_parts_end(s, m->batches[i].end_ticks);
+        if (!add_spell(w, s)) return tt_error_memory(err, "the overview");
+    }
+    return TT_OK;
+}
+
+/* The time in no spell, from the first to the last. */
+static uint64_t between(walk *w)
+{
+    uint64_t end = 0, ticks = 0;
+    if (w->n_spells) qsort(w->spells, w->n_spells, sizeof *w->spells, by_begin);
+    for (size_t i = 0; i < w->n_spells; i++) {
+        if (i && w->spells[i].begin > end) ticks += w->spells[i].begin - end;
+        if (i == 0 || w->spells[i].end > end) end = w->spells[i].end;
+    }
+    return ticks;
+}
+
+static void set_parts(walk *w)
+{
+    tt_overview *o = w->o;
+    tt_why *t = &o->texts;
+    double ns[TT_PARTS];
+    w->parts.ticks[TT_PART_BETWEEN_BATCHES] = between(w);
+    for (unsigned i = 0; i < TT_PARTS; i++) {
+        ns[i] = tt_model_span_ns(o->m, w->parts.ticks[i]);
+        o->total_ns += ns[i];
+    }
+    tt_why_set_parts(t, w->walker, ns, NULL);
+    memcpy(o->parts, t->parts, sizeof o->parts);
+    o->n_parts = t->n_parts;
+    tt_why_note_unknown(t, w->walker);
+    o->not_known = t->not_known;
+    if (o->total_ns > o->summary.elapsed_ns * 1.001 && o->not_known.n < TT_WHY_TEXTS_MAX)
+        tt_why_say(t, &o->not_known, "Batches overlap: their common time counts for each of them.");
+}
+
+static tt_status walk_runs(walk *w, tt_stats_progress *progress, void *context, const tt_over *over,
+                           tt_error *err)
+{
+    const tt_model *m = w->o->m;
+    w->batches = calloc((size_t)m->n_batches + 1, sizeof *w->batches);
+    w->begun = calloc((size_t)m->n_batches + 1, sizeof *w->begun);
+    tt_status status = w->batches && w->begun ? TT_OK : tt_error_memory(err, "the overview");
+    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
+        if (i % PROGRESS_EVERY == 0) status = tt_over_check(over, err);
+        if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
+        if (status == TT_OK) status = add_run(w, i, err);
+    }
+    if (status == TT_OK) status = end_batches(w, err);
+    if (status == TT_OK) set_parts(w);
+    free(w->batches);
+    free(w->begun);
+    free(w->spells);
+    return status;
+}
+
+static double part_ns(const tt_overview *o, tt_part_kind part)
+{
+    for (size_t i = 0; i < o->n_parts; i++)
+        if (o->parts[i].part == part) return o->parts[i].time_ns;
+    return 0;
+}
+
+/* --- slow tokens --- */
+
+/* The context with the most generated batches: one of these; TT_NONE: nothing was generated. */
+static uint32_t usual_batch(const tt_model *m)
+{
+    tt_idmap counts = {0};
+    uint32_t best = TT_NONE, most = 0;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        uint32_t n = tt_idmap_get(&counts, b->context), was;
+        if (b->phase != TT_PHASE_GENERATE || !b->ended) continue;
+        if (n == TT_NONE) n = 0;
+        if (!(n ? tt_idmap_set(&counts, b->context, n + 1)
+                : tt_idmap_add(&counts, b->context, 1, &was)))
+            break;
+        if (++n < most) continue;
+        most = n;
+        best = i;
+    }
+    tt_idmap_free(&counts);
+    return best;
+}
+
+typedef struct candidate {
+    uint32_t batch;
+    double excess_ns;
+} candidate;
+
+static void add_candidate(candidate list[TT_OVERVIEW_SLOW], size_t *n, candidate c)
+{
+    size_t at = *n;
+    while (at > 0 && list[at - 1].excess_ns < c.excess_ns)
+        at--;
+    if (at == TT_OVERVIEW_SLOW) return;
+    if (*n < TT_OVERVIEW_SLOW) ++*n;
+    memmove(&list[at + 1], &list[at], (*n - at - 1) * sizeof *list);
+    list[at] = c;
+}
+
+static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t context,
+                              candidate list[TT_OVERVIEW_SLOW])
+{
+    const tt_model *m = o->m;
+    size_t n = 0;
+    uint32_t before = TT_NONE;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        const uint32_t previous = before;
+        if (b->context != context) continue;
+        before = i;
+        const bool generates = b->phase == TT_PHASE_GENERATE;
+        if (previous == TT_NONE || !b->ended || b->end_ticks < b->begin_ticks ||
+            (!generates && b->phase != TT_PHASE_MIXED))
+            continue;
+        const double ns = tt_model_span_ns(m, b->end_ticks - b->begin_ticks);
+        const double gap = tt_usual_before_ns(m, previous, i);
+        double excess = ns > u->time.slow_ns ? ns - u->time.median_ns : 0;
+        if (generates && tt_usual_known(&u->before) && gap > u->before.slow_ns)
+            excess += gap - u->before.median_ns;
+        if (excess <= 0) continue;
+        o->n_slow_all++;
+        add_candidate(list, &n, (candidate){i, excess});
+    }
+    return n;
+}
+
+static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batch,
+                          const tt_over *over, tt_error *err)
+{
+    tt_why why;
+    tt_status status = tt_why_batch_with(walker, o->m, batch, over, &why, err);
+    if (status == TT_OK && why.slow) {
+        tt_overview_slow *s = &o->slow[o->n_slow++];
+        const bool late = why.cause == TT_CAUSE_BETWEEN_BATCHES;
+        const double usual = why.usual.median_ns + (late ? why.usual_before.median_ns : 0);
+        *s = (tt_overview_slow){.batch = batch,
+                                .time_ns = why.time_ns,
+                                .before_ns = why.before_ns,
+                                .ratio = (why.time_ns + (late ? why.before_ns : 0)) / usual,
+                                .cause = why.cause};
+        const int digits = s->ratio < 9.95 ? 1 : 0;
+        s->text = late ? tt_why_keep(&o->texts, "%s after the one before, usually %s: %s",
+                                     NS(why.before_ns), NS(why.usual_before.median_ns),
+                                     tt_cause_phrase(s->cause))
+                       : tt_why_keep(&o->texts, "%.*fx a usual token (%s): %s", digits, s->ratio,
+                                     NS(usual), tt_cause_phrase(s->cause));
+    }
+    tt_why_free(&why);
+    return status;
+}
+
+static tt_status find_slow(tt_overview *o, tt_parts_walker *walker, const tt_over *over,
+                           tt_error *err)
+{
+    candidate list[TT_OVERVIEW_SLOW];
+    tt_usual usual;
+    size_t n = 0;
+    const uint32_t batch = usual_batch(o->m);
+    if (batch == TT_NONE) return TT_OK;
+    tt_status status = tt_usual_find(o->m, batch, &usual, err);
+    if (status == TT_OK) {
+        o->usual = usual.time;
+        if (tt_usual_known(&usual.time))
+            n = find_candidates(o, &usual, o->m->batches[batch].context, list);
+    }
+    tt_usual_free(&usual);
+    for (size_t i = 0; i < n && status == TT_OK; i++)
+        status = add_slow(o, walker, list[i].batch, over, err);
+    return status;
+}
+
+/* --- figures --- */
+
+static void set_tile(tt_overview *o, unsigned at, const char *key, const char *title,
+                     const char *unit, double value, const char *text, const char *why_not)
+{
+    const bool known = isfinite(value);
+    o->tiles[at] = (tt_overview_tile){.key = key,
+                                      .title = title,
+                                      .unit = unit,
+                                      .value = known ? value : (double)NAN,
+                                      .text = known ? text : "",
+                                      .why_not = known ? NULL : why_not};
+}
+
+static const char *rate_text(tt_overview *o, double rate)
+{
+    return tt_why_keep(&o->texts, "%.*f tokens/s", rate < 99.95 ? 1 : 0, rate);
+}
+
+/* From the begin of the first prompt to the end of its last batch, when the first token is known.
+ */
+static double first_token_ns(const tt_model *m)
+{
+    uint64_t begin = 0, end = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        if (b->phase == TT_PHASE_WARMUP) continue;
+        if (b->phase != TT_PHASE_PROMPT || !b->ended) break;
+        if (!any) begin = b->begin_ticks;
+        any = true;
+        end = b->end_ticks;
+    }
+    return any && m->clock.known && end >= begin ? tt_model_span_ns(m, end - begin) : (double)NAN;
+}
+
+static double token_bytes(const tt_overview *o, const tt_overview_sums *sums, bool *at_most)
+{
+    size_t n;
+    const tt_stats_row *rows = sums->by_phase ? tt_stats_rows(sums->by_phase, &n) : NULL;
+    const uint64_t tokens = o->summary.generate.tokens - o->summary.generate.mixed_tokens;
+    for (size_t i = 0; rows && i < n; i++) {
+        if (strcmp(rows[i].key, "generate") != 0 || !tokens) continue;
+        *at_most = rows[i].at_most;
+        return (double)rows[i].weight_bytes / (double)tokens;
+    }
+    return NAN;
+}
+
+static tt_status set_peak(tt_overview *o, tt_error *err)
+{
+    tt_buffers *b = NULL;
+    tt_status status = tt_buffers_analyze(o->m, &b, err);
+    if (status != TT_OK) return status;
+    const uint32_t at = b->peak[TT_BACKING_ALLOCATED];
+    double allocated = NAN, mapped = 0;
+    if (at != TT_NONE) {
+        allocated = (double)(b->events[at].bytes[TT_BACKING_ALLOCATED] +
+                             b->events[at].bytes[TT_BACKING_UNKNOWN]);
+        mapped = (double)b->events[at].bytes[TT_BACKING_FILE];
+    }
+    tt_buffers_free(b);
+    const char *text = isnan(allocated) ? ""
+                       : mapped > 0
+                           ? tt_why_keep(&o->texts, "%s, and %s of mapped files",
+                                         BYTES((uint64_t)allocated), BYTES((uint64_t)mapped))
+                           : tt_why_keep(&o->texts, "%s", BYTES((uint64_t)allocated));
+    set_tile(o, 4, "ram_peak_bytes", "Memory at most", "bytes", allocated + mapped, text,
+             "no buffer of the engine was recorded");
+    return TT_OK;
+}
+
+static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_error *err)
+{
+    const tt_summary *s = &o->summary;
+    const double generated = s->generate.tokens_per_s, prompt = s->prompt.tokens_per_s;
+    const double first = first_token_ns(o->m);
+    bool at_most = false;
+    const double bytes = token_bytes(o, sums, &at_most);
+    const char *no_clock = o->m->clock.known ? NULL : "the trace cannot turn ticks into time";
+    set_tile(o, 0, "generate_tokens_per_s", "Generated", "tokens/s",
+             generated > 0 ? generated : (double)NAN, rate_text(o, generated),
+             no_clock ? no_clock : "the trace holds no batch of generated tokens alone");
+    set_tile(o, 1, "prompt_tokens_per_s", "Prompt", "tokens/s", prompt > 0 ? prompt : (double)NAN,
+             rate_text(o, prompt),
+             no_clock ? no_clock : "the trace holds no batch of a prompt alone");
+    set_tile(o, 2, "first_token_ns", "Time to first token", "ns", first,
+             isnan(first) ? "" : tt_why_keep(&o->texts, "%s", NS(first)),
+             no_clock ? no_clock : "the trace does not begin with a prompt");
+    set_tile(o, 3, "token_weight_bytes", "Weights a token", "bytes",
+             bytes > 0 ? bytes : (double)NAN,
+             bytes > 0
+                 ? tt_why_keep(&o->texts, "%s%s", at_most ? "at most " : "", BYTES((uint64_t)bytes))
+                 : "",
+             "no generated token is known to have read weights");
+    return set_peak(o, err);
+}
+
+static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
+{
+    size_t n;
+    tt_listing l = {0};
+    if (!sums->by_tensor) return;
+    const tt_stats_row *rows = tt_stats_rows(sums->by_tensor, &n);
+    const tt_stats_context context = {tt_stats_total(sums->by_tensor)};
+    const tt_rowset set = tt_stats_rowset(&context, TT_BY_TENSOR, rows, n);
+    const tt_listing_wish wish = {.sort = "work_ns", .limit = TT_OVERVIEW_TENSORS + 1};
+    if (tt_listing_make(&l, &set, &wish, NULL) == TT_OK)
+        for (size_t i = 0; i < l.n && o->n_tensors < TT_OVERVIEW_TENSORS; i++) {
+            const tt_stats_row *r = tt_listing_row(&l, i);
+            if (r->key[0] == '(') continue; /* "(no weight)" */
+            const uint32_t w = tt_model_weight(o->m, r->key);
+            o->tensors[o->n_tensors++] = (tt_overview_tensor){
+                .tensor = tt_why_keep(&o->texts, "%s", r->key),
+                .size_bytes = w == TT_NONE ? (double)NAN : (double)o->m->weights[w].size_bytes,
+                .read_bytes = r->weight_bytes,
+                .work_ns = r->work_ns,
+                .share = tt_stats_share(r, context.total)};
+        }
+    tt_listing_free(&l);
+}
+
+/* --- the headline --- */
+
+static const char *disk_clause(tt_overview *o, const tt_overview_lanes *lanes)
+{
+    if (!lanes->faults_known) return "";
+    if (!lanes->major && !lanes->read_bytes) return "; nothing came from disk";
+    return tt_why_keep(&o->texts, "; %s came from disk", BYTES(lanes->read_bytes));
+}
+
+static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
+{
+    static const tt_part_kind order[] = {TT_PART_WORK, TT_PART_WAIT, TT_PART_OFF_CPU, TT_PART_DISK,
+                                         TT_PART_BETWEEN_BATCHES};
+    static const char *const words[] = {"own work", "waiting for threads", "off CPU",
+                                        "waiting for disk", "between batches"};
+    tt_why *t = &o->texts;
+    const char *speed = o->tiles[0].why_not ? o->tiles[1].text : o->tiles[0].text;
+    const char *list = "";
+    if (o->total_ns <= 0) {
+        o->headline =
+            o->summary.records ? "The trace has ops, but no times." : "The trace holds no ops.";
+        return;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        const double share = 100 * part_ns(o, order[i]) / o->total_ns;
+        if (i > 0 && share < 1) continue;
+        list = tt_why_keep(t, "%s%s%s %.0f %%", list, i ? ", " : "", words[i], share);
+    }
+    o->headline = tt_why_keep(t, "%s%sOf the time, %s%s.", speed,
+                              speed[0] ? (o->tiles[0].why_not ? " of a prompt. " : ". ") : "", list,
+                              disk_clause(o, lanes));
+}
+
+/* --- all of it --- */
+
+static tt_status sum_up(tt_overview_sums *sums, const tt_model *m, const tt_over *over,
+                        tt_error *err)
+{
+    sums->by_tensor = tt_stats_new(m, TT_BY_TENSOR, NULL);
+    sums->by_phase = tt_stats_new(m, TT_BY_PHASE, NULL);
+    tt_stats *list[] = {sums->by_tensor, sums->by_phase};
+    if (!list[0] || !list[1]) return tt_error_memory(err, "the overview");
+    if (over) tt_stats_until(list[0], *over);
+    return tt_stats_walk(list, 2, m, NULL, NULL, err);
+}
+
+static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
+                            tt_stats_progress *progress, void *context, const tt_over *over,
+                            tt_overview_lanes *lanes, tt_error *err)
+{
+    walk w = {.o = o, .walker = tt_parts_open(o->m)};
+    if (!w.walker) return tt_error_memory(err, "the overview");
+    tt_status status = walk_runs(&w, progress, context, over, err);
+    if (status == TT_OK) status = find_slow(o, w.walker, over, err);
+    if (status == TT_OK) set_tensors(o, sums);
+    *lanes = w.lanes;
+    if (status == TT_OK) tt_overview_list_missing(o, w.walker);
+    tt_parts_close(w.walker);
+    return status;
+}
+
+tt_status tt_overview_make(const tt_model *m, const tt_overview_sums *sums,
+                           tt_stats_progress *progress, void *context, const tt_over *over,
+                           tt_overview *o, tt_error *err)
+{
+    tt_overview_sums own = {0};
+    const bool timed = tt_model_need_clock(m, NULL) == TT_OK;
+    tt_status status = TT_OK;
+    memset(o, 0, sizeof *o);
+    o->m = m;
+    tt_why_begin(&o->texts, m, TT_WHY_BATCH);
+    tt_summarize(m, &o->summary);
+    tt_overview_lanes *lanes = calloc(1, sizeof *lanes);
+    if (!lanes) return tt_error_memory(err, "the overview");
+    if (!sums && timed) status = sum_up(&own, m, over, err);
+    if (!sums) sums = &own;
+    if (status == TT_OK && timed) status = find_times(o, sums, progress, context, over, lanes, err);
+    if (status == TT_OK && !timed) tt_overview_list_missing(o, NULL);
+    if (status == TT_OK) status = set_tiles(o, sums, err);
+    if (status == TT_OK) set_headline(o, lanes);
+    if (status == TT_OK) status = tt_overview_find(o, lanes, over, err);
+    if (status == TT_OK && o->texts.failed) status = tt_error_memory(err, "the overview");
+    tt_stats_free(own.by_tensor);
+    tt_stats_free(own.by_phase);
+    free(lanes);
+    return status;
+}
+
+void tt_overview_free(tt_overview *o)
+{
+    tt_why_free(&o->texts);
+    memset(o, 0, sizeof *o);
+}

@@ -1,0 +1,289 @@
+/* What is worth knowing of a run, the most severe first, and what was not recorded. */
+#include "analyze/copies.h"
+#include "analyze/overview.h"
+#include "analyze/routers.h"
+#include "analyze/values/first.h"
+#include "analyze/values/outputs.h"
+#include "base/units.h"
+#include "model/faults.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MUCH 0.05        /* of the time */
+#define UNEVEN_WAITS 0.1 /* of the time, waiting for threads */
+#define UNEVEN_SHARE 1.5 /* of the waits, for one thread: so many times its even share */
+#define BETWEEN_MUCH 0.2
+#define COLD_SHARE 0.05 /* of the experts, never chosen */
+#define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
+#define BYTES(n) tt_units_bytes((char[TT_UNITS_TEXT]){0}, (n))
+#define COUNT(n) tt_units_count((char[TT_UNITS_TEXT]){0}, (n))
+
+/* --- flaws of the trace --- */
+
+static uint64_t dropped_ops(const tt_model *m)
+{
+    uint64_t counted, dropped = m->losses_total;
+    if (tt_model_count(m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
+    return dropped;
+}
+
+static void add_flaw(char out[TT_OVERVIEW_FLAWS_TEXT], const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_flaw(char out[TT_OVERVIEW_FLAWS_TEXT], const char *fmt, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+    if (used) used += (size_t)snprintf(out + used, TT_OVERVIEW_FLAWS_TEXT - used, ", ");
+    if (used >= TT_OVERVIEW_FLAWS_TEXT) return;
+    va_start(args, fmt);
+    (void)vsnprintf(out + used, TT_OVERVIEW_FLAWS_TEXT - used, fmt, args);
+    va_end(args);
+}
+
+const char *tt_overview_flaws(const tt_model *m, char out[TT_OVERVIEW_FLAWS_TEXT])
+{
+    const size_t damaged = tt_pieces_damaged(m->pieces, NULL);
+    const uint64_t dropped = dropped_ops(m);
+    out[0] = '\0';
+    if (!m->trace.complete)
+        add_flaw(out, "it is cut off at byte %" PRIu64, m->trace.end_bytes);
+    else if (m->trace.end_flags & TT_END_RECOVERED)
+        add_flaw(out, "the program was cut off");
+    if (m->front.present) add_flaw(out, "a flight recorder keeps the end only");
+    if (damaged)
+        add_flaw(out, "%zu damaged chunk%s of ops %s left out", damaged, damaged == 1 ? "" : "s",
+                 damaged == 1 ? "is" : "are");
+    if (m->meta_damage.status != TT_OK) add_flaw(out, "descriptions are damaged");
+    if (m->n_problems)
+        add_flaw(out, "%u reference%s nowhere", m->n_problems,
+                 m->n_problems == 1 ? " leads" : "s lead");
+    if (dropped)
+        add_flaw(out, "%s op record%s dropped", COUNT(dropped), dropped == 1 ? " was" : "s were");
+    return out;
+}
+
+/* --- findings --- */
+
+static const tt_selects nothing = {-1, -1, -1, -1, -1, NULL};
+
+static void add(tt_overview *o, tt_severity severity, const char *kind, const char *view,
+                tt_selects select, const char *text)
+{
+    if (o->n_findings == TT_OVERVIEW_FINDINGS_MAX) return;
+    o->findings[o->n_findings++] = (tt_finding){severity, kind, text, view, select};
+}
+
+static tt_status find_bad_values(tt_overview *o, const tt_over *over, tt_error *err)
+{
+    const tt_values_query all = {0};
+    const tt_model *m = o->m;
+    tt_values_first f = {0};
+    uint64_t bad = 0;
+    if (!tt_outputs_any(m) || (tt_model_count(m, "outputs_not_finite", &bad) && !bad)) return TT_OK;
+    tt_status status = tt_values_first_bad(m, &all, over, &f, err);
+    if (status == TT_OK && f.found && f.n_origins) {
+        const tt_values_row *r = &f.origins[0].row;
+        const tt_run *run = &m->runs[r->run];
+        const tt_tensor *t = &m->graphs[run->graph].tensors[r->node];
+        tt_selects s = nothing;
+        s.run = r->run;
+        s.node = r->first;
+        s.layer_id = t->place.layer_id;
+        if (run->batch != TT_NONE) s.batch_id = tt_model_batch_number(m, run->batch);
+        add(o, TT_SEVERITY_ERROR, "nan", "values", s,
+            tt_why_keep(
+                &o->texts, "%s of %s outputs hold NaN or infinity; the first is %s%s.",
+                COUNT(f.counts.bad), COUNT(f.counts.outputs), t->name,
+                s.batch_id < 0 ? "" : tt_why_keep(&o->texts, ", in batch %" PRId64, s.batch_id)));
+    }
+    tt_values_first_free(&f);
+    return status;
+}
+
+static void find_flaws(tt_overview *o)
+{
+    char text[TT_OVERVIEW_FLAWS_TEXT];
+    const tt_model *m = o->m;
+    if (!*tt_overview_flaws(m, text)) return;
+    const bool damaged =
+        !m->trace.complete || m->meta_damage.status != TT_OK || tt_pieces_damaged(m->pieces, NULL);
+    add(o, damaged ? TT_SEVERITY_ERROR : TT_SEVERITY_WARNING, "cut", NULL, nothing,
+        tt_why_keep(&o->texts, "The trace is not whole: %s.", text));
+}
+
+static void find_slow(tt_overview *o)
+{
+    for (size_t i = 0; i < o->n_slow; i++) {
+        const tt_overview_slow *slow = &o->slow[i];
+        tt_selects s = nothing;
+        s.batch_id = tt_model_batch_number(o->m, slow->batch);
+        const bool token = o->m->batches[slow->batch].n_tokens == 1;
+        add(o, TT_SEVERITY_WARNING, "slow_token", "timeline", s,
+            tt_why_keep(&o->texts, "%s %" PRId64 ": %s.", token ? "Token" : "Batch", s.batch_id,
+                        slow->text));
+    }
+    if (o->n_slow_all > o->n_slow && o->n_slow)
+        add(o, TT_SEVERITY_NOTE, "slow_tokens", "timeline", nothing,
+            tt_why_keep(&o->texts, "%s batches took unusually long; the longest are listed.",
+                        COUNT(o->n_slow_all)));
+}
+
+static double share_of(const tt_overview *o, tt_part_kind part)
+{
+    for (size_t i = 0; i < o->n_parts && o->total_ns > 0; i++)
+        if (o->parts[i].part == part) return o->parts[i].time_ns / o->total_ns;
+    return 0;
+}
+
+static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
+{
+    const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
+    const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
+    if (disk >= MUCH || lanes->major)
+        add(o, disk >= MUCH ? TT_SEVERITY_WARNING : TT_SEVERITY_NOTE, "disk", "memory", nothing,
+            tt_why_keep(&o->texts,
+                        "Ops waited for disk for %.1f %% of the time: %s major page faults, %s "
+                        "read.",
+                        100 * disk, COUNT(lanes->major), BYTES(lanes->read_bytes)));
+    if (off >= MUCH)
+        add(o, TT_SEVERITY_WARNING, "off_cpu", "timeline", nothing,
+            tt_why_keep(&o->texts,
+                        "Threads were off CPU for %.0f %% of the time: the machine was busy with "
+                        "others%s.",
+                        100 * off, lanes->faults_known ? "" : ", or they waited for a disk"));
+    if (between >= BETWEEN_MUCH)
+        add(o, TT_SEVERITY_NOTE, "between_batches", "timeline", nothing,
+            tt_why_keep(&o->texts,
+                        "%.0f %% of the time passed between batches: in the program, not in the "
+                        "engine.",
+                        100 * between));
+}
+
+static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
+{
+    uint32_t n = 0, most = 0;
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < TT_WHY_LANES_MAX; i++) {
+        if (lanes->wait_ticks[i]) n = i + 1;
+        if (lanes->wait_ticks[i] > lanes->wait_ticks[most]) most = i;
+        all += lanes->wait_ticks[i];
+    }
+    const double waits = tt_model_span_ns(o->m, all);
+    if (n < 2 || !o->m->waits_known || waits < UNEVEN_WAITS * o->total_ns) return;
+    const double share = (double)lanes->wait_ticks[most] / (double)all;
+    tt_selects s = nothing;
+    if (share < UNEVEN_SHARE / n) {
+        add(o, TT_SEVERITY_NOTE, "uneven_threads", "timeline", s,
+            tt_why_keep(&o->texts,
+                        "Threads waited for each other for %.0f %% of the time, for no one in "
+                        "particular: the ops divide unevenly.",
+                        100 * waits / o->total_ns));
+        return;
+    }
+    s.lane = most;
+    add(o, TT_SEVERITY_WARNING, "uneven_threads", "timeline", s,
+        tt_why_keep(&o->texts,
+                    "Thread %u is slower: the others waited for it %s, %.0f %% of the time, and it "
+                    "arrived last at %.0f %% of the ops.",
+                    most, NS(tt_model_span_ns(o->m, lanes->wait_ticks[most])),
+                    100 * share * waits / o->total_ns,
+                    100 * (double)lanes->last[most] / (double)(lanes->ops ? lanes->ops : 1)));
+}
+
+static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error *err)
+{
+    const tt_filter generated = {0};
+    uint64_t all = 0, unused = 0, bytes = 0;
+    size_t n;
+    if (!tt_routers_expert_nodes(o->m)) return TT_OK;
+    tt_routers *r = tt_routers_new(o->m, &generated, TT_PHASE_GENERATE);
+    if (!r) return tt_error_memory(err, "the experts");
+    if (over) tt_routers_until(r, *over);
+    tt_status status = tt_routers_walk(r, NULL, NULL, err);
+    const tt_router_layer *layers = tt_routers_layers(r, &n);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        tt_router_sum sum;
+        tt_router_sum_up(layers[i].router, &sum);
+        if (!sum.choices) continue;
+        all += sum.experts;
+        unused += sum.unused;
+        bytes += sum.unused * layers[i].expert_bytes;
+    }
+    tt_routers_free(r);
+    if (status == TT_OK && (double)unused >= COLD_SHARE * (double)all && unused)
+        add(o, TT_SEVERITY_NOTE, "cold_experts", "experts", nothing,
+            tt_why_keep(&o->texts, "%s of %s experts%s were never chosen.", COUNT(unused),
+                        COUNT(all), bytes ? tt_why_keep(&o->texts, " (%s)", BYTES(bytes)) : ""));
+    return status;
+}
+
+static void find_copies(tt_overview *o)
+{
+    char text[TT_COPIES_TEXT];
+    tt_copies copies;
+    if (tt_copies_find(o->m, &copies) && *tt_copies_text(&copies, text))
+        add(o, TT_SEVERITY_NOTE, "copies", "buffers", nothing, tt_why_keep(&o->texts, "%s.", text));
+}
+
+tt_status tt_overview_find(tt_overview *o, const tt_overview_lanes *lanes, const tt_over *over,
+                           tt_error *err)
+{
+    tt_status status = find_bad_values(o, over, err);
+    if (status != TT_OK) return status;
+    find_flaws(o);
+    find_slow(o);
+    find_parts(o, lanes);
+    find_uneven(o, lanes);
+    find_copies(o);
+    status = find_cold_experts(o, over, err);
+    /* The most severe first; otherwise in the order found. */
+    for (size_t i = 1; i < o->n_findings; i++)
+        for (size_t k = i; k > 0 && o->findings[k].severity < o->findings[k - 1].severity; k--) {
+            const tt_finding f = o->findings[k];
+            o->findings[k] = o->findings[k - 1];
+            o->findings[k - 1] = f;
+        }
+    return status;
+}
+
+/* --- what was not recorded --- */
+
+static void lack(tt_overview *o, const char *what, const char *text, const char *option)
+{
+    if (o->n_missing == TT_OVERVIEW_MISSING_MAX) return;
+    o->missing[o->n_missing++] = (tt_missing){what, text, option};
+}
+
+static bool is_off(const tt_model *m, const char *key)
+{
+    const char *value = tt_model_environment(m, key);
+    return value && strcmp(value, "off") == 0;
+}
+
+void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
+{
+    const tt_model *m = o->m;
+    const bool by_callback = o->summary.runs_called_back > 0;
+    if (!w) lack(o, "times", "the trace cannot turn ticks into time", NULL);
+    if (w && !m->waits_known)
+        lack(o, "waits of threads",
+             m->waits_unknown ? m->waits_unknown
+             : by_callback    ? "the scheduler's callback sees an op as a whole"
+                              : "threads were not observed",
+             NULL);
+    if (w && !tt_parts_off_cpu_known(w))
+        lack(o, "time off CPU", "own work includes it", by_callback ? NULL : "--faults=both");
+    if (!tt_model_has_faults(m))
+        lack(o, "page faults", "what came from disk, and for which tensors", "--faults=both");
+    if (!m->n_residencies)
+        lack(o, "pages in RAM", "how much of the model was in memory", "--residency");
+    if (!tt_outputs_any(m))
+        lack(o, "values", "whether outputs hold NaN or infinity", "--values=stats");
+    if (is_off(m, "capture_text"))
+        lack(o, "texts of tokens", "they were left out", "without --no-text");
+}

@@ -1,0 +1,349 @@
+/* Which cause a batch's evidence tells, and the sentences that say so. */
+#include "analyze/why/batch.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define MOST 0.5               /* a cause explains at least this share of the excess */
+#define STOPPED_NS 20e6        /* a scheduler's time slices are shorter ... */
+#define STOPPED_ALONE_NS 100e6 /* ... also where only one thread was seen off CPU */
+#define STOPPED_SHARE 0.7      /* of the time off CPU, in one op */
+#define ALL_SHARE 0.8          /* of that, on all threads */
+#define NONE_SHARE 0.05        /* of the batch's time: not worth mentioning */
+
+static double ns_of(const tt_evidence *e, uint64_t ticks)
+{
+    return tt_model_span_ns(e->why->m, ticks);
+}
+
+static double excess_of(const tt_evidence *e, tt_part_kind part)
+{
+    const double usual = tt_usual_known(&e->why->usual) ? e->usual->part_ns[part] : 0;
+    return e->part_ns[part] - usual;
+}
+
+/* "13x", "2.4x" */
+static const char *times(tt_why *w, double ratio)
+{
+    return tt_why_keep(w, "%.*fx", ratio < 9.95 ? 1 : 0, ratio);
+}
+
+#define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
+#define COUNT(n) tt_units_count((char[TT_UNITS_TEXT]){0}, (n))
+#define BYTES(n) tt_units_bytes((char[TT_UNITS_TEXT]){0}, (n))
+
+/* --- which cause --- */
+
+/* Whether all threads stopped at once: one long time off CPU, on each of them. */
+static bool was_stopped(const tt_evidence *e, double excess_ns)
+{
+    const double longest = ns_of(e, e->off.ticks), all = ns_of(e, e->all_off_ticks);
+    if (longest < STOPPED_SHARE * excess_ns || longest < STOPPED_NS) return false;
+    if (e->off_lanes > 1 && all >= ALL_SHARE * longest) return true;
+    /* A thread that waits at its barrier is not seen to be off CPU, but the process takes less
+     * CPU time then. */
+    if (e->off_lanes > 1 && e->kernel_known)
+        return e->kernel_cpu_ns < e->off_lanes * (e->why->time_ns - ALL_SHARE * longest);
+    return longest >= STOPPED_ALONE_NS;
+}
+
+static tt_cause off_cpu_cause(const tt_evidence *e, double excess_ns)
+{
+    if (!e->faults_known && e->kernel_known && e->kernel_major > 0) return TT_CAUSE_DISK;
+    return was_stopped(e, excess_ns) ? TT_CAUSE_STOPPED : TT_CAUSE_OFF_CPU;
+}
+
+static tt_cause disk_cause(const tt_evidence *e)
+{
+    const bool experts = e->expert_disk_ns >= MOST * e->part_ns[TT_PART_DISK];
+    return experts && e->layers_cold && 2 * e->layers_cold >= e->layers_read ? TT_CAUSE_COLD_EXPERT
+                                                                             : TT_CAUSE_DISK;
+}
+
+/* Tokens of a prompt, or more tokens than a usual batch has. */
+static uint32_t more_tokens(const tt_evidence *e)
+{
+    const tt_batch *b = e->batch;
+    const uint32_t usual = e->usual->n_tokens;
+    if (b->phase == TT_PHASE_MIXED && b->n_generate < b->n_tokens)
+        return b->n_tokens - b->n_generate;
+    return b->n_tokens > usual ? b->n_tokens - usual : 0;
+}
+
+static tt_cause work_cause(const tt_evidence *e, double excess_ns)
+{
+    if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
+    if (e->major && e->major_ns >= MOST * excess_ns) return disk_cause(e);
+    if (e->attention_ns >= MOST * excess_ns) return TT_CAUSE_CONTEXT;
+    return TT_CAUSE_UNKNOWN;
+}
+
+static tt_cause part_cause(const tt_evidence *e, tt_part_kind part, double excess_ns)
+{
+    switch (part) {
+    case TT_PART_DISK:
+        return disk_cause(e);
+    case TT_PART_OFF_CPU:
+        return off_cpu_cause(e, excess_ns);
+    case TT_PART_BETWEEN_OPS:
+        return TT_CAUSE_BETWEEN_OPS;
+    case TT_PART_WAIT:
+        return more_tokens(e) ? TT_CAUSE_LONG_PROMPT : TT_CAUSE_WAITS;
+    case TT_PART_WORK:
+        return work_cause(e, excess_ns);
+    default:
+        return TT_CAUSE_UNKNOWN;
+    }
+}
+
+static tt_part_kind most_of_excess(const tt_evidence *e)
+{
+    tt_part_kind most = TT_PART_WORK;
+    for (unsigned i = 1; i < TT_PARTS; i++)
+        if (excess_of(e, (tt_part_kind)i) > excess_of(e, most)) most = (tt_part_kind)i;
+    return most;
+}
+
+/* Waits for a device may be shared between parts: blocked, and the kernel's work for the faults. */
+static bool is_by_disk(const tt_evidence *e, double excess_ns)
+{
+    return e->part_ns[TT_PART_DISK] > 0 && e->major &&
+           excess_of(e, TT_PART_DISK) + e->major_ns >= excess_ns && e->major_ns >= MOST * excess_ns;
+}
+
+static void find_cause(tt_evidence *e)
+{
+    tt_why *w = e->why;
+    const double excess = e->excess_ns, before = e->excess_before_ns;
+    if (before > 0 && before >= MOST * (fmax(excess, 0) + before)) {
+        w->cause = TT_CAUSE_BETWEEN_BATCHES;
+        return;
+    }
+    const tt_part_kind most = most_of_excess(e);
+    if (is_by_disk(e, excess))
+        w->cause = disk_cause(e);
+    else if (excess_of(e, most) >= MOST * excess)
+        w->cause = part_cause(e, most, excess);
+}
+
+/* --- what it says of the cause --- */
+
+static void say_off_cpu(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    tt_why_say(w, &w->text,
+               "Its threads were ready to run but were off CPU for %s%s: other programs had the "
+               "processors%s.",
+               NS(e->part_ns[TT_PART_OFF_CPU]),
+               e->off.name
+                   ? tt_why_keep(w, ", longest in %s (%s)", e->off.name, NS(ns_of(e, e->off.ticks)))
+                   : "",
+               e->faults_known || (e->kernel_known && !e->kernel_major)
+                   ? ""
+                   : ", or they waited for a disk (page faults were not recorded)");
+}
+
+static void say_disk(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    const double disk = e->part_ns[TT_PART_DISK];
+    if (e->faults_known)
+        tt_why_say(w, &w->text,
+                   "It waited %s for disk: its ops had %s major page faults and read %s, %s most.",
+                   NS(disk), COUNT(e->major), BYTES(e->read_bytes),
+                   w->n_faults ? w->faults[0].tensor : "no tensor");
+    else if (disk > 0)
+        tt_why_say(w, &w->text, "It waited %s for reads of boost.", NS(disk));
+    else
+        tt_why_say(w, &w->text,
+                   "The process had %s major page faults while its threads were off CPU for %s: "
+                   "it waited for disk.",
+                   COUNT(e->kernel_major), NS(e->part_ns[TT_PART_OFF_CPU]));
+    if (w->cause == TT_CAUSE_COLD_EXPERT)
+        tt_why_say(w, &w->text,
+                   "Of %u layers whose experts were read from disk, %u chose one that had not been "
+                   "chosen in the %u batches before, such as %s.",
+                   e->layers_read, e->layers_cold, TT_COLD_BATCHES, e->expert_name);
+}
+
+static void say_gap(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    const char *longest = NS(ns_of(e, e->gap.ticks));
+    const char *where = e->gap_first || !e->gap_after ? tt_why_keep(w, "before its first op")
+                        : e->gap.name
+                            ? tt_why_keep(w, "between %s and %s", e->gap_after, e->gap.name)
+                            : tt_why_keep(w, "after its last op, %s", e->gap_after);
+    tt_why_say(w, &w->text,
+               "For %s it was in no op, %s of that %s: the program or the engine did something "
+               "else, slept, or was stopped.",
+               NS(e->part_ns[TT_PART_BETWEEN_OPS]), longest, where);
+}
+
+static void say_cause(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    switch (w->cause) {
+    case TT_CAUSE_LONG_PROMPT:
+        tt_why_say(w, &w->text,
+                   "It computes %s tokens, a usual one %s%s: its own work took %s more.",
+                   COUNT(e->batch->n_tokens), COUNT(e->usual->n_tokens),
+                   e->batch->phase == TT_PHASE_MIXED
+                       ? tt_why_keep(w, "; %s of them are a prompt's", COUNT(more_tokens(e)))
+                       : "",
+                   NS(excess_of(e, TT_PART_WORK)));
+        break;
+    case TT_CAUSE_OFF_CPU:
+        say_off_cpu(e);
+        break;
+    case TT_CAUSE_STOPPED:
+        tt_why_say(w, &w->text,
+                   "All its threads were off CPU at once for %s, in %s: the process was stopped (a "
+                   "signal, a debugger, a limit of CPU time) or the machine was.",
+                   NS(ns_of(e, e->off.ticks)), e->off.name);
+        break;
+    case TT_CAUSE_DISK:
+    case TT_CAUSE_COLD_EXPERT:
+        say_disk(e);
+        break;
+    case TT_CAUSE_BETWEEN_OPS:
+        say_gap(e);
+        break;
+    case TT_CAUSE_BETWEEN_BATCHES:
+        tt_why_say(w, &w->text,
+                   "The program did something else, slept or was stopped before it: the engine "
+                   "computed nothing.");
+        break;
+    case TT_CAUSE_WAITS:
+        tt_why_say(w, &w->text,
+                   "The other threads waited for thread %u, which had more to do or began later: "
+                   "%s in all, longest in %s.",
+                   e->last_lane, NS(ns_of(e, e->last_lane_ticks)),
+                   e->last_lane_op ? e->last_lane_op : "one op");
+        break;
+    case TT_CAUSE_CONTEXT:
+        tt_why_say(w, &w->text,
+                   "Attention's ops took %s more than usual: the context is longer than it was.",
+                   NS(e->attention_ns));
+        break;
+    default:
+        tt_why_say(w, &w->text, "The cause is not known: %s.",
+                   most_of_excess(e) == TT_PART_WORK
+                       ? "its own work took longer, with no more tokens; a slower processor or "
+                         "contended memory would look like this"
+                       : "no single part of it explains most of the difference");
+    }
+}
+
+/* --- sentences --- */
+
+static bool is_token(const tt_evidence *e)
+{
+    return e->usual->phase == TT_PHASE_GENERATE && e->usual->n_tokens == 1;
+}
+
+static void say_headline(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    const tt_usual_value *u = &w->usual;
+    const char *kind = is_token(e) ? "token" : "batch";
+    const char *name = tt_why_keep(w, "%c%s", w->name[0] - 'a' + 'A', w->name + 1);
+    if (!tt_usual_known(u))
+        tt_why_say(w, &w->text,
+                   "%s took %s; what is usual is not known: the trace holds %u comparable "
+                   "batch%s, and %u are needed.",
+                   name, NS(w->time_ns), u->n, u->n == 1 ? "" : "es", TT_USUAL_LEAST);
+    else if (w->cause == TT_CAUSE_BETWEEN_BATCHES)
+        tt_why_say(w, &w->text,
+                   "%s began %s after the one before it ended, usually %s; it took %s.", name,
+                   NS(w->before_ns), NS(w->usual_before.median_ns), NS(w->time_ns));
+    else if (w->time_ns > u->slow_ns)
+        tt_why_say(w, &w->text, "%s took %s, %s a usual %s (%s).", name, NS(w->time_ns),
+                   times(w, w->time_ns / u->median_ns), kind, NS(u->median_ns));
+    else
+        tt_why_say(w, &w->text, "%s took %s, as usual: 8 of 10 such %s take %s to %s.", name,
+                   NS(w->time_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
+                   NS(u->high_ns));
+}
+
+static void say_ops(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    if (w->n_ops == 0 || isnan(w->ops[0].usual_ns)) return;
+    tt_why_say(w, &w->text, "The op that exceeds its own median most is %s: %s, usually %s.",
+               w->ops[0].name, NS(w->ops[0].time_ns), NS(w->ops[0].usual_ns));
+}
+
+/* Where most of the time of a batch went with which nothing can be compared. */
+static void say_most(tt_evidence *e)
+{
+    tt_why *w = e->why;
+    tt_part_kind most = TT_PART_WORK;
+    for (unsigned i = 1; i < TT_PARTS; i++)
+        if (e->part_ns[i] > e->part_ns[most]) most = (tt_part_kind)i;
+    if (!(w->time_ns > 0)) return;
+    tt_why_say(w, &w->text, "Most of it was %s: %s, %.0f %%.", tt_part_title(most),
+               NS(e->part_ns[most]), 100 * e->part_ns[most] / w->time_ns);
+    if (most == TT_PART_WORK || e->part_ns[most] < MOST * w->time_ns) return;
+    w->slow = true;
+    w->cause = part_cause(e, most, e->part_ns[most]);
+    if (w->cause != TT_CAUSE_UNKNOWN) say_cause(e);
+}
+
+static bool was_cause(const tt_why *w, tt_cause a, tt_cause b)
+{
+    return w->cause == a || w->cause == b;
+}
+
+/* What was looked for and is not there. */
+static void exclude(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    tt_sentences *x = &w->excluded;
+    const double none = NONE_SHARE * w->time_ns;
+    if (e->faults_known && !e->major && !e->read_bytes)
+        tt_why_say(w, x, "Disk: none of its ops had a major page fault or read from a device.");
+    else if (e->kernel_known && !e->kernel_major)
+        tt_why_say(w, x, "Disk: the process had no major page fault.");
+    else if (e->faults_known && !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
+        tt_why_say(w, x, "Disk: its threads waited %s for it.", NS(e->part_ns[TT_PART_DISK]));
+    if (w->m->off_cpu_known && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
+        e->part_ns[TT_PART_OFF_CPU] < none)
+        tt_why_say(w, x, "Other programs: its threads were off CPU for only %s.",
+                   NS(e->part_ns[TT_PART_OFF_CPU]));
+    if (!more_tokens(e) && tt_usual_known(&w->usual))
+        tt_why_say(w, x, "A prompt: it computes %s token%s, as usual.", COUNT(e->batch->n_tokens),
+                   e->batch->n_tokens == 1 ? "" : "s");
+    if (w->m->waits_known && w->cause != TT_CAUSE_WAITS && e->part_ns[TT_PART_WAIT] < none)
+        tt_why_say(w, x, "Uneven threads: they waited for each other for only %s.",
+                   NS(e->part_ns[TT_PART_WAIT]));
+    if (w->cause != TT_CAUSE_BETWEEN_OPS && e->part_ns[TT_PART_BETWEEN_OPS] < none)
+        tt_why_say(w, x, "The program: only %s passed between its ops.",
+                   NS(e->part_ns[TT_PART_BETWEEN_OPS]));
+}
+
+void tt_why_decide(tt_evidence *e)
+{
+    tt_why *w = e->why;
+    const tt_usual_value *u = &w->usual, *b = &w->usual_before;
+    if (tt_usual_known(u)) {
+        const bool late =
+            e->batch->phase == TT_PHASE_GENERATE && tt_usual_known(b) && w->before_ns > b->slow_ns;
+        e->excess_ns = w->time_ns > u->slow_ns ? w->time_ns - u->median_ns : 0;
+        e->excess_before_ns = late ? w->before_ns - b->median_ns : 0;
+        w->slow = e->excess_ns > 0 || e->excess_before_ns > 0;
+        if (w->slow) find_cause(e);
+    }
+    say_headline(e);
+    if (!tt_usual_known(u)) say_most(e);
+    if (tt_usual_known(u) && w->slow) {
+        say_cause(e);
+        if (w->cause != TT_CAUSE_BETWEEN_BATCHES) say_ops(e);
+    }
+    exclude(e);
+    tt_why_note_unknown(w, e->walker);
+    if (!tt_usual_known(u))
+        tt_why_say(w, &w->not_known, "What is usual: the trace holds too few comparable batches.");
+}

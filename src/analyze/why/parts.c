@@ -1,0 +1,219 @@
+#include "analyze/why/parts.h"
+
+#include "analyze/pool_lanes.h"
+#include "base/order.h"
+#include "model/faults.h"
+
+#include <stdlib.h>
+
+struct tt_parts_walker {
+    const tt_model *m;
+    tt_join join;
+    bool has_faults;         /* ops have fault counts */
+    bool has_pool;           /* boost ran it: */
+    tt_pool_lanes pool;      /* which ops waited for its reads */
+    bool never_read;         /* the kernel counted no major fault and no read in any batch */
+    const tt_detail *faults; /* of the current run */
+    size_t n_faults;
+};
+
+const char *tt_part_name(tt_part_kind part)
+{
+    static const char *const names[TT_PARTS] = {
+        "work", "wait", "off_cpu", "disk", "between_ops", "unrecorded", "between_batches"};
+    return part < TT_PARTS ? names[part] : "";
+}
+
+const char *tt_part_title(tt_part_kind part)
+{
+    static const char *const titles[TT_PARTS] = {
+        "own work",    "waiting for threads", "off CPU",        "waiting for disk",
+        "between ops", "ops not recorded",    "between batches"};
+    return part < TT_PARTS ? titles[part] : "";
+}
+
+tt_parts_walker *tt_parts_open(const tt_model *m)
+{
+    tt_parts_walker *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->m = m;
+    w->has_faults = tt_model_has_faults(m);
+    if (m->n_pool_states) {
+        w->has_pool = tt_pool_lanes_find(&w->pool, m, NULL) == TT_OK;
+        if (!w->has_pool) tt_pool_lanes_free(&w->pool);
+    }
+    return w;
+}
+
+void tt_parts_close(tt_parts_walker *w)
+{
+    if (!w) return;
+    tt_join_free(&w->join);
+    if (w->has_pool) tt_pool_lanes_free(&w->pool);
+    free(w);
+}
+
+bool tt_parts_off_cpu_known(const tt_parts_walker *w)
+{
+    return w->m->off_cpu_known;
+}
+
+bool tt_parts_disk_known(const tt_parts_walker *w)
+{
+    return w->has_faults;
+}
+
+void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks)
+{
+    *s = (tt_parts_state){.begin = begin_ticks, .at = begin_ticks, .barrier_to = begin_ticks};
+}
+
+/* Divides the time since the last op, until `to`, into its barrier and the rest, which is
+ * returned. */
+static uint64_t pass_gap(tt_parts_state *s, uint64_t to)
+{
+    if (to <= s->at) return 0;
+    uint64_t barrier = s->barrier_to > s->at ? s->barrier_to - s->at : 0;
+    if (barrier > to - s->at) barrier = to - s->at;
+    const uint64_t gap = to - s->at - barrier;
+    s->parts.ticks[TT_PART_WAIT] += barrier;
+    s->parts.ticks[TT_PART_BETWEEN_OPS] += gap;
+    s->at = to;
+    return gap;
+}
+
+void tt_parts_end(tt_parts_state *s, uint64_t end_ticks)
+{
+    s->last_gap = pass_gap(s, end_ticks);
+}
+
+/* --- an op --- */
+
+static bool is_before(const tt_detail *d, uint32_t node)
+{
+    return tt_detail_node(d) < node;
+}
+
+/* Sums the op's fault counts; whether its last lane had reads from a device. */
+static bool count_faults(const tt_parts_walker *w, tt_parts_op *op)
+{
+    size_t at;
+    bool read = false;
+    tt_lower_bound(at, w->n_faults, is_before(&w->faults[at], op->node));
+    for (; at < w->n_faults && tt_detail_node(&w->faults[at]) == op->node; at++) {
+        const tt_detail_faults *f = &w->faults[at].faults;
+        const bool counts_reads = f->read_bytes != UINT64_MAX;
+        op->faults_known = true;
+        op->minor += f->minor;
+        op->major += f->major;
+        if (counts_reads) op->read_bytes += f->read_bytes;
+        if (tt_detail_lane(&w->faults[at]) == op->times->last_lane)
+            read |= f->major > 0 || (counts_reads && f->read_bytes > 0);
+    }
+    return read;
+}
+
+/* How long the op's last lane waited for reads of the pool, in ticks. */
+static uint64_t pool_ticks(const tt_parts_walker *w, const tt_parts_op *op)
+{
+    uint32_t at, end;
+    double ns = 0;
+    if (!w->has_pool) return 0;
+    tt_pool_lanes_of_op(&w->pool, op->run, op->node, &at, &end);
+    for (; at < end; at++) {
+        const tt_pool_wait *p = &w->pool.list[w->pool.by_op[at]];
+        if (p->lane == op->times->last_lane && p->end_ns > p->begin_ns)
+            ns += p->end_ns - p->begin_ns;
+    }
+    return (uint64_t)(ns / w->m->clock.ns_per_tick);
+}
+
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Of the op's time, from `from` on. */
+static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
+{
+    const tt_joined *t = op->times;
+    uint64_t *parts = op->parts.ticks;
+    const bool read = count_faults(w, op);
+    const uint64_t begun = t->last_start > from ? t->last_start : from;
+    const uint64_t busy = t->arrive - begun, pool = at_most(pool_ticks(w, op), busy);
+    uint64_t off = at_most(t->last_off_cpu, busy);
+    if (off < pool) off = pool;
+    const uint64_t own = busy - off;
+    const uint64_t even = (t->busy > t->off_cpu ? t->busy - t->off_cpu : 0) / t->lanes;
+    parts[TT_PART_WORK] = at_most(own, even);
+    parts[TT_PART_WAIT] = begun - from + own - parts[TT_PART_WORK];
+    parts[TT_PART_DISK] = read ? off : pool;
+    parts[TT_PART_OFF_CPU] = off - parts[TT_PART_DISK];
+    const uint64_t others = (t->arrive - from) * (t->lanes - 1);
+    op->all_off_ticks = t->off_cpu > others ? at_most(t->off_cpu - others, off) : 0;
+}
+
+static void pass_op(const tt_parts_walker *w, tt_parts_op *op, tt_parts_state *s)
+{
+    const tt_joined *t = op->times;
+    const uint64_t from = t->start > s->at ? t->start : s->at;
+    op->gap_ticks = pass_gap(s, from);
+    if (t->arrive <= from) return;
+    divide(w, op, from);
+    for (unsigned i = 0; i < TT_PARTS; i++)
+        s->parts.ticks[i] += op->parts.ticks[i];
+    s->at = t->arrive;
+    s->barrier_to = t->release;
+}
+
+/* --- runs --- */
+
+/* Only its begin and end are known. */
+static void pass_unseen(const tt_run *run, tt_parts_state *s)
+{
+    if (run->observed != TT_OBSERVED_BOUNDS || !run->ended || run->end_ticks <= s->at) return;
+    (void)pass_gap(s, run->begin_ticks);
+    s->parts.ticks[TT_PART_UNRECORDED] += run->end_ticks - s->at;
+    s->at = run->end_ticks;
+}
+
+tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_parts_visit *visit,
+                       void *context, tt_error *err)
+{
+    tt_join *j = &w->join;
+    w->n_faults = 0;
+    tt_status status = tt_join_run(j, w->m, run, err);
+    if (status != TT_OK) return status;
+    if (!j->graph || j->n_touched == 0) {
+        pass_unseen(&w->m->runs[run], s);
+        return TT_OK;
+    }
+    if (w->has_faults) status = tt_model_faults_of_run(w->m, run, &w->faults, &w->n_faults, err);
+    for (uint32_t i = 0; i < j->n_touched && status == TT_OK; i++) {
+        tt_parts_op op = {.run = run, .node = j->touched[i], .times = &j->ops[j->touched[i]]};
+        if (op.times->open || op.times->bent) continue;
+        pass_op(w, &op, s);
+        if (visit) visit(context, &op);
+    }
+    return status;
+}
+
+tt_status tt_parts_batch(tt_parts_walker *w, uint32_t batch, tt_parts_state *s,
+                         tt_parts_visit *visit, void *context, tt_error *err)
+{
+    const tt_batch *b = &w->m->batches[batch];
+    uint32_t first = b->last_run, left = b->n_runs;
+    tt_status status = TT_OK;
+    tt_parts_begin(s, b->begin_ticks);
+    if (b->last_run == TT_NONE) left = 0;
+    /* A batch's runs follow each other, unless batches are computed at the same time. */
+    for (; left; first--) {
+        left -= w->m->runs[first].batch == batch;
+        if (first == 0 || left == 0) break;
+    }
+    for (uint32_t i = first; b->n_runs && b->last_run != TT_NONE && i <= b->last_run; i++)
+        if (w->m->runs[i].batch == batch && status == TT_OK)
+            status = tt_parts_run(w, i, s, visit, context, err);
+    if (b->ended) tt_parts_end(s, b->end_ticks);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* What the wall time of computations was spent on, in parts that add up to it exactly.
+ *
+ * Several threads share a moment, but a wait is no cause: a thread waits because another one has
+ * not arrived. So the time of an op, from its first thread's start to the last one's arrival, is
+ * divided by what the thread that arrived last did:
+ *
+ *     work      its own work, as much as the threads had on average: with evenly divided work the
+ *               op could not end sooner
+ *     wait      for it: its work beyond that average, and the time before it began the op
+ *     off CPU   it was not running, and is not known to have waited for a disk
+ *     disk      it was not running while it had major page faults or read from a device, or it
+ *               waited for a read of `boost`
+ *
+ * The barrier behind an op, until the last thread is released, is `wait`, too. What is left of a
+ * batch is between ops: before the first, behind the last, between two. */
+#ifndef TT_ANALYZE_WHY_PARTS_H
+#define TT_ANALYZE_WHY_PARTS_H
+
+#include "analyze/join.h"
+#include "analyze/over.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tt_part_kind {
+    TT_PART_WORK,
+    TT_PART_WAIT,
+    TT_PART_OFF_CPU,
+    TT_PART_DISK,
+    TT_PART_BETWEEN_OPS,
+    TT_PART_UNRECORDED,      /* computations of which only begin and end were observed */
+    TT_PART_BETWEEN_BATCHES, /* of whole runs alone: in the program */
+    TT_PARTS
+} tt_part_kind;
+
+const char *tt_part_name(tt_part_kind part);  /* "work", "off_cpu" */
+const char *tt_part_title(tt_part_kind part); /* "own work", "off CPU" */
+
+typedef struct tt_parts {
+    uint64_t ticks[TT_PARTS];
+} tt_parts;
+
+static inline uint64_t tt_parts_sum(const tt_parts *p)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < TT_PARTS; i++)
+        sum += p->ticks[i];
+    return sum;
+}
+
+/* An executed op. */
+typedef struct tt_parts_op {
+    uint32_t run; /* in tt_model.runs */
+    uint32_t node;
+    const tt_joined *times;
+    tt_parts parts;         /* of its time, without barrier and gap */
+    uint64_t gap_ticks;     /* since the op before (the batch's begin) ended, in no op */
+    uint64_t all_off_ticks; /* of its time, surely off CPU on all threads at once */
+    bool faults_known;      /* of all its threads: */
+    uint64_t minor, major;
+    uint64_t read_bytes;
+} tt_parts_op;
+
+/* Where a batch's time has been divided up to. */
+typedef struct tt_parts_state {
+    tt_parts parts;
+    uint64_t begin, at;  /* ticks */
+    uint64_t barrier_to; /* the release behind the last op */
+    uint64_t last_gap;   /* behind the last op, after tt_parts_end */
+} tt_parts_state;
+
+typedef void tt_parts_visit(void *context, const tt_parts_op *op);
+
+typedef struct tt_parts_walker tt_parts_walker;
+
+/* NULL if out of memory. Needs a clock; m must outlive it. */
+tt_parts_walker *tt_parts_open(const tt_model *m);
+void tt_parts_close(tt_parts_walker *w);
+/* What the trace tells; else the time is in other parts. */
+bool tt_parts_off_cpu_known(const tt_parts_walker *w); /* else in work */
+bool tt_parts_disk_known(const tt_parts_walker *w);    /* else in off CPU */
+
+void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks);
+/* Divides the time up to the last op of a run (index in m->runs), which began after those before.
+ * visit may be NULL. */
+tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_parts_visit *visit,
+                       void *context, tt_error *err);
+void tt_parts_end(tt_parts_state *s, uint64_t end_ticks);
+/* A whole batch (index in m->batches), which has ended. */
+tt_status tt_parts_batch(tt_parts_walker *w, uint32_t batch, tt_parts_state *s,
+                         tt_parts_visit *visit, void *context, tt_error *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* tensortrace why FILE: the run at a glance, or why a batch, a layer or an op took its time. */
+#include "answer/why.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/options.h"
+#include "cli/overview_text.h"
+#include "cli/report.h"
+#include "cli/runs.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    tt_input input;
+    tt_where where;
+    uint32_t batch;
+    bool has_batch;
+    int32_t layer;
+    bool has_layer;
+    const char *op; /* NULL: not given */
+};
+
+static const tt_option option_table[] = {
+    {"batch", 'b', "N", "This batch (0 is the first)", 1,
+     TT_WHOLE(struct options, batch, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_batch)},
+    {"token", 't', TT_FORMER},
+    {"layer", 'l', "N", "This layer: of the generated tokens, or of --batch", 1,
+     TT_TAKE(struct options, layer, tt_trace_take_layer), TT_GIVEN(struct options, has_layer),
+     .excludes = "op"},
+    {"op", 'o', "NAME", "The op of that name, or RUN:NODE: of the generated tokens, or of --batch",
+     1, TT_TEXT(struct options, op)},
+    TT_WHERE(struct options, where, 1),
+    {0},
+};
+
+/* --- text --- */
+
+static bool print_ops(const tt_why *w)
+{
+    tt_table *t = w->n_ops ? tt_table_new(stdout) : NULL;
+    char batch[16], time[TT_UNITS_TEXT], usual[TT_UNITS_TEXT], more[TT_UNITS_TEXT];
+    if (!w->n_ops) return true;
+    if (!t) return false;
+    const bool batches = w->kind == TT_WHY_OP;
+    printf("\n%s\n", batches ? "Executions that exceed the median most"
+                             : "Ops that exceed their own median most");
+    tt_table_column(t, batches ? "BATCH" : "NAME",
+                    batches ? TT_COLUMN_RIGHT : TT_COLUMN_SHRINK | TT_COLUMN_KEY);
+    tt_table_column(t, "OP", TT_COLUMN_WIDE);
+    tt_table_column(t, "TIME", TT_COLUMN_RIGHT);
+    tt_table_column(t, "USUAL", TT_COLUMN_RIGHT);
+    tt_table_column(t, "MORE", TT_COLUMN_RIGHT);
+    tt_table_column(t, "RUN:NODE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    for (size_t i = 0; i < w->n_ops; i++) {
+        const tt_why_op *o = &w->ops[i];
+        char place[32];
+        (void)snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu32, o->run, o->node);
+        (void)snprintf(batch, sizeof batch, "%" PRIu32,
+                       o->batch == TT_NONE ? 0 : tt_model_batch_number(w->m, o->batch));
+        const char *cells[] = {batches ? batch : o->name,       o->op,
+                               tt_units_ns(time, o->time_ns),   tt_units_ns(usual, o->usual_ns),
+                               tt_units_ns(more, o->excess_ns), place};
+        tt_table_row(t, cells);
+    }
+    return tt_table_print(t);
+}
+
+static bool print_faults(const tt_why *w)
+{
+    tt_table *t = w->n_faults ? tt_table_new(stdout) : NULL;
+    char major[TT_UNITS_TEXT], minor[TT_UNITS_TEXT], read[TT_UNITS_TEXT];
+    if (!w->n_faults) return true;
+    if (!t) return false;
+    printf("\nPage faults by tensor\n");
+    tt_table_column(t, "TENSOR", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
+    tt_table_column(t, "MAJOR", TT_COLUMN_RIGHT);
+    tt_table_column(t, "MINOR", TT_COLUMN_RIGHT);
+    tt_table_column(t, "READ", TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < w->n_faults; i++) {
+        const tt_why_fault *f = &w->faults[i];
+        const char *cells[] = {f->tensor, tt_units_count(major, f->major),
+                               tt_units_count(minor, f->minor),
+                               f->reads_known ? tt_units_bytes(read, f->read_bytes) : "-"};
+        tt_table_row(t, cells);
+    }
+    return tt_table_print(t);
+}
+
+static bool print_why(const tt_why *w)
+{
+    for (size_t i = 0; i < w->text.n; i++)
+        tt_table_text(stdout, 0, w->text.list[i]);
+    const bool ok = tt_parts_print(w->parts, w->n_parts, w->time_ns, tt_usual_known(&w->usual)) &&
+                    print_ops(w) && print_faults(w);
+    tt_sentences_print("Excluded", &w->excluded);
+    tt_sentences_print("Not known", &w->not_known);
+    return ok;
+}
+
+/* --- what is asked for --- */
+
+/* "RUN:NODE"; TT_E_NOT_FOUND: no such run. False: it is a name. */
+static bool is_place(const char *op, uint32_t *run, uint32_t *node)
+{
+    const char *colon = strchr(op, ':');
+    return colon && tt_units_parse_u32(op, colon, run) &&
+           tt_units_parse_u32(colon + 1, colon + strlen(colon), node);
+}
+
+static tt_status ask(const struct options *o, const tt_model *m, tt_why *w, tt_error *err)
+{
+    uint32_t batch = TT_NONE, run, node;
+    tt_status status = o->has_batch ? tt_why_find_batch(m, o->batch, &batch, err) : TT_OK;
+    if (status != TT_OK) return status;
+    if (o->op && is_place(o->op, &run, &node)) {
+        if (run >= m->n_runs)
+            return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                                "the trace has no run %" PRIu32 "; it has %" PRIu32, run,
+                                m->n_runs);
+        return tt_why_op_at(m, run, node, NULL, w, err);
+    }
+    if (o->op) return tt_why_op_named(m, o->op, batch, NULL, w, err);
+    if (o->has_layer) return tt_why_layer(m, o->layer, batch, NULL, w, err);
+    return tt_why_batch(m, batch, NULL, w, err);
+}
+
+static bool write_json(const tt_why *w, const tt_overview *overview)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    if (w)
+        tt_why_json(&j, w);
+    else
+        tt_overview_json(&j, overview);
+    return tt_json_end(&j);
+}
+
+static int show_why(const struct options *o, const tt_model *m)
+{
+    tt_why w = {0};
+    tt_error err;
+    const tt_status status = ask(o, m, &w, &err);
+    const int code =
+        status == TT_OK ? tt_report_output(o->input.json ? write_json(&w, NULL) : print_why(&w))
+        : status == TT_E_NOT_FOUND ? (tt_report_note("%s", err.message), TT_EXIT_DIFFERS)
+                                   : tt_report_error(&err);
+    tt_why_free(&w);
+    return code;
+}
+
+static int show_overview(const struct options *o, const tt_model *m)
+{
+    tt_overview overview;
+    tt_error err;
+    tt_progress bar;
+    tt_progress_begin(&bar, "reading", m->n_runs, "runs");
+    const tt_status status =
+        tt_overview_make(m, NULL, tt_progress_callback, &bar, NULL, &overview, &err);
+    tt_progress_end(&bar);
+    const int code = status == TT_OK
+                         ? tt_report_output(o->input.json ? write_json(NULL, &overview)
+                                                          : tt_overview_print(&overview))
+                         : tt_report_error(&err);
+    tt_overview_free(&overview);
+    return code;
+}
+
+static int show(void *options)
+{
+    const struct options *o = options;
+    tt_model *m = NULL;
+    int code = tt_input_open_trace(&o->input, TT_INPUT_WALKS, &m);
+    if (code == TT_EXIT_OK)
+        code = o->has_batch || o->has_layer || o->op ? show_why(o, m) : show_overview(o, m);
+    if (m) tt_trace_note_damage(m);
+    tt_model_close(m);
+    return code;
+}
+
+int tt_cmd_why(int argc, char **argv)
+{
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "Says why a batch, a layer or an op of the trace FILE took as long as it did; "
+                 "without one of these, where the run's time went and what was slow.\v"
+                 "A time is compared with the median of comparable ones. The parts of a time add "
+                 "up to it. What the trace does not tell is called not known.",
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)},
+    };
+    struct options o = {0};
+    tt_options_parse(&command, argc, argv, &o);
+    return tt_runs_each(&o.input, &o.where, false, show, &o);
+}
