@@ -146,7 +146,7 @@ static const tt_column row_columns[] = {
               .show = TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_COMPONENT, .get = get_component),
     TT_COLUMN("accesses", "ACCESSES", COUNT, "ops that read part of it",
               TT_MEMBER(tt_heat_row, accesses)),
-    TT_COLUMN("tokens", "BATCHES", COUNT, "batches in which it was read",
+    TT_COLUMN("tokens", "BATCHES", COUNT, "batches in which it was read", .show = TT_SHOW_WIDE,
               TT_MEMBER(tt_heat_row, tokens)),
     TT_COLUMN("size_bytes", "SIZE", BYTES, "size of the tensor, expert, or whole row",
               TT_MEMBER(tt_heat_row, size_bytes)),
@@ -238,11 +238,11 @@ static const tt_schema jumps_schema = {"jumps", "jumps in one direction", jumps_
 
 static const tt_column steps_columns[] = {
     TT_COLUMN("count", NULL, NONE, "reads less one", TT_MEMBER(tt_heat_steps, steps)),
-    TT_COLUMN("adjacent", NULL, NONE, "go on where the last ended",
+    TT_COLUMN("adjacent", NULL, NONE, "continue where the last ended",
               TT_MEMBER(tt_heat_steps, adjacent)),
     TT_COLUMN("requests", NULL, NONE, "of 128 KiB, into which reads in a row are split",
               TT_MEMBER(tt_heat_steps, requests)),
-    TT_COLUMN("requests_on", NULL, NONE, "of these, go on where the last ended",
+    TT_COLUMN("requests_on", NULL, NONE, "of these, continue where the last ended",
               TT_MEMBER(tt_heat_steps, requests_on)),
     TT_COLUMN("again", NULL, NONE, "begin within the last one", TT_MEMBER(tt_heat_steps, again)),
     TT_COLUMN("other_file", NULL, NONE, "go to another file", TT_MEMBER(tt_heat_steps, other_file)),

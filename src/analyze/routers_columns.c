@@ -310,7 +310,7 @@ TT_COLUMN_GET(get_batches, tt_routing_text, t,
 
 static const tt_column text_columns[] = {
     TT_COLUMN("text_id", "TEXT", ID, "number of the text", TT_MEMBER(tt_routing_text, text_id)),
-    TT_COLUMN("file", "FILE", NONE, "the trace", .show = TT_SHOW_CUT,
+    TT_COLUMN("file", "FILE", NONE, "the trace", .show = TT_SHOW_CUT | TT_SHOW_KEY,
               TT_MEMBER(tt_routing_text, file)),
     TT_COLUMN("context_id", NULL, ID, "the engine's context", .type = TT_CELL_U32,
               .get = get_context),

@@ -123,7 +123,8 @@ static bool print_rows(const tt_faults_view *v)
     for (size_t i = 0; i < v->rows->n; i++)
         shared |= ((const tt_faults_row *)tt_listing_row(v->rows, i))->shared;
     if (shared)
-        (void)puts("~ an op that read several weights: shared among them by the bytes it read");
+        tt_table_text(stdout, 2,
+                      "~ an op that read several weights: shared among them by the bytes it read");
     if (tt_faults_orphan(v->sums))
         tt_report_note("%" PRIu64 " counters of ops that are not in the trace left out",
                        tt_faults_orphan(v->sums));
@@ -149,7 +150,7 @@ static tt_certainty bound_of(const void *context, const void *row)
 
 static const tt_column total_columns[] = {
     TT_COLUMN("what", "COUNTED BY THE KERNEL", NONE, "of what", TT_MEMBER_CHARS(total, what),
-              .show = TT_SHOW_CUT),
+              .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TT_COLUMN("minor_faults", "MINOR", COUNT, "that did not wait", TT_MEMBER(total, minor),
               .known = is_whole),
     TT_COLUMN("major_faults", "MAJOR", COUNT, "that waited", TT_MEMBER(total, major),
@@ -536,8 +537,8 @@ static bool print_loading_text(const tt_loading *found, const tt_listing *l)
         char how[128], path[300], size[TT_UNITS_TEXT];
         if (!r->map) continue;
         tt_loading_describe(r, how, sizeof how);
-        printf("%s: %s mapped, %s\n", tt_trace_text(path, sizeof path, r->path),
-               tt_units_bytes(size, r->map->size_bytes), how);
+        tt_table_printf(stdout, 2, "%s: %s mapped, %s", tt_trace_text(path, sizeof path, r->path),
+                        tt_units_bytes(size, r->map->size_bytes), how);
     }
     return tt_list_print(l, NULL);
 }

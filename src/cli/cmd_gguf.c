@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "gguf/memory_map.h"
 #include "gguf/reader.h"
+#include "table/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,10 +68,11 @@ static void count_line(FILE *out, const char *what, int64_t n)
 static void text_line(FILE *out, const char *what, tt_span text)
 {
     if (!text.data) return;
-    (void)fprintf(out, "%-14s", what);
-    for (size_t i = 0; i < text.size; i++)
-        (void)fputc(text.data[i] < 0x20 || text.data[i] == 0x7f ? '?' : text.data[i], out);
-    (void)fputc('\n', out);
+    char raw[256], safe[256];
+    (void)snprintf(raw, sizeof raw, "%.*s", (int)(text.size < 255 ? text.size : 255),
+                   (const char *)text.data);
+    tt_cell_text_copy(safe, sizeof safe, raw);
+    tt_table_printf(out, 14, "%-14s%s", what, safe);
 }
 
 static void print_summary(const tt_gguf *m, FILE *out)
@@ -89,9 +91,10 @@ static void print_summary(const tt_gguf *m, FILE *out)
     }
     count_line(out, "tensors", (int64_t)m->n_tensors);
     if (m->n_parts > 1) count_line(out, "files", (int64_t)m->n_parts);
-    (void)fprintf(out, "%-14s%s (%" PRIu64 " bytes), GGUF v%" PRIu32 ", alignment %" PRIu32 "\n\n",
-                  "size", tt_units_bytes(size, m->size_bytes), m->size_bytes, m->parts[0].version,
-                  m->parts[0].alignment);
+    tt_table_printf(out, 14,
+                    "%-14s%s (%" PRIu64 " bytes), GGUF v%" PRIu32 ", alignment %" PRIu32 "\n\n",
+                    "size", tt_units_bytes(size, m->size_bytes), m->size_bytes, m->parts[0].version,
+                    m->parts[0].alignment);
 }
 
 static bool print_table(const tt_gguf *m, bool experts, FILE *out)
@@ -100,13 +103,13 @@ static bool print_table(const tt_gguf *m, bool experts, FILE *out)
     print_summary(m, out);
     tt_table *t = tt_table_new(out);
     if (!t) return false;
-    tt_table_column(t, "name", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "layer_id", TT_COLUMN_RIGHT);
-    tt_table_column(t, "component_type", TT_COLUMN_SHRINK);
-    tt_table_column(t, "dtype", TT_COLUMN_LEFT);
-    tt_table_column(t, "shape", TT_COLUMN_RIGHT);
-    tt_table_column(t, "offset_start", TT_COLUMN_RIGHT);
-    tt_table_column(t, "size", TT_COLUMN_RIGHT);
+    tt_table_column(t, "NAME", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
+    tt_table_column(t, "LAYER", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST);
+    tt_table_column(t, "COMPONENT", TT_COLUMN_SHRINK | TT_COLUMN_WIDEST);
+    tt_table_column(t, "TYPE", TT_COLUMN_LEFT);
+    tt_table_column(t, "SHAPE", TT_COLUMN_RIGHT);
+    tt_table_column(t, "OFFSET", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
     for (size_t i = 0; i < m->n_tensors; i++) {
         uint32_t slices = experts ? tt_memory_map_slices(&m->tensors[i], n_experts) : 1;
         for (uint32_t k = 0; k < slices; k++) {

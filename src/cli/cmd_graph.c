@@ -196,9 +196,10 @@ static bool nodes_table(const tt_graph_view *v, FILE *out)
     if (!table) return false;
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         tt_table_column(table, titles[i],
-                        i == 0 || i == 5             ? TT_COLUMN_RIGHT
-                        : i == 1 || i == 2 || i == 6 ? TT_COLUMN_SHRINK
-                                                     : TT_COLUMN_LEFT);
+                        i == 0 || i == 5   ? TT_COLUMN_RIGHT
+                        : i == 1 || i == 2 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY
+                        : i == 6           ? TT_COLUMN_SHRINK
+                                           : TT_COLUMN_LEFT);
     for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
         const tt_tensor *x = &t->graph->tensors[i];
         char id[16], name[128], op[64], type[32], shape[96], time[TT_UNITS_TEXT + 8], sources[400];

@@ -79,7 +79,7 @@ static void print_steps(const tt_heat *h)
     print_jumps(forward, sizeof forward, s->steps, &s->forward);
     print_jumps(backward, sizeof backward, s->steps, &s->backward);
     tt_table_line(stdout, "order",
-                  "%s steps from read to read: %.1f %% go on where the last ended,",
+                  "%s steps from read to read: %.1f %% continue where the last ended,",
                   tt_units_count(steps, s->steps), percent(s->adjacent, s->steps));
     tt_table_line(stdout, "", "forward jumps %s,", forward);
     tt_table_line(stdout, "", "backward jumps %s%s", backward,
@@ -94,13 +94,16 @@ static void print_steps(const tt_heat *h)
 
 static void print_curve(const tt_heat *h)
 {
-    printf("%-12s of all bytes read ", "concentrated");
-    for (size_t i = 0; i < TT_HEAT_CURVE; i++)
-        printf("%s%.0f %%", i == 0 ? "" : ", ", 100 * h->curve[i].reads);
-    printf("\n%-12s come from       ", "");
-    for (size_t i = 0; i < TT_HEAT_CURVE; i++)
-        printf("%s%.1f", i == 0 ? "" : ", ", 100 * h->curve[i].weights);
-    printf(" %% of the weights\n");
+    char reads[96] = "", weights[96] = "";
+    for (size_t i = 0; i < TT_HEAT_CURVE; i++) {
+        const size_t at = strlen(reads), from = strlen(weights);
+        (void)snprintf(reads + at, sizeof reads - at, "%s%.0f %%", i == 0 ? "" : ", ",
+                       100 * h->curve[i].reads);
+        (void)snprintf(weights + from, sizeof weights - from, "%s%.1f", i == 0 ? "" : ", ",
+                       100 * h->curve[i].weights);
+    }
+    tt_table_line(stdout, "concentrated", "of all bytes read %s", reads);
+    tt_table_line(stdout, "", "come from       %s %% of the weights", weights);
 }
 
 static void print_summary(const tt_heat *h)

@@ -565,7 +565,7 @@ static bool time_table(const char *heading, const char *columns, tt_stats_by by,
     if (tt_listing_make(&l, &set, &wish, NULL) != TT_OK)
         ok = false;
     else if (l.n) {
-        printf("\n%s\n", heading);
+        tt_table_printf(stdout, 0, "\n%s", heading);
         l.n_all = l.n; /* `stats` lists the others */
         l.chosen = false;
         ok = tt_list_print(&l, NULL);
@@ -587,13 +587,14 @@ static void bytes_per_batch(const char *what, const tt_info *info, const char *p
     char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
     if (!reads_weights(info, phase, p)) return;
     uint64_t each = r->weight_bytes / p->batches;
-    printf("  %-10s%s%s a %s", what, r->at_most ? "<= " : "", tt_units_bytes(bytes, each),
-           p->tokens == p->batches ? "token" : "batch");
+    char share[64] = "";
     if (info->summary.model_bytes)
-        printf(" (%.0f %% of its weights' %s)",
-               100.0 * (double)each / (double)info->summary.model_bytes,
-               tt_units_bytes(model, info->summary.model_bytes));
-    putchar('\n');
+        (void)snprintf(share, sizeof share, " (%.0f %% of %s of weights)",
+                       100.0 * (double)each / (double)info->summary.model_bytes,
+                       tt_units_bytes(model, info->summary.model_bytes));
+    tt_table_printf(stdout, 12, "  %-10s%s%s a %s%s", what, r->at_most ? "<= " : "",
+                    tt_units_bytes(bytes, each), p->tokens == p->batches ? "token" : "batch",
+                    share);
 }
 
 static void paragraph(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

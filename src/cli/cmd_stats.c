@@ -74,11 +74,13 @@ static void write_sources(const tt_stats_row *total)
     char sources[TT_UNITS_TEXT], tensors[TT_UNITS_TEXT];
     const double all = (double)total->sources;
     if (!total->sources || !total->tensors) return;
-    printf("\n%s reads of %s tensors, %.2f an op\n"
-           "%.1f %% of them in mapped model files, %.1f %% in buffers\n",
-           tt_units_count(sources, total->sources), tt_units_count(tensors, total->tensors),
-           all / (double)total->count, 100 * (double)total->disk_sources / all,
-           100 * (double)total->buffer_sources / all);
+    tt_table_printf(stdout, 0,
+                    "\n%s reads of %s tensors, %.2f an op\n"
+                    "%.1f %% of them in mapped model files, %.1f %% in buffers\n",
+                    tt_units_count(sources, total->sources),
+                    tt_units_count(tensors, total->tensors), all / (double)total->count,
+                    100 * (double)total->disk_sources / all,
+                    100 * (double)total->buffer_sources / all);
 }
 
 static int sum_and_print(const struct options *o, const tt_model *m)

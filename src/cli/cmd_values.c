@@ -8,6 +8,7 @@
 #include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/table.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
@@ -37,20 +38,21 @@ static void print_what(const tt_model *m, const tt_values_row *r)
     tt_op op;
     tt_op_describe(m, g, r->first, r->covers, &op);
     tt_output_shape_of(g, r->node, &of);
-    printf("first bad    %s, output of %s, node %" PRIu32 ", in %s\n",
-           name_of(name, m, r->run, r->node), tt_trace_text(op_name, sizeof op_name, op.op),
-           r->node, tt_values_where_text(where, m, r->run));
-    printf("             %s NaN and %s infinite of %s elements, %s %s\n",
-           tt_units_count(nans, p->n_nan), tt_units_count(infs, p->n_inf),
-           tt_units_count(all, p->n), g->tensors[r->node].type_name,
-           tt_values_shape_text(shape, of.ne));
+    tt_table_line(stdout, "first bad", "%s, output of %s, node %" PRIu32 ", in %s",
+                  name_of(name, m, r->run, r->node), tt_trace_text(op_name, sizeof op_name, op.op),
+                  r->node, tt_values_where_text(where, m, r->run));
+    tt_table_line(stdout, "", "%s NaN and %s infinite of %s elements, %s %s",
+                  tt_units_count(nans, p->n_nan), tt_units_count(infs, p->n_inf),
+                  tt_units_count(all, p->n), g->tensors[r->node].type_name,
+                  tt_values_shape_text(shape, of.ne));
     if (tt_values_coordinates(g, r->node, p->first_bad, at))
-        printf("             the first at [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
-               "], element %" PRIu64 "\n",
-               at[0], at[1], at[2], at[3], p->first_bad);
+        tt_table_line(stdout, "",
+                      "the first at [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
+                      "], element %" PRIu64,
+                      at[0], at[1], at[2], at[3], p->first_bad);
     if (p->has_range)
-        printf("             the finite ones: %.5g .. %.5g, RMS %.5g\n", (double)p->min,
-               (double)p->max, p->rms);
+        tt_table_line(stdout, "", "the finite ones: %.5g .. %.5g, RMS %.5g", (double)p->min,
+                      (double)p->max, p->rms);
 }
 
 /* Other sources are weights: they are checked in the file. */
@@ -61,29 +63,32 @@ static void print_weights(const tt_model *m, const tt_values_origin *b)
         const tt_values_source *s = &b->sources[i];
         if (s->weight == TT_NONE) continue;
         const tt_weight *w = &m->weights[s->weight];
-        printf("             the weight %s in %s: %s\n", tt_trace_text(name, sizeof name, w->name),
-               tt_trace_text(file, sizeof file, m->files[w->file].path),
-               tt_values_weight_text(text, sizeof text, &s->in_file));
+        if (s->in_file.looked_at && s->in_file.n_bad)
+            tt_table_line(stdout, "", "the model file itself contains it:");
+        tt_table_line(stdout, "", "the weight %s in %s: %s",
+                      tt_trace_text(name, sizeof name, w->name),
+                      tt_trace_text(file, sizeof file, m->files[w->file].path),
+                      tt_values_weight_text(text, sizeof text, &s->in_file));
         if (!s->in_file.looked_at)
-            printf("             if it holds NaN or infinities, they come from there\n");
-        else if (s->in_file.n_bad)
-            printf("             it comes from the model's file\n");
+            tt_table_line(stdout, "", "if it holds NaN or infinities, they come from there");
     }
 }
 
 static void print_verdict(const tt_model *m, const tt_values_origin *b)
 {
     if (b->kind == TT_VALUES_INHERITED) {
-        printf("inherited    a source of it is bad; the filters hide where that began\n");
+        tt_table_line(stdout, "inherited",
+                      "a source of it is bad; the filters hide where that began");
         return;
     }
     if (b->kind == TT_VALUES_UNCERTAIN) {
-        printf("uncertain    no source that was measured is bad, but not all were measured: it is "
-               "made here, or in one of those\n");
+        tt_table_line(stdout, "uncertain",
+                      "no source that was measured is bad, but not all were measured: it is "
+                      "made here, or in one of those");
         print_weights(m, b);
         return;
     }
-    printf("made here    no output that it reads is bad\n");
+    tt_table_line(stdout, "made here", "no output that it reads is bad");
     print_weights(m, b);
 }
 
@@ -103,25 +108,25 @@ static void print_spread(const tt_model *m, const tt_values_first *f)
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], where[TT_VALUES_WHERE_TEXT];
     putchar('\n');
     if (f->bad_after == 0)
-        printf("spread       no further output is bad\n");
+        tt_table_line(stdout, "spread", "no further output is bad");
     else
-        printf("spread       %s more outputs are bad, %s of them have a bad source\n",
-               tt_units_count(a, f->bad_after), tt_units_count(b, f->inherited));
+        tt_table_line(stdout, "spread", "%s more outputs are bad, %s of them have a bad source",
+                      tt_units_count(a, f->bad_after), tt_units_count(b, f->inherited));
     if (f->tokens_bad == 1)
-        printf("batches      only %" PRIu32 "\n", tt_model_batch_number(m, f->first_batch));
+        tt_table_line(stdout, "batches", "only %" PRIu32, tt_model_batch_number(m, f->first_batch));
     else if (f->tokens_bad)
-        printf("batches      %s, from %" PRIu32 " to %" PRIu32 "\n",
-               tt_units_count(a, f->tokens_bad), tt_model_batch_number(m, f->first_batch),
-               tt_model_batch_number(m, f->last_batch));
+        tt_table_line(stdout, "batches", "%s, from %" PRIu32 " to %" PRIu32,
+                      tt_units_count(a, f->tokens_bad), tt_model_batch_number(m, f->first_batch),
+                      tt_model_batch_number(m, f->last_batch));
     if (f->logits == 0)
-        printf("logits       UNMEASURED\n");
+        tt_table_line(stdout, "logits", "not measured");
     else if (f->logits_bad == 0)
-        printf("logits       not reached: %s outputs of them are clean\n",
-               tt_units_count(a, f->logits));
+        tt_table_line(stdout, "logits", "not reached: %s outputs of them are clean",
+                      tt_units_count(a, f->logits));
     else
-        printf("logits       reached in %s; %s of %s are bad\n",
-               tt_values_where_text(where, m, f->first_logits_run),
-               tt_units_count(a, f->logits_bad), tt_units_count(b, f->logits));
+        tt_table_line(stdout, "logits", "reached in %s; %s of %s are bad",
+                      tt_values_where_text(where, m, f->first_logits_run),
+                      tt_units_count(a, f->logits_bad), tt_units_count(b, f->logits));
 }
 
 static void print_others(const tt_model *m, const tt_values_first *f)
@@ -129,27 +134,27 @@ static void print_others(const tt_model *m, const tt_values_first *f)
     char name[NAME_TEXT], where[TT_VALUES_WHERE_TEXT], text[TT_UNITS_TEXT];
     const uint64_t again = f->n_origins ? f->origins[0].times - 1 : 0;
     if (again)
-        printf("again        made in that node %s more time%s\n", tt_units_count(text, again),
-               again == 1 ? "" : "s");
+        tt_table_line(stdout, "again", "made in that node %s more time%s",
+                      tt_units_count(text, again), again == 1 ? "" : "s");
     if (f->n_origins < 2) return;
-    printf("others       are bad although no source of theirs is known to be:\n");
+    tt_table_line(stdout, "others", "are bad although no source of theirs is known to be:");
     for (size_t i = 1; i < f->n_origins && i <= OTHERS; i++)
-        printf("             %s in %s\n",
-               name_of(name, m, f->origins[i].row.run, f->origins[i].row.node),
-               tt_values_where_text(where, m, f->origins[i].row.run));
-    if (f->n_origins > OTHERS + 1) printf("             ...\n");
+        tt_table_line(stdout, "", "%s in %s",
+                      name_of(name, m, f->origins[i].row.run, f->origins[i].row.node),
+                      tt_values_where_text(where, m, f->origins[i].row.run));
+    if (f->n_origins > OTHERS + 1) tt_table_line(stdout, "", "...");
 }
 
 static void print_none(const tt_values_first *f)
 {
     const tt_values_counts *c = &f->counts;
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
-    printf("nothing bad  in %s outputs (%s elements): no NaN, no infinity%s\n",
-           tt_units_count(a, c->outputs), tt_units_count(b, c->elements),
-           c->masking ? " that is not a mask's" : "");
+    tt_table_line(stdout, "nothing bad", "in %s outputs (%s elements): no NaN, no infinity%s",
+                  tt_units_count(a, c->outputs), tt_units_count(b, c->elements),
+                  c->masking ? " that is not a mask's" : "");
     if (c->masking)
-        printf("masks        %s outputs hold the infinities of a mask\n",
-               tt_units_count(a, c->masking));
+        tt_table_line(stdout, "masks", "%s outputs hold the infinities of a mask",
+                      tt_units_count(a, c->masking));
 }
 
 static bool print_first(const tt_model *m, const tt_values_first *f)
@@ -166,35 +171,39 @@ static bool print_first(const tt_model *m, const tt_values_first *f)
         print_none(f);
     }
     if (f->counts.unmeasured)
-        printf("unmeasured   outputs of %s executed ops\n",
-               tt_units_count(text, f->counts.unmeasured));
+        tt_table_line(stdout, "unmeasured", "outputs of %s executed ops",
+                      tt_units_count(text, f->counts.unmeasured));
     return ok;
 }
 
 static void print_counts(const tt_values_counts *c)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], d[TT_UNITS_TEXT];
-    printf("outputs      %s measured in %s graph computation%s (%s elements)\n",
-           tt_units_count(a, c->outputs), tt_units_count(b, c->runs), c->runs == 1 ? "" : "s",
-           tt_units_count(d, c->elements));
+    tt_table_line(stdout, "outputs", "%s measured in %s graph computation%s (%s elements)",
+                  tt_units_count(a, c->outputs), tt_units_count(b, c->runs),
+                  c->runs == 1 ? "" : "s", tt_units_count(d, c->elements));
     if (c->unmeasured)
-        printf("unmeasured   outputs of %s executed ops\n", tt_units_count(a, c->unmeasured));
+        tt_table_line(stdout, "unmeasured", "outputs of %s executed ops",
+                      tt_units_count(a, c->unmeasured));
     if (c->incomplete)
-        printf("lost         parts of %s fingerprints, in the whole trace\n",
-               tt_units_count(a, c->incomplete));
+        tt_table_line(stdout, "lost", "parts of %s fingerprints, in the whole trace",
+                      tt_units_count(a, c->incomplete));
     if (c->bad)
-        printf("bad          %s outputs: %s NaN and %s infinite elements; --first-bad says "
-               "where they begin\n",
-               tt_units_count(a, c->bad), tt_units_count(b, c->n_nan), tt_units_count(d, c->n_inf));
+        tt_table_line(stdout, "bad",
+                      "%s outputs: %s NaN and %s infinite elements; --first-bad says "
+                      "where they begin",
+                      tt_units_count(a, c->bad), tt_units_count(b, c->n_nan),
+                      tt_units_count(d, c->n_inf));
     else if (c->outputs)
-        printf("bad          none: no NaN, no infinity that is not a mask's\n");
+        tt_table_line(stdout, "bad", "none: no NaN, no infinity that is not a mask's");
     if (c->masking)
-        printf("masks        %s outputs hold the infinities of a mask\n",
-               tt_units_count(a, c->masking));
+        tt_table_line(stdout, "masks", "%s outputs hold the infinities of a mask",
+                      tt_units_count(a, c->masking));
     if (c->constant)
-        printf("constant     %s outputs, %s of them zero\n", tt_units_count(a, c->constant),
-               tt_units_count(b, c->zero));
-    if (c->has_range) printf("range        %.5g .. %.5g\n", (double)c->min, (double)c->max);
+        tt_table_line(stdout, "constant", "%s outputs, %s of them zero",
+                      tt_units_count(a, c->constant), tt_units_count(b, c->zero));
+    if (c->has_range)
+        tt_table_line(stdout, "range", "%.5g .. %.5g", (double)c->min, (double)c->max);
     putchar('\n');
 }
 
@@ -204,13 +213,14 @@ static void print_head(const tt_values_view *v)
     const tt_values_outliers *o = v->outliers;
     if (v->page || v->groups) print_counts(v->page ? &v->page->counts : &v->groups->counts);
     if (o)
-        printf("%s of %s outputs stand out among those of the same place and phase\n%s",
-               o->total ? tt_units_count(total, o->total) : "none",
-               tt_units_count(compared, o->compared), o->n ? "\n" : "");
+        tt_table_printf(stdout, 0,
+                        "%s of %s outputs stand out among those of the same place and phase\n%s",
+                        o->total ? tt_units_count(total, o->total) : "none",
+                        tt_units_count(compared, o->compared), o->n ? "\n" : "");
     if (v->grid)
-        printf("%s over the layers; RATIO: to the RMS of the layer before\n\n",
-               v->grid->place[0] ? tt_trace_text(name, sizeof name, v->grid->place)
-                                 : "the last output of each");
+        tt_table_printf(stdout, 0, "%s over the layers; RATIO: to the RMS of the layer before\n\n",
+                        v->grid->place[0] ? tt_trace_text(name, sizeof name, v->grid->place)
+                                          : "the last output of each");
 }
 
 #define TABLE_LIMIT 40u /* rows of a table, the default of --limit */
@@ -286,6 +296,7 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_rowse
     tt_listing rows;
     bool ok = true;
     int code = tt_list_make(&rows, set, &wish);
+    rows.chosen = o->list.columns != NULL;
     if (rows.n_all < total) rows.n_all = (size_t)total;
     v.path = o->input.path;
     v.rows = &rows;

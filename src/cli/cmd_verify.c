@@ -56,7 +56,7 @@ static const tt_column check_columns[] = {
     TT_COLUMN("verdict", "VERDICT", NONE, "passed, failed or not observed", .type = TT_CELL_NAME,
               .get = get_verdict),
     TT_COLUMN("proves", "PROVES", NONE, "when it passes", TT_MEMBER(tt_check, what),
-              .show = TT_SHOW_CUT),
+              .show = TT_SHOW_WRAP),
     TT_COLUMN("examined", "EXAMINED", COUNT, "how many", TT_MEMBER(tt_check, examined),
               .text = show_examined),
     TT_FIELD("examined_what", "of what", .type = TT_CELL_NAME, .get = get_unit),
@@ -163,32 +163,36 @@ static bool print_table(const tt_check *checks, size_t n)
     return ok;
 }
 
-/* Everything but the end of the last line. */
-static bool print_checks(const tt_input *input, const tt_check *checks, size_t n)
+/* The checks, and a line of how many passed, with `more` at its end. */
+static bool print_checks(const tt_input *input, const tt_check *checks, size_t n, const char *more)
 {
+    char failures[48] = "", unknown[48] = "";
     if (!print_table(checks, n)) return false;
     print_unseen(checks, n);
     print_failed(checks, n);
-    size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
-    size_t unseen = count_verdict(checks, n, TT_CHECK_NOT_OBSERVED);
-    printf("%s: %zu of %zu checks passed", input->path, n - failed - unseen, n);
-    if (failed) printf(", %zu failed", failed);
-    if (unseen) printf(", %zu not observed", unseen);
+    const size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
+    const size_t unseen = count_verdict(checks, n, TT_CHECK_NOT_OBSERVED);
+    if (failed) (void)snprintf(failures, sizeof failures, ", %zu failed", failed);
+    if (unseen) (void)snprintf(unknown, sizeof unknown, ", %zu not observed", unseen);
+    tt_table_printf(stdout, 2, "%s: %zu of %zu checks passed%s%s%s", input->path,
+                    n - failed - unseen, n, failures, unknown, more);
     return true;
 }
 
 static bool print_text(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
 {
-    if (!print_checks(input, checks, n)) return false;
-    if (!m->trace.complete) printf("; the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
-    if (damaged(m)) printf("; the trace is damaged");
-    uint64_t dropped = dropped_records(m);
-    char count[TT_UNITS_TEXT];
+    char more[256], cut[64] = "", lost[128] = "", count[TT_UNITS_TEXT];
+    const uint64_t dropped = dropped_records(m);
+    if (!m->trace.complete)
+        (void)snprintf(cut, sizeof cut, "; the trace was cut off at byte %" PRIu64,
+                       m->trace.end_bytes);
     if (dropped)
-        printf("; %s record%s dropped and %s not in the trace", tt_units_count(count, dropped),
-               dropped == 1 ? " was" : "s were", dropped == 1 ? "is" : "are");
-    putchar('\n');
-    return true;
+        (void)snprintf(lost, sizeof lost, "; %s record%s dropped and %s not in the trace",
+                       tt_units_count(count, dropped), dropped == 1 ? " was" : "s were",
+                       dropped == 1 ? "is" : "are");
+    (void)snprintf(more, sizeof more, "%s%s%s", cut, damaged(m) ? "; the trace is damaged" : "",
+                   lost);
+    return print_checks(input, checks, n, more);
 }
 
 static int check_and_print(const tt_input *input, const tt_model *m)
@@ -212,7 +216,7 @@ static int check_and_print(const tt_input *input, const tt_model *m)
 static bool print_folder(const tt_input *input, const tt_check *checks, size_t n)
 {
     if (input->json) return print_json(input->path, NULL, checks, n);
-    return print_checks(input, checks, n) && putchar('\n') != EOF;
+    return print_checks(input, checks, n, "");
 }
 
 static int check_folder(const tt_input *input)

@@ -262,35 +262,36 @@ static void print_head(const tt_whatif_view *v)
     char touched[TT_UNITS_TEXT], model[TT_UNITS_TEXT], text[TT_UNITS_TEXT], count[TT_UNITS_TEXT];
     char demand[256], line[320];
     const char *bound = v->at_most ? "<= " : "";
-    printf("weights   %s; %s reads touch %s%s, in whole %s%s",
-           tt_units_bytes(model, v->model_bytes), tt_units_count(count, v->reads), bound,
-           tt_units_bytes(touched, v->touched_bytes),
-           v->page_bytes                    ? "pages of "
-           : strcmp(v->unit, "expert") == 0 ? "tensors or experts"
-                                            : "tensors",
-           v->page_bytes ? tt_units_bytes(text, v->page_bytes) : "");
-    putchar('\n');
+    tt_table_printf(stdout, 10, "weights   %s; %s reads touch %s%s, in whole %s%s",
+                    tt_units_bytes(model, v->model_bytes), tt_units_count(count, v->reads), bound,
+                    tt_units_bytes(touched, v->touched_bytes),
+                    v->page_bytes                    ? "pages of "
+                    : strcmp(v->unit, "expert") == 0 ? "tensors or experts"
+                                                     : "tensors",
+                    v->page_bytes ? tt_units_bytes(text, v->page_bytes) : "");
     of_phases(demand, sizeof demand, r, format_read, bound, " a token");
     (void)snprintf(line, sizeof line, "demand    %s", demand);
     tt_table_text(stdout, 10, line);
     print_compute(v);
-    printf("start     %s\n", v->warm ? "warm: the cache holds what the same reads left in it"
-                                     : "cold: the first read of each byte comes from disk");
+    tt_table_printf(stdout, 10, "start     %s\n",
+                    v->warm ? "warm: the cache holds what the same reads left in it"
+                            : "cold: the first read of each byte comes from disk");
     if (v->readahead_bytes)
-        printf("readahead %s, and pages are evicted, as Linux does\n",
-               tt_units_bytes(text, v->readahead_bytes));
+        tt_table_printf(stdout, 10, "readahead %s, and pages are evicted, as Linux does\n",
+                        tt_units_bytes(text, v->readahead_bytes));
     print_disk(v);
     if (v->reserve_bytes)
-        printf("reserved  %s of the RAM are not for weights\n",
-               tt_units_bytes(text, v->reserve_bytes));
+        tt_table_printf(stdout, 10, "reserved  %s of the RAM are not for weights\n",
+                        tt_units_bytes(text, v->reserve_bytes));
     if (v->traced_readahead_bytes && !v->readahead_bytes)
-        printf("not told  what the kernel reads ahead in vain, here up to %s at a time:\n"
-               "          see --readahead\n",
-               tt_units_bytes(text, v->traced_readahead_bytes));
+        tt_table_printf(stdout, 10,
+                        "left out  what the kernel reads ahead in vain, here up to %s at a time: "
+                        "see --readahead",
+                        tt_units_bytes(text, v->traced_readahead_bytes));
     const size_t width = tt_table_width(stdout);
-    printf("\nFrom disk, for each token: of the PROMPT, %s\n",
-           width == 0 || width >= WIDTH_FULL ? "the FIRST generated, each TOKEN after it"
-                                             : "each TOKEN generated after the first");
+    tt_table_printf(stdout, 0, "\nFrom disk, for each token: of the PROMPT, %s",
+                    width == 0 || width >= WIDTH_FULL ? "the FIRST generated, each TOKEN after it"
+                                                      : "each TOKEN generated after the first");
 }
 
 static bool print_json(const tt_whatif_view *v, const tt_listing *rows)

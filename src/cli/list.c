@@ -98,14 +98,18 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
     return tt_listing_make(l, set, wish, &err) == TT_OK ? TT_EXIT_OK : tt_list_error(&err);
 }
 
-/* How a column stands in a table; `chosen`: by name, which is not left out. */
-static int layout(const tt_column *c, bool chosen)
+/* How a column stands in a table. Those that were named, and the one by which the rows are sorted,
+ * are not left out; a number is not shortened, whatever its column identifies. */
+static int layout(const tt_listing *l, const tt_column *c)
 {
+    const bool chosen = l->chosen || c == l->sorted_by;
     int flags = tt_column_right(c) ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT;
     if (c->show & TT_SHOW_WIDE && !chosen) flags |= TT_COLUMN_WIDE;
     if (c->show & TT_SHOW_WIDEST && !chosen) flags |= TT_COLUMN_WIDEST;
     if (c->show & TT_SHOW_KNOWN && !chosen) flags |= TT_COLUMN_IF_KNOWN;
-    if (c->show & TT_SHOW_CUT) flags |= TT_COLUMN_SHRINK;
+    if (c->show & TT_SHOW_CUT && c->type == TT_CELL_NAME) flags |= TT_COLUMN_SHRINK;
+    if (c->show & TT_SHOW_WRAP) flags |= TT_COLUMN_WRAP;
+    if (chosen) flags |= TT_COLUMN_KEEP;
     if (c->show & TT_SHOW_KEY) flags |= TT_COLUMN_KEY;
     return flags;
 }
@@ -139,7 +143,7 @@ tt_table *tt_list_table(const tt_listing *l, FILE *out)
     tt_table *t = tt_table_new(out);
     for (size_t i = 0; t && i < l->n_columns; i++) {
         const tt_column *c = l->columns[i];
-        tt_table_column(t, c->title ? c->title : c->key, layout(c, l->chosen));
+        tt_table_column(t, c->title ? c->title : c->key, layout(l, c));
     }
     return t;
 }
@@ -225,7 +229,7 @@ static bool page_table(const tt_page_table *t, FILE *out)
     if (!to) return false;
     for (unsigned i = 0; i < t->n_columns; i++)
         tt_table_column(to, t->titles[i],
-                        t->set.schema ? layout(t->listing.columns[i], t->listing.chosen)
+                        t->set.schema ? layout(&t->listing, t->listing.columns[i])
                         : t->right[i] ? TT_COLUMN_RIGHT
                                       : TT_COLUMN_LEFT);
     const size_t n = t->listing.n, shown = t->shown && t->shown < n ? t->shown : n;
@@ -244,7 +248,7 @@ bool tt_page_print(const tt_page *p, FILE *out)
     for (const tt_page_block *b = p->summary; b; b = b->next)
         page_text(out, 0, "", b->text);
     for (const tt_page_section *s = p->sections; s; s = s->next) {
-        if (s->blocks) fprintf(out, "\n%s\n", s->title);
+        if (s->blocks) tt_table_printf(out, 0, "\n%s", s->title);
         for (const tt_page_block *b = s->blocks; b; b = b->next) {
             if (b->kind == TT_BLOCK_TABLE)
                 ok &= b->table && page_table(b->table, out);

@@ -34,6 +34,7 @@ static void explain_columns(const tt_routing_view *v)
     (void)snprintf(text, sizeof text,
                    "1 TOKEN%s%s: bytes of the different experts that so many tokens in a row use",
                    known[1] ? ", 8 TOKENS" : "", known[2] ? ", 64 TOKENS" : "");
+    putchar('\n');
     tt_table_text(stdout, 0, text);
     (void)puts("TOP k: as many experts as a token picks");
 }
@@ -182,8 +183,9 @@ bool tt_routing_print_matrix(const tt_routing_options *o, const tt_routing_view 
         if (first) (void)puts("");
         print_block(o, v, first);
     }
-    (void)printf(
-        "%s never   %s under half an even share   %s up to 1.5 of it   %s up to 3   %s more\n",
+    tt_table_printf(
+        stdout, 0,
+        "%s never   %s under half an even share   %s up to 1.5 of it   %s up to 3   %s more",
         shade(0, 1, 1), shade(1, 100, 1), shade(1, 1, 1), shade(2, 1, 1), shade(9, 1, 1));
     return !ferror(stdout);
 }

@@ -1,6 +1,5 @@
-#include "cli/table.h"
-
 #include "table/table.h"
+#include "cli/table_cells.h"
 
 #include <libsmartcols.h>
 #include <limits.h>
@@ -12,49 +11,13 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define COLUMNS_MAX 64
-#define SEPARATOR "  "
-#define SEPARATOR_WIDTH 2
-/* A shortened column keeps at least this width: less is useless. */
-#define SHRUNK_WIDTH_MIN 8
-/* Before a column becomes narrower than this, dispensable columns are left out. */
-#define SHRUNK_WIDTH_GOOD 16
-
-/* Rows compared to choose where to shorten names. */
-#define COMPARED_ROWS 4096u
-
-/* Texts of cells, one after another. */
-typedef struct pool {
-    struct pool *next;
+struct tt_table_pool {
+    tt_table_pool *next;
     size_t used, size;
     char bytes[];
-} pool;
+};
 
 #define POOL_BYTES ((size_t)256 << 10)
-
-typedef struct cell {
-    char *text; /* in a pool */
-    size_t width;
-} cell;
-
-/* Cells are kept until the end, because only then the widths are known: the ellipsis of a shortened
- * cell must be inserted before libsmartcols gets the text. */
-struct tt_table {
-    FILE *out;
-    size_t columns;
-    struct {
-        cell title;
-        int flags;
-        size_t width;
-        bool left_out;
-    } column[COLUMNS_MAX];
-    cell *cells; /* rows x columns */
-    size_t rows;
-    size_t capacity; /* in rows */
-    pool *pools;
-    bool plain; /* all texts are ASCII: one column per byte, no escapes */
-    bool failed;
-};
 
 tt_table *tt_table_new(FILE *out)
 {
@@ -65,14 +28,13 @@ tt_table *tt_table_new(FILE *out)
     return t;
 }
 
-/* Room for n bytes; NULL if out of memory. */
-static char *take(tt_table *t, size_t n)
+char *tt_table_take(tt_table *t, size_t n)
 {
     if (!t->pools || n > t->pools->size - t->pools->used) {
         size_t size = n > POOL_BYTES ? n : POOL_BYTES;
-        pool *p = malloc(sizeof *p + size);
+        tt_table_pool *p = malloc(sizeof *p + size);
         if (!p) return NULL;
-        *p = (pool){t->pools, 0, size};
+        *p = (tt_table_pool){t->pools, 0, size};
         t->pools = p;
     }
     char *at = t->pools->bytes + t->pools->used;
@@ -80,30 +42,43 @@ static char *take(tt_table *t, size_t n)
     return at;
 }
 
-/* A text's width on a terminal. libsmartcols shows bytes that are invalid in this locale as \xNN:
- * counted as four. */
-static size_t text_width(const char *s)
+/* The bytes of the character at s, and its width. */
+static size_t character(const char *s, mbstate_t *state, size_t *width)
+{
+    wchar_t c;
+    size_t n = mbrtowc(&c, s, MB_LEN_MAX, state);
+    int w = n == (size_t)-1 || n == (size_t)-2 ? -1 : wcwidth(c);
+    if (n == (size_t)-1 || n == (size_t)-2) {
+        memset(state, 0, sizeof *state);
+        n = 1;
+    }
+    *width = w >= 0 ? (size_t)w : 4 * n;
+    return n;
+}
+
+size_t tt_table_head(const char *text, size_t width, size_t *used)
 {
     mbstate_t state;
-    size_t width = 0;
+    size_t at = 0, places = 0;
     memset(&state, 0, sizeof state);
-    while (*s) {
-        wchar_t c;
-        size_t n = mbrtowc(&c, s, MB_LEN_MAX, &state);
-        int w = n == (size_t)-1 || n == (size_t)-2 ? -1 : wcwidth(c);
-        if (n == (size_t)-1 || n == (size_t)-2) {
-            memset(&state, 0, sizeof state);
-            n = 1;
-        }
-        width += w >= 0 ? (size_t)w : 4 * n;
-        s += n;
+    *used = 0;
+    while (text[at]) {
+        const size_t n = character(text + at, &state, &places);
+        if (*used + places > width) break;
+        *used += places;
+        at += n;
     }
+    return at;
+}
+
+size_t tt_table_text_width(const char *s)
+{
+    size_t width = 0;
+    (void)tt_table_head(s, SIZE_MAX, &width);
     return width;
 }
 
-/* Length of a text of which each byte has width 1, without escapes (libsmartcols escapes a
- * backslash); SIZE_MAX for others. */
-static size_t plain_length(const char *s)
+size_t tt_table_plain_length(const char *s)
 {
     size_t n = 0;
     for (; s[n]; n++)
@@ -111,26 +86,26 @@ static size_t plain_length(const char *s)
     return n;
 }
 
-static void set_cell(tt_table *t, size_t column, cell *c, const char *text)
+static void set_cell(tt_table *t, size_t column, tt_table_cell *c, const char *text)
 {
-    size_t n = plain_length(text);
+    size_t n = tt_table_plain_length(text);
     c->width = n;
     if (n == SIZE_MAX) {
         t->plain = false;
         n = strlen(text);
-        c->width = text_width(text);
+        c->width = tt_table_text_width(text);
     }
-    c->text = take(t, n + 1);
+    c->text = tt_table_take(t, n + 1);
     if (c->text)
         memcpy(c->text, text, n + 1);
     else
         t->failed = true;
-    if (c->width > t->column[column].width) t->column[column].width = c->width;
+    if (c->width > t->column[column].full) t->column[column].full = c->width;
 }
 
 void tt_table_column(tt_table *t, const char *title, int flags)
 {
-    if (t->columns == COLUMNS_MAX || t->rows > 0) {
+    if (t->columns == TT_TABLE_COLUMNS_MAX || t->rows > 0) {
         t->failed = true;
         return;
     }
@@ -143,7 +118,7 @@ static bool grow(tt_table *t)
 {
     if (t->rows < t->capacity) return true;
     size_t capacity = t->capacity ? t->capacity * 2 : 64;
-    cell *cells = reallocarray(t->cells, capacity * t->columns, sizeof *cells);
+    tt_table_cell *cells = reallocarray(t->cells, capacity * t->columns, sizeof *cells);
     if (!cells) return false;
     t->cells = cells;
     t->capacity = capacity;
@@ -156,7 +131,7 @@ void tt_table_row(tt_table *t, const char *const *cells)
         t->failed = true;
         return;
     }
-    cell *row = t->cells + t->rows++ * t->columns;
+    tt_table_cell *row = t->cells + t->rows++ * t->columns;
     for (size_t i = 0; i < t->columns; i++)
         set_cell(t, i, &row[i], cells[i] ? cells[i] : "");
 }
@@ -174,16 +149,31 @@ size_t tt_table_width(FILE *out)
     return 80;
 }
 
+/* Bytes of the word at `text`: of a number its unit, too, from which no line break parts it. */
+static size_t word_length(const char *text)
+{
+    static const char *const units[] = {"B",  "KiB",  "MiB",  "GiB",  "TiB",     "ns",
+                                        "us", "ms",   "s",    "min",  "h",       "%",
+                                        "x",  "kB/s", "MB/s", "GB/s", "tokens/s"};
+    const size_t n = strcspn(text, " ");
+    if (n == 0 || text[n - 1] < '0' || text[n - 1] > '9' || !text[n]) return n;
+    const char *next = text + n + 1;
+    const size_t after = strcspn(next, " "), unit = strcspn(next, " ,;.:)");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == unit && memcmp(next, units[i], unit) == 0) return n + 1 + after;
+    return n;
+}
+
 static void put_line(FILE *out, size_t indent, const char *text)
 {
     const size_t limit = tt_table_width(out);
     size_t used = 0;
     bool first = true; /* in its line */
     while (*text) {
-        const size_t spaces = strspn(text, " "), letters = strcspn(text + spaces, " ");
+        const size_t spaces = strspn(text, " "), letters = word_length(text + spaces);
         char word[256];
         (void)snprintf(word, sizeof word, "%.*s", (int)letters, text + spaces);
-        const size_t width = text_width(word);
+        const size_t width = tt_table_text_width(word);
         if (limit && !first && letters < sizeof word && used + spaces + width > limit) {
             fprintf(out, "\n%*s", (int)indent, "");
             used = indent;
@@ -201,202 +191,83 @@ static void put_line(FILE *out, size_t indent, const char *text)
 
 void tt_table_text(FILE *out, size_t indent, const char *text)
 {
-    char *lines = strdup(text), *save = NULL;
-    if (!lines || !strchr(text, '\n')) {
-        put_line(out, indent, text);
-    } else {
-        for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-            put_line(out, indent, line);
+    char *lines = strdup(text), *at = lines;
+    if (!lines) put_line(out, indent, text);
+    while (at) {
+        char *end = strchr(at, '\n');
+        if (end) *end++ = '\0';
+        put_line(out, indent, at);
+        at = end && *end ? end : NULL;
     }
     free(lines);
 }
 
-/* The width of a line whose shrinkable columns are as narrow as is still good. */
-static size_t good_width(const tt_table *t)
+void tt_table_printf(FILE *out, size_t indent, const char *fmt, ...)
 {
-    size_t total = 0, columns = 0;
-    for (size_t i = 0; i < t->columns; i++) {
-        const int cut = t->column[i].flags & (TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-        const size_t width = t->column[i].width;
+    char *text;
+    va_list args;
+    va_start(args, fmt);
+    const int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n < 0) return;
+    tt_table_text(out, indent, text);
+    free(text);
+}
+
+/* The first line of a text in a wrapped column, which it ends in `text`; the rest, or NULL. */
+static char *wrap(tt_table *t, char *text, size_t width)
+{
+    size_t used;
+    const size_t fits = tt_table_head(text, width, &used);
+    size_t end = fits;
+    if (!text[fits]) return NULL;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    if (end == 0) { /* a word that is too long, as a path: parted anywhere */
+        char *rest = tt_table_take(t, strlen(text + fits) + 1);
+        if (!rest || fits == 0) return NULL;
+        memcpy(rest, text + fits, strlen(text + fits) + 1);
+        text[fits] = '\0';
+        return rest;
+    }
+    text[end] = '\0';
+    return text + end + 1;
+}
+
+/* A line with the texts of a row; those of wrapped columns continue in the next one: *more. */
+static bool fill_line(tt_table *t, struct libscols_table *table, tt_table_cell *row, bool *more)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    if (!line) return false;
+    *more = false;
+    for (size_t i = 0, place = 0; i < t->columns; i++) {
+        tt_table_cell *c = &row[i];
+        char *rest = NULL;
         if (t->column[i].left_out) continue;
-        total += columns++ ? SEPARATOR_WIDTH : 0;
-        total += cut == TT_COLUMN_SHRINK && width > SHRUNK_WIDTH_GOOD ? SHRUNK_WIDTH_GOOD : width;
+        if (t->column[i].flags & TT_COLUMN_WRAP)
+            rest = wrap(t, c->text, t->column[i].width);
+        else
+            tt_table_cut(t, i, c);
+        if (scols_line_set_data(line, place++, c->text) != 0) return false;
+        *more |= rest != NULL;
+        c->text = rest ? rest : c->text + strlen(c->text);
+        c->width = rest ? tt_table_text_width(rest) : 0;
     }
-    return total;
-}
-
-/* Takes width from the widest column with these flags of SHRINK and KEY until the line fits or none
- * is left; returns the remaining excess. */
-static size_t shrink(tt_table *t, int flags, size_t excess)
-{
-    while (excess > 0) {
-        size_t widest = t->columns;
-        for (size_t i = 0; i < t->columns; i++) {
-            if ((t->column[i].flags & (TT_COLUMN_SHRINK | TT_COLUMN_KEY)) != flags) continue;
-            if (t->column[i].left_out) continue;
-            if (widest == t->columns || t->column[i].width > t->column[widest].width) widest = i;
-        }
-        if (widest == t->columns || t->column[widest].width <= SHRUNK_WIDTH_MIN) break;
-        t->column[widest].width--;
-        excess--;
-    }
-    return excess;
-}
-
-/* Leaves out columns that are unknown in all rows. */
-static void leave_out_unknown(tt_table *t)
-{
-    for (size_t i = 0; i < t->columns; i++) {
-        if (!(t->column[i].flags & TT_COLUMN_IF_KNOWN)) continue;
-        bool known = t->rows == 0;
-        for (size_t r = 0; r < t->rows && !known; r++) {
-            const char *text = t->cells[r * t->columns + i].text;
-            known = text && text[0] && strcmp(text, "-") != 0;
-        }
-        t->column[i].left_out = !known;
-    }
-}
-
-static void fit(tt_table *t, size_t limit)
-{
-    leave_out_unknown(t);
-    size_t total = 0, columns = 0;
-    for (size_t i = 0; i < t->columns; i++) /* libsmartcols makes none narrower */
-        if (!t->column[i].width) t->column[i].width = 1;
-    for (int flag = TT_COLUMN_WIDEST; limit > 0 && flag >= TT_COLUMN_WIDE; flag /= 2)
-        for (size_t i = t->columns; i-- > 0 && good_width(t) > limit;)
-            t->column[i].left_out |= (t->column[i].flags & flag) != 0;
-    for (size_t i = 0; i < t->columns; i++)
-        if (!t->column[i].left_out) total += t->column[i].width + (columns++ ? SEPARATOR_WIDTH : 0);
-    if (limit == 0 || total <= limit) return;
-    const size_t excess = shrink(t, TT_COLUMN_SHRINK, total - limit);
-    (void)shrink(t, TT_COLUMN_SHRINK | TT_COLUMN_KEY, excess);
-}
-
-/* Replaces what is cut out. */
-static const char *ellipsis_text(void)
-{
-    return MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~";
-}
-
-/* The parts of a shortened name that stay: at its start and end. */
-typedef struct cut_place {
-    size_t head, tail;
-} cut_place;
-
-static int by_cut_text(const void *a, const void *b, void *context)
-{
-    const cut_place *at = context;
-    const cell *x = *(const cell *const *)a, *y = *(const cell *const *)b;
-    const size_t width = at->head + 1 + at->tail;
-    if (x->width <= width || y->width <= width) return strcmp(x->text, y->text);
-    const int order = memcmp(x->text, y->text, at->head);
-    return order ? order : strcmp(x->text + x->width - at->tail, y->text + y->width - at->tail);
-}
-
-/* How many different texts remain in a column that is shortened in this way. */
-static size_t different(const cell **cells, size_t n, cut_place at)
-{
-    size_t found = n > 0;
-    qsort_r(cells, n, sizeof(cell *), by_cut_text, &at);
-    for (size_t i = 1; i < n; i++)
-        found += by_cut_text(&cells[i - 1], &cells[i], &at) != 0;
-    return found;
-}
-
-/* Where to cut ASCII names to the column's width so that most of them stay different, as close to
- * the middle as possible. */
-static cut_place best_cut(const tt_table *t, size_t column)
-{
-    const size_t width = t->column[column].width, middle = width / 2;
-    const size_t rows = t->rows < COMPARED_ROWS ? t->rows : COMPARED_ROWS;
-    cut_place best = {middle, width - 1 - middle};
-    const cell **cells = calloc(rows + 1, sizeof(cell *));
-    size_t n = 0, most = 0;
-    for (size_t r = 0; cells && r < rows; r++) {
-        const cell *c = &t->cells[r * t->columns + column];
-        if (c->width > width && plain_length(c->text) == c->width) cells[n++] = c;
-    }
-    for (size_t step = 0; n > 1 && most < n && step < 2 * width; step++) {
-        const size_t off = (step + 1) / 2;
-        if (step % 2 ? middle + off >= width : off > middle) continue;
-        const cut_place at = {step % 2 ? middle + off : middle - off,
-                              width - 1 - (step % 2 ? middle + off : middle - off)};
-        const size_t kept = different(cells, n, at);
-        if (kept <= most) continue;
-        most = kept;
-        best = at;
-    }
-    free(cells);
-    return best;
-}
-
-static void cut_out(tt_table *t, cell *c, cut_place at)
-{
-    const char *ellipsis = ellipsis_text();
-    const size_t size = strlen(ellipsis);
-    char *shorter = take(t, at.head + size + at.tail + 1);
-    if (!shorter) return; /* too wide is better than lost */
-    memcpy(shorter, c->text, at.head);
-    memcpy(shorter + at.head, ellipsis, size);
-    memcpy(shorter + at.head + size, c->text + c->width - at.tail, at.tail + 1);
-    c->text = shorter;
-    c->width = at.head + 1 + at.tail;
-}
-
-/* Shortens a text to `width`, including the ellipsis. */
-static void cut(tt_table *t, cell *c, size_t width)
-{
-    const char *ellipsis = ellipsis_text(), *text = c->text;
-    size_t used = 0, at = 0;
-    mbstate_t state;
-    if (c->width <= width) return;
-    memset(&state, 0, sizeof state);
-    while (text[at]) {
-        wchar_t wide;
-        size_t n = mbrtowc(&wide, text + at, MB_LEN_MAX, &state);
-        int w = n == (size_t)-1 || n == (size_t)-2 ? -1 : wcwidth(wide);
-        if (n == (size_t)-1 || n == (size_t)-2) {
-            memset(&state, 0, sizeof state);
-            n = 1;
-        }
-        size_t places = w >= 0 ? (size_t)w : 4 * n;
-        if (used + places + 1 > width) break;
-        used += places;
-        at += n;
-    }
-    char *shorter = take(t, at + strlen(ellipsis) + 1);
-    if (!shorter) return; /* too wide is better than lost */
-    memcpy(shorter, text, at);
-    memcpy(shorter + at, ellipsis, strlen(ellipsis) + 1);
-    c->text = shorter;
-    c->width = used + 1;
+    return true;
 }
 
 static bool fill(tt_table *t, struct libscols_table *table)
 {
-    cut_place at[COLUMNS_MAX];
     for (size_t i = 0; i < t->columns; i++) {
-        if (t->column[i].flags & TT_COLUMN_KEY && !t->column[i].left_out) at[i] = best_cut(t, i);
-        int right = t->column[i].flags & TT_COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0;
+        tt_table_cell *title = &t->column[i].title;
+        const int right = t->column[i].flags & TT_COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0;
         if (t->column[i].left_out) continue;
-        cut(t, &t->column[i].title, t->column[i].width);
-        if (!scols_table_new_column(table, t->column[i].title.text, 0, right)) return false;
+        tt_table_cut(t, i, title);
+        if (!scols_table_new_column(table, title->text, 0, right)) return false;
     }
-    for (size_t r = 0; r < t->rows; r++) {
-        struct libscols_line *line = scols_table_new_line(table, NULL);
-        if (!line) return false;
-        for (size_t i = 0, place = 0; i < t->columns; i++) {
-            cell *c = &t->cells[r * t->columns + i];
-            const size_t width = t->column[i].width;
-            if (t->column[i].left_out) continue;
-            if (t->column[i].flags & TT_COLUMN_KEY && c->width > width &&
-                plain_length(c->text) == c->width)
-                cut_out(t, c, at[i]);
-            cut(t, c, width);
-            if (scols_line_set_data(line, place++, c->text) != 0) return false;
-        }
-    }
+    for (size_t r = 0; r < t->rows; r++)
+        for (bool more = true; more;)
+            if (!fill_line(t, table, t->cells + r * t->columns, &more)) return false;
     return true;
 }
 
@@ -406,7 +277,7 @@ static bool print_any(tt_table *t)
     if (!table) return false;
     /* The width is final: libsmartcols must not shorten anything itself. */
     bool ok = scols_table_set_stream(table, t->out) == 0 &&
-              scols_table_set_column_separator(table, SEPARATOR) == 0 &&
+              scols_table_set_column_separator(table, TT_TABLE_SEPARATOR) == 0 &&
               scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) == 0 &&
               scols_table_enable_minout(table, 1) == 0 && fill(t, table) &&
               scols_print_table(table) == 0 && !ferror(t->out);
@@ -415,17 +286,17 @@ static bool print_any(tt_table *t)
 }
 
 /* A line in libsmartcols's format: nothing after the last text. */
-static void print_plain_line(const tt_table *t, const cell *cells, size_t step, char *line)
+static void print_plain_line(const tt_table *t, const tt_table_cell *cells, size_t step, char *line)
 {
     size_t n = 0, end = 0;
     bool first = true;
     for (size_t i = 0; i < t->columns; i++) {
-        const cell *c = (const cell *)((const char *)cells + i * step);
+        const tt_table_cell *c = (const tt_table_cell *)((const char *)cells + i * step);
         if (t->column[i].left_out) continue;
         size_t pad = t->column[i].width - c->width;
         if (!first) {
-            memset(line + n, ' ', SEPARATOR_WIDTH);
-            n += SEPARATOR_WIDTH;
+            memset(line + n, ' ', TT_TABLE_SEPARATOR_WIDTH);
+            n += TT_TABLE_SEPARATOR_WIDTH;
         }
         first = false;
         if (t->column[i].flags & TT_COLUMN_RIGHT) {
@@ -446,14 +317,14 @@ static void print_plain_line(const tt_table *t, const cell *cells, size_t step, 
 /* The same in a hundredth of the time, for millions of rows in a file. */
 static bool print_plain(tt_table *t)
 {
-    size_t width = t->columns * SEPARATOR_WIDTH + 1;
+    size_t width = t->columns * TT_TABLE_SEPARATOR_WIDTH + 1;
     for (size_t i = 0; i < t->columns; i++)
         width += t->column[i].width;
     char *line = malloc(width);
     if (!line) return false;
     print_plain_line(t, &t->column[0].title, sizeof t->column[0], line);
     for (size_t r = 0; r < t->rows; r++)
-        print_plain_line(t, t->cells + r * t->columns, sizeof(cell), line);
+        print_plain_line(t, t->cells + r * t->columns, sizeof(tt_table_cell), line);
     free(line);
     return !ferror(t->out);
 }
@@ -461,7 +332,7 @@ static bool print_plain(tt_table *t)
 static bool print(tt_table *t)
 {
     size_t limit = tt_table_width(t->out);
-    fit(t, limit);
+    tt_table_fit(t, limit);
     return t->plain && limit == 0 && t->rows > 0 ? print_plain(t) : print_any(t);
 }
 
@@ -470,7 +341,7 @@ bool tt_table_print(tt_table *t)
     if (!t) return false;
     bool ok = !t->failed && print(t);
     while (t->pools) {
-        pool *p = t->pools;
+        tt_table_pool *p = t->pools;
         t->pools = p->next;
         free(p);
     }

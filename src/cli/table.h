@@ -8,15 +8,20 @@
 
 typedef struct tt_table tt_table;
 
+/* Where there is not enough space, columns are left out: WIDEST, then WIDE, then the others, each
+ * from the last one; then texts become narrower, and names (KEY) last of all. Numbers are whole or
+ * not there. */
 enum {
     TT_COLUMN_LEFT = 0,
-    TT_COLUMN_RIGHT = 1,    /* numbers */
-    TT_COLUMN_SHRINK = 2,   /* may be shortened (with an ellipsis) if there is not enough space */
-    TT_COLUMN_KEY = 4,      /* with SHRINK: identifies the row, so it is shortened last, where cells
-                               differ least */
-    TT_COLUMN_WIDE = 8,     /* left out if there is not enough space: the last first, ... */
-    TT_COLUMN_WIDEST = 16,  /* ... but after those that are left out first */
-    TT_COLUMN_IF_KNOWN = 32 /* left out if all its cells are empty or "-": unknown */
+    TT_COLUMN_RIGHT = 1,   /* numbers */
+    TT_COLUMN_SHRINK = 2,  /* a text that may be shortened (with an ellipsis) */
+    TT_COLUMN_KEY = 4,     /* identifies the row: never left out; with SHRINK shortened last, where
+                              cells differ least */
+    TT_COLUMN_WIDE = 8,    /* left out before others, ... */
+    TT_COLUMN_WIDEST = 16, /* ... and these before those */
+    TT_COLUMN_IF_KNOWN = 32, /* left out if all its cells are empty or "-": unknown */
+    TT_COLUMN_KEEP = 64,     /* never left out */
+    TT_COLUMN_WRAP = 128     /* sentences: continued in the next line, not left out or shortened */
 };
 
 /* A table on `out`, as wide as COLUMNS or the terminal; without either, in a file or a pipe,
@@ -28,9 +33,11 @@ void tt_table_row(tt_table *t, const char *const *cells);
 /* Columns of a line of a table on `out`; 0: no limit. For tables that leave out columns if there is
  * not enough space. */
 size_t tt_table_width(FILE *out);
-/* A line of text, wrapped to tt_table_width; continuation lines are indented by `indent`. Words
- * that are too long are not broken. */
+/* Lines of text, wrapped to tt_table_width; continuation lines are indented by `indent`. Words that
+ * are too long are not broken, nor is a number parted from its unit. */
 void tt_table_text(FILE *out, size_t indent, const char *text);
+void tt_table_printf(FILE *out, size_t indent, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Such a line, "what         the text": without control bytes, and continued below the text. */
 void tt_table_line(FILE *out, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

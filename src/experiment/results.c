@@ -173,7 +173,7 @@ static const tt_column result_columns[] = {
     TT_COLUMN("current", "", NONE, "*: the folder's links point to it", .type = TT_CELL_NAME,
               .show = TT_SHOW_TEXT, .get = get_current),
     TT_COLUMN("folder", "FOLDER", NONE, "name of its folder", .type = TT_CELL_NAME,
-              .get = get_folder),
+              .show = TT_SHOW_KEY, .get = get_folder),
     TT_COLUMN("experiment_id", "ID", NONE, "id of its trace", .type = TT_CELL_NAME,
               .show = TT_SHOW_ASKED, .get = get_id),
     TEXT(timestamp_start, "STARTED (UTC)", "when it began", .show = TT_SHOW_WIDEST,

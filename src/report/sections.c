@@ -89,8 +89,8 @@ static void summarize(tt_page *p, const tt_analysis *a)
     if (a->has_heat && h->of_phase[TT_PHASE_GENERATE].batches)
         tt_page_summary(
             p,
-            "A generated batch reads %s%s of weights, %s of the model; %s of the steps in the file "
-            "go on where the last read ended.",
+            "A generated batch reads %s%s of weights, %s of the model; %s of reads continue "
+            "where the previous one ended.",
             h->at_most ? "at most " : "",
             tt_format_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
                                    (double)h->of_phase[TT_PHASE_GENERATE].batches),

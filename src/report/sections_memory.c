@@ -82,14 +82,15 @@ static void write_order(tt_page *p, const tt_analysis *a)
         tt_page_add(p, TT_BLOCK_ANSWER, "Not known: there was only one read.");
         return;
     }
-    tt_page_add(p, TT_BLOCK_ANSWER,
-                "%s: %s of %s steps from one read to the next go on where the last one ended; the "
-                "file is swept %.1f times a batch.",
-                (double)s->adjacent >= 0.9 * (double)s->steps ? "In order"
-                : sweeps <= 1.5                               ? "From front to back, with jumps"
-                                                              : "With jumps",
-                tt_percent(p, (double)s->adjacent, (double)s->steps),
-                tt_format_count(p, (double)s->steps), sweeps);
+    tt_page_add(
+        p, TT_BLOCK_ANSWER,
+        "%s: %s of %s steps from one read to the next continue where the previous one ended; the "
+        "file is swept %.1f times a batch.",
+        (double)s->adjacent >= 0.9 * (double)s->steps ? "In order"
+        : sweeps <= 1.5                               ? "From front to back, with jumps"
+                                                      : "With jumps",
+        tt_percent(p, (double)s->adjacent, (double)s->steps), tt_format_count(p, (double)s->steps),
+        sweeps);
     tt_page_add(p, TT_BLOCK_TEXT, "A read of a weight is %s%s long on average, in one piece.",
                 a->reads.at_most ? "at most " : "",
                 tt_format_bytes(p, (double)a->heat.read_bytes / (double)a->heat.reads));

@@ -42,7 +42,8 @@ static const char *order_of(tt_study *s, const tt_ask_scope *model)
                           jump = tt_ask_median(s, model, get_jump);
     return tt_study_text(
         s,
-        "%s%s of requests of 128 KiB go on where the last ended (%s of the steps from one tensor "
+        "%s%s of requests of 128 KiB continue where the last ended (%s of the steps from one "
+        "tensor "
         "or expert to the next), %s of jumps lead forward%s%s; sweeps through the file a batch: %s",
         tt_study_text_model(s, model->model_file), tt_study_text_shares(s, &in),
         tt_study_text_shares(s, &adjacent), tt_study_text_shares(s, &forward),

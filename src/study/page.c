@@ -213,7 +213,7 @@ static void section_order(tt_page *p, const tt_study *s)
         p, TT_BLOCK_NOTE,
         "Of generated batches: reads of weights as the ops name them, in the order in which "
         "the ops began. What is read in a row is split into requests of 128 KiB, as the kernel "
-        "reads ahead by default: all of them but the first go on where the last one ended.");
+        "reads ahead by default: all of them but the first continue where the last one ended.");
 }
 
 static void section_heat(tt_page *p, const tt_study *s)

@@ -197,6 +197,8 @@ static tt_status sort_rows(tt_listing *l, const char *names, tt_error *err)
         at += n;
         if (!*at) break;
     }
+    if (*names == '-' || *names == '+') names++;
+    l->sorted_by = tt_schema_find(l->set, names, strcspn(names, ","));
     qsort_r(l->order, l->n_all, sizeof *l->order, compare_rows, &s);
     return TT_OK;
 }

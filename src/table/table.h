@@ -56,8 +56,10 @@ typedef enum tt_cell_unit {
 
 /* Where a column is shown. JSON and CSV have all of them, except those for text only. */
 enum {
-    TT_SHOW_WIDE = 1,     /* left out of text if it does not fit: the last first, ... */
-    TT_SHOW_WIDEST = 2,   /* ... but these before all others */
+    /* What text leaves out where the line is short: WIDEST, then WIDE, then others that do not
+     * identify rows, each from the last. */
+    TT_SHOW_WIDE = 1,
+    TT_SHOW_WIDEST = 2,
     TT_SHOW_ASKED = 4,    /* in text only when --columns names it */
     TT_SHOW_TEXT = 8,     /* in text only */
     TT_SHOW_FLAT = 4096,  /* in text and CSV; in JSON it is part of a nested row */
@@ -65,6 +67,7 @@ enum {
     TT_SHOW_RIGHT = 1024, /* a text of digits: right-aligned in text */
     TT_SHOW_SIGN = 2048,  /* a difference with a fraction: "+1.50 ms" in text */
     TT_SHOW_CUT = 32,     /* a text that may be shortened in text */
+    TT_SHOW_WRAP = 16384, /* sentences, which text continues in the next line */
     TT_SHOW_DASH = 256,   /* a dash in text if it is not known: it applies, but was not observed */
     TT_SHOW_KNOWN = 128,  /* left out of text if no listed row has it */
     TT_SHOW_KEY = 64,     /* with CUT: identifies the row; shortened last, and in the middle */
@@ -313,7 +316,8 @@ typedef struct tt_listing {
     const tt_rowset *set;
     const tt_column *columns[TT_LISTING_COLUMNS_MAX];
     size_t n_columns;
-    bool chosen;   /* the columns were named */
+    const tt_column *sorted_by; /* first; NULL: unsorted */
+    bool chosen;                /* the columns were named */
     bool tabs;     /* not CSV: tab-separated cells with \t, \n, \r and \\ escaped; set by the caller
                     */
     size_t *order; /* indices of the listed rows */

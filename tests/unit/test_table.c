@@ -107,8 +107,12 @@ static void a_narrow_terminal_cuts(void **state)
 {
     (void)state;
     expect(true, "26",
-           "tensor         count  note\n"
-           "blk.0.attn_q\xe2\x80\xa6     12  f\xc3\xbcnf\n"
+           "tensor               count\n"
+           "blk.0.attn_q.weight     12\n"
+           "a                    1,234\n");
+    expect(true, "20",
+           "tensor         count\n"
+           "blk.0.attn_q\xe2\x80\xa6     12\n"
            "a              1,234\n");
 }
 
@@ -116,8 +120,8 @@ static void never_below_what_is_readable(void **state)
 {
     (void)state;
     expect(true, "5",
-           "tensor    count  note\n"
-           "blk.0.a\xe2\x80\xa6     12  f\xc3\xbcnf\n"
+           "tensor    count\n"
+           "blk.0.a\xe2\x80\xa6     12\n"
            "a         1,234\n");
 }
 
@@ -205,6 +209,73 @@ static void columns_are_left_out_before_names_are_cut(void **state)
                         "blk.1.f\xe2\x80\xa6weight     6\n");
 }
 
+/* Prints a table with COLUMNS into `got`; at most four columns. */
+static void print_narrow(const char *columns, size_t n, const char *const titles[],
+                         const int flags[], const char *const rows[][4], size_t n_rows,
+                         char got[512])
+{
+    FILE *out = tmpfile();
+    tt_table *t = tt_table_new(out);
+    assert_true(out && t);
+    setenv("COLUMNS", columns, 1);
+    for (size_t i = 0; i < n; i++)
+        tt_table_column(t, titles[i], flags[i]);
+    for (size_t i = 0; i < n_rows; i++)
+        tt_table_row(t, rows[i]);
+    assert_true(tt_table_print(t));
+    rewind(out);
+    got[fread(got, 1, 511, out)] = '\0';
+    (void)fclose(out);
+    unsetenv("COLUMNS");
+}
+
+/* Names that would become the same get the room of another column, but not of one to keep. */
+static void names_stay_different(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"NAME", "A", "B", "C"};
+    static const int flags[] = {TT_COLUMN_SHRINK | TT_COLUMN_KEY, TT_COLUMN_RIGHT, TT_COLUMN_RIGHT,
+                                TT_COLUMN_RIGHT | TT_COLUMN_KEEP};
+    /* Wherever four characters are cut out, one of the names becomes another. */
+    static const char *const rows[][4] = {
+        {"aaaaaaaaaaaaaaaaaaaaaaaa", "1", "2", "3"}, {"aaabaaaaaaaaaaaaaaaaaaaa", "1", "2", "3"},
+        {"aaaaaaabaaaaaaaaaaaaaaaa", "1", "2", "3"}, {"aaaaaaaaaaabaaaaaaaaaaaa", "1", "2", "3"},
+        {"aaaaaaaaaaaaaaabaaaaaaaa", "1", "2", "3"}, {"aaaaaaaaaaaaaaaaaaabaaaa", "1", "2", "3"},
+        {"aaaaaaaaaaaaaaaaaaaaaaab", "1", "2", "3"}};
+    char got[512];
+    print_narrow("30", 4, titles, flags, rows, 2, got);
+    assert_string_equal(got, "NAME                   A  B  C\n"
+                             "aaaaaaaaaa\xe2\x80\xa6"
+                             "aaaaaaaaaa  1  2  3\n"
+                             "aaabaaaaaa\xe2\x80\xa6"
+                             "aaaaaaaaaa  1  2  3\n");
+    print_narrow("30", 4, titles, flags, rows, 7, got);
+    assert_string_equal(got, "NAME                      A  C\n"
+                             "aaaaaaaaaaaaaaaaaaaaaaaa  1  3\n"
+                             "aaabaaaaaaaaaaaaaaaaaaaa  1  3\n"
+                             "aaaaaaabaaaaaaaaaaaaaaaa  1  3\n"
+                             "aaaaaaaaaaabaaaaaaaaaaaa  1  3\n"
+                             "aaaaaaaaaaaaaaabaaaaaaaa  1  3\n"
+                             "aaaaaaaaaaaaaaaaaaabaaaa  1  3\n"
+                             "aaaaaaaaaaaaaaaaaaaaaaab  1  3\n");
+}
+
+static void sentences_go_on_in_the_next_line(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"CHECK", "PROVES"};
+    static const int flags[] = {TT_COLUMN_KEY, TT_COLUMN_WRAP};
+    static const char *const rows[][4] = {
+        {"index", "the index lists the chunks as they are in the file"}, {"times", "times ascend"}};
+    char got[512];
+    print_narrow("32", 2, titles, flags, rows, 2, got);
+    assert_string_equal(got, "CHECK  PROVES\n"
+                             "index  the index lists the\n"
+                             "       chunks as they are in the\n"
+                             "       file\n"
+                             "times  times ascend\n");
+}
+
 static void a_line_is_continued_below_its_text(void **state)
 {
     (void)state;
@@ -214,6 +285,7 @@ static void a_line_is_continued_below_its_text(void **state)
     setenv("COLUMNS", "16", 1);
     tt_table_text(out, 4, "key a line of words");
     tt_table_text(out, 0, "oneverylongwordofmany letters");
+    tt_table_text(out, 0, "it holds 16.0 KiB, 5 x 12");
     unsetenv("COLUMNS");
     tt_table_text(out, 4, "key a line of words");
     rewind(out);
@@ -223,6 +295,8 @@ static void a_line_is_continued_below_its_text(void **state)
                              "    words\n"
                              "oneverylongwordofmany\n"
                              "letters\n"
+                             "it holds\n"
+                             "16.0 KiB, 5 x 12\n"
                              "key a line of words\n");
 }
 
@@ -230,6 +304,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_left_out_before_names_are_cut),
+        cmocka_unit_test(names_stay_different),
+        cmocka_unit_test(sentences_go_on_in_the_next_line),
         cmocka_unit_test(a_line_is_continued_below_its_text),
         cmocka_unit_test(a_file_gets_everything),
         cmocka_unit_test(ascii_is_laid_out_alike),

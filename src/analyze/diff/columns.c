@@ -426,10 +426,11 @@ TT_COLUMN_SHOW(show_setting_b, tt_diff_setting, s,
                tt_cell_text_copy(out, room, s->b ? s->b : "not recorded");)
 
 static const tt_column setting_columns[] = {
-    TT_COLUMN("setting", "SETTING", NONE, "what differs", TT_MEMBER(tt_diff_setting, key)),
-    TT_COLUMN("a", "A", NONE, "null: not recorded", .nullable = true, .show = TT_SHOW_CUT,
+    TT_COLUMN("setting", "SETTING", NONE, "what differs", .show = TT_SHOW_KEY,
+              TT_MEMBER(tt_diff_setting, key)),
+    TT_COLUMN("a", "A", NONE, "null: not recorded", .nullable = true, .show = TT_SHOW_WRAP,
               TT_MEMBER(tt_diff_setting, a), .text = show_setting_a),
-    TT_COLUMN("b", "B", NONE, "null: not recorded", .nullable = true, .show = TT_SHOW_CUT,
+    TT_COLUMN("b", "B", NONE, "null: not recorded", .nullable = true, .show = TT_SHOW_WRAP,
               TT_MEMBER(tt_diff_setting, b), .text = show_setting_b),
 };
 

@@ -463,13 +463,15 @@ TT_COLUMN_ROWS(weight_of_source, tt_values_source, s, s, s->weight != TT_NONE)
 
 static const tt_column source_columns[] = {
     TT_COLUMN("slot", "SOURCE", NONE, "of the op", TT_MEMBER(tt_values_source, slot)),
-    OUTPUT_TEXT("name", "NAME", get_source_name, "of the tensor", .show = TT_SHOW_CUT),
+    OUTPUT_TEXT("name", "NAME", get_source_name, "of the tensor",
+                .show = TT_SHOW_CUT | TT_SHOW_KEY),
     OUTPUT_TEXT("root", NULL, get_root, "the tensor that it is a view of"),
     OUTPUT_TEXT("type", NULL, get_source_type, "type of its elements"),
     OUTPUT_TEXT("state", "STATE", get_state, "what is known of it", .text = show_state),
     OUTPUT_TEXT("written_by", "WRITTEN BY", get_writer, "the node", .known = was_written,
-                .show = TT_SHOW_TEXT),
-    OUTPUT_TEXT("where", "IN", get_where, "the batch", .known = was_written, .show = TT_SHOW_TEXT),
+                .show = TT_SHOW_TEXT | TT_SHOW_WIDE),
+    OUTPUT_TEXT("where", "IN", get_where, "the batch", .known = was_written,
+                .show = TT_SHOW_TEXT | TT_SHOW_WIDEST),
     SOURCE_FIGURE(min, "MIN"),
     SOURCE_FIGURE(max, "MAX"),
     SOURCE_FIGURE(rms, "RMS"),

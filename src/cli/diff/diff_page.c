@@ -119,8 +119,9 @@ static const tt_column kind_columns[] = {
     TT_COLUMN("count", "NODES", COUNT, "that differ so", TT_MEMBER(kind, count)),
     KIND(op_a, "OP IN A", "what they compute in A"),
     KIND(op_b, "OP IN B", "op that computes it in B"),
-    TT_COLUMN("what", "WHAT", NONE, "differs", .show = TT_SHOW_CUT, TT_MEMBER(kind, what)),
-    KIND(first, "FIRST", "of the nodes"),
+    TT_COLUMN("what", "WHAT", NONE, "differs", .show = TT_SHOW_WRAP, TT_MEMBER(kind, what)),
+    TT_COLUMN("first", "FIRST", NONE, "of the nodes", .type = TT_CELL_NAME,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, .get = get_first),
 };
 
 static const tt_schema kind_schema = {"kinds", "nodes that differ alike", kind_columns,

@@ -112,7 +112,7 @@ static const tt_schema test_schema = {"disk", "a file and its disk", test_column
 
 static void print_fact(const char *title, const char *value, FILE *out)
 {
-    fprintf(out, "  %-12s %s\n", title, value);
+    tt_table_printf(out, 15, "  %-12s %s", title, value);
 }
 
 void tt_doctor_print_facts(const tt_schema *schema, const void *row, FILE *out)
@@ -136,11 +136,12 @@ static bool print_text(const disk_test *t, const tt_listing *l)
     print_fact("size", tt_units_bytes(size, t->rates.file_bytes), stdout);
     printf("\nDisk\n");
     tt_doctor_print_facts(&tt_disk_schema, &t->disk, stdout);
-    printf("\nReading, %s; %s in %s\n",
-           t->rates.is_direct ? "past the page cache (O_DIRECT)"
-                              : "through the page cache: this file system has no O_DIRECT, so what "
-                                "was in memory was not read from the disk",
-           tt_units_bytes(size, t->rates.read_bytes), tt_units_ns(took, t->rates.took_ns));
+    tt_table_printf(stdout, 2, "\nReading, %s; %s in %s",
+                    t->rates.is_direct
+                        ? "past the page cache (O_DIRECT)"
+                        : "through the page cache: this file system has no O_DIRECT, so what "
+                          "was in memory was not read from the disk",
+                    tt_units_bytes(size, t->rates.read_bytes), tt_units_ns(took, t->rates.took_ns));
     if (!tt_list_print(l, NULL)) return false;
     printf("\nFor whatif --disk\n");
     tt_doctor_print_facts(&fit_schema, &t->rates, stdout);

@@ -175,7 +175,7 @@ static const tt_column library_columns[] = {
     TEXT_IN(tt_probe_library, dir, "where it is"),
     TT_COLUMN("role", "ROLE", NONE, "what it is", .type = TT_CELL_NAME, .get = get_role),
     TT_COLUMN("soname", "SONAME", NONE, "of the ELF file", .type = TT_CELL_NAME, .get = get_soname,
-              .show = TT_SHOW_CUT),
+              .show = TT_SHOW_CUT | TT_SHOW_WIDE),
     TT_COLUMN("uses_openmp", "OPENMP", NONE, "for its threads",
               TT_MEMBER(tt_probe_library, uses_openmp)),
     TT_COLUMN("score", "SCORE", NONE, "of a CPU library here", TT_MEMBER(tt_probe_library, score),
@@ -208,7 +208,8 @@ TT_COLUMN_SHOW(text_gives, tt_probe_hook, h,
                tt_cell_text_copy(out, room, h->is_known ? h->gives : "unknown fused op");)
 
 static const tt_column hook_columns[] = {
-    TT_COLUMN("name", "HOOK", NONE, "of the function", TT_MEMBER(tt_probe_hook, name)),
+    TT_COLUMN("name", "HOOK", NONE, "of the function", TT_MEMBER(tt_probe_hook, name),
+              .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TT_COLUMN("library", "CALLED BY", NONE, "that calls it", .type = TT_CELL_NAME,
               .get = get_library, .text = text_caller, .show = TT_SHOW_CUT | TT_SHOW_KEY),
     IN(tt_probe_hook, is_defined, "by that library"),
@@ -217,7 +218,7 @@ static const tt_column hook_columns[] = {
     IN(tt_probe_hook, is_known, "to this program"),
     IN(tt_probe_hook, is_needed, "for hook mode"),
     TT_COLUMN("gives", "GIVES", NONE, "what a trace has of it", TT_MEMBER(tt_probe_hook, gives),
-              .text = text_gives, .show = TT_SHOW_CUT),
+              .text = text_gives, .show = TT_SHOW_WRAP),
 };
 static const tt_schema hook_schema = TT_SCHEMA("hooks", "functions", hook_columns);
 
@@ -372,10 +373,7 @@ static void print_engine(const tt_doctor *d, FILE *out)
         fprintf(out, "  ggml_tensor  %s (%zu bytes with its header%s%s)\n",
                 p->is_layout_known ? "layout known" : "layout unknown", p->answer.tensor_overhead,
                 name[0] ? ", names of " : "", name);
-    if (!p->answer.system_info[0]) return;
-    char info[sizeof p->answer.system_info + 16];
-    (void)snprintf(info, sizeof info, "  system info  %s", p->answer.system_info);
-    tt_table_text(out, 15, info);
+    if (p->answer.system_info[0]) fprintf(out, "  system info  %s\n", p->answer.system_info);
 }
 
 static void print_host(const tt_doctor *d, FILE *out)
@@ -409,8 +407,9 @@ static void print_host(const tt_doctor *d, FILE *out)
     fprintf(out, "  hook library %s\n", d->has_hook ? d->hook_path : d->hook_problem);
 }
 
-static void print_program(const tt_program_probe *p, FILE *out)
+static void print_program(const tt_doctor *d, FILE *out)
 {
+    const tt_program_probe *p = d->program;
     fputs("\nProgram\n", out);
     if (p->script[0]) fprintf(out, "  script       %s\n", p->script);
     fprintf(out, "  file         %s\n", p->path);
@@ -423,26 +422,41 @@ static void print_program(const tt_program_probe *p, FILE *out)
     fprintf(out, "  can be traced: %s; %s\n", tt_program_verdict_name(p->verdict), p->why);
 }
 
+/* Lines "  what         the text", wrapped below the text. */
+static void wrapped(void (*print)(const tt_doctor *d, FILE *out), const tt_doctor *d, FILE *out)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *lines = open_memstream(&text, &n);
+    if (!lines) {
+        print(d, out);
+        return;
+    }
+    print(d, lines);
+    if (fclose(lines) == 0 && n) tt_table_text(out, 15, text);
+    free(text);
+}
+
 void tt_doctor_print_text(const tt_doctor *d, FILE *out)
 {
     static const tt_listing_wish shown = {.text = true};
-    print_engine(d, out);
+    wrapped(print_engine, d, out);
     if (d->probe) {
         fputs("\nLibraries\n", out);
         (void)tt_list_print_set(
             &TT_ROWSET(&library_schema, 0, NULL, d->probe->libraries, d->probe->n_libraries),
             &shown, out);
-        fputs("\nHooks (PLT yes: called through the dynamic linker's table, so a preloaded\n"
-              "library sees it)\n",
-              out);
+        tt_table_text(out, 0,
+                      "\nHooks (PLT yes: called through the dynamic linker's table, so a preloaded "
+                      "library sees it)");
         (void)tt_list_print_set(
             &TT_ROWSET(&hook_schema, 0, NULL, d->probe->hooks, d->probe->n_hooks), &shown, out);
     }
     if (d->probe || d->engine_problem[0]) fputc('\n', out);
-    print_host(d, out);
+    wrapped(print_host, d, out);
     fputs("\nMemory and limits\n", out);
     tt_doctor_print_facts(&tt_system_schema, &d->host.system, out);
-    if (d->program) print_program(d->program, out);
+    if (d->program) wrapped(print_program, d, out);
     if (d->probe && d->probe->n_findings) fputs("\nWhat is missing, and what that costs\n", out);
     for (size_t i = 0; d->probe && i < d->probe->n_findings; i++)
         fprintf(out, "  %s%s\n", d->probe->findings[i].is_warning ? "warning: " : "",
