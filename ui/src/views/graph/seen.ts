@@ -1,4 +1,4 @@
-// What was selected when it was last in sight: what another view selects after that is brought into sight, once.
+// What was selected when it was last in view: what another view selects after that is brought into view, once.
 
 import type { Selection } from "../../state/selection";
 import { openedWith } from "../../state/url";

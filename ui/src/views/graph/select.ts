@@ -6,7 +6,7 @@ import { itemOf } from "./path";
 import type { Item, Scene } from "./scene";
 import { noteSeen } from "./seen";
 
-/** Selects what is in sight here. */
+/** Selects what is in view here. */
 function selectSeen(patch: Partial<Selection>): void {
   select(patch);
   noteSeen(selection.peek());

@@ -265,7 +265,7 @@ export class GraphStore {
     if (!g) return;
     const unseen = isUnseen(s);
     const tensor = selectedTensorOf(g, s, (run) => this.isAlike(run));
-    // Of another run: its graph is on its way.
+    // Of another run: its graph is loading.
     if (unseen && tensor === null && s.op && g.reply.run !== s.op.run) return;
     noteSeen(s);
     if (!unseen) return;
