@@ -97,18 +97,21 @@ def forget(path):
 
 def direct_rate(path, seconds=0.5, depth=8):
     """Bytes a second that direct reads of 2 MiB, `depth` at a time and in the file's order, reach now; into
-    huge pages, as boost and `doctor --disk` read."""
+    huge pages, as boost and `doctor --disk` read, and into 128 MiB of them, more than a processor's cache."""
     file = os.open(path, os.O_RDONLY | os.O_DIRECT)
-    block = 2 * MIB
+    block, parts, populate = 2 * MIB, 8, 23  # MADV_POPULATE_WRITE
+    rooms = [mmap.mmap(-1, (parts + 1) * block, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(depth)]
+    for room in rooms:
+        room.madvise(mmap.MADV_HUGEPAGE)
+        room.madvise(populate)
     blocks, begin, done = os.path.getsize(path) // block, time.monotonic(), [0] * depth
 
     def read(number):
-        memory = mmap.mmap(-1, 2 * block, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        begins = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % block
-        data = memoryview(memory)[begins:begins + block]
+        room = rooms[number]
+        begins = -ctypes.addressof(ctypes.c_char.from_buffer(room)) % block
         while time.monotonic() - begin < seconds:
-            os.preadv(file, [data], (number + done[number] * depth) % blocks * block)
+            at = begins + done[number] % parts * block
+            os.preadv(file, [memoryview(room)[at:at + block]], (number + done[number] * depth) % blocks * block)
             done[number] += 1
 
     threads = [threading.Thread(target=read, args=(number,)) for number in range(depth)]

@@ -28,6 +28,11 @@
 static const uint64_t sizes[TT_DISK_SIZES] = {4096, 16384, 65536, 131072, 262144, 1048576, 4194304};
 static const uint32_t depths[TT_DISK_DEPTHS] = {1, 2, 4, 8, 16, 32};
 #define DEPTH_MAX 32u
+#define DEPTH_DEEP 4u /* the disk has enough to do */
+/* Requests read into it one after the other, so that no cache holds what is written: weights land
+ * in memory that was not used lately, and a disk (or the host of a virtual one) that writes into a
+ * cache is faster. For DEPTH_MAX of the largest requests at a time. */
+#define DATA_BYTES ((size_t)128 << 20)
 
 typedef struct request {
     uint64_t end_ns, took_ns;
@@ -36,6 +41,7 @@ typedef struct request {
 typedef struct job {
     int fd;
     uint64_t file_bytes;
+    uint8_t *data; /* DATA_BYTES */
     bool is_random;
     uint64_t request_bytes;
     uint64_t begin_ns, until_ns;
@@ -48,7 +54,6 @@ typedef struct job {
 typedef struct worker {
     job *job;
     pthread_t thread;
-    uint8_t *data; /* sizes[last], in huge pages if the kernel has some */
     uint64_t random;
     request *done; /* of `room` */
     uint32_t n, room;
@@ -71,7 +76,8 @@ static bool read_one(worker *w)
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
     if (number >= j->requests_max || begin >= j->until_ns || w->n == w->room) return false;
     const uint64_t block = (j->is_random ? next_random(&w->random) : number) % blocks;
-    const ssize_t n = pread(j->fd, w->data, j->request_bytes, (off_t)(block * j->request_bytes));
+    uint8_t *data = j->data + number * j->request_bytes % DATA_BYTES;
+    const ssize_t n = pread(j->fd, data, j->request_bytes, (off_t)(block * j->request_bytes));
     if (n != (ssize_t)j->request_bytes) {
         /* A short read: the file has been truncated. */
         atomic_store(&j->error, n < 0 ? errno : EIO);
@@ -218,14 +224,13 @@ static int open_file(const char *path, bool *is_direct)
 }
 
 /* A disk may read into scattered pages at half the rate: each is a piece of the request. */
-static uint8_t *new_buffer(void)
+static uint8_t *new_data(void)
 {
-    const size_t n = sizes[TT_DISK_SIZES - 1];
     void *data = NULL;
-    if (posix_memalign(&data, HUGE_BYTES, n) != 0) return NULL;
-    (void)madvise(data, n, MADV_HUGEPAGE);
-    memset(data, 0, n);
-    (void)madvise(data, n, MADV_COLLAPSE);
+    if (posix_memalign(&data, HUGE_BYTES, DATA_BYTES) != 0) return NULL;
+    (void)madvise(data, DATA_BYTES, MADV_HUGEPAGE);
+    memset(data, 0, DATA_BYTES);
+    (void)madvise(data, DATA_BYTES, MADV_COLLAPSE);
     return data;
 }
 
@@ -287,23 +292,22 @@ tt_status tt_disk_measure(const char *path, tt_disk_rates *r, tt_error *err)
     if (j.fd < 0) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s", strerror(errno));
     tt_status status = check_file(j.fd, r, err);
     j.file_bytes = r->file_bytes;
+    if (status == TT_OK && !(j.data = new_data()))
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for %u requests of 4 MiB",
+                              DEPTH_MAX);
     for (uint32_t t = 0; t < DEPTH_MAX && status == TT_OK; t++) {
         w[t].job = &j;
         /* xorshift seeds must not be 0, and must differ between threads. */
         w[t].random = 0x9e3779b97f4a7c15u * (t + 1);
         /* Thread t only runs at depths above t, so REQUESTS_MAX / (t + 1) is its most. */
         w[t].done = malloc(share / (t + 1));
-        w[t].data = new_buffer();
-        if (!w[t].done || !w[t].data)
-            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
-                                  "no memory for %u requests of 4 MiB", DEPTH_MAX);
+        if (!w[t].done) status = no_thread(DEPTH_MAX, err);
     }
     if (status == TT_OK) status = measure_all(&j, w, r, err);
     if (status == TT_OK) tt_disk_measure_mapped(path, r);
-    for (uint32_t t = 0; t < DEPTH_MAX; t++) {
-        free(w[t].data);
+    for (uint32_t t = 0; t < DEPTH_MAX; t++)
         free(w[t].done);
-    }
+    free(j.data);
     (void)close(j.fd);
     return status;
 }
@@ -320,15 +324,36 @@ static const tt_disk_cell *cell_of(const tt_disk_rates *r, bool is_random, uint6
     return NULL;
 }
 
+/* Of cells of this order and size with many requests at a time, the median; 0: there are none. */
+static double deep_rate(const tt_disk_rates *r, const tt_disk_cell *like)
+{
+    double rates[TT_DISK_DEPTHS];
+    uint32_t n = 0;
+    for (unsigned d = 0; d < TT_DISK_DEPTHS; d++) {
+        const tt_disk_cell *c = cell_of(r, like->is_random, like->request_bytes, depths[d]);
+        if (c && c->depth >= DEPTH_DEEP) rates[n++] = c->bytes_per_s;
+    }
+    return n ? median(rates, n) : 0;
+}
+
+/* The rate of the order and size that is fastest; not the fastest cell, which is so by chance. */
+static double best_rate(const tt_disk_rates *r)
+{
+    double best = 0, any = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->cells[i].is_mapped) continue;
+        best = fmax(best, deep_rate(r, &r->cells[i]));
+        any = fmax(any, r->cells[i].bytes_per_s);
+    }
+    return best > 0 ? best : any;
+}
+
 bool tt_disk_fit_requests(const tt_disk_rates *r, tt_disk_fit *fit)
 {
     const tt_disk_cell *one = cell_of(r, true, sizes[0], 1);
     const tt_disk_cell *many = cell_of(r, true, sizes[0], DEPTH_MAX);
-    double best = 0;
-    for (uint32_t i = 0; i < r->n; i++)
-        if (!r->cells[i].is_mapped && r->cells[i].bytes_per_s > best)
-            best = r->cells[i].bytes_per_s;
     if (!one || !many) return false;
+    const double best = best_rate(r);
     const double size = (double)sizes[0], bytes_ns = size / best * 1e9;
     const double each_ns = size / many->bytes_per_s * 1e9, alone_ns = size / one->bytes_per_s * 1e9;
     *fit = (tt_disk_fit){best, alone_ns > each_ns ? alone_ns - each_ns : 0, each_ns - bytes_ns};

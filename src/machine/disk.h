@@ -4,8 +4,8 @@
  * Each combination is a cell: `depth` threads read requests of one size with pread, at random or
  * sequentially. The disk then has `depth` requests at a time, as far as the file system passes them
  * on. With O_DIRECT, the page cache is bypassed; where the file system lacks it, cached pages are
- * read from there, and `is_direct` is false. Nothing is written or evicted from the cache. Memory
- * that is read into is in huge pages where the kernel has some.
+ * read from there, and `is_direct` is false. Nothing is written or evicted from the cache. Requests
+ * read into 128 MiB of memory one after the other, which is in huge pages where the kernel has some.
  *
  * All cells together take at most TT_DISK_TOTAL_NS plus the active requests' time (a few
  * seconds) and read at most TT_DISK_READ_BYTES_MAX. A cell is not measured when no time is left,
@@ -67,7 +67,8 @@ tt_status tt_disk_measure(const char *path, tt_disk_rates *rates, tt_error *err)
  * r->mapped_unknown has the reason. For tt_disk_measure. */
 void tt_disk_measure_mapped(const char *path, tt_disk_rates *r);
 
-/* False if too little was measured. */
+/* bytes_per_s: of the order and size whose median over 4 and more requests at a time is the highest.
+ * False if too little was measured. */
 bool tt_disk_fit_requests(const tt_disk_rates *r, tt_disk_fit *fit);
 /* request_ns is 0: in a mapping, the kernel chooses the requests. */
 bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit);
