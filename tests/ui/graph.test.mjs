@@ -247,29 +247,17 @@ test('the table has every node, its inputs and its place', async ({ open }) => {
     assert.equal(v.fragment().get('op').split('.')[1], '1');
 });
 
-test('SVG is well-formed and complete, PNG a picture, DOT what Graphviz reads', async ({ open }) => {
-    const v = await openGraph(open, 'hostile', '&graph.open=in.0.1.2.out');
-    const save = async (name) => {
-        const waiting = v.page.waitForEvent('download');
-        await v.page.getByRole(name === 'DOT' ? 'link' : 'button', { name, exact: true }).click();
-        return readFileSync(await (await waiting).path());
-    };
-    const svg = String(await save('SVG'));
-    const checked = await v.page.evaluate((text) => {
-        const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
-        return {
-            broken: parsed.querySelector('parsererror')?.textContent ?? null,
-            foreign: [...parsed.querySelectorAll('*')].map((e) => e.localName).filter((n) => !['svg', 'g', 'rect', 'text', 'title', 'polyline', 'circle', 'path', 'marker', 'defs'].includes(n)),
-            boxes: parsed.querySelectorAll('g > title').length,
-        };
-    }, svg);
-    assert.equal(checked.broken, null);
-    assert.deepEqual(checked.foreign, []);
+test('the picture has all of the graph, also what the window does not show, and DOT is what Graphviz reads', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&graph.open=in.0.1.2.3.out');
+    const svg = String((await v.shared('SVG')).data);
+    const texts = await v.page.evaluate((text) => [...new DOMParser().parseFromString(text, 'image/svg+xml').querySelectorAll('text')].map((e) => e.textContent), svg);
     const g = await v.api('traces/0/graph');
     const ops = g.tensors.executes.filter((e, i) => e && g.tensors.fused_into[i] === null).length;
-    assert.ok(checked.boxes >= ops, `${checked.boxes} boxes for ${ops} ops`);
-    assert.deepEqual([...(await save('PNG')).subarray(1, 4)], [...Buffer.from('PNG')]);
-    assert.match(String(await save('DOT')), /^digraph tensortrace \{/);
+    const boxes = texts.filter((text) => /^[A-Z][A-Z_+]+$/.test(text)).length;
+    assert.ok(boxes >= ops, `${boxes} boxes for ${ops} ops`);
+    const waiting = v.page.waitForEvent('download');
+    await v.page.getByRole('link', { name: 'DOT', exact: true }).click();
+    assert.match(String(readFileSync(await (await waiting).path())), /^digraph tensortrace \{/);
 });
 
 /** A reply like the server's, of a graph of any form. */

@@ -1,5 +1,6 @@
 // A page of the viewer in the browser, and what people do with it.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 
 const WAIT_MS = Number(process.env.TT_WAIT_MS ?? 30_000);
 /** Without a request for so long: what follows from the last answer has been asked. */
@@ -191,6 +192,14 @@ export class Viewer {
                 class: e.className,
             };
         });
+    }
+
+    /** What "Share" saves: { name, data }. form: "PNG", "SVG", "Save as page". */
+    async shared(form) {
+        await this.press('Control+KeyS');
+        const button = this.page.getByRole('dialog', { name: 'Share' }).getByRole('button', { name: form, exact: true });
+        const [file] = await Promise.all([this.page.waitForEvent('download'), button.click()]);
+        return { name: file.suggestedFilename(), data: await readFile(await file.path()) };
     }
 
     /** The API as the page sees it. */

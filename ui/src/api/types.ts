@@ -4,7 +4,8 @@ export interface Index {
   api: number;
   version: string;
   live: boolean;
-  traces: { id: number; name: string }[];
+  /** path: as `serve` was given it. */
+  traces: { id: number; name: string; path: string }[];
 }
 
 export interface Batches {

@@ -5,6 +5,9 @@
 // panning and zooming move no data.
 
 import { urlParam } from "../state/url";
+import { pencil, remember, sizeCanvas } from "./canvas";
+
+export { pencil, pixelRatio, sizeCanvas } from "./canvas";
 
 export interface RectBatch {
   /** Origin of x, in units of the data. */
@@ -55,26 +58,6 @@ export interface RectRenderer {
   /** Frees the buffers of a batch. */
   drop(batch: RectBatch): void;
   dispose(): void;
-}
-
-/** At most 2: more costs fourfold without a visible gain. */
-export function pixelRatio(): number {
-  return Math.min(2, window.devicePixelRatio || 1);
-}
-
-/** Sets the canvas's resolution for its size in CSS pixels. */
-export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): void {
-  const ratio = pixelRatio();
-  const w = Math.max(1, Math.round(width * ratio));
-  const h = Math.max(1, Math.round(height * ratio));
-  if (canvas.width !== w) canvas.width = w;
-  if (canvas.height !== h) canvas.height = h;
-}
-
-/** For letters and lines, drawn on the CPU: there are few of them, and without a GPU an emulated
- * accelerated canvas is many times slower. */
-export function pencil(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
-  return canvas.getContext("2d", { willReadFrequently: true });
 }
 
 /** Rectangles narrower than this (CSS pixels) are not hatched. */
@@ -251,7 +234,9 @@ class GlRects implements RectRenderer {
     gl.uniform1f(this.ratio, ratio);
     gl.uniform1i(this.looks, 1);
     const perUnit = view.width / (view.to - view.from);
-    for (const item of batches.map(itemOf)) {
+    const items = batches.map(itemOf);
+    rememberRects(this.canvas, items, view);
+    for (const item of items) {
       const box = seen(item, view);
       const up = box && item.batch.n ? this.upload(item.batch) : null;
       if (!up || !box) continue;
@@ -282,17 +267,17 @@ class GlRects implements RectRenderer {
 }
 
 /** The lines of a pattern on a transparent ground, 30 pixels square: all periods divide it. */
-export function hatching(pattern: number, ink: string): CanvasPattern | null {
+function hatching(c: CanvasRenderingContext2D, pattern: number, ink: string): CanvasPattern | null {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 30;
-  const c = tile.getContext("2d");
-  if (!c) return null;
-  c.fillStyle = ink;
+  const t = tile.getContext("2d");
+  if (!t) return null;
+  t.fillStyle = ink;
   for (let y = 0; y < 30; y++)
     for (let x = 0; x < 30; x++) {
       const sum = (x + y) % 6;
       const line = [false, (x - y + 30) % 6 < 1, sum < 1, y % 5 < 1, x % 5 < 1, x % 5 < 2 && y % 5 < 2, sum < 3];
-      if (line[pattern]) c.fillRect(x, y, 1, 1);
+      if (line[pattern]) t.fillRect(x, y, 1, 1);
     }
   return c.createPattern(tile, "repeat");
 }
@@ -302,18 +287,13 @@ function inkAt(colour: Uint8Array, p: number): number {
   return ((colour[p]! << 24) | (colour[p + 1]! << 16) | (colour[p + 2]! << 8) | colour[p + 3]!) >>> 0;
 }
 
-class CanvasRects implements RectRenderer {
-  readonly kind = "canvas";
+/** Styles by what they are made from: of few, each is made once. */
+class Styles {
   private readonly hatched = new Map<string, CanvasPattern | null>();
   private readonly colours = new Map<number, string>();
 
-  constructor(
-    private readonly canvas: HTMLCanvasElement,
-    private readonly context: CanvasRenderingContext2D,
-  ) {}
-
-  /** As a canvas takes it; of few colours, each is written once. */
-  private colour(ink: number): string {
+  /** As a canvas takes it. */
+  colour(ink: number): string {
     let made = this.colours.get(ink);
     if (made === undefined) {
       if (this.colours.size > 5000) this.colours.clear();
@@ -323,16 +303,79 @@ class CanvasRects implements RectRenderer {
     return made;
   }
 
-  private hatch(pattern: number, ink: string): CanvasPattern | null {
+  hatch(c: CanvasRenderingContext2D, pattern: number, ink: string): CanvasPattern | null {
     const key = `${pattern} ${ink}`;
     let made = this.hatched.get(key);
     if (made === undefined) {
       if (this.hatched.size > 200) this.hatched.clear();
-      made = hatching(pattern, ink);
+      made = hatching(c, pattern, ink);
       this.hatched.set(key, made);
     }
     return made;
   }
+}
+
+/** Draws one item, clipped to `box`, on a 2D context. */
+function fillItem(c: CanvasRenderingContext2D, item: RectItem, view: RectView, box: readonly number[], styles: Styles): void {
+  const { batch } = item;
+  const perUnit = view.width / (view.to - view.from);
+  const shift = (batch.origin - view.from) * perUnit;
+  const scroll = item.scrollY ?? view.scrollY;
+  const [left, top, right, bottom] = box as [number, number, number, number];
+  let last = -1;
+  for (let i = 0; i < batch.n; i++) {
+    const p = i * 4;
+    // Clipped: filling far outside the canvas is slow.
+    const x0 = batch.place[p]! * perUnit + shift;
+    const x = Math.max(x0, left - 8);
+    const wide = Math.max(batch.place[p + 1]! * perUnit, view.minWidth);
+    const w = Math.min(x0 + wide - (wide > 4 ? (view.gap ?? 0) : 0), right + 8) - x;
+    const y = batch.place[p + 2]! + scroll;
+    const h = batch.place[p + 3]!;
+    if (w <= 0 || x > right || y + h < top || y > bottom) continue;
+    const pattern = w < HATCHED_FROM ? 0 : (batch.pattern?.[i] ?? 0);
+    const ink = inkAt(batch.colour, p);
+    if (pattern !== PATTERN.sparse) {
+      if (ink !== last) c.fillStyle = styles.colour(ink);
+      last = ink;
+      c.fillRect(x, y, w, h);
+      if (!pattern) continue;
+    }
+    const lines = pattern === PATTERN.sparse ? styles.colour(ink) : `rgb(0 0 0 / ${(0.28 * (ink & 255)) / 255})`;
+    const hatch = styles.hatch(c, pattern, lines);
+    if (!hatch) continue;
+    c.fillStyle = hatch;
+    c.fillRect(x, y, w, h);
+    last = -1;
+  }
+}
+
+function fillItems(c: CanvasRenderingContext2D, items: readonly RectItem[], view: RectView, styles: Styles): void {
+  for (const item of items) {
+    const box = seen(item, view);
+    if (!box) continue;
+    c.save();
+    c.beginPath();
+    c.rect(box[0], box[1], box[2] - box[0], box[3] - box[1]);
+    c.clip();
+    fillItem(c, item, view, box, styles);
+    c.restore();
+  }
+}
+
+/** The same can be drawn on any context. */
+function rememberRects(canvas: HTMLCanvasElement, items: readonly RectItem[], view: RectView): void {
+  remember(canvas, view.width, view.height, (c) => fillItems(c, items, view, new Styles()));
+}
+
+class CanvasRects implements RectRenderer {
+  readonly kind = "canvas";
+  private readonly styles = new Styles();
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly context: CanvasRenderingContext2D,
+  ) {}
 
   draw(batches: readonly (RectBatch | RectItem)[], view: RectView): void {
     sizeCanvas(this.canvas, view.width, view.height);
@@ -340,51 +383,9 @@ class CanvasRects implements RectRenderer {
     const ratio = this.canvas.width / view.width;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, view.width, view.height);
-    for (const item of batches.map(itemOf)) {
-      const box = seen(item, view);
-      if (!box) continue;
-      c.save();
-      c.beginPath();
-      c.rect(box[0], box[1], box[2] - box[0], box[3] - box[1]);
-      c.clip();
-      this.fill(item, view, box);
-      c.restore();
-    }
-  }
-
-  private fill(item: RectItem, view: RectView, box: readonly number[]): void {
-    const c = this.context;
-    const { batch } = item;
-    const perUnit = view.width / (view.to - view.from);
-    const shift = (batch.origin - view.from) * perUnit;
-    const scroll = item.scrollY ?? view.scrollY;
-    const [left, top, right, bottom] = box as [number, number, number, number];
-    let last = -1;
-    for (let i = 0; i < batch.n; i++) {
-      const p = i * 4;
-      // Clipped: filling far outside the canvas is slow.
-      const x0 = batch.place[p]! * perUnit + shift;
-      const x = Math.max(x0, left - 8);
-      const wide = Math.max(batch.place[p + 1]! * perUnit, view.minWidth);
-      const w = Math.min(x0 + wide - (wide > 4 ? (view.gap ?? 0) : 0), right + 8) - x;
-      const y = batch.place[p + 2]! + scroll;
-      const h = batch.place[p + 3]!;
-      if (w <= 0 || x > right || y + h < top || y > bottom) continue;
-      const pattern = w < HATCHED_FROM ? 0 : (batch.pattern?.[i] ?? 0);
-      const ink = inkAt(batch.colour, p);
-      if (pattern !== PATTERN.sparse) {
-        if (ink !== last) c.fillStyle = this.colour(ink);
-        last = ink;
-        c.fillRect(x, y, w, h);
-        if (!pattern) continue;
-      }
-      const lines = pattern === PATTERN.sparse ? this.colour(ink) : `rgb(0 0 0 / ${(0.28 * (ink & 255)) / 255})`;
-      const hatch = this.hatch(pattern, lines);
-      if (!hatch) continue;
-      c.fillStyle = hatch;
-      c.fillRect(x, y, w, h);
-      last = -1;
-    }
+    const items = batches.map(itemOf);
+    fillItems(c, items, view, this.styles);
+    rememberRects(this.canvas, items, view);
   }
 
   drop(): void {}

@@ -2,6 +2,7 @@
 
 import { counted } from "../draw/format";
 import { announce } from "./announce";
+import { saveFile } from "./saveFile";
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -24,11 +25,7 @@ export async function copy(text: string, name: string, said = counted(text.split
     await navigator.clipboard.writeText(text);
     announce(`Copied ${said}`);
   } catch {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    saveFile(new Blob([text], { type: "text/plain;charset=utf-8" }), name);
     announce(`Saved as ${name}: the clipboard cannot be used`);
   }
 }

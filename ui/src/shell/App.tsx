@@ -20,6 +20,7 @@ import { Help } from "./Help";
 import { Inspector } from "./Inspector";
 import { Minimap } from "./Minimap";
 import { Scrubber } from "./Scrubber";
+import { ShareDialog } from "./Share";
 import { TopBar } from "./TopBar";
 
 function Loaded(props: { view: ViewEntry }) {
@@ -113,6 +114,7 @@ export function App() {
       {summary.value && <Minimap />}
       {summary.value && <Scrubber />}
       <Help />
+      <ShareDialog />
       <div class="sr-only" aria-live="polite" role="status">
         {announcement.value}
       </div>

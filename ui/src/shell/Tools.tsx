@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { themeChoice } from "../draw/colour";
 import { bind } from "../input/keys";
-import { announce } from "../parts/announce";
+import { Share } from "./Share";
 
 const THEMES = [
   ["system", "System", "Follow the system"],
@@ -24,18 +24,6 @@ function useCommands(): void {
             themeChoice.value = id;
           },
         })),
-        {
-          id: "link.copy",
-          keys: [],
-          title: "Copy the address of this page",
-          scope: "Everywhere",
-          run: () => {
-            navigator.clipboard.writeText(location.href).then(
-              () => announce("Address copied"),
-              () => announce("The browser did not allow copying"),
-            );
-          },
-        },
       ),
     [],
   );
@@ -45,6 +33,7 @@ export function Tools() {
   useCommands();
   return (
     <div class="tools" role="group" aria-label="Page">
+      <Share />
       <select
         aria-label="Light or dark"
         title="Dark, light, or follow the system"

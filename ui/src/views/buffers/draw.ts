@@ -3,7 +3,7 @@
 import { ticks, type Range } from "../../draw/axis";
 import { bytes, moment } from "../../draw/format";
 import { css, themeColour } from "../../draw/colour";
-import { pixelRatio, sizeCanvas } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
 import type { Curve, CurveSeries } from "./answer";
 import { kindColour, kindFill } from "./style";
 import { totals } from "./state";
@@ -114,12 +114,10 @@ function drawMarks(c: CanvasRenderingContext2D, f: Frame, m: Marks): void {
 }
 
 export function draw(canvas: HTMLCanvasElement, f: Frame, curve: Curve, series: readonly CurveSeries[], marks: Marks): void {
-  sizeCanvas(canvas, f.width, f.height);
-  const c = canvas.getContext("2d");
-  if (!c) return;
-  const ratio = pixelRatio();
-  c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.clearRect(0, 0, f.width, f.height);
+  drawOn(canvas, f.width, f.height, (c) => paint(c, f, curve, series, marks));
+}
+
+function paint(c: CanvasRenderingContext2D, f: Frame, curve: Curve, series: readonly CurveSeries[], marks: Marks): void {
   const most = Math.max(1, ...curve.time_relative_ns.map((_, i) => totals(series, i)));
   const y = (v: number) => f.height - BOTTOM - (v / most) * (f.height - TOP - BOTTOM);
   drawAxes(c, f, most, y);

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import { css, isDark, sequence, themeColour } from "../../draw/colour";
-import { pixelRatio, sizeCanvas } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
@@ -77,6 +77,20 @@ function paintStep(c: CanvasRenderingContext2D, s: ValueStep, x: number, w: numb
   }
 }
 
+function paintSteps(c: CanvasRenderingContext2D, steps: readonly ValueStep[], selected: number, each: number, dark: boolean): void {
+  let [least, most] = [Infinity, 0];
+  for (const { rel_l2 } of steps) {
+    if (rel_l2 === null || rel_l2 <= 0) continue;
+    least = Math.min(least, rel_l2);
+    most = Math.max(most, rel_l2);
+  }
+  steps.forEach((s, i) => paintStep(c, s, i * each, Math.max(1, each - (each > 4 ? 1 : 0)), least, most, dark));
+  if (selected < 0) return;
+  c.strokeStyle = themeColour("--accent");
+  c.lineWidth = 2;
+  c.strokeRect(selected * each + 1, 1, Math.max(3, each - 2), STRIP_HEIGHT - 2);
+}
+
 function Strip(props: { steps: readonly ValueStep[]; selected: number; choose: (step: number) => void }) {
   const { steps, selected } = props;
   const { ref, size } = useSize<HTMLDivElement>();
@@ -86,22 +100,7 @@ function Strip(props: { steps: readonly ValueStep[]; selected: number; choose: (
   const each = width / Math.max(1, steps.length);
   useLayoutEffect(() => {
     if (!canvas.current || width === 0) return;
-    sizeCanvas(canvas.current, width, STRIP_HEIGHT);
-    const c = canvas.current.getContext("2d");
-    if (!c) return;
-    c.setTransform(pixelRatio(), 0, 0, pixelRatio(), 0, 0);
-    c.clearRect(0, 0, width, STRIP_HEIGHT);
-    let [least, most] = [Infinity, 0];
-    for (const { rel_l2 } of steps) {
-      if (rel_l2 === null || rel_l2 <= 0) continue;
-      least = Math.min(least, rel_l2);
-      most = Math.max(most, rel_l2);
-    }
-    steps.forEach((s, i) => paintStep(c, s, i * each, Math.max(1, each - (each > 4 ? 1 : 0)), least, most, dark));
-    if (selected < 0) return;
-    c.strokeStyle = themeColour("--accent");
-    c.lineWidth = 2;
-    c.strokeRect(selected * each + 1, 1, Math.max(3, each - 2), STRIP_HEIGHT - 2);
+    drawOn(canvas.current, width, STRIP_HEIGHT, (c) => paintSteps(c, steps, selected, each, dark));
   }, [steps, selected, width, dark]);
   const onKeyDown = (event: KeyboardEvent) => {
     const n = steps.length;

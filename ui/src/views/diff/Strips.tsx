@@ -187,7 +187,7 @@ function Both(props: { now: Traces; pair: Pair }) {
 
   useLayoutEffect(() => {
     const canvas = rectCanvas.current;
-    const words = wordCanvas.current?.getContext("2d");
+    const words = wordCanvas.current;
     if (!canvas || !words || width < 50) return undefined;
     const rects: RectRenderer | null = createRects(canvas, () => (context.value += 1));
     const draw = effect(() => paint(rects, words, pair, strips, axis.range.value, width, cursor.value));

@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 import { css, seriesColour, themeColour } from "../../draw/colour";
+import { inPictures } from "../../draw/plot";
 import type { DepthChart } from "./valuesAnswer";
 
 /** If there are more lines, only their maximum is drawn. */
@@ -83,6 +84,7 @@ export function plotDepth(host: HTMLElement, chart: DepthChart, o: DepthPlotOpti
       ],
       plugins: [
         marks(chart),
+        inPictures,
         {
           hooks: {
             setCursor: (u) => o.onCursor((u.cursor.left ?? -1) >= 0 ? (u.cursor.idx ?? null) : null),

@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 import { css, isDark, seriesColour, themeColour, type Rgb } from "../../draw/colour";
+import { inPictures } from "../../draw/plot";
 import { duration } from "../../draw/format";
 import type { Range } from "../../draw/axis";
 import type { Samples } from "./samples";
@@ -113,7 +114,7 @@ function base(samples: Samples, options: PlotOptions, titles: boolean): Omit<uPl
       points: { size: 7 },
     },
     axes: axes(samples, titles),
-    plugins: [marks(samples, options), pointer(samples, options)],
+    plugins: [marks(samples, options), pointer(samples, options), inPictures],
   };
 }
 

@@ -3,7 +3,8 @@
 import { ticks, type Range } from "../../draw/axis";
 import { themeColour } from "../../draw/colour";
 import { duration, moment, plainName } from "../../draw/format";
-import { pixelRatio, sizeCanvas, type RectRenderer } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
+import type { RectRenderer } from "../../draw/rects";
 import { selection } from "../../state/selection";
 import type { Tile } from "../timeline/tile";
 import type { Pair, PairSide } from "./answer";
@@ -117,7 +118,7 @@ function underlineMerged(c: CanvasRenderingContext2D, strip: Strip, toX: (ns: nu
 /** Draws all of it at that width. */
 export function paint(
   rects: RectRenderer | null,
-  words: CanvasRenderingContext2D,
+  words: HTMLCanvasElement,
   pair: Pair,
   strips: BothStrips,
   range: Range,
@@ -125,12 +126,17 @@ export function paint(
   cursor: Cursor | null,
 ): void {
   const { height } = strips;
-  const toX = (ns: number) => ((ns - range.from) / (range.to - range.from)) * width;
   const batches = SIDES.flatMap((side) => (strips[side] ? [strips[side]!.rects] : []));
   rects?.draw(batches, { from: range.from, to: range.to, width, height, scrollY: 0, minWidth: 1 });
-  sizeCanvas(words.canvas, width, height);
-  words.setTransform(pixelRatio(), 0, 0, pixelRatio(), 0, 0);
-  words.clearRect(0, 0, width, height);
+  const marks = (side: SideName, strip: Strip) => (i: number) => meaning(side, strip, i, cursor);
+  drawOn(words, width, height, (c) => paintWords(c, pair, strips, range, width, marks));
+}
+
+type Marks = (side: SideName, strip: Strip) => (i: number) => "chosen" | "related" | null;
+
+function paintWords(words: CanvasRenderingContext2D, pair: Pair, strips: BothStrips, range: Range, width: number, marks: Marks): void {
+  const { height } = strips;
+  const toX = (ns: number) => ((ns - range.from) / (range.to - range.from)) * width;
   axisLine(words, range, width, height - FOOT);
   const ink = themeColour("--ink");
   for (const side of SIDES) {
@@ -143,7 +149,7 @@ export function paint(
     if (!strip) continue;
     if (pair[side]?.time_ns != null)
       endLine(words, toX(pair[side]!.time_ns!), top, top + strip.place.tracks * strip.place.lane);
-    drawWords(words, strip, toX, width, (i) => meaning(side, strip, i, cursor), ink);
+    drawWords(words, strip, toX, width, marks(side, strip), ink);
     words.fillStyle = ink;
     underlineMerged(words, strip, toX);
   }

@@ -1,7 +1,7 @@
 // The matrix: a row a layer, a cell an expert.
 
 import { inkOn, sequence, themeColour, css, type Rgb } from "../../draw/colour";
-import { pixelRatio, sizeCanvas } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
 import type { Layer } from "./answer";
 import type { Measure } from "./state";
 
@@ -143,12 +143,10 @@ function outline(c: CanvasRenderingContext2D, g: Grid, layer: number, from: numb
 }
 
 export function draw(canvas: HTMLCanvasElement, g: Grid, layers: readonly Layer[], m: Measure, x: Extent, marks: Marks, dark: boolean): void {
-  sizeCanvas(canvas, g.width, g.height);
-  const c = canvas.getContext("2d");
-  if (!c) return;
-  const ratio = pixelRatio();
-  c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.clearRect(0, 0, g.width, g.height);
+  drawOn(canvas, g.width, g.height, (c) => paint(c, g, layers, m, x, marks, dark));
+}
+
+function paint(c: CanvasRenderingContext2D, g: Grid, layers: readonly Layer[], m: Measure, x: Extent, marks: Marks, dark: boolean): void {
   drawHead(c, g, layers, marks);
   drawCells(c, g, layers, m, x, marks, dark);
   layers.forEach((l, i) => {

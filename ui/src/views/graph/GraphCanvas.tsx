@@ -2,7 +2,7 @@
 
 import { effect, useComputed, useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useRef, type MutableRef } from "preact/hooks";
-import { pixelRatio, sizeCanvas } from "../../draw/rects";
+import { drawOn, type Drawn } from "../../draw/canvas";
 import { isDark } from "../../draw/colour";
 import { counted } from "../../draw/format";
 import { CanvasView } from "../../parts/CanvasView";
@@ -79,21 +79,28 @@ function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): 
   });
 }
 
+const MARGIN = 20;
+
+/** All of the graph, at the size at which its texts are read, without what the pointer does. */
+function wholeGraph(look: Look): Drawn {
+  const width = look.scene.width + 2 * MARGIN;
+  const height = look.scene.height + 2 * MARGIN;
+  const still: Look = { ...look, hits: new Set(), hit: null, cursor: null, hoverItem: null, hoverLine: null };
+  return { width, height, draw: (c) => void paint(c, still, { x: -MARGIN, y: -MARGIN, scale: 1 }, width, height, Infinity) };
+}
+
 /** Paints at most once a frame, whatever changed in between. */
 function usePainting(leftOut: Signal<number>, store: GraphStore, canvas: MutableRef<HTMLCanvasElement | null>, look: ReadonlySignal<Look | null>, size: ReadonlySignal<{ width: number; height: number }>): void {
   useEffect(() => {
     let frame = 0;
     const draw = () => {
       frame = 0;
-      // Drawn on the CPU: thousands of small boxes and curves are four times slower on an emulated
-      // GPU, and not slower without one.
-      const c = canvas.current?.getContext("2d", { willReadFrequently: true, alpha: false });
       const now = look.peek();
       const { width, height } = size.peek();
-      if (!c || !canvas.current || !now || !width) return;
-      sizeCanvas(canvas.current, width, height);
-      c.setTransform(pixelRatio(), 0, 0, pixelRatio(), 0, 0);
-      leftOut.value = paint(c, now, store.camera.eye.peek(), width, height, LINES_MAX);
+      if (!canvas.current || !now || !width) return;
+      const eye = store.camera.eye.peek();
+      const put = (c: CanvasRenderingContext2D) => paint(c, now, eye, width, height, LINES_MAX);
+      drawOn(canvas.current, width, height, (c) => (leftOut.value = put(c)), () => wholeGraph(now));
     };
     const stop = effect(() => {
       look.value;

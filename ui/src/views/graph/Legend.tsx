@@ -1,6 +1,7 @@
 // Legend of colours, marks and shapes.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { drawOn } from "../../draw/canvas";
 import { CATEGORIES, categoryColour, css, isDark, sequence, type Rgb } from "../../draw/colour";
 import { bytes, counted, duration } from "../../draw/format";
 import { COLOUR_TITLES, ORIGINS, type Colouring } from "./colours";
@@ -13,13 +14,9 @@ import { readTheme } from "./brush";
 function Drawn(props: { width: number; height: number; draw: (c: CanvasRenderingContext2D) => void }) {
   const ref = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
-    const c = ref.current?.getContext("2d");
-    if (!c) return;
-    c.setTransform(2, 0, 0, 2, 0, 0);
-    c.clearRect(0, 0, props.width, props.height);
-    props.draw(c);
+    if (ref.current) drawOn(ref.current, props.width, props.height, props.draw);
   });
-  return <canvas ref={ref} class="graph-swatch" width={props.width * 2} height={props.height * 2} aria-hidden="true" />;
+  return <canvas ref={ref} class="graph-swatch" style={{ width: `${props.width}px`, height: `${props.height}px` }} aria-hidden="true" />;
 }
 
 function Swatch(props: { colour: Rgb }) {

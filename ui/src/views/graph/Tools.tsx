@@ -5,9 +5,7 @@ import { fileAddress, ofTrace } from "../../api/client";
 import { count, duration } from "../../draw/format";
 import { select, selectedTrace } from "../../state/selection";
 import { COLOUR_BYS, COLOUR_TITLES, type Colouring } from "./colours";
-import { exportPng, exportSvg } from "./export";
 import type { TokenGraph } from "./graph";
-import type { PathInScene } from "./path";
 import {
   colourBy,
   openParts,
@@ -86,9 +84,8 @@ function Runs(props: { g: TokenGraph }) {
   );
 }
 
-function Export(props: { store: GraphStore; g: TokenGraph; colouring: Colouring; path: PathInScene | null }) {
-  const { store, g, colouring, path } = props;
-  const scene = store.scene.value;
+function Export(props: { g: TokenGraph; colouring: Colouring }) {
+  const { g, colouring } = props;
   const params = {
     run: g.reply.run,
     batch: g.reply.run === null ? g.reply.batch_id : null,
@@ -96,17 +93,9 @@ function Export(props: { store: GraphStore; g: TokenGraph; colouring: Colouring;
   };
   const closed = openParts().size === 0 && params.color !== "op";
   return (
-    <span class="group" role="group" aria-label="Save the graph">
-      <button type="button" disabled={!scene} onClick={() => scene && exportSvg(g, scene, colouring, path)}>
-        SVG
-      </button>
-      <button type="button" disabled={!scene} onClick={() => scene && void exportPng(g, scene, colouring, path)}>
-        PNG
-      </button>
-      <a href={fileAddress(ofTrace(selectedTrace.value, "graph/dot"), { ...params, collapse: closed ? 1 : 0 })} download="graph.dot">
-        DOT
-      </a>
-    </span>
+    <a href={fileAddress(ofTrace(selectedTrace.value, "graph/dot"), { ...params, collapse: closed ? 1 : 0 })} download="graph.dot" title="Save the graph in Graphviz's language">
+      DOT
+    </a>
   );
 }
 
@@ -114,7 +103,6 @@ export function Tools(props: {
   store: GraphStore;
   g: TokenGraph;
   colouring: Colouring;
-  path: PathInScene | null;
   findBox: MutableRef<HTMLInputElement | null>;
 }) {
   const { store, g } = props;
@@ -152,7 +140,7 @@ export function Tools(props: {
       </span>
       <Runs g={g} />
       <Find store={store} box={props.findBox} />
-      <Export store={store} g={g} colouring={props.colouring} path={props.path} />
+      <Export g={g} colouring={props.colouring} />
     </div>
   );
 }

@@ -158,7 +158,7 @@ export function Component() {
     );
   return (
     <div class="graph-view">
-      <Tools store={store} g={g} colouring={colouring.value} path={path.value} findBox={findBox} />
+      <Tools store={store} g={g} colouring={colouring.value} findBox={findBox} />
       <Facts g={g} simple={store.scene.value?.simple ?? 0} />
       {store.error.value && (
         <p class="graph-facts" role="alert">

@@ -204,7 +204,7 @@ export function Component() {
   const ops = () => new Set([...(rows.value?.loaded() ?? [])].map((r) => r.op));
   return (
     <div class="log">
-      <div class="log-bar">
+      <div class="log-bar no-picture">
         <FilterBar terms={terms.value} onTerms={setLogFilter} onClear={unfilter} ops={ops} inputRef={input} />
         <div class="log-tools">
           <button type="button" title="Filter by the selection (Shift+F)" onClick={filterBySelection}>

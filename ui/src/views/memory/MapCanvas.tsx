@@ -17,7 +17,7 @@ import { useBins } from "./bins";
 import { cellsOf, pagedOf, USUAL_PAGE_BYTES, type Cell } from "./pages";
 import { cellSentence } from "./pageWords";
 import { regionTitle, sentence, valueWords } from "./describe";
-import { drawing, overlay } from "./drawing";
+import { drawing, overlay, wholeMap } from "./drawing";
 import { Geometry, type Fit, type Line } from "./geometry";
 import { valueOf, type Scales } from "./heat";
 import { markOf } from "./layout";
@@ -158,7 +158,7 @@ export function MapCanvas(props: MapCanvasProps) {
     return (at && p.cells?.get(line)?.find((c) => c.segment === at.segment && c.from <= at.from && at.from < c.to)) || null;
   };
 
-  useEffect(() => drawing(base, () => picture.value, (p) => [...mapShapes(p), ...(props.compact ? [] : rulerShapes(p, active.value?.spot.line ?? null))]), []);
+  useEffect(() => drawing(base, () => picture.value, (p) => [...mapShapes(p), ...(props.compact ? [] : rulerShapes(p, active.value?.spot.line ?? null))], wholeMap), []);
   useEffect(() => drawing(over, () => picture.value, (p) => overlay(p, active.value)), []);
 
   const moveTo = (spot: Spot | null) => {

@@ -12,11 +12,6 @@ interface Param {
   value: string;
 }
 
-export interface Savers {
-  png: () => void;
-  svg: () => void;
-}
-
 /** Why a metric cannot be shown; null: it can. */
 function missing(m: Metric): string | null {
   const observed = atlas.value?.observed;
@@ -46,7 +41,7 @@ function flip(param: Param, a: string, b: string, words: Record<string, string>)
 const flipLog = () => flip(logScale, "log", "linear", { log: "Logarithmic colours", linear: "Linear colours" });
 const flipWidths = () => flip(widths, "bytes", "rank", { bytes: "Widths by bytes", rank: "Equal widths, in file order" });
 
-export function toolbarKeys(fit: Param, save: Savers): Binding[] {
+export function toolbarKeys(fit: Param): Binding[] {
   const scope = "Memory";
   return [
     { id: "memory.colour", keys: ["KeyC"], title: "Next colour measure: accesses, bytes, time, last use, RAM, faults, pages, loading", scope, run: () => cycle(1) },
@@ -55,8 +50,6 @@ export function toolbarKeys(fit: Param, save: Savers): Binding[] {
     { id: "memory.widths", keys: ["KeyR"], title: "Widths by bytes, or equal (rank)", scope, run: flipWidths },
     { id: "memory.fit", keys: ["KeyX"], title: "Stretch each row to the full width, or use a common scale", scope, run: () => flip(fit, "row", "same", { row: "Rows stretched", same: "Common scale" }) },
     { id: "memory.cumulative", keys: ["KeyU"], title: "Colours of this token, or of all tokens up to it", scope, run: () => setCumulative(!cumulative.peek()) },
-    { id: "memory.png", keys: [], title: "Save the map as PNG", scope, run: save.png },
-    { id: "memory.svg", keys: [], title: "Save the map as SVG", scope, run: save.svg },
   ];
 }
 
@@ -72,7 +65,7 @@ function Choice(props: { label: string; value: string; options: readonly (readon
   );
 }
 
-export function Toolbar(props: { fit: Param; save: Savers }) {
+export function Toolbar(props: { fit: Param }) {
   const { token, time } = selection.value;
   return (
     <div class="memory-tools" role="toolbar" aria-label="Display options of the map">
@@ -89,10 +82,6 @@ export function Toolbar(props: { fit: Param; save: Savers }) {
       {token !== null && !time && (
         <Choice label="Part of the run" value={cumulative.value ? "until" : "token"} options={[["token", "This token"], ["until", "Up to it"]]} set={(v) => setCumulative(v === "until")} />
       )}
-      <span class="choice" role="group" aria-label="Save">
-        <button type="button" onClick={props.save.png}>PNG</button>
-        <button type="button" onClick={props.save.svg}>SVG</button>
-      </span>
     </div>
   );
 }

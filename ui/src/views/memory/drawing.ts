@@ -1,15 +1,23 @@
 // Redraws the map when its data change.
 
 import { effect } from "@preact/signals";
-import { pencil, sizeCanvas } from "../../draw/rects";
+import { drawOn, type Drawn } from "../../draw/canvas";
+import { Geometry } from "./geometry";
 import { markOf } from "./layout";
 import { isSmall, magnifierShapes } from "./magnifier";
 import type { Pointed } from "./pointer";
-import type { Picture } from "./scene";
+import { cellsOf } from "./pages";
+import { rulerShapes } from "./ruler";
+import { mapShapes, type Picture } from "./scene";
 import { paint, type Shape } from "./shapes";
 
 /** Schedules a redraw for the next frame whenever the data change. */
-export function drawing(canvas: { current: HTMLCanvasElement | null }, pictureOf: () => Picture | null, shapesOf: (p: Picture) => Shape[]): () => void {
+export function drawing(
+  canvas: { current: HTMLCanvasElement | null },
+  pictureOf: () => Picture | null,
+  shapesOf: (p: Picture) => Shape[],
+  whole: ((p: Picture) => Drawn | null) | null = null,
+): () => void {
   let frame = 0;
   const stop = effect(() => {
     const p = pictureOf();
@@ -17,19 +25,25 @@ export function drawing(canvas: { current: HTMLCanvasElement | null }, pictureOf
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
       const element = canvas.current;
-      const c = element && pencil(element);
-      if (!element || !c || !p) return;
-      const { width } = p.geometry.input;
-      sizeCanvas(element, width, p.height);
-      c.setTransform(element.width / width, 0, 0, element.width / width, 0, 0);
-      c.clearRect(0, 0, width, p.height);
-      paint(c, shapes);
+      if (!element || !p) return;
+      drawOn(element, p.geometry.input.width, p.height, (c) => paint(c, shapes), whole && (() => whole(p)));
     });
   });
   return () => {
     stop();
     cancelAnimationFrame(frame);
   };
+}
+
+/** Also the rows that are scrolled away. */
+export function wholeMap(p: Picture): Drawn {
+  const { top, width } = p.geometry.input;
+  const height = top + p.geometry.height;
+  const geometry = new Geometry({ ...p.geometry.input, height });
+  const all = { ...p, geometry, scrollY: 0, height };
+  const shapes = mapShapes(p.bins ? { ...all, cells: cellsOf({ map: p.known.map, geometry, range: p.range, scrollY: 0 }, p.bins) } : all);
+  const ruler = p.compact ? [] : rulerShapes(all, null);
+  return { width, height, draw: (c) => paint(c, [...shapes, ...ruler]) };
 }
 
 /** The item under the pointer, and its magnified neighbourhood. */

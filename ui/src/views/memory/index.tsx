@@ -10,14 +10,12 @@ import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { LogTable } from "../log/LogTable";
-import { atlas, failure, followMap, known, logScale, metric, nowNs, partWords, reload } from "./data";
+import { atlas, failure, followMap, known, logScale, metric, nowNs, reload } from "./data";
 import { linesOf, type Fit } from "./geometry";
-import { METRIC_TITLES } from "./heat";
 import { useMapKeys, useViewKeys } from "./keys";
 import { Legend } from "./Legend";
 import { fullRows, type Row } from "./map";
 import { MapCanvas, type MapControls } from "./MapCanvas";
-import { savePng, saveSvg } from "./save";
 import { scalesOver } from "./scaling";
 import { PagesTable } from "./PagesTable";
 import { pagedOf } from "./pages";
@@ -90,21 +88,15 @@ function MapView() {
   });
   const scales = useComputed(() => scalesOver(known.value, metric.value, logScale.value === "log", nowNs.value));
   const fit = useComputed<Fit>(() => (fitParam.value === "same" ? "same" : "row"));
-  const title = () => `${summary.peek()?.name ?? "trace"}: ${METRIC_TITLES[metric.peek()]}, ${partWords.peek()}`;
-  const save = (as: typeof savePng) => {
-    const picture = controls.current?.picture();
-    if (picture) as(picture, title(), `memory-${metric.peek()}`);
-  };
-  const savers = { png: () => save(savePng), svg: () => save(saveSvg) };
   useMapKeys(controls, "Memory map");
-  useViewKeys(controls, axis, toolbarKeys(fitParam, savers));
+  useViewKeys(controls, axis, toolbarKeys(fitParam));
   const share = Math.min(0.85, Math.max(0.15, Number(splitParam.value) || 0.7));
   const { tensor, layer } = selection.value;
   const paged = pagedOf(metric.value);
   return (
     <div class="memory" ref={both}>
       <section class="memory-map" style={{ flexGrow: share }} aria-label="Memory map">
-        <Toolbar fit={fitParam} save={savers} />
+        <Toolbar fit={fitParam} />
         <NoFile />
         <Notes />
         <Legend scales={scales.value} />

@@ -102,36 +102,3 @@ export function paint(c: CanvasRenderingContext2D, shapes: readonly Shape[]): vo
     }
   }
 }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-}
-
-const n2 = (n: number) => Number(n.toFixed(2));
-const ANCHORS = { left: "start", right: "end", center: "middle" };
-
-function svgOf(s: Shape): string {
-  if (s.t === "rect") {
-    const box = `x="${n2(s.x)}" y="${n2(s.y)}" width="${n2(Math.max(0, s.w))}" height="${n2(s.h)}"`;
-    const over = s.pattern && s.pattern !== "gap" ? `<rect ${box} fill="url(#${s.pattern})"/>` : "";
-    return `<rect ${box} fill="${escaped(s.fill)}"/>${over}`;
-  }
-  if (s.t === "frame")
-    return `<rect x="${n2(s.x)}" y="${n2(s.y)}" width="${n2(s.w)}" height="${n2(s.h)}" fill="none" stroke="${escaped(s.ink)}" stroke-width="${s.width}"/>`;
-  if (s.t === "line")
-    return `<line x1="${n2(s.x1)}" y1="${n2(s.y1)}" x2="${n2(s.x2)}" y2="${n2(s.y2)}" stroke="${escaped(s.ink)}" stroke-width="${s.width}"/>`;
-  if (s.t === "triangle") return `<polygon points="${s.points.map(n2).join(" ")}" fill="${escaped(s.fill)}"/>`;
-  const weight = s.bold ? ' font-weight="600"' : "";
-  return `<text x="${n2(s.x)}" y="${n2(s.y)}" fill="${escaped(s.ink)}" font-size="${s.size}"${weight} text-anchor="${ANCHORS[s.align]}" dominant-baseline="central">${escaped(s.text)}</text>`;
-}
-
-/** A document of its own. */
-export function svgDocument(shapes: readonly Shape[], width: number, height: number, ground: string, ink: string): string {
-  const patterns =
-    `<pattern id="never" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="${escaped(ink)}"/></pattern>` +
-    `<pattern id="unknown" width="8" height="6" patternUnits="userSpaceOnUse"><rect x="3" y="2" width="1.5" height="1.5" fill="${escaped(ink)}"/></pattern>`;
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${FONT}">` +
-    `<defs>${patterns}</defs><rect width="100%" height="100%" fill="${escaped(ground)}"/>${shapes.map(svgOf).join("")}</svg>`
-  );
-}

@@ -3,6 +3,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { css, themeColour, type Rgb } from "../../draw/colour";
+import { inPictures } from "../../draw/plot";
 
 export interface Band {
   readonly label: string;
@@ -83,6 +84,7 @@ export function plotStacked(host: HTMLElement, size: { width: number; height: nu
   const stepped = uPlot.paths.stepped!({ align: 1, alignGaps: 1 });
   const u = new uPlot(
     {
+      plugins: [inPictures],
       ...size,
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },

@@ -5,7 +5,6 @@ import { duration, ends } from "../../draw/format";
 import { badOutputs } from "../../state/bad";
 import { hasSelection } from "../../state/selection";
 import { centre, selectShown, showAll } from "./actions";
-import { exportPicture } from "./export";
 import { zoom } from "./keys";
 import { categoryColour } from "./look";
 import { overview } from "./overview";
@@ -17,7 +16,7 @@ import { waitingFor } from "./tiles";
 
 function Legend() {
   return (
-    <ul class="tl-legend" aria-label="Legend">
+    <ul class="tl-legend in-picture" aria-label="Legend">
       {CATEGORIES.map((category) => (
         <li key={category}>
           <span class={`tl-swatch tl-${category}`} style={{ backgroundColor: css(categoryColour(category)) }} /> {category}
@@ -72,12 +71,6 @@ export function Toolbar(props: { scene: Scene | null }) {
           {left_out} records left out
         </span>
       )}
-      <button type="button" title="Save this view as PNG (Shift+E)" onClick={() => scene && void exportPicture(scene, "png")}>
-        PNG
-      </button>
-      <button type="button" title="Save this view as SVG (Shift+V)" onClick={() => scene && void exportPicture(scene, "svg")}>
-        SVG
-      </button>
       <Legend />
     </div>
   );

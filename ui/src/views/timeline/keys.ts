@@ -4,7 +4,6 @@ import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { hasSelection } from "../../state/selection";
 import { centre, changeRow, currentRow, foldRow, pinRow, selectShown, showAll, step, windowInWords } from "./actions";
-import { exportPicture } from "./export";
 import type { Scene } from "./scene";
 import { timeAxis } from "./window";
 
@@ -70,7 +69,5 @@ export function bindKeys(scene: () => Scene | null): () => void {
     press("pin", ["Shift+KeyP"], "Pin or unpin the track", row(pinRow)),
     press("fold", ["KeyC"], "Fold or unfold the track", row(foldRow)),
     press("select", ["KeyM"], "Select the time in view, and sum its ops", selectShown),
-    press("png", ["Shift+KeyE"], "Save the timeline as PNG", (s) => void exportPicture(s, "png")),
-    press("svg", ["Shift+KeyV"], "Save the timeline as SVG", (s) => void exportPicture(s, "svg")),
   );
 }

@@ -1,32 +1,11 @@
-// Output of the overlay: a 2D canvas, or SVG text.
+// What the overlay is drawn with.
 
 import type { Range } from "../../draw/axis";
 import { themeColour } from "../../draw/colour";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
 
-/** The subset of CanvasRenderingContext2D that the overlay uses; svg.ts implements it. */
-export type Ink = Pick<
-  CanvasRenderingContext2D,
-  | "fillStyle"
-  | "strokeStyle"
-  | "lineWidth"
-  | "globalAlpha"
-  | "save"
-  | "restore"
-  | "beginPath"
-  | "rect"
-  | "clip"
-  | "moveTo"
-  | "lineTo"
-  | "stroke"
-  | "fill"
-  | "fillRect"
-  | "strokeRect"
-  | "fillText"
->;
-
 export interface Pen {
-  readonly c: Ink;
+  readonly c: CanvasRenderingContext2D;
   readonly range: Range;
   readonly width: number;
   readonly height: number;
@@ -70,7 +49,7 @@ function themeInks(): typeof inks {
 }
 
 export function penOf(
-  c: Ink,
+  c: CanvasRenderingContext2D,
   range: Range,
   size: { width: number; height: number },
   scroll: number,

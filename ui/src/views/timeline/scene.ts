@@ -3,7 +3,8 @@
 
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark, themeColour, type Rgb } from "../../draw/colour";
-import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
+import { createRects, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
 import { badOutputs } from "../../state/bad";
 import { generation, summary, tokenStretch } from "../../state/trace";
@@ -13,7 +14,7 @@ import { counters } from "./counters";
 import { drawOverlay } from "./overlay";
 import { chosenOp } from "./op";
 import { overview } from "./overview";
-import { FONT, penOf, type Ink, type Pen } from "./pen";
+import { FONT, penOf, type Pen } from "./pen";
 import { pool } from "./pool";
 import { poolShapes } from "./poolShapes";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
@@ -73,7 +74,7 @@ export class Scene {
   private readonly stop: () => void;
 
   constructor(
-    private readonly below: HTMLCanvasElement,
+    below: HTMLCanvasElement,
     private readonly above: HTMLCanvasElement,
     lost: () => void,
   ) {
@@ -285,35 +286,23 @@ export class Scene {
 
   private drawAbove(range: Range, l: Layout): void {
     const size = this.size.peek();
-    sizeCanvas(this.above, size.width, size.height);
-    const c = pencil(this.above);
-    if (!c) return;
-    const ratio = this.above.width / size.width;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, size.width, size.height);
-    c.font = FONT;
-    c.textBaseline = "middle";
-    this.annotate(c, range, l, this.pointer.peek()?.x ?? null);
+    drawOn(this.above, size.width, size.height, (c) => {
+      c.font = FONT;
+      c.textBaseline = "middle";
+      this.annotate(c, range, l, this.pointer.peek()?.x ?? null);
+    });
   }
 
-  pen(c: Ink, range: Range, pointer_x: number | null): Pen {
+  pen(c: CanvasRenderingContext2D, range: Range, pointer_x: number | null): Pen {
     return penOf(c, range, this.size.peek(), this.scroll.peek(), pointer_x);
   }
 
   /** All but the rectangles. */
-  annotate(c: Ink, range: Range, l: Layout, pointer_x: number | null): void {
+  annotate(c: CanvasRenderingContext2D, range: Range, l: Layout, pointer_x: number | null): void {
     drawOverlay(this.pen(c, range, pointer_x), l, this.shown, {
       drag: this.drag.peek(),
       marks: this.marks(),
       lanes: selectedLanes.peek(),
     });
-  }
-
-  /** Both canvases as they are now, the lower one first. */
-  canvases(): readonly HTMLCanvasElement[] {
-    cancelAnimationFrame(this.frame);
-    this.frame = 0;
-    this.draw();
-    return [this.below, this.above];
   }
 }

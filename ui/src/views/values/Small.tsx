@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { css, isDark, themeColour } from "../../draw/colour";
-import { pixelRatio, sizeCanvas } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
 import { selectedToken } from "../../state/selection";
 import { rangeColour, rmsColour } from "./colours";
 import { pointWords, type Profile } from "./profile";
@@ -63,12 +63,7 @@ export function Small(props: { profile: Profile }) {
   const token = selectedToken.value;
   const dark = isDark.value;
   useLayoutEffect(() => {
-    const c = ref.current?.getContext("2d");
-    if (!ref.current || !c) return;
-    sizeCanvas(ref.current, WIDTH, HEIGHT);
-    c.setTransform(pixelRatio(), 0, 0, pixelRatio(), 0, 0);
-    c.clearRect(0, 0, WIDTH, HEIGHT);
-    draw(c, p, token);
+    if (ref.current) drawOn(ref.current, WIDTH, HEIGHT, (c) => draw(c, p, token));
   }, [p, token, dark]);
   const at = token === null ? -1 : p.x.indexOf(token);
   const words = [0, ...(at > 0 ? [at] : []), p.x.length - 1].map((i) => pointWords(p, i)).join("; ");

@@ -1,7 +1,7 @@
 // The heat map: a row per layer, a column per token, or per several if there are more than pixels.
 
 import { css, sequence, themeColour, inkOn } from "../../draw/colour";
-import { pixelRatio, sizeCanvas } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
 import type { Grid } from "./answer";
 import { badOf, layerText, number, shareOf, type Extent, type Measure } from "./measures";
 
@@ -81,15 +81,6 @@ export function layerAt(geometry: Geometry, y: number): number {
   return Math.floor((y - TOP) / geometry.row);
 }
 
-function begin(canvas: HTMLCanvasElement, geometry: Geometry): CanvasRenderingContext2D | null {
-  sizeCanvas(canvas, geometry.width, geometry.height);
-  const c = canvas.getContext("2d");
-  const ratio = pixelRatio();
-  c?.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c?.clearRect(0, 0, geometry.width, geometry.height);
-  return c;
-}
-
 /** NaN is crossed out, infinity struck through: encoded by shape, too. */
 export function drawBad(c: CanvasRenderingContext2D, what: "NaN" | "Inf", x: number, y: number, w: number, h: number, bad: string, ground: string): void {
   c.fillStyle = bad;
@@ -126,8 +117,10 @@ function drawAxes(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry): voi
 
 /** Dims everything but the selection. */
 export function drawCells(canvas: HTMLCanvasElement, g: Grid, geometry: Geometry, m: Measure, x: Extent, dark: boolean): void {
-  const c = begin(canvas, geometry);
-  if (!c) return;
+  drawOn(canvas, geometry.width, geometry.height, (c) => paintCells(c, g, geometry, m, x, dark));
+}
+
+function paintCells(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry, m: Measure, x: Extent, dark: boolean): void {
   drawAxes(c, g, geometry);
   const { cell, row } = geometry;
   const gap = cell >= 5 && row >= 5 ? 1 : 0;
@@ -170,8 +163,10 @@ function columnOf(geometry: Geometry, token: number): number {
 
 /** The selection: a row, a column, and their crossing. */
 export function drawMarks(canvas: HTMLCanvasElement, g: Grid, geometry: Geometry, marks: Marks): void {
-  const c = begin(canvas, geometry);
-  if (!c) return;
+  drawOn(canvas, geometry.width, geometry.height, (c) => paintMarks(c, g, geometry, marks));
+}
+
+function paintMarks(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry, marks: Marks): void {
   const { cell, row, columns } = geometry;
   const layer = marks.layer === null ? -1 : g.layers.indexOf(marks.layer);
   const token = marks.token === null ? -1 : g.tokens.indexOf(marks.token);

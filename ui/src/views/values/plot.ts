@@ -4,6 +4,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { css, themeColour } from "../../draw/colour";
+import { inPictures } from "../../draw/plot";
 import { rangeColour, rmsColour } from "./colours";
 import { number } from "./measures";
 import type { Profile } from "./profile";
@@ -94,7 +95,7 @@ function base(profile: Profile, size: { width: number; height: number }, hooks: 
     // A single point has a position, too.
     scales: { x: { time: false, range: () => [profile.x[0]! - 0.5, profile.x[n - 1]! + 0.5] } },
     axes: axes(profile),
-    plugins: [marks(profile, hooks), pointer(hooks)],
+    plugins: [marks(profile, hooks), pointer(hooks), inPictures],
   };
 }
 
