@@ -154,8 +154,15 @@ static bool note_undecided(const tt_diff_view *v, char *out)
     const tt_diff_phase *p = tt_diff_main(v->d);
     if (!p || p->verdict != TT_DIFF_UNDECIDED) return false;
     return SAY(
-        "not decided is not equal: more batches or repeats make the interval smaller, a larger "
-        "--threshold asks for less");
+        "undecided does not mean equal: more tokens or repeated runs narrow the interval down, a "
+        "larger --threshold asks for less");
+}
+
+static bool note_models(const tt_diff_view *v, char *out)
+{
+    if (!tt_diff_other_models(v->d)) return false;
+    return SAY(
+        "A and B ran different models: a difference in time is not the effect of one change");
 }
 
 #define OF_PHASES (TT_DIFF_PHASES * 8)
@@ -174,6 +181,8 @@ bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
         return note_losses(v, out);
     case 4:
         return note_mode(v, out);
+    case 5:
+        return note_models(v, out);
     default:
         return false;
     }

@@ -48,26 +48,56 @@ static void add_units(char *out, const tt_diff_phase *p, size_t n)
     add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
 }
 
-/* "99 % sure of +10.2 % to +14.0 %", or what an interval would require. */
+/* "12.0 % more", "3.00 times as long": how much time B takes. */
+static void add_change(char *out, double change)
+{
+    if (isinf(change))
+        add(out, TT_DIFF_SENTENCE, "any number of times as long");
+    else if (change >= TT_DIFF_TIMES_FROM)
+        add(out, TT_DIFF_SENTENCE, "%.*f times as long", change < 9 ? 2 : 0, 1 + change);
+    else
+        add(out, TT_DIFF_SENTENCE, "%.1f %% %s", 100 * fabs(change), change < 0 ? "less" : "more");
+}
+
+static bool has_interval(const tt_diff_row *total)
+{
+    return total->shift.tested && (isfinite(total->high) || total->shift.by_levels);
+}
+
+/* "5.6 % less to 14.0 % more" */
+static void add_range(char *out, const tt_diff_row *total)
+{
+    add_change(out, total->low);
+    add(out, TT_DIFF_SENTENCE, " to ");
+    add_change(out, total->high);
+}
+
+/* "63 tokens count as 3.2 independent ones, and fewer than 4 are not tested" */
+static void add_too_few(const tt_diff_view *v, char *out, const tt_diff_phase *p)
+{
+    const tt_shift *shift = &p->rows[TT_DIFF_TOTAL][0].shift;
+    add_units(out, p, shift->n);
+    add(out, TT_DIFF_SENTENCE, " count as %.1f independent ones", shift->n_effective);
+    if (!shift->tested)
+        add(out, TT_DIFF_SENTENCE, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
+    else
+        add(out, TT_DIFF_SENTENCE, ", and being %.4g %% sure takes %.1f",
+            100 * (1 - v->d->options.level),
+            tt_shift_effective_least(shift->n, v->d->options.level));
+}
+
+/* How sure that is. */
 static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    char low[TT_DIFF_PERCENT], high[TT_DIFF_PERCENT];
-    double sure = 100 * (1 - v->d->options.level);
-    if (total->shift.tested && (isfinite(total->high) || total->shift.by_levels)) {
-        add(out, TT_DIFF_SENTENCE, ", %.4g %% sure of %s to %s", sure,
-            tt_diff_percent(low, total->low), tt_diff_percent(high, total->high));
+    if (has_interval(total)) {
+        add(out, TT_DIFF_SENTENCE, "; %.4g %% sure: ", 100 * (1 - v->d->options.level));
+        add_range(out, total);
         return;
     }
     if (total->shift.n < TT_SHIFT_SAMPLES_MIN || total->shift.by_levels) return;
     add(out, TT_DIFF_SENTENCE, "; ");
-    add_units(out, p, total->shift.n);
-    add(out, TT_DIFF_SENTENCE, " count as %.1f independent ones", total->shift.n_effective);
-    if (!total->shift.tested)
-        add(out, TT_DIFF_SENTENCE, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
-    else
-        add(out, TT_DIFF_SENTENCE, ": to be %.4g %% sure of anything takes %.1f", sure,
-            tt_shift_effective_least(total->shift.n, v->d->options.level));
+    add_too_few(v, out, p);
 }
 
 static void add_layers(char *out, const tt_diff_cause *c)
@@ -149,12 +179,13 @@ static void add_causes(char *out, const tt_diff_phase *p)
     add_surety(out, p);
 }
 
+/* "29.4 ms -> 20.6 ms a generated token" */
 static void add_medians(char *out, const tt_diff_phase *p)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, TT_DIFF_SENTENCE, "a %s takes %s -> %s", tt_diff_unit(p),
-        tt_units_ns(a, total->a.median_ns), tt_units_ns(b, total->b.median_ns));
+    add(out, TT_DIFF_SENTENCE, "%s -> %s a %s", tt_units_ns(a, total->a.median_ns),
+        tt_units_ns(b, total->b.median_ns), tt_diff_unit(p));
 }
 
 static bool same_run(const tt_diff *d)
@@ -171,8 +202,9 @@ static const char *file_name(const tt_model *m)
 }
 
 /* Compares files by size: a copy under another name is the same model. */
-static bool other_models(const tt_model *a, const tt_model *b)
+bool tt_diff_other_models(const tt_diff *d)
 {
+    const tt_model *a = d->files[0], *b = d->files[d->n_a];
     if (a->n_files == 0 || b->n_files == 0) return false; /* not observed */
     if (a->n_files != b->n_files) return true;
     for (uint32_t i = 0; i < a->n_files; i++)
@@ -187,10 +219,11 @@ static void add_who(const tt_diff_view *v, char *out)
 {
     const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
     char size[2][TT_UNITS_TEXT];
-    if (other_models(a, b))
+    if (tt_diff_other_models(v->d))
         add(out, TT_DIFF_SENTENCE,
-            "A and B ran different models (%.80s, %s; %.80s, %s): ", file_name(a),
-            tt_units_bytes(size[0], a->files[0].size_bytes), file_name(b),
+            "These are different models (%.80s, %s; %.80s, %s): their times say little about a "
+            "change. ",
+            file_name(a), tt_units_bytes(size[0], a->files[0].size_bytes), file_name(b),
             tt_units_bytes(size[1], b->files[0].size_bytes));
     else if (same_run(v->d))
         add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
@@ -199,25 +232,60 @@ static void add_who(const tt_diff_view *v, char *out)
 /* A change that the test of the total time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
-    const double change = p->rows[TT_DIFF_TOTAL][0].change;
-    char text[TT_DIFF_PERCENT];
-    if (change >= TT_DIFF_TIMES_FROM)
-        add(out, TT_DIFF_SENTENCE, "B seems to take %.*f times as long, but that is not certain",
-            change < 9 ? 2 : 0, 1 + change);
-    else if (p->verdict == TT_DIFF_SHIFTED)
-        add(out, TT_DIFF_SENTENCE, "whether the whole time differs is not certain (%s)",
-            tt_diff_percent(text, change));
-    else
-        add(out, TT_DIFF_SENTENCE, "not decided whether B's time differs by more than %.4g %% (%s)",
-            100 * v->d->options.threshold, tt_diff_percent(text, change));
+    const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
+    add(out, TT_DIFF_SENTENCE, "B seems to take ");
+    add_change(out, total->change);
+    add(out, TT_DIFF_SENTENCE, total->change < TT_DIFF_TIMES_FROM ? " time (" : " (");
+    add_medians(out, p);
+    if (has_interval(total)) {
+        if (total->high < 0 || total->low > 0)
+            add(out, TT_DIFF_SENTENCE, "), but not surely by more than %.4g %%: anywhere from ",
+                100 * v->d->options.threshold);
+        else
+            add(out, TT_DIFF_SENTENCE, "), but the runs vary too much to be sure: anywhere from ");
+        add_range(out, total);
+        add(out, TT_DIFF_SENTENCE, " (%.4g %% sure)", 100 * (1 - v->d->options.level));
+    } else {
+        add(out, TT_DIFF_SENTENCE, "), but that is too little to be sure: ");
+        add_too_few(v, out, p);
+    }
     if (p->verdict == TT_DIFF_SHIFTED)
-        add(out, TT_DIFF_SENTENCE, "; certain is that parts of it changed");
+        add(out, TT_DIFF_SENTENCE, "; that parts of it changed is sure");
+}
+
+static void add_verdict(const tt_diff_view *v, char *out, const tt_diff_phase *p)
+{
+    const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
+    switch (p->verdict) {
+    case TT_DIFF_SLOWER:
+    case TT_DIFF_FASTER:
+        add(out, TT_DIFF_SENTENCE, "B takes ");
+        add_change(out, total->change);
+        if (total->change < TT_DIFF_TIMES_FROM) add(out, TT_DIFF_SENTENCE, " time");
+        break;
+    case TT_DIFF_SAME:
+        add(out, TT_DIFF_SENTENCE,
+            total->identical ? "the times are exactly equal"
+                             : "no difference in time that matters");
+        break;
+    case TT_DIFF_UNDECIDED:
+    case TT_DIFF_SHIFTED:
+        add_uncertain(v, out, p);
+        return;
+    case TT_DIFF_UNTESTED:
+        add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise", tt_diff_unit(p),
+            plural_of(tt_diff_unit(p)));
+        break;
+    }
+    add(out, TT_DIFF_SENTENCE, " (");
+    add_medians(out, p);
+    add(out, TT_DIFF_SENTENCE, ")");
+    if (!total->identical) add_interval(v, out, p);
 }
 
 char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 {
     const tt_diff_phase *p = tt_diff_main(v->d);
-    char change[TT_DIFF_PERCENT];
     out[0] = '\0';
     if (!p || tt_diff_common(v->d) == 0) {
         add(out, TT_DIFF_SENTENCE, "A and B have no op in common: no time was compared");
@@ -227,38 +295,13 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         add(out, TT_DIFF_SENTENCE, "times were not compared (--structure-only)");
         return out;
     }
-    const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
     add_who(v, out);
-    switch (p->verdict) {
-    case TT_DIFF_SLOWER:
-    case TT_DIFF_FASTER:
-        if (total->change >= TT_DIFF_TIMES_FROM)
-            add(out, TT_DIFF_SENTENCE, "B takes %.2f times as long", 1 + total->change);
-        else
-            add(out, TT_DIFF_SENTENCE, "B takes %.1f %% %s time a %s", 100 * fabs(total->change),
-                total->change > 0 ? "more" : "less", tt_diff_short_unit(p));
-        break;
-    case TT_DIFF_SAME:
-        if (total->identical)
-            add(out, TT_DIFF_SENTENCE, "the times are exactly equal");
-        else
-            add(out, TT_DIFF_SENTENCE, "no difference in time that matters (%s)",
-                tt_diff_percent(change, total->change));
-        break;
-    case TT_DIFF_UNDECIDED:
-    case TT_DIFF_SHIFTED:
-        add_uncertain(v, out, p);
-        break;
-    case TT_DIFF_UNTESTED:
-        add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise (%zu; %s)",
-            tt_diff_unit(p), plural_of(tt_diff_unit(p)), total->shift.n,
-            tt_diff_percent(change, total->change));
-        break;
-    }
-    add(out, TT_DIFF_SENTENCE, "; ");
-    add_medians(out, p);
-    if (!total->identical) add_interval(v, out, p);
+    add_verdict(v, out, p);
     add_causes(out, p);
+    if (p->verdict == TT_DIFF_UNDECIDED || p->verdict == TT_DIFF_SHIFTED ||
+        p->verdict == TT_DIFF_UNTESTED)
+        add(out, TT_DIFF_SENTENCE, ". Repeat with more %s%s", tt_diff_short_unit(p),
+            plural_of(tt_diff_short_unit(p)));
     return out;
 }
 
@@ -283,7 +326,7 @@ char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         return out;
     }
     add(out, TT_DIFF_SENTENCE,
-        "computed something else: of B's nodes %s are new, %s of A's are gone, %s differ",
+        "they computed different things: %s nodes are new in B, %s of A's are gone, %s differ",
         tt_units_count(n[0], added), tt_units_count(n[1], removed), tt_units_count(n[2], changed));
     if (fused) add(out, TT_DIFF_SENTENCE, " (%s by what is fused)", tt_units_count(n[3], fused));
     if (names) add(out, TT_DIFF_SENTENCE, " (%s only by name)", tt_units_count(n[3], names));

@@ -188,7 +188,7 @@ static void put_blame(sentence *s, const tt_valuediff *d)
                 "; whether its inputs differ is not known: only their first elements and RMS are "
                 "on both sides");
         else
-            put(s, "; its inputs are UNMEASURED: the error is made here or before");
+            put(s, "; its inputs are not measured: the error is made here or before");
         break;
     }
 }
@@ -214,7 +214,7 @@ static bool note_places(const tt_valuediff *d, sentence *s)
             between, 'A' + (int)side);
         between = "; ";
         if (x->steps[0].no_place)
-            put(s, "which one they are of is not known: UNMEASURED (a prompt of one token tells, "
+            put(s, "which one they are of is not known: not measured (a prompt of one token tells, "
                    "and --by-order compares all the same)");
         else if (d->by_order || (x->places == TT_PLACES_UNKNOWN && !(side ? d->a : d->b)->model))
             put(s, "whether both sides' are of the same one is not known");
@@ -318,11 +318,11 @@ char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTE
     if (c[TT_VALUE_NAN]) put(&s, ", %" PRIu64 " with NaN", c[TT_VALUE_NAN]);
     if (c[TT_VALUE_SHAPE]) put(&s, ", %" PRIu64 " of another shape", c[TT_VALUE_SHAPE]);
     if (c[TT_VALUE_UNMEASURED])
-        put(&s, "; %" PRIu64 " UNMEASURED on one side", c[TT_VALUE_UNMEASURED]);
+        put(&s, "; %" PRIu64 " not measured on one side", c[TT_VALUE_UNMEASURED]);
     uint64_t alone =
         steps_of(d, TT_PAIR_ONLY_A) + steps_of(d, TT_PAIR_ONLY_B) + steps_of(d, TT_PAIR_BATCHES);
     if (alone)
-        put(&s, "; %" PRIu64 " batch%s not compared at all: UNMEASURED", alone,
+        put(&s, "; %" PRIu64 " batch%s not compared at all: not measured", alone,
             alone == 1 ? "" : "es");
     put(&s, ".");
     return out;
@@ -345,7 +345,7 @@ static bool note_steps(const tt_valuediff *d, sentence *s)
     uint64_t only_a = steps_of(d, TT_PAIR_ONLY_A), only_b = steps_of(d, TT_PAIR_ONLY_B),
              batches = steps_of(d, TT_PAIR_BATCHES);
     if (!only_a && !only_b && !batches) return false;
-    put(s, "UNMEASURED:");
+    put(s, "Not measured:");
     if (only_a) put(s, " %" PRIu64 " steps that only A has", only_a);
     if (only_b) put(s, "%s %" PRIu64 " steps that only B has", only_a ? "," : "", only_b);
     if (batches)
@@ -417,8 +417,8 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
         return true;
     case 5:
         if (!d->incomplete_a && !d->incomplete_b) return false;
-        put(&s, "%" PRIu64 " values of A and %" PRIu64 " of B could not be read: UNMEASURED",
-            d->incomplete_a, d->incomplete_b);
+        put(&s, "%" PRIu64 " values of A and %" PRIu64 " of B could not be read", d->incomplete_a,
+            d->incomplete_b);
         return true;
     case 6:
         return note_samples(d, &s);

@@ -49,12 +49,12 @@ static void put_agreement(FILE *out, const tt_agreement *a)
     if (a->n_compared)
         fprintf(out, "%" PRIu64 " of %" PRIu64, a->n_same, a->n_compared);
     else
-        fputs("UNMEASURED", out);
+        fputs("not measured", out);
 }
 
 static const char *state_word(tt_scenario_state state)
 {
-    static const char *const words[] = {"not tried", "matched", "**diverged**", "**UNMEASURED**",
+    static const char *const words[] = {"not tried", "matched", "**diverged**", "**not measured**",
                                         "**FAILED**"};
     return words[state];
 }
@@ -74,7 +74,7 @@ static void put_head(FILE *out, const tt_crossval_summary *s, const tt_crossval_
             tt_units_ns(took, (double)s->duration_ns), s->version);
     fprintf(out,
             "Of %zu scenarios %" PRIu64 " matched, %" PRIu64 " diverged, %" PRIu64
-            " UNMEASURED, %" PRIu64 " FAILED",
+            " not measured, %" PRIu64 " FAILED",
             s->n, t->n[TT_SCENARIO_MATCHED], t->n[TT_SCENARIO_DIVERGED],
             t->n[TT_SCENARIO_UNMEASURED], t->n[TT_SCENARIO_FAILED]);
     if (s->interrupted)
@@ -103,7 +103,7 @@ static void put_scenarios(FILE *out, const tt_crossval_summary *s)
         fputs("| ", out);
         put_text(out, end->name);
         fprintf(out, " | %s | %" PRIu64, state_word(end->state), end->n_steps_compared);
-        if (end->n_steps_alone) fprintf(out, " (%" PRIu64 " UNMEASURED)", end->n_steps_alone);
+        if (end->n_steps_alone) fprintf(out, " (%" PRIu64 " not measured)", end->n_steps_alone);
         fputs(" |", out);
         for (size_t k = 0; k < TT_VALUE_VERDICTS; k++)
             fprintf(out, " %" PRIu64 " |", end->counts[k]);

@@ -36,7 +36,7 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_orig
         char text[TT_VALUES_WEIGHT_TEXT];
         const char *cells[] = {
             g->tensors[s->tensor].name,
-            s->state == TT_STATE_UNMEASURED ? "UNMEASURED"
+            s->state == TT_STATE_UNMEASURED ? "not measured"
             : s->weight != TT_NONE
                 ? tt_page_format(p, "weight: %s",
                                  tt_values_weight_text(text, sizeof text, &s->in_file))
@@ -56,14 +56,16 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_orig
 static const char *format_origin(tt_page *p, const tt_analysis *a, const tt_values_origin *b)
 {
     bool unknown = false;
+    char text[TT_VALUES_WEIGHT_TEXT];
     if (b->kind != TT_VALUES_MADE_HERE)
         return "not all of its sources were measured, so it is made there or in one of them.";
     for (uint32_t i = 0; i < b->n_sources; i++) {
         const tt_values_source *s = &b->sources[i];
         if (s->weight == TT_NONE) continue;
         if (s->in_file.n_bad)
-            return tt_page_format(p, "it comes from the model's file, with %s.",
-                                  a->m->weights[s->weight].name);
+            return tt_page_format(p, "the model file itself contains it: %s has %s.",
+                                  a->m->weights[s->weight].name,
+                                  tt_values_weight_text(text, sizeof text, &s->in_file));
         unknown = unknown || !s->in_file.looked_at;
     }
     return unknown ? "no output that it reads is bad, so it is made there or in a weight."
@@ -200,7 +202,7 @@ void tt_section_values(tt_page *p, const tt_analysis *a)
     if (!a->has_values) return;
     tt_page_section_begin(p, "values", "Are the values sound?");
     if (c->outputs == 0)
-        tt_page_add(p, TT_BLOCK_ANSWER, "UNMEASURED: no output was taken whole.");
+        tt_page_add(p, TT_BLOCK_ANSWER, "Not measured: no output was taken whole.");
     else if (a->values_first.found)
         write_bad(p, a);
     else

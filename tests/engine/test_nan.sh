@@ -60,7 +60,7 @@ nan_is_found() {
     says "blk.2.ffn_down.weight weight, NOT FINITE"
     says "nan.gguf: 1 NaN and 0 infinite of"
     says "elements, the first at [3, 5, 0, 0]"
-    says "it comes from the model's file"
+    says "the model file itself contains it"
     says "finite ffn_" # by the activation, whatever the engine calls it
     says "logits reached in batch 0 (prompt)"
     grep -q '"origins_total": 2' first.json || fail "$about: made once per batch"
@@ -101,7 +101,7 @@ for engine in $(engines); do
     # Rows that are copied into the cache; what it held before is no source of them.
     grep -q '^first bad .*cache.*, output of [A-Z+]*\(SET_ROWS\|CPY\), ' first.out || fail "$about: $(cat first.out)"
     says "made here"
-    grep -q UNMEASURED first.out && fail "$about: what is written into is told as a source"
+    grep -q "not measured" first.out && fail "$about: what is written into is told as a source"
     says "finite Vcur-1"
 done
 # One layer is finite: no line, so no plot.
@@ -120,7 +120,7 @@ traced nan.gguf -t 1 --values=stats
 first_bad 1
 nan_is_found
 "$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
-says "it comes from the model's file, with blk.2.ffn"
+says "the model file itself contains it: blk.2.ffn"
 says "weight: 1 NaN and 0 infinite of"
 about="inf"
 traced inf.gguf -t 2 --values=hash
@@ -159,8 +159,8 @@ about="a selection"
 traced nan.gguf -t 2 --values=stats:ffn_out-*
 first_bad 1
 says "uncertain"
-says "UNMEASURED"
-says "logits UNMEASURED"
+says "not measured"
+says "logits not measured"
 first_bad 2 --layer 7
 about="what else is told"
 traced tiny.gguf -t 2 --values=hash

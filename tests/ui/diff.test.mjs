@@ -177,7 +177,7 @@ test('three traces: any two are chosen', async ({ open }) => {
     await shown(v);
     await v.page.getByLabel('Trace B').selectOption({ label: 'moe.ttrace' });
     await v.untilFragment('diff', '0.2');
-    await v.until(async () => /computed something else/.test(await v.page.locator('.diff-verdict').innerText()), 'another model is another graph');
+    await v.until(async () => /they computed different things/.test(await v.page.locator('.diff-verdict').innerText()), 'another model is another graph');
     // New and missing nodes are listed.
     const changes = v.page.getByRole('region', { name: 'What was computed' });
     assert.match(await changes.innerText(), /new in B|missing in B/);

@@ -117,7 +117,7 @@ test('NaN: where it was made, the list of what has it, and marks in every view',
     v.allow(/Multiple readback operations/);
     await v.page.getByText('NaN made at ffn_norm-2').waitFor();
     await v.page.getByText(`Outputs with NaN or Inf: ${summary.bad}`).waitFor();
-    await v.page.getByText('The model file itself contains it, in a weight.').waitFor();
+    await v.page.getByText(/The model file itself contains it: blk\.2\.ffn_norm\.weight has 1 NaN, at \[17/).waitFor();
     const sources = v.page.getByRole('list', { name: 'What it was computed from' });
     assert.match(await sources.textContent(), /blk\.2\.ffn_norm\.weight: a weight with 1 NaN in the model file, first at \[17, 0, 0, 0\]/);
     await v.until(async () => (await badPixels(v, '.values-host canvas >> nth=0')) > 100, 'cells with NaN have their colour');
@@ -237,9 +237,9 @@ test('two runs: the first output that differs is found and selected', async ({ o
     await v.untilFragment('token', '1');
 });
 
-test('two runs of which one has no values: not equal, UNMEASURED', async ({ open }) => {
+test('two runs of which one has no values: not equal, not measured', async ({ open }) => {
     const v = await open(['values', 'tiny'], { fragment: 'view=diff&diff_what=values' });
-    await v.page.getByText('UNMEASURED:').first().waitFor();
+    await v.page.getByText('Not measured:').first().waitFor();
     assert.equal(await v.page.getByText(/All that was compared is equal/).count(), 0);
     assert.equal(await v.page.getByText(/^Equal/).count(), 0);
 });

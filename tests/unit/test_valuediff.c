@@ -715,7 +715,7 @@ static void test_places(void **state)
             assert_non_null(strstr(text, "position 2, where the other side's prompt ends"));
         } else if (how == 1) {
             assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
-            assert_non_null(strstr(tt_valuediff_text(d, text), "is not known: UNMEASURED"));
+            assert_non_null(strstr(tt_valuediff_text(d, text), "is not known: not measured"));
         } else {
             assert_int_equal(d->compared, 1); /* as asked for: the first with the first */
         }

@@ -23,7 +23,7 @@ static void figure(double v, char *out, size_t room)
 
 static const char *verdict(tt_value_verdict v)
 {
-    return v == TT_VALUE_UNMEASURED   ? "UNMEASURED"
+    return v == TT_VALUE_UNMEASURED   ? "not measured"
            : v == TT_VALUE_OTHER_BITS ? "other bits"
                                       : tt_value_verdict_name(v);
 }
@@ -380,7 +380,7 @@ static const tt_column row_columns[] = {
     SOME(equal, "EQUAL"),
     SOME(close, "CLOSE"),
     SOME(not, "NOT"),
-    SOME(unmeasured, "UNMEASURED"),
+    SOME(unmeasured, "NOT MEASURED"),
 };
 
 SCHEMA(row, "a layer or a stage");

@@ -435,7 +435,7 @@ TT_COLUMN_GET(get_source_type, tt_values_source, s,
 TT_COLUMN_GET(get_state, tt_values_source, s, tt_cell_text(cell, tt_values_state_name(s->state));)
 TT_COLUMN_SHOW(show_state, tt_values_source, s, const tt_values_weight *w = &s->in_file;
                const char *text = s->state == TT_STATE_INPUT        ? "input, not measured"
-                                  : s->state == TT_STATE_UNMEASURED ? "UNMEASURED"
+                                  : s->state == TT_STATE_UNMEASURED ? "not measured"
                                   : s->state != TT_STATE_WEIGHT     ? tt_values_state_name(s->state)
                                   : !w->looked_at                   ? "weight, not looked at"
                                   : w->n_bad                        ? "weight, NOT FINITE"

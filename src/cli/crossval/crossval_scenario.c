@@ -92,7 +92,7 @@ static void report(tt_cv_scenario *c)
                     e->counts[TT_VALUE_EQUAL], e->counts[TT_VALUE_CLOSE],
                     e->counts[TT_VALUE_UNMEASURED], e->n_steps_compared, e->n_steps_alone);
     else if (e->state == TT_SCENARIO_UNMEASURED)
-        tt_log_line(log, e->name, "UNMEASURED: %s", e->cause);
+        tt_log_line(log, e->name, "Not measured: %s", e->cause);
     else if (e->state == TT_SCENARIO_DIVERGED) {
         char error[32] = "not known";
         if (!isnan(f->rel_l2)) (void)snprintf(error, sizeof error, "%.3g", f->rel_l2);

@@ -219,9 +219,9 @@ function Notes(props: { diff: Diff }) {
         {diff.notes.map((note) => (
           <li key={note}>{plainName(note)}</li>
         ))}
-        <li>!: significant, and changes a token's time by more than {percent(diff.threshold)}</li>
-        <li>*: significant, but not by more than that share of a token's time</li>
-        <li>not shown: tested, and noise alone could look like this; that is not the same as equal</li>
+        <li>! yes: significant, and changes a token's time by more than {percent(diff.threshold)}</li>
+        <li>* yes: significant, but not by more than that share of a token's time</li>
+        <li>no: tested, and noise alone could look like this; that is not the same as equal</li>
         <li>not tested: on one side only, or too few tokens</li>
       </ul>
     </Section>

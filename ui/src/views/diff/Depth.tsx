@@ -39,7 +39,7 @@ function stepWords(s: ValueStep): string {
 function placeWords(chart: DepthChart, line: number, at: number): string {
   const d = chart.lines[line]?.at[at];
   const where = depthWords(chart.names[at]!);
-  if (!d) return `${where}: UNMEASURED`;
+  if (!d) return `${where}: not measured`;
   return `${where}: ${VERDICTS[worst(d.counts)]}, largest error ${errorText(d.rel_l2)}${d.stage && d.rel_l2 ? ` (${d.stage})` : ""}`;
 }
 

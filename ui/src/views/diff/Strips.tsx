@@ -312,7 +312,7 @@ export function Strips(props: { now: Traces; usual: number | null }) {
   const pair = useResource(key, (abort) => askPair(now, side, token!, abort));
   const found = pair.data.value;
   return (
-    <section class="diff-section" aria-label="One token of both">
+    <section class="diff-section" aria-label="One token in both runs">
       <h2>One token in both runs</h2>
       {pair.error.value && <p class="diff-problem">{pair.error.value.message}</p>}
       {stripProblem.value && <p class="diff-problem">{stripProblem.value}</p>}

@@ -8,7 +8,7 @@ const COLUMNS: Column<ValueItem>[] = [
   { id: "token", title: "Token", width: 60, number: true, cell: (i) => i.a?.batch_id ?? i.b?.batch_id ?? "none" },
   { id: "layer", title: "Layer", width: 60, number: true, cell: (i) => (i.layer === null ? "?" : i.layer < 0 ? "none" : i.layer) },
   { id: "stage", title: "Stage", width: 130, cell: (i) => plainName(i.stage) + (i.occurrence > 0 ? ` (${i.occurrence + 1})` : "") },
-  { id: "name", title: "Output of A", width: 130, cell: (i) => (i.a ? plainName(i.a.name) : "UNMEASURED"), tip: (i) => i.a?.name },
+  { id: "name", title: "Output of A", width: 130, cell: (i) => (i.a ? plainName(i.a.name) : "not measured"), tip: (i) => i.a?.name },
   { id: "verdict", title: "Verdict", width: 110, cell: (i) => <span class={`diff-value-${i.verdict}`}>{VERDICTS[i.verdict]}</span> },
   { id: "blame", title: "The error is", width: 100, hint: "Own: its inputs are equal, or much closer. Inherited: an input has an error of this size.", cell: (i) => BLAMES[i.blame] },
   { id: "rel_l2", title: "Relative L2", width: 100, number: true, cell: (i) => errorText(i.rel_l2, i.rel_l2_infinite, i.rel_l2_at_least) },

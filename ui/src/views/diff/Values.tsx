@@ -137,7 +137,7 @@ export function ValuesDiff(props: { now: Traces; asked: number }) {
         <>
           <div class={`diff-verdict ${diff.verdict === "differs" || diff.verdict === "nothing" ? "diff-differs" : ""}`}>
             <p>
-              {diff.verdict === "nothing" && <b>UNMEASURED: </b>}
+              {diff.verdict === "nothing" && <b>Not measured: </b>}
               {plainName(diff.text)}
             </p>
           </div>

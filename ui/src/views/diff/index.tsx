@@ -103,8 +103,8 @@ function Head(props: { now: Traces }) {
 
 function Verdict(props: { diff: Diff }) {
   const { verdict } = props.diff;
-  // "B takes 27.0 % less time a token; a generated token takes ...": most important first.
-  const first = /^(?:\([^)]*\)|[^;])*/.exec(verdict.text)?.[0] ?? "";
+  // "B takes 27.0 % less time (...); 99 % sure: ...": most important first.
+  const first = /^(?:\([^)]*\)|[^;:])*/.exec(verdict.text)?.[0] ?? "";
   const rest = verdict.text.slice(first.length);
   return (
     <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>

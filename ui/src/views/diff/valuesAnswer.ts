@@ -90,7 +90,7 @@ export const VERDICTS: Record<Verdict, string> = {
   differs: "differs",
   nan: "NaN",
   shape: "other shape",
-  unmeasured: "UNMEASURED",
+  unmeasured: "not measured",
 };
 
 export const BLAMES: Record<Blame, string> = {

@@ -38,16 +38,16 @@ export function sureness(row: Row): Sureness {
 
 /** A sign and a word each: never colour alone. */
 export const SURENESS: Record<Sureness, string> = {
-  matters: "! significant, large",
-  changed: "* significant, small",
-  open: "not shown",
+  matters: "! yes, large",
+  changed: "* yes, small",
+  open: "no",
   untested: "not tested",
 };
 
-/** "< 0.0001", "0.0335". */
+/** "< 0.0001", "0.0335", "1". */
 export function probability(p: number | null): string {
   if (p === null) return "";
-  return p < 0.0001 ? "< 0.0001" : p.toFixed(4);
+  return p < 0.0001 ? "< 0.0001" : String(Number(p.toFixed(4)));
 }
 
 export function layerName(layer: number | null | undefined): string {

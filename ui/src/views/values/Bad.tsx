@@ -64,6 +64,16 @@ const CAME: Record<Origin["kind"], string> = {
   uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
 };
 
+/** "The model file itself contains it: blk.2.ffn_norm.weight has 1 NaN, at [17]."; empty: none of its weights is known to. */
+function inModelFile(origin: Origin): string {
+  const source = origin.sources.find((s) => s.weight?.n_bad);
+  const w = source?.weight;
+  if (!source || !w) return "";
+  const what = w.n_nan !== null && w.n_inf !== null ? notFinite({ n_nan: w.n_nan, n_inf: w.n_inf }) : `${count(w.n_bad)} not finite`;
+  const at = w.first_bad_at ? `[${w.first_bad_at.join(", ")}]` : w.first_bad;
+  return `The model file itself contains it: ${plainName(source.name)} has ${what}, ${w.n_bad === 1 ? "at" : "first at"} ${at}.`;
+}
+
 /** Above everything: the first non-finite output, and whether it originated there. */
 export function FirstBad(props: { first: First }) {
   const origin = props.first.first;
@@ -88,7 +98,7 @@ export function FirstBad(props: { first: First }) {
         </b>{" "}
         ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
         {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
-        {origin.kind === "born" && origin.sources.some((s) => s.weight?.n_bad) ? "The model file itself contains it, in a weight." : CAME[origin.kind]}{" "}
+        {(born && inModelFile(origin)) || CAME[origin.kind]}{" "}
         <button type="button" onClick={() => choose(first)}>
           Select it
         </button>{" "}

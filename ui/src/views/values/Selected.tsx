@@ -112,7 +112,7 @@ function OfOpShown(props: { run: number; node: number }) {
   if (!answer) return <Titled>…</Titled>;
   return (
     <Titled>
-      {answer.outputs.length === 0 && <p>UNMEASURED: this output was not taken</p>}
+      {answer.outputs.length === 0 && <p>This output was not measured.</p>}
       {answer.outputs.map((o, i) => (
         <Details key={o.node} output={o} place={answer.places[i] ?? null} />
       ))}
@@ -141,7 +141,7 @@ function OfTensor(props: { name: string }) {
   const shown = all.value ? rows : rows.slice(0, 1);
   return (
     <Titled>
-      {rows.length === 0 && <p>UNMEASURED: no output of it, or of an op that reads it, was taken{token === null ? "" : " in this token"}</p>}
+      {rows.length === 0 && <p>Not measured{token === null ? "" : " for this token"}: no output of it, or of an op that reads it, was taken.</p>}
       {rows.length > 0 && own.length === 0 && <p>Of the op that reads it:</p>}
       {shown.map((o) => (
         <Details key={`${o.run}.${o.node}`} output={o} place={null} />
