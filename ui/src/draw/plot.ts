@@ -1,4 +1,4 @@
-// Plots by uPlot in pictures: it draws once more, and what it tells its canvas is told to another context, too.
+// Plots by uPlot in pictures: it draws once more, and what it tells its canvas goes to another context, too.
 
 import type uPlot from "uplot";
 import { remember } from "./canvas";
