@@ -69,9 +69,16 @@ function tick(now: number): void {
   frame = heldDown.size ? requestAnimationFrame(tick) : 0;
 }
 
+let inFocus: (scope: string) => boolean = () => true;
+
+/** Which scopes get keys: of views that are shown beside each other, those of the focused one. */
+export function setScopes(isFocused: (scope: string) => boolean): void {
+  inFocus = isFocused;
+}
+
 function find(event: KeyboardEvent): Binding | undefined {
   const pressed = chords(event);
-  return bindings.value.findLast((b) => b.keys.some((k) => pressed.includes(k)) && (b.when?.() ?? true));
+  return bindings.value.findLast((b) => b.keys.some((k) => pressed.includes(k)) && inFocus(b.scope) && (b.when?.() ?? true));
 }
 
 function onDown(event: KeyboardEvent): void {

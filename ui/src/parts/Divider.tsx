@@ -1,4 +1,5 @@
-// The line between an upper and a lower part, moved with the pointer or the arrow keys.
+// The line between two parts, one above the other or (upright) side by side, moved with the pointer or
+// the arrow keys.
 
 import type { MutableRef } from "preact/hooks";
 
@@ -7,29 +8,32 @@ const LEAST = 0.15;
 
 export interface DividerProps {
   label: string;
-  /** The upper part's share, 0 to 1. */
+  /** Side by side. */
+  upright?: boolean;
+  /** The first part's share, 0 to 1. */
   share: number;
+  /** Its limits; the default: 0.15 to 0.85. */
+  least?: number;
+  most?: number;
   onShare: (share: number) => void;
   /** Around both parts. */
   within: MutableRef<HTMLElement | null>;
 }
 
-function bounded(share: number): number {
-  return Math.min(1 - LEAST, Math.max(LEAST, share));
-}
-
 export function Divider(props: DividerProps) {
+  const { upright = false, least = LEAST, most = 1 - LEAST } = props;
+  const give = (share: number) => props.onShare(Math.min(most, Math.max(least, share)));
   const onKeyDown = (event: KeyboardEvent) => {
     const to: Record<string, number> = {
-      ArrowUp: props.share - STEP,
-      ArrowDown: props.share + STEP,
-      Home: LEAST,
-      End: 1 - LEAST,
+      [upright ? "ArrowLeft" : "ArrowUp"]: props.share - STEP,
+      [upright ? "ArrowRight" : "ArrowDown"]: props.share + STEP,
+      Home: least,
+      End: most,
     };
     const share = to[event.code];
     if (share === undefined) return;
     event.preventDefault();
-    props.onShare(bounded(share));
+    give(share);
   };
   const onPointerDown = (event: PointerEvent) => {
     const line = event.currentTarget as HTMLElement;
@@ -40,16 +44,16 @@ export function Divider(props: DividerProps) {
   const onPointerMove = (event: PointerEvent) => {
     const box = props.within.current?.getBoundingClientRect();
     if (!box || !(event.currentTarget as HTMLElement).hasPointerCapture(event.pointerId)) return;
-    props.onShare(bounded((event.clientY - box.top) / box.height));
+    give(upright ? (event.clientX - box.left) / box.width : (event.clientY - box.top) / box.height);
   };
   return (
     <div
-      class="divider"
+      class={upright ? "divider upright" : "divider"}
       role="separator"
-      aria-orientation="horizontal"
+      aria-orientation={upright ? "vertical" : "horizontal"}
       aria-label={props.label}
-      aria-valuemin={LEAST * 100}
-      aria-valuemax={(1 - LEAST) * 100}
+      aria-valuemin={Math.round(least * 100)}
+      aria-valuemax={Math.round(most * 100)}
       aria-valuenow={Math.round(props.share * 100)}
       tabIndex={0}
       onKeyDown={onKeyDown}

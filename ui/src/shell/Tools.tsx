@@ -3,6 +3,8 @@
 import { useEffect } from "preact/hooks";
 import { themeChoice } from "../draw/colour";
 import { bind } from "../input/keys";
+import { isNarrow } from "../state/screen";
+import { panes, setPaneCount } from "../state/view";
 import { Share } from "./Share";
 
 const THEMES = [
@@ -33,6 +35,18 @@ export function Tools() {
   useCommands();
   return (
     <div class="tools" role="group" aria-label="Page">
+      {!isNarrow.value && (
+        <select
+          aria-label="Views side by side"
+          title={"Views side by side (Ctrl+\\ adds one)"}
+          value={String(panes.value.length)}
+          onChange={(event) => setPaneCount(Number(event.currentTarget.value))}
+        >
+          <option value="1">1 view</option>
+          <option value="2">2 views</option>
+          <option value="3">3 views</option>
+        </select>
+      )}
       <Share />
       <select
         aria-label="Light or dark"

@@ -2,7 +2,7 @@
 
 import { selectedTrace, select } from "../state/selection";
 import { index, summary } from "../state/trace";
-import { currentView, showView } from "../state/view";
+import { currentView, panes, showBeside, showView } from "../state/view";
 import { plainName } from "../draw/format";
 import { badOutputs } from "../state/bad";
 import { VIEWS } from "../views/all";
@@ -49,6 +49,7 @@ export function TopBar() {
       <div class="tabs" role="tablist" aria-label="Views">
         {VIEWS.map((view, i) => {
           const shown = view.id === currentView();
+          const beside = !shown && panes.value.includes(view);
           return (
             <button
               type="button"
@@ -56,10 +57,11 @@ export function TopBar() {
               id={`tab-${view.id}`}
               key={view.id}
               aria-selected={shown}
-              aria-controls="main"
+              aria-controls={beside ? `pane-${view.id}` : "main"}
+              class={beside ? "beside" : undefined}
               tabIndex={shown ? 0 : -1}
-              title={`${view.about} (${i + 1})`}
-              onClick={() => showView(view.id)}
+              title={`${view.about} (${i + 1}; Ctrl+click: beside the others)`}
+              onClick={(event) => (event.ctrlKey || event.metaKey ? showBeside(view.id) : showView(view.id))}
               onKeyDown={(event) => moveTab(event, i)}
             >
               <kbd aria-hidden="true">{i + 1}</kbd> {view.title}

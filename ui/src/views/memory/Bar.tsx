@@ -21,7 +21,7 @@ export function Bar() {
   const lines = useComputed(() => (atlas.value ? linesOf(atlas.value, barRows(atlas.value), false) : []));
   const scales = useComputed(() => scalesOver(known.value, metric.value, logScale.value === "log", nowNs.value));
   const fit = useComputed<Fit>(() => "row");
-  useMapKeys(controls, "Memory bar");
+  useMapKeys(controls, "Strip of the memory");
   if (lines.value.length === 0) return null;
   return (
     <section class={`memory-bar tracks-${lines.value.length}`} aria-label="Memory, minimised">

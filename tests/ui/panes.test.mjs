@@ -1,0 +1,129 @@
+// Views beside each other: chosen, moved, resized, remembered; one selection in all, keys in one.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { suite } from './harness.mjs';
+
+const { test } = suite();
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const shown = (v) => v.page.locator('.pane').evaluateAll((list) => list.map((p) => p.querySelector('[role=tabpanel]').getAttribute('aria-labelledby').replace('tab-', '')));
+const panesAre = (v, ids) => v.until(async () => (await shown(v)).join() === ids.join(), `the panes are ${ids}`);
+const paneOf = (v, id) => v.page.locator('.pane', { has: v.page.locator(`[aria-labelledby=tab-${id}]`) });
+
+/** Every two views are beside each other somewhere in these. */
+const TRIPLES = ['memory,timeline,graph', 'log,memory,experts', 'graph,log,buffers', 'stats,values,diff', 'timeline,log,stats', 'values,graph,memory', 'experts,timeline,buffers', 'diff,log,values'];
+
+test('any three views beside each other: no id twice, no canvas squeezed, nothing for axe-core', async ({ open }) => {
+    const v = await open(['moe', 'tiny']);
+    const found = [];
+    for (const panes of TRIPLES) {
+        await v.show(`panes=${panes}&token=2&layer=1&tensor=blk.1.ffn_up_exps.weight`);
+        await panesAre(v, panes.split(','));
+        await v.rest();
+        const faults = await v.page.evaluate(() => {
+            const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
+            const twice = ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `id ${id} twice`);
+            const ratio = Math.min(2, devicePixelRatio);
+            const canvases = [...document.querySelectorAll('.panes canvas')].filter((c) => c.clientWidth > 0 && c.clientHeight > 0);
+            const squeezed = canvases.filter((c) => Math.abs((c.width / c.clientWidth) * c.clientHeight - c.height) > 1.5 || c.width < c.clientWidth * ratio - 1);
+            const wide = [...document.querySelectorAll('.pane')].filter((p) => p.scrollWidth > p.clientWidth + 1);
+            return [...twice, ...squeezed.map((c) => `${c.parentElement.className} ${c.width}x${c.height} shown as ${c.clientWidth}x${c.clientHeight}`), ...wide.map((p) => `${p.innerText.slice(0, 20)} is wider than its pane`)];
+        });
+        await v.page.evaluate(axeSource);
+        const rules = await v.page.evaluate(async () => {
+            const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+            return violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 160)}`));
+        });
+        for (const each of [...faults, ...rules]) found.push(`${panes}: ${each}`);
+    }
+    assert.deepEqual(found, []);
+});
+
+test('one selection: a row of the log is seen in the map and the graph beside it', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'panes=memory,graph,log&view=log&token=2' });
+    await panesAre(v, ['memory', 'graph', 'log']);
+    await v.rest();
+    const picture = (id) => v.rest(`[aria-labelledby=tab-${id}] .canvas-view`);
+    const before = { memory: await picture('memory'), graph: await picture('graph') };
+    await paneOf(v, 'log').getByRole('row').filter({ hasText: 'MUL_MAT' }).first().click();
+    await v.until(() => v.fragment().get('op') !== null && v.fragment().get('tensor') !== null, 'an op and its weight are selected');
+    for (const id of ['memory', 'graph']) assert.ok(!(await picture(id)).equals(before[id]), `${id} shows it`);
+});
+
+test('keys go to the focused pane, and the tab says which it is', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'panes=timeline,graph' });
+    await panesAre(v, ['timeline', 'graph']);
+    await v.rest();
+    const selected = () => v.page.getByRole('tab', { selected: true }).getAttribute('id');
+    const zoomed = () => v.fragment().get('window') !== null;
+    assert.equal(await selected(), 'tab-timeline');
+    await v.press('F6');
+    await v.until(async () => (await selected()) === 'tab-graph', 'the graph has the keys');
+    await v.until(async () => (await v.focused())?.id === 'main', 'and the focus');
+    const graph = () => v.rest('[aria-labelledby=tab-graph] .canvas-view');
+    const before = await graph();
+    await v.press('KeyW', 'KeyW', 'KeyW');
+    await v.until(async () => !(await graph()).equals(before), 'W zooms the graph');
+    assert.ok(!zoomed(), 'not the timeline');
+    await v.press('F6');
+    await v.until(async () => (await selected()) === 'tab-timeline', 'round to the timeline');
+    const still = await graph();
+    await v.press('KeyW', 'KeyW', 'KeyW');
+    await v.until(zoomed, 'W zooms the timeline');
+    assert.ok((await graph()).equals(still), 'not the graph');
+    await paneOf(v, 'graph').locator('.canvas-proxy').click({ position: { x: 5, y: 5 } });
+    await v.until(async () => (await selected()) === 'tab-graph', 'a click gives it the keys');
+    assert.equal(await v.page.getByRole('tab', { selected: true }).count(), 1);
+});
+
+test('panes are added, changed, moved, resized and closed; the address has them, and Back', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=graph' });
+    await v.press('Control+Backslash');
+    await panesAre(v, ['graph', 'memory']);
+    await v.untilFragment('panes', 'graph,memory');
+    await v.page.getByRole('tab', { name: 'Log' }).click({ modifiers: ['Control'] });
+    await panesAre(v, ['graph', 'memory', 'log']);
+    await v.page.getByRole('button', { name: 'Move Log to the left' }).click();
+    await panesAre(v, ['graph', 'log', 'memory']);
+    await paneOf(v, 'graph').getByLabel('View of this pane').selectOption('timeline');
+    await panesAre(v, ['timeline', 'log', 'memory']);
+    const edge = v.page.getByRole('separator', { name: 'Between Timeline and Log' });
+    const width = async () => (await paneOf(v, 'timeline').boundingBox()).width;
+    const narrow = await width();
+    await edge.focus();
+    await v.press('ArrowRight', 'ArrowRight');
+    await v.until(async () => (await width()) > narrow + 50, 'the timeline is wider');
+    const box = await edge.boundingBox();
+    await v.page.mouse.move(box.x + 3, box.y + 200);
+    await v.page.mouse.down();
+    await v.page.mouse.move(box.x - 97, box.y + 200, { steps: 4 });
+    await v.page.mouse.up();
+    const wide = await width();
+    await v.until(() => v.fragment().get('split') !== null, 'the split is in the address');
+    await v.page.reload();
+    await v.ready();
+    await panesAre(v, ['timeline', 'log', 'memory']);
+    assert.ok(Math.abs((await width()) - wide) < 4, 'as wide as before');
+    await v.page.getByRole('button', { name: 'Close Log' }).click();
+    await panesAre(v, ['timeline', 'memory']);
+    await v.page.goBack();
+    await panesAre(v, ['timeline', 'log', 'memory']);
+    await v.page.getByLabel('Views side by side').selectOption('1');
+    await v.until(async () => (await shown(v)).length === 1, 'one view');
+    await v.untilFragment('panes', null);
+});
+
+test('a digit shows its view in the focused pane, or goes to the pane that has it', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'panes=graph,log&view=graph' });
+    await panesAre(v, ['graph', 'log']);
+    const ids = await v.page.getByRole('tab').evaluateAll((tabs) => tabs.map((tab) => [tab.id.replace('tab-', ''), /\((\S)[;)]/.exec(tab.title)[1]]));
+    const key = (id) => `Digit${ids.find(([each]) => each === id)[1]}`;
+    await v.press(key('stats'));
+    await panesAre(v, ['stats', 'log']);
+    await v.press(key('log'));
+    await v.untilFragment('view', 'log');
+    await panesAre(v, ['stats', 'log']);
+    await v.show('panes=graph,nothing,graph&view=log');
+    await panesAre(v, ['log']);
+});
