@@ -154,6 +154,14 @@ static void get_origin(const void *context, const void *row, tt_cell *cell)
     if (weight_of(context, row)) tt_cell_text(cell, tt_origin_name(of(row)->origin));
 }
 
+/* A mapped file is not read from disk each time. */
+static void show_origin(const void *context, const void *row, char *out, size_t room)
+{
+    if (!weight_of(context, row)) return;
+    const tt_origin origin = of(row)->origin;
+    (void)snprintf(out, room, "%s", origin == TT_ORIGIN_DISK ? "file" : tt_origin_name(origin));
+}
+
 static void get_row_at_least(const void *context, const void *row, tt_cell *cell)
 {
     get_read_at_least(context, &of(row)->counts, cell);
@@ -343,9 +351,10 @@ static const tt_column columns[] = {
               .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_offset),
     TT_COLUMN("size_bytes", NULL, BYTES, "size of the weight", .type = TT_CELL_U64,
               .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_size),
-    TT_COLUMN("origin", "ORIGIN", NONE, "where the ops read it from: disk, buffer, ...",
+    TT_COLUMN("origin", "ORIGIN", NONE,
+              "where the ops read it from: disk (a mapped model file), buffer, ...",
               .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_ROW,
-              .kinds = BY(TENSOR), .get = get_origin),
+              .kinds = BY(TENSOR), .get = get_origin, .text = show_origin),
     TT_COLUMN("count", "OPS", COUNT, "executed ops; by thread: those counted on it",
               .show = TT_SHOW_WIDEST, TT_MEMBER(tt_faults_row, count)),
     TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
@@ -395,8 +404,10 @@ static const tt_column columns[] = {
               .known = row_counted, TT_MEMBER(tt_faults_row, reading_ns)),
     TT_COLUMN("busy_ns", NULL, NS, "time of the counted threads in these ops", .nullable = true,
               .known = was_busy, TT_MEMBER(tt_faults_row, busy_ns)),
-    TT_COLUMN("blocked_ns", "BLOCKED", NS, "the part of busy_ns on no processor",
-              .type = TT_CELL_F64, .nullable = true, .get = get_blocked),
+    TT_COLUMN(
+        "blocked_ns", "OFF CPU", NS,
+        "the part of busy_ns on no processor: asleep (disk, locks, other threads) or preempted",
+        .type = TT_CELL_F64, .nullable = true, .get = get_blocked),
     TT_COLUMN("first_read_relative_ns", "FIRST ms", MOMENT,
               "when the first op that read began, from the begin of the first batch",
               .nullable = true, .show = TT_SHOW_WIDEST | TT_SHOW_KNOWN, .known = has_first,

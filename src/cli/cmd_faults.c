@@ -674,7 +674,8 @@ int tt_cmd_faults(int argc, char **argv)
                  "Needs a trace that was made with --faults (and --residency for pages in RAM). "
                  "READ: bytes that the kernel requested from a device while a thread was in the "
                  "op, including readahead. USED: bytes of weights that the ops read in the mapped "
-                 "file, each byte once. BLOCKED: the threads' time in the ops on no processor.",
+                 "file, each byte once. OFF CPU: the threads' time in the ops on no processor, "
+                 "asleep (disk, locks, other threads) or preempted.",
         .sets = {{option_table, .check = check_by},
                  TT_INPUT(tt_faults_options, input),
                  TT_LIST(tt_faults_options, list),

@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "cli/list.h"
 #include "cli/options.h"
+#include "cli/overview_text.h"
 #include "cli/report.h"
 #include "cli/runs.h"
 #include "cli/table.h"
@@ -489,26 +490,28 @@ static void pool_line(const tt_model *m)
     tt_pool_free(&p);
 }
 
-static void print_head(const tt_info *info)
+/* How fast it was, then what ran. */
+static void print_head(const tt_info *info, const tt_overview *overview)
 {
     const tt_model *m = info->m;
     char text[TT_UNITS_TEXT];
-    command_line(m);
-    environment_line(m, "engine", "engine_version");
-    model_lines(m);
-    environment_line(m, "attached", "attached");
-    if (is_callback(info)) observed_line(info); /* single-stepped ops have other times */
-    if (!ends_well(info)) ending_line(info);
+    if (overview) tt_table_printf(stdout, 0, "%s\n\n", overview->headline);
+    phase_line("generate", &info->summary.generate);
+    phase_line("prompt", &info->summary.prompt);
+    phase_line("mixed", &info->summary.mixed);
+    phase_line("warm-up", &info->summary.warmup);
+    phase_line("other", &info->summary.unknown);
     if (m->clock.known)
         tt_table_line(stdout, "time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
                       m->clock.assumed ? " (by the clock's nominal rate)" : "");
     else
         tt_table_line(stdout, "time", "unknown: the trace cannot turn ticks into time");
-    phase_line("prompt", &info->summary.prompt);
-    phase_line("generate", &info->summary.generate);
-    phase_line("mixed", &info->summary.mixed);
-    phase_line("warm-up", &info->summary.warmup);
-    phase_line("other", &info->summary.unknown);
+    model_lines(m);
+    environment_line(m, "engine", "engine_version");
+    command_line(m);
+    environment_line(m, "attached", "attached");
+    if (is_callback(info)) observed_line(info); /* single-stepped ops have other times */
+    if (!ends_well(info)) ending_line(info);
     pool_line(info->m);
     choice_text(info);
     loss_lines(info);
@@ -678,11 +681,14 @@ static void print_next(const tt_info *info)
     next_line(info, "verify", "", "whether the trace is whole");
 }
 
-static bool print_text(const tt_info *info, bool verbose)
+/* overview: NULL without findings. */
+static bool print_text(const tt_info *info, const tt_overview *overview, bool verbose)
 {
     bool ok = true;
-    print_head(info);
-    if (info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
+    print_head(info, overview);
+    if (overview && overview->total_ns > 0)
+        ok = tt_parts_print(overview->parts, overview->n_parts, overview->total_ns, false);
+    if (ok && info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
     if (verbose) print_recording(info);
     if (verbose && info->content.n) ok = content_text(info) && ok;
     if (info->m->n_runs == 0)
@@ -716,6 +722,22 @@ static bool print_json(const tt_info *info)
     return tt_json_end(&j);
 }
 
+/* The text, with the overview's headline and times unless no op was read. */
+static int print_all(const tt_info *info, const struct options *o)
+{
+    tt_overview overview = {0};
+    tt_error err;
+    const tt_overview_sums sums = {.by_tensor = info->by_tensor, .by_phase = info->by_phase};
+    const bool found = info->findings && tt_stats_total(info->by_op)->count;
+    int code;
+    if (found && tt_overview_make(info->m, &sums, NULL, NULL, NULL, &overview, &err) != TT_OK)
+        code = tt_report_error(&err);
+    else
+        code = tt_report_output(print_text(info, found ? &overview : NULL, o->verbose));
+    if (found) tt_overview_free(&overview);
+    return code;
+}
+
 static int find_and_print(const struct options *o, const tt_model *m)
 {
     tt_info info;
@@ -728,8 +750,10 @@ static int find_and_print(const struct options *o, const tt_model *m)
     int code;
     if (status != TT_OK)
         code = tt_report_error(&err);
+    else if (o->input.json)
+        code = tt_report_output(print_json(&info));
     else
-        code = tt_report_output(o->input.json ? print_json(&info) : print_text(&info, o->verbose));
+        code = print_all(&info, o);
     tt_info_free(&info);
     return code;
 }

@@ -53,13 +53,14 @@ static void take_sort(void *sort, char *arg, tt_parse *p)
         tt_parse_refuse(p, "must be duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes");
 }
 
-static const tt_option_name origins[] = {{"disk", TT_ORIGIN_DISK}, {"buffer", TT_ORIGIN_BUFFER}};
+static const tt_option_name origins[] = {
+    {"file", TT_ORIGIN_DISK}, {"buffer", TT_ORIGIN_BUFFER}, {"disk", TT_ORIGIN_DISK}};
 
 static const tt_option option_table[] = {
     {"thread", 0, "N", "Only this thread's work", 2,
      TT_WHOLE(struct options, filter.lane, 0, UINT32_MAX - 1),
      TT_GIVEN(struct options, filter.has_lane)},
-    {"origin", 0, "WHERE", "Only ops with a source on disk, or in a buffer", 2,
+    {"origin", 0, "WHERE", "Only ops with a source in a mapped model file, or in a buffer", 2,
      TT_NAME(struct options, filter.origin, origins)},
     {"from", 0, "TIME", "Only ops that began at or after TIME (12ms, 300us, 5s)", 2,
      TT_TIME(struct options, filter.from_ns), TT_GIVEN(struct options, filter.has_from)},

@@ -87,9 +87,9 @@ static bool print_slow(const tt_overview *o)
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     printf("\nSlowest tokens\n");
-    tt_table_column(t, "BATCH", TT_COLUMN_RIGHT);
+    tt_table_column(t, "BATCH", TT_COLUMN_RIGHT | TT_COLUMN_KEY);
     tt_table_column(t, "TIME", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WHY", TT_COLUMN_SHRINK);
+    tt_table_column(t, "WHY", TT_COLUMN_WRAP);
     for (size_t i = 0; i < o->n_slow; i++) {
         char batch[16];
         (void)snprintf(batch, sizeof batch, "%" PRIu32,

@@ -160,7 +160,7 @@ static tt_certainty bytes_bound(const void *context, const void *row)
 
 TT_COLUMN_VALUE(get_at_most, tt_log_row, r, boolean, r->op->at_most)
 
-/* "@disk:1024" of "blk.0.attn_q.weight@disk:1024": the location of the tensor's bytes. */
+/* "@file:1024" of "blk.0.attn_q.weight@file:1024": the location of the tensor's bytes. */
 static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char text[64])
 {
     const tt_graph *g = r->op->graph;
@@ -173,7 +173,7 @@ static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor,
     int n = 0;
     text[0] = '\0';
     if (on_disk)
-        n = snprintf(text, 64, "@disk:");
+        n = snprintf(text, 64, "@file:");
     else if (buffer != TT_NONE)
         n = snprintf(text, 64, "@buffer%" PRIu64 ":", m->buffers[buffer].id);
     if (n > 0) (void)snprintf(text + n, 64 - (size_t)n, r->hex ? "0x%" PRIx64 : "%" PRIu64, at);
@@ -273,7 +273,7 @@ static void show_sources(const void *context, const void *row, char *out, size_t
         int more =
             snprintf(out + used, room - used, "%s%s%s%s%s", i ? ", " : "", name, place, experts,
                      r->places                       ? ""
-                     : t->origin == TT_ORIGIN_DISK   ? " [disk]"
+                     : t->origin == TT_ORIGIN_DISK   ? " [file]"
                      : t->origin == TT_ORIGIN_BUFFER ? ""
                                                      : " [?]");
         if (more < 0) return;
