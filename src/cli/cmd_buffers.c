@@ -156,9 +156,13 @@ static void peak_line(const tt_buffers_context *r, const char *what, tt_backing 
     tt_buffers_by_kind(b, r->m, at, backing, bytes);
     kinds_text(bytes, kinds, sizeof kinds);
     const char *time = time_text(r->m, when, b->events[at].ticks);
-    tt_table_line(stdout, what, "%s at the peak%s%s",
+    const bool early = time[0] == '-'; /* before the first batch */
+    tt_table_line(stdout, what, "%s at the peak%s%s%s",
                   tt_units_bytes(size, b->events[at].bytes[backing]),
-                  time[0] ? ", reached at " : "", time);
+                  !time[0] ? ""
+                  : early  ? ", reached "
+                           : ", reached at ",
+                  time + early, early ? " before the first batch" : "");
     tt_table_line(stdout, "", "%s", kinds);
 }
 

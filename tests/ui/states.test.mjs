@@ -132,6 +132,14 @@ test('an address with nonsense in it shows the trace all the same', async ({ ope
     }
 });
 
+test("a selection without ops: memory's log names it, there is no filter to remove", async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory&token=999&memory_log=1' });
+    v.allow(/40[04]/);
+    await v.page.getByRole('heading', { name: 'No ops of what is selected' }).waitFor();
+    await v.page.getByText('Selected: token 999, which the trace does not have. Select something else, or press Escape for all ops.').waitFor();
+    assert.equal(await v.page.getByText('Remove a filter').count(), 0);
+});
+
 test('no trace with that number: what to do is said', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'trace=7' });
     v.allow(/404/);

@@ -20,6 +20,11 @@ export function duration(ns: number | null | undefined): string {
   return ns === 0 ? "0 ns" : `${short(ns)} ns`;
 }
 
+/** When something happened, in a sentence: "at 3.2 ms", "1.60 ms before the first token". */
+export function when(ns: number | null | undefined): string {
+  return ns != null && ns < 0 ? `${duration(-ns)} before the first token` : `at ${duration(ns)}`;
+}
+
 /** A time since the trace's origin, with enough digits to resolve one `step_ns`. */
 export function moment(ns: number, step_ns: number): string {
   const [unit, name] = TIMES.find(([u]) => Math.max(Math.abs(ns), step_ns) >= u) ?? [1, "ns"];

@@ -194,7 +194,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
       if (row !== null) rows.push(row);
     }
     const missing = Math.min(last, props.count - 1) - first + 1 - rows.length;
-    const said = counted(rows.length, "row") + (missing ? `; ${count(missing)} are not here yet` : "");
+    const said = counted(rows.length, "row") + (missing ? `; ${count(missing)} are still loading` : "");
     if (rows.length) void copy(rowsText(props.columns, rows), "rows.tsv", said);
   };
   const copyMarked = () => copyRows(from, to);
@@ -261,7 +261,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
       cursor.value = next;
     }
     show(next, false);
-    if (props.row(next) === null) announce(`row ${next + 1}, being read`);
+    if (props.row(next) === null) announce(`row ${next + 1}, loading`);
   };
   // Dragging over text marks it, to be copied: that selects no row.
   const onClick = (i: number, event: MouseEvent) => {

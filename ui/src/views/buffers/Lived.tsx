@@ -1,6 +1,6 @@
 // Buffers at one time: at the peak, or where the user clicked.
 
-import { bytes, counted, duration, percent, plainName } from "../../draw/format";
+import { bytes, counted, percent, plainName, when } from "../../draw/format";
 import { css } from "../../draw/colour";
 import { backingText, kindText, livesAt, type BufferRow, type Buffers } from "./answer";
 import { chooseBuffer, isChosenBuffer } from "./choose";
@@ -53,7 +53,7 @@ export function Lived(props: { answer: Buffers; peak_ns: number | null }) {
   const all = list.reduce((sum, b) => sum + b.size_bytes, 0);
   return (
     <section class="buffers-lived" aria-label="Buffers at that time">
-      <h2>{chosen === null ? `Buffers at the peak, at ${duration(at)}` : `Buffers at ${duration(at)}`}</h2>
+      <h2>{chosen === null ? `Buffers at the peak, ${when(at)}` : `Buffers ${when(at)}`}</h2>
       <p>
         {counted(list.length, "buffer")}, {bytes(all)}
         {answer.buffers.length < answer.buffers_total && `, of the ${answer.buffers.length} largest of ${answer.buffers_total}`}

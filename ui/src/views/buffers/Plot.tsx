@@ -3,7 +3,7 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { isDark } from "../../draw/colour";
-import { bytes, duration } from "../../draw/format";
+import { bytes, duration, when } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
@@ -20,7 +20,7 @@ function stepAt(curve: Curve, ns: number): number {
 export function stepWords(curve: Curve, series: readonly CurveSeries[], i: number): string {
   if (i < 0) return "before the first buffer";
   const parts = series.filter((s) => (s.size_bytes[i] ?? 0) > 0).map((s) => `${kindText(s.kind)}${s.backing === "allocated" ? "" : `, ${backingText(s.backing)},`} ${bytes(s.size_bytes[i])}`);
-  return `at ${duration(curve.time_relative_ns[i])}: ${bytes(totals(series, i))} in all; ${parts.join("; ")}`;
+  return `${when(curve.time_relative_ns[i])}: ${bytes(totals(series, i))} in all; ${parts.join("; ")}`;
 }
 
 function StepTable(props: { curve: Curve; series: readonly CurveSeries[] }) {

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { bind } from "../../input/keys";
-import { bytes, duration } from "../../draw/format";
+import { bytes, when } from "../../draw/format";
 import { css } from "../../draw/colour";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
@@ -39,7 +39,7 @@ function Head(props: { answer: Buffers; series: readonly CurveSeries[]; hasMappe
   return (
     <div class="buffers-head">
       <span>
-        {allocated ? `Most allocated: ${bytes(allocated.size_bytes)}, at ${duration(allocated.time_relative_ns)}` : "Nothing was allocated"}
+        {allocated ? `Most allocated: ${bytes(allocated.size_bytes)}, ${when(allocated.time_relative_ns)}` : "Nothing was allocated"}
         {file && `; mapped: ${bytes(file.size_bytes)}`}
       </span>
       <Legend series={props.series} />

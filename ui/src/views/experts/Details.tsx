@@ -97,7 +97,7 @@ export function Details(props: { layers: readonly Layer[] }) {
             ["Experts per token", count(l.n_picked)],
             ["Half of the choices", expertsFor(l, 0.5) === null ? "none" : `${expertsFor(l, 0.5)} experts`],
             ["Evenness", l.evenness === null ? "not known" : percent(l.evenness)],
-            ["Repeated from the previous token", l.stickiness === null ? "no two tokens in a row" : `${percent(l.stickiness)} (by chance ${percent(l.chance)})`],
+            ["Repeated from the previous token", l.stickiness === null ? "no two tokens in a row" : `${percent(l.stickiness)} (expected by chance: ${percent(l.chance)})`],
           ] as const
         ).map(([name, text]) => (
           <div key={name}>

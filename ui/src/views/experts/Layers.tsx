@@ -13,12 +13,12 @@ const LAYER_COLUMNS: readonly Column<Layer>[] = [
   { id: "layer", title: "Layer", width: 80, cell: layerText },
   { id: "used", title: "Chosen", width: 84, number: true, hint: "Experts chosen by any token", cell: (l) => `${l.n_experts - l.unused_experts} of ${l.n_experts}` },
   { id: "tokens", title: "Tokens", width: 74, number: true, cell: (l) => count(l.tokens) },
-  { id: "half", title: "For 50 %", width: 86, number: true, hint: "Number of experts, the most chosen first, that got half of the choices", cell: (l) => count(expertsFor(l, 0.5)) },
-  { id: "most", title: "For 90 %", width: 86, number: true, hint: "Likewise for 9 of 10 choices", cell: (l) => count(expertsFor(l, 0.9)) },
+  { id: "half", title: "Experts for half", width: 120, number: true, hint: "Number of experts, the most chosen first, that got half of the choices", cell: (l) => count(expertsFor(l, 0.5)) },
+  { id: "most", title: "Experts for 90 %", width: 124, number: true, hint: "Likewise for 9 of 10 choices", cell: (l) => count(expertsFor(l, 0.9)) },
   { id: "evenness", title: "Evenness", width: 90, number: true, hint: "Entropy of the shares, relative to equal use of all experts", cell: (l) => percent(l.evenness) },
-  { id: "stickiness", title: "Sticky", width: 74, number: true, hint: "Experts that the previous token had chosen, too", cell: (l) => (l.stickiness === null ? "no pair" : percent(l.stickiness)) },
-  { id: "chance", title: "Chance", width: 74, number: true, hint: "The expectation for independent and uniform choices", cell: (l) => percent(l.chance) },
-  { id: "size", title: "Size of one", width: 84, number: true, cell: (l) => bytes(l.expert_bytes) },
+  { id: "stickiness", title: "Repeats", width: 78, number: true, hint: "Experts that the previous token had chosen, too", cell: (l) => (l.stickiness === null ? "no pair" : percent(l.stickiness)) },
+  { id: "chance", title: "Expected by chance", width: 140, number: true, hint: "Repeats that independent and uniform choices would give", cell: (l) => percent(l.chance) },
+  { id: "size", title: "Size each", width: 84, number: true, cell: (l) => bytes(l.expert_bytes) },
 ];
 
 interface ExpertRow {

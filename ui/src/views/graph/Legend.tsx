@@ -87,7 +87,7 @@ export function Legend(props: { g: TokenGraph; colouring: Colouring }) {
         <b>{by === "origin" ? "Colour and marks:" : `${COLOUR_TITLES[by]}:`}</b>
       </li>
       {(by === "time" || by === "bytes") && (
-        <li title="Colour: by square root. The bar at the foot of a box: the share of the largest, straight.">
+        <li title="The colour grows with the square root of the value, the bar at the foot of a box with the value itself.">
           0 <Scale dark={dark} /> {amount(colouring.opMost)} an op, {amount(colouring.partMost)} a layer; broken border: not
           observed
         </li>

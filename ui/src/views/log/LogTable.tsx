@@ -10,6 +10,7 @@ import { VirtualTable } from "../../parts/VirtualTable";
 import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
+import { selectionWords } from "../../state/words";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
 import { menuOf, weightOf } from "./rowMenu";
 import { order, ORDERS, toggleOrder } from "./order";
@@ -147,8 +148,8 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
   return located.value;
 }
 
-/** Why there are no rows. */
-function Nothing(props: { filtered: boolean; ended: string | null }) {
+/** Why there are no rows. bySelection: what is selected in the views is the filter, and no other is shown. */
+function Nothing(props: { filtered: boolean; bySelection: boolean; ended: string | null }) {
   if (props.ended !== null)
     return (
       <Empty title="No op can be read">
@@ -161,6 +162,12 @@ function Nothing(props: { filtered: boolean; ended: string | null }) {
       <Empty title={records ? "No op can be shown" : "No op was recorded"}>
         {records > 0 && <p>There are {counted(records, "op record")}, but their graphs are not in the file.</p>}
         <p>While the run continues, ops appear here as they are written.</p>
+      </Empty>
+    );
+  if (props.bySelection)
+    return (
+      <Empty title="No ops of what is selected">
+        <p>{selectionWords(selection.value)}. Select something else, or press Escape for all ops.</p>
       </Empty>
     );
   return (
@@ -211,7 +218,7 @@ export function LogTable(props: LogTableProps) {
       }}
       empty={
         count ? (
-          <Nothing filtered={(props.terms ?? selected.value).length > 0} ended={count.ended_by} />
+          <Nothing filtered={(props.terms ?? selected.value).length > 0} bySelection={!props.terms} ended={count.ended_by} />
         ) : (
           <p role="status">Reading…</p>
         )
