@@ -48,8 +48,14 @@ static void add_op(void *context, const tt_parts_op *op)
     const char *name = described ? described->name : "";
     const uint64_t *ticks = op->parts.ticks;
     const uint64_t off = ticks[TT_PART_OFF_CPU];
+    const char *before = g->before;
     note_gap(g, op, name);
     note_lane(g, op, name);
+    if (op->stuck_ticks > e->off.ticks) {
+        e->off = (tt_evidence_op){op->stuck_ticks, before};
+        e->all_off_ticks = op->stuck_ticks;
+        e->off_lanes = op->times->lanes;
+    }
     if (off > e->off.ticks) {
         e->off = (tt_evidence_op){off, name};
         e->all_off_ticks = op->all_off_ticks;
@@ -62,7 +68,7 @@ static void add_op(void *context, const tt_parts_op *op)
     if (!row) return;
     const double ns = tt_model_span_ns(m, tt_parts_sum(&op->parts));
     row->time_ns += ns;
-    row->major += op->major;
+    row->read |= op->major > 0 || op->read_bytes > 0;
     for (unsigned i = 0; i < TT_PARTS; i++)
         row->part_ns[i] += tt_model_span_ns(m, ticks[i]);
     if (row->run != TT_NONE && ns <= row->longest_ns) return;
@@ -91,7 +97,7 @@ static void add_rows(tt_evidence *e)
         const double excess = known ? o->time_ns - usual.median_ns : NAN;
         e->expert_disk_ns += o->picks_experts ? o->part_ns[TT_PART_DISK] : 0;
         if (known && o->attends) e->attention_ns += excess;
-        if (known && o->major) e->major_ns += excess;
+        if (known && o->read) e->read_ns += excess;
         tt_why_add_op(e->why, &(tt_why_op){.run = o->run,
                                            .node = o->node,
                                            .batch = e->why->batch,

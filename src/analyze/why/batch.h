@@ -26,7 +26,7 @@ typedef struct tt_evidence {
     bool gap_first;         /* it is before the first op */
     const char *gap_after;  /* the op before the gap */
     double attention_ns;    /* excess of attention's ops over their medians */
-    double major_ns;        /* excess of the ops with major faults */
+    double read_ns;         /* excess of the ops that read from a device */
     double expert_disk_ns;  /* of part_ns[TT_PART_DISK], in ops that pick experts */
     uint64_t major, minor, read_bytes;
     bool faults_known;

@@ -75,7 +75,6 @@ static uint32_t more_tokens(const tt_evidence *e)
 static tt_cause work_cause(const tt_evidence *e, double excess_ns)
 {
     if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
-    if (e->major && e->major_ns >= MOST * excess_ns) return disk_cause(e);
     if (e->attention_ns >= MOST * excess_ns) return TT_CAUSE_CONTEXT;
     return TT_CAUSE_UNKNOWN;
 }
@@ -106,11 +105,11 @@ static tt_part_kind most_of_excess(const tt_evidence *e)
     return most;
 }
 
-/* Waits for a device may be shared between parts: blocked, and the kernel's work for the faults. */
+/* The time that reads from a device take is in several parts: threads are blocked, they wait for
+ * each other, and the kernel works for the faults. */
 static bool is_by_disk(const tt_evidence *e, double excess_ns)
 {
-    return e->part_ns[TT_PART_DISK] > 0 && e->major &&
-           excess_of(e, TT_PART_DISK) + e->major_ns >= excess_ns && e->major_ns >= MOST * excess_ns;
+    return e->part_ns[TT_PART_DISK] > 0 && e->read_ns >= MOST * excess_ns;
 }
 
 static void find_cause(tt_evidence *e)
@@ -178,7 +177,7 @@ static void say_gap(const tt_evidence *e)
                             : tt_why_keep(w, "after its last op, %s", e->gap_after);
     tt_why_say(w, &w->text,
                "For %s it was in no op, %s of that %s: the program or the engine did something "
-               "else, slept, or was stopped.",
+               "else, slept, was stopped or pushed aside.",
                NS(e->part_ns[TT_PART_BETWEEN_OPS]), longest, where);
 }
 

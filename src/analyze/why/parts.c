@@ -6,6 +6,11 @@
 
 #include <stdlib.h>
 
+/* A thread that begins an op so much later than another one was not running: after a barrier, and
+ * where it must be woken first. */
+#define LATE_NS 50e3
+#define LATE_FIRST_NS 500e3
+
 struct tt_parts_walker {
     const tt_model *m;
     tt_join join;
@@ -72,11 +77,13 @@ void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks)
  * returned. */
 static uint64_t pass_gap(tt_parts_state *s, uint64_t to)
 {
+    s->stuck = 0;
     if (to <= s->at) return 0;
     uint64_t barrier = s->barrier_to > s->at ? s->barrier_to - s->at : 0;
     if (barrier > to - s->at) barrier = to - s->at;
     const uint64_t gap = to - s->at - barrier;
-    s->parts.ticks[TT_PART_WAIT] += barrier;
+    if (barrier > s->barrier_most) s->stuck = barrier;
+    s->parts.ticks[s->stuck ? TT_PART_OFF_CPU : TT_PART_WAIT] += barrier;
     s->parts.ticks[TT_PART_BETWEEN_OPS] += gap;
     s->at = to;
     return gap;
@@ -94,7 +101,8 @@ static bool is_before(const tt_detail *d, uint32_t node)
     return tt_detail_node(d) < node;
 }
 
-/* Sums the op's fault counts; whether its last lane had reads from a device. */
+/* Sums the op's fault counts; whether a thread read from a device: others may wait for the same
+ * pages. */
 static bool count_faults(const tt_parts_walker *w, tt_parts_op *op)
 {
     size_t at;
@@ -107,8 +115,7 @@ static bool count_faults(const tt_parts_walker *w, tt_parts_op *op)
         op->minor += f->minor;
         op->major += f->major;
         if (counts_reads) op->read_bytes += f->read_bytes;
-        if (tt_detail_lane(&w->faults[at]) == op->times->last_lane)
-            read |= f->major > 0 || (counts_reads && f->read_bytes > 0);
+        read |= f->major > 0 || (counts_reads && f->read_bytes > 0);
     }
     return read;
 }
@@ -133,6 +140,14 @@ static uint64_t at_most(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* The time before the op's last lane began it, while others had. */
+static void divide_late(const tt_parts_walker *w, tt_parts_op *op, uint64_t late)
+{
+    const bool off =
+        !op->first && w->m->waits_known && (double)late * w->m->clock.ns_per_tick > LATE_NS;
+    op->parts.ticks[off ? TT_PART_OFF_CPU : TT_PART_WAIT] += late;
+}
+
 /* Of the op's time, from `from` on. */
 static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
 {
@@ -146,9 +161,10 @@ static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
     const uint64_t own = busy - off;
     const uint64_t even = (t->busy > t->off_cpu ? t->busy - t->off_cpu : 0) / t->lanes;
     parts[TT_PART_WORK] = at_most(own, even);
-    parts[TT_PART_WAIT] = begun - from + own - parts[TT_PART_WORK];
+    parts[TT_PART_WAIT] = own - parts[TT_PART_WORK];
     parts[TT_PART_DISK] = read ? off : pool;
     parts[TT_PART_OFF_CPU] = off - parts[TT_PART_DISK];
+    divide_late(w, op, begun - from);
     const uint64_t others = (t->arrive - from) * (t->lanes - 1);
     op->all_off_ticks = t->off_cpu > others ? at_most(t->off_cpu - others, off) : 0;
 }
@@ -158,12 +174,14 @@ static void pass_op(const tt_parts_walker *w, tt_parts_op *op, tt_parts_state *s
     const tt_joined *t = op->times;
     const uint64_t from = t->start > s->at ? t->start : s->at;
     op->gap_ticks = pass_gap(s, from);
+    op->stuck_ticks = s->stuck;
     if (t->arrive <= from) return;
     divide(w, op, from);
     for (unsigned i = 0; i < TT_PARTS; i++)
         s->parts.ticks[i] += op->parts.ticks[i];
     s->at = t->arrive;
     s->barrier_to = t->release;
+    s->barrier_most = (uint64_t)(LATE_NS / w->m->clock.ns_per_tick);
 }
 
 /* --- runs --- */
@@ -190,7 +208,8 @@ tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_p
     }
     if (w->has_faults) status = tt_model_faults_of_run(w->m, run, &w->faults, &w->n_faults, err);
     for (uint32_t i = 0; i < j->n_touched && status == TT_OK; i++) {
-        tt_parts_op op = {.run = run, .node = j->touched[i], .times = &j->ops[j->touched[i]]};
+        tt_parts_op op = {
+            .run = run, .node = j->touched[i], .times = &j->ops[j->touched[i]], .first = i == 0};
         if (op.times->open || op.times->bent) continue;
         pass_op(w, &op, s);
         if (visit) visit(context, &op);

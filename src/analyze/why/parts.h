@@ -6,13 +6,15 @@
  *
  *     work      its own work, as much as the threads had on average: with evenly divided work the
  *               op could not end sooner
- *     wait      for it: its work beyond that average, and the time before it began the op
- *     off CPU   it was not running, and is not known to have waited for a disk
+ *     wait      for it: its work beyond that average, and a short time before it began the op
+ *     off CPU   it was not running, and is not known to have waited for a disk; also when it began
+ *               the op late, because a running thread leaves its barrier at once
  *     disk      it was not running while it had major page faults or read from a device, or it
  *               waited for a read of `boost`
  *
- * The barrier behind an op, until the last thread is released, is `wait`, too. What is left of a
- * batch is between ops: before the first, behind the last, between two. */
+ * The barrier behind an op, until a thread is released, is `wait`, too; if that takes longer than a
+ * barrier can, no thread was running. What is left of a batch is between ops: before the first,
+ * behind the last, between two. */
 #ifndef TT_ANALYZE_WHY_PARTS_H
 #define TT_ANALYZE_WHY_PARTS_H
 
@@ -53,9 +55,11 @@ static inline uint64_t tt_parts_sum(const tt_parts *p)
 typedef struct tt_parts_op {
     uint32_t run; /* in tt_model.runs */
     uint32_t node;
+    bool first; /* of its run */
     const tt_joined *times;
     tt_parts parts;         /* of its time, without barrier and gap */
     uint64_t gap_ticks;     /* since the op before (the batch's begin) ended, in no op */
+    uint64_t stuck_ticks;   /* all threads were in the barrier before it, but none left it */
     uint64_t all_off_ticks; /* of its time, surely off CPU on all threads at once */
     bool faults_known;      /* of all its threads: */
     uint64_t minor, major;
@@ -68,6 +72,8 @@ typedef struct tt_parts_state {
     uint64_t begin, at;  /* ticks */
     uint64_t barrier_to; /* the release behind the last op */
     uint64_t last_gap;   /* behind the last op, after tt_parts_end */
+    uint64_t stuck;      /* private: of the last barrier; and how long that may take */
+    uint64_t barrier_most;
 } tt_parts_state;
 
 typedef void tt_parts_visit(void *context, const tt_parts_op *op);

@@ -48,9 +48,9 @@ typedef struct tt_usual_op {
     bool picks_experts;
     uint32_t run, node; /* in the batch in question: the longest one; run TT_NONE: none */
     double longest_ns;
-    double time_ns;           /* in the batch in question, all of that name */
-    double part_ns[TT_PARTS]; /* likewise */
-    uint64_t major;
+    double time_ns;                     /* in the batch in question, all of that name */
+    double part_ns[TT_PARTS];           /* likewise */
+    bool read;                          /* from a device, in the batch in question */
     float samples_ns[TT_USUAL_SAMPLES]; /* 0: not in it */
 } tt_usual_op;
 
