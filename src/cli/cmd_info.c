@@ -629,15 +629,12 @@ static bool print_findings(const tt_info *info)
         printf("\nWeights read\n");
     bytes_per_batch("prompt", info, "prompt", &info->summary.prompt);
     bytes_per_batch("generate", info, "generate", &info->summary.generate);
-    ok = ok && time_table("Threads: own work, waiting for the others, on no processor in ops",
+    ok = ok && time_table("Threads: own work, waiting for the others, off CPU in ops",
                           "thread_id,work_ns,wait_ns,wait_share,off_cpu_ns,count", TT_BY_THREAD,
                           info->by_thread, 0);
     const tt_stats_row *all = tt_stats_total(info->by_op);
     if (all->off_cpu_ns >= TT_OFF_CPU_MUCH * all->busy_ns && all->off_cpu_ns > 0)
-        paragraph("The threads were on no processor for %.0f %% of their time in ops: the machine "
-                  "was busy with others, or they waited for a disk. SHARE and WORK leave that out, "
-                  "TOTAL and MEAN do not.",
-                  100 * all->off_cpu_ns / all->busy_ns);
+        paragraph("SHARE and WORK leave out the time off CPU, TOTAL and MEAN do not.");
     char flaws[TT_STATS_FLAWS_TEXT];
     if (tt_stats_flaws(tt_stats_total(info->by_op), flaws)) paragraph("%s", flaws);
     if (tt_stats_orphan(info->by_op)) {
@@ -660,7 +657,7 @@ static void next_line(const tt_info *info, const char *verb, const char *options
            "", apart ? "\n        " : "  ", what);
 }
 
-static void print_next(const tt_info *info)
+static void print_next(const tt_info *info, const tt_overview *overview)
 {
     uint32_t batches = info->m->n_batches;
     char lanes[48] = " --lanes";
@@ -668,6 +665,12 @@ static void print_next(const tt_info *info)
         (void)snprintf(lanes, sizeof lanes, " --batch %" PRIu32 " --lanes",
                        tt_model_batch_number(info->m, batches > 1));
     printf("\nNext\n");
+    if (overview && overview->n_slow) {
+        char batch[32];
+        (void)snprintf(batch, sizeof batch, " --batch %" PRIu32,
+                       tt_model_batch_number(info->m, overview->slow[0].batch));
+        next_line(info, "why", batch, "why the slowest token was slow");
+    }
     next_line(info, "stats", " --by layer", "time and bytes of each layer");
     next_line(info, "log", lanes,
               batches ? "what each thread did for a batch" : "what each thread did");
@@ -686,15 +689,14 @@ static bool print_text(const tt_info *info, const tt_overview *overview, bool ve
 {
     bool ok = true;
     print_head(info, overview);
-    if (overview && overview->total_ns > 0)
-        ok = tt_parts_print(overview->parts, overview->n_parts, overview->total_ns, false);
+    if (overview) ok = tt_overview_print_brief(overview);
     if (ok && info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
     if (verbose) print_recording(info);
     if (verbose && info->content.n) ok = content_text(info) && ok;
     if (info->m->n_runs == 0)
         printf(
             "\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
-    print_next(info);
+    print_next(info, overview);
     if (!verbose) next_line(info, "info", " --verbose", "how it was recorded, and its bytes");
     return ok;
 }

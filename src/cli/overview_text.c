@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ITEM_MAX 640
 
@@ -54,11 +55,22 @@ bool tt_parts_print(const tt_why_part *parts, size_t n, double total_ns, bool co
     return tt_table_print(t);
 }
 
-void tt_findings_print(const tt_overview *o)
+/* Slow tokens have a table of their own. */
+static bool is_listed(const tt_finding *f)
 {
-    if (o->n_findings) printf("\nFindings\n");
-    for (size_t i = 0; i < o->n_findings; i++)
-        item("  %s: %s", tt_severity_name(o->findings[i].severity), o->findings[i].text);
+    return strcmp(f->kind, "slow_token") != 0;
+}
+
+static void print_findings(const tt_overview *o)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->n_findings; i++) {
+        const tt_finding *f = &o->findings[i];
+        if (!is_listed(f)) continue;
+        if (!any) printf("\nFindings\n");
+        any = true;
+        item("  %s: %s", tt_severity_name(f->severity), f->text);
+    }
 }
 
 static void print_tiles(const tt_overview *o)
@@ -133,6 +145,20 @@ static void print_missing(const tt_overview *o)
     }
 }
 
+void tt_headline_print(const tt_overview *o)
+{
+    tt_table_text(stdout, 0, o->headline);
+    printf("\n");
+}
+
+bool tt_overview_print_brief(const tt_overview *o)
+{
+    if (o->total_ns <= 0) return true;
+    const bool ok = tt_parts_print(o->parts, o->n_parts, o->total_ns, false) && print_slow(o);
+    print_findings(o);
+    return ok;
+}
+
 bool tt_overview_print(const tt_overview *o)
 {
     tt_table_text(stdout, 0, o->headline);
@@ -140,7 +166,7 @@ bool tt_overview_print(const tt_overview *o)
     const bool ok =
         (o->total_ns <= 0 || tt_parts_print(o->parts, o->n_parts, o->total_ns, false)) &&
         print_slow(o) && print_tensors(o);
-    tt_findings_print(o);
+    print_findings(o);
     print_missing(o);
     return ok;
 }

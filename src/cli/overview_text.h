@@ -9,11 +9,13 @@
 
 /* All of these print on standard output; false if it failed or memory ran out. */
 bool tt_overview_print(const tt_overview *o);
+/* Its first sentence, and a blank line. */
+void tt_headline_print(const tt_overview *o);
+/* Where the time went, the slowest tokens, and other findings. */
+bool tt_overview_print_brief(const tt_overview *o);
 /* Its parts, of total_ns; `compared`: with the usual. */
 bool tt_parts_print(const tt_why_part *parts, size_t n, double total_ns, bool compared);
 /* A heading and a list of sentences; nothing if there are none. */
 void tt_sentences_print(const char *heading, const tt_sentences *texts);
-/* Findings, the most severe first. */
-void tt_findings_print(const tt_overview *o);
 
 #endif

@@ -84,6 +84,7 @@ static void find_last_lane(gathering *g)
         g->e->last_lane = i;
         g->e->last_lane_ticks = g->lane_ticks[i];
         g->e->last_lane_op = g->lane_op[i];
+        g->e->last_lane_most = g->lane_most[i];
     }
 }
 

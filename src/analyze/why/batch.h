@@ -34,7 +34,7 @@ typedef struct tt_evidence {
     uint64_t kernel_major;
     double kernel_cpu_ns;
     uint32_t last_lane; /* the thread for which the others waited longest, and how long: */
-    uint64_t last_lane_ticks;
+    uint64_t last_lane_ticks, last_lane_most; /* in all, and in one op */
     const char *last_lane_op;
     /* Layers whose experts were read from disk; and of these, those that chose an expert which was
      * not chosen in the TT_COLD_BATCHES batches before, and one of them: */

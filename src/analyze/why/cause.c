@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #define MOST 0.5               /* a cause explains at least this share of the excess */
+#define UNEVEN 0.4             /* of the additional work and waits */
+#define SOME 0.25              /* with other parts that follow from it, at least this one */
 #define STOPPED_NS 20e6        /* a scheduler's time slices are shorter ... */
 #define STOPPED_ALONE_NS 100e6 /* ... also where only one thread was seen off CPU */
 #define STOPPED_SHARE 0.7      /* of the time off CPU, in one op */
@@ -79,6 +81,15 @@ static tt_cause work_cause(const tt_evidence *e, double excess_ns)
     return TT_CAUSE_UNKNOWN;
 }
 
+/* A thread that is late once may not have been running, which is known for long times only. */
+static tt_cause wait_cause(const tt_evidence *e, double excess_ns)
+{
+    if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
+    return e->faults_known || ns_of(e, e->last_lane_most) < STOPPED_SHARE * excess_ns
+               ? TT_CAUSE_WAITS
+               : TT_CAUSE_UNKNOWN;
+}
+
 static tt_cause part_cause(const tt_evidence *e, tt_part_kind part, double excess_ns)
 {
     switch (part) {
@@ -89,7 +100,7 @@ static tt_cause part_cause(const tt_evidence *e, tt_part_kind part, double exces
     case TT_PART_BETWEEN_OPS:
         return TT_CAUSE_BETWEEN_OPS;
     case TT_PART_WAIT:
-        return more_tokens(e) ? TT_CAUSE_LONG_PROMPT : TT_CAUSE_WAITS;
+        return wait_cause(e, excess_ns);
     case TT_PART_WORK:
         return work_cause(e, excess_ns);
     default:
@@ -112,6 +123,21 @@ static bool is_by_disk(const tt_evidence *e, double excess_ns)
     return e->part_ns[TT_PART_DISK] > 0 && e->read_ns >= MOST * excess_ns;
 }
 
+/* Threads wait for those that are off CPU, of which only the longer times are recorded. */
+static bool is_by_others(const tt_evidence *e, double excess_ns)
+{
+    const double off = excess_of(e, TT_PART_OFF_CPU);
+    return off >= SOME * excess_ns && off + excess_of(e, TT_PART_WAIT) >= MOST * excess_ns;
+}
+
+/* One slow thread of two adds as much to the mean work as to the waits for it, of more threads
+ * less. */
+static bool is_uneven(const tt_evidence *e, double excess_ns)
+{
+    const double work = excess_of(e, TT_PART_WORK), wait = excess_of(e, TT_PART_WAIT);
+    return work + wait >= MOST * excess_ns && wait >= UNEVEN * (work + wait);
+}
+
 static void find_cause(tt_evidence *e)
 {
     tt_why *w = e->why;
@@ -123,6 +149,10 @@ static void find_cause(tt_evidence *e)
     const tt_part_kind most = most_of_excess(e);
     if (is_by_disk(e, excess))
         w->cause = disk_cause(e);
+    else if (is_by_others(e, excess))
+        w->cause = off_cpu_cause(e, excess_of(e, TT_PART_OFF_CPU));
+    else if (is_uneven(e, excess))
+        w->cause = wait_cause(e, excess);
     else if (excess_of(e, most) >= MOST * excess)
         w->cause = part_cause(e, most, excess);
 }
@@ -133,8 +163,7 @@ static void say_off_cpu(const tt_evidence *e)
 {
     tt_why *w = e->why;
     tt_why_say(w, &w->text,
-               "Its threads were ready to run but were off CPU for %s%s: other programs had the "
-               "processors%s.",
+               "Its threads were off CPU for %s%s: other programs had the processors%s.",
                NS(e->part_ns[TT_PART_OFF_CPU]),
                e->off.name
                    ? tt_why_keep(w, ", longest in %s (%s)", e->off.name, NS(ns_of(e, e->off.ticks)))
@@ -229,7 +258,12 @@ static void say_cause(const tt_evidence *e)
         break;
     default:
         tt_why_say(w, &w->text, "The cause is not known: %s.",
-                   most_of_excess(e) == TT_PART_WORK
+                   most_of_excess(e) == TT_PART_WAIT && e->last_lane_op
+                       ? tt_why_keep(w,
+                                     "in %s thread %u took %s longer than the others, or was not "
+                                     "running",
+                                     e->last_lane_op, e->last_lane, NS(ns_of(e, e->last_lane_most)))
+                   : most_of_excess(e) == TT_PART_WORK
                        ? "its own work took longer, with no more tokens; a slower processor or "
                          "contended memory would look like this"
                        : "no single part of it explains most of the difference");

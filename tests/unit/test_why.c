@@ -1,0 +1,378 @@
+/* Why batches take their time, in traces put together tick by tick: the parts, and the causes. */
+#include "tests.h"
+
+#include "analyze/overview.h"
+#include "analyze/stats.h"
+#include "analyze/why/why.h"
+#include "export_trace.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCHES 20u
+#define OPS 4u
+#define MS 1000000ull
+#define ODD 12u /* the batch that differs */
+
+enum { PLAIN, OFF_CPU, STOPPED, STUCK, LATE, UNEVEN, GAP, PAUSE, DISK, PROMPT, SLOW_WORK, CONTEXT };
+
+/* The tensor of attention without a weight. */
+static const char *const names[OPS] = {"attn_norm-0", "kq-0", "ffn_up-0", "ffn_down-1"};
+
+static void put_environment(hand *h)
+{
+    const tt_meta_pair pair = {hand_span("capture_off_cpu"), hand_span("on")};
+    tt_meta_put_pairs(&h->record, &pair, 1);
+    hand_put(h, TT_META_ENVIRONMENT);
+}
+
+static void put_batch(hand *h, uint32_t id, uint64_t ticks, int odd)
+{
+    const bool prompt = odd == PROMPT && id == ODD + 1;
+    const tt_meta_batch b = {.id = id,
+                             .context = 1,
+                             .ticks = ticks,
+                             .n_tokens = prompt ? 33 : 1,
+                             .n_generate = prompt ? 1 : 0,
+                             .phase = prompt ? TT_PHASE_MIXED : TT_PHASE_GENERATE};
+    tt_meta_put_batch(&h->record, &b, NULL, NULL, NULL);
+    hand_put(h, TT_META_BATCH);
+}
+
+typedef struct made {
+    hand h;
+    tt_model *m;
+    tt_op_record lanes[2][BATCHES * OPS];
+    tt_detail details[BATCHES * OPS * 2 + 2];
+    size_t n, n_details;
+    uint64_t at; /* ticks, which are ns */
+} made;
+
+static void put_off(made *x, uint32_t run, uint32_t node, uint32_t lane, uint64_t ns)
+{
+    x->details[x->n_details++] = (tt_detail){
+        .run = run, .place = tt_detail_place(node, lane, TT_DETAIL_OFF_CPU), .off_cpu = {ns}};
+}
+
+/* An op of 1 ms on both lanes, 10 us after the one before, and a barrier of 1 us. */
+static void put_op(made *x, uint32_t run, uint32_t node, int odd)
+{
+    uint64_t start[2], arrive[2];
+    x->at += 10000;
+    if (odd == GAP && node == 2) x->at += 30 * MS;
+    for (int lane = 0; lane < 2; lane++) {
+        start[lane] = x->at;
+        arrive[lane] = x->at + MS;
+    }
+    if (odd == LATE && node == 2) start[1] += 30 * MS, arrive[1] += 30 * MS;
+    if (odd == UNEVEN) arrive[1] += 10 * MS;
+    if (odd == PROMPT || odd == SLOW_WORK) arrive[0] += 10 * MS, arrive[1] += 10 * MS;
+    if (odd == CONTEXT && node == 1) arrive[0] += 10 * MS, arrive[1] += 10 * MS;
+    const bool off = node == 2 && (odd == OFF_CPU || odd == STOPPED || odd == DISK);
+    if (off) arrive[1] += 30 * MS;
+    if (off && odd == STOPPED) arrive[0] += 30 * MS;
+    if (off && odd != DISK) put_off(x, run, node, 1, 30 * MS);
+    if (off && odd == STOPPED) put_off(x, run, node, 0, 30 * MS);
+    const uint64_t end = arrive[0] > arrive[1] ? arrive[0] : arrive[1];
+    x->at = end + 1000 + (odd == STUCK && node == 2 ? 30 * MS : 0);
+    for (uint32_t lane = 0; lane < 2; lane++)
+        x->lanes[lane][x->n] = hand_op(run, node, lane, start[lane], arrive[lane], x->at);
+    x->n++;
+}
+
+/* Fault counts of every op: only then are there none, if there are none. */
+static void put_faults(made *x, int odd)
+{
+    for (size_t i = 0; i < x->n; i++)
+        for (uint32_t lane = 0; lane < 2; lane++) {
+            const tt_op_record *r = &x->lanes[lane][i];
+            const bool read = odd == DISK && r->run == ODD + 1 && tt_op_node(r) == 2 && lane == 1;
+            x->details[x->n_details++] =
+                (tt_detail){.run = r->run,
+                            .place = tt_detail_place(tt_op_node(r), lane, TT_DETAIL_FAULTS),
+                            .faults = {.major = read ? 3 : 0,
+                                       .cpu_ns = r->arrive - r->start - (read ? 30 * MS : 0),
+                                       .read_bytes = read ? 65536 : 0}};
+        }
+}
+
+static void make(made *x, uint32_t batches, int odd, bool faults)
+{
+    memset(x, 0, sizeof *x);
+    hand_begin(&x->h);
+    put_environment(&x->h);
+    hand_clock(&x->h, 1, 1);
+    hand_clock(&x->h, 1 + 1000 * MS, 1 + 1000 * MS);
+    for (uint32_t i = 0; i < OPS; i++)
+        (void)hand_tensor(&x->h, names[i], i == 0 ? "RMS_NORM" : "MUL_MAT", 4, 1, 1);
+    hand_graph(&x->h, 1, OPS);
+    x->at = MS;
+    for (uint32_t b = 0; b < batches; b++) {
+        const int is = b == ODD ? odd : PLAIN;
+        x->at += 100000 + (is == PAUSE ? 50 * MS : 0);
+        put_batch(&x->h, b + 1, x->at, odd);
+        x->at += 20000;
+        hand_run_at(&x->h, b + 1, b + 1, 1, x->at);
+        for (uint32_t node = 0; node < OPS; node++)
+            put_op(x, b + 1, node, is);
+        hand_end(&x->h, TT_META_RUN_END, b + 1, x->at);
+        x->at += 5000;
+        hand_end(&x->h, TT_META_BATCH_END, b + 1, x->at);
+    }
+    if (faults) put_faults(x, odd);
+    hand_flush(&x->h);
+    for (uint32_t lane = 0; lane < 2; lane++)
+        hand_ops(&x->h, lane + 1, x->lanes[lane], x->n);
+    if (x->n_details) hand_details(&x->h, x->details, x->n_details);
+    x->m = hand_open(&x->h, true);
+}
+
+static void unmake(made *x)
+{
+    hand_close(&x->h, x->m);
+    free(x);
+}
+
+static made *of(uint32_t batches, int odd, bool faults)
+{
+    made *x = malloc(sizeof *x);
+    assert_non_null(x);
+    make(x, batches, odd, faults);
+    return x;
+}
+
+static double part(const tt_why *w, tt_part_kind kind)
+{
+    for (size_t i = 0; i < w->n_parts; i++)
+        if (w->parts[i].part == kind) return w->parts[i].time_ns;
+    return 0;
+}
+
+static void near(double wanted, double got)
+{
+    if (fabs(wanted - got) > 2) fail_msg("wanted %f, got %f", wanted, got);
+}
+
+/* Each batch's parts add up to the time between its begin and end. */
+static void check_sums(const made *x)
+{
+    for (uint32_t i = 0; i < x->m->n_batches; i++) {
+        tt_why w;
+        double sum = 0;
+        const tt_batch *b = &x->m->batches[i];
+        assert_int_equal(tt_why_batch(x->m, i, NULL, &w, NULL), TT_OK);
+        for (size_t k = 0; k < w.n_parts; k++)
+            sum += w.parts[k].time_ns;
+        near((double)(b->end_ticks - b->begin_ticks), sum);
+        near(sum, w.time_ns);
+        if (i != ODD && w.slow) fail_msg("batch %u is blamed: %s", i, w.text.list[0]);
+        assert_true(w.text.n > 0);
+        tt_why_free(&w);
+    }
+}
+
+static void plain_parts(void **state)
+{
+    made *x = of(BATCHES, PLAIN, true);
+    tt_why w;
+    (void)state;
+    check_sums(x);
+    assert_int_equal(tt_why_batch(x->m, 5, NULL, &w, NULL), TT_OK);
+    near(4 * MS, part(&w, TT_PART_WORK));
+    near(4 * 1000, part(&w, TT_PART_WAIT));
+    near(0, part(&w, TT_PART_OFF_CPU));
+    near(20000 + 4 * 10000 + 5000, part(&w, TT_PART_BETWEEN_OPS));
+    near(100000, w.before_ns);
+    assert_true(tt_usual_known(&w.usual));
+    assert_int_equal(w.usual.n, BATCHES - 2); /* neither the first nor itself */
+    near(w.time_ns, w.usual.median_ns);
+    assert_false(w.slow);
+    assert_int_equal(w.cause, TT_CAUSE_UNKNOWN);
+    tt_why_free(&w);
+    unmake(x);
+}
+
+typedef struct expected {
+    int odd;
+    bool faults;
+    tt_cause cause;
+    tt_part_kind most;
+    double most_ns;
+} expected;
+
+static void causes(void **state)
+{
+    static const expected list[] = {
+        {OFF_CPU, false, TT_CAUSE_OFF_CPU, TT_PART_OFF_CPU, 30 * MS},
+        {STOPPED, false, TT_CAUSE_STOPPED, TT_PART_OFF_CPU, 30 * MS},
+        {STUCK, false, TT_CAUSE_STOPPED, TT_PART_OFF_CPU, 30 * MS + 1000},
+        {LATE, true, TT_CAUSE_OFF_CPU, TT_PART_OFF_CPU, 30 * MS},
+        {UNEVEN, true, TT_CAUSE_WAITS, TT_PART_WAIT, 4 * 5 * MS + 4 * 1000},
+        {GAP, true, TT_CAUSE_BETWEEN_OPS, TT_PART_BETWEEN_OPS, 30 * MS + 65000},
+        {PAUSE, true, TT_CAUSE_BETWEEN_BATCHES, TT_PART_WORK, 4 * MS},
+        {DISK, true, TT_CAUSE_DISK, TT_PART_DISK, 30 * MS},
+        {PROMPT, true, TT_CAUSE_LONG_PROMPT, TT_PART_WORK, 44 * MS},
+        {SLOW_WORK, true, TT_CAUSE_UNKNOWN, TT_PART_WORK, 44 * MS},
+        {CONTEXT, true, TT_CAUSE_CONTEXT, TT_PART_WORK, 14 * MS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const expected *e = &list[i];
+        made *x = of(BATCHES, e->odd, e->faults);
+        tt_why w;
+        check_sums(x);
+        assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+        if (w.cause != e->cause || !w.slow)
+            fail_msg("case %d: cause %s: %s", e->odd, tt_cause_name(w.cause), w.text.list[0]);
+        near(e->most_ns, part(&w, e->most));
+        tt_why_free(&w);
+        unmake(x);
+    }
+}
+
+/* What the answer names: the op, its median, the faults' weight, what it excludes. */
+static void evidence(void **state)
+{
+    made *x = of(BATCHES, DISK, true);
+    tt_why w;
+    (void)state;
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    assert_true(w.n_ops > 0);
+    assert_string_equal(w.ops[0].name, "ffn_up-0");
+    near(31 * MS, w.ops[0].time_ns);
+    near(MS, w.ops[0].usual_ns);
+    near(30 * MS, w.ops[0].excess_ns);
+    assert_int_equal(w.n_faults, 1);
+    assert_int_equal(w.faults[0].major, 3);
+    assert_int_equal(w.faults[0].read_bytes, 65536);
+    assert_true(w.excluded.n > 0);
+    assert_int_equal(w.not_known.n, 0);
+    tt_why_free(&w);
+    unmake(x);
+    x = of(BATCHES, OFF_CPU, false);
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    assert_true(w.not_known.n > 0); /* disk */
+    tt_why_free(&w);
+    unmake(x);
+}
+
+static void few_batches(void **state)
+{
+    made *x = of(TT_USUAL_LEAST, PLAIN, true);
+    tt_why w;
+    (void)state;
+    assert_int_equal(tt_why_batch(x->m, 2, NULL, &w, NULL), TT_OK);
+    assert_false(tt_usual_known(&w.usual));
+    assert_false(w.slow);
+    assert_non_null(strstr(w.text.list[0], "not known"));
+    tt_why_free(&w);
+    unmake(x);
+}
+
+static void layers_and_ops(void **state)
+{
+    made *x = of(BATCHES, OFF_CPU, true);
+    tt_why w;
+    uint32_t batch;
+    (void)state;
+    assert_int_equal(tt_why_layer(x->m, 1, TT_NONE, NULL, &w, NULL), TT_OK);
+    near(MS, w.time_ns);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_layer(x->m, 0, ODD, NULL, &w, NULL), TT_OK);
+    near(33 * MS, w.time_ns);
+    near(30 * MS, part(&w, TT_PART_OFF_CPU));
+    tt_why_free(&w);
+    assert_int_equal(tt_why_layer(x->m, 7, TT_NONE, NULL, &w, NULL), TT_E_NOT_FOUND);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_op_named(x->m, "ffn_up-0", TT_NONE, NULL, &w, NULL), TT_OK);
+    near(MS, w.usual.median_ns);
+    near((31.0 + (BATCHES - 1)) / BATCHES * MS, w.time_ns);
+    assert_int_equal(w.ops[0].batch, ODD);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_op_named(x->m, "ffn_up-0", ODD, NULL, &w, NULL), TT_OK);
+    near(31 * MS, w.time_ns);
+    assert_int_equal(w.cause, TT_CAUSE_OFF_CPU);
+    assert_int_equal(w.run, ODD);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_op_at(x->m, 3, 99, NULL, &w, NULL), TT_E_NOT_FOUND);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_op_named(x->m, "nothing", TT_NONE, NULL, &w, NULL), TT_E_NOT_FOUND);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_find_batch(x->m, 99, &batch, NULL), TT_E_NOT_FOUND);
+    unmake(x);
+}
+
+static const tt_finding *finding(const tt_overview *o, const char *kind)
+{
+    for (size_t i = 0; i < o->n_findings; i++)
+        if (strcmp(o->findings[i].kind, kind) == 0) return &o->findings[i];
+    return NULL;
+}
+
+static void the_run(void **state)
+{
+    made *x = of(BATCHES, STOPPED, true);
+    tt_overview o;
+    double sum = 0, answers = 0;
+    (void)state;
+    assert_int_equal(tt_overview_make(x->m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    for (size_t i = 0; i < o.n_parts; i++)
+        sum += o.parts[i].time_ns;
+    near(sum, o.total_ns);
+    near(o.summary.elapsed_ns, o.total_ns);
+    /* The batches' own parts add up to the run's. */
+    for (uint32_t i = 0; i < x->m->n_batches; i++) {
+        tt_why w;
+        assert_int_equal(tt_why_batch(x->m, i, NULL, &w, NULL), TT_OK);
+        answers += w.time_ns;
+        tt_why_free(&w);
+    }
+    near((BATCHES - 1) * 100000.0, o.total_ns - answers);
+    assert_int_equal(o.n_slow, 1);
+    assert_int_equal(o.slow[0].batch, ODD);
+    assert_int_equal(o.slow[0].cause, TT_CAUSE_STOPPED);
+    const tt_finding *slow = finding(&o, "slow_token");
+    assert_non_null(slow);
+    assert_int_equal(slow->select.batch_id, ODD);
+    assert_non_null(finding(&o, "off_cpu"));
+    assert_null(finding(&o, "cut"));
+    assert_non_null(strstr(o.headline, "nothing came from disk"));
+    for (unsigned i = 0; i < TT_OVERVIEW_TILES; i++)
+        assert_true((o.tiles[i].why_not != NULL) == isnan(o.tiles[i].value));
+    tt_overview_free(&o);
+    unmake(x);
+}
+
+/* A trace without a clock has no times, and says so. */
+static void no_clock(void **state)
+{
+    hand h;
+    tt_why w;
+    tt_overview o;
+    (void)state;
+    hand_begin(&h);
+    (void)hand_tensor(&h, "a", "ADD", 4, 1, 1);
+    hand_graph(&h, 1, 1);
+    hand_batch_at(&h, 1, 1, 10);
+    hand_run_at(&h, 1, 1, 1, 10);
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(tt_why_batch(m, 0, NULL, &w, NULL), TT_OK);
+    assert_true(isnan(w.time_ns));
+    assert_non_null(strstr(w.text.list[0], "not known"));
+    tt_why_free(&w);
+    assert_int_equal(tt_overview_make(m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    assert_true(isnan(o.tiles[0].value));
+    tt_overview_free(&o);
+    hand_close(&h, m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_parts),    cmocka_unit_test(causes),  cmocka_unit_test(evidence),
+        cmocka_unit_test(few_batches),    cmocka_unit_test(the_run), cmocka_unit_test(no_clock),
+        cmocka_unit_test(layers_and_ops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
