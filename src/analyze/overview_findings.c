@@ -144,12 +144,16 @@ static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
 {
     const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
     const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
-    if (disk >= MUCH || lanes->major)
-        add(o, disk >= MUCH ? TT_SEVERITY_WARNING : TT_SEVERITY_NOTE, "disk", "memory", nothing,
+    if (disk >= MUCH)
+        add(o, TT_SEVERITY_WARNING, "disk", "memory", nothing,
             tt_why_keep(&o->texts,
-                        "Ops waited for disk for %.1f %% of the time: %s major page faults, %s "
+                        "Ops waited for disk for %.0f %% of the time: %s major page faults, %s "
                         "read.",
                         100 * disk, COUNT(lanes->major), BYTES(lanes->read_bytes)));
+    else if (lanes->major)
+        add(o, TT_SEVERITY_NOTE, "disk", "memory", nothing,
+            tt_why_keep(&o->texts, "%s came from disk, with %s major page faults.",
+                        BYTES(lanes->read_bytes), COUNT(lanes->major)));
     if (off >= MUCH)
         add(o, TT_SEVERITY_WARNING, "off_cpu", "timeline", nothing,
             tt_why_keep(&o->texts,

@@ -48,8 +48,9 @@ static bool print_ops(const tt_why *w)
     if (!w->n_ops) return true;
     if (!t) return false;
     const bool batches = w->kind == TT_WHY_OP;
-    printf("\n%s\n", batches ? "Executions that exceed the median most"
-                             : "Ops that exceed their own median most");
+    printf("\n%s\n", isnan(w->ops[0].usual_ns) ? "Longest ops"
+                     : batches                 ? "Executions that exceed the median most"
+                                               : "Ops that exceed their own median most");
     tt_table_column(t, batches ? "BATCH" : "NAME",
                     batches ? TT_COLUMN_RIGHT : TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(t, "OP", TT_COLUMN_WIDE);

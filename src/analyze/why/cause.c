@@ -341,7 +341,8 @@ static void exclude(const tt_evidence *e)
     else if (e->kernel_known && !e->kernel_major)
         tt_why_say(w, x, "Disk: the process had no major page fault.");
     else if (e->faults_known && !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
-        tt_why_say(w, x, "Disk: its threads waited %s for it.", NS(e->part_ns[TT_PART_DISK]));
+        tt_why_say(w, x, "Disk: it had %s major page faults, but waited only %s for them.",
+                   COUNT(e->major), NS(e->part_ns[TT_PART_DISK]));
     if (w->m->off_cpu_known && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
         e->part_ns[TT_PART_OFF_CPU] < none)
         tt_why_say(w, x, "Other programs: its threads were off CPU for only %s.",

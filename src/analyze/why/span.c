@@ -206,7 +206,9 @@ static void compare(tt_why *w, const char *what, const double *part_ns, const do
                     double bytes, double usual_bytes)
 {
     const tt_usual_value *u = &w->usual;
-    const char *name = tt_why_keep(w, "%s", w->name);
+    const bool layer = w->kind == TT_WHY_LAYER;
+    const char *name = tt_why_keep(w, "%c%s", layer ? w->name[0] - 'a' + 'A' : w->name[0],
+                                   w->name[0] ? w->name + 1 : "");
     if (!tt_usual_known(u)) {
         tt_why_say(w, &w->text,
                    "%s took %s; what is usual is not known: there are only %u to "
