@@ -102,6 +102,8 @@ tt_status tt_overview_make(const tt_model *m, const tt_overview_sums *sums,
                            tt_overview *o, tt_error *err);
 void tt_overview_free(tt_overview *o);
 
+/* Op records that were dropped while recording. */
+uint64_t tt_overview_dropped(const tt_model *m);
 /* What of the trace is missing or damaged, as one sentence; "" if nothing is. */
 #define TT_OVERVIEW_FLAWS_TEXT 512u
 const char *tt_overview_flaws(const tt_model *m, char out[TT_OVERVIEW_FLAWS_TEXT]);

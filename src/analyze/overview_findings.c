@@ -24,7 +24,7 @@
 
 /* --- flaws of the trace --- */
 
-static uint64_t dropped_ops(const tt_model *m)
+uint64_t tt_overview_dropped(const tt_model *m)
 {
     uint64_t counted, dropped = m->losses_total;
     if (tt_model_count(m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
@@ -48,7 +48,7 @@ static void add_flaw(char out[TT_OVERVIEW_FLAWS_TEXT], const char *fmt, ...)
 const char *tt_overview_flaws(const tt_model *m, char out[TT_OVERVIEW_FLAWS_TEXT])
 {
     const size_t damaged = tt_pieces_damaged(m->pieces, NULL);
-    const uint64_t dropped = dropped_ops(m);
+    const uint64_t dropped = tt_overview_dropped(m);
     out[0] = '\0';
     if (!m->trace.complete)
         add_flaw(out, "it is cut off at byte %" PRIu64, m->trace.end_bytes);

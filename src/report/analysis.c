@@ -166,7 +166,8 @@ tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysi
     a->disk_bytes_per_s =
         options->disk_bytes_per_s > 0 ? options->disk_bytes_per_s : TT_ANALYSIS_DISK_BYTES_PER_S;
     tt_summarize(m, &a->summary);
-    tt_status status = add_times(a, err);
+    tt_status status = tt_overview_make(m, NULL, NULL, NULL, NULL, &a->overview, err);
+    if (status == TT_OK) status = add_times(a, err);
     if (status == TT_OK) status = add_reads(a, err);
     if (status == TT_OK) status = add_routers(a, err);
     if (status == TT_OK) status = add_faults(a, err);
@@ -180,6 +181,7 @@ tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysi
 void tt_analysis_free(tt_analysis *a)
 {
     tt_rollups *rollups[] = {&a->by_part, &a->by_op, &a->by_layer, &a->points};
+    tt_overview_free(&a->overview);
     tt_work_free(&a->work);
     for (size_t i = 0; i < sizeof rollups / sizeof *rollups; i++)
         free(rollups[i]->list);

@@ -8,6 +8,7 @@
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
 #include "analyze/loading.h"
+#include "analyze/overview.h"
 #include "analyze/pool_bounds.h"
 #include "analyze/pool_sums.h"
 #include "analyze/reads.h"
@@ -67,6 +68,7 @@ typedef struct tt_analysis {
     const char *path;
     tt_analysis_options options;
     tt_summary summary;
+    tt_overview overview;
     tt_work work;
     bool timed;      /* there is a clock; otherwise nothing needs times */
     double total_ns; /* over threads: compute + wait + idle + between batches x threads */

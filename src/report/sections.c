@@ -63,6 +63,19 @@ const char *tt_format_layer(tt_page *p, int64_t layer)
     return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
 }
 
+static void slow_tokens(tt_page *p, const tt_overview *o)
+{
+    const char *list = NULL;
+    for (size_t i = 0; i < o->n_slow; i++)
+        list =
+            tt_page_format(p, "%s%s%u took %s (%s)", list ? list : "", list ? ", " : "",
+                           (unsigned)tt_model_batch_number(o->m, o->slow[i].batch),
+                           tt_format_ns(p, o->slow[i].time_ns), tt_cause_phrase(o->slow[i].cause));
+    if (list)
+        tt_page_summary(p, "A token usually takes %s; batch %s.",
+                        tt_format_ns(p, o->usual.median_ns), list);
+}
+
 /* The summary: what is missing, what bounds the run, where the time went, memory. */
 static void summarize(tt_page *p, const tt_analysis *a)
 {
@@ -71,21 +84,12 @@ static void summarize(tt_page *p, const tt_analysis *a)
     tt_note_incomplete(p, a);
     tt_note_flawed_times(p, a);
     const tt_page_block *before = p->last_summary;
+    if (a->overview.total_ns > 0) tt_page_summary(p, "%s", a->overview.headline);
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
-        tt_page_summary(
-            p,
-            "Of the time, %s, %s was idle in batches%s, %s between them; %s took most of "
-            "the threads' own work, %s.",
-            a->waits_observed ? tt_page_format(p, "%s was computing, %s waiting for other threads",
-                                               tt_percent(p, a->compute_ns, a->total_ns),
-                                               tt_percent(p, a->wait_ns, a->total_ns))
-                              : tt_page_format(p, "%s was spent in ops",
-                                               tt_percent(p, a->compute_ns, a->total_ns)),
-            tt_percent(p, a->idle_ns, a->total_ns),
-            tt_ops_are_lost(a) ? " or in ops that were lost" : "",
-            tt_percent(p, a->between_ns, a->total_ns), a->by_op.list[0].key,
-            tt_percent(p, a->by_op.list[0].work_ns, a->work_ns));
+        tt_page_summary(p, "%s took most of the threads' own work, %s.", a->by_op.list[0].key,
+                        tt_percent(p, a->by_op.list[0].work_ns, a->work_ns));
+    slow_tokens(p, &a->overview);
     if (a->has_heat && h->of_phase[TT_PHASE_GENERATE].batches)
         tt_page_summary(
             p,

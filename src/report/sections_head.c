@@ -82,13 +82,6 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
 
 /* --- what is missing --- */
 
-static uint64_t dropped_ops(const tt_analysis *a)
-{
-    uint64_t counted, dropped = a->m->losses_total;
-    if (tt_model_count(a->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
-    return dropped;
-}
-
 /* Whether the trace is complete and undamaged, as far as reading it showed. */
 static bool is_whole(const tt_analysis *a)
 {
@@ -102,7 +95,7 @@ bool tt_ops_are_lost(const tt_analysis *a)
 {
     uint64_t unresolved = 0;
     (void)tt_model_count(a->m, "ops_unresolved", &unresolved);
-    return !is_whole(a) || dropped_ops(a) || unresolved || a->summary.runs_bounds ||
+    return !is_whole(a) || tt_overview_dropped(a->m) || unresolved || a->summary.runs_bounds ||
            a->work.open_records || a->work.orphan;
 }
 
@@ -117,13 +110,6 @@ static const char *records(tt_page *p, uint64_t n, const char *what)
 void tt_note_flawed_times(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
-    const double off = (double)w->off_cpu_ticks, busy = (double)w->busy_ticks;
-    if (w->off_cpu_known && off > 0 && off >= TT_OFF_CPU_MUCH * busy)
-        tt_page_summary(p,
-                        "The threads were on no processor for %s of their time in ops: the machine "
-                        "was busy with others, or they waited for a disk. Computing and waiting "
-                        "hold that time.",
-                        tt_percent(p, off, busy));
     if (!w->open_records && !w->bent_records) return;
     tt_page_summary(p, "%s%s%s.", records(p, w->open_records, "no end: no time here holds them"),
                     w->open_records && w->bent_records ? "; " : "",
@@ -134,31 +120,9 @@ void tt_note_flawed_times(tt_page *p, const tt_analysis *a)
 
 void tt_note_incomplete(tt_page *p, const tt_analysis *a)
 {
-    const tt_model *m = a->m;
-    const size_t damaged = tt_pieces_damaged(m->pieces, NULL);
-    const uint64_t dropped = dropped_ops(a);
-    const char *what[8];
-    size_t n = 0;
-    if (!m->trace.complete)
-        what[n++] = tt_page_format(p, "it is cut off at byte %" PRIu64, m->trace.end_bytes);
-    else if (m->trace.end_flags & TT_END_RECOVERED)
-        what[n++] = "the program was cut off";
-    if (m->front.present) what[n++] = "a flight recorder keeps the end only";
-    if (damaged)
-        what[n++] = tt_page_format(p, "%zu damaged chunk%s of ops %s left out", damaged,
-                                   damaged == 1 ? "" : "s", damaged == 1 ? "is" : "are");
-    if (m->meta_damage.status != TT_OK) what[n++] = "descriptions are damaged";
-    if (m->n_problems)
-        what[n++] = tt_page_format(p, "%u reference%s nowhere", m->n_problems,
-                                   m->n_problems == 1 ? " leads" : "s lead");
-    if (dropped)
-        what[n++] = tt_page_format(p, "%s op record%s dropped", tt_format_count(p, (double)dropped),
-                                   dropped == 1 ? " was" : "s were");
-    if (n == 0) return;
-    const char *all = what[0];
-    for (size_t i = 1; i < n; i++)
-        all = tt_page_format(p, "%s, %s", all, what[i]);
-    tt_page_summary(p, "The trace is not whole: %s. All figures are of what it holds.", all);
+    char text[TT_OVERVIEW_FLAWS_TEXT];
+    if (*tt_overview_flaws(a->m, text))
+        tt_page_summary(p, "The trace is not whole: %s. All figures are of what it holds.", text);
 }
 
 static void item(tt_page *p, tt_page_table *t, const char *what, const char *state)
@@ -273,7 +237,7 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
 void tt_section_missing(tt_page *p, const tt_analysis *a)
 {
     const char *titles[] = {"What", "State"};
-    const uint64_t dropped = dropped_ops(a);
+    const uint64_t dropped = tt_overview_dropped(a->m);
     const bool whole = is_whole(a);
     tt_page_section_begin(p, "missing", "What was dropped, or not observed?");
     tt_page_add(p, TT_BLOCK_ANSWER, "%s; %s.",

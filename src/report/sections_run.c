@@ -143,6 +143,21 @@ static void write_tokens(tt_page *p, double *ns, const double *tokens, size_t n,
     free(sorted);
 }
 
+/* With causes: why (docs/why.md) tells more of each. */
+static void slow_table(tt_page *p, const tt_overview *o)
+{
+    const char *titles[] = {"Batch>", "Time>", "Why"};
+    if (!o->n_slow) return;
+    tt_page_table *t = tt_page_table_begin(p, "The slowest tokens", 3, titles);
+    for (size_t i = 0; i < o->n_slow; i++) {
+        const char *cells[] = {
+            tt_page_format(p, "%u", (unsigned)tt_model_batch_number(o->m, o->slow[i].batch)),
+            tt_format_ns(p, o->slow[i].time_ns), o->slow[i].text};
+        tt_page_table_row(p, t, cells);
+    }
+    tt_page_add(p, TT_BLOCK_NOTE, "tensortrace why --batch N tells more of each.");
+}
+
 void tt_section_speed(tt_page *p, const tt_analysis *a)
 {
     const size_t most = (size_t)a->m->n_batches + 1;
@@ -155,6 +170,7 @@ void tt_section_speed(tt_page *p, const tt_analysis *a)
                     "Not known: the trace holds no generated token with a known end.");
     else
         write_tokens(p, ns, tokens, n, slowest);
+    slow_table(p, &a->overview);
     free(ns);
     free(tokens);
 }

@@ -1,4 +1,5 @@
 /* Where the time went, and which threads waited for which. */
+#include "analyze/join.h"
 #include "report/sections.h"
 
 #include <math.h>
@@ -178,6 +179,13 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
             "took most is %s with %s.",
             a->by_part.list[0].key, tt_percent(p, a->by_part.list[0].work_ns, a->work_ns),
             a->by_op.list[0].key, tt_percent(p, a->by_op.list[0].work_ns, a->work_ns));
+    const double off = (double)a->work.off_cpu_ticks, busy = (double)a->work.busy_ticks;
+    if (a->work.off_cpu_known && off > 0 && off >= TT_OFF_CPU_MUCH * busy)
+        tt_page_add(
+            p, TT_BLOCK_TEXT,
+            "The threads were off CPU for %s of their time in ops, which counts as computing "
+            "here: the machine was busy with others, or they waited for a disk.",
+            tt_percent(p, off, busy));
     plot_parts(p, a);
     plot_layers(p, a);
     tables_of_time(p, a);

@@ -3,12 +3,15 @@
  * nothing looks at it). */
 #include "../golden/rechecksum.h"
 #include "analyze/diff/diff.h"
+#include "analyze/why/why.h"
+#include "answer/why.h"
 #include "limits.h"
 #include "report/analysis.h"
 #include "report/json.h"
 #include "report/render.h"
 #include "report/sections.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define CHOICE_AT 32u
@@ -33,6 +36,39 @@ static void render(const tt_page *page, tt_analysis *a)
     (void)fclose(out);
 }
 
+/* What is asked for may be missing; an answer's parts add up. */
+static void check(tt_status status, tt_why *w)
+{
+    double sum = 0;
+    tt_json j;
+    FILE *out = fopen("/dev/null", "w");
+    if (!out) abort();
+    for (size_t i = 0; status == TT_OK && i < w->n_parts; i++)
+        sum += w->parts[i].time_ns;
+    if (status == TT_OK && w->n_parts && fabs(sum - w->time_ns) > 1e-6 * fabs(sum) + 1) abort();
+    tt_json_begin(&j, out, 0);
+    if (status == TT_OK) tt_why_json(&j, w);
+    (void)tt_json_end(&j);
+    (void)fclose(out);
+    tt_why_free(w);
+}
+
+#define ASKED 3u /* of each kind: the rest is alike */
+
+static void ask_why(const tt_model *m)
+{
+    tt_why w;
+    tt_error err;
+    for (uint32_t i = 0; i < m->n_batches && i < ASKED; i++)
+        check(tt_why_batch(m, m->n_batches - 1 - i, NULL, &w, &err), &w);
+    for (int32_t layer = -1; layer < (int32_t)ASKED; layer++)
+        check(tt_why_layer(m, layer, layer && m->n_batches ? 0 : TT_NONE, NULL, &w, &err), &w);
+    for (uint32_t i = 0; i < m->n_runs && i < ASKED; i++)
+        check(tt_why_op_at(m, i, i, NULL, &w, &err), &w);
+    if (m->n_graphs && m->graphs[0].n_nodes)
+        check(tt_why_op_named(m, m->graphs[0].tensors[0].name, TT_NONE, NULL, &w, &err), &w);
+}
+
 static void report(const tt_model *m)
 {
     tt_analysis a;
@@ -47,6 +83,7 @@ static void report(const tt_model *m)
     }
     tt_page_close(&page);
     tt_analysis_free(&a);
+    ask_why(m);
 }
 
 static void compare(const tt_model *m, const uint8_t *bytes, size_t size)

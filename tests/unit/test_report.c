@@ -329,7 +329,7 @@ static void what_was_dropped(void **state)
     assert_int_equal(fclose(f), 0);
     assert_non_null(strstr(out, "> **The trace is not whole: 5 op records were dropped."));
     assert_non_null(strstr(out, "run --thread-memory makes it larger"));
-    assert_int_equal(count(out, "or in ops that were lost"), 2);
+    assert_int_equal(count(out, "or in ops that were lost"), 1);
     free(out);
     tt_page_close(&p);
     tt_analysis_free(&a);
