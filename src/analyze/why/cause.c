@@ -13,6 +13,7 @@
 #define STOPPED_ALONE_NS 100e6 /* ... also where only one thread was seen off CPU */
 #define STOPPED_SHARE 0.7      /* of the time off CPU, in one op */
 #define ALL_SHARE 0.8          /* of that, on all threads */
+#define WORTH 0.05             /* an op of the excess: it is named */
 #define NONE_SHARE 0.05        /* of the batch's time: not worth mentioning */
 
 static double ns_of(const tt_evidence *e, uint64_t ticks)
@@ -304,7 +305,8 @@ static void say_headline(const tt_evidence *e)
 static void say_ops(const tt_evidence *e)
 {
     tt_why *w = e->why;
-    if (w->n_ops == 0 || isnan(w->ops[0].usual_ns)) return;
+    if (w->n_ops == 0 || isnan(w->ops[0].usual_ns) || w->ops[0].excess_ns < WORTH * e->excess_ns)
+        return;
     tt_why_say(w, &w->text, "The op that exceeds its own median most is %s: %s, usually %s.",
                w->ops[0].name, NS(w->ops[0].time_ns), NS(w->ops[0].usual_ns));
 }
