@@ -145,12 +145,6 @@ static void print_missing(const tt_overview *o)
     }
 }
 
-void tt_headline_print(const tt_overview *o)
-{
-    tt_table_text(stdout, 0, o->headline);
-    printf("\n");
-}
-
 bool tt_overview_print_brief(const tt_overview *o)
 {
     if (o->total_ns <= 0) return true;

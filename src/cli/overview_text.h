@@ -9,8 +9,6 @@
 
 /* All of these print on standard output; false if it failed or memory ran out. */
 bool tt_overview_print(const tt_overview *o);
-/* Its first sentence, and a blank line. */
-void tt_headline_print(const tt_overview *o);
 /* Where the time went, the slowest tokens, and other findings. */
 bool tt_overview_print_brief(const tt_overview *o);
 /* Its parts, of total_ns; `compared`: with the usual. */
