@@ -1,15 +1,27 @@
-// Debian's Chromium, without a window, a GPU, a network or user namespaces. Its headless shell draws
+// The browsers of Debian. Chromium, without a window, a GPU, a network or user namespaces. Its headless shell draws
 // no window of its own, which takes the larger part of the whole browser's time.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { chromium, firefox } from 'playwright-core';
+
+function inPath(names) {
+    for (const folder of (process.env.PATH ?? '').split(':'))
+        for (const name of names) if (existsSync(join(folder, name))) return join(folder, name);
+    return null;
+}
 
 export function browserPath() {
-    if (process.env.TT_CHROMIUM) return process.env.TT_CHROMIUM;
-    for (const folder of (process.env.PATH ?? '').split(':'))
-        for (const name of ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'])
-            if (existsSync(join(folder, name))) return join(folder, name);
-    return null;
+    return process.env.TT_CHROMIUM ?? inPath(['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']);
+}
+
+/** Firefox as it is, over WebDriver BiDi. */
+export async function openFirefox() {
+    const executablePath = process.env.TT_FIREFOX ?? inPath(['firefox-esr', 'firefox']);
+    if (!executablePath) {
+        console.log('skipped: there is no firefox-esr (scripts/install-deps check)');
+        process.exit(77);
+    }
+    return firefox.launch({ channel: 'moz-firefox', executablePath, timeout: 60_000 });
 }
 
 export async function openBrowser() {

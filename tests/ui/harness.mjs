@@ -25,7 +25,7 @@ export function trace(name) {
 }
 
 /** One browser a file of tests; each test gets pages and servers that end with it. */
-export function suite() {
+export function suite(launch = openBrowser) {
     let browser;
     if (!existsSync(trace('tiny'))) {
         // CTest takes 77 for a skip.
@@ -33,7 +33,7 @@ export function suite() {
         process.exit(77);
     }
     before(async () => {
-        browser = await openBrowser();
+        browser = await launch();
     });
     after(() => browser?.close());
     return {

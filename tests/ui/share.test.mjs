@@ -1,7 +1,7 @@
 // "Share": pictures of every view that show what the screen shows, and the command that prints the same.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite, trace } from './harness.mjs';
@@ -253,4 +253,104 @@ test('the link is the address, and the clipboard gets the command', async ({ ope
     await dialog(v).getByRole('button', { name: 'Copy command' }).click();
     await v.until(async () => (await v.said()) === 'Command copied', 'it is said');
     assert.equal(await v.page.evaluate(() => navigator.clipboard.readText()), await dialog(v).locator('code').textContent());
+});
+
+/** The saved page, opened from the disk by a browser without a network. */
+async function openSaved(v, browser, data, t) {
+    const folder = mkdtempSync(join(tmpdir(), 'tt-page-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'saved.html');
+    writeFileSync(path, data);
+    const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, offline: true, javaScriptEnabled: true });
+    t.after(() => context.close());
+    const page = await context.newPage();
+    const noted = [];
+    page.on('console', (m) => noted.push(m.text()));
+    page.on('pageerror', (e) => noted.push(String(e)));
+    page.on('dialog', (d) => noted.push(d.message()));
+    page.on('request', (r) => {
+        if (r.url() !== `file://${path}` && !r.url().startsWith('data:')) noted.push(`asks ${r.url()}`);
+    });
+    await page.goto(`file://${path}`);
+    return { page, noted };
+}
+
+test('a saved page opens without a server, and has the answer, the picture and the tables', async ({ open, browser, t }) => {
+    for (const { traces, fragment, view, words } of [
+        { traces: ['nan'], fragment: 'view=values&token=2', view: 'Values', words: [/token 2/, /Took/, /ffn_norm-2/] },
+        { traces: ['moe'], fragment: 'view=memory&layer=1', view: 'Memory', words: [/Layer 1/, /Weights/] },
+        { traces: ['moe'], fragment: 'view=log&token=5', view: 'Log', words: [/Token 5/, /RMS_NORM/] },
+        { traces: ['tiny', 'again'], fragment: 'view=diff&token=4', view: 'Diff', words: [/MUL_MAT|ffn_down/] },
+    ]) {
+        const v = await open(traces, { fragment });
+        await v.rest();
+        const asked = await v.page.locator('aside').innerText();
+        const { name, data } = await v.shared('Save as page');
+        assert.match(name, new RegExp(`^${traces[0]}-${view.toLowerCase()}[a-z0-9-]*\\.html$`));
+        assert.ok(data.length < 1_500_000, `${data.length} bytes`);
+        const { page, noted } = await openSaved(v, browser, data, t);
+        assert.equal(await page.title(), `${traces[0]}.ttrace: ${view}`);
+        const text = await page.locator('body').innerText();
+        for (const pattern of words) assert.match(text, pattern);
+        // Each figure that the inspector shows.
+        for (const figure of asked.match(/\d[\d.,]* (?:ms|us|MiB|KiB|GB\/s|tokens\/s)/g) ?? []) assert.ok(text.includes(figure), figure);
+        assert.ok(text.includes('tensortrace '), 'the command');
+        const box = await page.locator('figure svg').first().boundingBox();
+        assert.ok(box.width > 600 && box.height > 100, JSON.stringify(box));
+        assert.equal(await page.locator('script, link, iframe, img, button').count(), 0);
+        const colours = await page.locator('figure svg').first().screenshot();
+        assert.ok(colours.length > 20_000, 'the picture is not blank');
+        assert.deepEqual(noted, []);
+        await v.close();
+    }
+});
+
+test('a saved page of hostile names has only text of them', async ({ open, browser, t }) => {
+    for (const name of ['hostile', '<img src onerror=p>']) {
+        const v = await open([name], { fragment: 'view=log&token=0' });
+        await v.rest();
+        const { data } = await v.shared('Save as page');
+        const { page, noted } = await openSaved(v, browser, data, t);
+        assert.equal(await page.locator('script, img, iframe, object, embed, [onerror], [onload], [onclick], a').count(), 0);
+        assert.deepEqual(noted, []);
+        assert.ok(!/<script|<img/i.test(data.toString()));
+        await v.close();
+    }
+});
+
+test('the log\'s saved page has more rows than the screen', async ({ open, browser, t }) => {
+    const v = await open(['moe'], { fragment: 'view=log' });
+    await v.rest();
+    const visible = await v.page.locator('.log-rows .vt-body [role=row]').count();
+    const { page } = await openSaved(v, browser, (await v.shared('Save as page')).data, t);
+    assert.ok((await page.locator('.table tbody tr').count()) > 2 * visible);
+});
+
+test('printing: light, no controls, the picture on one sheet', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=timeline&token=5', theme: 'dark' });
+    await v.rest();
+    await v.page.evaluate(() => {
+        window.print = () => (window.printed = (window.printed ?? 0) + 1);
+    });
+    await v.press('Control+KeyP');
+    await v.until(() => v.page.evaluate(() => window.printed === 1), 'it is printed');
+    await v.page.emulateMedia({ media: 'print' });
+    const seen = await v.page.evaluate(() => {
+        const svg = document.querySelector('#sheet figure svg');
+        const r = svg.getBoundingClientRect();
+        return {
+            controls: [...document.querySelectorAll('header, button, [role=tablist], [role=slider]')].filter((e) => e.checkVisibility()).length,
+            ground: getComputedStyle(document.body).backgroundColor,
+            picture: svg.querySelector(':scope > path').getAttribute('fill'),
+            filter: getComputedStyle(svg).filter,
+            fits: r.right <= innerWidth + 1 && r.height <= innerHeight && r.width > 300,
+            words: document.getElementById('sheet').innerText,
+        };
+    });
+    assert.deepEqual({ ...seen, words: /Token 5/.test(seen.words) }, { controls: 0, ground: 'rgb(255, 255, 255)', picture: '#ffffff', filter: 'none', fits: true, words: true });
+    const pdf = (await v.page.pdf({ format: 'A4', landscape: true })).toString('latin1');
+    assert.equal(pdf.match(/\/Type \/Page\b/g).length <= 2, true, 'picture, and what the inspector says');
+    // The page is as it was.
+    await v.page.emulateMedia({ media: 'screen' });
+    assert.equal(await v.page.evaluate(() => document.documentElement.dataset.theme), 'dark');
 });

@@ -16,8 +16,10 @@ const systemDark = signal(prefersDark.matches);
 prefersDark.addEventListener("change", (event) => {
   systemDark.value = event.matches;
 });
-export const isDark = computed(() =>
-  themeChoice.value === "system" ? systemDark.value : themeChoice.value === "dark",
+/** Paper is light. */
+export const isPrinting = signal(false);
+export const isDark = computed(
+  () => !isPrinting.value && (themeChoice.value === "system" ? systemDark.value : themeChoice.value === "dark"),
 );
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 /** Queried at each animation: the setting may change while the page is open. */

@@ -8,6 +8,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks
 import { count, counted } from "../draw/format";
 import { ColumnHead } from "./ColumnHead";
 import { announce } from "./announce";
+import { rememberGrid, type Grid } from "./grids";
 import { copy, type Cell } from "./clipboard";
 import { CutMiddle } from "./CutMiddle";
 import { asksForMenu, openMenu, type MenuItem, type MenuItems } from "./ContextMenu";
@@ -101,6 +102,24 @@ function moved(key: string, cursor: number, s: RowScroll): number | null {
   return step === undefined ? null : Math.min(Math.max(0, cursor + step), s.count - 1);
 }
 
+function gridFrom<R>(latest: { readonly current: VirtualTableProps<R> }): Grid {
+  return {
+    get label() {
+      return latest.current.label;
+    },
+    get count() {
+      return latest.current.count;
+    },
+    get columns() {
+      return latest.current.columns;
+    },
+    cells: (i) => {
+      const row = latest.current.row(i);
+      return row === null ? null : latest.current.columns.map((c) => c.cell(row));
+    },
+  };
+}
+
 export function VirtualTable<R>(props: VirtualTableProps<R>) {
   const id = useId();
   const { ref: scroller, size } = useSize<HTMLDivElement>();
@@ -110,6 +129,9 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
   const anchor = useSignal<number | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  useLayoutEffect(() => {
+    if (scroller.current) rememberGrid(scroller.current, gridFrom(latest));
+  }, []);
   // Position set by this component: ignores its own scroll events.
   const placed = useRef(0);
 

@@ -2,10 +2,17 @@
 
 import { announce } from "../parts/announce";
 import { saveFile } from "../parts/saveFile";
+import { index } from "../state/trace";
 import { fileName } from "./fileName";
+import { savedPage } from "./page";
+import { followPrinting } from "./print";
 import { viewPng, viewSvg } from "./viewPicture";
 
 export { commandLine } from "./command";
+export { printView } from "./print";
+
+
+followPrinting();
 
 export async function savePng(): Promise<void> {
   const blob = await viewPng();
@@ -17,4 +24,9 @@ export async function savePng(): Promise<void> {
 export function saveSvg(): void {
   saveFile(new Blob([viewSvg()], { type: "image/svg+xml" }), fileName("svg"));
   announce(`Saved ${fileName("svg")}`);
+}
+
+export function savePage(): void {
+  saveFile(new Blob([savedPage(index.peek()?.version ?? "")], { type: "text/html" }), fileName("html"));
+  announce(`Saved ${fileName("html")}`);
 }

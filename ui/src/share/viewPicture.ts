@@ -31,6 +31,17 @@ function fitted(c: CanvasRenderingContext2D, text: string, pixels: number): stri
   return shown;
 }
 
+/** The element alone. */
+function bare(root: HTMLElement): Drawn {
+  const inside = pictureOf(root);
+  const draw = (c: CanvasRenderingContext2D) => {
+    c.fillStyle = themeColour("--ground");
+    c.fillRect(0, 0, inside.width, inside.height);
+    inside.draw(c);
+  };
+  return { ...inside, draw };
+}
+
 /** The element with its head and foot. */
 function framed(root: HTMLElement): Drawn {
   const inside = pictureOf(root);
@@ -64,8 +75,9 @@ function shownView(): HTMLElement {
   return document.getElementById("main")!;
 }
 
-export function viewSvg(): string {
-  const { width, height, draw } = framed(shownView());
+/** titled: with the trace's name above and the command below. */
+export function viewSvg(titled = true): string {
+  const { width, height, draw } = (titled ? framed : bare)(shownView());
   const svg = new SvgContext();
   draw(svg.asContext);
   return svg.document(width, height, `${titleWords()}. ${selectionWords(selection.peek())}`);

@@ -68,6 +68,12 @@ function Content() {
           <button type="button" onClick={andClose((s) => s.saveSvg())}>SVG</button>
           <p>With title, selection and legend; PNG at twice the screen's resolution.</p>
         </dd>
+        <dt>Page</dt>
+        <dd>
+          <button type="button" onClick={andClose((s) => s.savePage())}>Save as page</button>
+          <button type="button" onClick={andClose((s) => s.printView())}>Print</button>
+          <p>One file with picture, inspector and tables, which opens without a server.</p>
+        </dd>
       </dl>
     </div>
   );
@@ -83,6 +89,8 @@ function useCommands(): void {
       { id: "share.command", keys: [], title: "Copy the command that prints what is shown", scope, when, run: () => void sharing((s) => copy(s.commandLine(), "Command")) },
       { id: "share.png", keys: [], title: "Save the view as PNG", scope, when, run: () => void sharing((s) => s.savePng()) },
       { id: "share.svg", keys: [], title: "Save the view as SVG", scope, when, run: () => void sharing((s) => s.saveSvg()) },
+      { id: "share.page", keys: [], title: "Save the view as a page that opens without a server", scope, when, run: () => void sharing((s) => s.savePage()) },
+      { id: "share.print", keys: ["Ctrl+KeyP"], title: "Print the view", scope, when, run: () => void sharing((s) => s.printView()) },
     );
   }, []);
 }

@@ -46,7 +46,7 @@ export function Part(props: PartProps) {
       </div>
       <div class="figures">{props.children}</div>
       {props.views && (
-        <p class="links">
+        <p class="links no-picture">
           Show in{" "}
           {VIEWS.filter((v) => props.views!.includes(v.id)).map((v) => (
             <button type="button" class="link" key={v.id} onClick={() => showView(v.id)}>
