@@ -65,6 +65,7 @@ const tt_endpoint tt_endpoints[] = {
     {"values/list", true, tt_answer_values_list,
      "which name samples offset limit " TT_REQUEST_FILTER_PARAMS, false},
     {"values/op", true, tt_answer_values_op, "run node", false},
+    {"whatif", true, tt_answer_whatif, "policy ram_bytes steps", false},
     {"why", true, tt_answer_why, "batch layer run node name", false},
     {0},
 };

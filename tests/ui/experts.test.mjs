@@ -99,3 +99,64 @@ test('a model without experts says what this view is for', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=experts' });
     await v.page.getByRole('heading', { name: 'This model has no experts' }).waitFor();
 });
+
+test('what to keep: the sentence has the figures of whatif, and the table those that fit', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=experts' });
+    await v.page.getByRole('button', { name: 'What to keep' }).click();
+    const answer = v.page.locator('.experts-keep-answer');
+    await answer.waitFor();
+    const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+    const bytesOf = (text) => Number(text[1]) * units[text[2]];
+    const said = async () => [...(await answer.textContent()).matchAll(/([\d.]+) (B|KiB|MiB|GiB)/g)].map(bytesOf);
+    const slider = v.page.getByRole('slider', { name: /Memory for weights/ });
+    const { touched_bytes } = await v.api('traces/0/whatif?steps=40');
+    for (const [policy, step] of [['pin-hot', 20], ['pin-hot', 28], ['lru', 28]]) {
+        await v.page.getByRole('combobox', { name: 'Keep' }).selectOption(policy);
+        await slider.fill(String(step));
+        const size = step < 40 ? Math.floor(touched_bytes / 40) * step : touched_bytes;
+        const out = execFileSync(process.env.TT_BIN, ['whatif', '--unit', 'expert', '--warm', '--policy', policy, '--ram', String(size), '--json', trace('moe')], { encoding: 'utf8' });
+        const [{ steady_per_token_bytes: again, steady_miss_ratio: share }] = JSON.parse(out).results;
+        await v.until(async () => {
+            const [kept, saved, all, cost] = await said();
+            const near = (a, b) => Math.abs(a - b) <= 0.01 * Math.max(a, b);
+            return near(kept, size) && near(saved, touched_bytes - size) && near(all, touched_bytes) && near(cost, again);
+        }, `${policy} ${size}: ${await answer.textContent()}`);
+        assert.ok((await answer.textContent()).includes(`${(share * 100).toFixed(1)} %`), 'the share of what a token needs');
+    }
+    // Those that are kept fit, and are those read most.
+    await v.page.getByRole('combobox', { name: 'Keep' }).selectOption('pin-hot');
+    const { layers } = await v.api('traces/0/experts');
+    const rows = await v.page.getByRole('grid', { name: 'Experts of all layers' }).locator('.vt-body [role=row]').evaluateAll((list) => list.map((row) => [...row.children].map((c) => c.textContent)));
+    const batches = rows.map((r) => Number(r[6]));
+    assert.deepEqual(batches, [...batches].sort((a, b) => b - a));
+    const kept = rows.filter((r) => r[1] === 'keep').length;
+    const used = layers.reduce((sum, l) => sum + (l.n_experts - l.unused_experts) * l.expert_bytes, 0);
+    const room = Math.floor(touched_bytes / 40) * 28 - (touched_bytes - used);
+    assert.ok(kept > 0 && kept * layers[0].expert_bytes <= room && (kept + 1) * layers[0].expert_bytes > room, `${kept} kept in ${room} bytes`);
+    // Cold experts, over all layers.
+    const never = layers.reduce((sum, l) => sum + l.unused_experts, 0);
+    assert.match(await v.page.locator('.experts-keep .experts-notes').textContent(), new RegExp(`^${never} expert`));
+});
+
+test('what to evict is copied as a list and as JSON', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=experts&experts_show=keep&keep=20' });
+    await v.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const evicted = v.page.getByRole('grid', { name: 'Experts of all layers' });
+    await evicted.waitFor();
+    const text = () => v.page.evaluate(() => navigator.clipboard.readText());
+    await v.page.getByRole('button', { name: 'Copy what to evict' }).click();
+    await v.until(async () => /^layer \d+ expert \d+\n/.test(await text()), 'a list is copied');
+    const lines = (await text()).trim().split('\n');
+    await v.page.getByRole('button', { name: 'As JSON' }).click();
+    await v.until(async () => (await text()).startsWith('{'), 'JSON is copied');
+    const { evict } = JSON.parse(await text());
+    assert.deepEqual(evict.map((x) => `layer ${x.layer_id} expert ${x.expert_id}`), lines);
+    assert.ok(lines.length > 3 && lines.length < 32);
+});
+
+test('whatif: parameters that make no sense are refused', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=experts' });
+    v.allow(/400/);
+    for (const query of ['policy=x', 'ram_bytes=0', 'ram_bytes=x', 'steps=0', 'steps=65', 'unit=page'])
+        assert.equal(await v.page.evaluate(async (at) => (await fetch(`/api/v1/traces/0/whatif?${at}`)).status, query), 400, query);
+});

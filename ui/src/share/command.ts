@@ -6,7 +6,7 @@ import { urlParam } from "../state/url";
 import { currentView } from "../state/view";
 import { cumulative, metric } from "../views/memory/data";
 import { pagedOf } from "../views/memory/pages";
-import { of as expertsOf } from "../views/experts/state";
+import { keepPolicy, of as expertsOf, shown as expertsShown } from "../views/experts/state";
 import { filterText } from "../views/log/filter";
 import { order, ORDERS } from "../views/log/order";
 import { fault, termsOf, timeText, type Term } from "../views/log/terms";
@@ -116,6 +116,7 @@ function graphWords(): Words {
 function expertsWords(): Words {
   const { layer, token } = selection.value;
   const part = expertsOf(token);
+  if (expertsShown() === "keep") return ["whatif", pathOf(selectedTrace.value), "--unit", "expert", "--warm", "--policy", keepPolicy().id, "--curve"];
   return ["routing", pathOf(selectedTrace.value), ...option("batch", part === "all" ? null : part === "token" ? token : `0..${token}`), ...(layer === null ? ["--matrix"] : option("layer", layer))];
 }
 

@@ -12,8 +12,9 @@ import type { Experts, Layer } from "./answer";
 import { Details, Legend } from "./Details";
 import type { Marks } from "./draw";
 import { ExpertTable, LayerTable } from "./Layers";
+import { Keep } from "./Keep";
 import { Matrix } from "./Matrix";
-import { measure, MEASURES, of, OFS, paramsOf, setMeasure, setOf, type Of } from "./state";
+import { measure, MEASURES, of, OFS, paramsOf, setMeasure, setOf, setShown, shown, SHOWS, type Of } from "./state";
 import { coverageWords } from "./words";
 import "./experts.css";
 
@@ -48,6 +49,22 @@ function None(props: { answer: Experts }) {
 function Head(props: { of: Of; token: number | null; layers: readonly Layer[] }) {
   return (
     <div class="experts-head">
+      <div class="experts-group" role="group" aria-label="Show">
+        {SHOWS.map((s) => (
+          <button type="button" key={s.id} aria-pressed={shown() === s.id} title={s.about} onClick={() => setShown(s.id)}>
+            {s.title}
+          </button>
+        ))}
+      </div>
+      {shown() === "matrix" && <MatrixTools of={props.of} token={props.token} />}
+      <span class="experts-coverage">{coverageWords(props.layers)}</span>
+    </div>
+  );
+}
+
+function MatrixTools(props: { of: Of; token: number | null }) {
+  return (
+    <>
       <div class="experts-group" role="group" aria-label="Tokens">
         {OFS.map((o) => (
           <button
@@ -73,8 +90,7 @@ function Head(props: { of: Of; token: number | null; layers: readonly Layer[] })
           ))}
         </select>
       </label>
-      <span class="experts-coverage">{coverageWords(props.layers)}</span>
-    </div>
+    </>
   );
 }
 
@@ -98,6 +114,13 @@ function Shown(props: { answer: Experts; of: Of; token: number | null; chosen: M
   const m = measure();
   const layer = answer.layers.find((l) => selectedLayer.value !== null && l.layer_id === selectedLayer.value);
   const what = props.of === "all" ? "of all tokens" : props.of === "upto" ? `of the tokens up to ${props.token}` : `of token ${props.token}`;
+  if (shown() === "keep")
+    return (
+      <div class="experts">
+        <Head of={props.of} token={props.token} layers={answer.layers} />
+        <Keep layers={answer.layers} measure={m} />
+      </div>
+    );
   return (
     <div class="experts">
       <Head of={props.of} token={props.token} layers={answer.layers} />
@@ -125,12 +148,14 @@ function Shown(props: { answer: Experts; of: Of; token: number | null; chosen: M
 export function Component() {
   const trace = selectedTrace.value;
   const token = selectedToken.value;
-  const now = of(token);
+  // What to keep is asked of the whole run.
+  const now = shown() === "keep" ? "all" : of(token);
   const params = paramsOf(now, token);
   useEffect(
     () =>
       bind(
         { id: "experts.of", keys: ["KeyC"], title: "Whole run, up to the token, the token", scope: "Experts", run: () => setOf(OFS[(OFS.findIndex((o) => o.id === of(selectedToken.peek())) + 1) % OFS.length]!.id) },
+        { id: "experts.keep", keys: ["KeyK"], title: "Matrix, or what to keep in so much memory", scope: "Experts", run: () => setShown(shown() === "keep" ? "matrix" : "keep") },
         { id: "experts.colour", keys: ["KeyM"], title: "Next colour measure", scope: "Experts", run: () => setMeasure(MEASURES[(MEASURES.findIndex((m) => m.id === measure().id) + 1) % MEASURES.length]!.id) },
       ),
     [],

@@ -98,3 +98,40 @@ export function expert(): number | null {
 export function setExpert(layer: number | null, e: number | null): void {
   expertParam.value = layer === null || e === null ? null : `${layer}.${e}`;
 }
+
+export type Show = "matrix" | "keep";
+export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
+  { id: "matrix", title: "Matrix", about: "Layers and experts, and their figures" },
+  { id: "keep", title: "What to keep", about: "Which experts to keep in so much memory, and what it costs" },
+];
+const showParam = urlParam("experts_show", "matrix");
+export function shown(): Show {
+  return SHOWS.find((s) => s.id === showParam.value)?.id ?? "matrix";
+}
+export function setShown(show: Show): void {
+  showParam.value = show;
+}
+
+/** Sizes that can be chosen: up to all bytes that are read. */
+export const STEPS = 40;
+const stepParam = urlParam("keep", String(STEPS / 2));
+export function keepStep(): number {
+  const step = Number(stepParam.value);
+  return Number.isInteger(step) && step >= 1 && step <= STEPS ? step : STEPS / 2;
+}
+export function setKeepStep(step: number): void {
+  stepParam.value = String(step);
+}
+
+/** As `tensortrace whatif --policy` names them. */
+export const POLICIES = [
+  { id: "pin-hot", title: "the most used", about: "Those that the most batches read stay, the others are read when they are needed (pin-hot)" },
+  { id: "lru", title: "the last used", about: "The one used longest ago makes room for the next (lru)" },
+] as const;
+const policyParam = urlParam("keep_by", "pin-hot");
+export function keepPolicy(): (typeof POLICIES)[number] {
+  return POLICIES.find((p) => p.id === policyParam.value) ?? POLICIES[0];
+}
+export function setKeepPolicy(id: string): void {
+  policyParam.value = id;
+}
