@@ -111,10 +111,21 @@ static void summarize(tt_page *p, const tt_analysis *a)
                             : "The trace does not hold what the questions below need.");
 }
 
+/* What the overview found, the most severe first. */
+static void section_findings(tt_page *p, const tt_overview *o)
+{
+    if (o->n_findings == 0) return;
+    tt_page_section_begin(p, "findings", "What stands out?");
+    tt_page_add(p, TT_BLOCK_ANSWER, "%s", o->findings[0].text);
+    for (size_t i = 1; i < o->n_findings; i++)
+        tt_page_add(p, TT_BLOCK_POINT, "%s", o->findings[i].text);
+}
+
 void tt_report_page(tt_page *p, tt_analysis *a)
 {
     tt_page_head(p, a);
     summarize(p, a);
+    section_findings(p, &a->overview);
     tt_section_time(p, a);
     tt_section_bound(p, a);
     tt_section_waits(p, a);

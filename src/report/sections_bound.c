@@ -35,14 +35,15 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
     if (fits_cache(a)) {
         (void)snprintf(
             out, room,
-            "What bounds the run is not known: the %.1f MiB of weights that a batch reads fit into "
+            "Memory- or compute-bound could not be decided: a batch's weights (%.1f MiB) fit in "
             "this machine's last cache (%.1f MiB), whose speed was not measured.",
             batch_bytes(a) / 1048576, (double)e->machine.cache_bytes / 1048576);
         return true;
     }
     if (reached > REACHED_MAX) {
         (void)snprintf(out, room,
-                       "What bounds the run is not known: it moved %.1f GB/s, %.1f times the %.1f "
+                       "Memory- or compute-bound could not be decided: it moved %.1f GB/s, %.1f "
+                       "times the %.1f "
                        "GB/s %s. Measure again when the machine is idle, or give --bandwidth.",
                        b->bytes / memory, reached, e->bytes_per_s / 1e9,
                        e->bandwidth_from == TT_EDGES_GIVEN ? "given" : "measured now");
@@ -64,11 +65,12 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
                        "to compute than to move their data, at the machine's best.",
                        what, 100 * compute / b->all_ns);
     else
-        (void)snprintf(out, room,
-                       "%s is bound by no single thing: of the ops' time, %.1f %% is memory-bound, "
-                       "%.1f %% compute-bound, and %.1f %% in ops that come near neither edge.",
-                       what, 100 * memory / b->all_ns, 100 * compute / b->all_ns,
-                       100 * b->wall_ns[TT_BOUND_NEITHER] / b->all_ns);
+        (void)snprintf(
+            out, room,
+            "%s is limited by no single thing: of the ops' time, %.1f %% is memory-bound, "
+            "%.1f %% compute-bound, and %.1f %% in ops that come near neither limit.",
+            what, 100 * memory / b->all_ns, 100 * compute / b->all_ns,
+            100 * b->wall_ns[TT_BOUND_NEITHER] / b->all_ns);
     return true;
 }
 
@@ -103,9 +105,9 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
     to = pow(10, ceil(log10(to * 1.5)));
     tt_plot *plot = tt_page_plot(p, "Roofline (numbers: the rows of the table)",
                                  "FLOP per byte moved", "GFLOP/s");
-    tt_series *ints = tt_plot_series(plot, e->int8_ops_per_s > 0 ? "edge, 8-bit integers" : "edge",
-                                     TT_SERIES_LINE, 1, 4);
-    tt_series *floats = tt_plot_series(plot, "edge, float32", TT_SERIES_LINE, 3, 4);
+    tt_series *ints = tt_plot_series(
+        plot, e->int8_ops_per_s > 0 ? "limit, 8-bit integers" : "limit", TT_SERIES_LINE, 1, 4);
+    tt_series *floats = tt_plot_series(plot, "limit, float32", TT_SERIES_LINE, 3, 4);
     tt_series *of[3];
     of[1] = tt_plot_series(plot, "ops, prompt", TT_SERIES_POINTS, 2, POINTS_SHOWN * 4);
     of[2] = tt_plot_series(plot, "ops, generate", TT_SERIES_POINTS, 4, POINTS_SHOWN * 4);
@@ -130,7 +132,7 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
         tt_series_label(plot, s, i < POINTS_SHOWN ? tt_page_format(p, "%zu", i + 1) : "");
     }
     tt_plot_describe(plot, "A point for each kind of op, part of the network and phase: FLOP per "
-                           "byte across, FLOP a second upwards, both logarithmic; and the edges "
+                           "byte across, FLOP a second upwards, both logarithmic; and the limits "
                            "that memory and processor set. The table of ops has the same figures.");
 }
 
@@ -156,7 +158,7 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
     const char *titles[] = {"Op",        "Part",   "Phase",    "Time>", "FLOP/byte>",
                             "Computes>", "Moves>", "Bound by", "Edge>"};
     tt_page_table *t = tt_page_table_begin(
-        p, "What ops compute and move, and how much of the nearer edge that is", 9, titles);
+        p, "What ops compute and move, and how much of the nearer limit that is", 9, titles);
     for (size_t i = 0; i < a->points.n && i < POINTS_SHOWN; i++) {
         const tt_rollup *r = &a->points.list[i];
         double share;
@@ -208,7 +210,7 @@ static void write_edges(tt_page *p, const tt_analysis *a)
                         ? tt_page_format(p, "a peak of %s", tt_format_flops(p, e->flops_per_s))
                         : "");
     if (e->why_not[0])
-        tt_page_add(p, TT_BLOCK_NOTE, "The machine's own edges are not shown: %s.", e->why_not);
+        tt_page_add(p, TT_BLOCK_NOTE, "The machine's limits are not shown: %s.", e->why_not);
 }
 
 void tt_section_bound(tt_page *p, const tt_analysis *a)
@@ -223,11 +225,11 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
     if (tt_bound_sentence(a, text, sizeof text))
         tt_page_add(p, TT_BLOCK_ANSWER, "%s", text);
     else if (a->timed && a->bounds.all_ns > 0)
-        tt_page_add(
-            p, TT_BLOCK_ANSWER,
-            "Not known without the machine's edges: the ops move %s and compute %s while they run.",
-            tt_format_rate(p, bytes / a->bounds.all_ns * 1e9),
-            tt_format_flops(p, flops / a->bounds.all_ns * 1e9));
+        tt_page_add(p, TT_BLOCK_ANSWER,
+                    "Not known, as the machine's limits were not measured: the ops move %s and "
+                    "compute %s while they run.",
+                    tt_format_rate(p, bytes / a->bounds.all_ns * 1e9),
+                    tt_format_flops(p, flops / a->bounds.all_ns * 1e9));
     else
         tt_page_add(p, TT_BLOCK_ANSWER, "Not known: %s.",
                     a->timed ? "the trace holds no op with a known time"
@@ -235,7 +237,7 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
     if (a->bounds.all_ns <= 0) return;
     if (fits_cache(a))
         tt_page_add(p, TT_BLOCK_NOTE,
-                    "The edge is memory's all the same, below and in the table; what comes out of "
+                    "The limit is memory's all the same, below and in the table; what comes out of "
                     "a cache may pass it.");
     plot_roofline(p, a);
     table_of_points(p, a);
@@ -247,7 +249,7 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
         "FLOPs and bytes follow from the ops' kinds, shapes and types (docs/report.md has "
         "the formulas): each source counts once, in its own type, and the result once; "
         "what comes out of a cache is not distinguished. An op that reaches less than a tenth "
-        "of both edges is bound by neither: it is short, or waits for something else.");
+        "of both limits is bound by neither: it is short, or waits for something else.");
     if (a->unknown_ops)
         tt_page_add(p, TT_BLOCK_NOTE,
                     "Of %s executions (%s of the ops' time) the FLOPs are not known: there is no "

@@ -73,7 +73,7 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
     tt_page_figure_add(p, tt_format_count(p, (double)s->records), "op records");
     p->footer = tt_page_format(p,
                                "Made by tensortrace %s report. Every figure is computed from the "
-                               "trace %s (run %02x%02x%02x%02x...), but for the machine's edges, "
+                               "trace %s (run %02x%02x%02x%02x...), but for the machine's limits, "
                                "which are said to be measured or given.",
                                TT_VERSION, tt_base_name(a->path), m->trace.header.run_id[0],
                                m->trace.header.run_id[1], m->trace.header.run_id[2],

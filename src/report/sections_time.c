@@ -197,8 +197,8 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
         "is idle: before the first op, behind the last one, between "
         "two. Barriers inside an op are part of its compute. Between batches the program samples, "
         "prints, or waits for its user; all threads count there, too.",
-        a->work.off_cpu_known ? ", without the time in which they were on no processor"
-                              : " (time in which they were on no processor was not observed, and "
+        a->work.off_cpu_known ? ", without the time in which they were off CPU"
+                              : " (time in which they were off CPU was not observed, and "
                                 "is in it)");
     if (tt_ops_are_lost(a))
         tt_page_add(p, TT_BLOCK_NOTE,

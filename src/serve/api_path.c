@@ -96,7 +96,7 @@ static const tt_column path_head_columns[] = {
     HEAD(read_bytes, U64, ""),
     HEAD(at_most, BOOL, "some are upper bounds"),
     HEAD(faults, BOOL, "page faults were recorded"),
-    HEAD(adjacent, U64, "reads that go on where the one before ended"),
+    HEAD(adjacent, U64, "reads that continue where the one before ended"),
     HEAD(forward, U64, ""),
     HEAD(backward, U64, ""),
     HEAD(again, U64, ""),

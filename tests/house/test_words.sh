@@ -25,7 +25,25 @@ judges|evaluates, checks
 in sight|in view, visible
 goes by|passes
 to be had|available
-one a (line|token|row)|one per'
+one a (line|token|row)|one per
+not decided whether|B seems to take ..., but the runs vary too much to be sure
+goe?s? on where|continue where
+bounds the run is not|memory- or compute-bound could not be decided
+comes from the model.s file|the model file itself contains it
+take a filter away|remove a filter
+has these letters|no match
+UNMEASURED|not measured
+born here|made here
+several as one|merged
+read from a copy;|copied at load
+in equal factors|log scale
+Tensor before|Previous tensor
+Fill rows|Stretch rows
+One scale|Common scale
+machine.s edges|machine.s limits
+BLOCKED|OFF CPU
+\[disk\]|[file]
+@disk:|@file:'
 # Of comments and of the viewer only: in the documents these have their usual sense.
 comment_words='told|reported, recorded, known
 stretch(es)?|range, interval
