@@ -31,7 +31,7 @@ function inspected(): HTMLElement | null {
   const copy = inspector && plainCopy(inspector);
   if (!copy?.textContent?.trim()) return null;
   const section = document.createElement("section");
-  section.className = "told";
+  section.className = "facts";
   section.append(copy);
   return section;
 }
@@ -50,8 +50,8 @@ function tables(): HTMLElement[] {
 
 /** For printing: the picture, and what the inspector says about it. */
 export function printedContent(): HTMLElement[] {
-  const told = inspected();
-  return [picture(true), ...(told ? [told] : [])];
+  const facts = inspected();
+  return [picture(true), ...(facts ? [facts] : [])];
 }
 
 function styles(): string {
@@ -87,10 +87,10 @@ export function savedPage(version: string): string {
   );
   const command = element("p", "The same in a terminal: ");
   command.append(element("code", commandLine()));
-  const told = inspected();
+  const facts = inspected();
   const shown = tables();
   page.body.append(element("h1", titleWords()), element("p", selectionWords(selection.peek())), picture(false));
-  if (told) page.body.append(told);
+  if (facts) page.body.append(facts);
   if (shown.length > 0) page.body.append(element("h2", "The figures"), ...shown);
   const s = summary.peek();
   const footer = document.createElement("footer");

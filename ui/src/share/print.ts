@@ -12,7 +12,7 @@ function nextFrame(): Promise<void> {
   });
 }
 
-/** What is printed in the place of the page (style.css). */
+/** What is printed instead of the page (style.css). */
 function sheet(): HTMLElement {
   document.getElementById("sheet")?.remove();
   const made = document.createElement("div");
