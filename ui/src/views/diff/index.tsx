@@ -101,11 +101,15 @@ function Head(props: { now: Traces }) {
   );
 }
 
+/** One sign, which no line break parts. */
+const ARROW = "\u2192";
+
 function Verdict(props: { diff: Diff }) {
   const { verdict } = props.diff;
   // "B takes 27.0 % less time (...); 99 % sure: ...": most important first.
-  const first = /^(?:\([^)]*\)|[^;:])*/.exec(verdict.text)?.[0] ?? "";
-  const rest = verdict.text.slice(first.length);
+  const text = verdict.text.replaceAll("->", ARROW);
+  const first = /^(?:\([^)]*\)|[^;:])*/.exec(text)?.[0] ?? "";
+  const rest = text.slice(first.length);
   return (
     <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>
       <p>
