@@ -1,6 +1,9 @@
 #include "analyze/counters.h"
 
 #include "analyze/buffers.h"
+#include "analyze/residency.h"
+
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,21 +25,26 @@ struct tt_counters {
     interval *intervals[TT_COUNTERS];
     size_t n_intervals[TT_COUNTERS];
     step *steps[TT_COUNTERS]; /* for counters that are levels */
-    size_t n_steps;
+    size_t n_steps[TT_COUNTERS];
     double end_ns; /* of the known levels */
 };
 
 const char *tt_counter_name(tt_counter counter)
 {
     static const char *const names[TT_COUNTERS] = {
-        "allocated_bytes",    "file_bytes",         "tokens_per_s",    "cpu_threads",
-        "minor_faults_per_s", "major_faults_per_s", "read_bytes_per_s"};
+        "allocated_bytes", "file_bytes",         "resident_bytes",     "tokens_per_s",
+        "cpu_threads",     "minor_faults_per_s", "major_faults_per_s", "read_bytes_per_s"};
     return names[counter];
+}
+
+static bool is_level(tt_counter counter)
+{
+    return counter <= TT_COUNTER_RESIDENT_BYTES;
 }
 
 bool tt_counters_has(const tt_counters *c, tt_counter counter)
 {
-    return counter <= TT_COUNTER_FILE_BYTES ? c->n_steps > 0 : c->n_intervals[counter] > 0;
+    return is_level(counter) ? c->n_steps[counter] > 0 : c->n_intervals[counter] > 0;
 }
 
 void tt_counters_free(tt_counters *c)
@@ -113,12 +121,52 @@ static tt_status list_buffers(tt_counters *c, const tt_model *m, tt_error *err)
         for (uint32_t i = 0; list && i < b->n_events; i++)
             list[i] =
                 (step){tt_model_ns(m, b->events[i].ticks), (double)b->events[i].bytes[backings[k]]};
+        c->n_steps[k] = b->n_events;
     }
-    c->n_steps = b->n_events;
     bool ok = c->steps[0] && c->steps[1];
     if (ok && b->n_events) c->end_ns = fmax(c->end_ns, c->steps[0][b->n_events - 1].at_ns);
     tt_buffers_free(b);
     return ok ? TT_OK : tt_error_memory(err, "counters");
+}
+
+/* The samples of each file, of which the last ones make the level. */
+typedef struct residents {
+    tt_counters *c;
+    const tt_model *m;
+    double *of_file;
+    double all;
+} residents;
+
+static void add_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
+{
+    residents *r = context;
+    step *list = r->c->steps[TT_COUNTER_RESIDENT_BYTES];
+    (void)now;
+    r->all += (double)s->resident_bytes - r->of_file[s->file];
+    r->of_file[s->file] = (double)s->resident_bytes;
+    list[r->c->n_steps[TT_COUNTER_RESIDENT_BYTES]++] =
+        (step){tt_model_ns(r->m, s->end_ticks), r->all};
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const step *x = a, *y = b;
+    return tt_order(x->at_ns, y->at_ns);
+}
+
+static tt_status list_residency(tt_counters *c, const tt_model *m, tt_error *err)
+{
+    const tt_counter counter = TT_COUNTER_RESIDENT_BYTES;
+    residents r = {.c = c, .m = m, .of_file = calloc((size_t)m->n_files + 1, sizeof(double))};
+    c->steps[counter] = calloc((size_t)m->n_residencies + 1, sizeof(step));
+    tt_status status = r.of_file && c->steps[counter]
+                           ? tt_residency_walk(m, add_sample, &r, NULL, err)
+                           : tt_error_memory(err, "counters");
+    free(r.of_file);
+    step *list = c->steps[counter];
+    if (status == TT_OK && c->n_steps[counter])
+        qsort(list, c->n_steps[counter], sizeof *list, by_time);
+    return status;
 }
 
 static void find_end(tt_counters *c, const tt_model *m)
@@ -152,6 +200,7 @@ tt_status tt_counters_new(const tt_model *m, tt_counters **out, tt_error *err)
         ok = list_usages(c, m);
     }
     status = ok ? list_buffers(c, m, err) : tt_error_memory(err, "counters");
+    if (status == TT_OK) status = list_residency(c, m, err);
     if (status == TT_OK)
         *out = c;
     else
@@ -231,15 +280,16 @@ static void get_levels(const tt_counters *c, tt_counter counter, double from_ns,
                        uint32_t n, double *values)
 {
     const step *steps = c->steps[counter];
+    const size_t n_steps = c->n_steps[counter];
     const double width = (to_ns - from_ns) / n;
     double level = NAN; /* before the first buffer was seen */
     size_t at = 0;
     for (uint32_t b = 0; b < n; b++) {
         const double begin = from_ns + b * width, end = begin + width;
-        for (; at < c->n_steps && steps[at].at_ns <= begin; at++)
+        for (; at < n_steps && steps[at].at_ns <= begin; at++)
             level = steps[at].value;
         double most = level;
-        for (; at < c->n_steps && steps[at].at_ns < end; at++) {
+        for (; at < n_steps && steps[at].at_ns < end; at++) {
             level = steps[at].value;
             if (!(most >= level)) most = level;
         }
@@ -250,7 +300,7 @@ static void get_levels(const tt_counters *c, tt_counter counter, double from_ns,
 bool tt_counters_get(const tt_counters *c, tt_counter counter, double from_ns, double to_ns,
                      uint32_t n, double *values)
 {
-    if (counter > TT_COUNTER_FILE_BYTES) return get_rates(c, counter, from_ns, to_ns, n, values);
+    if (!is_level(counter)) return get_rates(c, counter, from_ns, to_ns, n, values);
     get_levels(c, counter, from_ns, to_ns, n, values);
     return true;
 }

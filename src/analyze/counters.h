@@ -16,6 +16,7 @@
 typedef enum tt_counter {
     TT_COUNTER_ALLOCATED_BYTES, /* of buffers, the maximum of each bucket */
     TT_COUNTER_FILE_BYTES,      /* of buffers that map files, likewise */
+    TT_COUNTER_RESIDENT_BYTES,  /* of the model's files in RAM, likewise */
     TT_COUNTER_TOKENS_PER_S,    /* between the first batch and the last one */
     TT_COUNTER_CPU_THREADS,     /* CPU time of the process per second */
     TT_COUNTER_MINOR_FAULTS_PER_S,

@@ -20,6 +20,7 @@ typedef struct tt_recorder_options {
     uint64_t ring_bytes;  /* size of a thread's ring; 0: the default */
     uint64_t limit_bytes; /* of the trace; 0: none */
     uint64_t keep_bytes;  /* keep only the last bytes of the trace, this many; 0: keep all */
+    uint64_t flush_ns;    /* everything is written so often; 0: the default */
     bool page_faults;     /* each with its address, if the kernel allows it */
 } tt_recorder_options;
 

@@ -12,19 +12,21 @@
 #include <stdint.h>
 
 /* Read by the preloaded library. Without TT_ENV_OUT it does nothing at all. */
-#define TT_ENV_OUT "TENSORTRACE_OUT"              /* path of the trace */
-#define TT_ENV_MODE "TENSORTRACE_MODE"            /* auto, hook or callback */
-#define TT_ENV_THREAD "TENSORTRACE_THREAD_MEMORY" /* size of a thread's ring of records, in bytes  \
-                                                   */
+#define TT_ENV_OUT "TENSORTRACE_OUT"   /* path of the trace */
+#define TT_ENV_MODE "TENSORTRACE_MODE" /* auto, hook or callback */
+#define TT_ENV_THREAD                                                                              \
+    "TENSORTRACE_THREAD_MEMORY" /* size of a thread's ring of records, in bytes                    \
+                                 */
 #define TT_ENV_RING                                                                                \
-    "TENSORTRACE_RING"                           /* keep only the last bytes of the trace, this    \
-                                                    many */
-#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"         /* size of the trace at which recording stops */
-#define TT_ENV_TOKENS "TENSORTRACE_TOKENS"       /* "A..B": only these batches, from 0 */
-#define TT_ENV_EVERY "TENSORTRACE_EVERY"         /* every n-th of them */
-#define TT_ENV_TEXT "TENSORTRACE_TEXT"           /* 0: no token ids and texts, no arguments */
-#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"       /* enum tt_faults_way */
-#define TT_ENV_VALUES "TENSORTRACE_VALUES"       /* outputs, see value/select.h */
+    "TENSORTRACE_RING"                      /* keep only the last bytes of the trace, this         \
+                                               many */
+#define TT_ENV_FLUSH "TENSORTRACE_FLUSH_MS" /* everything is written so often; for measurements */
+#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"    /* size of the trace at which recording stops */
+#define TT_ENV_TOKENS "TENSORTRACE_TOKENS"  /* "A..B": only these batches, from 0 */
+#define TT_ENV_EVERY "TENSORTRACE_EVERY"    /* every n-th of them */
+#define TT_ENV_TEXT "TENSORTRACE_TEXT"      /* 0: no token ids and texts, no arguments */
+#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"  /* enum tt_faults_way */
+#define TT_ENV_VALUES "TENSORTRACE_VALUES"  /* outputs, see value/select.h */
 #define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY" /* pages in RAM, every n-th batch */
 #define TT_ENV_SESSION "TENSORTRACE_SESSION"     /* path of the session file */
 

@@ -15,6 +15,7 @@ const tt_endpoint tt_endpoints[] = {
     {"diff/values", true, tt_answer_diff_values, "other items", false},
     {"experts", true, tt_answer_experts, "batch batch_to phase", false},
     {"find", true, tt_answer_find, "q limit", false},
+    {"flame", true, tt_answer_flame, TT_REQUEST_FILTER_PARAMS " merged least_share limit", false},
     {"graph", true, tt_answer_graph, "batch run", false},
     {"graph/dot", true, tt_answer_graph_dot, "batch run color collapse", false},
     {"graph/search", true, tt_answer_graph_search, "batch run q", false},

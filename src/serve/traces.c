@@ -44,12 +44,12 @@ struct tt_traces {
  *
  * A recorder writes FILE.part and renames it to FILE when it is finished. Whole chunks can be read
  * meanwhile; a flight recorder also punches a hole at the start. Opening it in the middle of such a
- * change fails, and succeeds at the next poll a second later: so the previous generation is kept
+ * change fails, and succeeds at one of the next polls: so the previous generation is kept
  * and the reason reported. */
 
-#define LOOK_EVERY_MS 1000u
-/* A slow trace is opened less often: for at most a fifth of the time. */
-#define PAUSE_PER_OPENING 4u
+#define LOOK_EVERY_MS 100u
+/* A slow trace is opened less often: for at most a third of the time. */
+#define PAUSE_PER_OPENING 2u
 /* A recorder writes several times per second. */
 #define STILL_NS 5000000000u
 

@@ -46,3 +46,41 @@ test('a run is followed from its begin to its end', async ({ open, t }) => {
     assert.equal(batches.batch_id.length, info.counts.batches);
     assert.deepEqual(problems, []);
 });
+
+test('an op is there within a second of its end, for as long as the run goes on', async ({ serve, t }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tt-live-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'run.ttrace');
+    const run = record(path);
+    t.after(() => run.child.kill('SIGKILL'));
+    const server = await serve([path], ['--live']);
+    const { headers } = await fetch(server.url, { redirect: 'manual' });
+    const cookie = headers.get('set-cookie').split(';')[0];
+    const ask = async (name) => {
+        const reply = await fetch(`${server.origin}/api/v1/traces/0/${name}`, { headers: { cookie } });
+        return reply.ok ? reply.json() : null;
+    };
+    let first = null;
+    for (const until = Date.now() + 20_000; !first && Date.now() < until; ) {
+        [first] = (await ask('log/rows?n=1'))?.ops ?? [];
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.ok(first, 'the run has begun');
+    // CLOCK_MONOTONIC, as the trace has it and as this program's clock is.
+    const zero_ns = first.start_ns - first.start_relative_ns;
+    const ages_ms = [];
+    for (const until = Date.now() + 8000; Date.now() < until; ) {
+        const now_ns = Number(process.hrtime.bigint());
+        const { end_ns, growing } = await ask('summary');
+        assert.ok(growing, 'it goes on');
+        ages_ms.push((now_ns - zero_ns - end_ns) / 1e6);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    ages_ms.sort((a, b) => a - b);
+    const [median, most] = [ages_ms[ages_ms.length >> 1], ages_ms.at(-1)];
+    const { opening_s, size_bytes } = await ask('state');
+    t.diagnostic(`the newest op had ended ${median.toFixed(0)} ms before (median), ${most.toFixed(0)} ms at most; ` +
+        `${(size_bytes / 1e6).toFixed(1)} MB are opened in ${(opening_s * 1e3).toFixed(0)} ms`);
+    assert.ok(ages_ms[0] > 0, `an op that has not ended yet: ${ages_ms[0]} ms`);
+    assert.ok(most < 1000, `${most} ms`);
+});

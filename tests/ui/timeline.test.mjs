@@ -52,12 +52,14 @@ function inkOf(v) {
     });
 }
 
-/** What is shown, ns, by the address; all of the run without it. */
+/** What is shown, ns, by the address; without it all of the run, or what follows its prompt, if that took most of it. */
 async function shown(v) {
     const text = v.fragment().get('window');
-    if (text) return text.split('~').map(Number);
+    if (text && text !== 'all') return text.split('~').map(Number);
     const s = await v.api('traces/0/summary');
-    return [s.begin_ns, s.end_ns];
+    const first = s.batches.begin_ns[s.batches.phase.indexOf('generate')] ?? s.begin_ns;
+    const from = !text && first - s.begin_ns > (s.end_ns - s.begin_ns) / 2 ? first : s.begin_ns;
+    return [from, s.end_ns];
 }
 
 /** Once the address says what `is` wants of [from, to]; it is written a little later than drawn. */
@@ -153,7 +155,44 @@ test('keys zoom and pan', async ({ open }) => {
     await v.press('+', '+');
     await v.until(async () => (await size()) < wider, '+ zooms in');
     await v.press('Digit0');
-    await v.untilFragment('window', null);
+    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    await untilShown(v, (from, to) => Math.abs(from - begin_ns) < 2 && Math.abs(to - end_ns) < 2, '0 shows all of the run');
+});
+
+test('at first the generated tokens are shown where the prompt took most of the time', async ({ open, t }) => {
+    for (const name of ['tiny', 'moe', 'values']) {
+        const v = await timeline(open, name);
+        const { batches, begin_ns, end_ns } = await v.api('traces/0/summary');
+        const first = batches.begin_ns[batches.phase.indexOf('generate')];
+        const share = (first - begin_ns) / (end_ns - begin_ns);
+        t.diagnostic(`${name}: the prompt took ${(100 * share).toFixed(0)} %`);
+        // The axis has no mark for it: a drag over all of it selects what it shows.
+        await v.press('KeyM');
+        await v.until(() => v.fragment().get('time'), 'what is shown is selected');
+        const [from, to] = v.fragment().get('time').split('~').map(Number);
+        assert.ok(Math.abs(from - (share > 0.5 ? first : begin_ns)) < 2, `${name}: from ${from}`);
+        assert.ok(Math.abs(to - end_ns) < 2, `${name}: to ${to}`);
+    }
+});
+
+test('lanes use the height that is there; counters that do not change share a line', async ({ open }) => {
+    const rows = (v) => v.page.locator('.tl-name').evaluateAll((all) => all.map((e) => [e.querySelector('.tl-title').firstChild.textContent, e.getBoundingClientRect()]).map(([title, r]) => ({ title, top: r.top, height: r.height, bottom: r.bottom })));
+    const v = await timeline(open, 'moe');
+    await v.page.locator('.tl-gutter').getByText('constant', { exact: true }).waitFor();
+    const high = await rows(v);
+    for (const lane of high.filter((r) => r.title.startsWith('lane'))) assert.ok(lane.height >= 64 && lane.height <= 96, `${lane.title}: ${lane.height} px`);
+    const box = await canvas(v);
+    assert.ok(high.every((r) => r.bottom <= box.y + box.height), 'all rows are in view');
+    const { counters } = await v.api('traces/0/counters?buckets=1536');
+    const isFlat = (values) => new Set(values.filter((x) => x !== null)).size <= 1;
+    const varying = Object.values(counters).filter((values) => !isFlat(values)).length;
+    const others = high.filter((r) => !/^(tokens|layers|lane \d|constant)$/.test(r.title));
+    assert.equal(others.length, varying);
+    assert.ok(varying < Object.keys(counters).length, 'some do not change');
+    await v.page.getByRole('button', { name: 'Unfold constant' }).click();
+    await v.until(async () => (await rows(v)).length === high.length + Object.keys(counters).length - varying, 'each has a row now');
+    await v.page.setViewportSize({ width: 1440, height: 460 });
+    await v.until(async () => (await rows(v)).find((r) => r.title === 'lane 0').height === 34, 'a low window has low lanes');
 });
 
 test('the wheel scrolls, with Ctrl it zooms at the pointer, with Shift it pans', async ({ open }) => {
@@ -365,7 +404,7 @@ test('the same as a table, from which an op is chosen by keyboard alone', async 
 });
 
 test('the minimap moves the window, under every view', async ({ open }) => {
-    const v = await timeline(open);
+    const v = await timeline(open, 'tiny', 'window=all');
     const all = await settled(v);
     await v.press('Digit4');
     await v.untilFragment('view', 'log');

@@ -18,6 +18,7 @@ __attribute__((constructor)) static void begin(void)
     setup.recorder.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);
     setup.recorder.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
     setup.recorder.keep_bytes = tt_capture_bytes(TT_ENV_RING);
+    setup.recorder.flush_ns = tt_capture_bytes(TT_ENV_FLUSH) * 1000000;
     if (how && strcmp(how, "hook") == 0) setup.mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) setup.mode = TT_MODE_CALLBACK;
     tt_capture_read();

@@ -166,6 +166,7 @@ __attribute__((constructor)) static void load(void)
     setup.recorder.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);
     setup.recorder.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
     setup.recorder.keep_bytes = tt_capture_bytes(TT_ENV_RING);
+    setup.recorder.flush_ns = tt_capture_bytes(TT_ENV_FLUSH) * 1000000;
     if (begin(&setup, NULL, NULL, &refused) != TT_OK) return;
     in_session = !is_own;
     by_environment = true;

@@ -25,6 +25,7 @@ export interface CanvasViewProps {
     | "onPointerLeave"
     | "onPointerCancel"
     | "onDblClick"
+    | "onContextMenu"
     | "onKeyDown"
     | "onFocus"
     | "onBlur"

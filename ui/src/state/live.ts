@@ -6,7 +6,7 @@ import { goToIndex, playing } from "./playback";
 import { selectedTrace } from "./selection";
 import { index, loadIndex, loadTrace, summary, traceError } from "./trace";
 
-const LOOK_MS = 1000;
+const LOOK_MS = 250;
 /** Of a trace that has ended: it may be recorded anew. */
 const LOOK_MS_ENDED = 5000;
 const RETRY_MS_FIRST = 2000;

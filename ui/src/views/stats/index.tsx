@@ -2,6 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { bind } from "../../input/keys";
+import { Flame, FlameChoice, isOfSelection } from "../../parts/flame/Flame";
 import { Empty } from "../../parts/messages";
 import { selectedTrace } from "../../state/selection";
 import { summary } from "../../state/trace";
@@ -9,7 +10,7 @@ import { DIMENSIONS, type By } from "./answer";
 import { Roofline } from "./Roofline";
 import { OverTokens } from "./OverTokens";
 import { Table } from "./Table";
-import { dimension, filters, setDimension, setShown, shown, SHOWS, type Filter } from "./state";
+import { dimension, filterParams, filters, setDimension, setShown, shown, SHOWS, type Filter } from "./state";
 import "./stats.css";
 
 function Chips(props: { filters: readonly Filter[] }) {
@@ -37,7 +38,13 @@ function Head(props: { by: By; filters: readonly Filter[] }) {
           </button>
         ))}
       </div>
-      {shown() !== "roofline" && (
+      {shown() === "flame" && (
+        <>
+          <FlameChoice />
+          {props.filters.length > 0 && <Chips filters={props.filters} />}
+        </>
+      )}
+      {shown() !== "roofline" && shown() !== "flame" && (
         <>
           <label>
             By{" "}
@@ -87,12 +94,13 @@ export function Component() {
   const trace = selectedTrace.value;
   const by = shown() === "tokens" && dimension().id === "batch" ? DIMENSIONS[3]! : dimension();
   // Over the tokens, the selected one is a mark.
-  const list = filters(by.id).filter((f) => shown() === "table" || f.id !== "batch");
+  const list = shown() === "flame" ? filters(null).filter((f) => isOfSelection() || f.id === "op" || f.id === "phase") : filters(by.id).filter((f) => shown() === "table" || f.id !== "batch");
   return (
     <div class="stats">
       <Head by={by.id} filters={list} />
       {shown() === "table" && <Table trace={trace} dimension={by} filters={list} />}
       {shown() === "tokens" && <OverTokens trace={trace} dimension={by} filters={list} />}
+      {shown() === "flame" && <Flame trace={trace} params={filterParams(list)} />}
       {shown() === "roofline" && <Roofline trace={trace} />}
     </div>
   );

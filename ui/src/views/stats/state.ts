@@ -7,10 +7,11 @@ import { select, selection } from "../../state/selection";
 import { rawParam, urlParam } from "../../state/url";
 import { DIMENSIONS, type By, type Dimension } from "./answer";
 
-export type Show = "table" | "tokens" | "roofline";
+export type Show = "table" | "tokens" | "flame" | "roofline";
 export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
   { id: "table", title: "Table", about: "Sums, sortable by any column" },
   { id: "tokens", title: "Over tokens", about: "Shares, token by token" },
+  { id: "flame", title: "Flame", about: "Tokens, layers, components and ops, as wide as their time" },
   { id: "roofline", title: "Roofline", about: "FLOPs per byte of ops, relative to the machine's limits" },
 ];
 
@@ -90,7 +91,8 @@ function applies(id: string, by: By): boolean {
   return id !== by;
 }
 
-export function filters(by: By): Filter[] {
+/** by: null: for what has no dimension. */
+export function filters(by: By | null): Filter[] {
   const s = selection.value;
   const all: Filter[] = [];
   if (s.token !== null)
@@ -117,7 +119,7 @@ export function filters(by: By): Filter[] {
   const phase = phaseFilter.value;
   if (phase !== null)
     all.push({ id: "phase", words: `phase ${phase}`, params: { phase }, remove: () => (phaseFilter.value = null) });
-  return all.filter((f) => applies(f.id, by));
+  return by === null ? all : all.filter((f) => applies(f.id, by));
 }
 
 export function filterParams(list: readonly Filter[]): Params {

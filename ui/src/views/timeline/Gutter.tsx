@@ -37,7 +37,7 @@ function GutterRow(props: { row: Row; current: boolean; pick: () => void }) {
         {row.title}
         {merged && <small>{merged}</small>}
       </span>
-      {row.kind !== "tokens" && (
+      {row.kind !== "tokens" && row.kind !== "constant" && (
         <button
           type="button"
           class="tl-pin"

@@ -20,6 +20,7 @@ import { followPool, poolError } from "./pool";
 import { PoolTables } from "./PoolTables";
 import { hit, PointerInput } from "./pointer";
 import { followSelection } from "./reveal";
+import { viewHeight } from "./rows";
 import { Scene } from "./scene";
 import { settled } from "./settled";
 import { tileError } from "./tiles";
@@ -55,6 +56,7 @@ function Canvases() {
   const input = useComputed(() => (scene.value && ref.current ? new PointerInput(scene.value, ref.current) : null));
   useSignalEffect(() => {
     if (!scene.value) return;
+    viewHeight.value = size.value.height;
     scene.value.size.value = size.value;
     scene.value.scrollTo(scene.value.scroll.peek());
   });

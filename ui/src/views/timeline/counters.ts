@@ -22,6 +22,39 @@ const BUCKETS = 1536;
 export const counters = signal<Counters | null>(null);
 export const countersError = signal<Error | null>(null);
 
+/** Counters with one value in all of the run, by name. */
+export const constants = signal<ReadonlyMap<string, number>>(new Map());
+
+function constantOf(values: readonly (number | null)[]): number | null {
+  let first: number | null = null;
+  for (const value of values) {
+    if (value === null) continue;
+    if (first !== null && value !== first) return null;
+    first = value;
+  }
+  return first;
+}
+
+/** From all of the run; stops when the function that is returned is called. */
+function followConstants(): () => void {
+  let asked = "";
+  return effect(() => {
+    const trace = selectedTrace.value;
+    const key = `${trace} ${generation.value}`;
+    if (!hasExtent.value || key === asked) return;
+    asked = key;
+    const { from, to } = timeAxis.extent;
+    getJson<Counters>(ofTrace(trace, "counters"), { from_ns: from, to_ns: to, buckets: BUCKETS })
+      .then((all) => {
+        if (key !== asked) return;
+        const found = Object.entries(all.counters).map(([name, values]) => [name, constantOf(values)] as const);
+        constants.value = new Map(found.filter((each): each is [string, number] => each[1] !== null));
+      })
+      // Those of the window fail too, and say why.
+      .catch(() => undefined);
+  });
+}
+
 interface Ask extends Range {
   readonly trace: number;
 }
@@ -46,7 +79,8 @@ export function around(r: Range): Range {
 /** Follows the window; stops when the function that is returned is called. */
 export function followCounters(): () => void {
   let asked = "";
-  return effect(() => {
+  const stop = followConstants();
+  const stopWindow = effect(() => {
     const trace = selectedTrace.value;
     timeAxis.range.value;
     if (!hasExtent.value) return;
@@ -56,6 +90,10 @@ export function followCounters(): () => void {
     asked = key;
     latest.ask({ trace, from, to });
   });
+  return () => {
+    stop();
+    stopWindow();
+  };
 }
 
 /** The bucket at that time; -1: outside. */

@@ -9,7 +9,7 @@ import { drawLayerNames, drawSliceNames } from "./names";
 import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { inRow, LETTER, type Pen } from "./pen";
-import { drawCounter } from "./plot";
+import { drawConstants, drawCounter } from "./plot";
 import { drawFull, drawReads } from "./poolPlot";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
 import { drawTokens } from "./tokens";
@@ -17,7 +17,7 @@ import type { Marks } from "./shapes";
 import type { Shown } from "./shown";
 
 /** Rows without ops. */
-const PLAIN: ReadonlySet<string> = new Set(["counter", "reads", "pool"]);
+const PLAIN: ReadonlySet<string> = new Set(["counter", "constant", "reads", "pool"]);
 
 /** Lines where they cross no op. */
 function drawAxis(pen: Pen, l: Layout): void {
@@ -157,6 +157,7 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
   for (const row of l.rows) {
     if (row.kind === "tokens") drawTokens(pen, l, row);
     if (row.kind === "counter") drawCounter(pen, l, row, nth++);
+    if (row.kind === "constant") drawConstants(pen, l, row);
     if (row.kind === "reads") drawReads(pen, l, row);
     if (row.kind === "pool") drawFull(pen, l, row);
   }

@@ -1,12 +1,14 @@
 // A counter as a filled line, with its value under the pointer.
 
 import { css, seriesColour } from "../../draw/colour";
-import { counterBucket, counters, counterText, type Counters } from "./counters";
-import { inRow, LETTER, type Pen } from "./pen";
-import type { Layout, Row } from "./rows";
+import { constants, counterBucket, counters, counterText, type Counters } from "./counters";
+import { cut, inRow, LETTER, type Pen } from "./pen";
+import { counterTitle, type Layout, type Row } from "./rows";
 
 /** Above the line. */
 export const TEXT_HEIGHT = 14;
+
+const LABEL_HEIGHT = 14;
 
 type Buckets = Pick<Counters, "from_ns" | "to_ns" | "buckets">;
 
@@ -71,8 +73,51 @@ export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
     for (const each of columns)
       c.fillRect(each.from, most ? bottom - (each.value / most) * room : bottom, each.to - each.from, 1.5);
     if (row.folded) return;
-    drawText(pen, top, `up to ${counterText(row.id, most)}`);
+    drawScale(pen, row, top, most, room);
     if (pen.pointer_ns !== null) drawValue(pen, row, top, counterText(row.id, values[counterBucket(data, pen.pointer_ns)]));
+  });
+}
+
+/** Two values of the y axis, with lines: round ones, of which one is near the largest value. */
+function drawScale(pen: Pen, row: Row, top: number, most: number, room: number): void {
+  const bottom = top + row.height - 1;
+  const high = roundBelow(row.id, most);
+  pen.c.fillStyle = pen.ink2;
+  // In a low row there is room for one.
+  const values = most > 0 ? ((high / 2 / most) * room < LABEL_HEIGHT ? [high] : [high / 2, high]) : [0];
+  for (const value of values) {
+    const y = most > 0 ? bottom - (value / most) * room : bottom;
+    pen.c.globalAlpha = 0.4;
+    pen.c.fillRect(0, Math.round(y), pen.width, 1);
+    pen.c.globalAlpha = 1;
+    const text = counterText(row.id, value);
+    const at = Math.max(y - 6, top + TEXT_HEIGHT / 2);
+    pen.c.fillStyle = pen.ground;
+    pen.c.fillRect(2, at - 6, text.length * LETTER + 4, 12);
+    pen.c.fillStyle = pen.ink2;
+    pen.c.fillText(text, 4, at);
+  }
+}
+
+/** The largest of 1, 2, 4, 5 and 8 times a power of ten (for bytes, of 1024 to 1 to 512) up to it: half of
+ * it is round too. */
+export function roundBelow(name: string, most: number): number {
+  if (!(most > 0)) return 0;
+  const base = name.includes("bytes") ? 1024 ** Math.floor(Math.log2(most) / 10) : 1;
+  const power = 10 ** Math.floor(Math.log10(most / base));
+  const factor = [8, 5, 4, 2, 1].find((f) => f * power * base <= most) ?? 1;
+  return factor * power * base;
+}
+
+/** The counters that do not change, with their values. */
+export function drawConstants(pen: Pen, l: Layout, row: Row): void {
+  const pinned = new Set(l.rows.filter((r) => r.pinned).map((r) => r.id));
+  const words = [...constants.peek()]
+    .filter(([name]) => !pinned.has(name))
+    .map(([name, value]) => `${counterTitle(name)} ${counterText(name, value)}`);
+  inRow(pen, l, row, (top) => {
+    pen.c.fillStyle = pen.ink2;
+    pen.c.fillText(cut(words.join("  ·  "), pen.width - 8), 4, top + row.height / 2);
   });
 }
 

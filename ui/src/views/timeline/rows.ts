@@ -1,13 +1,13 @@
 // Layout of the rows: batches, layers, lanes, reads of `boost` and its pool, counters. Pinned rows
 // stay at the top.
 
-import { computed } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
-import { counters } from "./counters";
+import { constants, counters } from "./counters";
 import { overview } from "./overview";
 
-export type RowKind = "tokens" | "layers" | "lane" | "reads" | "pool" | "counter";
+export type RowKind = "tokens" | "layers" | "lane" | "reads" | "pool" | "counter" | "constant";
 
 export interface Row {
   /** "lane0", "major_faults_per_s": in the address. */
@@ -35,10 +35,16 @@ export interface Layout {
 }
 
 export const AXIS_HEIGHT = 22;
-const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, reads: 58, pool: 44, counter: 44 };
+const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, reads: 58, pool: 44, counter: 44, constant: 18 };
+/** Rows that use the height that is left, up to this. */
+const GROWN: Partial<Record<RowKind, number>> = { lane: 96, reads: 96, pool: 80, counter: 80 };
+/** Of the canvas, CSS pixels. */
+export const viewHeight = signal(0);
 const FOLDED_HEIGHT = 12;
 const GAP = 3;
 
+/** The row of counters that do not change, which it stands for; unfolded it shows each. */
+export const CONSTANT = "constant";
 const pins = urlParam("pins", "");
 const folds = urlParam("folds", "");
 
@@ -65,11 +71,12 @@ export function toggleFold(id: string): boolean {
 const COUNTER_TITLES: Record<string, string> = {
   allocated_bytes: "buffers",
   file_bytes: "mapped files",
+  resident_bytes: "in RAM",
   tokens_per_s: "tokens/s",
   cpu_threads: "CPU threads",
   minor_faults_per_s: "minor faults/s",
   major_faults_per_s: "major faults/s",
-  read_bytes_per_s: "bytes read/s",
+  read_bytes_per_s: "read from disk",
 };
 
 export function counterTitle(name: string): string {
@@ -96,9 +103,29 @@ function bareRows(): Bare[] {
   }
   if (hasPool.value)
     for (const kind of ["reads", "pool"] as const) rows.push({ id: kind, kind, title: `boost ${kind}`, track: -1, of: 0 });
+  const flat = constants.value;
+  const pinned = listed(pins.value);
+  const open = listed(folds.value).has(CONSTANT);
   for (const name of listed(counterNames.value))
-    rows.push({ id: name, kind: "counter", title: counterTitle(name), track: -1, of: 0 });
+    if (open || pinned.has(name) || !flat.has(name)) rows.push({ id: name, kind: "counter", title: counterTitle(name), track: -1, of: 0 });
+  if ([...flat.keys()].some((name) => !pinned.has(name))) rows.push({ id: CONSTANT, kind: "constant", title: "constant", track: -1, of: 0 });
   return rows;
+}
+
+/** What is left of the canvas's height goes to the rows that can use it, in equal parts. */
+function grow(heights: number[], kinds: readonly RowKind[], room: number): void {
+  let rising = heights.map((_, i) => i).filter((i) => heights[i] === HEIGHTS[kinds[i]!] && GROWN[kinds[i]!]);
+  let left = room - heights.reduce((sum, h) => sum + h + GAP, AXIS_HEIGHT);
+  while (left >= 1 && rising.length > 0) {
+    const each = left / rising.length;
+    for (const i of rising) {
+      const more = Math.min(each, GROWN[kinds[i]!]! - heights[i]!);
+      heights[i]! += more;
+      left -= more;
+    }
+    rising = rising.filter((i) => heights[i]! < GROWN[kinds[i]!]!);
+  }
+  heights.forEach((h, i) => (heights[i] = Math.floor(h)));
 }
 
 export const layout = computed<Layout>(() => {
@@ -110,11 +137,13 @@ export const layout = computed<Layout>(() => {
   let fixed = at;
   const bare = bareRows();
   const isPinned = (b: Bare) => b.kind === "tokens" || pinned.has(b.id);
+  const isFolded = (b: Bare) => folded.has(b.id) !== (b.kind === "constant");
+  const heights = bare.map((b) => (isFolded(b) && b.kind !== "constant" ? FOLDED_HEIGHT : HEIGHTS[b.kind]));
+  grow(heights, bare.map((b) => b.kind), viewHeight.value);
   for (const part of [true, false]) {
-    for (const b of bare) {
+    for (const [i, b] of bare.entries()) {
       if (isPinned(b) !== part) continue;
-      const fold = folded.has(b.id);
-      const row = { ...b, pinned: part, folded: fold, top: at, height: fold ? FOLDED_HEIGHT : HEIGHTS[b.kind] };
+      const row = { ...b, pinned: part, folded: isFolded(b), top: at, height: heights[i]! };
       rows.push(row);
       if (b.track >= 0) byTrack.set(b.track, row);
       at += row.height + GAP;

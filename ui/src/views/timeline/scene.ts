@@ -10,7 +10,7 @@ import { badOutputs } from "../../state/bad";
 import { generation, summary, tokenStretch } from "../../state/trace";
 import { selectedSlice, selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
-import { counters } from "./counters";
+import { constants, counters } from "./counters";
 import { drawOverlay } from "./overlay";
 import { chosenOp } from "./op";
 import { overview } from "./overview";
@@ -105,7 +105,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, pool, overview, summary, badOutputs]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, overview, summary, badOutputs]) each.value;
   }
 
   private request(): void {

@@ -16,7 +16,29 @@ export const hasExtent = signal(false);
 const shown = rawParam("window");
 let written: string | null = null;
 
+/** In the address: all of the run, where that is not what is shown at first. */
+const ALL = "all";
+/** Of the time, from which on the prompt is left out at first: the tokens that follow would be slivers. */
+const PROMPT_MOST = 0.5;
+
+/** What is shown at first: all, or the generated tokens where the prompt takes most of the time. */
+function atFirst(): Range {
+  const all = timeAxis.extent;
+  const batches = summary.peek()?.batches;
+  const first = batches?.phase.indexOf("generate") ?? -1;
+  const from = first > 0 ? batches!.begin_ns[first] : null;
+  if (from === null || from === undefined || from - all.from <= PROMPT_MOST * (all.to - all.from)) return all;
+  return { from, to: all.to };
+}
+
+function isAtFirst(): boolean {
+  const { from, to } = timeAxis.target;
+  const first = atFirst();
+  return Math.abs(from - first.from) < 1 && Math.abs(to - first.to) < 1;
+}
+
 function parse(text: string | null): Range | null {
+  if (text === ALL) return timeAxis.extent;
   const match = /^(-?\d+(?:\.\d+)?)~(-?\d+(?:\.\d+)?)$/.exec(text ?? "");
   const from = Number(match?.[1]);
   const to = Number(match?.[2]);
@@ -32,22 +54,24 @@ function whole(): boolean {
 export function startWindow(): void {
   effect(() => {
     const s = summary.value;
+    const first = !hasExtent.peek();
+    const follows = !first && isAtFirst();
     hasExtent.value = false;
     if (!s?.clock) return;
-    timeAxis.setExtent(s.begin_ns, s.end_ns, !hasExtent.peek());
-    const wanted = parse(shown.peek());
+    timeAxis.setExtent(s.begin_ns, s.end_ns, first);
+    const wanted = parse(shown.peek()) ?? (first || follows ? atFirst() : null);
     if (wanted) timeAxis.go(wanted, true);
     hasExtent.value = true;
   });
   effect(() => {
     const text = shown.value;
     if (text === written || !hasExtent.peek()) return;
-    timeAxis.go(parse(text) ?? timeAxis.extent);
+    timeAxis.go(parse(text) ?? atFirst());
   });
   effect(() => {
     const { from, to } = timeAxis.range.value;
     if (!hasExtent.value) return;
-    written = whole() ? null : `${from.toFixed(1)}~${to.toFixed(1)}`;
+    written = isAtFirst() ? null : whole() ? ALL : `${from.toFixed(1)}~${to.toFixed(1)}`;
     shown.value = written;
   });
 }
