@@ -14,6 +14,9 @@
 #include <string.h>
 
 #define PROGRESS_EVERY 64u
+/* Parts of less are not in the headline, in %. */
+#define WORTH_SAYING 1
+#define WORTH_SAYING_BETWEEN 5
 #define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
 #define BYTES(n) tt_units_bytes((char[TT_UNITS_TEXT]){0}, (n))
 #define COUNT(n) tt_units_count((char[TT_UNITS_TEXT]){0}, (n))
@@ -397,10 +400,6 @@ static const char *disk_clause(tt_overview *o, const tt_overview_lanes *lanes)
 
 static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
 {
-    static const tt_part_kind order[] = {TT_PART_WORK, TT_PART_WAIT, TT_PART_OFF_CPU, TT_PART_DISK,
-                                         TT_PART_BETWEEN_BATCHES};
-    static const char *const words[] = {"own work", "waiting for threads", "off CPU",
-                                        "waiting for disk", "between batches"};
     tt_why *t = &o->texts;
     const char *speed = o->tiles[0].why_not ? o->tiles[1].text : o->tiles[0].text;
     const char *list = "";
@@ -409,10 +408,17 @@ static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
             o->summary.records ? "The trace has ops, but no times." : "The trace holds no ops.";
         return;
     }
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        const double share = 100 * part_ns(o, order[i]) / o->total_ns;
-        if (i > 0 && share < 1) continue;
-        list = tt_why_keep(t, "%s%s%s %.0f %%", list, i ? ", " : "", words[i], share);
+    if (part_ns(o, TT_PART_UNRECORDED) >= 0.5 * o->total_ns) {
+        o->headline =
+            tt_why_keep(t, "%s%sWhere the time went is not known: the trace lacks the ops.", speed,
+                        speed[0] ? ". " : "");
+        return;
+    }
+    for (unsigned i = 0; i < TT_PARTS; i++) {
+        const double share = 100 * part_ns(o, (tt_part_kind)i) / o->total_ns;
+        if (i > 0 && share < (i <= TT_PART_DISK ? WORTH_SAYING : WORTH_SAYING_BETWEEN)) continue;
+        list = tt_why_keep(t, "%s%s%s %.0f %%", list, i ? ", " : "", tt_part_title((tt_part_kind)i),
+                           share);
     }
     o->headline = tt_why_keep(t, "%s%sOf the time, %s%s.", speed,
                               speed[0] ? (o->tiles[0].why_not ? " of a prompt. " : ". ") : "", list,

@@ -344,6 +344,34 @@ static void the_run(void **state)
     unmake(x);
 }
 
+/* Of a run whose ops are lost it is not known where its time went. */
+static void lost_ops(void **state)
+{
+    hand h;
+    tt_why w;
+    tt_overview o;
+    (void)state;
+    hand_begin(&h);
+    hand_clock(&h, 1, 1);
+    hand_clock(&h, 1 + 1000 * MS, 1 + 1000 * MS);
+    (void)hand_tensor(&h, "a", "ADD", 4, 1, 1);
+    hand_graph(&h, 1, 1);
+    hand_batch_at(&h, 1, 1, 10 * MS);
+    hand_run_at(&h, 1, 1, 1, 11 * MS);
+    hand_end(&h, TT_META_RUN_END, 1, 18 * MS);
+    hand_end(&h, TT_META_BATCH_END, 1, 20 * MS);
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(tt_why_batch(m, 0, NULL, &w, NULL), TT_OK);
+    near(10 * MS, part(&w, TT_PART_UNRECORDED) + part(&w, TT_PART_BETWEEN_OPS));
+    near(7 * MS, part(&w, TT_PART_UNRECORDED));
+    assert_int_equal(w.cause, TT_CAUSE_UNKNOWN);
+    tt_why_free(&w);
+    assert_int_equal(tt_overview_make(m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    assert_non_null(strstr(o.headline, "not known"));
+    tt_overview_free(&o);
+    hand_close(&h, m);
+}
+
 /* A trace without a clock has no times, and says so. */
 static void no_clock(void **state)
 {
@@ -370,9 +398,9 @@ static void no_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_parts),    cmocka_unit_test(causes),  cmocka_unit_test(evidence),
-        cmocka_unit_test(few_batches),    cmocka_unit_test(the_run), cmocka_unit_test(no_clock),
-        cmocka_unit_test(layers_and_ops),
+        cmocka_unit_test(plain_parts),    cmocka_unit_test(causes),   cmocka_unit_test(evidence),
+        cmocka_unit_test(few_batches),    cmocka_unit_test(the_run),  cmocka_unit_test(no_clock),
+        cmocka_unit_test(layers_and_ops), cmocka_unit_test(lost_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

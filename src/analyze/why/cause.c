@@ -264,6 +264,7 @@ static void say_cause(const tt_evidence *e)
                                      "in %s thread %u took %s longer than the others, or was not "
                                      "running",
                                      e->last_lane_op, e->last_lane, NS(ns_of(e, e->last_lane_most)))
+                   : most_of_excess(e) == TT_PART_UNRECORDED ? "its ops were not recorded"
                    : most_of_excess(e) == TT_PART_WORK
                        ? "its own work took longer, with no more tokens; a slower processor or "
                          "contended memory would look like this"
@@ -342,7 +343,8 @@ static void exclude(const tt_evidence *e)
         tt_why_say(w, x, "Disk: none of its ops had a major page fault or read from a device.");
     else if (e->kernel_known && !e->kernel_major)
         tt_why_say(w, x, "Disk: the process had no major page fault.");
-    else if (e->faults_known && !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
+    else if (e->faults_known && e->part_ns[TT_PART_DISK] < none &&
+             !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
         tt_why_say(w, x, "Disk: it had %s major page faults, but waited only %s for them.",
                    COUNT(e->major), NS(e->part_ns[TT_PART_DISK]));
     if (w->m->off_cpu_known && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&

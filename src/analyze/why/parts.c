@@ -89,8 +89,16 @@ static uint64_t pass_gap(tt_parts_state *s, uint64_t to)
     return gap;
 }
 
+static void pass_unrecorded(tt_parts_state *s, uint64_t to)
+{
+    if (to <= s->at) return;
+    s->parts.ticks[TT_PART_UNRECORDED] += to - s->at;
+    s->at = to;
+}
+
 void tt_parts_end(tt_parts_state *s, uint64_t end_ticks)
 {
+    if (!s->seen) pass_unrecorded(s, end_ticks);
     s->last_gap = pass_gap(s, end_ticks);
 }
 
@@ -186,13 +194,16 @@ static void pass_op(const tt_parts_walker *w, tt_parts_op *op, tt_parts_state *s
 
 /* --- runs --- */
 
-/* Only its begin and end are known. */
-static void pass_unseen(const tt_run *run, tt_parts_state *s)
+/* A run without ops: only its begin and end were observed, or they are lost; unless its graph has
+ * none. */
+static void pass_unseen(const tt_model *m, const tt_run *run, tt_parts_state *s)
 {
-    if (run->observed != TT_OBSERVED_BOUNDS || !run->ended || run->end_ticks <= s->at) return;
+    const tt_graph *g = run->graph == TT_NONE ? NULL : &m->graphs[run->graph];
+    const bool empty = g && g->n_executed == 0;
+    s->seen |= empty || run->ended;
+    if (empty || !run->ended) return;
     (void)pass_gap(s, run->begin_ticks);
-    s->parts.ticks[TT_PART_UNRECORDED] += run->end_ticks - s->at;
-    s->at = run->end_ticks;
+    pass_unrecorded(s, run->end_ticks);
 }
 
 tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_parts_visit *visit,
@@ -203,9 +214,10 @@ tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_p
     tt_status status = tt_join_run(j, w->m, run, err);
     if (status != TT_OK) return status;
     if (!j->graph || j->n_touched == 0) {
-        pass_unseen(&w->m->runs[run], s);
+        pass_unseen(w->m, &w->m->runs[run], s);
         return TT_OK;
     }
+    s->seen = true;
     if (w->has_faults) status = tt_model_faults_of_run(w->m, run, &w->faults, &w->n_faults, err);
     for (uint32_t i = 0; i < j->n_touched && status == TT_OK; i++) {
         tt_parts_op op = {

@@ -31,7 +31,7 @@ typedef enum tt_part_kind {
     TT_PART_OFF_CPU,
     TT_PART_DISK,
     TT_PART_BETWEEN_OPS,
-    TT_PART_UNRECORDED,      /* computations of which only begin and end were observed */
+    TT_PART_UNRECORDED,      /* computations whose ops are not in the trace */
     TT_PART_BETWEEN_BATCHES, /* of whole runs alone: in the program */
     TT_PARTS
 } tt_part_kind;
@@ -71,6 +71,7 @@ typedef struct tt_parts_state {
     tt_parts parts;
     uint64_t begin, at;  /* ticks */
     uint64_t barrier_to; /* the release behind the last op */
+    bool seen;           /* whether any run was: else all of it is unrecorded */
     uint64_t last_gap;   /* behind the last op, after tt_parts_end */
     uint64_t stuck;      /* private: of the last barrier; and how long that may take */
     uint64_t barrier_most;
