@@ -211,6 +211,28 @@ static void say_gap(const tt_evidence *e)
                NS(e->part_ns[TT_PART_BETWEEN_OPS]), longest, where);
 }
 
+static const char *unknown_because(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    switch (most_of_excess(e)) {
+    case TT_PART_UNRECORDED:
+        return "its ops were not recorded";
+    case TT_PART_WAIT:
+        return tt_why_keep(w, "in %s thread %u took %s longer than the others, or was not running",
+                           e->last_lane_op ? e->last_lane_op : "one op", e->last_lane,
+                           NS(ns_of(e, e->last_lane_most)));
+    case TT_PART_WORK:
+        return tt_parts_off_cpu_known(e->walker) && w->m->waits_known
+                   ? "its own work took longer, with no more tokens; a slower processor or "
+                     "contended "
+                     "memory would look like this"
+                   : "its ops took longer, and whether its threads waited or were off CPU was not "
+                     "recorded";
+    default:
+        return "no single part of it explains most of the difference";
+    }
+}
+
 static void say_cause(const tt_evidence *e)
 {
     tt_why *w = e->why;
@@ -258,17 +280,7 @@ static void say_cause(const tt_evidence *e)
                    NS(e->attention_ns));
         break;
     default:
-        tt_why_say(w, &w->text, "The cause is not known: %s.",
-                   most_of_excess(e) == TT_PART_WAIT && e->last_lane_op
-                       ? tt_why_keep(w,
-                                     "in %s thread %u took %s longer than the others, or was not "
-                                     "running",
-                                     e->last_lane_op, e->last_lane, NS(ns_of(e, e->last_lane_most)))
-                   : most_of_excess(e) == TT_PART_UNRECORDED ? "its ops were not recorded"
-                   : most_of_excess(e) == TT_PART_WORK
-                       ? "its own work took longer, with no more tokens; a slower processor or "
-                         "contended memory would look like this"
-                       : "no single part of it explains most of the difference");
+        tt_why_say(w, &w->text, "The cause is not known: %s.", unknown_because(e));
     }
 }
 
@@ -347,7 +359,7 @@ static void exclude(const tt_evidence *e)
              !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
         tt_why_say(w, x, "Disk: it had %s major page faults, but waited only %s for them.",
                    COUNT(e->major), NS(e->part_ns[TT_PART_DISK]));
-    if (w->m->off_cpu_known && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
+    if (tt_parts_off_cpu_known(e->walker) && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
         e->part_ns[TT_PART_OFF_CPU] < none)
         tt_why_say(w, x, "Other programs: its threads were off CPU for only %s.",
                    NS(e->part_ns[TT_PART_OFF_CPU]));

@@ -14,10 +14,10 @@
 struct tt_parts_walker {
     const tt_model *m;
     tt_join join;
+    bool off_cpu_known;
     bool has_faults;         /* ops have fault counts */
     bool has_pool;           /* boost ran it: */
     tt_pool_lanes pool;      /* which ops waited for its reads */
-    bool never_read;         /* the kernel counted no major fault and no read in any batch */
     const tt_detail *faults; /* of the current run */
     size_t n_faults;
 };
@@ -43,6 +43,11 @@ tt_parts_walker *tt_parts_open(const tt_model *m)
     if (!w) return NULL;
     w->m = m;
     w->has_faults = tt_model_has_faults(m);
+    w->off_cpu_known = m->off_cpu_known;
+    /* Where ops are not seen thread by thread, their threads are not known to run. */
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        w->off_cpu_known &=
+            m->runs[i].observed == TT_OBSERVED_HOOK || m->runs[i].observed == TT_OBSERVED_BOUNDS;
     if (m->n_pool_states) {
         w->has_pool = tt_pool_lanes_find(&w->pool, m, NULL) == TT_OK;
         if (!w->has_pool) tt_pool_lanes_free(&w->pool);
@@ -60,7 +65,7 @@ void tt_parts_close(tt_parts_walker *w)
 
 bool tt_parts_off_cpu_known(const tt_parts_walker *w)
 {
-    return w->m->off_cpu_known;
+    return w->off_cpu_known;
 }
 
 bool tt_parts_disk_known(const tt_parts_walker *w)

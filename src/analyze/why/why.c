@@ -207,15 +207,18 @@ void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
 {
     const tt_model *m = w->m;
     if (!m->waits_known)
-        tt_why_say(w, &w->not_known, "How long threads waited for each other was not recorded%s%s.",
-                   m->waits_unknown ? ": " : "", m->waits_unknown ? m->waits_unknown : "");
+        tt_why_say(
+            w, &w->not_known,
+            "How long threads waited for each other was not recorded%s%s: own work includes it.",
+            m->waits_unknown ? ", because " : "", m->waits_unknown ? m->waits_unknown : "");
     if (!tt_parts_off_cpu_known(walker))
         tt_why_say(w, &w->not_known,
                    "How long threads were off CPU was not recorded: own work includes it.");
     if (!tt_parts_disk_known(walker))
         tt_why_say(w, &w->not_known,
-                   "Page faults were not recorded, so waiting for disk is part of off CPU: "
-                   "run --faults=both records them.");
+                   "Page faults were not recorded, so waiting for disk is part of %s: "
+                   "run --faults=both records them.",
+                   tt_part_title(tt_parts_off_cpu_known(walker) ? TT_PART_OFF_CPU : TT_PART_WORK));
     if (m->losses_total)
         tt_why_say(w, &w->not_known,
                    "Op records were lost while recording: their time is in between ops.");
