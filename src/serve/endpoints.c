@@ -44,6 +44,7 @@ const tt_endpoint tt_endpoints[] = {
     {"memory/tokens", true, tt_answer_memory_tokens,
      "by rows columns from_bytes to_bytes " TT_REQUEST_FILTER_PARAMS, false},
     {"op", true, tt_answer_op, "run node", false},
+    {"op/times", true, tt_answer_op_times, TT_REQUEST_FILTER_PARAMS " run node limit", false},
     {"overview", true, tt_answer_overview, "", false},
     {"pool", true, tt_answer_pool, "limit batch batch_to phase from_ns to_ns", false},
     {"pool/bins", true, tt_answer_pool_bins, "from_ns to_ns buckets", false},

@@ -8,6 +8,7 @@ import { selectedTrace } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { DIMENSIONS, type By } from "./answer";
 import { Roofline } from "./Roofline";
+import { OneOp } from "./OneOp";
 import { OverTokens } from "./OverTokens";
 import { Table } from "./Table";
 import { dimension, filterParams, filters, setDimension, setShown, shown, SHOWS, type Filter } from "./state";
@@ -44,7 +45,7 @@ function Head(props: { by: By; filters: readonly Filter[] }) {
           {props.filters.length > 0 && <Chips filters={props.filters} />}
         </>
       )}
-      {shown() !== "roofline" && shown() !== "flame" && (
+      {(shown() === "table" || shown() === "tokens") && (
         <>
           <label>
             By{" "}
@@ -101,6 +102,7 @@ export function Component() {
       {shown() === "table" && <Table trace={trace} dimension={by} filters={list} />}
       {shown() === "tokens" && <OverTokens trace={trace} dimension={by} filters={list} />}
       {shown() === "flame" && <Flame trace={trace} params={filterParams(list)} />}
+      {shown() === "op" && <OneOp trace={trace} />}
       {shown() === "roofline" && <Roofline trace={trace} />}
     </div>
   );

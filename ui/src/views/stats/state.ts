@@ -7,11 +7,12 @@ import { select, selection } from "../../state/selection";
 import { rawParam, urlParam } from "../../state/url";
 import { DIMENSIONS, type By, type Dimension } from "./answer";
 
-export type Show = "table" | "tokens" | "flame" | "roofline";
+export type Show = "table" | "tokens" | "flame" | "op" | "roofline";
 export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
   { id: "table", title: "Table", about: "Sums, sortable by any column" },
   { id: "tokens", title: "Over tokens", about: "Shares, token by token" },
   { id: "flame", title: "Flame", about: "Tokens, layers, components and ops, as wide as their time" },
+  { id: "op", title: "One op", about: "The selected op over the tokens: its distribution, and its outliers" },
   { id: "roofline", title: "Roofline", about: "FLOPs per byte of ops, relative to the machine's limits" },
 ];
 
