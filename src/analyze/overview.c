@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define PROGRESS_EVERY 64u
+#define NEAR_EVERY 32u /* batches: how often it is asked what is usual near one */
 /* Parts of less are not in the headline, in %. */
 #define WORTH_SAYING 1
 #define WORTH_SAYING_BETWEEN 5
@@ -195,12 +196,22 @@ static void add_candidate(candidate list[TT_OVERVIEW_SLOW], size_t *n, candidate
     list[at] = c;
 }
 
+static double excess_of(const tt_usual_value *time, const tt_usual_value *before, double ns,
+                        double gap)
+{
+    double excess = ns > time->slow_ns ? ns - time->median_ns : 0;
+    if (tt_usual_known(before) && gap > before->slow_ns) excess += gap - before->median_ns;
+    return excess;
+}
+
 static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t context,
                               candidate list[TT_OVERVIEW_SLOW])
 {
     const tt_model *m = o->m;
     size_t n = 0;
-    uint32_t before = TT_NONE;
+    uint32_t before = TT_NONE, next = 0;
+    tt_usual_value near, near_before;
+    bool has_near = false;
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         const uint32_t previous = before;
@@ -212,9 +223,13 @@ static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t contex
             continue;
         const double ns = tt_model_span_ns(m, b->end_ticks - b->begin_ticks);
         const double gap = tt_usual_before_ns(m, previous, i);
-        double excess = ns > u->time.slow_ns ? ns - u->time.median_ns : 0;
-        if (generates && tt_usual_known(&u->before) && gap > u->before.slow_ns)
-            excess += gap - u->before.median_ns;
+        if (i >= next) {
+            has_near = tt_usual_near(u, i, &near, &near_before);
+            next = i + NEAR_EVERY;
+        }
+        double excess = excess_of(&u->time, &u->before, ns, generates ? gap : (double)NAN);
+        if (excess <= 0 && has_near)
+            excess = excess_of(&near, &near_before, ns, generates ? gap : (double)NAN);
         if (excess <= 0) continue;
         o->n_slow_all++;
         add_candidate(list, &n, (candidate){i, excess});
@@ -237,11 +252,12 @@ static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batc
                                 .ratio = (why.time_ns + (late ? why.before_ns : 0)) / usual,
                                 .cause = why.cause};
         const int digits = s->ratio < 9.95 ? 1 : 0;
-        s->text = late ? tt_why_keep(&o->texts, "%s after the one before, usually %s: %s",
-                                     NS(why.before_ns), NS(why.usual_before.median_ns),
-                                     tt_cause_phrase(s->cause))
-                       : tt_why_keep(&o->texts, "%.*fx a usual token (%s): %s", digits, s->ratio,
-                                     NS(usual), tt_cause_phrase(s->cause));
+        s->text =
+            late ? tt_why_keep(&o->texts, "%s after the one before, usually %s: %s",
+                               NS(why.before_ns), NS(why.usual_before.median_ns),
+                               tt_cause_phrase(s->cause))
+                 : tt_why_keep(&o->texts, "%.*fx a usual token%s (%s): %s", digits, s->ratio,
+                               why.near ? " near it" : "", NS(usual), tt_cause_phrase(s->cause));
     }
     tt_why_free(&why);
     return status;

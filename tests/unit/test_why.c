@@ -11,11 +11,26 @@
 #include <string.h>
 
 #define BATCHES 20u
+#define MANY 1000u
 #define OPS 4u
 #define MS 1000000ull
 #define ODD 12u /* the batch that differs */
 
-enum { PLAIN, OFF_CPU, STOPPED, STUCK, LATE, UNEVEN, GAP, PAUSE, DISK, PROMPT, SLOW_WORK, CONTEXT };
+enum {
+    PLAIN,
+    OFF_CPU,
+    STOPPED,
+    STUCK,
+    LATE,
+    UNEVEN,
+    GAP,
+    PAUSE,
+    DISK,
+    PROMPT,
+    SLOW_WORK,
+    CONTEXT,
+    GROWING
+};
 
 /* The tensor of attention without a weight. */
 static const char *const names[OPS] = {"attn_norm-0", "kq-0", "ffn_up-0", "ffn_down-1"};
@@ -43,7 +58,7 @@ static void put_batch(hand *h, uint32_t id, uint64_t ticks, int odd)
 typedef struct made {
     hand h;
     tt_model *m;
-    tt_op_record lanes[2][BATCHES * OPS];
+    tt_op_record lanes[2][MANY * OPS];
     tt_detail details[BATCHES * OPS * 2 + 2];
     size_t n, n_details;
     uint64_t at; /* ticks, which are ns */
@@ -68,6 +83,11 @@ static void put_op(made *x, uint32_t run, uint32_t node, int odd)
     if (odd == LATE && node == 2) start[1] += 30 * MS, arrive[1] += 30 * MS;
     if (odd == UNEVEN) arrive[1] += 10 * MS;
     if (odd == PROMPT || odd == SLOW_WORK) arrive[0] += 10 * MS, arrive[1] += 10 * MS;
+    if (odd == GROWING && run == ODD + 1 && node == 2) {
+        arrive[1] += 5 * MS;
+        put_off(x, run, node, 1, 5 * MS);
+    }
+    if (odd == GROWING && node == 1) arrive[0] += run * 10000ull, arrive[1] += run * 10000ull;
     if (odd == CONTEXT && node == 1) arrive[0] += 10 * MS, arrive[1] += 10 * MS;
     const bool off = node == 2 && (odd == OFF_CPU || odd == STOPPED || odd == DISK);
     if (off) arrive[1] += 30 * MS;
@@ -109,7 +129,7 @@ static void make(made *x, uint32_t batches, int odd, bool faults)
     hand_graph(&x->h, 1, OPS);
     x->at = MS;
     for (uint32_t b = 0; b < batches; b++) {
-        const int is = b == ODD ? odd : PLAIN;
+        const int is = b == ODD || odd == GROWING ? odd : PLAIN;
         x->at += 100000 + (is == PAUSE ? 50 * MS : 0);
         put_batch(&x->h, b + 1, x->at, odd);
         x->at += 20000;
@@ -344,6 +364,34 @@ static void the_run(void **state)
     unmake(x);
 }
 
+/* Each token takes longer than the one before: what is usual is near a batch, and the last ones are
+ * slow for their context alone. */
+static void a_growing_context(void **state)
+{
+    made *x = of(MANY, GROWING, false);
+    tt_why w;
+    tt_overview o;
+    (void)state;
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    assert_true(w.slow);
+    assert_int_equal(w.cause, TT_CAUSE_OFF_CPU);
+    assert_non_null(strstr(w.text.list[0], "near it"));
+    tt_why_free(&w);
+    assert_int_equal(tt_why_batch(x->m, MANY - 5, NULL, &w, NULL), TT_OK);
+    assert_false(w.slow);
+    assert_int_equal(w.cause, TT_CAUSE_CONTEXT);
+    tt_why_free(&w);
+    assert_int_equal(tt_why_batch(x->m, MANY / 2, NULL, &w, NULL), TT_OK);
+    assert_false(w.slow);
+    assert_int_equal(w.cause, TT_CAUSE_UNKNOWN);
+    tt_why_free(&w);
+    assert_int_equal(tt_overview_make(x->m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    assert_int_equal(o.n_slow, 1);
+    assert_int_equal(o.slow[0].batch, ODD);
+    tt_overview_free(&o);
+    unmake(x);
+}
+
 /* Of a run whose ops are lost it is not known where its time went. */
 static void lost_ops(void **state)
 {
@@ -398,9 +446,11 @@ static void no_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_parts),    cmocka_unit_test(causes),   cmocka_unit_test(evidence),
-        cmocka_unit_test(few_batches),    cmocka_unit_test(the_run),  cmocka_unit_test(no_clock),
-        cmocka_unit_test(layers_and_ops), cmocka_unit_test(lost_ops),
+        cmocka_unit_test(plain_parts),       cmocka_unit_test(causes),
+        cmocka_unit_test(evidence),          cmocka_unit_test(few_batches),
+        cmocka_unit_test(the_run),           cmocka_unit_test(no_clock),
+        cmocka_unit_test(layers_and_ops),    cmocka_unit_test(lost_ops),
+        cmocka_unit_test(a_growing_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,11 +155,28 @@ static tt_status gather(tt_evidence *e, tt_parts_walker *walker, tt_error *err)
     return status;
 }
 
+/* If it is only unusual among the batches near it, these are what is usual. */
+static void narrow(tt_evidence *e)
+{
+    tt_usual_value time, before;
+    const tt_batch *b = e->batch;
+    const double gap = b->phase == TT_PHASE_GENERATE ? e->why->before_ns : (double)NAN;
+    const double ns = b->end_ticks > b->begin_ticks
+                          ? tt_model_span_ns(e->why->m, b->end_ticks - b->begin_ticks)
+                          : 0;
+    if (!tt_usual_is_slow(&e->usual->time, &e->usual->before, ns, gap) &&
+        tt_usual_near(e->usual, e->why->batch, &time, &before) &&
+        tt_usual_is_slow(&time, &before, ns, gap))
+        tt_usual_narrow(e->usual, e->why->batch);
+}
+
 static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over *over,
                          tt_error *err)
 {
     tt_why *w = e->why;
     const uint32_t before = tt_usual_batch_before(w->m, w->batch);
+    if (before != TT_NONE) w->before_ns = tt_usual_before_ns(w->m, before, w->batch);
+    narrow(e);
     tt_status status = tt_usual_sample(e->usual, walker, over, err);
     if (status == TT_OK) status = gather(e, walker, err);
     if (status == TT_OK) status = ask_kernel(e, err);
@@ -168,9 +185,9 @@ static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over 
     w->time_ns = 0;
     for (unsigned i = 0; i < TT_PARTS; i++)
         w->time_ns += e->part_ns[i];
-    if (before != TT_NONE) w->before_ns = tt_usual_before_ns(w->m, before, w->batch);
     w->usual = e->usual->time;
     w->usual_before = e->usual->before;
+    w->near = e->usual->near;
     tt_why_set_parts(w, walker, e->part_ns, tt_usual_known(&w->usual) ? e->usual->part_ns : NULL);
     if (e->part_ns[TT_PART_DISK] > 0 && e->expert_disk_ns > 0) status = tt_why_find_cold(e, err);
     const tt_filter all = {0};

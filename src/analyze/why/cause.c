@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define MOST 0.5               /* a cause explains at least this share of the excess */
+#define LATER 0.3              /* above the median */
 #define UNEVEN 0.4             /* of the additional work and waits */
 #define SOME 0.25              /* with other parts that follow from it, at least this one */
 #define STOPPED_NS 20e6        /* a scheduler's time slices are shorter ... */
@@ -307,8 +308,13 @@ static void say_headline(const tt_evidence *e)
                    "%s began %s after the one before it ended, usually %s; it took %s.", name,
                    NS(w->before_ns), NS(w->usual_before.median_ns), NS(w->time_ns));
     else if (w->time_ns > u->slow_ns)
-        tt_why_say(w, &w->text, "%s took %s, %s a usual %s (%s).", name, NS(w->time_ns),
-                   times(w, w->time_ns / u->median_ns), kind, NS(u->median_ns));
+        tt_why_say(w, &w->text, "%s took %s, %s a usual %s%s (%s).", name, NS(w->time_ns),
+                   times(w, w->time_ns / u->median_ns), kind, w->near ? " near it" : "",
+                   NS(u->median_ns));
+    else if (w->cause == TT_CAUSE_CONTEXT)
+        tt_why_say(w, &w->text, "%s took %s, %s the median (%s); 8 of 10 such %s take %s to %s.",
+                   name, NS(w->time_ns), times(w, w->time_ns / u->median_ns), NS(u->median_ns),
+                   is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
     else
         tt_why_say(w, &w->text, "%s took %s, as usual: 8 of 10 such %s take %s to %s.", name,
                    NS(w->time_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
@@ -374,6 +380,13 @@ static void exclude(const tt_evidence *e)
                    NS(e->part_ns[TT_PART_BETWEEN_OPS]));
 }
 
+/* Whether it takes longer than most for its context alone, which is no surprise. */
+static bool is_later(const tt_evidence *e)
+{
+    const double excess = e->why->time_ns - e->why->usual.median_ns;
+    return excess > LATER * e->why->usual.median_ns && e->attention_ns >= MOST * excess;
+}
+
 void tt_why_decide(tt_evidence *e)
 {
     tt_why *w = e->why;
@@ -385,6 +398,7 @@ void tt_why_decide(tt_evidence *e)
         e->excess_before_ns = late ? w->before_ns - b->median_ns : 0;
         w->slow = e->excess_ns > 0 || e->excess_before_ns > 0;
         if (w->slow) find_cause(e);
+        if (!w->slow && is_later(e)) w->cause = TT_CAUSE_CONTEXT;
     }
     say_headline(e);
     if (!tt_usual_known(u)) say_most(e);
@@ -392,6 +406,7 @@ void tt_why_decide(tt_evidence *e)
         say_cause(e);
         if (w->cause != TT_CAUSE_BETWEEN_BATCHES) say_ops(e);
     }
+    if (!w->slow && w->cause == TT_CAUSE_CONTEXT) say_cause(e);
     exclude(e);
     tt_why_note_unknown(w, e->walker);
     if (!tt_usual_known(u))

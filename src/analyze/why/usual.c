@@ -87,6 +87,15 @@ static uint32_t usual_tokens(const tt_model *m, uint32_t context, double *values
     return (uint32_t)tt_quantiles_sorted(values, n, 0.5);
 }
 
+static void sum_up(tt_usual_value *time, double *values, size_t n, tt_usual_value *before,
+                   double *gaps, size_t n_gaps)
+{
+    *time = tt_usual_of(values, n);
+    *before = tt_usual_of(gaps, n_gaps);
+    /* A short time before a batch does not make it slow. */
+    before->slow_ns = fmax(before->slow_ns, before->median_ns + SLOW_SHARE * time->median_ns);
+}
+
 static void find(tt_usual *u, uint32_t context, uint32_t not_this, double *values)
 {
     size_t n = 0, n_before = 0;
@@ -107,11 +116,51 @@ static void find(tt_usual *u, uint32_t context, uint32_t not_this, double *value
         if (!isnan(before[n_before])) n_before++;
     }
     tt_idmap_free(&last);
-    u->time = tt_usual_of(values, n);
-    u->before = tt_usual_of(before, n_before);
-    /* A short time before a batch does not make it slow. */
-    u->before.slow_ns =
-        fmax(u->before.slow_ns, u->before.median_ns + SLOW_SHARE * u->time.median_ns);
+    sum_up(&u->time, values, n, &u->before, before, n_before);
+}
+
+/* The comparable batches near that one: *first .. *end - 1. False: all are, or they are too few. */
+static bool find_near(const tt_usual *u, uint32_t batch, uint32_t *first, uint32_t *end)
+{
+    uint32_t at;
+    tt_lower_bound(at, u->n_batches, u->batches[at] < batch);
+    *first = at > TT_USUAL_NEAR ? at - TT_USUAL_NEAR : 0;
+    *end = u->n_batches - *first > 2 * TT_USUAL_NEAR ? *first + 2 * TT_USUAL_NEAR : u->n_batches;
+    if (*end > 2 * TT_USUAL_NEAR) *first = *end - 2 * TT_USUAL_NEAR;
+    return *end - *first < u->n_batches && *end - *first >= TT_USUAL_LEAST;
+}
+
+bool tt_usual_near(const tt_usual *u, uint32_t batch, tt_usual_value *time, tt_usual_value *before)
+{
+    double values[2 * TT_USUAL_NEAR], gaps[2 * TT_USUAL_NEAR];
+    size_t n = 0, n_gaps = 0;
+    uint32_t at, end;
+    if (!find_near(u, batch, &at, &end)) return false;
+    for (; at < end; at++) {
+        const uint32_t i = u->batches[at], was = tt_usual_batch_before(u->m, i);
+        values[n++] = time_of(u->m, &u->m->batches[i]);
+        const double gap = was == TT_NONE ? (double)NAN : tt_usual_before_ns(u->m, was, i);
+        if (!isnan(gap)) gaps[n_gaps++] = gap;
+    }
+    sum_up(time, values, n, before, gaps, n_gaps);
+    return true;
+}
+
+void tt_usual_narrow(tt_usual *u, uint32_t batch)
+{
+    uint32_t first, end;
+    if (!find_near(u, batch, &first, &end) || !tt_usual_near(u, batch, &u->time, &u->before))
+        return;
+    memmove(u->batches, u->batches + first, (end - first) * sizeof *u->batches);
+    u->n_batches = end - first;
+    u->near = true;
+}
+
+bool tt_usual_is_slow(const tt_usual_value *time, const tt_usual_value *before, double ns,
+                      double before_ns)
+{
+    return tt_usual_known(time) &&
+           (ns > time->slow_ns || (tt_usual_known(before) && before_ns > before->slow_ns));
 }
 
 tt_status tt_usual_find(const tt_model *m, uint32_t batch, tt_usual *u, tt_error *err)

@@ -21,6 +21,10 @@
 #define TT_USUAL_LEAST 6u
 /* So many of them, evenly spread, are read for the usual time of parts and ops. */
 #define TT_USUAL_SAMPLES 48u
+/* So many comparable batches before and behind one are near it: a context that grows makes each
+ * token slower than those long before it, and a slow one may be faster than those long behind it.
+ */
+#define TT_USUAL_NEAR 64u
 /* Different ops; further ones are not compared. */
 #define TT_USUAL_OPS_MAX 65536u
 
@@ -58,6 +62,7 @@ typedef struct tt_usual {
     const tt_model *m;
     tt_usual_value time;      /* from a batch's begin to its end */
     tt_usual_value before;    /* from the end of the context's batch before it to its begin */
+    bool near;                /* both are of the batches near it: tt_usual_narrow */
     uint32_t n_tokens;        /* of a usual batch */
     uint8_t phase;            /* likewise */
     uint32_t n_samples;       /* after tt_usual_sample: */
@@ -84,6 +89,15 @@ double tt_usual_before_ns(const tt_model *m, uint32_t before, uint32_t batch);
 /* For a batch (index in m->batches); reads no ops. Free *u with tt_usual_free, also after an
  * error. TT_NONE: for all generated tokens. */
 tt_status tt_usual_find(const tt_model *m, uint32_t batch, tt_usual *u, tt_error *err);
+/* What is usual near a batch (index in m->batches); false: all comparable batches are near it, or
+ * they are too few. */
+bool tt_usual_near(const tt_usual *u, uint32_t batch, tt_usual_value *time, tt_usual_value *before);
+/* Then only those are comparable. */
+void tt_usual_narrow(tt_usual *u, uint32_t batch);
+/* Whether a batch is unusual that took `ns`, and began before_ns (NAN: not known) after the one
+ * before it. */
+bool tt_usual_is_slow(const tt_usual_value *time, const tt_usual_value *before, double ns,
+                      double before_ns);
 /* The typical ones of the comparable batches, at most n of them, evenly spread; returns their
  * number. */
 uint32_t tt_usual_typical(const tt_usual *u, uint32_t *chosen, uint32_t n);

@@ -84,6 +84,7 @@ typedef struct tt_why {
     double time_ns;     /* NAN: not known */
     double before_ns;   /* of a batch: since the one before it ended; NAN: not known */
     tt_usual_value usual, usual_before;
+    bool near; /* both are of the batches near it */
     bool slow; /* unusually long, or began unusually late */
     tt_cause cause;
     tt_why_part parts[TT_PARTS];
