@@ -41,8 +41,8 @@ test('the figures are those of diff --json', async ({ open }) => {
     const diff = said('tiny', 'again');
     const v = await open(['tiny', 'again'], { fragment: 'view=diff' });
     await shown(v);
-    const verdict = await v.page.locator('.diff-verdict').innerText();
-    assert.ok(verdict.includes(diff.verdict.text.replaceAll('->', '\u2192')), `${verdict}\nis not\n${diff.verdict.text}`);
+    const verdict = (await v.page.locator('.diff-verdict').innerText()).toLowerCase();
+    assert.ok(verdict.includes(diff.verdict.text.replaceAll('->', '\u2192').toLowerCase()), `${verdict}\nis not\n${diff.verdict.text}`);
     assert.ok(verdict.includes(diff.verdict.structure_text));
     const main = diff.phases.find((p) => p.phase === diff.verdict.phase);
     const want = [...main.components].sort((x, y) => Math.abs(y.delta_ns) - Math.abs(x.delta_ns));
@@ -177,7 +177,7 @@ test('three traces: any two are chosen', async ({ open }) => {
     await shown(v);
     await v.page.getByLabel('Trace B').selectOption({ label: 'moe.ttrace' });
     await v.untilFragment('diff', '0.2');
-    await v.until(async () => /they computed different things/.test(await v.page.locator('.diff-verdict').innerText()), 'another model is another graph');
+    await v.until(async () => /They computed different things/.test(await v.page.locator('.diff-verdict').innerText()), 'another model is another graph');
     // New and missing nodes are listed.
     const changes = v.page.getByRole('region', { name: 'What was computed' });
     assert.match(await changes.innerText(), /new in B|missing in B/);

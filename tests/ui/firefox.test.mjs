@@ -108,7 +108,7 @@ test('it is shared: command, pictures, a page', async ({ open }) => {
     const png = await shared(v, 'PNG');
     assert.equal(png.subarray(1, 4).toString(), 'PNG');
     const svg = (await shared(v, 'SVG')).toString();
-    for (const text of ['lane 0', 'moe.ttrace: Timeline']) assert.ok(svg.includes(`>${text}</text>`), text);
+    for (const text of ['thread 0', 'moe.ttrace: Timeline']) assert.ok(svg.includes(`>${text}</text>`), text);
     assert.equal(png.readUInt32BE(16), 2 * Number(/width="(\d+)"/.exec(svg)[1]));
     const page = (await shared(v, 'Save as page')).toString();
     assert.match(page, /^<!doctype html>/);

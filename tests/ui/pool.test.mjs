@@ -213,7 +213,7 @@ test('reads and waits that are too many are drawn by stretches of time', async (
     const { begin_ns, end_ns } = await v.api('traces/0/summary');
     const box = await canvasBox(v);
     for (let i = 0; i < waits.track.length; i++) {
-        const row = await rowBox(v, `lane ${waits.track[i]}`);
+        const row = await rowBox(v, `thread ${waits.track[i]}`);
         const at = ((waits.start_ns[i] + waits.end_ns[i]) / 2 - begin_ns) / (end_ns - begin_ns);
         await v.page.mouse.move(box.x + at * box.width, row.y + row.height / 2);
         await v.page.waitForTimeout(100);

@@ -7,7 +7,7 @@ const { test } = suite();
 /** The timeline of a trace, with its ops drawn. */
 async function timeline(open, name = 'tiny', fragment = '', options = {}) {
     const v = await open([name], { fragment: `view=timeline${fragment && `&${fragment}`}`, ...options });
-    await v.page.locator('.tl-gutter').getByText('lane 0', { exact: true }).waitFor();
+    await v.page.locator('.tl-gutter').getByText('thread 0', { exact: true }).waitFor();
     await drawn(v);
     return v;
 }
@@ -104,14 +104,14 @@ async function widest(v) {
     const half = (to - from) / 2;
     const fits = (s) => s.start + s.busy / 2 - half > begin_ns && s.start + s.busy / 2 + half < end_ns;
     const slice = rows.filter((s) => s.start > from && s.start + s.busy < to && fits(s)).reduce((a, b) => (b.busy > a.busy ? b : a));
-    return { ...slice, x: box.x + ((slice.start + slice.busy / 2 - from) / (to - from)) * box.width, y: await rowMiddle(v, 'lane 0') };
+    return { ...slice, x: box.x + ((slice.start + slice.busy / 2 - from) / (to - from)) * box.width, y: await rowMiddle(v, 'thread 0') };
 }
 
 for (const renderer of ['webgl', 'canvas'])
     test(`the lanes are drawn (${renderer})`, async ({ open }) => {
         const v = await timeline(open, 'moe', renderer === 'canvas' ? 'renderer=canvas' : '');
         const rows = await v.page.locator('.tl-title').allTextContents();
-        for (const title of ['tokens', 'layers', 'lane 0', 'lane 1', 'tokens/s', 'minor faults/s'])
+        for (const title of ['tokens', 'layers', 'thread 0', 'thread 1', 'tokens/s', 'minor faults/s'])
             assert.ok(rows.some((row) => row.startsWith(title)), `${title} among ${rows}`);
         const kind = await v.page.evaluate(() => (document.querySelector('.timeline .canvas-proxy canvas').getContext('2d') ? '2d' : 'webgl'));
         assert.equal(kind, renderer === 'canvas' ? '2d' : 'webgl');
@@ -180,19 +180,19 @@ test('lanes use the height that is there; counters that do not change share a li
     const v = await timeline(open, 'moe');
     await v.page.locator('.tl-gutter').getByText('constant', { exact: true }).waitFor();
     const high = await rows(v);
-    for (const lane of high.filter((r) => r.title.startsWith('lane'))) assert.ok(lane.height >= 64 && lane.height <= 96, `${lane.title}: ${lane.height} px`);
+    for (const lane of high.filter((r) => r.title.startsWith('thread'))) assert.ok(lane.height >= 64 && lane.height <= 96, `${lane.title}: ${lane.height} px`);
     const box = await canvas(v);
     assert.ok(high.every((r) => r.bottom <= box.y + box.height), 'all rows are in view');
     const { counters } = await v.api('traces/0/counters?buckets=1536');
     const isFlat = (values) => new Set(values.filter((x) => x !== null)).size <= 1;
     const varying = Object.values(counters).filter((values) => !isFlat(values)).length;
-    const others = high.filter((r) => !/^(tokens|layers|lane \d|constant)$/.test(r.title));
+    const others = high.filter((r) => !/^(tokens|layers|thread \d|constant)$/.test(r.title));
     assert.equal(others.length, varying);
     assert.ok(varying < Object.keys(counters).length, 'some do not change');
     await v.page.getByRole('button', { name: 'Unfold constant' }).click();
     await v.until(async () => (await rows(v)).length === high.length + Object.keys(counters).length - varying, 'each has a row now');
     await v.page.setViewportSize({ width: 1440, height: 460 });
-    await v.until(async () => (await rows(v)).find((r) => r.title === 'lane 0').height === 34, 'a low window has low lanes');
+    await v.until(async () => (await rows(v)).find((r) => r.title === 'thread 0').height === 34, 'a low window has low lanes');
 });
 
 test('the wheel scrolls, with Ctrl it zooms at the pointer, with Shift it pans', async ({ open }) => {
@@ -218,13 +218,13 @@ test('the wheel scrolls, with Ctrl it zooms at the pointer, with Shift it pans',
 test('tracks that do not fit scroll, and a pinned one stays', async ({ open }) => {
     const v = await timeline(open, 'moe', 'pins=lane1', { viewport: { width: 1000, height: 460 } });
     const box = await canvas(v);
-    const top = (await rowMiddle(v, 'lane 0')) - 0;
-    const pinned = await rowMiddle(v, 'lane 1');
+    const top = (await rowMiddle(v, 'thread 0')) - 0;
+    const pinned = await rowMiddle(v, 'thread 1');
     assert.ok(pinned < top, 'the pinned lane is above');
     await v.page.mouse.move(box.x + 200, box.y + 60);
     await v.page.mouse.wheel(0, 60);
-    await v.until(async () => (await rowMiddle(v, 'lane 0')) < top - 20, 'lane 0 has moved up');
-    assert.equal(await rowMiddle(v, 'lane 1'), pinned);
+    await v.until(async () => (await rowMiddle(v, 'thread 0')) < top - 20, 'thread 0 has moved up');
+    assert.equal(await rowMiddle(v, 'thread 1'), pinned);
     await v.press('Shift+ArrowUp', 'Shift+ArrowUp', 'Shift+ArrowUp');
     await v.page.locator('.tl-current').waitFor();
 });
@@ -292,7 +292,7 @@ test('a drag adds up time and lanes, and the sums are those of the log', async (
     const v = await timeline(open, 'tiny');
     const [from, to] = await settled(v);
     const box = await canvas(v);
-    const y = await rowMiddle(v, 'lane 1');
+    const y = await rowMiddle(v, 'thread 1');
     await v.page.mouse.move(box.x + box.width * 0.2, y);
     await v.page.mouse.down();
     await v.page.mouse.move(box.x + box.width * 0.5, y, { steps: 5 });
@@ -357,7 +357,7 @@ test('an op of experts: the tooltip has the bytes that were read, not the whole 
     await settled(v);
     await drawn(v);
     const box = await canvas(v);
-    const y = await rowMiddle(v, `lane ${lanes[0].lane}`);
+    const y = await rowMiddle(v, `thread ${lanes[0].lane}`);
     const middle = lanes[0].start_ns + lanes[0].busy_ns / 2;
     await v.page.mouse.move(box.x + (box.width * (middle - (begin - took))) / (3 * took), y);
     const tip = v.page.locator('.tooltip');
@@ -377,15 +377,15 @@ test('a double click zooms, and fits an op', async ({ open }) => {
 
 test('tracks are pinned and folded by key and button, and the address keeps it', async ({ open }) => {
     const v = await timeline(open);
-    await v.page.locator('.tl-name', { hasText: 'lane 1' }).locator('.tl-title').click();
+    await v.page.locator('.tl-name', { hasText: 'thread 1' }).locator('.tl-title').click();
     await v.press('Shift+KeyP');
     await v.untilFragment('pins', 'lane1');
-    assert.ok((await rowMiddle(v, 'lane 1')) < (await rowMiddle(v, 'lane 0')));
+    assert.ok((await rowMiddle(v, 'thread 1')) < (await rowMiddle(v, 'thread 0')));
     await v.press('KeyC');
     await v.untilFragment('folds', 'lane1');
-    await v.page.getByRole('button', { name: 'Unfold lane 1' }).click();
+    await v.page.getByRole('button', { name: 'Unfold thread 1' }).click();
     await v.untilFragment('folds', null);
-    await v.page.getByRole('button', { name: 'Pin lane 1' }).click();
+    await v.page.getByRole('button', { name: 'Pin thread 1' }).click();
     await v.untilFragment('pins', null);
 });
 
@@ -445,14 +445,14 @@ test('what is selected elsewhere comes into sight', async ({ open }) => {
 test('its picture names the tracks and the colours', async ({ open }) => {
     const v = await timeline(open, 'hostile');
     const svg = (await v.shared('SVG')).data.toString();
-    for (const name of ['lane 0', 'tokens', 'attention', 'waits']) assert.match(svg, new RegExp(`>${name}</text>`), name);
+    for (const name of ['thread 0', 'tokens', 'attention', 'waits']) assert.match(svg, new RegExp(`>${name}</text>`), name);
 });
 
 test('hostile names are text', async ({ open }) => {
     const v = await timeline(open, 'hostile');
     const box = await canvas(v);
     for (let x = 10; x < box.width; x += 40) {
-        await v.page.mouse.move(box.x + x, await rowMiddle(v, 'lane 0'));
+        await v.page.mouse.move(box.x + x, await rowMiddle(v, 'thread 0'));
         if (await v.page.locator('.tooltip').count()) break;
     }
     await v.page.locator('.tooltip').waitFor();
@@ -461,7 +461,7 @@ test('hostile names are text', async ({ open }) => {
 
 test('a trace that was cut off before any op says so', async ({ open }) => {
     const v = await open(['cut'], { fragment: 'view=timeline' });
-    await v.page.locator('.tl-gutter').getByText('lane 0', { exact: true }).waitFor();
+    await v.page.locator('.tl-gutter').getByText('thread 0', { exact: true }).waitFor();
     assert.equal((await v.api('traces/0/summary')).n_ops, 0);
     await v.page.getByText('No ops were recorded').waitFor();
 });

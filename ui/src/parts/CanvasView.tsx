@@ -6,7 +6,7 @@ import type { MutableRef } from "preact/hooks";
 import { useId } from "preact/hooks";
 
 export interface CanvasViewProps {
-  /** Name: "Timeline of 2 lanes". */
+  /** Name: "Timeline of 2 threads". */
   label: string;
   /** How it is worked: "W and S zoom, ...". */
   keys: string;

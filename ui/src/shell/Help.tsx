@@ -11,7 +11,7 @@ const helpOpen = signal(false);
 /** Mouse actions common to the views; keys are in the registry. */
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Click", "Select what is under the pointer"],
-  ["Drag", "On the timeline: select time and lanes; elsewhere: pan"],
+  ["Drag", "On the timeline: select time and threads; elsewhere: pan"],
   ["Double-click", "Zoom to what is under the pointer"],
   ["Wheel", "Scroll"],
   ["Ctrl+Wheel", "Zoom at the pointer"],

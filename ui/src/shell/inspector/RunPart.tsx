@@ -18,7 +18,7 @@ export function RunPart() {
         <Figure name="Layers">{count(s.n_layers)}</Figure>
         {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts per layer">{count(s.n_experts)}</Figure>}
         <Figure name="Tokens">{count(s.batches.batch_id.length)}</Figure>
-        <Figure name="Lanes">{count(s.n_lanes)}</Figure>
+        <Figure name="Threads">{count(s.n_lanes)}</Figure>
         <Figure name="Ops">{count(s.n_ops)}</Figure>
         <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>
       </Part>

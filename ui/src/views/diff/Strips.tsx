@@ -276,8 +276,8 @@ function useStripKeys(
       { id: "diff.strips.left", keys: ["KeyA", "ArrowLeft"], title: "Pan left", scope, when, held: (s) => axis.pan(-s, true) },
       { id: "diff.strips.right", keys: ["KeyD", "ArrowRight"], title: "Pan right", scope, when, held: (s) => axis.pan(s, true) },
       { id: "diff.strips.all", keys: ["Digit0"], title: "Show the whole token", scope, when, run: () => axis.all() },
-      { id: "diff.strips.next", keys: ["Period"], title: "Next op of the lane", scope, when, run: () => latest.current.step(1) },
-      { id: "diff.strips.previous", keys: ["Comma"], title: "Previous op of the lane", scope, when, run: () => latest.current.step(-1) },
+      { id: "diff.strips.next", keys: ["Period"], title: "Next op of the thread", scope, when, run: () => latest.current.step(1) },
+      { id: "diff.strips.previous", keys: ["Comma"], title: "Previous op of the thread", scope, when, run: () => latest.current.step(-1) },
       {
         id: "diff.strips.side",
         keys: ["KeyB"],

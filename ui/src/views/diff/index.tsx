@@ -101,13 +101,18 @@ function Head(props: { now: Traces }) {
   );
 }
 
+/** As a sentence begins. */
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** One sign, which no line break parts. */
 const ARROW = "\u2192";
 
 function Verdict(props: { diff: Diff }) {
   const { verdict } = props.diff;
   // "B takes 27.0 % less time (...); 99 % sure: ...": most important first.
-  const text = verdict.text.replaceAll("->", ARROW);
+  const text = capital(verdict.text.replaceAll("->", ARROW));
   const first = /^(?:\([^)]*\)|[^;:])*/.exec(text)?.[0] ?? "";
   const rest = text.slice(first.length);
   return (
@@ -116,7 +121,7 @@ function Verdict(props: { diff: Diff }) {
         <b>{first}</b>
         {rest}.
       </p>
-      <p>{verdict.structure_text}.</p>
+      <p>{capital(verdict.structure_text)}.</p>
     </div>
   );
 }

@@ -26,7 +26,7 @@ export function OpTable() {
       </caption>
       <thead>
         <tr>
-          <th scope="col">lane</th>
+          <th scope="col">thread</th>
           <th scope="col">op</th>
           <th scope="col">computes</th>
           <th scope="col">token</th>

@@ -47,18 +47,18 @@ function Sums(props: { data: Aggregate }) {
   const lanes_ns = (data.to_ns - data.from_ns) * data.tracks;
   return (
     <table>
-      <caption class="sr-only">Ops of the selected time and lanes, by kind</caption>
+      <caption class="sr-only">Ops of the selected time and threads, by kind</caption>
       <thead>
         <tr>
           <th scope="col">op</th>
           <th scope="col">category</th>
-          <th scope="col" class="number" title="An op counts once per lane">
-            ops on lanes
+          <th scope="col" class="number" title="An op counts once per thread">
+            ops on threads
           </th>
           <th scope="col" class="number">busy</th>
           <th scope="col" class="number">of busy</th>
           <th scope="col" class="number">waits</th>
-          <th scope="col" class="number" title="Share of the selected time on the selected lanes">
+          <th scope="col" class="number" title="Share of the selected time on the selected threads">
             of the time
           </th>
           <th scope="col" class="number">weights read</th>
@@ -78,7 +78,7 @@ function Sums(props: { data: Aggregate }) {
       <tfoot>
         <tr>
           <th scope="row">all</th>
-          <td>{data.tracks === 1 ? "1 lane" : `${data.tracks} lanes`}</td>
+          <td>{data.tracks === 1 ? "1 thread" : `${data.tracks} threads`}</td>
           <Cells sum={data} all={data} lanes_ns={lanes_ns} />
         </tr>
       </tfoot>

@@ -81,7 +81,7 @@ function Canvases() {
     <div class="tl-body">
       <Gutter scene={scene.value} />
       <CanvasView
-        label={`Timeline of ${overview.value?.lanes ?? 1} lanes`}
+        label={`Timeline of ${overview.value?.lanes ?? 1} threads`}
         keys={KEYS}
         value={value.value}
         focusRef={ref}
@@ -144,7 +144,7 @@ export function Timeline() {
       )}
       {summary.value.n_ops === 0 && (
         <p class="tl-error" role="status">
-          No ops were recorded: the lanes are empty. Batches and buffers are shown.
+          No ops were recorded: the threads' rows are empty. Batches and buffers are shown.
         </p>
       )}
       <Canvases />

@@ -67,7 +67,7 @@ export function Toolbar(props: { scene: Scene | null }) {
         {waitingFor.value > 0 && <span class="tl-waiting"> …</span>}
       </span>
       {left_out > 0 && (
-        <span class="tl-left-out" title="They refer to lanes or nodes that the trace does not describe: it is damaged">
+        <span class="tl-left-out" title="They refer to threads or nodes that the trace does not describe: it is damaged">
           {left_out} records left out
         </span>
       )}

@@ -61,7 +61,7 @@ export function selectShown(): void {
   const { from, to } = timeAxis.target;
   selectLanes(null);
   select({ time: [from, to] });
-  announce(`Selected ${duration(to - from)}, all lanes`);
+  announce(`Selected ${duration(to - from)}, all threads`);
 }
 
 /** Scrolls it into view without changing the scale. */
@@ -93,7 +93,7 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
   const lane = details.lanes.find((l) => l.track === row?.track) ?? details.lanes[0];
   const next: Step | null | undefined = forward ? lane?.behind : lane?.before;
   if (!next) {
-    announce(forward ? "This is the last op of the lane" : "This is the first op of the lane");
+    announce(forward ? "This is the last op of the thread" : "This is the first op of the thread");
     return;
   }
   const d = await opDetails(next);
@@ -114,7 +114,7 @@ function selectFirst(scene: Scene): void {
         return;
       }
   }
-  announce("No single ops of this lane at this zoom: zoom in");
+  announce("No single ops of this thread at this zoom: zoom in");
 }
 
 export function currentRow(scene: Scene): Row | null {

@@ -90,6 +90,6 @@ export function selectOp(op: OpRef, token: number | null, layer: number | null, 
 /** As a sentence for screen readers. */
 export function opInWords(d: OpDetails, duration: (ns: number | null) => string): string {
   const layer = d.log.layer_id === null ? "" : `, layer ${d.log.layer_id}`;
-  const lanes = d.lanes.map((l) => `lane ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);
+  const lanes = d.lanes.map((l) => `thread ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);
   return `${d.log.name}, ${d.log.op}${layer}${d.batch_id === null ? "" : `, token ${d.batch_id}`}; ${lanes.join("; ")}`;
 }

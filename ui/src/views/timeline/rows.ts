@@ -98,7 +98,7 @@ function bareRows(): Bare[] {
     rows.push({ id: `layers${r || ""}`, kind: "layers", title: `layers${nth}`, track: -1, of: r });
     for (let lane = 0; lane < lanes.value; lane++) {
       const track = r * lanes.value + lane;
-      rows.push({ id: `lane${track}`, kind: "lane", title: `lane ${lane}${nth}`, track, of: r });
+      rows.push({ id: `lane${track}`, kind: "lane", title: `thread ${lane}${nth}`, track, of: r });
     }
   }
   if (hasPool.value)
