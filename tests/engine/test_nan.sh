@@ -101,7 +101,7 @@ for engine in $(engines); do
     # Rows that are copied into the cache; what it held before is no source of them.
     grep -q '^first bad .*cache.*, output of [A-Z+]*\(SET_ROWS\|CPY\), ' first.out || fail "$about: $(cat first.out)"
     says "made here"
-    grep -q "not measured" first.out && fail "$about: what is written into is told as a source"
+    grep -q "  not measured" first.out && fail "$about: what is written into is told as a source"
     says "finite Vcur-1"
 done
 # One layer is finite: no line, so no plot.
