@@ -338,6 +338,10 @@ static void say_most(tt_evidence *e)
     for (unsigned i = 1; i < TT_PARTS; i++)
         if (e->part_ns[i] > e->part_ns[most]) most = (tt_part_kind)i;
     if (!(w->time_ns > 0)) return;
+    if (e->batch->n_tokens > 1)
+        tt_why_say(w, &w->text, "It computes %s tokens%s, %s each.", COUNT(e->batch->n_tokens),
+                   e->batch->phase == TT_PHASE_PROMPT ? " of a prompt" : "",
+                   NS(w->time_ns / e->batch->n_tokens));
     tt_why_say(w, &w->text, "Most of it was %s: %s, %.0f %%.", tt_part_title(most),
                NS(e->part_ns[most]), 100 * e->part_ns[most] / w->time_ns);
     if (most == TT_PART_WORK || e->part_ns[most] < MOST * w->time_ns) return;
