@@ -124,6 +124,12 @@ test('questions have answers: those of the command line, selected', async ({ ope
     await ask(v, /^First NaN/);
     await v.untilFragment('op', `${output.run}.${output.op_node}`);
     assert.equal(v.fragment().get('view'), 'values');
+    const rows = tool('log', '--json', trace('nan'));
+    const waits = (rows.ops ?? rows.rows).map((op) => op.wait_ns ?? -1);
+    const longest = (rows.ops ?? rows.rows)[waits.indexOf(Math.max(...waits))];
+    await ask(v, /^Largest wait/);
+    await v.until(() => v.fragment().get('op')?.endsWith(`.${longest.node}`) && v.fragment().get('token') === String(longest.batch_id), 'the op that waited longest is selected');
+    assert.equal(v.fragment().get('view'), 'log');
     const moe = await open(['moe']);
     const counts = (await moe.api('traces/0/experts')).layers.map((l) => l.count);
     const least = Math.min(...counts.flat());

@@ -249,10 +249,7 @@ test('a click selects an op, period and comma step, F centres and fits, a reload
     await v.untilFragment('op', `${slice.run}.${slice.node}`);
 
     await v.press('KeyF');
-    const middle = (op.start_ns + op.end_ns) / 2;
-    await untilShown(v, (from, to) => Math.abs((from + to) / 2 - middle) < 2, 'the op is in the middle');
-    await v.press('KeyF');
-    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (op.end_ns - op.start_ns), 'the second time it fits');
+    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (op.end_ns - op.start_ns) && from <= op.start_ns && to >= op.end_ns, 'F fits it at once');
     await v.page.reload();
     await v.ready();
     await drawn(v);
@@ -375,6 +372,27 @@ test('a double click zooms, and fits an op', async ({ open }) => {
     assert.ok(fitted[0] <= slice.start && fitted[1] >= slice.start + slice.busy);
 });
 
+test('F and a double click on a token show that token, however far out', async ({ open }) => {
+    const v = await timeline(open, 'tiny', 'window=all');
+    const { batches } = await v.api('traces/0/summary');
+    const fits = (token) => (from, to) => {
+        const took = batches.end_ns[token] - batches.begin_ns[token];
+        return from <= batches.begin_ns[token] && to >= batches.end_ns[token] && to - from < 1.5 * took;
+    };
+    await v.show('view=timeline&token=3&window=all');
+    await v.until(async () => /Token 3/.test(await v.page.locator('.scrubber').textContent()), 'token 3 is selected');
+    await settled(v);
+    await v.press('KeyF');
+    await untilShown(v, fits(3), 'F fits token 3 at once');
+    await v.press('Digit0');
+    const [begin, end] = await untilShown(v, (from, to) => to - from > 10 * (batches.end_ns[3] - batches.begin_ns[3]), 'all of the run');
+    await drawn(v);
+    const box = await canvas(v);
+    const middle = (batches.begin_ns[5] + batches.end_ns[5]) / 2;
+    await v.page.mouse.dblclick(box.x + (box.width * (middle - begin)) / (end - begin), await rowMiddle(v, 'tokens'));
+    await untilShown(v, fits(5), 'a double click fits token 5');
+});
+
 test('tracks are pinned and folded by key and button, and the address keeps it', async ({ open }) => {
     const v = await timeline(open);
     await v.page.locator('.tl-name', { hasText: 'thread 1' }).locator('.tl-title').click();
@@ -403,32 +421,35 @@ test('the same as a table, from which an op is chosen by keyboard alone', async 
     assert.equal((await v.api(`traces/0/op?run=${run}&node=${node}`)).log.name, name);
 });
 
-test('the minimap moves the window, under every view', async ({ open }) => {
+test('the line below the tokens moves the window, under every view', async ({ open }) => {
     const v = await timeline(open, 'tiny', 'window=all');
-    const all = await settled(v);
-    await v.press('Digit4');
+    await settled(v);
+    const { batches } = await v.api('traces/0/summary');
+    await v.page.getByRole('tab', { name: 'Log' }).click();
     await v.untilFragment('view', 'log');
-    const box = await v.page.locator('.minimap-area').boundingBox();
-    const at = (share) => box.x + box.width * share;
-    await v.page.mouse.move(at(0.2), box.y + 10);
+    const box = await v.page.locator('.rail').boundingBox();
+    const pitch = Math.min(110, box.width / batches.batch_id.length);
+    // The middle of a token's bar is the middle of its time.
+    const at = (token) => box.x + (token + 0.5) * pitch;
+    const time = (token) => (batches.begin_ns[token] + batches.end_ns[token]) / 2;
+    const took = (token) => batches.end_ns[token] - batches.begin_ns[token];
+    const near = (ns, token) => Math.abs(ns - time(token)) < 0.1 * took(token);
+    await v.page.mouse.move(at(2), box.y + 5);
     await v.page.mouse.down();
-    await v.page.mouse.move(at(0.4), box.y + 10, { steps: 4 });
+    await v.page.mouse.move(at(5), box.y + 5, { steps: 4 });
     await v.page.mouse.up();
-    const size = all[1] - all[0];
-    const near = (a, share) => Math.abs(a - (all[0] + share * size)) < 0.01 * size;
-    await untilShown(v, (from, to) => near(from, 0.2) && near(to, 0.4), 'what was dragged over is the window');
-    await v.page.mouse.move(at(0.3), box.y + 10);
+    const [first, last] = await untilShown(v, (from, to) => near(from, 2) && near(to, 5), 'what was dragged over is the window');
+    await v.page.mouse.move(at(4), box.y + 5);
     await v.page.mouse.down();
-    await v.page.mouse.move(at(0.6), box.y + 10, { steps: 4 });
+    await v.page.mouse.move(at(7), box.y + 5, { steps: 4 });
     await v.page.mouse.up();
-    await untilShown(v, (from, to) => near(from, 0.5) && near(to, 0.7), 'the window was dragged');
-    await v.page.locator('.minimap-area').focus();
-    await v.press('ArrowLeft');
-    await untilShown(v, (from) => near(from, 0.45), 'a quarter of the window to the left');
-    await v.press('Digit2');
+    const by = time(7) - time(4);
+    const same = (a, b) => Math.abs(a - b) < 0.1 * took(4);
+    const moved = await untilShown(v, (from, to) => same(from, first + by) && same(to, last + by), 'the window was dragged');
+    await v.page.getByRole('tab', { name: 'Timeline' }).click();
     await v.page.locator('.tl-gutter').waitFor();
     const [from, to] = await settled(v);
-    assert.ok(near(from, 0.45) && near(to, 0.65), 'the timeline shows that part');
+    assert.ok(same(from, moved[0]) && same(to, moved[1]), 'the timeline shows that part');
 });
 
 test('what is selected elsewhere comes into sight', async ({ open }) => {

@@ -59,6 +59,8 @@ export interface VirtualTableProps<R> {
   reveal?: { readonly row: number } | null;
   /** Rows related to what is selected elsewhere. */
   related?: (row: R) => boolean;
+  /** The row that the film is at. */
+  now?: (row: R) => boolean;
   onSelect?: (i: number, row: R) => void;
   /** Which rows are to be seen: first ... first + n - 1. */
   onVisible?: (first: number, n: number) => void;
@@ -307,6 +309,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
       "vt-row",
       i === cursor.value && "vt-cursor",
       row !== null && !selected && props.related?.(row) && "vt-related",
+      row !== null && props.now?.(row) && "vt-now",
       anchor.value !== null && i >= from && i <= to && "vt-marked",
     ];
     rows.push(

@@ -12,7 +12,6 @@ import { Bar as MemoryBar } from "../views/memory/Bar";
 import { Banner } from "./Banner";
 import { Help } from "./Help";
 import { Inspector } from "./Inspector";
-import { Minimap } from "./Minimap";
 import { Panes } from "./Panes";
 import { Scrubber } from "./Scrubber";
 import { ShareDialog } from "./Share";
@@ -60,7 +59,6 @@ export function App() {
         </main>
         {summary.value && <Inspector />}
       </div>
-      {summary.value && <Minimap />}
       {summary.value && <Scrubber />}
       <Help />
       <ShareDialog />

@@ -1,18 +1,18 @@
 // The tokens, one after the other: choosing, stepping, playing.
 
-import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { isDark } from "../draw/colour";
+import { useEffect } from "preact/hooks";
+import { css } from "../draw/colour";
 import { count, duration } from "../draw/format";
 import { bind } from "../input/keys";
-import { useSize } from "../parts/useSize";
-import { changeSpeed, goToIndex, selectedIndex, setPlayhead, step, STEP_NS, stepPlayhead, togglePlaying } from "../state/playback";
+import { changeSpeed, selectedIndex, setPlayhead, step, STEP_NS, stepPlayhead, togglePlaying } from "../state/playback";
 import { stepOp } from "../state/moment";
 import { selectedToken } from "../state/selection";
 import { summary } from "../state/trace";
-import { phaseWord, tokenWords } from "../state/words";
+import { phaseWord } from "../state/words";
+import { Bars } from "./scrubber/Bars";
 import { Controls } from "./scrubber/Controls";
-import { drawStrip, duration_ns, indexAt } from "./scrubber/strip";
+import { Playhead } from "./scrubber/Playhead";
+import { duration_ns, fullScale_ns, PHASE_COLOURS } from "./scrubber/strip";
 import { Tape } from "./scrubber/Tape";
 import "./scrubber/scrubber.css";
 
@@ -32,76 +32,19 @@ function bindKeys(): () => void {
   );
 }
 
-/** Target of the slider's own keys from `at`; null: another key. */
-function slid(code: string, at: number, n: number): number | null {
-  const page = Math.max(1, Math.round(n / 10));
-  const from = Math.max(0, at);
-  switch (code) {
-    case "ArrowRight":
-    case "ArrowUp":
-      return Math.min(n - 1, at + 1);
-    case "ArrowLeft":
-    case "ArrowDown":
-      return Math.max(0, from - 1);
-    case "PageUp":
-      return Math.min(n - 1, from + page);
-    case "PageDown":
-      return Math.max(0, from - page);
-    case "Home":
-      return 0;
-    case "End":
-      return n - 1;
-    default:
-      return null;
-  }
-}
-
-function Bars() {
-  const { ref, size } = useSize<HTMLDivElement>();
-  const canvas = useRef<HTMLCanvasElement>(null);
+/** The height of a full bar, and what the bars' signs mean. */
+function Scale() {
   const batches = summary.value!.batches;
-  const n = batches.batch_id.length;
-  useSignalEffect(() => {
-    void isDark.value;
-    const now = summary.value?.batches;
-    const at = selectedIndex.value;
-    if (!canvas.current || !now || size.value.width === 0) return;
-    drawStrip(canvas.current, { batches: now, ...size.value }, at, Math.min(2, devicePixelRatio));
-  });
-  const drag = (event: PointerEvent, transient: boolean) => {
-    const x = event.clientX - ref.current!.getBoundingClientRect().left;
-    goToIndex(indexAt({ batches, ...size.value }, x), transient);
-  };
-  const at = selectedIndex.value;
+  const swatch = (phase: string) => <i style={{ background: css(PHASE_COLOURS[phase]!) }} />;
   return (
-    <div
-      class="strip"
-      role="slider"
-      tabIndex={0}
-      aria-label="Token"
-      aria-valuemin={0}
-      aria-valuemax={Math.max(0, n - 1)}
-      aria-valuenow={Math.max(0, at)}
-      aria-valuetext={selectedToken.value === null ? `all ${count(n)} tokens` : tokenWords(selectedToken.value)}
-      ref={ref}
-      onPointerDown={(event) => {
-        if (event.button !== 0 || n === 0) return;
-        event.currentTarget.setPointerCapture(event.pointerId);
-        drag(event, false);
-      }}
-      onPointerMove={(event) => {
-        if (event.currentTarget.hasPointerCapture(event.pointerId)) drag(event, true);
-      }}
-      onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey || n === 0) return;
-        const next = slid(event.code, at, n);
-        if (next === null) return;
-        event.preventDefault();
-        goToIndex(next);
-      }}
-    >
-      <canvas ref={canvas} />
-    </div>
+    <p class="strip-scale" title="A bar is as high as its token took long; longer ones are cut off at the top. The prompt's bar is hatched.">
+      <span>{duration(fullScale_ns(batches))}</span>
+      <span>{swatch("prompt")}prompt</span>
+      <span>
+        <i class="cut" />
+        longer
+      </span>
+    </p>
   );
 }
 
@@ -110,11 +53,11 @@ function Readout() {
   const batches = summary.value!.batches;
   const n = batches.batch_id.length;
   const at = selectedIndex.value;
-  if (selectedToken.value !== null && at < 0) return <p class="scrubber-readout">Token {selectedToken.value} is not in the trace</p>;
-  if (at < 0) return <p class="scrubber-readout">{n === 0 ? "No token was recorded" : `All ${count(n)} tokens`}</p>;
+  if (selectedToken.value !== null && at < 0) return <p>Token {selectedToken.value} is not in the trace</p>;
+  if (at < 0) return <p>{n === 0 ? "No token was recorded" : `All ${count(n)} tokens`}</p>;
   const n_tokens = batches.n_tokens[at]!;
   return (
-    <p class="scrubber-readout">
+    <p>
       Token <b>{batches.batch_id[at]}</b> ({count(at + 1)} of {count(n)}), {phaseWord(batches.phase[at]!)}
       {n_tokens > 1 && ` (${count(n_tokens)} at once)`}: {duration(duration_ns(batches, at))}
     </p>
@@ -129,11 +72,15 @@ export function Scrubber() {
   return (
     <section class="scrubber" aria-label="Tokens">
       <Controls />
+      <Scale />
       <div class="scrubber-middle">
         <Tape batches={batches} selected={selectedIndex.value} />
         <Bars />
       </div>
-      <Readout />
+      <div class="scrubber-readout">
+        <Readout />
+        <Playhead />
+      </div>
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { panes, setPaneCount } from "../state/view";
 import { Share } from "./Share";
 
 const THEMES = [
-  ["system", "System", "Follow the system"],
+  ["system", "Auto", "Follow the system"],
   ["dark", "Dark", "Dark"],
   ["light", "Light", "Light"],
 ] as const;
@@ -42,9 +42,9 @@ export function Tools() {
           value={String(panes.value.length)}
           onChange={(event) => setPaneCount(Number(event.currentTarget.value))}
         >
-          <option value="1">1 view</option>
-          <option value="2">2 views</option>
-          <option value="3">3 views</option>
+          <option value="1">◫ 1</option>
+          <option value="2">◫ 2</option>
+          <option value="3">◫ 3</option>
         </select>
       )}
       <Share />

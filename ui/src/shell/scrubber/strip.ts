@@ -5,7 +5,8 @@ import { pencil } from "../../draw/rects";
 import { css, themeColour, type Rgb } from "../../draw/colour";
 import type { Batches } from "../../api/types";
 
-const BAR_WIDTH_MAX = 28;
+/** A few tokens do not fill the window. */
+const BAR_WIDTH_MAX = 110;
 
 export interface Strip {
   readonly batches: Batches;
@@ -14,7 +15,8 @@ export interface Strip {
   readonly height: number;
 }
 
-const PHASE_COLOURS: Record<string, Rgb> = {
+/** By phase, also for the legend. */
+export const PHASE_COLOURS: Record<string, Rgb> = {
   prompt: [204, 121, 167],
   generate: [0, 114, 178],
   unknown: [128, 134, 142],
@@ -42,7 +44,7 @@ const scales = new WeakMap<Batches, number>();
 /** The time at full height: slightly above the 95th percentile of generated tokens, since the
  * prompt, or one token that waited for the disk, would flatten all others. Longer ones are clipped
  * and marked. */
-function fullScale_ns(batches: Batches): number {
+export function fullScale_ns(batches: Batches): number {
   const known = scales.get(batches);
   if (known !== undefined) return known;
   const all: number[] = [];

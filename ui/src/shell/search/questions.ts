@@ -7,6 +7,7 @@ import { selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import type { Experts } from "../../views/experts/answer";
 import type { Entry } from "./entry";
+import { patchOfRow } from "./found";
 
 /** The generated token that took longest; of a run without, any. */
 function slowestToken(): Entry | null {
@@ -76,6 +77,25 @@ async function coldestExperts(trace: number): Promise<Entry | null> {
   };
 }
 
+interface Longest {
+  ops: { op: string; name: string; batch_id: number | null; wait_ns: number | null }[];
+}
+
+/** The op whose threads waited longest, together. */
+async function largestWait(trace: number): Promise<Entry | null> {
+  if (!summary.peek()?.clock || !summary.peek()?.n_ops) return null;
+  const params = { sort: "wait_ns" };
+  const [op] = (await getJson<Longest>(ofTrace(trace, "log/rows"), { ...params, first: 0, n: 1 })).ops;
+  if (!op?.wait_ns) return null;
+  return {
+    key: "question wait",
+    title: "Largest wait",
+    about: `${plainName(op.name)}${op.batch_id === null ? "" : `, token ${op.batch_id}`}, ${duration(op.wait_ns)} by all threads`,
+    find: () => patchOfRow(trace, params),
+    view: "log",
+  };
+}
+
 /** Those that have an answer, so far. */
 export const questions = signal<readonly Entry[]>([]);
 let asked = "";
@@ -86,10 +106,10 @@ export function askQuestions(): void {
   const key = `${trace} ${generation.peek()}`;
   if (!summary.peek() || key === asked) return;
   asked = key;
-  const slots: (Entry | null)[] = [slowestToken(), null, null];
+  const slots: (Entry | null)[] = [slowestToken(), null, null, null];
   const show = () => (questions.value = slots.filter((each) => each !== null));
   show();
-  [firstNan, coldestExperts].forEach((ask, i) => {
+  [firstNan, coldestExperts, largestWait].forEach((ask, i) => {
     ask(trace)
       .then((entry) => {
         if (key !== asked) return;

@@ -70,6 +70,7 @@ function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): 
       bad: bad.value,
       selected: marks.value?.selected ?? new Set(),
       related: marks.value?.related ?? new Set(),
+      now: marks.value?.now ?? null,
       hits,
       hit: store.itemIndex(place),
       cursor: store.itemIndex(store.cursor.value),

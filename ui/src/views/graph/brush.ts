@@ -48,6 +48,8 @@ export interface Look {
   /** Items. */
   readonly selected: ReadonlySet<number>;
   readonly related: ReadonlySet<number>;
+  /** At the film's playhead. */
+  readonly now: number | null;
   readonly hits: ReadonlySet<number>;
   readonly hit: number | null;
   readonly cursor: number | null;

@@ -1,6 +1,6 @@
 // The graph of one token.
 
-import { effect, useComputed } from "@preact/signals";
+import { effect, useComputed, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { isDark } from "../../draw/colour";
 import { count, counted, duration, percent } from "../../draw/format";
@@ -139,6 +139,13 @@ export function Component() {
   const marks = useComputed(() => {
     const [g, scene] = [store.graph.value, store.scene.value];
     return g && scene ? marksOf(g, scene, selection.value, (run) => store.isAlike(run)) : null;
+  });
+
+  // The film stays in sight.
+  useSignalEffect(() => {
+    const now = marks.value?.now ?? null;
+    const item = now === null ? undefined : store.scene.peek()?.items[now];
+    if (item) store.camera.reveal(item);
   });
 
   const g = store.graph.value;

@@ -137,6 +137,7 @@ function drawOutlines(b: Brush, i: number, r: Rect): void {
   const { look } = b;
   if (look.related.has(i)) outline(b, r, look.theme.accent, 2, [2, 3]);
   if (look.selected.has(i)) outline(b, r, look.theme.accent, 3, []);
+  if (look.now === i) outline(b, r, look.theme.mark, 5, []);
   if (look.hits.has(i)) outline(b, r, look.theme.ink, 2, [6, 3]);
   if (look.hit === i) outline(b, { x: r.x - 4, y: r.y - 4, w: r.w + 8, h: r.h + 8 }, look.theme.ink, 2, []);
   if (look.cursor === i) outline(b, { x: r.x - 3, y: r.y - 3, w: r.w + 6, h: r.h + 6 }, look.theme.focus, 2, []);

@@ -1,5 +1,6 @@
 // The shared selection in this view: what a click selects, and which items are selected.
 
+import { momentKey, momentOp } from "../../state/moment";
 import { select, selection, type Selection } from "../../state/selection";
 import type { TokenGraph } from "./graph";
 import { itemOf } from "./path";
@@ -55,6 +56,8 @@ export function selectItem(g: TokenGraph, item: Item): void {
 export interface Marks {
   readonly selected: ReadonlySet<number>;
   readonly related: ReadonlySet<number>;
+  /** The item that the film is at. */
+  readonly now: number | null;
 }
 
 /** Leafs, or results of that name. */
@@ -64,6 +67,15 @@ function tensorsNamed(g: TokenGraph, name: string): number[] {
   for (let i = g.nNodes; i < g.nTensors; i++) if (weight[i] === name || names[i] === name) found.push(i);
   for (let i = 0; found.length === 0 && i < g.nNodes; i++) if (names[i] === name) found.push(i);
   return found;
+}
+
+/** The op at the playhead, or the layer that it is in. */
+function nowOf(g: TokenGraph, scene: Scene, isAlike: (run: number) => boolean): number | null {
+  if (momentKey.value === null) return null;
+  const { ops, i } = momentOp.peek()!;
+  const [run, node] = [ops.run[i]!, ops.node[i]!];
+  if (node >= g.nNodes || (run !== g.reply.run && !isAlike(run))) return null;
+  return itemOf(g, scene, g.opOf(node));
 }
 
 /** The selected and related items. isAlike: whether a run's graph has the same structure. */
@@ -87,7 +99,7 @@ export function marksOf(g: TokenGraph, scene: Scene, s: Selection, isAlike: (run
     if (item !== undefined) (s.op || s.tensor ? related : selected).add(item);
   }
   for (const item of selected) related.delete(item);
-  return { selected, related };
+  return { selected, related, now: nowOf(g, scene, isAlike) };
 }
 
 /** The tensor that F shows: the selected op, or the selected tensor. */

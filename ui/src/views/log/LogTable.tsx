@@ -1,12 +1,14 @@
 // The table of ops, for containers with a height. Without `terms` it shows the ops of the shared
 // selection.
 
-import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { effect, signal, untracked, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Latest } from "../../api/client";
 import { counted, duration, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure } from "../../parts/messages";
 import { VirtualTable } from "../../parts/VirtualTable";
+import { momentKey, momentOp } from "../../state/moment";
 import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
@@ -148,6 +150,28 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
   return located.value;
 }
 
+/** The row of the op at the film's playhead, brought into view as it moves. */
+function useMoment(rows: LogRowsCache): Shown["reveal"] {
+  const at = useMemo(() => signal<Shown["reveal"]>(null), [rows]);
+  useEffect(() => {
+    const latest = new Latest<OpRef, LogPlace | null>(
+      (op) => rows.locate(op),
+      (place) => {
+        if (place?.found && momentKey.peek() !== null) at.value = { row: place.row };
+      },
+      // The rows show why the server does not answer.
+      () => undefined,
+    );
+    return effect(() => {
+      // Not at every ns of an op.
+      const op = momentKey.value === null ? null : momentOp.peek();
+      if (!op) at.value = null;
+      else untracked(() => latest.ask({ run: op.ops.run[op.i]!, node: op.ops.node[op.i]! }));
+    });
+  }, [rows]);
+  return at.value;
+}
+
 /** Why there are no rows. bySelection: what is selected in the views is the filter, and no other is shown. */
 function Nothing(props: { filtered: boolean; bySelection: boolean; ended: string | null }) {
   if (props.ended !== null)
@@ -182,6 +206,7 @@ export function LogTable(props: LogTableProps) {
   const rows = useRows(props.terms ?? selected.value, props.lanes ?? false, props.onRows);
   const own = useRef<Own | null>(null);
   const shown = useLocated(rows, own.current);
+  const film = useMoment(rows);
   const choice = useComputed(() => choiceOf(columnChoice.value));
   rows.version.value;
   const s = selection.value;
@@ -204,7 +229,8 @@ export function LogTable(props: LogTableProps) {
       count={rows.length}
       row={(i) => rows.row(i)}
       selected={shown.selected}
-      reveal={shown.reveal}
+      reveal={film ?? shown.reveal}
+      now={(row) => momentKey.value === `${row.run}.${row.node}`}
       related={(row) => isRelated(s, row)}
       onSelect={choose}
       onVisible={(first, n) => rows.want(first, n)}

@@ -4,7 +4,7 @@ import { CATEGORIES, css } from "../../draw/colour";
 import { duration, ends } from "../../draw/format";
 import { badOutputs } from "../../state/bad";
 import { hasSelection } from "../../state/selection";
-import { centre, selectShown, showAll } from "./actions";
+import { fitSelection, selectShown, showAll } from "./actions";
 import { zoom } from "./keys";
 import { categoryColour } from "./look";
 import { overview } from "./overview";
@@ -56,8 +56,8 @@ export function Toolbar(props: { scene: Scene | null }) {
       <button type="button" title="Show all of the run (0)" onClick={showAll}>
         All
       </button>
-      <button type="button" title="Centre the selection; again: fit it (F)" disabled={!hasSelection.value} onClick={() => void centre()}>
-        Centre
+      <button type="button" title="Fit the selection (F)" disabled={!hasSelection.value} onClick={() => void fitSelection()}>
+        Fit
       </button>
       <button type="button" title="Select the time in view and sum its ops (M)" onClick={selectShown}>
         Sum

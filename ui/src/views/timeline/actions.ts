@@ -33,21 +33,14 @@ async function say(op: OpRef): Promise<void> {
   if (details) announce(opInWords(details, duration));
 }
 
-let centred: readonly number[] = [];
-
-/** First call: centres it; again: fits it. */
-export async function centre(): Promise<void> {
+/** Shows the selection as large as it fits. */
+export async function fitSelection(): Promise<void> {
   const interval = await intervalOf(selection.peek());
   if (!interval) {
     announce("The selection has no time");
     return;
   }
-  const { from, to } = timeAxis.target;
-  const again = [...interval, from, to].every((v, i) => v === centred[i]);
-  if (again) timeAxis.fit(interval[0], interval[1]);
-  else timeAxis.centre(interval[0], interval[1]);
-  const { from: a, to: b } = timeAxis.target;
-  centred = again ? [] : [...interval, a, b];
+  timeAxis.fit(interval[0], interval[1]);
   announce(`The timeline ${windowInWords()}`);
 }
 

@@ -3,7 +3,7 @@
 import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { hasSelection } from "../../state/selection";
-import { centre, changeRow, currentRow, foldRow, pinRow, selectShown, showAll, step, windowInWords } from "./actions";
+import { changeRow, currentRow, fitSelection, foldRow, pinRow, selectShown, showAll, step, windowInWords } from "./actions";
 import type { Scene } from "./scene";
 import { timeAxis } from "./window";
 
@@ -60,7 +60,7 @@ export function bindKeys(scene: () => Scene | null): () => void {
     held("out", ["KeyS", "ArrowDown", "key:-", "NumpadSubtract"], "Zoom out", (s, t) => zoom(s, ZOOM_PER_S ** t, true)),
     held("earlier", ["KeyA", "ArrowLeft"], "Pan to earlier times", (_, t) => pan(-t * PAN_PER_S, true)),
     held("later", ["KeyD", "ArrowRight"], "Pan to later times", (_, t) => pan(t * PAN_PER_S, true)),
-    press("centre", ["KeyF"], "Centre the selection; again: fit it", () => void centre(), () => hasSelection.peek()),
+    press("centre", ["KeyF"], "Fit the selection", () => void fitSelection(), () => hasSelection.peek()),
     press("all", ["Digit0", "Numpad0"], "Show all of the run", showAll),
     press("next", ["Period"], "Next op along the track", (s) => void step(s, true)),
     press("previous", ["Comma"], "Previous op along the track", (s) => void step(s, false)),

@@ -2,6 +2,7 @@
 
 import { ticks } from "../../draw/axis";
 import { duration, moment } from "../../draw/format";
+import { playhead_ns } from "../../state/playback";
 import { selection } from "../../state/selection";
 import { drawBadOps } from "./bad";
 import type { Drag } from "./scene";
@@ -151,6 +152,20 @@ function drawStretch(pen: Pen, l: Layout, marked: Marked): void {
   drawBox(pen, l, time[0], time[1], rows, false);
 }
 
+/** Where the film stands. */
+function drawPlayhead(pen: Pen): void {
+  const at = playhead_ns.peek();
+  if (at === null || at < pen.range.from || at > pen.range.to) return;
+  const x = Math.round(pen.x(at));
+  pen.c.fillStyle = pen.mark;
+  pen.c.fillRect(x - 1, 0, 2, pen.height);
+  pen.c.beginPath();
+  pen.c.moveTo(x - 6, 0);
+  pen.c.lineTo(x + 6, 0);
+  pen.c.lineTo(x, 8);
+  pen.c.fill();
+}
+
 export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked: Marked): void {
   drawAxis(pen, l);
   let nth = 0;
@@ -170,5 +185,6 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
   drawNoLayers(pen, l, shown);
   drawChosenOp(pen, l);
   drawStretch(pen, l, marked);
+  drawPlayhead(pen);
   drawPointer(pen);
 }

@@ -3,7 +3,7 @@
 import { announce } from "../../parts/announce";
 import { duration } from "../../draw/format";
 import { select } from "../../state/selection";
-import { summary } from "../../state/trace";
+import { summary, tokenStretch } from "../../state/trace";
 import { selectSlice } from "./actions";
 import { hitAt, type Hit } from "./hit";
 import { selectLanes } from "./lanes";
@@ -36,6 +36,14 @@ function rowsBetween(scene: Scene, a: number, b: number): [number, number] {
     return at < 0 ? l.rows.length - 1 : at;
   };
   return [find(Math.min(a, b)), find(Math.max(a, b))];
+}
+
+/** False: no token was computed then. */
+function fitToken(at_ns: number): boolean {
+  const b = summary.peek()?.batches;
+  const range = b ? tokenStretch(b.batch_id[batchAt(b, at_ns)] ?? null) : null;
+  if (range) timeAxis.fit(range[0], range[1]);
+  return range !== null;
 }
 
 type Mode = "none" | "press" | "select" | "move" | "pinch";
@@ -169,7 +177,7 @@ export class PointerInput {
     }
   }
 
-  /** Fits a single item; zooms in on a merged one. */
+  /** Fits a single item, or a token; zooms in on a merged one. */
   double(event: MouseEvent): void {
     const at = this.place(event);
     const found = hit(this.scene, at.x, at.y);
@@ -180,6 +188,8 @@ export class PointerInput {
     } else if (found?.kind === "read") {
       const begin = found.reads.begin_ns[found.i]!;
       timeAxis.fit(begin, begin + found.reads.duration_ns[found.i]!);
+    } else if (found?.kind === "row" && found.row.kind === "tokens" && fitToken(found.at_ns)) {
+      return;
     } else {
       timeAxis.zoom(0.25, this.ns(at.x));
     }
