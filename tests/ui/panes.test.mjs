@@ -127,3 +127,30 @@ test('a digit shows its view in the focused pane, or goes to the pane that has i
     await v.show('panes=graph,nothing,graph&view=log');
     await panesAre(v, ['log']);
 });
+
+test('the playhead drives log, graph and timeline at once: the op of that time', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'panes=timeline,graph,log&token=4&graph.open=0,1,2,3' });
+    await panesAre(v, ['timeline', 'graph', 'log']);
+    await v.rest();
+    const picture = (id) => v.rest(`[aria-labelledby=tab-${id}] .canvas-view`);
+    const before = { timeline: await picture('timeline'), graph: await picture('graph') };
+    await v.press('KeyK');
+    await v.until(() => v.fragment().get('at') !== null, 'there is a playhead');
+    for (let i = 0; i < 4; i++) await v.press('Shift+KeyK');
+    const now = paneOf(v, 'log').locator('.vt-now');
+    // The op of that time, as the API locates it.
+    const ops = (await v.api('traces/0/log/rows?batch=4&n=1000')).ops;
+    let op;
+    await v.until(async () => {
+        const at = Number(v.fragment().get('at'));
+        op = ops.findLast((each) => each.start_relative_ns <= at);
+        return (await now.count()) === 1 && (await now.textContent()).includes(op.name);
+    }, 'the row of the log is marked');
+    assert.ok(await now.isVisible());
+    const pictures = { timeline: await picture('timeline'), graph: await picture('graph') };
+    for (const id of ['timeline', 'graph']) assert.ok(!pictures[id].equals(before[id]), `${id} shows the playhead`);
+    for (let i = 0; i < 6; i++) await v.press('Shift+KeyK');
+    await v.until(async () => (await now.count()) === 1 && !(await now.textContent()).includes(op.name), 'another row');
+    for (const id of ['timeline', 'graph']) assert.ok(!(await picture(id)).equals(pictures[id]), `${id} follows`);
+    assert.equal(v.fragment().get('op'), null, 'nothing is selected by it');
+});

@@ -174,3 +174,61 @@ test('Back undoes one thing: what was changed just before it stays', async ({ op
     await v.untilFragment('token', '3');
     assert.equal(v.fragment().get('stats_show'), 'tokens');
 });
+
+test('two tokens beside each other: by Shift+click or a key, with differences that are those of the statistics', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=stats&token=3' });
+    const { batches } = await v.api('traces/0/summary');
+    const box = await v.page.getByRole('slider', { name: 'Token', exact: true }).boundingBox();
+    const pitch = Math.min(110, box.width / batches.batch_id.length);
+    await v.page.keyboard.down('Shift');
+    await v.page.mouse.click(box.x + 6.5 * pitch, box.y + 14);
+    await v.page.keyboard.up('Shift');
+    await v.untilFragment('token2', '6');
+    assert.equal(v.fragment().get('token'), '3');
+    const part = inspector(v).getByRole('region', { name: 'Tokens', exact: true });
+    await part.getByRole('heading', { name: 'Tokens 3 and 6' }).waitFor();
+    const cells = async (name) => part.getByRole('row').filter({ has: v.page.getByRole('rowheader', { name, exact: true }) }).getByRole('cell').allTextContents();
+    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
+    const ratio = (took(6) / took(3)).toFixed(2);
+    assert.ok((await cells('Took'))[2].includes(`(${ratio}×)`), `${await cells('Took')}: ${ratio}`);
+    assert.ok((await cells('Took'))[2].startsWith(took(6) > took(3) ? '+' : '−'));
+    await v.until(async () => (await cells('Ops')).length === 3, 'the sums are there');
+    const sums = await Promise.all([3, 6].map(async (t) => (await v.api(`traces/0/stats?by=component&batch=${t}`)).total));
+    assert.deepEqual((await cells('Ops')).slice(0, 2), sums.map((s) => String(s.count)));
+    await v.page.reload();
+    await v.ready();
+    await part.getByRole('heading', { name: 'Tokens 3 and 6' }).waitFor();
+    await v.press('KeyH');
+    await v.untilFragment('token2', null);
+    await v.press('KeyH');
+    await v.untilFragment('token2', '2');
+    await v.press('Escape');
+    await v.untilFragment('token2', null);
+});
+
+test('the inspector is as wide as it was made, here and in the next page; shut, it stays so', async ({ open }) => {
+    const v = await open(['tiny']);
+    const width = async () => Math.round((await inspector(v).boundingBox()).width);
+    assert.equal(await width(), 300);
+    const edge = v.page.getByRole('separator', { name: 'View and inspector' });
+    const box = await edge.boundingBox();
+    await v.page.mouse.move(box.x + 3, box.y + 300);
+    await v.page.mouse.down();
+    await v.page.mouse.move(box.x - 97, box.y + 300, { steps: 4 });
+    await v.page.mouse.up();
+    const wide = await width();
+    assert.ok(Math.abs(wide - 400) < 8, `${wide} px`);
+    await v.untilFragment('inspector', String(wide));
+    // Without it in the address, the browser remembers.
+    const url = new URL(v.page.url());
+    await v.page.goto(`${url.origin}${url.pathname}?again#view=log`);
+    await v.ready();
+    assert.equal(await width(), wide);
+    await v.press('KeyI');
+    await inspector(v).getByRole('button', { name: 'Show the inspector' }).waitFor();
+    await v.page.goto(`${url.origin}${url.pathname}?once-more#view=log`);
+    await v.ready();
+    await inspector(v).getByRole('button', { name: 'Show the inspector' }).waitFor();
+    await v.press('KeyI');
+    await v.until(async () => (await width()) >= 300, 'it is there again');
+});

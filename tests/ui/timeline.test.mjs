@@ -389,7 +389,7 @@ test('F and a double click on a token show that token, however far out', async (
     await drawn(v);
     const box = await canvas(v);
     const middle = (batches.begin_ns[5] + batches.end_ns[5]) / 2;
-    await v.page.mouse.dblclick(box.x + (box.width * (middle - begin)) / (end - begin), await rowMiddle(v, 'tokens'));
+    await v.page.mouse.dblclick(box.x + (box.width * (middle - begin)) / (end - begin), (await v.page.locator('.tl-name', { has: v.page.getByText('tokens', { exact: true }) }).boundingBox()).y + 10);
     await untilShown(v, fits(5), 'a double click fits token 5');
 });
 

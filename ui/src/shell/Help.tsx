@@ -11,8 +11,9 @@ const helpOpen = signal(false);
 /** Mouse actions common to the views; keys are in the registry. */
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Click", "Select what is under the pointer"],
+  ["Shift+Click", "On a token: compare the selected one with it"],
   ["Drag", "On the timeline: select time and threads; elsewhere: pan"],
-  ["Double-click", "Zoom to what is under the pointer"],
+  ["Double-click", "Show what is under the pointer as large as it fits"],
   ["Wheel", "Scroll"],
   ["Ctrl+Wheel", "Zoom at the pointer"],
   ["Shift+Wheel", "Pan"],

@@ -13,6 +13,7 @@ import { selectionWords } from "../state/words";
 import { LayerPart, RegionPart, TimePart, TokenPart } from "./inspector/parts";
 import { OpPart } from "./inspector/OpPart";
 import { RunPart } from "./inspector/RunPart";
+import { TokensPart } from "./inspector/TokensPart";
 import { TensorPart } from "./inspector/TensorPart";
 import "./inspector/inspector.css";
 
@@ -117,6 +118,7 @@ export function Inspector() {
         </button>
       </div>
       <div class="inspector-body" tabIndex={0} role="group" aria-label="Details">
+        {s.token !== null && s.token2 !== null && <TokensPart token={s.token} other={s.token2} />}
         {s.op && <OpPart op={s.op} />}
         {s.tensor !== null && <TensorPart name={s.tensor} />}
         {s.region && <RegionPart region={s.region} />}

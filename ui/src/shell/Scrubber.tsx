@@ -4,9 +4,10 @@ import { useEffect } from "preact/hooks";
 import { css } from "../draw/colour";
 import { count, duration } from "../draw/format";
 import { bind } from "../input/keys";
+import { announce } from "../parts/announce";
 import { changeSpeed, selectedIndex, setPlayhead, step, STEP_NS, stepPlayhead, togglePlaying } from "../state/playback";
 import { stepOp } from "../state/moment";
-import { selectedToken } from "../state/selection";
+import { compareWith, otherToken, selectedToken } from "../state/selection";
 import { summary } from "../state/trace";
 import { phaseWord } from "../state/words";
 import { Bars } from "./scrubber/Bars";
@@ -16,11 +17,21 @@ import { duration_ns, fullScale_ns, PHASE_COLOURS } from "./scrubber/strip";
 import { Tape } from "./scrubber/Tape";
 import "./scrubber/scrubber.css";
 
+/** With the one after, if it is the first. */
+function compareBefore(): void {
+  const at = selectedIndex.peek();
+  const ids = summary.peek()?.batches.batch_id;
+  const token = otherToken.peek() ?? ids?.[at > 0 ? at - 1 : at + 1];
+  if (at >= 0 && token !== undefined) compareWith(token);
+  else announce("Select a token first");
+}
+
 function bindKeys(): () => void {
   const scope = "Everywhere";
   return bind(
     { id: "token.next", keys: ["KeyN"], title: "Next token", scope, run: () => void step(1) },
     { id: "token.previous", keys: ["KeyP"], title: "Previous token", scope, run: () => void step(-1) },
+    { id: "token.compare", keys: ["KeyH"], title: "Compare the token with the one before, or no longer", scope, run: compareBefore },
     { id: "token.play", keys: ["Space"], title: "Play the tokens, or pause", scope, run: togglePlaying },
     { id: "token.slower", keys: ["key:<"], title: "Play slower", scope, run: () => changeSpeed(-1) },
     { id: "token.faster", keys: ["key:>"], title: "Play faster", scope, run: () => changeSpeed(1) },

@@ -1,5 +1,6 @@
 // The trace's name, the views as tabs, and the search box.
 
+import { useEffect } from "preact/hooks";
 import { selectedTrace, select } from "../state/selection";
 import { index, summary } from "../state/trace";
 import { currentView, panes, showBeside, showView } from "../state/view";
@@ -41,7 +42,16 @@ function TraceChoice() {
   );
 }
 
+/** Where the tabs are a line that scrolls, the selected one stays in sight. */
+function useTabInSight(): void {
+  const shown = currentView();
+  useEffect(() => {
+    document.getElementById(`tab-${shown}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [shown]);
+}
+
 export function TopBar() {
+  useTabInSight();
   return (
     <header class="top">
       <h1>tensortrace</h1>

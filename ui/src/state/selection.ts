@@ -21,6 +21,8 @@ export interface Selection {
   readonly trace: number;
   /** The batch's number. */
   readonly token: number | null;
+  /** Another batch, which it is compared with; null without a token. */
+  readonly token2: number | null;
   /** ns since the trace's zero. */
   readonly time: readonly [number, number] | null;
   readonly layer: number | null;
@@ -35,6 +37,7 @@ export interface Selection {
 const raw = {
   trace: rawParam("trace"),
   token: rawParam("token"),
+  token2: rawParam("token2"),
   time: rawParam("time"),
   layer: rawParam("layer"),
   op: rawParam("op"),
@@ -74,6 +77,7 @@ function timeOf(text: string | null): [number, number] | null {
 export const selection: ReadonlySignal<Selection> = computed(() => ({
   trace: Math.max(0, whole(raw.trace.value) ?? 0),
   token: whole(raw.token.value),
+  token2: raw.token2.value === raw.token.value || whole(raw.token.value) === null ? null : whole(raw.token2.value),
   time: timeOf(raw.time.value),
   layer: whole(raw.layer.value),
   op: opOf(raw.op.value),
@@ -85,6 +89,7 @@ export const selection: ReadonlySignal<Selection> = computed(() => ({
 // A signal per field, so that a reader of one is not notified of the others.
 export const selectedTrace = computed(() => selection.value.trace);
 export const selectedToken = computed(() => selection.value.token);
+export const otherToken = computed(() => selection.value.token2);
 export const selectedLayer = computed(() => selection.value.layer);
 export const selectedTensor = computed(() => selection.value.tensor);
 
@@ -106,6 +111,7 @@ export function select(patch: Partial<Selection>, transient = false): void {
   batch(() => {
     if (patch.trace !== undefined) raw.trace.value = patch.trace ? String(patch.trace) : null;
     if (patch.token !== undefined) raw.token.value = patch.token === null ? null : String(patch.token);
+    if (patch.token2 !== undefined) raw.token2.value = patch.token2 === null ? null : String(patch.token2);
     if (patch.time !== undefined)
       raw.time.value = patch.time && `${Math.round(patch.time[0])}~${Math.round(patch.time[1])}`;
     if (patch.layer !== undefined) raw.layer.value = patch.layer === null ? null : String(patch.layer);
@@ -117,9 +123,16 @@ export function select(patch: Partial<Selection>, transient = false): void {
   });
 }
 
+/** Shift+click: compares the selected token with that one; the same again, or itself: no longer. */
+export function compareWith(token: number): void {
+  const now = selection.peek();
+  if (now.token === null) select({ token });
+  else select({ token2: token === now.token2 || token === now.token ? null : token });
+}
+
 /** Everything but the trace. */
 export function clearSelection(): void {
-  select({ token: null, time: null, layer: null, op: null, tensor: null, region: null });
+  select({ token: null, token2: null, time: null, layer: null, op: null, tensor: null, region: null });
 }
 
 export const hasSelection = computed(() => {

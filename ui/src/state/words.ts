@@ -52,6 +52,7 @@ export function regionWords(region: Region): string {
 export function selectionWords(s: Selection): string {
   const parts: string[] = [];
   if (s.token !== null) parts.push(tokenWords(s.token));
+  if (s.token2 !== null) parts.push(`compared with ${tokenWords(s.token2)}`);
   if (s.layer !== null) parts.push(`layer ${s.layer}`);
   if (s.op) parts.push(`op, node ${s.op.node}`);
   if (s.tensor !== null) parts.push(`tensor ${plainName(s.tensor)}${s.slice === null ? "" : `, expert ${s.slice}`}`);

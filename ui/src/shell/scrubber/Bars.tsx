@@ -7,8 +7,8 @@ import { count } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { goToIndex, selectedIndex } from "../../state/playback";
-import { selectedToken } from "../../state/selection";
-import { summary } from "../../state/trace";
+import { compareWith, otherToken, selectedToken } from "../../state/selection";
+import { batchIndex, summary } from "../../state/trace";
 import { tokenWords } from "../../state/words";
 import { Rail } from "./Rail";
 import { drawStrip, indexAt } from "./strip";
@@ -59,8 +59,9 @@ export function Bars() {
     void isDark.value;
     const now = summary.value?.batches;
     const at = selectedIndex.value;
+    const other = otherToken.value === null ? -1 : batchIndex(otherToken.value);
     if (!canvas.current || !now || size.value.width === 0) return;
-    drawStrip(canvas.current, { batches: now, ...size.value }, at, Math.min(2, devicePixelRatio));
+    drawStrip(canvas.current, { batches: now, ...size.value }, { at, other }, Math.min(2, devicePixelRatio));
   });
   const indexOf = (event: PointerEvent) => indexAt({ batches, ...size.value }, event.clientX - ref.current!.getBoundingClientRect().left);
   const at = selectedIndex.value;
@@ -78,6 +79,7 @@ export function Bars() {
         ref={ref}
         onPointerDown={(event) => {
           if (event.button !== 0 || n === 0) return;
+          if (event.shiftKey) return compareWith(batches.batch_id[indexOf(event)]!);
           event.currentTarget.setPointerCapture(event.pointerId);
           goToIndex(indexOf(event));
         }}

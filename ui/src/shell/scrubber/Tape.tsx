@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Batches } from "../../api/types";
 import { visible } from "../../draw/format";
 import { goToIndex } from "../../state/playback";
+import { compareWith, otherToken } from "../../state/selection";
 
 /** Tokens before and after; more than fit on any screen. */
 const AROUND = 70;
@@ -38,6 +39,7 @@ export function Tape(props: { batches: Batches; selected: number }) {
         key={batches.batch_id[i]}
         class={`tape-token ${batches.phase[i]}`}
         data-index={i}
+        data-other={batches.batch_id[i] === otherToken.value ? "" : undefined}
         data-current={i === selected ? "" : undefined}
         title={`token ${batches.batch_id[i]}`}
       >
@@ -53,7 +55,10 @@ export function Tape(props: { batches: Batches; selected: number }) {
       ref={window_}
       onClick={(event) => {
         const at = (event.target as Element).closest<HTMLElement>("[data-index]");
-        if (at) goToIndex(Number(at.dataset.index));
+        if (!at) return;
+        const i = Number(at.dataset.index);
+        if (event.shiftKey) compareWith(batches.batch_id[i]!);
+        else goToIndex(i);
       }}
     >
       {from > 0 && <span class="tape-more">…</span>}

@@ -87,8 +87,15 @@ function bar(context: CanvasRenderingContext2D, strip: Strip, i: number, x: numb
   }
 }
 
+/** Indices; -1: none. */
+export interface Chosen {
+  readonly at: number;
+  /** It is compared with that one. */
+  readonly other: number;
+}
+
 /** Draws all of it; `ratio`: device pixels per CSS pixel. */
-export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, selected: number, ratio: number): void {
+export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, chosen: Chosen, ratio: number): void {
   const context = pencil(canvas);
   if (!context) return;
   canvas.width = Math.max(1, Math.round(strip.width * ratio));
@@ -109,15 +116,19 @@ export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, selected: num
       if (longest < n) bar(context, strip, longest, x, 1, full);
     }
   }
-  if (selected >= 0) marker(context, strip, selected, step);
+  if (chosen.other >= 0) marker(context, strip, chosen.other, step, true);
+  if (chosen.at >= 0) marker(context, strip, chosen.at, step, false);
 }
 
-function marker(context: CanvasRenderingContext2D, strip: Strip, selected: number, step: number): void {
+function marker(context: CanvasRenderingContext2D, strip: Strip, selected: number, step: number, isOther: boolean): void {
   const width = Math.max(3, step);
   const x = Math.min(strip.width - width, selected * step - (width - step) / 2);
   context.strokeStyle = themeColour("--ink");
   context.lineWidth = 2;
+  context.setLineDash(isOther ? [4, 3] : []);
   context.strokeRect(x + 0.5, 1, width - 1, strip.height - 2);
+  context.setLineDash([]);
+  if (isOther) return;
   // A triangle, for where the frame is too narrow to see.
   context.fillStyle = themeColour("--ink");
   context.beginPath();

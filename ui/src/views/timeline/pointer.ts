@@ -2,7 +2,7 @@
 
 import { announce } from "../../parts/announce";
 import { duration } from "../../draw/format";
-import { select } from "../../state/selection";
+import { compareWith, select } from "../../state/selection";
 import { summary, tokenStretch } from "../../state/trace";
 import { selectSlice } from "./actions";
 import { hitAt, type Hit } from "./hit";
@@ -134,6 +134,7 @@ export class PointerInput {
     if (this.touches.size) this.begin = { ...[...this.touches.values()][0]!, ns: this.ns([...this.touches.values()][0]!.x), scroll: this.scene.scroll.peek() };
     const still = Math.hypot(at.x - this.begin.x, at.y - this.begin.y) < DRAG_FROM;
     if (mode === "press" || (mode === "move" && event.pointerType === "touch" && still)) this.click(at);
+    if (mode === "move" && event.shiftKey && still) this.compare(at);
     if (mode === "select") this.endDrag();
   }
 
@@ -159,6 +160,14 @@ export class PointerInput {
     selectLanes(lanes.length ? lanes : null);
     select({ time: [drag.from_ns, drag.to_ns] });
     announce(`Selected ${duration(drag.to_ns - drag.from_ns)}${lanes.length ? ` of ${lanes.length} lanes` : ""}`);
+  }
+
+  /** Shift+click on a token: the selected one is compared with it. */
+  private compare(at: { x: number; y: number }): void {
+    const found = hit(this.scene, at.x, at.y);
+    const b = summary.peek()?.batches;
+    const token = found?.kind === "row" && found.row.kind === "tokens" ? b?.batch_id[batchAt(b, found.at_ns)] : undefined;
+    if (token !== undefined) compareWith(token);
   }
 
   private click(at: { x: number; y: number }): void {

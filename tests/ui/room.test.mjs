@@ -1,0 +1,85 @@
+// The picture gets the window: at least half of it at 1440x900, 40 % at 1024x700, in every view; and a
+// phone can read all of them.
+import assert from 'node:assert/strict';
+import { suite } from './harness.mjs';
+
+const { test } = suite();
+/** What one looks at in each view: its main canvas or table. */
+const PICTURES = {
+    memory: ['.memory-map .canvas-proxy'],
+    timeline: ['.timeline .canvas-proxy', '.tl-gutter'],
+    graph: ['.graph-stage .canvas-proxy'],
+    log: ['.log-rows'],
+    experts: ['.experts .canvas-proxy', '.experts table', '.experts [role=grid]'],
+    buffers: ['.buffers .canvas-proxy', '.buffers-list'],
+    stats: ['.stats [role=grid], .stats .canvas-proxy'],
+    values: ['.values-heat', '.values-lines .canvas-proxy'],
+};
+
+/** The share of the window that the union of the elements' visible parts has. */
+async function share(v, selectors) {
+    return v.page.evaluate((list) => {
+        const view = document.getElementById('main').getBoundingClientRect();
+        const boxes = [...document.querySelectorAll(list.join(','))].map((e) => e.getBoundingClientRect()).map((b) => ({
+            left: Math.max(b.left, view.left), right: Math.min(b.right, view.right),
+            top: Math.max(b.top, view.top), bottom: Math.min(b.bottom, view.bottom),
+        })).filter((b) => b.right > b.left && b.bottom > b.top);
+        // Exact for rectangles: between their edges.
+        const xs = [...new Set(boxes.flatMap((b) => [b.left, b.right]))].sort((a, b) => a - b);
+        const ys = [...new Set(boxes.flatMap((b) => [b.top, b.bottom]))].sort((a, b) => a - b);
+        let area = 0;
+        for (let i = 0; i + 1 < xs.length; i++)
+            for (let j = 0; j + 1 < ys.length; j++)
+                if (boxes.some((b) => b.left <= xs[i] && b.right >= xs[i + 1] && b.top <= ys[j] && b.bottom >= ys[j + 1]))
+                    area += (xs[i + 1] - xs[i]) * (ys[j + 1] - ys[j]);
+        return area / (innerWidth * innerHeight);
+    }, selectors);
+}
+
+const traceOf = (view) => (view === 'values' ? 'values' : 'moe');
+
+for (const [viewport, least] of [[{ width: 1440, height: 900 }, 0.5], [{ width: 1024, height: 700 }, 0.4]])
+    test(`at ${viewport.width}x${viewport.height} the picture of every view has ${least * 100} % of the window`, async ({ open, t }) => {
+        const small = [];
+        for (const [view, selectors] of Object.entries(PICTURES)) {
+            const v = await open([traceOf(view)], { viewport, fragment: `view=${view}&token=1` });
+            await v.until(async () => (await share(v, selectors)) > 0, `${view} has its picture`);
+            await v.rest();
+            const now = await share(v, selectors);
+            t.diagnostic(`${view} ${(now * 100).toFixed(1)} %`);
+            if (now < least) small.push(`${view}: ${(now * 100).toFixed(1)} %`);
+            assert.ok((await v.page.locator('.scrubber').boundingBox()).height <= 60, 'the tokens take one narrow band');
+            await v.close();
+        }
+        assert.deepEqual(small, []);
+    });
+
+test('a phone: one view at a time in all of the width, the inspector a sheet below it, tabs that scroll', async ({ open }) => {
+    const viewport = { width: 390, height: 844 };
+    const v = await open(['moe'], { viewport, fragment: 'view=memory&token=1&panes=memory,log' });
+    for (const view of ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values']) {
+        await v.show(`view=${view}&token=1&panes=memory,log`);
+        await v.rest();
+        const box = await v.page.locator('#main').boundingBox();
+        assert.equal(Math.round(box.width), 390, view);
+        assert.ok(box.height > 400, `${view} is ${box.height} px high`);
+        const over = await v.page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+        assert.ok(over <= 0, `${view}: nothing is beside the window (${over} px)`);
+        const proxy = v.page.locator('#main .canvas-proxy').first();
+        if (await proxy.count()) assert.ok((await proxy.boundingBox()).width > 200, `${view}: the canvas has a width`);
+    }
+    assert.equal(await v.page.locator('.pane').count(), 1);
+    const inspector = v.page.getByRole('complementary', { name: 'Inspector' });
+    assert.match(await inspector.innerText(), /token 1/);
+    await inspector.getByRole('button', { name: 'Show the inspector' }).click();
+    await inspector.getByRole('heading', { name: 'Token 1' }).waitFor();
+    const sheet = await inspector.boundingBox();
+    const main = await v.page.locator('#main').boundingBox();
+    assert.ok(sheet.y >= main.y + main.height - 1 && sheet.width === 390, 'the sheet is below the view');
+    // The tab of a view far to the right comes into sight when it is shown.
+    await v.show('view=values&token=1');
+    await v.until(async () => {
+        const tab = await v.page.getByRole('tab', { selected: true }).boundingBox();
+        return tab.x >= 0 && tab.x + tab.width <= 390;
+    }, 'the selected tab is to be seen');
+});
