@@ -136,15 +136,18 @@ test('the playhead drives log, graph and timeline at once: the op of that time',
     const before = { timeline: await picture('timeline'), graph: await picture('graph') };
     await v.press('KeyK');
     await v.until(() => v.fragment().get('at') !== null, 'there is a playhead');
-    for (let i = 0; i < 4; i++) await v.press('Shift+KeyK');
     const now = paneOf(v, 'log').locator('.vt-now');
     // The op of that time, as the API locates it.
     const ops = (await v.api('traces/0/log/rows?batch=4&n=1000')).ops;
+    await v.until(async () => {
+        await v.press('Shift+KeyK');
+        return (await now.count()) === 1;
+    }, 'the film is at an op');
     let op;
     await v.until(async () => {
         const at = Number(v.fragment().get('at'));
         op = ops.findLast((each) => each.start_relative_ns <= at);
-        return (await now.count()) === 1 && (await now.textContent()).includes(op.name);
+        return op !== undefined && (await now.count()) === 1 && (await now.textContent()).includes(op.name);
     }, 'the row of the log is marked');
     assert.ok(await now.isVisible());
     const pictures = { timeline: await picture('timeline'), graph: await picture('graph') };

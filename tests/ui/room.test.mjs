@@ -83,3 +83,33 @@ test('a phone: one view at a time in all of the width, the inspector a sheet bel
         return tab.x >= 0 && tab.x + tab.width <= 390;
     }, 'the selected tab is to be seen');
 });
+
+test('two fingers zoom the map, the graph and the timeline', async ({ open }) => {
+    const v = await open(['tiny'], { viewport: { width: 390, height: 844 }, fragment: 'view=memory&token=1' });
+    const cdp = await v.context.newCDPSession(v.page);
+    const pinch = async () => {
+        const box = await v.page.locator('#main .canvas-proxy').first().boundingBox();
+        const [x, y] = [box.x + box.width / 2, box.y + Math.min(box.height, 300) / 2];
+        const fingers = (by) => [{ x: x - by, y, id: 1 }, { x: x + by, y, id: 2 }];
+        await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: fingers(20) });
+        for (const by of [30, 40, 60, 80]) await cdp.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: fingers(by) });
+        await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    };
+    await v.rest();
+    const token = v.fragment().get('token');
+    await pinch();
+    // Four times as near: 80 of 20 pixels.
+    const width = () => { const [from, to] = (v.fragment().get('memory_x') ?? '0~1').split('~').map(Number); return to - from; };
+    await v.until(() => Math.abs(width() - 0.25) < 0.03, 'the map is four times as wide');
+    await v.show('view=graph&token=1');
+    await v.rest();
+    const before = await v.rest('#main .canvas-view');
+    await pinch();
+    await v.until(async () => !(await v.rest('#main .canvas-view')).equals(before), 'the graph is nearer');
+    await v.show('view=timeline&token=1&window=all');
+    await v.rest();
+    const shown = v.fragment().get('window');
+    await pinch();
+    await v.until(() => v.fragment().get('window') !== shown && v.fragment().get('window') !== 'all', 'the timeline is nearer');
+    assert.equal(v.fragment().get('token'), token, 'nothing was chosen by it');
+});

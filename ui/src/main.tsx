@@ -2,6 +2,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { isDark } from "./draw/colour";
 import { startKeys } from "./input/keys";
+import { startPinch } from "./input/pinch";
 import { App } from "./shell/App";
 import { startBad } from "./state/bad";
 import { startLive } from "./state/live";
@@ -21,6 +22,7 @@ effect(() => {
 // During the request for the trace, not after it.
 void fetchView(shownView.peek());
 startKeys();
+startPinch();
 startTrace();
 startWindow();
 startOverview();
