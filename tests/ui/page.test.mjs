@@ -36,3 +36,16 @@ test('an unknown view in the address is the first one, and its tab says so', asy
     const title = await tabs.first().textContent();
     await v.until(async () => (await v.page.title()).includes(title.replace(/^\d+\s*/, '')), 'the title names it');
 });
+
+test('the strip of the memory is above other views only on request, and the address keeps it', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log' });
+    await v.rest();
+    assert.equal(await v.page.locator('.memory-bar').count(), 0);
+    await v.press('Control+KeyK');
+    await v.page.keyboard.type('strip of the memory');
+    await v.press('Enter');
+    await v.untilFragment('strip', '1');
+    await v.page.locator('.memory-bar canvas').first().waitFor();
+    await v.show('view=memory&strip=1');
+    await v.page.locator('.memory-bar').waitFor({ state: 'detached' });
+});

@@ -1,5 +1,7 @@
 // The page: the top bar; the views, with the inspector beside them; the tokens below.
 
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
@@ -8,7 +10,6 @@ import { summary } from "../state/trace";
 import { urlParam } from "../state/url";
 import { panes, showView } from "../state/view";
 import { VIEWS } from "../views/all";
-import { Bar as MemoryBar } from "../views/memory/Bar";
 import { Banner } from "./Banner";
 import { Help } from "./Help";
 import { Inspector } from "./Inspector";
@@ -17,8 +18,17 @@ import { Scrubber } from "./Scrubber";
 import { ShareDialog } from "./Share";
 import { TopBar } from "./TopBar";
 
-/** The map in two lines above the other views. */
+/** The map in two lines above the other views. Its code is large, and loaded when it is shown. */
 const strip = urlParam("strip", "0");
+const StripOfMemory = signal<ComponentType | null>(null);
+
+function Strip() {
+  useEffect(() => {
+    // Without it, the view Memory says why the server does not answer.
+    import("../views/memory/Bar").then((module) => (StripOfMemory.value = module.Bar)).catch(() => undefined);
+  }, []);
+  return StripOfMemory.value && <StripOfMemory.value />;
+}
 
 export function App() {
   useEffect(
@@ -52,7 +62,7 @@ export function App() {
       </a>
       <TopBar />
       <Banner />
-      {strip.value === "1" && summary.value && !panes.value.some((v) => v.id === "memory") && <MemoryBar />}
+      {strip.value === "1" && summary.value && !panes.value.some((v) => v.id === "memory") && <Strip />}
       <div class="middle">
         <main>
           <Panes />
