@@ -8,9 +8,9 @@
 
 typedef struct tt_table tt_table;
 
-/* Where there is not enough space, columns are left out: WIDEST, then WIDE, then the others, each
- * from the last one; then texts become narrower, and names (KEY) last of all. Numbers are whole or
- * not there. */
+/* Where there is not enough space, columns are left out: texts that are the same in all rows, then
+ * WIDEST, then WIDE, then the others, each from the last one; then texts become narrower, and names
+ * (KEY) last of all. Numbers are whole or not there. */
 enum {
     TT_COLUMN_LEFT = 0,
     TT_COLUMN_RIGHT = 1,   /* numbers */

@@ -23,6 +23,17 @@ static bool is_key(const tt_table *t, size_t column)
     return (t->column[column].flags & TT_COLUMN_KEY) != 0;
 }
 
+/* The first column stands for those that identify rows if there are none. */
+static bool may_go(const tt_table *t, size_t column)
+{
+    const int flags = t->column[column].flags;
+    size_t keys = 0;
+    for (size_t i = 0; i < t->columns; i++)
+        keys += is_key(t, i);
+    return !t->column[column].left_out && (column > 0 || keys > 0) &&
+           !(flags & (TT_COLUMN_KEY | TT_COLUMN_WRAP | TT_COLUMN_KEEP));
+}
+
 /* Names get two thirds of the line before other columns get any of it. */
 static size_t name_width(const tt_table *t, size_t limit)
 {
@@ -51,20 +62,31 @@ static size_t good_width(const tt_table *t, size_t limit)
     return total;
 }
 
-/* The column that is left out next: WIDEST, then WIDE, then others that do not identify rows, the
- * last first; t->columns: none. */
+/* Whether a text is the same in all rows, and so tells nothing apart. */
+static bool is_alike(const tt_table *t, size_t column)
+{
+    if (!(t->column[column].flags & TT_COLUMN_SHRINK) || t->rows < 2) return false;
+    for (size_t r = 1; r < t->rows; r++)
+        if (strcmp(t->cells[r * t->columns + column].text, t->cells[column].text) != 0)
+            return false;
+    return true;
+}
+
+/* The column that is left out next: texts that are alike, then WIDEST, then WIDE, then others that
+ * do not identify rows, the last first; t->columns: none. */
 static size_t next_to_leave_out(const tt_table *t)
 {
     size_t others = 0;
+    for (size_t i = t->columns; i-- > 0;)
+        if (may_go(t, i) && is_alike(t, i)) return i;
     for (int flag = TT_COLUMN_WIDEST; flag >= TT_COLUMN_WIDE; flag /= 2)
         for (size_t i = t->columns; i-- > 0;)
             if (t->column[i].flags & flag && !t->column[i].left_out) return i;
     for (size_t i = 0; i < t->columns; i++)
         others += !is_key(t, i) && !t->column[i].left_out;
-    for (size_t i = t->columns; i-- > 0 && others > COLUMNS_KEPT;)
-        if (!t->column[i].left_out &&
-            !(t->column[i].flags & (TT_COLUMN_KEY | TT_COLUMN_WRAP | TT_COLUMN_KEEP)))
-            return i;
+    for (int text = TT_COLUMN_SHRINK; text >= 0; text -= TT_COLUMN_SHRINK) /* before numbers */
+        for (size_t i = t->columns; i-- > 0 && others > COLUMNS_KEPT;)
+            if (may_go(t, i) && (t->column[i].flags & text) == text) return i;
     return t->columns;
 }
 

@@ -169,7 +169,7 @@ static bool print_table(const tt_bench *b, const tt_experiment_end *ends, size_t
     tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "THREADS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "STATE", 0);
-    tt_table_column(t, "FOLDER", TT_COLUMN_KEY);
+    tt_table_column(t, "FOLDER", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
     tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
     tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
