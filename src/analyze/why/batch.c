@@ -61,6 +61,7 @@ static void add_op(void *context, const tt_parts_op *op)
         e->all_off_ticks = op->all_off_ticks;
         e->off_lanes = op->times->lanes;
     }
+    if (op->times->lanes > e->lanes) e->lanes = op->times->lanes;
     e->faults_known |= op->faults_known;
     e->major += op->major;
     e->minor += op->minor;

@@ -33,6 +33,7 @@ typedef struct tt_evidence {
     bool kernel_known; /* the kernel's counts of the process, while it was computed: */
     uint64_t kernel_major;
     double kernel_cpu_ns;
+    uint32_t lanes;     /* the most of an op */
     uint32_t last_lane; /* the thread for which the others waited longest, and how long: */
     uint64_t last_lane_ticks, last_lane_most; /* in all, and in one op */
     const char *last_lane_op;

@@ -83,16 +83,22 @@ static tt_cause work_cause(const tt_evidence *e, double excess_ns)
     return TT_CAUSE_UNKNOWN;
 }
 
-/* A thread that is late once may not have been running, which is known for long times only. */
-static tt_cause wait_cause(const tt_evidence *e, double excess_ns)
+/* A thread that is late once may not have been running: at the begin of its first op, and without
+ * fault counts, short times off CPU are not recorded. Then the process took less CPU time. */
+static tt_cause wait_cause(tt_evidence *e, double excess_ns)
 {
+    const double late = ns_of(e, e->last_lane_most);
     if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
-    return e->faults_known || ns_of(e, e->last_lane_most) < STOPPED_SHARE * excess_ns
-               ? TT_CAUSE_WAITS
-               : TT_CAUSE_UNKNOWN;
+    if (late < STOPPED_SHARE * excess_ns) return TT_CAUSE_WAITS;
+    if (e->kernel_known && late >= STOPPED_NS &&
+        e->kernel_cpu_ns < e->lanes * (e->why->time_ns - ALL_SHARE * late)) {
+        e->off = (tt_evidence_op){e->last_lane_most, e->last_lane_op};
+        return TT_CAUSE_STOPPED;
+    }
+    return e->faults_known || e->kernel_known ? TT_CAUSE_WAITS : TT_CAUSE_UNKNOWN;
 }
 
-static tt_cause part_cause(const tt_evidence *e, tt_part_kind part, double excess_ns)
+static tt_cause part_cause(tt_evidence *e, tt_part_kind part, double excess_ns)
 {
     switch (part) {
     case TT_PART_DISK:
