@@ -38,6 +38,8 @@ for (const theme of ['dark', 'light'])
                 for (const each of await violations(v, theme)) found.push(`${view}${selected && ', selected'}: ${each}`);
             }
         assert.deepEqual(found, []);
+        await v.show('view=log');
+        await v.rest();
         await v.page.evaluate(() => {
             const pale = document.querySelector('main').appendChild(document.createElement('p'));
             pale.textContent = 'pale';

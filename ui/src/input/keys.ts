@@ -124,6 +124,7 @@ const NAMES: Record<string, string> = {
   Period: ".",
   Comma: ",",
   Slash: "/",
+  Backslash: "\\",
   BracketLeft: "[",
   BracketRight: "]",
   PageUp: "Page up",

@@ -39,7 +39,7 @@ function Row(props: { name: string; a: number | null; b: number | null; words: (
   const { a, b, words } = props;
   return (
     <tr>
-      <th scope="row">{props.name}</th>
+      <th scope="row" title={props.name}>{props.name}</th>
       <td class="number">{words(a)}</td>
       <td class="number">{words(b)}</td>
       <td class="number delta">{difference(a, b, words)}</td>

@@ -10,10 +10,12 @@ import { Empty, Failure } from "../../parts/messages";
 import { VirtualTable } from "../../parts/VirtualTable";
 import { momentKey, momentOp } from "../../state/moment";
 import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
+import { isNarrow } from "../../state/screen";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
+import { panes } from "../../state/view";
 import { selectionWords } from "../../state/words";
-import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
+import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE, SHOWN_NARROW } from "./columns";
 import { menuOf, weightOf } from "./rowMenu";
 import { order, ORDERS, toggleOrder } from "./order";
 import { LogRowsCache } from "./rows";
@@ -217,7 +219,10 @@ export function LogTable(props: LogTableProps) {
     const text = row.duration_ns === null ? "its end was not observed" : duration(row.duration_ns);
     announce(`Selected ${plainName(row.op)} ${plainName(row.name)}, ${text}`);
   };
-  const columns = choice.value.shown.map((id) => COLUMNS.find((c) => c.id === id)!);
+  // Where there is little room, what an op is comes before where it belongs, unless somebody chose.
+  const little = isNarrow.value || panes.value.length > 1;
+  const ids = little && columnChoice.value === DEFAULT_CHOICE ? SHOWN_NARROW : choice.value.shown;
+  const columns = ids.map((id) => COLUMNS.find((c) => c.id === id)!);
   if (rows.error.value) return <Failure error={rows.error.value} retry={() => rows.retry()} />;
   const count = rows.count.value;
   const by = order().id;

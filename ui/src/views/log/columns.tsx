@@ -193,5 +193,7 @@ export function choiceText(choice: ColumnChoice): string {
   return choice.shown.map((id) => (choice.widths[id] ? `${id}-${choice.widths[id]}` : id)).join(",");
 }
 
+/** In a narrow table, if nothing was chosen. */
+export const SHOWN_NARROW = ["start", "duration", "name", "op", "wait", "bytes", "layer", "token"];
 /** What choiceText returns if nothing was chosen. */
 export const DEFAULT_CHOICE = SHOWN_AT_FIRST.join(",");
