@@ -4,7 +4,7 @@ import { css } from "../../draw/colour";
 import { counted, visible } from "../../draw/format";
 import type { Batches } from "../../api/types";
 import { summary } from "../../state/trace";
-import { selectedToken } from "../../state/selection";
+import { otherToken, selectedToken } from "../../state/selection";
 import { cut, inRow, LETTER, type Pen } from "./pen";
 import type { Layout, Row } from "./rows";
 
@@ -45,6 +45,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
   const { c } = pen;
   const perPixel = (pen.range.to - pen.range.from) / pen.width;
   const chosen = selectedToken.peek();
+  const other = otherToken.peek();
   const inks = { prompt: css(PROMPT, 0.45), other: css(GENERATE, 0.45) };
   inRow(pen, l, row, (top) => {
     let i = Math.max(0, batchAt(b, pen.range.from));
@@ -64,7 +65,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
         i = next;
         continue;
       }
-      drawOne(pen, b, i, { from, to, top, height: row.height }, b.batch_id[i] === chosen);
+      drawOne(pen, b, i, { from, to, top, height: row.height }, b.batch_id[i] === chosen, b.batch_id[i] === other);
       i++;
     }
   });
@@ -77,15 +78,17 @@ interface Box {
   readonly height: number;
 }
 
-function drawOne(pen: Pen, b: Batches, i: number, box: Box, chosen: boolean): void {
+function drawOne(pen: Pen, b: Batches, i: number, box: Box, chosen: boolean, other: boolean): void {
   const { c } = pen;
   const { from, to, top, height } = box;
   c.fillStyle = css(b.phase[i] === "prompt" ? PROMPT : GENERATE, chosen ? 0.6 : 0.25);
   c.fillRect(from, top, to - from - 1, height);
-  if (chosen) {
+  if (chosen || other) {
     c.strokeStyle = pen.accent;
     c.lineWidth = 2;
+    c.setLineDash(other ? [4, 3] : []);
     c.strokeRect(from + 1, top + 1, to - from - 3, height - 2);
+    c.setLineDash([]);
   }
   const left = Math.max(0, from) + 4;
   const room = Math.min(to, pen.width) - left - 4;
