@@ -31,6 +31,8 @@ static const tt_option option_table[] = {
     {"no-open", 0, 0, "Print the address only; do not open a browser", 1,
      TT_SET(struct options, opens, false)},
     TT_WHERE(struct options, where, 1),
+    {"no-notes", 0, 0, "Show notes, but keep no new ones (they go into FILE.notes.json)", 1,
+     TT_FLAG(struct options, serve.no_notes)},
     {"live", 0, 0, "Follow traces that are still being recorded", 1,
      TT_FLAG(struct options, serve.live)},
     {0},

@@ -126,6 +126,7 @@ void tt_report_page(tt_page *p, tt_analysis *a)
     tt_page_head(p, a);
     summarize(p, a);
     section_findings(p, &a->overview);
+    tt_section_notes(p, a);
     tt_section_time(p, a);
     tt_section_bound(p, a);
     tt_section_waits(p, a);

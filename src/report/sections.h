@@ -31,6 +31,8 @@ void tt_section_speed(tt_page *p, const tt_analysis *a);
 void tt_section_buffers(tt_page *p, const tt_analysis *a);
 /* Adds nothing when the trace has no values. */
 void tt_section_values(tt_page *p, const tt_analysis *a);
+/* Adds nothing without notes. */
+void tt_section_notes(tt_page *p, const tt_analysis *a);
 void tt_section_missing(tt_page *p, const tt_analysis *a);
 void tt_section_run(tt_page *p, const tt_analysis *a);
 /* Title, and figures at the top. */

@@ -3,6 +3,7 @@
 #include "base/hex.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
@@ -106,6 +107,27 @@ static tt_access_verdict enter(const tt_access_key *key, const tt_access_request
                                0, NULL, once};
 }
 
+bool tt_access_length(const char *length, size_t *out)
+{
+    size_t n = length ? strspn(length, "0123456789") : 0;
+    if (n == 0 || n > 5 || length[n]) return false;
+    *out = (size_t)strtoul(length, NULL, 10);
+    return *out > 0 && *out <= TT_ACCESS_BODY_MAX;
+}
+
+/* The Origin, if any, is ours. */
+static tt_access_verdict check_change(const tt_access_request *q)
+{
+    size_t n;
+    if (!q->origin) return refuse(403, "a change names its Origin");
+    if (!q->type || strcasecmp(q->type, "application/json") != 0)
+        return refuse(415, "a change is sent as application/json");
+    if (q->is_chunked || !q->length) return refuse(411, "a change says its length");
+    if (!tt_access_length(q->length, &n))
+        return refuse(413, "a change has at most 16,384 bytes, and some");
+    return (tt_access_verdict){TT_ACCESS_GRANTED, 0, NULL, false};
+}
+
 tt_access_verdict tt_access_check(const tt_access_key *key, const tt_access_request *q)
 {
     if (q->ambiguous) return refuse(400, "a header that has to be there once was sent twice");
@@ -114,9 +136,15 @@ tt_access_verdict tt_access_check(const tt_access_key *key, const tt_access_requ
                            "use the address that `tensortrace serve` printed");
     if (q->origin && !is_origin(key, q->origin))
         return refuse(403, "a page of another origin may not ask this server");
-    if (strcmp(q->method, "GET") != 0 && strcmp(q->method, "HEAD") != 0)
-        return refuse(405, "this server only answers GET and HEAD");
-    if (q->has_body) return refuse(400, "a request to this server has no body");
+    const bool changes = q->is_changeable && strcmp(q->method, "POST") == 0;
+    if (changes) {
+        tt_access_verdict v = check_change(q);
+        if (v.kind == TT_ACCESS_REFUSED) return v;
+    } else {
+        if (strcmp(q->method, "GET") != 0 && strcmp(q->method, "HEAD") != 0)
+            return refuse(405, "this server only answers GET and HEAD here");
+        if (q->has_body) return refuse(400, "a request of this kind has no body");
+    }
     if (strncmp(q->path, TT_ACCESS_OPEN_PATH, strlen(TT_ACCESS_OPEN_PATH)) == 0)
         return enter(key, q, q->path + strlen(TT_ACCESS_OPEN_PATH));
     if (!is_own_site(q->fetch_site))

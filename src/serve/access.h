@@ -5,6 +5,8 @@
  * page. Independent checks:
  *   - The Host must be ours, against DNS rebinding (a foreign name that resolves to 127.0.0.1).
  *   - Origin and Sec-Fetch-Site must not name another origin.
+ *   - A change (POST) must also name its origin, which browsers always do, and be JSON: a page of
+ *     another origin cannot send that without asking first (OPTIONS), which is refused.
  *   - A secret of 128 bits is required: in the printed address, then in a cookie that scripts
  *     cannot read and that cross-site requests do not carry. */
 #ifndef TT_SERVE_ACCESS_H
@@ -17,6 +19,8 @@
 #define TT_ACCESS_SECRET_TEXT 33 /* 32 hex digits and a NUL */
 #define TT_ACCESS_COOKIE_TEXT 128
 #define TT_ACCESS_OPEN_PATH "/open/"
+/* Of a change, the only requests with a body. */
+#define TT_ACCESS_BODY_MAX 16384u
 
 typedef struct tt_access_key {
     uint16_t port;
@@ -36,6 +40,11 @@ typedef struct tt_access_request {
     const char *cookie;
     bool ambiguous; /* one of these headers was sent twice */
     bool has_body;
+    /* Of a change: */
+    bool is_changeable; /* POST is allowed at the path */
+    const char *type;   /* Content-Type */
+    const char *length; /* Content-Length */
+    bool is_chunked;    /* Transfer-Encoding was sent */
 } tt_access_request;
 
 typedef enum tt_access_kind {
@@ -56,6 +65,10 @@ typedef struct tt_access_verdict {
 } tt_access_verdict;
 
 tt_access_verdict tt_access_check(const tt_access_key *key, const tt_access_request *q);
+
+/* The bytes of a change's body: a Content-Length of digits only, up to TT_ACCESS_BODY_MAX. False:
+ * it is something else. */
+bool tt_access_length(const char *length, size_t *out);
 
 /* 32 random hex digits. False if the kernel has none. */
 bool tt_access_secret(char out[TT_ACCESS_SECRET_TEXT]);

@@ -1,6 +1,6 @@
 #include "serve/api.h"
 
-#include "serve/endpoint.h"
+#include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
 
@@ -137,16 +137,28 @@ static void answer(tt_request *q, const tt_endpoint *e, tt_reply *r)
     tt_reply_error(r, status_of(&err), err.message);
 }
 
-void tt_api_answer(tt_traces *traces, const tt_target *target, int client,
-                   const atomic_bool *is_ending, tt_reply *r)
+bool tt_api_changes(const char *path)
+{
+    const size_t n = strlen(TT_API_PATH "/" TRACES);
+    if (strncmp(path, TT_API_PATH "/" TRACES, n) != 0) return false;
+    const char *name = strchr(path + n, '/');
+    const tt_endpoint *e = name ? find(name + 1, true) : NULL;
+    return e && e->answer == tt_answer_notes; /* the only one */
+}
+
+void tt_api_answer(tt_traces *traces, const tt_target *target, const tt_api_asker *asker,
+                   tt_reply *r)
 {
     tt_error err;
     const tt_endpoint *e = NULL;
     tt_request q = {.traces = traces,
                     .trace_id = TT_NONE,
                     .other_id = TT_NONE,
-                    .client = client,
-                    .is_ending = is_ending,
+                    .client = asker->client,
+                    .is_ending = asker->is_ending,
+                    .keeps_notes = asker->keeps_notes,
+                    .body = asker->body,
+                    .body_size = asker->body_size,
                     .n_params = target->n_params};
     memcpy(q.params, target->params, target->n_params * sizeof *q.params);
     size_t n = strlen(TT_API_PATH);

@@ -13,8 +13,20 @@
 
 /* Whether the path is the API's, of any version. */
 bool tt_api_owns(const char *path);
-/* Fills the reply, also for errors. `client` and `is_ending` as in tt_request. */
-void tt_api_answer(tt_traces *traces, const tt_target *target, int client,
-                   const atomic_bool *is_ending, tt_reply *r);
+/* Whether the endpoint of the path takes changes. */
+bool tt_api_changes(const char *path);
+
+/* Of a request, as in tt_request. */
+typedef struct tt_api_asker {
+    int client;
+    const atomic_bool *is_ending;
+    bool keeps_notes;
+    const char *body; /* NULL: none */
+    size_t body_size;
+} tt_api_asker;
+
+/* Fills the reply, also for errors. */
+void tt_api_answer(tt_traces *traces, const tt_target *target, const tt_api_asker *asker,
+                   tt_reply *r);
 
 #endif

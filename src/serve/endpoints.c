@@ -43,6 +43,7 @@ const tt_endpoint tt_endpoints[] = {
     {"memory/residency", true, tt_answer_memory_residency, "batch_to to_ns", false},
     {"memory/tokens", true, tt_answer_memory_tokens,
      "by rows columns from_bytes to_bytes " TT_REQUEST_FILTER_PARAMS, false},
+    {"notes", true, tt_answer_notes, "", true},
     {"op", true, tt_answer_op, "run node", false},
     {"op/times", true, tt_answer_op_times, TT_REQUEST_FILTER_PARAMS " run node limit", false},
     {"overview", true, tt_answer_overview, "", false},

@@ -261,7 +261,13 @@ static enum MHD_Result http_send_entry(struct MHD_Connection *c, const tt_access
 /* Per connection: the first line and headers of the request and of the response must fit. */
 #define CONNECTION_BYTES (32u << 10)
 
-enum stage { NEW, WHOLE, HELD /* queued, or about to be */, ANSWERED };
+enum stage {
+    NEW,
+    BODY /* it is granted, and being sent */,
+    WHOLE,
+    HELD /* queued, or about to be */,
+    ANSWERED
+};
 
 /* A connection; ordered by the last response, or the start. Only libmicrohttpd's thread accesses
  * them. */
@@ -345,6 +351,8 @@ typedef struct exchange {
     enum stage stage;
     char *raw; /* the target as sent */
     tt_target target;
+    char *body; /* of a change; NULL: none */
+    size_t body_size, body_expected;
     tt_reply reply;
 } exchange;
 
@@ -374,6 +382,7 @@ static void end(void *server, struct MHD_Connection *c, void **context,
     if (!x) return;
     tt_reply_free(&x->reply);
     free(x->raw);
+    free(x->body);
     free(x);
     *context = NULL;
 }
@@ -393,7 +402,11 @@ static enum MHD_Result note_header(void *request, enum MHD_ValueKind kind, const
     const struct {
         const char *name;
         const char **to;
-    } wanted[] = {{"Host", &q->host}, {"Origin", &q->origin}, {"Sec-Fetch-Site", &q->fetch_site}};
+    } wanted[] = {{"Host", &q->host},
+                  {"Origin", &q->origin},
+                  {"Sec-Fetch-Site", &q->fetch_site},
+                  {"Content-Type", &q->type},
+                  {"Content-Length", &q->length}};
     (void)kind;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (strcasecmp(name, wanted[i].name) != 0) continue;
@@ -401,7 +414,7 @@ static enum MHD_Result note_header(void *request, enum MHD_ValueKind kind, const
         *wanted[i].to = value ? value : "";
     }
     if (strcasecmp(name, "Cookie") == 0) q->cookie = value;
-    if (strcasecmp(name, "Transfer-Encoding") == 0) q->has_body = true;
+    if (strcasecmp(name, "Transfer-Encoding") == 0) q->has_body = q->is_chunked = true;
     if (strcasecmp(name, "Content-Length") == 0 && value && strcmp(value, "0") != 0)
         q->has_body = true;
     return MHD_YES;
@@ -410,7 +423,12 @@ static enum MHD_Result note_header(void *request, enum MHD_ValueKind kind, const
 static void work(tt_job *job)
 {
     exchange *x = (exchange *)job; /* its first member */
-    tt_api_answer(x->server->traces, &x->target, x->client, &x->server->is_ending, &x->reply);
+    const tt_api_asker asker = {.client = x->client,
+                                .is_ending = &x->server->is_ending,
+                                .keeps_notes = x->server->keeps_notes,
+                                .body = x->body,
+                                .body_size = x->body_size};
+    tt_api_answer(x->server->traces, &x->target, &asker, &x->reply);
     x->stage = ANSWERED;
     MHD_resume_connection(x->connection);
 }
@@ -440,13 +458,36 @@ static enum MHD_Result serve(exchange *x)
     return http_send_error(x->connection, false, 404, "there is no such page; the viewer is at /");
 }
 
+/* The access rules have checked its length. */
+static enum MHD_Result await_body(exchange *x, const tt_access_request *q)
+{
+    (void)tt_access_length(q->length, &x->body_expected);
+    x->body = malloc(x->body_expected);
+    x->stage = BODY;
+    return x->body ? MHD_YES : MHD_NO;
+}
+
+/* Called with parts of the body, then with none. */
+static enum MHD_Result take_body(exchange *x, const char *upload, size_t *size)
+{
+    if (*size == 0) return x->body_size == x->body_expected ? serve(x) : MHD_NO;
+    if (*size > x->body_expected - x->body_size) return MHD_NO;
+    memcpy(x->body + x->body_size, upload, *size);
+    x->body_size += *size;
+    *size = 0;
+    return MHD_YES;
+}
+
 static enum MHD_Result evaluate(exchange *x, const char *method)
 {
     struct MHD_Connection *c = x->connection;
     tt_error err;
     tt_status parsed = tt_target_parse(&x->target, x->raw, strlen(x->raw), &err);
     bool as_json = strncmp(x->raw, "/api", 4) == 0;
-    tt_access_request q = {.method = method, .path = x->target.path};
+    tt_access_request q = {.method = method,
+                           .path = x->target.path,
+                           .is_changeable = x->server->keeps_notes && parsed == TT_OK &&
+                                            tt_api_changes(x->target.path)};
     (void)MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &q);
     tt_access_verdict v = tt_access_check(&x->server->key, &q);
     if (v.kind == TT_ACCESS_REFUSED) return http_send_error(c, as_json, v.status, v.message);
@@ -455,7 +496,7 @@ static enum MHD_Result evaluate(exchange *x, const char *method)
     /* Only this thread uses it. A HEAD may not be from the browser. */
     if (v.used_once && strcmp(method, "GET") == 0) x->server->key.once[0] = '\0';
     if (v.kind != TT_ACCESS_GRANTED) return http_send_entry(c, &x->server->key, v.kind);
-    return serve(x);
+    return strcmp(method, "POST") == 0 ? await_body(x, &q) : serve(x);
 }
 
 /* An answer before the request's end closes the connection: used for invalid requests. */
@@ -475,11 +516,10 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
     (void)server;
     (void)url;
     (void)version;
-    (void)upload;
-    (void)upload_size;
     if (!x || !x->raw) return MHD_NO;
     if (x->stage == ANSWERED) return http_send_reply(c, &x->reply);
     if (x->stage == HELD) return MHD_YES;
+    if (x->stage == BODY) return take_body(x, upload, upload_size);
     if (x->stage == NEW && !waits_for_body(c, method)) {
         x->stage = WHOLE;
         return MHD_YES;

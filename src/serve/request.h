@@ -36,6 +36,9 @@ typedef struct tt_request {
     uint32_t trace_id, other_id;  /* TT_NONE: none */
     int client;                   /* the connection's descriptor; -1: none */
     const atomic_bool *is_ending; /* the server's; NULL: never */
+    bool keeps_notes;             /* changes of notes are allowed */
+    const char *body;             /* of a change; NULL: none */
+    size_t body_size;
 } tt_request;
 
 /* Whether the client is gone (the page sent a newer request, or was closed) or the server ends.

@@ -209,6 +209,7 @@ tt_status tt_server_start(const tt_serve_options *o, tt_server **out, tt_error *
     tt_server *s = calloc(1, sizeof *s);
     if (!s) return tt_error_memory(err, "the server");
     atomic_init(&s->is_ending, false);
+    s->keeps_notes = !o->no_notes;
     tt_status status = begin(s, o, err);
     if (status == TT_OK)
         *out = s;

@@ -34,6 +34,7 @@ typedef struct tt_serve_options {
     uint32_t n_paths;
     uint16_t port;    /* 0: any free one */
     bool live;        /* traces may still be growing */
+    bool no_notes;    /* notes are shown, not changed */
     uint32_t workers; /* maximum of concurrent answers; 0: 8 */
 } tt_serve_options;
 

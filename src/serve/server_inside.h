@@ -17,6 +17,7 @@ struct tt_server {
     tt_traces *traces;
     tt_pool *pool;
     atomic_bool is_ending;
+    bool keeps_notes;
     tt_visitor *oldest, *newest; /* of http.c: connections */
     unsigned n_visitors;         /* that were not disconnected */
     char url[96], once_url[96];

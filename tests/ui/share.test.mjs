@@ -21,6 +21,7 @@ const VIEWS = [
     { view: 'stats', traces: ['moe'], fragment: 'view=stats', canvas: '#main .vt' },
     { view: 'stats', traces: ['moe'], fragment: 'view=stats&stats_show=tokens', canvas: '.u-wrap canvas' },
     { view: 'stats', traces: ['moe'], fragment: 'view=stats&stats_show=roofline', canvas: '.roof-plot svg' },
+    { view: 'stats', traces: ['moe'], fragment: 'view=stats&stats_show=flame', canvas: '#main canvas' },
     { view: 'values', traces: ['nan'], fragment: 'view=values&token=2', canvas: '.values-host canvas' },
     { view: 'diff', traces: ['tiny', 'again'], fragment: 'view=diff&token=4', canvas: '.diff-strip-canvases' },
 ];

@@ -135,6 +135,60 @@ static void test_methods(void **state)
     expect(q, TT_ACCESS_REFUSED, 400);
 }
 
+static tt_access_request change(void)
+{
+    tt_access_request q = good();
+    q.method = "POST";
+    q.path = "/api/v1/traces/0/notes";
+    q.is_changeable = q.has_body = true;
+    q.origin = "http://127.0.0.1:4321";
+    q.type = "application/json";
+    q.length = "16384";
+    return q;
+}
+
+static void test_changes(void **state)
+{
+    tt_access_request q = change();
+    (void)state;
+    expect(q, TT_ACCESS_GRANTED, 0);
+    q.is_changeable = false; /* of another path, or with --no-notes */
+    expect(q, TT_ACCESS_REFUSED, 405);
+    q = change();
+    q.method = "PUT";
+    expect(q, TT_ACCESS_REFUSED, 405);
+    q = change();
+    q.origin = NULL;
+    expect(q, TT_ACCESS_REFUSED, 403);
+    q.origin = "http://127.0.0.1:4322";
+    expect(q, TT_ACCESS_REFUSED, 403);
+    q = change();
+    q.fetch_site = "same-site";
+    expect(q, TT_ACCESS_REFUSED, 403);
+    q = change();
+    q.cookie = NULL;
+    expect(q, TT_ACCESS_REFUSED, 403);
+    q = change();
+    q.is_chunked = true;
+    expect(q, TT_ACCESS_REFUSED, 411);
+    static const char *const types[] = {NULL, "", "text/plain", "application/json; charset=utf-8",
+                                        "application/x-www-form-urlencoded"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        q = change();
+        q.type = types[i];
+        expect(q, TT_ACCESS_REFUSED, 415);
+    }
+    static const char *const lengths[] = {"",   "0",  "16385", "99999999999999999999",
+                                          "-1", "1x", " 1",    "0x10"};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        q = change();
+        q.length = lengths[i];
+        expect(q, TT_ACCESS_REFUSED, 413);
+    }
+    q.length = NULL;
+    expect(q, TT_ACCESS_REFUSED, 411);
+}
+
 static void test_cookies(void **state)
 {
     static const char *const bad[] = {NULL,
@@ -241,12 +295,12 @@ static void test_secret(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),    cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_port_80), cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_sites),   cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_cookies), cmocka_unit_test(test_many_cookies),
-        cmocka_unit_test(test_opening), cmocka_unit_test(test_once),
-        cmocka_unit_test(test_secret),
+        cmocka_unit_test(test_good),         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_port_80),      cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_sites),        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_changes),      cmocka_unit_test(test_cookies),
+        cmocka_unit_test(test_many_cookies), cmocka_unit_test(test_opening),
+        cmocka_unit_test(test_once),         cmocka_unit_test(test_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,13 @@ async function refusal(response: Response): Promise<ApiError> {
 }
 
 async function get(path: string, params: Params, abort?: AbortSignal): Promise<Response> {
+  return send(address(path, params), { signal: abort ?? null });
+}
+
+async function send(url: string, how: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(address(path, params), { signal: abort ?? null, credentials: "same-origin" });
+    response = await fetch(url, { ...how, credentials: "same-origin" });
   } catch (reason) {
     if (reason instanceof DOMException && reason.name === "AbortError") throw reason;
     isLost = true;
@@ -65,6 +69,12 @@ async function get(path: string, params: Params, abort?: AbortSignal): Promise<R
 /** JSON below /api/v1/. Fails with ApiError, or AbortError when `abort` was used. */
 export async function getJson<T>(path: string, params: Params = {}, abort?: AbortSignal): Promise<T> {
   return (await (await get(path, params, abort)).json()) as T;
+}
+
+/** A change. Fails like getJson. */
+export async function postJson<T>(path: string, body: object): Promise<T> {
+  const how = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  return (await (await send(address(path, {}), how)).json()) as T;
 }
 
 /** Bytes below /api/v1/ (little-endian tiles). Fails like getJson. */

@@ -1,5 +1,7 @@
 // Drawing on a canvas, so that the same can be drawn again elsewhere: larger, or as SVG (picture.ts).
 
+import type uPlot from "uplot";
+
 /** At most 2: more costs fourfold without a visible gain. */
 export function pixelRatio(): number {
   return Math.min(2, window.devicePixelRatio || 1);
@@ -54,4 +56,13 @@ export function drawOn(canvas: HTMLCanvasElement, width: number, height: number,
   c.clearRect(0, 0, width, height);
   draw(c);
   remember(canvas, width, height, draw, whole);
+}
+
+const plots = new WeakMap<HTMLCanvasElement, uPlot>();
+
+/** Of each plot by uPlot: it can be drawn again, too (plot.ts). */
+export const inPictures: uPlot.Plugin = { hooks: { draw: (u) => void plots.set(u.ctx.canvas, u) } };
+
+export function plotOf(canvas: HTMLCanvasElement): uPlot | null {
+  return plots.get(canvas) ?? null;
 }

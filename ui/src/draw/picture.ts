@@ -3,6 +3,7 @@
 
 import { drawingOf, type Drawn } from "./canvas";
 import { drawGradient } from "./gradient";
+import { drawnOf } from "./plot";
 import { SvgContext } from "./svg";
 
 /** Controls and what only pointers or screen readers need; of these, what is marked is drawn all the same. */
@@ -179,7 +180,7 @@ class Painter {
     const around = this.growths.find((g) => g.canvas?.parentElement === element.parentElement);
     // What is above a canvas that is drawn as a whole belongs to the part that the screen shows.
     if (around && !growth) return;
-    const drawn = growth?.drawn ?? drawingOf(element);
+    const drawn = growth?.drawn ?? drawnOf(element);
     const b = this.boxOf(r);
     if (b.right <= b.left || b.bottom <= b.top || element.width === 0) return;
     c.save();

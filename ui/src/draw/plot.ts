@@ -1,7 +1,7 @@
 // Plots by uPlot in pictures: it draws once more, and what it tells its canvas goes to another context, too.
 
 import type uPlot from "uplot";
-import { remember } from "./canvas";
+import { drawingOf, plotOf, type Drawn } from "./canvas";
 
 const STYLES = ["fillStyle", "strokeStyle", "lineWidth", "lineCap", "lineJoin", "font", "textAlign", "textBaseline", "globalAlpha"] as const;
 const CALLS = ["save", "restore", "beginPath", "closePath", "moveTo", "lineTo", "rect", "arc", "clip", "fill", "stroke", "fillRect", "strokeRect", "fillText", "setLineDash", "translate", "rotate"] as const;
@@ -81,7 +81,8 @@ function drawPlot(u: uPlot, c: CanvasRenderingContext2D): void {
   }
 }
 
-/** Of each plot: its canvas can be drawn again (canvas.ts). */
-export const inPictures: uPlot.Plugin = {
-  hooks: { draw: (u) => remember(u.ctx.canvas, u.width, u.height, (c) => drawPlot(u, c)) },
-};
+/** What draws the canvas of a plot or of the pages' own; null: neither is known. */
+export function drawnOf(canvas: HTMLCanvasElement): Drawn | null {
+  const u = plotOf(canvas);
+  return u ? { width: u.width, height: u.height, draw: (c) => drawPlot(u, c) } : drawingOf(canvas);
+}

@@ -29,3 +29,11 @@ export async function copy(text: string, name: string, said = counted(text.split
     announce(`Saved as ${name}: the clipboard cannot be used`);
   }
 }
+
+/** A line of text; what: "Link". */
+export function copyWords(text: string, what: string): void {
+  navigator.clipboard.writeText(text).then(
+    () => announce(`${what} copied`),
+    () => announce("The browser did not allow copying"),
+  );
+}

@@ -1,7 +1,7 @@
 // A copy of a part of the page without what only works in the page: headings, texts, lists, tables, small plots.
 
 import { render } from "preact";
-import { drawingOf } from "../draw/canvas";
+import { drawnOf } from "../draw/plot";
 import { SvgContext } from "../draw/svg";
 import { counted } from "../draw/format";
 import { gridOf, type Grid } from "../parts/grids";
@@ -20,7 +20,7 @@ export function svgElement(markup: string): SVGElement {
 }
 
 function drawingElement(canvas: HTMLCanvasElement): Element | null {
-  const drawn = drawingOf(canvas);
+  const drawn = drawnOf(canvas);
   if (!drawn) return null;
   const svg = new SvgContext();
   drawn.draw(svg.asContext);

@@ -15,6 +15,7 @@ import { Help } from "./Help";
 import { Inspector } from "./Inspector";
 import { Panes } from "./Panes";
 import { Scrubber } from "./Scrubber";
+import { NotesDialog } from "./Notes";
 import { ShareDialog } from "./Share";
 import { TopBar } from "./TopBar";
 
@@ -72,6 +73,7 @@ export function App() {
       {summary.value && <Scrubber />}
       <Help />
       <ShareDialog />
+      <NotesDialog />
       <div class="sr-only" aria-live="polite" role="status">
         {announcement.value}
       </div>

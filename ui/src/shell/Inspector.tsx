@@ -12,6 +12,7 @@ import { clearSelection, hasSelection, selection } from "../state/selection";
 import { selectionWords } from "../state/words";
 import { LayerPart, RegionPart, TimePart, TokenPart } from "./inspector/parts";
 import { OpPart } from "./inspector/OpPart";
+import { NotesPart } from "./Notes";
 import { RunPart } from "./inspector/RunPart";
 import { TokensPart } from "./inspector/TokensPart";
 import { TensorPart } from "./inspector/TensorPart";
@@ -126,6 +127,7 @@ export function Inspector() {
         {s.token !== null && <TokenPart token={s.token} />}
         {s.time && <TimePart time={s.time} />}
         {!hasSelection.value && <RunPart />}
+        <NotesPart />
       </div>
     </aside>
   );

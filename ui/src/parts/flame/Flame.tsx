@@ -7,7 +7,7 @@ import { getJson, ofTrace, type Params } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { isDark } from "../../draw/colour";
 import { count, counted, duration, percent } from "../../draw/format";
-import { pencil, sizeCanvas } from "../../draw/rects";
+import { drawOn } from "../../draw/canvas";
 import { select, selection, type Selection } from "../../state/selection";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
@@ -137,13 +137,8 @@ function Chart(props: { answer: FlameAnswer }) {
   const chosen = chosenOf(n, bars, selection.value);
   useLayoutEffect(() => {
     if (!canvas.current || !width) return;
-    sizeCanvas(canvas.current, width, height);
-    const c = pencil(canvas.current);
-    if (!c) return;
-    const ratio = canvas.current.width / width;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, width, height);
-    paintFlame(c, n, bars, { width, row, shown, chosen, cursor: focused.value ? cursor.value : null });
+    const look = { width, row, shown, chosen, cursor: focused.value ? cursor.value : null };
+    drawOn(canvas.current, width, height, (c) => paintFlame(c, n, bars, look));
   }, [n, width, height, zoom, selection.value, cursor.value, focused.value, isDark.value]);
   const hit = (x: number, y: number): Bar | null => {
     const at = shown.from + (x / width) * (shown.to - shown.from);

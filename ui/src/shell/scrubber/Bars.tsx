@@ -6,12 +6,14 @@ import { isDark } from "../../draw/colour";
 import { count } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
+import { notesInTime } from "../../state/notes";
 import { goToIndex, selectedIndex } from "../../state/playback";
 import { compareWith, otherToken, selectedToken } from "../../state/selection";
 import { batchIndex, summary } from "../../state/trace";
 import { tokenWords } from "../../state/words";
 import { Rail } from "./Rail";
-import { drawStrip, indexAt } from "./strip";
+import { placeOf } from "./places";
+import { drawStrip, indexAt, pitch } from "./strip";
 
 /** Target of the slider's own keys from `at`; null: another key. */
 function slid(code: string, at: number, n: number): number | null {
@@ -61,7 +63,10 @@ export function Bars() {
     const at = selectedIndex.value;
     const other = otherToken.value === null ? -1 : batchIndex(otherToken.value);
     if (!canvas.current || !now || size.value.width === 0) return;
-    drawStrip(canvas.current, { batches: now, ...size.value }, { at, other }, Math.min(2, devicePixelRatio));
+    const strip = { batches: now, ...size.value };
+    const { begin_ns: from_ns, end_ns: to_ns } = summary.value!;
+    const flags = notesInTime.value.map((note) => placeOf({ batches: now, pitch: pitch(strip), from_ns, to_ns }, note.time_ns));
+    drawStrip(canvas.current, strip, { at, other, flags }, Math.min(2, devicePixelRatio));
   });
   const indexOf = (event: PointerEvent) => indexAt({ batches, ...size.value }, event.clientX - ref.current!.getBoundingClientRect().left);
   const at = selectedIndex.value;

@@ -1,8 +1,9 @@
 // Drawing the strip of tokens: a bar a token, as high as the token took long. Where several share a
 // pixel the longest one is drawn, so that no slow token hides.
 
-import { pencil } from "../../draw/rects";
+import { pencil } from "../../draw/canvas";
 import { css, themeColour, type Rgb } from "../../draw/colour";
+import { drawFlags } from "../../draw/flags";
 import type { Batches } from "../../api/types";
 
 /** A few tokens do not fill the window. */
@@ -92,6 +93,8 @@ export interface Chosen {
   readonly at: number;
   /** It is compared with that one. */
   readonly other: number;
+  /** CSS pixels: where notes are. */
+  readonly flags: readonly number[];
 }
 
 /** Draws all of it; `ratio`: device pixels per CSS pixel. */
@@ -118,6 +121,7 @@ export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, chosen: Chose
   }
   if (chosen.other >= 0) marker(context, strip, chosen.other, step, true);
   if (chosen.at >= 0) marker(context, strip, chosen.at, step, false);
+  drawFlags(context, chosen.flags, strip.width, strip.height);
 }
 
 function marker(context: CanvasRenderingContext2D, strip: Strip, selected: number, step: number, isOther: boolean): void {

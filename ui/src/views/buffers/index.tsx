@@ -15,6 +15,7 @@ import { List } from "./List";
 import { Plot } from "./Plot";
 import { axis, setMapped, showsMapped, totals } from "./state";
 import { inOrder, kindColour } from "./style";
+import "./command";
 import "./buffers.css";
 
 const BUFFERS_MOST = 5000;

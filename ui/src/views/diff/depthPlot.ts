@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { css, seriesColour, themeColour } from "../../draw/colour";
-import { inPictures } from "../../draw/plot";
+import { inPictures } from "../../draw/canvas";
 import type { DepthChart } from "./valuesAnswer";
 
 /** If there are more lines, only their maximum is drawn. */

@@ -6,6 +6,7 @@ import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { plainName } from "../../draw/format";
 import { bind } from "../../input/keys";
+import { Lazy } from "../../parts/Lazy";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { select, selection } from "../../state/selection";
 import { index, summary } from "../../state/trace";
@@ -17,7 +18,7 @@ import { chooseRow, choiceProblem, chosenRow, compareTraces, shownSide, showSide
 import { sampleAt, type Samples } from "./samples";
 import { Strips } from "./Strips";
 import { Tables } from "./Tables";
-import { ValuesDiff } from "./Values";
+import "./command";
 import "./diff.css";
 
 function OnlyOne() {
@@ -190,7 +191,7 @@ function Comparison(props: { now: Traces }) {
           </button>
         </p>
       )}
-      {isOfValues() ? <ValuesDiff now={props.now} asked={asked.value} /> : body}
+      {isOfValues() ? <Lazy what="the comparison of outputs" load={async () => (await import("./Values")).ValuesDiff} with={{ now: props.now, asked: asked.value }} /> : body}
     </>
   );
 }

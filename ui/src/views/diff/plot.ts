@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { css, isDark, seriesColour, themeColour, type Rgb } from "../../draw/colour";
-import { inPictures } from "../../draw/plot";
+import { inPictures } from "../../draw/canvas";
 import { duration } from "../../draw/format";
 import type { Range } from "../../draw/axis";
 import type { Samples } from "./samples";

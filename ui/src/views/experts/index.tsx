@@ -16,6 +16,7 @@ import { Keep } from "./Keep";
 import { Matrix } from "./Matrix";
 import { measure, MEASURES, of, OFS, paramsOf, setMeasure, setOf, setShown, shown, SHOWS, type Of } from "./state";
 import { coverageWords } from "./words";
+import "./command";
 import "./experts.css";
 
 function None(props: { answer: Experts }) {
@@ -155,7 +156,7 @@ export function Component() {
     () =>
       bind(
         { id: "experts.of", keys: ["KeyC"], title: "Whole run, up to the token, the token", scope: "Experts", run: () => setOf(OFS[(OFS.findIndex((o) => o.id === of(selectedToken.peek())) + 1) % OFS.length]!.id) },
-        { id: "experts.keep", keys: ["KeyK"], title: "Matrix, or what to keep in so much memory", scope: "Experts", run: () => setShown(shown() === "keep" ? "matrix" : "keep") },
+        { id: "experts.keep", keys: ["KeyE"], title: "Matrix, or what to keep in so much memory", scope: "Experts", run: () => setShown(shown() === "keep" ? "matrix" : "keep") },
         { id: "experts.colour", keys: ["KeyM"], title: "Next colour measure", scope: "Experts", run: () => setMeasure(MEASURES[(MEASURES.findIndex((m) => m.id === measure().id) + 1) % MEASURES.length]!.id) },
       ),
     [],

@@ -10,6 +10,7 @@ import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import { graphBindings, type Pointer } from "./bindings";
 import { Colouring } from "./colours";
+import "./command";
 import "./graph.css";
 import type { TokenGraph } from "./graph";
 import { GraphCanvas } from "./GraphCanvas";
@@ -141,7 +142,7 @@ export function Component() {
     return g && scene ? marksOf(g, scene, selection.value, (run) => store.isAlike(run)) : null;
   });
 
-  // The film stays in sight.
+  // The film stays in view.
   useSignalEffect(() => {
     const now = marks.value?.now ?? null;
     const item = now === null ? undefined : store.scene.peek()?.items[now];

@@ -17,6 +17,7 @@ import { Menu } from "./Menu";
 import { order, setOrder } from "./order";
 import type { LogRowsCache } from "./rows";
 import { paramsOf, termsOf, termsOfSelection, termsText, withTerm, type Term } from "./terms";
+import "./command";
 import "./log.css";
 
 const lanesText = urlParam("lanes", "");

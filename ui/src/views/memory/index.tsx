@@ -21,6 +21,7 @@ import { PagesTable } from "./PagesTable";
 import { pagedOf } from "./pages";
 import { TensorTable } from "./TensorTable";
 import { Toolbar, toolbarKeys } from "./Toolbar";
+import "./command";
 import "./memory.css";
 
 const openParam = urlParam("memory_open", "");

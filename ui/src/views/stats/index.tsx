@@ -12,6 +12,7 @@ import { OneOp } from "./OneOp";
 import { OverTokens } from "./OverTokens";
 import { Table } from "./Table";
 import { dimension, filterParams, filters, setDimension, setShown, shown, SHOWS, type Filter } from "./state";
+import "./command";
 import "./stats.css";
 
 function Chips(props: { filters: readonly Filter[] }) {

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { css, themeColour, type Rgb } from "../../draw/colour";
-import { inPictures } from "../../draw/plot";
+import { inPictures } from "../../draw/canvas";
 
 export interface Band {
   readonly label: string;

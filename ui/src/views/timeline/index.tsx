@@ -1,1 +1,2 @@
+import "./command";
 export { Timeline as Component } from "./Timeline";

@@ -1,7 +1,9 @@
 // Text and lines of the timeline: the axis, names, tokens, counters, the selection.
 
 import { ticks } from "../../draw/axis";
+import { drawFlags } from "../../draw/flags";
 import { duration, moment } from "../../draw/format";
+import { notesInTime } from "../../state/notes";
 import { playhead_ns } from "../../state/playback";
 import { selection } from "../../state/selection";
 import { drawBadOps } from "./bad";
@@ -185,6 +187,7 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
   drawNoLayers(pen, l, shown);
   drawChosenOp(pen, l);
   drawStretch(pen, l, marked);
+  drawFlags(pen.c, notesInTime.peek().map((n) => pen.x(n.time_ns)), pen.width, pen.height);
   drawPlayhead(pen);
   drawPointer(pen);
 }

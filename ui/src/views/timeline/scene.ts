@@ -7,6 +7,7 @@ import { drawOn } from "../../draw/canvas";
 import { createRects, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
 import { badOutputs } from "../../state/bad";
+import { notesInTime } from "../../state/notes";
 import { playhead_ns } from "../../state/playback";
 import { generation, summary, tokenStretch } from "../../state/trace";
 import { selectedSlice, selection } from "../../state/selection";
@@ -106,7 +107,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, overview, summary, badOutputs, playhead_ns]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, overview, summary, badOutputs, playhead_ns, notesInTime]) each.value;
   }
 
   private request(): void {

@@ -17,6 +17,7 @@ import { Lines } from "./Lines";
 import { extentOf, MEASURES, number, type Measure } from "./measures";
 import { overLayers, overTokens } from "./profile";
 import { measure, place, setMeasure, setPlace } from "./state";
+import "./command";
 import "./values.css";
 
 function None() {

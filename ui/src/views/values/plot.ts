@@ -4,7 +4,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { css, themeColour } from "../../draw/colour";
-import { inPictures } from "../../draw/plot";
+import { inPictures } from "../../draw/canvas";
 import { rangeColour, rmsColour } from "./colours";
 import { number } from "./measures";
 import type { Profile } from "./profile";

@@ -1,0 +1,22 @@
+// The command that prints what this view shows.
+
+import { option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { selectedTrace, selection } from "../../state/selection";
+import { cumulative, metric } from "./data";
+import { pagedOf } from "./pages";
+
+const HEAT_SORT: Record<string, string> = { accesses: "accesses", bytes: "read_bytes", time: "time_ns", recency: "last_ns" };
+
+function memoryWords(): CommandWords {
+  const { token } = selection.value;
+  const batch = option("batch", token === null ? null : cumulative.value && token > 0 ? `0..${token}` : token);
+  const file = pathOf(selectedTrace.value);
+  const shown = metric.value;
+  if (shown === "residency") return ["faults", file, "--residency", ...batch];
+  if (shown === "faults") return ["faults", file, ...batch];
+  const paged = pagedOf(shown);
+  if (paged) return ["faults", file, paged === "loading" ? "--loading" : "--pages", ...(paged === "loading" ? [] : batch)];
+  return ["heat", file, ...batch, ...option("sort", HEAT_SORT[shown])];
+}
+
+viewCommands.set("memory", memoryWords);

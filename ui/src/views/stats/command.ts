@@ -1,0 +1,22 @@
+// The command that prints what this view shows.
+
+import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { selectedTrace, selection } from "../../state/selection";
+import { dimension, literal, opFilter, phaseFilter, sorting } from "./state";
+
+function statsWords(): CommandWords {
+  const { token, layer, tensor } = selection.value;
+  const by = dimension().id;
+  const { id, descending } = sorting();
+  const own = (name: string) => name === by;
+  return [
+    "stats", pathOf(selectedTrace.value), ...option("by", by),
+    ...option("batch", own("batch") ? null : token),
+    ...option("layer", own("layer") || own("tensor") ? null : layerWord(layer)),
+    ...option("tensor", own("layer") || own("tensor") || tensor === null ? null : literal(tensor)),
+    ...option("op", own("op") ? null : opFilter.value), ...option("phase", own("phase") ? null : phaseFilter.value),
+    ...option("sort", id === "key" || !descending ? null : id),
+  ];
+}
+
+viewCommands.set("stats", statsWords);

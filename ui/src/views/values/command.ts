@@ -1,0 +1,14 @@
+// The command that prints what this view shows.
+
+import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { selectedTrace, selection } from "../../state/selection";
+import { place } from "./state";
+
+function valuesWords(): CommandWords {
+  const { token, layer } = selection.value;
+  const file = pathOf(selectedTrace.value);
+  if (token === null && layer === null) return ["values", file, "--growth", ...option("place", place())];
+  return ["values", file, ...option("batch", token), ...option("layer", layerWord(layer))];
+}
+
+viewCommands.set("values", valuesWords);
