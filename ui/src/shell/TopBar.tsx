@@ -42,7 +42,7 @@ function TraceChoice() {
   );
 }
 
-/** Where the tabs are a line that scrolls, the selected one stays in sight. */
+/** Where the tabs are a line that scrolls, the selected one stays in view. */
 function useTabInSight(): void {
   const shown = currentView();
   useEffect(() => {
