@@ -57,7 +57,7 @@ typedef enum tt_observed {
 /* Where the bytes of a tensor are. */
 typedef enum tt_origin {
     TT_ORIGIN_UNKNOWN = 0, /* neither file nor buffer was observed */
-    TT_ORIGIN_DISK = 1,    /* in the mapping of the model file, at the weight's own offset */
+    TT_ORIGIN_FILE = 1,    /* in the mapping of the model file, at the weight's own offset */
     TT_ORIGIN_BUFFER = 2   /* in a buffer; for a weight: a copy */
 } tt_origin;
 

@@ -428,7 +428,7 @@ class Trace:
         """The ops in the order in which they began, with their sources: ``tensortrace log``.
 
         lanes:     a row for each thread; thread: only this one
-        origin:    only ops with a source on "disk", or in a "buffer"
+        origin:    only ops with a source in a mapped "file", or in a "buffer"
         from_, to: of the op's begin, since the first batch, as "12ms"
 
         For many ops the table ``ops`` is faster.

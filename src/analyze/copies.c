@@ -26,8 +26,8 @@ bool tt_copies_find(const tt_model *m, tt_copies *out)
         for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++) {
             const tt_tensor *t = &m->graphs[g].tensors[i];
             if (t->weight >= m->n_weights || t->origin == TT_ORIGIN_UNKNOWN) continue;
-            seen[t->weight] |= t->origin == TT_ORIGIN_DISK ? IN_FILE : COPIED;
-            if (t->origin != TT_ORIGIN_DISK) out->repacked |= is_repacked(m, &m->graphs[g], t);
+            seen[t->weight] |= t->origin == TT_ORIGIN_FILE ? IN_FILE : COPIED;
+            if (t->origin != TT_ORIGIN_FILE) out->repacked |= is_repacked(m, &m->graphs[g], t);
         }
     for (uint32_t w = 0; w < m->n_weights; w++) {
         if (seen[w] & COPIED) out->copied_bytes += m->weights[w].size_bytes, out->n_copied++;

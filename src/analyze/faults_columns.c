@@ -154,14 +154,6 @@ static void get_origin(const void *context, const void *row, tt_cell *cell)
     if (weight_of(context, row)) tt_cell_text(cell, tt_origin_name(of(row)->origin));
 }
 
-/* A mapped file is not read from disk each time. */
-static void show_origin(const void *context, const void *row, char *out, size_t room)
-{
-    if (!weight_of(context, row)) return;
-    const tt_origin origin = of(row)->origin;
-    (void)snprintf(out, room, "%s", origin == TT_ORIGIN_DISK ? "file" : tt_origin_name(origin));
-}
-
 static void get_row_at_least(const void *context, const void *row, tt_cell *cell)
 {
     get_read_at_least(context, &of(row)->counts, cell);
@@ -351,10 +343,9 @@ static const tt_column columns[] = {
               .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_offset),
     TT_COLUMN("size_bytes", NULL, BYTES, "size of the weight", .type = TT_CELL_U64,
               .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_size),
-    TT_COLUMN("origin", "ORIGIN", NONE,
-              "where the ops read it from: disk (a mapped model file), buffer, ...",
+    TT_COLUMN("origin", "ORIGIN", NONE, "where the ops read it from: file (mapped), buffer, ...",
               .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_ROW,
-              .kinds = BY(TENSOR), .get = get_origin, .text = show_origin),
+              .kinds = BY(TENSOR), .get = get_origin),
     TT_COLUMN("count", "OPS", COUNT, "executed ops; by thread: those counted on it",
               .show = TT_SHOW_WIDEST, TT_MEMBER(tt_faults_row, count)),
     TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",

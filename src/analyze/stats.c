@@ -29,7 +29,7 @@ typedef struct stats_node {
     bool passes;
     bool picks; /* rows or experts of a weight: bytes differ from run to run */
     bool at_most;
-    uint8_t sources, disk_sources, buffer_sources;
+    uint8_t sources, file_sources, buffer_sources;
     uint64_t weight_bytes;
 } stats_node;
 
@@ -207,14 +207,14 @@ static void count_tensors(tt_stats *s, const tt_op *op, uint32_t row)
 
 static void count_sources(tt_stats *s, const tt_op *op, stats_node *info)
 {
-    unsigned disk = 0, buffer = 0; /* at most TT_OP_SOURCES_MAX */
+    unsigned file = 0, buffer = 0; /* at most TT_OP_SOURCES_MAX */
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_origin origin = op->graph->tensors[op->sources[i].tensor].origin;
-        disk += origin == TT_ORIGIN_DISK;
+        file += origin == TT_ORIGIN_FILE;
         buffer += origin == TT_ORIGIN_BUFFER;
     }
     info->sources = (uint8_t)op->n_sources;
-    info->disk_sources = (uint8_t)disk;
+    info->file_sources = (uint8_t)file;
     info->buffer_sources = (uint8_t)buffer;
     count_tensors(s, op, TT_NONE);
     if (info->n == 1) count_tensors(s, op, info->row);
@@ -366,7 +366,7 @@ static inline void add(const tt_stats *s, tt_stats_row *row, const stats_node *i
 {
     row->count++;
     row->sources += info->sources;
-    row->disk_sources += info->disk_sources;
+    row->file_sources += info->file_sources;
     row->buffer_sources += info->buffer_sources;
     if (!op->open) {
         tt_quantiles_add(&row->ticks, ticks);
@@ -391,7 +391,7 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
     }
     total->count += row->count;
     total->sources += row->sources;
-    total->disk_sources += row->disk_sources;
+    total->file_sources += row->file_sources;
     total->buffer_sources += row->buffer_sources;
     total->bent += row->bent;
     tt_quantiles_merge(&total->ticks, &row->ticks);

@@ -52,7 +52,7 @@ typedef struct tt_stats_row {
     uint64_t weight_bytes;   /* read from weights */
     bool at_most;            /* an upper bound: some selected rows or experts are unknown */
     uint64_t sources;        /* of the ops, for each read */
-    uint64_t disk_sources, buffer_sources; /* of these, by origin */
+    uint64_t file_sources, buffer_sources; /* of these, by origin */
     uint32_t
         tensors; /* sources of different names; 0: not counted (rows by batch, phase, thread) */
     tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */

@@ -57,7 +57,7 @@ static double of_sources(const tt_stats_row *r, uint64_t n)
 
 TT_COLUMN_VALUE(get_sources, tt_stats_row, r, f64,
                 r->count ? (double)r->sources / (double)r->count : 0)
-TT_COLUMN_VALUE(get_disk, tt_stats_row, r, f64, of_sources(r, r->disk_sources))
+TT_COLUMN_VALUE(get_file, tt_stats_row, r, f64, of_sources(r, r->file_sources))
 TT_COLUMN_VALUE(get_buffer, tt_stats_row, r, f64, of_sources(r, r->buffer_sources))
 TT_COLUMN_KNOWN(has_tensors, tt_stats_row, r, r->tensors > 0)
 
@@ -122,8 +122,8 @@ static const tt_column columns[] = {
     TT_COLUMN("tensors", "TENSORS", COUNT, "number of different tensors among these",
               .nullable = true, .show = TT_SHOW_ASKED, .known = has_tensors,
               TT_MEMBER(tt_stats_row, tensors)),
-    TT_COLUMN("disk_share", "DISK", SHARE, "share of the sources that are in a mapped model file",
-              .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_disk),
+    TT_COLUMN("file_share", "FILE", SHARE, "share of the sources that are in a mapped model file",
+              .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_file),
     TT_COLUMN("buffer_share", "BUFFER", SHARE, "share of the sources that are in a buffer",
               .type = TT_CELL_F64, .show = TT_SHOW_ASKED, .get = get_buffer),
     TIME("work_ns", "WORK", work_ns, 0, "own work of all threads: busy_ns minus off_cpu_ns"),

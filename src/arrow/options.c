@@ -135,7 +135,7 @@ static bool read_phase(tt_filter *f, const char *v)
 
 static bool read_origin(tt_filter *f, const char *v)
 {
-    f->origin = strcmp(v, "disk") == 0     ? TT_ORIGIN_DISK
+    f->origin = strcmp(v, "file") == 0     ? TT_ORIGIN_FILE
                 : strcmp(v, "buffer") == 0 ? TT_ORIGIN_BUFFER
                                            : TT_ORIGIN_UNKNOWN;
     return f->origin != TT_ORIGIN_UNKNOWN;

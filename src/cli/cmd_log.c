@@ -53,8 +53,7 @@ static void take_sort(void *sort, char *arg, tt_parse *p)
         tt_parse_refuse(p, "must be duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes");
 }
 
-static const tt_option_name origins[] = {
-    {"file", TT_ORIGIN_DISK}, {"buffer", TT_ORIGIN_BUFFER}, {"disk", TT_ORIGIN_DISK}};
+static const tt_option_name origins[] = {{"file", TT_ORIGIN_FILE}, {"buffer", TT_ORIGIN_BUFFER}};
 
 static const tt_option option_table[] = {
     {"thread", 0, "N", "Only this thread's work", 2,

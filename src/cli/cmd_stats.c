@@ -79,7 +79,7 @@ static void write_sources(const tt_stats_row *total)
                     "%.1f %% of them in mapped model files, %.1f %% in buffers\n",
                     tt_units_count(sources, total->sources),
                     tt_units_count(tensors, total->tensors), all / (double)total->count,
-                    100 * (double)total->disk_sources / all,
+                    100 * (double)total->file_sources / all,
                     100 * (double)total->buffer_sources / all);
 }
 

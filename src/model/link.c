@@ -180,7 +180,7 @@ static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
     if (b->flags & TT_BUFFER_PLACE_UNKNOWN) return TT_ORIGIN_UNKNOWN;
     if (!(b->flags & TT_BUFFER_FILE)) return TT_ORIGIN_BUFFER;
     return root->weight != TT_NONE && in_mapping(m, root, &m->weights[root->weight])
-               ? TT_ORIGIN_DISK
+               ? TT_ORIGIN_FILE
                : TT_ORIGIN_UNKNOWN;
 }
 

@@ -236,7 +236,7 @@ unsigned tt_phase_parse(const char *name)
 
 const char *tt_origin_name(tt_origin origin)
 {
-    return origin == TT_ORIGIN_DISK ? "disk" : origin == TT_ORIGIN_BUFFER ? "buffer" : "unknown";
+    return origin == TT_ORIGIN_FILE ? "file" : origin == TT_ORIGIN_BUFFER ? "buffer" : "unknown";
 }
 
 const char *tt_buffer_kind_name(tt_buffer_kind kind)

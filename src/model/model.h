@@ -439,7 +439,7 @@ static inline unsigned tt_phase_listed(unsigned i)
 }
 /* The phase with that name, in upper or lower case; TT_PHASE_UNKNOWN: none. */
 unsigned tt_phase_parse(const char *name);
-const char *tt_origin_name(tt_origin origin); /* "disk", "buffer", "unknown" */
+const char *tt_origin_name(tt_origin origin); /* "file" (mapped), "buffer", "unknown" */
 /* "weights", "kv_cache", "compute", "output", "other" */
 const char *tt_buffer_kind_name(tt_buffer_kind kind);
 

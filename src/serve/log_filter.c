@@ -21,8 +21,8 @@ static bool set_lane(const tt_request *q, tt_filter *f, bool *by_lane, tt_error 
 
 static bool set_origin(const tt_request *q, tt_filter *f, tt_error *err)
 {
-    static const char *const names[] = {"any", "disk", "buffer", NULL};
-    static const tt_origin origins[] = {TT_ORIGIN_UNKNOWN, TT_ORIGIN_DISK, TT_ORIGIN_BUFFER};
+    static const char *const names[] = {"any", "file", "buffer", NULL};
+    static const tt_origin origins[] = {TT_ORIGIN_UNKNOWN, TT_ORIGIN_FILE, TT_ORIGIN_BUFFER};
     size_t origin;
     if (!tt_request_choice(q, "origin", names, 0, &origin, err)) return false;
     f->origin = origins[origin];

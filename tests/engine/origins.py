@@ -32,11 +32,11 @@ class Check:
         self.lora = lora
         self.buffers = {b["buffer_id"]: b for b in info.get("buffer_list", [])}
         self.tokens = {b["batch_id"]: b.get("tokens") for b in info["batches"]}
-        self.seen = {"disk": 0, "buffer": 0, "adapter": 0, "rows": 0}
+        self.seen = {"file": 0, "buffer": 0, "adapter": 0, "rows": 0}
 
     def place(self, what, place):
         """The buffer of an operand, when it has one, holds it."""
-        if place.get("origin") not in ("disk", "buffer"):
+        if place.get("origin") not in ("file", "buffer"):
             self.complain(f"{what}: origin {place.get('origin')}")
         if place.get("origin") == "buffer" and "buffer_id" not in place:
             self.complain(f"{what}: in a buffer, but in which?")
@@ -67,8 +67,8 @@ class Check:
             self.weight(what, source, layout[name])
             self.seen[source["origin"]] += 1
             if self.how != "repacked":
-                self.complain.expect(f"{what}: origin", "disk" if self.how == "mapped" else "buffer", source["origin"])
-        elif "file" in source or source["origin"] == "disk":
+                self.complain.expect(f"{what}: origin", "file" if self.how == "mapped" else "buffer", source["origin"])
+        elif "file" in source or source["origin"] == "file":
             self.complain(f"{what}: is no weight, but has a file")
 
     def rows(self, op):

@@ -24,7 +24,7 @@ for engine in $(engines); do
     "$TT_BIN" log --json --batch 1 t.ttrace | tr '{' '\n' >sources.txt
     grep '"name":"blk.0.attn_norm.weight"' sources.txt | grep -q '"origin":"unknown"' ||
         fail "$engine: origin of a mapped weight"
-    grep '"name":"inp_tokens"' sources.txt | grep -q '"origin":"disk"' && fail "$engine: origin of an input"
+    grep '"name":"inp_tokens"' sources.txt | grep -q '"origin":"file"' && fail "$engine: origin of an input"
     "$TT_BIN" faults --json t.ttrace >faults.json || fail "$engine: faults"
     grep -q '"minor_faults": [1-9]' faults.json || fail "$engine: faults are counted without /proc"
     # (The device's own statistics are not in /proc.)

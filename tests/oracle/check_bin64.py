@@ -105,7 +105,7 @@ class Wanted:
             thread_id=self.lane[(op["run_id"], op["node"])], operation_type=min(t["op"], NONE_8),
             phase=PHASES.get(op["phase"], NONE_8),
             tensor_idx=self.weights[root] if "file_offset_bytes" in source else NONE_32,
-            file_offset=source["file_offset_bytes"] if source["origin"] == "disk" else 0,
+            file_offset=source["file_offset_bytes"] if source["origin"] == "file" else 0,
             size_bytes=min(source["size_bytes"], NONE_32), attention_head=NONE_8,
             qkv_type=qkv_of(source["name"]), expert_id=NONE_8, expert_rank=NONE_8)
         if "buffer_id" in source:

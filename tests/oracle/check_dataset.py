@@ -173,7 +173,7 @@ def check_entry(where, entry, op, lanes):
             complain(f"{where}: {t} is not {x}: thread")
     complain.expect(f"{where}: sources", len(op["sources"]), len(entry["sources"]))
     for s, t in zip(op["sources"], entry["sources"]):
-        disk = s["origin"] == "disk"
+        disk = s["origin"] == "file"
         complain.expect(f"{where}: source",
                         [s["name"], s["size_bytes"], s["origin"].upper(), s.get("view_of"),
                          s["file_offset_bytes"] if disk else s["buffer_id"]],

@@ -64,7 +64,7 @@ def in_sequence_of(trace):
     reads = []
     for op in json.loads(run("log", "--json", "--phase", "generate", "--limit", "0", trace))["ops"]:
         for source in op["sources"]:
-            if source["origin"] != "disk":
+            if source["origin"] != "file":
                 continue
             for part in source.get("experts") or [source]:
                 reads.append((part["file_offset_bytes"], part["file_offset_bytes"] + part["read_bytes"]))

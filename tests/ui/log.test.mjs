@@ -67,7 +67,7 @@ test('each kind of filter leaves what the command leaves', async ({ open }) => {
         ['layer:none', ['--layer', 'none']],
         ['op:mul_mat', ['--op', 'mul_mat']],
         ['tensor:*ffn*', ['--tensor', '*ffn*']],
-        ['origin:disk', ['--origin', 'disk']],
+        ['origin:file', ['--origin', 'file']],
         ['phase:prompt', ['--phase', 'prompt']],
         ['thread:1', ['--thread', '1']],
         [`time:${from}..${to}`, ['--from', from, '--to', to]],

@@ -108,7 +108,7 @@ static void a_run_tells_times_and_where_operands_lie(void **state)
         assert_int_equal(json_is_null(file), x->weight == TT_NONE);
         if (x->weight != TT_NONE && x->root == i)
             assert_int_equal(json_integer_value(file), o.m->weights[x->weight].offset_bytes);
-        disk += strcmp(word(all, "origin", i), "disk") == 0;
+        disk += strcmp(word(all, "origin", i), "file") == 0;
         copies += x->weight != TT_NONE && strcmp(word(all, "origin", i), "buffer") == 0;
         if (!node) continue;
         const json_t *time = cell(all, "tensors", "duration_ns", i);

@@ -180,7 +180,7 @@ static void check_model(const tt_model *m, unsigned tries)
         {.text = "FFN"},
         {.text = "output.weight"},
         {.phase = TT_PHASE_PROMPT},
-        {.origin = TT_ORIGIN_DISK},
+        {.origin = TT_ORIGIN_FILE},
         {.has_lane = true, .lane = 1},
         {.has_from = true, .from_ns = early, .has_to = true, .to_ns = late},
         {.has_from = true, .from_ns = late, .op = "MUL_MAT"},

@@ -159,7 +159,7 @@ static void weights_are_found_where_they_lie(void **state)
     tt_model *m = open_plan(&p, &b);
     (void)state;
     const tt_tensor *mapped = tensor(m, 0, "blk.1.attn_q.weight");
-    assert_int_equal(mapped->origin, TT_ORIGIN_DISK);
+    assert_int_equal(mapped->origin, TT_ORIGIN_FILE);
     assert_int_equal(mapped->weight, tt_model_weight(m, "blk.1.attn_q.weight"));
     assert_int_equal(mapped->place.layer_id, 1);
     assert_string_equal(mapped->place.component, "attn_q");
@@ -382,8 +382,8 @@ static void mapped_weights_are_told_apart(void **state)
     tt_model *m = hand_open(&h, true);
     assert_string_equal(file_of(m, 0), "/b.gguf");
     assert_string_equal(file_of(m, 1), "/a.gguf");
-    assert_int_equal(tensor(m, 0, "w0")->origin, TT_ORIGIN_DISK);
-    assert_int_equal(tensor(m, 1, "w0")->origin, TT_ORIGIN_DISK);
+    assert_int_equal(tensor(m, 0, "w0")->origin, TT_ORIGIN_FILE);
+    assert_int_equal(tensor(m, 1, "w0")->origin, TT_ORIGIN_FILE);
     for (uint32_t i = 2; i < 5; i++)
         assert_int_equal(tensor(m, i, "w0")->origin, TT_ORIGIN_UNKNOWN);
     hand_close(&h, m);

@@ -55,7 +55,7 @@ static const asked questions[] = {
     {"text=NORM", {.text = "norm"}, false},
     {"text=", {0}, false},
     {"thread=1", {.has_lane = true, .lane = 1}, true},
-    {"origin=disk", {.origin = TT_ORIGIN_DISK}, false},
+    {"origin=file", {.origin = TT_ORIGIN_FILE}, false},
     {"origin=buffer&phase=prompt", {.origin = TT_ORIGIN_BUFFER, .phase = TT_PHASE_PROMPT}, false},
     {"phase=generate", {.phase = TT_PHASE_GENERATE}, false},
     {"from_ns=100000&to_ns=400000",

@@ -262,7 +262,7 @@ static void filters_leave_what_was_asked_for(void **state)
                                  {.tensor = "blk.?.attn_q.weight"},
                                  {.tensor = "cache_k_l1"},
                                  {.phase = TT_PHASE_PROMPT},
-                                 {.origin = TT_ORIGIN_DISK}};
+                                 {.origin = TT_ORIGIN_FILE}};
     const uint64_t all = p.n_records / p.lanes;
     const uint64_t expected[] = {all,   2 * all / 5, 5 * 16, 5 * 3,   5 * (8 * 3 + 1), 5 * 7,
                                  5 * 3, 5 * 3,       5 * 2,  all / 5, 5 * (3 * 7 + 3)};

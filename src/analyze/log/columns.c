@@ -166,13 +166,13 @@ static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor,
     const tt_graph *g = r->op->graph;
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
     uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
-    const bool on_disk = t->origin == TT_ORIGIN_DISK && t->weight != TT_NONE;
-    const uint64_t at = on_disk ? m->weights[t->weight].offset_bytes + t->root_offset_bytes
+    const bool in_file = t->origin == TT_ORIGIN_FILE && t->weight != TT_NONE;
+    const uint64_t at = in_file ? m->weights[t->weight].offset_bytes + t->root_offset_bytes
                         : t->buffer != TT_NONE ? t->location
                                                : root->location + t->root_offset_bytes;
     int n = 0;
     text[0] = '\0';
-    if (on_disk)
+    if (in_file)
         n = snprintf(text, 64, "@file:");
     else if (buffer != TT_NONE)
         n = snprintf(text, 64, "@buffer%" PRIu64 ":", m->buffers[buffer].id);
@@ -273,7 +273,7 @@ static void show_sources(const void *context, const void *row, char *out, size_t
         int more =
             snprintf(out + used, room - used, "%s%s%s%s%s", i ? ", " : "", name, place, experts,
                      r->places                       ? ""
-                     : t->origin == TT_ORIGIN_DISK   ? " [file]"
+                     : t->origin == TT_ORIGIN_FILE   ? " [file]"
                      : t->origin == TT_ORIGIN_BUFFER ? ""
                                                      : " [?]");
         if (more < 0) return;

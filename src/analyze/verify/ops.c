@@ -345,7 +345,7 @@ static void check_leaf(const tt_model *m, const tt_graph *g, const tt_tensor *t,
                         f->size_bytes);
     if (t->buffer == TT_NONE) return;
     const tt_buffer *b = &m->buffers[t->buffer];
-    if (b->flags & TT_BUFFER_FILE && t->origin != TT_ORIGIN_DISK)
+    if (b->flags & TT_BUFFER_FILE && t->origin != TT_ORIGIN_FILE)
         tt_check_offend(c, at,
                         "graph %u: %.80s is mapped from byte %" PRIu64
                         " of its file, but lies at byte %" PRIu64 " of it",

@@ -224,7 +224,7 @@ static void put_source(tt_json *j, const tt_dataset *d, const tt_graph *g, uint3
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
     const tt_weight *w = t->weight == TT_NONE ? NULL : &d->m->weights[t->weight];
     uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
-    bool on_disk = w && (t->origin == TT_ORIGIN_DISK || d->options->copies_as_file);
+    bool on_disk = w && (t->origin == TT_ORIGIN_FILE || d->options->copies_as_file);
     tt_json_object(j);
     tt_json_kv_string(j, "name", t->name);
     if (root != t) tt_json_kv_string(j, "view_of", root->name);

@@ -58,7 +58,7 @@ uint64_t tt_record_address(const tt_model *m, const tt_graph *g, const tt_tensor
 bool tt_record_on_disk(const tt_model *m, const tt_export_options *options, const tt_tensor *t,
                        uint64_t *offset_bytes)
 {
-    if (t->weight == TT_NONE || (t->origin != TT_ORIGIN_DISK && !options->copies_as_file))
+    if (t->weight == TT_NONE || (t->origin != TT_ORIGIN_FILE && !options->copies_as_file))
         return false;
     *offset_bytes = m->weights[t->weight].offset_bytes + t->root_offset_bytes;
     return true;

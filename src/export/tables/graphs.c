@@ -78,7 +78,7 @@ static const tt_column nodes_columns[NODES_COLUMNS] = {
         TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "ggml's name of its type"),
     [NODES_PLACE + TT_PLACE_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its size"),
     [NODES_PLACE + TT_PLACE_ORIGIN] = TT_EXPORT_COLUMN(
-        "origin", TT_CELL_NAME, false, "disk: in a mapping of the model file; buffer; unknown"),
+        "origin", TT_CELL_NAME, false, "file: in a mapping of the model file; buffer; unknown"),
     [NODES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
         "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [NODES_PLACE + TT_PLACE_FILE_OFFSET] =

@@ -41,7 +41,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_PLACE + TT_PLACE_SIZE] =
         TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its whole size"),
     [SOURCES_PLACE + TT_PLACE_ORIGIN] = TT_EXPORT_COLUMN(
-        "origin", TT_CELL_NAME, false, "disk: in a mapping of the model file; buffer; unknown"),
+        "origin", TT_CELL_NAME, false, "file: in a mapping of the model file; buffer; unknown"),
     [SOURCES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
         "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = TT_EXPORT_COLUMN(

@@ -13,9 +13,9 @@ export const COLOUR_TITLES: Record<ColourBy, string> = {
   origin: "Origin of operands",
 };
 
-export const ORIGINS: readonly Origin[] = ["disk", "buffer", "computed", "unknown"];
+export const ORIGINS: readonly Origin[] = ["file", "buffer", "computed", "unknown"];
 const ORIGIN_COLOURS: Record<Origin, Rgb> = {
-  disk: [213, 94, 0],
+  file: [213, 94, 0],
   buffer: [0, 114, 178],
   computed: [0, 158, 115],
   unknown: [128, 134, 142],

@@ -4,7 +4,7 @@ import { bytes, count, counted, duration, plainName, shape } from "../../draw/fo
 import { badWords } from "../../state/bad";
 import type { GraphReply } from "./reply";
 
-export type Origin = "disk" | "buffer" | "computed" | "unknown";
+export type Origin = "file" | "buffer" | "computed" | "unknown";
 
 /** Lists of lists in two arrays: of i, list[start[i]] .. list[start[i + 1] - 1]. */
 interface Lists {
@@ -122,10 +122,10 @@ export class TokenGraph {
   origin(tensor: number): Origin {
     if (this.reply.tensors.computed[tensor]) return "computed";
     const origin = this.word(this.reply.tensors.origin[tensor]);
-    return origin === "disk" || origin === "buffer" ? origin : "unknown";
+    return origin === "file" || origin === "buffer" ? origin : "unknown";
   }
 
-  /** "disk: file 0 at 1,234", "buffer CPU (compute) at 0". */
+  /** "file: file 0 at 1,234", "buffer CPU (compute) at 0". */
   place(tensor: number): string {
     const t = this.reply.tensors;
     const buffer = t.buffer[tensor];
@@ -135,7 +135,7 @@ export class TokenGraph {
         : `buffer ${plainName(this.reply.buffers[buffer]?.name ?? String(buffer))} at ${count(t.buffer_offset_bytes[tensor])}`;
     const inFile = t.file[tensor] === null ? null : `file ${t.file[tensor]} at ${count(t.file_offset_bytes[tensor])}`;
     const origin = this.origin(tensor);
-    if (origin === "disk") return `file: ${inFile ?? "offset not observed"}`;
+    if (origin === "file") return `file: ${inFile ?? "offset not observed"}`;
     if (origin === "computed") return `computed${inBuffer ? `, in ${inBuffer}` : ""}`;
     if (origin === "buffer") return `${inBuffer ?? "buffer"}${inFile ? ` (a copy of ${inFile})` : ""}`;
     return `origin not observed${inFile ? ` (of ${inFile})` : ""}`;

@@ -8,11 +8,11 @@ import type { Origin } from "./graph";
 import { fillOf, LETTER, pill, stepsLabel, TEXT_LEAST, text, type Brush, type Rect } from "./brush";
 import type { Item } from "./scene";
 
-/** A mark for where an operand comes from: disk round, buffer square, computed a triangle. */
+/** A mark for where an operand comes from: file round, buffer square, computed a triangle. */
 export function originMark(c: CanvasRenderingContext2D, origin: Origin, x: number, y: number, size: number, edge: string): void {
   const h = size / 2;
   c.beginPath();
-  if (origin === "disk") c.arc(x, y, h, 0, 2 * Math.PI);
+  if (origin === "file") c.arc(x, y, h, 0, 2 * Math.PI);
   else if (origin === "buffer") c.rect(x - h, y - h, size, size);
   else if (origin === "computed") {
     c.moveTo(x, y + h);

@@ -11,9 +11,9 @@ function tokenText(token: number): string | null {
   return at < 0 ? null : (summary.value?.batches.text[at] ?? null);
 }
 
-/** "disk 4,096", "buffer 5 +4,096": where the bytes begin. */
+/** "file +4,096", "buffer 5 +4,096": where the bytes begin. */
 export function placeText(p: Place): string {
-  if (p.origin === "disk" && p.file_offset_bytes !== undefined) return `disk ${count(p.file_offset_bytes)}`;
+  if (p.origin === "file" && p.file_offset_bytes !== undefined) return `file +${count(p.file_offset_bytes)}`;
   if (p.buffer_id !== undefined) return `buffer ${p.buffer_id} +${count(p.buffer_offset_bytes ?? null)}`;
   return p.origin === "unknown" ? "location not observed" : p.origin;
 }
@@ -26,7 +26,7 @@ function expertsText(s: Source): string {
 
 /** With the offset in the model file of a weight that was copied to a buffer. */
 function sourceText(s: Source): string {
-  const copied = s.origin !== "disk" && s.file_offset_bytes !== undefined;
+  const copied = s.origin !== "file" && s.file_offset_bytes !== undefined;
   const from = copied ? `, a copy of the file's bytes at ${count(s.file_offset_bytes)}` : "";
   return `${plainName(s.name)}${expertsText(s)} [${placeText(s)}${from}]`;
 }

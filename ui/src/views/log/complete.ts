@@ -46,7 +46,7 @@ function valuesOf(key: Key, typed: string, ops: () => Iterable<string>): Complet
     case "thread":
       return numbered(key, typed, summary.value?.n_lanes ?? 0);
     case "origin":
-      return ["disk", "buffer"].filter((v) => v.startsWith(typed)).map((v) => value(key, v));
+      return ["file", "buffer"].filter((v) => v.startsWith(typed)).map((v) => value(key, v));
     case "phase":
       return ["prompt", "generate", "mixed", "warmup"].filter((v) => v.startsWith(typed)).map((v) => value(key, v));
     case "op":

@@ -1,4 +1,4 @@
-// Filters as people write them: `layer:3 op:MUL_MAT tensor:*ffn* origin:disk dur>1ms "any text"`.
+// Filters as people write them: `layer:3 op:MUL_MAT tensor:*ffn* origin:file dur>1ms "any text"`.
 
 import type { Params } from "../../api/client";
 import type { Selection } from "../../state/selection";
@@ -20,7 +20,7 @@ export const EXAMPLES: Record<Key, string> = {
   layer: "layer:3 or layer:none",
   op: "op:MUL_MAT",
   tensor: "tensor:*ffn* (* ? and [...] as in a shell; blk.0.ffn_up_exps.weight[3]: its expert 3)",
-  origin: "origin:disk or origin:buffer",
+  origin: "origin:file or origin:buffer",
   phase: "phase:prompt, phase:generate, phase:mixed or phase:warmup",
   thread: "thread:0, a row for each record of that thread",
   time: "time:12ms..15.5ms, the start of the op",
@@ -66,7 +66,7 @@ export function fault(term: Term): string | null {
     case "thread":
       return whole.test(value) ? null : bad;
     case "origin":
-      return ["disk", "buffer"].includes(value) ? null : bad;
+      return ["file", "buffer"].includes(value) ? null : bad;
     case "phase":
       return ["prompt", "generate", "mixed", "warmup"].includes(value) ? null : bad;
     case "time": {

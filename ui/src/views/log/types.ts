@@ -5,7 +5,7 @@ export interface Place {
   view_of?: string;
   type: string;
   size_bytes: number;
-  origin: "disk" | "buffer" | "unknown";
+  origin: "file" | "buffer" | "unknown";
   file?: string;
   file_offset_bytes?: number;
   buffer_id?: number;
