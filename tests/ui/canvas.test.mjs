@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { suite } from './harness.mjs';
 
 const { test } = suite();
-const VIEWS = ['memory', 'timeline', 'graph', 'experts', 'buffers', 'stats', 'values'];
+// Traces in which the views have all of their canvases: of experts, two to compare; and one with a NaN.
+const SHOWN = [
+    { traces: ['moe', 'again'], views: ['memory', 'memory&memory_as=path', 'memory&memory_as=tokens', 'timeline', 'graph', 'experts', 'buffers', 'stats', 'diff'] },
+    { traces: ['nan'], views: ['values', 'memory&memory_by=pages'] },
+];
 
 /** Canvases that are stretched one way more than the other, or coarser than the screen, after the page
  * has drawn. */
@@ -19,19 +23,22 @@ async function squeezed(v) {
     });
 }
 
-for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 700 }])
-    test(`no canvas is squeezed at ${viewport.width}x${viewport.height}, with tables open and shut`, async ({ open }) => {
-        const v = await open(['values'], { fragment: 'view=memory&token=1', viewport });
-        for (const view of VIEWS) {
-            await v.show(`view=${view}&token=1`);
-            await v.ready();
-            await v.until(async () => (await squeezed(v)).n > 0, `${view} has a canvas`);
-            for (const open of [false, true]) {
-                await v.page.evaluate((is) => document.querySelectorAll('.equivalent').forEach((d) => (d.open = is)), open);
-                let last;
-                await v.until(async () => (last = await squeezed(v)).bad.length === 0, `canvases of ${view} are as large as they are shown`).catch((error) => {
-                    throw new Error(`${error.message}: ${last.bad.join('; ')}`);
-                });
+for (const [viewport, scale] of [[{ width: 1440, height: 900 }, 1], [{ width: 1440, height: 900 }, 2], [{ width: 1024, height: 700 }, 1]])
+    test(`no canvas is squeezed at ${viewport.width}x${viewport.height} and ${scale} device pixels a pixel, with tables open and shut`, async ({ open }) => {
+        for (const { traces, views } of SHOWN) {
+            const v = await open(traces, { fragment: 'view=memory&token=1', viewport, scale });
+            assert.equal(await v.page.evaluate(() => devicePixelRatio), scale);
+            for (const view of views) {
+                await v.show(`view=${view}&token=1&strip=1`);
+                await v.ready();
+                await v.until(async () => (await squeezed(v)).n > 0, `${view} has a canvas`);
+                for (const open of [false, true]) {
+                    await v.page.evaluate((is) => document.querySelectorAll('.equivalent').forEach((d) => (d.open = is)), open);
+                    let last;
+                    await v.until(async () => (last = await squeezed(v)).bad.length === 0, `canvases of ${view} are as large as they are shown`).catch((error) => {
+                        throw new Error(`${error.message}: ${last.bad.join('; ')}`);
+                    });
+                }
             }
         }
     });
@@ -64,10 +71,9 @@ async function labelRows(v) {
     });
 }
 
-for (const table of [false, true])
-    test(`a click at a layer's label selects that layer, with the table ${table ? 'open' : 'shut'}`, async ({ open }) => {
-        const v = await open(['moe'], { fragment: 'view=memory' });
-        await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
+for (const [table, scale] of [[false, 1], [true, 1], [false, 2]])
+    test(`a click at a layer's label selects that layer, with the table ${table ? 'open' : 'shut'}, ${scale} device pixels a pixel`, async ({ open }) => {
+        const v = await open(['moe'], { fragment: 'view=memory', scale });
         if (table) await v.page.locator('.memory-map .equivalent summary').click();
         await v.until(async () => (await squeezed(v)).bad.length === 0, 'drawn anew');
         const rows = await labelRows(v);
@@ -75,11 +81,18 @@ for (const table of [false, true])
         // The ruler, the heading of the file, its metadata, the embedding, then the layers.
         const first = 4;
         assert.ok(rows.length > first + 3, `${rows.length} rows`);
-        for (const layer of table ? [0, 1] : [0, 2, 3]) {
+        for (const layer of table ? [0, 1] : [0, 1, 2, 3]) {
             const row = rows[first + layer];
-            await v.page.mouse.click(box.x + box.width / 2, (row.top + row.bottom) / 2);
+            const y = (row.top + row.bottom) / 2;
+            await v.page.mouse.click(box.x + box.width / 2, y);
             await v.untilFragment('layer', String(layer));
             assert.match(v.fragment().get('tensor'), new RegExp(`^blk\\.${layer}\\.`));
+            await v.press('Escape');
+            await v.untilFragment('layer', null);
+            // The label itself, too.
+            await v.page.mouse.click(box.x + 20, y);
+            await v.untilFragment('layer', String(layer));
+            assert.equal(v.fragment().get('tensor'), null);
             await v.press('Escape');
             await v.untilFragment('layer', null);
         }

@@ -37,8 +37,6 @@ const tip = (v) => v.page.locator('.tooltip');
 async function shown(v) {
     await canvas(v).waitFor();
     await v.until(async () => !/…/.test(await v.page.locator('.legend').innerText()), 'the legend has figures, and those of this part');
-    // The log, too, says aloud when it is there.
-    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
 }
 
 /** The pixels of the map below the one that shows what is pointed at. */
@@ -134,6 +132,7 @@ test('what is pointed at is told and what is clicked is selected, in all views',
     const row = tensors.name.indexOf('blk.1.ffn_down.weight');
     assert.equal(v.fragment().get('region'), `file0:${tensors.offset_bytes[row]}-${tensors.offset_bytes[row] + tensors.size_bytes[row]}`);
     await v.until(async () => (await pixels(v)).hash !== before.hash, 'the map shows the selection');
+    await v.page.getByRole('button', { name: 'Log of the selection' }).click();
     // The log below follows.
     await v.until(
         async () => /^1\b|MUL_MAT/.test(await v.page.locator('.memory-log').innerText()) && !/attn_q/.test(await v.page.locator('.memory-log').innerText()),
@@ -176,8 +175,9 @@ test('the keyboard goes along tensors and rows, and selects', async ({ open }) =
 });
 
 test('experts are reached by keys', async ({ open }) => {
-    const v = await open(['moe'], { fragment: 'view=memory&tensor=blk.0.ffn_down_exps.weight' });
+    const v = await open(['moe'], { fragment: 'view=memory&memory_log=1&tensor=blk.0.ffn_down_exps.weight' });
     await shown(v);
+    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
     await canvas(v).focus();
     await v.press('Shift+ArrowRight', 'Shift+ArrowRight');
     await v.until(async () => /Expert: 1 of/.test(await v.said()), 'the second expert is told');
@@ -238,7 +238,7 @@ test('colours by pages and faults where they were observed, and only there', asy
     await button('Page faults').click();
     await v.until(async () => (await v.page.locator('.legend').innerText()).startsWith('Page faults'), 'faults');
     await v.untilFragment('memory_by', 'faults');
-    for (const next of ['pages', 'loading', null]) {
+    for (const next of ['pages', 'loading', 'accesses']) {
         await v.press('KeyC');
         await v.untilFragment('memory_by', next);
     }
@@ -249,8 +249,9 @@ test('colours by pages and faults where they were observed, and only there', asy
 });
 
 test('all of it is in the address', async ({ open }) => {
-    const v = await open(['moe'], { fragment: 'view=memory' });
+    const v = await open(['moe'], { fragment: 'view=memory&memory_log=1' });
     await shown(v);
+    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
     await v.press('KeyL', 'KeyR', 'KeyX');
     await view(v).getByRole('button', { name: 'Time', exact: true }).click();
     await v.page.getByRole('separator', { name: 'Map and log' }).focus();
@@ -274,16 +275,25 @@ test('all of it is in the address', async ({ open }) => {
     );
 });
 
-test('the bar stands above the other views, and selects', async ({ open }) => {
-    const v = await open(['tiny'], { fragment: 'view=stats' });
+test('the strip stands above the other views if it is wanted there, and selects', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
     const bar = v.page.getByRole('region', { name: 'Memory, minimised' });
+    await v.show('view=stats');
+    await v.ready();
+    assert.equal(await bar.count(), 0);
+    await v.show('view=memory');
+    await view(v).locator('.memory-menu summary').click();
+    await view(v).getByLabel('Memory strip above the other views').check();
+    await v.press('Escape', 'Digit7');
+    await v.untilFragment('view', 'stats');
     const proxy = bar.getByRole('application');
     await proxy.focus();
     await v.press('ArrowRight', 'ArrowRight', 'Enter');
     await v.until(() => v.fragment().get('tensor') !== null, 'a tensor is selected');
     assert.equal(v.fragment().get('view'), 'stats');
     await v.press('ArrowDown');
-    await v.until(async () => /Row BUFFER/.test(await v.said()), 'the other track is told');
+    await v.until(async () => /Row MEMORY/.test(await v.said()), 'the other track is told');
     await bar.getByRole('button', { name: 'Full map' }).click();
     await v.until(() => (v.fragment().get('view') ?? 'memory') === 'memory', 'the whole map');
     await v.until(async () => (await bar.count()) === 0, 'no bar above the map itself');
@@ -310,7 +320,7 @@ test('a trace that knows no model file says so, and shows the buffers', async ({
     await v.page.reload();
     await v.show('view=memory');
     await shown(v);
-    assert.match(await v.page.getByRole('note').innerText(), /no DISK track/);
+    assert.match(await v.page.getByRole('note').innerText(), /no FILE track/);
     await canvas(v).focus();
     await v.press('ArrowRight');
     await v.until(async () => /Row weights/.test(await v.said()), 'the first buffer is told');
@@ -359,4 +369,117 @@ test('zooming jumps where motion is reduced', async ({ open }) => {
     const before = await pixels(v);
     await v.press('KeyF');
     assert.notEqual((await pixels(v)).hash, before.hash);
+});
+
+test('a measure that differs is chosen first, with the reason', async ({ open }) => {
+    const legend = (v) => v.page.locator('.legend').innerText();
+    // Dense: nearly every weight was read once a token.
+    const rows = heat('tiny', '--by', 'tensor').rows;
+    const tally = new Map();
+    for (const row of rows) tally.set(row.accesses, (tally.get(row.accesses) ?? 0) + 1);
+    const [usual, times] = [...tally].sort((a, b) => b[1] - a[1])[0];
+    assert.ok(times >= rows.length * 0.9, 'the weights of a dense model are read alike');
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    assert.match(await legend(v), /^Time, the whole run/);
+    assert.match(await legend(v), new RegExp(`weight was read ${usual} times; coloured by time instead\\.`));
+    assert.equal(v.fragment().get('memory_by'), null);
+    // Another part of the run does not change it; what is chosen stays, and needs no reason.
+    await v.press('KeyN');
+    await v.untilFragment('token', '0');
+    await v.until(async () => /^Time, token 0/.test(await legend(v)), 'the legend is about the token');
+    await view(v).getByRole('button', { name: 'Accesses', exact: true }).click();
+    await v.untilFragment('memory_by', 'accesses');
+    await v.until(async () => /^Accesses/.test(await legend(v)) && !/instead/.test(await legend(v)), 'accesses, as chosen');
+    // Experts differ.
+    const w = await open(['moe'], { fragment: 'view=memory' });
+    await shown(w);
+    assert.match(await legend(w), /^Accesses/);
+    assert.doesNotMatch(await legend(w), /instead/);
+});
+
+test('accesses are written on tensors that are wide enough', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    // The picture as it is drawn, as text.
+    const texts = [...(await v.shared('SVG')).data.toString().matchAll(/<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</g)].map(([, x, y, text]) => ({ x: Number(x), y: Number(y), text }));
+    const rows = heat('tiny', '--by', 'tensor').rows;
+    for (const tensor of ['ffn_down', 'ffn_up', 'ffn_gate'])
+        for (const layer of [0, 3]) {
+            const want = rows.find((r) => r.tensor === `blk.${layer}.${tensor}.weight`).accesses;
+            const label = texts.find((t) => t.text === `L${layer}`);
+            const name = texts.find((t) => t.text === tensor && Math.abs(t.y - label.y) < 6);
+            const counts = texts.filter((t) => Math.abs(t.y - name.y) < 2 && t.x > name.x && t.text.endsWith('×')).sort((a, b) => a.x - b.x);
+            assert.equal(counts[0].text, `${want}×`, `${tensor} of layer ${layer}`);
+        }
+});
+
+test('the model in RAM is a number, too, at the selected moment', async ({ open }) => {
+    const made = `${process.env.TT_SOURCE_DIR}/tests/golden/good-memory-experts.ttrace`;
+    const { samples } = JSON.parse(execFileSync(process.env.TT_BIN, ['faults', '--residency', '--json', made])).residency;
+    const v = await open([made], { fragment: 'view=memory&memory_by=residency' });
+    await shown(v);
+    const shares = new Set();
+    for (const token of [0, 2, 5]) {
+        // The last sample of the token.
+        const want = samples.filter((s) => s.batch_id === token).at(-1);
+        assert.equal(want.moment, 'batch_end');
+        const share = `${((100 * want.resident_bytes) / want.observed_bytes).toFixed(1)} %`;
+        shares.add(share);
+        await v.show(`view=memory&memory_by=residency&token=${token}`);
+        const said = new RegExp(` in RAM \\(${share}\\) at the end of token ${token}`);
+        await v.until(async () => said.test(await v.page.locator('.legend').innerText()), `${said}`);
+    }
+    assert.ok(shares.size > 1);
+});
+
+test('afterglow: what was used longer ago is paler', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&token=6&memory_part=glow&memory_by=accesses&tensor=blk.1.ffn_up_exps.weight' });
+    await shown(v);
+    assert.match(await v.page.locator('.legend').innerText(), /tokens 3 to 6/);
+    const map = await v.api('traces/0/memory');
+    const unit = unitOf(map, await v.api('traces/0/tensors'), 'blk.1.ffn_up_exps.weight', 0);
+    const { columns: got } = await columns(v, 'traces/0/memory/heat?batch=3&batch_to=6');
+    const experts = [...Array(8).keys()].map((e) => ({ e, at: got.unit.indexOf(unit + e) })).filter(({ at }) => at >= 0)
+        .map(({ e, at }) => ({ e, last: got.last_batch_id[at], times: got.accesses[at] }));
+    const now = experts.find((x) => x.last === 6);
+    const old = experts.find((x) => x.last < 6 && x.times === now.times) ?? experts.find((x) => x.last < 6);
+    assert.ok(now && old, 'experts of this and of an earlier token');
+    // Colours on the screen, of the experts' slices in the row of the selected tensor.
+    const at = await pointAt(v, 'blk.1.ffn_up_exps.weight');
+    const colourOf = async (e) => {
+        let found = null;
+        const box = await canvas(v).boundingBox();
+        for (let x = at.x; x < box.x + box.width && found === null; x += 4) {
+            await v.page.mouse.move(x, at.y);
+            const facts = await tip(v).innerText().catch(() => '');
+            if (facts.startsWith('blk.1.ffn_up_exps.weight') && new RegExp(`${e} of 8`).test(facts)) found = x;
+        }
+        assert.notEqual(found, null, `expert ${e} is on the screen`);
+        v.allow(/willReadFrequently/);
+        await v.page.mouse.move(0, 0);
+        return canvas(v).locator('canvas').first().evaluate((c, [x, y]) => {
+            const { left, top } = c.getBoundingClientRect();
+            const ratio = c.width / c.clientWidth;
+            // In the lower half of the mark: there are the slices.
+            return [...c.getContext('2d').getImageData(Math.round((x + 1 - left) * ratio), Math.round((y - top + 16) * ratio), 1, 1).data.slice(0, 3)];
+        }, [found, at.y]);
+    };
+    const bright = ([r, g, b]) => r + g + b;
+    // Dark theme: brighter is stronger.
+    const [strong, pale] = [await colourOf(now.e), await colourOf(old.e)];
+    assert.ok(bright(strong) > bright(pale), `expert ${now.e} (${strong}) glows more than ${old.e} (${pale})`);
+});
+
+test('the picture has room; the log is below it when wanted', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory', viewport: { width: 1024, height: 700 } });
+    await shown(v);
+    assert.equal(await v.page.locator('.memory-log [role=row]').count(), 0);
+    assert.equal(await v.page.locator('.memory-tools').evaluate((e) => e.clientHeight < 40), true, 'the tools take one line');
+    assert.equal(await v.page.locator('.legend').evaluate((e) => e.clientHeight < 40), true, 'the legend takes one line');
+    await v.page.getByRole('button', { name: 'Log of the selection' }).click();
+    await v.untilFragment('memory_log', '1');
+    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
+    await v.page.getByLabel('Colour by').last().selectOption('time');
+    await v.untilFragment('memory_by', 'time');
 });

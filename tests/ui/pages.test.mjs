@@ -94,7 +94,6 @@ const canvas = (v) => view(v).getByRole('application');
 
 async function shown(v) {
     await canvas(v).waitFor();
-    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
     await v.rest();
 }
 

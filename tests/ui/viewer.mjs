@@ -19,11 +19,12 @@ export class Viewer {
         this.server = server;
     }
 
-    /** `born` gets it before anything can fail. options: fragment ("view=log&token=3"), viewport, theme ("dark" or "light"), reducedMotion,
+    /** `born` gets it before anything can fail. options: fragment ("view=log&token=3"), viewport, scale (device pixels a CSS pixel), theme ("dark" or "light"), reducedMotion,
      * forcedColors, noWebgl (the Canvas2D fallback), ready (false: do not wait for the trace). */
     static async open(browser, server, options = {}, born = () => undefined) {
         const context = await browser.newContext({
             viewport: options.viewport ?? { width: 1440, height: 900 },
+            deviceScaleFactor: options.scale ?? 1,
             colorScheme: options.theme ?? 'dark',
             reducedMotion: options.reducedMotion ? 'reduce' : 'no-preference',
             forcedColors: options.forcedColors ? 'active' : 'none',

@@ -1,4 +1,4 @@
-// The memory map as a bar above the other views.
+// The memory map as a bar above the other views, if it is wanted there.
 
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -10,6 +10,7 @@ import { linesOf, type Fit } from "./geometry";
 import { barRows } from "./map";
 import { MapCanvas, type MapControls } from "./MapCanvas";
 import { scalesOver } from "./scaling";
+import { showStrip } from "./strip";
 import { useMapKeys } from "./keys";
 import "./memory.css";
 
@@ -30,6 +31,9 @@ export function Bar() {
         {METRIC_TITLES[metric.value]}, {partWords.value}
         <button type="button" onClick={() => showView("memory")}>
           Full map
+        </button>
+        <button type="button" aria-label="Hide the memory strip" title="Hide the memory strip (in the map's menu View it is shown again)" onClick={() => showStrip(false)}>
+          ×
         </button>
       </p>
     </section>

@@ -1,11 +1,14 @@
 // How the map is shown: colours, widths, part of the run; and saving it.
 
+import type { ComponentChildren } from "preact";
 import type { Binding } from "../../input/keys";
 import { announce } from "../../parts/announce";
+import { Menu } from "../../parts/Menu";
 import { selection } from "../../state/selection";
 import { pagedOf } from "./pages";
 import { missingWords } from "./pageWords";
-import { atlas, cumulative, logScale, metric, setCumulative, showMetric, widths } from "./data";
+import { atlas, glow, GLOWS, logScale, metric, partOfRun, setGlow, setPartOfRun, showMetric, widths, type PartOfRun } from "./data";
+import { isStripShown, showStrip } from "./strip";
 import { METRIC_ABOUT, METRIC_TITLES, METRICS, type Metric } from "./heat";
 
 interface Param {
@@ -41,6 +44,19 @@ function flip(param: Param, a: string, b: string, words: Record<string, string>)
 const flipLog = () => flip(logScale, "log", "linear", { log: "Logarithmic colours", linear: "Linear colours" });
 const flipWidths = () => flip(widths, "bytes", "rank", { bytes: "Widths by bytes", rank: "Equal widths, in file order" });
 
+const PARTS: readonly (readonly [PartOfRun, string, string])[] = [
+  ["token", "This token", "What this token used"],
+  ["until", "Up to it", "What all tokens up to this one used"],
+  ["glow", "Afterglow", "What the last few tokens used: the longer ago, the paler"],
+];
+
+function nextPart(): void {
+  const i = PARTS.findIndex(([id]) => id === partOfRun.peek());
+  const [id, , about] = PARTS[(i + 1) % PARTS.length]!;
+  setPartOfRun(id);
+  announce(about);
+}
+
 export function toolbarKeys(fit: Param): Binding[] {
   const scope = "Memory";
   return [
@@ -49,15 +65,15 @@ export function toolbarKeys(fit: Param): Binding[] {
     { id: "memory.log", keys: ["KeyL"], title: "Logarithmic or linear colours", scope, run: flipLog },
     { id: "memory.widths", keys: ["KeyR"], title: "Widths by bytes, or equal (rank)", scope, run: flipWidths },
     { id: "memory.fit", keys: ["KeyX"], title: "Stretch each row to the full width, or use a common scale", scope, run: () => flip(fit, "row", "same", { row: "Rows stretched", same: "Common scale" }) },
-    { id: "memory.cumulative", keys: ["KeyU"], title: "Colours of this token, or of all tokens up to it", scope, run: () => setCumulative(!cumulative.peek()) },
+    { id: "memory.cumulative", keys: ["KeyU"], title: "Colours of this token, of all up to it, or of the last few (afterglow)", scope, run: nextPart },
   ];
 }
 
-function Choice(props: { label: string; value: string; options: readonly (readonly [string, string])[]; set: (v: string) => void; title?: string }) {
+function Choice<V extends string>(props: { label: string; value: V; options: readonly (readonly [V, string, string?])[]; set: (v: V) => void }) {
   return (
-    <span class="choice" role="group" aria-label={props.label} title={props.title}>
-      {props.options.map(([id, text]) => (
-        <button type="button" key={id} aria-pressed={props.value === id} onClick={() => props.set(id)}>
+    <span class="choice" role="group" aria-label={props.label}>
+      {props.options.map(([id, text, about]) => (
+        <button type="button" key={id} aria-pressed={props.value === id} title={about} onClick={() => props.set(id)}>
           {text}
         </button>
       ))}
@@ -65,23 +81,77 @@ function Choice(props: { label: string; value: string; options: readonly (readon
   );
 }
 
-export function Toolbar(props: { fit: Param }) {
-  const { token, time } = selection.value;
+function Check(props: { text: string; about: string; on: boolean; set: (on: boolean) => void }) {
   return (
-    <div class="memory-tools" role="toolbar" aria-label="Display options of the map">
-      <span class="choice" role="group" aria-label="Colour by">
+    <label title={props.about}>
+      <input type="checkbox" checked={props.on} onChange={(e) => props.set(e.currentTarget.checked)} /> {props.text}
+    </label>
+  );
+}
+
+/** What is changed seldom. */
+function ViewMenu(props: { fit: Param }) {
+  return (
+    <Menu title="View" class="memory-menu">
+      <fieldset>
+        <legend class="sr-only">How the map is drawn</legend>
+        {!pagedOf(metric.value) && (
+          <Check text="Logarithmic colours" about="Each step of the colours is a factor, not a difference" on={logScale.value === "log"} set={(on) => (logScale.value = on ? "log" : "linear")} />
+        )}
+        <Check text="Equal widths" about="Every tensor as wide as the others, in file order, instead of by its bytes" on={widths.value === "rank"} set={(on) => (widths.value = on ? "rank" : "bytes")} />
+        <Check text="Common scale" about="A byte is as wide in every row, instead of each row stretched to the full width" on={props.fit.value === "same"} set={(on) => (props.fit.value = on ? "same" : "row")} />
+        <Check text="Memory strip above the other views" about="The file and the buffers in two lines, above the timeline, the graph and the others" on={isStripShown()} set={showStrip} />
+        <label>
+          Afterglow of{" "}
+          <select value={String(glow.value)} onChange={(e) => setGlow(Number(e.currentTarget.value))}>
+            {GLOWS.map((n) => (
+              <option key={n} value={String(n)}>
+                {n} tokens
+              </option>
+            ))}
+          </select>
+        </label>
+      </fieldset>
+    </Menu>
+  );
+}
+
+/** Of a measure: why it cannot be chosen, or what it is. */
+const aboutOf = (m: Metric) => missing(m) ?? aboutPages(m) ?? METRIC_ABOUT[m];
+
+/** As buttons, or where there is no room for them in a list. */
+function Measures() {
+  return (
+    <>
+      <span class="choice measures-wide" role="group" aria-label="Colour by">
         {METRICS.map((m) => (
-          <button type="button" key={m} aria-pressed={metric.value === m} disabled={missing(m) !== null} title={missing(m) ?? aboutPages(m) ?? METRIC_ABOUT[m]} onClick={() => showMetric(m)}>
+          <button type="button" key={m} aria-pressed={metric.value === m} disabled={missing(m) !== null} title={aboutOf(m)} onClick={() => showMetric(m)}>
             {METRIC_TITLES[m]}
           </button>
         ))}
       </span>
-      {!pagedOf(metric.value) && <Choice label="Colours" value={logScale.value} options={[["log", "Log"], ["linear", "Linear"]]} set={(v) => (logScale.value = v)} />}
-      <Choice label="Widths" value={widths.value} options={[["bytes", "Bytes"], ["rank", "Rank"]]} set={(v) => (widths.value = v)} title="Widths by size, or equal in file order" />
-      <Choice label="Rows" value={props.fit.value} options={[["row", "Stretch rows"], ["same", "Common scale"]]} set={(v) => (props.fit.value = v)} title="Stretch each row to the full width, or use a common scale" />
-      {token !== null && !time && (
-        <Choice label="Part of the run" value={cumulative.value ? "until" : "token"} options={[["token", "This token"], ["until", "Up to it"]]} set={(v) => setCumulative(v === "until")} />
-      )}
+      <label class="measures-narrow">
+        Colour by{" "}
+        <select value={metric.value} onChange={(e) => showMetric(e.currentTarget.value as Metric)}>
+          {METRICS.map((m) => (
+            <option key={m} value={m} disabled={missing(m) !== null} title={aboutOf(m)}>
+              {METRIC_TITLES[m]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+export function Toolbar(props: { fit: Param; children?: ComponentChildren }) {
+  const { token, time } = selection.value;
+  return (
+    <div class="memory-tools" role="toolbar" aria-label="Display options of the map">
+      {props.children}
+      <Measures />
+      {token !== null && !time && <Choice label="Part of the run" value={partOfRun.value} options={PARTS} set={setPartOfRun} />}
+      <ViewMenu fit={props.fit} />
     </div>
   );
 }

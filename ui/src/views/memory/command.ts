@@ -1,15 +1,15 @@
 // The command that prints what this view shows.
 
 import { option, pathOf, viewCommands, type CommandWords } from "../../state/command";
-import { selectedTrace, selection } from "../../state/selection";
-import { cumulative, metric } from "./data";
+import { selectedTrace } from "../../state/selection";
+import { metric, tokensShown } from "./data";
 import { pagedOf } from "./pages";
 
 const HEAT_SORT: Record<string, string> = { accesses: "accesses", bytes: "read_bytes", time: "time_ns", recency: "last_ns" };
 
 function memoryWords(): CommandWords {
-  const { token } = selection.value;
-  const batch = option("batch", token === null ? null : cumulative.value && token > 0 ? `0..${token}` : token);
+  const tokens = tokensShown.value;
+  const batch = option("batch", tokens && (tokens[0] < tokens[1] ? `${tokens[0]}..${tokens[1]}` : tokens[1]));
   const file = pathOf(selectedTrace.value);
   const shown = metric.value;
   if (shown === "residency") return ["faults", file, "--residency", ...batch];

@@ -32,13 +32,13 @@ export function originOf(map: Atlas, region: number): string {
   const copies = weight === null || weight === undefined ? [] : (map.copies.get(weight) ?? []);
   if (map.segments.kind[segment] === "file") {
     const copy = copies[0];
-    if (copy === undefined) return "disk: read in the mapping of the file";
-    return `buffer: copied to ${segmentTitle(map, map.segmentOf[copy]!)}, and read there`;
+    if (copy === undefined) return "the mapped file: read there";
+    return `copied to ${segmentTitle(map, map.segmentOf[copy]!)}, and read there`;
   }
-  if (map.segments.backing[segment] === "file") return "disk: a mapping of the file";
-  if (map.regions.kind[region] !== "weight") return "buffer";
+  if (map.segments.backing[segment] === "file") return "a mapping of the file";
+  if (map.regions.kind[region] !== "weight") return "a buffer of the engine";
   const repacked = /repack/i.test(map.segments.name[segment]!);
-  return repacked ? "buffer: repacked from the file when it was loaded" : "buffer: copied from the file when it was loaded";
+  return repacked ? "repacked from the file when it was loaded" : "copied from the file when it was loaded";
 }
 
 function token(n: number): string {

@@ -8,19 +8,19 @@ import type { Atlas, Row, Track } from "./map";
 export type Line = { readonly head: string; readonly row: null } | { readonly head: null; readonly row: Row };
 
 const TRACK_TITLES: Record<Track, string> = {
-  disk: "DISK: the model file, by offset",
-  buffer: "BUFFER: memory",
+  file: "FILE: the model file, by offset",
+  buffer: "MEMORY: buffers of the engine",
 };
 
 /** Rows under headings: one per track, and one per file if there are several. */
 export function linesOf(map: Atlas, rows: readonly Row[], headed: boolean): Line[] {
   if (!headed) return rows.map((row) => ({ head: null, row }));
   const lines: Line[] = [];
-  const files = new Set(rows.filter((r) => r.track === "disk").map((r) => r.segment)).size;
+  const files = new Set(rows.filter((r) => r.track === "file").map((r) => r.segment)).size;
   rows.forEach((row, i) => {
     const before = rows[i - 1];
     if (row.track !== before?.track) lines.push({ head: TRACK_TITLES[row.track], row: null });
-    if (row.track === "disk" && files > 1 && row.segment !== before?.segment)
+    if (row.track === "file" && files > 1 && row.segment !== before?.segment)
       lines.push({ head: map.segments.name[row.segment]!, row: null });
     lines.push({ head: null, row });
   });

@@ -101,6 +101,8 @@ export interface Known {
   readonly heat: Heat | null;
   readonly residency: Residency | null;
   readonly faults: Faults | null;
+  /** By unit: of what its colour would be; null: all of it. */
+  readonly fade: Float64Array | null;
 }
 
 export const METRICS = ["accesses", "bytes", "time", "recency", "residency", "faults", "pages", "loading"] as const;

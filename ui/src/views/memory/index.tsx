@@ -10,6 +10,7 @@ import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { LogTable } from "../log/LogTable";
+import { bind } from "../../input/keys";
 import { atlas, failure, followMap, known, logScale, metric, nowNs, reload } from "./data";
 import { linesOf, type Fit } from "./geometry";
 import { useMapKeys, useViewKeys } from "./keys";
@@ -22,12 +23,14 @@ import { pagedOf } from "./pages";
 import { TensorTable } from "./TensorTable";
 import { Toolbar, toolbarKeys } from "./Toolbar";
 import "./command";
+import { mode, MODES, showMode } from "./mode";
 import "./memory.css";
 
 const openParam = urlParam("memory_open", "");
 const fitParam = urlParam("memory_fit", "row");
 const splitParam = urlParam("memory_split", "0.7");
 const rangeParam = urlParam("memory_x", "");
+const logParam = urlParam("memory_log", "0");
 
 /** No more of the axis can be zoomed away: a byte of a terabyte is still to be seen. */
 const LEAST = 1e-9;
@@ -60,7 +63,7 @@ function NoFile() {
   if (!map || map.segments.kind.includes("file")) return null;
   return (
     <p class="note" role="note">
-      The trace has no model file, so there is no DISK track: what the engine read was not observed. The buffers and
+      The trace has no model file, so there is no FILE track: what the engine read was not observed. The buffers and
       their use are below.
     </p>
   );
@@ -79,10 +82,22 @@ function Notes() {
   );
 }
 
-function MapView() {
+function ModeChoice() {
+  return (
+    <span class="choice" role="group" aria-label="Picture">
+      {MODES.map(({ id, title, about }) => (
+        <button type="button" key={id} aria-pressed={mode.value === id} title={about} onClick={() => showMode(id)}>
+          {title}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** The map with its tools. */
+function MapPart() {
   const axis = useRange();
   const controls = useRef<MapControls | null>(null);
-  const both = useRef<HTMLDivElement>(null);
   const lines = useComputed(() => {
     const map = atlas.value;
     return map ? linesOf(map, fullRows(map, new Set(openParam.value.split(","))), true) : [];
@@ -91,25 +106,63 @@ function MapView() {
   const fit = useComputed<Fit>(() => (fitParam.value === "same" ? "same" : "row"));
   useMapKeys(controls, "Memory map");
   useViewKeys(controls, axis, toolbarKeys(fitParam));
-  const share = Math.min(0.85, Math.max(0.15, Number(splitParam.value) || 0.7));
   const { tensor, layer } = selection.value;
   const paged = pagedOf(metric.value);
   return (
+    <>
+      <Toolbar fit={fitParam}>
+        <ModeChoice />
+      </Toolbar>
+      <NoFile />
+      <Notes />
+      <Legend scales={scales.value} />
+      <MapCanvas
+        label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
+        lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={paged ? <PagesTable paged={paged} /> : <TensorTable />}
+      />
+    </>
+  );
+}
+
+function toggleLog(): void {
+  logParam.value = logParam.value === "1" ? "0" : "1";
+}
+
+/** The log of the selection, shut at first. */
+function LogPart(props: { share: number }) {
+  const open = logParam.value === "1";
+  return (
+    <section class={open ? "memory-log" : "memory-log shut"} style={open ? { flexGrow: 1 - props.share } : {}} aria-label="Log of the selection">
+      <button type="button" class="memory-log-head" aria-expanded={open} onClick={toggleLog}>
+        {open ? "▾" : "▸"} Log of the selection
+      </button>
+      {open && <LogTable />}
+    </section>
+  );
+}
+
+function useModeKeys(): void {
+  useEffect(
+    () =>
+      bind(
+        ...MODES.map(({ id, title, about }) => ({ id: `memory.as-${id}`, keys: [], title: `${title}: ${about.toLowerCase()}`, scope: "Memory", run: () => showMode(id) })),
+        { id: "memory.show-log", keys: [], title: "Log of the selection below the map: show or hide", scope: "Memory", run: toggleLog },
+      ),
+    [],
+  );
+}
+
+function MemoryView() {
+  const both = useRef<HTMLDivElement>(null);
+  const share = Math.min(0.85, Math.max(0.15, Number(splitParam.value) || 0.7));
+  useModeKeys();
+  return (
     <div class="memory" ref={both}>
-      <section class="memory-map" style={{ flexGrow: share }} aria-label="Memory map">
-        <Toolbar fit={fitParam} />
-        <NoFile />
-        <Notes />
-        <Legend scales={scales.value} />
-        <MapCanvas
-          label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
-          lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={paged ? <PagesTable paged={paged} /> : <TensorTable />}
-        />
+      <section class="memory-map" style={{ flexGrow: logParam.value === "1" ? share : 1 }} aria-label="Memory map">
+        <MapPart />
       </section>
-      <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />
-      <section class="memory-log" style={{ flexGrow: 1 - share }} aria-label="Log of the selection">
-        <LogTable />
-      </section>
+      {logParam.value === "1" && <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />}
+      <LogPart share={share} />
     </div>
   );
 }
@@ -124,5 +177,5 @@ export function Component() {
         <p>The trace has neither a model file nor a buffer. Record it again with `tensortrace run`, which observes both.</p>
       </Empty>
     );
-  return <MapView />;
+  return <MemoryView />;
 }

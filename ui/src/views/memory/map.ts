@@ -73,7 +73,7 @@ export function atlasOf(map: MemoryMap): Atlas {
   return { ...map, segmentOf, byName, copies };
 }
 
-export type Track = "disk" | "buffer";
+export type Track = "file" | "buffer";
 
 /** One line of the map: regions one after the other. */
 export interface Row {
@@ -169,7 +169,7 @@ function segmentLabel(map: Atlas, segment: number): string {
 
 function wholeSegment(map: Atlas, segment: number): Row {
   const regions = regionsOf(map, segment);
-  const track = map.segments.kind[segment] === "file" ? "disk" : "buffer";
+  const track = map.segments.kind[segment] === "file" ? "file" : "buffer";
   const layers = new Set(regions.map((r) => map.regions.layer_id[r]).filter((l) => l !== null));
   return makeRow(map, {
     id: map.segments.segment[segment]!,
@@ -183,12 +183,12 @@ function wholeSegment(map: Atlas, segment: number): Row {
 }
 
 function segmentsOf(map: Atlas, track: Track): number[] {
-  return map.segments.kind.flatMap((kind, s) => ((kind === "file") === (track === "disk") ? [s] : []));
+  return map.segments.kind.flatMap((kind, s) => ((kind === "file") === (track === "file") ? [s] : []));
 }
 
 /** The minimised map: a row per track with all of its segments in sequence. */
 export function barRows(map: Atlas): Row[] {
-  const tracks: Track[] = ["disk", "buffer"];
+  const tracks: Track[] = ["file", "buffer"];
   return tracks.flatMap((track) => {
     const rows = segmentsOf(map, track).map((s) => wholeSegment(map, s));
     if (rows.length === 0) return [];
@@ -203,18 +203,18 @@ export function barRows(map: Atlas): Row[] {
       at += row.starts[row.regions.length]!;
     }
     starts[i] = at;
-    return [{ id: track, track, label: track === "disk" ? "DISK" : "BUFFER", segment: rows[0]!.segment, layer: null, regions, starts, breaks, opens: false }];
+    return [{ id: track, track, label: track === "file" ? "FILE" : "MEMORY", segment: rows[0]!.segment, layer: null, regions, starts, breaks, opens: false }];
   });
 }
 
 /** The full map: files by layer, then the buffers; those named in `open` by layer too. */
 export function fullRows(map: Atlas, open: ReadonlySet<string>): Row[] {
-  const disk = segmentsOf(map, "disk").flatMap((s) => rowsByLayer(map, "disk", s));
+  const file = segmentsOf(map, "file").flatMap((s) => rowsByLayer(map, "file", s));
   const buffers = segmentsOf(map, "buffer").flatMap((s) => {
     const whole = wholeSegment(map, s);
     return open.has(whole.id) && whole.opens ? [whole, ...rowsByLayer(map, "buffer", s)] : [whole];
   });
-  return [...disk, ...buffers];
+  return [...file, ...buffers];
 }
 
 /** Index of a region in a row, or -1. */

@@ -2,7 +2,7 @@
 
 import type { Range } from "../../draw/axis";
 import { css, inkOn, sequence, themeColour } from "../../draw/colour";
-import { bytes, plainName } from "../../draw/format";
+import { bytes, count, plainName } from "../../draw/format";
 import type { Geometry } from "./geometry";
 import { hasData, shareOf, sideOf, valueOf, type Known, type Scale, type Scales, type Shown } from "./heat";
 import type { Mark } from "./layout";
@@ -53,9 +53,17 @@ export interface Fill {
   readonly ink: string;
 }
 
-export function fillOf(shown: Shown, p: Palette, scale: Scale): Fill {
+/** In an afterglow the least value is that strong, so that it has something to lose. */
+const GLOW_LEAST = 0.4;
+
+/** Of the colours. fade: what is left of an afterglow, 0 to 1; null: there is none. */
+function strengthOf(share: number, fade: number | null): number {
+  return fade === null ? share : fade * (GLOW_LEAST + (1 - GLOW_LEAST) * share);
+}
+
+export function fillOf(shown: Shown, p: Palette, scale: Scale, fade: number | null = null): Fill {
   if (typeof shown === "number") {
-    const colour = sequence(shareOf(scale, shown), p.dark);
+    const colour = sequence(strengthOf(shareOf(scale, shown), fade), p.dark);
     return { colour: css(colour), ink: inkOn(colour) };
   }
   if (shown === "pending") return { colour: p.ground3, ink: p.ink };
@@ -66,18 +74,34 @@ export function scaleFor(p: Picture, region: number): Scale {
   return p.scales[sideOf(p.known.map, region)];
 }
 
+/** A unit's value, and how much of its colour. */
+interface Seen {
+  readonly shown: Shown;
+  readonly fade: number | null;
+}
+
+function seenOf(p: Picture, unit: number, region: number): Seen {
+  const fade = p.scales.metric === "residency" || p.scales.metric === "faults" ? null : p.known.fade;
+  return { shown: valueOf(p.known, p.scales.metric, unit, region, p.nowNs), fade: fade?.[unit] ?? null };
+}
+
 /** How a region looks. */
 export function regionFill(p: Picture, region: number): Fill {
-  return fillOf(valueOf(p.known, p.scales.metric, region, region, p.nowNs), p.palette, scaleFor(p, region));
+  const { shown, fade } = seenOf(p, region, region);
+  return fillOf(shown, p.palette, scaleFor(p, region), fade);
 }
 
 /** The maximum of several units: a merged mark must not look colder than its content. */
-function strongest(values: Iterable<Shown>, scale: Scale): Shown {
-  let best: Shown = "unknown";
+function strongest(values: Iterable<Seen>, scale: Scale): Seen {
+  let best: Seen = { shown: "unknown", fade: null };
+  let most = -1;
   for (const v of values) {
-    if (typeof v !== "number") {
-      if (typeof best !== "number" && (v === "never" || best === "unknown")) best = v;
-    } else if (typeof best !== "number" || shareOf(scale, v) > shareOf(scale, best)) best = v;
+    if (typeof v.shown !== "number") {
+      if (typeof best.shown !== "number" && (v.shown === "never" || best.shown === "unknown")) best = v;
+      continue;
+    }
+    const share = strengthOf(shareOf(scale, v.shown), v.fade);
+    if (share > most) [best, most] = [v, share];
   }
   return best;
 }
@@ -104,7 +128,8 @@ function markFill(p: Picture, row: Row, mark: Mark): Fill | null {
   const regions = [...itemsOf(p, row, mark)];
   if (regions.length === 0) return null;
   const scale = scaleFor(p, regions[0]!);
-  return fillOf(strongest(regions.map((r) => valueOf(p.known, p.scales.metric, r, r, p.nowNs)), scale), p.palette, scale);
+  const { shown, fade } = strongest(regions.map((r) => seenOf(p, r, r)), scale);
+  return fillOf(shown, p.palette, scale, fade);
 }
 
 /** Experts of a tensor are separate if their choices were observed. */
@@ -130,10 +155,11 @@ function addSlices(p: Picture, region: number, x: number, width: number, y: numb
   let last: Extract<Shape, { t: "rect" }> | null = null;
   for (let c = from; c < to; c++) {
     const begin = Math.floor((c * n) / columns);
-    const values: Shown[] = [];
+    const values: Seen[] = [];
     for (let s = begin; s < Math.max(begin + 1, Math.floor(((c + 1) * n) / columns)); s++)
-      values.push(valueOf(p.known, p.scales.metric, first + s, region, p.nowNs));
-    const fill = fillOf(strongest(values, scale), p.palette, scale);
+      values.push(seenOf(p, first + s, region));
+    const best = strongest(values, scale);
+    const fill = fillOf(best.shown, p.palette, scale, best.fade);
     if (!gap && last && last.fill === fill.colour && last.pattern === fill.pattern) {
       last.w += each;
       continue;
@@ -194,16 +220,16 @@ interface Box {
 function addSigns(p: Picture, row: Row, mark: Mark, b: Box, fill: Fill, out: Shape[]): void {
   const { known, palette, compact } = p;
   const region = row.regions[mark.first]!;
-  const count = mark.last - mark.first + 1;
-  if (count > 1) {
+  const items = mark.last - mark.first + 1;
+  if (items > 1) {
     out.push({ t: "rect", x: b.x, y: b.y, w: b.w, h: 2, fill: palette.mark });
     if (b.w >= 14 && !compact)
-      out.push({ t: "text", x: b.x + b.w / 2, y: b.y + b.h / 2 + 1, text: fitted(String(count), b.w, 9), ink: fill.ink, size: 9, align: "center" });
+      out.push({ t: "text", x: b.x + b.w / 2, y: b.y + b.h / 2 + 1, text: fitted(String(items), b.w, 9), ink: fill.ink, size: 9, align: "center" });
     return;
   }
   if (compact) return;
   const weight = known.map.regions.weight[region];
-  if (row.track === "disk" && weight !== null && weight !== undefined && known.map.copies.has(weight) && b.w >= 8)
+  if (row.track === "file" && weight !== null && weight !== undefined && known.map.copies.has(weight) && b.w >= 8)
     out.push({ t: "triangle", points: [b.x + b.w - 6, b.y, b.x + b.w, b.y, b.x + b.w, b.y + 6], fill: palette.accent });
   const paged = pagedOf(p.scales.metric) !== null;
   const sliced = paged || (slicesShown(known, region) > 0 && b.w >= 8);
@@ -213,6 +239,17 @@ function addSigns(p: Picture, row: Row, mark: Mark, b: Box, fill: Fill, out: Sha
   // Letters on hatching need a ground of their own.
   if (fill.pattern) out.push({ t: "rect", x: b.x + 2, y: b.y + 2, w: Math.min(b.w - 4, text.length * 6.4 + 4), h: b.h - 4, fill: fill.colour });
   out.push({ t: "text", x: b.x + 4, y, text, ink: fill.ink, size: sliced ? 9 : 11, align: "left" });
+  addCount(p, region, b, b.x + 4 + text.length * 6.4, y, fill, out);
+}
+
+/** How often it was used, at the right end where there is room beside the name. */
+function addCount(p: Picture, region: number, b: Box, from: number, y: number, fill: Fill, out: Shape[]): void {
+  const { heat } = p.known;
+  const times = heat?.accesses[region] ?? 0;
+  if (!times || pagedOf(p.scales.metric)) return;
+  const text = `${heat!.atMost[region] ? "≤" : ""}${count(times)}×`;
+  if (b.x + b.w - 8 - text.length * 5.6 < from + 6) return;
+  out.push({ t: "text", x: b.x + b.w - 8, y, text, ink: fill.ink, size: 10, align: "right" });
 }
 
 /** Of a mark, above the lanes of its pages. */

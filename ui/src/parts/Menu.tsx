@@ -2,8 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import "./Menu.css";
 
-export function Menu(props: { title: string; children: ComponentChildren }) {
+export function Menu(props: { title: string; label?: string; class?: string; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     const onPress = (event: PointerEvent) => {
@@ -15,7 +16,7 @@ export function Menu(props: { title: string; children: ComponentChildren }) {
   }, []);
   return (
     <details
-      class="log-menu"
+      class={`menu no-picture ${props.class ?? ""}`}
       ref={box}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !box.current?.open) return;
@@ -25,7 +26,9 @@ export function Menu(props: { title: string; children: ComponentChildren }) {
         box.current.querySelector("summary")?.focus();
       }}
     >
-      <summary>{props.title}</summary>
+      <summary aria-label={props.label} title={props.label}>
+        {props.title}
+      </summary>
       {props.children}
     </details>
   );
