@@ -352,7 +352,7 @@ static const tt_column columns[] = {
               .nullable = true, .show = TT_SHOW_CUT | TT_SHOW_KEY, .known = has_path,
               TT_MEMBER(tt_fault_page, path), .text = show_path),
     TT_COLUMN("address", "ADDRESS", ID, "address of the page",
-              .show = TT_SHOW_RIGHT | TT_SHOW_ROW | TT_SHOW_WIDE, .kinds = BY(PAGE),
+              .show = TT_SHOW_RIGHT | TT_SHOW_ROW | TT_SHOW_KEY, .kinds = BY(PAGE),
               TT_MEMBER(tt_fault_page, address), .text = show_address),
     TT_COLUMN("file_offset_bytes", "OFFSET", ID, "offset of the page in the mapped file",
               .type = TT_CELL_U64, .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(PAGE),

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAP_WIDTH 64u /* experts per line of the map */
+#define MAP_WIDTH 64u /* experts per line of the map, at most */
+#define MAP_LABEL 7u  /* what stands before them */
 
 /* --- lists --- */
 
@@ -154,7 +155,8 @@ static const char *shade(uint64_t count, uint64_t choices, uint32_t n)
     return shades[count == 0 ? 0 : times < 0.5 ? 1 : times < 1.5 ? 2 : times < 3 ? 3 : 4];
 }
 
-static void print_block(const tt_routing_options *o, const tt_routing_view *v, uint32_t first)
+static void print_block(const tt_routing_options *o, const tt_routing_view *v, uint32_t first,
+                        uint32_t width)
 {
     const tt_routing_context x = {v->m, &o->filter};
     (void)printf("LAYER  EXPERTS FROM %" PRIu32 "\n", first);
@@ -166,7 +168,7 @@ static void print_block(const tt_routing_options *o, const tt_routing_view *v, u
         if (v->layers[i].layer_id >= 0)
             (void)snprintf(layer, sizeof layer, "%" PRId32, v->layers[i].layer_id);
         (void)printf("%5s  ", layer);
-        for (uint32_t e = first; e < n && e < first + MAP_WIDTH; e++)
+        for (uint32_t e = first; e < n && e < first + width; e++)
             (void)fputs(shade(uses[e].count, v->rows.rows[i].sum.choices, n), stdout);
         (void)puts("");
     }
@@ -179,9 +181,11 @@ bool tt_routing_print_matrix(const tt_routing_options *o, const tt_routing_view 
     for (size_t i = 0; i < v->n_layers; i++)
         if (tt_routing_passes(&x, &v->rows.rows[i]) && v->layers[i].n_experts > most)
             most = v->layers[i].n_experts;
-    for (uint32_t first = 0; first < most; first += MAP_WIDTH) {
+    const size_t line = tt_table_width(stdout), room = line > MAP_LABEL + 8 ? line - MAP_LABEL : 8;
+    const uint32_t width = line == 0 || room > MAP_WIDTH ? MAP_WIDTH : (uint32_t)room / 8 * 8;
+    for (uint32_t first = 0; first < most; first += width) {
         if (first) (void)puts("");
-        print_block(o, v, first);
+        print_block(o, v, first, width);
     }
     tt_table_printf(
         stdout, 0,
