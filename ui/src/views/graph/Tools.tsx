@@ -27,7 +27,7 @@ function Find(props: { store: GraphStore; box: MutableRef<HTMLInputElement | nul
   const at = store.hit.value;
   const text = searchText();
   return (
-    <span class="group" role="search">
+    <span class="group" role="search" aria-label="Nodes">
       <input
         type="search"
         ref={props.box}
