@@ -61,6 +61,26 @@ for (const theme of ['dark', 'light'])
     });
 
 for (const theme of ['dark', 'light'])
+    test(`axe-core finds nothing in flame charts, the times of one op and a context menu, ${theme}`, async ({ open }) => {
+        const v = await open(['moe'], { theme });
+        const found = [];
+        const look = async (what) => {
+            for (const each of await violations(v, theme)) found.push(`${what}: ${each}`);
+        };
+        for (const fragment of ['view=stats&stats_show=flame', 'view=stats&stats_show=flame&flame=merged&flame_zoom=layer%201', 'view=stats&stats_show=op&tensor=blk.1.attn_q.weight&token=3', 'view=timeline&tl_flame=1&folds=constant', 'view=log&sort=duration~100']) {
+            await v.show(fragment);
+            await v.rest();
+            await v.page.evaluate(() => document.querySelectorAll('details.equivalent').forEach((e) => (e.open = true)));
+            await v.rest();
+            await look(fragment);
+        }
+        await v.page.locator('.log-rows [role=row][aria-rowindex="4"] [role=gridcell]').nth(2).click({ button: 'right' });
+        await v.page.getByRole('menu').waitFor();
+        await look('the context menu');
+        assert.deepEqual(found, []);
+    });
+
+for (const theme of ['dark', 'light'])
     test(`axe-core finds nothing where there is a pool, ${theme}`, async ({ open }) => {
         const v = await open(['boost'], { theme });
         const found = [];

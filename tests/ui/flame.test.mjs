@@ -11,9 +11,13 @@ function sums(name, by, ...options) {
     return JSON.parse(text).rows;
 }
 
+function logged(name) {
+    return JSON.parse(execFileSync(process.env.TT_BIN, ['log', '--json', trace(name)], { maxBuffer: 1 << 28 })).ops;
+}
+
 const near = (a, b, what) => assert.ok(Math.abs(a - b) <= 2 + 1e-6 * Math.abs(b), `${what}: ${a}, and ${b}`);
 const box = (v) => v.page.locator('.flame .canvas-proxy').boundingBox();
-/** Rows are as high as five of them fit, at most 64 px. */
+/** Rows are as high as the five levels by token fit, at most 64 px. */
 const rowHeight = (b) => Math.max(18, Math.min(64, Math.floor(b.height / 5)));
 
 /** The nodes with their places on the chart: 0 to 1. */
@@ -109,4 +113,28 @@ test('by keyboard alone, and the same as a table', async ({ open }) => {
     const table = v.page.getByRole('grid', { name: 'Times of the flame chart' });
     const { nodes } = await v.api('traces/0/flame?merged=1');
     await v.until(async () => (await table.getAttribute('aria-rowcount')) === String(nodes.depth.length + 1), 'each node is a row');
+});
+
+test('under the lanes of the timeline it is of the time in view', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=timeline&flame=merged' });
+    const { batches } = await v.api('traces/0/summary');
+    await v.press('Shift+KeyF');
+    await v.untilFragment('tl_flame', '1');
+    const chart = v.page.locator('.tl-flame .canvas-proxy');
+    const ops = async (from, to) => (await v.api(`traces/0/flame?merged=1&from_ns=${Math.round(from)}&to_ns=${Math.round(to)}`)).nodes.count[0];
+    const says = async (n) => v.until(async () => (await chart.getAttribute('aria-label')).startsWith(`Flame chart of ${n.toLocaleString('en')} ops`), `it is of ${n} ops`);
+    await chart.waitFor();
+    await says(logged('moe').length);
+    const [from, to] = [batches.begin_ns[4], batches.end_ns[5]];
+    await v.show(`view=timeline&flame=merged&tl_flame=1&window=${Math.round(from)}~${Math.round(to)}`);
+    const some = await ops(from, to);
+    assert.ok(some > 0 && some < logged('moe').length);
+    await says(some);
+    const layers = sums('moe', 'layer').filter((r) => r.layer_id !== null).length;
+    assert.ok(layers > 1);
+    await chart.focus();
+    await v.press('ArrowDown', 'ArrowRight', 'Enter');
+    await v.until(() => v.fragment().get('layer'), 'a layer is selected');
+    await v.press('Shift+KeyF');
+    await chart.waitFor({ state: 'detached' });
 });

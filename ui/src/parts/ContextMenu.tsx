@@ -39,7 +39,8 @@ export function openMenu(x: number, y: number, label: string, groups: MenuItems)
   if (shown.length === 0) return;
   if (!host) {
     host = document.createElement("div");
-    document.body.append(host);
+    // In a landmark: what is outside of them is not found.
+    (document.querySelector("main") ?? document.body).append(host);
     render(<Host />, host);
   }
   const focused = document.activeElement;

@@ -24,7 +24,6 @@ import { addressOf, barAt, barsOf, nameOf, pathOf, type Bar, type FlameAnswer, t
 import { paintFlame } from "./paint";
 import "./flame.css";
 
-const ROWS = 5;
 const ROW_MOST = 64;
 const ROW_LEAST = 18;
 
@@ -133,7 +132,8 @@ function Chart(props: { answer: FlameAnswer }) {
   const zoom = barAt(bars[0]!, zoomed.value);
   const shown = { from: zoom.from, to: Math.max(zoom.to, zoom.from + 1e-9) };
   const { width, height } = size.value;
-  const row = Math.max(ROW_LEAST, Math.min(ROW_MOST, Math.floor(height / ROWS)));
+  const levels = useMemo(() => 1 + bars.reduce((most, b) => Math.max(most, b.depth), 0), [bars]);
+  const row = Math.max(ROW_LEAST, Math.min(ROW_MOST, Math.floor(height / levels)));
   const chosen = chosenOf(n, bars, selection.value);
   useLayoutEffect(() => {
     if (!canvas.current || !width) return;

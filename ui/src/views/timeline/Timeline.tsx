@@ -9,6 +9,7 @@ import { duration } from "../../draw/format";
 import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { followCounters } from "./counters";
+import { FlamePanel, isFlameShown } from "./FlamePanel";
 import { Gutter } from "./Gutter";
 import { bindKeys } from "./keys";
 import { followLanes } from "./lanes";
@@ -148,6 +149,7 @@ export function Timeline() {
         </p>
       )}
       <Canvases />
+      {isFlameShown() && <FlamePanel />}
       {selection.value.time && <Panel />}
     </div>
   );

@@ -5,6 +5,7 @@ import { duration, ends } from "../../draw/format";
 import { badOutputs } from "../../state/bad";
 import { hasSelection } from "../../state/selection";
 import { fitSelection, selectShown, showAll } from "./actions";
+import { isFlameShown, toggleFlame } from "./FlamePanel";
 import { zoom } from "./keys";
 import { categoryColour } from "./look";
 import { overview } from "./overview";
@@ -61,6 +62,9 @@ export function Toolbar(props: { scene: Scene | null }) {
       </button>
       <button type="button" title="Select the time in view and sum its ops (M)" onClick={selectShown}>
         Sum
+      </button>
+      <button type="button" aria-pressed={isFlameShown()} title="A flame chart of the ops in view, under the lanes (Shift+F)" onClick={toggleFlame}>
+        Flame
       </button>
       <span class="tl-window">
         {duration(range.to - range.from)} from {ends([range.from, range.to])[0]}

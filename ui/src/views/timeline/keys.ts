@@ -4,6 +4,7 @@ import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { hasSelection } from "../../state/selection";
 import { changeRow, currentRow, fitSelection, foldRow, pinRow, selectShown, showAll, step, windowInWords } from "./actions";
+import { toggleFlame } from "./FlamePanel";
 import type { Scene } from "./scene";
 import { timeAxis } from "./window";
 
@@ -68,6 +69,7 @@ export function bindKeys(scene: () => Scene | null): () => void {
     press("up", ["Shift+ArrowUp", "PageUp"], "Go to the track above", (s) => changeRow(s, -1)),
     press("pin", ["Shift+KeyP"], "Pin or unpin the track", row(pinRow)),
     press("fold", ["KeyC"], "Fold or unfold the track", row(foldRow)),
+    press("flame", ["Shift+KeyF"], "Show or hide the flame chart of the time in view", toggleFlame),
     press("select", ["KeyM"], "Select the time in view, and sum its ops", selectShown),
   );
 }
