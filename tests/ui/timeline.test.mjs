@@ -216,7 +216,7 @@ test('the wheel scrolls, with Ctrl it zooms at the pointer, with Shift it pans',
 });
 
 test('tracks that do not fit scroll, and a pinned one stays', async ({ open }) => {
-    const v = await timeline(open, 'moe', 'pins=lane1', { viewport: { width: 1000, height: 460 } });
+    const v = await timeline(open, 'moe', 'pins=lane1&folds=constant', { viewport: { width: 1000, height: 400 } });
     const box = await canvas(v);
     const top = (await rowMiddle(v, 'thread 0')) - 0;
     const pinned = await rowMiddle(v, 'thread 1');
