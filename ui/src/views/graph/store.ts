@@ -259,7 +259,7 @@ export class GraphStore {
     if (box) this.camera.centre(box, 0.8);
   }
 
-  /** What another view selected comes into sight: an op or a tensor in its opened layer, or the layer. */
+  /** What another view selected is shown: an op or a tensor in its opened layer, or the layer. */
   bring(s: Selection): void {
     const g = this.graph.peek();
     if (!g) return;
