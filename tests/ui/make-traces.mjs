@@ -8,10 +8,11 @@
 //     nan.ttrace     the same with a NaN in a weight: blk.2.ffn_norm
 //     off.ttrace     the same with a weight that is not as it should be: blk.1.ffn_norm
 //     cut.ttrace     tiny.ttrace, cut off before its first op
+//     raw.ttrace     ggml alone: no model, no buffers, no batches
 //     hostile.ttrace names of tensors that would run as scripts if a page let them
 //     <img src onerror=p>.ttrace   a real run, of a prompt that would, too
 //
-// It takes TT_BIN, TT_ENGINES (exit 77 without the default engine) and TT_HOSTILE.
+// It takes TT_BIN, TT_ENGINES (exit 77 without the default engine), TT_HOSTILE and TT_RAW.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,6 +44,8 @@ record('moe', 'moe.gguf', story, '--faults=both', '--residency', '-n', '12', '-t
 tensortrace('boost', '-q', '--ram', '14M', '-o', 'boost.ttrace', '--engine', engine, '-m', 'moe.gguf', '--ignore-eos',
     '-p', story, '-n', '12', '-t', '2');
 record('<img src onerror=p>', 'tiny.gguf', '<script>p</script><img src onerror=p>', '-n', '4', '-t', '1');
+
+tensortrace('run', '-q', '-o', 'raw.ttrace', '--', process.env.TT_RAW, engine);
 
 /** A copy of a model with another element in a tensor of F32. */
 function patched(name, model, tensor, element, value) {

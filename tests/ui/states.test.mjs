@@ -82,6 +82,41 @@ test('a trace that was cut off: what is left is shown, and what is missing is sa
     await banner.waitFor({ state: 'hidden' });
 });
 
+test('a program without a model: there is no map, and where its ops are is said', async ({ open }) => {
+    const v = await open(['raw'], { fragment: 'view=memory' });
+    const { rows } = await v.api('traces/0/log/count');
+    assert.ok(rows > 0);
+    await v.page.getByText(`This program loaded no GGUF model and no buffers were recorded, so there is no map; Timeline and Log have its ${rows} ops.`).waitFor();
+    assert.ok(!/tensortrace run/.test(await v.page.locator('#main').textContent()), 'it was recorded as it should be');
+    await v.page.getByRole('button', { name: 'Show Log' }).click();
+    await v.untilFragment('view', 'log');
+    assert.equal(await v.page.locator('#main').getByRole('row').count(), rows + 1);
+});
+
+test('a trace without an op that can be read: what was read, and how to recover it', async ({ open, t }) => {
+    const v = await open(['cut'], { fragment: 'view=log' });
+    const { counts } = await v.api('traces/0/summary');
+    assert.equal(counts.op_records, 0);
+    for (const view of ['log', 'stats']) {
+        await v.show(`view=${view}`);
+        await v.page.getByRole('heading', { name: 'Nothing could be read from the ops' }).waitFor();
+        const text = await v.page.locator('#main').textContent();
+        assert.ok(text.includes(`${counts.batches} batches, ${counts.graphs} graphs and ${counts.buffers} buffers`), text);
+        assert.match(text, /cut off: .*tensortrace recover cut\.ttrace/s);
+    }
+    // Not even a batch.
+    const path = join(folder(t), 'stub.ttrace');
+    writeFileSync(path, readFileSync(trace('tiny')).subarray(0, 900));
+    const stub = await open([path], { fragment: 'view=memory' });
+    const summary = await stub.api('traces/0/summary');
+    assert.deepEqual([summary.counts.batches, summary.n_ops], [0, 0]);
+    for (const view of ['memory', 'timeline', 'log']) {
+        await stub.show(`view=${view}`);
+        await stub.page.getByRole('heading', { name: 'Nothing could be read from the ops' }).waitFor();
+    }
+    assert.match(await stub.page.locator('#main').textContent(), /tensortrace recover stub\.ttrace/);
+});
+
 test('a whole trace has no banner', async ({ open }) => {
     const v = await open(['tiny']);
     assert.equal(await v.page.locator('.banner').count(), 0);

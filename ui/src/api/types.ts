@@ -44,7 +44,7 @@ export interface Summary {
   /** Unexpected but correct: weights read from copies. Sentences. */
   notes: string[];
   files: { name: string; path: string; size_bytes: number }[];
-  counts: { graphs: number };
+  counts: { batches: number; graphs: number; buffers: number; details: number };
   /** By a buffer's index in the trace. */
   buffers: { buffer_id: number[]; name: string[]; buffer_kind: string[] };
   batches: Batches;

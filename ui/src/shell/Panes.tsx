@@ -6,6 +6,7 @@ import { bind, setScopes } from "../input/keys";
 import { announce } from "../parts/announce";
 import { Divider } from "../parts/Divider";
 import { Empty, Failure, Loading } from "../parts/messages";
+import { NoOps } from "../parts/NoOps";
 import { useSize } from "../parts/useSize";
 import { notYet, traceState } from "../state/live";
 import { selectedTrace } from "../state/selection";
@@ -57,12 +58,7 @@ function View(props: { view: ViewEntry }) {
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
   if (view.ofSeveralTraces && index.value) return <Loaded key={view.id} view={view} />;
   if (!summary.value) return <Loading what="the trace" />;
-  if (summary.value.batches.batch_id.length === 0 && summary.value.n_ops === 0)
-    return (
-      <Empty title="Nothing was recorded">
-        <p>The trace has no batches and no ops. `tensortrace info` shows what it contains.</p>
-      </Empty>
-    );
+  if (summary.value.batches.batch_id.length === 0 && summary.value.n_ops === 0) return <NoOps />;
   return <Loaded key={view.id} view={view} />;
 }
 

@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Latest } from "../../api/client";
 import { counted, duration, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
+import { NoOps } from "../../parts/NoOps";
 import { Empty, Failure } from "../../parts/messages";
 import { VirtualTable } from "../../parts/VirtualTable";
 import { momentKey, momentOp } from "../../state/moment";
@@ -183,11 +184,11 @@ function Nothing(props: { filtered: boolean; bySelection: boolean; ended: string
       </Empty>
     );
   const records = summary.value?.n_ops ?? 0;
+  if (records === 0) return <NoOps />;
   if (!props.filtered)
     return (
-      <Empty title={records ? "No op can be shown" : "No op was recorded"}>
-        {records > 0 && <p>There are {counted(records, "op record")}, but their graphs are not in the file.</p>}
-        <p>While the run continues, ops appear here as they are written.</p>
+      <Empty title="No op can be shown">
+        <p>There are {counted(records, "op record")}, but their graphs are not in the file.</p>
       </Empty>
     );
   if (props.bySelection)

@@ -5,10 +5,15 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Axis } from "../../draw/axis";
 import { Divider } from "../../parts/Divider";
 import { announce } from "../../parts/announce";
+import { getJson, ofTrace } from "../../api/client";
+import { useResource } from "../../api/resource";
+import { counted } from "../../draw/format";
 import { Empty, Failure, Loading } from "../../parts/messages";
-import { selection } from "../../state/selection";
-import { summary } from "../../state/trace";
+import { NoOps } from "../../parts/NoOps";
+import { selectedTrace, selection } from "../../state/selection";
+import { generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
+import { showView } from "../../state/view";
 import { LogTable } from "../log/LogTable";
 import { bind } from "../../input/keys";
 import { atlas, failure, followMap, known, logScale, metric, nowNs, reload } from "./data";
@@ -167,15 +172,40 @@ function MemoryView() {
   );
 }
 
+/** A recording that is complete may have no map: no file, and no buffer of llama.cpp's kinds. */
+function Nothing() {
+  const s = summary.value;
+  // Of ops, not of their records: one for each thread.
+  const { data } = useResource(`${selectedTrace.value} ${generation.value}`, (abort) =>
+    getJson<{ rows: number; done: boolean }>(ofTrace(selectedTrace.peek(), "log/count"), {}, abort),
+  );
+  if (!s || s.n_ops === 0) return <NoOps />;
+  const rows = data.value?.done ? data.value.rows : null;
+  return (
+    <Empty title="There is no memory map">
+      <p>
+        This program loaded no GGUF model and no buffers were recorded, so there is no map;{" "}
+        {s.clock ? "Timeline and Log have" : "the log has"} its {rows === null ? "ops" : counted(rows, "op")}.
+      </p>
+      <p>
+        <button type="button" onClick={() => showView("timeline")}>
+          Show Timeline
+        </button>{" "}
+        <button type="button" onClick={() => showView("log")}>
+          Show Log
+        </button>
+      </p>
+    </Empty>
+  );
+}
+
 export function Component() {
   useEffect(followMap, []);
   if (failure.value && !atlas.value) return <Failure error={failure.value} retry={reload} />;
   if (!atlas.value) return <Loading what="the memory map" />;
   if (atlas.value.segments.segment.length === 0)
     return (
-      <Empty title="No memory was observed">
-        <p>The trace has neither a model file nor a buffer. Record it again with `tensortrace run`, which observes both.</p>
-      </Empty>
+      <Nothing />
     );
   return <MemoryView />;
 }

@@ -8,10 +8,11 @@ import { count, counted, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import type { MenuItems } from "../../parts/ContextMenu";
+import { NoOps } from "../../parts/NoOps";
 import { showIn } from "../../parts/showIn";
 import { VirtualTable } from "../../parts/VirtualTable";
 import { select, selection, type Selection } from "../../state/selection";
-import { generation, tensors } from "../../state/trace";
+import { generation, summary, tensors } from "../../state/trace";
 import { filterLog } from "../log/filter";
 import { termText, type Term } from "../log/terms";
 import { keyText, type Dimension, type Stats, type StatsRow } from "./answer";
@@ -148,6 +149,7 @@ export function Table(props: { trace: number; dimension: Dimension; filters: rea
   );
   if (resource.error.value) return <Failure error={resource.error.value} retry={resource.retry} />;
   if (!current) return <Loading what="the ops" />;
+  if (summary.value?.n_ops === 0) return <NoOps />;
   if (current.total.count === 0)
     return (
       <Empty title="No ops match">
