@@ -7,7 +7,7 @@ import { suite } from './harness.mjs';
 
 const { test } = suite();
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const VIEWS = ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values', 'diff'];
+const VIEWS = ['overview', 'memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values', 'diff'];
 const SELECTED = 'token=2&layer=1&tensor=blk.1.ffn_up.weight';
 
 const RULES = {

@@ -87,7 +87,7 @@ test('zooms and shows all again', async ({ open }) => {
     assert.ok(before.length > 1);
     await v.page.locator('main').focus();
     await v.hold('KeyW', () => v.until(moved, 'the axis moved'));
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     await v.until(async () => !(await moved()), 'all is shown');
 });
 

@@ -204,7 +204,7 @@ test('searching counts, goes round, opens where it leads, and selects', async ({
 
 test('a drag moves, the wheel scrolls and zooms, a double click opens', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     await settled(v);
     const box = await proxy(v).boundingBox();
     const at = () => v.fragment().get('graph.at');
@@ -223,7 +223,7 @@ test('a drag moves, the wheel scrolls and zooms, a double click opens', async ({
     await v.page.mouse.wheel(0, -240);
     await v.page.keyboard.up('Control');
     await v.until(() => Number(at().split('_')[2]) > Number(second.split('_')[2]), 'Ctrl and the wheel zoom');
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     await v.until(() => at() === first, 'all is shown again');
     // The first part: 320 x 46 at the top of the picture.
     const [x, y, scale] = at().split('_').map(Number);
@@ -318,7 +318,7 @@ test('too many lines to be seen are left out, which is said until one looks from
     const v = await openMadeUp(open, madeUp(2600, (i) => (i < 52 ? [] : [i - 52, i - 51])), '&graph.open=in');
     await settled(v);
     await proxy(v).focus();
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     const said = v.page.getByText(/^[\d,]+ lines inside layers not drawn/);
     await said.waitFor();
     await settled(v);
@@ -384,7 +384,7 @@ test('graphs in circles, in a chain of thousands, of themselves: none hangs', as
         await proxy(v).focus();
         await walkTo(v, 'ArrowDown', /Graph: /);
         await walkTo(v, 'ArrowDown', /ADD node_/);
-        await v.press('Digit0');
+        await v.press('Shift+Digit0');
         await settled(v);
         assert.ok(v.fragment().get('graph.at'), what);
         await v.close();

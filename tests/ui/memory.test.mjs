@@ -169,7 +169,7 @@ test('the keyboard goes along tensors and rows, and selects', async ({ open }) =
     // F fits what is selected; 0 shows all again.
     await v.press('KeyF');
     await v.until(() => v.fragment().get('memory_x') !== null, 'zoomed');
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     await v.untilFragment('memory_x', null);
     await v.hold('KeyW', () => v.until(() => v.fragment().get('memory_x') !== null, 'zoomed by holding W'));
 });

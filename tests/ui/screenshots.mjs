@@ -13,6 +13,7 @@ const LAYER = 'layer=11&tensor=blk.11.ffn_up.weight';
 const EXPERTS = 'layer=2&tensor=blk.2.ffn_down_exps.weight';
 
 const PICTURES = [
+    { name: 'overview', fragment: 'token=12', viewport: { width: 1440, height: 900 } },
     { name: 'memory', trace: 'moe', fragment: `view=memory&${EXPERTS}` },
     { name: 'memory-light', theme: 'light', trace: 'moe', fragment: `view=memory&${EXPERTS}` },
     { name: 'timeline', fragment: `view=timeline&token=12&${LAYER}`, act: (v) => v.press('KeyF', 'KeyF') },
@@ -28,9 +29,9 @@ const PICTURES = [
 
 const browser = await openBrowser();
 try {
-    for (const { name, trace: shown = 'tinyllama', other, fragment, theme, act } of PICTURES) {
+    for (const { name, trace: shown = 'tinyllama', other, fragment, theme, act, viewport = { width: 1100, height: 700 } } of PICTURES) {
         const server = await startServer([shown, other].filter(Boolean).map(trace));
-        const v = await Viewer.open(browser, server, { fragment, theme, viewport: { width: 1100, height: 700 } });
+        const v = await Viewer.open(browser, server, { fragment, theme, viewport });
         await v.rest();
         await act?.(v);
         await v.rest();

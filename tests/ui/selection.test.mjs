@@ -65,7 +65,7 @@ test('a row of the log selects an op: the inspector tells its lanes, timeline an
     // By the run's id, as the log and the graph have it, which is not its index.
     assert.notEqual(answer.log.run_id, Number(run));
     await part.getByText(`${node} of run ${answer.log.run_id}`).waitFor();
-    assert.equal(await part.getByRole('table').getByRole('row').count(), 1 + answer.lanes.length);
+    assert.equal(await part.getByRole('table').first().getByRole('row').count(), 1 + answer.lanes.length);
     const told = await part.locator('.figure', { hasText: /^Duration/ }).locator('dd').textContent();
     assert.ok((await row.innerText()).includes(told), `the log has the same duration: ${told}`);
     for (const view of ['timeline', 'graph']) {

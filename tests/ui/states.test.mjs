@@ -90,7 +90,7 @@ test('a program without a model: there is no map, and where its ops are is said'
     assert.ok(!/tensortrace run/.test(await v.page.locator('#main').textContent()), 'it was recorded as it should be');
     await v.page.getByRole('button', { name: 'Show Log' }).click();
     await v.untilFragment('view', 'log');
-    assert.equal(await v.page.locator('#main').getByRole('row').count(), rows + 1);
+    await v.until(async () => (await v.page.locator('#main').getByRole('row').count()) === rows + 1, 'a row each');
 });
 
 test('a trace without an op that can be read: what was read, and how to recover it', async ({ open, t }) => {

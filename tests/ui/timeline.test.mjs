@@ -154,7 +154,7 @@ test('keys zoom and pan', async ({ open }) => {
     const wider = await size();
     await v.press('+', '+');
     await v.until(async () => (await size()) < wider, '+ zooms in');
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     const { begin_ns, end_ns } = await v.api('traces/0/summary');
     await untilShown(v, (from, to) => Math.abs(from - begin_ns) < 2 && Math.abs(to - end_ns) < 2, '0 shows all of the run');
 });
@@ -384,7 +384,7 @@ test('F and a double click on a token show that token, however far out', async (
     await settled(v);
     await v.press('KeyF');
     await untilShown(v, fits(3), 'F fits token 3 at once');
-    await v.press('Digit0');
+    await v.press('Shift+Digit0');
     const [begin, end] = await untilShown(v, (from, to) => to - from > 10 * (batches.end_ns[3] - batches.begin_ns[3]), 'all of the run');
     await drawn(v);
     const box = await canvas(v);

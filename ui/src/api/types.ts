@@ -37,6 +37,8 @@ export interface Summary {
   pool_recorded: boolean;
   begin_ns: number;
   end_ns: number;
+  prompt_tokens_per_s: number | null;
+  generate_tokens_per_s: number | null;
   n_lanes: number;
   n_ops: number;
   /** The trace was cut off or damaged: sentences. */

@@ -1,4 +1,4 @@
-// Tables as text, for spreadsheets.
+// Text into the clipboard; tables as text, for spreadsheets.
 
 import { counted } from "../draw/format";
 import { announce } from "./announce";

@@ -45,7 +45,7 @@ export function App() {
         },
         ...VIEWS.map((view, i) => ({
           id: `view.${view.id}`,
-          keys: [`Digit${i + 1}`, `Numpad${i + 1}`],
+          keys: [`Digit${i}`, `Numpad${i}`, ...(i === 0 ? ["Backquote"] : [])],
           title: `Show ${view.title}: ${view.about.toLowerCase()}`,
           scope: "Everywhere",
           run: () => showView(view.id),

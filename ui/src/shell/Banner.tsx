@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { serverReachable } from "../api/client";
 import { counted, duration, plainName } from "../draw/format";
-import { announce } from "../parts/announce";
+import { copyWords } from "../parts/clipboard";
 import { badOutputs } from "../state/bad";
 import { following, tryAgain } from "../state/live";
 import { select } from "../state/selection";
@@ -15,15 +15,6 @@ import "./banner.css";
 const dismissed = signal<string | null>(null);
 const notFiniteHidden = signal<string | null>(null);
 
-async function copyPlace(): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(location.hash);
-    announce("Copied");
-  } catch {
-    announce("The browser did not allow copying");
-  }
-}
-
 function Gone() {
   return (
     <div class="banner bad" role="alert">
@@ -32,7 +23,7 @@ function Gone() {
         <code>tensortrace serve</code> again and open the address it prints; to come back to this place, put what is
         behind the # in this page's address behind that one.
       </p>
-      <button type="button" onClick={() => void copyPlace()}>
+      <button type="button" onClick={() => copyWords(location.hash, "Address")}>
         Copy the address
       </button>
       <button type="button" onClick={() => void tryAgain()}>

@@ -72,10 +72,12 @@ function useSpoken(): void {
 }
 
 function Folded() {
+  const words = hasSelection.value ? selectionWords(selection.value) : "The run";
+  const name = isNarrow.value ? `${words}: show the inspector` : "Show the inspector";
   return (
     <aside class="inspector folded" aria-label="Inspector">
-      <button type="button" aria-label="Show the inspector" title="Show the inspector (I)" aria-expanded="false" onClick={toggle}>
-        {isNarrow.value ? `▴ ${hasSelection.value ? selectionWords(selection.value) : "The run"}` : "‹"}
+      <button type="button" aria-label={name} title="Show the inspector (I)" aria-expanded="false" onClick={toggle}>
+        {isNarrow.value ? <><span aria-hidden="true">▴ </span>{words}</> : "‹"}
       </button>
     </aside>
   );

@@ -70,11 +70,11 @@ export function TopBar() {
               aria-controls={beside ? `pane-${view.id}` : "main"}
               class={beside ? "beside" : undefined}
               tabIndex={shown ? 0 : -1}
-              title={`${view.about} (${i + 1}; Ctrl+click: beside the others)`}
+              title={`${view.about} (${i}; Ctrl+click: beside the others)`}
               onClick={(event) => (event.ctrlKey || event.metaKey ? showBeside(view.id) : showView(view.id))}
               onKeyDown={(event) => moveTab(event, i)}
             >
-              <kbd aria-hidden="true">{i + 1}</kbd> {view.title}
+              <kbd aria-hidden="true">{i}</kbd> {view.title}
               {view.id === "values" && badOutputs.value && <span class="tab-dot" role="img" aria-label="NaN or Inf" />}
             </button>
           );

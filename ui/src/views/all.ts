@@ -1,8 +1,9 @@
-// The views, in the order of their tabs: 1 is the first. Each is a bundle of its own.
+// The views, in the order of their tabs and keys: 0 is the first. Each is a bundle of its own.
 
 import type { ViewEntry } from "./module";
 
 export const VIEWS: readonly ViewEntry[] = [
+  { id: "overview", title: "Overview", about: "How fast it was, where the time went, and why", load: () => import("./overview") },
   {
     id: "memory",
     title: "Memory",

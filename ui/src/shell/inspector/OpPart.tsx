@@ -7,6 +7,7 @@ import { select, selectedTrace, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { Figure, Part } from "./Part";
 import { Values } from "./Values";
+import { Why } from "./Why";
 
 interface Operand {
   name: string;
@@ -176,6 +177,7 @@ export function OpPart(props: { op: OpRef }) {
         <Sources sources={log.sources} />
       </Figure>
       <Lanes lanes={answer.lanes} />
+      <Why of={{ run, node }} />
       {answer.awaited_reads !== null && answer.awaited_reads.length > 0 && (
         <Figure name="Waited for">
           <AwaitedReads reads={answer.awaited_reads} />

@@ -26,6 +26,7 @@ export function asPattern(name: string): string {
 export function Used(props: { filter: Params }) {
   // A token that is only passed over is skipped before its figures arrive.
   const timed = summary.value?.clock ?? false;
+  const lanes = summary.value?.n_lanes ?? 0;
   const key = playing.value || !timed ? null : JSON.stringify([selectedTrace.value, generation.value, props.filter]);
   const { data, error } = useResource(key, async (abort) => {
     const params = { by: "op", limit: 1, ...props.filter };
@@ -40,7 +41,10 @@ export function Used(props: { filter: Params }) {
     <>
       <Figure name="Ops">{count(total.count)}</Figure>
       <Figure name="Time of ops">{duration(total.total_ns)}</Figure>
-      <Figure name="Waited">{duration(total.wait_ns)}</Figure>
+      <Figure name="Waited">
+        {duration(total.wait_ns)}
+        {total.wait_ns !== null && lanes > 1 && ` (${lanes} threads together)`}
+      </Figure>
       <Figure name="Weights read">
         {total.weight_bytes_at_most && "at most "}
         {bytes(total.weight_bytes)}

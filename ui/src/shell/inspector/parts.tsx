@@ -7,6 +7,7 @@ import { batchIndex, summary, tensors } from "../../state/trace";
 import { phaseWord, segmentWords } from "../../state/words";
 import { Figure, Part, Within } from "./Part";
 import { Used } from "./Used";
+import { Why } from "./Why";
 
 /** Of a prompt, as much as one looks at. */
 const TEXT_MOST = 400;
@@ -36,6 +37,7 @@ export function TokenPart(props: { token: number }) {
       <Figure name="Took">{duration(took)}</Figure>
       <Figure name="Begins at">{begin === null ? "not observed" : moment(begin, took || 1000)}</Figure>
       <Figure name="Speed">{took ? perSecond((n_tokens / took) * 1e9, "tokens") : "not observed"}</Figure>
+      <Why of={{ batch: props.token }} />
       <Used filter={{ batch: props.token }} />
     </Part>
   );
@@ -54,6 +56,7 @@ export function LayerPart(props: { layer: number }) {
     <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts", "stats", "values"]}>
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
+      <Why of={{ layer: props.layer, batch: selectedToken.value }} />
       {n > 0 && <Within />}
       {n > 0 && <Used filter={{ layer: props.layer, batch: selectedToken.value }} />}
     </Part>

@@ -112,7 +112,7 @@ export function Plot(props: { curve: Curve; series: readonly CurveSeries[]; peak
     <div class="buffers-plot">
       <CanvasView
         label="Memory of the engine's buffers over time"
-        keys="A drag selects a time. Comma and full stop go to the previous and next change, Home and End go to the first and last. W and S zoom, A and D pan, 0 shows all, F fits the selected time."
+        keys="A drag selects a time. Comma and full stop go to the previous and next change, Home and End go to the first and last. W and S zoom, A and D pan, Shift+0 shows all, F fits the selected time."
         value={stepWords(curve, series, now)}
         table={<StepTable curve={curve} series={series} />}
         on={{

@@ -82,7 +82,7 @@ function useKeys(): void {
       { id: "buffers.out", keys: ["KeyS", "ArrowDown", "Minus", "NumpadSubtract"], title: "Zoom out", scope: "Buffers", held: zoom(6) },
       { id: "buffers.earlier", keys: ["KeyA", "ArrowLeft"], title: "Earlier", scope: "Buffers", held: pan(-0.9) },
       { id: "buffers.later", keys: ["KeyD", "ArrowRight"], title: "Later", scope: "Buffers", held: pan(0.9) },
-      { id: "buffers.all", keys: ["Digit0", "Numpad0"], title: "Show the whole run", scope: "Buffers", run: () => axis.all() },
+      { id: "buffers.all", keys: ["Shift+Digit0"], title: "Show the whole run", scope: "Buffers", run: () => axis.all() },
       { id: "buffers.fit", keys: ["KeyF"], title: "Fit the selected time", scope: "Buffers", run: fit },
       { id: "buffers.mapped", keys: ["KeyM"], title: "Show or hide mapped files", scope: "Buffers", run: () => setMapped(!showsMapped()) },
     );

@@ -201,7 +201,7 @@ export function Lines(props: LinesProps) {
       { id: "diff.lines.out", keys: ["KeyS", "key:-"], title: "Zoom out", scope, when: here, held: (s) => axis.zoom(10 ** s, middle(), true) },
       { id: "diff.lines.left", keys: ["KeyA"], title: "Pan left", scope, when: here, held: (s) => axis.pan(-s, true) },
       { id: "diff.lines.right", keys: ["KeyD"], title: "Pan right", scope, when: here, held: (s) => axis.pan(s, true) },
-      { id: "diff.lines.all", keys: ["Digit0"], title: "Show all tokens", scope, when: here, run: () => axis.all() },
+      { id: "diff.lines.all", keys: ["Shift+Digit0"], title: "Show all tokens", scope, when: here, run: () => axis.all() },
       { id: "diff.lines.back", keys: ["ArrowLeft"], title: "Previous token", scope, when: here, run: () => choose(selected() < 0 ? 0 : selected() - 1) },
       { id: "diff.lines.on", keys: ["ArrowRight"], title: "Next token", scope, when: here, run: () => choose(selected() + 1) },
     );
@@ -218,7 +218,7 @@ export function Lines(props: LinesProps) {
         <CanvasView
           label={`Times of A and B over ${counted(samples.n, "token")}`}
           value={at >= 0 ? sentence(samples, at) : ""}
-          keys="Left and right go from token to token, W and S zoom, A and D pan, 0 shows all."
+          keys="Left and right go from token to token, W and S zoom, A and D pan, Shift+0 shows all."
           focusRef={proxy}
           table={<SampleTable samples={samples} selected={at} choose={choose} />}
         >

@@ -207,7 +207,7 @@ function Both(props: { now: Traces; pair: Pair }) {
       <CanvasView
         label={`Token of A above token of B: ${headText("a", pair.a, null)}; ${headText("b", pair.b, pair.a)}`}
         value={cursor.value && strips[cursor.value.side] ? sliceText(strips[cursor.value.side]!, cursor.value.slice) : ""}
-        keys="W and S zoom, A and D pan, 0 shows all, . and , go from op to op, B switches to the other run, Enter chooses."
+        keys="W and S zoom, A and D pan, Shift+0 shows all, . and , go from op to op, B switches to the other run, Enter chooses."
         focusRef={proxy}
         on={{
           onPointerMove: (event: PointerEvent) => {
@@ -275,7 +275,7 @@ function useStripKeys(
       { id: "diff.strips.out", keys: ["KeyS", "key:-"], title: "Zoom out", scope, when, held: (s) => axis.zoom(10 ** s, middle(), true) },
       { id: "diff.strips.left", keys: ["KeyA", "ArrowLeft"], title: "Pan left", scope, when, held: (s) => axis.pan(-s, true) },
       { id: "diff.strips.right", keys: ["KeyD", "ArrowRight"], title: "Pan right", scope, when, held: (s) => axis.pan(s, true) },
-      { id: "diff.strips.all", keys: ["Digit0"], title: "Show the whole token", scope, when, run: () => axis.all() },
+      { id: "diff.strips.all", keys: ["Shift+Digit0"], title: "Show the whole token", scope, when, run: () => axis.all() },
       { id: "diff.strips.next", keys: ["Period"], title: "Next op of the thread", scope, when, run: () => latest.current.step(1) },
       { id: "diff.strips.previous", keys: ["Comma"], title: "Previous op of the thread", scope, when, run: () => latest.current.step(-1) },
       {

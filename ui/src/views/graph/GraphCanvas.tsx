@@ -45,7 +45,7 @@ interface Hover {
 const KEYS =
   "Arrow keys follow the edges: up to inputs, down to uses, left and right to neighbours. " +
   "Enter opens or closes a layer and selects a node. W and S zoom, A and D move left and right, Page Up and Page Down up and down, " +
-  "F centres the selection, 0 shows all, C shows the critical path, E opens all layers. A table of all nodes follows.";
+  "F centres the selection, Shift+0 shows all, C shows the critical path, E opens all layers. A table of all nodes follows.";
 
 function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): ReadonlySignal<Look | null> {
   const { store, colouring, path, marks } = props;

@@ -129,7 +129,7 @@ export function graphBindings(store: GraphStore, pointer: MutableRef<Pointer>, f
     press("nextOp", ["Period"], "Next op in execution order", () => stepOp(store, 1)),
     press("previousOp", ["Comma"], "Previous op in execution order", () => stepOp(store, -1)),
     press("focus", ["KeyF"], "Centre the selection; again: fit it", () => focus(store)),
-    press("all", ["Digit0", "Numpad0"], "Show the whole graph", () => store.camera.all()),
+    press("all", ["Shift+Digit0"], "Show the whole graph", () => store.camera.all()),
     press("openAll", ["KeyE"], "Open all layers", () => store.toggleAll(true)),
     press("closeAll", ["Shift+KeyE"], "Close all layers", () => store.toggleAll(false)),
     press("path", ["KeyC"], "Show or hide the critical path", () => showPath(!pathShown())),

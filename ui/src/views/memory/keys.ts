@@ -57,7 +57,7 @@ export function useViewKeys(controls: { current: MapControls | null }, axis: Axi
       { id: "memory.out", keys: ["KeyS", "Minus", "NumpadSubtract"], title: "Zoom out", scope, held: zoom(1) },
       { id: "memory.pan-left", keys: ["KeyA"], title: "Pan to lower offsets", scope, held: pan(-1) },
       { id: "memory.pan-right", keys: ["KeyD"], title: "Pan to higher offsets", scope, held: pan(1) },
-      { id: "memory.all", keys: ["Digit0", "Numpad0"], title: "Show all", scope, run: () => axis.all() },
+      { id: "memory.all", keys: ["Shift+Digit0"], title: "Show all", scope, run: () => axis.all() },
       { id: "memory.centre", keys: ["KeyF"], title: "Centre the selected tensor; again: fit it", scope, run: () => controls.current?.centre() },
       { id: "memory.next", keys: ["Period"], title: "Next tensor of the row", scope, run: () => controls.current?.along(1) },
       { id: "memory.before", keys: ["Comma"], title: "Previous tensor of the row", scope, run: () => controls.current?.along(-1) },

@@ -30,7 +30,7 @@ import { Toolbar } from "./Toolbar";
 import "./timeline.css";
 
 const KEYS =
-  "W and S zoom, A and D move through time, 0 shows all, F fits the selection, period and comma step along " +
+  "W and S zoom, A and D move through time, Shift+0 shows all, F fits the selection, period and comma step along " +
   "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M sums the ops in view.";
 
 function useScene() {

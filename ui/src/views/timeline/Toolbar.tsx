@@ -54,7 +54,7 @@ export function Toolbar(props: { scene: Scene | null }) {
       <button type="button" title="Zoom out (S)" aria-label="Zoom out" onClick={() => scene && zoom(scene, 2, false)}>
         −
       </button>
-      <button type="button" title="Show all of the run (0)" onClick={showAll}>
+      <button type="button" title="Show all of the run (Shift+0)" onClick={showAll}>
         All
       </button>
       <button type="button" title="Fit the selection (F)" disabled={!hasSelection.value} onClick={() => void fitSelection()}>

@@ -62,7 +62,7 @@ export function bindKeys(scene: () => Scene | null): () => void {
     held("earlier", ["KeyA", "ArrowLeft"], "Pan to earlier times", (_, t) => pan(-t * PAN_PER_S, true)),
     held("later", ["KeyD", "ArrowRight"], "Pan to later times", (_, t) => pan(t * PAN_PER_S, true)),
     press("centre", ["KeyF"], "Fit the selection", () => void fitSelection(), () => hasSelection.peek()),
-    press("all", ["Digit0", "Numpad0"], "Show all of the run", showAll),
+    press("all", ["Shift+Digit0"], "Show all of the run", showAll),
     press("next", ["Period"], "Next op along the track", (s) => void step(s, true)),
     press("previous", ["Comma"], "Previous op along the track", (s) => void step(s, false)),
     press("down", ["Shift+ArrowDown", "PageDown"], "Go to the track below", (s) => changeRow(s, 1)),

@@ -7,7 +7,7 @@ import { useMemo } from "preact/hooks";
 import { getBinary, getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { count, plainName, shape } from "../../draw/format";
-import { announce } from "../../parts/announce";
+import { copyWords } from "../../parts/clipboard";
 import { Figure } from "../../shell/inspector/Part";
 import { asPattern } from "../../shell/inspector/Used";
 import type { ValuesOf } from "../../shell/inspector/Values";
@@ -42,17 +42,12 @@ function sampleText(s: Sample): string {
 function Digest(props: { name: string; text: string | null }) {
   const { text } = props;
   if (text === null) return null;
-  const copy = () =>
-    void navigator.clipboard.writeText(text).then(
-      () => announce(`${props.name} copied`),
-      () => announce("The browser did not allow copying"),
-    );
   return (
     <Figure name={props.name}>
       <span class="mono" title={text}>
         {text.slice(0, 12)}…
       </span>{" "}
-      <button type="button" aria-label={`Copy ${props.name}`} onClick={copy}>
+      <button type="button" aria-label={`Copy ${props.name}`} onClick={() => copyWords(text, props.name)}>
         Copy
       </button>
     </Figure>
