@@ -56,7 +56,7 @@ async function difference(v, screen, place, picture, type, ratio) {
             const [a, b] = [await load(shot, 'image/png'), await load(file, kind)];
             const wanted = blocks(a, 0, 0, at.width, at.height, 1);
             let best = Infinity;
-            for (let y = at.y - 90; y <= at.y + 60; y++) {
+            for (let y = Math.max(0, at.y - 160); y <= at.y + 40; y++) {
                 const found = blocks(b, at.x, y, at.width, at.height, times);
                 let sum = 0;
                 for (let i = 0; i < wanted.length; i++) if (i % 4 !== 3) sum += Math.abs(wanted[i] - found[i]);

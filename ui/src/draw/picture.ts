@@ -163,6 +163,18 @@ class Painter {
     end();
   }
 
+  /** A name cut in the middle (parts/CutMiddle.tsx): its element, of letters without a size, is where the line is. */
+  private cutName(element: HTMLElement, shown: string): void {
+    const { c } = this;
+    const style = getComputedStyle(element, "::before");
+    const r = element.getBoundingClientRect();
+    c.font = fontOf(style);
+    c.fillStyle = style.color;
+    c.textAlign = "left";
+    c.textBaseline = "alphabetic";
+    c.fillText(shown, this.x(r.left), this.y(r.bottom));
+  }
+
   /** What a menu of choices shows while it is closed. */
   private choice(element: HTMLSelectElement, r: Box, style: CSSStyleDeclaration): void {
     const { c } = this;
@@ -255,6 +267,7 @@ class Painter {
     else if (element instanceof HTMLImageElement) c.drawImage(element, this.x(r.left), this.y(r.top), r.width, r.height);
     else if (element instanceof SVGSVGElement) this.plot(element);
     else if (element instanceof HTMLSelectElement) this.choice(element, r, style);
+    else if (element instanceof HTMLElement && element.dataset.shown) this.cutName(element, element.dataset.shown);
     else {
       const clips = !isRoot && style.overflow !== "visible" && (element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1);
       if (clips) {
