@@ -96,9 +96,10 @@ for (const theme of ['dark', 'light'])
 
 test('axe-core finds nothing in the dialogs, and where something is wrong', async ({ open }) => {
     const v = await open(['tiny']);
-    for (const key of ['Control+Shift+KeyP', 'Shift+Slash', 'Control+KeyF']) {
+    for (const key of ['Control+Shift+KeyP', 'Shift+Slash', 'Control+KeyF', 'Control+KeyS', 'Shift+KeyM']) {
         await v.press(key);
         await v.until(async () => (await v.page.locator('dialog[open], [role=listbox]').count()) > 0, `${key} opens something`);
+        await v.until(async () => (await v.page.locator('.loading').count()) === 0, `${key} shows something`);
         assert.deepEqual(await violations(v), [], key);
         await v.press('Escape');
     }

@@ -12,6 +12,7 @@ const dialog = (v) => v.page.getByRole('dialog', { name: 'Share' });
 
 /** canvas: an element whose pixels the picture must have, or the upper `part` of it. */
 const VIEWS = [
+    { view: 'overview', traces: ['moe'], fragment: 'view=overview', canvas: '.overview canvas' },
     { view: 'memory', traces: ['moe'], fragment: 'view=memory&layer=1', canvas: '.memory-map canvas', part: 0.7 },
     { view: 'timeline', traces: ['moe'], fragment: 'view=timeline&token=5', canvas: '.tl-body canvas' },
     { view: 'graph', traces: ['tiny'], fragment: 'view=graph&token=3' },

@@ -2,8 +2,8 @@
 
 import { signal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { drawOn } from "../../draw/canvas";
 import { isDark } from "../../draw/colour";
-import { pencil, pixelRatio, sizeCanvas } from "../../draw/rects";
 import { useSize } from "../../parts/useSize";
 import { selectedTrace } from "../../state/selection";
 import { generation, summary, tensors } from "../../state/trace";
@@ -47,13 +47,8 @@ function Picture(props: { draw: Draw | null }) {
   const { ref, size } = useSize<HTMLSpanElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const paint = (width: number, height: number, dark: boolean) => {
-    const c = canvas.current && pencil(canvas.current);
-    if (!c || !canvas.current || width === 0 || height === 0) return;
-    sizeCanvas(canvas.current, width, height);
-    const ratio = pixelRatio();
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, width, height);
-    props.draw?.({ c, width, height, dark });
+    if (!canvas.current || width === 0 || height === 0) return;
+    drawOn(canvas.current, width, height, (c) => props.draw?.({ c, width, height, dark }));
   };
   useSignalEffect(() => paint(size.value.width, size.value.height, isDark.value));
   // The effect above runs when a signal changes; a new picture is not a signal, nor is the style sheet's theme.

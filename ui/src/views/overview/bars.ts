@@ -1,9 +1,9 @@
 // The bars of the tokens: one each, as high as the token took long; the usual time as a line, and the
 // slow ones marked with their cause. Where several share a pixel the longest one is drawn.
 
+import { drawOn } from "../../draw/canvas";
 import { css, themeColour } from "../../draw/colour";
 import { duration } from "../../draw/format";
-import { pencil, pixelRatio, sizeCanvas } from "../../draw/rects";
 import type { Batches } from "../../api/types";
 import { duration_ns, PHASE_COLOURS } from "../../shell/scrubber/strip";
 import { causeWords, type Slow, type Usual } from "./answer";
@@ -186,12 +186,11 @@ function frame(c: CanvasRenderingContext2D, b: Bars, s: Scale, i: number, ink: s
 }
 
 export function drawTokens(canvas: HTMLCanvasElement, b: Bars): void {
-  const c = pencil(canvas);
-  if (!c || b.width < LEFT + RIGHT + 10 || b.height < TOP + BOTTOM + 10) return;
-  sizeCanvas(canvas, b.width, b.height);
-  const ratio = pixelRatio();
-  c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.clearRect(0, 0, b.width, b.height);
+  if (b.width < LEFT + RIGHT + 10 || b.height < TOP + BOTTOM + 10) return;
+  drawOn(canvas, b.width, b.height, (c) => paint(c, b));
+}
+
+function paint(c: CanvasRenderingContext2D, b: Bars): void {
   c.font = FONT;
   const s = scaleOf(b);
   drawBars(c, b, s);

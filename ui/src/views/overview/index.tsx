@@ -6,6 +6,7 @@ import { NoOps } from "../../parts/NoOps";
 import { summary } from "../../state/trace";
 import { Tiles, Where } from "./Head";
 import { Findings, NotRecorded, Tensors } from "./Lists";
+import "./command";
 import "./overview.css";
 import { answer, failure, followAnswer, retry } from "./state";
 import { Tokens } from "./Tokens";
