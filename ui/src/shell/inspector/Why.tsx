@@ -154,8 +154,9 @@ export function Why(props: { of: Params }) {
   const why = data.value;
   if (!why && !error.value) return <p class="within">Why: comparing with what is usual…</p>;
   const [first, ...others] = why?.text ?? [];
+  const kind = "node" in props.of ? "op" : "layer" in props.of ? "layer" : "token";
   return (
-    <section class="why" aria-label="Why">
+    <section class="why" aria-label={`Why, of the ${kind}`}>
       <h4>Why</h4>
       {!why ? (
         <p>Not known: {error.value!.message}</p>
