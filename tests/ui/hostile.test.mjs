@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { suite } from './harness.mjs';
 
 const { test } = suite();
-const VIEWS = ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'diff'];
+const VIEWS = ['overview', 'memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'diff'];
 
 /** `p` is what the names try to run; reading it is noted. */
 async function watch(v) {
@@ -61,7 +61,7 @@ test('the title and the trace\'s name of a hostile file are text, too', async ({
     assert.ok((await v.page.title()).startsWith('<img src onerror=p>.ttrace'));
     await v.page.getByText('<img src onerror=p>.ttrace').first().waitFor();
     await v.press('KeyN');
-    await v.page.getByText('<script>p</script>', { exact: false }).first().waitFor();
+    await v.page.getByRole('complementary', { name: 'Inspector' }).getByText('<script>p</script>', { exact: false }).first().waitFor();
     await nothingRan(v, 'the name and the prompt');
 });
 
