@@ -9,7 +9,7 @@ import { gridOf, type Grid } from "../parts/grids";
 const KEPT = new Set(
   "H1 H2 H3 H4 P DL DT DD UL OL LI TABLE CAPTION THEAD TBODY TFOOT TR TH TD STRONG B EM I CODE SPAN DIV SECTION SMALL KBD BR".split(" "),
 );
-const LEFT_OUT = "button, input, select, textarea, label, [role=toolbar], [role=separator], [role=search], dialog, script, style, svg, .sr-only:not(caption), .tooltip, .no-picture";
+const LEFT_OUT = "button:not(.link), input, select, textarea, label, [role=toolbar], [role=separator], [role=search], dialog, script, style, svg, .sr-only:not(caption), .tooltip, .no-picture";
 const KEPT_ATTRIBUTES = ["colspan", "rowspan", "scope"];
 /** More are for the log's own export. */
 export const ROWS_MAX = 1000;
