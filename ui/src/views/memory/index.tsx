@@ -29,6 +29,8 @@ import { TensorTable } from "./TensorTable";
 import { Toolbar, toolbarKeys } from "./Toolbar";
 import "./command";
 import { mode, MODES, showMode } from "./mode";
+import { PathPart } from "./PathPart";
+import { TokensPart, TokensTools } from "./TokensPart";
 import "./memory.css";
 
 const openParam = urlParam("memory_open", "");
@@ -129,6 +131,19 @@ function MapPart() {
   );
 }
 
+/** Another picture than the map, with the choice of it. */
+function OtherPart() {
+  return (
+    <>
+      <div class="memory-tools" role="toolbar" aria-label="Picture of the memory">
+        <ModeChoice />
+        {mode.value === "tokens" && <TokensTools />}
+      </div>
+      {mode.value === "path" ? <PathPart /> : <TokensPart />}
+    </>
+  );
+}
+
 function toggleLog(): void {
   logParam.value = logParam.value === "1" ? "0" : "1";
 }
@@ -164,7 +179,7 @@ function MemoryView() {
   return (
     <div class="memory" ref={both}>
       <section class="memory-map" style={{ flexGrow: logParam.value === "1" ? share : 1 }} aria-label="Memory map">
-        <MapPart />
+        {mode.value === "map" ? <MapPart /> : <OtherPart />}
       </section>
       {logParam.value === "1" && <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />}
       <LogPart share={share} />

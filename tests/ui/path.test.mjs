@@ -1,0 +1,130 @@
+// The order of reads and what each token read: against `heat --json`, `log --json` and what is drawn.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { suite, trace } from './harness.mjs';
+
+const { test } = suite();
+const cli = (...args) => JSON.parse(execFileSync(process.env.TT_BIN, args, { maxBuffer: 1 << 28 }));
+const view = (v) => v.page.getByRole('region', { name: 'Memory map' });
+const canvas = (v) => view(v).getByRole('application');
+const legend = (v) => view(v).locator('.legend').innerText();
+const percent = (part, all) => `${((100 * part) / all).toFixed(1)} %`;
+
+test('the legend of the path has the figures of heat', async ({ open }) => {
+    const { summary } = cli('heat', '--json', '--count-copies-as-file', trace('moe'));
+    const { count, adjacent, forward, backward } = summary.steps;
+    const v = await open(['moe'], { fragment: 'view=memory&memory_as=path&window=all' });
+    const want = `${percent(adjacent, count)} of reads continue where the previous one ended, ${percent(forward.count, count)} jump forward, ${percent(backward.count, count)} back`;
+    await v.until(async () => (await legend(v)).includes(want), want);
+    assert.match(await legend(v), new RegExp(`${summary.reads} reads`));
+    await view(v).getByText('As a table').click();
+    await v.until(async () => Number(await view(v).getByRole('grid').getAttribute('aria-rowcount')) === summary.reads + 1, 'the table has every read');
+});
+
+test('a read is drawn where the log and the file have it, and a click selects it', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&memory_as=path' });
+    const tensors = await v.api('traces/0/tensors');
+    // The last matmul of a token: it reads the output's weights, alone at the top of the file.
+    const op = cli('log', '--json', '--limit', '0', '--token', '3', '-T', 'output.weight', trace('moe')).ops.at(-1);
+    const row = tensors.name.indexOf('output.weight');
+    const [from, to] = [op.start_relative_ns - op.duration_ns, op.start_relative_ns + 2 * op.duration_ns];
+    await v.show(`view=memory&memory_as=path&window=${from}~${to}`);
+    await v.until(async () => /[1-9]\d* reads?,/.test(await legend(v)) && !/…/.test(await legend(v)), 'the reads of this time');
+    await v.rest();
+    const all = Math.max(...tensors.offset_bytes.map((at, i) => at + tensors.size_bytes[i]));
+    const box = await canvas(v).boundingBox();
+    // The plot: 74 px of offsets at the left and 10 at the right, 22 of times below, 6 above.
+    const x = box.x + 74 + ((op.start_relative_ns + op.duration_ns / 2 - from) / (to - from)) * (box.width - 84);
+    const y = box.y + box.height - 22 - ((tensors.offset_bytes[row] + tensors.size_bytes[row] / 2) / all) * (box.height - 28);
+    v.allow(/willReadFrequently/);
+    const colour = await canvas(v).locator('canvas').first().evaluate((c, [px, py]) => {
+        const b = c.getBoundingClientRect();
+        return [...c.getContext('2d').getImageData(Math.round(px - b.left), Math.round(py - b.top), 1, 1).data.slice(0, 3)];
+    }, [x, y]);
+    assert.ok([[86, 180, 233], [230, 110, 20]].some((c) => c.every((n, i) => Math.abs(n - colour[i]) < 4)), `a generated token's read, ${colour}`);
+    await v.page.mouse.click(x, y);
+    await v.untilFragment('tensor', 'output.weight');
+    assert.equal(v.fragment().get('token'), '3');
+});
+
+test('a drag over the path selects that time; keys zoom it as the timeline', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&memory_as=path&window=all' });
+    await v.until(async () => /reads/.test(await legend(v)), 'there are reads');
+    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    const box = await canvas(v).boundingBox();
+    const width = box.width - 84;
+    await v.page.mouse.move(box.x + 74 + width * 0.25, box.y + 60);
+    await v.page.mouse.down();
+    await v.page.mouse.move(box.x + 74 + width * 0.5, box.y + 90, { steps: 4 });
+    await v.page.mouse.up();
+    await v.until(() => v.fragment().get('time') !== null, 'a time is selected');
+    const [from, to] = v.fragment().get('time').split('~').map(Number);
+    const ns = (share) => begin_ns + share * (end_ns - begin_ns);
+    for (const [got, want] of [[from, ns(0.25)], [to, ns(0.5)]]) assert.ok(Math.abs(got - want) < ((end_ns - begin_ns) / width) * 3, `${got} is ${want}`);
+    await v.press('KeyF');
+    await v.until(() => !['all', null].includes(v.fragment().get('window')), 'the selected time is fitted');
+});
+
+for (const [by, args] of [['layer', ['--by', 'layer']], ['file', ['--by', 'tensor']]])
+    test(`a token's row by ${by} adds up to what heat has of it`, async ({ open }) => {
+        const { summary } = cli('heat', '--json', '--limit', '0', '--token', '4', ...args, trace('moe'));
+        const v = await open(['moe'], { fragment: `view=memory&memory_as=tokens&memory_tokens_by=${by}` });
+        await v.until(async () => /12 tokens/.test(await legend(v)), 'all tokens have a row');
+        await view(v).getByText('As a table').click();
+        const grid = await v.page.evaluate(async (by) => {
+            const data = await (await fetch(`/api/v1/traces/0/memory/tokens?by=${by}&rows=64&columns=512`)).arrayBuffer();
+            const n = new DataView(data).getUint32(0, true);
+            const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, n)));
+            const column = (name, Type) => {
+                const c = header.columns.find((x) => x.name === name);
+                return [...new Type(data, 4 + n + c.offset_bytes, c.n)];
+            };
+            return { header, cell: column('cell', Uint32Array), bytes: column('read_bytes', Float64Array), batch: column('batch_id', Uint32Array) };
+        }, by);
+        const row = grid.batch.indexOf(4);
+        const sum = grid.cell.reduce((all, cell, i) => all + (Math.floor(cell / grid.header.grid_columns) === row ? grid.bytes[i] : 0), 0);
+        assert.equal(sum, summary.read_bytes);
+    });
+
+test('a row is the token that stands beside it: a click selects it, and the layer', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&memory_as=tokens&memory_tokens_by=layer' });
+    await v.until(async () => /12 tokens/.test(await legend(v)), 'all tokens have a row');
+    await v.rest();
+    const box = await canvas(v).boundingBox();
+    v.allow(/willReadFrequently/);
+    // The rows' numbers by their ink, left of the grid.
+    const rows = await canvas(v).locator('canvas').first().evaluate((c) => {
+        const { data, width, height } = c.getContext('2d').getImageData(30, 66, 26, c.height - 66 - 24);
+        const found = [];
+        for (let y = 0; y < height; y++) {
+            let ink = false;
+            for (let x = 0; x < width && !ink; x++) ink = data[(y * width + x) * 4 + 3] > 100;
+            if (!ink) continue;
+            if (found.length && y - found.at(-1)[1] <= 3) found.at(-1)[1] = y;
+            else found.push([y, y]);
+        }
+        return found.map(([a, b]) => 66 + (a + b) / 2);
+    });
+    assert.ok(rows.length >= 12, `${rows.length} rows`);
+    for (const token of [0, 5, 11]) {
+        // Columns: outside of layers, then layers 0 to 3.
+        await v.page.mouse.click(box.x + 60 + (box.width - 70) * 0.7, box.y + rows[token]);
+        await v.untilFragment('token', String(token));
+        await v.untilFragment('layer', '2');
+    }
+});
+
+test('experts that a token did not choose are empty in its row', async ({ open }) => {
+    const rows = cli('heat', '--json', '--limit', '0', '--token', '5', '--layer', '1', '--by', 'expert', trace('moe')).rows;
+    const chosen = new Set(rows.filter((r) => r.expert_id !== null && r.expert_id !== undefined && r.accesses > 0).map((r) => r.expert_id));
+    assert.ok(chosen.size > 0 && chosen.size < 8);
+    const v = await open(['moe'], { fragment: 'view=memory&memory_as=tokens&memory_tokens_by=expert&layer=1' });
+    await v.until(async () => /layer 1/.test(await legend(v)) && /12 tokens/.test(await legend(v)) && !/…/.test(await legend(v)), 'the experts of the layer');
+    const box = await canvas(v).boundingBox();
+    for (let e = 0; e < 8; e++) {
+        await v.page.mouse.move(box.x + 60 + ((box.width - 70) * (e + 0.5)) / 8, box.y + 64 + 24 * 5 + 12);
+        const tip = v.page.locator('.tooltip');
+        await v.until(async () => (await tip.innerText().catch(() => '')).startsWith(`token 5, expert ${e}`), `the tooltip of expert ${e}`);
+        assert.equal(/not read/.test(await tip.innerText()), !chosen.has(e), `expert ${e}`);
+    }
+});

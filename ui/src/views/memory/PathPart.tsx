@@ -1,0 +1,277 @@
+// The order of reads as a picture: time across, file offset up.
+
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Latest } from "../../api/client";
+import { NO_U32 } from "../../api/columns";
+import { drawOn } from "../../draw/canvas";
+import { css, isDark } from "../../draw/colour";
+import { bytes, count, counted, duration, moment, plainName } from "../../draw/format";
+import { bind } from "../../input/keys";
+import { announce } from "../../parts/announce";
+import { CanvasView } from "../../parts/CanvasView";
+import { Failure } from "../../parts/messages";
+import { Tooltip } from "../../parts/Tooltip";
+import { useSize } from "../../parts/useSize";
+import { VirtualTable, type Column } from "../../parts/VirtualTable";
+import { playhead_ns } from "../../state/playback";
+import { select, selectedTrace, selection } from "../../state/selection";
+import { generation, summary, tensors, tokenStretch } from "../../state/trace";
+import { timeAxis } from "../timeline/window";
+import { drawPath, expertWords, FAULTED, GENERATED, loadPath, LEFT, nsOf, plotWidth, PROMPT, readAt, stepWords, type Path, type Plot, type Reads } from "./path";
+import { paletteOf } from "./scene";
+
+/** A pixel of the brush that is no click. */
+const STILL_PX = 4;
+const ZOOM_PER_S = 8;
+const PAN_PER_S = 1.2;
+
+interface Ask {
+  readonly trace: number;
+  readonly generation: number;
+  readonly from_ns: number;
+  readonly to_ns: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const nameOf = (r: Reads, i: number) => plainName(tensors.value?.name[r.weight[i]!] ?? "") + expertWords(r, i);
+
+function choose(r: Reads, i: number): void {
+  const t = tensors.value;
+  const weight = r.weight[i]!;
+  select({
+    op: { run: r.run[i]!, node: r.node[i]! },
+    token: r.batch[i] === NO_U32 ? null : r.batch[i]!,
+    tensor: t?.name[weight] ?? null,
+    slice: r.expert[i] === NO_U32 ? null : r.expert[i]!,
+    layer: t?.layer_id[weight] ?? null,
+  });
+}
+
+const COLUMNS: readonly Column<{ r: Reads; i: number }>[] = [
+  { id: "start", title: "Begins", width: 110, number: true, cell: ({ r, i }) => moment(r.start[i]!, 1e3) },
+  { id: "took", title: "Op took", width: 90, number: true, cell: ({ r, i }) => duration(r.end[i]! - r.start[i]!) },
+  { id: "tensor", title: "Read", width: 260, cell: ({ r, i }) => nameOf(r, i) },
+  { id: "offset", title: "Offset", width: 130, number: true, cell: ({ r, i }) => count(r.offset[i]!) },
+  { id: "size", title: "Size", width: 90, number: true, cell: ({ r, i }) => bytes(r.size[i]!) },
+  { id: "step", title: "From the read before", width: 150, cell: ({ r, i }) => ["first", "continues", "jump forward", "jump back", "within it", "another file"][r.step[i]!] ?? "" },
+  { id: "major", title: "Major faults", width: 90, number: true, cell: ({ r, i }) => count(r.major[i]!) },
+];
+
+function Table(props: { path: Path | null }) {
+  const r = props.path?.reads;
+  if (!r) return <p>{props.path ? `${counted(props.path.head.reads, "read")}, ${stepWords(props.path.head)}. Zoom in for single reads.` : "Being read"}</p>;
+  return (
+    <div class="map-table">
+      <VirtualTable label="Reads in order" columns={COLUMNS} count={r.start.length} row={(i) => ({ r, i })} selected={null} onSelect={(i) => choose(r, i)} />
+    </div>
+  );
+}
+
+function Sign(props: { colour: string; words: string }) {
+  return (
+    <span class="page-sign">
+      <i class="sign" style={{ background: props.colour }} /> {props.words}
+    </span>
+  );
+}
+
+function PathLegend(props: { path: Path | null; loading: boolean }) {
+  const head = props.path?.head;
+  return (
+    <div class="legend" aria-label="Legend" role="group">
+      <span>
+        <strong>Path of the reads</strong>
+        {props.loading ? " …" : ""}
+      </span>
+      {head && (
+        <span>
+          {head.at_most ? "at most " : ""}
+          {counted(head.reads, "read")}, {bytes(head.read_bytes)}: {stepWords(head)}
+        </span>
+      )}
+      {head?.listed ? (
+        <span class="signs">
+          <Sign colour={css(PROMPT)} words="prompt" />
+          <Sign colour={css(GENERATED)} words="generated" />
+          {head.faults && <Sign colour={css(FAULTED)} words="with a major fault" />}
+        </span>
+      ) : (
+        <span class="quiet">brighter: more reads of a cell; zoom in for single reads</span>
+      )}
+    </div>
+  );
+}
+
+export function PathPart() {
+  const { ref: proxy, size } = useSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const path = useSignal<Path | null>(null);
+  const failure = useSignal<Error | null>(null);
+  const loading = useSignal(false);
+  const brush = useSignal<readonly [number, number] | null>(null);
+  const pointed = useSignal<{ i: number; x: number; y: number } | null>(null);
+  const requests = useMemo(
+    () =>
+      new Latest<Ask, Path>(
+        ({ trace, from_ns, to_ns, columns, rows }) => loadPath(trace, { from_ns, to_ns, columns, rows }),
+        (answer) => {
+          path.value = answer;
+          failure.value = null;
+          loading.value = false;
+          pointed.value = null;
+        },
+        (reason) => {
+          failure.value = reason instanceof Error ? reason : new Error(String(reason));
+          loading.value = false;
+        },
+      ),
+    [],
+  );
+  const plot = useComputed<Plot>(() => ({ width: size.value.width, height: size.value.height, range: timeAxis.range.value, all: path.value?.head.all_bytes ?? 1 }));
+  const ask = () => {
+    const { from, to } = timeAxis.target;
+    timeAxis.range.value;
+    const { width, height } = size.value;
+    if (width < 50 || !summary.value?.clock || to <= from) return;
+    loading.value = true;
+    requests.ask({ trace: selectedTrace.value, generation: generation.value, from_ns: from, to_ns: to, columns: Math.min(1024, Math.ceil(width / 2)), rows: Math.min(256, Math.max(8, Math.ceil(height / 3))) });
+  };
+  useSignalEffect(ask);
+  useSignalEffect(() => {
+    const p = plot.value;
+    const found = path.value;
+    const { tensor, time, token } = selection.value;
+    const row = tensor === null ? -1 : (tensors.value?.name.indexOf(tensor) ?? -1);
+    const t = tensors.value;
+    const base = row < 0 || !t ? 0 : (found?.head.files[t.file[row]!] ?? 0);
+    const marked = {
+      band: row < 0 || !t ? null : ([base + t.offset_bytes[row]!, base + t.offset_bytes[row]! + t.size_bytes[row]!] as const),
+      time: brush.value ?? time ?? tokenStretch(token),
+      playhead: playhead_ns.value,
+    };
+    const palette = paletteOf(isDark.value);
+    if (canvas.current && p.width > 50) drawOn(canvas.current, p.width, p.height, (c) => drawPath(c, p, found, marked, palette));
+  });
+  useEffect(() => {
+    const zoom = (factor: number) => {
+      const { from, to } = timeAxis.target;
+      timeAxis.zoom(factor, (from + to) / 2, true);
+    };
+    const scope = "Memory path";
+    return bind(
+      { id: "path.in", keys: ["KeyW", "key:+", "NumpadAdd"], title: "Zoom in", scope, held: (s) => zoom(ZOOM_PER_S ** -s) },
+      { id: "path.out", keys: ["KeyS", "key:-", "NumpadSubtract"], title: "Zoom out", scope, held: (s) => zoom(ZOOM_PER_S ** s) },
+      { id: "path.earlier", keys: ["KeyA"], title: "Pan to earlier times", scope, held: (s) => timeAxis.pan(-s * PAN_PER_S, true) },
+      { id: "path.later", keys: ["KeyD"], title: "Pan to later times", scope, held: (s) => timeAxis.pan(s * PAN_PER_S, true) },
+      { id: "path.all", keys: ["Digit0", "Numpad0"], title: "Show all of the run", scope, run: () => timeAxis.all() },
+      {
+        id: "path.fit",
+        keys: ["KeyF"],
+        title: "Fit the selected time or token",
+        scope,
+        run: () => {
+          const at = selection.peek().time ?? tokenStretch(selection.peek().token);
+          if (at) timeAxis.fit(at[0], at[1]);
+        },
+      },
+    );
+  }, []);
+  useEffect(() => {
+    const element = proxy.current;
+    if (!element) return undefined;
+    let began: { x: number; ns: number } | null = null;
+    const place = (event: MouseEvent) => {
+      const box = element.getBoundingClientRect();
+      return { x: event.clientX - box.left, y: event.clientY - box.top };
+    };
+    const on = {
+      pointerdown: (event: PointerEvent) => {
+        const { x } = place(event);
+        if (event.button !== 0 || x < LEFT) return;
+        began = { x, ns: nsOf(plot.value, x) };
+        element.setPointerCapture(event.pointerId);
+      },
+      pointermove: (event: PointerEvent) => {
+        const { x, y } = place(event);
+        if (began && Math.abs(x - began.x) > STILL_PX) {
+          const ns = nsOf(plot.value, x);
+          brush.value = ns < began.ns ? [ns, began.ns] : [began.ns, ns];
+          pointed.value = null;
+          return;
+        }
+        const i = readAt(plot.value, path.value?.reads ?? null, x, y);
+        pointed.value = i < 0 ? null : { i, x: event.clientX, y: event.clientY };
+      },
+      pointerup: (event: PointerEvent) => {
+        const was = began;
+        const chosen = brush.value;
+        began = null;
+        brush.value = null;
+        if (!was) return;
+        if (chosen) return select({ time: chosen, op: null });
+        const { x, y } = place(event);
+        const r = path.value?.reads;
+        const i = readAt(plot.value, r ?? null, x, y);
+        if (r && i >= 0) choose(r, i);
+      },
+      pointercancel: () => {
+        began = null;
+        brush.value = null;
+      },
+      pointerleave: () => {
+        pointed.value = null;
+      },
+      wheel: (event: WheelEvent) => {
+        event.preventDefault();
+        const delta = event.deltaY || event.deltaX;
+        if (event.ctrlKey || event.metaKey) timeAxis.zoom(Math.exp(delta * 0.002), nsOf(plot.value, place(event).x));
+        else timeAxis.pan(delta / plotWidth(plot.value));
+      },
+    };
+    for (const [name, run] of Object.entries(on)) element.addEventListener(name, run as EventListener, { passive: false });
+    return () => {
+      for (const [name, run] of Object.entries(on)) element.removeEventListener(name, run as EventListener);
+    };
+  }, []);
+  const head = path.value?.head;
+  const r = path.value?.reads;
+  const at = pointed.value;
+  useEffect(() => {
+    if (head) announce(`${counted(head.reads, "read")}: ${stepWords(head)}`);
+  }, [head]);
+  if (summary.value && !summary.value.clock) return <p class="note" role="note">The trace has no clock: when weights were read is not known.</p>;
+  if (failure.value && !path.value) return <Failure error={failure.value} retry={ask} />;
+  return (
+    <>
+      <PathLegend path={path.value} loading={loading.value} />
+      <div class="map">
+        <CanvasView
+          label={`Path of the reads: time across, file offset up${head ? `. ${counted(head.reads, "read")}, ${stepWords(head)}` : ""}`}
+          keys="W and S zoom, A and D pan, 0 shows all, F fits the selected time; dragging selects a time. The table lists the reads."
+          focusRef={proxy}
+          table={<Table path={path.value} />}
+        >
+          <canvas ref={canvas} />
+        </CanvasView>
+        {r && at && at.i < r.start.length && (
+          <Tooltip x={at.x} y={at.y}>
+            <strong class="mono">{nameOf(r, at.i)}</strong>
+            <div>
+              {bytes(r.size[at.i]!)} at {count(r.offset[at.i]!)}, {r.copied[at.i] ? "read in a copy in a buffer" : "read in the mapped file"}
+            </div>
+            <div>
+              {r.batch[at.i] === NO_U32 ? "outside of tokens" : `token ${r.batch[at.i]}`}, at {moment(r.start[at.i]!, 1e3)}, its op took {duration(r.end[at.i]! - r.start[at.i]!)}
+            </div>
+            {head?.faults && (
+              <div>
+                {counted(r.major[at.i]!, "major fault")}, {count(r.minor[at.i]!)} minor
+              </div>
+            )}
+          </Tooltip>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,251 @@
+// The order of reads (endpoint memory/path): its data, and how they are drawn.
+
+import type { Params } from "../../api/client";
+import { getBinary, ofTrace } from "../../api/client";
+import { decodeColumns, NO_U32 } from "../../api/columns";
+import { ticks, type Range } from "../../draw/axis";
+import { css, sequence, type Rgb } from "../../draw/colour";
+import { bytes, count, moment, percent } from "../../draw/format";
+import type { Palette } from "./scene";
+
+export interface PathHeader {
+  from_ns: number;
+  to_ns: number;
+  from_bytes: number;
+  to_bytes: number;
+  grid_columns: number;
+  grid_rows: number;
+  listed: boolean;
+  reads: number;
+  read_bytes: number;
+  at_most: boolean;
+  faults: boolean;
+  adjacent: number;
+  forward: number;
+  backward: number;
+  again: number;
+  other_file: number;
+  all_bytes: number;
+  files: number[];
+}
+
+export interface Reads {
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+  readonly offset: Float64Array;
+  readonly size: Float64Array;
+  readonly weight: Uint32Array;
+  readonly expert: Uint32Array;
+  readonly run: Uint32Array;
+  readonly node: Uint32Array;
+  readonly batch: Uint32Array;
+  readonly phase: Uint8Array;
+  readonly step: Uint8Array;
+  readonly copied: Uint8Array;
+  readonly major: Uint32Array;
+  readonly minor: Uint32Array;
+}
+
+export interface Path {
+  readonly head: PathHeader;
+  /** null: there are too many, and sums by cell instead. */
+  readonly reads: Reads | null;
+  readonly cells: { readonly cell: Uint32Array; readonly reads: Uint32Array; readonly prompt: Uint32Array; readonly major: Uint32Array; readonly minor: Uint32Array } | null;
+}
+
+export async function loadPath(trace: number, params: Params): Promise<Path> {
+  const c = decodeColumns<PathHeader>(await getBinary(ofTrace(trace, "memory/path"), params));
+  if (!c.header.listed)
+    return { head: c.header, reads: null, cells: { cell: c.u32("cell"), reads: c.u32("reads"), prompt: c.u32("prompt"), major: c.u32("major_faults"), minor: c.u32("minor_faults") } };
+  return {
+    head: c.header,
+    cells: null,
+    reads: {
+      start: c.f64("start_ns"), end: c.f64("end_ns"), offset: c.f64("offset_bytes"), size: c.f64("size_bytes"), weight: c.u32("weight"), expert: c.u32("expert"),
+      run: c.u32("run"), node: c.u32("node"), batch: c.u32("batch_id"), phase: c.u8("phase"), step: c.u8("step"), copied: c.u8("copied"), major: c.u32("major_faults"), minor: c.u32("minor_faults"),
+    },
+  };
+}
+
+/** "27.1 % of reads continue where the previous one ended, 57.8 % jump forward, 15.1 % back." */
+export function stepWords(h: PathHeader): string {
+  const n = h.adjacent + h.forward + h.backward + h.again + h.other_file;
+  if (n === 0) return h.reads === 0 ? "Nothing was read in this part" : "One read";
+  const more = [
+    [h.again, "begin within it"],
+    [h.other_file, "go to another file"],
+  ] as const;
+  const rest = more.filter(([times]) => times > 0).map(([times, words]) => `, ${percent(times / n)} ${words}`);
+  return `${percent(h.adjacent / n)} of reads continue where the previous one ended, ${percent(h.forward / n)} jump forward, ${percent(h.backward / n)} back${rest.join("")}`;
+}
+
+export const PROMPT: Rgb = [204, 121, 167];
+export const GENERATED: Rgb = [86, 180, 233];
+export const FAULTED: Rgb = [230, 110, 20];
+const PHASE_GENERATE = 2;
+/** Steps of a read: jumps. */
+const FORWARD = 2;
+const BACKWARD = 3;
+
+export const LEFT = 74;
+export const BOTTOM = 22;
+const RIGHT = 10;
+const TOP = 6;
+
+export interface Plot {
+  readonly width: number;
+  readonly height: number;
+  readonly range: Range;
+  /** Bytes from the bottom to the top. */
+  readonly all: number;
+}
+
+export const plotWidth = (p: Plot) => Math.max(1, p.width - LEFT - RIGHT);
+const plotHeight = (p: Plot) => Math.max(1, p.height - BOTTOM - TOP);
+export const xOf = (p: Plot, ns: number) => LEFT + ((ns - p.range.from) / (p.range.to - p.range.from)) * plotWidth(p);
+export const nsOf = (p: Plot, x: number) => p.range.from + ((x - LEFT) / plotWidth(p)) * (p.range.to - p.range.from);
+export const yOf = (p: Plot, byte: number) => p.height - BOTTOM - (byte / p.all) * plotHeight(p);
+export const byteOf = (p: Plot, y: number) => ((p.height - BOTTOM - y) / plotHeight(p)) * p.all;
+
+function drawAxes(c: CanvasRenderingContext2D, p: Plot, palette: Palette): void {
+  c.font = "10px system-ui, sans-serif";
+  c.textBaseline = "middle";
+  c.fillStyle = palette.ink2;
+  c.strokeStyle = palette.line;
+  c.lineWidth = 1;
+  const line = (x1: number, y1: number, x2: number, y2: number) => {
+    c.beginPath();
+    c.moveTo(x1, y1);
+    c.lineTo(x2, y2);
+    c.stroke();
+  };
+  c.textAlign = "right";
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log(p.all) / Math.log(1024)));
+  for (const v of ticks({ from: 0, to: p.all / unit }, plotHeight(p), 60).values) {
+    const y = Math.round(yOf(p, v * unit)) + 0.5;
+    c.fillText(bytes(v * unit), LEFT - 6, y);
+    line(LEFT, y, p.width - RIGHT, y);
+  }
+  c.textAlign = "center";
+  const { values, step } = ticks(p.range, plotWidth(p));
+  for (const v of values) {
+    const x = Math.round(xOf(p, v)) + 0.5;
+    c.fillText(moment(v, step), Math.min(x, p.width - 30), p.height - BOTTOM / 2);
+    line(x, p.height - BOTTOM, x, p.height - BOTTOM + 4);
+  }
+}
+
+/** Where each read of the list is: with at least a pixel each way. */
+export function boxOf(p: Plot, r: Reads, i: number): { x: number; y: number; w: number; h: number } {
+  const x = xOf(p, r.start[i]!);
+  const y = yOf(p, r.offset[i]! + r.size[i]!);
+  return { x, y, w: Math.max(1.5, xOf(p, r.end[i]!) - x), h: Math.max(1.5, yOf(p, r.offset[i]!) - y) };
+}
+
+export function colourOf(r: Reads, i: number): Rgb {
+  if (r.major[i]! > 0) return FAULTED;
+  return r.phase[i] === PHASE_GENERATE ? GENERATED : PROMPT;
+}
+
+/** Jumps are drawn where they can be seen apart. */
+const JUMPS_MOST = 6000;
+
+function drawReads(c: CanvasRenderingContext2D, p: Plot, r: Reads, palette: Palette): void {
+  const n = r.start.length;
+  if (n <= JUMPS_MOST) {
+    c.strokeStyle = palette.ink2;
+    c.globalAlpha = 0.45;
+    c.lineWidth = 0.6;
+    c.beginPath();
+    for (let i = 1; i < n; i++) {
+      if (r.step[i] !== FORWARD && r.step[i] !== BACKWARD) continue;
+      c.moveTo(xOf(p, r.end[i - 1]!), yOf(p, r.offset[i - 1]! + r.size[i - 1]!));
+      c.lineTo(xOf(p, r.start[i]!), yOf(p, r.offset[i]!));
+    }
+    c.stroke();
+    c.globalAlpha = 1;
+  }
+  for (let i = 0; i < n; i++) {
+    const b = boxOf(p, r, i);
+    c.fillStyle = css(colourOf(r, i));
+    c.fillRect(b.x, b.y, b.w, b.h);
+  }
+}
+
+function drawCells(c: CanvasRenderingContext2D, p: Plot, path: Path, palette: Palette): void {
+  const { head, cells } = path;
+  if (!cells) return;
+  const ns = (head.to_ns - head.from_ns) / head.grid_columns;
+  const each = (head.to_bytes - head.from_bytes) / head.grid_rows;
+  let most = 1;
+  for (const n of cells.reads) if (n > most) most = n;
+  for (let i = 0; i < cells.cell.length; i++) {
+    const column = cells.cell[i]! % head.grid_columns;
+    const row = Math.floor(cells.cell[i]! / head.grid_columns);
+    const x = Math.floor(xOf(p, head.from_ns + column * ns));
+    const y = Math.floor(yOf(p, head.from_bytes + (row + 1) * each));
+    const w = Math.max(1, Math.floor(xOf(p, head.from_ns + (column + 1) * ns)) - x);
+    const h = Math.max(1, Math.floor(yOf(p, head.from_bytes + row * each)) - y);
+    c.fillStyle = css(cells.major[i]! > 0 ? FAULTED : sequence(Math.log1p(cells.reads[i]!) / Math.log1p(most), palette.dark));
+    c.fillRect(x, y, w, h);
+  }
+}
+
+export interface Marked {
+  /** Bytes of the selected tensor. */
+  readonly band: readonly [number, number] | null;
+  /** The selected time or token, or the brush. */
+  readonly time: readonly [number, number] | null;
+  readonly playhead: number | null;
+}
+
+function drawMarked(c: CanvasRenderingContext2D, p: Plot, m: Marked, palette: Palette): void {
+  c.fillStyle = c.strokeStyle = palette.accent;
+  if (m.band) {
+    const [y2, y1] = [yOf(p, m.band[0]), yOf(p, m.band[1])];
+    c.globalAlpha = 0.18;
+    c.fillRect(LEFT, y1, plotWidth(p), Math.max(2, y2 - y1));
+    c.globalAlpha = 1;
+  }
+  if (m.time) {
+    const [x1, x2] = [xOf(p, m.time[0]), xOf(p, m.time[1])];
+    c.globalAlpha = 0.14;
+    c.fillRect(x1, TOP, Math.max(1, x2 - x1), plotHeight(p));
+    c.globalAlpha = 1;
+    c.lineWidth = 1;
+    c.strokeRect(x1, TOP, Math.max(1, x2 - x1), plotHeight(p));
+  }
+  if (m.playhead !== null) {
+    c.fillStyle = palette.mark;
+    c.fillRect(xOf(p, m.playhead) - 1, TOP, 2, plotHeight(p));
+  }
+}
+
+export function drawPath(c: CanvasRenderingContext2D, p: Plot, path: Path | null, m: Marked, palette: Palette): void {
+  drawAxes(c, p, palette);
+  c.save();
+  c.beginPath();
+  c.rect(LEFT, 0, plotWidth(p), p.height - BOTTOM);
+  c.clip();
+  if (path?.reads) drawReads(c, p, path.reads, palette);
+  else if (path) drawCells(c, p, path, palette);
+  drawMarked(c, p, m, palette);
+  c.restore();
+}
+
+/** The read that is drawn at that point, the last one on top; -1: none. */
+export function readAt(p: Plot, r: Reads | null, x: number, y: number): number {
+  let near = -1;
+  let distance = 5;
+  for (let i = (r?.start.length ?? 0) - 1; r && i >= 0; i--) {
+    const b = boxOf(p, r, i);
+    const d = Math.max(b.x - x, x - b.x - b.w, b.y - y, y - b.y - b.h, 0);
+    if (d < distance) [near, distance] = [i, d];
+    if (d === 0) break;
+  }
+  return near;
+}
+
+export function expertWords(r: Reads, i: number): string {
+  return r.expert[i] === NO_U32 ? "" : `, expert ${count(r.expert[i]!)}`;
+}

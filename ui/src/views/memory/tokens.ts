@@ -1,0 +1,195 @@
+// What each token read (endpoint memory/tokens): its data, and how they are drawn.
+
+import type { Params } from "../../api/client";
+import { getBinary, ofTrace } from "../../api/client";
+import { decodeColumns } from "../../api/columns";
+import { ticks } from "../../draw/axis";
+import { css, sequence } from "../../draw/colour";
+import { bytes, count, duration } from "../../draw/format";
+import { urlParam } from "../../state/url";
+import type { Palette } from "./scene";
+
+export const BYS = [
+  { id: "file", title: "File", about: "Columns are ranges of the model file" },
+  { id: "layer", title: "Layers", about: "Columns are layers" },
+  { id: "expert", title: "Experts", about: "Columns are experts: of the selected layer, or of all layers together" },
+] as const;
+export type By = (typeof BYS)[number]["id"];
+
+export const SHOWN = [
+  { id: "accesses", title: "Accesses", about: "ops that read some of it" },
+  { id: "read_bytes", title: "Bytes", about: "bytes read" },
+  { id: "time_ns", title: "Time", about: "time of the ops that read some of it" },
+  { id: "faults", title: "Page faults", about: "page faults of these ops" },
+] as const;
+export type What = (typeof SHOWN)[number]["id"];
+
+const byParam = urlParam("memory_tokens_by", "file");
+const whatParam = urlParam("memory_tokens", "read_bytes");
+export const byShown = (): By => BYS.find((b) => b.id === byParam.value)?.id ?? "file";
+export const whatShown = (): What => SHOWN.find((b) => b.id === whatParam.value)?.id ?? "read_bytes";
+export function showBy(to: By): void {
+  byParam.value = to;
+}
+export function showWhat(to: What): void {
+  whatParam.value = to;
+}
+
+export interface Head {
+  from_bytes: number;
+  to_bytes: number;
+  grid_rows: number;
+  grid_columns: number;
+  first_column: number;
+  batches_each: number;
+  ops: number;
+  at_most: boolean;
+  faults: boolean;
+  experts: boolean;
+}
+
+export interface Grid {
+  readonly by: By;
+  readonly head: Head;
+  readonly batches: Uint32Array;
+  /** By cell, row by row; 0: nothing was read. */
+  readonly values: Record<What, Float64Array>;
+  /** By column: the sum over all rows. */
+  readonly sums: Record<What, Float64Array>;
+  readonly most: Record<What, number>;
+}
+
+export async function loadGrid(trace: number, by: By, params: Params): Promise<Grid> {
+  const c = decodeColumns<Head>(await getBinary(ofTrace(trace, "memory/tokens"), { by, ...params }));
+  const { grid_rows, grid_columns } = c.header;
+  const cells = c.u32("cell");
+  const major = c.u32("major_faults");
+  const minor = c.u32("minor_faults");
+  const from: Record<What, ArrayLike<number>> = { accesses: c.u32("accesses"), read_bytes: c.f64("read_bytes"), time_ns: c.f64("time_ns"), faults: major.map((n, i) => n + minor[i]!) };
+  const spread = (list: ArrayLike<number>) => {
+    const out = new Float64Array(grid_rows * grid_columns);
+    cells.forEach((cell, i) => (out[cell] = list[i]!));
+    return out;
+  };
+  const values = { accesses: spread(from.accesses), read_bytes: spread(from.read_bytes), time_ns: spread(from.time_ns), faults: spread(from.faults) };
+  const summed = (list: Float64Array) => {
+    const out = new Float64Array(grid_columns);
+    list.forEach((v, i) => (out[i % grid_columns]! += v));
+    return out;
+  };
+  const sums = { accesses: summed(values.accesses), read_bytes: summed(values.read_bytes), time_ns: summed(values.time_ns), faults: summed(values.faults) };
+  const greatest = (list: Float64Array) => list.reduce((a, b) => (b > a ? b : a), 0);
+  const most = { accesses: greatest(values.accesses), read_bytes: greatest(values.read_bytes), time_ns: greatest(values.time_ns), faults: greatest(values.faults) };
+  return { by, head: c.header, batches: c.u32("batch_id"), values, sums, most };
+}
+
+export function whatWords(what: What, value: number): string {
+  return what === "read_bytes" ? bytes(value) : what === "time_ns" ? duration(value) : count(Math.round(value));
+}
+
+export function columnWords(g: Grid, column: number): string {
+  const n = g.head.first_column + column;
+  if (g.by === "layer") return n < 0 ? "outside of layers" : `layer ${n}`;
+  if (g.by === "expert") return `expert ${n}`;
+  const each = (g.head.to_bytes - g.head.from_bytes) / g.head.grid_columns;
+  return `${bytes(Math.round(g.head.from_bytes + column * each))} to ${bytes(Math.round(g.head.from_bytes + (column + 1) * each))}`;
+}
+
+export function rowWords(g: Grid, row: number): string {
+  const first = g.batches[row * g.head.batches_each];
+  const last = g.batches[Math.min(g.batches.length, (row + 1) * g.head.batches_each) - 1];
+  return first === last ? `token ${first}` : `tokens ${first} to ${last}`;
+}
+
+export const LEFT = 60;
+/** Of the curve on top. */
+const CURVE = 56;
+export const TOP = CURVE + 8;
+export const BOTTOM = 20;
+const RIGHT = 10;
+
+export interface Plot {
+  readonly width: number;
+  readonly height: number;
+}
+
+export const cellWidth = (p: Plot, g: Grid) => Math.max(0.01, (p.width - LEFT - RIGHT) / Math.max(1, g.head.grid_columns));
+/** No row is higher than it takes to read its number. */
+export const rowHeight = (p: Plot, g: Grid) => Math.min(24, (p.height - TOP - BOTTOM) / Math.max(1, g.head.grid_rows));
+
+export function cellAt(p: Plot, g: Grid, x: number, y: number): { row: number; column: number } | null {
+  const column = Math.floor((x - LEFT) / cellWidth(p, g));
+  const row = Math.floor((y - TOP) / rowHeight(p, g));
+  return column >= 0 && column < g.head.grid_columns && row >= 0 && row < g.head.grid_rows ? { row, column } : null;
+}
+
+export interface Marked {
+  /** Rows and columns that are selected. */
+  readonly row: number;
+  readonly columns: readonly [number, number] | null;
+}
+
+/** Of few values each next colour is another factor; what was not read has the ground's. */
+export function shareOf(value: number, most: number): number {
+  return most <= 0 ? 0 : Math.sqrt(value / most);
+}
+
+function drawCurve(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, palette: Palette): void {
+  const sums = g.sums[what];
+  const top = sums.reduce((a, b) => (b > a ? b : a), 0);
+  const w = cellWidth(p, g);
+  c.fillStyle = palette.accent;
+  for (let i = 0; i < sums.length && top > 0; i++) {
+    const h = (sums[i]! / top) * CURVE;
+    c.fillRect(LEFT + i * w, 4 + CURVE - h, Math.max(0.7, w - (w > 6 ? 1 : 0)), h);
+  }
+  c.fillStyle = palette.ink2;
+  c.textAlign = "right";
+  c.fillText(whatWords(what, top), LEFT - 6, 10);
+  c.fillText("all", LEFT - 6, CURVE);
+}
+
+function drawAxes(c: CanvasRenderingContext2D, p: Plot, g: Grid, palette: Palette): void {
+  const w = cellWidth(p, g);
+  const h = rowHeight(p, g);
+  c.fillStyle = palette.ink2;
+  c.textAlign = "right";
+  const every = Math.max(1, Math.ceil(14 / h));
+  for (let row = 0; row < g.head.grid_rows; row += every) c.fillText(String(g.batches[row * g.head.batches_each]), LEFT - 6, TOP + (row + 0.5) * h);
+  const y = TOP + g.head.grid_rows * h + 10;
+  c.textAlign = "center";
+  if (g.by === "file") {
+    const all = g.head.to_bytes - g.head.from_bytes;
+    const unit = 1024 ** Math.max(0, Math.floor(Math.log(all) / Math.log(1024)));
+    for (const v of ticks({ from: 0, to: all / unit }, p.width - LEFT - RIGHT).values) c.fillText(bytes(v * unit), Math.min(p.width - 28, LEFT + ((v * unit) / all) * (p.width - LEFT - RIGHT)), y);
+    return;
+  }
+  const each = Math.max(1, Math.ceil(34 / w));
+  for (let i = 0; i < g.head.grid_columns; i += each) c.fillText(g.head.first_column + i < 0 ? "none" : String(g.head.first_column + i), LEFT + (i + 0.5) * w, y);
+}
+
+export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, m: Marked, palette: Palette): void {
+  const w = cellWidth(p, g);
+  const h = rowHeight(p, g);
+  const { grid_columns, grid_rows } = g.head;
+  c.font = "10px system-ui, sans-serif";
+  c.textBaseline = "middle";
+  drawCurve(c, p, g, what, palette);
+  drawAxes(c, p, g, palette);
+  c.fillStyle = palette.ground2;
+  c.fillRect(LEFT, TOP, grid_columns * w, grid_rows * h);
+  const values = g.values[what];
+  for (let row = 0; row < grid_rows; row++)
+    for (let column = 0; column < grid_columns; column++) {
+      const i = row * grid_columns + column;
+      if (g.values.accesses[i] === 0) continue;
+      const x = LEFT + column * w;
+      const y = TOP + row * h;
+      c.fillStyle = css(sequence(shareOf(values[i]!, g.most[what]), palette.dark));
+      c.fillRect(x, y, Math.max(0.7, w - (w > 6 ? 1 : 0)), Math.max(0.7, h - (h > 5 ? 1 : 0)));
+    }
+  c.strokeStyle = palette.ink;
+  c.lineWidth = 2;
+  if (m.row >= 0) c.strokeRect(LEFT, TOP + m.row * h, grid_columns * w, h);
+  if (m.columns) c.strokeRect(LEFT + m.columns[0] * w, TOP, Math.max(2, (m.columns[1] - m.columns[0]) * w), grid_rows * h);
+}
