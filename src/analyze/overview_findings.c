@@ -140,11 +140,28 @@ static double share_of(const tt_overview *o, tt_part_kind part)
     return 0;
 }
 
+/* What boost read is not in the threads' page faults. */
+static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lanes)
+{
+    char faults[80] = "";
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < o->m->n_pool_reads; i++)
+        bytes += o->m->pool_reads[i].size_bytes;
+    if (lanes->faults_known)
+        (void)snprintf(faults, sizeof faults, ", besides %s major page faults",
+                       COUNT(lanes->major));
+    add(o, TT_SEVERITY_WARNING, "disk", "timeline", nothing,
+        tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.",
+                    100 * disk, BYTES(bytes), faults));
+}
+
 static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
 {
     const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
     const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
-    if (disk >= MUCH)
+    if (disk >= MUCH && o->m->n_pool_states)
+        find_pool(o, disk, lanes);
+    else if (disk >= MUCH)
         add(o, TT_SEVERITY_WARNING, "disk", "memory", nothing,
             tt_why_keep(&o->texts,
                         "Ops waited for disk for %.0f %% of the time: %s major page faults, %s "
