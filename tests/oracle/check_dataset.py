@@ -173,9 +173,9 @@ def check_entry(where, entry, op, lanes):
             complain(f"{where}: {t} is not {x}: thread")
     complain.expect(f"{where}: sources", len(op["sources"]), len(entry["sources"]))
     for s, t in zip(op["sources"], entry["sources"]):
-        disk = s["origin"] == "file"
+        disk = s["origin"] == "file"  # as the format calls it: DISK
         complain.expect(f"{where}: source",
-                        [s["name"], s["size_bytes"], s["origin"].upper(), s.get("view_of"),
+                        [s["name"], s["size_bytes"], "DISK" if disk else s["origin"].upper(), s.get("view_of"),
                          s["file_offset_bytes"] if disk else s["buffer_id"]],
                         [t["name"], t["size_bytes"], t["memory_source"], t.get("view_of"),
                          t["disk_offset"] if disk else t["buffer_id"]])
