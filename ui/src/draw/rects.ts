@@ -7,8 +7,6 @@
 import { urlParam } from "../state/url";
 import { pencil, remember, sizeCanvas } from "./canvas";
 
-export { pencil, pixelRatio, sizeCanvas } from "./canvas";
-
 export interface RectBatch {
   /** Origin of x, in units of the data. */
   readonly origin: number;

@@ -2,8 +2,8 @@
 
 import { useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { pencil, sizeCanvas } from "../../draw/canvas";
 import { isDark, themeColour } from "../../draw/colour";
-import { pencil, sizeCanvas } from "../../draw/rects";
 import type { Size } from "../../parts/useSize";
 import { playhead_ns } from "../../state/playback";
 import { selection } from "../../state/selection";
