@@ -198,7 +198,7 @@ test('what is selected is told to screen readers', async ({ open }) => {
 test('landmarks: one main, a header, the inspector, the tokens; the skip link leads to the view', async ({ open }) => {
     const v = await open(['tiny']);
     for (const [role, name] of [['main'], ['banner'], ['complementary', 'Inspector'], ['region', 'Tokens'], ['tablist', 'Views']])
-        assert.equal(await v.page.getByRole(role, name ? { name } : {}).count(), 1, role);
+        assert.equal(await v.page.getByRole(role, name ? { name, exact: true } : {}).count(), 1, role);
     await v.press('Tab', 'Enter');
     assert.equal((await v.focused()).id, 'main');
 });

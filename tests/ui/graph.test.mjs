@@ -89,7 +89,7 @@ test('layers open by keys, ops are walked to and selected, and a reload shows th
     await v.press('Enter');
     await v.untilFragment('graph.open', '0');
     await settled(v);
-    await walkTo(v, 'ArrowDown', /RMS_NORM\+MUL .*computed from .*blk\.0\.attn_norm\.weight \((disk|buffer)\)/);
+    await walkTo(v, 'ArrowDown', /RMS_NORM\+MUL .*computed from .*blk\.0\.attn_norm\.weight \((file|buffer)\)/);
     await walkTo(v, 'ArrowDown', /MUL_MAT .*cur-0, Layer 0/);
     await walkTo(v, 'ArrowUp', /RMS_NORM\+MUL/);
     await v.press('Enter');
