@@ -72,7 +72,7 @@ test('a buffer becomes the selected region, a drag the selected time', async ({ 
     await v.until(async () => (await v.page.locator('.buffers-band').count()) > 0, 'the rows show the time as a band');
     // The same time filters elsewhere.
     await v.press('Digit7');
-    await v.page.getByRole('button', { name: /Remove the filter: ops that begin in/ }).waitFor();
+    await v.page.getByRole('button', { name: /Remove the filter: ops with some time from/ }).waitFor();
     await v.press('Escape');
     await v.untilFragment('time', null);
     await v.untilFragment('region', null);
