@@ -164,7 +164,7 @@ for (const more of ['', '&memory_widths=rank', '&memory_fit=same', '&theme=dark&
     test(`the picture has the pages of faults --pages, and tells them where they are drawn ${more}`, async ({ open }) => {
         const v = await open([FAULTS], { fragment: `view=memory&memory_by=pages${more}` });
         await shown(v);
-        // At one scale pages are four pixels wide.
+        // At one scale pages are three or four pixels wide.
         same(await pictured(v, more.includes('same') ? 2 : 5), pagesOf(), 'whole run');
     });
 

@@ -237,9 +237,12 @@ function addBins(view: View, paged: Paged, run: Run, s: Span, cells: Cell[]): vo
     x1 = Math.min(end, x1);
     // Whole pixels: the pointer finds exactly what is drawn.
     const isWide = x1 - x0 >= WIDE_PX;
-    x0 = isWide ? Math.round(x0) : Math.floor(x0);
-    x1 = Math.max(x0 + 1, isWide ? Math.round(x1) : Math.floor(x1));
     const last = cells[cells.length - 1];
+    // The rest of a page at the end of a region begins where the whole page before it ends.
+    const isRest = last?.segment === s.segment && last.to === b0 && (b0 - last.from) * scale >= WIDE_PX;
+    const pixel = isWide || isRest ? Math.round : Math.floor;
+    x0 = pixel(x0);
+    x1 = Math.max(x0 + 1, pixel(x1));
     const reach = last ? last.x + last.width : -Infinity;
     if (last && reach > x0 && (!isWide || reach >= x1)) {
       // A page that two tensors share is in the bins of both.
