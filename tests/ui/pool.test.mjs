@@ -172,7 +172,7 @@ test('a read tells what it is, and a click selects its tensor, expert and the op
     if (op) {
         const [run, node] = op.split('.');
         const { awaited_reads } = await v.api(`traces/0/op?run=${run}&node=${node}`);
-        await v.page.locator('.inspector').getByText('Waited for').waitFor();
+        await v.page.locator('.inspector').getByText('Waited for', { exact: true }).waitFor();
         assert.ok(awaited_reads.length > 0);
     }
 });
