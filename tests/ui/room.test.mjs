@@ -6,6 +6,7 @@ import { suite } from './harness.mjs';
 const { test } = suite();
 /** What one looks at in each view: its main canvas or table. */
 const PICTURES = {
+    overview: ['.overview .tiles', '.overview .where', '.overview .tokens', '.overview .findings', '.overview .top-tensors', '.overview .thumbs'],
     memory: ['.memory-map .canvas-proxy'],
     timeline: ['.timeline .canvas-proxy', '.tl-gutter'],
     graph: ['.graph-stage .canvas-proxy'],
@@ -57,7 +58,7 @@ for (const [viewport, least] of [[{ width: 1440, height: 900 }, 0.5], [{ width: 
 test('a phone: one view at a time in all of the width, the inspector a sheet below it, tabs that scroll', async ({ open }) => {
     const viewport = { width: 390, height: 844 };
     const v = await open(['moe'], { viewport, fragment: 'view=memory&token=1&panes=memory,log' });
-    for (const view of ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values']) {
+    for (const view of ['overview', 'memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values']) {
         await v.show(`view=${view}&token=1&panes=memory,log`);
         await v.rest();
         const box = await v.page.locator('#main').boundingBox();
