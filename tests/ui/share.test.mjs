@@ -193,6 +193,20 @@ test('the command of the memory map has its bytes', async ({ open }) => {
     assert.equal(sum, shown.total.weight_bytes);
 });
 
+test('the commands of the memory view\'s path and tokens have what these show', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&memory_as=path&window=all' });
+    await v.rest();
+    const { summary } = JSON.parse(run(`${await commandOf(v)} --json`));
+    assert.ok((await v.page.locator('.memory-map .legend').innerText()).includes(`${summary.reads} reads`));
+    for (const [by, layer] of [['layer', ''], ['file', ''], ['expert', '&layer=1']]) {
+        await v.show(`view=memory&memory_as=tokens&memory_tokens_by=${by}&token=4${layer}`);
+        await v.rest();
+        const command = await commandOf(v);
+        assert.match(command, new RegExp(` heat .*--by ${by === 'file' ? 'tensor' : by} --batch 4${layer && ' --layer 1'}`));
+        assert.ok(JSON.parse(run(`${command} --json --limit=0`)).rows.length > 0);
+    }
+});
+
 test('the commands of graph, experts, buffers and values have what the page has', async ({ open }) => {
     const words = async (v, pattern) => pattern.exec(await v.page.locator('#main').textContent());
     const graph = await open(['tiny'], { fragment: 'view=graph&token=3' });

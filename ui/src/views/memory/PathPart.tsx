@@ -80,7 +80,7 @@ function Sign(props: { colour: string; words: string }) {
 function PathLegend(props: { path: Path | null; loading: boolean }) {
   const head = props.path?.head;
   return (
-    <div class="legend" aria-label="Legend" role="group">
+    <div class="legend wraps" aria-label="Legend" role="group">
       <span>
         <strong>Path of the reads</strong>
         {props.loading ? " …" : ""}

@@ -204,7 +204,7 @@ export function TokensPart() {
   const i = g && at ? at.row * g.head.grid_columns + at.column : -1;
   return (
     <>
-      <div class="legend" aria-label="Legend" role="group">
+      <div class="legend wraps" aria-label="Legend" role="group">
         <span>
           <strong>{BYS.find((b) => b.id === byShown())!.title} by token</strong>
           {loading.value ? " …" : ""}

@@ -1,13 +1,36 @@
 // The command that prints what this view shows.
 
 import { option, pathOf, viewCommands, type CommandWords } from "../../state/command";
-import { selectedTrace } from "../../state/selection";
+import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
+import { timeAxis } from "../timeline/window";
 import { metric, tokensShown } from "./data";
+import { mode } from "./mode";
 import { pagedOf } from "./pages";
+import { byShown, whatShown } from "./tokens";
 
 const HEAT_SORT: Record<string, string> = { accesses: "accesses", bytes: "read_bytes", time: "time_ns", recency: "last_ns" };
 
+/** The legend's figures of the whole run; of a part of it its ops in order, which are all that takes a time. */
+function pathWords(file: string): CommandWords {
+  const { extent, target } = timeAxis;
+  if (target.from <= extent.from && target.to >= extent.to) return ["heat", file, "--count-copies-as-file"];
+  return ["log", file, "--from", `${Math.round(target.from)}ns`, "--to", `${Math.round(target.to)}ns`];
+}
+
+/** The selected token's row; else the sums over all tokens. */
+function tokensWords(file: string): CommandWords {
+  const by = byShown();
+  const what = whatShown();
+  const batch = option("batch", selectedToken.value);
+  const layer = selectedLayer.value;
+  const ofLayer = by === "expert" && layer !== null && layer >= 0 ? option("layer", layer) : [];
+  if (what === "faults") return ["faults", file, "--by", by === "layer" ? "layer" : "tensor", ...batch, ...ofLayer];
+  return ["heat", file, "--by", by === "file" ? "tensor" : by, ...batch, ...ofLayer, "--sort", what];
+}
+
 function memoryWords(): CommandWords {
+  if (mode.value === "path") return pathWords(pathOf(selectedTrace.value));
+  if (mode.value === "tokens") return tokensWords(pathOf(selectedTrace.value));
   const tokens = tokensShown.value;
   const batch = option("batch", tokens && (tokens[0] < tokens[1] ? `${tokens[0]}..${tokens[1]}` : tokens[1]));
   const file = pathOf(selectedTrace.value);
