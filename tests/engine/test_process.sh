@@ -93,10 +93,16 @@ newest "$TT_NEWEST/usr/bin/llama-embedding" -m tiny.gguf -t 2 --pooling mean -p 
 expect "$about: generated" 0 "$(sed -n 's/^generate *\([0-9,]*\) tokens.*/\1/p' info.txt | grep . || echo 0)"
 
 # One shared prompt; all four go on to 16 tokens, in one call each step.
+# The program prints by a thread of its own, which now and then ends before its last line, also when it is
+# not traced: then it runs again, until it has said how many.
 about=batched
-newest "$TT_NEWEST/usr/bin/llama-batched" -m tiny.gguf -t 2 -p "hello my name" -np 4 -n 16 -c 512 -kvu
-expect "$about: generated" "$(sed -n 's/.*decoded \([0-9]*\) tokens.*/\1/p' p.out p.err | head -n 1)" \
-    "$(sed -n 's/^generate *\([0-9,]*\) tokens.*/\1/p' info.txt)"
+decoded= runs=0
+while [ -z "$decoded" ] && [ $runs -lt 20 ]; do
+    newest "$TT_NEWEST/usr/bin/llama-batched" -m tiny.gguf -t 2 -p "hello my name" -np 4 -n 16 -c 512 -kvu
+    decoded=$(sed -n 's/.*decoded \([0-9]*\) tokens.*/\1/p' p.out p.err | head -n 1) runs=$((runs + 1))
+done
+[ -n "$decoded" ] || fail "$about: it never said how many tokens it decoded"
+expect "$about: generated" "$decoded" "$(sed -n 's/^generate *\([0-9,]*\) tokens.*/\1/p' info.txt)"
 
 about=server
 check check_server p.ttrace tiny.gguf "$loader" --library-path "$lib:$lib/llama" "$TT_NEWEST/usr/bin/llama-server"
