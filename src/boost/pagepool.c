@@ -599,7 +599,7 @@ static void go_on(tt_pagepool *p, flights *all, uint32_t k)
 }
 
 /* False: there is nothing to read, or no free slot. */
-static bool begin_flight(tt_pagepool *p, flights *all, bool *fills)
+static bool begin_flight(tt_pagepool *p, flights *all)
 {
     uint32_t k = 0;
     while (k < FLIGHTS_MAX && all->busy[k])
@@ -608,7 +608,6 @@ static bool begin_flight(tt_pagepool *p, flights *all, bool *fills)
         if (!begin_load(p, &all->of[k])) continue;
         all->busy[k] = true;
         all->n++;
-        *fills = all->of[k].fills;
         go_on(p, all, k);
         return true;
     }
@@ -669,11 +668,9 @@ static bool wait_for_flights(tt_pagepool *p, flights *all, bool sleep)
 static bool fly(tt_pagepool *p, flights *all)
 {
     while (!p->ending || all->n) {
-        /* What is queued goes to the kernel together, up to a read into new memory: to get that
-         * takes the kernel time, in which the disk has work and others end. */
-        bool begun = false, fills = false;
-        while (!fills && begin_flight(p, all, &fills))
-            begun = true;
+        /* One at a time: its memory may be new, which takes the kernel time, and others end
+         * meanwhile. */
+        const bool begun = begin_flight(p, all);
         if (!all->n) {
             if (p->queue_first == TT_NONE && !p->ending)
                 (void)pthread_cond_wait(&p->work, &p->lock);

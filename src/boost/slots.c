@@ -125,7 +125,7 @@ void tt_slot_fill(const tt_slot *slot)
 
 bool tt_slots_show(const tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
 {
-    if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED, s->fd,
+    if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fd,
                slot->offset + from) != at)
         return false;
     (void)syscall(SYS_madvise, at, n, MADV_DONTFORK);

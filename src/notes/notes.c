@@ -4,15 +4,18 @@
 #include "base/outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_BYTES_MAX ((size_t)TT_NOTES_MAX * TT_NOTES_CHANGE_MAX)
 #define INTEGER_MAX ((json_int_t)1 << 53)
+#define ID_MAX ((uint64_t)1 << 52) /* leaves room for those that come after it */
 
 static tt_status wrong(tt_error *err, const char *what)
 {
@@ -122,7 +125,7 @@ static tt_status take_all(json_t *root, tt_notes *out, tt_error *err)
     {
         uint64_t id = 0;
         bool has = false;
-        if (!take_number(each, "note_id", &has, &id) || id == 0)
+        if (!take_number(each, "note_id", &has, &id) || id == 0 || id > ID_MAX)
             return wrong(err, "a note's note_id is a number from 1 on");
         tt_status status = add(out, each, id, err);
         if (status != TT_OK) return status;
@@ -152,11 +155,26 @@ static size_t read_some(void *buffer, size_t n, void *data)
     return got;
 }
 
+/* Of a pipe or a device nobody knows when it answers: they are no notes. */
+static FILE *open_notes(const char *path)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *in = NULL;
+    if (fd < 0) return NULL;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        errno = EINVAL;
+    else
+        in = fdopen(fd, "r");
+    if (!in) (void)close(fd);
+    return in;
+}
+
 tt_status tt_notes_read(const char *trace_path, tt_notes *out, tt_error *err)
 {
     char *path = path_of(trace_path);
     if (!path) return tt_error_memory(err, "the notes");
-    limited l = {fopen(path, "re"), FILE_BYTES_MAX};
+    limited l = {open_notes(path), FILE_BYTES_MAX};
     tt_status status = TT_OK;
     if (l.in) {
         json_error_t why;
@@ -271,6 +289,14 @@ bool tt_notes_are_writable(const char *trace_path)
     return can;
 }
 
+/* Whoever may not read the trace may not read what is said of it. */
+static void keep_mode(FILE *to, const char *path, const char *trace_path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 || stat(trace_path, &st) == 0)
+        (void)fchmod(fileno(to), st.st_mode & 0666);
+}
+
 tt_status tt_notes_write(const char *trace_path, const tt_notes *notes, tt_error *err)
 {
     char *path = path_of(trace_path);
@@ -279,6 +305,7 @@ tt_status tt_notes_write(const char *trace_path, const tt_notes *notes, tt_error
     tt_status status = tt_outfile_open(&file, path, true, err);
     if (status == TT_OK) {
         tt_json j;
+        keep_mode(file.stream, path, trace_path);
         tt_json_begin(&j, file.stream, 1);
         tt_json_object(&j);
         tt_json_key(&j, "notes");

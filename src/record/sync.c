@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#define STACK_BYTES (64u << 10)
+/* A program with much thread-local storage has it on each stack. */
+#define STACK_BYTES (512u << 10)
 
 void tt_sync_init(tt_sync *s)
 {

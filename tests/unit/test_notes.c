@@ -115,13 +115,15 @@ static void test_file(void **state)
 
 static void test_strange_files(void **state)
 {
-    static const char *const bad[] = {"",
-                                      "x",
-                                      "[]",
-                                      "{\"notes\":1}",
-                                      "{\"notes\":[1]}",
-                                      "{\"notes\":[{\"text\":\"a\"}]}",
-                                      "{\"notes\":[{\"note_id\":0,\"text\":\"a\"}]}"};
+    static const char *const bad[] = {
+        "",
+        "x",
+        "[]",
+        "{\"notes\":1}",
+        "{\"notes\":[1]}",
+        "{\"notes\":[{\"text\":\"a\"}]}",
+        "{\"notes\":[{\"note_id\":0,\"text\":\"a\"}]}",
+        "{\"notes\":[{\"note_id\":9007199254740992,\"text\":\"a\"}]}"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tt_notes n = {0};
@@ -136,11 +138,39 @@ static void test_strange_files(void **state)
     }
 }
 
+/* A pipe would be waited for; and who may not read the trace may not read its notes. */
+static void test_pipe_and_mode(void **state)
+{
+    tt_notes n = {0};
+    tt_error err;
+    struct stat st;
+    (void)state;
+    (void)unlink(file);
+    assert_int_equal(mkfifo(file, 0600), 0);
+    assert_int_equal(tt_notes_read(trace, &n, &err), TT_E_IO);
+    assert_int_equal(unlink(file), 0);
+    FILE *out = fopen(trace, "w");
+    assert_non_null(out);
+    assert_int_equal(fchmod(fileno(out), 0600), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(changed(&n, "{\"add\":{\"text\":\"a\"}}"), TT_OK);
+    assert_int_equal(tt_notes_write(trace, &n, &err), TT_OK);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(chmod(file, 0640), 0);
+    assert_int_equal(tt_notes_write(trace, &n, &err), TT_OK);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(unlink(trace), 0);
+    tt_notes_free(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes), cmocka_unit_test(test_refused),
         cmocka_unit_test_setup_teardown(test_file, begin, end),
-        cmocka_unit_test_setup_teardown(test_strange_files, begin, end)};
+        cmocka_unit_test_setup_teardown(test_strange_files, begin, end),
+        cmocka_unit_test_setup_teardown(test_pipe_and_mode, begin, end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

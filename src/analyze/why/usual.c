@@ -110,6 +110,7 @@ static void find(tt_usual *u, uint32_t context, uint32_t not_this, double *value
         const double ns = time_of(u->m, &u->m->batches[i]);
         if (isnan(ns)) continue;
         values[n++] = ns;
+        u->previous[u->n_batches] = was;
         u->batches[u->n_batches++] = i;
         if (was == TT_NONE) continue;
         before[n_before] = tt_usual_before_ns(u->m, was, i);
@@ -137,7 +138,7 @@ bool tt_usual_near(const tt_usual *u, uint32_t batch, tt_usual_value *time, tt_u
     uint32_t at, end;
     if (!find_near(u, batch, &at, &end)) return false;
     for (; at < end; at++) {
-        const uint32_t i = u->batches[at], was = tt_usual_batch_before(u->m, i);
+        const uint32_t i = u->batches[at], was = u->previous[at];
         values[n++] = time_of(u->m, &u->m->batches[i]);
         const double gap = was == TT_NONE ? (double)NAN : tt_usual_before_ns(u->m, was, i);
         if (!isnan(gap)) gaps[n_gaps++] = gap;
@@ -152,6 +153,7 @@ void tt_usual_narrow(tt_usual *u, uint32_t batch)
     if (!find_near(u, batch, &first, &end) || !tt_usual_near(u, batch, &u->time, &u->before))
         return;
     memmove(u->batches, u->batches + first, (end - first) * sizeof *u->batches);
+    memmove(u->previous, u->previous + first, (end - first) * sizeof *u->previous);
     u->n_batches = end - first;
     u->near = true;
 }
@@ -171,13 +173,14 @@ tt_status tt_usual_find(const tt_model *m, uint32_t batch, tt_usual *u, tt_error
     tt_arena_init(&u->texts, TEXTS_BYTES_MAX);
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK) return status;
-    u->batches = calloc((size_t)m->n_batches + 1, sizeof *u->batches);
+    u->batches = calloc(((size_t)m->n_batches + 1) * 2, sizeof *u->batches);
     u->table = tt_op_table_new(m);
     double *values = malloc(((size_t)m->n_batches + 1) * 2 * sizeof *values);
     if (!u->batches || !u->table || !values) {
         free(values);
         return tt_error_memory(err, "what is usual");
     }
+    u->previous = u->batches + m->n_batches + 1;
     if (b && b->phase != TT_PHASE_MIXED) u->phase = b->phase;
     const bool generates = u->phase == TT_PHASE_GENERATE;
     u->n_tokens = generates ? usual_tokens(m, context, values) : b->n_tokens;
@@ -227,11 +230,10 @@ tt_usual_op *tt_usual_op_of(tt_usual *u, const tt_parts_op *op, const tt_op **de
     uint64_t key = tt_checksum(d->name, strlen(d->name)) + 31 * tt_checksum(d->op, strlen(d->op));
     uint32_t at = tt_idmap_find(&u->op_of_key, &key, is_op, &l);
     if (at != TT_NONE) return &u->ops[at];
-    if (u->n_ops >= TT_USUAL_OPS_MAX || !tt_array_one_more(u->ops, u->n_ops, u->capacity) ||
-        !tt_idmap_add(&u->op_of_key, key, (uint32_t)u->n_ops, &at))
+    if (u->n_ops >= TT_USUAL_OPS_MAX || !tt_array_one_more(u->ops, u->n_ops, u->capacity))
         return NULL;
     const char *text = tt_arena_text(&u->texts, d->op, strlen(d->op));
-    if (!text) return NULL;
+    if (!text || !tt_idmap_add(&u->op_of_key, key, (uint32_t)u->n_ops, &at)) return NULL;
     u->ops[u->n_ops] = (tt_usual_op){.name = d->name,
                                      .op = text,
                                      .layer_id = d->place.layer_id,

@@ -72,6 +72,7 @@ typedef struct tt_usual {
     size_t n_ops;
     /* Private: */
     uint32_t *batches;
+    uint32_t *previous; /* of each, tt_usual_batch_before; in the same memory */
     uint32_t n_batches;
     double low_ns, high_ns; /* of which samples are taken */
     size_t capacity;
