@@ -1,6 +1,7 @@
 /* What is worth knowing of a run, the most severe first, and what was not recorded. */
 #include "analyze/copies.h"
 #include "analyze/overview.h"
+#include "analyze/pool.h"
 #include "analyze/routers.h"
 #include "analyze/values/first.h"
 #include "analyze/values/outputs.h"
@@ -144,15 +145,15 @@ static double share_of(const tt_overview *o, tt_part_kind part)
 static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lanes)
 {
     char faults[80] = "";
-    uint64_t bytes = 0;
-    for (uint64_t i = 0; i < o->m->n_pool_reads; i++)
-        bytes += o->m->pool_reads[i].size_bytes;
+    tt_pool_report p;
+    o->texts.failed |= tt_pool_find(&p, o->m, NULL) != TT_OK;
     if (lanes->faults_known)
         (void)snprintf(faults, sizeof faults, ", besides %s major page faults",
                        COUNT(lanes->major));
     add(o, TT_SEVERITY_WARNING, "disk", "timeline", nothing,
         tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.",
-                    100 * disk, BYTES(bytes), faults));
+                    100 * disk, BYTES(p.total.read_bytes), faults));
+    tt_pool_free(&p);
 }
 
 static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
