@@ -48,7 +48,7 @@ static span_sum *of_op(spans *s, const tt_op *op)
     if (s->name)
         at = strcmp(op->name, s->name) == 0 ? 0 : s->n;
     else
-        at = (size_t)(op->place.layer_id + 1);
+        at = (size_t)((int64_t)op->place.layer_id + 1);
     return at < s->n ? &s->list[at] : NULL;
 }
 
@@ -320,7 +320,7 @@ tt_status tt_why_layer(const tt_model *m, int32_t layer, uint32_t batch, const t
     tt_parts_walker *walker = tt_parts_open(m);
     tt_status status =
         open_spans(&s, m, NULL) && walker ? TT_OK : tt_error_memory(err, "the answer");
-    if (status == TT_OK && (layer < -1 || (size_t)(layer + 1) >= s.n))
+    if (status == TT_OK && (layer < -1 || (int64_t)layer + 1 >= (int64_t)s.n))
         status = tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of layer %" PRId32, layer);
     if (status == TT_OK) status = read_batches(&s, walker, batches, n, over, err);
     if (status == TT_OK) status = explain_layer(w, &s, walker, over, err);
