@@ -193,6 +193,16 @@ test('searching counts, goes round, opens where it leads, and selects', async ({
     const first = found.ids[0];
     if (isOp(first)) await v.untilFragment('op', `${g.run}.${first}`);
     else await v.untilFragment('tensor', g.tensors.weight[first] ?? g.tensors.name[first]);
+    // In another token's graph, which is searched again, it is still the first.
+    const again = v.page.waitForResponse(/graph\/search/);
+    const next = v.fragment();
+    next.set('token', '6');
+    next.delete('op');
+    await v.show(next.toString());
+    await again;
+    await v.rest();
+    assert.match(await v.page.locator('#main').getByRole('search').textContent(), new RegExp(`1 of ${found.total}`));
+    await v.page.locator('#main').getByRole('search').getByRole('searchbox').focus();
     await v.page.keyboard.press('Shift+Enter');
     await v.until(async () => (await v.page.locator('#main').getByRole('search').textContent()).includes(`${found.total} of ${found.total}`), 'the last is shown');
     const last = found.ids.at(-1);

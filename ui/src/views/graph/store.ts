@@ -52,6 +52,8 @@ export class GraphStore {
   private made = "";
   private underWay: { readonly key: string; readonly end: Promise<void> } | null = null;
   private making = 0;
+  /** The text of the last search that was answered. */
+  private found = "";
   /** The part that stays where it is when the picture changes. */
   private anchor: number | null = null;
   private readonly structures = new Map<number, string>();
@@ -75,12 +77,16 @@ export class GraphStore {
   private readonly searches = new Latest<{ trace: number; run: number | null; batch: number | null; q: string }, SearchReply>(
     ({ trace, ...params }) => getJson<SearchReply>(ofTrace(trace, "graph/search"), params),
     (reply, ask) => {
+      const at = this.hit.peek();
+      // The same text in another token's graph: who went through what was found stays where he was.
+      const stays = at !== null && this.found === ask.q && reply.ids[at] === this.hits.peek()[at];
       batch(() => {
         this.hits.value = reply.ids;
         this.hitsTotal.value = reply.total;
-        this.hit.value = null;
+        if (!stays) this.hit.value = null;
       });
-      announce(ask.q ? `${reply.total} found` : "");
+      if (!stays) announce(`${reply.total} found`);
+      this.found = ask.q;
     },
     (reason) => {
       this.error.value = reason instanceof Error ? reason : new Error(String(reason));
