@@ -283,7 +283,7 @@ tt_status tt_crossval_settings_read(tt_crossval_settings *s, const char *path,
     char *text;
     size_t size;
     memset(s, 0, sizeof *s);
-    tt_status status = tt_settings_load(path, &text, &size, folder, err);
+    tt_status status = tt_settings_load("the settings", path, &text, &size, folder, err);
     if (status == TT_OK)
         status = tt_crossval_settings_parse(s, text, size, path, folder, diagnostics, err);
     free(text);

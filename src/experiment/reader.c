@@ -201,7 +201,8 @@ static bool read_size(tt_settings_reader *r, const tt_key *k, const json_t *v,
     if (json_is_null(v)) out->integer = -1;
     if (json_is_null(v) || (text && read_share(k, text, out))) return true;
     if (text && tt_units_parse_amount(text, &bytes, &err) != TT_OK) {
-        tt_diagnose(r->diagnostics, "%s%s%s: %s", KEY_WORDS(k), err.message);
+        tt_diagnose(r->diagnostics, "%s%s%s: %s%s", KEY_WORDS(k), err.message,
+                    k->max ? ", or a share as 60%" : "");
         return false;
     }
     const int64_t n = text ? (int64_t)bytes : json_integer_value(v);

@@ -27,11 +27,11 @@ tt_status tt_json_load(const char *text, size_t size, const char *name, json_t *
 /* "an object", "a number". */
 const char *tt_json_type_name(const json_t *v);
 
-/* Loads the text of a settings file or pipe; *text is malloced. `folder` gets the base of
- * relative paths: the file's folder, links followed; for a pipe, the current folder. TT_E_IO,
- * TT_E_NOT_FOUND: it cannot be read. */
-tt_status tt_settings_load(const char *path, char **text, size_t *size, char folder[PATH_MAX],
-                           tt_error *err);
+/* Loads the text of a settings file or pipe; *text is malloced. `what` it is, "the settings",
+ * stands in the error. `folder` gets the base of relative paths: the file's folder, links followed;
+ * for a pipe, the current folder. TT_E_IO, TT_E_NOT_FOUND: it cannot be read. */
+tt_status tt_settings_load(const char *what, const char *path, char **text, size_t *size,
+                           char folder[PATH_MAX], tt_error *err);
 
 /* The path in that folder, unless it is absolute. */
 const char *tt_reader_join(tt_settings_reader *r, const char *folder, const char *path);

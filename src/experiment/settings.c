@@ -27,8 +27,8 @@ static bool find_base(const char *path, int fd, char folder[PATH_MAX])
     return true;
 }
 
-tt_status tt_settings_load(const char *path, char **text, size_t *size, char folder[PATH_MAX],
-                           tt_error *err)
+tt_status tt_settings_load(const char *what, const char *path, char **text, size_t *size,
+                           char folder[PATH_MAX], tt_error *err)
 {
     FILE *f = fopen(path, "rbe");
     *text = f ? malloc(TT_SETTINGS_BYTES_MAX + 1) : NULL;
@@ -36,7 +36,7 @@ tt_status tt_settings_load(const char *path, char **text, size_t *size, char fol
     tt_status status = TT_OK;
     if (!f || (*text && (ferror(f) || !find_base(path, fileno(f), folder))))
         status = tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
-                              "cannot read the settings %.200s: %s", path, strerror(errno));
+                              "cannot read %s %.200s: %s", what, path, strerror(errno));
     else if (!*text)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     if (f) (void)fclose(f);
@@ -53,14 +53,14 @@ tt_status tt_settings_read(tt_settings *s, const char *path, const char *prompts
     char *text;
     size_t size;
     memset(s, 0, sizeof *s);
-    tt_status status = tt_settings_load(path, &text, &size, folder, err);
+    tt_status status = tt_settings_load("the settings", path, &text, &size, folder, err);
     if (status == TT_OK)
         status = tt_settings_parse(s, text, size, path, folder, prompts != NULL, diagnostics, err);
     free(text);
     if (status == TT_OK && !prompts && s->of[TT_SET_PROMPTS_FILE].n)
         prompts = s->of[TT_SET_PROMPTS_FILE].values->text;
     if (status != TT_OK || !prompts) return status;
-    status = tt_settings_load(prompts, &text, &size, folder, err);
+    status = tt_settings_load("the file of prompts", prompts, &text, &size, folder, err);
     if (status == TT_OK)
         status = tt_settings_add_prompts(s, text, size, prompts, diagnostics, err);
     else

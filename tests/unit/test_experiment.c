@@ -159,7 +159,7 @@ static void conditions_are_swept(void **state)
     }
     complains(EXPERIMENT("") ", \"conditions\": {\"memory_limit\": \"160%\"}}",
               "conditions.memory_limit: \"160%\" is not a size: write a number with K, M, G or T "
-              "after it");
+              "after it, or a share as 60%");
     complains(
         EXPERIMENT("") ", \"conditions\": {\"readahead\": \"60%\"}}",
         "conditions.readahead: \"60%\" is not a size: write a number with K, M, G or T after it");
