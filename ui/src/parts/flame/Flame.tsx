@@ -12,8 +12,7 @@ import { select, selection, type Selection } from "../../state/selection";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { announce } from "../announce";
-import { CanvasView } from "../CanvasView";
-import { asksForMenu, openMenu } from "../ContextMenu";
+import { CanvasView, type Asked } from "../CanvasView";
 import { copy } from "../clipboard";
 import { Empty, Failure, Loading } from "../messages";
 import { showIn } from "../showIn";
@@ -158,13 +157,16 @@ function Chart(props: { answer: FlameAnswer }) {
     const row = bars.filter((b) => b.depth === cursor.value.depth);
     return row[row.indexOf(cursor.value) + step];
   };
+  const asked = (bar: Bar | null): Asked | null => {
+    if (!bar) return null;
+    pointer.value = null;
+    const left = Math.max(0, bar.from - shown.from) / (shown.to - shown.from);
+    return { x: left * width + 8, y: (bar.depth + 1) * row, label: pathOf(n, bar), items: menuOf(n, bar) };
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = cursor.value;
-    if (asksForMenu(event)) {
-      const box = ref.current!.getBoundingClientRect();
-      openMenu(box.left + (Math.max(0, at.from - shown.from) / (shown.to - shown.from)) * width + 8, box.top + (at.depth + 1) * row, pathOf(n, at), menuOf(n, at));
-    } else if (event.key === "ArrowLeft") go(beside(-1));
+    if (event.key === "ArrowLeft") go(beside(-1));
     else if (event.key === "ArrowRight") go(beside(1));
     else if (event.key === "ArrowUp") go(at.parent);
     else if (event.key === "ArrowDown") go(at.children[0]);
@@ -207,6 +209,10 @@ function Chart(props: { answer: FlameAnswer }) {
             />
           </div>
         }
+        menu={{
+          at: (x, y) => asked(hit(x, y)),
+          ofKeys: () => asked(cursor.value),
+        }}
         on={{
           onKeyDown,
           onFocus: () => (focused.value = true),
@@ -226,13 +232,6 @@ function Chart(props: { answer: FlameAnswer }) {
           onDblClick: (event) => {
             const bar = under(event);
             if (bar) zoomTo(bar);
-          },
-          onContextMenu: (event) => {
-            const bar = under(event);
-            if (!bar) return;
-            event.preventDefault();
-            pointer.value = null;
-            openMenu(event.clientX, event.clientY, pathOf(n, bar), menuOf(n, bar));
           },
         }}
       >

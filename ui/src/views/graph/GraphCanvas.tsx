@@ -5,18 +5,19 @@ import { useEffect, useRef, type MutableRef } from "preact/hooks";
 import { drawOn, type Drawn } from "../../draw/canvas";
 import { isDark } from "../../draw/colour";
 import { counted } from "../../draw/format";
-import { CanvasView } from "../../parts/CanvasView";
+import { CanvasView, type CanvasMenu } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { announce } from "../../parts/announce";
 import { badItems } from "./bad";
 import type { Pointer } from "./bindings";
-import { readTheme, type Look } from "./brush";
+import { onScreen, readTheme, type Look } from "./brush";
 import type { Colouring } from "./colours";
 import { itemAt, lineAt } from "./hit";
 import { NodeTable } from "./NodeTable";
 import { LINES_MAX, paint } from "./paint";
 import type { PathInScene } from "./path";
-import { selectItem, type Marks } from "./select";
+import { menuOfItem, selectItem, type Marks } from "./select";
+import { HEADER } from "./scene";
 import { keepEye, keptEye } from "./state";
 import type { GraphStore } from "./store";
 import { ItemTip, LineTip } from "./Tip";
@@ -45,7 +46,7 @@ interface Hover {
 const KEYS =
   "Arrow keys follow the edges: up to inputs, down to uses, left and right to neighbours. " +
   "Enter opens or closes a layer and selects a node. W and S zoom, A and D move left and right, Page Up and Page Down up and down, " +
-  "F centres the selection, Shift+0 shows all, C shows the critical path, E opens all layers. A table of all nodes follows.";
+  "F fits the selection, Shift+0 shows all, C shows the critical path, E opens all layers, Shift with F10 opens a menu. A table of all nodes follows.";
 
 function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): ReadonlySignal<Look | null> {
   const { store, colouring, path, marks } = props;
@@ -117,7 +118,7 @@ function usePainting(leftOut: Signal<number>, store: GraphStore, canvas: Mutable
 }
 
 export function GraphCanvas(props: GraphCanvasProps) {
-  const { store, pointer } = props;
+  const { store, pointer, marks } = props;
   const { ref, size } = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const hover = useSignal<Hover | null>(null);
@@ -239,13 +240,30 @@ export function GraphCanvas(props: GraphCanvasProps) {
     },
   };
 
+  const menuOf = (index: number | null | undefined) => {
+    const graph = store.graph.peek();
+    const item = index === null || index === undefined ? undefined : store.scene.peek()?.items[index];
+    if (!graph || !item) return null;
+    hover.value = null;
+    store.cursor.value = { part: item.part, tensor: item.tensor };
+    const r = onScreen(item, store.camera.eye.peek());
+    return { x: r.x + 8, y: r.y + (item.kind === "part" ? Math.min(r.h, HEADER) : r.h), ...menuOfItem(graph, item) };
+  };
+  const menu: CanvasMenu = {
+    at: (x, y) => {
+      const shown = store.scene.peek();
+      return shown && menuOf(itemAt(shown, store.camera.eye.peek(), x, y));
+    },
+    ofKeys: () => menuOf(store.itemIndex(store.cursor.peek()) ?? [...(marks.peek()?.selected ?? [])][0]),
+  };
+
   const g = store.graph.value;
   const cursor = store.cursor.value;
   const value = !g || !cursor || cursor.part >= g.nParts ? "" : cursor.tensor < 0 ? g.partSentence(cursor.part) : g.sentence(cursor.tensor);
   const scene = store.scene.value;
   const at = hover.value;
   return (
-    <CanvasView label="Graph of the token" keys={KEYS} value={value} focusRef={ref} on={on} table={g && <NodeTable store={store} g={g} />}>
+    <CanvasView label="Graph of the token" keys={KEYS} value={value} focusRef={ref} on={on} menu={menu} table={g && <NodeTable store={store} g={g} />}>
       <canvas ref={canvas} />
       {leftOut.value > 0 && (
         <p class="graph-left-out">{counted(leftOut.value, "line")} inside layers not drawn because there are too many: zoom in (W) to see them</p>

@@ -134,6 +134,8 @@ export function graphBindings(store: GraphStore, pointer: MutableRef<Pointer>, f
     press("closeAll", ["Shift+KeyE"], "Close all layers", () => store.toggleAll(false)),
     press("path", ["KeyC"], "Show or hide the critical path", () => showPath(!pathShown())),
     press("weights", ["KeyL"], "Show or hide weights", () => showWeights(!weightsShown())),
+    // Opened by the canvas itself; here so that it is listed.
+    { id: "graph.menu", keys: ["Shift+F10", "ContextMenu"], title: "Menu of the node: filter the log, show in another view, copy the name", scope: SCOPE, when: () => false },
     press("find", ["Slash", "key:/"], "Search in the graph", () => findBox.current?.focus()),
   ];
 }

@@ -1,5 +1,7 @@
 // The shared selection in this view: what a click selects, and which items are selected.
 
+import type { MenuItems } from "../../parts/ContextMenu";
+import { menuOfThing, tensorTerm, termFor } from "../log/thingMenu";
 import { momentKey, momentOp } from "../../state/moment";
 import { select, selection, type Selection } from "../../state/selection";
 import type { TokenGraph } from "./graph";
@@ -25,32 +27,59 @@ function regionOf(g: TokenGraph, tensor: number): Selection["region"] {
   return { segment: `buffer${buffer}`, from, to: from + (t.size_bytes[tensor] ?? 0) };
 }
 
-/** Selects a tensor of the graph in every view. */
-export function selectTensor(g: TokenGraph, tensor: number): void {
+function ofTensor(g: TokenGraph, tensor: number): Partial<Selection> {
   if (!g.isNode(tensor)) {
     const weight = g.reply.tensors.weight[tensor];
-    selectSeen({
+    return {
       op: null,
       tensor: weight ?? g.reply.tensors.name[tensor] ?? null,
       layer: layerOf(g, tensor),
       region: weight ? null : regionOf(g, tensor),
-    });
-    return;
+    };
   }
   const op = g.opOf(tensor);
   const { run, batch_id } = g.reply;
-  selectSeen({
+  return {
     op: run === null ? null : { run, node: op },
     ...(batch_id === null ? {} : { token: batch_id }),
     layer: layerOf(g, op),
     tensor: g.weightOf(op),
     region: null,
-  });
+  };
+}
+
+function ofItem(g: TokenGraph, item: Item): Partial<Selection> {
+  if (item.kind !== "part") return ofTensor(g, item.tensor);
+  return { layer: g.reply.parts.layer_id[item.part] ?? null, op: null, tensor: null, region: null };
+}
+
+/** Selects a tensor of the graph in every view. */
+export function selectTensor(g: TokenGraph, tensor: number): void {
+  selectSeen(ofTensor(g, tensor));
 }
 
 export function selectItem(g: TokenGraph, item: Item): void {
-  if (item.kind === "part") selectSeen({ layer: g.reply.parts.layer_id[item.part] ?? null, op: null, tensor: null, region: null });
-  else selectTensor(g, item.tensor);
+  selectSeen(ofItem(g, item));
+}
+
+const VIEWS_OF_LAYER = ["memory", "timeline", "log", "stats"];
+const VIEWS_OF_OP = ["memory", "timeline", "log", "stats", "values"];
+
+/** The context menu of an item. */
+export function menuOfItem(g: TokenGraph, item: Item): { label: string; items: MenuItems } {
+  const patch = ofItem(g, item);
+  const { batch_id } = g.reply;
+  const terms = [termFor("layer", patch.layer), termFor("token", batch_id)];
+  if (item.kind === "part") {
+    const name = g.partTitle(item.part);
+    return { label: name, items: menuOfThing({ name, patch: { ...patch, token: batch_id }, terms, views: VIEWS_OF_LAYER }) };
+  }
+  const name = g.reply.tensors.name[item.tensor] ?? "";
+  const op = g.isNode(item.tensor) && g.executes(item.tensor) ? termFor("op", g.op(item.tensor)) : null;
+  return {
+    label: g.name(item.tensor),
+    items: menuOfThing({ name, patch, terms: [op, tensorTerm(patch.tensor ?? null), ...terms], views: g.isNode(item.tensor) ? VIEWS_OF_OP : VIEWS_OF_LAYER }),
+  };
 }
 
 export interface Marks {

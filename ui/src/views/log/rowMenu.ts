@@ -1,11 +1,8 @@
 // The context menu of a row of the log.
 
-import type { MenuItem, MenuItems } from "../../parts/ContextMenu";
-import { copy } from "../../parts/clipboard";
-import { showIn } from "../../parts/showIn";
-import { currentView } from "../../state/view";
-import { filterLog } from "./filter";
-import { literal, termText, timeText, type Term } from "./terms";
+import type { MenuItems } from "../../parts/ContextMenu";
+import { literal, timeText, type Term } from "./terms";
+import { menuOfThing } from "./thingMenu";
 import type { LogRow } from "./types";
 
 /** The first weight that the op reads. */
@@ -45,21 +42,10 @@ function termOfCell(row: LogRow, column: string): Term | null {
 }
 
 export function menuOf(row: LogRow, column: string): MenuItems {
-  const filters: MenuItem[] = [];
-  const seen = new Set<string>();
-  for (const id of [column, "op", "layer", "token", "sources"]) {
-    const term = termOfCell(row, id);
-    const text = term && termText(term);
-    if (!term || !text || seen.has(text)) continue;
-    seen.add(text);
-    filters.push({ title: `Filter by ${text}`, run: () => filterLog([term]) });
-  }
-  const patch = {
-    op: { run: row.run, node: row.node },
-    token: row.batch_id,
-    layer: row.layer_id,
-    tensor: weightOf(row),
-  };
-  const views = ["memory", "timeline", "graph", "log", "stats", "values"].filter((v) => v !== currentView());
-  return [filters, showIn(patch, views), [{ title: `Copy name ${row.name}`, run: () => void copy(row.name, "name.txt", row.name) }]];
+  return menuOfThing({
+    name: row.name,
+    patch: { op: { run: row.run, node: row.node }, token: row.batch_id, layer: row.layer_id, tensor: weightOf(row) },
+    terms: [column, "op", "layer", "token", "sources"].map((id) => termOfCell(row, id)),
+    views: ["memory", "timeline", "graph", "log", "stats", "values"],
+  });
 }

@@ -6,11 +6,11 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Axis } from "../../draw/axis";
 import { isDark } from "../../draw/colour";
 import { announce } from "../../parts/announce";
-import { CanvasView } from "../../parts/CanvasView";
+import { CanvasView, type CanvasMenu } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { selection } from "../../state/selection";
 import { tensors } from "../../state/trace";
-import { regionOf, regionOfCell, selectCell, selectRegion } from "./choose";
+import { menuOfLayer, menuOfRegion, regionOf, regionOfCell, selectCell, selectRegion } from "./choose";
 import { across, along, bringIntoView, firstSpot, middleOf, scrolledTo, spotOf } from "./cursor";
 import { known, nowNs, widths } from "./data";
 import { useBins } from "./bins";
@@ -25,7 +25,7 @@ import { isSmall, MAGNIFIER_HEIGHT, type Spot } from "./magnifier";
 import type { Atlas, Row } from "./map";
 import { MapTooltip } from "./MapTooltip";
 import { mapShapes, paletteOf, slicesShown, type Picture } from "./scene";
-import { usePointer, type Pointed } from "./pointer";
+import { thingAt, usePointer, type Pointed } from "./pointer";
 import { rulerShapes } from "./ruler";
 
 const LABEL_WIDTH = 168;
@@ -246,6 +246,33 @@ export function MapCanvas(props: MapCanvasProps) {
 
   usePointer({ props, proxy, picture, pointed, cursor, byKeys, scrollY });
 
+  const menu: CanvasMenu = {
+    at: (x, y) => {
+      const p = picture.value;
+      const found = p && thingAt(p, x, y);
+      if (!p) return null;
+      pointed.value = null;
+      byKeys.value = false;
+      if (found) {
+        cursor.value = found.spot;
+        return { x, y, ...menuOfRegion(p.known, regionOf(p, found.spot), found.expert, found.cell) };
+      }
+      const line = p.geometry.lineAt(y, p.scrollY);
+      const layer = line < 0 ? null : (p.geometry.input.lines[line]!.row?.layer ?? null);
+      return layer === null || x >= p.geometry.input.labelWidth ? null : { x, y, ...menuOfLayer(layer) };
+    },
+    ofKeys: () => {
+      const p = picture.value;
+      const spot = current();
+      if (!p || !spot) return null;
+      const cell = cellOfPage(p, spot.line);
+      const y = p.geometry.lineTop(spot.line, p.scrollY) + p.geometry.input.lineHeight;
+      const chosen = cursor.value ? expert.value : selection.peek().slice;
+      pointed.value = null;
+      return { x: cell ? cell.x + cell.width / 2 : middleOf(p.geometry, p.range, spot), y, ...menuOfRegion(p.known, regionOf(p, spot), chosen, cell) };
+    },
+  };
+
   const value = useComputed(() => {
     const p = picture.value;
     const a = active.value;
@@ -261,10 +288,11 @@ export function MapCanvas(props: MapCanvasProps) {
     <div class={props.compact ? "map compact" : "map"}>
       <CanvasView
         label={props.label}
-        keys="Left and right arrows go from tensor to tensor, up and down from row to row, Enter selects; with Shift, left and right go from expert to expert, or from page to page where pages are shown."
+        keys="Left and right arrows go from tensor to tensor, up and down from row to row, Enter selects; with Shift, left and right go from expert to expert, or from page to page where pages are shown. Shift with F10 opens a menu of it."
         value={value.value}
         focusRef={proxy}
         table={props.table}
+        menu={menu}
         on={{
           onFocus: () => {
             focused.value = true;

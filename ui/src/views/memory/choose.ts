@@ -1,6 +1,10 @@
 // Selecting from the map.
 
-import { select } from "../../state/selection";
+import { plainName } from "../../draw/format";
+import type { MenuItems } from "../../parts/ContextMenu";
+import { select, type Selection } from "../../state/selection";
+import { menuOfThing, tensorTerm, termFor } from "../log/thingMenu";
+import { regionTitle } from "./describe";
 import type { Known } from "./heat";
 import type { Spot } from "./magnifier";
 import type { Cell } from "./pages";
@@ -10,21 +14,25 @@ export function regionOf(p: Picture, spot: Spot): number {
   return p.geometry.input.lines[spot.line]!.row!.regions[spot.item]!;
 }
 
-/** Selects the tensor, layer and bytes at a point. */
-export function selectRegion(k: Known, region: number, expert: number | null): void {
+/** The tensor, layer and bytes at a point. */
+function ofRegion(k: Known, region: number, expert: number | null): Partial<Selection> {
   const { regions, segments } = k.map;
   const n = regions.n_slices[region]!;
   const size = regions.size_bytes[region]!;
   const each = expert === null ? size : Math.floor(size / n);
   const from = regions.offset_bytes[region]! + (expert ?? 0) * each;
   const to = expert === null || expert + 1 < n ? from + each : regions.offset_bytes[region]! + size;
-  select({
+  return {
     tensor: regions.tensor[region] ?? null,
     slice: regions.tensor[region] ? expert : null,
     layer: regions.layer_id[region] ?? null,
     region: { segment: segments.segment[k.map.segmentOf[region]!]!, from, to },
     op: null,
-  });
+  };
+}
+
+export function selectRegion(k: Known, region: number, expert: number | null): void {
+  select(ofRegion(k, region, expert));
 }
 
 /** The region in which the cell begins, of those it may cover; `near` if unknown. */
@@ -48,16 +56,41 @@ export function expertOfByte(k: Known, region: number, byte: number): number | n
   return Math.min(n - 1, Math.floor((byte - regions.offset_bytes[region]!) / each));
 }
 
-/** Selects the pages, and the tensor and the expert in which they begin. */
-export function selectCell(k: Known, near: number, cell: Cell): void {
+/** The pages, and the tensor and the expert in which they begin. */
+function ofCell(k: Known, near: number, cell: Cell): Partial<Selection> {
   const { regions } = k.map;
   const region = regionOfCell(k, near, cell);
   const tensor = regions.tensor[region] ?? null;
-  select({
+  return {
     tensor,
     slice: tensor === null ? null : expertOfByte(k, region, cell.from),
     layer: regions.layer_id[region] ?? null,
     region: { segment: cell.segment, from: cell.from, to: cell.to },
     op: null,
-  });
+  };
+}
+
+export function selectCell(k: Known, near: number, cell: Cell): void {
+  select(ofCell(k, near, cell));
+}
+
+const VIEWS_OF_TENSOR = ["memory", "timeline", "graph", "log", "stats"];
+
+/** The context menu of what is there. */
+export function menuOfRegion(k: Known, near: number, expert: number | null, cell: Cell | null): { label: string; items: MenuItems } {
+  const region = cell ? regionOfCell(k, near, cell) : near;
+  const patch = cell ? ofCell(k, near, cell) : ofRegion(k, region, expert);
+  const { tensor = null, slice = null, layer } = patch;
+  const name = (tensor ?? regionTitle(k.map, region)) + (slice === null ? "" : `[${slice}]`);
+  const terms = [tensorTerm(tensor, slice), slice === null ? null : tensorTerm(tensor), termFor("layer", layer)];
+  return {
+    label: plainName(name),
+    items: menuOfThing({ name, patch, terms, views: slice === null ? VIEWS_OF_TENSOR : [...VIEWS_OF_TENSOR, "experts"] }),
+  };
+}
+
+/** The same of a layer's row, at its name. */
+export function menuOfLayer(layer: number): { label: string; items: MenuItems } {
+  const name = `layer ${layer}`;
+  return { label: name, items: menuOfThing({ name, patch: { layer, tensor: null, region: null, op: null }, terms: [termFor("layer", layer)], views: VIEWS_OF_TENSOR }) };
 }

@@ -25,6 +25,8 @@ export function useMapKeys(controls: { current: MapControls | null }, scope: str
       at("expert-next", ["Shift+ArrowRight"], "Next expert of the tensor", (c) => c.expert(1)),
       at("expert-before", ["Shift+ArrowLeft"], "Previous expert", (c) => c.expert(-1)),
       at("choose", ["Enter", "Space"], "Select the tensor", (c) => c.choose()),
+      // Opened by the canvas itself; here so that it is listed.
+      { id: `${id}.menu`, keys: ["Shift+F10", "ContextMenu"], title: "Menu of the tensor: filter the log, show in another view, copy the name", scope, when: () => false },
     );
   }, []);
 }

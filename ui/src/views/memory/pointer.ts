@@ -30,6 +30,14 @@ interface PointerParts {
   scrollY: Signal<number>;
 }
 
+/** What is drawn at a position of the canvas. */
+export function thingAt(p: Picture, x: number, y: number): Omit<Pointed, "x" | "y"> | null {
+  const spot = spotAt(p.geometry, p.range, p.scrollY, x, y);
+  if (!spot) return null;
+  const n = p.cells ? 0 : slicesShown(p.known, regionOf(p, spot));
+  return { spot, expert: n ? expertAt(p.geometry, p.range, spot, x, n) : null, cell: cellAt(p.cells, spot.line, x) };
+}
+
 /** Pixels that a pointer may move and still click. */
 const STILL_PX = 4;
 
@@ -44,14 +52,9 @@ export function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scr
     };
     const find = (event: PointerEvent | MouseEvent): Pointed | null => {
       const p = picture.value;
-      if (!p) return null;
       const { x, y } = place(event);
-      const spot = spotAt(p.geometry, p.range, p.scrollY, x, y);
-      if (!spot) return null;
-      const n = p.cells ? 0 : slicesShown(p.known, regionOf(p, spot));
-      const cell = cellAt(p.cells, spot.line, x);
-      const expert = n ? expertAt(p.geometry, p.range, spot, x, n) : null;
-      return { spot, expert, cell, x: event.clientX, y: event.clientY };
+      const found = p && thingAt(p, x, y);
+      return found && { ...found, x: event.clientX, y: event.clientY };
     };
     const down = (event: PointerEvent) => {
       byKeys.value = false;

@@ -13,6 +13,7 @@ import { FlamePanel, isFlameShown } from "./FlamePanel";
 import { Gutter } from "./Gutter";
 import { bindKeys } from "./keys";
 import { followLanes } from "./lanes";
+import { timelineMenu } from "./menu";
 import { OpTable } from "./OpTable";
 import { followOp } from "./op";
 import { loadOverview, overview, overviewError } from "./overview";
@@ -31,7 +32,7 @@ import "./timeline.css";
 
 const KEYS =
   "W and S zoom, A and D move through time, Shift+0 shows all, F fits the selection, period and comma step along " +
-  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M sums the ops in view.";
+  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M sums the ops in view, Shift with F10 opens a menu of the selected op.";
 
 function useScene() {
   const scene = useSignal<Scene | null>(null);
@@ -92,6 +93,7 @@ function Canvases() {
             {summary.value?.pool_recorded && <PoolTables />}
           </>
         }
+        menu={timelineMenu(() => scene.peek())}
         on={{
           onPointerDown: (event) => input.value?.down(event),
           onPointerMove: (event) => input.value?.move(event),

@@ -70,6 +70,8 @@ export function bindKeys(scene: () => Scene | null): () => void {
     press("pin", ["Shift+KeyP"], "Pin or unpin the track", row(pinRow)),
     press("fold", ["KeyC"], "Fold or unfold the track", row(foldRow)),
     press("flame", ["Shift+KeyF"], "Show or hide the flame chart of the time in view", toggleFlame),
+    // Opened by the canvas itself; here so that it is listed.
+    { id: "timeline.menu", keys: ["Shift+F10", "ContextMenu"], title: "Menu of the selected op", scope: SCOPE, when: () => false },
     press("select", ["KeyM"], "Select the time in view, and sum its ops", selectShown),
   );
 }
