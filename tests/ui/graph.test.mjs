@@ -141,7 +141,7 @@ async function underTheMiddle(v) {
     return tip.textContent();
 }
 
-test('what another view selected comes into sight, its layer opened for that; F comes nearer', async ({ open }) => {
+test('what another view selected comes into sight, its layer opened for that; F fits it', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=log&token=5&tensor=blk.2.ffn_up.weight' });
     const part = v.page.getByRole('region', { name: 'Tensor', exact: true });
     await part.getByRole('button', { name: 'Graph' }).click();
@@ -163,6 +163,78 @@ test('what another view selected comes into sight, its layer opened for that; F 
     await v.ready();
     await settled(v);
     assert.equal(v.fragment().get('graph.at'), near);
+});
+
+test('F fits at the first press, whatever is open and wherever one looks', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5', { reducedMotion: true });
+    const { nodes } = graphJson('tiny', 5);
+    const node = nodes.find((n) => n.kind === 'node' && n.name === 'ffn_out-2').id;
+    const reply = await v.api('traces/0/graph?batch=5');
+    for (const [opened, eye] of [['', '0_0_1'], ['2', '-40_-40_0.5'], ['0.2', '900_500_4']]) {
+        await v.show(`view=graph&token=5&op=${reply.run}.${node}&layer=2&graph.open=${opened}&graph.at=${eye}`);
+        await v.page.reload();
+        await v.ready();
+        await settled(v);
+        await proxy(v).focus();
+        await v.press('KeyF');
+        assert.match(await underTheMiddle(v), /ffn_out-2/);
+        const at = v.fragment().get('graph.at');
+        assert.equal(Number(at.split('_')[2]), 2.5, `from ${opened || 'all closed'}, ${eye}`);
+        await v.press('KeyF');
+        await settled(v);
+        assert.equal(v.fragment().get('graph.at'), at, 'there is nothing left for a second press');
+    }
+});
+
+/** "26.9 us": three digits, as the page writes times. */
+function timeWords(ns) {
+    const [unit, name] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']].find(([each]) => ns >= each);
+    return `${(ns / unit).toPrecision(3)} ${name}`;
+}
+
+test('boxes show their times: all that are large enough for two lines, the slowest op before others', async ({ open }) => {
+    for (const [name, token] of [['moe', 3], ['tiny', 5]]) {
+        const { nodes } = graphJson(name, token);
+        const ops = nodes.filter((n) => n.kind === 'node' && n.duration_ns !== null && (n.fused_into ?? n.id) === n.id && n.layer_id !== null);
+        const slowest = ops.reduce((most, n) => (n.duration_ns > most.duration_ns ? n : most));
+        const layer = slowest.layer_id;
+        const v = await openGraph(open, name, `&token=${token}&layer=${layer}`, { reducedMotion: true, viewport: { width: 1900, height: 1400 } });
+        await v.page.addInitScript(() => {
+            window.drawn = [];
+            const real = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+                window.drawn.push(text);
+                return real.call(this, text, ...rest);
+            };
+        });
+        const { run } = await v.api(`traces/0/graph?batch=${token}`);
+        for (const scale of [0.65, 0.8, 1, 2]) {
+            await v.show(`view=graph&token=${token}&op=${run}.${slowest.id}&layer=${layer}&graph.open=${layer}`);
+            await v.page.reload();
+            await v.ready();
+            await settled(v);
+            await proxy(v).focus();
+            await v.press('KeyF');
+            await settled(v);
+            // The place where F leads, at another scale.
+            const [x, y, fitted] = v.fragment().get('graph.at').split('_').map(Number);
+            const box = await proxy(v).boundingBox();
+            const moved = (at, length) => Math.round(at + length / 2 / fitted - length / 2 / scale);
+            await v.show(`view=graph&token=${token}&op=${run}.${slowest.id}&layer=${layer}&graph.open=${layer}&graph.at=${moved(x, box.width)}_${moved(y, box.height)}_${scale}`);
+            await v.page.reload();
+            await v.ready();
+            await settled(v);
+            const drawn = await v.page.evaluate(() => window.drawn);
+            const words = timeWords(slowest.duration_ns);
+            assert.ok(drawn.includes(words), `${name}, scale ${scale}: ${slowest.op_desc} ${words} is not among ${[...new Set(drawn)].join(' | ')}`);
+            if (scale > 0.65 && scale < 2)
+                for (const each of new Set(ops.filter((n) => n.layer_id === layer && drawn.includes(n.name)).map((n) => n.name))) {
+                    // Several ops may have one name, not all of them in sight.
+                    const times = ops.filter((n) => n.name === each).map((n) => timeWords(n.duration_ns));
+                    assert.ok(times.some((time) => drawn.includes(time)), `scale ${scale}: ${each} without ${times}`);
+                }
+        }
+    }
 });
 
 test('an op that another view selected comes into sight, also without weights', async ({ open }) => {

@@ -6,7 +6,7 @@ import { announce } from "../../parts/announce";
 import { selection } from "../../state/selection";
 import type { GraphStore } from "./store";
 import { selectedTensorOf, selectItem, selectTensor } from "./select";
-import { openParts, pathShown, showPath, showWeights, weightsShown } from "./state";
+import { pathShown, showPath, showWeights, weightsShown } from "./state";
 import { walk, type Direction } from "./walk";
 
 /** A second at these speeds: the whole width, and the scale times e. */
@@ -61,28 +61,17 @@ function stepOp(store: GraphStore, by: 1 | -1): void {
   return announce(g.sentence(next));
 }
 
-/** F: centres the selection; again: fits it. */
+/** F: fits the selection. */
 function focus(store: GraphStore): void {
   const g = store.graph.peek();
   if (!g) return;
   const s = selection.peek();
   const tensor = selectedTensorOf(g, s, (run) => store.isAlike(run));
-  const place =
-    (tensor === null ? null : store.placeOf(tensor)) ??
-    (s.layer === null ? null : { part: g.partOfLayer(s.layer), tensor: -1 }) ??
-    store.cursor.peek();
+  if (tensor !== null) return void store.goTo(tensor, (place) => store.fit(place));
+  const place = (s.layer === null ? null : { part: g.partOfLayer(s.layer), tensor: -1 }) ?? store.cursor.peek();
   if (!place || place.part < 0) return store.camera.all();
-  if (tensor !== null && !openParts().has(g.partKey(place.part))) return void store.goTo(tensor);
-  const index = store.itemIndex(place);
-  const box = index === null ? undefined : store.scene.peek()?.items[index];
-  if (!box) return undefined;
   store.cursor.value = place;
-  const before = store.camera.target;
-  store.centre(place);
-  const after = store.camera.target;
-  const same = Math.abs(before.x - after.x) * after.scale < 2 && Math.abs(before.y - after.y) * after.scale < 2 && before.scale === after.scale;
-  if (same) store.camera.fit(box, false, 2.5);
-  return undefined;
+  return store.fit(place);
 }
 
 function moving(store: GraphStore, pointer: MutableRef<Pointer>): Binding[] {
@@ -128,7 +117,7 @@ export function graphBindings(store: GraphStore, pointer: MutableRef<Pointer>, f
     press("enter", ["Enter", "NumpadEnter"], "Open or close a layer, select a node", () => enter(store)),
     press("nextOp", ["Period"], "Next op in execution order", () => stepOp(store, 1)),
     press("previousOp", ["Comma"], "Previous op in execution order", () => stepOp(store, -1)),
-    press("focus", ["KeyF"], "Centre the selection; again: fit it", () => focus(store)),
+    press("focus", ["KeyF"], "Fit the selection", () => focus(store)),
     press("all", ["Shift+Digit0"], "Show the whole graph", () => store.camera.all()),
     press("openAll", ["KeyE"], "Open all layers", () => store.toggleAll(true)),
     press("closeAll", ["Shift+KeyE"], "Close all layers", () => store.toggleAll(false)),

@@ -36,6 +36,8 @@ const OP_HEIGHT = 40;
 const SMALL_HEIGHT = 20;
 const LETTER = 7.3;
 const PORT = 10;
+/** "26.9 us", "1,000 ms" and a gap: not of this token's time, the layout serves all tokens. */
+const TIME_LETTERS = 9;
 /** Between an op and its leafs, and between these. */
 const LEAF_GAP = 12;
 const LEAF_STEP = SMALL_HEIGHT + 4;
@@ -79,7 +81,7 @@ class Builder {
       }
       const view = !g.executes(node);
       // Not by its name: that of another layer is of another length ("Qcur-9", "Qcur-10").
-      const letters = Math.max(g.op(node).length, g.component(node).length + 4);
+      const letters = Math.max(g.op(node).length + TIME_LETTERS, g.component(node).length + 4);
       const width = view ? widthOf(g.op(node).length + 1, 50, 160) : widthOf(letters, 104, 230);
       this.boxOf.set(node, this.add(view ? "view" : "op", node, width, view ? SMALL_HEIGHT : OP_HEIGHT));
     }

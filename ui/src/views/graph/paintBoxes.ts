@@ -114,22 +114,34 @@ export function drawOp(b: Brush, item: Item, r: Rect): void {
   c.strokeRect(r.x, r.y, r.w, r.h);
   c.setLineDash([]);
   shareBar(b, r, fill.share, fill.ink);
-  const size = Math.min(12, r.h * 0.32);
-  const margin = Math.max(2, 6 * b.eye.scale);
-  const left = r.x + margin;
-  const room = r.w - 2 * margin;
-  if (size < TEXT_LEAST) {
-    text(b, g.op(item.tensor), left, r.y + r.h / 2, r.w - 4, Math.min(10, r.h * 0.62), fill.ink);
-    return undefined;
-  }
-  const time = g.reply.tensors.duration_ns[item.tensor];
-  const used = text(b, g.op(item.tensor), left, r.y + r.h * 0.33, room, size, fill.ink, true);
-  const words = time === null || time === undefined ? "" : duration(time);
-  const wide = words.length * size * 0.61;
-  if (words && used + wide + 18 < r.w) text(b, words, r.x + r.w - wide - 6, r.y + r.h * 0.33, wide + 6, size, fill.ink);
+  const large = r.h * 0.32 >= TEXT_LEAST;
+  const size = large ? Math.min(12, r.h * 0.32) : Math.min(10, r.h * 0.62);
+  const margin = large ? 6 * Math.min(1, b.eye.scale) : 3;
+  const [left, room] = [r.x + margin, r.w - 2 * margin];
+  opLine(b, item, { x: left, y: r.y + r.h * (large ? 0.33 : 0.5), w: room, h: size }, fill.ink, large);
+  if (!large) return undefined;
   text(b, g.name(item.tensor), left, r.y + r.h * 0.69, room, size * 0.95, fill.ink);
   operandMarks(b, item, r);
   return undefined;
+}
+
+/** The least of an op's name that is worth its room. */
+const OP_LEAST = 3;
+
+/** The op, and at the right its time: of the op that took longest, and in large boxes, before all of the name. line.y:
+ * its middle, line.h: the height of letters. */
+function opLine(b: Brush, item: Item, line: Rect, ink: string, large: boolean): void {
+  const { g, colouring } = b.look;
+  const letter = line.h * LETTER;
+  const op = g.op(item.tensor);
+  const ns = g.reply.tensors.duration_ns[item.tensor] ?? null;
+  const time = ns === null || line.h < TEXT_LEAST ? "" : duration(ns);
+  const letters = Math.floor(line.w / letter);
+  const left = letters - time.length - 1;
+  const first = large || (colouring.by === "time" && ns === colouring.opMost);
+  const timed = time !== "" && (left >= op.length || (first && time.length <= letters));
+  if (timed) text(b, time, line.x + line.w - time.length * letter, line.y, time.length * letter + 1, line.h, ink);
+  if (!timed || left >= OP_LEAST) text(b, op, line.x, line.y, timed ? left * letter + 0.5 : line.w, line.h, ink, large);
 }
 
 export function drawView(b: Brush, item: Item, r: Rect): void {

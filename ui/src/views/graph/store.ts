@@ -31,6 +31,8 @@ export interface Place {
 /** Below this scale nothing is readable: the beginning is shown instead. */
 const READABLE = 0.45;
 const BEGIN_SCALE = 0.8;
+/** The largest at which one box is fitted: its inputs and uses stay in view. */
+const FIT_SCALE = 2.5;
 const cache = new LayoutCache();
 
 export class GraphStore {
@@ -248,7 +250,7 @@ export class GraphStore {
   }
 
   /** Moves to a tensor; its part is opened for that. A weight that is not drawn is where it is read. */
-  async goTo(tensor: number): Promise<void> {
+  async goTo(tensor: number, show = (place: Place) => this.centre(place)): Promise<void> {
     const g = this.graph.peek();
     const hidden = g && !weightsShown() && tensor >= 0 && tensor < g.nTensors && !g.isNode(tensor);
     const place = this.placeOf((hidden ? g.consumers(tensor)[0] : undefined) ?? tensor);
@@ -256,13 +258,22 @@ export class GraphStore {
     this.toggle(place.part, true);
     await this.refresh();
     this.cursor.value = place;
-    this.centre(place);
+    show(place);
+  }
+
+  private boxOf(place: Place): Item | undefined {
+    const item = this.itemIndex(place);
+    return item === null ? undefined : this.scene.peek()?.items[item];
   }
 
   centre(place: Place): void {
-    const item = this.itemIndex(place);
-    const box = item === null ? undefined : this.scene.peek()?.items[item];
+    const box = this.boxOf(place);
     if (box) this.camera.centre(box, 0.8);
+  }
+
+  fit(place: Place): void {
+    const box = this.boxOf(place);
+    if (box) this.camera.fit(box, false, FIT_SCALE);
   }
 
   /** What another view selected is shown: an op or a tensor in its opened layer, or the layer. */

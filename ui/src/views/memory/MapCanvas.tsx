@@ -52,8 +52,8 @@ export interface MapControls {
   choose(): void;
   toggle(): void;
   zoom(factor: number): void;
-  /** Centres the selection; again: fits it. */
-  centre(): void;
+  /** Fits the selection. */
+  fit(): void;
   picture(): Picture | null;
   readonly focused: ReadonlySignal<boolean>;
 }
@@ -228,16 +228,14 @@ export function MapCanvas(props: MapCanvasProps) {
       const middle = range ? Math.min(to, Math.max(from, (range.from + range.to) / 2)) : (from + to) / 2;
       props.axis.zoom(factor, middle);
     },
-    centre: () => {
+    fit: () => {
       const p = picture.value;
       const chosen = p && (p.selected.region ?? (p.selected.tensor ? p.known.map.byName.get(p.selected.tensor)?.[0] : undefined));
       const spot = p && (chosen !== null && chosen !== undefined ? spotOf(p.geometry, chosen) : cursor.value);
       if (!p || !spot) return props.axis.all();
       scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
       const { from, to } = p.geometry.range(spot.line, spot.item);
-      const shown = props.axis.target;
-      const isCentred = Math.abs((shown.from + shown.to) / 2 - (from + to) / 2) < (shown.to - shown.from) * 0.02 || shown.to - shown.from >= 1;
-      return isCentred ? props.axis.fit(from, to) : props.axis.centre(from, to);
+      return props.axis.fit(from, to);
     },
     picture: () => picture.value,
     focused,

@@ -60,7 +60,7 @@ export function useViewKeys(controls: { current: MapControls | null }, axis: Axi
       { id: "memory.pan-left", keys: ["KeyA"], title: "Pan to lower offsets", scope, held: pan(-1) },
       { id: "memory.pan-right", keys: ["KeyD"], title: "Pan to higher offsets", scope, held: pan(1) },
       { id: "memory.all", keys: ["Shift+Digit0"], title: "Show all", scope, run: () => axis.all() },
-      { id: "memory.centre", keys: ["KeyF"], title: "Centre the selected tensor; again: fit it", scope, run: () => controls.current?.centre() },
+      { id: "memory.fit", keys: ["KeyF"], title: "Fit the selected tensor", scope, run: () => controls.current?.fit() },
       { id: "memory.next", keys: ["Period"], title: "Next tensor of the row", scope, run: () => controls.current?.along(1) },
       { id: "memory.before", keys: ["Comma"], title: "Previous tensor of the row", scope, run: () => controls.current?.along(-1) },
       { id: "memory.open", keys: ["KeyO"], title: "Open or close the buffer's row by layers", scope, run: () => controls.current?.toggle() },
