@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { drawOn } from "../../draw/canvas";
 import { CATEGORIES, categoryColour, css, isDark, sequence, type Rgb } from "../../draw/colour";
 import { bytes, counted, duration } from "../../draw/format";
+import { useTallest } from "../../parts/useTallest";
 import { COLOUR_TITLES, ORIGINS, type Colouring } from "./colours";
 import { badOps } from "./bad";
 import type { Origin, TokenGraph } from "./graph";
@@ -80,9 +81,10 @@ export function Legend(props: { g: TokenGraph; colouring: Colouring }) {
   const { g, colouring } = props;
   const dark = isDark.value;
   const { by } = colouring;
+  const box = useTallest<HTMLUListElement>(by);
   const amount = by === "bytes" ? bytes : duration;
   return (
-    <ul class="graph-legend" aria-label="Legend">
+    <ul class="graph-legend" aria-label="Legend" ref={box}>
       <li>
         <b>{by === "origin" ? "Colour and marks:" : `${COLOUR_TITLES[by]}:`}</b>
       </li>

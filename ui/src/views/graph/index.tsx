@@ -6,6 +6,7 @@ import { isDark } from "../../draw/colour";
 import { count, counted, duration, percent } from "../../draw/format";
 import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
+import { useTallest } from "../../parts/useTallest";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import { graphBindings, type Pointer } from "./bindings";
@@ -54,6 +55,7 @@ function useQuestions(store: GraphStore): void {
 
 function Facts(props: { g: TokenGraph; simple: number }) {
   const { reply } = props.g;
+  const box = useTallest<HTMLParagraphElement>();
   const path = reply.critical_path;
   const share = path.total_ns !== null && reply.duration_ns ? ` (${percent(path.total_ns / reply.duration_ns)} of the run's ${duration(reply.duration_ns)})` : "";
   const parts = [
@@ -69,7 +71,7 @@ function Facts(props: { g: TokenGraph; simple: number }) {
     path.ignored_sources ? `${counted(path.ignored_sources, "source")} computed after their uses: the trace is damaged there` : "",
     props.simple ? "too many nodes for a better layout: drawn in rows" : "",
   ];
-  return <p class="graph-facts">{parts.filter(Boolean).join(" · ")}</p>;
+  return <p class="graph-facts" ref={box}>{parts.filter(Boolean).join(" · ")}</p>;
 }
 
 function Busy(props: { store: GraphStore }) {

@@ -4,6 +4,7 @@ import { css, isDark, sequence } from "../../draw/colour";
 import { firstReason, glow, known, loadingHeat, partOfRun, partWords } from "./data";
 import { scaleWords, valueWords } from "./describe";
 import { Menu } from "../../parts/Menu";
+import { useTallest } from "../../parts/useTallest";
 import { PageLegend } from "./PageLegend";
 import { pagedOf } from "./pages";
 import { ramWords } from "./ram";
@@ -36,21 +37,24 @@ function isPending(m: Metric): boolean {
 
 export function Legend(props: { scales: Scales }) {
   const { metric, model, work } = props.scales;
+  const box = useTallest<HTMLDivElement>(metric);
   const paged = pagedOf(metric);
   if (paged) return <PageLegend paged={paged} />;
   if (isPending(metric))
     return (
-      <div class="legend" role="status">
+      <div class="legend" role="status" ref={box}>
         <strong>{METRIC_TITLES[metric]}</strong>, {partWords.value}: being counted…
       </div>
     );
   const hasHeat = metric !== "residency" && metric !== "faults";
   const ram = metric === "residency" && known.value ? ramWords(known.value) : null;
   return (
-    <div class="legend" aria-label="Legend" role="group">
+    <div class="legend" aria-label="Legend" role="group" ref={box}>
       <span>
         <strong>{METRIC_TITLES[metric]}</strong>, {partWords.value}
-        {loadingHeat.value ? " …" : ""}
+        <span class={loadingHeat.value ? "" : "hidden-room"} aria-hidden={!loadingHeat.value}>
+          {" …"}
+        </span>
       </span>
       <Menu title="?" label="What the colours and signs mean" class="legend-more">
         <Signs scales={props.scales} />
