@@ -8,6 +8,8 @@ import { suite } from './harness.mjs';
 const { test } = suite();
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const VIEWS = ['overview', 'memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values', 'diff'];
+/** What views show instead. */
+const MODES = ['memory&memory_as=path', 'memory&memory_as=tokens', 'stats&stats_show=tokens', 'stats&stats_show=roofline', 'stats&stats_show=flame'];
 const SELECTED = 'token=2&layer=1&tensor=blk.1.ffn_up.weight';
 
 const RULES = {
@@ -32,7 +34,7 @@ for (const theme of ['dark', 'light'])
         const v = await open(['moe', 'tiny'], { theme });
         const found = [];
         for (const selected of ['', SELECTED])
-            for (const view of VIEWS) {
+            for (const view of [...VIEWS, ...MODES]) {
                 await v.show(`view=${view}&${selected}`);
                 await v.rest();
                 for (const each of await violations(v, theme)) found.push(`${view}${selected && ', selected'}: ${each}`);

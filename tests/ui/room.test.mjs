@@ -14,6 +14,7 @@ const PICTURES = {
     experts: ['.experts .canvas-proxy', '.experts table', '.experts [role=grid]'],
     buffers: ['.buffers .canvas-proxy', '.buffers-list'],
     stats: ['.stats [role=grid], .stats .canvas-proxy'],
+    diff: ['.diff-plots'],
     values: ['.values-heat', '.values-lines .canvas-proxy'],
 };
 
@@ -37,13 +38,13 @@ async function share(v, selectors) {
     }, selectors);
 }
 
-const traceOf = (view) => (view === 'values' ? 'values' : 'moe');
+const tracesOf = (view) => (view === 'values' ? ['values'] : view === 'diff' ? ['tiny', 'again'] : ['moe']);
 
 for (const [viewport, least] of [[{ width: 1440, height: 900 }, 0.5], [{ width: 1024, height: 700 }, 0.4]])
     test(`at ${viewport.width}x${viewport.height} the picture of every view has ${least * 100} % of the window`, async ({ open, t }) => {
         const small = [];
         for (const [view, selectors] of Object.entries(PICTURES)) {
-            const v = await open([traceOf(view)], { viewport, fragment: `view=${view}&token=1` });
+            const v = await open(tracesOf(view), { viewport, fragment: `view=${view}&token=1` });
             await v.until(async () => (await share(v, selectors)) > 0, `${view} has its picture`);
             await v.rest();
             const now = await share(v, selectors);

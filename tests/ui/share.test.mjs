@@ -24,7 +24,7 @@ const VIEWS = [
     { view: 'stats', traces: ['moe'], fragment: 'view=stats&stats_show=roofline', canvas: '.roof-plot svg' },
     { view: 'stats', traces: ['moe'], fragment: 'view=stats&stats_show=flame', canvas: '#main canvas' },
     { view: 'values', traces: ['nan'], fragment: 'view=values&token=2', canvas: '.values-host canvas' },
-    { view: 'diff', traces: ['tiny', 'again'], fragment: 'view=diff&token=4', canvas: '.diff-strip-canvases' },
+    { view: 'diff', traces: ['tiny', 'again'], fragment: 'view=diff&token=4', canvas: '.diff-strip-canvases', viewport: { width: 1440, height: 1700 } },
 ];
 
 /** The mean difference of blocks of 8 x 8 pixels (0 to 255) between a part of the screen and the same part of a picture,
@@ -83,9 +83,9 @@ async function placeOf(v, selector, part = 1) {
     }, part);
 }
 
-for (const { view, traces, fragment, canvas, part } of VIEWS)
+for (const { view, traces, fragment, canvas, part, viewport } of VIEWS)
     test(`PNG and SVG of ${fragment}`, async ({ open }) => {
-        const v = await open(traces, { fragment });
+        const v = await open(traces, { fragment, viewport });
         await v.rest();
         const png = await v.shared('PNG');
         const svg = await v.shared('SVG');

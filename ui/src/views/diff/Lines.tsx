@@ -82,10 +82,12 @@ function Plots(props: PlotsProps) {
   const { ref, size } = useSize<HTMLDivElement>();
   const upper = useRef<HTMLDivElement>(null);
   const lower = useRef<HTMLDivElement>(null);
-  const { width } = size.value;
+  const { width, height } = size.value;
+  /** Of the upper plot; the lower one has the rest, without what its title takes. */
+  const above = Math.round((height * 190) / 324);
   const dark = isDark.value;
   useLayoutEffect(() => {
-    if (!upper.current || !lower.current || width < 50) return undefined;
+    if (!upper.current || !lower.current || width < 50 || height < 50) return undefined;
     const options = (height: number): PlotOptions => ({
       width,
       height,
@@ -95,8 +97,8 @@ function Plots(props: PlotsProps) {
       choose: props.choose,
     });
     const plots: uPlot[] = [
-      plotTimes(props.samples, options(190), upper.current),
-      plotDelta(props.samples, options(130), lower.current),
+      plotTimes(props.samples, options(above), upper.current),
+      plotDelta(props.samples, options(height - above - 4), lower.current),
     ];
     const follow = effect(() => {
       const { from, to } = props.axis.range.value;
@@ -116,11 +118,11 @@ function Plots(props: PlotsProps) {
       mark();
       for (const plot of plots) plot.destroy();
     };
-  }, [props.samples, props.log, width, dark]);
+  }, [props.samples, props.log, width, height, dark]);
   return (
     <div class="diff-plots" ref={ref}>
       <div ref={upper} />
-      <p class="diff-plot-title" aria-hidden="true">
+      <p class="diff-plot-title" aria-hidden="true" style={{ top: `${above + 2}px` }}>
         B - A: above 0, B takes longer
       </p>
       <div ref={lower} />
@@ -132,7 +134,7 @@ function Choices(props: { diff: Diff; tokens: Tokens; phase: string }) {
   const names = props.diff.phases.map((p) => p.phase as string);
   const parts = partsOf(props.tokens);
   return (
-    <div class="diff-choices">
+    <>
       {names.length > 1 && (
         <div role="group" aria-label="Phase">
           {[...names, "all"].map((name) => (
@@ -157,10 +159,7 @@ function Choices(props: { diff: Diff; tokens: Tokens; phase: string }) {
         <input type="checkbox" checked={logScale.value === "1"} onChange={(event) => (logScale.value = event.currentTarget.checked ? "1" : "")} />{" "}
         logarithmic
       </label>
-      <span class="diff-key" aria-hidden="true">
-        <span class="diff-line-a" /> A <span class="diff-line-b" /> B
-      </span>
-    </div>
+    </>
   );
 }
 
@@ -210,10 +209,12 @@ export function Lines(props: LinesProps) {
   const described = hovered.value >= 0 && hovered.value < samples.n ? hovered.value : at;
   const unit = samples.every > 1 ? ` Every ${samples.every}th token is a sample; the bands show the range in between.` : "";
   return (
-    <section class="diff-section" aria-label="Time, token by token">
-      <h2>Time, token by token</h2>
-      <Choices diff={props.diff} tokens={props.tokens} phase={phase} />
-      <p class="diff-text">{described >= 0 ? sentence(samples, described) : `${counted(samples.n, "sample")}.${unit} Click one for details; drag to zoom.`}</p>
+    <section class="diff-section diff-fills" aria-label="Time, token by token">
+      <h2 class="sr-only">Time, token by token</h2>
+      <div class="diff-choices">
+        <Choices diff={props.diff} tokens={props.tokens} phase={phase} />
+        <p class="diff-text">{described >= 0 ? sentence(samples, described) : `${counted(samples.n, "sample")}.${unit} Click one for details; drag to zoom.`}</p>
+      </div>
       <div class="diff-lines">
         <CanvasView
           label={`Times of A and B over ${counted(samples.n, "token")}`}

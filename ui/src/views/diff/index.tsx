@@ -1,7 +1,7 @@
 // Two runs: the verdict, their times by token, one token side by side, and the largest differences.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { plainName } from "../../draw/format";
@@ -43,6 +43,7 @@ function SideChoice(props: { side: "a" | "b"; now: Traces }) {
   return (
     <label class="diff-side">
       <b>{title}</b>
+      {!isOfValues() && <span class={`diff-line-${props.side}`} aria-hidden="true" />}
       {all.length > 2 ? (
         <select
           value={id}
@@ -120,9 +121,8 @@ function Verdict(props: { diff: Diff }) {
     <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>
       <p>
         <b>{first}</b>
-        {rest}.
+        {rest}. {capital(verdict.structure_text)}.
       </p>
-      <p>{capital(verdict.structure_text)}.</p>
     </div>
   );
 }
@@ -149,9 +149,11 @@ function Compared(props: { now: Traces; diff: Diff; tokens: Tokens }) {
   const chooseLayer = (layer: number | null) => select({ trace: now[shownSide.peek() ?? "a"], layer, op: null, tensor: null });
   return (
     <>
-      <Verdict diff={diff} />
-      {choiceProblem.value && <p role="status" class="diff-problem">{plainName(choiceProblem.value)}</p>}
-      <Lines diff={diff} tokens={props.tokens} selected={selectedSample} choose={(samples, i) => chooseSample(now, samples, i)} />
+      <div class="diff-first">
+        <Verdict diff={diff} />
+        {choiceProblem.value && <p role="status" class="diff-problem">{plainName(choiceProblem.value)}</p>}
+        <Lines diff={diff} tokens={props.tokens} selected={selectedSample} choose={(samples, i) => chooseSample(now, samples, i)} />
+      </div>
       <Strips now={now} usual={usual} />
       {phase && <Tables phase={phase} threshold={diff.threshold} level={diff.level} chooseLayer={chooseLayer} chooseNode={(row) => chooseRow(row, usual)} />}
       <StructureChanges diff={diff} choose={chooseLayer} />
@@ -196,7 +198,22 @@ function Comparison(props: { now: Traces }) {
   );
 }
 
+/** Gives the element's style the height of the view that it is in, `--view-height`. */
+function useViewHeight() {
+  const ref = useRef<HTMLDivElement>(null);
+  const shown = traces.value !== null;
+  useLayoutEffect(() => {
+    const view = ref.current?.closest(".view");
+    if (!view) return undefined;
+    const observer = new ResizeObserver(() => ref.current?.style.setProperty("--view-height", `${view.clientHeight}px`));
+    observer.observe(view);
+    return () => observer.disconnect();
+  }, [shown]);
+  return ref;
+}
+
 export function Component() {
+  const ref = useViewHeight();
   useEffect(
     () =>
       bind(
@@ -221,7 +238,7 @@ export function Component() {
   const now = traces.value;
   if (!now) return <OnlyOne />;
   return (
-    <div class="diff">
+    <div class="diff" ref={ref}>
       <Comparison now={now} key={`${now.a}.${now.b}`} />
       <span class="sr-only" role="status">
         {chosenRow.value ? `${plainName(chosenRow.value.name)} is chosen` : ""}
