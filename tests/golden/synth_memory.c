@@ -138,27 +138,32 @@ static void synth_put_pages(maker *k, tt_meta_residency r)
     r.n_intervals++;
     tt_meta_put_residency(&k->scratch, &r);
     tt_bytes_put(&k->scratch, lengths.data, lengths.size);
+    k->scratch.failed |= lengths.failed;
     put_record(k, TT_META_RESIDENCY);
     tt_bytes_free(&lengths);
 }
 
-/* In two records of half the file each. */
+/* A record's bytes are limited; a page that is there beside one that is not takes one. */
+#define PAGES_OF_RECORD (1u << 18)
+
+/* In two records of half the file each; a large file in more. */
 static void synth_put_residency(maker *k, uint32_t batch, enum tt_moment moment)
 {
     if (k->plan->no_usage) return;
-    uint64_t pages = (k->file_size + SYNTH_PAGE_BYTES - 1) / SYNTH_PAGE_BYTES, half = pages / 2;
+    const uint64_t pages = (k->file_size + SYNTH_PAGE_BYTES - 1) / SYNTH_PAGE_BYTES;
+    const uint64_t least = pages / PAGES_OF_RECORD + 1, n = least > 2 ? least : 2;
     tt_meta_residency r = {.model = 1,
                            .batch = batch,
                            .moment = (uint8_t)moment,
                            .begin_ticks = k->tick,
                            .end_ticks = k->tick + 40,
-                           .page_bytes = SYNTH_PAGE_BYTES,
-                           .n_pages = half};
+                           .page_bytes = SYNTH_PAGE_BYTES};
     k->tick += 50;
-    synth_put_pages(k, r);
-    r.first_page = half;
-    r.n_pages = pages - half;
-    synth_put_pages(k, r);
+    for (uint64_t i = 0; i < n; i++) {
+        r.first_page = pages * i / n;
+        r.n_pages = pages * (i + 1) / n - r.first_page;
+        synth_put_pages(k, r);
+    }
     k->residencies++;
 }
 

@@ -74,6 +74,7 @@ static tt_span span(const char *s)
 
 static void put_record(maker *k, uint8_t type)
 {
+    if (k->scratch.failed) abort(); /* larger than a record may be: the plan is to blame */
     if (k->plan->stream)
         k->plan->stream->meta(k->plan->stream->context, type, &k->scratch);
     else
