@@ -15,7 +15,7 @@
 
 #define FILE_BYTES_MAX ((size_t)TT_NOTES_MAX * TT_NOTES_CHANGE_MAX)
 #define INTEGER_MAX ((json_int_t)1 << 53)
-#define ID_MAX ((uint64_t)1 << 52) /* leaves room for those that come after it */
+#define ID_MAX ((uint64_t)1 << 52)
 
 static tt_status wrong(tt_error *err, const char *what)
 {
@@ -105,8 +105,12 @@ static tt_status add(tt_notes *notes, json_t *object, uint64_t id, tt_error *err
     note.note_id = id ? id : 1;
     for (size_t i = 0; id == 0 && i < notes->n; i++)
         if (notes->list[i].note_id >= note.note_id) note.note_id = notes->list[i].note_id + 1;
-    tt_status status = notes->n < TT_NOTES_MAX ? take_note(object, &note, err)
-                                               : wrong(err, "there are 1,000 notes already");
+    tt_status status = TT_OK;
+    if (notes->n >= TT_NOTES_MAX)
+        status = wrong(err, "there are 1,000 notes already");
+    else if (note.note_id > ID_MAX)
+        status = wrong(err, "no number is left for another note");
+    if (status == TT_OK) status = take_note(object, &note, err);
     if (status == TT_OK && !tt_array_one_more(notes->list, notes->n, notes->capacity))
         status = tt_error_memory(err, "the notes");
     if (status == TT_OK)

@@ -1,12 +1,15 @@
 /* Bytes as a request to the viewer's server: its target, parameters and headers. The first line is
- * the target, then one line each of Host, Origin, Sec-Fetch-Site and Cookie. */
+ * the target, then one line each of Host, Origin, Sec-Fetch-Site, Cookie, Content-Type and
+ * Content-Length; as GET, and as POST where that is allowed. */
 #include "serve/access.h"
 #include "serve/target.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#define LINES 7
 #define TEXT_MAX (16u << 10)
 #define SECRET "00112233445566778899aabbccddeeff"
 
@@ -24,6 +27,15 @@ static void try_access(const tt_access_request *q)
     if (!q->host || (strcmp(q->host, "127.0.0.1:4321") != 0 && strlen(q->host) != 14)) abort();
     if (v.kind == TT_ACCESS_GRANTED && !(q->cookie && strstr(q->cookie, SECRET))) abort();
     if (v.kind != TT_ACCESS_GRANTED && strcmp(q->path, "/open/" SECRET) != 0) abort();
+    if (!q->is_changeable) return;
+    /* Whoever changes something is a page of ours, and says what comes. */
+    size_t length = 0;
+    if (!q->origin ||
+        (strcasecmp(q->origin, "http://127.0.0.1:4321") != 0 && strlen(q->origin) != 21))
+        abort();
+    if (!q->type || strcasecmp(q->type, "application/json") != 0) abort();
+    if (!tt_access_length(q->length, &length) || length == 0 || length > TT_ACCESS_BODY_MAX)
+        abort();
 }
 
 static void try_params(const tt_target *t)
@@ -48,13 +60,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static tt_target t;
     static char text[TEXT_MAX + 1];
-    char *lines[5] = {NULL};
+    char *lines[LINES] = {NULL};
     tt_error err;
     if (size > TEXT_MAX) return 0;
     if (size) memcpy(text, data, size);
     text[size] = '\0';
     char *rest = text;
-    for (size_t i = 0; i < 5 && rest; i++)
+    for (size_t i = 0; i < LINES && rest; i++)
         lines[i] = strsep(&rest, "\n");
     /* Also with what a C string cannot hold. */
     if (tt_target_parse(&t, (const char *)data, size, &err) == TT_OK) try_params(&t);
@@ -66,7 +78,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                            .host = lines[1],
                            .origin = lines[2] && *lines[2] ? lines[2] : NULL,
                            .fetch_site = lines[3] && *lines[3] ? lines[3] : NULL,
-                           .cookie = lines[4]};
+                           .cookie = lines[4],
+                           .type = lines[5],
+                           .length = lines[6]};
+    try_access(&q);
+    q.method = "POST";
+    q.is_changeable = true;
     try_access(&q);
     return 0;
 }
