@@ -1,5 +1,6 @@
 /* /api/v1/traces/ID/summary: the run, and its batches in columns. */
 #include "analyze/copies.h"
+#include "analyze/off_cpu.h"
 #include "analyze/summary.h"
 #include "analyze/values/outputs.h"
 #include "answer/info.h"
@@ -55,7 +56,8 @@ typedef struct summary_row {
     const char *name, *model, *model_name, *architecture;
     char run_id[33];
     uint64_t generation, begin_ns;
-    bool growing, values_recorded, pool_recorded;
+    bool growing, values_recorded, pool_recorded, off_cpu_recorded;
+    const char *off_cpu_option;
     int64_t n_layers, n_experts; /* -1: not known */
     tt_bytes *scratch;           /* for texts */
 } summary_row;
@@ -186,6 +188,8 @@ static const tt_column summary_columns[] = {
     OF_MODEL("flight_recorder", front.present, "only the last part was kept"),
     OF_ROW("values_recorded", values_recorded, "there are outputs"),
     OF_ROW("pool_recorded", pool_recorded, "`boost` ran"),
+    OF_ROW("off_cpu_recorded", off_cpu_recorded, "of ops' threads"),
+    OF_ROW("off_cpu_option", off_cpu_option, "of `run`, which records it"),
     OF_ROW("model", model, "the first model file, without its folders"),
     OF_ROW("model_name", model_name, "as the model file says"),
     OF_ROW("architecture", architecture, "as the model file says"),
@@ -231,6 +235,8 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
                        .growing = is_growing(q),
                        .values_recorded = tt_outputs_any(m),
                        .pool_recorded = m->n_pool_states > 0,
+                       .off_cpu_recorded = tt_off_cpu_observed(m),
+                       .off_cpu_option = tt_off_cpu_option(m),
                        .n_layers = layers(m),
                        .n_experts = metadata(m, "expert_count"),
                        .scratch = &scratch};

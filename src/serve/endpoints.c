@@ -60,6 +60,8 @@ const tt_endpoint tt_endpoints[] = {
     {"timeline", true, tt_answer_timeline, "from_ns to_ns buckets tracks layer tensor layers",
      false},
     {"timeline/aggregate", true, tt_answer_timeline_aggregate, "from_ns to_ns tracks", false},
+    {"timeline/off_cpu", true, tt_answer_timeline_off_cpu, "from_ns to_ns buckets limit tracks",
+     false},
     {"timeline/overview", true, tt_answer_timeline_overview, "from_ns to_ns buckets", false},
     {"values", true, tt_answer_values, "", false},
     {"values/bad", true, tt_answer_values_bad, "", false},

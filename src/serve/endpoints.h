@@ -16,8 +16,8 @@ tt_answer tt_answer_buffers, tt_answer_buffers_curve, tt_answer_counters, tt_ans
     tt_answer_op_times, tt_answer_overview, tt_answer_pool, tt_answer_pool_bins,
     tt_answer_pool_reads, tt_answer_pool_waits, tt_answer_roofline, tt_answer_series,
     tt_answer_state, tt_answer_stats, tt_answer_summary, tt_answer_tensors, tt_answer_timeline,
-    tt_answer_timeline_aggregate, tt_answer_timeline_overview, tt_answer_values,
-    tt_answer_values_bad, tt_answer_values_first, tt_answer_values_grid, tt_answer_values_list,
-    tt_answer_values_op, tt_answer_whatif, tt_answer_why;
+    tt_answer_timeline_aggregate, tt_answer_timeline_off_cpu, tt_answer_timeline_overview,
+    tt_answer_values, tt_answer_values_bad, tt_answer_values_first, tt_answer_values_grid,
+    tt_answer_values_list, tt_answer_values_op, tt_answer_whatif, tt_answer_why;
 
 #endif

@@ -35,6 +35,10 @@ export interface Summary {
   values_recorded: boolean;
   /** `tensortrace boost` ran it. */
   pool_recorded: boolean;
+  /** How long threads were off CPU in ops. */
+  off_cpu_recorded: boolean;
+  /** The option of `run` that records it; null: it was recorded, or cannot be. */
+  off_cpu_option: string | null;
   begin_ns: number;
   end_ns: number;
   prompt_tokens_per_s: number | null;

@@ -3,6 +3,7 @@
 import { counted, duration, moment, plainName } from "../../draw/format";
 import { selection } from "../../state/selection";
 import { selectSlice } from "./actions";
+import { offCpu, offCpuLack, offCpuOf } from "./offCpu";
 import { pool, waitOf } from "./pool";
 import { layout } from "./rows";
 import { settled } from "./settled";
@@ -13,16 +14,23 @@ function forReads(track: number, run: number, node: number): string {
   return wait ? `${duration(wait.ns)} (${wait.cause})` : "–";
 }
 
+function offCpuText(track: number, run: number, node: number): string {
+  const off_ns = offCpuOf(track, run, node);
+  return off_ns === null ? "–" : duration(off_ns);
+}
+
 export function OpTable() {
   const { ops, n_ops, n_merged, range } = settled.value;
   const step = (range.to - range.from) / 1000;
   const chosen = selection.value.op;
+  const lack = offCpuLack();
   return (
     <table>
       <caption>
         {counted(n_ops, "op")} of the visible lanes are drawn singly
         {n_ops > ops.length && `, the first ${ops.length} are listed`}; {counted(n_merged, "op")} are merged (zoom in
         to list them).
+        {lack && ` Time off CPU: ${lack}.`}
       </caption>
       <thead>
         <tr>
@@ -34,6 +42,7 @@ export function OpTable() {
           <th scope="col" class="number">begins</th>
           <th scope="col" class="number">busy</th>
           <th scope="col" class="number">waits</th>
+          {offCpu.value && <th scope="col" class="number">of busy, off CPU</th>}
           {pool.value && <th scope="col" class="number">of busy, for reads</th>}
         </tr>
       </thead>
@@ -55,6 +64,7 @@ export function OpTable() {
               <td class="number">{moment(s.start_ns[i]!, step)}</td>
               <td class="number">{duration(s.busy_ns[i])}</td>
               <td class="number">{duration(s.wait_ns[i])}</td>
+              {offCpu.value && <td class="number">{offCpuText(s.track[i]!, s.run[i]!, s.node[i]!)}</td>}
               {pool.value && <td class="number">{forReads(s.track[i]!, s.run[i]!, s.node[i]!)}</td>}
             </tr>
           );

@@ -15,6 +15,7 @@ import { bindKeys } from "./keys";
 import { followLanes } from "./lanes";
 import { timelineMenu } from "./menu";
 import { OpTable } from "./OpTable";
+import { followOffCpu } from "./offCpu";
 import { followOp } from "./op";
 import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
@@ -65,6 +66,7 @@ function Canvases() {
   useEffect(() => bindKeys(() => scene.peek()), []);
   useEffect(() => followCounters(), []);
   useEffect(() => followPool(), []);
+  useEffect(() => followOffCpu(), []);
   useEffect(() => followSelection(), []);
   useEffect(() => followOp(), []);
   useEffect(() => followLanes(), []);

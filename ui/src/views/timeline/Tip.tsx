@@ -7,6 +7,7 @@ import { Tooltip } from "../../parts/Tooltip";
 import { badWords } from "../../state/bad";
 import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
+import { offCpuBetween, offCpuLack } from "./offCpu";
 import { opDetails, type OpDetails } from "./op";
 import { CAUSE_WORDS, CAUSES, pool, readName, waitOf } from "./pool";
 import { sliceName, sliceToken } from "./shapes";
@@ -37,9 +38,18 @@ function useDetails(run: number, node: number): OpDetails | null {
 }
 
 function OffCpu(props: { details: OpDetails | null; track: number; reads_ns: number }) {
-  const off_ns = props.details?.lanes.find((lane) => lane.track === props.track)?.off_cpu_ns ?? 0;
+  const lack = offCpuLack();
+  if (lack) return <div>off CPU: {lack}</div>;
+  const lane = props.details?.lanes.find((each) => each.track === props.track);
+  const off_ns = lane?.off_cpu_ns ?? 0;
   const else_ns = off_ns - props.reads_ns;
-  return else_ns > 0 ? <div>otherwise off CPU: {duration(else_ns)}</div> : null;
+  if (else_ns <= 0) return null;
+  if (props.reads_ns > 0) return <div>otherwise off CPU: {duration(else_ns)}</div>;
+  return (
+    <div>
+      off CPU: {duration(off_ns)} of its busy time{lane?.busy_ns ? ` (${percent(off_ns / lane.busy_ns)})` : ""}
+    </div>
+  );
 }
 
 /** Of a stack of experts the op read some: that is not the tensor's size. */
@@ -91,7 +101,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
         </div>
       )}
       {about_ns > 0 && <div>of its busy time waits about {duration(about_ns)} for reads; zoom in to see which</div>}
-      {pool.value && <OffCpu details={details} track={s.track[i]!} reads_ns={waited?.ns ?? about_ns} />}
+      {!open && <OffCpu details={details} track={s.track[i]!} reads_ns={waited?.ns ?? about_ns} />}
       {bad && <strong>{bad}</strong>}
       <div>at {moment(s.start_ns[i]!, Math.max(1, s.busy_ns[i]! / 10))}</div>
       {weight !== null && t && (
@@ -124,6 +134,7 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
   const kind = tile.kinds[m.kind[i]!];
   const from = tile.from_ns + m.bucket[i]! * tile.bucket_ns;
   const reads_ns = waitsBetween(row.track, from, from + tile.bucket_ns);
+  const off_ns = offCpuBetween(row.track, from, from + tile.bucket_ns);
   return (
     <>
       <strong>{counted(m.count[i]!, "op")} together</strong>
@@ -132,6 +143,7 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
         {percent(m.wait_ns[i]! / tile.bucket_ns)}
       </div>
       {reads_ns > 0 && <div>of it waits for reads: {percent(reads_ns / tile.bucket_ns)}</div>}
+      {off_ns > 0 && <div>of it off CPU: {percent(off_ns / tile.bucket_ns)}</div>}
       {kind && (
         <div>
           mostly {kind.op} ({kind.category})

@@ -8,12 +8,28 @@ import { fitSelection, selectShown, showAll } from "./actions";
 import { isFlameShown, toggleFlame } from "./FlamePanel";
 import { zoom } from "./keys";
 import { categoryColour } from "./look";
+import { OFF_CPU_INK, offCpuLack } from "./offCpu";
 import { overview } from "./overview";
 import { CAUSE_WORDS, pool } from "./pool";
 import { CAUSE_SIGNS } from "./poolShapes";
 import type { Scene } from "./scene";
 import { settled } from "./settled";
 import { waitingFor } from "./tiles";
+
+function OffCpuSign() {
+  const lack = offCpuLack();
+  if (lack)
+    return (
+      <li class="tl-lack" title={`How long threads were off CPU was ${lack}`}>
+        off CPU: not recorded
+      </li>
+    );
+  return (
+    <li title="At the bottom of an op, as high as its thread's share of the op off CPU is large: others had the processor, or it was asleep. When exactly is not recorded.">
+      <span class="tl-swatch tl-off_cpu" style={{ backgroundColor: css(OFF_CPU_INK) }} /> off CPU
+    </li>
+  );
+}
 
 function Legend() {
   return (
@@ -26,6 +42,7 @@ function Legend() {
       <li>
         <span class="tl-swatch tl-waits" /> waits
       </li>
+      <OffCpuSign />
       {pool.value &&
         CAUSE_SIGNS.map(([cause, ink], i) => (
           <li key={cause} title={CAUSE_WORDS[cause]} class={i === 0 ? "tl-reads" : undefined}>

@@ -14,6 +14,7 @@ import { selectedSlice, selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { constants, counters } from "./counters";
 import { drawOverlay } from "./overlay";
+import { offCpu, offCpuShapes } from "./offCpu";
 import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { FONT, penOf, type Pen } from "./pen";
@@ -53,6 +54,20 @@ function groundColour(): Rgb {
   return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
+/** Shapes that stay until what they are made from changes. */
+class Made {
+  private from: readonly unknown[] = [];
+  private shapes: Shapes | null = null;
+
+  get(from: readonly unknown[], make: () => Shapes | null, drop: (old: Shapes) => void): Shapes | null {
+    if (from.length === this.from.length && from.every((each, i) => each === this.from[i])) return this.shapes;
+    if (this.shapes) drop(this.shapes);
+    this.from = from;
+    this.shapes = make();
+    return this.shapes;
+  }
+}
+
 export class Scene {
   readonly size = signal<Size>({ width: 0, height: 0 });
   readonly scroll = signal(0);
@@ -68,8 +83,8 @@ export class Scene {
   /** Of the last frame. */
   shown: Shown[] = [];
   private shapesFrom: readonly unknown[] = [];
-  private ofPool: Shapes | null = null;
-  private ofPoolFrom: readonly unknown[] = [];
+  private readonly ofPool = new Made();
+  private readonly ofOffCpu = new Made();
   private rects: RectRenderer | null = null;
   private frame = 0;
   private marked = false;
@@ -107,7 +122,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, overview, summary, badOutputs, playhead_ns, notesInTime]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, offCpu, overview, summary, badOutputs, playhead_ns, notesInTime]) each.value;
   }
 
   private request(): void {
@@ -186,8 +201,12 @@ export class Scene {
 
   private forget(kept: Kept): void {
     const shapes = this.shapes.get(kept);
-    if (shapes) for (const each of [shapes.fixed, shapes.scrolling]) this.rects?.drop(each);
+    if (shapes) this.drop(shapes);
     this.shapes.delete(kept);
+  }
+
+  private drop(shapes: Shapes): void {
+    for (const each of [shapes.fixed, shapes.scrolling]) this.rects?.drop(each);
   }
 
   private marks(): Marks {
@@ -208,16 +227,15 @@ export class Scene {
     return shapes;
   }
 
-  /** null: the trace has no pool, or it has not come yet. */
-  private poolShapes(l: Layout): Shapes | null {
+  /** Shapes over those of the tiles; null: the trace has none, or they have not come yet. */
+  private shapesOver(l: Layout): (Shapes | null)[] {
     const s = selection.peek();
-    const p = pool.peek();
-    const from = [p, l, s.token, s.tensor, s.slice, isDark.peek()];
-    if (from.every((each, i) => each === this.ofPoolFrom[i])) return this.ofPool;
-    if (this.ofPool) for (const each of [this.ofPool.fixed, this.ofPool.scrolling]) this.rects?.drop(each);
-    this.ofPoolFrom = from;
-    this.ofPool = p && poolShapes(p, l, groundColour());
-    return this.ofPool;
+    const [p, o, dark] = [pool.peek(), offCpu.peek(), isDark.peek()];
+    const drop = (old: Shapes) => this.drop(old);
+    return [
+      this.ofOffCpu.get([o, l, dark], () => o && offCpuShapes(o, l, groundColour()), drop),
+      this.ofPool.get([p, l, s.token, s.tensor, s.slice, dark], () => p && poolShapes(p, l, groundColour()), drop),
+    ];
   }
 
   /** Tiles for that range: the exact ones, or substitutes. */
@@ -256,8 +274,7 @@ export class Scene {
           this.shown.push({ tile: kept.tile, range: part });
           put(shapes, { from: part.from, to: part.to });
         }
-    const ofPool = this.poolShapes(l);
-    if (ofPool) put(ofPool, {});
+    for (const shapes of this.shapesOver(l)) if (shapes) put(shapes, {});
     return items;
   }
 
