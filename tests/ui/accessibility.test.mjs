@@ -83,6 +83,22 @@ for (const theme of ['dark', 'light'])
     });
 
 for (const theme of ['dark', 'light'])
+    test(`axe-core finds nothing in the memory's path and tokens with their tables, ${theme}`, async ({ open }) => {
+        const v = await open(['moe'], { theme });
+        const found = [];
+        const pictures = ['path&memory_path_y=0.4~0.6', 'tokens&memory_tokens_x=0.4~0.6', 'tokens&memory_tokens_by=layer', 'tokens&memory_tokens_by=expert'];
+        for (const picture of pictures)
+            for (const selected of ['', SELECTED]) {
+                await v.show(`view=memory&memory_as=${picture}&${selected}`);
+                await v.until(async () => (await v.page.locator('.legend .page-sign, .legend .ramp, .legend .quiet').count()) > 0, `${picture}: there is a legend`);
+                await v.page.evaluate(() => document.querySelectorAll('details.equivalent').forEach((e) => (e.open = true)));
+                await v.rest();
+                for (const each of await violations(v, theme)) found.push(`${picture}${selected && ', selected'}: ${each}`);
+            }
+        assert.deepEqual(found, []);
+    });
+
+for (const theme of ['dark', 'light'])
     test(`axe-core finds nothing where there is a pool, ${theme}`, async ({ open }) => {
         const v = await open(['boost'], { theme });
         const found = [];

@@ -2,6 +2,7 @@
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { reducedMotion } from "./colour";
+import { byteUnit } from "./format";
 
 export interface Range {
   readonly from: number;
@@ -129,4 +130,12 @@ export function ticks(range: Range, pixels: number, pixels_each = 110): { values
   const values: number[] = [];
   for (let v = Math.ceil(range.from / step) * step; v <= range.to && values.length < 1000; v += step) values.push(v);
   return { values, step };
+}
+
+/** The same of bytes, with the digits in which neighbours differ: "4.002 GiB". */
+export function byteTicks(range: Range, pixels: number, pixels_each = 110): { at: number; text: string }[] {
+  const { unit, name } = byteUnit(range.to, ((range.to - range.from) / Math.max(1, pixels)) * pixels_each);
+  const { values, step } = ticks({ from: range.from / unit, to: range.to / unit }, pixels, pixels_each);
+  const digits = unit === 1 ? 0 : Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return values.map((v) => ({ at: v * unit, text: v === 0 ? "0" : `${v.toFixed(digits)} ${name}` }));
 }

@@ -40,6 +40,14 @@ export function ends(range: readonly [number, number]): [string, string] {
 
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
+/** Of an axis from 0 to that many bytes: the unit of its labels, and its name. */
+export function byteUnit(most: number, step: number): { unit: number; name: string } {
+  let i = Math.min(SIZES.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, most)) / 10)));
+  // No more than three digits behind the point.
+  while (i > 0 && step < 1024 ** i * 0.001) i--;
+  return { unit: 1024 ** i, name: SIZES[i]! };
+}
+
 /** "12.5 MiB"; null: "not observed". */
 export function bytes(n: number | null | undefined): string {
   if (n === null || n === undefined) return "not observed";

@@ -13,9 +13,10 @@ const MOUSE: readonly (readonly [string, string])[] = [
   ["Click", "Select what is under the pointer"],
   ["Shift+Click", "On a token: compare the selected one with it"],
   ["Drag", "On the timeline: select time and threads; elsewhere: pan"],
-  ["Double-click", "Show what is under the pointer as large as it fits"],
+  ["Double-click", "Show what is under the pointer as large as it fits; on Path and Tokens of the memory: show all"],
   ["Wheel", "Scroll"],
   ["Ctrl+Wheel", "Zoom at the pointer"],
+  ["Ctrl+Shift+Wheel", "On Path of the memory: zoom the offsets (as Ctrl+Wheel on their numbers)"],
   ["Shift+Wheel", "Pan"],
 ];
 

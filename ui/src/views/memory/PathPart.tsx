@@ -4,6 +4,7 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Latest } from "../../api/client";
 import { NO_U32 } from "../../api/columns";
+import type { Range } from "../../draw/axis";
 import { drawOn } from "../../draw/canvas";
 import { css, isDark } from "../../draw/colour";
 import { bytes, count, counted, duration, moment, plainName } from "../../draw/format";
@@ -17,13 +18,19 @@ import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { playhead_ns } from "../../state/playback";
 import { select, selectedTrace, selection } from "../../state/selection";
 import { generation, summary, tensors, tokenStretch } from "../../state/trace";
+import { urlParam } from "../../state/url";
 import { timeAxis } from "../timeline/window";
-import { drawPath, expertWords, FAULTED, GENERATED, loadPath, LEFT, nsOf, plotWidth, PROMPT, readAt, stepWords, type Path, type Plot, type Reads } from "./path";
+import { drawPath, expertWords, FAULTED, GENERATED, loadPath, LEFT, nsOf, byteOf, partOf, plotHeight, plotWidth, PROMPT, readAt, stepWords, type Path, type Plot, type Reads } from "./path";
+import { isAll, useRange } from "./range";
 import { paletteOf } from "./scene";
+
+const offsetParam = urlParam("memory_path_y", "");
 
 /** A pixel of the brush that is no click. */
 const STILL_PX = 4;
 const ZOOM_PER_S = 8;
+/** Of all offsets, that can be seen: some pages of the largest models. */
+const LEAST_OFFSETS = 1e-7;
 const PAN_PER_S = 1.2;
 
 interface Ask {
@@ -33,6 +40,8 @@ interface Ask {
   readonly to_ns: number;
   readonly columns: number;
   readonly rows: number;
+  /** Of the offsets, as shares; null: all. */
+  readonly part: Range | null;
 }
 
 const nameOf = (r: Reads, i: number) => plainName(tensors.value?.name[r.weight[i]!] ?? "") + expertWords(r, i);
@@ -59,12 +68,16 @@ const COLUMNS: readonly Column<{ r: Reads; i: number }>[] = [
   { id: "major", title: "Major faults", width: 90, number: true, cell: ({ r, i }) => count(r.major[i]!) },
 ];
 
-function Table(props: { path: Path | null }) {
+/** What is drawn: figures and single reads. */
+type Shown = ReturnType<typeof partOf>;
+
+function Table(props: { path: Path | null; shown: Shown | null }) {
   const r = props.path?.reads;
+  const { list } = props.shown ?? { list: [] };
   if (!r) return <p>{props.path ? `${counted(props.path.head.reads, "read")}, ${stepWords(props.path.head)}. Zoom in for single reads.` : "Being read"}</p>;
   return (
     <div class="map-table">
-      <VirtualTable label="Reads in order" columns={COLUMNS} count={r.start.length} row={(i) => ({ r, i })} selected={null} onSelect={(i) => choose(r, i)} />
+      <VirtualTable label="Reads in order" columns={COLUMNS} count={list.length} row={(k) => ({ r, i: list[k]! })} selected={null} onSelect={(k) => choose(r, list[k]!)} />
     </div>
   );
 }
@@ -77,8 +90,8 @@ function Sign(props: { colour: string; words: string }) {
   );
 }
 
-function PathLegend(props: { path: Path | null; loading: boolean }) {
-  const head = props.path?.head;
+function PathLegend(props: { shown: Shown | null; loading: boolean; part: string }) {
+  const head = props.shown?.head;
   return (
     <div class="legend wraps" aria-label="Legend" role="group">
       <span>
@@ -88,7 +101,7 @@ function PathLegend(props: { path: Path | null; loading: boolean }) {
       {head && (
         <span>
           {head.at_most ? "at most " : ""}
-          {counted(head.reads, "read")}, {bytes(head.read_bytes)}: {stepWords(head)}
+          {counted(head.reads, "read")}, {bytes(head.read_bytes)}{props.part}: {stepWords(head)}
         </span>
       )}
       {head?.listed ? (
@@ -115,7 +128,7 @@ export function PathPart() {
   const requests = useMemo(
     () =>
       new Latest<Ask, Path>(
-        ({ trace, from_ns, to_ns, columns, rows }) => loadPath(trace, { from_ns, to_ns, columns, rows }),
+        ({ trace, from_ns, to_ns, columns, rows, part }) => loadPath(trace, { from_ns, to_ns, columns, rows }, part),
         (answer) => {
           path.value = answer;
           failure.value = null;
@@ -129,14 +142,26 @@ export function PathPart() {
       ),
     [],
   );
-  const plot = useComputed<Plot>(() => ({ width: size.value.width, height: size.value.height, range: timeAxis.range.value, all: path.value?.head.all_bytes ?? 1 }));
+  const offsets = useRange(offsetParam, LEAST_OFFSETS);
+  const all = useComputed(() => path.value?.head.all_bytes ?? 1);
+  const plot = useComputed<Plot>(() => {
+    const { from, to } = offsets.range.value;
+    return { width: size.value.width, height: size.value.height, range: timeAxis.range.value, bytes: { from: from * all.value, to: to * all.value } };
+  });
+  const shown = useComputed<Shown | null>(() => {
+    const { from, to } = offsets.range.value;
+    return path.value && partOf(path.value, { from: from * all.value, to: to * all.value });
+  });
+  // Only where it goes: what is on the way is not asked for.
+  const part = useComputed(() => (isAll(offsets.range.value) && isAll(offsets.target) ? "" : `${offsets.target.from}~${offsets.target.to}`));
   const ask = () => {
     const { from, to } = timeAxis.target;
     timeAxis.range.value;
     const { width, height } = size.value;
     if (width < 50 || !summary.value?.clock || to <= from) return;
     loading.value = true;
-    requests.ask({ trace: selectedTrace.value, generation: generation.value, from_ns: from, to_ns: to, columns: Math.min(1024, Math.ceil(width / 2)), rows: Math.min(256, Math.max(8, Math.ceil(height / 3))) });
+    const [low, high] = part.value.split("~").map(Number);
+    requests.ask({ part: high === undefined ? null : { from: low!, to: high }, trace: selectedTrace.value, generation: generation.value, from_ns: from, to_ns: to, columns: Math.min(1024, Math.ceil(width / 2)), rows: Math.min(256, Math.max(8, Math.ceil(height / 3))) });
   };
   useSignalEffect(ask);
   useSignalEffect(() => {
@@ -159,13 +184,30 @@ export function PathPart() {
       const { from, to } = timeAxis.target;
       timeAxis.zoom(factor, (from + to) / 2, true);
     };
+    /** The selected tensor, if it is to be seen; else the middle. */
+    const lookedAt = () => {
+      const { from, to } = offsets.target;
+      const t = tensors.peek();
+      const row = t && selection.peek().tensor !== null ? t.name.indexOf(selection.peek().tensor!) : -1;
+      const at = row < 0 || !t || !path.peek() ? -1 : ((path.peek()!.head.files[t.file[row]!] ?? 0) + t.offset_bytes[row]! + t.size_bytes[row]! / 2) / path.peek()!.head.all_bytes;
+      return at > from && at < to ? at : (from + to) / 2;
+    };
+    const showAll = () => {
+      timeAxis.all();
+      offsets.all();
+    };
     const scope = "Memory path";
     return bind(
       { id: "path.in", keys: ["KeyW", "key:+", "NumpadAdd"], title: "Zoom in", scope, held: (s) => zoom(ZOOM_PER_S ** -s) },
       { id: "path.out", keys: ["KeyS", "key:-", "NumpadSubtract"], title: "Zoom out", scope, held: (s) => zoom(ZOOM_PER_S ** s) },
       { id: "path.earlier", keys: ["KeyA"], title: "Pan to earlier times", scope, held: (s) => timeAxis.pan(-s * PAN_PER_S, true) },
       { id: "path.later", keys: ["KeyD"], title: "Pan to later times", scope, held: (s) => timeAxis.pan(s * PAN_PER_S, true) },
-      { id: "path.all", keys: ["Digit0", "Numpad0"], title: "Show all of the run", scope, run: () => timeAxis.all() },
+      { id: "path.all", keys: ["Shift+Digit0"], title: "Show all of the run and of the file", scope, run: showAll },
+      { id: "path.offsets-in", keys: ["Shift+KeyW"], title: "Zoom in on the offsets (Ctrl+Shift+wheel, or Ctrl+wheel on the left)", scope, held: (s) => offsets.zoom(ZOOM_PER_S ** -s, lookedAt(), true) },
+      { id: "path.offsets-out", keys: ["Shift+KeyS"], title: "Zoom out of the offsets", scope, held: (s) => offsets.zoom(ZOOM_PER_S ** s, lookedAt(), true) },
+      { id: "path.higher", keys: ["ArrowUp"], title: "Pan to higher offsets", scope, held: (s) => offsets.pan(s * PAN_PER_S, true) },
+      { id: "path.lower", keys: ["ArrowDown"], title: "Pan to lower offsets", scope, held: (s) => offsets.pan(-s * PAN_PER_S, true) },
+      { id: "path.offsets-all", keys: ["Escape"], title: "Show all offsets again", scope, run: () => offsets.all(), when: () => !isAll(offsets.target) },
       {
         id: "path.fit",
         keys: ["KeyF"],
@@ -226,8 +268,17 @@ export function PathPart() {
       wheel: (event: WheelEvent) => {
         event.preventDefault();
         const delta = event.deltaY || event.deltaX;
-        if (event.ctrlKey || event.metaKey) timeAxis.zoom(Math.exp(delta * 0.002), nsOf(plot.value, place(event).x));
-        else timeAxis.pan(delta / plotWidth(plot.value));
+        const { x, y } = place(event);
+        const p = plot.value;
+        if (event.ctrlKey || event.metaKey) {
+          if (event.shiftKey || x < LEFT) offsets.zoom(Math.exp(delta * 0.002), byteOf(p, y) / all.value);
+          else timeAxis.zoom(Math.exp(delta * 0.002), nsOf(p, x));
+        } else if (event.shiftKey || event.deltaX !== 0 || isAll(offsets.target)) timeAxis.pan(delta / plotWidth(p));
+        else offsets.pan(-delta / plotHeight(p));
+      },
+      dblclick: () => {
+        timeAxis.all();
+        offsets.all();
       },
     };
     for (const [name, run] of Object.entries(on)) element.addEventListener(name, run as EventListener, { passive: false });
@@ -235,23 +286,23 @@ export function PathPart() {
       for (const [name, run] of Object.entries(on)) element.removeEventListener(name, run as EventListener);
     };
   }, []);
-  const head = path.value?.head;
+  const head = shown.value?.head;
   const r = path.value?.reads;
   const at = pointed.value;
   useEffect(() => {
     if (head) announce(`${counted(head.reads, "read")}: ${stepWords(head)}`);
-  }, [head]);
+  }, [path.value]);
   if (summary.value && !summary.value.clock) return <p class="note" role="note">The trace has no clock: when weights were read is not known.</p>;
   if (failure.value && !path.value) return <Failure error={failure.value} retry={ask} />;
   return (
     <>
-      <PathLegend path={path.value} loading={loading.value} />
+      <PathLegend shown={shown.value} loading={loading.value} part={isAll(offsets.range.value) ? "" : ` between ${bytes(Math.round(plot.value.bytes.from))} and ${bytes(Math.round(plot.value.bytes.to))}`} />
       <div class="map">
         <CanvasView
           label={`Path of the reads: time across, file offset up${head ? `. ${counted(head.reads, "read")}, ${stepWords(head)}` : ""}`}
-          keys="W and S zoom, A and D pan, 0 shows all, F fits the selected time; dragging selects a time. The table lists the reads."
+          keys="W and S zoom the time, with Shift the offsets; A and D pan, up and down go to higher and lower offsets, Shift+0 shows all, F fits the selected time; dragging selects a time. The table lists the reads."
           focusRef={proxy}
-          table={<Table path={path.value} />}
+          table={<Table path={path.value} shown={shown.value} />}
         >
           <canvas ref={canvas} />
         </CanvasView>

@@ -3,6 +3,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Latest } from "../../api/client";
+import type { Range } from "../../draw/axis";
 import { drawOn } from "../../draw/canvas";
 import { css, isDark, sequence } from "../../draw/colour";
 import { bytes, count, counted, duration } from "../../draw/format";
@@ -12,11 +13,15 @@ import { Failure } from "../../parts/messages";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
-import { select, selectedLayer, selectedTrace, selection } from "../../state/selection";
+import { selectedLayer, selectedTrace, selection } from "../../state/selection";
 import { generation, tensors } from "../../state/trace";
 import { atlas } from "./data";
+import { isAll, useRange } from "./range";
 import { paletteOf } from "./scene";
-import { BYS, byShown, cellAt, columnWords, drawGrid, loadGrid, rowWords, showBy, SHOWN, showWhat, whatShown, whatWords, type By, type Grid, type Plot } from "./tokens";
+import { BYS, byShown, columnsParam, columnWords, drawGrid, loadGrid, rowWords, showBy, SHOWN, showWhat, unitOf, whatShown, whatWords, type By, type Grid, type Plot } from "./tokens";
+import { choose, columnsOf, rowOf, stepColumn, stepRow, tensorOf } from "./tokensChoice";
+import { useTokensKeys, type TokensControls } from "./tokensKeys";
+import { useTokensPointer, type PointedCell } from "./tokensPointer";
 
 interface Ask {
   readonly trace: number;
@@ -25,7 +30,12 @@ interface Ask {
   readonly layer: number | null;
   readonly columns: number;
   readonly rows: number;
+  /** Bytes of the file; null: all. */
+  readonly part: Range | null;
 }
+
+/** Of all columns: some pages of the largest files. */
+const LEAST = 1e-7;
 
 export function TokensTools() {
   const by = byShown();
@@ -49,47 +59,6 @@ export function TokensTools() {
       </span>
     </>
   );
-}
-
-/** The row of a token; -1: none. */
-function rowOf(g: Grid, token: number | null): number {
-  const i = token === null ? -1 : g.batches.indexOf(token);
-  return i < 0 ? -1 : Math.floor(i / g.head.batches_each);
-}
-
-/** Columns of what is selected. */
-function columnsOf(g: Grid): readonly [number, number] | null {
-  const { tensor, layer, slice } = selection.value;
-  const t = tensors.value;
-  const row = tensor === null || !t ? -1 : t.name.indexOf(tensor);
-  if (g.by === "layer") return layer === null ? null : [layer - g.head.first_column, layer - g.head.first_column + 1];
-  if (g.by === "expert") return slice === null ? null : [slice, slice + 1];
-  if (row < 0 || t!.file[row] !== 0) return null;
-  const each = (g.head.to_bytes - g.head.from_bytes) / g.head.grid_columns;
-  return [(t!.offset_bytes[row]! - g.head.from_bytes) / each, (t!.offset_bytes[row]! + t!.size_bytes[row]! - g.head.from_bytes) / each];
-}
-
-/** The tensor with most bytes of a column of the file. */
-function tensorOf(g: Grid, column: number): number {
-  const t = tensors.value;
-  const each = (g.head.to_bytes - g.head.from_bytes) / g.head.grid_columns;
-  const [from, to] = [g.head.from_bytes + column * each, g.head.from_bytes + (column + 1) * each];
-  let best = -1;
-  let most = 0;
-  t?.name.forEach((_, i) => {
-    const part = Math.min(to, t.offset_bytes[i]! + t.size_bytes[i]!) - Math.max(from, t.offset_bytes[i]!);
-    if (t.file[i] === 0 && part > most) [best, most] = [i, part];
-  });
-  return best;
-}
-
-function choose(g: Grid, row: number, column: number): void {
-  const token = g.batches[row * g.head.batches_each]!;
-  const t = tensors.value;
-  if (g.by === "layer") return select({ token, layer: g.head.first_column + column < 0 ? null : g.head.first_column + column, tensor: null, op: null, time: null });
-  if (g.by === "expert") return select({ token, op: null, time: null });
-  const i = tensorOf(g, column);
-  return select({ token, op: null, time: null, ...(i < 0 || !t ? {} : { tensor: t.name[i]!, layer: t.layer_id[i] ?? null }) });
 }
 
 interface Line {
@@ -128,12 +97,16 @@ export function TokensPart() {
   const grid = useSignal<Grid | null>(null);
   const failure = useSignal<Error | null>(null);
   const loading = useSignal(false);
-  const pointed = useSignal<{ row: number; column: number; x: number; y: number } | null>(null);
+  const pointed = useSignal<PointedCell | null>(null);
+  const axis = useRange(columnsParam, LEAST);
+  /** Bytes of the file of that trace: known when all of it was asked for. */
+  const fileBytes = useSignal({ trace: -1, bytes: 0 });
   const requests = useMemo(
     () =>
       new Latest<Ask, Grid>(
-        ({ trace, by, layer, columns, rows }) => loadGrid(trace, by, { rows, columns, ...(by === "expert" && layer !== null && layer >= 0 ? { layer } : {}) }),
-        (answer) => {
+        ({ trace, by, layer, columns, rows, part }) => loadGrid(trace, by, { rows, columns, ...(by === "expert" && layer !== null && layer >= 0 ? { layer } : {}), ...(part && { from_bytes: part.from, to_bytes: part.to }) }),
+        (answer, { trace, part }) => {
+          if (answer.by === "file" && !part && (fileBytes.peek().trace !== trace || fileBytes.peek().bytes !== answer.head.to_bytes)) fileBytes.value = { trace, bytes: answer.head.to_bytes };
           grid.value = answer;
           failure.value = null;
           loading.value = false;
@@ -151,48 +124,79 @@ export function TokensPart() {
   const rows = useComputed(() => Math.min(256, Math.max(32, Math.ceil(size.value.height / 96) * 32)));
   const ready = useComputed(() => size.value.width > 50);
   const layer = useComputed(() => (byShown() === "expert" ? selectedLayer.value : null));
+  /** Bytes, layers or experts in all. */
+  const whole = useComputed<Range>(() => {
+    const g = grid.value;
+    if (!g || g.by === "file") return { from: 0, to: Math.max(1, fileBytes.value.bytes) };
+    return { from: g.from, to: g.from + g.head.grid_columns };
+  });
+  const plot = useComputed<Plot>(() => {
+    const { from: first, to: end } = whole.value;
+    const { from, to } = axis.range.value;
+    return { ...size.value, range: { from: first + from * (end - first), to: first + to * (end - first) } };
+  });
+  // Only where it goes: what is on the way is not asked for.
+  const part = useComputed(() => (byShown() !== "file" || (isAll(axis.range.value) && isAll(axis.target)) ? "" : `${axis.target.from}~${axis.target.to}`));
+  const partAsked = (): Range | null => {
+    const { trace, bytes: all } = fileBytes.value;
+    if (part.value === "" || trace !== selectedTrace.value) return null;
+    const [from, to] = part.value.split("~").map((share) => Number(share) * all) as [number, number];
+    return { from: Math.floor(from), to: Math.max(Math.floor(from) + 1, Math.ceil(to)) };
+  };
   const ask = () => {
     if (!ready.value) return;
     loading.value = true;
-    requests.ask({ trace: selectedTrace.value, generation: generation.value, by: byShown(), layer: layer.value, columns: columns.value, rows: rows.value });
+    requests.ask({ trace: selectedTrace.value, generation: generation.value, by: byShown(), layer: layer.value, columns: columns.value, rows: rows.value, part: partAsked() });
+  };
+  const shareOfUnit = (unit: number) => (unit - whole.peek().from) / (whole.peek().to - whole.peek().from);
+  const selectedShares = (): Range | null => {
+    const at = grid.peek() && columnsOf(grid.peek()!);
+    return at ? { from: shareOfUnit(at[0]), to: shareOfUnit(at[1]) } : null;
+  };
+  /** No nearer than one layer or expert. */
+  const zoom = (factor: number, at: number, atOnce = false) => {
+    const g = grid.peek();
+    const least = g && g.by !== "file" ? 1 / g.head.grid_columns : LEAST;
+    axis.zoom(Math.max(factor, least / (axis.target.to - axis.target.from)), at, atOnce);
   };
   useSignalEffect(ask);
   useSignalEffect(() => {
     const g = grid.value;
-    const { width, height } = size.value;
+    const p = plot.value;
     const what = whatShown();
     const marked = g ? { row: rowOf(g, selection.value.token), columns: columnsOf(g) } : null;
     const palette = paletteOf(isDark.value);
-    if (canvas.current && width > 50) drawOn(canvas.current, width, height, (c) => g && marked && drawGrid(c, { width, height }, g, what, marked, palette));
+    if (canvas.current && p.width > 50) drawOn(canvas.current, p.width, p.height, (c) => g && marked && drawGrid(c, p, g, what, marked, palette));
   });
-  useEffect(() => {
-    const element = proxy.current;
-    if (!element) return undefined;
-    const find = (event: MouseEvent) => {
-      const box = element.getBoundingClientRect();
-      const plot: Plot = size.value;
-      return grid.value && cellAt(plot, grid.value, event.clientX - box.left, event.clientY - box.top);
-    };
-    const move = (event: MouseEvent) => {
-      const at = find(event);
-      pointed.value = at && { ...at, x: event.clientX, y: event.clientY };
-    };
-    const click = (event: MouseEvent) => {
-      const at = find(event);
-      if (at && grid.value) choose(grid.value, at.row, at.column);
-    };
-    const leave = () => {
+  useTokensPointer({ proxy, grid, plot, pointed, axis, zoom });
+  const controls = useMemo<TokensControls>(() => {
+    const step = (by: (g: Grid) => void) => {
+      if (!grid.peek()) return;
+      by(grid.peek()!);
       pointed.value = null;
+      const to = selectedShares();
+      if (to && (to.to < axis.target.from || to.from > axis.target.to)) axis.centre(to.from, to.to);
     };
-    element.addEventListener("pointermove", move);
-    element.addEventListener("click", click);
-    element.addEventListener("pointerleave", leave);
-    return () => {
-      element.removeEventListener("pointermove", move);
-      element.removeEventListener("click", click);
-      element.removeEventListener("pointerleave", leave);
+    return {
+      row: (by) => step((g) => stepRow(g, by)),
+      column: (by) => step((g) => stepColumn(g, by)),
+      zoom: (factor) => {
+        const { from, to } = axis.target;
+        const box = proxy.current?.getBoundingClientRect();
+        if (pointed.value && box) return zoom(factor, shareOfUnit(unitOf(plot.peek(), pointed.value.x - box.left)), true);
+        const chosen = selectedShares();
+        const middle = chosen ? (chosen.from + chosen.to) / 2 : -1;
+        return zoom(factor, middle > from && middle < to ? middle : (from + to) / 2, true);
+      },
+      fit: () => {
+        const to = selectedShares();
+        if (to) axis.fit(to.from, to.to);
+        else axis.all();
+      },
+      focused: () => proxy.current !== null && proxy.current.contains(document.activeElement),
     };
   }, []);
+  useTokensKeys(controls, axis);
   const g = grid.value;
   const what = whatShown();
   const at = pointed.value;
@@ -223,7 +227,7 @@ export function TokensPart() {
       <div class="map">
         <CanvasView
           label={`What each token read: tokens down, ${byShown() === "file" ? "file offset" : byShown() === "layer" ? "layers" : "experts"} across. ${words}`}
-          keys="A click selects the token, and the tensor or layer. The table has the same cells."
+          keys="Up and down arrows go from token to token, left and right to the next tensor, layer or expert; W and S zoom, A and D pan, Shift+0 shows all, F fits what is selected. A click selects both. The table has the same cells."
           focusRef={proxy}
           table={<Table grid={g} />}
         >

@@ -1,8 +1,7 @@
 // The memory map: accesses to the model file and the buffers.
 
-import { effect, useComputed } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
-import { Axis } from "../../draw/axis";
+import { useComputed } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { Divider } from "../../parts/Divider";
 import { announce } from "../../parts/announce";
 import { getJson, ofTrace } from "../../api/client";
@@ -22,6 +21,7 @@ import { useMapKeys, useViewKeys } from "./keys";
 import { Legend } from "./Legend";
 import { fullRows, type Row } from "./map";
 import { MapCanvas, type MapControls } from "./MapCanvas";
+import { useRange } from "./range";
 import { scalesOver } from "./scaling";
 import { PagesTable } from "./PagesTable";
 import { pagedOf } from "./pages";
@@ -39,9 +39,6 @@ const splitParam = urlParam("memory_split", "0.7");
 const rangeParam = urlParam("memory_x", "");
 const logParam = urlParam("memory_log", "0");
 
-/** No more of the axis can be zoomed away: a byte of a terabyte is still to be seen. */
-const LEAST = 1e-9;
-
 function toggle(row: Row): void {
   if (!row.opens) return;
   const id = row.id.split(".")[0]!;
@@ -49,20 +46,6 @@ function toggle(row: Row): void {
   if (!open.delete(id)) open.add(id);
   openParam.value = [...open].join(",");
   announce(`${row.label}: ${open.has(id) ? "by layers" : "one row"}`);
-}
-
-/** The part of the rows that is shown is in the address, too. */
-function useRange(): Axis {
-  const axis = useMemo(() => new Axis(LEAST), []);
-  useEffect(() => {
-    const [from, to] = rangeParam.value.split("~").map(Number);
-    if (from !== undefined && to !== undefined && from >= 0 && from < to && to <= 1) axis.go({ from, to }, true);
-    return effect(() => {
-      const { from: f, to: t } = axis.range.value;
-      rangeParam.value = f <= 0 && t >= 1 ? "" : `${f.toPrecision(10)}~${t.toPrecision(10)}`;
-    });
-  }, []);
-  return axis;
 }
 
 function NoFile() {
@@ -103,7 +86,7 @@ function ModeChoice() {
 
 /** The map with its tools. */
 function MapPart() {
-  const axis = useRange();
+  const axis = useRange(rangeParam);
   const controls = useRef<MapControls | null>(null);
   const lines = useComputed(() => {
     const map = atlas.value;

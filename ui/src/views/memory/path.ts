@@ -3,9 +3,9 @@
 import type { Params } from "../../api/client";
 import { getBinary, ofTrace } from "../../api/client";
 import { decodeColumns, NO_U32 } from "../../api/columns";
-import { ticks, type Range } from "../../draw/axis";
+import { byteTicks, ticks, type Range } from "../../draw/axis";
 import { css, sequence, type Rgb } from "../../draw/colour";
-import { bytes, count, moment, percent } from "../../draw/format";
+import { count, moment, percent } from "../../draw/format";
 import type { Palette } from "./scene";
 
 export interface PathHeader {
@@ -53,7 +53,16 @@ export interface Path {
   readonly cells: { readonly cell: Uint32Array; readonly reads: Uint32Array; readonly prompt: Uint32Array; readonly major: Uint32Array; readonly minor: Uint32Array } | null;
 }
 
-export async function loadPath(trace: number, params: Params): Promise<Path> {
+/** Single reads are of all offsets: a jump begins or ends beyond the part that is shown. Their sums by cell are
+ * of that part. */
+export async function loadPath(trace: number, params: Params, part: Range | null): Promise<Path> {
+  const whole = await askPath(trace, params);
+  const all = whole.head.all_bytes;
+  if (whole.reads || !part) return whole;
+  return askPath(trace, { ...params, from_bytes: Math.floor(part.from * all), to_bytes: Math.max(Math.floor(part.from * all) + 1, Math.ceil(part.to * all)) });
+}
+
+async function askPath(trace: number, params: Params): Promise<Path> {
   const c = decodeColumns<PathHeader>(await getBinary(ofTrace(trace, "memory/path"), params));
   if (!c.header.listed)
     return { head: c.header, reads: null, cells: { cell: c.u32("cell"), reads: c.u32("reads"), prompt: c.u32("prompt"), major: c.u32("major_faults"), minor: c.u32("minor_faults") } };
@@ -79,6 +88,26 @@ export function stepWords(h: PathHeader): string {
   return `${percent(h.adjacent / n)} of reads continue where the previous one ended, ${percent(h.forward / n)} jump forward, ${percent(h.backward / n)} back${rest.join("")}`;
 }
 
+const STEPS = ["first", "adjacent", "forward", "backward", "again", "other_file"] as const;
+
+/** The reads that touch these bytes, and their figures, as the server has them of a part. */
+export function partOf(path: Path, part: Range): { head: PathHeader; list: readonly number[] } {
+  const r = path.reads;
+  if (!r) return { head: path.head, list: [] };
+  const head = { ...path.head, reads: 0, read_bytes: 0, adjacent: 0, forward: 0, backward: 0, again: 0, other_file: 0 };
+  const list: number[] = [];
+  for (let i = 0; i < r.start.length; i++) {
+    const shown = Math.min(part.to, r.offset[i]! + r.size[i]!) - Math.max(part.from, r.offset[i]!);
+    if (shown <= 0) continue;
+    list.push(i);
+    head.reads++;
+    head.read_bytes += Math.round(shown);
+    const step = STEPS[r.step[i]!];
+    if (step && step !== "first") head[step]++;
+  }
+  return { head, list };
+}
+
 export const PROMPT: Rgb = [204, 121, 167];
 export const GENERATED: Rgb = [86, 180, 233];
 export const FAULTED: Rgb = [230, 110, 20];
@@ -96,16 +125,16 @@ export interface Plot {
   readonly width: number;
   readonly height: number;
   readonly range: Range;
-  /** Bytes from the bottom to the top. */
-  readonly all: number;
+  /** From the bottom to the top. */
+  readonly bytes: Range;
 }
 
 export const plotWidth = (p: Plot) => Math.max(1, p.width - LEFT - RIGHT);
-const plotHeight = (p: Plot) => Math.max(1, p.height - BOTTOM - TOP);
+export const plotHeight = (p: Plot) => Math.max(1, p.height - BOTTOM - TOP);
 export const xOf = (p: Plot, ns: number) => LEFT + ((ns - p.range.from) / (p.range.to - p.range.from)) * plotWidth(p);
 export const nsOf = (p: Plot, x: number) => p.range.from + ((x - LEFT) / plotWidth(p)) * (p.range.to - p.range.from);
-export const yOf = (p: Plot, byte: number) => p.height - BOTTOM - (byte / p.all) * plotHeight(p);
-export const byteOf = (p: Plot, y: number) => ((p.height - BOTTOM - y) / plotHeight(p)) * p.all;
+export const yOf = (p: Plot, byte: number) => p.height - BOTTOM - ((byte - p.bytes.from) / (p.bytes.to - p.bytes.from)) * plotHeight(p);
+export const byteOf = (p: Plot, y: number) => p.bytes.from + ((p.height - BOTTOM - y) / plotHeight(p)) * (p.bytes.to - p.bytes.from);
 
 function drawAxes(c: CanvasRenderingContext2D, p: Plot, palette: Palette): void {
   c.font = "10px system-ui, sans-serif";
@@ -120,10 +149,9 @@ function drawAxes(c: CanvasRenderingContext2D, p: Plot, palette: Palette): void 
     c.stroke();
   };
   c.textAlign = "right";
-  const unit = 1024 ** Math.max(0, Math.floor(Math.log(p.all) / Math.log(1024)));
-  for (const v of ticks({ from: 0, to: p.all / unit }, plotHeight(p), 60).values) {
-    const y = Math.round(yOf(p, v * unit)) + 0.5;
-    c.fillText(bytes(v * unit), LEFT - 6, y);
+  for (const { at, text } of byteTicks(p.bytes, plotHeight(p), 60)) {
+    const y = Math.round(yOf(p, at)) + 0.5;
+    c.fillText(text, LEFT - 6, y);
     line(LEFT, y, p.width - RIGHT, y);
   }
   c.textAlign = "center";
@@ -150,9 +178,10 @@ export function colourOf(r: Reads, i: number): Rgb {
 /** Jumps are drawn where they can be seen apart. */
 const JUMPS_MOST = 6000;
 
-function drawReads(c: CanvasRenderingContext2D, p: Plot, r: Reads, palette: Palette): void {
+function drawReads(c: CanvasRenderingContext2D, p: Plot, r: Reads, whole: boolean, palette: Palette): void {
   const n = r.start.length;
-  if (n <= JUMPS_MOST) {
+  // Of a part of the offsets, it is not known where a read came from.
+  if (whole && n <= JUMPS_MOST) {
     c.strokeStyle = palette.ink2;
     c.globalAlpha = 0.45;
     c.lineWidth = 0.6;
@@ -225,9 +254,9 @@ export function drawPath(c: CanvasRenderingContext2D, p: Plot, path: Path | null
   drawAxes(c, p, palette);
   c.save();
   c.beginPath();
-  c.rect(LEFT, 0, plotWidth(p), p.height - BOTTOM);
+  c.rect(LEFT, TOP - 1, plotWidth(p), plotHeight(p) + 1);
   c.clip();
-  if (path?.reads) drawReads(c, p, path.reads, palette);
+  if (path?.reads) drawReads(c, p, path.reads, path.head.from_bytes <= 0 && path.head.to_bytes >= path.head.all_bytes, palette);
   else if (path) drawCells(c, p, path, palette);
   drawMarked(c, p, m, palette);
   c.restore();
@@ -237,6 +266,7 @@ export function drawPath(c: CanvasRenderingContext2D, p: Plot, path: Path | null
 export function readAt(p: Plot, r: Reads | null, x: number, y: number): number {
   let near = -1;
   let distance = 5;
+  if (x < LEFT || y > p.height - BOTTOM) return -1;
   for (let i = (r?.start.length ?? 0) - 1; r && i >= 0; i--) {
     const b = boxOf(p, r, i);
     const d = Math.max(b.x - x, x - b.x - b.w, b.y - y, y - b.y - b.h, 0);

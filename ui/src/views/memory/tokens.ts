@@ -3,7 +3,7 @@
 import type { Params } from "../../api/client";
 import { getBinary, ofTrace } from "../../api/client";
 import { decodeColumns } from "../../api/columns";
-import { ticks } from "../../draw/axis";
+import { byteTicks, type Range } from "../../draw/axis";
 import { css, sequence } from "../../draw/colour";
 import { bytes, count, duration } from "../../draw/format";
 import { urlParam } from "../../state/url";
@@ -24,12 +24,16 @@ export const SHOWN = [
 ] as const;
 export type What = (typeof SHOWN)[number]["id"];
 
+/** The part of the columns that is shown, as shares of all. */
+export const columnsParam = urlParam("memory_tokens_x", "");
 const byParam = urlParam("memory_tokens_by", "file");
 const whatParam = urlParam("memory_tokens", "read_bytes");
 export const byShown = (): By => BYS.find((b) => b.id === byParam.value)?.id ?? "file";
 export const whatShown = (): What => SHOWN.find((b) => b.id === whatParam.value)?.id ?? "read_bytes";
 export function showBy(to: By): void {
   byParam.value = to;
+  // A part of other columns means nothing.
+  columnsParam.value = "";
 }
 export function showWhat(to: What): void {
   whatParam.value = to;
@@ -51,6 +55,9 @@ export interface Head {
 export interface Grid {
   readonly by: By;
   readonly head: Head;
+  /** Where column 0 begins and how wide each is: bytes, layers or experts. */
+  readonly from: number;
+  readonly each: number;
   readonly batches: Uint32Array;
   /** By cell, row by row; 0: nothing was read. */
   readonly values: Record<What, Float64Array>;
@@ -80,7 +87,8 @@ export async function loadGrid(trace: number, by: By, params: Params): Promise<G
   const sums = { accesses: summed(values.accesses), read_bytes: summed(values.read_bytes), time_ns: summed(values.time_ns), faults: summed(values.faults) };
   const greatest = (list: Float64Array) => list.reduce((a, b) => (b > a ? b : a), 0);
   const most = { accesses: greatest(values.accesses), read_bytes: greatest(values.read_bytes), time_ns: greatest(values.time_ns), faults: greatest(values.faults) };
-  return { by, head: c.header, batches: c.u32("batch_id"), values, sums, most };
+  const [begin, each] = by === "file" ? [c.header.from_bytes, (c.header.to_bytes - c.header.from_bytes) / grid_columns] : [c.header.first_column, 1];
+  return { by, head: c.header, from: begin, each, batches: c.u32("batch_id"), values, sums, most };
 }
 
 export function whatWords(what: What, value: number): string {
@@ -91,8 +99,7 @@ export function columnWords(g: Grid, column: number): string {
   const n = g.head.first_column + column;
   if (g.by === "layer") return n < 0 ? "outside of layers" : `layer ${n}`;
   if (g.by === "expert") return `expert ${n}`;
-  const each = (g.head.to_bytes - g.head.from_bytes) / g.head.grid_columns;
-  return `${bytes(Math.round(g.head.from_bytes + column * each))} to ${bytes(Math.round(g.head.from_bytes + (column + 1) * each))}`;
+  return `${bytes(Math.round(g.from + column * g.each))} to ${bytes(Math.round(g.from + (column + 1) * g.each))}`;
 }
 
 export function rowWords(g: Grid, row: number): string {
@@ -111,21 +118,29 @@ const RIGHT = 10;
 export interface Plot {
   readonly width: number;
   readonly height: number;
+  /** Of the bytes, layers or experts: what is shown. */
+  readonly range: Range;
 }
 
-export const cellWidth = (p: Plot, g: Grid) => Math.max(0.01, (p.width - LEFT - RIGHT) / Math.max(1, g.head.grid_columns));
-/** No row is higher than it takes to read its number. */
-export const rowHeight = (p: Plot, g: Grid) => Math.min(24, (p.height - TOP - BOTTOM) / Math.max(1, g.head.grid_rows));
+/** Of few rows: higher ones would be mistaken for bars. */
+const ROW_MOST = 64;
+
+export const plotWidth = (p: Plot) => Math.max(1, p.width - LEFT - RIGHT);
+export const xOf = (p: Plot, unit: number) => LEFT + ((unit - p.range.from) / (p.range.to - p.range.from)) * plotWidth(p);
+export const unitOf = (p: Plot, x: number) => p.range.from + ((x - LEFT) / plotWidth(p)) * (p.range.to - p.range.from);
+const cellWidth = (p: Plot, g: Grid) => (g.each / (p.range.to - p.range.from)) * plotWidth(p);
+export const rowHeight = (p: Plot, g: Grid) => Math.min(ROW_MOST, (p.height - TOP - BOTTOM) / Math.max(1, g.head.grid_rows));
 
 export function cellAt(p: Plot, g: Grid, x: number, y: number): { row: number; column: number } | null {
-  const column = Math.floor((x - LEFT) / cellWidth(p, g));
+  if (x < LEFT || x >= p.width - RIGHT) return null;
+  const column = Math.floor((unitOf(p, x) - g.from) / g.each);
   const row = Math.floor((y - TOP) / rowHeight(p, g));
   return column >= 0 && column < g.head.grid_columns && row >= 0 && row < g.head.grid_rows ? { row, column } : null;
 }
 
 export interface Marked {
-  /** Rows and columns that are selected. */
   readonly row: number;
+  /** From and to: bytes, layers or experts. */
   readonly columns: readonly [number, number] | null;
 }
 
@@ -141,8 +156,13 @@ function drawCurve(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, pa
   c.fillStyle = palette.accent;
   for (let i = 0; i < sums.length && top > 0; i++) {
     const h = (sums[i]! / top) * CURVE;
-    c.fillRect(LEFT + i * w, 4 + CURVE - h, Math.max(0.7, w - (w > 6 ? 1 : 0)), h);
+    c.fillRect(xOf(p, g.from + i * g.each), 4 + CURVE - h, Math.max(0.7, w - (w > 6 ? 1 : 0)), h);
   }
+}
+
+/** What the curve's height stands for. */
+function drawCurveWords(c: CanvasRenderingContext2D, g: Grid, what: What, palette: Palette): void {
+  const top = g.sums[what].reduce((a, b) => (b > a ? b : a), 0);
   c.fillStyle = palette.ink2;
   c.textAlign = "right";
   c.fillText(whatWords(what, top), LEFT - 6, 10);
@@ -159,13 +179,14 @@ function drawAxes(c: CanvasRenderingContext2D, p: Plot, g: Grid, palette: Palett
   const y = TOP + g.head.grid_rows * h + 10;
   c.textAlign = "center";
   if (g.by === "file") {
-    const all = g.head.to_bytes - g.head.from_bytes;
-    const unit = 1024 ** Math.max(0, Math.floor(Math.log(all) / Math.log(1024)));
-    for (const v of ticks({ from: 0, to: all / unit }, p.width - LEFT - RIGHT).values) c.fillText(bytes(v * unit), Math.min(p.width - 28, LEFT + ((v * unit) / all) * (p.width - LEFT - RIGHT)), y);
+    for (const { at, text } of byteTicks(p.range, plotWidth(p))) c.fillText(text, Math.min(p.width - 28, xOf(p, at)), y);
     return;
   }
   const each = Math.max(1, Math.ceil(34 / w));
-  for (let i = 0; i < g.head.grid_columns; i += each) c.fillText(g.head.first_column + i < 0 ? "none" : String(g.head.first_column + i), LEFT + (i + 0.5) * w, y);
+  for (let i = 0; i < g.head.grid_columns; i += each) {
+    const x = xOf(p, g.from + i + 0.5);
+    if (x >= LEFT && x <= p.width - RIGHT) c.fillText(g.from + i < 0 ? "none" : String(g.from + i), x, y);
+  }
 }
 
 export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, m: Marked, palette: Palette): void {
@@ -174,22 +195,32 @@ export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: Wh
   const { grid_columns, grid_rows } = g.head;
   c.font = "10px system-ui, sans-serif";
   c.textBaseline = "middle";
-  drawCurve(c, p, g, what, palette);
+  drawCurveWords(c, g, what, palette);
   drawAxes(c, p, g, palette);
+  c.save();
+  c.beginPath();
+  c.rect(LEFT - 1, 0, plotWidth(p) + 2, p.height);
+  c.clip();
+  drawCurve(c, p, g, what, palette);
   c.fillStyle = palette.ground2;
-  c.fillRect(LEFT, TOP, grid_columns * w, grid_rows * h);
+  c.fillRect(LEFT, TOP, plotWidth(p), grid_rows * h);
   const values = g.values[what];
+  const first = Math.max(0, Math.floor((p.range.from - g.from) / g.each));
+  const last = Math.min(grid_columns, Math.ceil((p.range.to - g.from) / g.each));
   for (let row = 0; row < grid_rows; row++)
-    for (let column = 0; column < grid_columns; column++) {
+    for (let column = first; column < last; column++) {
       const i = row * grid_columns + column;
       if (g.values.accesses[i] === 0) continue;
-      const x = LEFT + column * w;
+      // At whole pixels: no stripes between narrow cells.
+      const x = Math.round(xOf(p, g.from + column * g.each));
+      const end = Math.round(xOf(p, g.from + (column + 1) * g.each));
       const y = TOP + row * h;
       c.fillStyle = css(sequence(shareOf(values[i]!, g.most[what]), palette.dark));
-      c.fillRect(x, y, Math.max(0.7, w - (w > 6 ? 1 : 0)), Math.max(0.7, h - (h > 5 ? 1 : 0)));
+      c.fillRect(x, y, Math.max(1, end - x - (w > 6 ? 1 : 0)), Math.max(0.7, h - (h > 5 ? 1 : 0)));
     }
   c.strokeStyle = palette.ink;
   c.lineWidth = 2;
-  if (m.row >= 0) c.strokeRect(LEFT, TOP + m.row * h, grid_columns * w, h);
-  if (m.columns) c.strokeRect(LEFT + m.columns[0] * w, TOP, Math.max(2, (m.columns[1] - m.columns[0]) * w), grid_rows * h);
+  if (m.row >= 0) c.strokeRect(LEFT, TOP + m.row * h, plotWidth(p), h);
+  if (m.columns) c.strokeRect(xOf(p, m.columns[0]), TOP, Math.max(2, xOf(p, m.columns[1]) - xOf(p, m.columns[0])), grid_rows * h);
+  c.restore();
 }
