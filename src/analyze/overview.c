@@ -210,6 +210,7 @@ static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t contex
     const tt_model *m = o->m;
     size_t n = 0;
     uint32_t before = TT_NONE, next = 0;
+    o->compared_tokens = true;
     tt_usual_value near, near_before;
     bool has_near = false;
     for (uint32_t i = 0; i < m->n_batches; i++) {
@@ -221,6 +222,8 @@ static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t contex
         if (previous == TT_NONE || !b->ended || b->end_ticks < b->begin_ticks ||
             (!generates && b->phase != TT_PHASE_MIXED))
             continue;
+        o->n_compared++;
+        o->compared_tokens &= b->n_tokens == 1;
         const double ns = tt_model_span_ns(m, b->end_ticks - b->begin_ticks);
         const double gap = tt_usual_before_ns(m, previous, i);
         if (i >= next) {
@@ -244,20 +247,21 @@ static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batc
     tt_status status = tt_why_batch_with(walker, o->m, batch, over, &why, err);
     if (status == TT_OK && why.slow) {
         tt_overview_slow *s = &o->slow[o->n_slow++];
-        const bool late = why.cause == TT_CAUSE_BETWEEN_BATCHES;
+        const bool late = !isnan(why.late_ns);
         const double usual = why.usual.median_ns + (late ? why.usual_before.median_ns : 0);
         *s = (tt_overview_slow){.batch = batch,
                                 .time_ns = why.time_ns,
                                 .before_ns = why.before_ns,
+                                .late_ns = why.late_ns,
                                 .ratio = (why.time_ns + (late ? why.before_ns : 0)) / usual,
                                 .cause = why.cause};
-        const int digits = s->ratio < 9.95 ? 1 : 0;
         s->text =
-            late ? tt_why_keep(&o->texts, "%s after the one before, usually %s: %s",
-                               NS(why.before_ns), NS(why.usual_before.median_ns),
-                               tt_cause_phrase(s->cause))
-                 : tt_why_keep(&o->texts, "%.*fx a usual token%s (%s): %s", digits, s->ratio,
-                               why.near ? " near it" : "", NS(usual), tt_cause_phrase(s->cause));
+            late ? tt_why_keep(&o->texts,
+                               "%s late: the program began it %s after the one before, usually %s",
+                               NS(why.late_ns), NS(why.before_ns), NS(why.usual_before.median_ns))
+                 : tt_why_keep(&o->texts, "%s a usual token%s (%s): %s",
+                               tt_why_times(&o->texts, s->ratio), why.near ? " near it" : "",
+                               NS(usual), tt_cause_phrase(s->cause));
     }
     tt_why_free(&why);
     return status;
@@ -299,7 +303,7 @@ static void set_tile(tt_overview *o, unsigned at, const char *key, const char *t
 
 static const char *rate_text(tt_overview *o, double rate)
 {
-    return tt_why_keep(&o->texts, "%.*f tokens/s", rate < 99.95 ? 1 : 0, rate);
+    return tt_why_keep(&o->texts, "%s tokens/s", tt_units_speed((char[TT_UNITS_TEXT]){0}, rate));
 }
 
 /* From the begin of the first prompt to the end of its last batch, when the first token is known.

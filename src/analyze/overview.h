@@ -32,9 +32,11 @@ typedef struct tt_overview_tile {
 typedef struct tt_overview_slow {
     uint32_t batch; /* in m->batches */
     double time_ns, before_ns;
-    double ratio; /* to the usual, with the time before it if that was unusual */
+    double late_ns; /* how late it began, if that is what is unusual; else NAN */
+    double ratio;   /* to the usual, with the time before it if it began late */
     tt_cause cause;
-    const char *text; /* "13x a usual token (59 ms): its threads were off CPU" */
+    /* "13x a usual token (59 ms): its threads were off CPU", "3.82 ms late: ..." */
+    const char *text;
 } tt_overview_slow;
 
 typedef struct tt_overview_tensor {
@@ -56,7 +58,7 @@ typedef struct tt_selects {
 
 typedef struct tt_finding {
     tt_severity severity;
-    const char *kind; /* "slow_token" */
+    const char *kind; /* "slow_tokens" */
     const char *text;
     const char *view; /* of the viewer that shows it; NULL: none */
     tt_selects select;
@@ -80,7 +82,9 @@ typedef struct tt_overview {
     tt_usual_value usual;   /* of generated tokens */
     tt_overview_slow slow[TT_OVERVIEW_SLOW];
     size_t n_slow;
-    uint64_t n_slow_all; /* unusually long ones */
+    uint64_t n_slow_all;  /* that took unusually long or began late */
+    uint64_t n_compared;  /* of so many */
+    bool compared_tokens; /* each of these is a batch of one token */
     tt_overview_tensor tensors[TT_OVERVIEW_TENSORS];
     size_t n_tensors;
     tt_finding findings[TT_OVERVIEW_FINDINGS_MAX]; /* the most severe first */

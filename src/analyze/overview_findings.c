@@ -117,21 +117,19 @@ static void find_flaws(tt_overview *o)
         tt_why_keep(&o->texts, "The trace is not whole: %s.", text));
 }
 
+/* Each is in o->slow, with its cause: one finding leads to them. */
 static void find_slow(tt_overview *o)
 {
-    for (size_t i = 0; i < o->n_slow; i++) {
-        const tt_overview_slow *slow = &o->slow[i];
-        tt_selects s = nothing;
-        s.batch_id = tt_model_batch_number(o->m, slow->batch);
-        const bool token = o->m->batches[slow->batch].n_tokens == 1;
-        add(o, TT_SEVERITY_WARNING, "slow_token", "timeline", s,
-            tt_why_keep(&o->texts, "%s %" PRId64 ": %s.", token ? "Token" : "Batch", s.batch_id,
-                        slow->text));
-    }
-    if (o->n_slow_all > o->n_slow && o->n_slow)
-        add(o, TT_SEVERITY_NOTE, "slow_tokens", "timeline", nothing,
-            tt_why_keep(&o->texts, "%s batches took unusually long; the longest are listed.",
-                        COUNT(o->n_slow_all)));
+    const char *listed = "";
+    if (!o->n_slow) return;
+    tt_selects s = nothing;
+    s.batch_id = tt_model_batch_number(o->m, o->slow[0].batch);
+    if (o->n_slow_all > o->n_slow && o->n_slow > 1)
+        listed = tt_why_keep(&o->texts, "; the worst %zu are listed", o->n_slow);
+    add(o, TT_SEVERITY_WARNING, "slow_tokens", "timeline", s,
+        tt_why_keep(&o->texts, "%s of %s %s took unusually long or began late%s.",
+                    COUNT(o->n_slow_all), COUNT(o->n_compared),
+                    o->compared_tokens ? "tokens" : "batches", listed));
 }
 
 static double share_of(const tt_overview *o, tt_part_kind part)

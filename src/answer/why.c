@@ -119,6 +119,7 @@ void tt_why_json(tt_json *j, const tt_why *w)
     tt_json_kv_bool(j, "slow", w->slow);
     number(j, "time_ns", w->time_ns);
     number(j, "before_ns", w->before_ns);
+    number(j, "late_ns", w->late_ns);
     usual(j, "usual", "n", &w->usual);
     usual(j, "usual_before", "n", &w->usual_before);
     parts(j, w->parts, w->n_parts, w->time_ns, true);
@@ -159,6 +160,7 @@ static void slow(tt_json *j, const tt_overview *o)
         tt_json_kv_i64(j, "batch_id", batch_number(o->m, s->batch));
         number(j, "time_ns", s->time_ns);
         number(j, "before_ns", s->before_ns);
+        number(j, "late_ns", s->late_ns);
         number(j, "ratio", s->ratio);
         tt_json_kv_string(j, "cause", tt_cause_name(s->cause));
         tt_json_kv_string(j, "text", s->text);

@@ -313,6 +313,13 @@ char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n)
     return out;
 }
 
+char *tt_units_speed(char out[TT_UNITS_TEXT], double per_s)
+{
+    if (per_s >= 99.95 && per_s < 1e18) return tt_units_count(out, (uint64_t)llround(per_s));
+    (void)snprintf(out, TT_UNITS_TEXT, "%.1f", per_s);
+    return out;
+}
+
 char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s)
 {
     static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};

@@ -38,6 +38,7 @@ char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes); /* "705.3 MiB" */
 char *tt_units_ns(char out[TT_UNITS_TEXT], double ns);         /* "12.3 us", "1.02 s" */
 /* How long something takes: "12 s", "1 min 05 s", "1 h 02 min", "2 d 03 h". */
 char *tt_units_wait(char out[TT_UNITS_TEXT], double ns);
+char *tt_units_speed(char out[TT_UNITS_TEXT], double per_s);      /* "23.6", "936", "1,684" */
 char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n);        /* "1,234,567" */
 char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s); /* "12.4 GB/s" (10^9) */
 

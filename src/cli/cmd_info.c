@@ -397,8 +397,8 @@ static void phase_line(const char *what, const tt_phase_summary *p)
     }
     if (p->total_ns > 0) (void)snprintf(time, sizeof time, ", %s", tt_units_ns(a, p->total_ns));
     if (p->tokens_per_s > 0)
-        (void)snprintf(rate, sizeof rate, ": %.*f tokens/s", p->tokens_per_s < 100 ? 1 : 0,
-                       p->tokens_per_s);
+        (void)snprintf(rate, sizeof rate, ": %s tokens/s",
+                       tt_units_speed((char[TT_UNITS_TEXT]){0}, p->tokens_per_s));
     char batches[TT_UNITS_TEXT];
     tt_units_count(batches, p->batches);
     if (p->tokens > 0)

@@ -55,20 +55,11 @@ bool tt_parts_print(const tt_why_part *parts, size_t n, double total_ns, bool co
     return tt_table_print(t);
 }
 
-/* Slow tokens have a table of their own. */
-static bool is_listed(const tt_finding *f)
-{
-    return strcmp(f->kind, "slow_token") != 0;
-}
-
 static void print_findings(const tt_overview *o)
 {
-    bool any = false;
+    if (o->n_findings) printf("\nFindings\n");
     for (size_t i = 0; i < o->n_findings; i++) {
         const tt_finding *f = &o->findings[i];
-        if (!is_listed(f)) continue;
-        if (!any) printf("\nFindings\n");
-        any = true;
         item("  %s: %s", tt_severity_name(f->severity), f->text);
     }
 }
@@ -98,7 +89,7 @@ static bool print_slow(const tt_overview *o)
     if (!o->n_slow) return true;
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
-    printf("\nSlowest tokens\n");
+    printf("\nSlow or late tokens\n");
     tt_table_column(t, "BATCH", TT_COLUMN_RIGHT | TT_COLUMN_KEY);
     tt_table_column(t, "TIME", TT_COLUMN_RIGHT);
     tt_table_column(t, "WHY", TT_COLUMN_WRAP);

@@ -67,10 +67,12 @@ static void slow_tokens(tt_page *p, const tt_overview *o)
 {
     const char *list = NULL;
     for (size_t i = 0; i < o->n_slow; i++)
-        list =
-            tt_page_format(p, "%s%s%u took %s (%s)", list ? list : "", list ? ", " : "",
-                           (unsigned)tt_model_batch_number(o->m, o->slow[i].batch),
-                           tt_format_ns(p, o->slow[i].time_ns), tt_cause_phrase(o->slow[i].cause));
+        list = tt_page_format(
+            p, "%s%s%u %s %s%s (%s)", list ? list : "", list ? ", " : "",
+            (unsigned)tt_model_batch_number(o->m, o->slow[i].batch),
+            isnan(o->slow[i].late_ns) ? "took" : "began",
+            tt_format_ns(p, isnan(o->slow[i].late_ns) ? o->slow[i].time_ns : o->slow[i].late_ns),
+            isnan(o->slow[i].late_ns) ? "" : " late", tt_cause_phrase(o->slow[i].cause));
     if (list)
         tt_page_summary(p, "A token usually takes %s; batch %s.",
                         tt_format_ns(p, o->usual.median_ns), list);

@@ -115,6 +115,10 @@ static void times_and_rates(void **state)
     assert_string_equal(tt_units_ns(t, 999.7), "1.00 us");
     assert_string_equal(tt_units_ns(t, 12345), "12.3 us");
     assert_string_equal(tt_units_ns(t, 1.02e9), "1.02 s");
+    assert_string_equal(tt_units_speed(t, 23.64), "23.6");
+    assert_string_equal(tt_units_speed(t, 99.94), "99.9");
+    assert_string_equal(tt_units_speed(t, 99.96), "100");
+    assert_string_equal(tt_units_speed(t, 1683.6), "1,684");
     assert_string_equal(tt_units_ns(t, 3600e9), "3600 s");
     assert_string_equal(tt_units_wait(t, 0), "0 s");
     assert_string_equal(tt_units_wait(t, 59.4e9), "59 s");

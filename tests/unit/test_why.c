@@ -205,7 +205,7 @@ static void plain_parts(void **state)
     near(20000 + 4 * 10000 + 5000, part(&w, TT_PART_BETWEEN_OPS));
     near(100000, w.before_ns);
     assert_true(tt_usual_known(&w.usual));
-    assert_int_equal(w.usual.n, BATCHES - 2); /* neither the first nor itself */
+    assert_int_equal(w.usual.n, BATCHES - 1); /* not the first, but itself */
     near(w.time_ns, w.usual.median_ns);
     assert_false(w.slow);
     assert_int_equal(w.cause, TT_CAUSE_UNKNOWN);
@@ -352,14 +352,61 @@ static void the_run(void **state)
     assert_int_equal(o.n_slow, 1);
     assert_int_equal(o.slow[0].batch, ODD);
     assert_int_equal(o.slow[0].cause, TT_CAUSE_STOPPED);
-    const tt_finding *slow = finding(&o, "slow_token");
+    const tt_finding *slow = finding(&o, "slow_tokens");
     assert_non_null(slow);
+    assert_string_equal(slow->text, "1 of 19 tokens took unusually long or began late.");
     assert_int_equal(slow->select.batch_id, ODD);
     assert_non_null(finding(&o, "off_cpu"));
     assert_null(finding(&o, "cut"));
     assert_non_null(strstr(o.headline, "nothing came from disk"));
     for (unsigned i = 0; i < TT_OVERVIEW_TILES; i++)
         assert_true((o.tiles[i].why_not != NULL) == isnan(o.tiles[i].value));
+    tt_overview_free(&o);
+    unmake(x);
+}
+
+/* What is unusual is when it began, not how long it took: both say so, in the same figures. */
+static void a_late_token(void **state)
+{
+    made *x = of(BATCHES, PAUSE, true);
+    tt_why w;
+    tt_overview o;
+    (void)state;
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    near(50 * MS, w.late_ns);
+    near(50 * MS + 100000, w.before_ns);
+    assert_non_null(strstr(w.text.list[0], "began 50.0 ms late: 50.1 ms after"));
+    assert_int_equal(tt_overview_make(x->m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    assert_int_equal(o.n_slow, 1);
+    near(w.late_ns, o.slow[0].late_ns);
+    near(w.time_ns, o.slow[0].time_ns);
+    assert_string_equal(o.slow[0].text,
+                        "50.0 ms late: the program began it 50.1 ms after the one before, "
+                        "usually 100 us");
+    tt_overview_free(&o);
+    tt_why_free(&w);
+    unmake(x);
+    x = of(BATCHES, OFF_CPU, true);
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    assert_true(isnan(w.late_ns));
+    tt_why_free(&w);
+    unmake(x);
+}
+
+/* The usual time is the same for each token and for the run, where their times differ. */
+static void one_median(void **state)
+{
+    made *x = of(BATCHES, GROWING, true);
+    tt_overview o;
+    (void)state;
+    assert_int_equal(tt_overview_make(x->m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    assert_int_equal(o.usual.n, BATCHES - 1);
+    for (uint32_t i = 1; i < BATCHES; i++) {
+        tt_why w;
+        assert_int_equal(tt_why_batch(x->m, i, NULL, &w, NULL), TT_OK);
+        assert_true(w.usual.median_ns == o.usual.median_ns);
+        tt_why_free(&w);
+    }
     tt_overview_free(&o);
     unmake(x);
 }
@@ -450,7 +497,8 @@ int main(void)
         cmocka_unit_test(evidence),          cmocka_unit_test(few_batches),
         cmocka_unit_test(the_run),           cmocka_unit_test(no_clock),
         cmocka_unit_test(layers_and_ops),    cmocka_unit_test(lost_ops),
-        cmocka_unit_test(a_growing_context),
+        cmocka_unit_test(a_growing_context), cmocka_unit_test(a_late_token),
+        cmocka_unit_test(one_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,12 +28,6 @@ static double excess_of(const tt_evidence *e, tt_part_kind part)
     return e->part_ns[part] - usual;
 }
 
-/* "13x", "2.4x" */
-static const char *times(tt_why *w, double ratio)
-{
-    return tt_why_keep(w, "%.*fx", ratio < 9.95 ? 1 : 0, ratio);
-}
-
 #define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
 #define COUNT(n) tt_units_count((char[TT_UNITS_TEXT]){0}, (n))
 #define BYTES(n) tt_units_bytes((char[TT_UNITS_TEXT]){0}, (n))
@@ -152,6 +146,7 @@ static void find_cause(tt_evidence *e)
     const double excess = e->excess_ns, before = e->excess_before_ns;
     if (before > 0 && before >= MOST * (fmax(excess, 0) + before)) {
         w->cause = TT_CAUSE_BETWEEN_BATCHES;
+        w->late_ns = before;
         return;
     }
     const tt_part_kind most = most_of_excess(e);
@@ -311,16 +306,18 @@ static void say_headline(const tt_evidence *e)
                    name, NS(w->time_ns), u->n, u->n == 1 ? "" : "es", TT_USUAL_LEAST);
     else if (w->cause == TT_CAUSE_BETWEEN_BATCHES)
         tt_why_say(w, &w->text,
-                   "%s began %s after the one before it ended, usually %s; it took %s.", name,
-                   NS(w->before_ns), NS(w->usual_before.median_ns), NS(w->time_ns));
+                   "%s began %s late: %s after the one before it ended, usually %s; it took %s.",
+                   name, NS(w->late_ns), NS(w->before_ns), NS(w->usual_before.median_ns),
+                   NS(w->time_ns));
     else if (w->time_ns > u->slow_ns)
         tt_why_say(w, &w->text, "%s took %s, %s a usual %s%s (%s).", name, NS(w->time_ns),
-                   times(w, w->time_ns / u->median_ns), kind, w->near ? " near it" : "",
+                   tt_why_times(w, w->time_ns / u->median_ns), kind, w->near ? " near it" : "",
                    NS(u->median_ns));
     else if (w->cause == TT_CAUSE_CONTEXT)
         tt_why_say(w, &w->text, "%s took %s, %s the median (%s); 8 of 10 such %s take %s to %s.",
-                   name, NS(w->time_ns), times(w, w->time_ns / u->median_ns), NS(u->median_ns),
-                   is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
+                   name, NS(w->time_ns), tt_why_times(w, w->time_ns / u->median_ns),
+                   NS(u->median_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
+                   NS(u->high_ns));
     else
         tt_why_say(w, &w->text, "%s took %s, as usual: 8 of 10 such %s take %s to %s.", name,
                    NS(w->time_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
@@ -373,21 +370,24 @@ static void exclude(const tt_evidence *e)
         tt_why_say(w, x, "Disk: the process had no major page fault.");
     else if (e->faults_known && e->part_ns[TT_PART_DISK] < none &&
              !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
-        tt_why_say(w, x, "Disk: it had %s major page faults, but waited only %s for them.",
-                   COUNT(e->major), NS(e->part_ns[TT_PART_DISK]));
+        tt_why_say(w, x, "Disk: it had %s major page faults, but %s for them.", COUNT(e->major),
+                   tt_why_only(w, e->part_ns[TT_PART_DISK], "never waited", "waited only %s"));
     if (tt_parts_off_cpu_known(e->walker) && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
         e->part_ns[TT_PART_OFF_CPU] < none)
-        tt_why_say(w, x, "Other programs: its threads were off CPU for only %s.",
-                   NS(e->part_ns[TT_PART_OFF_CPU]));
+        tt_why_say(
+            w, x, "Other programs: its threads were %s.",
+            tt_why_only(w, e->part_ns[TT_PART_OFF_CPU], "never off CPU", "off CPU for only %s"));
     if (!more_tokens(e) && tt_usual_known(&w->usual))
         tt_why_say(w, x, "A prompt: it computes %s token%s, as usual.", COUNT(e->batch->n_tokens),
                    e->batch->n_tokens == 1 ? "" : "s");
     if (w->m->waits_known && w->cause != TT_CAUSE_WAITS && e->part_ns[TT_PART_WAIT] < none)
-        tt_why_say(w, x, "Uneven threads: they waited for each other for only %s.",
-                   NS(e->part_ns[TT_PART_WAIT]));
+        tt_why_say(w, x, "Uneven threads: they %s.",
+                   tt_why_only(w, e->part_ns[TT_PART_WAIT], "never waited for each other",
+                               "waited for each other for only %s"));
     if (w->cause != TT_CAUSE_BETWEEN_OPS && e->part_ns[TT_PART_BETWEEN_OPS] < none)
-        tt_why_say(w, x, "The program: only %s passed between its ops.",
-                   NS(e->part_ns[TT_PART_BETWEEN_OPS]));
+        tt_why_say(
+            w, x, "The program: %s between its ops.",
+            tt_why_only(w, e->part_ns[TT_PART_BETWEEN_OPS], "no time passed", "only %s passed"));
 }
 
 /* Whether it takes longer than most for its context alone, which is no surprise. */

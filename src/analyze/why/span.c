@@ -223,8 +223,8 @@ static void compare(tt_why *w, const char *what, const double *part_ns, const do
         const tt_part_kind most = most_of(part_ns, usual_ns);
         const double more = part_ns[most] - usual_ns[most];
         w->slow = true;
-        tt_why_say(w, &w->text, "%s took %s, %.1fx a usual %s (%s).", name, NS(w->time_ns),
-                   w->time_ns / u->median_ns, what, NS(u->median_ns));
+        tt_why_say(w, &w->text, "%s took %s, %s a usual %s (%s).", name, NS(w->time_ns),
+                   tt_why_times(w, w->time_ns / u->median_ns), what, NS(u->median_ns));
         if (most == TT_PART_WORK && usual_bytes > 0 && bytes > MORE_BYTES * usual_bytes) {
             w->cause = TT_CAUSE_MORE_BYTES;
             tt_why_say(w, &w->text, "It reads %s of weights, a usual one %s.",
@@ -243,13 +243,16 @@ static void exclude(tt_why *w, const tt_parts_walker *walker, const double *part
 {
     const double none = 0.05 * w->time_ns;
     if (tt_parts_disk_known(walker) && part_ns[TT_PART_DISK] < none)
-        tt_why_say(w, &w->excluded, "Disk: threads waited %s for it.", NS(part_ns[TT_PART_DISK]));
+        tt_why_say(w, &w->excluded, "Disk: threads %s for it.",
+                   tt_why_only(w, part_ns[TT_PART_DISK], "never waited", "waited only %s"));
     if (tt_parts_off_cpu_known(walker) && part_ns[TT_PART_OFF_CPU] < none)
-        tt_why_say(w, &w->excluded, "Other programs: threads were off CPU for only %s.",
-                   NS(part_ns[TT_PART_OFF_CPU]));
+        tt_why_say(
+            w, &w->excluded, "Other programs: threads were %s.",
+            tt_why_only(w, part_ns[TT_PART_OFF_CPU], "never off CPU", "off CPU for only %s"));
     if (w->m->waits_known && part_ns[TT_PART_WAIT] < none)
-        tt_why_say(w, &w->excluded, "Uneven threads: they waited for each other for only %s.",
-                   NS(part_ns[TT_PART_WAIT]));
+        tt_why_say(w, &w->excluded, "Uneven threads: they %s.",
+                   tt_why_only(w, part_ns[TT_PART_WAIT], "never waited for each other",
+                               "waited for each other for only %s"));
 }
 
 /* --- a layer --- */

@@ -66,12 +66,12 @@ uint32_t tt_usual_batch_before(const tt_model *m, uint32_t batch)
     return TT_NONE;
 }
 
-static bool is_comparable(const tt_usual *u, uint32_t i, uint32_t context, uint32_t not_this)
+static bool is_comparable(const tt_usual *u, uint32_t i, uint32_t context)
 {
     const tt_batch *b = &u->m->batches[i];
-    return i > 0 && i != not_this && b->phase == u->phase &&
-           (context == TT_NONE || b->context == context) && b->n_tokens > 0 &&
-           b->n_tokens >= TOKENS_LESS * u->n_tokens && b->n_tokens <= TOKENS_MORE * u->n_tokens;
+    return i > 0 && b->phase == u->phase && (context == TT_NONE || b->context == context) &&
+           b->n_tokens > 0 && b->n_tokens >= TOKENS_LESS * u->n_tokens &&
+           b->n_tokens <= TOKENS_MORE * u->n_tokens;
 }
 
 /* The tokens of most of the generated batches. */
@@ -96,7 +96,7 @@ static void sum_up(tt_usual_value *time, double *values, size_t n, tt_usual_valu
     before->slow_ns = fmax(before->slow_ns, before->median_ns + SLOW_SHARE * time->median_ns);
 }
 
-static void find(tt_usual *u, uint32_t context, uint32_t not_this, double *values)
+static void find(tt_usual *u, uint32_t context, double *values)
 {
     size_t n = 0, n_before = 0;
     double *before = values + u->m->n_batches;
@@ -106,7 +106,7 @@ static void find(tt_usual *u, uint32_t context, uint32_t not_this, double *value
         const uint32_t of = u->m->batches[i].context, was = tt_idmap_get(&last, of);
         u->failed |= !(was == TT_NONE ? tt_idmap_add(&last, of, i, &(uint32_t){0})
                                       : tt_idmap_set(&last, of, i));
-        if (!is_comparable(u, i, context, not_this)) continue;
+        if (!is_comparable(u, i, context)) continue;
         const double ns = time_of(u->m, &u->m->batches[i]);
         if (isnan(ns)) continue;
         values[n++] = ns;
@@ -188,10 +188,10 @@ tt_status tt_usual_find(const tt_model *m, uint32_t batch, tt_usual *u, tt_error
     if (generates && b && b->phase == TT_PHASE_GENERATE && b->n_tokens != u->n_tokens) {
         const uint32_t usual = u->n_tokens;
         u->n_tokens = b->n_tokens;
-        find(u, context, batch, values);
+        find(u, context, values);
         if (!tt_usual_known(&u->time)) u->n_tokens = usual;
     }
-    find(u, context, batch, values);
+    find(u, context, values);
     free(values);
     return u->failed ? tt_error_memory(err, "what is usual") : TT_OK;
 }

@@ -2,7 +2,8 @@
  *
  * Batches are comparable if they are of the same context and phase and have about as many tokens;
  * the first one of a trace never is, as it allocates. A batch that also holds a prompt is compared
- * with those that only generate. Medians and deviations are robust: some slow batches do not change
+ * with those that only generate. A batch counts among those that it is compared with, so that there
+ * is one median for all of them. Medians and deviations are robust: some slow batches do not change
  * what is usual. */
 #ifndef TT_ANALYZE_WHY_USUAL_H
 #define TT_ANALYZE_WHY_USUAL_H

@@ -1,6 +1,7 @@
 #include "analyze/why/why.h"
 
 #include "analyze/faults.h"
+#include "base/units.h"
 #include "model/faults.h"
 
 #include <inttypes.h>
@@ -86,6 +87,21 @@ void tt_why_say(tt_why *w, tt_sentences *list, const char *fmt, ...)
     va_end(args);
 }
 
+const char *tt_why_times(tt_why *w, double ratio)
+{
+    char whole[TT_UNITS_TEXT];
+    return ratio < 9.95 ? tt_why_keep(w, "%.1fx", ratio)
+                        : tt_why_keep(w, "%sx", tt_units_count(whole, (uint64_t)llround(ratio)));
+}
+
+const char *tt_why_only(tt_why *w, double ns, const char *none, const char *some)
+{
+    const char *at = strstr(some, "%s");
+    if (!(ns > 0) || !at) return none;
+    return tt_why_keep(w, "%.*s%s%s", (int)(at - some), some,
+                       tt_units_ns((char[TT_UNITS_TEXT]){0}, ns), at + 2);
+}
+
 void tt_why_begin(tt_why *w, const tt_model *m, tt_why_kind kind)
 {
     memset(w, 0, sizeof *w);
@@ -93,7 +109,7 @@ void tt_why_begin(tt_why *w, const tt_model *m, tt_why_kind kind)
     w->kind = kind;
     w->batch = w->run = w->node = TT_NONE;
     w->layer_id = TT_LAYER_NONE;
-    w->time_ns = w->before_ns = NAN;
+    w->time_ns = w->before_ns = w->late_ns = NAN;
     w->name = "";
     tt_arena_init(&w->texts, TEXTS_BYTES_MAX);
 }

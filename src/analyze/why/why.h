@@ -83,6 +83,7 @@ typedef struct tt_why {
     const char *name;   /* "token 12", "batch 3", "layer 5", "ffn_down-15 in token 12" */
     double time_ns;     /* NAN: not known */
     double before_ns;   /* of a batch: since the one before it ended; NAN: not known */
+    double late_ns;     /* of a batch that began late: what of that is unusual; else NAN */
     tt_usual_value usual, usual_before;
     bool near; /* both are of the batches near it */
     bool slow; /* unusually long, or began unusually late */
@@ -122,6 +123,10 @@ tt_status tt_why_batch_with(tt_parts_walker *walker, const tt_model *m, uint32_t
 /* Private to this folder: a sentence in the texts of w. */
 void tt_why_say(tt_why *w, tt_sentences *list, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* "13x", "2.4x" */
+const char *tt_why_times(tt_why *w, double ratio);
+/* `none` of no time, else `some` with the time for its "%s": "off CPU for only %s". */
+const char *tt_why_only(tt_why *w, double ns, const char *none, const char *some);
 const char *tt_why_keep(tt_why *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tt_why_begin(tt_why *w, const tt_model *m, tt_why_kind kind);
 /* Whether there are no times; then the sentences say so. */
