@@ -91,6 +91,9 @@ typedef struct tt_overview {
     size_t n_findings;
     tt_missing missing[TT_OVERVIEW_MISSING_MAX];
     size_t n_missing;
+    /* What follows the options of `run` to record it once more, "..." for what is not known; NULL:
+     * the program is not known. */
+    const char *again;
     tt_why texts; /* private: whose arena owns the texts */
 } tt_overview;
 

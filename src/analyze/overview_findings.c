@@ -285,6 +285,23 @@ static bool is_off(const tt_model *m, const char *key)
     return value && strcmp(value, "off") == 0;
 }
 
+/* The runner takes the options of `run`; other programs stand behind "--". */
+static const char *again(tt_overview *o)
+{
+    static const char runner[] = "tensortrace runner ";
+    const char *command = tt_model_environment(o->m, "command");
+    if (!command || !*command) return NULL;
+    if (is_off(o->m, "capture_text")) {
+        const char *name = strrchr(command, '/');
+        return strcmp(name ? name + 1 : command, "tensortrace") == 0
+                   ? "-m MODEL ..."
+                   : tt_why_keep(&o->texts, "-- %s ...", command);
+    }
+    const char *at = strstr(command, runner);
+    if (at && (at == command || at[-1] == '/' || at[-1] == ' ')) return at + strlen(runner);
+    return tt_why_keep(&o->texts, "-- %s", command);
+}
+
 void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
 {
     const tt_model *m = o->m;
@@ -306,4 +323,5 @@ void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
         lack(o, "values", "whether outputs hold NaN or infinity", "--values=stats");
     if (is_off(m, "capture_text"))
         lack(o, "texts of tokens", "they were left out", "without --no-text");
+    o->again = again(o);
 }

@@ -247,5 +247,6 @@ void tt_overview_json(tt_json *j, const tt_overview *o)
     tensors(j, o);
     findings(j, o);
     missing(j, o);
+    tt_json_kv_string(j, "again", o->again);
     tt_json_object_end(j);
 }

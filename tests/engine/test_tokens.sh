@@ -42,5 +42,13 @@ for engine in $(engines); do
     "$TT_BIN" run -q --no-text -o s.ttrace -m tiny.gguf --engine "$TT_ENGINES/$engine" -n 4 --ignore-eos \
         -p "a wisteria in the garden" >traced.txt 2>traced.err || fail "$about: exit code"
     [ -f s.ttrace ] && verified s.ttrace && check check_no_text s.ttrace wisteria garden
+
+    about="$engine, the command to record it again"
+    rm -f s.ttrace
+    "$TT_BIN" run -q -o s.ttrace -m tiny.gguf --engine "$TT_ENGINES/$engine" -n 2 --ignore-eos \
+        -p "it's a \$garden" >traced.txt 2>traced.err || fail "$about: exit code"
+    eval "set -- $("$TT_BIN" why --json s.ttrace | python3 -c 'import json, sys; print(json.load(sys.stdin)["again"])')"
+    expect "$about: words" "-m tiny.gguf -p it's a \$garden -n 2 --ignore-eos --engine $TT_ENGINES/$engine" "$*"
+    expect "$about: number of words" 9 $#
 done
 finish

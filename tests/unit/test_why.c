@@ -439,6 +439,42 @@ static void a_growing_context(void **state)
     unmake(x);
 }
 
+/* What follows the options of `run`: the runner takes them itself, and without texts a prompt is
+ * not among what is known. */
+static void once_more(void **state)
+{
+    static const struct {
+        const char *command, *text, *wanted;
+    } list[] = {
+        {"/usr/bin/tensortrace runner -m 'a b.gguf' -n 4", "on", "-m 'a b.gguf' -n 4"},
+        {"/lib/ld-linux.so --preload x tensortrace runner -m a", "on", "-m a"},
+        {"llama-cli -m tensortrace", "on", "-- llama-cli -m tensortrace"},
+        {"/usr/bin/llama-cli", "off", "-- /usr/bin/llama-cli ..."},
+        {"/usr/bin/tensortrace", "off", "-m MODEL ..."},
+        {"", "on", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        hand h;
+        tt_overview o;
+        const tt_meta_pair pairs[] = {{hand_span("command"), hand_span(list[i].command)},
+                                      {hand_span("capture_text"), hand_span(list[i].text)}};
+        hand_begin(&h);
+        tt_meta_put_pairs(&h.record, pairs, 2);
+        hand_put(&h, TT_META_ENVIRONMENT);
+        hand_clock(&h, 1, 1);
+        hand_clock(&h, 1 + 1000 * MS, 1 + 1000 * MS);
+        tt_model *m = hand_open(&h, true);
+        assert_int_equal(tt_overview_make(m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+        if (list[i].wanted)
+            assert_string_equal(o.again, list[i].wanted);
+        else
+            assert_null(o.again);
+        tt_overview_free(&o);
+        hand_close(&h, m);
+    }
+}
+
 /* Of a run whose ops are lost it is not known where its time went. */
 static void lost_ops(void **state)
 {
@@ -498,7 +534,7 @@ int main(void)
         cmocka_unit_test(the_run),           cmocka_unit_test(no_clock),
         cmocka_unit_test(layers_and_ops),    cmocka_unit_test(lost_ops),
         cmocka_unit_test(a_growing_context), cmocka_unit_test(a_late_token),
-        cmocka_unit_test(one_median),
+        cmocka_unit_test(one_median),        cmocka_unit_test(once_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
