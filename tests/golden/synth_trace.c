@@ -621,6 +621,7 @@ static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t positio
 
 static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, bool open)
 {
+    if (k->plan->late_token && id == k->plan->late_token + 1) k->tick += k->plan->late_ticks;
     uint64_t begin = k->tick;
     batch_tokens tokens;
     k->tick += 50;

@@ -51,6 +51,8 @@ typedef struct synth_plan {
     uint32_t generate;     /* batches of one token */
     uint32_t experts;      /* > 0: the FFN is a mixture */
     uint32_t experts_used; /* by a token */
+    uint32_t late_token;   /* > 0: the program does something else before it */
+    uint64_t late_ticks;   /* so long */
     uint8_t codec;
     unsigned tick_shift;
     uint32_t chunk_records;

@@ -19,11 +19,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FACTORS (1u << 12) /* a table of noise: log-normal, drawn from it is fast */
-#define NOISE 0.12         /* standard deviation of the logarithm: what decoding shows */
-#define SPIKE_EVERY 4096u  /* ops: a thread loses the processor */
-#define OP_NS 350.0        /* of an op that reads next to nothing */
-#define BYTES_PER_NS 12.0  /* that a lane reads from memory */
+#define FACTORS (1u << 12)  /* a table of noise: log-normal, drawn from it is fast */
+#define NOISE 0.12          /* standard deviation of the logarithm: what decoding shows */
+#define SPIKE_EVERY 4096u   /* ops: a thread loses the processor */
+#define LATE_TICKS 2000000u /* a millisecond */
+#define OP_NS 350.0         /* of an op that reads next to nothing */
+#define BYTES_PER_NS 12.0   /* that a lane reads from memory */
 #define META_ROOM (1u << 20)
 
 typedef struct options {
@@ -47,7 +48,7 @@ typedef struct writer {
 } writer;
 
 enum { OPT_TOKENS = 256, OPT_PROMPT, OPT_LAYERS, OPT_LANES, OPT_EXPERTS, OPT_USED, OPT_FAULTS };
-enum { OPT_USAGE = 300, OPT_SEED, OPT_WIDTH, OPT_VOCAB, OPT_RECORDS, OPT_RING };
+enum { OPT_USAGE = 300, OPT_SEED, OPT_WIDTH, OPT_VOCAB, OPT_RECORDS, OPT_RING, OPT_LATE };
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "The trace to write (required)", 0},
@@ -60,6 +61,7 @@ static const struct argp_option option_table[] = {
     {"experts-used", OPT_USED, "N", 0, "Experts used by a token (default: 2)", 0},
     {"faults", OPT_FAULTS, 0, 0, "Page faults of each op and lane", 0},
     {"usage", OPT_USAGE, 0, 0, "The kernel's counters, and pages in RAM, of each token", 0},
+    {"late", OPT_LATE, "N", 0, "The program begins generated token N a millisecond late", 0},
     {"width", OPT_WIDTH, "N", 0, "Width of the model (default: 2048)", 0},
     {"vocab", OPT_VOCAB, "N", 0, "Tokens of the vocabulary (default: 32000)", 0},
     {"ring", OPT_RING, "BYTES", 0, "Bytes of a thread's ring (default: the recorder's)", 0},
@@ -111,6 +113,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case OPT_USAGE:
         p->no_usage = false;
+        break;
+    case OPT_LATE:
+        p->late_token = (uint32_t)number(arg, 1, 1u << 30, state);
+        p->late_ticks = LATE_TICKS;
         break;
     case OPT_WIDTH:
         p->width = (uint32_t)number(arg, 32, 65536, state) / 32 * 32;

@@ -130,7 +130,7 @@ test('the export has every row that passes, and the same as the command', async 
     await rowsAre(v, expected.length);
     const saved = {};
     for (const format of ['CSV', 'TSV', 'JSON']) {
-        await v.page.locator('summary', { hasText: `Export ${expected.length} rows` }).click();
+        await v.page.locator(`summary[aria-label="Export ${expected.length} rows"]`).click();
         const waiting = v.page.waitForEvent('download');
         await v.page.getByRole('link', { name: format }).click();
         const download = await waiting;

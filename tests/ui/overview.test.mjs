@@ -24,9 +24,20 @@ after(() => rmSync(folder, { recursive: true }));
 function withSlowToken() {
     const slowTrace = join(folder, 'slow.ttrace');
     if (existsSync(slowTrace)) return slowTrace;
-    const args = ['--tokens', '60', '--layers', '4', '--width', '64', '--vocab', '300', '--experts', '8', '--faults', '--usage'];
-    execFileSync(process.env.TT_GENTRACE, ['-o', slowTrace, ...args]);
+    generate(slowTrace);
     return slowTrace;
+}
+
+function generate(path, ...more) {
+    const args = ['--tokens', '60', '--layers', '4', '--width', '64', '--vocab', '300', '--experts', '8', '--faults', '--usage', ...more];
+    execFileSync(process.env.TT_GENTRACE, ['-o', path, ...args]);
+}
+
+/** Besides, the program begins token 40 a millisecond late. */
+function withLateToken() {
+    const lateTrace = join(folder, 'late.ttrace');
+    if (!existsSync(lateTrace)) generate(lateTrace, '--late', '40');
+    return lateTrace;
 }
 
 const main = (v) => v.page.locator('#main');
@@ -79,8 +90,8 @@ test('it opens first; speed, time and tensors are those of info and stats', asyn
 });
 
 test('all of it is on one screen', async ({ open }) => {
-    for (const name of ['moe', 'tiny']) {
-        const v = await overview(open, name, { viewport: { width: 1440, height: 900 } });
+    for (const [name, width, height] of [['moe', 1440, 900], ['tiny', 1440, 900], ['moe', 1024, 700], ['tiny', 1024, 700], ['nan', 1024, 700], [withSlowToken(), 1024, 700]]) {
+        const v = await overview(open, name, { viewport: { width, height } });
         await v.rest();
         const size = await main(v).evaluate((e) => ({ room: e.clientHeight, content: e.scrollHeight, wide: e.scrollWidth - e.clientWidth }));
         assert.ok(size.content <= size.room && size.wide <= 0, JSON.stringify(size));
@@ -168,7 +179,7 @@ test('tokens: a click selects one, and the inspector says why it took so long', 
     const ofOp = said('why', path, '--op', op.name, '--token', String(slow[0].batch_id));
     await inspector(v).getByRole('region', { name: 'Op', exact: true }).getByRole('region', { name: 'Why' }).getByText(ofOp.text[0]).waitFor();
     // By keyboard.
-    await main(v).getByRole('application', { name: new RegExp(`^Time of ${batches.batch_id.length} tokens`) }).focus();
+    await main(v).getByRole('application', { name: /^Time of 68 tokens in 61 batches/ }).focus();
     await v.press('Home', 'ArrowRight');
     await v.untilFragment('token', String(batches.batch_id[1]));
     await v.press('End');
@@ -177,7 +188,7 @@ test('tokens: a click selects one, and the inspector says why it took so long', 
 
 test('the slowest are marked at their bars, with cause and time', async ({ open }) => {
     const v = await overview(open, withSlowToken());
-    const list = main(v).getByRole('list', { name: 'The slowest tokens' });
+    const list = main(v).getByRole('list', { name: 'Slow or late tokens' });
     const { slow } = await v.api('traces/0/overview');
     const { batches } = await v.api('traces/0/summary');
     assert.ok(slow.length > 0);
@@ -202,6 +213,117 @@ test('the slowest are marked at their bars, with cause and time', async ({ open 
     assert.deepEqual(marked, slow.map((s) => batches.batch_id.indexOf(s.batch_id)).sort((a, b) => a - b));
     await list.getByRole('button').first().click();
     await v.untilFragment('token', String(slow[0].batch_id));
+});
+
+test('a token that began late is said to be late, by how much, in the words of why; once', async ({ open }) => {
+    const path = withLateToken();
+    const v = await overview(open, path, { viewport: { width: 1440, height: 900 } });
+    const why = said('why', path, '--token', '40');
+    const { batches } = await v.api('traces/0/summary');
+    const at = batches.batch_id.indexOf(40);
+    // By the summary's times: the gap, less the usual one.
+    const gaps = batches.begin_ns.slice(1).map((ns, i) => ns - batches.end_ns[i]);
+    const usual = [...gaps].sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+    assert.ok(Math.abs(why.late_ns - (gaps[at - 1] - usual)) < 100, `${why.late_ns} is not ${gaps[at - 1]} - ${usual}`);
+    assert.match(why.text[0], /^Token 40 began 1\.00 ms late: /);
+    const list = main(v).getByRole('list', { name: 'Slow or late tokens' });
+    const item = await list.getByRole('listitem').filter({ hasText: 'Token 40' }).textContent();
+    assert.match(item, /^Token 40 1\.00 ms late: the program began it /);
+    // The mark on the picture is drawn text: the page's own function draws it.
+    await v.page.mouse.move(0, 0);
+    const { slow, findings } = await v.api('traces/0/overview');
+    assert.deepEqual(slow.map((s) => [s.batch_id, s.late_ns === null]).sort(), [[29, true], [40, false]]);
+    const drawn = await textsDrawn(v);
+    assert.ok(drawn.includes('1.00 ms late'), `${drawn}`);
+    assert.ok(!drawn.some((text) => text.includes('between batches')), `${drawn}`);
+    // No finding repeats a token of the list; one counts them.
+    const of = findings.filter((f) => f.kind.startsWith('slow_token'));
+    assert.deepEqual(of.map((f) => f.text), ['2 of 60 tokens took unusually long or began late.']);
+    for (const { text } of slow) assert.equal(findings.filter((f) => f.text.includes(text)).length, 0, text);
+    assert.equal((await main(v).textContent()).split(slow[0].text).length, 2, 'told once');
+    // One usual time of a token in all of them.
+    const { usual: run } = await v.api('traces/0/overview');
+    for (const token of [5, 29, 40, 59]) assert.equal(said('why', path, '--token', String(token)).usual.median_ns, run.median_ns);
+});
+
+/** What the picture of the tokens writes when it is drawn anew. */
+async function textsDrawn(v) {
+    await v.page.evaluate(() => {
+        const own = CanvasRenderingContext2D.prototype.fillText;
+        window.drawnTexts = [];
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+            if (this.canvas.closest('.tokens')) window.drawnTexts.push(text);
+            return own.call(this, text, ...at);
+        };
+    });
+    const box = await main(v).locator('.tokens .canvas-proxy').boundingBox();
+    await v.page.mouse.move(box.x + 100, box.y + box.height - 30);
+    await v.until(() => v.page.evaluate(() => window.drawnTexts.length > 0), 'it is drawn again');
+    return v.page.evaluate(() => window.drawnTexts);
+}
+
+test('bars that are cut off have a sign in the legend, with the time', async ({ open }) => {
+    const v = await overview(open, withSlowToken());
+    const { usual } = await v.api('traces/0/overview');
+    const legend = main(v).locator('.tokens-legend');
+    const text = await legend.first().textContent();
+    // Four times the usual time; the axis ends there.
+    const us = figure(/cut off above ([\d.,]+) us/.exec(text)[1]);
+    assert.ok(Math.abs(us - (4 * usual.median_ns) / 1000) < 1, `${text}: ${usual.median_ns}`);
+    assert.ok((await textsDrawn(v)).includes(`${us} us`), 'the axis says the same');
+    // Nothing is cut off where all take about as long.
+    const folderOf = join(folder, 'even.ttrace');
+    execFileSync(process.env.TT_GENTRACE, ['-o', folderOf, '--tokens', '8', '--layers', '2', '--width', '64', '--vocab', '300']);
+    const even = await overview(open, folderOf);
+    assert.doesNotMatch(await main(even).locator('.tokens-legend').first().textContent(), /cut off/);
+});
+
+test('tokens are counted the same everywhere, those of the prompt too; batches by that word', async ({ open }) => {
+    const v = await overview(open, withSlowToken());
+    const { batches } = await v.api('traces/0/summary');
+    const tokens = batches.n_tokens.reduce((a, b) => a + b, 0);
+    const n = batches.batch_id.length;
+    assert.ok(tokens > n);
+    const words = `${tokens} tokens in ${n} batches`;
+    assert.ok((await main(v).locator('.tokens h3').textContent()).startsWith(words));
+    assert.ok((await v.page.locator('.scrubber-readout').textContent()).includes(`All ${words}`));
+    const figureOf = (name) => inspector(v).locator('.figure', { has: v.page.getByText(name, { exact: true }) }).locator('dd').textContent();
+    assert.equal(await figureOf('Tokens'), `${tokens}: 8 prompt, 60 generated`);
+    assert.equal(await figureOf('Batches'), String(n));
+    const { layers } = await v.api('traces/0/experts');
+    assert.ok(layers.every((l) => l.tokens === tokens), 'Experts counts them so, too');
+});
+
+test('figures have thousands separators; no number is parted from its unit', async ({ open }) => {
+    const v = await overview(open, withSlowToken(), { viewport: { width: 1440, height: 900 }, fragment: 'token=29' });
+    const { generate, prompt } = said('info', withSlowToken());
+    const grouped = (n) => Math.round(n).toLocaleString('en');
+    assert.ok(generate.tokens_per_s > 1000 && prompt.tokens_per_s > 100_000);
+    const tiles = await main(v).locator('.tile dd').allTextContents();
+    assert.deepEqual(tiles.slice(0, 2), [generate, prompt].map((p) => `${grouped(p.tokens_per_s)} tokens/s`));
+    const text = (await main(v).innerText()) + (await inspector(v).innerText());
+    assert.doesNotMatch(text, /(?<![\d.,#])\d{5,}(\.\d+)? (tokens|us|ms|ops|KiB|B)\b/);
+    await inspector(v).getByRole('region', { name: 'Why' }).locator('.unit').first().waitFor();
+    // Where a line ends, by the text's own boxes, at every width of the inspector.
+    for (const width of [220, 260, 300, 340, 420]) {
+        await v.page.evaluate((px) => document.querySelector('.inspector').style.setProperty('flex-basis', `${px}px`), width);
+        const parted = await v.page.evaluate(() => {
+            const found = [];
+            for (const root of document.querySelectorAll('.inspector, #main h2, #main .findings, #main .slow, #main .tiles')) {
+                const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+                for (let node = walker.nextNode(); node; node = walker.nextNode())
+                    for (const m of node.data.matchAll(/\d[\d.,]* (?:ns|us|ms|s|KiB|MiB|B|%)(?![\w/])/g)) {
+                        const range = document.createRange();
+                        range.setStart(node, m.index);
+                        range.setEnd(node, m.index + m[0].length);
+                        const lines = new Set([...range.getClientRects()].map((r) => Math.round(r.top)));
+                        if (lines.size > 1) found.push(m[0]);
+                    }
+            }
+            return found;
+        });
+        assert.deepEqual(parted, [], `at ${width} px`);
+    }
 });
 
 test('waiting of several threads is said to be of several; a layer has a why, too', async ({ open }) => {
@@ -255,9 +377,17 @@ test('what was not recorded comes with the command that records it', async ({ op
     for (const m of missing) assert.ok((await footer.first().textContent()).includes(m.what));
     const clipboard = () => v.page.evaluate(() => navigator.clipboard.readText());
     await footer.first().getByRole('button', { name: '--faults=both' }).click();
-    await v.until(async () => (await clipboard()) === 'tensortrace run --faults=both -o tiny.ttrace ...', 'the command is copied');
-    await footer.first().getByRole('button', { name: 'Copy all' }).click();
-    await v.until(async () => (await clipboard()) === `tensortrace run ${options.filter(Boolean).join(' ')} -o tiny.ttrace ...`, 'with all options');
+    // The program of this trace, as the recorder noted it, into another file.
+    const { environment } = said('info', trace('tiny'));
+    const program = environment.command.slice(environment.command.indexOf(' runner ') + ' runner '.length);
+    await v.until(async () => (await clipboard()) === `tensortrace run --faults=both -o tiny-2.ttrace ${program}`, 'the command is copied');
+    await footer.first().getByRole('button', { name: 'Copy the command with all' }).click();
+    await v.until(async () => (await clipboard()) === `tensortrace run ${[...new Set(options)].filter(Boolean).join(' ')} -o tiny-2.ttrace ${program}`, 'with all options');
+    // What this one had is recorded again.
+    const moe = await overview(open, 'moe');
+    await moe.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: moe.server.origin });
+    await main(moe).locator('footer').getByRole('button', { name: '--values=stats' }).click();
+    await moe.until(() => moe.page.evaluate(async () => (await navigator.clipboard.readText()).startsWith('tensortrace run --faults=both --residency --values=stats -o moe-2.ttrace -m moe.gguf ')), 'with the options of this one');
     // `run` has them.
     const help = execFileSync(process.env.TT_BIN, ['run', '--help'], { encoding: 'utf8' });
     for (const option of options.filter(Boolean)) assert.ok(help.includes(option.split('=')[0]), option);

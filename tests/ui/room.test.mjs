@@ -56,6 +56,22 @@ for (const [viewport, least] of [[{ width: 1440, height: 900 }, 0.5], [{ width: 
         assert.deepEqual(small, []);
     });
 
+test('what is above the rows of the log takes two lines at 1440 and at 1024', async ({ open }) => {
+    for (const [width, height] of [[1440, 900], [1024, 700]])
+        for (const fragment of ['view=log', 'view=log&token=1', 'view=log&token=1&layer=2&sort=duration~100&log=op:MUL_MAT']) {
+            const v = await open(['moe'], { viewport: { width, height }, fragment });
+            await v.page.locator('.log-line [role=status]').getByText(' rows').waitFor();
+            const main = await v.page.locator('#main').boundingBox();
+            const rows = await v.page.locator('.log-rows').boundingBox();
+            assert.ok(rows.y - main.y <= 84, `${fragment} at ${width}: ${rows.y - main.y} px`);
+            // By the middles of what can be pressed: so many lines.
+            const middles = await v.page.locator('.log-bar :is(input, button), .log-second .log-tools > label > input, .log-second summary').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).filter((b) => b.height > 0).map((b) => b.top + b.height / 2).sort((a, b) => a - b));
+            const lines = middles.filter((y, i) => i === 0 || y - middles[i - 1] > 10).length;
+            assert.ok(middles.length >= 5 && lines <= 2, `${middles}`);
+            await v.close();
+        }
+});
+
 test('a phone: one view at a time in all of the width, the inspector a sheet below it, tabs that scroll', async ({ open }) => {
     const viewport = { width: 390, height: 844 };
     const v = await open(['moe'], { viewport, fragment: 'view=memory&token=1&panes=memory,log' });

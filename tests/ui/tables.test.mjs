@@ -177,3 +177,37 @@ test('no number of a table is cut off: 10 million records', async ({ open, t }) 
     await v.rest('.log-rows');
     assert.deepEqual(await cut(), []);
 });
+
+test('the button that copies covers no heading, wherever the table is scrolled to', async ({ open }) => {
+    for (const [view, width] of [['log', 1440], ['log', 1024], ['log', 820], ['stats', 1024], ['stats', 700], ['experts', 1024], ['buffers', 900]]) {
+        const v = await open(['moe'], { viewport: { width, height: 700 }, fragment: `view=${view}&token=1` });
+        await v.page.locator('#main .vt-copy').first().waitFor({ state: 'attached' });
+        await v.rest();
+        const covered = await v.page.evaluate(async () => {
+            const found = [];
+            for (const button of document.querySelectorAll('.vt-copy')) {
+                const frame = button.closest('.vt-frame');
+                const table = frame.querySelector('.vt');
+                const b = button.getBoundingClientRect();
+                if (b.width === 0) continue;
+                for (const left of [0, 40, 95, table.scrollWidth]) {
+                    table.scrollLeft = left;
+                    await new Promise(requestAnimationFrame);
+                    const shown = table.getBoundingClientRect();
+                    if (shown.right > b.left + 0.5 && shown.top < b.bottom) found.push(`${table.ariaLabel}: the table ends at ${shown.right}, the button begins at ${b.left}`);
+                    for (const cell of table.querySelectorAll('.vt-head .vt-cell')) {
+                        const c = cell.getBoundingClientRect();
+                        const right = Math.min(c.right, shown.right);
+                        if (right - Math.max(c.left, shown.left) < 12) continue;
+                        const on = document.elementFromPoint(right - 3, c.top + c.height / 2);
+                        if (on && button.contains(on)) found.push(`${cell.textContent} at ${left}`);
+                    }
+                }
+            }
+            return found;
+        });
+        assert.deepEqual(covered, [], `${view} at ${width}`);
+        assert.ok(await v.page.locator('#main .vt-copy').first().isVisible());
+        await v.close();
+    }
+});

@@ -163,7 +163,7 @@ test('9 share: the command that prints what is shown', async ({ open }) => {
         return command.startsWith('tensortrace log ');
     }, 'a command is copied');
     const out = execFileSync('sh', ['-c', `${command.replace(/^tensortrace/, `"$TT_BIN"`)} --csv`], { encoding: 'utf8', cwd: process.env.TT_TRACES });
-    const rows = /([\d,]+) rows?/.exec(await answer(v, main(v), /[\d,]+ rows?/))[1].replace(/,/g, '');
+    const rows = /([\d,]+) rows?/.exec(await answer(v, v.page.locator('.log-line'), /[\d,]+ rows?/))[1].replace(/,/g, '');
     assert.equal(out.trim().split('\n').length - 1, Number(rows));
 });
 

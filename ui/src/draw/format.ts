@@ -7,9 +7,12 @@ const TIMES: [number, string][] = [
   [1, "ns"],
 ];
 
+/** Thousands are parted everywhere. */
+const grouped = new Intl.NumberFormat("en");
+
 function short(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-  return value.toFixed(digits);
+  return Math.abs(value) >= 999.5 ? grouped.format(Math.round(value)) : value.toFixed(digits);
 }
 
 /** "1.25 ms"; null: "not observed". */
@@ -56,7 +59,7 @@ export function bytes(n: number | null | undefined): string {
     n /= 1024;
     i++;
   }
-  return i ? `${short(n)} ${SIZES[i]}` : `${n} B`;
+  return i ? `${short(n)} ${SIZES[i]}` : `${grouped.format(n)} B`;
 }
 
 /** "12.4 GB/s" (10^9), as `tensortrace stats` has it; null: "not observed". */
@@ -73,10 +76,8 @@ export function rate(bytes_per_s: number | null | undefined): string {
 
 /** "45.5 tokens/s", "1,142 tokens/s". */
 export function perSecond(n: number, what: string): string {
-  return `${n >= 1000 ? grouped.format(Math.round(n)) : short(n)} ${what}/s`;
+  return `${short(n)} ${what}/s`;
 }
-
-const grouped = new Intl.NumberFormat("en");
 
 /** "1,234,567"; null: "not observed". */
 export function count(n: number | null | undefined): string {

@@ -78,8 +78,6 @@ export interface VirtualTableProps<R> {
   empty?: ComponentChildren;
 }
 
-/** Of the button over the right end of the headers. */
-const COPY_WIDTH = 28;
 /** Left and right, in CSS pixels. */
 const CELL_PADDING = 12;
 /** Rows that the button copies at most. */
@@ -300,7 +298,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
 
   const needed = useRoomForNumbers(scroller, props.columns);
   const widths = props.columns.map((c) => Math.max(props.widths?.[c.id] ?? c.width, needed.value[c.id] ?? 0));
-  const total = widths.reduce((sum, w) => sum + w, COPY_WIDTH);
+  const total = widths.reduce((sum, w) => sum + w, 0);
   const rows: ComponentChildren[] = [];
   for (let i = first; i < first + n; i++) {
     const row = props.row(i);
@@ -337,7 +335,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     );
   }
   return (
-    <div class="vt-frame">
+    <div class={props.count > 0 ? "vt-frame vt-copies" : "vt-frame"}>
       <div
         class="vt"
         ref={scroller}

@@ -13,6 +13,11 @@ export function shellWord(text: string): string {
   return `$'${bytes.map((b) => (b === 0x27 || b === 0x5c ? `\\${String.fromCharCode(b)}` : b >= 0x20 && b < 0x7f ? String.fromCharCode(b) : `\\x${b.toString(16).padStart(2, "0")}`)).join("")}'`;
 }
 
+/** The words of a line as the recorder quotes them: 'it'\\''s'. What a trace says is not trusted: it is quoted anew. */
+export function wordsOf(line: string): string[] {
+  return [...line.matchAll(/(?:'[^']*'?|\\[^]|[^\s'\\])+/g)].map(([word]) => word.replace(/'([^']*)'?|\\([^])/g, (_, quoted: string | undefined, single: string | undefined) => quoted ?? single ?? ""));
+}
+
 /** Reads signals. */
 export function commandLine(): string {
   const words = viewCommands.get(currentView())?.() ?? ["info", pathOf(selectedTrace.value)];

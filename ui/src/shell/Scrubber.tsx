@@ -5,11 +5,12 @@ import { css } from "../draw/colour";
 import { count, duration } from "../draw/format";
 import { bind } from "../input/keys";
 import { announce } from "../parts/announce";
+import { Units } from "../parts/Units";
 import { changeSpeed, selectedIndex, setPlayhead, step, STEP_NS, stepPlayhead, togglePlaying } from "../state/playback";
 import { stepOp } from "../state/moment";
 import { compareWith, otherToken, selectedToken } from "../state/selection";
 import { summary } from "../state/trace";
-import { phaseWord } from "../state/words";
+import { allTokensWords, phaseWord } from "../state/words";
 import { Bars } from "./scrubber/Bars";
 import { Controls } from "./scrubber/Controls";
 import { Playhead } from "./scrubber/Playhead";
@@ -65,12 +66,12 @@ function Readout() {
   const n = batches.batch_id.length;
   const at = selectedIndex.value;
   if (selectedToken.value !== null && at < 0) return <p>Token {selectedToken.value} is not in the trace</p>;
-  if (at < 0) return <p>{n === 0 ? "No token was recorded" : `All ${count(n)} tokens`}</p>;
+  if (at < 0) return <p>{n === 0 ? "No token was recorded" : `All ${allTokensWords()}`}</p>;
   const n_tokens = batches.n_tokens[at]!;
   return (
     <p>
       Token <b>{batches.batch_id[at]}</b> ({count(at + 1)} of {count(n)}), {phaseWord(batches.phase[at]!)}
-      {n_tokens > 1 && ` (${count(n_tokens)} at once)`}: {duration(duration_ns(batches, at))}
+      {n_tokens > 1 && ` (${count(n_tokens)} at once)`}: <Units>{duration(duration_ns(batches, at))}</Units>
     </p>
   );
 }

@@ -1,6 +1,6 @@
 // The selection as text: for the inspector's headings and for screen readers.
 
-import { bytes, duration, ends, plainName, visible } from "../draw/format";
+import { bytes, counted, duration, ends, plainName, visible } from "../draw/format";
 import type { Region, Selection } from "./selection";
 import { batchIndex, summary } from "./trace";
 
@@ -20,6 +20,14 @@ export function phaseWord(phase: string): string {
   if (phase === "mixed") return "prompt and generated";
   if (phase === "warmup") return "warm-up";
   return "phase not observed";
+}
+
+/** "12 tokens"; "69 tokens in 61 batches" where a batch holds several, as a prompt does. */
+export function allTokensWords(): string {
+  const batches = summary.value?.batches;
+  const n = batches?.batch_id.length ?? 0;
+  const tokens = batches?.n_tokens.reduce((sum, each) => sum + each, 0) ?? 0;
+  return tokens <= n ? counted(n, "token") : `${counted(tokens, "token")} in ${counted(n, "batch", "batches")}`;
 }
 
 /** "token 3, generated, “ time”, 4.2 ms". */

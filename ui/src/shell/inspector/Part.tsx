@@ -1,6 +1,7 @@
 // One thing that is selected: its name, its figures, and where to look at it.
 
 import type { ComponentChildren } from "preact";
+import { Units } from "../../parts/Units";
 import { selectedToken } from "../../state/selection";
 import { showView } from "../../state/view";
 import { VIEWS } from "../../views/all";
@@ -20,7 +21,9 @@ export function Figure(props: { name: string; children: ComponentChildren }) {
   return (
     <dl class="figure">
       <dt>{props.name}</dt>
-      <dd>{props.children}</dd>
+      <dd>
+        <Units>{props.children}</Units>
+      </dd>
     </dl>
   );
 }

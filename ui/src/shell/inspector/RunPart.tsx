@@ -2,8 +2,26 @@
 
 import { count, duration, plainName } from "../../draw/format";
 import { summary } from "../../state/trace";
+import { phaseWord } from "../../state/words";
 import { Figure, Part } from "./Part";
 import { PoolPart } from "./PoolPart";
+
+/** Of each phase: a prompt has several tokens in a batch. */
+function Tokens() {
+  const { phase, n_tokens } = summary.value!.batches;
+  const of = new Map<string, number>();
+  phase.forEach((p, i) => of.set(p, (of.get(p) ?? 0) + n_tokens[i]!));
+  const all = [...of.values()].reduce((sum, n) => sum + n, 0);
+  return (
+    <>
+      <Figure name="Tokens">
+        {count(all)}
+        {of.size > 1 && `: ${[...of].map(([p, n]) => `${count(n)} ${phaseWord(p)}`).join(", ")}`}
+      </Figure>
+      <Figure name="Batches">{count(phase.length)}</Figure>
+    </>
+  );
+}
 
 export function RunPart() {
   const s = summary.value!;
@@ -17,7 +35,7 @@ export function RunPart() {
         <Figure name="Architecture">{text(s.architecture)}</Figure>
         <Figure name="Layers">{count(s.n_layers)}</Figure>
         {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts per layer">{count(s.n_experts)}</Figure>}
-        <Figure name="Tokens">{count(s.batches.batch_id.length)}</Figure>
+        <Tokens />
         <Figure name="Threads">{count(s.n_lanes)}</Figure>
         <Figure name="Ops">{count(s.n_ops)}</Figure>
         <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>

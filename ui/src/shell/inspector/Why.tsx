@@ -4,6 +4,7 @@ import { getJson, ofTrace, type Params } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { bytes, counted, duration, plainName } from "../../draw/format";
 import { PartSign, TimeBar } from "../../parts/TimeBar";
+import { Units } from "../../parts/Units";
 import { playing } from "../../state/playback";
 import { select, selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
@@ -102,7 +103,9 @@ function Ops(props: { ops: readonly SlowOp[] }) {
             <button type="button" class="link mono" onClick={() => chooseOp(op)}>
               {plainName(op.name)}
             </button>
-            {duration(op.time_ns)}, usually {op.usual_ns === null ? "not known" : duration(op.usual_ns)}
+            <Units>
+              {duration(op.time_ns)}, usually {op.usual_ns === null ? "not known" : duration(op.usual_ns)}
+            </Units>
           </li>
         ))}
       </ul>
@@ -122,7 +125,7 @@ function Faults(props: { faults: WhyAnswer["faults"] }) {
               {plainName(f.tensor)}
             </button>
             {counted(f.major_faults, "major", "major")}, {counted(f.minor_faults, "minor", "minor")}
-            {f.read_bytes !== null && `, ${bytes(f.read_bytes)} read`}
+            {f.read_bytes !== null && <Units>{`, ${bytes(f.read_bytes)} read`}</Units>}
           </li>
         ))}
       </ul>
@@ -137,7 +140,9 @@ function Sentences(props: { head: string; list: readonly string[] }) {
       <p class="within">{props.head}</p>
       <ul class="why-list">
         {props.list.map((text) => (
-          <li key={text}>{plainName(text)}</li>
+          <li key={text}>
+            <Units>{plainName(text)}</Units>
+          </li>
         ))}
       </ul>
     </>
@@ -164,11 +169,15 @@ export function Why(props: { of: Params }) {
         <>
           {first && (
             <p>
-              <b>{plainName(first)}</b>
+              <b>
+                <Units>{plainName(first)}</Units>
+              </b>
             </p>
           )}
           {others.map((text) => (
-            <p key={text}>{plainName(text)}</p>
+            <p key={text}>
+              <Units>{plainName(text)}</Units>
+            </p>
           ))}
           <Parts why={why} />
           <Ops ops={why.ops} />

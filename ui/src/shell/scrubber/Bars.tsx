@@ -3,14 +3,13 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { isDark } from "../../draw/colour";
-import { count } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { notesInTime } from "../../state/notes";
 import { goToIndex, selectedIndex } from "../../state/playback";
 import { compareWith, otherToken, selectedToken } from "../../state/selection";
 import { batchIndex, summary } from "../../state/trace";
-import { tokenWords } from "../../state/words";
+import { allTokensWords, tokenWords } from "../../state/words";
 import { Rail } from "./Rail";
 import { placeOf } from "./places";
 import { drawStrip, indexAt, pitch } from "./strip";
@@ -80,7 +79,7 @@ export function Bars() {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, n - 1)}
         aria-valuenow={Math.max(0, at)}
-        aria-valuetext={selectedToken.value === null ? `all ${count(n)} tokens` : tokenWords(selectedToken.value)}
+        aria-valuetext={selectedToken.value === null ? `all ${allTokensWords()}` : tokenWords(selectedToken.value)}
         ref={ref}
         onPointerDown={(event) => {
           if (event.button !== 0 || n === 0) return;

@@ -126,7 +126,7 @@ function ExportMenu(props: { terms: readonly Term[]; lanes: boolean; rows: LogRo
   const c = props.rows?.count.value;
   const what = c ? (c.done ? counted(c.rows, "row") : "all rows") : "rows";
   return (
-    <Menu title={`Export ${what}`}>
+    <Menu title="Export" label={`Export ${what}`}>
       <ul>
         {FORMATS.map((format) => (
           <li key={format}>
@@ -214,12 +214,21 @@ export function Component() {
           <button
             type="button"
             class="log-preset"
+            aria-label={`Slowest ${SLOWEST} of the selection`}
             aria-pressed={order().id === "duration" && order().most === SLOWEST}
             title={`The ${SLOWEST} ops that took longest, of what is selected; without a selection, of all that pass the filter (Shift+S)`}
             onClick={slowestOfSelection}
           >
-            Slowest {SLOWEST} of the selection
+            Slowest {SLOWEST}
           </button>
+        </div>
+      </div>
+      <div class="log-second">
+        <p class="log-line">
+          <CountLine rows={rows.value} /> · <OrderWords rows={rows.value} /> · {selectedWords(selection.value)}
+          {rows.value?.leftOut.value && <strong> (the filter leaves the selected op out)</strong>}
+        </p>
+        <div class="log-tools no-picture">
           <label>
             <input
               type="checkbox"
@@ -232,10 +241,6 @@ export function Component() {
           <ExportMenu terms={terms.value} lanes={lanes} rows={rows.value} />
         </div>
       </div>
-      <p class="log-line">
-        <CountLine rows={rows.value} /> · <OrderWords rows={rows.value} /> · {selectedWords(selection.value)}
-        {rows.value?.leftOut.value && <strong> (the filter leaves the selected op out)</strong>}
-      </p>
       <div class="log-rows">
         <LogTable terms={terms.value} lanes={lanes} onRows={(r) => (rows.value = r)} />
       </div>

@@ -1,5 +1,6 @@
 // The answer in one sentence, its figures, and where the time went.
 
+import { Units } from "../../parts/Units";
 import { PartSign, TimeBar } from "../../parts/TimeBar";
 import { duration, percent, perSecond } from "../../draw/format";
 import { summary } from "../../state/trace";
@@ -42,8 +43,14 @@ function TileText(props: { text: string }) {
   const at = props.text.indexOf(", ");
   return (
     <dd>
-      <b>{at < 0 ? props.text : props.text.slice(0, at)}</b>
-      {at > 0 && <small>{props.text.slice(at + 2)}</small>}
+      <b>
+        <Units>{at < 0 ? props.text : props.text.slice(0, at)}</Units>
+      </b>
+      {at > 0 && (
+        <small>
+          <Units>{props.text.slice(at + 2)}</Units>
+        </small>
+      )}
     </dd>
   );
 }
@@ -56,7 +63,7 @@ export function Tiles(props: { answer: Overview | null }) {
         : EXPECTED.map(([key, title]) => (
             <div class="tile" key={key}>
               <dt>{title}</dt>
-              <dd>{early(key) === null ? "…" : <b>{early(key)}</b>}</dd>
+              <dd>{early(key) === null ? "…" : <b><Units>{early(key)}</Units></b>}</dd>
             </div>
           ))}
     </dl>
@@ -81,7 +88,7 @@ export function Where(props: { answer: Overview }) {
               </li>
             ))}
             <li>
-              of {duration(total_ns)}
+              of <Units>{duration(total_ns)}</Units>
             </li>
           </ul>
         </>

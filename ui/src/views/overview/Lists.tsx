@@ -2,9 +2,11 @@
 
 import { bytes, duration, percent, plainName } from "../../draw/format";
 import { copyWords } from "../../parts/clipboard";
+import { Units } from "../../parts/Units";
 import { select } from "../../state/selection";
 import { summary } from "../../state/trace";
-import type { Finding, Missing, Overview } from "./answer";
+import type { Finding, Overview } from "./answer";
+import { shellWord, wordsOf } from "../../share/command";
 import { follow, leadsSomewhere, titleOf } from "./go";
 
 const SEVERITIES: Record<Finding["severity"], string> = { error: "Error", warning: "Warning", note: "Note" };
@@ -17,11 +19,13 @@ function FindingRow(props: { finding: Finding }) {
       <span class="severity">{SEVERITIES[f.severity] ?? f.severity}</span>
       {leadsSomewhere(f) ? (
         <button type="button" class="link" onClick={() => follow(f)}>
-          {text}
+          <Units>{text}</Units>
           {f.view !== null && <span class="to"> {titleOf(f.view)}&nbsp;›</span>}
         </button>
       ) : (
-        <span>{text}</span>
+        <span>
+          <Units>{text}</Units>
+        </span>
       )}
     </li>
   );
@@ -89,18 +93,27 @@ export function Tensors(props: { answer: Overview }) {
   );
 }
 
-/** Records the run again with these options. */
-function commandOf(options: readonly string[]): string {
-  return `tensortrace run ${options.join(" ")} -o ${summary.value?.name ?? "FILE"} ...`;
+/** What a trace may lack, and the option of `run` that records it. */
+const OPTIONS = ["--faults=both", "--residency", "--values=stats"] as const;
+
+/** "moe-2.ttrace": `run` does not replace a trace. */
+function otherName(name: string): string {
+  return shellWord(name.replace(/(\.ttrace)?$/, "-2.ttrace"));
 }
 
-function copyCommand(options: readonly string[]): void {
-  const command = commandOf(options);
-  copyWords(command, "Command");
+/** Records the same run again with these options, and with those that this one had. */
+function commandOf(answer: Overview, options: readonly string[]): string {
+  const lacking = answer.not_recorded.map((m) => m.option);
+  const had = OPTIONS.filter((o) => !lacking.includes(o) && !options.includes(o));
+  // An option is a word; "without --no-text" says to leave one out.
+  const words = [...had, ...options].filter((o) => o.startsWith("--"));
+  const program = wordsOf(answer.again ?? "...").map(shellWord);
+  return ["tensortrace run", ...words, "-o", otherName(summary.value?.name ?? "FILE"), ...program].join(" ");
 }
 
-export function NotRecorded(props: { missing: readonly Missing[] }) {
-  const { missing } = props;
+export function NotRecorded(props: { answer: Overview }) {
+  const { not_recorded: missing } = props.answer;
+  const copyCommand = (list: readonly string[]) => copyWords(commandOf(props.answer, list), "Command");
   if (missing.length === 0) return null;
   const options = [...new Set(missing.flatMap((m) => (m.option === null ? [] : [m.option])))];
   return (
@@ -113,7 +126,7 @@ export function NotRecorded(props: { missing: readonly Missing[] }) {
             {m.option !== null && (
               <>
                 {" "}
-                <button type="button" class="option" title={`Copy: ${commandOf([m.option])}`} onClick={() => copyCommand([m.option!])}>
+                <button type="button" class="option" title={`Copy: ${commandOf(props.answer, [m.option])}`} onClick={() => copyCommand([m.option!])}>
                   <code>{m.option}</code>
                 </button>
               </>
@@ -123,8 +136,8 @@ export function NotRecorded(props: { missing: readonly Missing[] }) {
         ))}
         {options.length > 1 && (
           <li>
-            <button type="button" title={`Copy: ${commandOf(options)}`} onClick={() => copyCommand(options)}>
-              Copy all
+            <button type="button" title={`Copy: ${commandOf(props.answer, options)}`} onClick={() => copyCommand(options)}>
+              Copy the command with all
             </button>
           </li>
         )}

@@ -6,15 +6,16 @@ import { isDark } from "../../draw/colour";
 import { duration } from "../../draw/format";
 import { announceCommon } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
+import { Units } from "../../parts/Units";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { duration_ns } from "../../shell/scrubber/strip";
 import { goToIndex, selectedIndex } from "../../state/playback";
 import { summary } from "../../state/trace";
-import { phaseWord, quoted, tokenWords } from "../../state/words";
-import { causeWords, type Overview, type Slow } from "./answer";
-import { barAt, drawTokens, type Bars } from "./bars";
+import { allTokensWords, phaseWord, quoted, tokenWords } from "../../state/words";
+import { causeWords, slowTime, type Overview, type Slow } from "./answer";
+import { barAt, cutAbove, drawTokens, type Bars } from "./bars";
 import { answer } from "./state";
 
 const COLUMNS: readonly Column<number>[] = [
@@ -36,7 +37,7 @@ function Tip(props: { i: number; x: number; y: number }) {
       <strong>{tokenWords(token)}</strong>
       {slow && (
         <div>
-          {slow.text} ({causeWords(slow.cause)})
+          {slow.text}{slow.late_ns === null && ` (${causeWords(slow.cause)})`}
         </div>
       )}
     </Tooltip>
@@ -82,7 +83,7 @@ function Picture() {
   const n = summary.value!.batches.batch_id.length;
   return (
     <CanvasView
-      label={`Time of ${n === 1 ? "the token" : `${n} tokens`}`}
+      label={`Time of ${allTokensWords()}`}
       keys="Arrow left and right select the token before and after, Home and End the first and last. A table of all tokens follows."
       value={selected < 0 ? "" : tokenWords(summary.value!.batches.batch_id[selected]!)}
       table={
@@ -121,13 +122,14 @@ function Picture() {
 function SlowList(props: { slow: readonly Slow[] }) {
   const batches = summary.value!.batches;
   return (
-    <ul class="slow" aria-label="The slowest tokens">
+    <ul class="slow" aria-label="Slow or late tokens">
       {props.slow.map((s) => (
         <li key={s.batch_id}>
           <button type="button" class="link" onClick={() => goToIndex(batches.batch_id.indexOf(s.batch_id))}>
-            Token {s.batch_id}, {duration(s.time_ns)}
+            Token {s.batch_id}
+            {s.late_ns === null && <Units>{`, ${slowTime(s)}`}</Units>}
           </button>{" "}
-          {s.text}
+          <Units>{s.text}</Units>
         </li>
       ))}
     </ul>
@@ -135,7 +137,8 @@ function SlowList(props: { slow: readonly Slow[] }) {
 }
 
 /** What the bars' colours are. */
-function Legend(props: { slow: boolean }) {
+function Legend(props: { slow: boolean; usual: Overview["usual"] }) {
+  const cut = cutAbove({ batches: summary.value!.batches, usual: props.usual });
   const phases = new Set(summary.value!.batches.phase);
   return (
     <small class="tokens-legend">
@@ -149,9 +152,14 @@ function Legend(props: { slow: boolean }) {
           <i class="generate" /> generated
         </span>
       )}
+      {cut !== null && (
+        <span title={`The bars end at ${duration(cut)}, so that the others keep a height; the table and the list have all times`}>
+          <i class="cut" /> cut off above <Units>{duration(cut)}</Units>
+        </span>
+      )}
       {props.slow && (
         <span>
-          <i class="slowest">▾</i> slowest, with cause
+          <i class="slowest">▾</i> slow or late
         </span>
       )}
     </small>
@@ -164,8 +172,8 @@ export function Tokens(props: { answer: Overview | null }) {
   return (
     <section class="tokens" aria-label="Times of the tokens">
       <h3>
-        Tokens
-        {n > 0 && <Legend slow={slow.length > 0} />}
+        {n > 0 ? <span title="A bar is a batch; a prompt has several tokens in one">{allTokensWords()}</span> : "Tokens"}
+        {n > 0 && <Legend slow={slow.length > 0} usual={props.answer?.usual ?? null} />}
         {props.answer && slow.length === 0 && props.answer.usual && <small class="tokens-legend"><span>none took unusually long</span></small>}
         {props.answer && !props.answer.usual && n > 0 && <small class="tokens-legend"><span>too few to tell which are slow</span></small>}
       </h3>

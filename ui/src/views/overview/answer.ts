@@ -1,5 +1,7 @@
 // Reply of the endpoint `overview` (docs/api-http.md).
 
+import { duration } from "../../draw/format";
+
 export interface Tile {
   readonly key: string;
   readonly title: string;
@@ -28,6 +30,8 @@ export interface Usual {
 export interface Slow {
   readonly batch_id: number;
   readonly time_ns: number;
+  /** How late it began; null: it took long. */
+  readonly late_ns: number | null;
   readonly ratio: number;
   /** null: not known. */
   readonly cause: string | null;
@@ -83,6 +87,8 @@ export interface Overview {
   readonly findings: readonly Finding[];
   readonly tensors: readonly TopTensor[];
   readonly not_recorded: readonly Missing[];
+  /** What follows the options of `run` to record it again; null: not known. */
+  readonly again: string | null;
 }
 
 const CAUSES: Record<string, string> = {
@@ -97,6 +103,11 @@ const CAUSES: Record<string, string> = {
   context: "longer context",
   more_bytes: "more bytes read",
 };
+
+/** What is unusual of it: "2.74 ms", "3.82 ms late". */
+export function slowTime(slow: Slow): string {
+  return slow.late_ns === null ? duration(slow.time_ns) : `${duration(slow.late_ns)} late`;
+}
 
 /** A few words, for a mark: "off CPU". */
 export function causeWords(cause: string | null): string {

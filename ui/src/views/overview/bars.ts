@@ -6,7 +6,7 @@ import { css, themeColour } from "../../draw/colour";
 import { duration } from "../../draw/format";
 import type { Batches } from "../../api/types";
 import { duration_ns, PHASE_COLOURS } from "../../shell/scrubber/strip";
-import { causeWords, type Slow, type Usual } from "./answer";
+import { causeWords, slowTime, type Slow, type Usual } from "./answer";
 
 export const LEFT = 62;
 const RIGHT = 8;
@@ -39,7 +39,7 @@ export function barAt(b: Bars, x: number): number {
   return i >= 0 && i < b.batches.batch_id.length ? i : -1;
 }
 
-function full_ns(b: Bars): number {
+function full_ns(b: Pick<Bars, "batches" | "usual">): number {
   const times: number[] = [];
   const generated: number[] = [];
   b.batches.phase.forEach((phase, i) => {
@@ -52,6 +52,12 @@ function full_ns(b: Bars): number {
   const most = sorted.at(-1) ?? 1;
   const median = b.usual?.median_ns ?? sorted[Math.floor((sorted.length - 1) / 2)] ?? most;
   return Math.max(1, Math.min(most * 1.05, median * TIMES_MOST));
+}
+
+/** The time from which on bars are cut off; null: none is. */
+export function cutAbove(b: Pick<Bars, "batches" | "usual">): number | null {
+  const full = full_ns(b);
+  return b.batches.batch_id.some((_, i) => (duration_ns(b.batches, i) ?? 0) > full) ? full : null;
 }
 
 interface Scale {
@@ -164,7 +170,7 @@ function drawSlow(c: CanvasRenderingContext2D, b: Bars): void {
     c.lineTo(x + 5, TOP - 8);
     c.lineTo(x, TOP - 2);
     c.fill();
-    const text = `${duration(slow.time_ns)}, ${causeWords(slow.cause)}`;
+    const text = slow.late_ns === null ? `${slowTime(slow)}, ${causeWords(slow.cause)}` : slowTime(slow);
     const wide = c.measureText(text).width;
     const left = Math.min(Math.max(LEFT, x - wide / 2), b.width - RIGHT - wide);
     const row = left > until[0]! + 8 ? 0 : left > until[1]! + 8 ? 1 : -1;

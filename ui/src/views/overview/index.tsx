@@ -2,6 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { Failure } from "../../parts/messages";
+import { Units } from "../../parts/Units";
 import { NoOps } from "../../parts/NoOps";
 import { summary } from "../../state/trace";
 import { Tiles, Where } from "./Head";
@@ -20,14 +21,14 @@ export function Component() {
   return (
     <div class="overview-host">
       <div class={`overview ${batches.batch_id.length > 0 ? "" : "without-tokens"}`} aria-busy={!now}>
-        <h2>{now ? now.headline : <span role="status">Reading the {growing ? "ops so far" : "ops"}…</span>}</h2>
+        <h2>{now ? <Units>{now.headline}</Units> : <span role="status">Reading the {growing ? "ops so far" : "ops"}…</span>}</h2>
         <Tiles answer={now} />
         {now && (n_ops > 0 ? <Where answer={now} /> : <NoOps />)}
         <Tokens answer={now} />
         {now && <Findings answer={now} />}
         {now && <Tensors answer={now} />}
         <Views ready={now !== null || failure.value !== null} />
-        {now && <NotRecorded missing={now.not_recorded} />}
+        {now && <NotRecorded answer={now} />}
       </div>
     </div>
   );

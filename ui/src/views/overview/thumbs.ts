@@ -29,6 +29,8 @@ type Load = (trace: number, abort: AbortSignal) => Promise<Draw | null>;
 const TENSORS_MOST = 10_000;
 const ROWS = 7;
 const FONT = "10px ui-monospace, monospace";
+/** So many lines of that can be read. */
+const linesIn = (height: number) => Math.max(1, Math.min(ROWS, Math.floor(height / 11)));
 
 function stats(trace: number, by: string, limit: number, abort: AbortSignal): Promise<Stats> {
   return getJson<Stats>(ofTrace(trace, "stats"), { by, limit }, abort);
@@ -127,8 +129,9 @@ const log: Load = async (trace, abort) => {
   return (p) => {
     p.c.font = FONT;
     p.c.textBaseline = "middle";
-    const high = p.height / ROWS;
-    ops.slice(0, ROWS).forEach((op, i) => {
+    const lines = linesIn(p.height);
+    const high = p.height / lines;
+    ops.slice(0, lines).forEach((op, i) => {
       const y = (i + 0.5) * high;
       p.c.fillStyle = themeColour("--ink-2");
       p.c.textAlign = "left";
@@ -191,8 +194,9 @@ const sums: Load = async (trace, abort) => {
     p.c.font = FONT;
     p.c.textBaseline = "middle";
     p.c.textAlign = "left";
-    const high = p.height / ROWS;
-    rows.forEach((r, i) => {
+    const lines = linesIn(p.height);
+    const high = p.height / lines;
+    rows.slice(0, lines).forEach((r, i) => {
       p.c.fillStyle = css([0, 114, 178], 0.75);
       p.c.fillRect(0, i * high + 1, Math.max(1, ((r.share ?? 0) / largest) * p.width), high - 2);
       p.c.fillStyle = themeColour("--ink");
