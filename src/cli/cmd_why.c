@@ -1,8 +1,9 @@
 /* tensortrace why FILE: the run at a glance, or why a batch, a layer or an op took its time. */
-#include "answer/why.h"
+#include "analyze/why/columns.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/overview_text.h"
 #include "cli/report.h"
@@ -43,61 +44,29 @@ static const tt_option option_table[] = {
 
 static bool print_ops(const tt_why *w)
 {
-    tt_table *t = w->n_ops ? tt_table_new(stdout) : NULL;
-    char batch[16], time[TT_UNITS_TEXT], usual[TT_UNITS_TEXT], more[TT_UNITS_TEXT];
-    if (!w->n_ops) return true;
-    if (!t) return false;
     const bool batches = w->kind == TT_WHY_OP;
-    printf("\n%s\n", isnan(w->ops[0].usual_ns) ? "Longest ops"
-                     : batches                 ? "Executions that exceed the median most"
-                                               : "Ops that exceed their own median most");
-    tt_table_column(t, batches ? "BATCH" : "NAME",
-                    batches ? TT_COLUMN_RIGHT : TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "OP", TT_COLUMN_WIDE);
-    tt_table_column(t, "TIME", TT_COLUMN_RIGHT);
-    tt_table_column(t, "USUAL", TT_COLUMN_RIGHT);
-    tt_table_column(t, "MORE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "RUN:NODE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    for (size_t i = 0; i < w->n_ops; i++) {
-        const tt_why_op *o = &w->ops[i];
-        char place[32];
-        (void)snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu32, o->run, o->node);
-        (void)snprintf(batch, sizeof batch, "%" PRIu32,
-                       o->batch == TT_NONE ? 0 : tt_model_batch_number(w->m, o->batch));
-        const char *cells[] = {batches ? batch : o->name,       o->op,
-                               tt_units_ns(time, o->time_ns),   tt_units_ns(usual, o->usual_ns),
-                               tt_units_ns(more, o->excess_ns), place};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
+    const tt_rowset set = TT_ROWSET(&tt_why_op_schema, 0, w->m, w->ops, w->n_ops);
+    if (!w->n_ops) return true;
+    return tt_list_print_under(isnan(w->ops[0].usual_ns) ? "Longest ops"
+                               : batches                 ? "Executions that exceed the median most"
+                                                         : "Ops that exceed their own median most",
+                               &set,
+                               batches ? "batch_id,op,time_ns,usual_ns,excess_ns,place"
+                                       : "name,op,time_ns,usual_ns,excess_ns,place",
+                               NULL);
 }
 
 static bool print_faults(const tt_why *w)
 {
-    tt_table *t = w->n_faults ? tt_table_new(stdout) : NULL;
-    char major[TT_UNITS_TEXT], minor[TT_UNITS_TEXT], read[TT_UNITS_TEXT];
-    if (!w->n_faults) return true;
-    if (!t) return false;
-    printf("\nPage faults by tensor\n");
-    tt_table_column(t, "TENSOR", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "MAJOR", TT_COLUMN_RIGHT);
-    tt_table_column(t, "MINOR", TT_COLUMN_RIGHT);
-    tt_table_column(t, "READ", TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < w->n_faults; i++) {
-        const tt_why_fault *f = &w->faults[i];
-        const char *cells[] = {f->tensor, tt_units_count(major, f->major),
-                               tt_units_count(minor, f->minor),
-                               f->reads_known ? tt_units_bytes(read, f->read_bytes) : "-"};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
+    const tt_rowset set = TT_ROWSET(&tt_why_fault_schema, 0, w->m, w->faults, w->n_faults);
+    return !w->n_faults || tt_list_print_under("Page faults by tensor", &set, NULL, NULL);
 }
 
 static bool print_why(const tt_why *w)
 {
     for (size_t i = 0; i < w->text.n; i++)
         tt_table_text(stdout, 0, w->text.list[i]);
-    const bool ok = tt_parts_print(w->parts, w->n_parts, w->time_ns, tt_usual_known(&w->usual)) &&
+    const bool ok = tt_parts_print(w->m, w->parts, w->n_parts, w->time_ns, &w->usual) &&
                     print_ops(w) && print_faults(w);
     tt_sentences_print("Excluded", &w->excluded);
     tt_sentences_print("Not known", &w->not_known);
@@ -131,24 +100,15 @@ static tt_status ask(const struct options *o, const tt_model *m, tt_why *w, tt_e
     return tt_why_batch(m, batch, NULL, w, err);
 }
 
-static bool write_json(const tt_why *w, const tt_overview *overview)
-{
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    if (w)
-        tt_why_json(&j, w);
-    else
-        tt_overview_json(&j, overview);
-    return tt_json_end(&j);
-}
-
 static int show_why(const struct options *o, const tt_model *m)
 {
     tt_why w = {0};
     tt_error err;
     const tt_status status = ask(o, m, &w, &err);
     const int code =
-        status == TT_OK ? tt_report_output(o->input.json ? write_json(&w, NULL) : print_why(&w))
+        status == TT_OK
+            ? tt_report_output(o->input.json ? tt_row_json_print(stdout, &tt_why_schema, m, &w)
+                                             : print_why(&w))
         : status == TT_E_NOT_FOUND ? (tt_report_note("%s", err.message), TT_EXIT_DIFFERS)
                                    : tt_report_error(&err);
     tt_why_free(&w);
@@ -164,10 +124,12 @@ static int show_overview(const struct options *o, const tt_model *m)
     const tt_status status =
         tt_overview_make(m, NULL, tt_progress_callback, &bar, NULL, &overview, &err);
     tt_progress_end(&bar);
-    const int code = status == TT_OK
-                         ? tt_report_output(o->input.json ? write_json(NULL, &overview)
-                                                          : tt_overview_print(&overview))
-                         : tt_report_error(&err);
+    const int code =
+        status == TT_OK
+            ? tt_report_output(o->input.json
+                                   ? tt_row_json_print(stdout, &tt_overview_schema, m, &overview)
+                                   : tt_overview_print(&overview))
+            : tt_report_error(&err);
     tt_overview_free(&overview);
     return code;
 }

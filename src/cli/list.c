@@ -183,6 +183,19 @@ bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *
     return ok;
 }
 
+bool tt_list_print_under(const char *heading, const tt_rowset *set, const char *columns,
+                         const void *total)
+{
+    const tt_listing_wish wish = {.columns = columns, .text = true};
+    tt_listing l;
+    bool ok = tt_listing_make(&l, set, &wish, NULL) == TT_OK;
+    l.chosen = false;
+    tt_table_printf(stdout, 0, "\n%s", heading);
+    ok = ok && print_rows(&l, total, stdout);
+    tt_listing_free(&l);
+    return ok;
+}
+
 bool tt_list_print_csv(const tt_listing *l)
 {
     tt_bytes out;

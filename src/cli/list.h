@@ -47,7 +47,11 @@ void tt_list_row(tt_table *t, const tt_listing *l, const void *row);
 /* The rows of a set as a table; the columns that the wish names are left out where there is little
  * room. False as above. */
 bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *out);
-/* The same as CSV, without a total. */
+/* The same on standard output below a heading, with these columns (NULL: the schema's default) and
+ * a total as tt_list_print. */
+bool tt_list_print_under(const char *heading, const tt_rowset *set, const char *columns,
+                         const void *total);
+/* The listed rows as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);
 /* Prints the rows of a set as the options request, sorted by `sort` (NULL: unsorted) by default: as
  * a table, or as CSV. Returns the exit code; if it is not TT_EXIT_OK, the reason was printed. */

@@ -1,9 +1,10 @@
 #include "cli/overview_text.h"
 
+#include "analyze/why/columns.h"
 #include "base/units.h"
+#include "cli/list.h"
 #include "cli/table.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,29 +31,17 @@ void tt_sentences_print(const char *heading, const tt_sentences *texts)
         item("  %s", texts->list[i]);
 }
 
-bool tt_parts_print(const tt_why_part *parts, size_t n, double total_ns, bool compared)
+bool tt_parts_print(const tt_model *m, const tt_why_part *parts, size_t n, double total_ns,
+                    const tt_usual_value *usual)
 {
-    char time[TT_UNITS_TEXT], usual[TT_UNITS_TEXT], share[16];
-    tt_table *t = n ? tt_table_new(stdout) : NULL;
-    if (n == 0) return true;
-    if (!t) return false;
-    printf("\nWhere the time went\n");
-    tt_table_column(t, "PART", TT_COLUMN_LEFT);
-    tt_table_column(t, "TIME", TT_COLUMN_RIGHT);
-    tt_table_column(t, "SHARE", TT_COLUMN_RIGHT);
-    if (compared) tt_table_column(t, "USUAL", TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < n; i++) {
-        const tt_why_part *p = &parts[i];
-        (void)snprintf(share, sizeof share, "%.1f %%", 100 * p->time_ns / total_ns);
-        const char *cells[] = {tt_part_title(p->part),
-                               p->known ? tt_units_ns(time, p->time_ns) : "-",
-                               p->known && total_ns > 0 ? share : "",
-                               p->known ? tt_units_ns(usual, p->usual_ns) : "-"};
-        tt_table_row(t, cells);
-    }
-    const char *all[] = {"all", tt_units_ns(time, total_ns), "", ""};
-    tt_table_row(t, all);
-    return tt_table_print(t);
+    const bool compared = usual && tt_usual_known(usual);
+    const tt_why_part all = {.known = true,
+                             .time_ns = total_ns,
+                             .share = NAN,
+                             .usual_ns = compared ? usual->median_ns : NAN};
+    const tt_rowset set =
+        TT_ROWSET(&tt_why_part_schema, compared ? TT_PARTS_COMPARED : TT_PARTS_ALONE, m, parts, n);
+    return n == 0 || tt_list_print_under("Where the time went", &set, NULL, &all);
 }
 
 static void print_findings(const tt_overview *o)
@@ -87,41 +76,15 @@ static bool print_slow(const tt_overview *o)
              tt_units_ns(high, o->usual.high_ns));
     }
     if (!o->n_slow) return true;
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    printf("\nSlow or late tokens\n");
-    tt_table_column(t, "BATCH", TT_COLUMN_RIGHT | TT_COLUMN_KEY);
-    tt_table_column(t, "TIME", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WHY", TT_COLUMN_WRAP);
-    for (size_t i = 0; i < o->n_slow; i++) {
-        char batch[16];
-        (void)snprintf(batch, sizeof batch, "%" PRIu32,
-                       tt_model_batch_number(o->m, o->slow[i].batch));
-        const char *cells[] = {batch, tt_units_ns(time, o->slow[i].time_ns), o->slow[i].text};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
+    const tt_rowset set = TT_ROWSET(&tt_overview_slow_schema, 0, o->m, o->slow, o->n_slow);
+    return tt_list_print_under("Slow or late tokens", &set, NULL, NULL);
 }
 
 static bool print_tensors(const tt_overview *o)
 {
-    tt_table *t = o->n_tensors ? tt_table_new(stdout) : NULL;
-    char read[TT_UNITS_TEXT], work[TT_UNITS_TEXT], share[16];
-    if (!o->n_tensors) return true;
-    if (!t) return false;
-    printf("\nTensors that took most own work\n");
-    tt_table_column(t, "TENSOR", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "SHARE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WORK", TT_COLUMN_RIGHT);
-    tt_table_column(t, "READ", TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < o->n_tensors; i++) {
-        const tt_overview_tensor *r = &o->tensors[i];
-        (void)snprintf(share, sizeof share, "%.1f %%", 100 * r->share);
-        const char *cells[] = {r->tensor, share, tt_units_ns(work, r->work_ns),
-                               tt_units_bytes(read, r->read_bytes)};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
+    const tt_rowset set = TT_ROWSET(&tt_overview_tensor_schema, 0, o->m, o->tensors, o->n_tensors);
+    return !o->n_tensors || tt_list_print_under("Tensors that took most own work", &set,
+                                                "tensor,share,work_ns,read_bytes", NULL);
 }
 
 static void print_missing(const tt_overview *o)
@@ -139,7 +102,7 @@ static void print_missing(const tt_overview *o)
 bool tt_overview_print_brief(const tt_overview *o)
 {
     if (o->total_ns <= 0) return true;
-    const bool ok = tt_parts_print(o->parts, o->n_parts, o->total_ns, false) && print_slow(o);
+    const bool ok = tt_parts_print(o->m, o->parts, o->n_parts, o->total_ns, NULL) && print_slow(o);
     print_findings(o);
     return ok;
 }
@@ -149,7 +112,7 @@ bool tt_overview_print(const tt_overview *o)
     tt_table_text(stdout, 0, o->headline);
     print_tiles(o);
     const bool ok =
-        (o->total_ns <= 0 || tt_parts_print(o->parts, o->n_parts, o->total_ns, false)) &&
+        (o->total_ns <= 0 || tt_parts_print(o->m, o->parts, o->n_parts, o->total_ns, NULL)) &&
         print_slow(o) && print_tensors(o);
     print_findings(o);
     print_missing(o);

@@ -11,8 +11,9 @@
 bool tt_overview_print(const tt_overview *o);
 /* Where the time went, the slowest tokens, and other findings. */
 bool tt_overview_print_brief(const tt_overview *o);
-/* Its parts, of total_ns; `compared`: with the usual. */
-bool tt_parts_print(const tt_why_part *parts, size_t n, double total_ns, bool compared);
+/* Parts of total_ns, with the usual ones unless `usual` is NULL or not known. */
+bool tt_parts_print(const tt_model *m, const tt_why_part *parts, size_t n, double total_ns,
+                    const tt_usual_value *usual);
 /* A heading and a list of sentences; nothing if there are none. */
 void tt_sentences_print(const char *heading, const tt_sentences *texts);
 

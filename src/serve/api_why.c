@@ -1,5 +1,5 @@
 /* /api/v1/traces/ID/overview and /why. */
-#include "answer/why.h"
+#include "analyze/why/columns.h"
 #include "serve/endpoints.h"
 #include "serve/request.h"
 #include "serve/source.h"
@@ -17,7 +17,7 @@ tt_status tt_answer_overview(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made = NULL;
     const tt_status status = tt_source_get(q, &overview_memo, &made, err);
-    if (status == TT_OK) tt_overview_json(tt_reply_json(r), made);
+    if (status == TT_OK) tt_row_json(tt_reply_json(r), NULL, &tt_overview_schema, q->m, made);
     return status;
 }
 
@@ -56,7 +56,7 @@ tt_status tt_answer_why(tt_request *q, tt_reply *r, tt_error *err)
     tt_why why = {0};
     tt_status status = asked_batch(q, &batch, err);
     if (status == TT_OK) status = answer(q, batch, &why, err);
-    if (status == TT_OK) tt_why_json(tt_reply_json(r), &why);
+    if (status == TT_OK) tt_row_json(tt_reply_json(r), NULL, &tt_why_schema, q->m, &why);
     tt_why_free(&why);
     return status;
 }

@@ -3,8 +3,7 @@
  * nothing looks at it). */
 #include "../golden/rechecksum.h"
 #include "analyze/diff/diff.h"
-#include "analyze/why/why.h"
-#include "answer/why.h"
+#include "analyze/why/columns.h"
 #include "limits.h"
 #include "report/analysis.h"
 #include "report/json.h"
@@ -47,7 +46,7 @@ static void check(tt_status status, tt_why *w)
         sum += w->parts[i].time_ns;
     if (status == TT_OK && w->n_parts && fabs(sum - w->time_ns) > 1e-6 * fabs(sum) + 1) abort();
     tt_json_begin(&j, out, 0);
-    if (status == TT_OK) tt_why_json(&j, w);
+    if (status == TT_OK) tt_row_json(&j, NULL, &tt_why_schema, w->m, w);
     (void)tt_json_end(&j);
     (void)fclose(out);
     tt_why_free(w);

@@ -142,7 +142,10 @@ static bool is_known(const tt_why *w, const tt_parts_walker *walker, tt_part_kin
 void tt_why_set_parts(tt_why *w, const tt_parts_walker *walker, const double part_ns[TT_PARTS],
                       const double *usual_ns)
 {
+    double total_ns = 0;
     w->n_parts = 0;
+    for (unsigned i = 0; i < TT_PARTS; i++)
+        total_ns += part_ns[i];
     for (unsigned i = 0; i < TT_PARTS; i++) {
         const tt_part_kind part = (tt_part_kind)i;
         const bool optional = part == TT_PART_UNRECORDED || part == TT_PART_BETWEEN_BATCHES ||
@@ -151,6 +154,7 @@ void tt_why_set_parts(tt_why *w, const tt_parts_walker *walker, const double par
         w->parts[w->n_parts++] = (tt_why_part){.part = part,
                                                .known = part_ns[i] > 0 || is_known(w, walker, part),
                                                .time_ns = part_ns[i],
+                                               .share = total_ns > 0 ? part_ns[i] / total_ns : NAN,
                                                .usual_ns = usual_ns ? usual_ns[i] : NAN};
     }
 }

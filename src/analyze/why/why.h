@@ -47,6 +47,7 @@ typedef struct tt_why_part {
     tt_part_kind part;
     bool known; /* else it is in another part, see tt_why.not_known */
     double time_ns;
+    double share;    /* of all parts; NAN: they are none */
     double usual_ns; /* NAN: not known */
 } tt_why_part;
 
