@@ -175,7 +175,7 @@ test('10 a run that goes on is seen while it does', async ({ open, t }) => {
     const { v } = await opened(open, [path], { args: ['--live'], ready: false });
     v.allow(/503/);
     await v.page.getByText('Still recording:').waitFor();
-    const tokens = async () => Number(/Tokens\s*([\d,]+)/.exec(await inspector(v).textContent())?.[1].replace(/,/g, '') ?? 0);
+    const tokens = async () => Number(/Batches\s*([\d,]+)/.exec(await inspector(v).textContent())?.[1].replace(/,/g, '') ?? 0);
     let before = 0;
     await v.until(async () => (before = await tokens()) > 0, 'there are tokens');
     await v.until(async () => (await tokens()) > before, 'there are more');
