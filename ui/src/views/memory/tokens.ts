@@ -156,7 +156,8 @@ function drawCurve(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, pa
   c.fillStyle = palette.accent;
   for (let i = 0; i < sums.length && top > 0; i++) {
     const h = (sums[i]! / top) * CURVE;
-    c.fillRect(xOf(p, g.from + i * g.each), 4 + CURVE - h, Math.max(0.7, w - (w > 6 ? 1 : 0)), h);
+    const x = Math.round(xOf(p, g.from + i * g.each));
+    c.fillRect(x, 4 + CURVE - h, Math.max(1, Math.round(xOf(p, g.from + (i + 1) * g.each)) - x - (w > 6 ? 1 : 0)), h);
   }
 }
 
