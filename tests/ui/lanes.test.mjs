@@ -149,3 +149,103 @@ test('where time off CPU was not recorded, the timeline says with which option i
     const s = await moe.api('traces/0/summary');
     assert.deepEqual([s.off_cpu_recorded, s.off_cpu_option], [true, null]);
 });
+
+/** The op of a token that a thread worked longest on, ns. */
+async function longestOp(v, batch, thread) {
+    const { ops, run } = await v.api(`traces/0/log/rows?batch=${batch}&thread=${thread}&n=1000`);
+    const at = ops.reduce((best, op, i) => (op.busy_ns > ops[best].busy_ns ? i : best), 0);
+    return { run: run[at], node: ops[at].node, name: ops[at].name, begin: ops[at].start_relative_ns, busy: ops[at].busy_ns };
+}
+
+/** How much of a part of the canvas of rectangles is painted. */
+async function paintedIn(v, { x, y, width, height }) {
+    return v.page.evaluate(({ left, top, wide, high }) => {
+        const canvas = document.querySelector('.timeline .canvas-proxy canvas');
+        const box = canvas.getBoundingClientRect();
+        const ratio = canvas.width / box.width;
+        const copy = new OffscreenCanvas(Math.max(1, Math.floor(wide * ratio)), Math.floor(high * ratio)).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(canvas, -(left - box.left) * ratio, -(top - box.top) * ratio);
+        const { data } = copy.getImageData(0, 0, copy.canvas.width, copy.canvas.height);
+        let n = 0;
+        for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+        return n;
+    }, { left: x, top: y, wide: width, high: height });
+}
+
+for (const renderer of ['webgl', 'canvas'])
+    test(`two tokens: the second has a strip below the first, from the same begin on, on the same scale (${renderer})`, async ({ open }) => {
+        const with_ = `renderer=${renderer === 'canvas' ? 'canvas' : 'auto'}`;
+        const v = await timeline(open, 'moe', with_);
+        const { batches } = await v.api('traces/0/summary');
+        const both = [7, 9].map((token) => batches.batch_id.indexOf(token));
+        const begin = both.map((i) => batches.begin_ns[i]);
+        const end = both.map((i) => batches.end_ns[i]);
+        const took = Math.max(end[0] - begin[0], end[1] - begin[1]);
+        const [from, to] = [Math.round(begin[0] - took), Math.round(begin[0] + 2 * took)];
+        const place = `view=timeline&${with_}&token=7&window=${from}~${to}`;
+        await v.show(place);
+        await drawn(v);
+        assert.equal(await v.page.locator('.tl-name', { hasText: '9: thread' }).count(), 0);
+        await v.show(`${place}&token2=9`);
+        await v.page.locator('.tl-gutter').getByText('9: thread 0').waitFor();
+        await drawn(v);
+        const { n_lanes } = await v.api('traces/0/summary');
+        const box = await canvasBox(v);
+        const x = (ns) => box.x + ((ns - from) / (to - from)) * box.width;
+        const shift = begin[0] - begin[1];
+        for (let thread = 0; thread < n_lanes; thread++) {
+            const row = await rowBox(v, `9: thread ${thread}`);
+            const under = await rowBox(v, `thread ${thread}`);
+            assert.ok(row.y > under.y, 'it is below');
+            // Of the tokens beside it nothing.
+            const part = (a, b) => ({ x: a, y: row.y + 1, width: b - a, height: row.height - 2 });
+            assert.equal(await paintedIn(v, part(box.x, x(begin[0]) - 2)), 0, 'nothing before it');
+            assert.equal(await paintedIn(v, part(x(begin[0] + end[1] - begin[1]) + 3, box.x + box.width)), 0, 'nothing behind it');
+            const op = await longestOp(v, 9, thread);
+            const middle = x(op.begin + op.busy / 2 + shift);
+            assert.ok((await paintedIn(v, part(middle - 1, middle + 1))) > 0, 'its ops are drawn');
+        }
+        const op = await longestOp(v, 9, 0);
+        const row = await rowBox(v, '9: thread 0');
+        await v.show(`view=timeline&${with_}&token=7&token2=9&window=${Math.round(op.begin + shift - 2 * op.busy)}~${Math.round(op.begin + shift + 3 * op.busy)}`);
+        await drawn(v);
+        // It takes the third fifth of the window.
+        await v.page.mouse.move(box.x + box.width / 2, row.y + row.height / 2);
+        await v.until(async () => {
+            const words = (await v.page.locator('.tooltip').textContent()) ?? '';
+            return words.includes(op.name) && words.includes('token 9') && words.includes('9: thread 0');
+        }, 'the tooltip is that op\'s');
+        await v.page.mouse.click(box.x + box.width / 2, row.y + row.height / 2);
+        await v.untilFragment('op', `${op.run}.${op.node}`);
+        assert.equal(v.fragment().get('token'), '7');
+        assert.equal(v.fragment().get('token2'), '9');
+    });
+
+test('two tokens: the address restores the strip, F fits both, the table and the picture have it', async ({ open }) => {
+    const v = await timeline(open, 'moe', 'token=7&token2=5');
+    await v.page.locator('.tl-gutter').getByText('5: thread 0').waitFor();
+    await v.page.reload();
+    await v.ready();
+    await v.page.locator('.tl-gutter').getByText('5: thread 0').waitFor();
+    const { batches } = await v.api('traces/0/summary');
+    const at = (t) => batches.batch_id.indexOf(t);
+    const took = (t) => batches.end_ns[at(t)] - batches.begin_ns[at(t)];
+    assert.ok(took(5) > took(7), 'the second takes longer');
+    await v.press('KeyF');
+    const begin = batches.begin_ns[at(7)];
+    await v.until(() => {
+        const [from, to] = (v.fragment().get('window') ?? '0~0').split('~').map(Number);
+        return from <= begin && to >= begin + took(5) && to - from < 1.5 * took(5);
+    }, 'both are in sight');
+    await drawn(v);
+    await v.page.locator('.timeline .equivalent summary').click();
+    const captions = v.page.locator('.timeline .equivalent caption');
+    await v.until(async () => (await captions.allTextContents()).some((text) => /^Token 5, under token 7: /.test(text)), 'it has a table');
+    const { rows } = await v.api('traces/0/log/count?batch=5&lanes=1');
+    const [, single, merged] = /: ([\d,]+) ops? of .* ([\d,]+) ops? are merged/.exec((await captions.allTextContents()).find((text) => text.startsWith('Token 5'))).map((text) => Number(text.replace(',', '')));
+    assert.equal(single + merged, rows, 'each op of the token is in it');
+    const svg = (await v.shared('SVG')).data.toString();
+    assert.match(svg, />5: thread 0</);
+    await v.press('KeyH');
+    await v.until(async () => (await v.page.locator('.tl-name', { hasText: '5: thread' }).count()) === 0, 'no longer compared, no strip');
+});

@@ -33,6 +33,8 @@ export interface RectItem {
   readonly bottom?: number;
   /** Instead of the view's. */
   readonly scrollY?: number;
+  /** Units of the data: added to each x, not to `from` and `to`. */
+  readonly shift?: number;
 }
 
 export interface RectView {
@@ -241,7 +243,7 @@ class GlRects implements RectRenderer {
       const [left, top, right, bottom] = box.map((v) => Math.round(v * ratio)) as typeof box;
       gl.scissor(left, this.canvas.height - bottom, right - left, bottom - top);
       gl.uniform3f(this.screen, view.width, view.height, item.scrollY ?? view.scrollY);
-      gl.uniform2f(this.scale, perUnit, (item.batch.origin - view.from) * perUnit);
+      gl.uniform2f(this.scale, perUnit, (item.batch.origin + (item.shift ?? 0) - view.from) * perUnit);
       gl.activeTexture(gl.TEXTURE1);
       gl.bindTexture(gl.TEXTURE_2D, up.looks);
       gl.activeTexture(gl.TEXTURE0);
@@ -317,7 +319,7 @@ class Styles {
 function fillItem(c: CanvasRenderingContext2D, item: RectItem, view: RectView, box: readonly number[], styles: Styles): void {
   const { batch } = item;
   const perUnit = view.width / (view.to - view.from);
-  const shift = (batch.origin - view.from) * perUnit;
+  const shift = (batch.origin + (item.shift ?? 0) - view.from) * perUnit;
   const scroll = item.scrollY ?? view.scrollY;
   const [left, top, right, bottom] = box as [number, number, number, number];
   let last = -1;

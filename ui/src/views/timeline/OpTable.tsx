@@ -4,6 +4,7 @@ import { counted, duration, moment, plainName } from "../../draw/format";
 import { selection } from "../../state/selection";
 import { selectSlice } from "./actions";
 import { offCpu, offCpuLack, offCpuOf } from "./offCpu";
+import { other } from "./other";
 import { pool, waitOf } from "./pool";
 import { layout } from "./rows";
 import { settled } from "./settled";
@@ -19,14 +20,19 @@ function offCpuText(track: number, run: number, node: number): string {
   return off_ns === null ? "–" : duration(off_ns);
 }
 
-export function OpTable() {
-  const { ops, n_ops, n_merged, range } = settled.value;
+/** below: of the second token. */
+export function OpTable(props: { below?: boolean }) {
+  const seen = props.below ? settled.value.below : settled.value;
+  const l = props.below ? layout.value.other : layout.value;
+  if (!seen || !l) return null;
+  const { ops, n_ops, n_merged, range } = seen;
   const step = (range.to - range.from) / 1000;
   const chosen = selection.value.op;
   const lack = offCpuLack();
   return (
     <table>
       <caption>
+        {props.below && `Token ${other.value?.token}, under token ${other.value?.beside}: `}
         {counted(n_ops, "op")} of the visible lanes are drawn singly
         {n_ops > ops.length && `, the first ${ops.length} are listed`}; {counted(n_merged, "op")} are merged (zoom in
         to list them).
@@ -52,7 +58,7 @@ export function OpTable() {
           const is = chosen?.run === s.run[i] && chosen?.node === s.node[i];
           return (
             <tr key={`${s.track[i]} ${s.run[i]} ${s.node[i]}`} aria-selected={is}>
-              <td>{layout.value.byTrack.get(s.track[i]!)?.title}</td>
+              <td>{l.byTrack.get(s.track[i]!)?.title}</td>
               <td>{tile.kinds[s.kind[i]!]?.op}</td>
               <td>
                 <button type="button" onClick={() => selectSlice(tile, i)}>

@@ -17,6 +17,7 @@ import { timelineMenu } from "./menu";
 import { OpTable } from "./OpTable";
 import { followOffCpu } from "./offCpu";
 import { followOp } from "./op";
+import { other } from "./other";
 import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
 import { followPool, poolError } from "./pool";
@@ -78,8 +79,9 @@ function Canvases() {
     return () => element?.removeEventListener("wheel", wheel);
   }, []);
   const value = useComputed(() => {
-    const { range, n_ops, n_merged } = settled.value;
-    return `${duration(range.to - range.from)} from ${duration(range.from)} on, ${n_ops} single ops, ${n_merged} merged`;
+    const { range, n_ops, n_merged, below } = settled.value;
+    const second = below && other.value ? `, token ${other.value.token} under token ${other.value.beside}` : "";
+    return `${duration(range.to - range.from)} from ${duration(range.from)} on, ${n_ops} single ops, ${n_merged} merged${second}`;
   });
   return (
     <div class="tl-body">
@@ -92,6 +94,7 @@ function Canvases() {
         table={
           <>
             <OpTable />
+            <OpTable below />
             {summary.value?.pool_recorded && <PoolTables />}
           </>
         }

@@ -9,6 +9,7 @@ import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
 import { offCpuBetween, offCpuLack } from "./offCpu";
 import { opDetails, type OpDetails } from "./op";
+import { other } from "./other";
 import { CAUSE_WORDS, CAUSES, pool, readName, waitOf } from "./pool";
 import { sliceName, sliceToken } from "./shapes";
 import { FUSED, NONE, OPEN } from "./tile";
@@ -134,7 +135,7 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
   const kind = tile.kinds[m.kind[i]!];
   const from = tile.from_ns + m.bucket[i]! * tile.bucket_ns;
   const reads_ns = waitsBetween(row.track, from, from + tile.bucket_ns);
-  const off_ns = offCpuBetween(row.track, from, from + tile.bucket_ns);
+  const off_ns = offCpuBetween(row.track, from, from + tile.bucket_ns, row.id.startsWith("other"));
   return (
     <>
       <strong>{counted(m.count[i]!, "op")} together</strong>
@@ -157,8 +158,10 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
 function RowTip(props: { hit: Extract<Hit, { kind: "row" }> }) {
   const { row, at_ns } = props.hit;
   const b = summary.value?.batches;
-  if (row.kind === "tokens" && b) {
+  if (b) {
     const i = batchAt(b, at_ns);
+    // Beside the second token there is nothing.
+    if (row.kind === "otherToken" && b.batch_id[i] !== other.value?.token) return null;
     if (i < 0 || at_ns > (b.end_ns[i] ?? Infinity)) return null;
     const took = b.end_ns[i] == null || b.begin_ns[i] == null ? null : b.end_ns[i] - b.begin_ns[i];
     return (
@@ -223,7 +226,7 @@ export function Tip(props: { hit: Hit | null; x: number; y: number }) {
       <LayerTip hit={hit} />
     ) : hit.kind === "read" ? (
       <ReadTip hit={hit} />
-    ) : hit.row.kind === "tokens" ? (
+    ) : hit.row.kind === "tokens" || hit.row.kind === "otherToken" ? (
       <RowTip hit={hit} />
     ) : null;
   return (

@@ -6,6 +6,7 @@ import { select, selection, type OpRef } from "../../state/selection";
 import { tensors } from "../../state/trace";
 import { selectLanes } from "./lanes";
 import { opDetails, opInWords, selectOp, type Step } from "./op";
+import { onAxis } from "./other";
 import { layout, toggleFold, togglePin, type Row } from "./rows";
 import type { Scene } from "./scene";
 import { sliceToken } from "./shapes";
@@ -58,10 +59,10 @@ export function selectShown(): void {
 }
 
 /** Scrolls it into view without changing the scale. */
-function reveal(step: { start_ns: number; end_ns: number | null }): void {
+function reveal(step: { start_ns: number; end_ns: number | null }, token: number | null): void {
   const { from, to } = timeAxis.target;
-  const end = step.end_ns ?? step.start_ns;
-  if (step.start_ns < from || end > to) timeAxis.centre(step.start_ns, end);
+  const [begin, end] = onAxis(token, step.start_ns, step.end_ns ?? step.start_ns);
+  if (begin < from || end > to) timeAxis.centre(begin, end);
 }
 
 let stepping = false;
@@ -91,7 +92,7 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
   }
   const d = await opDetails(next);
   selectOp({ run: next.run, node: next.node }, d.batch_id, d.log.layer_id, d.weight);
-  reveal(next);
+  reveal(next, d.batch_id);
   announce(opInWords(d, duration));
 }
 
@@ -99,10 +100,12 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
 function selectFirst(scene: Scene): void {
   const { from } = timeAxis.target;
   const row = currentRow(scene);
-  for (const { tile } of scene.shown) {
+  const below = row?.kind === "otherLane";
+  for (const { tile, range } of below ? scene.shownBelow : scene.shown) {
     const s = tile.slices;
+    const first = Math.max(below ? range.from : 0, from - (row?.shift_ns ?? 0));
     for (let i = 0; i < s.n; i++)
-      if (s.track[i] === row?.track && s.start_ns[i]! >= from) {
+      if (s.track[i] === row?.track && s.start_ns[i]! >= first) {
         selectSlice(tile, i);
         return;
       }

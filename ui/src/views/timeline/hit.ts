@@ -1,5 +1,6 @@
 // Hit testing.
 
+import { other } from "./other";
 import { pool, readAt, type Reads } from "./pool";
 import { slotHeight } from "./poolShapes";
 import { placesOf, CHUNK, type Kept, type Tiles } from "./tiles";
@@ -60,6 +61,11 @@ export function tileAt(tiles: Tiles, level: number, chunk: number, at_ns: number
   return null;
 }
 
+function isInOther(at_ns: number): boolean {
+  const o = other.peek();
+  return o !== null && o.from <= at_ns && at_ns < o.to;
+}
+
 export function hitAt(
   tiles: Tiles,
   layout: Layout,
@@ -69,8 +75,12 @@ export function hitAt(
   scroll: number,
   ns_per_pixel: number,
 ): Hit | null {
-  const row = rowAt(layout, y, scroll);
-  if (!row) return null;
+  const at = rowAt(layout, y, scroll);
+  if (!at) return null;
+  const row = layout.other?.rows.find((each) => each.id === at.id) ?? at;
+  at_ns -= row.shift_ns;
+  // Beside the second token its lanes show nothing.
+  if (row !== at && !isInOther(at_ns)) return { kind: "row", row: at, at_ns };
   const kept = tileAt(tiles, level, row.kind === "lane" ? Math.floor(row.track / CHUNK) : 0, at_ns);
   const tile = kept?.tile;
   if (tile && row.kind === "lane") {

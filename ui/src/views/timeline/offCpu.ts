@@ -1,6 +1,6 @@
 // How long threads were off CPU in the ops of the visible range and around it.
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, type Signal } from "@preact/signals";
 import { getBinary, Latest, ofTrace } from "../../api/client";
 import { decodeColumns } from "../../api/columns";
 import type { Range } from "../../draw/axis";
@@ -9,6 +9,7 @@ import { PATTERN } from "../../draw/rects";
 import { selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import { around } from "./counters";
+import { other } from "./other";
 import type { Layout, Row } from "./rows";
 import { Builder, type Shapes } from "./shapes";
 import { hasExtent, timeAxis } from "./window";
@@ -33,6 +34,8 @@ export interface OffCpu {
 
 /** null: not recorded, or not loaded yet. */
 export const offCpu = signal<OffCpu | null>(null);
+/** Of all of the second token. */
+export const offCpuBelow = signal<OffCpu | null>(null);
 
 /** Why it is not shown, with the option that records it; null: it was recorded. */
 export function offCpuLack(): string | null {
@@ -64,45 +67,55 @@ async function load({ trace, from, to }: Ask): Promise<OffCpu> {
   };
 }
 
-const latest = new Latest<Ask, OffCpu>(
-  load,
-  (result, ask) => {
-    if (ask.trace === selectedTrace.peek()) offCpu.value = result;
-  },
-  // The lanes are there without it.
-  () => (offCpu.value = null),
-);
+function latestOf(into: Signal<OffCpu | null>): Latest<Ask, OffCpu> {
+  return new Latest<Ask, OffCpu>(
+    load,
+    (result, ask) => {
+      if (ask.trace === selectedTrace.peek()) into.value = result;
+    },
+    // The lanes are there without it.
+    () => (into.value = null),
+  );
+}
 
-/** Follows the window of a trace that has it; stops when the function that is returned is called. */
-export function followOffCpu(): () => void {
+/** Asks for the range when it changes; null: there is none. */
+function follow(into: Signal<OffCpu | null>, range: () => Range | null): () => void {
+  const latest = latestOf(into);
   let asked = "";
   return effect(() => {
     const trace = selectedTrace.value;
-    timeAxis.range.value;
-    if (!summary.value?.off_cpu_recorded) {
-      offCpu.value = null;
-      asked = "";
-      return;
-    }
-    if (!hasExtent.value) return;
-    const { from, to } = around(timeAxis.target);
-    const key = `${trace} ${generation.value} ${from} ${to}`;
+    const r = summary.value?.off_cpu_recorded && hasExtent.value ? range() : null;
+    const key = r ? `${trace} ${generation.value} ${r.from} ${r.to}` : "";
     if (key === asked) return;
     asked = key;
-    latest.ask({ trace, from, to });
+    if (r) latest.ask({ trace, from: r.from, to: r.to });
+    else into.value = null;
   });
+}
+
+/** Follows the window of a trace that has it, and the second token; stops when the function that is
+ * returned is called. */
+export function followOffCpu(): () => void {
+  const stops = [
+    follow(offCpu, () => {
+      timeAxis.range.value;
+      return around(timeAxis.target);
+    }),
+    follow(offCpuBelow, () => other.value),
+  ];
+  return () => stops.forEach((stop) => stop());
 }
 
 /** Of an op on a track; null: not at all, or it is merged with others. */
 export function offCpuOf(track: number, run: number, node: number): number | null {
-  const o = offCpu.value;
-  for (let i = 0; o && i < o.n; i++) if (o.run[i] === run && o.node[i] === node && o.track[i] === track) return o.off_ns[i]!;
+  for (const o of [offCpu.value, offCpuBelow.value])
+    for (let i = 0; o && i < o.n; i++) if (o.run[i] === run && o.node[i] === node && o.track[i] === track) return o.off_ns[i]!;
   return null;
 }
 
-/** Of a track in that range: the time of an op counts evenly over it. */
-export function offCpuBetween(track: number, from: number, to: number): number {
-  const o = offCpu.value;
+/** Of a track in that range: the time of an op counts evenly over it. below: of the second token. */
+export function offCpuBetween(track: number, from: number, to: number, below: boolean): number {
+  const o = below ? offCpuBelow.value : offCpu.value;
   if (!o) return 0;
   let sum = 0;
   const share = (a: number, b: number) => Math.max(0, Math.min(b, to) - Math.max(a, from)) / (b - a);

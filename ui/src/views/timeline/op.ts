@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
-import { select, selectedTrace, selection, type OpRef } from "../../state/selection";
+import { otherToken, select, selectedTrace, selection, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 
 export interface Step extends OpRef {
@@ -82,9 +82,10 @@ export function followOp(): () => void {
   });
 }
 
-/** Selects an op, with its token, layer and tensor. */
+/** Selects an op, with its token, layer and tensor. The two tokens that are compared stay so. */
 export function selectOp(op: OpRef, token: number | null, layer: number | null, tensor: string | null): void {
-  select({ op, token, layer, tensor });
+  if (token !== null && token === otherToken.peek()) select({ op, layer, tensor });
+  else select({ op, token, layer, tensor });
 }
 
 /** As a sentence for screen readers. */

@@ -10,12 +10,13 @@ import { drawBadOps } from "./bad";
 import type { Drag } from "./scene";
 import { drawLayerNames, drawSliceNames } from "./names";
 import { chosenOp } from "./op";
+import { other, otherPen } from "./other";
 import { overview } from "./overview";
 import { inRow, LETTER, type Pen } from "./pen";
 import { drawConstants, drawCounter } from "./plot";
 import { drawFull, drawReads } from "./poolPlot";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
-import { drawTokens } from "./tokens";
+import { drawOtherToken, drawTokens } from "./tokens";
 import type { Marks } from "./shapes";
 import type { Shown } from "./shown";
 
@@ -168,11 +169,37 @@ function drawPlayhead(pen: Pen): void {
   pen.c.fill();
 }
 
-export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked: Marked): void {
+/** The second token's names and marks, nothing of the tokens beside it. */
+function drawBelow(pen: Pen, l: Layout, below: Below): void {
+  const o = other.peek();
+  if (!o || !l.other) return;
+  const its = otherPen(pen, o);
+  const { c } = pen;
+  c.save();
+  c.beginPath();
+  c.rect(its.x(o.from), 0, its.x(o.to) - its.x(o.from), pen.height);
+  c.clip();
+  for (const { tile, range } of below.shown) {
+    drawSliceNames(its, l.other, tile, range.from, range.to, below.marks);
+    drawLayerNames(its, l.other, tile, selection.peek().layer);
+  }
+  drawBadOps(its, l.other);
+  drawChosenOp(its, l.other);
+  c.restore();
+}
+
+/** What is drawn of the second token. */
+export interface Below {
+  readonly shown: readonly Shown[];
+  readonly marks: Marks;
+}
+
+export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked: Marked, below: Below): void {
   drawAxis(pen, l);
   let nth = 0;
   for (const row of l.rows) {
     if (row.kind === "tokens") drawTokens(pen, l, row);
+    if (row.kind === "otherToken") drawOtherToken(pen, l, row);
     if (row.kind === "counter") drawCounter(pen, l, row, nth++);
     if (row.kind === "constant") drawConstants(pen, l, row);
     if (row.kind === "reads") drawReads(pen, l, row);
@@ -186,6 +213,7 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
   drawUnread(pen, l);
   drawNoLayers(pen, l, shown);
   drawChosenOp(pen, l);
+  drawBelow(pen, l, below);
   drawStretch(pen, l, marked);
   drawFlags(pen.c, notesInTime.peek().map((n) => pen.x(n.time_ns)), pen.width, pen.height);
   drawPlayhead(pen);

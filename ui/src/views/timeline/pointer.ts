@@ -192,7 +192,7 @@ export class PointerInput {
     const found = hit(this.scene, at.x, at.y);
     const s = found?.kind === "slice" ? found.tile.slices : null;
     if (s && found?.kind === "slice") {
-      const begin = s.start_ns[found.i]!;
+      const begin = s.start_ns[found.i]! + found.row.shift_ns;
       timeAxis.fit(begin, begin + s.busy_ns[found.i]! + known(s.wait_ns[found.i]!));
     } else if (found?.kind === "read") {
       const begin = found.reads.begin_ns[found.i]!;

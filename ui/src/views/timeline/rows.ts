@@ -5,9 +5,11 @@ import { computed, signal } from "@preact/signals";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { constants, counters } from "./counters";
+import { other } from "./other";
 import { overview } from "./overview";
 
-export type RowKind = "tokens" | "layers" | "lane" | "reads" | "pool" | "counter" | "constant";
+/** "other...": of the second token. */
+export type RowKind = "tokens" | "layers" | "lane" | "otherToken" | "otherLayers" | "otherLane" | "reads" | "pool" | "counter" | "constant";
 
 export interface Row {
   /** "lane0", "major_faults_per_s": in the address. */
@@ -18,6 +20,8 @@ export interface Row {
   readonly track: number;
   /** Of layers: the row of computations. */
   readonly of: number;
+  /** Added to the times of what it shows, they are those of the axis. */
+  readonly shift_ns: number;
   readonly pinned: boolean;
   readonly folded: boolean;
   /** CSS pixels; of a row that scrolls, in front of scrolling. */
@@ -32,12 +36,14 @@ export interface Layout {
   /** Of all. */
   readonly height: number;
   readonly byTrack: ReadonlyMap<number, Row>;
+  /** The second token's layers and lanes, as if they were the only ones; null: there is none. */
+  readonly other: Layout | null;
 }
 
 export const AXIS_HEIGHT = 22;
-const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, reads: 58, pool: 44, counter: 44, constant: 18 };
+const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, otherToken: 24, otherLayers: 18, otherLane: 34, reads: 58, pool: 44, counter: 44, constant: 18 };
 /** Rows that use the height that is left, up to this. */
-const GROWN: Partial<Record<RowKind, number>> = { lane: 96, reads: 96, pool: 80, counter: 80 };
+const GROWN: Partial<Record<RowKind, number>> = { lane: 96, otherLane: 96, reads: 96, pool: 80, counter: 80 };
 /** Of the canvas, CSS pixels. */
 export const viewHeight = signal(0);
 const FOLDED_HEIGHT = 12;
@@ -91,6 +97,20 @@ const computations = computed(() => overview.value?.rows ?? 1);
 const hasPool = computed(() => summary.value?.pool_recorded ?? false);
 const counterNames = computed(() => Object.keys(counters.value?.counters ?? {}).join());
 
+/** Below the first token's, with its number in front. */
+function otherRows(token: number): Bare[] {
+  const rows: Bare[] = [{ id: "other", kind: "otherToken", title: `token ${token}`, track: -1, of: 0 }];
+  for (let r = 0; r < computations.value; r++) {
+    const nth = computations.value > 1 ? ` (${r + 1})` : "";
+    rows.push({ id: `otherlayers${r || ""}`, kind: "otherLayers", title: `${token}: layers${nth}`, track: -1, of: r });
+    for (let lane = 0; lane < lanes.value; lane++) {
+      const track = r * lanes.value + lane;
+      rows.push({ id: `otherlane${track}`, kind: "otherLane", title: `${token}: thread ${lane}${nth}`, track, of: r });
+    }
+  }
+  return rows;
+}
+
 function bareRows(): Bare[] {
   const rows: Bare[] = [{ id: "tokens", kind: "tokens", title: "tokens", track: -1, of: 0 }];
   for (let r = 0; r < computations.value; r++) {
@@ -101,6 +121,7 @@ function bareRows(): Bare[] {
       rows.push({ id: `lane${track}`, kind: "lane", title: `thread ${lane}${nth}`, track, of: r });
     }
   }
+  if (other.value) rows.push(...otherRows(other.value.token));
   if (hasPool.value)
     for (const kind of ["reads", "pool"] as const) rows.push({ id: kind, kind, title: `boost ${kind}`, track: -1, of: 0 });
   const flat = constants.value;
@@ -143,15 +164,23 @@ export const layout = computed<Layout>(() => {
   for (const part of [true, false]) {
     for (const [i, b] of bare.entries()) {
       if (isPinned(b) !== part) continue;
-      const row = { ...b, pinned: part, folded: isFolded(b), top: at, height: heights[i]! };
+      const shift_ns = b.kind.startsWith("other") ? (other.value?.shift_ns ?? 0) : 0;
+      const row = { ...b, shift_ns, pinned: part, folded: isFolded(b), top: at, height: heights[i]! };
       rows.push(row);
-      if (b.track >= 0) byTrack.set(b.track, row);
+      if (b.kind === "lane") byTrack.set(b.track, row);
       at += row.height + GAP;
     }
     if (part) fixed = at;
   }
-  return { rows, fixed, height: at, byTrack };
+  return { rows, fixed, height: at, byTrack, other: other.value && otherLayout(rows, fixed, at) };
 });
+
+function otherLayout(all: readonly Row[], fixed: number, height: number): Layout {
+  const kinds: Partial<Record<RowKind, RowKind>> = { otherLayers: "layers", otherLane: "lane" };
+  const rows = all.filter((row) => kinds[row.kind]).map((row) => ({ ...row, kind: kinds[row.kind]! }));
+  const byTrack = new Map(rows.filter((row) => row.kind === "lane").map((row) => [row.track, row]));
+  return { rows, fixed, height, byTrack, other: null };
+}
 
 /** The row at that height of the canvas. */
 export function rowAt(l: Layout, y: number, scroll: number): Row | null {

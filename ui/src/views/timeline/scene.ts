@@ -14,8 +14,9 @@ import { selectedSlice, selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { constants, counters } from "./counters";
 import { drawOverlay } from "./overlay";
-import { offCpu, offCpuShapes } from "./offCpu";
+import { offCpu, offCpuBelow, offCpuShapes } from "./offCpu";
 import { chosenOp } from "./op";
+import { other, otherPart } from "./other";
 import { overview } from "./overview";
 import { FONT, penOf, type Pen } from "./pen";
 import { pool } from "./pool";
@@ -80,11 +81,15 @@ export class Scene {
 
   readonly tiles = new Tiles((kept) => this.forget(kept));
   private readonly shapes = new Map<Kept, Shapes>();
+  /** The same tiles, of the rows of the second token. */
+  private readonly shapesBelow = new Map<Kept, Shapes>();
   /** Of the last frame. */
   shown: Shown[] = [];
+  shownBelow: Shown[] = [];
   private shapesFrom: readonly unknown[] = [];
   private readonly ofPool = new Made();
   private readonly ofOffCpu = new Made();
+  private readonly ofOffCpuBelow = new Made();
   private rects: RectRenderer | null = null;
   private frame = 0;
   private marked = false;
@@ -122,7 +127,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, offCpu, overview, summary, badOutputs, playhead_ns, notesInTime]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, constants, pool, offCpu, offCpuBelow, overview, summary, badOutputs, playhead_ns, notesInTime]) each.value;
   }
 
   private request(): void {
@@ -167,7 +172,7 @@ export class Scene {
     const bottom = this.scroll.peek() + this.size.peek().height;
     const seen = new Set<number>([0]);
     for (const row of l.rows)
-      if (row.kind === "lane" && (row.pinned || (row.top < bottom && row.top + row.height > this.scroll.peek())))
+      if ((row.kind === "lane" || row.kind === "otherLane") && (row.pinned || (row.top < bottom && row.top + row.height > this.scroll.peek())))
         seen.add(Math.floor(row.track / CHUNK));
     return [...seen];
   }
@@ -188,6 +193,8 @@ export class Scene {
       for (const chunk of this.chunks(layout.peek())) places.push(...placesOf(inside, at, chunk));
     };
     add({ from, to }, level);
+    const below = other.peek() && otherPart(other.peek()!, { from, to });
+    if (below) add(below, level);
     add(whole, levelOf(this.nsPerPixel(whole)));
     add({ from: from - size / 2, to: from }, level);
     add({ from: to, to: to + size / 2 }, level);
@@ -200,9 +207,11 @@ export class Scene {
   // --- drawing ---
 
   private forget(kept: Kept): void {
-    const shapes = this.shapes.get(kept);
-    if (shapes) this.drop(shapes);
-    this.shapes.delete(kept);
+    for (const of of [this.shapes, this.shapesBelow]) {
+      const shapes = of.get(kept);
+      if (shapes) this.drop(shapes);
+      of.delete(kept);
+    }
   }
 
   private drop(shapes: Shapes): void {
@@ -218,11 +227,17 @@ export class Scene {
     };
   }
 
-  private shapesFor(kept: Kept, marks: Marks): Shapes {
-    let shapes = this.shapes.get(kept);
+  /** As of `marks`, with the second token in place of the selected one. */
+  private marksBelow(): Marks {
+    const token = other.peek()?.token ?? null;
+    return { ...this.marks(), token, token_ns: tokenStretch(token) };
+  }
+
+  private shapesFor(kept: Kept, l: Layout, marks: Marks, of: Map<Kept, Shapes>): Shapes {
+    let shapes = of.get(kept);
     if (!shapes) {
-      shapes = shapesOf(kept.tile, layout.peek(), marks, selection.peek().layer);
-      this.shapes.set(kept, shapes);
+      shapes = shapesOf(kept.tile, l, marks, selection.peek().layer);
+      of.set(kept, shapes);
     }
     return shapes;
   }
@@ -260,22 +275,46 @@ export class Scene {
   items(range: Range, l: Layout): RectItem[] {
     const items: RectItem[] = [];
     this.shown = [];
-    const marks = this.marks();
+    this.shownBelow = [];
     const level = levelOf(this.nsPerPixel(range));
     const { height } = this.size.peek();
-    const put = (shapes: Shapes, clip: Partial<Range>) => {
-      items.push({ batch: shapes.scrolling, ...clip, top: l.fixed, bottom: height, scrollY: -this.scroll.peek() });
-      items.push({ batch: shapes.fixed, ...clip, top: AXIS_HEIGHT, bottom: l.fixed, scrollY: 0 });
+    const put = (shapes: Shapes, how: Partial<RectItem>) => {
+      items.push({ batch: shapes.scrolling, ...how, top: l.fixed, bottom: height, scrollY: -this.scroll.peek() });
+      items.push({ batch: shapes.fixed, ...how, top: AXIS_HEIGHT, bottom: l.fixed, scrollY: 0 });
     };
+    const marks = this.marks();
+    this.eachTile(range, level, l, (kept, part) => {
+      this.shown.push({ tile: kept.tile, range: part });
+      put(this.shapesFor(kept, l, marks, this.shapes), { from: part.from, to: part.to });
+    });
+    for (const shapes of this.shapesOver(l)) if (shapes) put(shapes, {});
+    this.putBelow(range, level, l, put);
+    return items;
+  }
+
+  private eachTile(range: Range, level: number, l: Layout, visit: (kept: Kept, part: Range) => void): void {
     for (const chunk of this.chunks(l))
       for (const place of placesOf(range, level, chunk))
-        for (const { kept, range: part } of this.standIns(place)) {
-          const shapes = this.shapesFor(kept, marks);
-          this.shown.push({ tile: kept.tile, range: part });
-          put(shapes, { from: part.from, to: part.to });
-        }
-    for (const shapes of this.shapesOver(l)) if (shapes) put(shapes, {});
-    return items;
+        for (const { kept, range: part } of this.standIns(place)) visit(kept, part);
+  }
+
+  /** The second token, moved to where the selected one begins. */
+  private putBelow(range: Range, level: number, l: Layout, put: (shapes: Shapes, how: Partial<RectItem>) => void): void {
+    const o = other.peek();
+    const seen = o && otherPart(o, range);
+    const below = l.other;
+    if (!o || !seen || !below) return;
+    const marks = this.marksBelow();
+    const shift = o.shift_ns;
+    this.eachTile(seen, level, l, (kept, part) => {
+      const [from, to] = [Math.max(part.from, seen.from), Math.min(part.to, seen.to)];
+      if (from >= to) return;
+      this.shownBelow.push({ tile: kept.tile, range: { from, to } });
+      put(this.shapesFor(kept, below, marks, this.shapesBelow), { from: from + shift, to: to + shift, shift });
+    });
+    const off = offCpuBelow.peek();
+    const shapes = this.ofOffCpuBelow.get([off, l, isDark.peek()], () => off && offCpuShapes(off, below, groundColour()), (old) => this.drop(old));
+    if (shapes) put(shapes, { from: o.from + shift, to: o.to + shift, shift });
   }
 
   private draw(): void {
@@ -285,14 +324,15 @@ export class Scene {
     const range = timeAxis.range.peek();
     const l = layout.peek();
     const s = selection.peek();
-    const from = [l, s.token, s.layer, s.tensor, s.slice];
+    const from = [l, s.token, s.token2, s.layer, s.tensor, s.slice];
     if (from.some((each, i) => each !== this.shapesFrom[i])) {
-      for (const kept of [...this.shapes.keys()]) this.forget(kept);
+      for (const kept of [...this.shapes.keys(), ...this.shapesBelow.keys()]) this.forget(kept);
       this.shapesFrom = from;
     }
     this.rects?.draw(this.items(range, l), { ...range, width, height, scrollY: 0, minWidth: 1, gap: 0.7 });
     this.drawAbove(range, l);
-    update(this.shown, range, this.nsPerPixel(range));
+    const o = other.peek();
+    update(this.shown, range, this.nsPerPixel(range), this.shownBelow, o && otherPart(o, range));
     if (measuring.value === "1") this.measure(began);
   }
 
@@ -322,6 +362,6 @@ export class Scene {
       drag: this.drag.peek(),
       marks: this.marks(),
       lanes: selectedLanes.peek(),
-    });
+    }, { shown: this.shownBelow, marks: this.marksBelow() });
   }
 }

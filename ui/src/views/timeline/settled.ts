@@ -11,6 +11,9 @@ export interface SightedOp {
   readonly i: number;
 }
 
+/** What is seen of the second token. */
+export type SettledBelow = Pick<Settled, "ops" | "n_ops" | "n_merged" | "range">;
+
 export interface Settled {
   /** By track: ops per pixel, where they are merged. */
   readonly mergedPerPixel: ReadonlyMap<number, number>;
@@ -19,6 +22,8 @@ export interface Settled {
   readonly n_ops: number;
   readonly n_merged: number;
   readonly range: Range;
+  /** null: there is none, or it is out of sight. */
+  readonly below: SettledBelow | null;
 }
 
 const LISTED = 100;
@@ -30,6 +35,7 @@ export const settled = signal<Settled>({
   n_ops: 0,
   n_merged: 0,
   range: { from: 0, to: 1 },
+  below: null,
 });
 
 function sum(shown: readonly Shown[], range: Range, ns_per_pixel: number): Settled {
@@ -63,15 +69,15 @@ function sum(shown: readonly Shown[], range: Range, ns_per_pixel: number): Settl
   const mergedPerPixel = new Map<number, number>();
   for (const [track, { ops: n, pixels }] of merged) if (n > pixels) mergedPerPixel.set(track, n / pixels);
   ops.sort((a, b) => a.shown.tile.slices.start_ns[a.i]! - b.shown.tile.slices.start_ns[b.i]!);
-  return { mergedPerPixel, ops, n_ops, n_merged, range };
+  return { mergedPerPixel, ops, n_ops, n_merged, range, below: null };
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Called after each frame. */
-export function update(shown: readonly Shown[], range: Range, ns_per_pixel: number): void {
+/** Called after each frame; part: of the second token, in its own times. */
+export function update(shown: readonly Shown[], range: Range, ns_per_pixel: number, shownBelow: readonly Shown[], part: Range | null): void {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    settled.value = sum(shown, range, ns_per_pixel);
+    settled.value = { ...sum(shown, range, ns_per_pixel), below: part && sum(shownBelow, part, ns_per_pixel) };
   }, STILL_MS);
 }

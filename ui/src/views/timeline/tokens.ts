@@ -1,10 +1,11 @@
 // The track of batches: start, end and text of each.
 
 import { css } from "../../draw/colour";
-import { counted, visible } from "../../draw/format";
+import { counted, duration, visible } from "../../draw/format";
 import type { Batches } from "../../api/types";
-import { summary } from "../../state/trace";
+import { batchIndex, summary } from "../../state/trace";
 import { otherToken, selectedToken } from "../../state/selection";
+import { other } from "./other";
 import { cut, inRow, LETTER, type Pen } from "./pen";
 import type { Layout, Row } from "./rows";
 
@@ -68,6 +69,25 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
       drawOne(pen, b, i, { from, to, top, height: row.height }, b.batch_id[i] === chosen, b.batch_id[i] === other);
       i++;
     }
+  });
+}
+
+/** The second token: its bar, and what it stands beside. */
+export function drawOtherToken(pen: Pen, l: Layout, row: Row): void {
+  const o = other.peek();
+  const b = summary.peek()?.batches;
+  const i = o ? batchIndex(o.token) : -1;
+  if (!o || !b || i < 0) return;
+  const [from, to] = [pen.x(o.from + o.shift_ns), pen.x(o.to + o.shift_ns)];
+  inRow(pen, l, row, (top) => {
+    drawOne(pen, b, i, { from, to, top, height: row.height }, false, true);
+    const words = `${duration(o.to - o.from)}, drawn from where token ${o.beside} begins; F fits both`;
+    const right = Math.max(0, to) + 6;
+    const left = Math.min(pen.width, from) - 6;
+    // At the side with more room.
+    const text = cut(words, Math.max(pen.width - right, left) - 4);
+    pen.c.fillStyle = pen.ink2;
+    pen.c.fillText(text, pen.width - right >= left ? right : left - pen.c.measureText(text).width, top + row.height / 2);
   });
 }
 
