@@ -14,7 +14,7 @@ import { allTokensWords, phaseWord } from "../state/words";
 import { Bars } from "./scrubber/Bars";
 import { Controls } from "./scrubber/Controls";
 import { Playhead } from "./scrubber/Playhead";
-import { duration_ns, fullScale_ns, PHASE_COLOURS } from "./scrubber/strip";
+import { duration_ns, fullScale_ns, isCutOff, PHASE_COLOURS } from "./scrubber/strip";
 import { Tape } from "./scrubber/Tape";
 import "./scrubber/scrubber.css";
 
@@ -48,14 +48,18 @@ function bindKeys(): () => void {
 function Scale() {
   const batches = summary.value!.batches;
   const swatch = (phase: string) => <i style={{ background: css(PHASE_COLOURS[phase]!) }} />;
+  const full = duration(fullScale_ns(batches));
+  const isCut = batches.batch_id.some((_, i) => isCutOff(batches, i));
   return (
-    <p class="strip-scale" title="A bar is as high as its token took long; longer ones are cut off at the top. The prompt's bar is hatched.">
-      <span>{duration(fullScale_ns(batches))}</span>
-      <span>{swatch("prompt")}prompt</span>
-      <span>
-        <i class="cut" />
-        longer
-      </span>
+    <p class="strip-scale">
+      <span title="The height of the bars: a bar is as high as its token took long">{full}</span>
+      <span title="The prompt's bar is hatched">{swatch("prompt")}prompt</span>
+      {isCut && (
+        <span title={`Such a line above a bar: that token took longer than ${full}, the height of the bars, so its bar is cut off`}>
+          <i class="cut" />
+          over {full}
+        </span>
+      )}
     </p>
   );
 }

@@ -12,7 +12,7 @@ import { batchIndex, summary } from "../../state/trace";
 import { allTokensWords, tokenWords } from "../../state/words";
 import { Rail } from "./Rail";
 import { placeOf } from "./places";
-import { drawStrip, indexAt, pitch } from "./strip";
+import { cutOffWords, drawStrip, indexAt, pitch } from "./strip";
 
 /** Target of the slider's own keys from `at`; null: another key. */
 function slid(code: string, at: number, n: number): number | null {
@@ -43,9 +43,11 @@ function Hovered(props: { i: number; x: number; y: number }) {
   const token = summary.value?.batches.batch_id[props.i];
   if (token === undefined) return null;
   const words = tokenWords(token);
+  const cut = cutOffWords(summary.value!.batches, props.i);
   return (
     <Tooltip x={props.x} y={props.y}>
       {words.charAt(0).toUpperCase() + words.slice(1)}
+      {cut && <div>{cut.charAt(0).toUpperCase() + cut.slice(1)}</div>}
     </Tooltip>
   );
 }
@@ -79,7 +81,7 @@ export function Bars() {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, n - 1)}
         aria-valuenow={Math.max(0, at)}
-        aria-valuetext={selectedToken.value === null ? `all ${allTokensWords()}` : tokenWords(selectedToken.value)}
+        aria-valuetext={selectedToken.value === null ? `all ${allTokensWords()}` : [tokenWords(selectedToken.value), at < 0 ? null : cutOffWords(batches, at)].filter(Boolean).join("; ")}
         ref={ref}
         onPointerDown={(event) => {
           if (event.button !== 0 || n === 0) return;

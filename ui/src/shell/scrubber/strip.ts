@@ -4,6 +4,7 @@
 import { pencil } from "../../draw/canvas";
 import { css, themeColour, type Rgb } from "../../draw/colour";
 import { drawFlags } from "../../draw/flags";
+import { duration } from "../../draw/format";
 import type { Batches } from "../../api/types";
 
 /** A few tokens do not fill the window. */
@@ -63,6 +64,17 @@ export function fullScale_ns(batches: Batches): number {
   return scale;
 }
 
+/** Whether its bar ends at the top, with the mark of those that do. */
+export function isCutOff(batches: Batches, i: number): boolean {
+  return (duration_ns(batches, i) ?? 0) > fullScale_ns(batches);
+}
+
+/** What that mark says; null: it has none. */
+export function cutOffWords(batches: Batches, i: number): string | null {
+  if (!isCutOff(batches, i)) return null;
+  return `marked above its bar: longer than ${duration(fullScale_ns(batches))}, the height of the bars, so it is cut off`;
+}
+
 function bar(context: CanvasRenderingContext2D, strip: Strip, i: number, x: number, width: number, full: number): void {
   const d = duration_ns(strip.batches, i);
   const phase = strip.batches.phase[i]!;
@@ -82,7 +94,7 @@ function bar(context: CanvasRenderingContext2D, strip: Strip, i: number, x: numb
     context.fillStyle = css([0, 0, 0], 0.3);
     for (let y = strip.height - height; y < strip.height; y += 4) context.fillRect(x, y, width, 1);
   }
-  if (d > full) {
+  if (isCutOff(strip.batches, i)) {
     context.fillStyle = themeColour("--mark");
     context.fillRect(x, strip.height - room - 5, width, 3);
   }
