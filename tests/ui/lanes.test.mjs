@@ -31,7 +31,8 @@ async function timeline(open, name, fragment = '', options = {}) {
 }
 
 async function drawn(v) {
-    await v.page.locator('.tl-gutter').getByText('thread 0', { exact: true }).first().waitFor();
+    // Its ops per pixel may follow.
+    await v.page.locator('.tl-title', { hasText: /^thread 0/ }).first().waitFor();
     await v.until(async () => (await v.page.locator('.timeline .equivalent caption').count()) > 0, 'the table is there');
     await v.until(() => v.page.evaluate(() => !document.querySelector('.tl-waiting')), 'all pictures have come');
     await v.rest();
@@ -187,7 +188,7 @@ for (const renderer of ['webgl', 'canvas'])
         await drawn(v);
         assert.equal(await v.page.locator('.tl-name', { hasText: '9: thread' }).count(), 0);
         await v.show(`${place}&token2=9`);
-        await v.page.locator('.tl-gutter').getByText('9: thread 0').waitFor();
+        await v.page.locator('.tl-gutter').getByText(/^9: thread 0/).waitFor();
         await drawn(v);
         const { n_lanes } = await v.api('traces/0/summary');
         const box = await canvasBox(v);
@@ -223,10 +224,10 @@ for (const renderer of ['webgl', 'canvas'])
 
 test('two tokens: the address restores the strip, F fits both, the table and the picture have it', async ({ open }) => {
     const v = await timeline(open, 'moe', 'token=7&token2=5');
-    await v.page.locator('.tl-gutter').getByText('5: thread 0').waitFor();
+    await v.page.locator('.tl-gutter').getByText(/^5: thread 0/).waitFor();
     await v.page.reload();
     await v.ready();
-    await v.page.locator('.tl-gutter').getByText('5: thread 0').waitFor();
+    await v.page.locator('.tl-gutter').getByText(/^5: thread 0/).waitFor();
     const { batches } = await v.api('traces/0/summary');
     const at = (t) => batches.batch_id.indexOf(t);
     const took = (t) => batches.end_ns[at(t)] - batches.begin_ns[at(t)];
@@ -248,4 +249,67 @@ test('two tokens: the address restores the strip, F fits both, the table and the
     assert.match(svg, />5: thread 0</);
     await v.press('KeyH');
     await v.until(async () => (await v.page.locator('.tl-name', { hasText: '5: thread' }).count()) === 0, 'no longer compared, no strip');
+});
+
+for (const [name, threads] of [['again', 1], ['moe', 2]])
+    test(`no part of the canvas is left empty, with ${threads} ${threads === 1 ? 'thread' : 'threads'} either`, async ({ open }) => {
+        const v = await timeline(open, name);
+        const rows = () => v.page.locator('.tl-name').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).map(({ top, bottom, height }) => ({ top, bottom, height })));
+        for (const [width, height] of [[1440, 900], [1024, 700], [1920, 1080]]) {
+            await v.page.setViewportSize({ width, height });
+            await v.until(async () => {
+                const box = await canvasBox(v);
+                const left = box.y + box.height - Math.max(...(await rows()).map((r) => r.bottom));
+                return left >= 0 && left < 30;
+            }, `at ${width}x${height} the rows end where the canvas does`);
+            const lane = await rowBox(v, 'thread 0');
+            const others = (await rows()).map((r) => r.height);
+            assert.equal(lane.height, Math.max(...others), 'none is higher than a lane');
+        }
+        // What is drawn is as high as the row.
+        await v.page.setViewportSize({ width: 1440, height: 900 });
+        await drawn(v);
+        const [lane, box] = [await rowBox(v, 'thread 0'), await canvasBox(v)];
+        const strip = (top) => ({ x: box.x, y: top, width: box.width, height: 6 });
+        await v.until(async () => (await paintedIn(v, strip(lane.y + 2))) > 50 && (await paintedIn(v, strip(lane.y + lane.height - 8))) > 50, 'ops reach from its top to its bottom');
+        assert.equal(await paintedIn(v, { ...strip(lane.y + lane.height + 1), height: 1 }), 0, 'and not beyond');
+    });
+
+test('the mark above the bar of a slow token is explained: at the bar, in the legend, for screen readers', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=timeline' });
+    const { batches } = await v.api('traces/0/summary');
+    const took = batches.end_ns.map((end, i) => end - batches.begin_ns[i]);
+    const generated = took.filter((_, i) => batches.phase[i] === 'generate').sort((a, b) => a - b);
+    // The height of the bars: a quarter more than the 95th percentile, no more than the longest.
+    const full = Math.min(1.25 * generated[Math.floor((generated.length - 1) * 0.95)], generated.at(-1));
+    const cut = took.map((ns, i) => (ns > full ? i : -1)).filter((i) => i >= 0);
+    assert.ok(cut.length > 0 && cut.length < took.length, 'some are cut off');
+    const slider = v.page.getByRole('slider', { name: 'Token', exact: true });
+    const box = await slider.boundingBox();
+    const pitch = Math.min(110, box.width / batches.batch_id.length);
+    const mark = await v.page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--mark').trim());
+    const want = [1, 3, 5].map((i) => parseInt(mark.slice(i, i + 2), 16));
+    // Which bars have the mark, by their pixels.
+    const marked = await v.page.evaluate(({ n, step, colour }) => {
+        const canvas = document.querySelector('.strip canvas');
+        const ratio = canvas.width / canvas.clientWidth;
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, Math.round(4 * ratio));
+        return Array.from({ length: n }, (_, i) => i).filter((i) => {
+            const at = 4 * (Math.round((i + 0.5) * step * ratio) + canvas.width * Math.round(2 * ratio));
+            return colour.every((c, k) => Math.abs(data[at + k] - c) < 12);
+        });
+    }, { n: took.length, step: pitch, colour: want });
+    assert.deepEqual(marked, cut, 'those that are longer have it');
+    const ms = (text) => Number(/([\d.]+) ms/.exec(text)[1]);
+    const legend = v.page.locator('.strip-scale').getByText(/^over [\d.]+ ms$/);
+    assert.ok(Math.abs(ms(await legend.textContent()) - full / 1e6) < 0.01, `${await legend.textContent()}: ${full}`);
+    assert.match(await legend.getAttribute('title'), /took longer than [\d.]+ ms, the height of the bars, so its bar is cut off/);
+    for (const i of [cut[0], took.findIndex((ns) => ns <= full)]) {
+        await v.page.mouse.move(box.x + (i + 0.5) * pitch, box.y + 12);
+        await v.until(async () => ((await v.page.locator('.tooltip').textContent()) ?? '').includes(`oken ${batches.batch_id[i]},`), 'its tooltip');
+        assert.equal(/longer than [\d.]+ ms, the height of the bars, so it is cut off/.test(await v.page.locator('.tooltip').textContent()), cut.includes(i));
+        await v.show(`view=timeline&token=${batches.batch_id[i]}`);
+        await v.until(async () => ((await slider.getAttribute('aria-valuetext')) ?? '').startsWith(`token ${batches.batch_id[i]},`), 'it is selected');
+        assert.equal(/so it is cut off/.test(await slider.getAttribute('aria-valuetext')), cut.includes(i));
+    }
 });

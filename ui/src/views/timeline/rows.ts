@@ -42,7 +42,8 @@ export interface Layout {
 
 export const AXIS_HEIGHT = 22;
 const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, otherToken: 24, otherLayers: 18, otherLane: 34, reads: 58, pool: 44, counter: 44, constant: 18 };
-/** Rows that use the height that is left, up to this. */
+/** Rows that use the height that is left, up to this; what is left then goes to lanes, and to the
+ * others up to twice as much. */
 const GROWN: Partial<Record<RowKind, number>> = { lane: 96, otherLane: 96, reads: 96, pool: 80, counter: 80 };
 /** Of the canvas, CSS pixels. */
 export const viewHeight = signal(0);
@@ -133,20 +134,28 @@ function bareRows(): Bare[] {
   return rows;
 }
 
+const LANES: ReadonlySet<RowKind> = new Set(["lane", "otherLane"]);
+
 /** What is left of the canvas's height goes to the rows that can use it, in equal parts. */
 function grow(heights: number[], kinds: readonly RowKind[], room: number): void {
-  let rising = heights.map((_, i) => i).filter((i) => heights[i] === HEIGHTS[kinds[i]!] && GROWN[kinds[i]!]);
+  const able = heights.map((_, i) => i).filter((i) => heights[i] === HEIGHTS[kinds[i]!] && GROWN[kinds[i]!]);
+  raise(heights, able, room, (i) => GROWN[kinds[i]!]!);
+  raise(heights, able, room, (i) => (LANES.has(kinds[i]!) ? Infinity : 2 * GROWN[kinds[i]!]!));
+  heights.forEach((h, i) => (heights[i] = Math.floor(h)));
+}
+
+function raise(heights: number[], able: readonly number[], room: number, most: (i: number) => number): void {
+  let rising = able.filter((i) => heights[i]! < most(i));
   let left = room - heights.reduce((sum, h) => sum + h + GAP, AXIS_HEIGHT);
   while (left >= 1 && rising.length > 0) {
     const each = left / rising.length;
     for (const i of rising) {
-      const more = Math.min(each, GROWN[kinds[i]!]! - heights[i]!);
+      const more = Math.min(each, most(i) - heights[i]!);
       heights[i]! += more;
       left -= more;
     }
-    rising = rising.filter((i) => heights[i]! < GROWN[kinds[i]!]!);
+    rising = rising.filter((i) => heights[i]! < most(i));
   }
-  heights.forEach((h, i) => (heights[i] = Math.floor(h)));
 }
 
 export const layout = computed<Layout>(() => {
