@@ -361,8 +361,10 @@ export class SvgContext {
     return new Tiles(tile) as unknown as CanvasPattern;
   }
 
+  imageSmoothingEnabled = true;
+
   drawImage(image: HTMLCanvasElement, x: number, y: number, w: number, h: number): void {
-    this.put(`<image x="${this.x(x)}" y="${this.y(y)}" width="${n(w * this.s.sx)}" height="${n(h * this.s.sy)}" preserveAspectRatio="none" href="${image.toDataURL()}"/>`);
+    this.put(`<image x="${this.x(x)}" y="${this.y(y)}" width="${n(w * this.s.sx)}" height="${n(h * this.s.sy)}" preserveAspectRatio="none"${this.imageSmoothingEnabled ? "" : ' style="image-rendering:pixelated"'} href="${image.toDataURL()}"/>`);
   }
 
   /** A path in SVG's own words, in the user space of the element it is of. */

@@ -20,7 +20,7 @@ import { select, selectedTrace, selection } from "../../state/selection";
 import { generation, summary, tensors, tokenStretch } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { timeAxis } from "../timeline/window";
-import { drawPath, expertWords, FAULTED, GENERATED, loadPath, LEFT, nsOf, byteOf, partOf, plotHeight, plotWidth, PROMPT, readAt, stepWords, type Path, type Plot, type Reads } from "./path";
+import { drawMarks, drawPath, expertWords, FAULTED, GENERATED, loadPath, LEFT, nsOf, byteOf, partOf, plotHeight, plotWidth, PROMPT, readAt, stepWords, type Path, type Plot, type Reads } from "./path";
 import { isAll, useRange } from "./range";
 import { paletteOf } from "./scene";
 
@@ -120,6 +120,7 @@ function PathLegend(props: { shown: Shown | null; loading: boolean; part: string
 export function PathPart() {
   const { ref: proxy, size } = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
   const path = useSignal<Path | null>(null);
   const failure = useSignal<Error | null>(null);
   const loading = useSignal(false);
@@ -167,6 +168,12 @@ export function PathPart() {
   useSignalEffect(() => {
     const p = plot.value;
     const found = path.value;
+    const palette = paletteOf(isDark.value);
+    if (canvas.current && p.width > 50) drawOn(canvas.current, p.width, p.height, (c) => drawPath(c, p, found, palette));
+  });
+  useSignalEffect(() => {
+    const p = plot.value;
+    const found = path.value;
     const { tensor, time, token } = selection.value;
     const row = tensor === null ? -1 : (tensors.value?.name.indexOf(tensor) ?? -1);
     const t = tensors.value;
@@ -177,7 +184,7 @@ export function PathPart() {
       playhead: playhead_ns.value,
     };
     const palette = paletteOf(isDark.value);
-    if (canvas.current && p.width > 50) drawOn(canvas.current, p.width, p.height, (c) => drawPath(c, p, found, marked, palette));
+    if (over.current && p.width > 50) drawOn(over.current, p.width, p.height, (c) => drawMarks(c, p, marked, palette));
   });
   useEffect(() => {
     const zoom = (factor: number) => {
@@ -305,6 +312,7 @@ export function PathPart() {
           table={<Table path={path.value} shown={shown.value} />}
         >
           <canvas ref={canvas} />
+          <canvas ref={over} />
         </CanvasView>
         {r && at && at.i < r.start.length && (
           <Tooltip x={at.x} y={at.y}>

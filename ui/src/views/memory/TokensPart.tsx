@@ -18,7 +18,7 @@ import { generation, tensors } from "../../state/trace";
 import { atlas } from "./data";
 import { isAll, useRange } from "./range";
 import { paletteOf } from "./scene";
-import { BYS, byShown, columnsParam, columnWords, drawGrid, loadGrid, rowWords, showBy, SHOWN, showWhat, unitOf, whatShown, whatWords, type By, type Grid, type Plot } from "./tokens";
+import { BYS, byShown, columnsParam, columnWords, drawGrid, drawMarks, loadGrid, rowWords, showBy, SHOWN, showWhat, unitOf, whatShown, whatWords, type By, type Grid, type Plot } from "./tokens";
 import { choose, columnsOf, rowOf, stepColumn, stepRow, tensorOf } from "./tokensChoice";
 import { useTokensKeys, type TokensControls } from "./tokensKeys";
 import { useTokensPointer, type PointedCell } from "./tokensPointer";
@@ -94,6 +94,7 @@ function gradient(dark: boolean): string {
 export function TokensPart() {
   const { ref: proxy, size } = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
   const grid = useSignal<Grid | null>(null);
   const failure = useSignal<Error | null>(null);
   const loading = useSignal(false);
@@ -164,9 +165,15 @@ export function TokensPart() {
     const g = grid.value;
     const p = plot.value;
     const what = whatShown();
+    const palette = paletteOf(isDark.value);
+    if (canvas.current && p.width > 50) drawOn(canvas.current, p.width, p.height, (c) => g && drawGrid(c, p, g, what, palette));
+  });
+  useSignalEffect(() => {
+    const g = grid.value;
+    const p = plot.value;
     const marked = g ? { row: rowOf(g, selection.value.token), columns: columnsOf(g) } : null;
     const palette = paletteOf(isDark.value);
-    if (canvas.current && p.width > 50) drawOn(canvas.current, p.width, p.height, (c) => g && marked && drawGrid(c, p, g, what, marked, palette));
+    if (over.current && p.width > 50) drawOn(over.current, p.width, p.height, (c) => g && marked && drawMarks(c, p, g, marked, palette));
   });
   useTokensPointer({ proxy, grid, plot, pointed, axis, zoom });
   const controls = useMemo<TokensControls>(() => {
@@ -232,6 +239,7 @@ export function TokensPart() {
           table={<Table grid={g} />}
         >
           <canvas ref={canvas} />
+          <canvas ref={over} />
         </CanvasView>
         {g && at && i >= 0 && (
           <Tooltip x={at.x} y={at.y}>

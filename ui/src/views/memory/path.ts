@@ -4,7 +4,8 @@ import type { Params } from "../../api/client";
 import { getBinary, ofTrace } from "../../api/client";
 import { decodeColumns, NO_U32 } from "../../api/columns";
 import { byteTicks, ticks, type Range } from "../../draw/axis";
-import { css, sequence, type Rgb } from "../../draw/colour";
+import { Cells, shade } from "../../draw/cells";
+import { css, type Rgb } from "../../draw/colour";
 import { count, moment, percent } from "../../draw/format";
 import type { Palette } from "./scene";
 
@@ -188,36 +189,54 @@ function drawReads(c: CanvasRenderingContext2D, p: Plot, r: Reads, whole: boolea
     c.beginPath();
     for (let i = 1; i < n; i++) {
       if (r.step[i] !== FORWARD && r.step[i] !== BACKWARD) continue;
+      if (r.start[i]! < p.range.from || r.end[i - 1]! > p.range.to) continue;
       c.moveTo(xOf(p, r.end[i - 1]!), yOf(p, r.offset[i - 1]! + r.size[i - 1]!));
       c.lineTo(xOf(p, r.start[i]!), yOf(p, r.offset[i]!));
     }
     c.stroke();
     c.globalAlpha = 1;
   }
-  for (let i = 0; i < n; i++) {
-    const b = boxOf(p, r, i);
-    c.fillStyle = css(colourOf(r, i));
-    c.fillRect(b.x, b.y, b.w, b.h);
+  // A colour is set once, not for each read; faults are on top.
+  for (const colour of [PROMPT, GENERATED, FAULTED]) {
+    c.fillStyle = css(colour);
+    for (let i = 0; i < n; i++) {
+      if (colourOf(r, i) !== colour) continue;
+      const b = boxOf(p, r, i);
+      if (b.x < p.width && b.x + b.w > LEFT) c.fillRect(b.x, b.y, b.w, b.h);
+    }
   }
 }
 
-function drawCells(c: CanvasRenderingContext2D, p: Plot, path: Path, palette: Palette): void {
-  const { head, cells } = path;
-  if (!cells) return;
-  const ns = (head.to_ns - head.from_ns) / head.grid_columns;
-  const each = (head.to_bytes - head.from_bytes) / head.grid_rows;
-  let most = 1;
-  for (const n of cells.reads) if (n > most) most = n;
-  for (let i = 0; i < cells.cell.length; i++) {
-    const column = cells.cell[i]! % head.grid_columns;
-    const row = Math.floor(cells.cell[i]! / head.grid_columns);
-    const x = Math.floor(xOf(p, head.from_ns + column * ns));
-    const y = Math.floor(yOf(p, head.from_bytes + (row + 1) * each));
-    const w = Math.max(1, Math.floor(xOf(p, head.from_ns + (column + 1) * ns)) - x);
-    const h = Math.max(1, Math.floor(yOf(p, head.from_bytes + row * each)) - y);
-    c.fillStyle = css(cells.major[i]! > 0 ? FAULTED : sequence(Math.log1p(cells.reads[i]!) / Math.log1p(most), palette.dark));
-    c.fillRect(x, y, w, h);
+function colourOfCell(path: Path, i: number, most: number, dark: boolean): Rgb {
+  const { reads, major } = path.cells!;
+  return major[i]! > 0 ? FAULTED : shade(Math.log1p(reads[i]!) / Math.log1p(most), dark);
+}
+
+/** By dark. */
+const pictures = new WeakMap<Path, Map<boolean, Cells>>();
+
+function cellsOf(path: Path, dark: boolean): Cells {
+  let kept = pictures.get(path);
+  if (!kept) pictures.set(path, (kept = new Map()));
+  let made = kept.get(dark);
+  if (!made) {
+    const { grid_columns, grid_rows } = path.head;
+    const { cell, reads } = path.cells!;
+    const most = reads.reduce((a, b) => Math.max(a, b), 1);
+    made = new Cells(grid_columns, grid_rows);
+    // The first row is at the bottom.
+    for (let i = 0; i < cell.length; i++) made.set(cell[i]! % grid_columns, grid_rows - 1 - Math.floor(cell[i]! / grid_columns), colourOfCell(path, i, most, dark));
+    kept.set(dark, made.end());
   }
+  return made;
+}
+
+function drawCells(c: CanvasRenderingContext2D, p: Plot, path: Path, palette: Palette): void {
+  const { head } = path;
+  if (!path.cells) return;
+  const [x1, x2] = [xOf(p, head.from_ns), xOf(p, head.to_ns)];
+  const [y1, y2] = [yOf(p, head.to_bytes), yOf(p, head.from_bytes)];
+  cellsOf(path, palette.dark).draw(c, x1, y1, x2 - x1, y2 - y1);
 }
 
 export interface Marked {
@@ -250,16 +269,26 @@ function drawMarked(c: CanvasRenderingContext2D, p: Plot, m: Marked, palette: Pa
   }
 }
 
-export function drawPath(c: CanvasRenderingContext2D, p: Plot, path: Path | null, m: Marked, palette: Palette): void {
-  drawAxes(c, p, palette);
+function inPlot(c: CanvasRenderingContext2D, p: Plot, draw: () => void): void {
   c.save();
   c.beginPath();
   c.rect(LEFT, TOP - 1, plotWidth(p), plotHeight(p) + 1);
   c.clip();
-  if (path?.reads) drawReads(c, p, path.reads, path.head.from_bytes <= 0 && path.head.to_bytes >= path.head.all_bytes, palette);
-  else if (path) drawCells(c, p, path, palette);
-  drawMarked(c, p, m, palette);
+  draw();
   c.restore();
+}
+
+export function drawPath(c: CanvasRenderingContext2D, p: Plot, path: Path | null, palette: Palette): void {
+  drawAxes(c, p, palette);
+  inPlot(c, p, () => {
+    if (path?.reads) drawReads(c, p, path.reads, path.head.from_bytes <= 0 && path.head.to_bytes >= path.head.all_bytes, palette);
+    else if (path) drawCells(c, p, path, palette);
+  });
+}
+
+/** On a canvas of its own: it changes with each token that is played. */
+export function drawMarks(c: CanvasRenderingContext2D, p: Plot, m: Marked, palette: Palette): void {
+  inPlot(c, p, () => drawMarked(c, p, m, palette));
 }
 
 /** The read that is drawn at that point, the last one on top; -1: none. */

@@ -4,7 +4,8 @@ import type { Params } from "../../api/client";
 import { getBinary, ofTrace } from "../../api/client";
 import { decodeColumns } from "../../api/columns";
 import { byteTicks, type Range } from "../../draw/axis";
-import { css, sequence } from "../../draw/colour";
+import { Cells, shade } from "../../draw/cells";
+import { css, type Rgb } from "../../draw/colour";
 import { bytes, count, duration } from "../../draw/format";
 import { urlParam } from "../../state/url";
 import type { Palette } from "./scene";
@@ -190,10 +191,50 @@ function drawAxes(c: CanvasRenderingContext2D, p: Plot, g: Grid, palette: Palett
   }
 }
 
-export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, m: Marked, palette: Palette): void {
+/** Cells from this size on have a gap between them, in CSS pixels. */
+const [GAP_FROM_WIDTH, GAP_FROM_HEIGHT] = [6, 5];
+
+function colourOf(g: Grid, what: What, i: number, dark: boolean): Rgb {
+  return shade(shareOf(g.values[what][i]!, g.most[what]), dark);
+}
+
+/** By what and dark. */
+const pictures = new WeakMap<Grid, Map<string, Cells>>();
+
+function cellsOf(g: Grid, what: What, dark: boolean): Cells {
+  let kept = pictures.get(g);
+  if (!kept) pictures.set(g, (kept = new Map()));
+  const key = `${what} ${dark}`;
+  let made = kept.get(key);
+  if (!made) {
+    const { grid_columns, grid_rows } = g.head;
+    made = new Cells(grid_columns, grid_rows);
+    for (let i = 0; i < grid_rows * grid_columns; i++) if (g.values.accesses[i]! > 0) made.set(i % grid_columns, Math.floor(i / grid_columns), colourOf(g, what, i, dark));
+    kept.set(key, made.end());
+  }
+  return made;
+}
+
+function drawCells(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, dark: boolean): void {
+  const [w, h] = [cellWidth(p, g), rowHeight(p, g)];
+  const { grid_columns, grid_rows } = g.head;
+  const first = Math.max(0, Math.floor((p.range.from - g.from) / g.each));
+  const last = Math.min(grid_columns, Math.ceil((p.range.to - g.from) / g.each));
+  for (let row = 0; row < grid_rows; row++)
+    for (let column = first; column < last; column++) {
+      const i = row * grid_columns + column;
+      if (g.values.accesses[i] === 0) continue;
+      // At whole pixels: no stripes between narrow cells.
+      const x = Math.round(xOf(p, g.from + column * g.each));
+      const end = Math.round(xOf(p, g.from + (column + 1) * g.each));
+      c.fillStyle = css(colourOf(g, what, i, dark));
+      c.fillRect(x, TOP + row * h, Math.max(1, end - x - (w > GAP_FROM_WIDTH ? 1 : 0)), Math.max(0.7, h - (h > GAP_FROM_HEIGHT ? 1 : 0)));
+    }
+}
+
+export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: What, palette: Palette): void {
   const w = cellWidth(p, g);
   const h = rowHeight(p, g);
-  const { grid_columns, grid_rows } = g.head;
   c.font = "10px system-ui, sans-serif";
   c.textBaseline = "middle";
   drawCurveWords(c, g, what, palette);
@@ -204,24 +245,22 @@ export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: Wh
   c.clip();
   drawCurve(c, p, g, what, palette);
   c.fillStyle = palette.ground2;
-  c.fillRect(LEFT, TOP, plotWidth(p), grid_rows * h);
-  const values = g.values[what];
-  const first = Math.max(0, Math.floor((p.range.from - g.from) / g.each));
-  const last = Math.min(grid_columns, Math.ceil((p.range.to - g.from) / g.each));
-  for (let row = 0; row < grid_rows; row++)
-    for (let column = first; column < last; column++) {
-      const i = row * grid_columns + column;
-      if (g.values.accesses[i] === 0) continue;
-      // At whole pixels: no stripes between narrow cells.
-      const x = Math.round(xOf(p, g.from + column * g.each));
-      const end = Math.round(xOf(p, g.from + (column + 1) * g.each));
-      const y = TOP + row * h;
-      c.fillStyle = css(sequence(shareOf(values[i]!, g.most[what]), palette.dark));
-      c.fillRect(x, y, Math.max(1, end - x - (w > 6 ? 1 : 0)), Math.max(0.7, h - (h > 5 ? 1 : 0)));
-    }
+  c.fillRect(LEFT, TOP, plotWidth(p), g.head.grid_rows * h);
+  if (w > GAP_FROM_WIDTH || h > GAP_FROM_HEIGHT) drawCells(c, p, g, what, palette.dark);
+  else cellsOf(g, what, palette.dark).draw(c, xOf(p, g.from), TOP, xOf(p, g.from + g.head.grid_columns * g.each) - xOf(p, g.from), g.head.grid_rows * h);
+  c.restore();
+}
+
+/** On a canvas of its own: it changes with each token that is played. */
+export function drawMarks(c: CanvasRenderingContext2D, p: Plot, g: Grid, m: Marked, palette: Palette): void {
+  const h = rowHeight(p, g);
+  c.save();
+  c.beginPath();
+  c.rect(LEFT - 1, 0, plotWidth(p) + 2, p.height);
+  c.clip();
   c.strokeStyle = palette.ink;
   c.lineWidth = 2;
   if (m.row >= 0) c.strokeRect(LEFT, TOP + m.row * h, plotWidth(p), h);
-  if (m.columns) c.strokeRect(xOf(p, m.columns[0]), TOP, Math.max(2, xOf(p, m.columns[1]) - xOf(p, m.columns[0])), grid_rows * h);
+  if (m.columns) c.strokeRect(xOf(p, m.columns[0]), TOP, Math.max(2, xOf(p, m.columns[1]) - xOf(p, m.columns[0])), g.head.grid_rows * h);
   c.restore();
 }
