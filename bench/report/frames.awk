@@ -19,5 +19,5 @@ BEGIN {
 }
 FNR > 1 {
     cells($0, v)
-    printf "| %s | %s | %s | %s ms | %s ms | %s ms | %s |\n", v[1], v[2], v[4], v[5], v[6], v[7], v[6] <= 16.7 ? "yes" : "**no**"
+    printf "| %s | %s | %s | %s ms | %s ms | %s ms | %s |\n", v[1], v[2], v[4], v[5], v[6], v[7], v[6] + 0 <= 16.7 ? "yes" : "**no**"
 }
