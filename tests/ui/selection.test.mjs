@@ -23,6 +23,8 @@ for (const [what, with_, without] of [
         const moe = await open(['moe']);
         for (const view of VIEWS) {
             const v = view === 'experts' ? moe : dense;
+            // Below the plots of Diff, which have the first screen.
+            if (view === 'diff') await v.page.setViewportSize({ width: 1440, height: 1700 });
             await v.show(`view=${view}&${without}`);
             await v.ready();
             const before = await picture(v);
