@@ -342,6 +342,13 @@ test('the log\'s saved page has more rows than the screen', async ({ open, brows
     assert.ok((await page.locator('.table tbody tr').count()) > 2 * visible);
 });
 
+test('the browser\'s own command prints the page where nothing was shared before', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=overview' });
+    await v.rest();
+    await v.page.emulateMedia({ media: 'print' });
+    assert.ok(await v.page.getByText('tokens/s').first().isVisible(), 'a sheet of paper is not blank');
+});
+
 test('printing: light, no controls, the picture on one sheet', async ({ open }) => {
     const v = await open(['moe'], { fragment: 'view=timeline&token=5', theme: 'dark' });
     await v.rest();

@@ -140,6 +140,12 @@ static bool is_uneven(const tt_evidence *e, double excess_ns)
     return work + wait >= MOST * excess_ns && wait >= UNEVEN * (work + wait);
 }
 
+/* Then what is left does not tell why it took its time. */
+static bool is_mostly_unrecorded(const tt_evidence *e)
+{
+    return e->part_ns[TT_PART_UNRECORDED] >= MOST * e->why->time_ns;
+}
+
 static void find_cause(tt_evidence *e)
 {
     tt_why *w = e->why;
@@ -150,6 +156,7 @@ static void find_cause(tt_evidence *e)
         return;
     }
     const tt_part_kind most = most_of_excess(e);
+    if (is_mostly_unrecorded(e)) return;
     if (is_by_disk(e, excess))
         w->cause = disk_cause(e);
     else if (is_by_others(e, excess))
@@ -216,7 +223,7 @@ static void say_gap(const tt_evidence *e)
 static const char *unknown_because(const tt_evidence *e)
 {
     tt_why *w = e->why;
-    switch (most_of_excess(e)) {
+    switch (is_mostly_unrecorded(e) ? TT_PART_UNRECORDED : most_of_excess(e)) {
     case TT_PART_UNRECORDED:
         return "its ops were not recorded";
     case TT_PART_WAIT:
@@ -319,9 +326,9 @@ static void say_headline(const tt_evidence *e)
                    NS(u->median_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
                    NS(u->high_ns));
     else
-        tt_why_say(w, &w->text, "%s took %s, as usual: 8 of 10 such %s take %s to %s.", name,
-                   NS(w->time_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
-                   NS(u->high_ns));
+        tt_why_say(w, &w->text, "%s took %s, %s usual: 8 of 10 such %s take %s to %s.", name,
+                   NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as",
+                   is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
 }
 
 static void say_ops(const tt_evidence *e)

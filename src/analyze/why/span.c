@@ -210,14 +210,16 @@ static void compare(tt_why *w, const char *what, const double *part_ns, const do
     const char *name = tt_why_keep(w, "%c%s", layer ? w->name[0] - 'a' + 'A' : w->name[0],
                                    w->name[0] ? w->name + 1 : "");
     if (!tt_usual_known(u)) {
-        tt_why_say(w, &w->text,
-                   "%s took %s; what is usual is not known: there are only %u to "
-                   "compare with.",
-                   name, NS(w->time_ns), u->n);
+        tt_why_say(w, &w->text, "%s took %s; what is usual is not known: there %s to compare with.",
+                   name, NS(w->time_ns),
+                   u->n == 0   ? "is nothing"
+                   : u->n == 1 ? "is only one"
+                               : tt_why_keep(w, "are only %u", u->n));
         tt_why_say(w, &w->not_known, "What is usual: there are too few to compare with.");
     } else if (w->time_ns <= u->slow_ns) {
-        tt_why_say(w, &w->text, "%s took %s, as usual: 8 of 10 take %s to %s.", name,
-                   NS(w->time_ns), NS(u->low_ns), NS(u->high_ns));
+        tt_why_say(w, &w->text, "%s took %s, %s usual: 8 of 10 take %s to %s.", name,
+                   NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as", NS(u->low_ns),
+                   NS(u->high_ns));
     } else {
         const double excess = w->time_ns - u->median_ns;
         const tt_part_kind most = most_of(part_ns, usual_ns);

@@ -143,6 +143,8 @@ void tt_why_set_parts(tt_why *w, const tt_parts_walker *walker, const double par
                       const double *usual_ns)
 {
     double total_ns = 0;
+    /* Of ops that were not recorded nobody knows what their time was. */
+    const bool gaps = part_ns[TT_PART_UNRECORDED] > 0;
     w->n_parts = 0;
     for (unsigned i = 0; i < TT_PARTS; i++)
         total_ns += part_ns[i];
@@ -150,12 +152,15 @@ void tt_why_set_parts(tt_why *w, const tt_parts_walker *walker, const double par
         const tt_part_kind part = (tt_part_kind)i;
         const bool optional = part == TT_PART_UNRECORDED || part == TT_PART_BETWEEN_BATCHES ||
                               (part == TT_PART_BETWEEN_OPS && w->kind != TT_WHY_BATCH);
+        const bool in_ops = part == TT_PART_WORK || part == TT_PART_WAIT ||
+                            part == TT_PART_OFF_CPU || part == TT_PART_DISK;
         if (optional && part_ns[i] <= 0) continue;
-        w->parts[w->n_parts++] = (tt_why_part){.part = part,
-                                               .known = part_ns[i] > 0 || is_known(w, walker, part),
-                                               .time_ns = part_ns[i],
-                                               .share = total_ns > 0 ? part_ns[i] / total_ns : NAN,
-                                               .usual_ns = usual_ns ? usual_ns[i] : NAN};
+        w->parts[w->n_parts++] = (tt_why_part){
+            .part = part,
+            .known = part_ns[i] > 0 || (is_known(w, walker, part) && !(gaps && in_ops)),
+            .time_ns = part_ns[i],
+            .share = total_ns > 0 ? part_ns[i] / total_ns : NAN,
+            .usual_ns = usual_ns ? usual_ns[i] : NAN};
     }
 }
 

@@ -95,7 +95,7 @@ function ViewMenu(props: { fit: Param }) {
     <Menu title="View" class="memory-menu">
       <fieldset>
         <legend class="sr-only">How the map is drawn</legend>
-        {!pagedOf(metric.value) && (
+        {!pagedOf(metric.value) && metric.value !== "residency" && (
           <Check text="Logarithmic colours" about="Each step of the colours is a factor, not a difference" on={logScale.value === "log"} set={(on) => (logScale.value = on ? "log" : "linear")} />
         )}
         <Check text="Equal widths" about="Every tensor as wide as the others, in file order, instead of by its bytes" on={widths.value === "rank"} set={(on) => (widths.value = on ? "rank" : "bytes")} />
