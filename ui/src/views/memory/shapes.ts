@@ -58,23 +58,37 @@ export function fitted(text: string, pixels: number, size: number): string {
   return n < 3 ? "" : text.slice(0, n - 1) + "…";
 }
 
-function hatch(c: CanvasRenderingContext2D, s: Extract<Shape, { t: "rect" }>): void {
-  if (!s.pattern || s.pattern === "gap" || s.w < 2) return;
-  const ratio = c.getTransform().a || 1;
-  const pattern = c.createPattern(tileOf(s.pattern, s.ink ?? "#888", ratio), "repeat");
-  if (!pattern) return;
+/** A context's patterns by their tiles: a film needs the same ones in each frame. */
+const patterns = new WeakMap<CanvasRenderingContext2D, Map<HTMLCanvasElement, CanvasPattern>>();
+
+function patternOf(c: CanvasRenderingContext2D, tile: HTMLCanvasElement, ratio: number): CanvasPattern | null {
+  const made = patterns.get(c) ?? new Map<HTMLCanvasElement, CanvasPattern>();
+  patterns.set(c, made);
+  const known = made.get(tile);
+  if (known) return known;
+  const pattern = c.createPattern(tile, "repeat");
+  if (!pattern) return null;
   pattern.setTransform(new DOMMatrix([1 / ratio, 0, 0, 1 / ratio, 0, 0]));
+  made.set(tile, pattern);
+  return pattern;
+}
+
+function hatch(c: CanvasRenderingContext2D, s: Extract<Shape, { t: "rect" }>, ratio: number): void {
+  if (!s.pattern || s.pattern === "gap" || s.w < 2) return;
+  const pattern = patternOf(c, tileOf(s.pattern, s.ink ?? "#888", ratio), ratio);
+  if (!pattern) return;
   c.fillStyle = pattern;
   c.fillRect(s.x, s.y, s.w, s.h);
 }
 
 export function paint(c: CanvasRenderingContext2D, shapes: readonly Shape[]): void {
   c.textBaseline = "middle";
+  const ratio = c.getTransform().a || 1;
   for (const s of shapes) {
     if (s.t === "rect") {
       c.fillStyle = s.fill;
       c.fillRect(s.x, s.y, s.w, s.h);
-      hatch(c, s);
+      hatch(c, s, ratio);
     } else if (s.t === "frame") {
       c.strokeStyle = s.ink;
       c.lineWidth = s.width;
