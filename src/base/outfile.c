@@ -5,7 +5,9 @@
 #include <fts.h>
 #include <ftw.h>
 #include <limits.h>
+#include <pthread.h>
 #include <search.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +142,27 @@ static int rename_into_place(const tt_outfile *f)
     return rename(f->temporary, f->path); /* a file system without RENAME_NOREPLACE */
 }
 
+/* Gives a file without a name its own one, in one step unless there is such a file already. */
+static tt_status name_in_place(tt_outfile *f, int fd, tt_error *err)
+{
+    char own[64];
+    sigset_t all, before;
+    (void)snprintf(own, sizeof own, OWN_DESCRIPTORS "/%d", fd);
+    if (linkat(AT_FDCWD, own, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0) return TT_OK;
+    if (errno == EEXIST && !f->force) return exists_error(err, f->path);
+    /* It has another name for a moment, in which no signal ends this thread. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    tt_status status = TT_OK;
+    f->nameless = name_temporary(f, fd) < 0;
+    if (f->nameless || rename_into_place(f) != 0)
+        status = errno == EEXIST ? exists_error(err, f->path) : io_error(err, "create", f->path);
+    if (status != TT_OK && !f->nameless) (void)unlink(f->temporary);
+    f->nameless = true; /* no temporary name is left to be removed */
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
 tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
 {
     tt_status status = TT_OK;
@@ -147,14 +170,15 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
     if (fflush(f->stream) != 0) bad = true;
     if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = true;
     if (bad) status = io_error(err, "write", f->path);
-    if (status == TT_OK && f->nameless) {
-        if (name_temporary(f, fileno(f->stream)) < 0) status = io_error(err, "create", f->path);
-        f->nameless = status != TT_OK;
-    }
+    /* Kept open: it has no name by which to be found again. */
+    const int fd = f->nameless ? dup(fileno(f->stream)) : -1;
     if (fclose(f->stream) != 0 && status == TT_OK) status = io_error(err, "write", f->path);
     f->stream = NULL;
-    if (status == TT_OK && f->temporary && rename_into_place(f) != 0)
+    if (status == TT_OK && f->nameless)
+        status = name_in_place(f, fd, err);
+    else if (status == TT_OK && f->temporary && rename_into_place(f) != 0)
         status = errno == EEXIST ? exists_error(err, f->path) : io_error(err, "create", f->path);
+    if (fd >= 0) (void)close(fd);
     if (status != TT_OK) {
         tt_outfile_abandon(f);
         return status;

@@ -13,7 +13,7 @@ typedef struct tt_outfile {
     FILE *stream; /* write here */
     char *path;
     char *temporary; /* NULL for a device or a pipe, which is written directly */
-    bool nameless;   /* the temporary name exists only while the file is renamed */
+    bool nameless;   /* it has the temporary name only while it replaces another file */
     bool force;
 } tt_outfile;
 

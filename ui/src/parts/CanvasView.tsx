@@ -3,7 +3,8 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { MutableRef } from "preact/hooks";
-import { useId } from "preact/hooks";
+import { useId, useReducer, useRef } from "preact/hooks";
+import { playing } from "../state/playback";
 import { asksForMenu, openMenu, type MenuItems } from "./ContextMenu";
 
 /** What a context menu is of. */
@@ -57,6 +58,20 @@ function openOn(box: HTMLElement, asked: Asked, pointer?: MouseEvent): void {
   openMenu(pointer?.clientX ?? x, pointer?.clientY ?? y, asked.label, asked.items);
 }
 
+/** While the film runs a shut table stays as it was: making its rows anew for each token would be most of a frame. */
+function Equivalent(props: { table: ComponentChildren }) {
+  const box = useRef<HTMLDetailsElement>(null);
+  const kept = useRef(props.table);
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  if (!playing.value || box.current?.open) kept.current = props.table;
+  return (
+    <details class="equivalent" ref={box} onToggle={() => again(0)}>
+      <summary>As a table</summary>
+      {kept.current}
+    </details>
+  );
+}
+
 export function CanvasView(props: CanvasViewProps) {
   const id = useId();
   const { menu, on } = props;
@@ -96,12 +111,7 @@ export function CanvasView(props: CanvasViewProps) {
       <p class="sr-only" id={id}>
         {props.keys}
       </p>
-      {props.table && (
-        <details class="equivalent">
-          <summary>As a table</summary>
-          {props.table}
-        </details>
-      )}
+      {props.table && <Equivalent table={props.table} />}
     </div>
   );
 }
