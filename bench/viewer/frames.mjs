@@ -1,10 +1,12 @@
 // frames.mjs FOLDER: what each view of the viewer computes for a frame while somebody works with it, in headless
 // Chromium. Of FOLDER: view-10000000.ttrace, view-experts.ttrace, view-values.ttrace (bench/viewer/run makes them). Prints CSV:
-// view,what,trace,frames,p50_ms,p95_ms,most_ms,longest_ms. It takes TT_BIN, and playwright-core from tests/ui.
+// view,what,trace,frames,p50_ms,p95_ms,most_ms,longest_ms,own_p50_ms,own_p95_ms. It takes TT_BIN, and playwright-core from tests/ui.
 //
 // A frame's figure is the processor time (not the wall time) of all tasks of the page's main thread since the frame before:
 // script, style, layout, painting, collecting garbage, and reading what the server answered. What other threads and
-// processes do, such as drawing without a GPU, is not in it. longest_ms: the longest single task of all.
+// processes do, such as drawing without a GPU, is not in it. longest_ms: the longest single task of all. own_*: of that, the
+// view's own work: scripts, with what they collect and lay out, style and layout; not the browser's painting and handing over,
+// which without a GPU is most of a frame with large canvases.
 //
 //   VIEWS="map log" WHAT=play node bench/viewer/frames.mjs FOLDER     these only
 import { existsSync } from 'node:fs';
@@ -17,6 +19,7 @@ const folder = process.argv[2];
 const MS = process.env.BENCH_QUICK ? 800 : 2500;
 const only = process.env.VIEWS?.split(' ').map((view) => view.replaceAll('_', ' '));
 const onlyWhat = process.env.WHAT?.split(' ');
+const OURS = new Set(['FunctionCall', 'EvaluateScript', 'FireAnimationFrame', 'TimerFire', 'EventDispatch', 'RunMicrotasks', 'MinorGC', 'MajorGC', 'V8.GC_SCAVENGER', 'Layout', 'UpdateLayoutTree']);
 const CATEGORIES = ['devtools.timeline', 'disabled-by-default-devtools.timeline', 'disabled-by-default-devtools.timeline.frame'];
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -143,26 +146,43 @@ function framesOf(events) {
     const own = events.filter((e) => e.pid === main?.pid && e.tid === main?.tid);
     const tasks = own.filter((e) => e.name === 'RunTask' && e.tdur !== undefined).sort((a, b) => a.ts - b.ts);
     const begins = own.filter((e) => e.name === 'BeginMainThreadFrame').map((e) => e.ts).sort((a, b) => a - b);
-    const frames = [];
-    let [sum, at] = [0, 0];
+    const ours = outermost(own.filter((e) => OURS.has(e.name) && e.ph === 'X' && e.tdur !== undefined));
+    const [frames, pages] = [[], []];
+    let [sum, page, at, next] = [0, 0, 0, 0];
     for (const task of tasks) {
         sum += task.tdur / 1000;
+        for (; next < ours.length && ours[next].ts < task.ts + task.dur; next++) page += ours[next].tdur / 1000;
         if (!(begins[at] <= task.ts + task.dur)) continue;
         while (begins[at] <= task.ts + task.dur) at++;
         frames.push(sum);
-        sum = 0;
+        pages.push(page);
+        sum = page = 0;
     }
-    return { frames, tasks: tasks.map((t) => t.tdur / 1000) };
+    return { frames, pages, tasks: tasks.map((t) => t.tdur / 1000) };
 }
 
-function say(view, what, traces, { frames, tasks }) {
-    const sorted = [...frames].sort((a, b) => a - b);
-    const at = (q) => (sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0).toFixed(1);
-    console.log([view, what, traces.join('+'), frames.length, at(0.5), at(0.95), at(1), Math.max(0, ...tasks).toFixed(1)].map((cell) => (`${cell}`.includes(',') ? `"${cell}"` : cell)).join());
+/** Of what lies within something else, the whole. */
+function outermost(events) {
+    let end = -Infinity;
+    return events.sort((a, b) => a.ts - b.ts || b.dur - a.dur).filter((e) => {
+        if (e.ts < end) return false;
+        end = e.ts + e.dur;
+        return true;
+    });
+}
+
+function quantile(values, q) {
+    const sorted = [...values].sort((a, b) => a - b);
+    return (sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0).toFixed(1);
+}
+
+function say(view, what, traces, { frames, pages, tasks }) {
+    const at = (q) => quantile(frames, q);
+    console.log([view, what, traces.join('+'), frames.length, at(0.5), at(0.95), at(1), Math.max(0, ...tasks).toFixed(1), quantile(pages, 0.5), quantile(pages, 0.95)].map((cell) => (`${cell}`.includes(',') ? `"${cell}"` : cell)).join());
 }
 
 const browser = await openBrowser();
-console.log('view,what,trace,frames,p50_ms,p95_ms,most_ms,longest_ms');
+console.log('view,what,trace,frames,p50_ms,p95_ms,most_ms,longest_ms,own_p50_ms,own_p95_ms');
 try {
     for (const [view, names, fragment, all] of PLAN) {
         if ((only && !only.includes(view)) || !names.every((name) => existsSync(join(folder, `${name}.ttrace`)))) continue;

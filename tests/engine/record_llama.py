@@ -107,6 +107,8 @@ def threads(llama, n, folder):
     def work(text):
         while not done.is_set() and len(text.tokens) < 200:
             text.go_on(1)
+            # So that a busy machine records before all of it is computed.
+            time.sleep(0.004)
 
     workers = [threading.Thread(target=work, args=(text,)) for text in texts]
     for worker in workers:

@@ -13,6 +13,9 @@ kib=90000 # of address space
 bytes=$(wc -c <large.ttrace)
 "$gentrace" --records 500000 --lanes 3 --experts 8 --layers 6 --faults --usage -o small.ttrace >made
 "$tensortrace" verify small.ttrace >out || { cat out; exit 1; }
+# Of a large model what is in RAM does not fit one record.
+"$gentrace" --layers 24 --experts 64 --usage --tokens 2 -o wide.ttrace >made
+"$tensortrace" verify wide.ttrace >out || { cat out; exit 1; }
 
 # limited ARGS...: the same output, with and without the limit.
 limited() {

@@ -3,7 +3,7 @@
 // move the cursor, Enter chooses the row.
 
 import { signal, useSignal, useSignalEffect } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { count, counted } from "../draw/format";
 import { ColumnHead } from "./ColumnHead";
@@ -117,6 +117,49 @@ function gridFrom<R>(latest: { readonly current: VirtualTableProps<R> }): Grid {
       const row = latest.current.row(i);
       return row === null ? null : latest.current.columns.map((c) => c.cell(row));
     },
+  };
+}
+
+interface CellsProps<R> {
+  readonly row: R | null;
+  readonly columns: readonly Column<R>[];
+  readonly widths: readonly number[];
+}
+
+/** A component of its own: what its cells read when they are made, makes them anew. */
+function Cells<R>({ row, columns, widths }: CellsProps<R>) {
+  return (
+    <>
+      {columns.map((c, k) => (
+        <div
+          key={c.id}
+          role="gridcell"
+          aria-colindex={k + 1}
+          class={c.number ? "vt-cell vt-number" : "vt-cell"}
+          title={row === null ? undefined : c.tip?.(row)}
+        >
+          {row === null ? (k === 0 ? "…" : "") : c.middle ? <CutMiddle text={String(c.cell(row))} room={widths[k]! - CELL_PADDING} /> : c.cell(row)}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((each, i) => each === b[i]);
+}
+
+/** The cells of rows that were there in the last picture: they are not made again while only the cursor moves. */
+function useCells<R>(columns: readonly Column<R>[], widths: readonly number[]): (i: number, row: R | null) => VNode<CellsProps<R>> {
+  const last = useRef<{ columns: readonly Column<R>[]; widths: readonly number[]; of: Map<number, VNode<CellsProps<R>>> }>({ columns, widths, of: new Map() });
+  const were = isSame(last.current.columns, columns) && isSame(last.current.widths, widths) ? last.current.of : null;
+  const now = new Map<number, VNode<CellsProps<R>>>();
+  last.current = { columns, widths, of: now };
+  return (i, row) => {
+    const was = were?.get(i);
+    const cells = was?.props.row === row ? was : ((<Cells row={row} columns={columns} widths={widths} />) as VNode<CellsProps<R>>);
+    now.set(i, cells);
+    return cells;
   };
 }
 
@@ -299,6 +342,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
   const needed = useRoomForNumbers(scroller, props.columns);
   const widths = props.columns.map((c) => Math.max(props.widths?.[c.id] ?? c.width, needed.value[c.id] ?? 0));
   const total = widths.reduce((sum, w) => sum + w, 0);
+  const cellsOf = useCells(props.columns, widths);
   const rows: ComponentChildren[] = [];
   for (let i = first; i < first + n; i++) {
     const row = props.row(i);
@@ -320,17 +364,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
         aria-selected={selected}
         onClick={(event) => onClick(i, event)}
       >
-        {props.columns.map((c, k) => (
-          <div
-            key={c.id}
-            role="gridcell"
-            aria-colindex={k + 1}
-            class={c.number ? "vt-cell vt-number" : "vt-cell"}
-            title={row === null ? undefined : c.tip?.(row)}
-          >
-            {row === null ? (k === 0 ? "…" : "") : c.middle ? <CutMiddle text={String(c.cell(row))} room={widths[k]! - CELL_PADDING} /> : c.cell(row)}
-          </div>
-        ))}
+        {cellsOf(i, row)}
       </div>,
     );
   }

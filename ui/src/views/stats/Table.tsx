@@ -10,7 +10,7 @@ import { Empty, Failure, Loading } from "../../parts/messages";
 import type { MenuItems } from "../../parts/ContextMenu";
 import { NoOps } from "../../parts/NoOps";
 import { showIn } from "../../parts/showIn";
-import { VirtualTable } from "../../parts/VirtualTable";
+import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { select, selection, type Selection } from "../../state/selection";
 import { generation, summary, tensors } from "../../state/trace";
 import { filterLog } from "../log/filter";
@@ -129,6 +129,14 @@ function summaryOf(d: Dimension, stats: Stats, shownRows: number): string {
   return what + cut + orphan;
 }
 
+let columns: { readonly dimension: Dimension; readonly most: number; readonly list: readonly Column<StatsRow>[] } | null = null;
+
+/** The same list as before, while it would be the same: the table keeps its cells then. */
+function sameColumns(dimension: Dimension, most: number): readonly Column<StatsRow>[] {
+  if (columns?.dimension !== dimension || columns.most !== most) columns = { dimension, most, list: columnsOf(dimension, most) };
+  return columns.list;
+}
+
 export function Table(props: { trace: number; dimension: Dimension; filters: readonly Filter[] }) {
   const { trace, dimension } = props;
   const order = sorting();
@@ -163,7 +171,7 @@ export function Table(props: { trace: number; dimension: Dimension; filters: rea
       <div class="stats-table">
         <VirtualTable
           label={`Time and bytes by ${dimension.title.toLowerCase()}`}
-          columns={columnsOf(dimension, most)}
+          columns={sameColumns(dimension, most)}
           count={rows.length}
           row={(i) => rows[i] ?? null}
           selected={selected >= 0 ? selected : null}

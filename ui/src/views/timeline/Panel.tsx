@@ -61,7 +61,9 @@ function Sums(props: { data: Aggregate }) {
           <th scope="col" class="number" title="Share of the selected time on the selected threads">
             of the time
           </th>
-          <th scope="col" class="number">weights read</th>
+          <th scope="col" class="number" title="Of an op that began before the selected time, how much of its weights it read here is not known">
+            weights of ops that begin
+          </th>
         </tr>
       </thead>
       <tbody>
