@@ -37,7 +37,7 @@ export function RunPart() {
         {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts per layer">{count(s.n_experts)}</Figure>}
         <Tokens />
         <Figure name="Threads">{count(s.n_lanes)}</Figure>
-        <Figure name="Ops">{count(s.n_ops)}</Figure>
+        <Figure name="Ops on threads">{count(s.n_ops)}</Figure>
         <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>
       </Part>
       {s.pool_recorded && <PoolPart />}

@@ -131,13 +131,16 @@ const log: Load = async (trace, abort) => {
     p.c.textBaseline = "middle";
     const lines = linesIn(p.height);
     const high = p.height / lines;
+    p.c.fillStyle = themeColour("--ink-2");
     ops.slice(0, lines).forEach((op, i) => {
       const y = (i + 0.5) * high;
-      p.c.fillStyle = themeColour("--ink-2");
-      p.c.textAlign = "left";
-      p.c.fillText(op.op, 4, y);
+      const time = duration(op.duration_ns);
       p.c.textAlign = "right";
-      p.c.fillText(duration(op.duration_ns), p.width - 4, y);
+      p.c.fillText(time, p.width - 4, y);
+      // As much of the name as the time leaves.
+      const letters = Math.floor((p.width - 14 - p.c.measureText(time).width) / p.c.measureText("M").width);
+      p.c.textAlign = "left";
+      p.c.fillText(op.op.length > letters ? op.op.slice(0, Math.max(0, letters - 1)) + "…" : op.op, 4, y);
     });
   };
 };
