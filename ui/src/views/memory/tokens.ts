@@ -67,6 +67,26 @@ export interface Grid {
   readonly most: Record<What, number>;
 }
 
+/** Made when it is asked for: of a reply one measure is shown, and replies come while one zooms. */
+function asNeeded<T>(make: (what: What) => T): Record<What, T> {
+  const made: Partial<Record<What, T>> = {};
+  const get = (what: What): T => (made[what] ??= make(what));
+  return {
+    get accesses() {
+      return get("accesses");
+    },
+    get read_bytes() {
+      return get("read_bytes");
+    },
+    get time_ns() {
+      return get("time_ns");
+    },
+    get faults() {
+      return get("faults");
+    },
+  };
+}
+
 export async function loadGrid(trace: number, by: By, params: Params): Promise<Grid> {
   const c = decodeColumns<Head>(await getBinary(ofTrace(trace, "memory/tokens"), { by, ...params }));
   const { grid_rows, grid_columns } = c.header;
@@ -74,20 +94,23 @@ export async function loadGrid(trace: number, by: By, params: Params): Promise<G
   const major = c.u32("major_faults");
   const minor = c.u32("minor_faults");
   const from: Record<What, ArrayLike<number>> = { accesses: c.u32("accesses"), read_bytes: c.f64("read_bytes"), time_ns: c.f64("time_ns"), faults: major.map((n, i) => n + minor[i]!) };
-  const spread = (list: ArrayLike<number>) => {
+  const values = asNeeded((what) => {
     const out = new Float64Array(grid_rows * grid_columns);
-    cells.forEach((cell, i) => (out[cell] = list[i]!));
+    const list = from[what];
+    for (let i = 0; i < cells.length; i++) out[cells[i]!] = list[i]!;
     return out;
-  };
-  const values = { accesses: spread(from.accesses), read_bytes: spread(from.read_bytes), time_ns: spread(from.time_ns), faults: spread(from.faults) };
-  const summed = (list: Float64Array) => {
+  });
+  const sums = asNeeded((what) => {
     const out = new Float64Array(grid_columns);
-    list.forEach((v, i) => (out[i % grid_columns]! += v));
+    const list = from[what];
+    for (let i = 0; i < cells.length; i++) out[cells[i]! % grid_columns]! += list[i]!;
     return out;
-  };
-  const sums = { accesses: summed(values.accesses), read_bytes: summed(values.read_bytes), time_ns: summed(values.time_ns), faults: summed(values.faults) };
-  const greatest = (list: Float64Array) => list.reduce((a, b) => (b > a ? b : a), 0);
-  const most = { accesses: greatest(values.accesses), read_bytes: greatest(values.read_bytes), time_ns: greatest(values.time_ns), faults: greatest(values.faults) };
+  });
+  const most = asNeeded((what) => {
+    let greatest = 0;
+    for (let i = 0; i < cells.length; i++) greatest = Math.max(greatest, from[what][i]!);
+    return greatest;
+  });
   const [begin, each] = by === "file" ? [c.header.from_bytes, (c.header.to_bytes - c.header.from_bytes) / grid_columns] : [c.header.first_column, 1];
   return { by, head: c.header, from: begin, each, batches: c.u32("batch_id"), values, sums, most };
 }
@@ -193,6 +216,8 @@ function drawAxes(c: CanvasRenderingContext2D, p: Plot, g: Grid, palette: Palett
 
 /** Cells from this size on have a gap between them, in CSS pixels. */
 const [GAP_FROM_WIDTH, GAP_FROM_HEIGHT] = [6, 5];
+/** More cells than these are drawn as one picture, without gaps: one after the other they take longer than a frame. */
+const GAPS_MOST = 8000;
 
 function colourOf(g: Grid, what: What, i: number, dark: boolean): Rgb {
   return shade(shareOf(g.values[what][i]!, g.most[what]), dark);
@@ -246,7 +271,8 @@ export function drawGrid(c: CanvasRenderingContext2D, p: Plot, g: Grid, what: Wh
   drawCurve(c, p, g, what, palette);
   c.fillStyle = palette.ground2;
   c.fillRect(LEFT, TOP, plotWidth(p), g.head.grid_rows * h);
-  if (w > GAP_FROM_WIDTH || h > GAP_FROM_HEIGHT) drawCells(c, p, g, what, palette.dark);
+  const seen = (plotWidth(p) / w) * g.head.grid_rows;
+  if ((w > GAP_FROM_WIDTH || h > GAP_FROM_HEIGHT) && seen < GAPS_MOST) drawCells(c, p, g, what, palette.dark);
   else cellsOf(g, what, palette.dark).draw(c, xOf(p, g.from), TOP, xOf(p, g.from + g.head.grid_columns * g.each) - xOf(p, g.from), g.head.grid_rows * h);
   c.restore();
 }
