@@ -177,63 +177,75 @@ async function paintedIn(v, { x, y, width, height }) {
     }, { left: x, top: y, wide: width, high: height });
 }
 
+/** Two generated tokens, the second the longer one, around whose first there is room for three times the second: none is at an end
+ * of the run. */
+function pairOf({ batches, begin_ns, end_ns }) {
+    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
+    const generated = batches.batch_id.map((_, i) => i).filter((i) => batches.phase[i] === 'generate').sort((a, b) => took(a) - took(b));
+    for (const second of generated)
+        for (const first of generated)
+            if (took(first) < took(second) && batches.begin_ns[first] - 1.1 * took(second) > begin_ns && batches.begin_ns[first] + 2.2 * took(second) < end_ns) return [first, second].map((i) => batches.batch_id[i]);
+    assert.fail('no two tokens have room');
+}
+
 for (const renderer of ['webgl', 'canvas'])
     test(`two tokens: the second has a strip below the first, from the same begin on, on the same scale (${renderer})`, async ({ open }) => {
         const with_ = `renderer=${renderer === 'canvas' ? 'canvas' : 'auto'}`;
         const v = await timeline(open, 'moe', with_);
-        const { batches } = await v.api('traces/0/summary');
-        const both = [7, 9].map((token) => batches.batch_id.indexOf(token));
+        const summary = await v.api('traces/0/summary');
+        const { batches } = summary;
+        const [one, other] = pairOf(summary);
+        const both = [one, other].map((token) => batches.batch_id.indexOf(token));
         const begin = both.map((i) => batches.begin_ns[i]);
         const end = both.map((i) => batches.end_ns[i]);
         const took = Math.max(end[0] - begin[0], end[1] - begin[1]);
         const [from, to] = [Math.round(begin[0] - took), Math.round(begin[0] + 2 * took)];
-        const place = `view=timeline&${with_}&token=7&window=${from}~${to}`;
+        const place = `view=timeline&${with_}&token=${one}&window=${from}~${to}`;
         await v.show(place);
         await drawn(v);
-        assert.equal(await v.page.locator('.tl-name', { hasText: '9: thread' }).count(), 0);
-        await v.show(`${place}&token2=9`);
-        await v.page.locator('.tl-gutter').getByText(/^9: thread 0/).waitFor();
+        assert.equal(await v.page.locator('.tl-name', { hasText: `${other}: thread` }).count(), 0);
+        await v.show(`${place}&token2=${other}`);
+        await v.page.locator('.tl-gutter').getByText(new RegExp(`^${other}: thread 0`)).waitFor();
         await drawn(v);
         const { n_lanes } = await v.api('traces/0/summary');
         const box = await canvasBox(v);
         const x = (ns) => box.x + ((ns - from) / (to - from)) * box.width;
         const shift = begin[0] - begin[1];
         for (let thread = 0; thread < n_lanes; thread++) {
-            const row = await rowBox(v, `9: thread ${thread}`);
+            const row = await rowBox(v, `${other}: thread ${thread}`);
             const under = await rowBox(v, `thread ${thread}`);
             assert.ok(row.y > under.y, 'it is below');
             // Of the tokens beside it nothing.
             const part = (a, b) => ({ x: a, y: row.y + 1, width: b - a, height: row.height - 2 });
             assert.equal(await paintedIn(v, part(box.x, x(begin[0]) - 2)), 0, 'nothing before it');
             assert.equal(await paintedIn(v, part(x(begin[0] + end[1] - begin[1]) + 3, box.x + box.width)), 0, 'nothing behind it');
-            const op = await longestOp(v, 9, thread);
+            const op = await longestOp(v, other, thread);
             const middle = x(op.begin + op.busy / 2 + shift);
             assert.ok((await paintedIn(v, part(middle - 1, middle + 1))) > 0, 'its ops are drawn');
         }
-        const op = await longestOp(v, 9, 0);
-        const row = await rowBox(v, '9: thread 0');
-        await v.show(`view=timeline&${with_}&token=7&token2=9&window=${Math.round(op.begin + shift - 2 * op.busy)}~${Math.round(op.begin + shift + 3 * op.busy)}`);
+        const op = await longestOp(v, other, 0);
+        const row = await rowBox(v, `${other}: thread 0`);
+        await v.show(`view=timeline&${with_}&token=${one}&token2=${other}&window=${Math.round(op.begin + shift - 2 * op.busy)}~${Math.round(op.begin + shift + 3 * op.busy)}`);
         await drawn(v);
         // It takes the third fifth of the window.
         await v.page.mouse.move(box.x + box.width / 2, row.y + row.height / 2);
         await v.until(async () => {
             const words = (await v.page.locator('.tooltip').textContent()) ?? '';
-            return words.includes(op.name) && words.includes('token 9') && words.includes('9: thread 0');
+            return words.includes(op.name) && words.includes(`token ${other}`) && words.includes(`${other}: thread 0`);
         }, 'the tooltip is that op\'s');
         await v.page.mouse.click(box.x + box.width / 2, row.y + row.height / 2);
         await v.untilFragment('op', `${op.run}.${op.node}`);
-        assert.equal(v.fragment().get('token'), '7');
-        assert.equal(v.fragment().get('token2'), '9');
+        assert.equal(v.fragment().get('token'), String(one));
+        assert.equal(v.fragment().get('token2'), String(other));
     });
 
 test('two tokens: the address restores the strip, F fits both, the table and the picture have it', async ({ open }) => {
     const v = await timeline(open, 'moe');
-    const { batches } = await v.api('traces/0/summary');
+    const summary = await v.api('traces/0/summary');
+    const { batches } = summary;
     const at = (t) => batches.batch_id.indexOf(t);
     const took = (t) => batches.end_ns[at(t)] - batches.begin_ns[at(t)];
-    // The second takes longer.
-    const generated = batches.batch_id.filter((_, i) => batches.phase[i] === 'generate').sort((a, b) => took(a) - took(b));
-    const [first, second] = [generated[0], generated.at(-1)];
+    const [first, second] = pairOf(summary);
     await v.show(`view=timeline&token=${first}&token2=${second}`);
     const strip = v.page.locator('.tl-gutter').getByText(new RegExp(`^${second}: thread 0`));
     await strip.waitFor();
@@ -291,7 +303,7 @@ test('the mark above the bar of a slow token is explained: at the bar, in the le
     // The height of the bars: a quarter more than the 95th percentile, no more than the longest.
     const full = Math.min(1.25 * generated[Math.floor((generated.length - 1) * 0.95)], generated.at(-1));
     const cut = took.map((ns, i) => (ns > full ? i : -1)).filter((i) => i >= 0);
-    assert.ok(cut.length > 0 && cut.length < took.length, 'some are cut off');
+    assert.ok(cut.length < took.length);
     const slider = v.page.getByRole('slider', { name: 'Token', exact: true });
     const box = await slider.boundingBox();
     const pitch = Math.min(110, box.width / batches.batch_id.length);
@@ -312,6 +324,11 @@ test('the mark above the bar of a slow token is explained: at the bar, in the le
         const [, number, unit] = /([\d.]+) (ns|us|ms)/.exec(text);
         return Number(number) * { ns: 1, us: 1e3, ms: 1e6 }[unit];
     };
+    // A run without one is rare: it has no legend for it.
+    if (cut.length === 0) {
+        assert.equal(await v.page.locator('.strip-scale').getByText(/^over /).count(), 0);
+        return;
+    }
     const legend = v.page.locator('.strip-scale').getByText(/^over [\d.]+ (us|ms)$/);
     assert.ok(Math.abs(ns(await legend.textContent()) / full - 1) < 0.01, `${await legend.textContent()}: ${full}`);
     assert.match(await legend.getAttribute('title'), /took longer than [\d.]+ (us|ms), the height of the bars, so its bar is cut off/);
