@@ -142,6 +142,11 @@ static int rename_into_place(const tt_outfile *f)
     return rename(f->temporary, f->path); /* a file system without RENAME_NOREPLACE */
 }
 
+static tt_status naming_error(const tt_outfile *f, tt_error *err)
+{
+    return errno == EEXIST ? exists_error(err, f->path) : io_error(err, "create", f->path);
+}
+
 /* Gives a file without a name its own one, in one step unless there is such a file already. */
 static tt_status name_in_place(tt_outfile *f, int fd, tt_error *err)
 {
@@ -155,8 +160,7 @@ static tt_status name_in_place(tt_outfile *f, int fd, tt_error *err)
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     tt_status status = TT_OK;
     f->nameless = name_temporary(f, fd) < 0;
-    if (f->nameless || rename_into_place(f) != 0)
-        status = errno == EEXIST ? exists_error(err, f->path) : io_error(err, "create", f->path);
+    if (f->nameless || rename_into_place(f) != 0) status = naming_error(f, err);
     if (status != TT_OK && !f->nameless) (void)unlink(f->temporary);
     f->nameless = true; /* no temporary name is left to be removed */
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -177,7 +181,7 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
     if (status == TT_OK && f->nameless)
         status = name_in_place(f, fd, err);
     else if (status == TT_OK && f->temporary && rename_into_place(f) != 0)
-        status = errno == EEXIST ? exists_error(err, f->path) : io_error(err, "create", f->path);
+        status = naming_error(f, err);
     if (fd >= 0) (void)close(fd);
     if (status != TT_OK) {
         tt_outfile_abandon(f);

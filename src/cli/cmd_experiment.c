@@ -2,6 +2,7 @@
  * others read, in one command. */
 #include "base/clock.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment.h"
 #include "cli/options.h"

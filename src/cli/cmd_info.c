@@ -555,7 +555,6 @@ static bool time_table(const char *heading, const char *columns, tt_stats_by by,
                        size_t limit)
 {
     size_t n;
-    bool ok = true;
     const tt_stats_row *rows = tt_stats_rows(s, &n);
     const tt_stats_context context = {tt_stats_total(s)};
     const tt_rowset set = tt_stats_rowset(&context, by, rows, n);
@@ -564,17 +563,8 @@ static bool time_table(const char *heading, const char *columns, tt_stats_by by,
                                   .limit = limit,
                                   .text = true,
                                   .passes = row_is_named};
-    tt_listing l;
-    if (tt_listing_make(&l, &set, &wish, NULL) != TT_OK)
-        ok = false;
-    else if (l.n) {
-        tt_table_printf(stdout, 0, "\n%s", heading);
-        l.n_all = l.n; /* `stats` lists the others */
-        l.chosen = false;
-        ok = tt_list_print(&l, NULL);
-    }
-    tt_listing_free(&l);
-    return ok;
+    /* `stats` lists the others. */
+    return tt_list_print_under(heading, &set, &wish, NULL);
 }
 
 static bool reads_weights(const tt_info *info, const char *phase, const tt_phase_summary *p)

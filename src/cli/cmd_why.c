@@ -46,20 +46,21 @@ static bool print_ops(const tt_why *w)
 {
     const bool batches = w->kind == TT_WHY_OP;
     const tt_rowset set = TT_ROWSET(&tt_why_op_schema, 0, w->m, w->ops, w->n_ops);
-    if (!w->n_ops) return true;
-    return tt_list_print_under(isnan(w->ops[0].usual_ns) ? "Longest ops"
-                               : batches                 ? "Executions that exceed the median most"
-                                                         : "Ops that exceed their own median most",
-                               &set,
-                               batches ? "batch_id,op,time_ns,usual_ns,excess_ns,place"
-                                       : "name,op,time_ns,usual_ns,excess_ns,place",
-                               NULL);
+    const tt_listing_wish wish = {.columns = batches
+                                                 ? "batch_id,op,time_ns,usual_ns,excess_ns,place"
+                                                 : "name,op,time_ns,usual_ns,excess_ns,place",
+                                  .text = true};
+    return tt_list_print_under(w->n_ops && isnan(w->ops[0].usual_ns) ? "Longest ops"
+                               : batches ? "Executions that exceed the median most"
+                                         : "Ops that exceed their own median most",
+                               &set, &wish, NULL);
 }
 
 static bool print_faults(const tt_why *w)
 {
     const tt_rowset set = TT_ROWSET(&tt_why_fault_schema, 0, w->m, w->faults, w->n_faults);
-    return !w->n_faults || tt_list_print_under("Page faults by tensor", &set, NULL, NULL);
+    return tt_list_print_under("Page faults by tensor", &set, &(tt_listing_wish){.text = true},
+                               NULL);
 }
 
 static bool print_why(const tt_why *w)

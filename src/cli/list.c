@@ -183,15 +183,17 @@ bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *
     return ok;
 }
 
-bool tt_list_print_under(const char *heading, const tt_rowset *set, const char *columns,
+bool tt_list_print_under(const char *heading, const tt_rowset *set, const tt_listing_wish *wish,
                          const void *total)
 {
-    const tt_listing_wish wish = {.columns = columns, .text = true};
     tt_listing l;
-    bool ok = tt_listing_make(&l, set, &wish, NULL) == TT_OK;
+    bool ok = tt_listing_make(&l, set, wish, NULL) == TT_OK;
     l.chosen = false;
-    tt_table_printf(stdout, 0, "\n%s", heading);
-    ok = ok && print_rows(&l, total, stdout);
+    l.n_all = l.n;
+    if (ok && l.n) {
+        tt_table_printf(stdout, 0, "\n%s", heading);
+        ok = print_rows(&l, total, stdout);
+    }
     tt_listing_free(&l);
     return ok;
 }

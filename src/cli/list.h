@@ -47,9 +47,9 @@ void tt_list_row(tt_table *t, const tt_listing *l, const void *row);
 /* The rows of a set as a table; the columns that the wish names are left out where there is little
  * room. False as above. */
 bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *out);
-/* The same on standard output below a heading, with these columns (NULL: the schema's default) and
- * a total as tt_list_print. */
-bool tt_list_print_under(const char *heading, const tt_rowset *set, const char *columns,
+/* The same on standard output below a heading, with a total as tt_list_print; nothing if there are
+ * no rows. How many more than the wish's limit there are is not said. */
+bool tt_list_print_under(const char *heading, const tt_rowset *set, const tt_listing_wish *wish,
                          const void *total);
 /* The listed rows as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);

@@ -41,7 +41,7 @@ bool tt_parts_print(const tt_model *m, const tt_why_part *parts, size_t n, doubl
                              .usual_ns = compared ? usual->median_ns : NAN};
     const tt_rowset set =
         TT_ROWSET(&tt_why_part_schema, compared ? TT_PARTS_COMPARED : TT_PARTS_ALONE, m, parts, n);
-    return n == 0 || tt_list_print_under("Where the time went", &set, NULL, &all);
+    return tt_list_print_under("Where the time went", &set, &(tt_listing_wish){.text = true}, &all);
 }
 
 static void print_findings(const tt_overview *o)
@@ -75,16 +75,15 @@ static bool print_slow(const tt_overview *o)
              tt_units_ns(time, o->usual.median_ns), tt_units_ns(low, o->usual.low_ns),
              tt_units_ns(high, o->usual.high_ns));
     }
-    if (!o->n_slow) return true;
     const tt_rowset set = TT_ROWSET(&tt_overview_slow_schema, 0, o->m, o->slow, o->n_slow);
-    return tt_list_print_under("Slow or late tokens", &set, NULL, NULL);
+    return tt_list_print_under("Slow or late tokens", &set, &(tt_listing_wish){.text = true}, NULL);
 }
 
 static bool print_tensors(const tt_overview *o)
 {
     const tt_rowset set = TT_ROWSET(&tt_overview_tensor_schema, 0, o->m, o->tensors, o->n_tensors);
-    return !o->n_tensors || tt_list_print_under("Tensors that took most own work", &set,
-                                                "tensor,share,work_ns,read_bytes", NULL);
+    const tt_listing_wish wish = {.columns = "tensor,share,work_ns,read_bytes", .text = true};
+    return tt_list_print_under("Tensors that took most own work", &set, &wish, NULL);
 }
 
 static void print_missing(const tt_overview *o)

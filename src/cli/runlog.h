@@ -28,7 +28,4 @@ void tt_log_line(tt_log *log, const char *stage, const char *fmt, ...)
 /* The last lines of a file, each as a line of the log. `name` is the file's name for messages. */
 void tt_log_last_lines(tt_log *log, const char *stage, const char *path, const char *name);
 
-/* Words quoted for a shell; to be freed. NULL if out of memory. */
-char *tt_words_quote(char *const *words);
-
 #endif

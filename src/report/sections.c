@@ -66,13 +66,15 @@ const char *tt_format_layer(tt_page *p, int64_t layer)
 static void slow_tokens(tt_page *p, const tt_overview *o)
 {
     const char *list = NULL;
-    for (size_t i = 0; i < o->n_slow; i++)
-        list = tt_page_format(
-            p, "%s%s%u %s %s%s (%s)", list ? list : "", list ? ", " : "",
-            (unsigned)tt_model_batch_number(o->m, o->slow[i].batch),
-            isnan(o->slow[i].late_ns) ? "took" : "began",
-            tt_format_ns(p, isnan(o->slow[i].late_ns) ? o->slow[i].time_ns : o->slow[i].late_ns),
-            isnan(o->slow[i].late_ns) ? "" : " late", tt_cause_phrase(o->slow[i].cause));
+    for (size_t i = 0; i < o->n_slow; i++) {
+        const tt_overview_slow *s = &o->slow[i];
+        const bool late = !isnan(s->late_ns);
+        list =
+            tt_page_format(p, "%s%s%u %s %s%s (%s)", list ? list : "", list ? ", " : "",
+                           (unsigned)tt_model_batch_number(o->m, s->batch), late ? "began" : "took",
+                           tt_format_ns(p, late ? s->late_ns : s->time_ns), late ? " late" : "",
+                           tt_cause_phrase(s->cause));
+    }
     if (list)
         tt_page_summary(p, "A token usually takes %s; batch %s.",
                         tt_format_ns(p, o->usual.median_ns), list);

@@ -1,5 +1,6 @@
 /* Speed and memory. */
 #include "analyze/quantiles.h"
+#include "analyze/why/columns.h"
 #include "report/sections.h"
 
 #include <math.h>
@@ -146,15 +147,9 @@ static void write_tokens(tt_page *p, double *ns, const double *tokens, size_t n,
 /* With causes: why (docs/why.md) tells more of each. */
 static void slow_table(tt_page *p, const tt_overview *o)
 {
-    const char *titles[] = {"Batch>", "Time>", "Why"};
+    const tt_rowset set = TT_ROWSET(&tt_overview_slow_schema, 0, o->m, o->slow, o->n_slow);
     if (!o->n_slow) return;
-    tt_page_table *t = tt_page_table_begin(p, "The slowest tokens", 3, titles);
-    for (size_t i = 0; i < o->n_slow; i++) {
-        const char *cells[] = {
-            tt_page_format(p, "%u", (unsigned)tt_model_batch_number(o->m, o->slow[i].batch)),
-            tt_format_ns(p, o->slow[i].time_ns), o->slow[i].text};
-        tt_page_table_row(p, t, cells);
-    }
+    (void)tt_page_rows(p, "The slowest tokens", &set, &(tt_listing_wish){.text = true});
     tt_page_add(p, TT_BLOCK_NOTE, "tensortrace why --batch N tells more of each.");
 }
 

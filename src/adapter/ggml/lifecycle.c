@@ -15,6 +15,7 @@
 #include "adapter/ggml/storage.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
+#include "base/words.h"
 #include "host/system.h"
 #include "record/recorder.h"
 #include "record/session.h"
@@ -47,32 +48,16 @@ static size_t read_small_file(const char *path, char *out, size_t size)
     return used;
 }
 
-static bool is_plain(char c)
+/* The words of n bytes, each ended by NUL; the list ends with NULL and is to be freed. */
+static char **list_words(char *text, size_t n)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("_./:@%+,=-", c)) || (unsigned char)c >= 0x80;
-}
-
-/* Words that end with NUL, n bytes, as a shell reads them back; to be freed. */
-static char *quote_words(const char *words, size_t n)
-{
-    /* A quote becomes four bytes; each word may get a blank and two quotes. */
-    char *out = malloc(4 * n + 3 * n + 1), *to = out;
-    for (size_t i = 0; out && i < n; i++) {
-        const char *word = words + i;
-        const size_t length = strnlen(word, n - i);
-        bool plain = length > 0;
-        for (size_t k = 0; k < length; k++)
-            plain &= is_plain(word[k]);
-        if (i > 0) *to++ = ' ';
-        if (!plain) *to++ = '\'';
-        for (size_t k = 0; k < length; k++)
-            to = word[k] == '\'' ? (char *)mempcpy(to, "'\\''", 4) : (*to = word[k], to + 1);
-        if (!plain) *to++ = '\'';
-        i += length;
-    }
-    if (out) *to = '\0';
-    return out;
+    size_t count = 0;
+    for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+        count++;
+    char **words = calloc(count + 1, sizeof *words);
+    for (size_t at = 0, i = 0; words && i < count; at += strlen(text + at) + 1)
+        words[i++] = text + at;
+    return words;
 }
 
 static void describe_command(tt_recorder *r)
@@ -82,9 +67,11 @@ static void describe_command(tt_recorder *r)
     size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
     /* Without text, only the program's name: its arguments may hold a prompt. */
     if (n > 0 && !tt_capture_options.text) n = strlen(text) + 1;
-    char *quoted = n > 0 ? quote_words(text, n) : NULL;
+    char **words = n > 0 ? list_words(text, n) : NULL,
+         *quoted = words ? tt_words_quote(words) : NULL;
     if (quoted) tt_process_environment(r, "command", quoted);
     free(quoted);
+    free(words);
     free(text);
 }
 

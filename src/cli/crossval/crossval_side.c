@@ -1,5 +1,6 @@
 /* Runs the program of one side of a scenario. */
 #include "base/clock.h"
+#include "base/words.h"
 #include "cli/crossval/crossval.h"
 #include "cli/interrupt.h"
 #include "cli/runner_options.h"

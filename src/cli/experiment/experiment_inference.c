@@ -1,5 +1,6 @@
 /* The stage "run inference": runs the program. */
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment_work.h"
 #include "cli/traced.h"
