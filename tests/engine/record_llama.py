@@ -104,22 +104,36 @@ def threads(llama, n, folder):
     texts = [Text(llama, 300 + 10 * i) for i in range(3)]
     done = threading.Event()
 
+    # They compute while a recording begins and while it lasts, but a slow machine records before all is computed.
+    most = [0]
+
+    def go_on():
+        most[0] = max(len(text.tokens) for text in texts) + 12
+
     def work(text):
-        while not done.is_set() and len(text.tokens) < 200:
-            text.go_on(1)
-            # So that a busy machine records before all of it is computed.
-            time.sleep(0.004)
+        while not done.is_set():
+            if len(text.tokens) < most[0]:
+                text.go_on(1)
+            else:
+                time.sleep(0.001)
 
     workers = [threading.Thread(target=work, args=(text,)) for text in texts]
+    go_on()
     for worker in workers:
         worker.start()
     for i in range(int(n)):
-        at = [len(text.tokens) for text in texts]
+        go_on()
         with tt.record(f"{folder}/{i}.ttrace") as rec:
+            go_on()
+            at = [len(text.tokens) for text in texts]
             # A graph that was being computed, and one more.
-            while any(len(text.tokens) < min(before + 2, 200) for text, before in zip(texts, at)):
+            while any(len(text.tokens) < before + 2 for text, before in zip(texts, at)):
                 time.sleep(0.001)
         assert rec.trace.summary["batches"] >= len(texts), rec.trace
+    # As many as are compared.
+    most[0] = max(most[0], TOKENS)
+    while len(texts[0].tokens) < TOKENS:
+        time.sleep(0.001)
     done.set()
     for worker in workers:
         worker.join()
