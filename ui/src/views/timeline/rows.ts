@@ -136,7 +136,7 @@ function bareRows(): Bare[] {
 
 const LANES: ReadonlySet<RowKind> = new Set(["lane", "otherLane"]);
 
-/** What is left of the canvas's height goes to the rows that can use it, in equal parts. */
+/** What is left of the canvas's height goes to the rows that can use it: the lowest first, then all alike. */
 function grow(heights: number[], kinds: readonly RowKind[], room: number): void {
   const able = heights.map((_, i) => i).filter((i) => heights[i] === HEIGHTS[kinds[i]!] && GROWN[kinds[i]!]);
   raise(heights, able, room, (i) => GROWN[kinds[i]!]!);
@@ -145,16 +145,16 @@ function grow(heights: number[], kinds: readonly RowKind[], room: number): void 
 }
 
 function raise(heights: number[], able: readonly number[], room: number, most: (i: number) => number): void {
-  let rising = able.filter((i) => heights[i]! < most(i));
   let left = room - heights.reduce((sum, h) => sum + h + GAP, AXIS_HEIGHT);
-  while (left >= 1 && rising.length > 0) {
-    const each = left / rising.length;
-    for (const i of rising) {
-      const more = Math.min(each, most(i) - heights[i]!);
-      heights[i]! += more;
-      left -= more;
-    }
-    rising = rising.filter((i) => heights[i]! < most(i));
+  for (;;) {
+    const rising = able.filter((i) => heights[i]! < most(i));
+    if (left < 1 || rising.length === 0) return;
+    const lowest = Math.min(...rising.map((i) => heights[i]!));
+    const last = rising.filter((i) => heights[i] === lowest);
+    // To where the next is that low or one of them may not grow on.
+    const next = Math.min(...rising.map((i) => (heights[i] === lowest ? most(i) : heights[i]!)), lowest + left / last.length);
+    for (const i of last) heights[i] = next;
+    left -= (next - lowest) * last.length;
   }
 }
 
