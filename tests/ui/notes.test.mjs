@@ -84,7 +84,7 @@ test('notes are changed and removed, and the flag goes with them', async ({ open
     await write(v, 'two');
     await v.press('Shift+KeyM');
     const rows = dialog(v).getByRole('listitem');
-    assert.equal(await rows.count(), 2);
+    await v.until(async () => (await rows.count()) === 2, 'both are listed');
     await rows.filter({ hasText: 'two' }).getByRole('button', { name: 'Change' }).click();
     await dialog(v).getByRole('textbox').fill('zwei');
     await dialog(v).getByRole('button', { name: 'Save' }).click();

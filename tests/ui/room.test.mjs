@@ -129,5 +129,6 @@ test('two fingers zoom the map, the graph and the timeline', async ({ open }) =>
     const shown = v.fragment().get('window');
     await pinch();
     await v.until(() => v.fragment().get('window') !== shown && v.fragment().get('window') !== 'all', 'the timeline is nearer');
+    await v.rest();
     assert.equal(v.fragment().get('token'), token, 'nothing was chosen by it');
 });

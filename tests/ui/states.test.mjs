@@ -101,7 +101,8 @@ test('a trace without an op that can be read: what was read, and how to recover 
         await v.show(`view=${view}`);
         await v.page.getByRole('heading', { name: 'Nothing could be read from the ops' }).waitFor();
         const text = await v.page.locator('#main').textContent();
-        assert.ok(text.includes(`${counts.batches} batches, ${counts.graphs} graphs and ${counts.buffers} buffers`), text);
+        const counted = (n, one, many) => `${n} ${n === 1 ? one : many}`;
+        assert.ok(text.includes(`${counted(counts.batches, 'batch', 'batches')}, ${counted(counts.graphs, 'graph', 'graphs')} and ${counted(counts.buffers, 'buffer', 'buffers')}`), text);
         assert.match(text, /cut off: .*tensortrace recover cut\.ttrace/s);
     }
     // Not even a batch.

@@ -107,13 +107,16 @@ export class Viewer {
         // whose picture has been seen just before, not one whose last two are the same to the bit.
         let recent = [];
         let now = Buffer.alloc(0);
+        let why = '';
         await this.until(async () => {
-            if (this.#underWay.size > 0 || Date.now() - this.#lastAsked < QUIET_MS) return false;
+            const asked = [...this.#underWay].map((request) => request.url());
+            why = asked.length > 0 ? `asked: ${asked.join(', ')}` : `answered ${Date.now() - this.#lastAsked} ms ago, ${recent.length} pictures`;
+            if (asked.length > 0 || Date.now() - this.#lastAsked < QUIET_MS) return false;
             now = await this.page.locator(selector).screenshot({ animations: 'disabled', caret: 'hide' });
             const again = recent.some((picture) => picture.equals(now));
             recent = [now, ...recent].slice(0, RECENT);
             return again && (await this.page.locator(`${selector} .loading`).count()) === 0;
-        }, 'the page has come to rest');
+        }, 'the page has come to rest').catch((error) => assert.fail(`${error.message} (${why})`));
         return now;
     }
 

@@ -116,13 +116,19 @@ function Verdict(props: { diff: Diff }) {
   // "B takes 27.0 % less time (...); 99 % sure: ...": most important first.
   const text = capital(verdict.text.replaceAll("->", ARROW));
   const first = /^(?:\([^)]*\)|[^;:])*/.exec(text)?.[0] ?? "";
-  const rest = text.slice(first.length);
+  // Up to four components with their figures: a line of them, which opens.
+  const [rest, most] = text.slice(first.length).split(/(?=\. Most of the difference )/);
   return (
     <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>
       <p>
         <b>{first}</b>
         {rest}. {capital(verdict.structure_text)}.
       </p>
+      {most && (
+        <details>
+          <summary>{most.slice(2)}.</summary>
+        </details>
+      )}
     </div>
   );
 }

@@ -52,6 +52,8 @@ export class PointerInput {
   private mode: Mode = "none";
   private begin = { x: 0, y: 0, ns: 0, scroll: 0 };
   private readonly touches = new Map<number, { x: number; y: number }>();
+  /** Since the first finger came there were two: the last that is lifted is no click. */
+  private pinched = false;
   private spread = 0;
 
   constructor(
@@ -75,7 +77,8 @@ export class PointerInput {
     this.begin = { ...at, ns: this.ns(at.x), scroll: this.scene.scroll.peek() };
     if (event.pointerType === "touch") {
       this.touches.set(event.pointerId, at);
-      this.mode = this.touches.size > 1 ? "pinch" : "move";
+      this.pinched = this.touches.size > 1;
+      this.mode = this.pinched ? "pinch" : "move";
       this.spread = this.fingers();
       return;
     }
@@ -133,7 +136,7 @@ export class PointerInput {
     this.mode = this.touches.size ? "move" : "none";
     if (this.touches.size) this.begin = { ...[...this.touches.values()][0]!, ns: this.ns([...this.touches.values()][0]!.x), scroll: this.scene.scroll.peek() };
     const still = Math.hypot(at.x - this.begin.x, at.y - this.begin.y) < DRAG_FROM;
-    if (mode === "press" || (mode === "move" && event.pointerType === "touch" && still)) this.click(at);
+    if (mode === "press" || (mode === "move" && event.pointerType === "touch" && still && !this.pinched)) this.click(at);
     if (mode === "move" && event.shiftKey && still) this.compare(at);
     if (mode === "select") this.endDrag();
   }
