@@ -58,7 +58,8 @@ export class Viewer {
                 this.#noted.push(`asks another host: ${request.url()}`);
         });
         this.page.on('request', (request) => {
-            this.#underWay.add(request);
+            // Of a worker that is ended while it is fetched the browser tells no end.
+            if (!request.url().endsWith('.worker.js')) this.#underWay.add(request);
             this.#lastAsked = Date.now();
         });
         for (const end of ['requestfinished', 'requestfailed'])
