@@ -382,10 +382,10 @@ test('a double click zooms, and fits an op', async ({ open }) => {
 test('F and a double click on a token show that token, however far out', async ({ open }) => {
     const v = await timeline(open, 'tiny', 'window=all');
     const { batches, begin_ns, end_ns } = await v.api('traces/0/summary');
+    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
     // The address has tenths.
     const fits = (i) => (from, to) => from <= batches.begin_ns[i] + 1 && to >= batches.end_ns[i] - 1 && to - from < 1.5 * took(i);
     // Wide enough for the pointer, and less than half of the run.
-    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
     const [one, other] = batches.batch_id.map((_, i) => i).filter((i) => batches.phase[i] === 'generate' && took(i) < (end_ns - begin_ns) / 2).sort((i, k) => took(k) - took(i));
     await v.show(`view=timeline&token=${batches.batch_id[one]}&window=all`);
     await v.until(async () => new RegExp(`Token ${batches.batch_id[one]}\\b`).test(await v.page.locator('.scrubber').textContent()), 'it is selected');
