@@ -24,6 +24,12 @@ export function trace(name) {
     return name.includes('/') ? name : join(process.env.TT_TRACES, `${name}.ttrace`);
 }
 
+/** The first time that a text says, in ns. */
+export function nanoseconds(text) {
+    const [, value, unit] = /([\d.]+) (ns|us|ms|s)\b/.exec(text);
+    return Number(value) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit];
+}
+
 /** One browser a file of tests; each test gets pages and servers that end with it. */
 export function suite(launch = openBrowser) {
     let browser;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { suite, trace } from './harness.mjs';
+import { nanoseconds, suite, trace } from './harness.mjs';
 
 const { test } = suite();
 const sum = (list) => list.reduce((a, b) => a + b, 0);
@@ -117,7 +117,7 @@ for (const renderer of ['webgl', 'canvas'])
         const words = /off CPU: ([\d.]+) (ns|us|ms) of its busy time \(([\d.]+) %\)/;
         await v.until(async () => words.test(await v.page.locator('.tooltip').textContent()), 'the tooltip says it');
         const [, value, unit, percent] = words.exec(await v.page.locator('.tooltip').textContent());
-        const shown_ns = Number(value) * { ns: 1, us: 1e3, ms: 1e6 }[unit];
+        const shown_ns = nanoseconds(`${value} ${unit}`);
         assert.ok(Math.abs(shown_ns - off_cpu_ns) < 0.01 * off_cpu_ns, `${value} ${unit}: ${off_cpu_ns}`);
         assert.ok(Math.abs(Number(percent) - (100 * off_cpu_ns) / busy_ns) < 1, `${percent} %`);
 
@@ -323,17 +323,13 @@ test('the mark above the bar of a slow token is explained: at the bar, in the le
         });
     }, { n: took.length, step: pitch, colour: want });
     assert.deepEqual(marked, cut, 'those that are longer have it');
-    const ns = (text) => {
-        const [, number, unit] = /([\d.]+) (ns|us|ms)/.exec(text);
-        return Number(number) * { ns: 1, us: 1e3, ms: 1e6 }[unit];
-    };
     // A run without one is rare: it has no legend for it.
     if (cut.length === 0) {
         assert.equal(await v.page.locator('.strip-scale').getByText(/^over /).count(), 0);
         return;
     }
     const legend = v.page.locator('.strip-scale').getByText(/^over [\d.]+ (us|ms)$/);
-    assert.ok(Math.abs(ns(await legend.textContent()) / full - 1) < 0.01, `${await legend.textContent()}: ${full}`);
+    assert.ok(Math.abs(nanoseconds(await legend.textContent()) / full - 1) < 0.01, `${await legend.textContent()}: ${full}`);
     assert.match(await legend.getAttribute('title'), /took longer than [\d.]+ (us|ms), the height of the bars, so its bar is cut off/);
     for (const i of [cut[0], took.findIndex((ns) => ns <= full)]) {
         await v.page.mouse.move(box.x + (i + 0.5) * pitch, box.y + 12);

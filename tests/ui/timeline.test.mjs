@@ -1,6 +1,6 @@
 // The timeline and the minimap: zoom, pan, selection, aggregates, tracks, export, keyboard.
 import assert from 'node:assert/strict';
-import { suite } from './harness.mjs';
+import { nanoseconds, suite } from './harness.mjs';
 
 const { test } = suite();
 
@@ -340,7 +340,7 @@ test('time inside an op: its op is counted everywhere, and the ends are told apa
     await v.until(async () => (await figure(/^Ops/).textContent()) === '1', 'the inspector counts the op');
     const ends = [await figure(/^From/).textContent(), await figure(/^To/).textContent()];
     assert.notEqual(ends[0], ends[1]);
-    const told = ends.map((text) => parseFloat(text) * { s: 1e9, ms: 1e6, us: 1e3, ns: 1 }[text.split(' ')[1]]);
+    const told = ends.map(nanoseconds);
     assert.ok(Math.abs(told[0] - from) < (to - from) / 5 && Math.abs(told[1] - to) < (to - from) / 5, `${ends} are ${from} and ${to}`);
     // The log and the memory's heat say the same as the panel.
     assert.equal((await v.api(`traces/0/log/count?from_ns=${from}&to_ns=${to}`)).rows, 1);
