@@ -135,11 +135,13 @@ static void report_opened(tt_followed *f, const char *path, tt_generation *g, do
     tt_generation_unref(old);
 }
 
-/* Nothing was added for a while, and its program is not visible: it may have died. */
+/* What was read is at `path`: it may have its name now. If nothing was added for a while, and its
+ * program is not visible, it may have died. */
 static void report_still(tt_followed *f, const char *path)
 {
     tt_error why;
     (void)pthread_mutex_lock(&f->all->lock);
+    set_path(&f->news, path);
     uint64_t pid = tt_generation_model(f->newest)->trace.header.pid;
     if (f->news.state == TT_TRACE_LIVE && f->news.why.status == TT_OK &&
         tt_clock_ns(CLOCK_MONOTONIC) - f->opened_ns > STILL_NS && pid > 0 && pid <= INT_MAX &&

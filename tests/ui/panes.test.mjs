@@ -99,8 +99,10 @@ test('panes are added, changed, moved, resized and closed; the address has them,
     await v.page.mouse.down();
     await v.page.mouse.move(box.x - 97, box.y + 200, { steps: 4 });
     await v.page.mouse.up();
-    const wide = await width();
     await v.until(() => v.fragment().get('split') !== null, 'the split is in the address');
+    // The address is written a little later than the panes are drawn.
+    await v.still(async () => `${await width()} ${v.fragment().get('split')}`, 500, 'nothing moves');
+    const wide = await width();
     await v.page.reload();
     await v.ready();
     await panesAre(v, ['timeline', 'log', 'memory']);

@@ -4,10 +4,13 @@ import { nanoseconds, suite } from './harness.mjs';
 
 const { test } = suite();
 
-/** The timeline of a trace, with its ops drawn. */
-async function timeline(open, name = 'tiny', fragment = '', options = {}) {
-    const v = await open([name], { fragment: `view=timeline${fragment && `&${fragment}`}`, ...options });
-    await v.page.locator('.tl-gutter').getByText('thread 0', { exact: true }).waitFor();
+/** The first thread's name, which says below how many ops are merged. */
+const thread0 = (v) => v.page.locator('.tl-gutter .tl-title', { hasText: /^thread 0/ }).first();
+
+/** The timeline of a trace, with its ops drawn: of all the run, also where the prompt took most of it. */
+async function timeline(open, name = 'tiny', fragment = 'window=all', options = {}) {
+    const v = await open([name], { fragment: `view=timeline&${fragment}`, ...options });
+    await thread0(v).waitFor();
     await drawn(v);
     return v;
 }
@@ -109,7 +112,7 @@ async function widest(v) {
 
 for (const renderer of ['webgl', 'canvas'])
     test(`the lanes are drawn (${renderer})`, async ({ open }) => {
-        const v = await timeline(open, 'moe', renderer === 'canvas' ? 'renderer=canvas' : '');
+        const v = await timeline(open, 'moe', `window=all${renderer === 'canvas' ? '&renderer=canvas' : ''}`);
         const rows = await v.page.locator('.tl-title').allTextContents();
         for (const title of ['tokens', 'layers', 'thread 0', 'thread 1', 'tokens/s', 'minor faults/s'])
             assert.ok(rows.some((row) => row.startsWith(title)), `${title} among ${rows}`);
@@ -161,7 +164,7 @@ test('keys zoom and pan', async ({ open }) => {
 
 test('at first the generated tokens are shown where the prompt took most of the time', async ({ open, t }) => {
     for (const name of ['tiny', 'moe', 'values']) {
-        const v = await timeline(open, name);
+        const v = await timeline(open, name, '');
         const { batches, begin_ns, end_ns } = await v.api('traces/0/summary');
         const first = batches.begin_ns[batches.phase.indexOf('generate')];
         const share = (first - begin_ns) / (end_ns - begin_ns);
@@ -216,7 +219,7 @@ test('the wheel scrolls, with Ctrl it zooms at the pointer, with Shift it pans',
 });
 
 test('tracks that do not fit scroll, and a pinned one stays', async ({ open }) => {
-    const v = await timeline(open, 'moe', 'pins=lane1&folds=constant', { viewport: { width: 1000, height: 400 } });
+    const v = await timeline(open, 'moe', 'window=all&pins=lane1&folds=constant', { viewport: { width: 1000, height: 400 } });
     const box = await canvas(v);
     const top = (await rowMiddle(v, 'thread 0')) - 0;
     const pinned = await rowMiddle(v, 'thread 1');
@@ -380,7 +383,7 @@ test('a double click zooms, and fits an op', async ({ open }) => {
 });
 
 test('F and a double click on a token show that token, however far out', async ({ open }) => {
-    const v = await timeline(open, 'tiny', 'window=all');
+    const v = await timeline(open);
     const { batches, begin_ns, end_ns } = await v.api('traces/0/summary');
     const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
     // The address has tenths.
@@ -430,7 +433,7 @@ test('the same as a table, from which an op is chosen by keyboard alone', async 
 });
 
 test('the line below the tokens moves the window, under every view', async ({ open }) => {
-    const v = await timeline(open, 'tiny', 'window=all');
+    const v = await timeline(open);
     await settled(v);
     const { batches } = await v.api('traces/0/summary');
     await v.page.getByRole('tab', { name: 'Log' }).click();
@@ -495,7 +498,7 @@ test('hostile names are text', async ({ open }) => {
 
 test('a trace that was cut off before any op says so', async ({ open }) => {
     const v = await open(['cut'], { fragment: 'view=timeline' });
-    await v.page.locator('.tl-gutter').getByText('thread 0', { exact: true }).waitFor();
+    await thread0(v).waitFor();
     assert.equal((await v.api('traces/0/summary')).n_ops, 0);
     await v.page.getByText('No ops were recorded').waitFor();
 });

@@ -38,7 +38,7 @@ static __attribute__((noinline)) void begin_with_values(const struct ggml_comput
 static inline void begin_op(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                             uint32_t covers, const struct ggml_tensor *last)
 {
-    tt_boost_op(op);
+    tt_boost_op(last); /* of a fused op's nodes it has the weight */
     if (__builtin_expect(tt_capture_options.values.level != TT_VALUES_OFF, 0))
         begin_with_values(params, op, covers, last);
     else
