@@ -12,9 +12,11 @@
 // Environment (tests/ui/CMakeLists.txt): TT_BIN the program, TT_TRACES a folder of traces that
 // make-traces.mjs made, TT_PICTURES where screenshots go, TT_RETRIES a file that is told what was tried twice.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
 import { openBrowser } from './browser.mjs';
 import { startServer } from './server.mjs';
 import { Viewer } from './viewer.mjs';
@@ -28,6 +30,36 @@ export function trace(name) {
 export function nanoseconds(text) {
     const [, value, unit] = /([\d.]+) (ns|us|ms|s)\b/.exec(text);
     return Number(value) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit];
+}
+
+/** A run into a new folder, which goes on until it is interrupted: at the latest when the test ends (killed, it
+ * would leave its engine running). */
+export function newRun(t) {
+    const folder = mkdtempSync(join(tmpdir(), 'tt-live-'));
+    const path = join(folder, 'run.ttrace');
+    let child, ended;
+    const run = {
+        path,
+        begin() {
+            child = spawn(
+                process.env.TT_BIN,
+                ['run', '-q', '-o', path, '--engine', join(process.env.TT_ENGINES, 'v0.5.0'), '-m',
+                    join(process.env.TT_TRACES, 'tiny.gguf'), '-p', 'Once upon a time', '-n', '15000', '-c', '16384',
+                    '-t', '1', '--ignore-eos'],
+                { stdio: ['ignore', 'ignore', 'inherit'] },
+            );
+            ended = new Promise((resolve) => child.once('exit', resolve));
+        },
+        async end() {
+            child?.kill('SIGINT');
+            await ended;
+        },
+    };
+    t.after(async () => {
+        await run.end();
+        rmSync(folder, { recursive: true });
+    });
+    return run;
 }
 
 /** One browser a file of tests; each test gets pages and servers that end with it. */

@@ -1,12 +1,12 @@
 // Ten questions that people come with, each answered in at most three actions from opening the page. The
 // answers are those of the commands.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { suite, trace } from './harness.mjs';
+import { newRun, suite, trace } from './harness.mjs';
 
 const { test } = suite();
 
@@ -169,19 +169,16 @@ test('9 share: the command that prints what is shown', async ({ open }) => {
 });
 
 test('10 a run that goes on is seen while it does', async ({ open, t }) => {
-    const path = join(folder, 'run.ttrace');
-    const child = spawn(process.env.TT_BIN, ['run', '-q', '-o', path, '--engine', join(process.env.TT_ENGINES, 'v0.5.0'), '-m', join(process.env.TT_TRACES, 'tiny.gguf'), '-p', 'Once upon a time', '-n', '15000', '-c', '16384', '-t', '1', '--ignore-eos'], { stdio: 'ignore' });
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    t.after(() => child.kill('SIGKILL'));
-    const { v } = await opened(open, [path], { args: ['--live'], ready: false });
+    const run = newRun(t);
+    run.begin();
+    const { v } = await opened(open, [run.path], { args: ['--live'], ready: false });
     v.allow(/503/);
     await v.page.getByText('Still recording:').waitFor();
     const tokens = async () => Number(/Batches\s*([\d,]+)/.exec(await inspector(v).textContent())?.[1].replace(/,/g, '') ?? 0);
     let before = 0;
     await v.until(async () => (before = await tokens()) > 0, 'there are tokens');
     await v.until(async () => (await tokens()) > before, 'there are more');
-    child.kill('SIGINT');
-    await ended;
+    await run.end();
     await v.page.getByText('Still recording:').waitFor({ state: 'hidden' });
-    await v.until(async () => (await tokens()) === said('info', '--brief', path).counts.batches, 'all are there');
+    await v.until(async () => (await tokens()) === said('info', '--brief', run.path).counts.batches, 'all are there');
 });
