@@ -26,6 +26,7 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
+#define SOON_BYTES (UINT64_C(2) << 20)
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
@@ -176,6 +177,11 @@ static bool show_file(tt_pagepool *p, const region *r, range pages)
     return false;
 }
 
+static uint8_t *inner_at(const tt_pagepool *p, const unit *u)
+{
+    return p->regions[u->region].at + u->inner.first * TT_PAGEPOOL_PAGE;
+}
+
 static bool has_places(tt_pagepool *p)
 {
     return p->places < p->places_max;
@@ -186,8 +192,7 @@ static bool show_ours(tt_pagepool *p, const unit *u)
 {
     const region *r = &p->regions[u->region];
     if (!has_places(p)) return false;
-    if (tt_slots_show(p->slots, &p->groups[u->group].memory, u->member_at,
-                      r->at + u->inner.first * TT_PAGEPOOL_PAGE,
+    if (tt_slots_show(p->slots, &p->groups[u->group].memory, u->member_at, inner_at(p, u),
                       pages_of(u->inner) * TT_PAGEPOOL_PAGE)) {
         p->places++;
         return true;
@@ -195,6 +200,14 @@ static bool show_ours(tt_pagepool *p, const unit *u)
     atomic_fetch_add(&p->report->failed_places, 1);
     (void)show_file(p, r, u->inner);
     return false;
+}
+
+/* The file's pages instead of the unit's memory. False: that is still there. */
+static bool hide_ours(tt_pagepool *p, const unit *u)
+{
+    tt_slots_hide(p->slots, &p->groups[u->group].memory, u->member_at, inner_at(p, u),
+                  pages_of(u->inner) * TT_PAGEPOOL_PAGE);
+    return show_file(p, &p->regions[u->region], u->inner);
 }
 
 /* The same for pages of their own, which the caller no longer owns. */
@@ -588,6 +601,7 @@ typedef struct flights {
     flight of[FLIGHTS_MAX];
     bool busy[FLIGHTS_MAX];
     uint32_t n;
+    uint64_t bytes;
     bool alarm_armed; /* the eventfd is being read */
 } flights;
 
@@ -598,16 +612,26 @@ static void go_on(tt_pagepool *p, flights *all, uint32_t k)
     tt_uring_readv(&p->uring, fd_of(f), f->left, n, f->offset + f->done, k);
 }
 
-/* False: there is nothing to read, or no free slot. */
+/* Reads that ops are about to wait for end one after the other if few run at a time, so that the
+ * first op begins while the rest is read. A stream gets the device's whole depth. */
+static bool may_begin(const tt_pagepool *p, const flights *all)
+{
+    const enum tt_read_cause cause = p->units[p->queue_first].cause;
+    const bool soon = cause == TT_READ_CHOSEN || cause == TT_READ_AT_OP;
+    return !soon || all->n < 2 || all->bytes < SOON_BYTES;
+}
+
+/* False: there is nothing to read, or not yet. */
 static bool begin_flight(tt_pagepool *p, flights *all)
 {
     uint32_t k = 0;
     while (k < FLIGHTS_MAX && all->busy[k])
         k++;
-    while (k < FLIGHTS_MAX && !p->ending && p->queue_first != TT_NONE) {
+    while (k < FLIGHTS_MAX && !p->ending && p->queue_first != TT_NONE && may_begin(p, all)) {
         if (!begin_load(p, &all->of[k])) continue;
         all->busy[k] = true;
         all->n++;
+        all->bytes += all->of[k].bytes;
         go_on(p, all, k);
         return true;
     }
@@ -634,6 +658,7 @@ static void take_flights(tt_pagepool *p, flights *all)
         end_load(p, f);
         all->busy[k] = false;
         all->n--;
+        all->bytes -= f->bytes;
     }
 }
 
@@ -1126,7 +1151,7 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
         u->state = TT_UNIT_ABSENT; /* its pages are edges, which are never evicted */
         return;
     }
-    if (!show_file(p, &p->regions[u->region], u->inner)) return;
+    if (!hide_ours(p, u)) return;
     u->state = TT_UNIT_ABSENT;
     p->places--;
     take_bytes(p, inner_bytes(u));

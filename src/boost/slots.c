@@ -4,6 +4,7 @@
 #include "base/descriptor.h"
 #include "boost/mapping.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
 
 struct tt_slots {
     int fd;
@@ -21,6 +25,7 @@ struct tt_slots {
     tt_slot *free;
     uint32_t n_free, free_capacity;
     uint64_t free_bytes;
+    bool moves; /* the kernel moves pages that stay mapped (Linux 5.13) */
 };
 
 uint64_t tt_slots_size(uint64_t n)
@@ -34,6 +39,7 @@ tt_slots *tt_slots_new(void)
     tt_slots *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->fd = tt_descriptor_raise((int)syscall(SYS_memfd_create, "tensortrace-weights", MFD_CLOEXEC));
+    s->moves = true;
     if (s->fd >= 0) return s;
     free(s);
     return NULL;
@@ -123,11 +129,28 @@ void tt_slot_fill(const tt_slot *slot)
     }
 }
 
-bool tt_slots_show(const tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
+/* Moves the entries of the page table; both ranges show the same pages of the file then, so that
+ * what is read at the other one is never wrong. */
+static bool move(tt_slots *s, void *from, void *to, uint64_t n)
 {
+    if (!s->moves) return false;
+    const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    if ((void *)syscall(SYS_mremap, from, n, n, flags, to) == to) return true;
+    s->moves = errno == ENOMEM;
+    return false;
+}
+
+bool tt_slots_show(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
+{
+    if (move(s, slot->at + from, at, n)) return true;
     if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fd,
                slot->offset + from) != at)
         return false;
     (void)syscall(SYS_madvise, at, n, MADV_DONTFORK);
     return true;
+}
+
+void tt_slots_hide(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
+{
+    (void)move(s, at, slot->at + from, n);
 }

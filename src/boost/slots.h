@@ -36,9 +36,13 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot);
 /* Any thread, without a lock: gets the huge pages of a fresh slot; reading into it gets the others.
  */
 void tt_slot_fill(const tt_slot *slot);
-/* Maps n bytes of the slot, from byte `from` on, read-only over what is at `at`. False: it may be
- * that nothing is mapped there any more. In a forked child nothing is: the parent goes on reading
- * into these pages. */
-bool tt_slots_show(const tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
+/* Shows n bytes of the slot, from byte `from` on, over what is at `at`: their pages are moved there
+ * (mremap), or, where the kernel cannot, mapped there too, which takes it five times as long.
+ * False: it may be that nothing is mapped there any more. In a forked child nothing is: the parent
+ * goes on reading into these pages. */
+bool tt_slots_show(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
+/* Moves them back, before something else is mapped at `at`: until then they can be read there as
+ * before. */
+void tt_slots_hide(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
 
 #endif

@@ -6,6 +6,7 @@
 #include "adapter/ggml/process.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "boost/apart.h"
 #include "boost/weights.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ typedef struct plan {
     uint32_t asked;         /* choices so far */
     _Atomic uint32_t due;   /* the node at which a choice is known */
     _Atomic uint32_t begun; /* last started node + 1, of those that matter */
+    tt_apart threads;
     tt_weights_plan of;
 } plan;
 
@@ -71,6 +73,7 @@ static __thread struct {
     plan *plan;
     uint32_t number;
     uint32_t cursor;
+    tt_apart_self apart;
 } self __attribute__((tls_model("initial-exec")));
 
 /* --- the process --- */
@@ -352,6 +355,7 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
     if (!describe(p, e, nodes, n) || !tt_weights_begin(weights, &p->of, p->steps, p->n_steps))
         return false;
     p->thread = pthread_self();
+    tt_apart_begin(&p->threads);
     p->active = true;
     stream(p, 0);
     atomic_store(&p->begun, 0);
@@ -501,6 +505,7 @@ static void move_on(plan *p, uint32_t node)
  * the graph's memory may be reused by now. */
 static bool find_plan(const struct ggml_tensor *op)
 {
+    const uint32_t before = self.number;
     tt_pagepool_lock(pool);
     self.plan = NULL;
     self.number = 0;
@@ -513,6 +518,7 @@ static bool find_plan(const struct ggml_tensor *op)
             self.cursor = k;
         }
     }
+    if (self.plan && self.number != before) tt_apart_join(&self.plan->threads, &self.apart);
     tt_pagepool_unlock(pool);
     return self.plan != NULL;
 }
@@ -521,6 +527,7 @@ void tt_boost_op_slowly(const struct ggml_tensor *op)
 {
     if ((!self.plan || atomic_load(&self.plan->number) != self.number) && !find_plan(op)) return;
     plan *p = self.plan;
+    tt_apart_op(&p->threads, &self.apart);
     uint32_t node = self.cursor;
     while (node < p->n_nodes && p->nodes[node] != op)
         node++;

@@ -1,0 +1,83 @@
+/* Memory that is shown at a second address: by moving its pages, and where that fails. */
+#include "tests.h"
+
+#include "boost/mapping.h"
+#include "boost/slots.h"
+
+#define PAGE 4096u
+#define PAGES 700u /* more than a huge page */
+#define BYTES (PAGES * PAGE)
+
+static tt_slots *slots;
+static tt_slot slot;
+static uint8_t *there;
+
+static int begin(void **state)
+{
+    (void)state;
+    slots = tt_slots_new();
+    there = tt_map(NULL, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!slots || !there || !tt_slots_take(slots, BYTES, &slot)) return -1;
+    tt_slot_fill(&slot);
+    for (uint32_t i = 0; i < PAGES; i++)
+        slot.at[i * PAGE] = (uint8_t)(i % 251 + 1);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    tt_slots_give(slots, &slot);
+    tt_slots_free(slots);
+    tt_unmap(there, BYTES);
+    return 0;
+}
+
+static void assert_shown(const uint8_t *at, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(at[i * PAGE], (first + i) % 251 + 1);
+}
+
+static void show_and_hide(void)
+{
+    /* Two parts, of which one begins within a huge page. */
+    assert_true(tt_slots_show(slots, &slot, 300 * PAGE, there, 400 * PAGE));
+    assert_true(tt_slots_show(slots, &slot, 0, there + 400 * PAGE, 300 * PAGE));
+    assert_shown(there, 300, 400);
+    assert_shown(there + 400 * PAGE, 0, 300);
+    tt_slots_hide(slots, &slot, 300 * PAGE, there, 400 * PAGE);
+    assert_shown(there, 300, 400);
+    assert_ptr_equal(
+        tt_map(there, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), there);
+    assert_int_equal(there[0], 0);
+}
+
+static void test_again_and_again(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        show_and_hide();
+        assert_shown(slot.at, 0, PAGES);
+    }
+}
+
+/* As where the kernel does not move such pages. */
+static void test_cannot_move(void **state)
+{
+    (void)state;
+    tt_unmap(slot.at, BYTES);
+    show_and_hide();
+    show_and_hide();
+    assert_ptr_equal(
+        tt_map(slot.at, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), slot.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_again_and_again, begin, end),
+        cmocka_unit_test_setup_teardown(test_cannot_move, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
