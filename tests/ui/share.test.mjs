@@ -350,7 +350,12 @@ test('the browser\'s own command prints the page where nothing was shared before
 });
 
 test('printing: light, no controls, the picture on one sheet', async ({ open }) => {
-    const v = await open(['moe'], { fragment: 'view=timeline&token=5', theme: 'dark' });
+    const v = await open(['moe'], { fragment: 'view=timeline', theme: 'dark' });
+    // The inspector says of a slow token why: that takes another page.
+    const { batches } = await v.api('traces/0/summary');
+    const took = batches.end_ns.map((end, i) => (batches.phase[i] === 'generate' ? end - batches.begin_ns[i] : Infinity));
+    const token = batches.batch_id[took.indexOf(Math.min(...took))];
+    await v.show(`view=timeline&token=${token}`);
     await v.rest();
     await v.page.evaluate(() => {
         window.print = () => (window.printed = (window.printed ?? 0) + 1);
@@ -370,7 +375,7 @@ test('printing: light, no controls, the picture on one sheet', async ({ open }) 
             words: document.getElementById('sheet').innerText,
         };
     });
-    assert.deepEqual({ ...seen, words: /Token 5/.test(seen.words) }, { controls: 0, ground: 'rgb(255, 255, 255)', picture: '#ffffff', filter: 'none', fits: true, words: true });
+    assert.deepEqual({ ...seen, words: new RegExp(`Token ${token}\\b`).test(seen.words) }, { controls: 0, ground: 'rgb(255, 255, 255)', picture: '#ffffff', filter: 'none', fits: true, words: true });
     const pdf = (await v.page.pdf({ format: 'A4', landscape: true })).toString('latin1');
     assert.equal(pdf.match(/\/Type \/Page\b/g).length <= 2, true, 'picture, and what the inspector says');
     // The page is as it was.
