@@ -21,6 +21,8 @@ void tt_apart_begin(tt_apart *a)
 
 void tt_apart_join(tt_apart *a, tt_apart_self *self)
 {
+    if (self->of && self->i < TT_APART_MAX) atomic_store(&self->of->processor[self->i], -1);
+    self->of = a;
     self->i = atomic_fetch_add(&a->n, 1);
     self->processor = -1;
 }
@@ -38,7 +40,7 @@ static void note(tt_apart *a, tt_apart_self *self, int32_t processor)
     atomic_store(&a->processor[self->i], processor);
 }
 
-/* Which processors the thread may use does not change in the end. */
+/* The thread may use the same processors in the end. */
 static void leave(tt_apart *a, tt_apart_self *self)
 {
     cpu_set_t allowed, others;
@@ -59,6 +61,7 @@ void tt_apart_moved(tt_apart *a, tt_apart_self *self, int32_t processor)
     note(a, self, processor);
     if (is_alone(a, self)) return;
     const uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    self->processor = -1; /* unless it leaves, it looks again */
     if (now_ns - self->moved_ns < PAUSE_NS) return;
     self->moved_ns = now_ns;
     leave(a, self);

@@ -19,8 +19,9 @@ typedef struct tt_apart {
     _Atomic int32_t processor[TT_APART_MAX]; /* on which the thread began its last op */
 } tt_apart;
 
-/* One of them. */
+/* One of them; all zero at first. */
 typedef struct tt_apart_self {
+    tt_apart *of; /* which it has joined */
     uint32_t i;
     int32_t processor;
     uint64_t moved_ns; /* when it last left a processor */
@@ -28,7 +29,7 @@ typedef struct tt_apart_self {
 
 /* Before any thread joins. */
 void tt_apart_begin(tt_apart *a);
-/* The calling thread, before its first op. */
+/* The calling thread, before its first op; it leaves those that it had joined. */
 void tt_apart_join(tt_apart *a, tt_apart_self *self);
 /* It was at another processor before. */
 void tt_apart_moved(tt_apart *a, tt_apart_self *self, int32_t processor);

@@ -30,7 +30,7 @@
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
-#define PLACES_PART 4u       /* share of the mappings that the kernel allows a process */
+#define PLACES_PART 6u       /* share of the mappings that the kernel allows a process */
 #define PLACES_UNKNOWN 65530u
 
 typedef struct range {
@@ -59,6 +59,7 @@ typedef struct unit {
     bool in_queue;
     bool discard;  /* once it has been read */
     bool awaited;  /* a thread waits for it */
+    bool moved;    /* its memory's pages to its place */
     uint8_t cause; /* enum tt_read_cause, of its last request */
     uint16_t waiters;
     uint32_t first_waiter; /* thread */
@@ -74,6 +75,7 @@ typedef struct group {
     uint64_t bytes;
     tt_slot memory;
     uint32_t users; /* units that are loading or present in it; 0: it has none */
+    bool lost;      /* nothing is read into it any more */
 } group;
 
 struct tt_pagepool {
@@ -188,12 +190,14 @@ static bool has_places(tt_pagepool *p)
 }
 
 /* Shows the unit's memory instead of the file's pages. On failure these are unchanged. */
-static bool show_ours(tt_pagepool *p, const unit *u)
+static bool show_ours(tt_pagepool *p, unit *u)
 {
     const region *r = &p->regions[u->region];
     if (!has_places(p)) return false;
-    if (tt_slots_show(p->slots, &p->groups[u->group].memory, u->member_at, inner_at(p, u),
-                      pages_of(u->inner) * TT_PAGEPOOL_PAGE)) {
+    const tt_slot_shown how = tt_slots_show(p->slots, &p->groups[u->group].memory, u->member_at,
+                                            inner_at(p, u), pages_of(u->inner) * TT_PAGEPOOL_PAGE);
+    u->moved = how == TT_SLOT_MOVED;
+    if (how != TT_SLOT_UNKNOWN) {
         p->places++;
         return true;
     }
@@ -203,10 +207,13 @@ static bool show_ours(tt_pagepool *p, const unit *u)
 }
 
 /* The file's pages instead of the unit's memory. False: that is still there. */
-static bool hide_ours(tt_pagepool *p, const unit *u)
+static bool hide_ours(tt_pagepool *p, unit *u)
 {
-    tt_slots_hide(p->slots, &p->groups[u->group].memory, u->member_at, inner_at(p, u),
-                  pages_of(u->inner) * TT_PAGEPOOL_PAGE);
+    group *g = &p->groups[u->group];
+    if (u->moved)
+        g->lost |= !tt_slots_take_back(p->slots, &g->memory, u->member_at, inner_at(p, u),
+                                       pages_of(u->inner) * TT_PAGEPOOL_PAGE);
+    u->moved = false;
     return show_file(p, &p->regions[u->region], u->inner);
 }
 
@@ -292,6 +299,7 @@ typedef struct flight {
     uint64_t done;
     uint64_t begin_ticks, begin_ns;
     bool direct;
+    bool soon;  /* an op is about to wait for it */
     bool fills; /* the memory, which is fresh */
     enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED } how;
 } flight;
@@ -359,6 +367,7 @@ static bool is_same_file(const region *r)
 static bool take_memory(tt_pagepool *p, const unit *u, flight *f)
 {
     group *g = &p->groups[u->group];
+    if (g->lost) return false;
     if (!g->users && !tt_slots_take(p->slots, g->bytes, &g->memory)) return false;
     g->users++;
     f->memory = g->memory;
@@ -370,7 +379,12 @@ static bool take_memory(tt_pagepool *p, const unit *u, flight *f)
 static void leave_memory(tt_pagepool *p, const unit *u)
 {
     group *g = &p->groups[u->group];
-    if (--g->users == 0) tt_slots_give(p->slots, &g->memory);
+    if (--g->users) return;
+    if (g->lost)
+        tt_slots_lose(p->slots, &g->memory);
+    else
+        tt_slots_give(p->slots, &g->memory);
+    g->lost = false;
 }
 
 /* (locked) Where it reads to. False: there is no memory. */
@@ -600,8 +614,8 @@ static void *reader(void *context)
 typedef struct flights {
     flight of[FLIGHTS_MAX];
     bool busy[FLIGHTS_MAX];
-    uint32_t n;
-    uint64_t bytes;
+    uint32_t n, n_soon;
+    uint64_t soon_bytes;
     bool alarm_armed; /* the eventfd is being read */
 } flights;
 
@@ -614,11 +628,14 @@ static void go_on(tt_pagepool *p, flights *all, uint32_t k)
 
 /* Reads that ops are about to wait for end one after the other if few run at a time, so that the
  * first op begins while the rest is read. A stream gets the device's whole depth. */
+static bool is_soon(const unit *u)
+{
+    return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
+}
+
 static bool may_begin(const tt_pagepool *p, const flights *all)
 {
-    const enum tt_read_cause cause = p->units[p->queue_first].cause;
-    const bool soon = cause == TT_READ_CHOSEN || cause == TT_READ_AT_OP;
-    return !soon || all->n < 2 || all->bytes < SOON_BYTES;
+    return !is_soon(&p->units[p->queue_first]) || all->n_soon < 2 || all->soon_bytes < SOON_BYTES;
 }
 
 /* False: there is nothing to read, or not yet. */
@@ -631,7 +648,9 @@ static bool begin_flight(tt_pagepool *p, flights *all)
         if (!begin_load(p, &all->of[k])) continue;
         all->busy[k] = true;
         all->n++;
-        all->bytes += all->of[k].bytes;
+        all->of[k].soon = is_soon(&p->units[all->of[k].unit]);
+        all->n_soon += all->of[k].soon;
+        all->soon_bytes += all->of[k].soon ? all->of[k].bytes : 0;
         go_on(p, all, k);
         return true;
     }
@@ -658,7 +677,8 @@ static void take_flights(tt_pagepool *p, flights *all)
         end_load(p, f);
         all->busy[k] = false;
         all->n--;
-        all->bytes -= f->bytes;
+        all->n_soon -= f->soon;
+        all->soon_bytes -= f->soon ? f->bytes : 0;
     }
 }
 

@@ -4,7 +4,6 @@
 #include "base/descriptor.h"
 #include "boost/mapping.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ struct tt_slots {
     tt_slot *free;
     uint32_t n_free, free_capacity;
     uint64_t free_bytes;
-    bool moves; /* the kernel moves pages that stay mapped (Linux 5.13) */
+    bool moves; /* the kernel moves such pages (Linux 5.13), and has not failed to */
 };
 
 uint64_t tt_slots_size(uint64_t n)
@@ -34,12 +33,33 @@ uint64_t tt_slots_size(uint64_t n)
     return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? n - rest + HUGE_BYTES : n;
 }
 
+/* Moves the entries of the page table; both ranges show the same pages of the file then, so that
+ * what is read at the other one is never wrong. After a failure nothing may be mapped at `to`. */
+static bool move(void *from, void *to, uint64_t n)
+{
+    const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    return (void *)syscall(SYS_mremap, from, n, n, flags, to) == to;
+}
+
+/* Tried where nothing is lost: the kernel may unmap the other range before it refuses. */
+static bool can_move(int fd)
+{
+    const uint64_t n = 4096;
+    if (ftruncate(fd, (off_t)n) != 0) return false;
+    uint8_t *from = tt_map(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    uint8_t *to = tt_map(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const bool can = from && to && move(from, to, n);
+    tt_unmap(from, n);
+    tt_unmap(to, n);
+    return can;
+}
+
 tt_slots *tt_slots_new(void)
 {
     tt_slots *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->fd = tt_descriptor_raise((int)syscall(SYS_memfd_create, "tensortrace-weights", MFD_CLOEXEC));
-    s->moves = true;
+    s->moves = can_move(s->fd);
     if (s->fd >= 0) return s;
     free(s);
     return NULL;
@@ -122,35 +142,39 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot)
 void tt_slot_fill(const tt_slot *slot)
 {
     const uint64_t huge = slot->bytes - slot->bytes % HUGE_BYTES;
-    (void)syscall(SYS_madvise, slot->at, huge, MADV_HUGEPAGE);
+    if (!huge) return;
+    /* All of it: it stays one mapping, which moves as a whole. */
+    (void)syscall(SYS_madvise, slot->at, slot->bytes, MADV_HUGEPAGE);
     for (uint64_t i = 0; i < huge; i += HUGE_BYTES) {
-        *(volatile uint8_t *)(slot->at + i) = 0;
+        /* Another thread may have read into it. */
+        (void)*(volatile const uint8_t *)(slot->at + i);
         (void)syscall(SYS_madvise, slot->at + i, HUGE_BYTES, MADV_COLLAPSE);
     }
 }
 
-/* Moves the entries of the page table; both ranges show the same pages of the file then, so that
- * what is read at the other one is never wrong. */
-static bool move(tt_slots *s, void *from, void *to, uint64_t n)
+tt_slot_shown tt_slots_show(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
 {
-    if (!s->moves) return false;
-    const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-    if ((void *)syscall(SYS_mremap, from, n, n, flags, to) == to) return true;
-    s->moves = errno == ENOMEM;
+    if (s->moves) {
+        if (move(slot->at + from, at, n)) return TT_SLOT_MOVED;
+        s->moves = false; /* one of the slot's mappings may have been divided */
+    }
+    if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fd,
+               slot->offset + from) != at)
+        return TT_SLOT_UNKNOWN;
+    (void)syscall(SYS_madvise, at, n, MADV_DONTFORK);
+    return TT_SLOT_MAPPED;
+}
+
+bool tt_slots_take_back(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
+{
+    /* Without it, reading into the slot gets its pages again. */
+    if (!s->moves || move(at, slot->at + from, n)) return true;
+    s->moves = false;
     return false;
 }
 
-bool tt_slots_show(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
+void tt_slots_lose(const tt_slots *s, const tt_slot *slot)
 {
-    if (move(s, slot->at + from, at, n)) return true;
-    if (tt_map(at, n, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fd,
-               slot->offset + from) != at)
-        return false;
-    (void)syscall(SYS_madvise, at, n, MADV_DONTFORK);
-    return true;
-}
-
-void tt_slots_hide(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n)
-{
-    (void)move(s, at, slot->at + from, n);
+    (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)slot->offset,
+                    (off_t)slot->bytes);
 }

@@ -36,13 +36,21 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot);
 /* Any thread, without a lock: gets the huge pages of a fresh slot; reading into it gets the others.
  */
 void tt_slot_fill(const tt_slot *slot);
+typedef enum tt_slot_shown {
+    TT_SLOT_UNKNOWN, /* failed; it may be that nothing is mapped there any more */
+    TT_SLOT_MAPPED,
+    TT_SLOT_MOVED,
+} tt_slot_shown;
+
 /* Shows n bytes of the slot, from byte `from` on, over what is at `at`: their pages are moved there
- * (mremap), or, where the kernel cannot, mapped there too, which takes it five times as long.
- * False: it may be that nothing is mapped there any more. In a forked child nothing is: the parent
+ * (mremap), and can be written there as in the slot; or, where the kernel cannot, they are mapped
+ * there too, read-only, which takes it five times as long. In a forked child nothing is: the parent
  * goes on reading into these pages. */
-bool tt_slots_show(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
-/* Moves them back, before something else is mapped at `at`: until then they can be read there as
- * before. */
-void tt_slots_hide(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
+tt_slot_shown tt_slots_show(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
+/* Moves pages that were moved there back, before something else is mapped at `at`: until then they
+ * can be read there as before. False: who has the slot's addresses is not known; tt_slots_lose. */
+bool tt_slots_take_back(tt_slots *s, const tt_slot *slot, uint64_t from, void *at, uint64_t n);
+/* Instead of tt_slots_give: its memory is freed, and its addresses are left alone. */
+void tt_slots_lose(const tt_slots *s, const tt_slot *slot);
 
 #endif

@@ -142,6 +142,8 @@ static void report_still(tt_followed *f, const char *path)
     tt_error why;
     (void)pthread_mutex_lock(&f->all->lock);
     set_path(&f->news, path);
+    if (f->news.why.status == TT_E_NOT_FOUND)
+        f->news.why = (tt_error){.status = TT_OK, .offset = TT_NO_OFFSET};
     uint64_t pid = tt_generation_model(f->newest)->trace.header.pid;
     if (f->news.state == TT_TRACE_LIVE && f->news.why.status == TT_OK &&
         tt_clock_ns(CLOCK_MONOTONIC) - f->opened_ns > STILL_NS && pid > 0 && pid <= INT_MAX &&

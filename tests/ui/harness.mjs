@@ -32,9 +32,8 @@ export function nanoseconds(text) {
     return Number(value) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit];
 }
 
-/** A run into a new folder, which goes on until it is interrupted: at the latest when the test ends (killed, it
- * would leave its engine running). */
-export function newRun(t) {
+/** A run into a new folder, which goes on until it is interrupted (killed, it would leave its engine running). */
+function newRun() {
     const folder = mkdtempSync(join(tmpdir(), 'tt-live-'));
     const path = join(folder, 'run.ttrace');
     let child, ended;
@@ -48,17 +47,17 @@ export function newRun(t) {
                     '-t', '1', '--ignore-eos'],
                 { stdio: ['ignore', 'ignore', 'inherit'] },
             );
-            ended = new Promise((resolve) => child.once('exit', resolve));
+            ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
         },
         async end() {
             child?.kill('SIGINT');
             await ended;
         },
+        async remove() {
+            await run.end();
+            rmSync(folder, { recursive: true });
+        },
     };
-    t.after(async () => {
-        await run.end();
-        rmSync(folder, { recursive: true });
-    });
     return run;
 }
 
@@ -103,6 +102,12 @@ async function once(browser, t, body) {
     const tools = {
         t,
         browser,
+        /** A run to be begun, { path, begin(), end() }, which ends with the test at the latest. */
+        newRun() {
+            const run = newRun();
+            ends.push(() => run.remove());
+            return run;
+        },
         /** A server of the traces, without a page: { url, origin, secret, stop() }. */
         async serve(names, args = []) {
             const server = await startServer(names.map(trace), args);

@@ -1,12 +1,12 @@
 // A real run that is watched while it goes on: from before its file is there to its end.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { newRun, suite } from './harness.mjs';
+import { suite } from './harness.mjs';
 
 const { test } = suite();
 
-test('a run is followed from its begin to its end', async ({ open, t }) => {
-    const run = newRun(t);
+test('a run is followed from its begin to its end', async ({ open, newRun }) => {
+    const run = newRun();
     const v = await open([run.path], { args: ['--live'], ready: false });
     v.allow(/503/);
     await v.page.getByText('Waiting for the trace').waitFor();
@@ -28,8 +28,8 @@ test('a run is followed from its begin to its end', async ({ open, t }) => {
     assert.deepEqual(problems, []);
 });
 
-test('an op is there soon after its end, for as long as the run goes on', async ({ serve, t }) => {
-    const run = newRun(t);
+test('an op is there soon after its end, for as long as the run goes on', async ({ serve, newRun, t }) => {
+    const run = newRun();
     run.begin();
     const server = await serve([run.path], ['--live']);
     const { headers } = await fetch(server.url, { redirect: 'manual' });

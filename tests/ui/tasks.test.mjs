@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { newRun, suite, trace } from './harness.mjs';
+import { suite, trace } from './harness.mjs';
 
 const { test } = suite();
 
@@ -168,8 +168,8 @@ test('9 share: the command that prints what is shown', async ({ open }) => {
     assert.equal(out.trim().split('\n').length - 1, Number(rows));
 });
 
-test('10 a run that goes on is seen while it does', async ({ open, t }) => {
-    const run = newRun(t);
+test('10 a run that goes on is seen while it does', async ({ open, newRun }) => {
+    const run = newRun();
     run.begin();
     const { v } = await opened(open, [run.path], { args: ['--live'], ready: false });
     v.allow(/503/);

@@ -57,7 +57,7 @@ static void test_stays_where_it_must(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof only, &only), 0);
     tt_apart_moved(&threads, &one, here);
     tt_apart_moved(&threads, &other, here);
-    assert_int_equal(other.processor, here);
+    assert_int_equal(threads.processor[other.i], here);
     assert_may_use(&only);
 }
 
@@ -71,6 +71,7 @@ static void test_more_than_it_knows(void **state)
     const int32_t here = sched_getcpu();
     tt_apart_moved(&threads, &one, here);
     tt_apart_op(&threads, &last);
+    assert_int_equal(last.processor, -1);
     assert_may_use(&allowed);
 }
 

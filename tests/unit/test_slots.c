@@ -39,26 +39,35 @@ static void assert_shown(const uint8_t *at, uint32_t first, uint32_t n)
         assert_int_equal(at[i * PAGE], (first + i) % 251 + 1);
 }
 
-static void show_and_hide(void)
+static void replace_there(void)
 {
-    /* Two parts, of which one begins within a huge page. */
-    assert_true(tt_slots_show(slots, &slot, 300 * PAGE, there, 400 * PAGE));
-    assert_true(tt_slots_show(slots, &slot, 0, there + 400 * PAGE, 300 * PAGE));
-    assert_shown(there, 300, 400);
-    assert_shown(there + 400 * PAGE, 0, 300);
-    tt_slots_hide(slots, &slot, 300 * PAGE, there, 400 * PAGE);
-    assert_shown(there, 300, 400);
-    assert_ptr_equal(
-        tt_map(there, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), there);
+    uint8_t *mapped =
+        tt_map(there, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    assert_ptr_equal(mapped, there);
     assert_int_equal(there[0], 0);
 }
 
+/* Two parts, of which one begins within a huge page. */
+static void show_both(tt_slot_shown how)
+{
+    assert_int_equal(tt_slots_show(slots, &slot, 300 * PAGE, there, 400 * PAGE), how);
+    assert_int_equal(tt_slots_show(slots, &slot, 0, there + 400 * PAGE, 300 * PAGE), how);
+    assert_shown(there, 300, 400);
+    assert_shown(there + 400 * PAGE, 0, 300);
+}
+
+/* What is read into the slot afterwards is shown the next time. */
 static void test_again_and_again(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        show_and_hide();
-        assert_shown(slot.at, 0, PAGES);
+        show_both(TT_SLOT_MOVED);
+        assert_true(tt_slots_take_back(slots, &slot, 300 * PAGE, there, 400 * PAGE));
+        assert_shown(there, 300, 400);
+        assert_true(tt_slots_take_back(slots, &slot, 0, there + 400 * PAGE, 300 * PAGE));
+        replace_there();
+        for (uint32_t k = 0; k < PAGES; k++)
+            slot.at[k * PAGE] = (uint8_t)(k % 251 + 1);
     }
 }
 
@@ -66,11 +75,14 @@ static void test_again_and_again(void **state)
 static void test_cannot_move(void **state)
 {
     (void)state;
-    tt_unmap(slot.at, BYTES);
-    show_and_hide();
-    show_and_hide();
-    assert_ptr_equal(
-        tt_map(slot.at, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), slot.at);
+    uint8_t *const at = slot.at;
+    slot.at = NULL;
+    show_both(TT_SLOT_MAPPED);
+    slot.at = at;
+    replace_there();
+    show_both(TT_SLOT_MAPPED);
+    replace_there();
+    slot.at[0] = 1;
 }
 
 int main(void)
