@@ -25,8 +25,8 @@
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
-#define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
-#define SOON_BYTES (UINT64_C(2) << 20)
+#define FLIGHTS_MAX 32u                /* simultaneous reads of an io_uring */
+#define SOON_BYTES (UINT64_C(2) << 20) /* read at a time, of what ops are about to wait for */
 #define HOLES_MAX 16u
 #define STACK_BYTES (128u << 10)
 #define READS_MAX (1u << 16) /* kept until they are taken */
@@ -299,7 +299,6 @@ typedef struct flight {
     uint64_t done;
     uint64_t begin_ticks, begin_ns;
     bool direct;
-    bool soon;  /* an op is about to wait for it */
     bool fills; /* the memory, which is fresh */
     enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED } how;
 } flight;
@@ -614,8 +613,7 @@ static void *reader(void *context)
 typedef struct flights {
     flight of[FLIGHTS_MAX];
     bool busy[FLIGHTS_MAX];
-    uint32_t n, n_soon;
-    uint64_t soon_bytes;
+    uint32_t n;
     bool alarm_armed; /* the eventfd is being read */
 } flights;
 
@@ -626,16 +624,24 @@ static void go_on(tt_pagepool *p, flights *all, uint32_t k)
     tt_uring_readv(&p->uring, fd_of(f), f->left, n, f->offset + f->done, k);
 }
 
-/* Reads that ops are about to wait for end one after the other if few run at a time, so that the
- * first op begins while the rest is read. A stream gets the device's whole depth. */
 static bool is_soon(const unit *u)
 {
     return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
 }
 
+/* Reads that ops are about to wait for end one after the other if few run at a time, so that the
+ * first op begins while the rest is read. A stream gets the device's whole depth. */
 static bool may_begin(const tt_pagepool *p, const flights *all)
 {
-    return !is_soon(&p->units[p->queue_first]) || all->n_soon < 2 || all->soon_bytes < SOON_BYTES;
+    uint32_t n = 0;
+    uint64_t bytes = 0;
+    if (!is_soon(&p->units[p->queue_first])) return true;
+    for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
+        if (!all->busy[k] || !is_soon(&p->units[all->of[k].unit])) continue;
+        n++;
+        bytes += all->of[k].bytes;
+    }
+    return n < 2 || bytes < SOON_BYTES;
 }
 
 /* False: there is nothing to read, or not yet. */
@@ -648,9 +654,6 @@ static bool begin_flight(tt_pagepool *p, flights *all)
         if (!begin_load(p, &all->of[k])) continue;
         all->busy[k] = true;
         all->n++;
-        all->of[k].soon = is_soon(&p->units[all->of[k].unit]);
-        all->n_soon += all->of[k].soon;
-        all->soon_bytes += all->of[k].soon ? all->of[k].bytes : 0;
         go_on(p, all, k);
         return true;
     }
@@ -677,8 +680,6 @@ static void take_flights(tt_pagepool *p, flights *all)
         end_load(p, f);
         all->busy[k] = false;
         all->n--;
-        all->n_soon -= f->soon;
-        all->soon_bytes -= f->soon ? f->bytes : 0;
     }
 }
 

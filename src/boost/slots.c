@@ -59,10 +59,12 @@ tt_slots *tt_slots_new(void)
     tt_slots *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->fd = tt_descriptor_raise((int)syscall(SYS_memfd_create, "tensortrace-weights", MFD_CLOEXEC));
+    if (s->fd < 0) {
+        free(s);
+        return NULL;
+    }
     s->moves = can_move(s->fd);
-    if (s->fd >= 0) return s;
-    free(s);
-    return NULL;
+    return s;
 }
 
 static void end_slot(const tt_slots *s, const tt_slot *slot)

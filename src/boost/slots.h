@@ -2,7 +2,7 @@
  * time: a slot that was given back keeps its pages for the next one of its size.
  *
  * The memory is a file in memory (memfd_create), of which a slot is a range: so the same pages can
- * be mapped at a second address too, which one system call does. Pages are huge where there are
+ * be shown at a second address too, which one system call does. Pages are huge where there are
  * whole ones in a slot, if the kernel can make them so (MADV_COLLAPSE, Linux 6.1). No locks: the
  * caller has one. */
 #ifndef TT_BOOST_SLOTS_H
@@ -21,6 +21,12 @@ typedef struct tt_slot {
     bool fresh;      /* its pages are not there yet: tt_slot_fill */
 } tt_slot;
 
+typedef enum tt_slot_shown {
+    TT_SLOT_UNKNOWN, /* failed; it may be that nothing is mapped there any more */
+    TT_SLOT_MAPPED,
+    TT_SLOT_MOVED,
+} tt_slot_shown;
+
 /* NULL: the kernel has no such files, or there is no memory. */
 tt_slots *tt_slots_new(void);
 /* Slots that are not given back, and mappings at other addresses, keep their pages. NULL does
@@ -36,12 +42,6 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot);
 /* Any thread, without a lock: gets the huge pages of a fresh slot; reading into it gets the others.
  */
 void tt_slot_fill(const tt_slot *slot);
-typedef enum tt_slot_shown {
-    TT_SLOT_UNKNOWN, /* failed; it may be that nothing is mapped there any more */
-    TT_SLOT_MAPPED,
-    TT_SLOT_MOVED,
-} tt_slot_shown;
-
 /* Shows n bytes of the slot, from byte `from` on, over what is at `at`: their pages are moved there
  * (mremap), and can be written there as in the slot; or, where the kernel cannot, they are mapped
  * there too, read-only, which takes it five times as long. In a forked child nothing is: the parent
