@@ -13,7 +13,6 @@
 #define AHEAD_BYTES (64u << 20)
 #define DEPTH 32u
 #define DEPTH_MAX 1024u
-#define BOOST_DEPTH 8u /* readers of boost */
 #define PAGE_MIN 512u
 #define PAGE_MAX (1u << 30)
 
@@ -90,22 +89,6 @@ static tt_status read_reader(tt_whatif_plan *plan, const char *reader, tt_error 
     return TT_OK;
 }
 
-/* RATE[,LATENCY[,REQUEST]] */
-static tt_status read_disk(tt_disk_speed *disk, const char *text, tt_error *err)
-{
-    double *const times[] = {&disk->latency_ns, &disk->request_ns};
-    char word[48];
-    const char *at = next_word(text, word, sizeof word);
-    tt_status status = tt_units_parse_rate(word, &disk->bytes_per_s, err);
-    for (size_t i = 0; at && status == TT_OK; i++) {
-        at = next_word(at, word, sizeof word);
-        if (i == 2 || !tt_units_parse_time(word, times[i]))
-            status =
-                tt_arrow_no_value("disk", word, "RATE,LATENCY,REQUEST as in 1.3G,50us,10us", err);
-    }
-    return status;
-}
-
 static tt_status read_guess(double *share, const char *text, tt_error *err)
 {
     char *end;
@@ -151,7 +134,7 @@ static tt_status read_wish(const tt_arrow_options *o, wish *w, tt_error *err)
     tt_whatif_plan *p = &w->plan;
     *w = (wish){.plan = {.page_bytes = TT_WHATIF_PAGE_BYTES,
                          .ahead_bytes = AHEAD_BYTES,
-                         .depth = o->boost   ? BOOST_DEPTH
+                         .depth = o->boost   ? TT_WHATIF_BOOST_DEPTH
                                   : o->depth ? o->depth
                                              : DEPTH,
                          .warm = o->warm,
@@ -164,7 +147,7 @@ static tt_status read_wish(const tt_arrow_options *o, wish *w, tt_error *err)
     if (status == TT_OK && o->reserve)
         status = tt_units_parse_amount(o->reserve, &w->reserve_bytes, err);
     if (status == TT_OK && o->ram) status = read_sizes(w, o->ram, err);
-    if (status == TT_OK && o->disk) status = read_disk(&p->disk, o->disk, err);
+    if (status == TT_OK && o->disk) status = tt_disk_speed_parse(o->disk, &p->disk, err);
     if (status == TT_OK && o->guess) status = read_guess(&p->guessed, o->guess, err);
     if (status == TT_OK) status = read_policies(w, o->policy, err);
     return status == TT_OK ? check(o, w, err) : status;

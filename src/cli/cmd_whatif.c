@@ -28,7 +28,6 @@ static const tt_option_name readers[] = {
 #define AHEAD_BYTES (64u << 20)
 #define DEPTH 32u
 #define DEPTH_MAX 1024
-#define BOOST_DEPTH 8u /* simultaneous reads of boost */
 
 struct options {
     tt_input input;
@@ -80,26 +79,11 @@ static void take_policies(void *options, char *arg, tt_parse *p)
     }
 }
 
-/* RATE[,LATENCY[,REQUEST]] */
 static void take_disk(void *options, char *arg, tt_parse *p)
 {
-    tt_disk_speed *disk = &((struct options *)options)->plan.disk;
-    double *const times[] = {&disk->latency_ns, &disk->request_ns};
     tt_error err;
-    char *next = strchr(arg, ',');
-    if (next) *next++ = '\0';
-    if (tt_units_parse_rate(arg, &disk->bytes_per_s, &err) != TT_OK)
+    if (tt_disk_speed_parse(arg, &((struct options *)options)->plan.disk, &err) != TT_OK)
         tt_parse_refuse(p, "%s", err.message);
-    for (size_t i = 0; next; i++) {
-        char *time = next;
-        next = strchr(time, ',');
-        if (next) *next++ = '\0';
-        if (i == 2 || !tt_units_parse_time(time, times[i]))
-            tt_parse_refuse(p,
-                            "\"%.40s\" is not the time of a request: RATE,LATENCY,REQUEST as in "
-                            "1.3G,50us,10us",
-                            time);
-    }
 }
 
 static void take_guess(void *options, char *arg, tt_parse *p)
@@ -120,9 +104,10 @@ static const tt_option option_table[] = {
      .kind = TT_OPTION_TAKE, .take = take_ram},
     {"curve", 0, 0, "Ten sizes, from a tenth to all of the bytes read", 1,
      TT_FLAG(struct options, curve), .excludes = "ram"},
-    {"disk", 0, "RATE[,LATENCY[,REQUEST]]",
+    {"disk", 0, "RATE[,LATENCY[,REQUEST[,BEGIN]]]",
      "The disk's bytes per second (2.5G, 500MB/s), how long after its transfer a request arrives, "
-     "and the time of a request besides its bytes (50us)",
+     "the time of a request besides its bytes (50us), and, with --boost, the time to begin reading "
+     "a layer's experts and to wake the thread that waits",
      1, .kind = TT_OPTION_TAKE, .take = take_disk},
     {"reader", 0, "READER",
      "How missing bytes are read: mmap, by page faults (default with pages), or direct, by "
@@ -137,7 +122,7 @@ static const tt_option option_table[] = {
      .kind = TT_OPTION_TAKE, .take = take_guess, .needs = "disk"},
     {"boost", 0, 0,
      "Simulate `tensortrace boost` with --ram SIZE: dense weights partly kept and partly streamed, "
-     "experts cached by the policy, 8 requests at a time",
+     "experts cached by the policy, 32 requests at a time",
      1, TT_FLAG(struct options, plan.boost),
      .excludes = "unit page-size readahead reader ahead depth guess"},
     {"policy", 0, "NAME[,NAME...]",
@@ -171,7 +156,7 @@ static void check_plan(void *options, tt_parse *p)
     if (!any) o->policy[TT_POLICY_LRU] = true;
     if (o->plan.boost) {
         o->plan.unit = TT_WHATIF_EXPERT;
-        o->plan.depth = BOOST_DEPTH;
+        o->plan.depth = TT_WHATIF_BOOST_DEPTH;
     }
     o->plan.reader = o->reader != READER_DEFAULT      ? (tt_whatif_reader)o->reader
                      : o->plan.unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP

@@ -2,6 +2,7 @@
  * file's bytes. */
 #include "tests.h"
 
+#include "boost/bursts.h"
 #include "boost/uring.h"
 #include "boost/weights.h"
 
@@ -119,6 +120,28 @@ static void drop(mapped *m, uint32_t u)
     tt_pagepool_lock(m->pool);
     tt_pagepool_drop(m->pool, u);
     tt_pagepool_unlock(m->pool);
+}
+
+/* A file of whole bursts is measured; one without room for two, a folder and no file are not. */
+static void bursts_are_measured(void **state)
+{
+    (void)state;
+    mapped m;
+    tt_boost_bursts b;
+    map_file(&m, 1);
+    tt_boost_bursts_measure(m.path, &b);
+    assert_int_equal(b.n, 0);
+    assert_non_null(b.problem);
+    assert_int_equal(ftruncate(m.fd, 64 << 20), 0);
+    tt_boost_bursts_measure(m.path, &b);
+    assert_in_range(b.n, 1, 4);
+    assert_null(b.problem);
+    assert_true(b.begin_ns >= 0 && b.begin_ns < 1e9);
+    unmap_file(&m);
+    tt_boost_bursts_measure(".", &b);
+    assert_true(b.n == 0 && b.problem);
+    tt_boost_bursts_measure("nowhere", &b);
+    assert_true(b.n == 0 && b.problem);
 }
 
 static void loads_and_evicts(void **state)
@@ -742,6 +765,7 @@ static void goes_on_without_its_ring(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bursts_are_measured),
         cmocka_unit_test(loads_and_evicts),
         cmocka_unit_test(never_shows_anything_else),
         cmocka_unit_test(stays_out_of_other_memory),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tt_disk_speed plain = {1e9, 0, 0}; /* a byte a ns */
+static const tt_disk_speed plain = {1e9, 0, 0, 0}; /* a byte a ns */
 
 static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_speed disk)
 {
@@ -77,10 +77,28 @@ static void preparing_is_waited_for(void **state)
     assert_true(ops[0].wait_ns == 1040 && ops[0].transfer_ns == 1000 && ops[1].wait_ns == 70);
 }
 
+static void speeds_are_parsed(void **state)
+{
+    static const char *const wrong[] = {
+        "", "1X", "2G,", "2G,fast", "2G,1us,", "2G,,1us,1us", "2G,1,1,1,1", "2G,1us,1us,1us,1us"};
+    tt_disk_speed s = {0};
+    tt_error err;
+    (void)state;
+    assert_int_equal(tt_disk_speed_parse("2G,50us,10us,180us", &s, &err), TT_OK);
+    assert_true(s.bytes_per_s == 2e9 && s.latency_ns == 50e3 && s.request_ns == 10e3);
+    assert_true(s.begin_ns == 180e3);
+    s = (tt_disk_speed){0};
+    assert_int_equal(tt_disk_speed_parse("500MB/s,1ms", &s, &err), TT_OK);
+    assert_true(s.bytes_per_s == 5e8 && s.latency_ns == 1e6 && s.request_ns == 0 &&
+                s.begin_ns == 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(tt_disk_speed_parse(wrong[i], &s, &err), TT_E_USAGE);
+}
+
 /* One request at a time has the latency in each; many have it once. */
 static void depth_hides_latency(void **state)
 {
-    const tt_disk_speed disk = {1e9, 400, 10};
+    const tt_disk_speed disk = {1e9, 400, 10, 0};
     tt_paging_op op = {0, 0, 0, 1000, 0, false, 0, 0};
     (void)state;
     assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 1, 0}, disk) - 10 * (100 + 10 + 400)) <
@@ -230,7 +248,7 @@ static void it_agrees_with_time_step_by_step(void **state)
             (tt_paging_reader){1 + (uint64_t)rand_r(&seed) % 40, 1 + (uint32_t)rand_r(&seed) % 6,
                                rand_r(&seed) % 2 ? UINT64_MAX : (uint64_t)rand_r(&seed) % 100};
         const uint64_t want = slow_run(&s);
-        const tt_disk_speed disk = {1e9, (double)s.latency, (double)s.request};
+        const tt_disk_speed disk = {1e9, (double)s.latency, (double)s.request, 0};
         const double got = run(ops, n, s.reader, disk);
         assert_true(fabs(got - (double)want) < 1e-6);
     }
@@ -244,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_is_known_is_read_ahead),
         cmocka_unit_test(experts_are_read_once_chosen),
         cmocka_unit_test(preparing_is_waited_for),
+        cmocka_unit_test(speeds_are_parsed),
         cmocka_unit_test(depth_hides_latency),
         cmocka_unit_test(guesses_are_dropped_when_it_is_known),
         cmocka_unit_test(it_agrees_with_time_step_by_step),

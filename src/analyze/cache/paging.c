@@ -1,9 +1,12 @@
 #include "analyze/cache/paging.h"
 
 #include "base/array.h"
+#include "base/units.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct transfer {
     double begin_ns, end_ns;
@@ -128,4 +131,27 @@ bool tt_paging_run(tt_paging_op *ops, size_t n, const tt_paging_reader *reader,
     free(p.arrivals);
     free(p.transfers);
     return ok;
+}
+
+tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *err)
+{
+    double *const times[] = {&disk->latency_ns, &disk->request_ns, &disk->begin_ns};
+    const size_t n_times = sizeof times / sizeof *times;
+    for (size_t i = 0; text; i++) {
+        char word[48];
+        const size_t n = strcspn(text, ",");
+        (void)snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : (int)sizeof word - 1,
+                       text);
+        text = text[n] ? text + n + 1 : NULL;
+        if (i == 0) {
+            const tt_status status = tt_units_parse_rate(word, &disk->bytes_per_s, err);
+            if (status != TT_OK) return status;
+        } else if (i > n_times || !tt_units_parse_time(word, times[i - 1])) {
+            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                                "\"%.40s\" is not the time of a request: "
+                                "RATE,LATENCY,REQUEST,BEGIN as in 1.3G,50us,10us,180us",
+                                word);
+        }
+    }
+    return TT_OK;
 }

@@ -9,6 +9,8 @@
 #ifndef TT_ANALYZE_CACHE_PAGING_H
 #define TT_ANALYZE_CACHE_PAGING_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +19,12 @@ typedef struct tt_disk_speed {
     double bytes_per_s; /* > 0 */
     double latency_ns;
     double request_ns;
+    double begin_ns; /* of boost: to begin reading what a thread waits for, and to wake that */
 } tt_disk_speed;
+
+/* Reads "RATE[,LATENCY[,REQUEST[,BEGIN]]]", as in "1.3G,50us,10us,180us". TT_E_USAGE: it is not
+ * like that, in words. */
+tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *err);
 
 #define TT_PAGING_ALWAYS UINT32_MAX
 

@@ -533,9 +533,9 @@ static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint
 }
 
 /* The tail of a batch precedes the next one's first op. `window`: readahead window of page faults;
- * 0: ops are not divided. */
+ * 0: ops are not divided. begin_ns: before the first missing bytes of each choice of experts. */
 static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
-                     uint64_t window, double guessed, paging_list *l)
+                     uint64_t window, double guessed, double begin_ns, paging_list *l)
 {
     double tail_ns = 0;
     uint32_t choice = 0, choice_batch = TT_NONE; /* the last layer's, in the list */
@@ -554,6 +554,7 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
             is_guessed = guessed > 0 && choice_batch == o->batch;
             choice = (uint32_t)l->n;
             choice_batch = o->batch;
+            if (begin_ns > 0 && chosen_bytes(w, missed, k) > 0) op.prepare_ns = begin_ns;
             if (is_guessed) {
                 ok =
                     add_guesses(w, chosen_bytes(w, missed, k), op.before_ns, last_choice, l, batch);
@@ -601,12 +602,13 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, const uint64_
     const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
     const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
                                      by_faults ? UINT64_MAX : ahead_of(w, ram_bytes)};
-    if (!list_ops(w, missed, around, 0, 0, l) ||
+    if (!list_ops(w, missed, around, 0, 0, 0, l) ||
         !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++)
         sums[l->batches[i]].causal_wait_ns += l->ops[i].wait_ns;
-    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed, l) ||
+    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed,
+                  w->plan.boost ? w->plan.disk.begin_ns : 0, l) ||
         !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define TT_WHATIF_PAGE_BYTES 4096u /* the default */
+#define TT_WHATIF_BOOST_DEPTH 32u  /* simultaneous reads of boost */
 
 /* What is fetched, kept and evicted as one. */
 typedef enum tt_whatif_unit {
@@ -45,7 +46,7 @@ typedef struct tt_whatif_plan {
     double guessed;
     /* Like `tensortrace boost` with memory of that size (tt_policy_shares), with the policy for
      * experts; requires TT_WHATIF_EXPERT and TT_WHATIF_DIRECT. Rows that ops gather are left to the
-     * page cache, as boost does. */
+     * page cache, as boost does. Reading a layer's chosen experts begins after disk.begin_ns. */
     bool boost;
 } tt_whatif_plan;
 

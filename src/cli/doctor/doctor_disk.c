@@ -1,6 +1,7 @@
 /* doctor --disk: the storage of a file, and how fast it is read. */
 #include "analyze/storage.h"
 #include "base/units.h"
+#include "boost/bursts.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/report.h"
@@ -15,6 +16,7 @@ typedef struct disk_test {
     const char *path;
     tt_host_disk disk;
     tt_disk_rates rates;
+    tt_boost_bursts bursts;
 } disk_test;
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -77,8 +79,14 @@ static void set_fit(tt_cell *cell, const tt_disk_rates *r,
         tt_cell_format(cell, "%.0fMB/s,%.0fus", rate, latency);
 }
 
-TT_COLUMN_GET(get_mapped_fit, tt_disk_rates, r, set_fit(cell, r, tt_disk_fit_mapped);)
-TT_COLUMN_GET(get_requests_fit, tt_disk_rates, r, set_fit(cell, r, tt_disk_fit_requests);)
+TT_COLUMN_GET(get_mapped_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_mapped);)
+TT_COLUMN_GET(get_requests_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_requests);)
+TT_COLUMN_GET(get_boost_fit, disk_test, t, {
+    tt_cell requests = {0};
+    set_fit(&requests, &t->rates, tt_disk_fit_requests);
+    cell->known = requests.known && t->bursts.n;
+    if (cell->known) tt_cell_format(cell, "%s,%.0fus", requests.room, t->bursts.begin_ns / 1e3);
+})
 
 #define FIT(key_, title_, about_, ...)                                                             \
     TT_COLUMN(key_, title_, NONE, about_, .type = TT_CELL_NAME, .nullable = true, __VA_ARGS__)
@@ -86,8 +94,11 @@ TT_COLUMN_GET(get_requests_fit, tt_disk_rates, r, set_fit(cell, r, tt_disk_fit_r
 static const tt_column fit_columns[] = {
     FIT("mmap", "mmap", "as page faults read the file, by all threads", .get = get_mapped_fit),
     FIT("direct", "direct", "as requests read it; with --reader=direct", .get = get_requests_fit),
+    FIT("boost", "boost", "as `tensortrace boost` reads it; with --boost", .get = get_boost_fit),
     TT_COLUMN("mmap_unknown", "no mmap", NONE, "why that was not measured", .nullable = true,
-              .show = TT_SHOW_KNOWN, TT_MEMBER(tt_disk_rates, mapped_unknown)),
+              .show = TT_SHOW_KNOWN, TT_MEMBER(disk_test, rates.mapped_unknown)),
+    TT_COLUMN("boost_unknown", "no boost", NONE, "why that was not measured", .nullable = true,
+              .show = TT_SHOW_KNOWN, TT_MEMBER(disk_test, bursts.problem)),
 };
 
 static const tt_schema fit_schema = {"whatif", "what whatif --disk takes", fit_columns,
@@ -103,8 +114,8 @@ static const tt_column test_columns[] = {
               .get = get_direct),
     TT_COLUMN("read_bytes", "read", BYTES, "in all", .type = TT_CELL_U64, .get = get_read_bytes),
     TT_COLUMN("took_ns", "took", NS, "in all", .type = TT_CELL_F64, .get = get_took),
-    TT_COLUMN("whatif", NULL, NONE, "what whatif --disk takes",
-              TT_MEMBER_OBJECT(disk_test, rates, &fit_schema)),
+    TT_COLUMN("whatif", NULL, NONE, "what whatif --disk takes", .type = TT_CELL_OBJECT,
+              .inner = &fit_schema),
 };
 
 static const tt_schema test_schema = {"disk", "a file and its disk", test_columns,
@@ -144,7 +155,7 @@ static bool print_text(const disk_test *t, const tt_listing *l)
                     tt_units_bytes(size, t->rates.read_bytes), tt_units_ns(took, t->rates.took_ns));
     if (!tt_list_print(l, NULL)) return false;
     printf("\nFor whatif --disk\n");
-    tt_doctor_print_facts(&fit_schema, &t->rates, stdout);
+    tt_doctor_print_facts(&fit_schema, t, stdout);
     return true;
 }
 
@@ -173,9 +184,10 @@ static int measure(disk_test *t, const char *path)
     tt_report_note("reading %s for up to %u s and %s; nothing is written", path,
                    (unsigned)(TT_DISK_TOTAL_NS / 1000000000u),
                    tt_units_bytes(read, TT_DISK_READ_BYTES_MAX));
-    return tt_disk_measure(real, &t->rates, &err) == TT_OK
-               ? TT_EXIT_OK
-               : tt_report_usage("%s: %s", path, err.message);
+    if (tt_disk_measure(real, &t->rates, &err) != TT_OK)
+        return tt_report_usage("%s: %s", path, err.message);
+    tt_boost_bursts_measure(real, &t->bursts);
+    return TT_EXIT_OK;
 }
 
 int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)

@@ -1,0 +1,122 @@
+#include "boost/bursts.h"
+
+#include "base/clock.h"
+#include "boost/mapping.h"
+#include "boost/pagepool.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define BURSTS_MAX 48u
+#define UNITS 3u /* gate, up and down */
+#define UNIT_BYTES (UINT64_C(5) << 18)
+#define BURST_BYTES (UNITS * UNIT_BYTES)
+#define PLAIN_BYTES (UINT64_C(4) << 20)
+#define HUGE_BYTES (UINT64_C(2) << 20)
+#define TOTAL_NS 500000000u
+#define READERS 8u
+#define FIRST 4u /* bursts whose memory is new */
+
+typedef struct bursts {
+    tt_pagepool *pool;
+    int fd;         /* direct, if the file system has that */
+    uint8_t *plain; /* memory of one unit */
+    uint32_t region;
+    uint32_t last[UNITS]; /* the units that the next burst evicts */
+    bool has_last;
+} bursts;
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The time of one request; 0: it failed. */
+static double read_plainly(const bursts *b, uint64_t at)
+{
+    const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    if (pread(b->fd, b->plain, BURST_BYTES, (off_t)at) != (ssize_t)BURST_BYTES) return 0;
+    return (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
+}
+
+/* The time until the thread that waits for them runs with all units; 0: it failed. */
+static double read_burst(bursts *b, uint64_t at)
+{
+    uint32_t units[UNITS];
+    bool ok = true;
+    tt_pagepool_lock(b->pool);
+    for (uint32_t i = 0; i < UNITS; i++) {
+        units[i] = tt_pagepool_unit(b->pool, b->region, at + i * UNIT_BYTES, UNIT_BYTES);
+        ok = ok && units[i] != TT_NONE && (i == 0 || tt_pagepool_join(b->pool, units[0], units[i]));
+    }
+    const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    for (uint32_t i = 0; b->has_last && i < UNITS; i++)
+        tt_pagepool_drop(b->pool, b->last[i]);
+    for (uint32_t i = 0; ok && i < UNITS; i++)
+        ok = tt_pagepool_request(b->pool, units[i], TT_READ_CHOSEN);
+    if (ok) tt_pagepool_wait_begin(b->pool, units, UNITS);
+    for (uint32_t i = 0; ok && i < UNITS; i++) {
+        tt_pagepool_wait(b->pool, units[i]);
+        ok = tt_pagepool_state(b->pool, units[i]) == TT_UNIT_PRESENT;
+    }
+    const uint64_t end = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_pagepool_unlock(b->pool);
+    for (uint32_t i = 0; i < UNITS; i++)
+        b->last[i] = units[i];
+    b->has_last = ok;
+    return ok ? (double)(end - begin) : 0;
+}
+
+/* Of places spread over the file, each read once: what reads it again may find it in a cache. */
+static void measure(bursts *b, uint64_t size, tt_boost_bursts *result)
+{
+    double longer[BURSTS_MAX];
+    const uint64_t places = size / BURST_BYTES, until = tt_clock_ns(CLOCK_MONOTONIC) + TOTAL_NS;
+    const uint64_t step = places / BURSTS_MAX > 2 ? places / BURSTS_MAX : 2;
+    uint32_t n = 0;
+    for (uint64_t at = 0, i = 0; i < BURSTS_MAX && at + 1 < places; at += step, i++) {
+        if (n && tt_clock_ns(CLOCK_MONOTONIC) > until) break;
+        const double burst = read_burst(b, at * BURST_BYTES);
+        const double plain = read_plainly(b, (at + 1) * BURST_BYTES);
+        if (burst <= 0 || plain <= 0) break;
+        if (i >= FIRST) longer[n++] = burst - plain;
+    }
+    result->problem = n ? NULL : "the file is too small, or cannot be read";
+    if (!n) return;
+    qsort(longer, n, sizeof *longer, compare);
+    result->n = n;
+    result->begin_ns = longer[n / 2] > 0 ? longer[n / 2] : 0;
+}
+
+void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
+{
+    tt_boost_report *report = calloc(1, sizeof *report);
+    bursts b = {.fd = -1};
+    tt_error err;
+    struct stat st;
+    void *at = NULL;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *result = (tt_boost_bursts){.problem = "the file cannot be mapped"};
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        at = tt_map(NULL, (uint64_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    void *memory = tt_map(NULL, PLAIN_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory) {
+        b.plain = (uint8_t *)memory + (HUGE_BYTES - (uintptr_t)memory % HUGE_BYTES) % HUGE_BYTES;
+        (void)madvise(b.plain, PLAIN_BYTES, MADV_HUGEPAGE);
+    }
+    b.fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+    if (b.fd < 0) b.fd = fd;
+    if (at && b.plain && report && tt_pagepool_new(READERS, true, report, &b.pool, &err) == TT_OK) {
+        b.region = tt_pagepool_adopt(b.pool, at, (uint64_t)st.st_size, fd, 0);
+        if (b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, result);
+        tt_pagepool_free(b.pool);
+    }
+    if (at) tt_unmap(at, (uint64_t)st.st_size);
+    tt_unmap(memory, PLAIN_BYTES + HUGE_BYTES);
+    if (b.fd >= 0 && b.fd != fd) (void)close(b.fd);
+    if (fd >= 0) (void)close(fd);
+    free(report);
+}
