@@ -38,7 +38,7 @@ compared=0
 compare() {
     what="$*" engine=$1 file=$2
     shift 2
-    set -- -m "$file" --engine "$TT_ENGINES/$engine" -p "Hello there" -n 6 --ignore-eos -t 2 "$@"
+    set -- -m "$file" --engine "$TT_ENGINES/$engine" -p "Hello there" -n 6 --ignore-eos -t 1 "$@"
     if ! "$TT_BIN" runner "$@" --json >plain.json 2>err.txt; then
         # Old engines keep some settings where the runner does not find them.
         grep -q "keeps the setting\|has no such setting" err.txt || fail "$what: runner: $(cat err.txt)"

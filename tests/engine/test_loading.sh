@@ -12,7 +12,7 @@ load() {
     at_start=$(pages_in_ram model.gguf)
     "$@" env WATCH_FILE="$PWD/model.gguf" WATCH_LOG="$PWD/watch.log" \
         LD_PRELOAD="$TT_PROGRAMS/libwatch_loading.so" "$TT_BIN" run --force -q --faults --residency -o l.ttrace -m model.gguf $repack \
-        --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 2 >out.txt 2>err.txt || {
+        --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 1 >out.txt 2>err.txt || {
         fail "$about: exit code"
         cat err.txt
         return
@@ -33,7 +33,7 @@ done
 
 # Without a mapping there is no such row, and nothing is said of populating.
 "$TT_BIN" run --force -q --faults --residency -o read.ttrace -m model.gguf --no-mmap --engine "$TT_ENGINES/$engine" \
-    -p Hello -n 3 -t 2 >out.txt 2>err.txt || fail "without a mapping: exit code"
+    -p Hello -n 3 -t 1 >out.txt 2>err.txt || fail "without a mapping: exit code"
 phases=$("$TT_BIN" faults --loading --csv --columns phase,populate read.ttrace | tr '\n' ' ')
 expect "without a mapping" "phase,populate opened, loaded, prompt, generate, end, " "$phases"
 

@@ -31,7 +31,7 @@ for engine in $(engines); do
             options=${how#"${how%% *}"}
             rm -f o.ttrace
             "$TT_BIN" run -q -o o.ttrace -m $file --engine "$TT_ENGINES/$engine" -p Hello \
-                -n 3 --ignore-eos -t 2 $options >out.txt 2>err.txt || fail "$engine $file $how: exit code"
+                -n 3 --ignore-eos -t 1 $options >out.txt 2>err.txt || fail "$engine $file $how: exit code"
             about="$engine $file $how"
             origins o.ttrace "${how%% *}" $file
         done

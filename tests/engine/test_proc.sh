@@ -10,7 +10,7 @@ unshare -m sh -c "$hide" 2>/dev/null || {
 model tiny
 hook=$("$TT_BIN" run -q -o none.ttrace -- printenv LD_PRELOAD 2>/dev/null)
 for engine in $(engines); do
-    set -- runner -m tiny.gguf --engine "$TT_ENGINES/$engine" -p "Once upon" -n 4 -t 2
+    set -- runner -m tiny.gguf --engine "$TT_ENGINES/$engine" -p "Once upon" -n 4 -t 1
     "$TT_BIN" "$@" >plain.txt 2>/dev/null
     rm -f t.ttrace
     unshare -m sh -c "$hide"' && exec env LD_PRELOAD="$0" TENSORTRACE_OUT=t.ttrace \

@@ -14,7 +14,7 @@ done
 truncate -s +1M pieces.gguf
 sync tiny.gguf pieces.gguf
 for file in tiny pieces; do
-    set -- -m $file.gguf --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 2
+    set -- -m $file.gguf --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 1
     "$TT_BIN" run --force -q -o $file.ttrace "$@" >out.txt 2>err.txt
     expect "$file: exit code" 0 $?
     $check "$TT_BIN" $file.ttrace $file.gguf unlimited || fail "$file: differs from the system"
@@ -23,7 +23,7 @@ done
 # A limit of the process.
 (
     ulimit -v 16000000
-    "$TT_BIN" run --force -q -o limit.ttrace -m pieces.gguf --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 2
+    "$TT_BIN" run --force -q -o limit.ttrace -m pieces.gguf --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 1
 ) >out.txt 2>err.txt
 expect "limit: exit code" 0 $?
 $check "$TT_BIN" limit.ttrace pieces.gguf 16000000 || fail "limit: differs from the system"
@@ -31,7 +31,7 @@ $check "$TT_BIN" limit.ttrace pieces.gguf 16000000 || fail "limit: differs from 
 if [ "$(stat -f -c %T /dev/shm)" = tmpfs ]; then
     shm=$(mktemp -d /dev/shm/tensortrace-test-XXXXXX)
     cp tiny.gguf "$shm"
-    "$TT_BIN" run --force -q -o shm.ttrace -m "$shm/tiny.gguf" --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 2 \
+    "$TT_BIN" run --force -q -o shm.ttrace -m "$shm/tiny.gguf" --engine "$TT_ENGINES/$engine" -p Hello -n 3 -t 1 \
         >out.txt 2>err.txt
     expect "tmpfs: exit code" 0 $?
     $check "$TT_BIN" shm.ttrace "$shm/tiny.gguf" unlimited || fail "tmpfs: differs from the system"

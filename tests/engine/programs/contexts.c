@@ -55,7 +55,7 @@ static int run_all(int n, const char *who)
     pthread_t threads[THREADS_MAX];
     int failed = 0;
     for (int i = 0; i < n; i++) {
-        jobs[i] = (job){.first = 300 + 10 * i, .n = 4 + 2 * i};
+        jobs[i] = (job){.first = 300 + 10 * i, .n = 2 + i};
         (void)pthread_create(&threads[i], NULL, work, &jobs[i]);
     }
     for (int i = 0; i < n; i++) {
