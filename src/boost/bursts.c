@@ -41,6 +41,21 @@ static double read_plainly(const bursts *b, uint64_t at)
     return (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
 }
 
+static void drop_last(bursts *b)
+{
+    for (uint32_t i = 0; b->has_last && i < UNITS; i++)
+        tt_pagepool_drop(b->pool, b->last[i]);
+    b->has_last = false;
+}
+
+/* Its memory is the pool's no longer. */
+static void evict_last(bursts *b)
+{
+    tt_pagepool_lock(b->pool);
+    drop_last(b);
+    tt_pagepool_unlock(b->pool);
+}
+
 /* The time until the thread that waits for them runs with all units; 0: it failed. */
 static double read_burst(bursts *b, uint64_t at)
 {
@@ -52,8 +67,7 @@ static double read_burst(bursts *b, uint64_t at)
         ok = ok && units[i] != TT_NONE && (i == 0 || tt_pagepool_join(b->pool, units[0], units[i]));
     }
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    for (uint32_t i = 0; b->has_last && i < UNITS; i++)
-        tt_pagepool_drop(b->pool, b->last[i]);
+    drop_last(b);
     for (uint32_t i = 0; ok && i < UNITS; i++)
         ok = tt_pagepool_request(b->pool, units[i], TT_READ_CHOSEN);
     if (ok) tt_pagepool_wait_begin(b->pool, units, UNITS);
@@ -109,9 +123,12 @@ void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
     }
     b.fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
     if (b.fd < 0) b.fd = fd;
-    if (at && b.plain && report && tt_pagepool_new(READERS, true, report, &b.pool, &err) == TT_OK) {
-        b.region = tt_pagepool_adopt(b.pool, at, (uint64_t)st.st_size, fd, 0);
-        if (b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, result);
+    if (at && b.plain && report) {
+        result->problem = "boost cannot work here";
+        if (tt_pagepool_new(READERS, true, report, &b.pool, &err) == TT_OK)
+            b.region = tt_pagepool_adopt(b.pool, at, (uint64_t)st.st_size, fd, 0);
+        if (b.pool && b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, result);
+        if (b.pool) evict_last(&b);
         tt_pagepool_free(b.pool);
     }
     if (at) tt_unmap(at, (uint64_t)st.st_size);
