@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define BURSTS_MAX 48u
@@ -16,12 +17,12 @@
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_NS 500000000u
 #define READERS 8u
-#define FIRST 4u /* bursts whose memory is new */
+#define FIRST 1u /* bursts whose memory is new */
 
 typedef struct bursts {
     tt_pagepool *pool;
     int fd;         /* direct, if the file system has that */
-    uint8_t *plain; /* memory of one unit */
+    uint8_t *plain; /* memory of one burst */
     uint32_t region;
     uint32_t last[UNITS]; /* the units that the next burst evicts */
     bool has_last;
@@ -97,7 +98,8 @@ static void measure(bursts *b, uint64_t size, tt_boost_bursts *result)
         if (burst <= 0 || plain <= 0) break;
         if (i >= FIRST) longer[n++] = burst - plain;
     }
-    result->problem = n ? NULL : "the file is too small, or cannot be read";
+    result->problem =
+        n ? NULL : "the file has less than 15 MiB, or cannot be read past the page cache";
     if (!n) return;
     qsort(longer, n, sizeof *longer, compare);
     result->n = n;
@@ -112,7 +114,7 @@ void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
     struct stat st;
     void *at = NULL;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    *result = (tt_boost_bursts){.problem = "the file cannot be mapped"};
+    *result = (tt_boost_bursts){.problem = "it is no regular file, or cannot be mapped"};
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         at = tt_map(NULL, (uint64_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     void *memory = tt_map(NULL, PLAIN_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE,
@@ -120,6 +122,7 @@ void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
     if (memory) {
         b.plain = (uint8_t *)memory + (HUGE_BYTES - (uintptr_t)memory % HUGE_BYTES) % HUGE_BYTES;
         (void)madvise(b.plain, PLAIN_BYTES, MADV_HUGEPAGE);
+        memset(b.plain, 0, PLAIN_BYTES);
     }
     b.fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
     if (b.fd < 0) b.fd = fd;

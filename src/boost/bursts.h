@@ -14,9 +14,9 @@ typedef struct tt_boost_bursts {
 
 /* By turns reads three ranges of the file at `path` through a pool, as of an expert that was just
  * chosen in a full cache, until the thread that waits for them runs; and as many bytes with one
- * request. begin_ns is how much longer the former takes. Half a second or little more, and at most
- * 360 MiB; nothing is written, and the page cache stays as it is where the file system has
- * O_DIRECT. */
+ * request. begin_ns is how much longer the former takes. At least two bursts, then up to half a
+ * second, and at most 360 MiB; nothing is written, and the page cache stays as it is where the file
+ * system has O_DIRECT. */
 void tt_boost_bursts_measure(const char *path, tt_boost_bursts *b);
 
 #endif

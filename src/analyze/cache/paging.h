@@ -5,7 +5,7 @@
  * transfers one request after another, in the order of requests; each takes request_ns plus its
  * bytes at bytes_per_s, and arrives latency_ns after its transfer. With one request at a time the
  * latency adds to each; with more it overlaps other transfers. `tensortrace doctor --disk` measures
- * the three numbers. */
+ * the numbers; begin_ns is the caller's to put into prepare_ns. */
 #ifndef TT_ANALYZE_CACHE_PAGING_H
 #define TT_ANALYZE_CACHE_PAGING_H
 
