@@ -2,6 +2,7 @@
 
 #include "analyze/stats.h"
 #include "base/array.h"
+#include "base/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,19 +34,6 @@ void tt_bisect_free(tt_bisect *x)
 }
 
 /* --- a run --- */
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the list. */
-static double median(double *list, size_t n)
-{
-    qsort(list, n, sizeof *list, by_value);
-    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
-}
 
 static bool counts(const tt_batch *b, unsigned phase)
 {
@@ -89,7 +77,7 @@ static double batch_ns(const tt_model *m, const tt_stats *s, const tt_stats_row 
     uint32_t n = 0;
     for (uint32_t i = 0; i < axis->n_buckets; i++)
         if (batches[i]) list[n++] = tt_model_span_ns(m, row->series[i].ticks) / batches[i];
-    return n ? median(list, n) : 0;
+    return n ? tt_median(list, n) : 0;
 }
 
 static tt_status add_ops(tt_bisect_build *b, const tt_model *m, const tt_filter *filter, uint32_t n,
@@ -129,7 +117,7 @@ tt_status tt_bisect_add_run(const tt_bisect *x, tt_bisect_build *b, const tt_mod
     if (!list) return tt_error_memory(err, "the batches of a run");
     const uint32_t n = find_batches(m, x->phase, &filter, list);
     if (n) {
-        b->time.runs[b->runs] = median(list, n);
+        b->time.runs[b->runs] = tt_median(list, n);
         b->batches = n;
         status = add_ops(b, m, &filter, n, list, err);
     } else
@@ -170,7 +158,7 @@ void tt_bisect_set_values(tt_bisect_build *b, const tt_valuediff *d)
 static void sum_up(tt_bisect_time *t, uint32_t n)
 {
     if (!n) return;
-    t->median_ns = median(t->runs, n);
+    t->median_ns = tt_median(t->runs, n);
     t->least_ns = t->runs[0];
     t->most_ns = t->runs[n - 1];
 }

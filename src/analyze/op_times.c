@@ -80,11 +80,6 @@ static tt_status read_all(search *s, const tt_filter *filter, const tt_over *ove
 
 /* --- statistics --- */
 
-static int by_value(const void *a, const void *b)
-{
-    return tt_order(*(const double *)a, *(const double *)b);
-}
-
 static void make_bars(tt_op_times *t, const double *sorted)
 {
     /* Times of less than a tick of the clock are all in the first bar. */
@@ -112,7 +107,7 @@ static tt_status add_up(tt_op_times *t, tt_error *err)
         sorted[i] = t->list[i].time_ns;
         sum += sorted[i];
     }
-    qsort(sorted, t->n, sizeof *sorted, by_value);
+    qsort(sorted, t->n, sizeof *sorted, tt_by_f64);
     t->min_ns = sorted[0];
     t->max_ns = sorted[t->n - 1];
     t->mean_ns = sum / (double)t->n;

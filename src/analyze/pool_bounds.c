@@ -5,8 +5,6 @@
 #include <math.h>
 
 /* Of boost's readers, as in `whatif --boost`. */
-#define DEPTH 8u
-#define AHEAD_BYTES (64u << 20)
 
 /* The pauses of generated batches after the first, as far as the reads go. */
 static double steady_pause_ns(const tt_model *m, const tt_reads *reads, const tt_pool_time *t)
@@ -40,8 +38,8 @@ tt_status tt_pool_bounds_find(tt_pool_bounds *b, const tt_reads *reads, const tt
     tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT,
                            .page_bytes = TT_WHATIF_PAGE_BYTES,
                            .reader = TT_WHATIF_DIRECT,
-                           .ahead_bytes = AHEAD_BYTES,
-                           .depth = DEPTH,
+                           .ahead_bytes = TT_WHATIF_AHEAD_BYTES,
+                           .depth = TT_WHATIF_DEPTH,
                            .boost = true};
     tt_whatif *w = NULL;
     tt_whatif_result r = {0};

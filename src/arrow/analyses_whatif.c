@@ -10,8 +10,6 @@
 
 #define SIZES_MAX 64u
 #define CURVE_SIZES 10u
-#define AHEAD_BYTES (64u << 20)
-#define DEPTH 32u
 #define DEPTH_MAX 1024u
 #define PAGE_MIN 512u
 #define PAGE_MAX (1u << 30)
@@ -133,10 +131,8 @@ static tt_status read_wish(const tt_arrow_options *o, wish *w, tt_error *err)
 {
     tt_whatif_plan *p = &w->plan;
     *w = (wish){.plan = {.page_bytes = TT_WHATIF_PAGE_BYTES,
-                         .ahead_bytes = AHEAD_BYTES,
-                         .depth = o->boost   ? TT_WHATIF_BOOST_DEPTH
-                                  : o->depth ? o->depth
-                                             : DEPTH,
+                         .ahead_bytes = TT_WHATIF_AHEAD_BYTES,
+                         .depth = o->depth ? o->depth : TT_WHATIF_DEPTH,
                          .warm = o->warm,
                          .boost = o->boost}};
     tt_status status = read_unit(p, o->unit, err);

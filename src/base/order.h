@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* -1, 0 or 1. */
 #define tt_order(a, b) (((a) > (b)) - ((a) < (b)))
@@ -44,6 +45,18 @@ static inline int tt_by_u32(const void *a, const void *b)
 static inline int tt_by_u64(const void *a, const void *b)
 {
     return tt_order(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+static inline int tt_by_f64(const void *a, const void *b)
+{
+    return tt_order(*(const double *)a, *(const double *)b);
+}
+
+/* The median of n > 0 numbers, which it sorts; of two in the middle, their mean. */
+static inline double tt_median(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, tt_by_f64);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* Sets `at`, a variable of an unsigned type, to the first of 0 .. n - 1 for which `before` is

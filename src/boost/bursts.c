@@ -1,6 +1,7 @@
 #include "boost/bursts.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "boost/mapping.h"
 #include "boost/pagepool.h"
 
@@ -28,12 +29,6 @@ typedef struct bursts {
     bool has_last;
 } bursts;
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The time of one request; 0: it failed. */
 static double read_plainly(const bursts *b, uint64_t at)
 {
@@ -47,14 +42,6 @@ static void drop_last(bursts *b)
     for (uint32_t i = 0; b->has_last && i < UNITS; i++)
         tt_pagepool_drop(b->pool, b->last[i]);
     b->has_last = false;
-}
-
-/* Its memory is the pool's no longer. */
-static void evict_last(bursts *b)
-{
-    tt_pagepool_lock(b->pool);
-    drop_last(b);
-    tt_pagepool_unlock(b->pool);
 }
 
 /* The time until the thread that waits for them runs with all units; 0: it failed. */
@@ -101,9 +88,9 @@ static void measure(bursts *b, uint64_t size, tt_boost_bursts *result)
     result->problem =
         n ? NULL : "the file has less than 15 MiB, or cannot be read past the page cache";
     if (!n) return;
-    qsort(longer, n, sizeof *longer, compare);
+    const double median = tt_median(longer, n);
     result->n = n;
-    result->begin_ns = longer[n / 2] > 0 ? longer[n / 2] : 0;
+    result->begin_ns = median > 0 ? median : 0;
 }
 
 void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
@@ -117,10 +104,7 @@ void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
     *result = (tt_boost_bursts){.problem = "it is no regular file, or cannot be mapped"};
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         at = tt_map(NULL, (uint64_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    void *memory = tt_map(NULL, PLAIN_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory) {
-        b.plain = (uint8_t *)memory + (HUGE_BYTES - (uintptr_t)memory % HUGE_BYTES) % HUGE_BYTES;
+    if ((b.plain = aligned_alloc(HUGE_BYTES, PLAIN_BYTES))) {
         (void)madvise(b.plain, PLAIN_BYTES, MADV_HUGEPAGE);
         memset(b.plain, 0, PLAIN_BYTES);
     }
@@ -131,11 +115,15 @@ void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
         if (tt_pagepool_new(READERS, true, report, &b.pool, &err) == TT_OK)
             b.region = tt_pagepool_adopt(b.pool, at, (uint64_t)st.st_size, fd, 0);
         if (b.pool && b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, result);
-        if (b.pool) evict_last(&b);
+        if (b.pool) {
+            tt_pagepool_lock(b.pool);
+            drop_last(&b);
+            tt_pagepool_unlock(b.pool);
+        }
         tt_pagepool_free(b.pool);
     }
     if (at) tt_unmap(at, (uint64_t)st.st_size);
-    tt_unmap(memory, PLAIN_BYTES + HUGE_BYTES);
+    free(b.plain);
     if (b.fd >= 0 && b.fd != fd) (void)close(b.fd);
     if (fd >= 0) (void)close(fd);
     free(report);

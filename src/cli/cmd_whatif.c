@@ -25,8 +25,6 @@ static const tt_option_name readers[] = {
     [TT_WHATIF_MMAP] = {"mmap", TT_WHATIF_MMAP}, [TT_WHATIF_DIRECT] = {"direct", TT_WHATIF_DIRECT}};
 
 #define READER_DEFAULT (-1)
-#define AHEAD_BYTES (64u << 20)
-#define DEPTH 32u
 #define DEPTH_MAX 1024
 
 struct options {
@@ -154,10 +152,7 @@ static void check_plan(void *options, tt_parse *p)
     for (size_t i = 0; i < TT_POLICIES; i++)
         any |= o->policy[i];
     if (!any) o->policy[TT_POLICY_LRU] = true;
-    if (o->plan.boost) {
-        o->plan.unit = TT_WHATIF_EXPERT;
-        o->plan.depth = TT_WHATIF_BOOST_DEPTH;
-    }
+    if (o->plan.boost) o->plan.unit = TT_WHATIF_EXPERT;
     o->plan.reader = o->reader != READER_DEFAULT      ? (tt_whatif_reader)o->reader
                      : o->plan.unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP
                                                       : TT_WHATIF_DIRECT;
@@ -408,8 +403,8 @@ int tt_cmd_whatif(int argc, char **argv)
                         .reader = READER_DEFAULT,
                         .plan = {.unit = TT_WHATIF_PAGE,
                                  .page_bytes = TT_WHATIF_PAGE_BYTES,
-                                 .ahead_bytes = AHEAD_BYTES,
-                                 .depth = DEPTH}};
+                                 .ahead_bytes = TT_WHATIF_AHEAD_BYTES,
+                                 .depth = TT_WHATIF_DEPTH}};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

@@ -1,6 +1,7 @@
 #include "machine/disk.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,19 +102,6 @@ static void *work(void *arg)
 
 /* --- results of the requests --- */
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* of: is sorted in place. */
-static double median(double *of, uint32_t n)
-{
-    qsort(of, n, sizeof *of, compare);
-    return n % 2 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
-}
-
 /* Spreads a request's bytes over the samples during which it was active. */
 static void spread(const request *q, uint64_t begin_ns, double part, const tt_disk_cell *c,
                    double read[SAMPLES])
@@ -147,7 +135,7 @@ static void set_rate(const worker *w, uint32_t threads, tt_disk_cell *c)
     for (uint32_t t = 0; t < threads; t++)
         for (uint32_t i = 0; i < w[t].n; i++)
             spread(&w[t].done[i], j->begin_ns, part, c, read);
-    c->bytes_per_s = median(read, c->samples) / part * 1e9;
+    c->bytes_per_s = tt_median(read, c->samples) / part * 1e9;
     if (c->bytes_per_s > 0) return;
     /* On a busy machine most parts may have passed without this process. */
     c->bytes_per_s = (double)(c->requests * c->request_bytes) / (double)(last - j->begin_ns) * 1e9;
@@ -167,7 +155,7 @@ static bool summarize(const worker *w, uint32_t threads, tt_disk_cell *c)
     for (uint32_t t = 0; t < threads; t++)
         for (uint32_t i = 0; i < w[t].n; i++)
             took[n++] = (double)w[t].done[i].took_ns;
-    c->latency_ns = median(took, n);
+    c->latency_ns = tt_median(took, n);
     c->latency_p99_ns = took[(uint64_t)(n - 1) * 99 / 100];
     free(took);
     set_rate(w, threads, c);
@@ -333,7 +321,7 @@ static double deep_rate(const tt_disk_rates *r, const tt_disk_cell *like)
         const tt_disk_cell *c = cell_of(r, like->is_random, like->request_bytes, depths[d]);
         if (c && c->depth >= DEPTH_DEEP) rates[n++] = c->bytes_per_s;
     }
-    return n ? median(rates, n) : 0;
+    return n ? tt_median(rates, n) : 0;
 }
 
 /* The rate of the order and size that is fastest; not the fastest cell, which is so by chance. */

@@ -1,6 +1,7 @@
 /* Speed and memory. */
 #include "analyze/quantiles.h"
 #include "analyze/why/columns.h"
+#include "base/order.h"
 #include "report/sections.h"
 
 #include <math.h>
@@ -15,16 +16,10 @@
 
 /* --- speed over the run --- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* As in `stats` and `diff`; sorts. */
 static double quantile(double *values, size_t n, double share)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, tt_by_f64);
     return tt_quantiles_sorted(values, n, share);
 }
 

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_WHATIF_PAGE_BYTES 4096u /* the default */
-#define TT_WHATIF_BOOST_DEPTH 32u  /* simultaneous reads of boost */
+/* The defaults of a plan. */
+#define TT_WHATIF_PAGE_BYTES 4096u
+#define TT_WHATIF_AHEAD_BYTES (64u << 20)
+#define TT_WHATIF_DEPTH 32u /* also of boost (FLIGHTS_MAX in boost/pagepool.c) */
 
 /* What is fetched, kept and evicted as one. */
 typedef enum tt_whatif_unit {

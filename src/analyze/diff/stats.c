@@ -1,4 +1,5 @@
 #include "analyze/diff/stats.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,15 +19,9 @@
 #define INTERVALS_MAX 16u
 #define EFFECTIVE_MOST 1000.0 /* more than any possible level needs */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void tt_sort_doubles(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, ascending);
+    qsort(values, n, sizeof *values, tt_by_f64);
 }
 
 double tt_sorted_quantile(const double *sorted, size_t n, double share)

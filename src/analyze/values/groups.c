@@ -2,6 +2,7 @@
 #include "analyze/values/values.h"
 #include "base/array.h"
 #include "base/checksum.h"
+#include "base/order.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -343,19 +344,6 @@ static int by_place(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of n > 0 numbers, which are sorted by it. */
-static double median(double *v, size_t n)
-{
-    qsort(v, n, sizeof *v, ascending);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /* The z of a deviation of 1 from the median, as a factor; 0: all are equal. */
 static double scale_of(const double *v, double middle, size_t n, double *room)
 {
@@ -364,7 +352,7 @@ static double scale_of(const double *v, double middle, size_t n, double *room)
         room[i] = fabs(v[i] - middle);
         mean += room[i] / (double)n;
     }
-    const double mad = median(room, n);
+    const double mad = tt_median(room, n);
     if (mad > 0) return 0.6745 / mad;
     return mean > 0 ? 1 / (1.253314 * mean) : 0;
 }
@@ -383,7 +371,7 @@ static bool evaluate(looking *l, const sample *group, size_t n, double *room)
     for (unsigned k = 0; k < 2; k++) {
         for (size_t i = 0; i < n; i++)
             room[i] = group[i].log[k];
-        middle[k] = median(room, n);
+        middle[k] = tt_median(room, n);
         scale[k] = scale_of(room, middle[k], n, room + n);
     }
     for (size_t i = 0; i < n; i++) {

@@ -172,7 +172,7 @@ static bool print_json(const disk_test *t, const tt_listing *l)
     return tt_json_end(&j);
 }
 
-static int measure(disk_test *t, const char *path)
+static int measure(disk_test *t, const char *path, bool with_bursts)
 {
     char real[PATH_MAX], read[TT_UNITS_TEXT];
     struct stat st;
@@ -186,7 +186,7 @@ static int measure(disk_test *t, const char *path)
                    tt_units_bytes(read, TT_DISK_READ_BYTES_MAX));
     if (tt_disk_measure(real, &t->rates, &err) != TT_OK)
         return tt_report_usage("%s: %s", path, err.message);
-    tt_boost_bursts_measure(real, &t->bursts);
+    if (with_bursts) tt_boost_bursts_measure(real, &t->bursts);
     return TT_EXIT_OK;
 }
 
@@ -206,7 +206,7 @@ int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)
     int code = tt_list_make(&l, &set, &wish);
     tt_listing_free(&l);
     memset(&l, 0, sizeof l);
-    if (code == TT_EXIT_OK) code = measure(t, path);
+    if (code == TT_EXIT_OK) code = measure(t, path, !list->csv);
     if (code == TT_EXIT_OK) code = tt_list_make(&l, &set, &wish);
     if (code == TT_EXIT_OK)
         code = tt_report_output(json        ? print_json(t, &l)
