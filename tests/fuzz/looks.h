@@ -269,7 +269,7 @@ static void look_at_caches(const tt_model *m, uint8_t choice)
                                      .page_bytes = 4096,
                                      .warm = choice / 3 % 2,
                                      .readahead_bytes = reads_ahead ? 1 << 17 : 0,
-                                     .disk = {1e9, choice % 5 * 1e4, choice % 7 * 1e3},
+                                     .disk = {1e9, choice % 5 * 1e4, choice % 7 * 1e3, choice % 3 * 1e5},
                                      .reader = choice % 2 ? TT_WHATIF_MMAP : TT_WHATIF_DIRECT,
                                      .ahead_bytes = choice % 4 ? (uint64_t)choice << 16 : 0,
                                      .depth = 1u + choice % 32};
