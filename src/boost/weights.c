@@ -542,17 +542,20 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
     if (plan->n_turns) look_ahead(w, plan);
 }
 
-#define RESERVE_PART 8u /* of what is available */
+#define RESERVE_PART 16u /* of what is available */
 #define RESERVE_MIN_BYTES (UINT64_C(32) << 20)
 #define RESERVE_MAX_BYTES (UINT64_C(1) << 30)
-#define LOOK_NS 100000000L
-#define LOOKS_BEFORE_MORE 20u
+#define TICK_NS 10000000L
+#define TICKS_A_LOOK 10u /* unless memory grows fast */
+#define TICKS_BEFORE_MORE 200u
+#define GROWTH_BYTES (RESERVE_MIN_BYTES / 4)
 #define CHANGE_PART 64u /* of the budget: ignore smaller changes */
 #define STACK_BYTES (128u << 10)
 
 struct tt_budget_watch {
     tt_pagepool *pool;
     tt_weights *weights;
+    tt_host_growth *growth;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t end;
@@ -592,13 +595,16 @@ static bool sleep_for(tt_budget_watch *b, long ns)
 static void *watch(void *context)
 {
     tt_budget_watch *b = context;
-    unsigned more = 0;
-    while (sleep_for(b, LOOK_NS)) {
+    unsigned more = 0, ticks = 0;
+    while (sleep_for(b, TICK_NS)) {
+        if (++ticks < TICKS_A_LOOK && tt_host_growth_bytes(b->growth) < GROWTH_BYTES) continue;
+        tt_host_growth_mark(b->growth);
         const uint64_t has = tt_weights_budget(b->weights);
         const uint64_t now = tt_budget_now(tt_pagepool_bytes(b->pool));
         const uint64_t least = has / CHANGE_PART;
-        more = now > has && now - has > least ? more + 1 : 0;
-        if (now >= has ? more < LOOKS_BEFORE_MORE : has - now <= least) continue;
+        more = now > has && now - has > least ? more + ticks : 0;
+        ticks = 0;
+        if (now >= has ? more < TICKS_BEFORE_MORE : has - now <= least) continue;
         more = 0;
         tt_pagepool_lock(b->pool);
         tt_weights_set_budget(b->weights, now);
@@ -614,7 +620,7 @@ tt_budget_watch *tt_budget_begin(tt_pagepool *pool, tt_weights *weights)
     sigset_t all, before;
     tt_budget_watch *b = calloc(1, sizeof *b);
     if (!b) return NULL;
-    *b = (tt_budget_watch){.pool = pool, .weights = weights};
+    *b = (tt_budget_watch){.pool = pool, .weights = weights, .growth = tt_host_growth_new("")};
     (void)pthread_mutex_init(&b->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -624,10 +630,11 @@ tt_budget_watch *tt_budget_begin(tt_pagepool *pool, tt_weights *weights)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = pthread_create(&b->thread, &attributes, watch, b) == 0;
+    const bool started = b->growth && pthread_create(&b->thread, &attributes, watch, b) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (started) return b;
+    tt_host_growth_free(b->growth);
     free(b);
     return NULL;
 }
@@ -640,5 +647,6 @@ void tt_budget_end(tt_budget_watch *b)
     (void)pthread_cond_signal(&b->end);
     (void)pthread_mutex_unlock(&b->lock);
     (void)pthread_join(b->thread, NULL);
+    tt_host_growth_free(b->growth);
     free(b);
 }

@@ -94,9 +94,9 @@ uint64_t tt_budget_now(uint64_t present_bytes);
 
 typedef struct tt_budget_watch tt_budget_watch;
 
-/* Starts a thread that blocks all signals. Ten times a second it sets the weights' budget to what
- * is available: down at once, up once that has been available for two seconds. Freed with
- * tt_budget_end, before weights and pool. NULL: it cannot be started. */
+/* Starts a thread that blocks all signals. Ten times a second, or a hundred times while the process
+ * or its control group grows fast, it sets the weights' budget to what is available: down at once,
+ * up once that has been available for two seconds. Freed with tt_budget_end, before weights and pool. NULL: it cannot be started. */
 tt_budget_watch *tt_budget_begin(tt_pagepool *pool, tt_weights *weights);
 void tt_budget_end(tt_budget_watch *b);
 

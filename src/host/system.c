@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define LINE_BYTES 4096
 
@@ -299,12 +300,12 @@ static void look_at_group(void *context, const char *dir, bool is_v1)
     }
 }
 
-/* The sum of those keys in the lines "key number" of the group's memory.stat. */
-static uint64_t stat_sum(const char *dir, const char *const *keys, size_t n)
+/* The sum of those keys in the file's lines "key number". */
+static uint64_t sum_of(const char *dir, const char *name, const char *const *keys, size_t n)
 {
-    char line[256], path[PATH_MAX];
+    char line[256], path[PATH_MAX + 16];
     uint64_t sum = 0;
-    (void)snprintf(path, sizeof path, "%s/memory.stat", dir);
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *f = fopen(path, "re");
     while (f && fgets(line, sizeof line, f)) {
         uint64_t value;
@@ -317,18 +318,29 @@ static uint64_t stat_sum(const char *dir, const char *const *keys, size_t n)
     return sum;
 }
 
+static uint64_t group_limit(const char *dir, bool is_v1)
+{
+    uint64_t limit = TT_HOST_UNKNOWN;
+    tighten(&limit, tt_host_number(dir, is_v1 ? "memory.limit_in_bytes" : "memory.max"), is_v1);
+    if (!is_v1) tighten(&limit, tt_host_number(dir, "memory.high"), false);
+    return limit;
+}
+
+static uint64_t group_use(const char *dir, bool is_v1)
+{
+    return tt_host_number(dir, is_v1 ? "memory.usage_in_bytes" : "memory.current");
+}
+
 /* What may be added below the group's limit if its page cache is dropped. */
 static void look_at_room(void *context, const char *dir, bool is_v1)
 {
     static const char *const v1[] = {"total_inactive_file", "total_active_file"};
     static const char *const v2[] = {"inactive_file", "active_file", "slab_reclaimable"};
-    uint64_t *room = context, limit = TT_HOST_UNKNOWN;
-    tighten(&limit, tt_host_number(dir, is_v1 ? "memory.limit_in_bytes" : "memory.max"), is_v1);
-    if (!is_v1) tighten(&limit, tt_host_number(dir, "memory.high"), false);
-    const uint64_t used = tt_host_number(dir, is_v1 ? "memory.usage_in_bytes" : "memory.current");
+    uint64_t *room = context;
+    const uint64_t limit = group_limit(dir, is_v1), used = group_use(dir, is_v1);
     if (limit >= TT_HOST_UNLIMITED || used >= TT_HOST_UNLIMITED) return;
-    uint64_t cache = is_v1 ? stat_sum(dir, v1, sizeof v1 / sizeof *v1)
-                           : stat_sum(dir, v2, sizeof v2 / sizeof *v2);
+    uint64_t cache = is_v1 ? sum_of(dir, "memory.stat", v1, sizeof v1 / sizeof *v1)
+                           : sum_of(dir, "memory.stat", v2, sizeof v2 / sizeof *v2);
     if (cache > used) cache = used;
     tighten(room, limit > used - cache ? limit - (used - cache) : 0, false);
 }
@@ -338,6 +350,87 @@ uint64_t tt_host_memory_room(const char *root)
     uint64_t room = tt_host_memory_available(root);
     tt_host_each_group(root, look_at_room, &room);
     return room;
+}
+
+/* --- growth --- */
+
+#define LIMITED_GROUPS_MAX 4u /* the innermost ones */
+
+typedef struct limited_group {
+    char dir[PATH_MAX];
+    bool is_v1;
+    uint64_t use, hits; /* at the mark */
+} limited_group;
+
+struct tt_host_growth {
+    char proc[PATH_MAX];
+    uint64_t own; /* at the mark */
+    limited_group groups[LIMITED_GROUPS_MAX];
+    uint32_t n_groups;
+};
+
+/* Bytes of the process that are no file's: none of the page cache, nor of memory that is shared. */
+static uint64_t own_bytes(const char *proc)
+{
+    char line[256];
+    uint64_t resident, shared;
+    if (!tt_host_line(proc, "statm", line, sizeof line) ||
+        sscanf(line, "%*u %" SCNu64 " %" SCNu64, &resident, &shared) != 2 || shared > resident)
+        return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* How often the group reached its limit. */
+static uint64_t limit_hits(const limited_group *g)
+{
+    static const char *const events[] = {"high", "max"};
+    return g->is_v1 ? tt_host_number(g->dir, "memory.failcnt")
+                    : sum_of(g->dir, "memory.events", events, sizeof events / sizeof *events);
+}
+
+static void add_limited_group(void *context, const char *dir, bool is_v1)
+{
+    tt_host_growth *g = context;
+    if (g->n_groups == LIMITED_GROUPS_MAX || group_limit(dir, is_v1) >= TT_HOST_UNLIMITED) return;
+    limited_group *to = &g->groups[g->n_groups++];
+    to->is_v1 = is_v1;
+    (void)snprintf(to->dir, sizeof to->dir, "%s", dir);
+}
+
+tt_host_growth *tt_host_growth_new(const char *root)
+{
+    tt_host_growth *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    (void)snprintf(g->proc, sizeof g->proc, "%s/proc/self", root);
+    tt_host_each_group(root, add_limited_group, g);
+    tt_host_growth_mark(g);
+    return g;
+}
+
+void tt_host_growth_mark(tt_host_growth *g)
+{
+    g->own = own_bytes(g->proc);
+    for (limited_group *of = g->groups; of < g->groups + g->n_groups; of++) {
+        of->use = group_use(of->dir, of->is_v1);
+        of->hits = limit_hits(of);
+    }
+}
+
+uint64_t tt_host_growth_bytes(const tt_host_growth *g)
+{
+    const uint64_t own = own_bytes(g->proc);
+    uint64_t most = own > g->own ? own - g->own : 0;
+    for (const limited_group *of = g->groups; of < g->groups + g->n_groups; of++) {
+        const uint64_t use = group_use(of->dir, of->is_v1);
+        if (limit_hits(of) != of->hits) return UINT64_MAX;
+        if (use != TT_HOST_UNKNOWN && use > of->use && use - of->use > most) most = use - of->use;
+    }
+    return most;
+}
+
+void tt_host_growth_free(tt_host_growth *g)
+{
+    free(g);
 }
 
 void tt_host_system_look(const char *root, tt_host_system *s)

@@ -81,6 +81,19 @@ uint64_t tt_host_memory_available(const char *root);
  * cache counts as free. */
 uint64_t tt_host_memory_room(const char *root);
 
+/* How much memory the process, or a control group of it that has a limit, has come to use since a
+ * mark: a few small files, so it can be asked a hundred times a second, which
+ * tt_host_memory_room cannot. Groups that get their first limit later are not seen. One thread at a
+ * time. */
+typedef struct tt_host_growth tt_host_growth;
+/* Marks the present use. NULL: out of memory. Freed with tt_host_growth_free. */
+tt_host_growth *tt_host_growth_new(const char *root);
+void tt_host_growth_mark(tt_host_growth *g);
+/* Of whichever grew most; the process's use is that of its own memory, a group's includes page
+ * cache. UINT64_MAX: a group has reached its limit since, whatever it has evicted for it. */
+uint64_t tt_host_growth_bytes(const tt_host_growth *g);
+void tt_host_growth_free(tt_host_growth *g);
+
 /* Visits the folder of the control group that counts this process's memory, and all visible ones
  * above it, from the group on. is_v1: control groups version 1. */
 void tt_host_each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),

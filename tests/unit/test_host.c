@@ -170,6 +170,53 @@ static void version_1_limits_are_found_below_the_mounted_part(void **state)
     remove_root();
 }
 
+static void growth_is_that_of_the_process_or_a_limited_group(void **state)
+{
+    (void)state;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    make_root();
+    put("proc/self/statm", "900 500 100 1 0 400 0\n");
+    put("proc/self/cgroup", "0::/a/b\n");
+    put("proc/self/mountinfo", "2 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("sys/fs/cgroup/a/memory.max", "max\n");
+    put("sys/fs/cgroup/a/memory.high", "500000\n");
+    put("sys/fs/cgroup/a/memory.current", "200000\n");
+    put("sys/fs/cgroup/a/memory.events", "low 3\nhigh 5\nmax 0\noom 7\n");
+    put("sys/fs/cgroup/a/b/memory.max", "max\n"); /* no limit: not looked at */
+    put("sys/fs/cgroup/a/b/memory.current", "1\n");
+    tt_host_growth *g = tt_host_growth_new(root);
+    assert_non_null(g);
+    assert_int_equal(tt_host_growth_bytes(g), 0);
+    put("proc/self/statm", "900 700 298 1 0 400 0\n"); /* 198 of the 200 are shared */
+    put("sys/fs/cgroup/a/memory.current", "200001\n");
+    put("sys/fs/cgroup/a/b/memory.current", "90000000\n");
+    put("sys/fs/cgroup/a/memory.events", "low 4\nhigh 5\nmax 0\noom 8\n");
+    assert_int_equal(tt_host_growth_bytes(g), 2 * page);
+    put("sys/fs/cgroup/a/memory.current", "300000\n");
+    assert_int_equal(tt_host_growth_bytes(g), 100000);
+    tt_host_growth_mark(g);
+    assert_int_equal(tt_host_growth_bytes(g), 0);
+    put("sys/fs/cgroup/a/memory.current", "100000\n"); /* evicted at its limit */
+    put("sys/fs/cgroup/a/memory.events", "low 4\nhigh 6\nmax 0\noom 8\n");
+    assert_true(tt_host_growth_bytes(g) == UINT64_MAX);
+    tt_host_growth_free(g);
+
+    put("proc/self/statm", "\n"); /* unknown: no growth */
+    put("proc/self/cgroup", "4:memory:/a\n");
+    put("proc/self/mountinfo", "2 1 0:30 / /sys/fs/cgroup rw - cgroup cgroup rw,memory\n");
+    put("sys/fs/cgroup/a/memory.limit_in_bytes", "500000\n");
+    put("sys/fs/cgroup/a/memory.usage_in_bytes", "1000\n");
+    put("sys/fs/cgroup/a/memory.failcnt", "9\n");
+    g = tt_host_growth_new(root);
+    assert_non_null(g);
+    put("sys/fs/cgroup/a/memory.usage_in_bytes", "1500\n");
+    assert_int_equal(tt_host_growth_bytes(g), 500);
+    put("sys/fs/cgroup/a/memory.failcnt", "10\n");
+    assert_true(tt_host_growth_bytes(g) == UINT64_MAX);
+    tt_host_growth_free(g);
+    remove_root();
+}
+
 static void a_group_that_is_not_shown_has_no_known_limits(void **state)
 {
     (void)state;
@@ -490,6 +537,7 @@ int main(void)
         cmocka_unit_test(version_2_limits_are_the_least_of_all_ancestors),
         cmocka_unit_test(room_is_the_least_of_machine_and_groups),
         cmocka_unit_test(version_1_limits_are_found_below_the_mounted_part),
+        cmocka_unit_test(growth_is_that_of_the_process_or_a_limited_group),
         cmocka_unit_test(a_group_that_is_not_shown_has_no_known_limits),
         cmocka_unit_test(what_is_told_comes_back_and_the_rest_is_unknown),
         cmocka_unit_test(a_partition_has_its_disks_model_and_readahead),
