@@ -58,13 +58,12 @@ static double read_burst(bursts *b, uint64_t at)
     drop_last(b);
     for (uint32_t i = 0; ok && i < UNITS; i++)
         ok = tt_pagepool_request(b->pool, units[i], TT_READ_CHOSEN);
-    if (ok) tt_pagepool_wait_begin(b->pool, units, UNITS);
+    tt_pagepool_unlock(b->pool);
     for (uint32_t i = 0; ok && i < UNITS; i++) {
         tt_pagepool_wait(b->pool, units[i]);
         ok = tt_pagepool_state(b->pool, units[i]) == TT_UNIT_PRESENT;
     }
     const uint64_t end = tt_clock_ns(CLOCK_MONOTONIC);
-    tt_pagepool_unlock(b->pool);
     for (uint32_t i = 0; i < UNITS; i++)
         b->last[i] = units[i];
     b->has_last = ok;

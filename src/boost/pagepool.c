@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -28,7 +30,9 @@
 #define FLIGHTS_MAX 32u                /* simultaneous reads of an io_uring */
 #define SOON_BYTES (UINT64_C(2) << 20) /* read at a time, of what ops are about to wait for */
 #define HOLES_MAX 16u
+#define UNITS_MAX (1u << 18) /* of 2 MiB: half a terabyte */
 #define STACK_BYTES (128u << 10)
+#define HELD_NS 50000u       /* the lock is rarely held for longer */
 #define READS_MAX (1u << 16) /* kept until they are taken */
 #define PLACES_PART 6u       /* share of the mappings that the kernel allows a process */
 #define PLACES_UNKNOWN 65530u
@@ -51,19 +55,21 @@ typedef struct region {
     uint8_t *edges, *edges_there; /* one bit per page: shared by two units; present in our memory */
 } region;
 
+/* Written under the lock, except what waiting threads write. */
 typedef struct unit {
     range all, inner; /* inner: the pages that are not edges */
     uint32_t region;
     uint32_t next; /* in the queue */
-    uint8_t state;
+    _Atomic uint8_t state;
     bool in_queue;
-    bool discard;  /* once it has been read */
-    bool awaited;  /* a thread waits for it */
-    bool moved;    /* its memory's pages to its place */
-    uint8_t cause; /* enum tt_read_cause, of its last request */
-    uint16_t waiters;
-    uint32_t first_waiter; /* thread */
-    uint64_t requested_ticks, awaited_ticks;
+    bool discard;         /* once it has been read */
+    bool moved;           /* its memory's pages to its place */
+    uint8_t cause;        /* enum tt_read_cause, of its last request */
+    _Atomic bool awaited; /* a thread waits for it, or is about to */
+    _Atomic uint16_t waiters;
+    _Atomic uint32_t first_waiter;  /* thread */
+    _Atomic uint64_t awaited_ticks; /* since when; 0: no one waits */
+    uint64_t requested_ticks;
     uint32_t group;
     uint64_t member_at;   /* offset in the group's memory */
     uint64_t extra_bytes; /* after the last member's, up to the end of a huge page */
@@ -80,7 +86,8 @@ typedef struct group {
 
 struct tt_pagepool {
     pthread_mutex_t lock;
-    pthread_cond_t work, moved;
+    pthread_cond_t work, done; /* done: nothing is under way */
+    _Atomic uint32_t wakes;    /* futex of the threads that wait for units */
     pthread_t readers[READERS_MAX];
     uint32_t n_readers;
     tt_uring uring;  /* of the only reader, unless its fd is -1 */
@@ -92,8 +99,8 @@ struct tt_pagepool {
     tt_slots *slots;
     region regions[REGIONS_MAX];
     uint32_t n_regions;
-    unit *units;
-    uint32_t n_units, units_capacity;
+    unit *units; /* room for UNITS_MAX: threads that wait for one read it without the lock */
+    uint32_t n_units;
     group *groups;
     uint32_t n_groups, groups_capacity;
     uint32_t queue_first, queue_last;
@@ -107,7 +114,7 @@ struct tt_pagepool {
     tt_pagepool_read *reads; /* since they were last taken; NULL and no capacity: not kept */
     uint32_t n_reads, reads_capacity;
     uint64_t reads_lost;
-    bool keeps_reads;
+    _Atomic bool keeps_reads;
 };
 
 static bool bit(const uint8_t *bits, uint64_t i)
@@ -120,14 +127,34 @@ static void set_bit(uint8_t *bits, uint64_t i)
     bits[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
+bool tt_pagepool_try_lock(tt_pagepool *p)
+{
+    return pthread_mutex_trylock(&p->lock) == 0;
+}
+
+/* A thread that sleeps may be woken behind one that spins at the engine's barrier, until the
+ * kernel's next tick. */
 void tt_pagepool_lock(tt_pagepool *p)
 {
-    (void)pthread_mutex_lock(&p->lock);
+    uint64_t until = 0;
+    while (!tt_pagepool_try_lock(p)) {
+        const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
+        if (!until) until = now + HELD_NS;
+        if (now < until) continue;
+        (void)pthread_mutex_lock(&p->lock);
+        return;
+    }
 }
 
 void tt_pagepool_unlock(tt_pagepool *p)
 {
     (void)pthread_mutex_unlock(&p->lock);
+}
+
+static void ring(tt_pagepool *p)
+{
+    const uint64_t one = 1;
+    (void)!write(p->alarm, &one, sizeof one);
 }
 
 static void __attribute__((format(printf, 2, 3))) report(tt_pagepool *p, const char *fmt, ...)
@@ -510,7 +537,8 @@ static void keep_read(tt_pagepool *p, const unit *u, range pages, uint64_t begin
                              .flags = flags,
                              .waiters = u->waiters,
                              .first_waiter = u->first_waiter};
-    if (u->waiters) to->waited_ticks = to->end_ticks - u->awaited_ticks;
+    const uint64_t since = u->awaited_ticks;
+    if (to->waiters && since < to->end_ticks) to->waited_ticks = to->end_ticks - since;
 }
 
 static uint32_t take_next(tt_pagepool *p)
@@ -522,11 +550,17 @@ static uint32_t take_next(tt_pagepool *p)
     return i;
 }
 
-/* Wakes only waiters for this unit: each thread that wakes takes the lock. */
+static void wake_waiters(tt_pagepool *p)
+{
+    (void)atomic_fetch_add(&p->wakes, 1);
+    (void)syscall(SYS_futex, &p->wakes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* After the unit's state has changed. */
 static void wake(tt_pagepool *p, uint32_t i)
 {
-    if (p->units[i].awaited || !p->under_way) (void)pthread_cond_broadcast(&p->moved);
-    p->units[i].awaited = false;
+    if (atomic_exchange(&p->units[i].awaited, false)) wake_waiters(p);
+    if (!p->under_way) (void)pthread_cond_broadcast(&p->done);
 }
 
 static void end_load(tt_pagepool *p, flight *f)
@@ -727,9 +761,8 @@ static bool fly(tt_pagepool *p, flights *all)
     }
     /* Nothing may write into memory that is about to be freed. */
     while (all->alarm_armed) {
-        const uint64_t one = 1;
-        if (write(p->alarm, &one, sizeof one) != sizeof one || !wait_for_flights(p, all, true))
-            return false;
+        ring(p);
+        if (!wait_for_flights(p, all, true)) return false;
         take_flights(p, all);
     }
     return true;
@@ -750,9 +783,8 @@ static void *uring_reader(void *context)
 /* Something is in the queue, or the pool ends. */
 static void call_readers(tt_pagepool *p)
 {
-    const uint64_t one = 1;
     (void)pthread_cond_signal(&p->work);
-    if (p->sleeps) (void)!write(p->alarm, &one, sizeof one);
+    if (p->sleeps) ring(p);
     p->sleeps = false;
 }
 
@@ -811,18 +843,22 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     if (!p) return tt_error_memory(err, "the pool of weights");
     p->lock = fresh;
     (void)pthread_cond_init(&p->work, NULL);
-    (void)pthread_cond_init(&p->moved, NULL);
+    (void)pthread_cond_init(&p->done, NULL);
     p->queue_first = p->queue_last = TT_NONE;
     p->report = report;
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
     p->alarm = -1;
     p->slots = tt_slots_new();
-    if (!p->slots || !start_readers(p, readers, uring)) {
-        const bool memory = p->slots != NULL;
+    p->units = tt_map(NULL, UNITS_MAX * sizeof *p->units, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!p->slots || !p->units || !start_readers(p, readers, uring)) {
+        const bool memory = p->slots != NULL, room = p->units != NULL;
         if (p->alarm >= 0) (void)close(p->alarm);
         tt_slots_free(p->slots);
+        tt_unmap(p->units, UNITS_MAX * sizeof *p->units);
         free(p);
+        if (memory && !room) return tt_error_memory(err, "the pool of weights");
         if (!memory)
             return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                                 "the kernel gives no files in memory (memfd_create)");
@@ -847,7 +883,7 @@ void tt_pagepool_free(tt_pagepool *p)
     tt_slots_free(p->slots);
     if (p->alarm >= 0) (void)close(p->alarm);
     free(p->groups);
-    free(p->units);
+    tt_unmap(p->units, UNITS_MAX * sizeof *p->units);
     free(p->reads);
     free(p);
 }
@@ -857,7 +893,7 @@ void tt_pagepool_in_child(tt_pagepool *p)
     const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     const pthread_cond_t none = PTHREAD_COND_INITIALIZER;
     p->lock = fresh;
-    p->work = p->moved = none;
+    p->work = p->done = none;
     p->n_readers = 0;
     p->sleeps = false;
     p->is_child = true;
@@ -1025,7 +1061,8 @@ bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n)
         const range pages = touched(&p->regions[i], at, n);
         if (pages_of(pages)) all &= leave_region(p, i, pages);
     }
-    (void)pthread_cond_broadcast(&p->moved);
+    wake_waiters(p);
+    (void)pthread_cond_broadcast(&p->done);
     return all;
 }
 
@@ -1097,13 +1134,10 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64
 {
     region *r = &p->regions[number];
     const uint64_t end = from + n;
-    unit *u = tt_array_add(p->units, p->n_units, p->units_capacity);
-    if (!u) return TT_NONE;
+    if (p->n_units == UNITS_MAX) return TT_NONE;
     group *g = tt_array_add(p->groups, p->n_groups, p->groups_capacity);
-    if (!g) {
-        p->n_units--;
-        return TT_NONE;
-    }
+    if (!g) return TT_NONE;
+    unit *u = &p->units[p->n_units++];
     *u = (unit){.region = number, .next = TT_NONE, .group = p->n_groups - 1};
     u->all = (range){from / TT_PAGEPOOL_PAGE, (end + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE};
     u->inner = (range){(from + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE, end / TT_PAGEPOOL_PAGE};
@@ -1142,6 +1176,8 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
     u->state = TT_UNIT_QUEUED;
     u->cause = (uint8_t)cause;
     u->waiters = 0;
+    u->first_waiter = 0;
+    u->awaited_ticks = 0;
     u->requested_ticks = p->keeps_reads ? tt_ticks() : 0;
     p->under_way++;
     add_bytes(p, inner_bytes(u));
@@ -1165,7 +1201,7 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
         u->state = TT_UNIT_ABSENT;
         p->under_way--;
         take_bytes(p, inner_bytes(u));
-        (void)pthread_cond_broadcast(&p->moved);
+        wake(p, i);
     }
     if (u->state != TT_UNIT_PRESENT || p->is_child) return;
     if (!pages_of(u->inner)) {
@@ -1180,32 +1216,28 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
     atomic_fetch_add(&p->report->evictions, 1);
 }
 
-/* A thread that waits for several units waits for all of them from the same time on. */
-static void note_waiter(tt_pagepool *p, unit *u, uint64_t now, uint32_t thread)
+void tt_pagepool_will_wait(tt_pagepool *p, uint32_t i, uint64_t ticks)
 {
-    if (!p->keeps_reads) return;
-    if (!u->waiters) {
-        u->awaited_ticks = now;
-        u->first_waiter = thread;
-    }
-    if (u->waiters < UINT16_MAX) u->waiters++;
+    unit *u = &p->units[i];
+    uint64_t no_one = 0;
+    if (!p->keeps_reads || !on_its_way(p, i)) return;
+    if (atomic_compare_exchange_strong(&u->awaited_ticks, &no_one, ticks))
+        u->first_waiter = (uint32_t)syscall(SYS_gettid);
+    if (u->waiters < UINT16_MAX) (void)atomic_fetch_add(&u->waiters, 1);
 }
 
-void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n)
-{
-    const uint64_t now = tt_ticks();
-    const uint32_t thread = p->keeps_reads ? (uint32_t)syscall(SYS_gettid) : 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (on_its_way(p, units[i])) note_waiter(p, &p->units[units[i]], now, thread);
-}
-
+/* Whoever clears `awaited` counts a wake after that. So `wakes` is read first: the kernel lets no
+ * one sleep who has missed one. */
 void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
 {
+    unit *u = &p->units[i];
     if (!on_its_way(p, i)) return;
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    while (on_its_way(p, i) && !p->is_child) {
-        p->units[i].awaited = true;
-        (void)pthread_cond_wait(&p->moved, &p->lock);
+    for (;;) {
+        const uint32_t wakes = atomic_load(&p->wakes);
+        u->awaited = true;
+        if (!on_its_way(p, i)) break;
+        (void)syscall(SYS_futex, &p->wakes, FUTEX_WAIT_PRIVATE, wakes, NULL, NULL, 0);
     }
     atomic_fetch_add(&p->report->waits, 1);
     atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
@@ -1214,7 +1246,7 @@ void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
 void tt_pagepool_wait_all(tt_pagepool *p)
 {
     while (p->under_way && !p->is_child)
-        (void)pthread_cond_wait(&p->moved, &p->lock);
+        (void)pthread_cond_wait(&p->done, &p->lock);
 }
 
 /* --- finished reads --- */

@@ -88,6 +88,8 @@ void tt_pagepool_free(tt_pagepool *p);
 
 void tt_pagepool_lock(tt_pagepool *p);
 void tt_pagepool_unlock(tt_pagepool *p);
+/* False: another thread holds it. */
+bool tt_pagepool_try_lock(tt_pagepool *p);
 
 /* Adds a region: `bytes` of the file from `offset` on, mapped at `at` (read-only, shared). fd:
  * stays the program's; it is duplicated. The region's number; TT_NONE on failure. */
@@ -104,6 +106,7 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t region, uint64_t from, uint64
 bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t unit);
 /* (locked) Number of units. */
 uint32_t tt_pagepool_n_units(const tt_pagepool *p);
+/* Also without the lock. */
 enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);
 /* (locked) Bytes that evicting it frees. */
 uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t unit);
@@ -117,9 +120,10 @@ uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 bool tt_pagepool_request(tt_pagepool *p, uint32_t unit, enum tt_read_cause cause);
 /* (locked) Evicts it; if it is being loaded, the read is discarded. */
 void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
-/* (locked) The calling thread is about to wait for these units, which is noted in their reads. */
-void tt_pagepool_wait_begin(tt_pagepool *p, const uint32_t *units, uint32_t n);
-/* (locked; releases the lock meanwhile) Sleeps while the unit is being loaded. */
+/* Without the lock: notes in the unit's read, if it is being loaded, that the calling thread waits
+ * for it since `ticks`. */
+void tt_pagepool_will_wait(tt_pagepool *p, uint32_t unit, uint64_t ticks);
+/* Without the lock: sleeps while the unit is being loaded. */
 void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
 /* (locked) Sleeps until nothing is being loaded. */
 void tt_pagepool_wait_all(tt_pagepool *p);

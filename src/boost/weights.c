@@ -1,6 +1,7 @@
 #include "boost/weights.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "host/system.h"
 #include "policy/policy.h"
 
@@ -415,7 +416,7 @@ bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     release(w, plan, UINT32_MAX);
     plan->arrangement = w->arrangement;
     plan->pass++;
-    plan->n_turns = plan->passed = plan->n_now = 0;
+    plan->n_turns = plan->passed = plan->dropped = plan->n_now = 0;
     plan->node = 0;
     atomic_fetch_add(&w->report->graphs, 1);
     atomic_fetch_add(&w->report->fits, w->idle);
@@ -429,23 +430,29 @@ bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
 
 static bool need(tt_weights_plan *plan, uint32_t unit)
 {
-    uint32_t *now = tt_array_add(plan->now, plan->n_now, plan->now_capacity);
-    if (now) *now = unit;
-    return now != NULL;
+    const uint32_t n = plan->n_now;
+    if (n == TT_WEIGHTS_NOW_MAX) return false;
+    plan->now[n] = unit;
+    plan->n_now = n + 1;
+    return true;
 }
 
 void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
 {
-    const uint32_t before = plan->passed;
     plan->node = node;
     plan->n_now = 0;
     while (plan->passed < plan->n_turns && plan->turns[plan->passed].node < node)
         plan->passed++;
-    drop_turns(w, plan, before, plan->passed);
     release(w, plan, node);
-    if (plan->n_turns) look_ahead(w, plan);
     for (uint32_t i = plan->passed; i < plan->n_turns && plan->turns[i].node == node; i++)
         (void)need(plan, plan->turns[i].unit);
+}
+
+void tt_weights_look_ahead(tt_weights *w, tt_weights_plan *plan)
+{
+    drop_turns(w, plan, plan->dropped, plan->passed);
+    plan->dropped = plan->passed;
+    if (plan->n_turns) look_ahead(w, plan);
 }
 
 /* leader: the policy's unit. */
@@ -525,19 +532,23 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
 
 void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
 {
-    const uint32_t node = plan->node, pass = plan->pass;
-    tt_pagepool_wait_begin(w->pool, plan->now, plan->n_now);
-    /* The list changes only when all threads have left the node. The last one first: when it is
-     * present the others usually are, so a thread wakes once. */
-    for (uint32_t i = plan->n_now; i-- > 0 && plan->node == node && plan->pass == pass;)
+    const uint32_t node = plan->node, n = plan->n_now;
+    const uint64_t ticks = tt_ticks();
+    for (uint32_t i = 0; i < n; i++)
+        tt_pagepool_will_wait(w->pool, plan->now[i], ticks);
+    /* The list changes only when all threads have left the node; else one waits for what another
+     * needs. The last one first: when it is present the others usually are, so a thread wakes once.
+     */
+    for (uint32_t i = n; i-- > 0 && plan->node == node;)
         tt_pagepool_wait(w->pool, plan->now[i]);
 }
 
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
 {
     release(w, plan, UINT32_MAX);
-    drop_turns(w, plan, plan->passed, plan->n_turns);
-    plan->passed = 0;
+    plan->passed = plan->n_turns;
+    drop_turns(w, plan, plan->dropped, plan->n_turns);
+    plan->passed = plan->dropped = 0;
     plan->n_now = 0;
     if (plan->n_turns) look_ahead(w, plan);
 }

@@ -26,16 +26,17 @@ typedef struct tt_weight_turn {
     uint32_t node;
 } tt_weight_turn;
 
+#define TT_WEIGHTS_NOW_MAX 4096u /* further ones are not waited for */
+
 /* The passes of one thread. Zero-filled: no graph. */
 typedef struct tt_weights_plan {
     tt_weight_turn *turns; /* dense chunks */
     uint32_t n_turns, turns_capacity;
-    uint32_t passed;      /* turns of finished nodes */
-    tt_weight_turn *held; /* slices */
+    uint32_t passed, dropped; /* turns of finished nodes; those that were evicted */
+    tt_weight_turn *held;     /* slices */
     uint32_t n_held, held_capacity;
-    uint32_t *now; /* units that the node at `node` needs */
-    uint32_t n_now, now_capacity;
-    uint32_t node;
+    /* Units that the node at `node` needs. Threads that wait read them without the lock. */
+    _Atomic uint32_t now[TT_WEIGHTS_NOW_MAX], n_now, node;
     uint32_t pass;        /* graphs so far */
     uint32_t arrangement; /* that `held` is valid for */
 } tt_weights_plan;
@@ -67,8 +68,10 @@ uint32_t tt_weights_slices(const tt_weights *w, uint32_t weight);
 /* Begins a pass. False: there is nothing to do for it (all weights fit, or none can be kept). */
 bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps,
                       uint32_t n);
-/* The nodes before `node` have finished, and it begins. */
+/* The nodes before `node` have finished, and it begins: what it needs is known. */
 void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node);
+/* Evicts what finished nodes used, and requests what comes next. */
+void tt_weights_look_ahead(tt_weights *w, tt_weights_plan *plan);
 /* The slices (of the weight, each once) are about to be used at `node`. */
 void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t weight, uint32_t node,
                       const uint16_t *slices, uint32_t n);
@@ -79,7 +82,8 @@ uint32_t tt_weights_stream(tt_weights *w, tt_weights_plan *plan, uint32_t weight
 /* They are used at `node`, the plan's current one. */
 void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t weight, const uint16_t *slices,
                     uint32_t n);
-/* Sleeps until the units that the plan's node needs are present, or not being loaded. */
+/* Without the lock: sleeps until the units that the plan's node needs are present, or not being
+ * loaded. */
 void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan);
 /* Ends the pass. */
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan);
@@ -96,7 +100,8 @@ typedef struct tt_budget_watch tt_budget_watch;
 
 /* Starts a thread that blocks all signals. Ten times a second, or a hundred times while the process
  * or its control group grows fast, it sets the weights' budget to what is available: down at once,
- * up once that has been available for two seconds. Freed with tt_budget_end, before weights and pool. NULL: it cannot be started. */
+ * up once that has been available for two seconds. Freed with tt_budget_end, before weights and
+ * pool. NULL: it cannot be started. */
 tt_budget_watch *tt_budget_begin(tt_pagepool *pool, tt_weights *weights);
 void tt_budget_end(tt_budget_watch *b);
 

@@ -2,6 +2,7 @@
  * file's bytes. */
 #include "tests.h"
 
+#include "base/clock.h"
 #include "boost/bursts.h"
 #include "boost/uring.h"
 #include "boost/weights.h"
@@ -109,10 +110,9 @@ static enum tt_unit_state load(mapped *m, uint32_t u)
 {
     tt_pagepool_lock(m->pool);
     (void)tt_pagepool_request(m->pool, u, TT_READ_AHEAD);
-    tt_pagepool_wait(m->pool, u);
-    const enum tt_unit_state state = tt_pagepool_state(m->pool, u);
     tt_pagepool_unlock(m->pool);
-    return state;
+    tt_pagepool_wait(m->pool, u);
+    return tt_pagepool_state(m->pool, u);
 }
 
 static void drop(mapped *m, uint32_t u)
@@ -212,8 +212,8 @@ static void never_shows_anything_else(void **state)
             (void)tt_pagepool_request(m.pool, u, TT_READ_AHEAD);
         else
             tt_pagepool_drop(m.pool, u);
-        if (i % 16 == 0) tt_pagepool_wait(m.pool, u);
         tt_pagepool_unlock(m.pool);
+        if (i % 16 == 0) tt_pagepool_wait(m.pool, u);
     }
     atomic_store(&l.stop, true);
     for (int i = 0; i < 2; i++)
@@ -429,8 +429,14 @@ static void weigh_no_more(weighed *x)
     tt_weights_free(x->w);
     free(x->plan.turns);
     free(x->plan.held);
-    free(x->plan.now);
     unmap_file(&x->m);
+}
+
+static void wait_for_weights(weighed *x)
+{
+    tt_pagepool_unlock(x->m.pool);
+    tt_weights_wait(x->w, &x->plan);
+    tt_pagepool_lock(x->m.pool);
 }
 
 /* A pass as an engine makes it; what each op reads is there when it is to be. */
@@ -441,17 +447,19 @@ static bool pass(weighed *x, bool experts, unsigned *seed, bool *all_there)
     for (uint32_t i = 0; begun && i < LAYERS; i++) {
         uint16_t slices[2] = {(uint16_t)(rand_r(seed) % 4), (uint16_t)(4 + rand_r(seed) % 4)};
         tt_weights_advance(x->w, &x->plan, 2 * i);
+        tt_weights_look_ahead(x->w, &x->plan);
         for (int k = 0; experts && k < 2; k++)
             tt_weights_ahead(x->w, &x->plan, x->experts[i][k], 2 * i + 1, slices, 2);
-        tt_weights_wait(x->w, &x->plan);
+        wait_for_weights(x);
         for (uint32_t k = 0; k < x->plan.n_now; k++)
             *all_there &= tt_pagepool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
         if (!experts) continue;
         tt_weights_advance(x->w, &x->plan, 2 * i + 1);
+        tt_weights_look_ahead(x->w, &x->plan);
         for (int k = 0; k < 2; k++)
             tt_weights_use(x->w, &x->plan, x->experts[i][k], slices, 2);
         *all_there &= x->plan.n_now == 4;
-        tt_weights_wait(x->w, &x->plan);
+        wait_for_weights(x);
         for (uint32_t k = 0; k < x->plan.n_now; k++)
             *all_there &= tt_pagepool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
     }
@@ -512,13 +520,15 @@ static void streams_whole_layers(void **state)
     assert_true(streamed[0][0] == SLICES);
     for (uint32_t i = 0; i < LAYERS; i++) {
         tt_weights_advance(x.w, &x.plan, 2 * i);
-        tt_weights_wait(x.w, &x.plan); /* of the dense weight */
+        tt_weights_look_ahead(x.w, &x.plan);
+        wait_for_weights(&x); /* of the dense weight */
         tt_weights_advance(x.w, &x.plan, 2 * i + 1);
+        tt_weights_look_ahead(x.w, &x.plan);
         for (int k = 0; k < 2; k++)
             tt_weights_use(x.w, &x.plan, x.experts[i][k], slices, SLICES);
         assert_int_equal(x.plan.n_now, 2 * SLICES);
         stream(&x, i + 1, streamed);
-        tt_weights_wait(x.w, &x.plan);
+        wait_for_weights(&x);
         for (uint32_t k = 0; k < x.plan.n_now; k++)
             assert_int_equal(tt_pagepool_state(x.m.pool, x.plan.now[k]), TT_UNIT_PRESENT);
         early += i + 1 < LAYERS && streamed[i + 1][0] > 0;
@@ -652,9 +662,9 @@ static void keeps_what_was_read(void **state)
     drop(&m, a);
     tt_pagepool_lock(m.pool);
     assert_true(tt_pagepool_request(m.pool, a, TT_READ_CHOSEN));
-    tt_pagepool_wait_begin(m.pool, &a, 1);
-    tt_pagepool_wait(m.pool, a);
+    tt_pagepool_will_wait(m.pool, a, tt_ticks());
     tt_pagepool_unlock(m.pool);
+    tt_pagepool_wait(m.pool, a);
     assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
     tt_pagepool_lock(m.pool);
     assert_int_equal(tt_pagepool_take_reads(m.pool, &reads, &lost), 2);

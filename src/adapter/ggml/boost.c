@@ -21,7 +21,8 @@
 
 #define READERS 8u /* threads, without an io_uring */
 #define PLANS_MAX 64u
-#define TYPE_I32 26 /* GGML_TYPE_I32, the same in all versions */
+#define MOVING_ON_NS 200000u /* more than it takes */
+#define TYPE_I32 26          /* GGML_TYPE_I32, the same in all versions */
 #define SLICES_MAX 4096u
 #define CHOSEN_EACH                                                                                \
     4 /* choices per slice, on average: of 16 slices 1 in 50 is not chosen at random */
@@ -479,26 +480,33 @@ static uint32_t read_ids(const struct ggml_tensor *ids, uint32_t n_slices, uint1
     return n;
 }
 
-/* All threads are at `node` or at a barrier before it. */
-static void move_on(plan *p, uint32_t node)
+/* The choices that are used at `node`, or those that are known by now, used at later ones. */
+static void tell_choices(plan *p, uint32_t node, bool later)
 {
     static uint16_t slices[SLICES_MAX];
-    tt_weights_advance(weights, &p->of, node);
     for (uint32_t i = 0; i < p->n_choices; i++) {
         choice *c = &p->choices[i];
-        if (c->node < node || c->known_at > node) continue;
-        const bool ahead = !c->asked && c->node > node;
-        if (!ahead && c->node != node) continue;
+        if (later ? c->asked || c->node <= node || c->known_at > node : c->node != node) continue;
         const uint32_t n = read_ids(c->ids, tt_weights_slices(weights, c->weight), slices);
         c->asked = true;
-        if (ahead)
+        if (later)
             tt_weights_ahead(weights, &p->of, c->weight, c->node, slices, n);
         else
             tt_weights_use(weights, &p->of, c->weight, slices, n);
     }
+}
+
+/* All threads are at `node` or at a barrier before it. The others begin as soon as what it needs is
+ * known: the rest takes system calls. */
+static void move_on(plan *p, uint32_t node)
+{
+    tt_weights_advance(weights, &p->of, node);
+    tell_choices(p, node, false);
+    atomic_store(&p->begun, node + 1);
+    tell_choices(p, node, true);
+    tt_weights_look_ahead(weights, &p->of);
     stream(p, node);
     atomic_store(&p->due, next_due(p));
-    atomic_store(&p->begun, node + 1);
 }
 
 /* The newest of several: a thread that left its graph by an exception has not ended its plan, and
@@ -523,6 +531,24 @@ static bool find_plan(const struct ggml_tensor *op)
     return self.plan != NULL;
 }
 
+/* One of the threads at `node` moves on, the first one; the others look for a moment whether it
+ * has, which takes less time than to sleep until it has. */
+static void be_at(plan *p, uint32_t node)
+{
+    uint64_t until = 0;
+    while (atomic_load(&p->number) == self.number && atomic_load(&p->begun) <= node) {
+        if (!tt_pagepool_try_lock(pool)) {
+            const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
+            if (!until) until = now + MOVING_ON_NS;
+            if (now < until) continue;
+            tt_pagepool_lock(pool);
+        }
+        if (atomic_load(&p->number) == self.number && atomic_load(&p->begun) <= node)
+            move_on(p, node);
+        tt_pagepool_unlock(pool);
+    }
+}
+
 void tt_boost_op_slowly(const struct ggml_tensor *op)
 {
     if ((!self.plan || atomic_load(&self.plan->number) != self.number) && !find_plan(op)) return;
@@ -539,10 +565,6 @@ void tt_boost_op_slowly(const struct ggml_tensor *op)
     }
     self.cursor = node;
     if (!p->uses[node] && node < atomic_load(&p->due)) return;
-    tt_pagepool_lock(pool);
-    if (atomic_load(&p->number) == self.number) {
-        if (atomic_load(&p->begun) < node + 1) move_on(p, node);
-        if (p->of.node == node) tt_weights_wait(weights, &p->of);
-    }
-    tt_pagepool_unlock(pool);
+    be_at(p, node);
+    if (p->of.node == node) tt_weights_wait(weights, &p->of);
 }
