@@ -30,9 +30,10 @@
 #define FLIGHTS_MAX 32u                /* simultaneous reads of an io_uring */
 #define SOON_BYTES (UINT64_C(2) << 20) /* read at a time, of what ops are about to wait for */
 #define HOLES_MAX 16u
-#define UNITS_MAX (1u << 18) /* of 2 MiB: half a terabyte */
+#define UNITS_MAX (1u << 20)
+#define UNITS_STEP (1u << 12) /* memory for so many at a time */
 #define STACK_BYTES (128u << 10)
-#define HELD_NS 50000u       /* the lock is rarely held for longer */
+#define SPIN_NS 50000u       /* for the lock, before the thread sleeps */
 #define READS_MAX (1u << 16) /* kept until they are taken */
 #define PLACES_PART 6u       /* share of the mappings that the kernel allows a process */
 #define PLACES_UNKNOWN 65530u
@@ -86,7 +87,7 @@ typedef struct group {
 
 struct tt_pagepool {
     pthread_mutex_t lock;
-    pthread_cond_t work, done; /* done: nothing is under way */
+    pthread_cond_t work, done; /* done: nothing is being loaded */
     _Atomic uint32_t wakes;    /* futex of the threads that wait for units */
     pthread_t readers[READERS_MAX];
     uint32_t n_readers;
@@ -99,8 +100,8 @@ struct tt_pagepool {
     tt_slots *slots;
     region regions[REGIONS_MAX];
     uint32_t n_regions;
-    unit *units; /* room for UNITS_MAX: threads that wait for one read it without the lock */
-    uint32_t n_units;
+    unit *units; /* addresses for UNITS_MAX: threads that wait for one read it without the lock */
+    uint32_t n_units, units_room;
     group *groups;
     uint32_t n_groups, groups_capacity;
     uint32_t queue_first, queue_last;
@@ -132,14 +133,14 @@ bool tt_pagepool_try_lock(tt_pagepool *p)
     return pthread_mutex_trylock(&p->lock) == 0;
 }
 
-/* A thread that sleeps may be woken behind one that spins at the engine's barrier, until the
- * kernel's next tick. */
+/* Spins for a moment first: a thread that sleeps may be woken on a processor on which another one
+ * spins at the engine's barrier, and has to wait for the kernel's next tick. */
 void tt_pagepool_lock(tt_pagepool *p)
 {
     uint64_t until = 0;
     while (!tt_pagepool_try_lock(p)) {
         const uint64_t now = tt_clock_ns(CLOCK_MONOTONIC);
-        if (!until) until = now + HELD_NS;
+        if (!until) until = now + SPIN_NS;
         if (now < until) continue;
         (void)pthread_mutex_lock(&p->lock);
         return;
@@ -151,10 +152,10 @@ void tt_pagepool_unlock(tt_pagepool *p)
     (void)pthread_mutex_unlock(&p->lock);
 }
 
-static void ring(tt_pagepool *p)
+static bool ring(tt_pagepool *p)
 {
     const uint64_t one = 1;
-    (void)!write(p->alarm, &one, sizeof one);
+    return write(p->alarm, &one, sizeof one) == sizeof one;
 }
 
 static void __attribute__((format(printf, 2, 3))) report(tt_pagepool *p, const char *fmt, ...)
@@ -534,11 +535,14 @@ static void keep_read(tt_pagepool *p, const unit *u, range pages, uint64_t begin
                              .begin_ticks = begin_ticks,
                              .end_ticks = tt_ticks(),
                              .cause = u->cause,
-                             .flags = flags,
-                             .waiters = u->waiters,
-                             .first_waiter = u->first_waiter};
+                             .flags = flags};
+    /* A thread that is just noting itself has not waited. */
     const uint64_t since = u->awaited_ticks;
-    if (to->waiters && since < to->end_ticks) to->waited_ticks = to->end_ticks - since;
+    const uint32_t first = u->first_waiter;
+    if (!since || !first || since >= to->end_ticks) return;
+    to->waiters = u->waiters;
+    to->first_waiter = first;
+    to->waited_ticks = to->end_ticks - (since > to->requested_ticks ? since : to->requested_ticks);
 }
 
 static uint32_t take_next(tt_pagepool *p)
@@ -761,8 +765,7 @@ static bool fly(tt_pagepool *p, flights *all)
     }
     /* Nothing may write into memory that is about to be freed. */
     while (all->alarm_armed) {
-        ring(p);
-        if (!wait_for_flights(p, all, true)) return false;
+        if (!ring(p) || !wait_for_flights(p, all, true)) return false;
         take_flights(p, all);
     }
     return true;
@@ -784,7 +787,7 @@ static void *uring_reader(void *context)
 static void call_readers(tt_pagepool *p)
 {
     (void)pthread_cond_signal(&p->work);
-    if (p->sleeps) ring(p);
+    if (p->sleeps) (void)ring(p);
     p->sleeps = false;
 }
 
@@ -850,7 +853,7 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     atomic_store(&p->low, UINTPTR_MAX);
     p->alarm = -1;
     p->slots = tt_slots_new();
-    p->units = tt_map(NULL, UNITS_MAX * sizeof *p->units, PROT_READ | PROT_WRITE,
+    p->units = tt_map(NULL, UNITS_MAX * sizeof *p->units, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!p->slots || !p->units || !start_readers(p, readers, uring)) {
         const bool memory = p->slots != NULL, room = p->units != NULL;
@@ -1093,6 +1096,11 @@ uint32_t tt_pagepool_n_units(const tt_pagepool *p)
     return p->n_units;
 }
 
+uint32_t tt_pagepool_units_left(const tt_pagepool *p)
+{
+    return UNITS_MAX - p->n_units;
+}
+
 enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t i)
 {
     return (enum tt_unit_state)p->units[i].state;
@@ -1130,11 +1138,22 @@ static void note_edges(tt_pagepool *p, region *r, uint64_t first, uint64_t last)
     }
 }
 
+static bool has_room_for_unit(tt_pagepool *p)
+{
+    if (p->n_units < p->units_room) return true;
+    if (p->units_room == UNITS_MAX ||
+        syscall(SYS_mprotect, p->units + p->units_room, UNITS_STEP * sizeof *p->units,
+                PROT_READ | PROT_WRITE) != 0)
+        return false;
+    p->units_room += UNITS_STEP;
+    return true;
+}
+
 uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64_t n)
 {
     region *r = &p->regions[number];
     const uint64_t end = from + n;
-    if (p->n_units == UNITS_MAX) return TT_NONE;
+    if (!has_room_for_unit(p)) return TT_NONE;
     group *g = tt_array_add(p->groups, p->n_groups, p->groups_capacity);
     if (!g) return TT_NONE;
     unit *u = &p->units[p->n_units++];
@@ -1173,11 +1192,12 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
     if (u->state == TT_UNIT_DEAD) return false;
     if (u->state != TT_UNIT_ABSENT) return true;
     if (p->regions[u->region].closed || p->is_child) return false;
-    u->state = TT_UNIT_QUEUED;
-    u->cause = (uint8_t)cause;
+    /* Before a thread sees that it can wait for it. */
     u->waiters = 0;
     u->first_waiter = 0;
     u->awaited_ticks = 0;
+    u->state = TT_UNIT_QUEUED;
+    u->cause = (uint8_t)cause;
     u->requested_ticks = p->keeps_reads ? tt_ticks() : 0;
     p->under_way++;
     add_bytes(p, inner_bytes(u));
@@ -1235,12 +1255,18 @@ void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
     for (;;) {
         const uint32_t wakes = atomic_load(&p->wakes);
+        if (!on_its_way(p, i)) break;
         u->awaited = true;
         if (!on_its_way(p, i)) break;
         (void)syscall(SYS_futex, &p->wakes, FUTEX_WAIT_PRIVATE, wakes, NULL, NULL, 0);
     }
     atomic_fetch_add(&p->report->waits, 1);
     atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
+}
+
+void tt_pagepool_trim(tt_pagepool *p)
+{
+    tt_slots_trim(p->slots);
 }
 
 void tt_pagepool_wait_all(tt_pagepool *p)

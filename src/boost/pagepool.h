@@ -104,8 +104,9 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t region, uint64_t from, uint64
 /* (locked) The unit is loaded and evicted together with `with` (and those that joined it): they
  * share memory. False: it stays separate, as it does once one of them was loaded. */
 bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t unit);
-/* (locked) Number of units. */
+/* (locked) Number of units; of those that may be added. Dead ones count. */
 uint32_t tt_pagepool_n_units(const tt_pagepool *p);
+uint32_t tt_pagepool_units_left(const tt_pagepool *p);
 /* Also without the lock. */
 enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);
 /* (locked) Bytes that evicting it frees. */
@@ -125,6 +126,8 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
 void tt_pagepool_will_wait(tt_pagepool *p, uint32_t unit, uint64_t ticks);
 /* Without the lock: sleeps while the unit is being loaded. */
 void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
+/* (locked) Returns the memory of evicted units to the kernel, which is kept for later ones. */
+void tt_pagepool_trim(tt_pagepool *p);
 /* (locked) Sleeps until nothing is being loaded. */
 void tt_pagepool_wait_all(tt_pagepool *p);
 /* (locked) The program is about to unmap these addresses, to map something over them, or to change

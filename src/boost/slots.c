@@ -74,11 +74,18 @@ static void end_slot(const tt_slots *s, const tt_slot *slot)
                     (off_t)slot->bytes);
 }
 
+void tt_slots_trim(tt_slots *s)
+{
+    for (uint32_t i = 0; i < s->n_free; i++)
+        end_slot(s, &s->free[i]);
+    s->n_free = 0;
+    s->free_bytes = 0;
+}
+
 void tt_slots_free(tt_slots *s)
 {
     if (!s) return;
-    for (uint32_t i = 0; i < s->n_free; i++)
-        end_slot(s, &s->free[i]);
+    tt_slots_trim(s);
     (void)close(s->fd);
     free(s->free);
     free(s);

@@ -32,6 +32,8 @@ tt_slots *tt_slots_new(void);
 /* Slots that are not given back, and mappings at other addresses, keep their pages. NULL does
  * nothing. */
 void tt_slots_free(tt_slots *s);
+/* Returns the free slots' pages to the kernel. */
+void tt_slots_trim(tt_slots *s);
 /* Bytes of a slot for n: up to the end of a huge page where little is wasted by that. */
 uint64_t tt_slots_size(uint64_t n);
 /* For n bytes, in whole pages; it has tt_slots_size of them. False: there is no memory. */

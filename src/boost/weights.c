@@ -148,11 +148,24 @@ static uint64_t unit_bytes(uint64_t budget, uint64_t bytes, uint32_t n_slices)
     return chunk;
 }
 
+static void report(tt_weights *w, const char *text)
+{
+    if (w->report->problem[0]) return;
+    (void)snprintf(w->report->problem, sizeof w->report->problem, "%.250s", text);
+    atomic_store(&w->report->has_problem, 1);
+}
+
 static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices)
 {
     uint32_t region;
     uint64_t from;
     if (!tt_pagepool_find(w->pool, at, n, &region, &from)) return false;
+    const uint64_t units = n_slices ? n_slices : n / unit_bytes(w->budget, n, 0) + 2;
+    if (units > tt_pagepool_units_left(w->pool)) {
+        report(w,
+               "too many weights so far: those of further models are left to the kernel's paging");
+        return false;
+    }
     /* The policy knows the units' sizes, which will be reallocated. */
     if (w->cache) drop_all(w);
     weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
@@ -260,13 +273,6 @@ static void pin_spread(tt_weights *w, uint64_t n, uint64_t share, uint64_t most_
     }
 }
 
-static void report(tt_weights *w, const char *text)
-{
-    if (w->report->problem[0]) return;
-    (void)snprintf(w->report->problem, sizeof w->report->problem, "%.250s", text);
-    atomic_store(&w->report->has_problem, 1);
-}
-
 /* Divides the budget among the weights known so far. False: it is too small. */
 static bool divide(tt_weights *w, const sums *s)
 {
@@ -319,6 +325,7 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
     const uint64_t before = atomic_exchange(&w->budget, budget);
     if (!w->arranged || w->idle) {
         w->arranged = 0; /* the next pass decides */
+        if (budget < before) tt_pagepool_trim(w->pool);
         return;
     }
     const sums s = sum_up(w);
@@ -326,11 +333,13 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
         drop_all(w);
         w->arrangement++;
         w->idle = true;
+        tt_pagepool_trim(w->pool);
         return;
     }
     /* Units that were unpinned, or read ahead: the next op requests them again. */
     for (uint32_t u = 0; u < w->n_traits && budget < before; u++)
         if (w->traits[u].dense && !w->traits[u].pinned) tt_pagepool_drop(w->pool, u);
+    if (budget < before) tt_pagepool_trim(w->pool);
 }
 
 /* --- a pass --- */
@@ -366,12 +375,15 @@ static void look_ahead(tt_weights *w, tt_weights_plan *plan)
     }
 }
 
-/* Evicts streamed chunks of [from, to) that the next read ahead would not reach at once. */
+/* Evicts streamed chunks of [from, to), but what the current node needs. */
 static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from, uint32_t to)
 {
+    w->walk++;
+    for (uint32_t i = 0; i < plan->n_now; i++)
+        w->traits[plan->now[i]].seen = w->walk;
     for (uint32_t i = from; i < to; i++) {
-        const uint32_t unit = plan->turns[i].unit;
-        if (!w->traits[unit].pinned) tt_pagepool_drop(w->pool, unit);
+        const trait *t = &w->traits[plan->turns[i].unit];
+        if (!t->pinned && t->seen != w->walk) tt_pagepool_drop(w->pool, plan->turns[i].unit);
     }
 }
 
@@ -416,7 +428,8 @@ bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     release(w, plan, UINT32_MAX);
     plan->arrangement = w->arrangement;
     plan->pass++;
-    plan->n_turns = plan->passed = plan->dropped = plan->n_now = 0;
+    plan->n_turns = plan->passed = plan->dropped = 0;
+    plan->n_now = 0;
     plan->node = 0;
     atomic_fetch_add(&w->report->graphs, 1);
     atomic_fetch_add(&w->report->fits, w->idle);
@@ -444,8 +457,16 @@ void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
     while (plan->passed < plan->n_turns && plan->turns[plan->passed].node < node)
         plan->passed++;
     release(w, plan, node);
-    for (uint32_t i = plan->passed; i < plan->n_turns && plan->turns[i].node == node; i++)
-        (void)need(plan, plan->turns[i].unit);
+    bool all_requested = true;
+    for (uint32_t i = plan->passed; i < plan->n_turns && plan->turns[i].node == node; i++) {
+        const uint32_t unit = plan->turns[i].unit;
+        (void)need(plan, unit);
+        if (tt_pagepool_state(w->pool, unit) == TT_UNIT_ABSENT)
+            all_requested = false;
+        else /* it may have been dropped while it is read */
+            (void)tt_pagepool_request(w->pool, unit, TT_READ_AHEAD);
+    }
+    if (!all_requested) tt_weights_look_ahead(w, plan);
 }
 
 void tt_weights_look_ahead(tt_weights *w, tt_weights_plan *plan)
@@ -536,9 +557,9 @@ void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
     const uint64_t ticks = tt_ticks();
     for (uint32_t i = 0; i < n; i++)
         tt_pagepool_will_wait(w->pool, plan->now[i], ticks);
-    /* The list changes only when all threads have left the node; else one waits for what another
-     * needs. The last one first: when it is present the others usually are, so a thread wakes once.
-     */
+    /* The list changes only when all threads have left the node, or the engine has abandoned its
+     * graph: then a thread may wait for another node's units, which ends, too. The last one first:
+     * when it is present the others usually are, so a thread wakes once. */
     for (uint32_t i = n; i-- > 0 && plan->node == node;)
         tt_pagepool_wait(w->pool, plan->now[i]);
 }
@@ -546,10 +567,9 @@ void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
 {
     release(w, plan, UINT32_MAX);
-    plan->passed = plan->n_turns;
+    plan->n_now = 0;
     drop_turns(w, plan, plan->dropped, plan->n_turns);
     plan->passed = plan->dropped = 0;
-    plan->n_now = 0;
     if (plan->n_turns) look_ahead(w, plan);
 }
 
@@ -606,13 +626,21 @@ static bool sleep_for(tt_budget_watch *b, long ns)
 static void *watch(void *context)
 {
     tt_budget_watch *b = context;
-    unsigned more = 0, ticks = 0;
+    unsigned more = 0, ticks = 0, wait = 1;
+    uint64_t held = tt_pagepool_bytes(b->pool);
     while (sleep_for(b, TICK_NS)) {
-        if (++ticks < TICKS_A_LOOK && tt_host_growth_bytes(b->growth) < GROWTH_BYTES) continue;
+        const uint64_t holds = tt_pagepool_bytes(b->pool), ours = holds > held ? holds - held : 0;
+        const bool due = ++ticks >= TICKS_A_LOOK;
+        if (!due && (ticks < wait || tt_host_growth_bytes(b->growth, ours) < GROWTH_BYTES))
+            continue;
         tt_host_growth_mark(b->growth);
+        held = holds;
         const uint64_t has = tt_weights_budget(b->weights);
-        const uint64_t now = tt_budget_now(tt_pagepool_bytes(b->pool));
-        const uint64_t least = has / CHANGE_PART;
+        const uint64_t now = tt_budget_now(holds);
+        uint64_t least = has / CHANGE_PART;
+        if (now < has && least > GROWTH_BYTES) least = GROWTH_BYTES;
+        /* What grew was page cache, which is free: look less often. */
+        wait = due || has > now + least ? 1 : 2 * wait;
         more = now > has && now - has > least ? more + ticks : 0;
         ticks = 0;
         if (now >= has ? more < TICKS_BEFORE_MORE : has - now <= least) continue;

@@ -416,14 +416,15 @@ void tt_host_growth_mark(tt_host_growth *g)
     }
 }
 
-uint64_t tt_host_growth_bytes(const tt_host_growth *g)
+uint64_t tt_host_growth_bytes(const tt_host_growth *g, uint64_t known)
 {
     const uint64_t own = own_bytes(g->proc);
     uint64_t most = own > g->own ? own - g->own : 0;
     for (const limited_group *of = g->groups; of < g->groups + g->n_groups; of++) {
         const uint64_t use = group_use(of->dir, of->is_v1);
+        const uint64_t grown = use != TT_HOST_UNKNOWN && use > of->use ? use - of->use : 0;
         if (limit_hits(of) != of->hits) return UINT64_MAX;
-        if (use != TT_HOST_UNKNOWN && use > of->use && use - of->use > most) most = use - of->use;
+        if (grown > known && grown - known > most) most = grown - known;
     }
     return most;
 }

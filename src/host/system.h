@@ -89,9 +89,9 @@ typedef struct tt_host_growth tt_host_growth;
 /* Marks the present use. NULL: out of memory. Freed with tt_host_growth_free. */
 tt_host_growth *tt_host_growth_new(const char *root);
 void tt_host_growth_mark(tt_host_growth *g);
-/* Of whichever grew most; the process's use is that of its own memory, a group's includes page
- * cache. UINT64_MAX: a group has reached its limit since, whatever it has evicted for it. */
-uint64_t tt_host_growth_bytes(const tt_host_growth *g);
+/* Of whichever grew most: of the process its own memory, of a group also files' pages, less
+ * `known`. UINT64_MAX: a group has reached its limit since, whatever it has evicted for it. */
+uint64_t tt_host_growth_bytes(const tt_host_growth *g, uint64_t known);
 void tt_host_growth_free(tt_host_growth *g);
 
 /* Visits the folder of the control group that counts this process's memory, and all visible ones

@@ -190,6 +190,80 @@ static void *look(void *context)
     return NULL;
 }
 
+typedef struct sleeper {
+    mapped *m;
+    const uint32_t *units;
+    uint32_t n;
+    unsigned seed;
+    _Atomic bool *stop;
+    pthread_t thread;
+} sleeper;
+
+static void *sleep_for_units(void *context)
+{
+    sleeper *s = context;
+    while (!atomic_load(s->stop)) {
+        const uint32_t u = s->units[(uint32_t)rand_r(&s->seed) % s->n];
+        tt_pagepool_will_wait(s->m->pool, u, tt_ticks());
+        tt_pagepool_wait(s->m->pool, u);
+    }
+    return NULL;
+}
+
+/* Threads wait for units that come, go before they have come, and are unmapped: all wake. */
+static void wakes_whoever_waits(void **state)
+{
+    (void)state;
+    enum { N = 32, THREADS = 4 };
+    mapped m;
+    sleeper sleepers[THREADS];
+    uint32_t units[N];
+    _Atomic bool stop = false;
+    unsigned seed = 11;
+    map_file(&m, 2);
+    for (uint32_t i = 0; i < N; i++)
+        units[i] = unit(&m, i * (SIZE / N), SIZE / N);
+    tt_pagepool_lock(m.pool);
+    tt_pagepool_keep_reads(m.pool, true);
+    tt_pagepool_unlock(m.pool);
+    (void)alarm(200); /* if a thread sleeps on */
+    for (unsigned i = 0; i < THREADS; i++) {
+        sleepers[i] = (sleeper){.m = &m, .units = units, .n = N, .seed = i + 1, .stop = &stop};
+        assert_int_equal(pthread_create(&sleepers[i].thread, NULL, sleep_for_units, &sleepers[i]),
+                         0);
+    }
+    for (int i = 0; i < 5000 || atomic_load(&m.report.waits) < 500; i++) {
+        const uint32_t u = units[(uint32_t)rand_r(&seed) % N];
+        tt_pagepool_lock(m.pool);
+        if (rand_r(&seed) % 2)
+            (void)tt_pagepool_request(m.pool, u, TT_READ_AT_OP);
+        else
+            tt_pagepool_drop(m.pool, u);
+        tt_pagepool_unlock(m.pool);
+        if (i % 64 == 0) tt_pagepool_wait(m.pool, u);
+    }
+    tt_pagepool_lock(m.pool);
+    for (uint32_t i = 0; i < N; i++)
+        (void)tt_pagepool_request(m.pool, units[i], TT_READ_AT_OP);
+    assert_true(tt_pagepool_leave(m.pool, m.at, SIZE + TAIL));
+    tt_pagepool_unlock(m.pool);
+    atomic_store(&stop, true);
+    for (int i = 0; i < THREADS; i++)
+        (void)pthread_join(sleepers[i].thread, NULL);
+    (void)alarm(0);
+    const tt_pagepool_read *reads;
+    uint64_t lost;
+    tt_pagepool_lock(m.pool);
+    const uint32_t n = tt_pagepool_take_reads(m.pool, &reads, &lost);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(reads[i].waiters ? reads[i].first_waiter != 0 : reads[i].waited_ticks == 0);
+        assert_true(reads[i].waited_ticks <= reads[i].end_ticks - reads[i].requested_ticks);
+    }
+    tt_pagepool_unlock(m.pool);
+    assert_true(n > 100);
+    unmap_file(&m);
+}
+
 /* Threads read all the time while units come and go. */
 static void never_shows_anything_else(void **state)
 {
@@ -544,6 +618,37 @@ static void streams_whole_layers(void **state)
     weigh_no_more(&x);
 }
 
+/* Other threads begin an op as soon as one has looked what it needs: by then it is on its way, even
+ * if memory was given back just before. */
+static void requests_first_what_an_op_needs(void **state)
+{
+    (void)state;
+    const uint64_t whole = LAYERS * (uint64_t)MATRIX;
+    weighed x;
+    unsigned seed = 5;
+    bool all_there = true;
+    weigh(&x, whole * 7 / 10, false);
+    for (int i = 0; i < 3; i++)
+        assert_true(pass(&x, false, &seed, &all_there));
+    tt_pagepool_lock(x.m.pool);
+    assert_true(tt_weights_begin(x.w, &x.plan, x.steps, LAYERS));
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        tt_weights_set_budget(x.w, whole * (70 - i) / 100);
+        tt_weights_advance(x.w, &x.plan, 2 * i);
+        assert_true(x.plan.n_now > 0);
+        for (uint32_t k = 0; k < x.plan.n_now; k++)
+            assert_int_not_equal(tt_pagepool_state(x.m.pool, x.plan.now[k]), TT_UNIT_ABSENT);
+        wait_for_weights(&x);
+        for (uint32_t k = 0; k < x.plan.n_now; k++)
+            all_there &= tt_pagepool_state(x.m.pool, x.plan.now[k]) == TT_UNIT_PRESENT;
+        tt_weights_look_ahead(x.w, &x.plan);
+    }
+    tt_weights_end(x.w, &x.plan);
+    tt_pagepool_unlock(x.m.pool);
+    assert_true(all_there);
+    weigh_no_more(&x);
+}
+
 /* Less: at once, but for what an op waits for. More: used from then on. */
 static void follows_the_budget(void **state)
 {
@@ -777,6 +882,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bursts_are_measured),
         cmocka_unit_test(loads_and_evicts),
+        cmocka_unit_test(wakes_whoever_waits),
         cmocka_unit_test(never_shows_anything_else),
         cmocka_unit_test(stays_out_of_other_memory),
         cmocka_unit_test(keeps_what_is_not_unmapped),
@@ -785,6 +891,7 @@ int main(void)
         cmocka_unit_test(child_sees_the_same),
         cmocka_unit_test(keeps_to_the_budget),
         cmocka_unit_test(streams_whole_layers),
+        cmocka_unit_test(requests_first_what_an_op_needs),
         cmocka_unit_test(follows_the_budget),
         cmocka_unit_test(shares_memory_in_a_group),
         cmocka_unit_test(keeps_what_was_read),

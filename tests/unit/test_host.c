@@ -179,26 +179,28 @@ static void growth_is_that_of_the_process_or_a_limited_group(void **state)
     put("proc/self/cgroup", "0::/a/b\n");
     put("proc/self/mountinfo", "2 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     put("sys/fs/cgroup/a/memory.max", "max\n");
-    put("sys/fs/cgroup/a/memory.high", "500000\n");
-    put("sys/fs/cgroup/a/memory.current", "200000\n");
+    put("sys/fs/cgroup/a/memory.high", "900000000\n");
+    put("sys/fs/cgroup/a/memory.current", "200000000\n");
     put("sys/fs/cgroup/a/memory.events", "low 3\nhigh 5\nmax 0\noom 7\n");
     put("sys/fs/cgroup/a/b/memory.max", "max\n"); /* no limit: not looked at */
     put("sys/fs/cgroup/a/b/memory.current", "1\n");
     tt_host_growth *g = tt_host_growth_new(root);
     assert_non_null(g);
-    assert_int_equal(tt_host_growth_bytes(g), 0);
+    assert_int_equal(tt_host_growth_bytes(g, 0), 0);
     put("proc/self/statm", "900 700 298 1 0 400 0\n"); /* 198 of the 200 are shared */
-    put("sys/fs/cgroup/a/memory.current", "200001\n");
+    put("sys/fs/cgroup/a/memory.current", "200000001\n");
     put("sys/fs/cgroup/a/b/memory.current", "90000000\n");
     put("sys/fs/cgroup/a/memory.events", "low 4\nhigh 5\nmax 0\noom 8\n");
-    assert_int_equal(tt_host_growth_bytes(g), 2 * page);
-    put("sys/fs/cgroup/a/memory.current", "300000\n");
-    assert_int_equal(tt_host_growth_bytes(g), 100000);
+    assert_int_equal(tt_host_growth_bytes(g, 0), 2 * page);
+    put("sys/fs/cgroup/a/memory.current", "300000000\n");
+    assert_int_equal(tt_host_growth_bytes(g, 0), 100000000);
+    assert_int_equal(tt_host_growth_bytes(g, 60000000), 40000000);
+    assert_int_equal(tt_host_growth_bytes(g, 200000000), 2 * page); /* the process has grown, too */
     tt_host_growth_mark(g);
-    assert_int_equal(tt_host_growth_bytes(g), 0);
-    put("sys/fs/cgroup/a/memory.current", "100000\n"); /* evicted at its limit */
+    assert_int_equal(tt_host_growth_bytes(g, 0), 0);
+    put("sys/fs/cgroup/a/memory.current", "100000000\n"); /* evicted at its limit */
     put("sys/fs/cgroup/a/memory.events", "low 4\nhigh 6\nmax 0\noom 8\n");
-    assert_true(tt_host_growth_bytes(g) == UINT64_MAX);
+    assert_true(tt_host_growth_bytes(g, 0) == UINT64_MAX);
     tt_host_growth_free(g);
 
     put("proc/self/statm", "\n"); /* unknown: no growth */
@@ -210,9 +212,9 @@ static void growth_is_that_of_the_process_or_a_limited_group(void **state)
     g = tt_host_growth_new(root);
     assert_non_null(g);
     put("sys/fs/cgroup/a/memory.usage_in_bytes", "1500\n");
-    assert_int_equal(tt_host_growth_bytes(g), 500);
+    assert_int_equal(tt_host_growth_bytes(g, 0), 500);
     put("sys/fs/cgroup/a/memory.failcnt", "10\n");
-    assert_true(tt_host_growth_bytes(g) == UINT64_MAX);
+    assert_true(tt_host_growth_bytes(g, 0) == UINT64_MAX);
     tt_host_growth_free(g);
     remove_root();
 }

@@ -21,7 +21,7 @@
 
 #define READERS 8u /* threads, without an io_uring */
 #define PLANS_MAX 64u
-#define MOVING_ON_NS 200000u /* more than it takes */
+#define MOVING_ON_NS 200000u /* for another thread to move on, before one sleeps */
 #define TYPE_I32 26          /* GGML_TYPE_I32, the same in all versions */
 #define SLICES_MAX 4096u
 #define CHOSEN_EACH                                                                                \
@@ -497,7 +497,7 @@ static void tell_choices(plan *p, uint32_t node, bool later)
 }
 
 /* All threads are at `node` or at a barrier before it. The others begin as soon as what it needs is
- * known: the rest takes system calls. */
+ * known and requested: the rest takes system calls. */
 static void move_on(plan *p, uint32_t node)
 {
     tt_weights_advance(weights, &p->of, node);
