@@ -325,7 +325,6 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
     const uint64_t before = atomic_exchange(&w->budget, budget);
     if (!w->arranged || w->idle) {
         w->arranged = 0; /* the next pass decides */
-        if (budget < before) tt_pagepool_trim(w->pool);
         return;
     }
     const sums s = sum_up(w);
@@ -333,13 +332,11 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
         drop_all(w);
         w->arrangement++;
         w->idle = true;
-        tt_pagepool_trim(w->pool);
         return;
     }
     /* Units that were unpinned, or read ahead: the next op requests them again. */
     for (uint32_t u = 0; u < w->n_traits && budget < before; u++)
         if (w->traits[u].dense && !w->traits[u].pinned) tt_pagepool_drop(w->pool, u);
-    if (budget < before) tt_pagepool_trim(w->pool);
 }
 
 /* --- a pass --- */
@@ -647,6 +644,7 @@ static void *watch(void *context)
         more = 0;
         tt_pagepool_lock(b->pool);
         tt_weights_set_budget(b->weights, now);
+        if (now < has) tt_pagepool_trim(b->pool);
         tt_pagepool_unlock(b->pool);
     }
     return NULL;
