@@ -33,9 +33,9 @@ clean: ## remove everything that was built
 	@rm -rf build build-check build-arm64 build-asan build-tsan build-fuzz build-wheel dist $(BUILD)
 
 check: ## install what is needed, build, run all tests
-	@scripts/check check arm64
+	@scripts/check check
 
-check-all: ## the same, with the sanitizers' builds of the project's own code, and the fuzzers
+check-all: ## the same, with builds for arm64 (in an emulator) and by sanitizers, the fuzzers, the wheels
 	@scripts/check
 
 check-quick: ## the tests for the loop while coding: no engine, no browser, no sanitizer

@@ -20,7 +20,7 @@ done
 echo "$parsed scripts"
 [ "$parsed" -gt 40 ] || { echo "fewer scripts than there are"; bad=1; }
 awk '/^#/ || /^$/ { next }
-     $1 !~ /^(build|fetch|engine|check|fresh|deb|develop|bench)(,(build|engine|check|fresh|deb|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
+     $1 !~ /^(build|fetch|engine|check|arm64|fresh|deb|develop|bench)(,(build|engine|check|arm64|fresh|deb|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
      seen[$2]++ { print "packages.txt:" NR ": " $2 " is there twice"; bad = 1 }
      END { exit bad }' packages.txt || bad=1
 # What cannot be meant is refused before anything is built; without it, --help ran every target.

@@ -208,19 +208,20 @@ test('boxes show their times: all that are large enough for two lines, the slowe
             };
         });
         const { run } = await v.api(`traces/0/graph?batch=${token}`);
+        const address = `view=graph&token=${token}&op=${run}.${slowest.id}&layer=${layer}&graph.open=${layer}`;
+        await v.show(address);
+        await v.page.reload();
+        await v.ready();
+        await settled(v);
+        await proxy(v).focus();
+        await v.press('KeyF');
+        await settled(v);
+        const [x, y, fitted] = v.fragment().get('graph.at').split('_').map(Number);
+        const box = await proxy(v).boundingBox();
         for (const scale of [0.65, 0.8, 1, 2]) {
-            await v.show(`view=graph&token=${token}&op=${run}.${slowest.id}&layer=${layer}&graph.open=${layer}`);
-            await v.page.reload();
-            await v.ready();
-            await settled(v);
-            await proxy(v).focus();
-            await v.press('KeyF');
-            await settled(v);
             // The place where F leads, at another scale.
-            const [x, y, fitted] = v.fragment().get('graph.at').split('_').map(Number);
-            const box = await proxy(v).boundingBox();
             const moved = (at, length) => Math.round(at + length / 2 / fitted - length / 2 / scale);
-            await v.show(`view=graph&token=${token}&op=${run}.${slowest.id}&layer=${layer}&graph.open=${layer}&graph.at=${moved(x, box.width)}_${moved(y, box.height)}_${scale}`);
+            await v.show(`${address}&graph.at=${moved(x, box.width)}_${moved(y, box.height)}_${scale}`);
             await v.page.reload();
             await v.ready();
             await settled(v);

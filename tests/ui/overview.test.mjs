@@ -84,7 +84,7 @@ test('it opens first; speed, time and tensors are those of info and stats', asyn
     const first = rows.sort((a, b) => b.work_ns - a.work_ns).slice(0, 5);
     const names = await main(v).locator('.top-tensors tbody th').allTextContents();
     assert.deepEqual(names, first.map((r) => r.tensor));
-    await main(v).getByRole('button', { name: names[1] }).click();
+    await main(v).getByRole('button', { name: names[1], exact: true }).click();
     await v.untilFragment('tensor', names[1]);
     await inspector(v).getByRole('heading', { name: `Tensor ${names[1]}` }).waitFor();
 });
