@@ -42,6 +42,11 @@ engines() {
     echo "$found"
 }
 
+# is_last ENGINE: what costs much and is the same with all of them is tried with one.
+is_last() {
+    [ "$1" = "$(engines | tail -n 1)" ]
+}
+
 # model PRESET: makes PRESET.gguf unless it is there.
 model() {
     [ -f "$1.gguf" ] || "$TT_BIN" synth --preset "$1" -o "$1.gguf" 2>/dev/null || fail "synth $1"

@@ -58,20 +58,21 @@ class Llama:
         function.argtypes = arguments
         return function
 
-    def context(self):
+    def context(self, threads):
         parameters = self.function("llama_context_default_params", Blob, [])()
         parameters.words[0] = 256 | 256 << 32  # n_ctx, n_batch
         context = self.new(self.model, parameters)
-        self.threads(context, 2, 2)
+        self.threads(context, threads, threads)
         return context
 
 
 class Text:
-    """Tokens that follow from a prompt, the likeliest each time."""
+    """Tokens that follow from a prompt, the likeliest each time. More threads than processors spin for each
+    other: what computes beside others has one."""
 
-    def __init__(self, llama, first=300):
+    def __init__(self, llama, first=300, threads=2):
         self.llama = llama
-        self.context = llama.context()
+        self.context = llama.context(threads)
         self.next = [1, first, first + 1, first + 2]
         self.tokens = []
 
@@ -101,7 +102,7 @@ def late(text, a, b, first=None, second=None):
 
 
 def threads(llama, n, folder):
-    texts = [Text(llama, 300 + 10 * i) for i in range(3)]
+    texts = [Text(llama, 300 + 10 * i, 1 if i else 2) for i in range(3)]
     done = threading.Event()
 
     # They compute while a recording begins and while it lasts, but a slow machine records before all is computed.
@@ -196,7 +197,7 @@ def main():
     llama = Llama(engine, model)
     if what == "threads":
         threads(llama, *rest)
-    text = Text(llama)
+    text = Text(llama, threads=1 if what == "child" else 2)
     if what == "late":
         late(text, *rest)
     elif what == "values":

@@ -29,6 +29,8 @@ for engine in $(engines); do
         check check_values whole two.ttrace
         for how in "-t 1" "-t 3" "-t 2 --mode=callback"; do
             [ $model = tiny ] || [ "$how" = "-t 1" ] || continue
+            # More threads than processors spin for each other.
+            [ "$how" != "-t 3" ] || is_last "$engine" || continue
             # shellcheck disable=SC2086
             traced other $model.gguf $how --values=hash
             about="$engine $model $how"
@@ -38,7 +40,8 @@ for engine in $(engines); do
     done
     case $engine in b4234) continue ;; esac
     about="$engine known outputs"
-    for threads in 1 3; do
+    for threads in 1 2 3; do
+        [ $threads != 3 ] || is_last "$engine" || continue
         "$TT_BIN" run --force -q -o known.ttrace --values=full -- "$TT_PROGRAMS/outputs" "$TT_ENGINES/$engine" $threads 2>err.txt ||
             fail "$about: exit code"
         grep -q "^tensortrace: 2 outputs hold NaN or infinity, first: logarithm: " err.txt ||
