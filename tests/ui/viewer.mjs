@@ -110,6 +110,8 @@ export class Viewer {
         let recent = [];
         let now = Buffer.alloc(0);
         let why = '';
+        // What a new address changes is on its way to be asked or drawn.
+        await this.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
         await this.until(async () => {
             const asked = [...this.#underWay].map((request) => request.url());
             why = asked.length > 0 ? `asked: ${asked.join(', ')}` : `answered ${Date.now() - this.#lastAsked} ms ago, ${recent.length} pictures`;

@@ -69,6 +69,14 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
       drawOne(pen, b, i, { from, to, top, height: row.height }, b.batch_id[i] === chosen, b.batch_id[i] === other);
       i++;
     }
+    // Also in a block with others.
+    for (const token of [chosen, other]) {
+      const k = token === null ? -1 : batchIndex(token);
+      const [from, to] = k < 0 ? [0, NARROW] : [pen.x(b.begin_ns[k] ?? 0), pen.x(end(b, k))];
+      if (to - from >= NARROW) continue;
+      c.fillStyle = pen.accent;
+      c.fillRect((from + to - NARROW) / 2, top, NARROW, row.height);
+    }
   });
 }
 
