@@ -2,6 +2,7 @@
 # repacked and not, split over files, with an adapter, with two models whose tensors have the
 # same names, and when addresses are used again after a free.
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
+export PROGRAM_ONE_THREAD=1
 need_python
 model tiny
 model moe

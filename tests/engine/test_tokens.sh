@@ -1,6 +1,7 @@
 # Tokens of every batch: ids, texts, positions and sequences, also of parallel sequences and
 # of prompts cut into several batches; and none of it with --no-text.
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
+export PROGRAM_ONE_THREAD=1
 need_python
 model tiny
 python3 "$TT_SOURCE_DIR/tests/engine/make_no_vocab.py" tiny.gguf no_vocab.gguf || fail "no_vocab.gguf"
