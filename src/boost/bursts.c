@@ -10,89 +10,137 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define BURSTS_MAX 48u
-#define UNITS 3u /* gate, up and down */
 #define UNIT_BYTES (UINT64_C(5) << 18)
-#define BURST_BYTES (UNITS * UNIT_BYTES)
-#define PLAIN_BYTES (UINT64_C(4) << 20)
+#define EXPERTS TT_BOOST_GROUP_READS
+#define EXPERT_UNITS TT_BOOST_TURN_GROUPS /* gate, up and down share memory */
+#define UNITS (EXPERTS * EXPERT_UNITS)
+#define EXPERT_BYTES (EXPERT_UNITS * UNIT_BYTES)
+#define BURST_BYTES (EXPERTS * EXPERT_BYTES)
+#define TURN_BYTES (3u * BURST_BYTES + EXPERT_BYTES)
+#define PLAIN_BYTES (UINT64_C(8) << 20)
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_NS 500000000u
 #define READERS 8u
-#define FIRST 1u /* bursts whose memory is new */
+#define TOGETHER                                                                                   \
+    0.25 /* of a group's plain time: one after the other, the second ends half of it later */
+
+/* What a burst has read, which the next of its kind evicts. */
+typedef struct loaded {
+    uint32_t units[UNITS];
+    uint32_t n;
+} loaded;
 
 typedef struct bursts {
     tt_pagepool *pool;
     int fd;         /* direct, if the file system has that */
-    uint8_t *plain; /* memory of one burst */
+    uint8_t *plain; /* memory of one request */
     uint32_t region;
-    uint32_t last[UNITS]; /* the units that the next burst evicts */
-    bool has_last;
+    loaded group, all;
 } bursts;
 
 /* The time of one request; 0: it failed. */
-static double read_plainly(const bursts *b, uint64_t at)
+static double read_plainly(const bursts *b, uint64_t at, uint32_t n)
 {
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    if (pread(b->fd, b->plain, BURST_BYTES, (off_t)at) != (ssize_t)BURST_BYTES) return 0;
+    if (pread(b->fd, b->plain, n * UNIT_BYTES, (off_t)at) != (ssize_t)(n * UNIT_BYTES)) return 0;
     return (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
 }
 
-static void drop_last(bursts *b)
+static void drop(bursts *b, loaded *l)
 {
-    for (uint32_t i = 0; b->has_last && i < UNITS; i++)
-        tt_pagepool_drop(b->pool, b->last[i]);
-    b->has_last = false;
+    for (uint32_t i = 0; i < l->n; i++)
+        tt_pagepool_drop(b->pool, l->units[i]);
+    l->n = 0;
 }
 
-/* The time until the thread that waits for them runs with all units; 0: it failed. */
-static double read_burst(bursts *b, uint64_t at)
+/* Two experts' units in the order in which they are read: gates, ups, downs. False: out of memory.
+ */
+static bool make_units(bursts *b, uint64_t at, uint32_t *units)
+{
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const uint32_t expert = i % EXPERTS;
+        units[i] = tt_pagepool_unit(
+            b->pool, b->region, at + expert * EXPERT_BYTES + i / EXPERTS * UNIT_BYTES, UNIT_BYTES);
+        if (units[i] == TT_NONE) return false;
+        if (i >= EXPERTS && !tt_pagepool_join(b->pool, units[expert], units[i])) return false;
+    }
+    return true;
+}
+
+/* The time until the thread that waits for them runs with the first n units of two experts; 0: it
+ * failed. first_ns: until it runs with the first one. */
+static double read_burst(bursts *b, uint64_t at, uint32_t n, loaded *l, double *first_ns)
 {
     uint32_t units[UNITS];
-    bool ok = true;
     tt_pagepool_lock(b->pool);
-    for (uint32_t i = 0; i < UNITS; i++) {
-        units[i] = tt_pagepool_unit(b->pool, b->region, at + i * UNIT_BYTES, UNIT_BYTES);
-        ok = ok && units[i] != TT_NONE && (i == 0 || tt_pagepool_join(b->pool, units[0], units[i]));
-    }
+    bool ok = make_units(b, at, units);
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    drop_last(b);
-    for (uint32_t i = 0; ok && i < UNITS; i++)
+    drop(b, l);
+    for (uint32_t i = 0; ok && i < n; i++)
         ok = tt_pagepool_request(b->pool, units[i], TT_READ_CHOSEN);
     tt_pagepool_unlock(b->pool);
-    for (uint32_t i = 0; ok && i < UNITS; i++) {
+    for (uint32_t i = 0; ok && i < n; i++) {
         tt_pagepool_wait(b->pool, units[i]);
         ok = tt_pagepool_state(b->pool, units[i]) == TT_UNIT_PRESENT;
+        if (i == 0) *first_ns = (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
     }
     const uint64_t end = tt_clock_ns(CLOCK_MONOTONIC);
-    for (uint32_t i = 0; i < UNITS; i++)
-        b->last[i] = units[i];
-    b->has_last = ok;
+    for (uint32_t i = 0; ok && i < n; i++)
+        l->units[l->n++] = units[i];
     return ok ? (double)(end - begin) : 0;
 }
 
-/* Of places spread over the file, each read once: what reads it again may find it in a cache. */
-static void measure(bursts *b, uint64_t size, tt_boost_bursts *result)
+/* False: a read failed. */
+static bool take_turn(bursts *b, uint64_t at, tt_boost_turn *t)
 {
-    double longer[BURSTS_MAX];
-    const uint64_t places = size / BURST_BYTES, until = tt_clock_ns(CLOCK_MONOTONIC) + TOTAL_NS;
-    const uint64_t step = places / BURSTS_MAX > 2 ? places / BURSTS_MAX : 2;
-    uint32_t n = 0;
-    for (uint64_t at = 0, i = 0; i < BURSTS_MAX && at + 1 < places; at += step, i++) {
-        if (n && tt_clock_ns(CLOCK_MONOTONIC) > until) break;
-        const double burst = read_burst(b, at * BURST_BYTES);
-        const double plain = read_plainly(b, (at + 1) * BURST_BYTES);
-        if (burst <= 0 || plain <= 0) break;
-        if (i >= FIRST) longer[n++] = burst - plain;
-    }
-    result->problem =
-        n ? NULL : "the file has less than 15 MiB, or cannot be read past the page cache";
-    if (!n) return;
-    const double median = tt_median(longer, n);
-    result->n = n;
-    result->begin_ns = median > 0 ? median : 0;
+    double first_ns;
+    t->group_ns = read_burst(b, at, EXPERTS, &b->group, &t->first_ns);
+    t->plain_ns = read_plainly(b, at + BURST_BYTES, EXPERTS);
+    t->groups_ns = read_burst(b, at + BURST_BYTES + EXPERT_BYTES, UNITS, &b->all, &first_ns);
+    t->plain_all_ns = read_plainly(b, at + 2 * BURST_BYTES + EXPERT_BYTES, UNITS);
+    return t->group_ns > 0 && t->plain_ns > 0 && t->groups_ns > 0 && t->plain_all_ns > 0;
 }
 
-void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
+void tt_boost_bursts_judge(const tt_boost_turn *turns, uint32_t n, double request_ns,
+                           tt_boost_bursts *b)
+{
+    /* A plain read is one request. */
+    const double of_first = (TT_BOOST_GROUP_READS - 1) * request_ns;
+    const double of_further = TT_BOOST_GROUP_READS * request_ns;
+    double begin[TT_BOOST_TURNS_MAX], further[TT_BOOST_TURNS_MAX], later[TT_BOOST_TURNS_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        const tt_boost_turn *t = &turns[i];
+        begin[i] = t->group_ns - t->plain_ns;
+        further[i] = (t->groups_ns - t->plain_all_ns - begin[i]) / (TT_BOOST_TURN_GROUPS - 1);
+        later[i] = (t->group_ns - t->first_ns) / t->plain_ns;
+    }
+    const double begin_ns = tt_median(begin, n) - of_first;
+    const double group_ns = tt_median(further, n) - of_further;
+    *b = (tt_boost_bursts){.n = n, .grouped = tt_median(later, n) < TOGETHER};
+    if (begin_ns > 0) b->begin_ns = begin_ns;
+    if (b->grouped && group_ns > 0) b->group_ns = group_ns;
+}
+
+/* Of places spread over the file, each read once: what reads it again may find it in a cache. */
+static void measure(bursts *b, uint64_t size, double request_ns, tt_boost_bursts *result)
+{
+    tt_boost_turn turns[TT_BOOST_TURNS_MAX];
+    const uint64_t places = size / TURN_BYTES, until = tt_clock_ns(CLOCK_MONOTONIC) + TOTAL_NS;
+    const uint64_t step = places / TT_BOOST_TURNS_MAX ? places / TT_BOOST_TURNS_MAX : 1;
+    uint32_t n = 0;
+    for (uint64_t at = 0; n < TT_BOOST_TURNS_MAX && at < places; at += step) {
+        if (n > 1 && tt_clock_ns(CLOCK_MONOTONIC) > until) break;
+        if (!take_turn(b, at * TURN_BYTES, &turns[n])) break;
+        n++;
+    }
+    /* The first turn's memory is new. */
+    if (n > 1)
+        tt_boost_bursts_judge(turns + 1, n - 1, request_ns, result);
+    else
+        result->problem = "the file has less than 53 MiB, or cannot be read past the page cache";
+}
+
+void tt_boost_bursts_measure(const char *path, double request_ns, tt_boost_bursts *result)
 {
     tt_boost_report *report = calloc(1, sizeof *report);
     bursts b = {.fd = -1};
@@ -113,10 +161,11 @@ void tt_boost_bursts_measure(const char *path, tt_boost_bursts *result)
         result->problem = "boost cannot work here";
         if (tt_pagepool_new(READERS, true, report, &b.pool, &err) == TT_OK)
             b.region = tt_pagepool_adopt(b.pool, at, (uint64_t)st.st_size, fd, 0);
-        if (b.pool && b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, result);
+        if (b.pool && b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, request_ns, result);
         if (b.pool) {
             tt_pagepool_lock(b.pool);
-            drop_last(&b);
+            drop(&b, &b.group);
+            drop(&b, &b.all);
             tt_pagepool_unlock(b.pool);
         }
         tt_pagepool_free(b.pool);

@@ -4,19 +4,36 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct tt_boost_bursts {
-    uint32_t n;          /* bursts that were measured; 0: none, begin_ns is unknown */
-    double begin_ns;     /* the median */
-    const char *problem; /* why there are none; NULL: there are */
+    uint32_t n;          /* turns that were measured; 0: none, the times are unknown */
+    double begin_ns;     /* medians */
+    double group_ns;     /* 0 unless grouped */
+    bool grouped;        /* the disk reports requests that it has together, when all are read */
+    const char *problem; /* why they are unknown; NULL: they are not */
 } tt_boost_bursts;
 
-/* By turns reads three ranges of the file at `path` through a pool, as of an expert that was just
- * chosen in a full cache, until the thread that waits for them runs; and as many bytes with one
- * request. begin_ns is how much longer the former takes. At least two bursts, then up to half a
- * second, and at most 360 MiB; nothing is written, and the page cache stays as it is where the file
- * system has O_DIRECT. */
-void tt_boost_bursts_measure(const char *path, tt_boost_bursts *b);
+/* One turn's times: of a group of reads (two, see tt_policy_may_read) through the pool, until the
+ * thread that waits for them runs, and until it runs with the first; of as many bytes with one
+ * request; of three groups, and of their bytes with one request. */
+typedef struct tt_boost_turn {
+    double group_ns, first_ns, plain_ns;
+    double groups_ns, plain_all_ns;
+} tt_boost_turn;
+#define TT_BOOST_TURN_GROUPS 3u
+#define TT_BOOST_GROUP_READS 2u
+#define TT_BOOST_TURNS_MAX 16u
+
+/* Reads ranges of the file at `path` through a pool, as of experts that were just chosen in a full
+ * cache, and plainly, in turns. begin_ns is how much longer a group takes than its bytes, group_ns
+ * how much each further one does. A first turn is not counted; then at least one, until half a
+ * second has passed, 320 MiB in all; nothing is written, and the page cache stays as it is where
+ * the file system has O_DIRECT. */
+void tt_boost_bursts_measure(const char *path, double request_ns, tt_boost_bursts *b);
+/* The result of n turns, 1 to TT_BOOST_TURNS_MAX. */
+void tt_boost_bursts_judge(const tt_boost_turn *turns, uint32_t n, double request_ns,
+                           tt_boost_bursts *b);
 
 #endif

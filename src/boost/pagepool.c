@@ -6,6 +6,7 @@
 #include "boost/mapping.h"
 #include "boost/slots.h"
 #include "boost/uring.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +27,7 @@
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
-#define FLIGHTS_MAX 32u                /* simultaneous reads of an io_uring */
-#define SOON_BYTES (UINT64_C(2) << 20) /* read at a time, of what ops are about to wait for */
+#define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
 #define HOLES_MAX 16u
 #define UNITS_MAX (1u << 20)
 #define UNITS_STEP (1u << 12) /* memory for so many at a time */
@@ -158,14 +157,11 @@ static bool ring(tt_pagepool *p)
     return write(p->alarm, &one, sizeof one) == sizeof one;
 }
 
-static void __attribute__((format(printf, 2, 3))) report(tt_pagepool *p, const char *fmt, ...)
+void tt_boost_report_problem(tt_boost_report *r, const char *text)
 {
-    va_list args;
-    if (p->report->problem[0]) return;
-    va_start(args, fmt);
-    (void)vsnprintf(p->report->problem, sizeof p->report->problem, fmt, args);
-    va_end(args);
-    atomic_store(&p->report->has_problem, 1);
+    if (r->problem[0]) return;
+    (void)snprintf(r->problem, sizeof r->problem, "%s", text);
+    atomic_store(&r->has_problem, 1);
 }
 
 static void add_bytes(tt_pagepool *p, uint64_t n)
@@ -465,7 +461,7 @@ static bool drop_edges(tt_pagepool *p, region *r, range pages)
             all = false;
             continue;
         }
-        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
+        r->edges_there[i / 8] &= (uint8_t)~(1u << i % 8);
         take_bytes(p, TT_PAGEPOOL_PAGE);
     }
     return all;
@@ -507,11 +503,14 @@ static void finish(tt_pagepool *p, unit *u, const flight *f)
     u->discard = false;
     if (f->how == READ_FAILED && !r->gone) {
         atomic_fetch_add(&p->report->failed_reads, 1);
-        report(p, "the model's file could not be read; the rest is left to the kernel's paging");
+        tt_boost_report_problem(
+            p->report,
+            "the model's file could not be read; the rest is left to the kernel's paging");
         r->closed = true;
     }
     if (f->how == READ_CHANGED && !r->gone) {
-        report(p, "the model's file was changed; all of it is left to the kernel's paging");
+        tt_boost_report_problem(
+            p->report, "the model's file was changed; all of it is left to the kernel's paging");
         hand_back(p, r);
     }
     if (r->gone && !r->loading) close_files(r);
@@ -651,6 +650,7 @@ static void *reader(void *context)
 typedef struct flights {
     flight of[FLIGHTS_MAX];
     bool busy[FLIGHTS_MAX];
+    bool ended[FLIGHTS_MAX]; /* busy, but it has been read */
     uint32_t n;
     bool alarm_armed; /* the eventfd is being read */
 } flights;
@@ -667,19 +667,18 @@ static bool is_soon(const unit *u)
     return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
 }
 
-/* Reads that ops are about to wait for end one after the other if few run at a time, so that the
- * first op begins while the rest is read. A stream gets the device's whole depth. */
+/* A stream gets the device's whole depth. */
 static bool may_begin(const tt_pagepool *p, const flights *all)
 {
     uint32_t n = 0;
     uint64_t bytes = 0;
     if (!is_soon(&p->units[p->queue_first])) return true;
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
-        if (!all->busy[k] || !is_soon(&p->units[all->of[k].unit])) continue;
+        if (!all->busy[k] || all->ended[k] || !is_soon(&p->units[all->of[k].unit])) continue;
         n++;
         bytes += all->of[k].bytes;
     }
-    return n < 2 || bytes < SOON_BYTES;
+    return tt_policy_may_read(n, bytes);
 }
 
 /* False: there is nothing to read, or not yet. */
@@ -698,9 +697,31 @@ static bool begin_flight(tt_pagepool *p, flights *all)
     return false;
 }
 
+/* Whether to begin the next read takes little time: its memory is there, and the kernel copies
+ * nothing from the page cache. */
+static bool begins_fast(const tt_pagepool *p)
+{
+    if (p->queue_first == TT_NONE) return false;
+    const unit *u = &p->units[p->queue_first];
+    return is_soon(u) && p->groups[u->group].users > 0 && p->regions[u->region].direct >= 0;
+}
+
+/* Before the pages of those that have ended are moved, for which the disk need not wait. */
+static void begin_more(tt_pagepool *p, flights *all)
+{
+    bool begun = false;
+    while (begins_fast(p) && begin_flight(p, all))
+        begun = true;
+    if (!begun) return;
+    tt_pagepool_unlock(p);
+    (void)tt_uring_submit(&p->uring, false); /* the next wait fails, too */
+    tt_pagepool_lock(p);
+}
+
 static void take_flights(tt_pagepool *p, flights *all)
 {
     uint64_t k;
+    uint32_t ended[FLIGHTS_MAX], n = 0;
     int32_t got;
     while (tt_uring_next(&p->uring, &k, &got)) {
         if (k == ALARM) {
@@ -712,11 +733,17 @@ static void take_flights(tt_pagepool *p, flights *all)
             go_on(p, all, (uint32_t)k);
             continue;
         }
+        all->ended[k] = true;
+        ended[n++] = (uint32_t)k;
+    }
+    if (n) begin_more(p, all);
+    for (uint32_t i = 0; i < n; i++) {
+        k = ended[i];
         tt_pagepool_unlock(p);
-        end_read(p, f);
+        end_read(p, &all->of[k]);
         tt_pagepool_lock(p);
-        end_load(p, f);
-        all->busy[k] = false;
+        end_load(p, &all->of[k]);
+        all->busy[k] = all->ended[k] = false;
         all->n--;
     }
 }
@@ -1022,7 +1049,7 @@ static void kill_unit(tt_pagepool *p, unit *u)
 static void forget_edges(tt_pagepool *p, region *r, range pages)
 {
     for (uint64_t i = pages.first; i < pages.last; i++) {
-        const uint8_t off = (uint8_t) ~(1u << i % 8);
+        const uint8_t off = (uint8_t)~(1u << i % 8);
         if (bit(r->edges, i)) p->edge_bytes -= TT_PAGEPOOL_PAGE;
         if (bit(r->edges_there, i)) take_bytes(p, TT_PAGEPOOL_PAGE);
         r->edges[i / 8] &= off;
@@ -1074,7 +1101,8 @@ void tt_pagepool_check_files(tt_pagepool *p)
     for (uint32_t i = 0; i < p->n_regions; i++) {
         region *r = &p->regions[i];
         if (!r->at || r->closed || is_same_file(r)) continue;
-        report(p, "the model's file was changed; all of it is left to the kernel's paging");
+        tt_boost_report_problem(
+            p->report, "the model's file was changed; all of it is left to the kernel's paging");
         hand_back(p, r);
     }
 }

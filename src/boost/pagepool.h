@@ -41,6 +41,9 @@ typedef struct tt_boost_report {
     char problem[252];
 } tt_boost_report;
 
+/* Sets the problem, unless there is one already. One thread at a time. */
+void tt_boost_report_problem(tt_boost_report *r, const char *text);
+
 /* Parts of mapped files kept in memory of our own, at the addresses where the program expects them.
  *
  * A region is a file that the program has mapped, read-only and shared. A unit is a range of it

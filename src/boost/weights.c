@@ -148,13 +148,6 @@ static uint64_t unit_bytes(uint64_t budget, uint64_t bytes, uint32_t n_slices)
     return chunk;
 }
 
-static void report(tt_weights *w, const char *text)
-{
-    if (w->report->problem[0]) return;
-    (void)snprintf(w->report->problem, sizeof w->report->problem, "%.250s", text);
-    atomic_store(&w->report->has_problem, 1);
-}
-
 static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices)
 {
     uint32_t region;
@@ -162,8 +155,9 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
     if (!tt_pagepool_find(w->pool, at, n, &region, &from)) return false;
     const uint64_t units = n_slices ? n_slices : n / unit_bytes(w->budget, n, 0) + 2;
     if (units > tt_pagepool_units_left(w->pool)) {
-        report(w,
-               "too many weights so far: those of further models are left to the kernel's paging");
+        tt_boost_report_problem(
+            w->report,
+            "too many weights so far: those of further models are left to the kernel's paging");
         return false;
     }
     /* The policy knows the units' sizes, which will be reallocated. */
@@ -279,7 +273,8 @@ static bool divide(tt_weights *w, const sums *s)
     tt_error err;
     const tt_policy_shares to = tt_policy_share(w->budget, s->dense, s->experts, s->edges);
     if (to.none) {
-        report(w, "the budget is too small for anything: all is left to the kernel's paging");
+        tt_boost_report_problem(
+            w->report, "the budget is too small for anything: all is left to the kernel's paging");
         return false;
     }
     /* Present units stay if all fit, and the others are read once. */
@@ -302,7 +297,8 @@ static bool divide(tt_weights *w, const sums *s)
                                    .n_units = w->n_traits,
                                    .capacity = cache_bytes,
                                    .unit_size = w->policy_sizes};
-    if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) report(w, err.message);
+    if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK)
+        tt_boost_report_problem(w->report, err.message);
     return true;
 }
 

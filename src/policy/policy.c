@@ -6,6 +6,8 @@
 
 #define WINDOW_PART 16u /* of what dense weights may use */
 #define WINDOW_MIN_BYTES (UINT64_C(32) << 20)
+#define READS 2u
+#define READ_BYTES (UINT64_C(2) << 20)
 
 /* While the last reads of a window are used the disk may have nothing to read: some virtual ones
  * complete all reads at once. So a small window costs more than what it leaves for other weights.
@@ -15,6 +17,11 @@ static uint64_t window_of(uint64_t dense_room)
     uint64_t window = dense_room / WINDOW_PART;
     if (window < WINDOW_MIN_BYTES) window = WINDOW_MIN_BYTES;
     return window > dense_room / 2 ? dense_room / 2 : window;
+}
+
+bool tt_policy_may_read(uint32_t n, uint64_t bytes)
+{
+    return n < READS || bytes < READ_BYTES;
 }
 
 tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t experts,

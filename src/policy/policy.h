@@ -23,6 +23,11 @@ typedef struct tt_policy_shares {
 tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t experts,
                                  uint64_t staying);
 
+/* Whether one more read of chosen experts begins while n of them, of so many bytes, are running.
+ * Few at a time: then they end one after the other, and the first op begins while the rest is read.
+ */
+bool tt_policy_may_read(uint32_t n, uint64_t bytes);
+
 /* Replacement policies: which units of a model a cache of limited size keeps.
  *
  * A unit is fetched and evicted as one (a page, a tensor, an expert's slice); its number is below

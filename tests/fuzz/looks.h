@@ -265,12 +265,15 @@ static void look_at_caches(const tt_model *m, uint8_t choice)
     if (tt_reads_collect(m, &any, &reads, NULL, NULL, &err) == TT_OK) {
         const tt_whatif_unit unit = (tt_whatif_unit)(choice % 3);
         const bool reads_ahead = unit == TT_WHATIF_PAGE && choice / 6 % 2;
+        const bool direct = choice % 2 == 0;
         const tt_whatif_plan plan = {.unit = unit,
                                      .page_bytes = 4096,
                                      .warm = choice / 3 % 2,
                                      .readahead_bytes = reads_ahead ? 1 << 17 : 0,
-                                     .disk = {1e9, choice % 5 * 1e4, choice % 7 * 1e3, choice % 3 * 1e5},
-                                     .reader = choice % 2 ? TT_WHATIF_MMAP : TT_WHATIF_DIRECT,
+                                     .disk = {1e9, choice % 5 * 1e4, choice % 7 * 1e3, choice % 3 * 1e5,
+                                              choice % 4 * 1e5, choice % 8 < 6},
+                                     .reader = direct ? TT_WHATIF_DIRECT : TT_WHATIF_MMAP,
+                                     .boost = direct && unit == TT_WHATIF_EXPERT,
                                      .ahead_bytes = choice % 4 ? (uint64_t)choice << 16 : 0,
                                      .depth = 1u + choice % 32};
         tt_whatif *w = NULL;

@@ -129,19 +129,39 @@ static void bursts_are_measured(void **state)
     mapped m;
     tt_boost_bursts b;
     map_file(&m, 1);
-    tt_boost_bursts_measure(m.path, &b);
+    tt_boost_bursts_measure(m.path, 1e4, &b);
     assert_int_equal(b.n, 0);
     assert_non_null(b.problem);
-    assert_int_equal(ftruncate(m.fd, 64 << 20), 0);
-    tt_boost_bursts_measure(m.path, &b);
-    assert_in_range(b.n, 1, 7);
+    assert_int_equal(ftruncate(m.fd, 80 << 20), 0);
+    tt_boost_bursts_measure(m.path, 1e4, &b);
+    assert_in_range(b.n, 1, 2);
     assert_null(b.problem);
     assert_true(b.begin_ns >= 0 && b.begin_ns < 1e9);
+    assert_true(b.group_ns < 1e9);
     unmap_file(&m);
-    tt_boost_bursts_measure(".", &b);
+    tt_boost_bursts_measure(".", 0, &b);
     assert_true(b.n == 0 && b.problem);
-    tt_boost_bursts_measure("nowhere", &b);
+    tt_boost_bursts_measure("nowhere", 0, &b);
     assert_true(b.n == 0 && b.problem);
+}
+
+/* A disk that reports both reads of a group together, and one that reports the first after half of
+ * the time; each begins 150 us late, and has 40 us between groups, with the 10 us of each request.
+ * One turn of three was disturbed.
+ */
+static void bursts_are_judged(void **state)
+{
+    (void)state;
+    const tt_boost_turn together[] = {{750e3, 740e3, 600e3, 2030e3, 1800e3},
+                                      {950e3, 700e3, 600e3, 9000e3, 1800e3},
+                                      {750e3, 700e3, 600e3, 2030e3, 1800e3}};
+    const tt_boost_turn single[] = {{750e3, 450e3, 600e3, 2030e3, 1800e3}};
+    tt_boost_bursts b = {0};
+    tt_boost_bursts_judge(together, 3, 10e3, &b);
+    assert_true(b.n == 3 && b.grouped && !b.problem);
+    assert_true(b.begin_ns == 150e3 - 10e3 && b.group_ns == 40e3 - 20e3);
+    tt_boost_bursts_judge(single, 1, 0, &b);
+    assert_true(b.n == 1 && !b.grouped && b.begin_ns == 150e3 && b.group_ns == 0);
 }
 
 static void loads_and_evicts(void **state)
@@ -881,6 +901,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bursts_are_measured),
+        cmocka_unit_test(bursts_are_judged),
         cmocka_unit_test(loads_and_evicts),
         cmocka_unit_test(wakes_whoever_waits),
         cmocka_unit_test(never_shows_anything_else),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tt_disk_speed plain = {1e9, 0, 0, 0}; /* a byte a ns */
+static const tt_disk_speed plain = {1e9, 0, 0, 0, 0, false}; /* a byte a ns */
 
 static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_speed disk)
 {
@@ -23,8 +23,8 @@ static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_
 
 static void nothing_missed_nothing_waited_for(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 50, 0, 0, 1, false, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 0, 0, TT_PAGING_ALWAYS, false, 0, 0, 0},
+                          {0, 50, 0, 0, 1, false, 0, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){100, 1, 0}, plain) == 160);
     assert_true(tt_paging_run(NULL, 0, &(tt_paging_reader){1, 1, 0}, &plain));
@@ -33,7 +33,8 @@ static void nothing_missed_nothing_waited_for(void **state)
 /* Nothing is requested before an op is to begin: computing and reading take turns. */
 static void without_reading_ahead_times_add_up(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 0, 1000, 0, false, 0, 0}, {5, 200, 0, 3000, 1, false, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 0, 1000, 0, false, 0, 0, 0},
+                          {5, 200, 0, 3000, 1, false, 0, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){500, 8, 0}, plain) ==
                 10 + 1000 + 100 + 5 + 3000 + 200);
@@ -43,9 +44,9 @@ static void without_reading_ahead_times_add_up(void **state)
 /* What is known always is read while there is computing before it; the rest is waited for. */
 static void what_is_known_is_read_ahead(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 100, 0, 700, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 100, 0, 900, TT_PAGING_ALWAYS, false, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0, 0},
+                          {0, 100, 0, 700, TT_PAGING_ALWAYS, false, 0, 0, 0},
+                          {0, 100, 0, 900, TT_PAGING_ALWAYS, false, 0, 0, 0}};
     (void)state;
     /* 1,600 bytes from time 0 on: 1,000 and 1,100 are when ops 1 and 2 could begin. */
     assert_true(run(ops, 3, (tt_paging_reader){100, 8, UINT64_MAX}, plain) == 1700);
@@ -57,10 +58,10 @@ static void what_is_known_is_read_ahead(void **state)
 /* Experts: known with the first op of their layer, read together, and never before. */
 static void experts_are_read_once_chosen(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 100, 0, 300, 1, false, 0, 0},
-                          {0, 100, 0, 300, 1, false, 0, 0},
-                          {0, 100, 0, 50, TT_PAGING_ALWAYS, false, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0, 0},
+                          {0, 100, 0, 300, 1, false, 0, 0, 0},
+                          {0, 100, 0, 300, 1, false, 0, 0, 0},
+                          {0, 100, 0, 50, TT_PAGING_ALWAYS, false, 0, 0, 0}};
     (void)state;
     assert_true(run(ops, 4, (tt_paging_reader){1000, 8, UINT64_MAX}, plain) ==
                 1000 + 300 + 100 + 200 + 100 + 100);
@@ -70,7 +71,8 @@ static void experts_are_read_once_chosen(void **state)
 /* A thread that prepares a request reads nothing meanwhile, and computes nothing. */
 static void preparing_is_waited_for(void **state)
 {
-    tt_paging_op ops[] = {{10, 100, 40, 1000, 0, false, 0, 0}, {5, 200, 70, 0, 1, false, 0, 0}};
+    tt_paging_op ops[] = {{10, 100, 40, 1000, 0, false, 0, 0, 0},
+                          {5, 200, 70, 0, 1, false, 0, 0, 0}};
     (void)state;
     assert_true(run(ops, 2, (tt_paging_reader){500, 8, 0}, plain) ==
                 10 + 40 + 1000 + 100 + 5 + 70 + 200);
@@ -80,17 +82,18 @@ static void preparing_is_waited_for(void **state)
 static void speeds_are_parsed(void **state)
 {
     static const char *const wrong[] = {
-        "", "1X", "2G,", "2G,fast", "2G,1us,", "2G,,1us,1us", "2G,1,1,1,1", "2G,1us,1us,1us,1us"};
+        "",        "1X",          "2G,",          "2G,fast",
+        "2G,1us,", "2G,,1us,1us", "2G,1,1,1,1,1", "2G,1us,1us,1us,1us,1us"};
     tt_disk_speed s = {0};
     tt_error err;
     (void)state;
-    assert_int_equal(tt_disk_speed_parse("2G,50us,10us,180us", &s, &err), TT_OK);
+    assert_int_equal(tt_disk_speed_parse("2G,50us,10us,180us,300us", &s, &err), TT_OK);
     assert_true(s.bytes_per_s == 2e9 && s.latency_ns == 50e3 && s.request_ns == 10e3);
-    assert_true(s.begin_ns == 180e3);
+    assert_true(s.begin_ns == 180e3 && s.group_ns == 300e3 && s.grouped);
     s = (tt_disk_speed){0};
     assert_int_equal(tt_disk_speed_parse("500MB/s,1ms", &s, &err), TT_OK);
     assert_true(s.bytes_per_s == 5e8 && s.latency_ns == 1e6 && s.request_ns == 0 &&
-                s.begin_ns == 0);
+                s.begin_ns == 0 && !s.grouped);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(tt_disk_speed_parse(wrong[i], &s, &err), TT_E_USAGE);
 }
@@ -98,8 +101,8 @@ static void speeds_are_parsed(void **state)
 /* One request at a time has the latency in each; many have it once. */
 static void depth_hides_latency(void **state)
 {
-    const tt_disk_speed disk = {1e9, 400, 10, 0};
-    tt_paging_op op = {0, 0, 0, 1000, 0, false, 0, 0};
+    const tt_disk_speed disk = {1e9, 400, 10, 0, 0, false};
+    tt_paging_op op = {0, 0, 0, 1000, 0, false, 0, 0, 0};
     (void)state;
     assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 1, 0}, disk) - 10 * (100 + 10 + 400)) <
                 1e-6);
@@ -110,14 +113,32 @@ static void depth_hides_latency(void **state)
 /* Guesses take the disk's time until it is known what is needed, and nobody waits for them. */
 static void guesses_are_dropped_when_it_is_known(void **state)
 {
-    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0},
-                          {0, 0, 0, 5000, 0, true, 0, 0},
-                          {0, 100, 0, 300, 2, false, 0, 0}};
+    tt_paging_op ops[] = {{0, 1000, 0, 0, TT_PAGING_ALWAYS, false, 0, 0, 0},
+                          {0, 0, 0, 5000, 0, true, 0, 0, 0},
+                          {0, 100, 0, 300, 2, false, 0, 0, 0}};
     (void)state;
     assert_true(run(ops, 3, (tt_paging_reader){100, 1, UINT64_MAX}, plain) == 1000 + 300 + 100);
     assert_true(ops[1].wait_ns == 0);
     /* With two requests at a time the second guess is under way. */
     assert_true(run(ops, 3, (tt_paging_reader){100, 2, UINT64_MAX}, plain) == 1000 + 400 + 100);
+}
+
+/* Two slices at a time arrive together; the next two are requested group_ns later. */
+static void experts_are_read_in_groups(void **state)
+{
+    const tt_disk_speed disk = {1e3, 50,  10,
+                                0,   300, true}; /* 2 MiB: two groups have more than that */
+    const uint64_t slice = 3 << 20;
+    tt_paging_op ops[] = {{100, 1000, 0, 2 * slice, 0, false, slice, 0, 0},
+                          {0, 1000, 0, 2 * slice, 0, false, slice, 0, 0},
+                          {0, 1000, 0, slice, 0, false, slice, 0, 0}};
+    const tt_paging_reader reader = {100, 8, UINT64_MAX};
+    const double transfer = (double)slice * 1e6;
+    (void)state;
+    assert_true(tt_paging_run(ops, 3, &reader, &disk));
+    assert_true(fabs(ops[0].wait_ns - (2 * (transfer + 10) + 50)) < 1);
+    assert_true(fabs(ops[1].wait_ns - (300 + 2 * (transfer + 10) - 1000)) < 1);
+    assert_true(fabs(ops[2].wait_ns - (300 + transfer + 10 - 1000)) < 1);
 }
 
 /* --- ns by ns --- */
@@ -126,16 +147,24 @@ typedef struct pending {
     size_t op;
     uint64_t size, left; /* ns of transfer left */
     uint64_t arrives;    /* once transferred; UINT64_MAX before */
+    unsigned group;      /* 0: none */
+    bool follows;        /* its group another */
 } pending;
 
 #define OPS_MAX 12
+#define UNIT_BITS                                                                                  \
+    20 /* all is in MiB, as the limit of a group is; the disk transfers one in a ns                \
+        */
 #define PENDING_MAX 4096
 
 typedef struct slow {
     const tt_paging_op *ops;
     size_t n, begun;
     tt_paging_reader reader;
-    uint64_t latency, request;
+    uint64_t latency, request, between;
+    unsigned groups;
+    bool grouping;        /* a group is on its way */
+    uint64_t group_until; /* once it has arrived: when the next may begin */
     uint64_t asked[OPS_MAX], arrived[OPS_MAX];
     pending list[PENDING_MAX];
     size_t n_pending;
@@ -156,19 +185,50 @@ static size_t wanted(const slow *s)
     return s->n;
 }
 
+/* Two requests, or more up to 2 MiB. False: not yet. */
+static bool request_group(slow *s, uint64_t now)
+{
+    uint64_t sum = 0;
+    if (s->grouping || now < s->group_until) return false;
+    const bool follows = s->groups && now == s->group_until;
+    s->grouping = true;
+    s->groups++;
+    for (int n = 0; n < 2 || sum < 2 << 20; n++) {
+        size_t op = 0;
+        while (op < s->n &&
+               (s->ops[op].known_at >= s->begun || s->asked[op] == s->ops[op].missed_bytes))
+            op++;
+        if (op == s->n || !s->ops[op].group_request_bytes) break;
+        uint64_t size = s->ops[op].missed_bytes - s->asked[op];
+        if (size > s->ops[op].group_request_bytes) size = s->ops[op].group_request_bytes;
+        s->asked[op] += size;
+        sum += size;
+        assert_true(s->n_pending < PENDING_MAX);
+        const uint64_t left = (size >> UNIT_BITS) + s->request;
+        s->list[s->n_pending++] = (pending){op, size, left, UINT64_MAX, s->groups, follows};
+    }
+    return true;
+}
+
 static void request_all(slow *s, uint64_t now)
 {
     for (;;) {
         uint32_t under_way = 0;
         for (size_t i = 0; i < s->n_pending; i++)
-            under_way += s->list[i].arrives > now;
+            under_way += !s->list[i].group && s->list[i].arrives > now;
         const size_t op = wanted(s);
-        if (op == s->n || under_way >= s->reader.depth) return;
+        if (op == s->n) return;
+        if (s->ops[op].group_request_bytes) {
+            if (!request_group(s, now)) return;
+            continue;
+        }
+        if (under_way >= s->reader.depth) return;
         uint64_t size = s->ops[op].missed_bytes - s->asked[op];
         if (size > s->reader.request_bytes) size = s->reader.request_bytes;
         s->asked[op] += size;
         assert_true(s->n_pending < PENDING_MAX);
-        s->list[s->n_pending++] = (pending){op, size, size + s->request, UINT64_MAX};
+        s->list[s->n_pending++] =
+            (pending){op, size, (size >> UNIT_BITS) + s->request, UINT64_MAX, 0, false};
     }
 }
 
@@ -177,8 +237,15 @@ static void transfer_one(slow *s, uint64_t now)
 {
     for (size_t i = 0; i < s->n_pending; i++) {
         pending *p = &s->list[i];
-        if (p->arrives != UINT64_MAX) continue;
-        if (--p->left == 0) p->arrives = now + 1 + s->latency;
+        if (!p->left) continue;
+        if (--p->left || (p->group && i + 1 < s->n_pending && s->list[i + 1].group == p->group))
+            return;
+        p->arrives = now + 1 + (p->follows ? 0 : s->latency);
+        if (!p->group) return;
+        for (size_t k = 0; k <= i; k++)
+            if (s->list[k].group == p->group) s->list[k].arrives = p->arrives;
+        s->group_until = p->arrives + s->between;
+        s->grouping = false;
         return;
     }
 }
@@ -236,19 +303,25 @@ static void it_agrees_with_time_step_by_step(void **state)
             ops[i].before_ns = rand_r(&seed) % 3 ? 0 : rand_r(&seed) % 40;
             ops[i].compute_ns = rand_r(&seed) % 60;
             ops[i].prepare_ns = rand_r(&seed) % 4 ? 0 : rand_r(&seed) % 20;
-            ops[i].missed_bytes = rand_r(&seed) % 3 ? (uint64_t)(rand_r(&seed) % 90) : 0;
+            ops[i].missed_bytes =
+                rand_r(&seed) % 3 ? (uint64_t)(rand_r(&seed) % 90) << UNIT_BITS : 0;
             ops[i].known_at = TT_PAGING_ALWAYS;
             if (rand_r(&seed) % 2) continue;
             chosen += (uint32_t)rand_r(&seed) % (uint32_t)(i - chosen + 1);
             ops[i].known_at = chosen;
+            if (round % 2)
+                ops[i].group_request_bytes = (uint64_t)(1 + rand_r(&seed) % 40) << UNIT_BITS;
         }
         slow s = {.ops = ops, .n = n, .latency = (uint64_t)rand_r(&seed) % 30};
         s.request = (uint64_t)rand_r(&seed) % 5;
-        s.reader =
-            (tt_paging_reader){1 + (uint64_t)rand_r(&seed) % 40, 1 + (uint32_t)rand_r(&seed) % 6,
-                               rand_r(&seed) % 2 ? UINT64_MAX : (uint64_t)rand_r(&seed) % 100};
+        s.between = (uint64_t)rand_r(&seed) % 50;
+        s.reader = (tt_paging_reader){
+            (uint64_t)(1 + rand_r(&seed) % 40) << UNIT_BITS, 1 + (uint32_t)rand_r(&seed) % 6,
+            rand_r(&seed) % 2 ? UINT64_MAX : (uint64_t)(rand_r(&seed) % 100) << UNIT_BITS};
         const uint64_t want = slow_run(&s);
-        const tt_disk_speed disk = {1e9, (double)s.latency, (double)s.request, 0};
+        const tt_disk_speed disk = {1e9 * (1 << UNIT_BITS), (double)s.latency,
+                                    (double)s.request,      0,
+                                    (double)s.between,      true};
         const double got = run(ops, n, s.reader, disk);
         assert_true(fabs(got - (double)want) < 1e-6);
     }
@@ -265,6 +338,7 @@ int main(void)
         cmocka_unit_test(speeds_are_parsed),
         cmocka_unit_test(depth_hides_latency),
         cmocka_unit_test(guesses_are_dropped_when_it_is_known),
+        cmocka_unit_test(experts_are_read_in_groups),
         cmocka_unit_test(it_agrees_with_time_step_by_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

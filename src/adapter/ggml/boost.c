@@ -126,12 +126,6 @@ static tt_policy policy_named(const char *name)
     return TT_POLICY_LRU;
 }
 
-static void note_problem(const char *text)
-{
-    (void)snprintf(report->problem, sizeof report->problem, "%.250s", text);
-    atomic_store(&report->has_problem, 1);
-}
-
 void tt_boost_begin(void)
 {
     tt_error err;
@@ -145,7 +139,7 @@ void tt_boost_begin(void)
     if (tt_pagepool_new(READERS, uring, report, &pool, &err) != TT_OK ||
         tt_weights_new(pool, budget, policy_named(getenv(TT_ENV_BOOST_POLICY)), report, &weights,
                        &err) != TT_OK) {
-        note_problem(err.message);
+        tt_boost_report_problem(report, err.message);
         return;
     }
     owner = getpid();

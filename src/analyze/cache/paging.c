@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/units.h"
+#include "policy/policy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ typedef struct paging {
     uint64_t ahead_bytes;  /* requested for ops that are not about to begin */
     double reader_ns;      /* time of the reader's last request */
     double disk_ns;        /* end of the last requested transfer */
+    double group_end_ns;   /* arrival of the last group */
     double *arrivals;      /* of the last `depth` requests, as a ring */
     size_t requests;
     transfer *transfers; /* those that may not have ended, from first_transfer on */
@@ -45,31 +47,70 @@ static size_t next_of(const paging *p, size_t *at, bool always)
     return *at;
 }
 
+/* The next op whose choice is known; n: none. */
+static size_t next_chosen(paging *p)
+{
+    const size_t op = next_of(p, &p->chosen, false);
+    return op < p->n && p->ops[op].known_at >= p->begun ? p->n : op;
+}
+
 /* The next op to request bytes for: the first known one. n: none, or no room for more. */
 static size_t next_known(paging *p)
 {
-    const size_t always = next_of(p, &p->always, true);
-    size_t op = next_of(p, &p->chosen, false);
-    if (op < p->n && p->ops[op].known_at >= p->begun) op = p->n;
-    if (always < op) op = always;
+    const size_t always = next_of(p, &p->always, true), chosen = next_chosen(p);
+    const size_t op = always < chosen ? always : chosen;
     return op >= p->begun && p->ahead_bytes >= p->reader->ahead_bytes ? p->n : op;
+}
+
+/* Takes the op's next bytes, at most so many; how many. */
+static uint64_t take(paging *p, size_t op, uint64_t most)
+{
+    uint64_t size = p->ops[op].missed_bytes - p->progress[op].requested;
+    if (size > most) size = most;
+    p->progress[op].requested += size;
+    if (op >= p->begun) p->ahead_bytes += size;
+    return size;
+}
+
+/* Of n requests. */
+static bool add_transfer(paging *p, double at_ns, uint32_t n, uint64_t bytes, double *end_ns)
+{
+    transfer t = {at_ns > p->disk_ns ? at_ns : p->disk_ns, 0};
+    t.end_ns = t.begin_ns + n * p->disk->request_ns + (double)bytes / p->disk->bytes_per_s * 1e9;
+    p->disk_ns = *end_ns = t.end_ns;
+    p->reader_ns = at_ns;
+    if (!tt_array_one_more(p->transfers, p->n_transfers, p->transfers_capacity)) return false;
+    p->transfers[p->n_transfers++] = t;
+    return true;
 }
 
 static bool request(paging *p, size_t op, double at_ns)
 {
-    progress *g = &p->progress[op];
-    uint64_t size = p->ops[op].missed_bytes - g->requested;
-    if (size > p->reader->request_bytes) size = p->reader->request_bytes;
-    transfer t = {at_ns > p->disk_ns ? at_ns : p->disk_ns, 0};
-    t.end_ns = t.begin_ns + p->disk->request_ns + (double)size / p->disk->bytes_per_s * 1e9;
-    p->disk_ns = t.end_ns;
-    p->reader_ns = at_ns;
-    p->arrivals[p->requests++ % p->reader->depth] = t.end_ns + p->disk->latency_ns;
-    g->requested += size;
-    g->whole_ns = t.end_ns + p->disk->latency_ns;
-    if (op >= p->begun) p->ahead_bytes += size;
-    if (!tt_array_one_more(p->transfers, p->n_transfers, p->transfers_capacity)) return false;
-    p->transfers[p->n_transfers++] = t;
+    double end_ns;
+    const uint64_t size = take(p, op, p->reader->request_bytes);
+    if (!add_transfer(p, at_ns, 1, size, &end_ns)) return false;
+    p->progress[op].whole_ns = end_ns + p->disk->latency_ns;
+    p->arrivals[p->requests++ % p->reader->depth] = end_ns + p->disk->latency_ns;
+    return true;
+}
+
+static bool request_group(paging *p, size_t first, double at_ns)
+{
+    const bool follows = at_ns <= p->group_end_ns + p->disk->group_ns;
+    double end_ns;
+    uint64_t bytes = 0;
+    uint32_t n = 0;
+    size_t last = first;
+    for (size_t op = first; op < p->n && p->ops[op].group_request_bytes; op = next_chosen(p)) {
+        if (!tt_policy_may_read(n, bytes)) break;
+        n++;
+        bytes += take(p, op, p->ops[op].group_request_bytes);
+        last = op;
+    }
+    if (!add_transfer(p, at_ns, n, bytes, &end_ns)) return false;
+    p->group_end_ns = follows ? end_ns : end_ns + p->disk->latency_ns;
+    for (size_t i = first; i <= last; i++)
+        if (p->ops[i].group_request_bytes) p->progress[i].whole_ns = p->group_end_ns;
     return true;
 }
 
@@ -79,10 +120,12 @@ static bool read_until(paging *p, double until_ns, size_t op)
     for (;;) {
         const bool wanted = op < p->n && p->progress[op].requested < p->ops[op].missed_bytes;
         const size_t next = next_known(p);
-        double at = p->arrivals[p->requests % p->reader->depth];
+        const bool grouped = next < p->n && p->ops[next].group_request_bytes;
+        double at = grouped ? p->group_end_ns + p->disk->group_ns
+                            : p->arrivals[p->requests % p->reader->depth];
         if (at < p->reader_ns) at = p->reader_ns;
         if (next == p->n || (!wanted && at >= until_ns)) return true;
-        if (!request(p, next, at)) return false;
+        if (!(grouped ? request_group(p, next, at) : request(p, next, at))) return false;
     }
 }
 
@@ -123,7 +166,7 @@ static bool compute(paging *p, tt_paging_op *ops)
 bool tt_paging_run(tt_paging_op *ops, size_t n, const tt_paging_reader *reader,
                    const tt_disk_speed *disk)
 {
-    paging p = {.ops = ops, .n = n, .reader = reader, .disk = disk};
+    paging p = {.ops = ops, .n = n, .reader = reader, .disk = disk, .group_end_ns = -INFINITY};
     p.progress = calloc(n + 1, sizeof *p.progress);
     p.arrivals = calloc(reader->depth, sizeof *p.arrivals);
     const bool ok = p.progress && p.arrivals && compute(&p, ops);
@@ -135,7 +178,8 @@ bool tt_paging_run(tt_paging_op *ops, size_t n, const tt_paging_reader *reader,
 
 tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *err)
 {
-    double *const times[] = {&disk->latency_ns, &disk->request_ns, &disk->begin_ns};
+    double *const times[] = {&disk->latency_ns, &disk->request_ns, &disk->begin_ns,
+                             &disk->group_ns};
     const size_t n_times = sizeof times / sizeof *times;
     for (size_t i = 0; text; i++) {
         char word[48];
@@ -149,9 +193,11 @@ tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *e
         } else if (i > n_times || !tt_units_parse_time(word, times[i - 1])) {
             return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                                 "\"%.40s\" is not the time of a request: "
-                                "RATE,LATENCY,REQUEST,BEGIN as in 1.3G,50us,10us,180us",
+                                "RATE,LATENCY,REQUEST,BEGIN,GROUP as in "
+                                "1.3G,50us,10us,180us,300us",
                                 word);
         }
+        disk->grouped = i == n_times;
     }
     return TT_OK;
 }

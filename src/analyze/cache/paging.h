@@ -5,7 +5,11 @@
  * transfers one request after another, in the order of requests; each takes request_ns plus its
  * bytes at bytes_per_s, and arrives latency_ns after its transfer. With one request at a time the
  * latency adds to each; with more it overlaps other transfers. `tensortrace doctor --disk` measures
- * the numbers; begin_ns is the caller's to put into prepare_ns. */
+ * the numbers; begin_ns is the caller's to put into prepare_ns.
+ *
+ * Ops with group_request_bytes have theirs requested in groups, as boost reads experts
+ * (tt_policy_may_read). A group arrives as a whole, latency_ns after its transfer. The next begins
+ * group_ns after that, or later; if it could have begun before, its latency is part of group_ns. */
 #ifndef TT_ANALYZE_CACHE_PAGING_H
 #define TT_ANALYZE_CACHE_PAGING_H
 
@@ -20,10 +24,12 @@ typedef struct tt_disk_speed {
     double latency_ns;
     double request_ns;
     double begin_ns; /* of boost: to begin reading what a thread waits for, and to wake that */
+    double group_ns; /* of boost: between two groups of such requests */
+    bool grouped;    /* there is a group_ns: groups arrive as a whole */
 } tt_disk_speed;
 
-/* Reads "RATE[,LATENCY[,REQUEST[,BEGIN]]]", as in "1.3G,50us,10us,180us". TT_E_USAGE: it is not
- * like that, in words. */
+/* Reads "RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP]]]]", as in "1.3G,50us,10us,180us,300us".
+ * TT_E_USAGE: it is not like that, in words. */
 tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *err);
 
 #define TT_PAGING_ALWAYS UINT32_MAX
@@ -39,6 +45,8 @@ typedef struct tt_paging_op {
     uint32_t known_at;
     bool is_guess; /* the bytes are not needed: they are requested until the op begins, and not
                       waited for */
+    uint64_t group_request_bytes; /* largest of its requests, which are in groups; not with
+                                     TT_PAGING_ALWAYS. 0: they are not in groups */
     /* Filled in: */
     double wait_ns;     /* for its bytes, with prepare_ns */
     double transfer_ns; /* part of it with the disk transferring; the rest is latency */

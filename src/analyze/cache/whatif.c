@@ -24,6 +24,7 @@
 typedef struct timed_op {
     uint32_t batch;  /* or TT_NONE */
     uint32_t chosen; /* the op whose start makes known what this one reads, or TT_PAGING_ALWAYS */
+    uint64_t slice_bytes; /* for boost: of the largest expert that it reads */
     double before_ns, compute_ns;
 } timed_op;
 
@@ -168,7 +169,10 @@ static bool make_boost(tt_whatif *w, const uint8_t *kinds, const size_t *first, 
         for (size_t i = first[k]; i < first[k + 1]; i++) {
             const uint32_t unit = w->order[i];
             const uint64_t size = w->extents[unit].end - w->extents[unit].begin;
-            if (kinds[unit] == UNIT_EXPERT) w->expert_order[n++] = unit;
+            if (kinds[unit] == UNIT_EXPERT) {
+                w->expert_order[n++] = unit;
+                if (w->ops[k].slice_bytes < size) w->ops[k].slice_bytes = size;
+            }
             if (kinds[unit] != UNIT_DENSE) continue;
             w->dense[k] += size;
             w->dense_first[k] += seen[unit] ? 0 : size;
@@ -532,15 +536,33 @@ static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint
     return add_op(l, wrong, batch) && add_op(l, right, batch);
 }
 
+/* `size`, or more if that would give too many requests for all missed bytes. */
+static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64_t size)
+{
+    double bytes = 0;
+    for (uint32_t k = 0; k < w->n_ops; k++)
+        bytes += (double)(missed[k] * block_bytes(w));
+    const double least = bytes / REQUESTS_MAX;
+    return least > (double)size ? (uint64_t)least : size;
+}
+
+static bool is_generated(const tt_whatif *w, uint32_t batch)
+{
+    return batch < w->m->n_batches && w->m->batches[batch].phase == TT_PHASE_GENERATE;
+}
+
 /* The tail of a batch precedes the next one's first op. `window`: readahead window of page faults;
- * 0: ops are not divided. begin_ns: before the first missing bytes of each choice of experts. */
+ * 0: ops are not divided. boost: experts are read as boost does, and begin_ns is before the first
+ * missing bytes of each choice. Groups are those of generated tokens: of most prompts boost reads
+ * whole layers ahead, which is not simulated. */
 static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
-                     uint64_t window, double guessed, double begin_ns, paging_list *l)
+                     uint64_t window, double guessed, bool boost, paging_list *l)
 {
     double tail_ns = 0;
     uint32_t choice = 0, choice_batch = TT_NONE; /* the last layer's, in the list */
     const bool by_kernel = w->plan.readahead_bytes > 0;
     bool ok = true, is_guessed = false;
+    const uint64_t least = request_bytes(w, missed, 1);
     l->n = 0;
     for (uint32_t k = 0; ok && k < w->n_ops; k++) {
         const timed_op *o = &w->ops[k];
@@ -549,12 +571,15 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
                            .compute_ns = o->compute_ns,
                            .missed_bytes = missed[k] * block_bytes(w),
                            .known_at = o->chosen};
+        if (boost && w->plan.disk.grouped && o->chosen != TT_PAGING_ALWAYS &&
+            is_generated(w, batch))
+            op.group_request_bytes = o->slice_bytes > least ? o->slice_bytes : least;
         if (o->chosen == k) {
             const uint32_t last_choice = choice;
             is_guessed = guessed > 0 && choice_batch == o->batch;
             choice = (uint32_t)l->n;
             choice_batch = o->batch;
-            if (begin_ns > 0 && chosen_bytes(w, missed, k) > 0) op.prepare_ns = begin_ns;
+            if (boost && chosen_bytes(w, missed, k) > 0) op.prepare_ns = w->plan.disk.begin_ns;
             if (is_guessed) {
                 ok =
                     add_guesses(w, chosen_bytes(w, missed, k), op.before_ns, last_choice, l, batch);
@@ -570,16 +595,6 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
         tail_ns = k + 1 < w->n_ops && w->ops[k + 1].batch != o->batch ? w->tail_ns[batch] : 0;
     }
     return ok;
-}
-
-/* `size`, or more if that would give too many requests for all missed bytes. */
-static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64_t size)
-{
-    double bytes = 0;
-    for (uint32_t k = 0; k < w->n_ops; k++)
-        bytes += (double)(missed[k] * block_bytes(w));
-    const double least = bytes / REQUESTS_MAX;
-    return least > (double)size ? (uint64_t)least : size;
 }
 
 /* Limit of bytes read before their use. */
@@ -602,13 +617,12 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, const uint64_
     const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
     const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
                                      by_faults ? UINT64_MAX : ahead_of(w, ram_bytes)};
-    if (!list_ops(w, missed, around, 0, 0, 0, l) ||
+    if (!list_ops(w, missed, around, 0, 0, false, l) ||
         !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++)
         sums[l->batches[i]].causal_wait_ns += l->ops[i].wait_ns;
-    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed,
-                  w->plan.boost ? w->plan.disk.begin_ns : 0, l) ||
+    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed, w->plan.boost, l) ||
         !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++) {

@@ -224,6 +224,7 @@ const tt_schema tt_whatif_schema = {"results", "a row for each policy and size",
 
 TT_COLUMN_KNOWN(has_pages, tt_whatif_view, v, v->page_bytes > 0)
 TT_COLUMN_KNOWN(has_disk, tt_whatif_view, v, v->disk.bytes_per_s > 0)
+TT_COLUMN_KNOWN(has_groups, tt_whatif_view, v, v->disk.grouped)
 TT_COLUMN_KNOWN(has_readahead, tt_whatif_view, v, v->traced_readahead_bytes > 0)
 
 /* The listed results: the columns' context. */
@@ -263,6 +264,8 @@ static const tt_column view_columns[] = {
     TT_COLUMN("disk_begin_ns", NULL, NS,
               "of boost: to begin reading a layer's experts, and to wake the thread that waits",
               TT_MEMBER(tt_whatif_view, disk.begin_ns), .nullable = true, .known = has_disk),
+    TT_COLUMN("disk_group_ns", NULL, NS, "of boost: between two groups of a layer's experts",
+              TT_MEMBER(tt_whatif_view, disk.group_ns), .nullable = true, .known = has_groups),
     TT_COLUMN("reader", NULL, NONE, "how missing bytes are read", TT_MEMBER(tt_whatif_view, reader),
               .nullable = true, .known = has_disk),
     TT_COLUMN("reserve_bytes", NULL, BYTES, "of the RAM, not for weights",

@@ -65,28 +65,32 @@ TT_COLUMN_VALUE(get_file_bytes, disk_test, t, u64, t->rates.file_bytes)
 TT_COLUMN_VALUE(get_direct, disk_test, t, boolean, t->rates.is_direct)
 TT_COLUMN_VALUE(get_read_bytes, disk_test, t, u64, t->rates.read_bytes)
 TT_COLUMN_VALUE(get_took, disk_test, t, f64, t->rates.took_ns)
-/* The value for `whatif --disk`. */
+/* The value for `whatif --disk`. bursts: of boost, or NULL. */
 static void set_fit(tt_cell *cell, const tt_disk_rates *r,
-                    bool fit_rates(const tt_disk_rates *r, tt_disk_fit *fit))
+                    bool fit_rates(const tt_disk_rates *r, tt_disk_fit *fit),
+                    const tt_boost_bursts *bursts)
 {
     tt_disk_fit fit;
-    cell->known = fit_rates(r, &fit);
+    cell->known = fit_rates(r, &fit) && (!bursts || bursts->n);
     if (!cell->known) return;
     const double rate = fit.bytes_per_s / 1e6, latency = fit.latency_ns / 1e3;
-    if (fit.request_ns > 0)
-        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus", rate, latency, fit.request_ns / 1e3);
+    const double request = fit.request_ns / 1e3;
+    if (bursts && bursts->grouped)
+        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus,%.0fus,%.0fus", rate, latency, request,
+                       bursts->begin_ns / 1e3, bursts->group_ns / 1e3);
+    else if (bursts)
+        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus,%.0fus", rate, latency, request,
+                       bursts->begin_ns / 1e3);
+    else if (request > 0)
+        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus", rate, latency, request);
     else
         tt_cell_format(cell, "%.0fMB/s,%.0fus", rate, latency);
 }
 
-TT_COLUMN_GET(get_mapped_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_mapped);)
-TT_COLUMN_GET(get_requests_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_requests);)
-TT_COLUMN_GET(get_boost_fit, disk_test, t, {
-    tt_cell requests = {0};
-    set_fit(&requests, &t->rates, tt_disk_fit_requests);
-    cell->known = requests.known && t->bursts.n;
-    if (cell->known) tt_cell_format(cell, "%s,%.0fus", requests.room, t->bursts.begin_ns / 1e3);
-})
+TT_COLUMN_GET(get_mapped_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_mapped, NULL);)
+TT_COLUMN_GET(get_requests_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_requests, NULL);)
+TT_COLUMN_GET(get_boost_fit, disk_test, t,
+              set_fit(cell, &t->rates, tt_disk_fit_requests, &t->bursts);)
 
 #define FIT(key_, title_, about_, ...)                                                             \
     TT_COLUMN(key_, title_, NONE, about_, .type = TT_CELL_NAME, .nullable = true, __VA_ARGS__)
@@ -176,6 +180,7 @@ static int measure(disk_test *t, const char *path, bool with_bursts)
 {
     char real[PATH_MAX], read[TT_UNITS_TEXT];
     struct stat st;
+    tt_disk_fit fit;
     tt_error err;
     if (!realpath(path, real) || stat(real, &st) != 0)
         return tt_report_usage("%s: %s", path, strerror(errno));
@@ -186,7 +191,9 @@ static int measure(disk_test *t, const char *path, bool with_bursts)
                    tt_units_bytes(read, TT_DISK_READ_BYTES_MAX));
     if (tt_disk_measure(real, &t->rates, &err) != TT_OK)
         return tt_report_usage("%s: %s", path, err.message);
-    if (with_bursts) tt_boost_bursts_measure(real, &t->bursts);
+    if (with_bursts)
+        tt_boost_bursts_measure(real, tt_disk_fit_requests(&t->rates, &fit) ? fit.request_ns : 0,
+                                &t->bursts);
     return TT_EXIT_OK;
 }
 
