@@ -50,12 +50,24 @@ test('axe-core finds nothing in any view', async ({ open }) => {
     await v.show('view=log');
     await v.rest();
     await v.page.evaluate(() => {
-        const pale = document.querySelector('main').appendChild(document.createElement('p'));
-        pale.textContent = 'pale';
-        Object.assign(pale.style, { position: 'fixed', left: '40%', top: '50%', zIndex: 99, color: '#777', background: '#888' });
+        // Each in one theme only.
+        for (const [text, color, background] of [
+            ['pale light', 'light-dark(#777, #fff)', 'light-dark(#888, #000)'],
+            ['pale dark', 'light-dark(#000, #777)', 'light-dark(#fff, #888)'],
+        ]) {
+            const pale = document.querySelector('main').appendChild(document.createElement('p'));
+            pale.id = text; // stands first in what is reported
+            pale.textContent = text;
+            Object.assign(pale.style, { position: 'fixed', left: '40%', top: text === 'pale light' ? '50%' : '60%', zIndex: 99, colorScheme: 'light dark', color, background });
+        }
     });
     const pale = await violations(v);
-    for (const theme of Object.keys(RULES)) assert.ok(pale.some((each) => each.startsWith(`${theme}: color-contrast`) && each.includes('pale')), `it finds what is there, ${theme}`);
+    for (const theme of Object.keys(RULES))
+        assert.deepEqual(
+            pale.filter((each) => each.startsWith(`${theme}: color-contrast`)).map((each) => /pale \w+/.exec(each)?.[0]),
+            [`pale ${theme}`],
+            'it finds what is there',
+        );
 });
 
 test('axe-core finds nothing where there are values', async ({ open }) => {
