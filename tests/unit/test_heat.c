@@ -360,8 +360,10 @@ static void whatif_by_hand(void **state)
 {
     const tt_model m = make_model();
     const tt_reads r = make_reads();
-    const tt_whatif_plan plan = {
-        .unit = TT_WHATIF_EXPERT, .disk = {1e9, 0, 0, 0}, .reader = TT_WHATIF_DIRECT, .depth = 1};
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT,
+                                 .disk = {1e9, 0, 0, 0, 0, false},
+                                 .reader = TT_WHATIF_DIRECT,
+                                 .depth = 1};
     const uint64_t ram[] = {0, 30, 90};
     tt_whatif_result got[3];
     tt_whatif *w;
