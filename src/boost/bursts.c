@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #define UNIT_BYTES (UINT64_C(5) << 18)
-#define EXPERTS TT_BOOST_GROUP_READS
-#define EXPERT_UNITS TT_BOOST_TURN_GROUPS /* gate, up and down share memory */
+#define EXPERTS 2u      /* whose units of a kind are a group */
+#define EXPERT_UNITS 3u /* gate, up and down share memory */
 #define UNITS (EXPERTS * EXPERT_UNITS)
 #define EXPERT_BYTES (EXPERT_UNITS * UNIT_BYTES)
 #define BURST_BYTES (EXPERTS * EXPERT_BYTES)
@@ -21,8 +21,8 @@
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_NS 500000000u
 #define READERS 8u
-#define TOGETHER                                                                                   \
-    0.25 /* of a group's plain time: one after the other, the second ends half of it later */
+/* Of a group's plain time: reads one after the other end half of it apart. */
+#define TOGETHER 0.25
 
 /* What a burst has read, which the next of its kind evicts. */
 typedef struct loaded {
@@ -105,13 +105,13 @@ void tt_boost_bursts_judge(const tt_boost_turn *turns, uint32_t n, double reques
                            tt_boost_bursts *b)
 {
     /* A plain read is one request. */
-    const double of_first = (TT_BOOST_GROUP_READS - 1) * request_ns;
-    const double of_further = TT_BOOST_GROUP_READS * request_ns;
+    const double of_first = (EXPERTS - 1) * request_ns;
+    const double of_further = EXPERTS * request_ns;
     double begin[TT_BOOST_TURNS_MAX], further[TT_BOOST_TURNS_MAX], later[TT_BOOST_TURNS_MAX];
     for (uint32_t i = 0; i < n; i++) {
         const tt_boost_turn *t = &turns[i];
         begin[i] = t->group_ns - t->plain_ns;
-        further[i] = (t->groups_ns - t->plain_all_ns - begin[i]) / (TT_BOOST_TURN_GROUPS - 1);
+        further[i] = (t->groups_ns - t->plain_all_ns - begin[i]) / (EXPERT_UNITS - 1);
         later[i] = (t->group_ns - t->first_ns) / t->plain_ns;
     }
     const double begin_ns = tt_median(begin, n) - of_first;

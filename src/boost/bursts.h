@@ -22,15 +22,13 @@ typedef struct tt_boost_turn {
     double group_ns, first_ns, plain_ns;
     double groups_ns, plain_all_ns;
 } tt_boost_turn;
-#define TT_BOOST_TURN_GROUPS 3u
-#define TT_BOOST_GROUP_READS 2u
 #define TT_BOOST_TURNS_MAX 16u
 
 /* Reads ranges of the file at `path` through a pool, as of experts that were just chosen in a full
  * cache, and plainly, in turns. begin_ns is how much longer a group takes than its bytes, group_ns
- * how much each further one does. A first turn is not counted; then at least one, until half a
- * second has passed, 320 MiB in all; nothing is written, and the page cache stays as it is where
- * the file system has O_DIRECT. */
+ * how much each further one does, besides request_ns for each read. A first turn is not counted;
+ * then at least one, until half a second has passed, 320 MiB in all; nothing is written, and the
+ * page cache stays as it is where the file system has O_DIRECT. */
 void tt_boost_bursts_measure(const char *path, double request_ns, tt_boost_bursts *b);
 /* The result of n turns, 1 to TT_BOOST_TURNS_MAX. */
 void tt_boost_bursts_judge(const tt_boost_turn *turns, uint32_t n, double request_ns,

@@ -332,6 +332,11 @@ static int fd_of(const flight *f)
     return f->direct ? f->region->direct : f->region->fd;
 }
 
+static bool is_over(const flight *f)
+{
+    return f->how != READ_WHOLE || f->done >= f->wanted;
+}
+
 /* Processes the result of a system call: `got` bytes read, or failed with -got. True: there is
  * nothing more to read. */
 static bool step(flight *f, ssize_t got)
@@ -348,7 +353,7 @@ static bool step(flight *f, ssize_t got)
     f->done += (uint64_t)got;
     /* After a short read inside the file: direct reads need whole pages. */
     if (f->done % TT_PAGEPOOL_PAGE) f->direct = false;
-    return f->done >= f->wanted;
+    return is_over(f);
 }
 
 /* Where the next system call reads to; the number of parts. */
@@ -461,7 +466,7 @@ static bool drop_edges(tt_pagepool *p, region *r, range pages)
             all = false;
             continue;
         }
-        r->edges_there[i / 8] &= (uint8_t)~(1u << i % 8);
+        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
         take_bytes(p, TT_PAGEPOOL_PAGE);
     }
     return all;
@@ -650,7 +655,6 @@ static void *reader(void *context)
 typedef struct flights {
     flight of[FLIGHTS_MAX];
     bool busy[FLIGHTS_MAX];
-    bool ended[FLIGHTS_MAX]; /* busy, but it has been read */
     uint32_t n;
     bool alarm_armed; /* the eventfd is being read */
 } flights;
@@ -674,7 +678,7 @@ static bool may_begin(const tt_pagepool *p, const flights *all)
     uint64_t bytes = 0;
     if (!is_soon(&p->units[p->queue_first])) return true;
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
-        if (!all->busy[k] || all->ended[k] || !is_soon(&p->units[all->of[k].unit])) continue;
+        if (!all->busy[k] || is_over(&all->of[k]) || !is_soon(&p->units[all->of[k].unit])) continue;
         n++;
         bytes += all->of[k].bytes;
     }
@@ -733,7 +737,6 @@ static void take_flights(tt_pagepool *p, flights *all)
             go_on(p, all, (uint32_t)k);
             continue;
         }
-        all->ended[k] = true;
         ended[n++] = (uint32_t)k;
     }
     if (n) begin_more(p, all);
@@ -743,7 +746,7 @@ static void take_flights(tt_pagepool *p, flights *all)
         end_read(p, &all->of[k]);
         tt_pagepool_lock(p);
         end_load(p, &all->of[k]);
-        all->busy[k] = all->ended[k] = false;
+        all->busy[k] = false;
         all->n--;
     }
 }
@@ -1049,7 +1052,7 @@ static void kill_unit(tt_pagepool *p, unit *u)
 static void forget_edges(tt_pagepool *p, region *r, range pages)
 {
     for (uint64_t i = pages.first; i < pages.last; i++) {
-        const uint8_t off = (uint8_t)~(1u << i % 8);
+        const uint8_t off = (uint8_t) ~(1u << i % 8);
         if (bit(r->edges, i)) p->edge_bytes -= TT_PAGEPOOL_PAGE;
         if (bit(r->edges_there, i)) take_bytes(p, TT_PAGEPOOL_PAGE);
         r->edges[i / 8] &= off;

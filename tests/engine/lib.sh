@@ -47,6 +47,11 @@ is_last() {
     [ "$1" = "$(engines | tail -n 1)" ]
 }
 
+# fork_contexts ENGINE: how many compute after a fork, where threads of several spin for each other.
+fork_contexts() {
+    if is_last "$1"; then echo 2; else echo 1; fi
+}
+
 # model PRESET: makes PRESET.gguf unless it is there.
 model() {
     [ -f "$1.gguf" ] || "$TT_BIN" synth --preset "$1" -o "$1.gguf" 2>/dev/null || fail "synth $1"

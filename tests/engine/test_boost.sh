@@ -136,7 +136,7 @@ for engine in $(engines); do
         dir=$TT_ENGINES/$engine
         case $program in
         contexts) set -- "$TT_PROGRAMS/contexts" "$dir" halves.gguf 3 ;;
-        fork) set -- "$TT_PROGRAMS/contexts" "$dir" halves.gguf "$(is_last "$engine" && echo 2 || echo 1)" fork ;;
+        fork) set -- "$TT_PROGRAMS/contexts" "$dir" halves.gguf "$(fork_contexts "$engine")" fork ;;
         models) set -- "$TT_PROGRAMS/models" "$dir" halves.gguf moe.gguf lora.gguf no-repack ;;
         esac
         "$@" >plain.txt 2>plain.err || fail "$about: exit code without"

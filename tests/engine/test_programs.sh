@@ -21,13 +21,11 @@ for engine in $(engines); do
         check check_values whole v.ttrace
     fi
 
-    # Of several contexts after a fork threads spin for each other: with one engine.
-    contexts=1
-    is_last "$engine" && contexts=2
+    contexts=$(fork_contexts "$engine")
     rm -f f*.ttrace
-    "$TT_PROGRAMS/contexts" "$dir" tiny.gguf $contexts fork >plain.txt 2>/dev/null
+    "$TT_PROGRAMS/contexts" "$dir" tiny.gguf "$contexts" fork >plain.txt 2>/dev/null
     expect "$engine fork: untraced exit code" 0 $?
-    "$TT_BIN" run -q -o f.ttrace -- "$TT_PROGRAMS/contexts" "$dir" tiny.gguf $contexts fork >traced.txt 2>err.txt
+    "$TT_BIN" run -q -o f.ttrace -- "$TT_PROGRAMS/contexts" "$dir" tiny.gguf "$contexts" fork >traced.txt 2>err.txt
     expect "$engine fork: exit code" 0 $?
     same "$engine fork: text" plain.txt traced.txt
     expect "$engine fork: traces" 2 "$(ls f*.ttrace | wc -l)"

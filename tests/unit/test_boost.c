@@ -147,8 +147,7 @@ static void bursts_are_measured(void **state)
 
 /* A disk that reports both reads of a group together, and one that reports the first after half of
  * the time; each begins 150 us late, and has 40 us between groups, with the 10 us of each request.
- * One turn of three was disturbed.
- */
+ * One turn of three was disturbed. */
 static void bursts_are_judged(void **state)
 {
     (void)state;

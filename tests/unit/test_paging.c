@@ -126,8 +126,8 @@ static void guesses_are_dropped_when_it_is_known(void **state)
 /* Two slices at a time arrive together; the next two are requested group_ns later. */
 static void experts_are_read_in_groups(void **state)
 {
-    const tt_disk_speed disk = {1e3, 50,  10,
-                                0,   300, true}; /* 2 MiB: two groups have more than that */
+    const tt_disk_speed disk = {
+        .bytes_per_s = 1e3, .latency_ns = 50, .request_ns = 10, .group_ns = 300, .grouped = true};
     const uint64_t slice = 3 << 20;
     tt_paging_op ops[] = {{100, 1000, 0, 2 * slice, 0, false, slice, 0, 0},
                           {0, 1000, 0, 2 * slice, 0, false, slice, 0, 0},
@@ -152,9 +152,9 @@ typedef struct pending {
 } pending;
 
 #define OPS_MAX 12
-#define UNIT_BITS                                                                                  \
-    20 /* all is in MiB, as the limit of a group is; the disk transfers one in a ns                \
-        */
+/* All is in units of 256 KiB, as a group has two requests, or more up to 2 MiB; the disk transfers
+ * a unit in a ns. */
+#define UNIT_BITS 18
 #define PENDING_MAX 4096
 
 typedef struct slow {
@@ -319,9 +319,11 @@ static void it_agrees_with_time_step_by_step(void **state)
             (uint64_t)(1 + rand_r(&seed) % 40) << UNIT_BITS, 1 + (uint32_t)rand_r(&seed) % 6,
             rand_r(&seed) % 2 ? UINT64_MAX : (uint64_t)(rand_r(&seed) % 100) << UNIT_BITS};
         const uint64_t want = slow_run(&s);
-        const tt_disk_speed disk = {1e9 * (1 << UNIT_BITS), (double)s.latency,
-                                    (double)s.request,      0,
-                                    (double)s.between,      true};
+        const tt_disk_speed disk = {.bytes_per_s = 1e9 * (1 << UNIT_BITS),
+                                    .latency_ns = (double)s.latency,
+                                    .request_ns = (double)s.request,
+                                    .group_ns = (double)s.between,
+                                    .grouped = true};
         const double got = run(ops, n, s.reader, disk);
         assert_true(fabs(got - (double)want) < 1e-6);
     }

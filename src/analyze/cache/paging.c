@@ -73,11 +73,11 @@ static uint64_t take(paging *p, size_t op, uint64_t most)
 }
 
 /* Of n requests. */
-static bool add_transfer(paging *p, double at_ns, uint32_t n, uint64_t bytes, double *end_ns)
+static bool add_transfer(paging *p, double at_ns, uint32_t n, uint64_t bytes)
 {
     transfer t = {at_ns > p->disk_ns ? at_ns : p->disk_ns, 0};
     t.end_ns = t.begin_ns + n * p->disk->request_ns + (double)bytes / p->disk->bytes_per_s * 1e9;
-    p->disk_ns = *end_ns = t.end_ns;
+    p->disk_ns = t.end_ns;
     p->reader_ns = at_ns;
     if (!tt_array_one_more(p->transfers, p->n_transfers, p->transfers_capacity)) return false;
     p->transfers[p->n_transfers++] = t;
@@ -86,18 +86,15 @@ static bool add_transfer(paging *p, double at_ns, uint32_t n, uint64_t bytes, do
 
 static bool request(paging *p, size_t op, double at_ns)
 {
-    double end_ns;
-    const uint64_t size = take(p, op, p->reader->request_bytes);
-    if (!add_transfer(p, at_ns, 1, size, &end_ns)) return false;
-    p->progress[op].whole_ns = end_ns + p->disk->latency_ns;
-    p->arrivals[p->requests++ % p->reader->depth] = end_ns + p->disk->latency_ns;
+    if (!add_transfer(p, at_ns, 1, take(p, op, p->reader->request_bytes))) return false;
+    p->progress[op].whole_ns = p->disk_ns + p->disk->latency_ns;
+    p->arrivals[p->requests++ % p->reader->depth] = p->progress[op].whole_ns;
     return true;
 }
 
 static bool request_group(paging *p, size_t first, double at_ns)
 {
     const bool follows = at_ns <= p->group_end_ns + p->disk->group_ns;
-    double end_ns;
     uint64_t bytes = 0;
     uint32_t n = 0;
     size_t last = first;
@@ -107,8 +104,8 @@ static bool request_group(paging *p, size_t first, double at_ns)
         bytes += take(p, op, p->ops[op].group_request_bytes);
         last = op;
     }
-    if (!add_transfer(p, at_ns, n, bytes, &end_ns)) return false;
-    p->group_end_ns = follows ? end_ns : end_ns + p->disk->latency_ns;
+    if (!add_transfer(p, at_ns, n, bytes)) return false;
+    p->group_end_ns = p->disk_ns + (follows ? 0 : p->disk->latency_ns);
     for (size_t i = first; i <= last; i++)
         if (p->ops[i].group_request_bytes) p->progress[i].whole_ns = p->group_end_ns;
     return true;

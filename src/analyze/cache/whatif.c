@@ -536,14 +536,9 @@ static bool add_guesses(const tt_whatif *w, double bytes, double before_ns, uint
     return add_op(l, wrong, batch) && add_op(l, right, batch);
 }
 
-/* `size`, or more if that would give too many requests for all missed bytes. */
-static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64_t size)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-    double bytes = 0;
-    for (uint32_t k = 0; k < w->n_ops; k++)
-        bytes += (double)(missed[k] * block_bytes(w));
-    const double least = bytes / REQUESTS_MAX;
-    return least > (double)size ? (uint64_t)least : size;
+    return a > b ? a : b;
 }
 
 static bool is_generated(const tt_whatif *w, uint32_t batch)
@@ -552,17 +547,17 @@ static bool is_generated(const tt_whatif *w, uint32_t batch)
 }
 
 /* The tail of a batch precedes the next one's first op. `window`: readahead window of page faults;
- * 0: ops are not divided. boost: experts are read as boost does, and begin_ns is before the first
- * missing bytes of each choice. Groups are those of generated tokens: of most prompts boost reads
- * whole layers ahead, which is not simulated. */
+ * 0: ops are not divided. boost_least: experts are read as boost does, in requests of at least
+ * that; begin_ns is before the first missing bytes of each choice. 0: they are not. Groups are
+ * those of generated tokens: of most prompts boost reads whole layers ahead, which is not
+ * simulated. */
 static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
-                     uint64_t window, double guessed, bool boost, paging_list *l)
+                     uint64_t window, double guessed, uint64_t boost_least, paging_list *l)
 {
     double tail_ns = 0;
     uint32_t choice = 0, choice_batch = TT_NONE; /* the last layer's, in the list */
     const bool by_kernel = w->plan.readahead_bytes > 0;
     bool ok = true, is_guessed = false;
-    const uint64_t least = request_bytes(w, missed, 1);
     l->n = 0;
     for (uint32_t k = 0; ok && k < w->n_ops; k++) {
         const timed_op *o = &w->ops[k];
@@ -571,15 +566,16 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
                            .compute_ns = o->compute_ns,
                            .missed_bytes = missed[k] * block_bytes(w),
                            .known_at = o->chosen};
-        if (boost && w->plan.disk.grouped && o->chosen != TT_PAGING_ALWAYS &&
+        if (boost_least && w->plan.disk.grouped && o->chosen != TT_PAGING_ALWAYS &&
             is_generated(w, batch))
-            op.group_request_bytes = o->slice_bytes > least ? o->slice_bytes : least;
+            op.group_request_bytes = larger(o->slice_bytes, boost_least);
         if (o->chosen == k) {
             const uint32_t last_choice = choice;
             is_guessed = guessed > 0 && choice_batch == o->batch;
             choice = (uint32_t)l->n;
             choice_batch = o->batch;
-            if (boost && chosen_bytes(w, missed, k) > 0) op.prepare_ns = w->plan.disk.begin_ns;
+            if (boost_least && chosen_bytes(w, missed, k) > 0)
+                op.prepare_ns = w->plan.disk.begin_ns;
             if (is_guessed) {
                 ok =
                     add_guesses(w, chosen_bytes(w, missed, k), op.before_ns, last_choice, l, batch);
@@ -597,6 +593,15 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
     return ok;
 }
 
+/* Smaller requests would be too many for all missed bytes; > 0. */
+static uint64_t least_request(const tt_whatif *w, const uint64_t *missed)
+{
+    double bytes = 0;
+    for (uint32_t k = 0; k < w->n_ops; k++)
+        bytes += (double)(missed[k] * block_bytes(w));
+    return bytes > REQUESTS_MAX ? (uint64_t)(bytes / REQUESTS_MAX) : 1;
+}
+
 /* Limit of bytes read before their use. */
 static uint64_t ahead_of(const tt_whatif *w, uint64_t ram_bytes)
 {
@@ -609,20 +614,20 @@ static bool make_waits(const tt_whatif *w, const uint64_t *missed, const uint64_
                        uint64_t ram_bytes, paging_list *l, batch_sum *sums)
 {
     const bool by_faults = w->plan.reader == TT_WHATIF_MMAP;
-    const uint64_t request = request_bytes(w, missed, REQUEST_BYTES);
-    const uint64_t window = !by_faults ? 0
-                            : w->plan.readahead_bytes
-                                ? request_bytes(w, missed, w->plan.readahead_bytes)
-                                : request_bytes(w, missed, w->plan.page_bytes);
+    const uint64_t least = least_request(w, missed), request = larger(REQUEST_BYTES, least);
+    const uint64_t window = !by_faults                ? 0
+                            : w->plan.readahead_bytes ? larger(w->plan.readahead_bytes, least)
+                                                      : larger(w->plan.page_bytes, least);
     const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
     const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
                                      by_faults ? UINT64_MAX : ahead_of(w, ram_bytes)};
-    if (!list_ops(w, missed, around, 0, 0, false, l) ||
+    if (!list_ops(w, missed, around, 0, 0, 0, l) ||
         !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++)
         sums[l->batches[i]].causal_wait_ns += l->ops[i].wait_ns;
-    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed, w->plan.boost, l) ||
+    if (!list_ops(w, missed, around, window, window ? 0 : w->plan.guessed,
+                  w->plan.boost ? least : 0, l) ||
         !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
         return false;
     for (size_t i = 0; i < l->n; i++) {
