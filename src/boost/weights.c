@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "host/system.h"
 #include "policy/policy.h"
 
@@ -14,27 +15,35 @@
 
 #define CHUNK_BYTES (UINT64_C(2) << 20) /* a huge page */
 #define CHUNK_MIN_BYTES (UINT64_C(64) << 10)
-#define CHUNKS_IN_BUDGET 32u /* at least */
-#define CHUNKS_MAX 1024u     /* per weight: then they are larger */
-#define SMALL_BYTES (UINT64_C(64) << 10)
+#define CHUNKS_IN_BUDGET 32u             /* at least */
+#define CHUNKS_IN_BUDGET_MAX 4096u       /* the kernel allows few mappings */
+#define CHUNKS_ALIGNED 4u                /* of a run, at least */
+#define GAP_BYTES TT_PAGEPOOL_PAGE       /* between weights that share chunks */
 #define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, during their first load */
 
 typedef struct weight {
     const uint8_t *at;
     uint64_t bytes;
-    uint64_t unit_bytes; /* of each unit except the last */
-    uint32_t n_slices;   /* 0: dense */
-    uint32_t first_unit, n_units;
-    uint32_t leader; /* weight whose slices of the same number are kept together with these; or
-                        itself */
-    uint32_t next;   /* weight with that leader; TT_NONE: none */
+    uint32_t n_slices; /* 0: dense */
+    uint32_t leader;   /* weight whose slices of the same number are kept together with these; or
+                          itself */
+    uint32_t next;     /* weight with that leader; TT_NONE: none */
+    uint32_t region;
+    uint64_t from; /* in the region */
+    /* The first slice's; or the chunk's that ends at `cut`. A chunk of chunk_bytes begins there,
+     * and others follow. */
+    uint32_t first_unit;
+    uint64_t cut;         /* in the region */
+    uint64_t chunk_bytes; /* 0: it has none */
 } weight;
 
 /* Properties of a unit. */
 typedef struct trait {
-    uint32_t seen; /* the last traversal that saw it */
-    uint32_t weight;
+    uint32_t seen;    /* the last traversal that saw it */
+    uint32_t weight;  /* of a slice */
+    uint64_t used_at; /* bytes that a pass uses before, up to its last use */
     bool dense;
+    bool apart; /* so much is used between two of its uses that it would be read twice */
     bool pinned;
 } trait;
 
@@ -116,71 +125,67 @@ void tt_weights_refresh(tt_weights *w)
     w->deaths = tt_pagepool_deaths(w->pool);
     drop_all(w);
     w->n_weights = w->arranged = w->found = 0;
+    for (uint32_t u = 0; u < w->n_traits; u++) {
+        w->traits[u] = (trait){0};
+        w->sizes[u] = 0;
+    }
     atomic_store(&w->report->weights_bytes, 0);
 }
 
-static bool add_units(tt_weights *w, weight *new, uint32_t region, uint64_t from)
+/* The unit's number; TT_NONE: out of memory. */
+static uint32_t add_unit(tt_weights *w, uint32_t region, uint64_t from, uint64_t n, trait is)
 {
-    for (uint64_t done = 0; done < new->bytes; done += new->unit_bytes) {
-        const uint64_t left = new->bytes - done;
-        const uint64_t n = left < new->unit_bytes ? left : new->unit_bytes;
-        const uint32_t unit = tt_pagepool_unit(w->pool, region, from + done, n);
-        if (unit == TT_NONE || !tt_array_room_zeroed(w->traits, w->traits_capacity, unit + 1u) ||
-            !tt_array_room_zeroed(w->sizes, w->sizes_capacity, unit + 1u))
-            return false;
-        w->n_traits = unit + 1;
-        w->traits[unit] = (trait){.weight = w->n_weights - 1, .dense = new->n_slices == 0};
-        w->sizes[unit] = tt_pagepool_unit_bytes(w->pool, unit);
-        if (!new->n_units++) new->first_unit = unit;
+    const uint32_t unit = tt_pagepool_unit(w->pool, region, from, n);
+    if (unit == TT_NONE || !tt_array_room_zeroed(w->traits, w->traits_capacity, unit + 1u) ||
+        !tt_array_room_zeroed(w->sizes, w->sizes_capacity, unit + 1u))
+        return TT_NONE;
+    w->n_traits = unit + 1;
+    w->traits[unit] = is;
+    w->sizes[unit] = tt_pagepool_unit_bytes(w->pool, unit);
+    return unit;
+}
+
+static bool has_units_left(tt_weights *w, uint64_t n)
+{
+    if (n <= tt_pagepool_units_left(w->pool)) return true;
+    tt_boost_report_problem(
+        w->report,
+        "too many weights so far: those of further models are left to the kernel's paging");
+    return false;
+}
+
+static bool add_slices(tt_weights *w, uint32_t i)
+{
+    weight *x = &w->weights[i];
+    const uint64_t n = x->bytes / x->n_slices;
+    for (uint32_t k = 0; k < x->n_slices; k++) {
+        const uint32_t unit = add_unit(w, x->region, x->from + k * n, n, (trait){.weight = i});
+        if (unit == TT_NONE) return false;
+        if (!k) x->first_unit = unit;
     }
     return true;
 }
 
-/* Chunks begin at pages, so that only the first and the last have edges. */
-static uint64_t unit_bytes(uint64_t budget, uint64_t bytes, uint32_t n_slices)
-{
-    uint64_t chunk = CHUNK_BYTES;
-    if (n_slices) return bytes / n_slices;
-    while (bytes / chunk > CHUNKS_MAX)
-        chunk *= 2;
-    while (chunk > CHUNK_MIN_BYTES && chunk > budget / CHUNKS_IN_BUDGET)
-        chunk /= 2;
-    return chunk;
-}
-
+/* Dense weights are divided when a pass begins. */
 static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices)
 {
     uint32_t region;
     uint64_t from;
-    if (!tt_pagepool_find(w->pool, at, n, &region, &from)) return false;
-    const uint64_t units = n_slices ? n_slices : n / unit_bytes(w->budget, n, 0) + 2;
-    if (units > tt_pagepool_units_left(w->pool)) {
-        tt_boost_report_problem(
-            w->report,
-            "too many weights so far: those of further models are left to the kernel's paging");
+    if (!tt_pagepool_find(w->pool, at, n, &region, &from) || !has_units_left(w, n_slices))
         return false;
-    }
     /* The policy knows the units' sizes, which will be reallocated. */
     if (w->cache) drop_all(w);
     weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
     if (!new) return false;
-    *new = (weight){.at = at, .bytes = n, .n_slices = n_slices, .next = TT_NONE};
-    new->leader = w->n_weights - 1;
-    new->unit_bytes = unit_bytes(w->budget, n, n_slices);
-    uint64_t head = 0;
-    /* The first chunk ends at a page. */
-    if (!n_slices && from % TT_PAGEPOOL_PAGE) head = TT_PAGEPOOL_PAGE - from % TT_PAGEPOOL_PAGE;
-    if (head && head < n) {
-        weight first = {.bytes = head, .unit_bytes = head};
-        weight rest = *new;
-        rest.bytes = n - head;
-        if (!add_units(w, &first, region, from) || !add_units(w, &rest, region, from + head)) {
-            w->n_weights--;
-            return false;
-        }
-        new->first_unit = first.first_unit;
-        new->n_units = first.n_units + rest.n_units;
-    } else if (!add_units(w, new, region, from)) {
+    *new = (weight){.at = at,
+                    .bytes = n,
+                    .n_slices = n_slices,
+                    .leader = w->n_weights - 1,
+                    .next = TT_NONE,
+                    .region = region,
+                    .from = from,
+                    .first_unit = TT_NONE};
+    if (n_slices && !add_slices(w, w->n_weights - 1)) {
         w->n_weights--;
         return false;
     }
@@ -218,7 +223,7 @@ void tt_weights_together(tt_weights *w, uint32_t a, uint32_t b)
     for (uint32_t i = 0; i < y->n_slices; i++)
         (void)tt_pagepool_join(w->pool, w->weights[leader].first_unit + i, y->first_unit + i);
     for (uint32_t k = leader; k != TT_NONE; k = w->weights[k].next)
-        for (uint32_t i = 0; i < w->weights[k].n_units; i++)
+        for (uint32_t i = 0; i < w->weights[k].n_slices; i++)
             w->sizes[w->weights[k].first_unit + i] =
                 tt_pagepool_unit_bytes(w->pool, w->weights[k].first_unit + i);
 }
@@ -226,6 +231,102 @@ void tt_weights_together(tt_weights *w, uint32_t a, uint32_t b)
 uint32_t tt_weights_slices(const tt_weights *w, uint32_t i)
 {
     return w->weights[i].n_slices;
+}
+
+/* --- dense weights in chunks --- */
+
+/* Units, end exclusive. */
+typedef struct units {
+    uint32_t first, end;
+} units;
+
+/* The chunks of a dense weight's n bytes from byte `from` on. */
+static units chunks_of(const weight *x, uint64_t from, uint64_t n)
+{
+    const uint64_t first = x->from + from, last = first + n - 1;
+    if (x->n_slices || !x->chunk_bytes || !n) return (units){0, 0};
+    return (units){
+        x->first_unit + (first < x->cut ? 0 : 1 + (uint32_t)((first - x->cut) / x->chunk_bytes)),
+        x->first_unit + (last < x->cut ? 1 : 2 + (uint32_t)((last - x->cut) / x->chunk_bytes))};
+}
+
+static units all_chunks_of(const weight *x)
+{
+    return chunks_of(x, 0, x->bytes);
+}
+
+static uint64_t chunk_bytes(uint64_t budget)
+{
+    uint64_t chunk = CHUNK_BYTES;
+    while (budget / chunk > CHUNKS_IN_BUDGET_MAX)
+        chunk *= 2;
+    while (chunk > CHUNK_MIN_BYTES && chunk > budget / CHUNKS_IN_BUDGET)
+        chunk /= 2;
+    return chunk;
+}
+
+/* Bytes of a region: of a dense weight, or of several that follow each other. */
+typedef struct span {
+    uint32_t region;
+    uint64_t from, end;
+    uint32_t weight;
+} span;
+
+TT_ORDER_BY(by_place, span, region, from, weight)
+
+/* Where its first chunk ends. Those of a long one end at addresses of huge pages: then the kernel
+ * moves such a page by one entry of the page table. */
+static uint64_t first_cut(const weight *first, const span *all, uint64_t chunk)
+{
+    const uint64_t base = (uint64_t)(uintptr_t)first->at - first->from;
+    const uint64_t page = (all->from + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE * TT_PAGEPOOL_PAGE;
+    if (chunk < CHUNK_BYTES || all->end - all->from < (CHUNKS_ALIGNED + 1) * chunk)
+        return page + chunk;
+    return (base + all->from + chunk) / chunk * chunk - base;
+}
+
+static void divide_span(tt_weights *w, const span *all, const span *each, uint32_t n)
+{
+    const uint64_t chunk = chunk_bytes(w->budget);
+    const uint64_t cut = first_cut(&w->weights[all->weight], all, chunk);
+    uint32_t first = TT_NONE;
+    if (!has_units_left(w, (all->end - all->from) / chunk + 2)) return;
+    for (uint64_t from = all->from, end = cut; from < all->end; from = end, end += chunk) {
+        if (end > all->end) end = all->end;
+        const uint32_t unit = add_unit(w, all->region, from, end - from, (trait){.dense = true});
+        if (unit == TT_NONE) return;
+        if (first == TT_NONE) first = unit;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        weight *x = &w->weights[each[i].weight];
+        x->first_unit = first;
+        x->cut = cut;
+        x->chunk_bytes = chunk;
+    }
+}
+
+/* The dense weights without chunks get them. Weights next to each other share those between them:
+ * so chunks begin and end where the kernel moves them fastest. Weights that get none are left to
+ * its paging. */
+static void divide_dense(tt_weights *w)
+{
+    uint32_t n = 0;
+    span *each = malloc(((size_t)w->n_weights + 1) * sizeof *each);
+    for (uint32_t i = 0; each && i < w->n_weights; i++) {
+        const weight *x = &w->weights[i];
+        if (!x->n_slices && !x->chunk_bytes)
+            each[n++] = (span){x->region, x->from, x->from + x->bytes, i};
+    }
+    if (n) qsort(each, n, sizeof *each, by_place);
+    for (uint32_t i = 0, k; i < n; i = k) {
+        span all = each[i];
+        for (k = i + 1; k < n && each[k].region == all.region; k++) {
+            if (each[k].from > all.end + GAP_BYTES) break;
+            if (each[k].end > all.end) all.end = each[k].end;
+        }
+        divide_span(w, &all, each + i, k - i);
+    }
+    free(each);
 }
 
 /* --- what is kept --- */
@@ -237,11 +338,27 @@ typedef struct sums {
 static sums sum_up(const tt_weights *w)
 {
     sums s = {.edges = tt_pagepool_edge_bytes(w->pool)};
-    for (uint32_t i = 0; i < w->n_weights; i++)
-        for (uint32_t u = 0; u < w->weights[i].n_units; u++)
-            *(w->weights[i].n_slices ? &s.experts : &s.dense) +=
-                w->sizes[w->weights[i].first_unit + u];
+    for (uint32_t u = 0; u < w->n_traits; u++)
+        *(w->traits[u].dense ? &s.dense : &s.experts) += w->sizes[u];
     return s;
+}
+
+/* Marks chunks that a pass uses several times, with more than `most` bytes of others between. */
+static void mark_apart(tt_weights *w, uint64_t most)
+{
+    uint64_t bytes = 0;
+    w->walk++;
+    for (uint32_t i = 0; i < w->n_weights; i++) {
+        const units x = all_chunks_of(&w->weights[i]);
+        for (uint32_t u = x.first; u < x.end; u++) {
+            trait *t = &w->traits[u];
+            const bool again = t->seen == w->walk;
+            t->apart = again && (t->apart || bytes - t->used_at > most);
+            t->seen = w->walk;
+            t->used_at = bytes;
+            bytes += again ? 0 : w->sizes[u];
+        }
+    }
 }
 
 /* Pins `share` of the n bytes in total, chunk by chunk, so that the sum of the pinned ones stays
@@ -251,17 +368,22 @@ static void pin_spread(tt_weights *w, uint64_t n, uint64_t share, uint64_t most_
     double owed = 0;
     const double part = n ? (double)share / (double)n : 0;
     uint64_t left = share;
+    mark_apart(w, most_left);
+    w->walk++;
     for (uint32_t i = 0; i < w->n_weights; i++) {
-        const weight *x = &w->weights[i];
+        const units x = all_chunks_of(&w->weights[i]);
         uint64_t out = 0;
-        for (uint32_t u = x->first_unit; !x->n_slices && u < x->first_unit + x->n_units; u++) {
+        for (uint32_t u = x.first; u < x.end; u++) {
             trait *t = &w->traits[u];
             const uint64_t size = w->sizes[u];
-            owed += part * (double)size;
-            const bool must = !size || out + size > most_left || x->bytes < SMALL_BYTES;
-            t->pinned = (must || owed >= (double)size / 2) && size <= left;
-            if (t->pinned) owed -= (double)size;
-            if (t->pinned) left -= size;
+            if (t->seen != w->walk) {
+                owed += part * (double)size;
+                const bool must = !size || out + size > most_left || t->apart;
+                t->pinned = (must || owed >= (double)size / 2) && size <= left;
+                if (t->pinned) owed -= (double)size;
+                if (t->pinned) left -= size;
+            }
+            t->seen = w->walk;
             if (!t->pinned) out += size;
         }
     }
@@ -304,6 +426,7 @@ static bool divide(tt_weights *w, const sums *s)
 
 static void arrange(tt_weights *w)
 {
+    divide_dense(w);
     const sums s = sum_up(w);
     w->arranged = w->n_weights;
     w->arrangement++;
@@ -339,9 +462,8 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
 
 static bool add_turns(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *s)
 {
-    const weight *x = &w->weights[s->weight];
-    if (x->n_slices) return true;
-    for (uint32_t u = x->first_unit; u < x->first_unit + x->n_units; u++) {
+    const units x = chunks_of(&w->weights[s->weight], s->from, s->n);
+    for (uint32_t u = x.first; u < x.end; u++) {
         tt_weight_turn *t = tt_array_add(plan->turns, plan->n_turns, plan->turns_capacity);
         if (!t) return false;
         *t = (tt_weight_turn){u, s->node};
@@ -349,12 +471,14 @@ static bool add_turns(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     return true;
 }
 
-/* Requests the next units, from `passed` on and over the end into the next pass, as many as fit. */
-static void look_ahead(tt_weights *w, tt_weights_plan *plan)
+/* Marks what the current node needs, and the next units, from `passed` on and over the end into the
+ * next pass, as many as fit. The number of turns from there on. */
+static uint32_t mark_ahead(tt_weights *w, const tt_weights_plan *plan)
 {
     uint64_t streamed = 0, pinned = 0;
+    uint32_t i;
     w->walk++;
-    for (uint32_t i = 0; i < plan->n_turns; i++) {
+    for (i = 0; i < plan->n_turns; i++) {
         const uint32_t unit = plan->turns[(plan->passed + i) % plan->n_turns].unit;
         trait *t = &w->traits[unit];
         const uint64_t size = w->sizes[unit];
@@ -364,36 +488,36 @@ static void look_ahead(tt_weights *w, tt_weights_plan *plan)
         if (t->pinned && pinned + size > AHEAD_BYTES && pinned) break;
         *(t->pinned ? &pinned : &streamed) += size;
         t->seen = w->walk;
-        (void)tt_pagepool_request(w->pool, unit, t->pinned ? TT_READ_KEPT : TT_READ_AHEAD);
+    }
+    for (uint32_t k = 0; k < plan->n_now; k++)
+        w->traits[plan->now[k]].seen = w->walk;
+    return i;
+}
+
+static void drop_unmarked(tt_weights *w, uint32_t unit)
+{
+    const trait *t = &w->traits[unit];
+    if (t->dense && !t->pinned && t->seen != w->walk) tt_pagepool_drop(w->pool, unit);
+}
+
+static void request_marked(tt_weights *w, const tt_weights_plan *plan, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t unit = plan->turns[(plan->passed + i) % plan->n_turns].unit;
+        const trait *t = &w->traits[unit];
+        if (t->seen == w->walk)
+            (void)tt_pagepool_request(w->pool, unit, t->pinned ? TT_READ_KEPT : TT_READ_AHEAD);
     }
 }
 
-/* Evicts streamed chunks of [from, to), but what the current node needs. */
-static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from, uint32_t to)
+/* The turns of [from, to) are over: evicts their chunks, but what is needed soon, and requests
+ * that. */
+static void look_ahead(tt_weights *w, const tt_weights_plan *plan, uint32_t from, uint32_t to)
 {
-    w->walk++;
-    for (uint32_t i = 0; i < plan->n_now; i++)
-        w->traits[plan->now[i]].seen = w->walk;
-    for (uint32_t i = from; i < to; i++) {
-        const trait *t = &w->traits[plan->turns[i].unit];
-        if (!t->pinned && t->seen != w->walk) tt_pagepool_drop(w->pool, plan->turns[i].unit);
-    }
-}
-
-/* Evicts what another order needed and this one does not need soon. */
-static void drop_unplanned(tt_weights *w, const tt_weights_plan *plan)
-{
-    uint64_t streamed = 0;
-    w->walk++;
-    for (uint32_t i = 0; i < plan->n_turns && streamed <= w->window_bytes; i++) {
-        trait *t = &w->traits[plan->turns[i].unit];
-        if (t->pinned || t->seen == w->walk) continue;
-        t->seen = w->walk;
-        streamed += w->sizes[plan->turns[i].unit];
-    }
-    for (uint32_t u = 0; u < w->n_traits; u++)
-        if (w->traits[u].dense && !w->traits[u].pinned && w->traits[u].seen != w->walk)
-            tt_pagepool_drop(w->pool, u);
+    const uint32_t n = mark_ahead(w, plan);
+    for (uint32_t i = from; i < to; i++)
+        drop_unmarked(w, plan->turns[i].unit);
+    request_marked(w, plan, n);
 }
 
 static bool has_cache(const tt_weights *w, const tt_weights_plan *plan)
@@ -429,8 +553,11 @@ bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     if (w->idle) return false;
     for (uint32_t i = 0; i < n; i++)
         if (!add_turns(w, plan, &steps[i])) return false;
-    drop_unplanned(w, plan);
-    look_ahead(w, plan);
+    /* Evicts what another order needed and this one does not need soon. */
+    const uint32_t ahead = mark_ahead(w, plan);
+    for (uint32_t u = 0; u < w->n_traits; u++)
+        drop_unmarked(w, u);
+    request_marked(w, plan, ahead);
     return true;
 }
 
@@ -464,9 +591,8 @@ void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
 
 void tt_weights_look_ahead(tt_weights *w, tt_weights_plan *plan)
 {
-    drop_turns(w, plan, plan->dropped, plan->passed);
+    look_ahead(w, plan, plan->dropped, plan->passed);
     plan->dropped = plan->passed;
-    if (plan->n_turns) look_ahead(w, plan);
 }
 
 /* leader: the policy's unit. */
@@ -561,9 +687,9 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
 {
     release(w, plan, UINT32_MAX);
     plan->n_now = 0;
-    drop_turns(w, plan, plan->dropped, plan->n_turns);
-    plan->passed = plan->dropped = 0;
-    if (plan->n_turns) look_ahead(w, plan);
+    plan->passed = 0;
+    look_ahead(w, plan, plan->dropped, plan->n_turns);
+    plan->dropped = 0;
 }
 
 #define RESERVE_PART 16u /* of what is available */
