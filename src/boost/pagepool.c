@@ -115,6 +115,7 @@ struct tt_pagepool {
     uint32_t n_reads, reads_capacity;
     uint64_t reads_lost;
     _Atomic bool keeps_reads;
+    uint64_t stream_bytes;
 };
 
 static bool bit(const uint8_t *bits, uint64_t i)
@@ -439,8 +440,9 @@ static bool begin_read(flight *f)
     if (f->fills) tt_slot_fill(&f->memory);
     f->wanted = f->offset >= size ? 0 : size - f->offset < f->bytes ? size - f->offset : f->bytes;
     f->direct = f->region->direct >= 0;
-    /* Memory that was used before holds no zeros where the file has ended. */
-    const bool whole = f->wanted >= f->parts[0].iov_len + f->parts[1].iov_len;
+    /* Memory that was used before holds no zeros where the file has ended; that of edges does. */
+    const bool whole =
+        !f->parts[1].iov_len || f->wanted >= f->parts[0].iov_len + f->parts[1].iov_len;
     f->how = f->wanted && whole ? READ_WHOLE : READ_FAILED;
     return f->how == READ_WHOLE;
 }
@@ -671,18 +673,21 @@ static bool is_soon(const unit *u)
     return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
 }
 
-/* A stream gets the device's whole depth. */
+/* Of a stream part waits in the queue: some disks report all reads together that they have, and the
+ * rest is requested then, before what was read is used. */
 static bool may_begin(const tt_pagepool *p, const flights *all)
 {
+    const unit *next = &p->units[p->queue_first];
     uint32_t n = 0;
     uint64_t bytes = 0;
-    if (!is_soon(&p->units[p->queue_first])) return true;
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
-        if (!all->busy[k] || is_over(&all->of[k]) || !is_soon(&p->units[all->of[k].unit])) continue;
+        if (!all->busy[k] || is_over(&all->of[k])) continue;
+        if (is_soon(&p->units[all->of[k].unit]) != is_soon(next)) continue;
         n++;
         bytes += all->of[k].bytes;
     }
-    return tt_policy_may_read(n, bytes);
+    return is_soon(next) ? tt_policy_may_read(n, bytes)
+                         : !n || bytes + inner_bytes(next) <= p->stream_bytes;
 }
 
 /* False: there is nothing to read, or not yet. */
@@ -707,7 +712,8 @@ static bool begins_fast(const tt_pagepool *p)
 {
     if (p->queue_first == TT_NONE) return false;
     const unit *u = &p->units[p->queue_first];
-    return is_soon(u) && p->groups[u->group].users > 0 && p->regions[u->region].direct >= 0;
+    const group *g = &p->groups[u->group];
+    return (g->users || tt_slots_has(p->slots, g->bytes)) && p->regions[u->region].direct >= 0;
 }
 
 /* Before the pages of those that have ended are moved, for which the disk need not wait. */
@@ -882,6 +888,7 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
     p->alarm = -1;
+    p->stream_bytes = UINT64_MAX;
     p->slots = tt_slots_new();
     p->units = tt_map(NULL, UNITS_MAX * sizeof *p->units, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -1293,6 +1300,11 @@ void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
     }
     atomic_fetch_add(&p->report->waits, 1);
     atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
+}
+
+void tt_pagepool_stream(tt_pagepool *p, uint64_t bytes)
+{
+    p->stream_bytes = bytes < TT_SLOTS_FREE_BYTES ? bytes : TT_SLOTS_FREE_BYTES;
 }
 
 void tt_pagepool_trim(tt_pagepool *p)

@@ -10,7 +10,6 @@
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define WASTE_PART 6u /* of a slot may be wasted */
-#define FREE_MAX_BYTES (UINT64_C(32) << 20)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -114,18 +113,29 @@ static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
     return true;
 }
 
+/* The last one that was given back; the number of free ones: none. */
+static uint32_t find_free(const tt_slots *s, uint64_t bytes)
+{
+    for (uint32_t i = s->n_free; i-- > 0;)
+        if (s->free[i].bytes == bytes) return i;
+    return s->n_free;
+}
+
+bool tt_slots_has(const tt_slots *s, uint64_t n)
+{
+    return find_free(s, tt_slots_size(n)) < s->n_free;
+}
+
 bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out)
 {
     const uint64_t bytes = tt_slots_size(n);
-    for (uint32_t i = s->n_free; i-- > 0;) {
-        if (s->free[i].bytes != bytes) continue;
-        *out = s->free[i];
-        s->free_bytes -= bytes;
-        s->n_free--;
-        memmove(&s->free[i], &s->free[i + 1], (s->n_free - i) * sizeof *s->free);
-        return true;
-    }
-    return make(s, bytes, out);
+    const uint32_t i = find_free(s, bytes);
+    if (i == s->n_free) return make(s, bytes, out);
+    *out = s->free[i];
+    s->free_bytes -= bytes;
+    s->n_free--;
+    memmove(&s->free[i], &s->free[i + 1], (s->n_free - i) * sizeof *s->free);
+    return true;
 }
 
 /* The longest unused ones go first. */
@@ -140,7 +150,7 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot)
     *kept = *slot;
     kept->fresh = false;
     s->free_bytes += slot->bytes;
-    while (s->free_bytes > FREE_MAX_BYTES) {
+    while (s->free_bytes > TT_SLOTS_FREE_BYTES) {
         end_slot(s, &s->free[gone]);
         s->free_bytes -= s->free[gone++].bytes;
     }

@@ -14,6 +14,8 @@
 
 typedef struct tt_slots tt_slots;
 
+#define TT_SLOTS_FREE_BYTES (UINT64_C(32) << 20) /* that were given back keep their pages */
+
 typedef struct tt_slot {
     uint8_t *at; /* readable and writable; NULL: none */
     uint64_t bytes;
@@ -36,6 +38,8 @@ void tt_slots_free(tt_slots *s);
 void tt_slots_trim(tt_slots *s);
 /* Bytes of a slot for n: up to the end of a huge page where little is wasted by that. */
 uint64_t tt_slots_size(uint64_t n);
+/* Whether a slot for n bytes was given back, so that its pages are there. */
+bool tt_slots_has(const tt_slots *s, uint64_t n);
 /* For n bytes, in whole pages; it has tt_slots_size of them. False: there is no memory. */
 bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out);
 /* No other mapping of it must be left. Keeps its pages if there is room for them among the free

@@ -401,6 +401,7 @@ static bool divide(tt_weights *w, const sums *s)
     }
     /* Present units stay if all fit, and the others are read once. */
     w->window_bytes = to.window_bytes;
+    if (w->window_bytes) tt_pagepool_stream(w->pool, w->window_bytes / 2);
     pin_spread(w, s->dense, to.fit ? s->dense : to.pinned_bytes,
                w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
     const uint64_t cache_bytes = to.fit ? s->experts : to.cache_bytes;
@@ -692,7 +693,7 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
     plan->dropped = 0;
 }
 
-#define RESERVE_PART 16u /* of what is available */
+#define RESERVE_PART 32u /* of what is available */
 #define RESERVE_MIN_BYTES (UINT64_C(32) << 20)
 #define RESERVE_MAX_BYTES (UINT64_C(1) << 30)
 #define TICK_NS 10000000L
