@@ -3,7 +3,6 @@ import ctypes
 import mmap
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import threading
@@ -46,19 +45,33 @@ class Group:
         except OSError:
             return None
 
-    def run(self, limit_bytes, *args, stdout=subprocess.DEVNULL, stderr=None, model=None):
-        """Runs a program; the bytes that it holds besides that file's pages (None without one), its exit code,
-        its seconds. The group's memory.stat is left alone: reading it has the kernel add its counts up, and
-        evict by those."""
+    def held(self, model):
+        """The bytes that it holds besides that file's pages. Its memory.stat is left alone: reading it has the
+        kernel add its counts up, and evict by those."""
+        return int(self.usage.read_text()) - resident_pages(model) * mmap.PAGESIZE
+
+    def anonymous(self):
+        """The bytes of its processes that are no file's."""
+        total = 0
+        for pid in (self.path / "cgroup.procs").read_text().split():
+            try:
+                status = pathlib.Path("/proc", pid, "status").read_text()
+            except OSError:
+                continue  # it has ended
+            total += sum(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon:"))
+        return total
+
+    def run(self, limit_bytes, *args, stdout=subprocess.DEVNULL, stderr=None, measure=None, every=1):
+        """Runs a program; what measure() returned meanwhile (every so many seconds), its exit code, its seconds."""
         self.limit.write_text(str(limit_bytes))
         enter = lambda: (self.path / "cgroup.procs").write_text("0")
-        held, begin = [], time.monotonic()
+        measured, begin = [], time.monotonic()
         program = subprocess.Popen([*map(str, args)], stdout=stdout, stderr=stderr, preexec_fn=enter)
-        while model and program.poll() is None:
-            held.append(int(self.usage.read_text()) - resident_pages(model) * mmap.PAGESIZE)
-            time.sleep(1)
+        while measure and program.poll() is None:
+            measured.append(measure())
+            time.sleep(every)
         program.wait()
-        return statistics.median(held) if held else None, program.returncode, time.monotonic() - begin
+        return measured, program.returncode, time.monotonic() - begin
 
 
 def readahead_file(path):

@@ -211,7 +211,10 @@ static uint8_t *inner_at(const tt_pagepool *p, const unit *u)
 
 static bool has_places(tt_pagepool *p)
 {
-    return p->places < p->places_max;
+    if (p->places < p->places_max) return true;
+    tt_boost_report_problem(p->report, "the kernel allows this process too few mappings "
+                                       "(vm.max_map_count): some weights are left to its paging");
+    return false;
 }
 
 /* Shows the unit's memory instead of the file's pages. On failure these are unchanged. */

@@ -344,7 +344,7 @@ static sums sum_up(const tt_weights *w)
 }
 
 /* Marks chunks that a pass uses several times, with more than `most` bytes of others between. */
-static void mark_apart(tt_weights *w, uint64_t most)
+static void mark_apart(tt_weights *w, double most)
 {
     uint64_t bytes = 0;
     w->walk++;
@@ -353,7 +353,7 @@ static void mark_apart(tt_weights *w, uint64_t most)
         for (uint32_t u = x.first; u < x.end; u++) {
             trait *t = &w->traits[u];
             const bool again = t->seen == w->walk;
-            t->apart = again && (t->apart || bytes - t->used_at > most);
+            t->apart = again && (t->apart || (double)(bytes - t->used_at) > most);
             t->seen = w->walk;
             t->used_at = bytes;
             bytes += again ? 0 : w->sizes[u];
@@ -362,13 +362,15 @@ static void mark_apart(tt_weights *w, uint64_t most)
 }
 
 /* Pins `share` of the n bytes in total, chunk by chunk, so that the sum of the pinned ones stays
- * closest. At most most_left of a weight is not pinned. */
-static void pin_spread(tt_weights *w, uint64_t n, uint64_t share, uint64_t most_left)
+ * closest. At most half of the window is of one weight. */
+static void pin_spread(tt_weights *w, uint64_t n, uint64_t share)
 {
     double owed = 0;
     const double part = n ? (double)share / (double)n : 0;
+    const uint64_t most_left = w->window_bytes ? w->window_bytes / 2 : UINT64_MAX;
     uint64_t left = share;
-    mark_apart(w, most_left);
+    /* Of what lies between, the pinned part takes nothing of the window. */
+    if (share < n) mark_apart(w, (double)w->window_bytes / (1 - part));
     w->walk++;
     for (uint32_t i = 0; i < w->n_weights; i++) {
         const units x = all_chunks_of(&w->weights[i]);
@@ -402,8 +404,7 @@ static bool divide(tt_weights *w, const sums *s)
     /* Present units stay if all fit, and the others are read once. */
     w->window_bytes = to.window_bytes;
     if (w->window_bytes) tt_pagepool_stream(w->pool, w->window_bytes / 2);
-    pin_spread(w, s->dense, to.fit ? s->dense : to.pinned_bytes,
-               w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
+    pin_spread(w, s->dense, to.fit ? s->dense : to.pinned_bytes);
     const uint64_t cache_bytes = to.fit ? s->experts : to.cache_bytes;
     if (!s->experts) return true;
     if (w->cache) {

@@ -880,6 +880,127 @@ static void take_the_ring(void)
     assert_int_equal(found, by_uring);
 }
 
+/* A tensor may be the last bytes of a file, which ends within the page. */
+static void reads_a_part_of_the_last_page(void **state)
+{
+    (void)state;
+    mapped m;
+    map_file(&m, 2);
+    assert_int_equal(load(&m, unit(&m, SIZE + 32, TAIL - 32)), TT_UNIT_PRESENT);
+    assert_true(is_ours(&m, SIZE));
+    assert_true(is_content(&m, SIZE, TAIL));
+    assert_int_equal(load(&m, unit(&m, 0, 16 * PAGE)), TT_UNIT_PRESENT);
+    assert_int_equal(atomic_load(&m.report.failed_reads), 0);
+    unmap_file(&m);
+}
+
+#define ADJACENT 9u
+#define STEP 2u /* of two weights next to each other the second is used four or five later */
+
+/* A pass over weights of n bytes each, without gaps, in another order than that of their addresses.
+ */
+static void pass_over(mapped *m, tt_weights *w, tt_weights_plan *plan, uint64_t n)
+{
+    tt_weight_step steps[ADJACENT];
+    tt_pagepool_lock(m->pool);
+    for (uint32_t i = 0; i < ADJACENT; i++) {
+        const uint8_t *at = m->at + 32 + i * STEP % ADJACENT * n;
+        steps[i] = (tt_weight_step){i, tt_weights_find(w, at, n, 0), 0, n};
+    }
+    assert_true(tt_weights_begin(w, plan, steps, ADJACENT));
+    for (uint32_t i = 0; i < ADJACENT; i++) {
+        tt_weights_advance(w, plan, i);
+        tt_weights_look_ahead(w, plan);
+        tt_pagepool_unlock(m->pool);
+        tt_weights_wait(w, plan);
+        tt_pagepool_lock(m->pool);
+        assert_true(plan->n_now >= n / (2 << 20));
+        for (uint32_t k = 0; k < plan->n_now; k++)
+            assert_int_equal(tt_pagepool_state(m->pool, plan->now[k]), TT_UNIT_PRESENT);
+        if (n < SIZE / ADJACENT) assert_true(is_content(m, 32 + i * STEP % ADJACENT * n, n));
+    }
+    tt_weights_end(w, plan);
+    tt_pagepool_wait_all(m->pool);
+    tt_pagepool_unlock(m->pool);
+}
+
+static void shares_chunks_of_weights(void **state)
+{
+    (void)state;
+    const uint64_t n = 900 << 10, whole = ADJACENT * n;
+    for (uint64_t part = 5; part < 9; part++) {
+        const uint64_t budget = whole * part / 10;
+        mapped m;
+        tt_weights *w;
+        tt_weights_plan plan = {0};
+        tt_error err;
+        map_file(&m, 4);
+        assert_int_equal(tt_weights_new(m.pool, budget, TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+        pass_over(&m, w, &plan, n);
+        pass_over(&m, w, &plan, n);
+        const uint64_t before = atomic_load(&m.report.read_bytes);
+        pass_over(&m, w, &plan, n);
+        /* At most half is the window. What two weights share is read once. */
+        const uint64_t read = atomic_load(&m.report.read_bytes) - before;
+        assert_true(read <= whole - budget + budget / 2 + (128 << 10));
+        assert_true(read >= whole - budget);
+        assert_true(atomic_load(&m.report.pool_peak_bytes) <= budget);
+        tt_weights_free(w);
+        free(plan.turns);
+        free(plan.held);
+        unmap_file(&m);
+    }
+}
+
+/* Mappings of the pool's memory in the file's, and how many of them begin at a huge page. */
+static void count_places(const uint8_t *at, uint64_t n, unsigned *all, unsigned *huge)
+{
+    FILE *f = fopen("/proc/self/maps", "re");
+    char line[512];
+    assert_non_null(f);
+    *all = *huge = 0;
+    while (fgets(line, sizeof line, f)) {
+        unsigned long low;
+        if (!strstr(line, "memfd:") || sscanf(line, "%lx-", &low) != 1) continue;
+        if (low < (uintptr_t)at || low >= (uintptr_t)at + n) continue;
+        ++*all;
+        *huge += low % (2 << 20) == 0;
+    }
+    (void)fclose(f);
+}
+
+/* Chunks of large weights are where the kernel moves a huge page by one entry. */
+static void places_chunks_at_huge_pages(void **state)
+{
+    (void)state;
+    const uint64_t n = (15 << 20) + 96, whole = ADJACENT * n;
+    unsigned all, huge;
+    mapped m;
+    tt_weights *w;
+    tt_weights_plan plan = {0};
+    tt_error err;
+    map_file(&m, 4);
+    assert_int_equal(ftruncate(m.fd, (off_t)(whole + PAGE)), 0);
+    uint8_t *first = m.at;
+    m.at = mmap(NULL, whole + PAGE, PROT_READ, MAP_SHARED, m.fd, 0);
+    assert_true(m.at != MAP_FAILED);
+    m.region = tt_pagepool_adopt(m.pool, m.at, whole + PAGE, m.fd, 0);
+    assert_int_equal(m.region, 1);
+    assert_int_equal(tt_weights_new(m.pool, 80 << 20, TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+    pass_over(&m, w, &plan, n);
+    count_places(m.at, whole, &all, &huge);
+    assert_in_range(all, 20, 41);
+    assert_true(huge + 1 >= all);
+    tt_weights_free(w);
+    free(plan.turns);
+    free(plan.held);
+    assert_int_equal(munmap(first, SIZE + TAIL), 0);
+    tt_pagepool_free(m.pool);
+    assert_int_equal(munmap(m.at, whole + PAGE), 0);
+    (void)close(m.fd);
+    (void)unlink(m.path);
+}
+
 static void goes_on_without_its_ring(void **state)
 {
     (void)state;
@@ -917,6 +1038,9 @@ int main(void)
         cmocka_unit_test(keeps_what_was_read),
         cmocka_unit_test(does_nothing_when_all_fits),
         cmocka_unit_test(begins_again_with_a_new_mapping),
+        cmocka_unit_test(reads_a_part_of_the_last_page),
+        cmocka_unit_test(shares_chunks_of_weights),
+        cmocka_unit_test(places_chunks_at_huge_pages),
         cmocka_unit_test(goes_on_without_its_ring),
     };
     const int failed = cmocka_run_group_tests_name("threads", tests, NULL, NULL);
