@@ -3,8 +3,12 @@
 #include "base/clock.h"
 
 #include <stdbool.h>
+#include <time.h>
 
-#define PAUSE_NS 500000u /* between two moves of a thread: what the others noted may be old */
+#define PAUSE_NS 500000u   /* between two moves of a thread: what the others noted may be old */
+#define STARTING_NS 40000u /* for a thread to start on an idle processor */
+#define WAIT_NS 250000u
+#define NAP_NS 1000 /* the kernel adds 50 us */
 
 static uint32_t count(const tt_apart *a)
 {
@@ -53,6 +57,17 @@ static void leave(tt_apart *a, tt_apart_self *self)
     if (!CPU_COUNT(&others) || sched_setaffinity(0, sizeof others, &others) != 0) return;
     note(a, self, sched_getcpu());
     (void)sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+void tt_apart_wait(tt_apart *a, tt_apart_self *self, uint32_t n)
+{
+    const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_apart_op(a, self);
+    while (atomic_load(&a->n) < n) {
+        const uint64_t passed = tt_clock_ns(CLOCK_MONOTONIC) - begin;
+        if (passed > WAIT_NS) return;
+        if (passed > STARTING_NS) (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
 }
 
 void tt_apart_moved(tt_apart *a, tt_apart_self *self, int32_t processor)

@@ -31,6 +31,10 @@ typedef struct tt_apart_self {
 void tt_apart_begin(tt_apart *a);
 /* The calling thread, before its first op; it leaves those that it had joined. */
 void tt_apart_join(tt_apart *a, tt_apart_self *self);
+/* The calling thread, which has joined, waits until n have, or for a quarter of a millisecond: it
+ * would spin at the first barrier, and those that the engine has just started may be waiting for
+ * its processor. */
+void tt_apart_wait(tt_apart *a, tt_apart_self *self, uint32_t n);
 /* It was at another processor before. */
 void tt_apart_moved(tt_apart *a, tt_apart_self *self, int32_t processor);
 

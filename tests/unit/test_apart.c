@@ -3,6 +3,8 @@
 
 #include "boost/apart.h"
 
+#include <pthread.h>
+
 static cpu_set_t allowed;
 static tt_apart threads;
 static tt_apart_self one, other;
@@ -61,6 +63,40 @@ static void test_stays_where_it_must(void **state)
     assert_may_use(&only);
 }
 
+static void *join(void *context)
+{
+    (void)context;
+    tt_apart_join(&threads, &other);
+    return NULL;
+}
+
+#define ROUNDS 100
+
+/* A thread that waits for this one's processor begins before the kernel's next tick. */
+static void test_lets_others_start(void **state)
+{
+    cpu_set_t only;
+    pthread_t thread;
+    int met = 0;
+    (void)state;
+    CPU_ZERO(&only);
+    CPU_SET((size_t)sched_getcpu(), &only);
+    assert_int_equal(sched_setaffinity(0, sizeof only, &only), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        tt_apart_begin(&threads);
+        one = other = (tt_apart_self){0};
+        tt_apart_join(&threads, &one);
+        assert_int_equal(pthread_create(&thread, NULL, join, NULL), 0);
+        tt_apart_wait(&threads, &one, 2);
+        met += atomic_load(&threads.n) == 2;
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    assert_true(met > ROUNDS / 2);
+    /* It does not wait for ever. */
+    tt_apart_wait(&threads, &one, 3);
+    assert_may_use(&only);
+}
+
 static void test_more_than_it_knows(void **state)
 {
     (void)state;
@@ -80,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_goes_where_none_is, begin, end),
         cmocka_unit_test_setup_teardown(test_stays_where_it_must, begin, end),
+        cmocka_unit_test_setup_teardown(test_lets_others_start, begin, end),
         cmocka_unit_test_setup_teardown(test_more_than_it_knows, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

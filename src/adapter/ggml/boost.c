@@ -42,6 +42,7 @@ typedef struct choice {
 typedef struct plan {
     bool active;
     pthread_t thread;
+    uint32_t n_threads;      /* 0: not known */
     _Atomic uint32_t number; /* of the graph; 0: none */
     struct ggml_tensor **nodes;
     uint8_t *uses; /* a node's op reads weights of the pool */
@@ -342,7 +343,8 @@ static uint32_t next_due(const plan *p)
     return due;
 }
 
-static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n)
+static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n,
+                       uint32_t n_threads)
 {
     end_plan(p);
     tt_weights_refresh(weights);
@@ -350,6 +352,7 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
     if (!describe(p, e, nodes, n) || !tt_weights_begin(weights, &p->of, p->steps, p->n_steps))
         return false;
     p->thread = pthread_self();
+    p->n_threads = n_threads;
     tt_apart_begin(&p->threads);
     p->active = true;
     stream(p, 0);
@@ -421,7 +424,7 @@ static uint64_t put_pool(uint32_t run, tt_bytes *payload)
     return to.n + to.lost;
 }
 
-bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
+bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph, uint32_t n_threads)
 {
     const int n = e->graph_n_nodes(graph);
     if (!atomic_load(&tt_boost_on) || n <= 0 || !is_owner()) return false;
@@ -430,7 +433,7 @@ bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
     /* Reads before the first computation are listed at its end. */
     if (r && !last_number) tt_pagepool_keep_reads(pool, true);
     plan *p = plan_of_this_thread();
-    const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n);
+    const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n, n_threads);
     tt_pagepool_unlock(pool);
     return begun;
 }
@@ -520,8 +523,11 @@ static bool find_plan(const struct ggml_tensor *op)
             self.cursor = k;
         }
     }
-    if (self.plan && self.number != before) tt_apart_join(&self.plan->threads, &self.apart);
+    const bool joins = self.plan && self.number != before;
+    if (joins) tt_apart_join(&self.plan->threads, &self.apart);
     tt_pagepool_unlock(pool);
+    if (joins && pthread_equal(self.plan->thread, pthread_self()))
+        tt_apart_wait(&self.plan->threads, &self.apart, self.plan->n_threads);
     return self.plan != NULL;
 }
 

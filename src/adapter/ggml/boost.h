@@ -16,8 +16,9 @@ extern _Atomic bool tt_boost_on;
 /* Reads the environment. Call it before tt_lifecycle_begin, because its locks are taken first. */
 void tt_boost_begin(void);
 
-/* Call on the thread that computes the graph. False: nothing to do for it. */
-bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph);
+/* Call on the thread that computes the graph, with so many others (n_threads with it; 0: not
+ * known). False: nothing to do for it. */
+bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph, uint32_t n_threads);
 /* Call when it has ended; run: its id in the trace; 0: not recorded. */
 void tt_boost_graph_end(uint32_t run);
 /* A thread begins the op. */

@@ -107,10 +107,11 @@ static bool is_hooked(void)
     return k > 0;
 }
 
-static __attribute__((noinline)) bool begin_boosted(struct ggml_cgraph *graph, const void *caller)
+static __attribute__((noinline)) bool begin_boosted(struct ggml_cgraph *graph, uint32_t n_threads,
+                                                    const void *caller)
 {
     const tt_engine *e = is_hooked() ? tt_engine_get(caller) : NULL;
-    return e && tt_boost_graph_begin(e, graph);
+    return e && tt_boost_graph_begin(e, graph, n_threads);
 }
 
 TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan)
@@ -126,8 +127,8 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan),
                                      __builtin_frame_address(0), NULL)
                      : 0;
-    const bool boosted =
-        atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && begin_boosted(graph, TT_CALLER);
+    const bool boosted = atomic_load_explicit(&tt_boost_on, memory_order_relaxed) &&
+                         begin_boosted(graph, plan_threads(plan), TT_CALLER);
     int status = real(graph, plan);
     if (boosted) tt_boost_graph_end(run);
     if (run) tt_lanes_run_over(run);
