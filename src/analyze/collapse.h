@@ -52,4 +52,7 @@ typedef struct tt_collapse {
 tt_status tt_collapse_make(const tt_topology *t, tt_collapse *out, tt_error *err);
 void tt_collapse_free(tt_collapse *c);
 
+/* Of a tt_collapse_part (context: the tt_model), and of a tt_passage. */
+extern const tt_schema tt_collapse_part_schema, tt_passage_schema;
+
 #endif

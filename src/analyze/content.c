@@ -211,3 +211,22 @@ tt_status tt_content_measure(const tt_model *m, tt_content *content, tt_error *e
     }
     return TT_OK;
 }
+
+TT_COLUMN_GET(get_per_op, tt_content_row, r, {
+    const tt_content *c = context;
+    cell->known = c->records > 0;
+    if (cell->known) cell->f64 = (double)r->stored_bytes / (double)c->records;
+})
+
+static const tt_column content_columns[] = {
+    TT_FIELD("part", "of the file", TT_MEMBER(tt_content_row, part)),
+    TT_FIELD("column", "what of it", TT_MEMBER(tt_content_row, column)),
+    TT_FIELD("count", "records", TT_MEMBER(tt_content_row, count)),
+    TT_FIELD("raw_bytes", "before compression", TT_MEMBER(tt_content_row, raw_bytes)),
+    TT_FIELD("stored_bytes", "in the file", TT_MEMBER(tt_content_row, stored_bytes)),
+    TT_FIELD("bytes_per_op", "of an op record", .type = TT_CELL_F64, .get = get_per_op),
+    TT_FIELD("apportioned", "was compressed with other content",
+             TT_MEMBER(tt_content_row, apportioned)),
+};
+const tt_schema tt_content_schema =
+    TT_SCHEMA("content", "what the trace's bytes are", content_columns);

@@ -3,6 +3,7 @@
 #define TT_ANALYZE_CONTENT_H
 
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +32,7 @@ typedef struct tt_content {
 /* Reads the whole file. The rows' stored bytes add up to its size: chunks of unknown types have a
  * row, and so ("damaged") has everything unreadable, to the end of a file that was cut off. */
 tt_status tt_content_measure(const tt_model *m, tt_content *content, tt_error *err);
+
+extern const tt_schema tt_content_schema; /* rows are tt_content_row; context: the tt_content */
 
 #endif

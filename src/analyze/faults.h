@@ -170,6 +170,10 @@ typedef struct tt_faults_context {
 extern const tt_schema tt_faults_schema;
 extern const tt_schema tt_fault_counts_schema; /* rows are tt_fault_counts */
 extern const tt_schema tt_kernel_schema;       /* rows are tt_kernel_sum */
+/* Of ops that waited for a device (tt_fault_op); context: the tt_model, which has a clock. */
+extern const tt_schema tt_fault_op_schema;
+/* From the first thread's start to the last thread's arrival; 0: the end was not seen. */
+uint64_t tt_fault_op_ticks(const tt_fault_op *op);
 tt_rowset tt_faults_rowset(const tt_faults_context *x, tt_faults_by by, const tt_faults_row *rows,
                            size_t n);
 

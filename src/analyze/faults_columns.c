@@ -1,5 +1,6 @@
 /* The columns of faults, for every output. */
 #include "analyze/faults.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t)~(1u << TT_FAULTS_BY_##dimension)
 #define RANGES_SHOWN 3u
 
 const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
@@ -424,3 +425,93 @@ tt_rowset tt_faults_rowset(const tt_faults_context *x, tt_faults_by by, const tt
 {
     return TT_ROWSET(&tt_faults_schema, (1u << by), x, rows, n);
 }
+
+/* --- ops that waited for a device --- */
+
+uint64_t tt_fault_op_ticks(const tt_fault_op *op)
+{
+    return op->times->open ? 0 : tt_joined_ticks(op->times);
+}
+
+static const tt_run *op_run_of(const tt_model *m, const tt_fault_op *op)
+{
+    return &m->runs[op->run];
+}
+
+TT_COLUMN_VALUE(get_start, tt_fault_op, op, u64, tt_model_mono_ns(context, op->times->start))
+TT_COLUMN_VALUE(get_relative, tt_fault_op, op, f64, tt_model_ns(context, op->times->start))
+TT_COLUMN_KNOWN(has_ended, tt_fault_op, op, !op->times->open)
+TT_COLUMN_VALUE(get_duration, tt_fault_op, op, u64,
+                tt_units_round_ns(tt_model_span_ns(context, tt_fault_op_ticks(op))))
+TT_COLUMN_KNOWN(is_in_batch, tt_fault_op, op, op_run_of(context, op)->batch != TT_NONE)
+TT_COLUMN_VALUE(get_batch, tt_fault_op, op, u64,
+                tt_model_batch_number(context, op_run_of(context, op)->batch))
+TT_COLUMN_VALUE(get_run, tt_fault_op, op, u64, op_run_of(context, op)->id)
+TT_COLUMN_KNOWN(has_layer, tt_fault_op, op, op->op->place.layer_id >= 0)
+TT_COLUMN_KNOWN(has_reads, tt_fault_op, op, op->counts.observed_reads > 0)
+TT_COLUMN_JSON(json_tensors, tt_fault_op, op, {
+    const tt_model *m = context;
+    uint32_t last = TT_NONE;
+    tt_json_array(j);
+    for (size_t i = 0; i < op->n_accesses; i++) {
+        if (op->accesses[i].weight == last) continue;
+        last = op->accesses[i].weight;
+        tt_json_string(j, m->weights[last].name);
+    }
+    tt_json_array_end(j);
+})
+
+#define OF_OP(member_) TT_THROUGH(tt_fault_op, op), TT_MEMBER(tt_op, member_)
+#define COUNTED(member_) TT_MEMBER(tt_fault_op, counts.member_)
+TT_COLUMN_SHOW(text_start, tt_fault_op, op,
+               (void)snprintf(out, room, "%.4f", tt_model_ns(context, op->times->start) / 1e6);)
+TT_COLUMN_SHOW(text_duration, tt_fault_op, op, {
+    char text[TT_UNITS_TEXT];
+    if (op->times->open) return;
+    (void)snprintf(out, room, "%s",
+                   tt_units_ns(text, tt_model_span_ns(context, tt_fault_op_ticks(op))));
+})
+TT_COLUMN_SHOW(text_tensors, tt_fault_op, op, {
+    const tt_model *m = context;
+    size_t used = 0;
+    uint32_t last = TT_NONE;
+    for (size_t i = 0; i < op->n_accesses && used + 3 < room; i++) {
+        if (op->accesses[i].weight == last) continue;
+        if (last != TT_NONE) used += (size_t)snprintf(out + used, room - used, ", ");
+        last = op->accesses[i].weight;
+        tt_cell_text_copy(out + used, room - used, m->weights[last].name);
+        used += strlen(out + used);
+    }
+})
+TT_COLUMN_KNOWN(op_has_rate, tt_fault_op, op, op->counts.read_bytes &&tt_fault_op_ticks(op))
+TT_COLUMN_VALUE(get_op_rate, tt_fault_op, op, f64,
+                (double)op->counts.read_bytes / tt_model_span_ns(context, tt_fault_op_ticks(op)) *
+                    1e9)
+
+static const tt_column op_columns[] = {
+    TT_FIELD("start_ns", "on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
+    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "since the first batch", .type = TT_CELL_F64,
+              .get = get_relative, .text = text_start),
+    TT_COLUMN("duration_ns", "TOOK", NS, "of all its threads", .type = TT_CELL_U64,
+              .known = has_ended, .get = get_duration, .text = text_duration),
+    TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64,
+              .known = is_in_batch, .get = get_batch, .show = TT_SHOW_DASH),
+    TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
+    TT_FIELD("node", "number of the node in the graph", OF_OP(node)),
+    TT_COLUMN("op", "OP", NONE, "kind of op", TT_THROUGH(tt_fault_op, op),
+              TT_MEMBER_CHARS(tt_op, op), .show = TT_SHOW_CUT | TT_SHOW_WIDE),
+    TT_COLUMN("name", "NODE", NONE, "name of the node", OF_OP(name),
+              .show = TT_SHOW_CUT | TT_SHOW_KEY),
+    TT_FIELD("layer_id", "null: outside any", OF_OP(place.layer_id), .known = has_layer),
+    TT_FIELD("minor_faults", "faults that did not wait for a device", COUNTED(minor)),
+    TT_COLUMN("major_faults", "MAJOR", COUNT, "faults that waited for a device", COUNTED(major),
+              .show = TT_SHOW_WIDEST),
+    TT_COLUMN("read_bytes", "READ", BYTES, "that devices were asked for", COUNTED(read_bytes),
+              .known = has_reads, .show = TT_SHOW_DASH),
+    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "of these", .type = TT_CELL_F64,
+              .known = op_has_rate, .get = get_op_rate, .show = TT_SHOW_TEXT),
+    TT_FIELD("accessed_bytes", "of weights", TT_MEMBER(tt_fault_op, accessed_bytes)),
+    TT_COLUMN("tensors", "WEIGHTS", NONE, "weights that it read", .type = TT_CELL_NAME,
+              .json = json_tensors, .text = text_tensors, .show = TT_SHOW_CUT),
+};
+const tt_schema tt_fault_op_schema = TT_SCHEMA("reads", "an op that had to wait", op_columns);

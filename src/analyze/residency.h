@@ -9,6 +9,7 @@
 
 #include "analyze/ranges.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +51,11 @@ tt_status tt_residency_walk(const tt_model *m, tt_residency_visit *visit, void *
  * size_bytes, to the sets of observed and present bytes. */
 void tt_residency_add(const tt_residency *r, uint64_t size_bytes, tt_ranges *observed,
                       tt_ranges *present);
+
+/* "batch_begin", "batch_end", "recording_begin", "recording_end", "map_begin", "map_end",
+ * "first_batch" */
+const char *tt_residency_moment(uint8_t moment);
+extern const tt_schema tt_residency_sample_schema; /* rows are tt_residency_sample; context: the
+                                                      tt_model */
 
 #endif

@@ -121,3 +121,18 @@ void tt_summarize(const tt_model *m, tt_summary *s)
     for (uint32_t i = 0; i < m->n_weights; i++)
         s->model_bytes += m->weights[i].size_bytes;
 }
+
+TT_COLUMN_KNOWN(has_phase_time, tt_phase_summary, p,
+                p->total_ns > 0 || (context && ((const tt_model *)context)->clock.known))
+TT_COLUMN_KNOWN(has_rate, tt_phase_summary, p, p->tokens_per_s > 0)
+
+static const tt_column phase_columns[] = {
+    TT_FIELD("batches", "of this phase alone", TT_MEMBER(tt_phase_summary, batches)),
+    TT_FIELD("tokens", "also in mixed batches", TT_MEMBER(tt_phase_summary, tokens)),
+    TT_FIELD("mixed_tokens", "in mixed batches", TT_MEMBER(tt_phase_summary, mixed_tokens)),
+    TT_FIELD("total_ns", "of its batches", TT_MEMBER(tt_phase_summary, total_ns),
+             .known = has_phase_time),
+    TT_FIELD("tokens_per_s", "of its batches", TT_MEMBER(tt_phase_summary, tokens_per_s),
+             .known = has_rate),
+};
+const tt_schema tt_phase_summary_schema = TT_SCHEMA("phase", "batches of a phase", phase_columns);

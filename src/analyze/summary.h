@@ -3,6 +3,7 @@
 #define TT_ANALYZE_SUMMARY_H
 
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +46,8 @@ typedef struct tt_summary {
 } tt_summary;
 
 void tt_summarize(const tt_model *m, tt_summary *s);
+
+/* For a tt_phase_summary. Context: the tt_model, or NULL: then a time of zero is null. */
+extern const tt_schema tt_phase_summary_schema;
 
 #endif

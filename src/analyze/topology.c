@@ -466,3 +466,13 @@ void tt_critical_free(tt_critical *c)
     free(c->ops);
     *c = (tt_critical){0};
 }
+
+const tt_run *tt_topology_run(const tt_topology *t)
+{
+    return t->run == TT_NONE ? NULL : &t->m->runs[t->run];
+}
+
+uint32_t tt_topology_batch(const tt_topology *t)
+{
+    return tt_topology_run(t) ? tt_topology_run(t)->batch : TT_NONE;
+}

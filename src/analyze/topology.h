@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,6 +73,9 @@ typedef struct tt_topology {
 tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_topology **out,
                            tt_error *err);
 void tt_topology_free(tt_topology *t);
+/* NULL, TT_NONE: none. */
+const tt_run *tt_topology_run(const tt_topology *t);
+uint32_t tt_topology_batch(const tt_topology *t); /* in tt_model.batches */
 
 /* The edges into that tensor, by slot. */
 uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_EDGES_MAX]);
@@ -111,5 +115,10 @@ typedef struct tt_critical {
  * failure. Among paths of equal length, the one whose ops come first. */
 tt_status tt_critical_find(const tt_topology *t, tt_critical *out, tt_error *err);
 void tt_critical_free(tt_critical *c);
+
+extern const tt_schema tt_topology_schema; /* one row, a tt_topology; context: the tt_model */
+/* Of a tt_edge. Kinds: its slot as a number, or in words. */
+extern const tt_schema tt_edge_schema;
+enum { TT_EDGE_SLOTS = 1, TT_EDGE_LABELS = 2 };
 
 #endif

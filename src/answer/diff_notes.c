@@ -169,23 +169,11 @@ static bool note_models(const tt_diff_view *v, char *out)
 
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
 {
+    static bool (*const notes[])(const tt_diff_view *, char *) = {
+        note_repeats, note_undecided, note_capture, note_losses, note_mode, note_models};
     if (i < OF_PHASES) return note_phase(v, &v->d->phases[i / 8], i % 8, out);
-    switch (i - OF_PHASES) {
-    case 0:
-        return note_repeats(v, out);
-    case 1:
-        return note_undecided(v, out);
-    case 2:
-        return note_capture(v, out);
-    case 3:
-        return note_losses(v, out);
-    case 4:
-        return note_mode(v, out);
-    case 5:
-        return note_models(v, out);
-    default:
-        return false;
-    }
+    i -= OF_PHASES;
+    return i < sizeof notes / sizeof *notes && notes[i](v, out);
 }
 
 /* --- marks --- */

@@ -10,14 +10,15 @@
 /* Minimum share of a cause's change in computing or waiting to be named alone. */
 #define MOSTLY 0.67
 
-static void add(char *out, size_t room, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(char *out, size_t room, const char *fmt, ...)
+/* To a sentence of TT_DIFF_SENTENCE bytes. */
+static void add(char *out, const char *fmt, ...)
 {
     va_list args;
     size_t used = strlen(out);
     va_start(args, fmt);
-    (void)vsnprintf(out + used, room - used, fmt, args);
+    (void)vsnprintf(out + used, TT_DIFF_SENTENCE - used, fmt, args);
     va_end(args);
 }
 
@@ -45,18 +46,18 @@ static const char *plural_of(const char *unit)
 static void add_units(char *out, const tt_diff_phase *p, size_t n)
 {
     const char *unit = tt_diff_short_unit(p);
-    add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
+    add(out, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
 }
 
 /* "12.0 % more", "3.00 times as long": how much time B takes. */
 static void add_change(char *out, double change)
 {
     if (isinf(change))
-        add(out, TT_DIFF_SENTENCE, "any number of times as long");
+        add(out, "any number of times as long");
     else if (change >= TT_DIFF_TIMES_FROM)
-        add(out, TT_DIFF_SENTENCE, "%.*f times as long", change < 9 ? 2 : 0, 1 + change);
+        add(out, "%.*f times as long", change < 9 ? 2 : 0, 1 + change);
     else
-        add(out, TT_DIFF_SENTENCE, "%.1f %% %s", 100 * fabs(change), change < 0 ? "less" : "more");
+        add(out, "%.1f %% %s", 100 * fabs(change), change < 0 ? "less" : "more");
 }
 
 static bool has_interval(const tt_diff_row *total)
@@ -68,7 +69,7 @@ static bool has_interval(const tt_diff_row *total)
 static void add_range(char *out, const tt_diff_row *total)
 {
     add_change(out, total->low);
-    add(out, TT_DIFF_SENTENCE, " to ");
+    add(out, " to ");
     add_change(out, total->high);
 }
 
@@ -77,12 +78,11 @@ static void add_too_few(const tt_diff_view *v, char *out, const tt_diff_phase *p
 {
     const tt_shift *shift = &p->rows[TT_DIFF_TOTAL][0].shift;
     add_units(out, p, shift->n);
-    add(out, TT_DIFF_SENTENCE, " count as %.1f independent ones", shift->n_effective);
+    add(out, " count as %.1f independent ones", shift->n_effective);
     if (!shift->tested)
-        add(out, TT_DIFF_SENTENCE, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
+        add(out, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
     else
-        add(out, TT_DIFF_SENTENCE, ", and being %.4g %% sure takes %.1f",
-            100 * (1 - v->d->options.level),
+        add(out, ", and being %.4g %% sure takes %.1f", 100 * (1 - v->d->options.level),
             tt_shift_effective_least(shift->n, v->d->options.level));
 }
 
@@ -91,12 +91,12 @@ static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *
 {
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
     if (has_interval(total)) {
-        add(out, TT_DIFF_SENTENCE, "; %.4g %% sure: ", 100 * (1 - v->d->options.level));
+        add(out, "; %.4g %% sure: ", 100 * (1 - v->d->options.level));
         add_range(out, total);
         return;
     }
     if (total->shift.n < TT_SHIFT_SAMPLES_MIN || total->shift.by_levels) return;
-    add(out, TT_DIFF_SENTENCE, "; ");
+    add(out, "; ");
     add_too_few(v, out, p);
 }
 
@@ -104,20 +104,20 @@ static void add_layers(char *out, const tt_diff_cause *c)
 {
     if (c->n_layers == 0) return;
     if (c->all_layers) {
-        add(out, TT_DIFF_SENTENCE, " in all layers");
+        add(out, " in all layers");
         return;
     }
-    add(out, TT_DIFF_SENTENCE, c->n_layers == 1 ? " in layer" : " in layers");
+    add(out, c->n_layers == 1 ? " in layer" : " in layers");
     for (uint32_t i = 0, end, listed = 0; i < c->n_layers; i = end) {
         for (end = i + 1; end < c->n_layers && c->layers[end] == c->layers[end - 1] + 1;)
             end++;
         if (listed++ == 8) {
-            add(out, TT_DIFF_SENTENCE, ", ...");
+            add(out, ", ...");
             return;
         }
-        add(out, TT_DIFF_SENTENCE, "%s %d", i ? "," : "", c->layers[i]);
-        if (end - i == 2) add(out, TT_DIFF_SENTENCE, ", %d", c->layers[end - 1]);
-        if (end - i > 2) add(out, TT_DIFF_SENTENCE, " to %d", c->layers[end - 1]);
+        add(out, "%s %d", i ? "," : "", c->layers[i]);
+        if (end - i == 2) add(out, ", %d", c->layers[end - 1]);
+        if (end - i > 2) add(out, " to %d", c->layers[end - 1]);
     }
 }
 
@@ -133,7 +133,7 @@ static const char *kind_of(const tt_diff_cause *c)
 static void add_ns(char *out, double ns)
 {
     char text[TT_UNITS_TEXT];
-    add(out, TT_DIFF_SENTENCE, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
+    add(out, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
 }
 
 /* Which causes changed significantly by themselves: a significant total does not imply it for its
@@ -144,18 +144,16 @@ static void add_surety(char *out, const tt_diff_phase *p)
     for (size_t i = 0; i < p->n_causes; i++)
         sure += p->causes[i].significant;
     if (sure == p->n_causes) {
-        add(out, TT_DIFF_SENTENCE, sure == 1 ? ", sure by itself" : "; each sure by itself");
+        add(out, sure == 1 ? ", sure by itself" : "; each sure by itself");
         return;
     }
     if (sure == 0) {
-        add(out, TT_DIFF_SENTENCE,
-            p->n_causes == 1 ? ", not sure by itself" : "; none of these sure by itself");
+        add(out, p->n_causes == 1 ? ", not sure by itself" : "; none of these sure by itself");
         return;
     }
-    add(out, TT_DIFF_SENTENCE, "; sure by itself only");
+    add(out, "; sure by itself only");
     for (size_t i = 0, listed = 0; i < p->n_causes; i++)
-        if (p->causes[i].significant)
-            add(out, TT_DIFF_SENTENCE, "%s %s", listed++ ? "," : "", p->causes[i].title);
+        if (p->causes[i].significant) add(out, "%s %s", listed++ ? "," : "", p->causes[i].title);
 }
 
 static void add_causes(char *out, const tt_diff_phase *p)
@@ -163,18 +161,18 @@ static void add_causes(char *out, const tt_diff_phase *p)
     bool shifted = p->verdict == TT_DIFF_SHIFTED;
     double whole = p->rows[TT_DIFF_TOTAL][0].delta_ns;
     if (p->n_causes == 0) return;
-    add(out, TT_DIFF_SENTENCE, shifted ? ". What changed:" : ". Most of the difference is in");
+    add(out, shifted ? ". What changed:" : ". Most of the difference is in");
     for (size_t i = 0; i < p->n_causes; i++) {
         const tt_diff_cause *c = &p->causes[i];
-        add(out, TT_DIFF_SENTENCE, "%s %s", i ? ";" : "", c->title);
+        add(out, "%s %s", i ? ";" : "", c->title);
         add_layers(out, c);
-        add(out, TT_DIFF_SENTENCE, "%s (", kind_of(c));
+        add(out, "%s (", kind_of(c));
         add_ns(out, c->delta_ns);
         if (i == 0 && !shifted) {
-            add(out, TT_DIFF_SENTENCE, " of ");
+            add(out, " of ");
             add_ns(out, whole);
         }
-        add(out, TT_DIFF_SENTENCE, ")");
+        add(out, ")");
     }
     add_surety(out, p);
 }
@@ -184,7 +182,7 @@ static void add_medians(char *out, const tt_diff_phase *p)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, TT_DIFF_SENTENCE, "%s -> %s a %s", tt_units_ns(a, total->a.median_ns),
+    add(out, "%s -> %s a %s", tt_units_ns(a, total->a.median_ns),
         tt_units_ns(b, total->b.median_ns), tt_diff_unit(p));
 }
 
@@ -220,37 +218,36 @@ static void add_who(const tt_diff_view *v, char *out)
     const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
     char size[2][TT_UNITS_TEXT];
     if (tt_diff_other_models(v->d))
-        add(out, TT_DIFF_SENTENCE,
+        add(out,
             "These are different models (%.80s, %s; %.80s, %s): their times say little about a "
             "change. ",
             file_name(a), tt_units_bytes(size[0], a->files[0].size_bytes), file_name(b),
             tt_units_bytes(size[1], b->files[0].size_bytes));
     else if (same_run(v->d))
-        add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
+        add(out, "A and B are the same run: ");
 }
 
 /* A change that the test of the total time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, TT_DIFF_SENTENCE, "B seems to take ");
+    add(out, "B seems to take ");
     add_change(out, total->change);
-    add(out, TT_DIFF_SENTENCE, total->change < TT_DIFF_TIMES_FROM ? " time (" : " (");
+    add(out, total->change < TT_DIFF_TIMES_FROM ? " time (" : " (");
     add_medians(out, p);
     if (has_interval(total)) {
         if (total->high < 0 || total->low > 0)
-            add(out, TT_DIFF_SENTENCE, "), but not surely by more than %.4g %%: anywhere from ",
+            add(out, "), but not surely by more than %.4g %%: anywhere from ",
                 100 * v->d->options.threshold);
         else
-            add(out, TT_DIFF_SENTENCE, "), but the runs vary too much to be sure: anywhere from ");
+            add(out, "), but the runs vary too much to be sure: anywhere from ");
         add_range(out, total);
-        add(out, TT_DIFF_SENTENCE, " (%.4g %% sure)", 100 * (1 - v->d->options.level));
+        add(out, " (%.4g %% sure)", 100 * (1 - v->d->options.level));
     } else {
-        add(out, TT_DIFF_SENTENCE, "), but that is too little to be sure: ");
+        add(out, "), but that is too little to be sure: ");
         add_too_few(v, out, p);
     }
-    if (p->verdict == TT_DIFF_SHIFTED)
-        add(out, TT_DIFF_SENTENCE, "; that parts of it changed is sure");
+    if (p->verdict == TT_DIFF_SHIFTED) add(out, "; that parts of it changed is sure");
 }
 
 static void add_verdict(const tt_diff_view *v, char *out, const tt_diff_phase *p)
@@ -259,27 +256,26 @@ static void add_verdict(const tt_diff_view *v, char *out, const tt_diff_phase *p
     switch (p->verdict) {
     case TT_DIFF_SLOWER:
     case TT_DIFF_FASTER:
-        add(out, TT_DIFF_SENTENCE, "B takes ");
+        add(out, "B takes ");
         add_change(out, total->change);
-        if (total->change < TT_DIFF_TIMES_FROM) add(out, TT_DIFF_SENTENCE, " time");
+        if (total->change < TT_DIFF_TIMES_FROM) add(out, " time");
         break;
     case TT_DIFF_SAME:
-        add(out, TT_DIFF_SENTENCE,
-            total->identical ? "the times are exactly equal"
-                             : "no difference in time that matters");
+        add(out, total->identical ? "the times are exactly equal"
+                                  : "no difference in time that matters");
         break;
     case TT_DIFF_UNDECIDED:
     case TT_DIFF_SHIFTED:
         add_uncertain(v, out, p);
         return;
     case TT_DIFF_UNTESTED:
-        add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise", tt_diff_unit(p),
+        add(out, "too few %s%s to tell a difference from noise", tt_diff_unit(p),
             plural_of(tt_diff_unit(p)));
         break;
     }
-    add(out, TT_DIFF_SENTENCE, " (");
+    add(out, " (");
     add_medians(out, p);
-    add(out, TT_DIFF_SENTENCE, ")");
+    add(out, ")");
     if (!total->identical) add_interval(v, out, p);
 }
 
@@ -288,11 +284,11 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     const tt_diff_phase *p = tt_diff_main(v->d);
     out[0] = '\0';
     if (!p || tt_diff_common(v->d) == 0) {
-        add(out, TT_DIFF_SENTENCE, "A and B have no op in common: no time was compared");
+        add(out, "A and B have no op in common: no time was compared");
         return out;
     }
     if (v->d->options.structure_only) {
-        add(out, TT_DIFF_SENTENCE, "times were not compared (--structure-only)");
+        add(out, "times were not compared (--structure-only)");
         return out;
     }
     add_who(v, out);
@@ -300,7 +296,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     add_causes(out, p);
     if (p->verdict == TT_DIFF_UNDECIDED || p->verdict == TT_DIFF_SHIFTED ||
         p->verdict == TT_DIFF_UNTESTED)
-        add(out, TT_DIFF_SENTENCE, ". Repeat with more %s%s", tt_diff_short_unit(p),
+        add(out, ". Repeat with more %s%s", tt_diff_short_unit(p),
             plural_of(tt_diff_short_unit(p)));
     return out;
 }
@@ -321,16 +317,14 @@ char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         }
     }
     if (tt_diff_changes(v->d) == 0) {
-        add(out, TT_DIFF_SENTENCE, "both computed the same: %s nodes",
-            tt_units_count(n[0], tt_diff_common(v->d)));
+        add(out, "both computed the same: %s nodes", tt_units_count(n[0], tt_diff_common(v->d)));
         return out;
     }
-    add(out, TT_DIFF_SENTENCE,
-        "they computed different things: %s nodes are new in B, %s of A's are gone, %s differ",
+    add(out, "they computed different things: %s nodes are new in B, %s of A's are gone, %s differ",
         tt_units_count(n[0], added), tt_units_count(n[1], removed), tt_units_count(n[2], changed));
-    if (fused) add(out, TT_DIFF_SENTENCE, " (%s by what is fused)", tt_units_count(n[3], fused));
-    if (names) add(out, TT_DIFF_SENTENCE, " (%s only by name)", tt_units_count(n[3], names));
-    add(out, TT_DIFF_SENTENCE, "; %s are common", tt_units_count(n[0], tt_diff_common(v->d)));
+    if (fused) add(out, " (%s by what is fused)", tt_units_count(n[3], fused));
+    if (names) add(out, " (%s only by name)", tt_units_count(n[3], names));
+    add(out, "; %s are common", tt_units_count(n[0], tt_diff_common(v->d)));
     return out;
 }
 

@@ -8,121 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t tt_fault_op_ticks(const tt_fault_op *op)
-{
-    return op->times->open ? 0 : tt_joined_ticks(op->times);
-}
-
-static const tt_run *run_of(const tt_model *m, const tt_fault_op *op)
-{
-    return &m->runs[op->run];
-}
-
-TT_COLUMN_VALUE(get_start, tt_fault_op, op, u64, tt_model_mono_ns(context, op->times->start))
-TT_COLUMN_VALUE(get_relative, tt_fault_op, op, f64, tt_model_ns(context, op->times->start))
-TT_COLUMN_KNOWN(has_ended, tt_fault_op, op, !op->times->open)
-TT_COLUMN_VALUE(get_duration, tt_fault_op, op, u64,
-                tt_units_round_ns(tt_model_span_ns(context, tt_fault_op_ticks(op))))
-TT_COLUMN_KNOWN(is_in_batch, tt_fault_op, op, run_of(context, op)->batch != TT_NONE)
-TT_COLUMN_VALUE(get_batch, tt_fault_op, op, u64,
-                tt_model_batch_number(context, run_of(context, op)->batch))
-TT_COLUMN_VALUE(get_run, tt_fault_op, op, u64, run_of(context, op)->id)
-TT_COLUMN_KNOWN(has_layer, tt_fault_op, op, op->op->place.layer_id >= 0)
-TT_COLUMN_KNOWN(has_reads, tt_fault_op, op, op->counts.observed_reads > 0)
-TT_COLUMN_JSON(json_tensors, tt_fault_op, op, {
-    const tt_model *m = context;
-    uint32_t last = TT_NONE;
-    tt_json_array(j);
-    for (size_t i = 0; i < op->n_accesses; i++) {
-        if (op->accesses[i].weight == last) continue;
-        last = op->accesses[i].weight;
-        tt_json_string(j, m->weights[last].name);
-    }
-    tt_json_array_end(j);
-})
-
-#define OF_OP(member_) TT_THROUGH(tt_fault_op, op), TT_MEMBER(tt_op, member_)
-#define COUNTED(member_) TT_MEMBER(tt_fault_op, counts.member_)
-TT_COLUMN_SHOW(text_start, tt_fault_op, op,
-               (void)snprintf(out, room, "%.4f", tt_model_ns(context, op->times->start) / 1e6);)
-TT_COLUMN_SHOW(text_duration, tt_fault_op, op, {
-    char text[TT_UNITS_TEXT];
-    if (op->times->open) return;
-    (void)snprintf(out, room, "%s",
-                   tt_units_ns(text, tt_model_span_ns(context, tt_fault_op_ticks(op))));
-})
-TT_COLUMN_SHOW(text_tensors, tt_fault_op, op, {
-    const tt_model *m = context;
-    size_t used = 0;
-    uint32_t last = TT_NONE;
-    for (size_t i = 0; i < op->n_accesses && used + 3 < room; i++) {
-        if (op->accesses[i].weight == last) continue;
-        if (last != TT_NONE) used += (size_t)snprintf(out + used, room - used, ", ");
-        last = op->accesses[i].weight;
-        tt_cell_text_copy(out + used, room - used, m->weights[last].name);
-        used += strlen(out + used);
-    }
-})
-TT_COLUMN_KNOWN(has_rate, tt_fault_op, op, op->counts.read_bytes &&tt_fault_op_ticks(op))
-TT_COLUMN_VALUE(get_rate, tt_fault_op, op, f64,
-                (double)op->counts.read_bytes / tt_model_span_ns(context, tt_fault_op_ticks(op)) *
-                    1e9)
-
-static const tt_column op_columns[] = {
-    TT_FIELD("start_ns", "on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
-    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "since the first batch", .type = TT_CELL_F64,
-              .get = get_relative, .text = text_start),
-    TT_COLUMN("duration_ns", "TOOK", NS, "of all its threads", .type = TT_CELL_U64,
-              .known = has_ended, .get = get_duration, .text = text_duration),
-    TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64,
-              .known = is_in_batch, .get = get_batch, .show = TT_SHOW_DASH),
-    TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
-    TT_FIELD("node", "number of the node in the graph", OF_OP(node)),
-    TT_COLUMN("op", "OP", NONE, "kind of op", TT_THROUGH(tt_fault_op, op),
-              TT_MEMBER_CHARS(tt_op, op), .show = TT_SHOW_CUT | TT_SHOW_WIDE),
-    TT_COLUMN("name", "NODE", NONE, "name of the node", OF_OP(name),
-              .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    TT_FIELD("layer_id", "null: outside any", OF_OP(place.layer_id), .known = has_layer),
-    TT_FIELD("minor_faults", "faults that did not wait for a device", COUNTED(minor)),
-    TT_COLUMN("major_faults", "MAJOR", COUNT, "faults that waited for a device", COUNTED(major),
-              .show = TT_SHOW_WIDEST),
-    TT_COLUMN("read_bytes", "READ", BYTES, "that devices were asked for", COUNTED(read_bytes),
-              .known = has_reads, .show = TT_SHOW_DASH),
-    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "of these", .type = TT_CELL_F64,
-              .known = has_rate, .get = get_rate, .show = TT_SHOW_TEXT),
-    TT_FIELD("accessed_bytes", "of weights", TT_MEMBER(tt_fault_op, accessed_bytes)),
-    TT_COLUMN("tensors", "WEIGHTS", NONE, "weights that it read", .type = TT_CELL_NAME,
-              .json = json_tensors, .text = text_tensors, .show = TT_SHOW_CUT),
-};
-const tt_schema tt_fault_op_schema = TT_SCHEMA("reads", "an op that had to wait", op_columns);
-
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
 {
     const tt_filter *f = v->filter;
     if (f->has_layer && w->place.layer_id != f->layer) return false;
     return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
-}
-
-const char *tt_faults_moment(uint8_t moment)
-{
-    switch (moment) {
-    case TT_AT_BATCH_BEGIN:
-        return "batch_begin";
-    case TT_AT_BATCH_END:
-        return "batch_end";
-    case TT_AT_BEGIN:
-        return "recording_begin";
-    case TT_AT_END:
-        return "recording_end";
-    case TT_AT_MAP_BEGIN:
-        return "map_begin";
-    case TT_AT_MAP_END:
-        return "map_end";
-    case TT_AT_FIRST_BATCH:
-        return "first_batch";
-    default:
-        return "unknown";
-    }
 }
 
 static void add_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
@@ -270,55 +160,11 @@ static const tt_model *model_of(const void *context)
     return ((const tt_faults_view *)context)->m;
 }
 
-TT_COLUMN_GET(sample_model, tt_residency_sample, r,
-              tt_cell_text(cell, model_of(context)->files[r->file].path);)
-TT_COLUMN_KNOWN(of_batch, tt_residency_sample, r, r->batch != TT_NONE)
-TT_COLUMN_VALUE(sample_batch, tt_residency_sample, r, u64,
-                tt_model_batch_number(model_of(context), r->batch))
-TT_COLUMN_GET(sample_moment, tt_residency_sample, r,
-              tt_cell_text(cell, tt_faults_moment(r->moment));)
-TT_COLUMN_VALUE(sample_begin, tt_residency_sample, r, f64,
-                tt_model_ns(model_of(context), r->begin_ticks))
-TT_COLUMN_VALUE(sample_end, tt_residency_sample, r, f64,
-                tt_model_ns(model_of(context), r->end_ticks))
-TT_COLUMN_KNOWN(is_compared, tt_residency_sample, r, r->compared)
-
-TT_COLUMN_SHOW(text_model, tt_residency_sample, r,
-               tt_cell_text_copy(out, room, tt_base_name(model_of(context)->files[r->file].path));)
-TT_COLUMN_SHOW(text_begin, tt_residency_sample, r,
-               (void)snprintf(out, room, "%.3f",
-                              tt_model_ns(model_of(context), r->begin_ticks) / 1e6);)
-TT_COLUMN_GET(get_share, tt_residency_sample, r, {
-    cell->known = r->observed_bytes > 0;
-    if (cell->known) cell->f64 = (double)r->resident_bytes / (double)r->observed_bytes;
-})
-
-#define SAMPLED(key_, title_, about_, ...)                                                         \
-    TT_COLUMN(#key_, title_, BYTES, about_, TT_MEMBER(tt_residency_sample, key_), __VA_ARGS__)
-static const tt_column sample_columns[] = {
-    TT_COLUMN("model", "MODEL", NONE, "the model file", .type = TT_CELL_NAME, .get = sample_model,
-              .text = text_model, .show = TT_SHOW_CUT),
-    TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64, .known = of_batch,
-              .get = sample_batch, .show = TT_SHOW_DASH),
-    TT_COLUMN("moment", "AT", NONE, "of the batch or recording", .type = TT_CELL_NAME,
-              .get = sample_moment),
-    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "since the first batch", .type = TT_CELL_F64,
-              .get = sample_begin, .text = text_begin),
-    TT_FIELD("end_relative_ns", "likewise", .type = TT_CELL_F64, .get = sample_end),
-    SAMPLED(observed_bytes, NULL, "that were looked at", .known = NULL),
-    SAMPLED(resident_bytes, "IN RAM", "in RAM", .known = NULL),
-    TT_COLUMN("share", "SHARE", SHARE, "of what was looked at", .type = TT_CELL_F64,
-              .get = get_share, .show = TT_SHOW_TEXT),
-    SAMPLED(came_bytes, "LOADED", "since the sample before", .known = is_compared),
-    SAMPLED(went_bytes, "EVICTED", "likewise", .known = is_compared),
-};
-const tt_schema tt_faults_sample_schema = TT_SCHEMA("samples", "of a file", sample_columns);
-
 static void sample(void *context, const tt_residency_sample *r, const tt_ranges *now)
 {
     const samples *s = context;
     const tt_faults_view *v = s->v;
-    const tt_rowset row = TT_ROWSET(&tt_faults_sample_schema, 0, v, r, 1);
+    const tt_rowset row = TT_ROWSET(&tt_residency_sample_schema, 0, v->m, r, 1);
     if (!tt_filter_batch(v->filter, v->m, r->batch)) return;
     tt_json_object(s->j);
     tt_rowset_json(s->j, &row, r);

@@ -46,9 +46,6 @@ typedef struct tt_faults_view {
 
 /* Whether the weight's layer and name pass the filter. */
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w);
-/* "batch_begin", "batch_end", "recording_begin", "recording_end", "map_begin", "map_end",
- * "first_batch" */
-const char *tt_faults_moment(uint8_t moment);
 
 /* Walks the trace for the view's request. Free it with tt_faults_view_free, also after an error. */
 tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, void *context,
@@ -59,11 +56,7 @@ void tt_faults_view_free(tt_faults_view *v);
 bool tt_faults_json(tt_json *j, tt_faults_view *v);
 /* Writes one object: the rows of how a model was loaded. */
 void tt_loading_json(tt_json *j, const char *path, const tt_listing *rows);
-/* Of ops that waited for a device (tt_fault_op); context: the tt_model, which has a clock. */
-extern const tt_schema tt_fault_op_schema;
-/* Of a view's samples and weights; the context is the view. */
-extern const tt_schema tt_faults_sample_schema, tt_faults_weight_schema;
-/* From the first thread's start to the last thread's arrival; 0: the end was not seen. */
-uint64_t tt_fault_op_ticks(const tt_fault_op *op);
+/* Of a view's weights; the context is the view. */
+extern const tt_schema tt_faults_weight_schema;
 
 #endif

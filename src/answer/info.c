@@ -10,33 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The trace's bytes by content. */
-
-TT_COLUMN_GET(get_per_op, tt_content_row, r, {
-    const tt_content *c = context;
-    cell->known = c->records > 0;
-    if (cell->known) cell->f64 = (double)r->stored_bytes / (double)c->records;
-})
-
-static const tt_column content_columns[] = {
-    TT_FIELD("part", "of the file", TT_MEMBER(tt_content_row, part)),
-    TT_FIELD("column", "what of it", TT_MEMBER(tt_content_row, column)),
-    TT_FIELD("count", "records", TT_MEMBER(tt_content_row, count)),
-    TT_FIELD("raw_bytes", "before compression", TT_MEMBER(tt_content_row, raw_bytes)),
-    TT_FIELD("stored_bytes", "in the file", TT_MEMBER(tt_content_row, stored_bytes)),
-    TT_FIELD("bytes_per_op", "of an op record", .type = TT_CELL_F64, .get = get_per_op),
-    TT_FIELD("apportioned", "was compressed with other content",
-             TT_MEMBER(tt_content_row, apportioned)),
-};
-static const tt_schema content_schema =
-    TT_SCHEMA("content", "what the trace's bytes are", content_columns);
-
 /* What was captured besides ops; buffers by kind. */
 
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i)
 {
-    static const char *const names[TT_INFO_CAPTURES] = {
-        "experts", "text", "faults", "residency", "io", "devices", "values", "page_faults", "calls"};
+    static const char *const names[TT_INFO_CAPTURES] = {"experts",   "text",        "faults",
+                                                        "residency", "io",          "devices",
+                                                        "values",    "page_faults", "calls"};
     static const char none[] = "not observed";
     char key[32];
     (void)snprintf(key, sizeof key, "capture_%s", names[i]);
@@ -148,21 +128,6 @@ static const tt_column file_columns[] = {
              .kinds = TT_INFO_COMMAND),
 };
 const tt_schema tt_info_file_schema = TT_SCHEMA("models", "model files", file_columns);
-
-TT_COLUMN_KNOWN(has_phase_time, tt_phase_summary, p,
-                p->total_ns > 0 || (context && ((const tt_model *)context)->clock.known))
-TT_COLUMN_KNOWN(has_rate, tt_phase_summary, p, p->tokens_per_s > 0)
-
-static const tt_column phase_columns[] = {
-    TT_FIELD("batches", "of this phase alone", TT_MEMBER(tt_phase_summary, batches)),
-    TT_FIELD("tokens", "also in mixed batches", TT_MEMBER(tt_phase_summary, tokens)),
-    TT_FIELD("mixed_tokens", "in mixed batches", TT_MEMBER(tt_phase_summary, mixed_tokens)),
-    TT_FIELD("total_ns", "of its batches", TT_MEMBER(tt_phase_summary, total_ns),
-             .known = has_phase_time),
-    TT_FIELD("tokens_per_s", "of its batches", TT_MEMBER(tt_phase_summary, tokens_per_s),
-             .known = has_rate),
-};
-const tt_schema tt_info_phase_schema = TT_SCHEMA("phase", "batches of a phase", phase_columns);
 
 TT_COLUMN_KNOWN(has_sequences, tt_info, i, i->summary.sequences_observed)
 
@@ -315,7 +280,7 @@ TT_COLUMN_ROWSET(files, tt_info, i,
 TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
 
 #define OF_PHASE(phase_, about_)                                                                   \
-    TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_info_phase_schema))
+    TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_phase_summary_schema))
 TT_COLUMN_JSON(json_system, tt_info, info, tt_system_json(j, info->m);)
 
 /* Without a walk through the ops: what became of the bytes is null. */
@@ -418,7 +383,7 @@ void tt_info_json(tt_json *j, const tt_info *info)
     }
     if (info->content.n) {
         const tt_content *c = &info->content;
-        const tt_rowset set = TT_ROWSET(&content_schema, 0, c, c->rows, c->n);
+        const tt_rowset set = TT_ROWSET(&tt_content_schema, 0, c, c->rows, c->n);
         tt_rowset_json_rows(j, "content", &set, NULL);
     }
     tt_json_object_end(j);

@@ -29,8 +29,6 @@ tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bo
 void tt_info_free(tt_info *info);
 /* Writes one object. */
 void tt_info_json(tt_json *j, const tt_info *info);
-/* For a tt_phase_summary. Context: the tt_model, or NULL: then a time of zero is null. */
-extern const tt_schema tt_info_phase_schema;
 /* Kinds of the two below: what `info` shows, and the viewer. */
 enum { TT_INFO_COMMAND = 1, TT_INFO_VIEWER = 2 };
 extern const tt_schema tt_info_count_schema; /* for a tt_info with `m` and `summary` */

@@ -282,8 +282,8 @@ static bool print_samples(const tt_faults_view *v)
                    "went_bytes",
         .limit = v->wish.limit,
         .text = true};
-    return tt_list_print_set(&TT_ROWSET(&tt_faults_sample_schema, 0, v, v->samples, v->n_samples),
-                             &shown, stdout);
+    return tt_list_print_set(
+        &TT_ROWSET(&tt_residency_sample_schema, 0, v->m, v->samples, v->n_samples), &shown, stdout);
 }
 
 static bool passes_weight(const void *context, const void *row)

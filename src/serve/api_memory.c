@@ -234,7 +234,7 @@ TT_COLUMN_VALUE(get_file, uint32_t, s, u64,
                 (uint64_t)(s - (const uint32_t *)((const units *)context)->first))
 TT_COLUMN_GET(get_batch, uint32_t, s, set_token(cell, context, sample_of(context, s)->batch);)
 TT_COLUMN_GET(get_moment, uint32_t, s,
-              tt_cell_text(cell, tt_faults_moment(sample_of(context, s)->moment));)
+              tt_cell_text(cell, tt_residency_moment(sample_of(context, s)->moment));)
 TT_COLUMN_GET(get_start, uint32_t, s,
               set_moment(cell, ((const units *)context)->m, sample_of(context, s)->begin_ticks);)
 
