@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t)~(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
 #define RANGES_SHOWN 3u
 
 const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {

@@ -1,10 +1,6 @@
 #include "answer/faults.h"
 
-#include "base/path.h"
-#include "base/units.h"
-
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

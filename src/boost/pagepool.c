@@ -683,6 +683,7 @@ static bool may_begin(const tt_pagepool *p, const flights *all)
     const unit *next = &p->units[p->queue_first];
     uint32_t n = 0;
     uint64_t bytes = 0;
+    if (next->state != TT_UNIT_QUEUED) return true; /* it only leaves the queue */
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
         if (!all->busy[k] || is_over(&all->of[k])) continue;
         if (is_soon(&p->units[all->of[k].unit]) != is_soon(next)) continue;
@@ -891,7 +892,7 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
     p->alarm = -1;
-    p->stream_bytes = UINT64_MAX;
+    p->stream_bytes = TT_SLOTS_FREE_BYTES;
     p->slots = tt_slots_new();
     p->units = tt_map(NULL, UNITS_MAX * sizeof *p->units, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

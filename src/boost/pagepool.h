@@ -122,8 +122,8 @@ uint64_t tt_pagepool_region_bytes(const tt_pagepool *p);
 uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 /* (locked) Requests the unit, unless it is present. False: it will not be loaded. */
 bool tt_pagepool_request(tt_pagepool *p, uint32_t unit, enum tt_read_cause cause);
-/* (locked) From now on at most so many bytes are read ahead at once with an io_uring (and no more
- * than memory is kept for): half of what may be requested ahead. */
+/* (locked) From now on at most so many bytes are read ahead at once with an io_uring: half of what
+ * may be requested ahead. Never more than memory is kept for (TT_SLOTS_FREE_BYTES), as at first. */
 void tt_pagepool_stream(tt_pagepool *p, uint64_t bytes);
 /* (locked) Evicts it; if it is being loaded, the read is discarded. */
 void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/order.h"
+#include "boost/slots.h"
 #include "host/system.h"
 #include "policy/policy.h"
 
@@ -15,11 +16,12 @@
 
 #define CHUNK_BYTES (UINT64_C(2) << 20) /* a huge page */
 #define CHUNK_MIN_BYTES (UINT64_C(64) << 10)
-#define CHUNKS_IN_BUDGET 32u             /* at least */
-#define CHUNKS_IN_BUDGET_MAX 4096u       /* the kernel allows few mappings */
-#define CHUNKS_ALIGNED 4u                /* of a run, at least */
-#define GAP_BYTES TT_PAGEPOOL_PAGE       /* between weights that share chunks */
-#define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, during their first load */
+#define CHUNKS_IN_BUDGET 32u                      /* at least */
+#define CHUNKS_IN_BUDGET_MAX 4096u                /* the kernel allows few mappings */
+#define CHUNK_MAX_BYTES (TT_SLOTS_FREE_BYTES / 4) /* several are read at a time */
+#define CHUNKS_ALIGNED 4u                         /* of a run, at least */
+#define GAP_BYTES TT_PAGEPOOL_PAGE                /* between weights that share chunks */
+#define AHEAD_BYTES (UINT64_C(64) << 20)          /* of pinned chunks, during their first load */
 
 typedef struct weight {
     const uint8_t *at;
@@ -119,16 +121,23 @@ static void drop_all(tt_weights *w)
         tt_pagepool_drop(w->pool, i);
 }
 
+/* They count no more, and no plan of this arrangement has them. */
+static void forget_units(tt_weights *w, uint32_t first, uint32_t end)
+{
+    for (uint32_t u = first; u < end; u++) {
+        w->traits[u] = (trait){0};
+        w->sizes[u] = 0;
+    }
+}
+
 void tt_weights_refresh(tt_weights *w)
 {
     if (w->deaths == tt_pagepool_deaths(w->pool)) return;
     w->deaths = tt_pagepool_deaths(w->pool);
+    w->arrangement++;
     drop_all(w);
     w->n_weights = w->arranged = w->found = 0;
-    for (uint32_t u = 0; u < w->n_traits; u++) {
-        w->traits[u] = (trait){0};
-        w->sizes[u] = 0;
-    }
+    forget_units(w, 0, w->n_traits);
     atomic_store(&w->report->weights_bytes, 0);
 }
 
@@ -258,7 +267,7 @@ static units all_chunks_of(const weight *x)
 static uint64_t chunk_bytes(uint64_t budget)
 {
     uint64_t chunk = CHUNK_BYTES;
-    while (budget / chunk > CHUNKS_IN_BUDGET_MAX)
+    while (chunk < CHUNK_MAX_BYTES && budget / chunk > CHUNKS_IN_BUDGET_MAX)
         chunk *= 2;
     while (chunk > CHUNK_MIN_BYTES && chunk > budget / CHUNKS_IN_BUDGET)
         chunk /= 2;
@@ -294,7 +303,10 @@ static void divide_span(tt_weights *w, const span *all, const span *each, uint32
     for (uint64_t from = all->from, end = cut; from < all->end; from = end, end += chunk) {
         if (end > all->end) end = all->end;
         const uint32_t unit = add_unit(w, all->region, from, end - from, (trait){.dense = true});
-        if (unit == TT_NONE) return;
+        if (unit == TT_NONE) {
+            if (first != TT_NONE) forget_units(w, first, w->n_traits);
+            return;
+        }
         if (first == TT_NONE) first = unit;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -305,26 +317,32 @@ static void divide_span(tt_weights *w, const span *all, const span *each, uint32
     }
 }
 
-/* The dense weights without chunks get them. Weights next to each other share those between them:
- * so chunks begin and end where the kernel moves them fastest. Weights that get none are left to
- * its paging. */
+/* Anew if there is one without chunks, with no unit present. Weights next to each other share those
+ * between them: so chunks begin and end where the kernel moves them fastest. Weights that get none
+ * are left to its paging. */
 static void divide_dense(tt_weights *w)
 {
     uint32_t n = 0;
+    bool all = true;
+    for (uint32_t i = 0; i < w->n_weights; i++)
+        all &= w->weights[i].n_slices || w->weights[i].chunk_bytes;
+    if (all) return;
+    for (uint32_t u = 0; u < w->n_traits; u++)
+        if (w->traits[u].dense) forget_units(w, u, u + 1);
     span *each = malloc(((size_t)w->n_weights + 1) * sizeof *each);
     for (uint32_t i = 0; each && i < w->n_weights; i++) {
-        const weight *x = &w->weights[i];
-        if (!x->n_slices && !x->chunk_bytes)
-            each[n++] = (span){x->region, x->from, x->from + x->bytes, i};
+        weight *x = &w->weights[i];
+        x->chunk_bytes = 0;
+        if (!x->n_slices) each[n++] = (span){x->region, x->from, x->from + x->bytes, i};
     }
     if (n) qsort(each, n, sizeof *each, by_place);
     for (uint32_t i = 0, k; i < n; i = k) {
-        span all = each[i];
-        for (k = i + 1; k < n && each[k].region == all.region; k++) {
-            if (each[k].from > all.end + GAP_BYTES) break;
-            if (each[k].end > all.end) all.end = each[k].end;
+        span whole = each[i];
+        for (k = i + 1; k < n && each[k].region == whole.region; k++) {
+            if (each[k].from > whole.end + GAP_BYTES) break;
+            if (each[k].end > whole.end) whole.end = each[k].end;
         }
-        divide_span(w, &all, each + i, k - i);
+        divide_span(w, &whole, each + i, k - i);
     }
     free(each);
 }
@@ -403,7 +421,7 @@ static bool divide(tt_weights *w, const sums *s)
     }
     /* Present units stay if all fit, and the others are read once. */
     w->window_bytes = to.window_bytes;
-    if (w->window_bytes) tt_pagepool_stream(w->pool, w->window_bytes / 2);
+    tt_pagepool_stream(w->pool, w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
     pin_spread(w, s->dense, to.fit ? s->dense : to.pinned_bytes);
     const uint64_t cache_bytes = to.fit ? s->experts : to.cache_bytes;
     if (!s->experts) return true;
@@ -428,11 +446,11 @@ static bool divide(tt_weights *w, const sums *s)
 
 static void arrange(tt_weights *w)
 {
+    drop_all(w);
     divide_dense(w);
     const sums s = sum_up(w);
     w->arranged = w->n_weights;
     w->arrangement++;
-    drop_all(w);
     w->idle = s.dense + s.experts + s.edges <= w->budget || !divide(w, &s);
 }
 
@@ -487,7 +505,7 @@ static uint32_t mark_ahead(tt_weights *w, const tt_weights_plan *plan)
         if (t->seen == w->walk) continue;
         if (t->pinned && tt_pagepool_state(w->pool, unit) == TT_UNIT_PRESENT) continue;
         if (!t->pinned && streamed + size > w->window_bytes) break;
-        if (t->pinned && pinned + size > AHEAD_BYTES && pinned) break;
+        if (t->pinned && pinned + size > AHEAD_BYTES && pinned) continue;
         *(t->pinned ? &pinned : &streamed) += size;
         t->seen = w->walk;
     }
@@ -572,10 +590,18 @@ static bool need(tt_weights_plan *plan, uint32_t unit)
     return true;
 }
 
+/* Its units are not those of the weights any more: what is not loaded is read through the mapping.
+ */
+static void leave_old(const tt_weights *w, tt_weights_plan *plan)
+{
+    if (plan->arrangement != w->arrangement) plan->n_turns = plan->passed = plan->dropped = 0;
+}
+
 void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
 {
     plan->node = node;
     plan->n_now = 0;
+    leave_old(w, plan);
     while (plan->passed < plan->n_turns && plan->turns[plan->passed].node < node)
         plan->passed++;
     release(w, plan, node);
@@ -593,6 +619,7 @@ void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
 
 void tt_weights_look_ahead(tt_weights *w, tt_weights_plan *plan)
 {
+    leave_old(w, plan);
     look_ahead(w, plan, plan->dropped, plan->passed);
     plan->dropped = plan->passed;
 }
@@ -688,6 +715,7 @@ void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
 {
     release(w, plan, UINT32_MAX);
+    leave_old(w, plan);
     plan->n_now = 0;
     plan->passed = 0;
     look_ahead(w, plan, plan->dropped, plan->n_turns);

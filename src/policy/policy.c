@@ -9,9 +9,9 @@
 #define READS 2u
 #define READ_BYTES (UINT64_C(2) << 20)
 
-/* While the last reads of a window are used the disk may have nothing to read: some virtual ones
- * complete all reads at once. So a small window costs more than what it leaves for other weights.
- */
+/* Half of it is read while the other half is used. Some virtual disks complete all reads at once:
+ * with a small window they have nothing to read for a part of the time, which costs more than what
+ * it leaves for other weights. */
 static uint64_t window_of(uint64_t dense_room)
 {
     uint64_t window = dense_room / WINDOW_PART;

@@ -897,17 +897,22 @@ static void reads_a_part_of_the_last_page(void **state)
 #define ADJACENT 9u
 #define STEP 2u /* of two weights next to each other the second is used four or five later */
 
-/* A pass over weights of n bytes each, without gaps, in another order than that of their addresses.
- */
-static void pass_over(mapped *m, tt_weights *w, tt_weights_plan *plan, uint64_t n)
+/* Begins a pass over weights of n bytes each, without gaps, in another order than that of their
+ * addresses. Under the lock. */
+static void begin_over(mapped *m, tt_weights *w, tt_weights_plan *plan, uint64_t n)
 {
     tt_weight_step steps[ADJACENT];
-    tt_pagepool_lock(m->pool);
     for (uint32_t i = 0; i < ADJACENT; i++) {
         const uint8_t *at = m->at + 32 + i * STEP % ADJACENT * n;
         steps[i] = (tt_weight_step){i, tt_weights_find(w, at, n, 0), 0, n};
     }
     assert_true(tt_weights_begin(w, plan, steps, ADJACENT));
+}
+
+static void pass_over(mapped *m, tt_weights *w, tt_weights_plan *plan, uint64_t n)
+{
+    tt_pagepool_lock(m->pool);
+    begin_over(m, w, plan, n);
     for (uint32_t i = 0; i < ADJACENT; i++) {
         tt_weights_advance(w, plan, i);
         tt_weights_look_ahead(w, plan);
@@ -950,6 +955,47 @@ static void shares_chunks_of_weights(void **state)
         free(plan.held);
         unmap_file(&m);
     }
+}
+
+/* Another model is unmapped while a thread computes: its pass requests nothing more, as the weights
+ * are divided anew. */
+static void leaves_a_pass_of_an_older_division(void **state)
+{
+    (void)state;
+    const uint64_t n = 900 << 10, budget = ADJACENT * n / 2;
+    mapped m;
+    tt_weights *w;
+    tt_weights_plan old = {0}, plan = {0};
+    tt_error err;
+    map_file(&m, 4);
+    assert_int_equal(tt_weights_new(m.pool, budget, TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+    void *other = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, m.fd, 0);
+    assert_true(other != MAP_FAILED);
+    assert_int_equal(tt_pagepool_adopt(m.pool, other, SIZE, m.fd, 0), 1);
+    tt_pagepool_lock(m.pool);
+    assert_int_not_equal(tt_pagepool_unit(m.pool, 1, 0, 16 * PAGE), TT_NONE);
+    begin_over(&m, w, &old, n);
+    tt_weights_advance(w, &old, 0);
+    assert_true(tt_pagepool_leave(m.pool, other, SIZE));
+    tt_weights_refresh(w);
+    tt_pagepool_unlock(m.pool);
+    pass_over(&m, w, &plan, n);
+    tt_pagepool_lock(m.pool);
+    for (uint32_t i = 1; i < ADJACENT; i++) {
+        tt_weights_advance(w, &old, i);
+        tt_weights_look_ahead(w, &old);
+    }
+    tt_weights_end(w, &old);
+    tt_pagepool_wait_all(m.pool);
+    tt_pagepool_unlock(m.pool);
+    assert_true(atomic_load(&m.report.pool_peak_bytes) <= budget);
+    pass_over(&m, w, &plan, n);
+    assert_true(is_content(&m, 0, SIZE + TAIL));
+    tt_weights_free(w);
+    free(old.turns);
+    free(plan.turns);
+    assert_int_equal(munmap(other, SIZE), 0);
+    unmap_file(&m);
 }
 
 /* Mappings of the pool's memory in the file's, and how many of them begin at a huge page. */
@@ -1040,6 +1086,7 @@ int main(void)
         cmocka_unit_test(begins_again_with_a_new_mapping),
         cmocka_unit_test(reads_a_part_of_the_last_page),
         cmocka_unit_test(shares_chunks_of_weights),
+        cmocka_unit_test(leaves_a_pass_of_an_older_division),
         cmocka_unit_test(places_chunks_at_huge_pages),
         cmocka_unit_test(goes_on_without_its_ring),
     };

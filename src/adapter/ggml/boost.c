@@ -351,8 +351,12 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
     tt_pagepool_check_files(pool);
     if (!describe(p, e, nodes, n) || !tt_weights_begin(weights, &p->of, p->steps, p->n_steps))
         return false;
+    /* An engine may use fewer than it says: no more than last time are waited for. */
+    const uint32_t joined = atomic_load(&p->threads.n);
+    p->n_threads = joined && pthread_equal(p->thread, pthread_self()) && joined < n_threads
+                       ? joined
+                       : n_threads;
     p->thread = pthread_self();
-    p->n_threads = n_threads;
     tt_apart_begin(&p->threads);
     p->active = true;
     stream(p, 0);
@@ -525,9 +529,10 @@ static bool find_plan(const struct ggml_tensor *op)
     }
     const bool joins = self.plan && self.number != before;
     if (joins) tt_apart_join(&self.plan->threads, &self.apart);
+    const bool starts = joins && pthread_equal(self.plan->thread, pthread_self());
+    const uint32_t n_threads = starts ? self.plan->n_threads : 0;
     tt_pagepool_unlock(pool);
-    if (joins && pthread_equal(self.plan->thread, pthread_self()))
-        tt_apart_wait(&self.plan->threads, &self.apart, self.plan->n_threads);
+    if (starts) tt_apart_wait(&self.plan->threads, &self.apart, n_threads);
     return self.plan != NULL;
 }
 
