@@ -115,7 +115,7 @@ struct tt_pagepool {
     uint32_t n_reads, reads_capacity;
     uint64_t reads_lost;
     _Atomic bool keeps_reads;
-    uint64_t stream_bytes;
+    uint64_t stream_bytes; /* read ahead at once, at most */
 };
 
 static bool bit(const uint8_t *bits, uint64_t i)

@@ -326,16 +326,16 @@ static void divide_dense(tt_weights *w)
     bool all = true;
     for (uint32_t i = 0; i < w->n_weights; i++)
         all &= w->weights[i].n_slices || w->weights[i].chunk_bytes;
-    if (all) return;
+    span *each = all ? NULL : malloc(w->n_weights * sizeof *each);
+    if (!each) return;
     for (uint32_t u = 0; u < w->n_traits; u++)
         if (w->traits[u].dense) forget_units(w, u, u + 1);
-    span *each = malloc(((size_t)w->n_weights + 1) * sizeof *each);
-    for (uint32_t i = 0; each && i < w->n_weights; i++) {
+    for (uint32_t i = 0; i < w->n_weights; i++) {
         weight *x = &w->weights[i];
         x->chunk_bytes = 0;
         if (!x->n_slices) each[n++] = (span){x->region, x->from, x->from + x->bytes, i};
     }
-    if (n) qsort(each, n, sizeof *each, by_place);
+    qsort(each, n, sizeof *each, by_place);
     for (uint32_t i = 0, k; i < n; i = k) {
         span whole = each[i];
         for (k = i + 1; k < n && each[k].region == whole.region; k++) {
