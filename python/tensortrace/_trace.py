@@ -355,7 +355,7 @@ class Trace:
         ram:    one or several sizes, as "8G", or in bytes; or curve=True: ten sizes
         policy: lru (default), lfu, arc, s3-fifo, clock, belady, ..., or "all"
         unit:   page (default), tensor or expert: what is read and evicted as one
-        disk:   RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP]]]], as "2G,50us": then with tokens per second
+        disk:   RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP[,MOVE]]]]], as "2G,50us": then with tokens per second
 
         Sizes are in bytes, or texts with K, M, G (powers of 1024).
         """

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/order.h"
 #include "boost/mapping.h"
+#include "boost/moves.h"
 #include "boost/pagepool.h"
 
 #include <fcntl.h>
@@ -140,7 +141,18 @@ static void measure(bursts *b, uint64_t size, double request_ns, tt_boost_bursts
         result->problem = "the file has less than 53 MiB, or cannot be read past the page cache";
 }
 
-void tt_boost_bursts_measure(const char *path, double request_ns, tt_boost_bursts *result)
+static void measure_moves(const bursts *b, const uint8_t *at, uint64_t size,
+                          const tt_boost_reads *disk, tt_boost_bursts *result)
+{
+    tt_boost_reads reads = *disk;
+    reads.begin_ns = result->begin_ns;
+    reads.group_ns = result->group_ns;
+    reads.grouped = result->grouped;
+    result->has_moves =
+        tt_boost_moves_measure(b->pool, b->region, at, size, &reads, &result->move_ns);
+}
+
+void tt_boost_bursts_measure(const char *path, const tt_boost_reads *disk, tt_boost_bursts *result)
 {
     tt_boost_report *report = calloc(1, sizeof *report);
     bursts b = {.fd = -1};
@@ -161,13 +173,15 @@ void tt_boost_bursts_measure(const char *path, double request_ns, tt_boost_burst
         result->problem = "boost cannot work here";
         if (tt_pagepool_new(READERS, true, report, &b.pool, &err) == TT_OK)
             b.region = tt_pagepool_adopt(b.pool, at, (uint64_t)st.st_size, fd, 0);
-        if (b.pool && b.region != TT_NONE) measure(&b, (uint64_t)st.st_size, request_ns, result);
+        if (b.pool && b.region != TT_NONE)
+            measure(&b, (uint64_t)st.st_size, disk->request_ns, result);
         if (b.pool) {
             tt_pagepool_lock(b.pool);
             drop(&b, &b.group);
             drop(&b, &b.all);
             tt_pagepool_unlock(b.pool);
         }
+        if (result->n) measure_moves(&b, at, (uint64_t)st.st_size, disk, result);
         tt_pagepool_free(b.pool);
     }
     if (at) tt_unmap(at, (uint64_t)st.st_size);

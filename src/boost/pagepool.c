@@ -59,7 +59,7 @@ typedef struct region {
 typedef struct unit {
     range all, inner; /* inner: the pages that are not edges */
     uint32_t region;
-    uint32_t next; /* in the queue */
+    uint32_t next; /* in its queue */
     _Atomic uint8_t state;
     bool in_queue;
     bool discard;         /* once it has been read */
@@ -71,9 +71,16 @@ typedef struct unit {
     _Atomic uint64_t awaited_ticks; /* since when; 0: no one waits */
     uint64_t requested_ticks;
     uint32_t group;
-    uint64_t member_at;   /* offset in the group's memory */
-    uint64_t extra_bytes; /* after the last member's, up to the end of a huge page */
+    uint64_t member_at; /* offset in the group's memory */
 } unit;
+
+/* Units that are read in this order. What an op needs next is not behind what is read ahead, which
+ * may have to wait. */
+typedef struct queue {
+    uint32_t first, last; /* units, or TT_NONE */
+} queue;
+
+enum { SOON = 0, AHEAD, QUEUES };
 
 /* Units that are loaded and evicted together, in one piece of memory; most have one. */
 typedef struct group {
@@ -103,7 +110,7 @@ struct tt_pagepool {
     uint32_t n_units, units_room;
     group *groups;
     uint32_t n_groups, groups_capacity;
-    uint32_t queue_first, queue_last;
+    queue queues[QUEUES];
     uint32_t under_way; /* queued and loading */
     uint64_t edge_bytes;
     uint64_t places, places_max; /* pieces of our memory, each a mapping of the kernel's */
@@ -189,7 +196,7 @@ static uint64_t pages_of(range r)
 
 static uint64_t inner_bytes(const unit *u)
 {
-    return pages_of(u->inner) * TT_PAGEPOOL_PAGE + u->extra_bytes;
+    return pages_of(u->inner) * TT_PAGEPOOL_PAGE;
 }
 
 /* Maps the file's pages at these addresses again. */
@@ -554,13 +561,38 @@ static void keep_read(tt_pagepool *p, const unit *u, range pages, uint64_t begin
     to->waited_ticks = to->end_ticks - (since > to->requested_ticks ? since : to->requested_ticks);
 }
 
-static uint32_t take_next(tt_pagepool *p)
+static bool is_soon(const unit *u)
 {
-    uint32_t i = p->queue_first;
-    p->queue_first = p->units[i].next;
-    if (p->queue_first == TT_NONE) p->queue_last = TT_NONE;
+    return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
+}
+
+static void enqueue(tt_pagepool *p, uint32_t i)
+{
+    queue *q = &p->queues[is_soon(&p->units[i]) ? SOON : AHEAD];
+    p->units[i].in_queue = true;
+    p->units[i].next = TT_NONE;
+    if (q->last == TT_NONE)
+        q->first = i;
+    else
+        p->units[q->last].next = i;
+    q->last = i;
+}
+
+static uint32_t dequeue(tt_pagepool *p, queue *q)
+{
+    const uint32_t i = q->first;
+    q->first = p->units[i].next;
+    if (q->first == TT_NONE) q->last = TT_NONE;
     p->units[i].in_queue = false;
     return i;
+}
+
+/* NULL: nothing is queued. */
+static queue *first_queue(tt_pagepool *p)
+{
+    for (uint32_t k = 0; k < QUEUES; k++)
+        if (p->queues[k].first != TT_NONE) return &p->queues[k];
+    return NULL;
 }
 
 static void wake_waiters(tt_pagepool *p)
@@ -597,11 +629,11 @@ static void end_load(tt_pagepool *p, flight *f)
     wake(p, f->unit);
 }
 
-/* Takes the next unit of the queue. Releases the lock for a while. False: it is not read (any
- * more). */
-static bool begin_load(tt_pagepool *p, flight *f)
+/* Takes the next unit of the queue, which is not empty. Releases the lock for a while. False: it is
+ * not read (any more). */
+static bool begin_load(tt_pagepool *p, queue *q, flight *f)
 {
-    const uint32_t i = take_next(p);
+    const uint32_t i = dequeue(p, q);
     unit *u = &p->units[i];
     region *r = &p->regions[u->region];
     if (u->state != TT_UNIT_QUEUED || r->closed) {
@@ -638,11 +670,12 @@ static void *reader(void *context)
     flight f;
     tt_pagepool_lock(p);
     while (!p->ending) {
-        if (p->queue_first == TT_NONE) {
+        queue *q = first_queue(p);
+        if (!q) {
             (void)pthread_cond_wait(&p->work, &p->lock);
             continue;
         }
-        if (!begin_load(p, &f)) continue;
+        if (!begin_load(p, q, &f)) continue;
         tt_pagepool_unlock(p);
         read_all(&f);
         end_read(p, &f);
@@ -671,16 +704,10 @@ static void go_on(tt_pagepool *p, flights *all, uint32_t k)
     tt_uring_readv(&p->uring, fd_of(f), f->left, n, f->offset + f->done, k);
 }
 
-static bool is_soon(const unit *u)
-{
-    return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
-}
-
 /* Of a stream part waits in the queue: some disks report all reads together that they have, and the
  * rest is requested then, before what was read is used. */
-static bool may_begin(const tt_pagepool *p, const flights *all)
+static bool may_begin(const tt_pagepool *p, const flights *all, const unit *next)
 {
-    const unit *next = &p->units[p->queue_first];
     uint32_t n = 0;
     uint64_t bytes = 0;
     if (next->state != TT_UNIT_QUEUED) return true; /* it only leaves the queue */
@@ -694,14 +721,25 @@ static bool may_begin(const tt_pagepool *p, const flights *all)
                          : !n || bytes + inner_bytes(next) <= p->stream_bytes;
 }
 
+/* The queue whose first unit may be read now; NULL: there is none. */
+static queue *next_queue(tt_pagepool *p, const flights *all)
+{
+    for (uint32_t k = 0; k < QUEUES; k++) {
+        queue *q = &p->queues[k];
+        if (q->first != TT_NONE && may_begin(p, all, &p->units[q->first])) return q;
+    }
+    return NULL;
+}
+
 /* False: there is nothing to read, or not yet. */
 static bool begin_flight(tt_pagepool *p, flights *all)
 {
     uint32_t k = 0;
+    queue *q;
     while (k < FLIGHTS_MAX && all->busy[k])
         k++;
-    while (k < FLIGHTS_MAX && !p->ending && p->queue_first != TT_NONE && may_begin(p, all)) {
-        if (!begin_load(p, &all->of[k])) continue;
+    while (k < FLIGHTS_MAX && !p->ending && (q = next_queue(p, all))) {
+        if (!begin_load(p, q, &all->of[k])) continue;
         all->busy[k] = true;
         all->n++;
         go_on(p, all, k);
@@ -712,10 +750,11 @@ static bool begin_flight(tt_pagepool *p, flights *all)
 
 /* Whether to begin the next read takes little time: its memory is there, and the kernel copies
  * nothing from the page cache. */
-static bool begins_fast(const tt_pagepool *p)
+static bool begins_fast(tt_pagepool *p, const flights *all)
 {
-    if (p->queue_first == TT_NONE) return false;
-    const unit *u = &p->units[p->queue_first];
+    const queue *q = next_queue(p, all);
+    if (!q) return false;
+    const unit *u = &p->units[q->first];
     const group *g = &p->groups[u->group];
     return (g->users || tt_slots_has(p->slots, g->bytes)) && p->regions[u->region].direct >= 0;
 }
@@ -724,7 +763,7 @@ static bool begins_fast(const tt_pagepool *p)
 static void begin_more(tt_pagepool *p, flights *all)
 {
     bool begun = false;
-    while (begins_fast(p) && begin_flight(p, all))
+    while (begins_fast(p, all) && begin_flight(p, all))
         begun = true;
     if (!begun) return;
     tt_pagepool_unlock(p);
@@ -796,7 +835,7 @@ static bool fly(tt_pagepool *p, flights *all)
          * meanwhile. */
         const bool begun = begin_flight(p, all);
         if (!all->n) {
-            if (p->queue_first == TT_NONE && !p->ending)
+            if (!first_queue(p) && !p->ending)
                 (void)pthread_cond_wait(&p->work, &p->lock);
             continue;
         }
@@ -887,7 +926,8 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     p->lock = fresh;
     (void)pthread_cond_init(&p->work, NULL);
     (void)pthread_cond_init(&p->done, NULL);
-    p->queue_first = p->queue_last = TT_NONE;
+    for (uint32_t k = 0; k < QUEUES; k++)
+        p->queues[k] = (queue){TT_NONE, TT_NONE};
     p->report = report;
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
@@ -1206,7 +1246,6 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64
     note_edges(p, r, u->all.first, u->inner.first);
     note_edges(p, r, u->inner.last, u->all.last);
     *g = (group){.last = p->n_units - 1, .bytes = inner_bytes(u)};
-    u->extra_bytes = tt_slots_size(g->bytes) - g->bytes;
     return p->n_units - 1;
 }
 
@@ -1218,12 +1257,10 @@ bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t i)
     const bool alone = own->last == i && !u->member_at && own != g;
     if (!alone || g->users || own->users || on_its_way(p, i) || on_its_way(p, g->last))
         return false;
-    last->extra_bytes = u->extra_bytes = 0;
     u->group = last->group;
     u->member_at = g->bytes;
     g->bytes += inner_bytes(u);
     g->last = i;
-    u->extra_bytes = tt_slots_size(g->bytes) - g->bytes;
     return true;
 }
 
@@ -1244,13 +1281,7 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
     p->under_way++;
     add_bytes(p, inner_bytes(u));
     if (u->in_queue) return true;
-    u->in_queue = true;
-    u->next = TT_NONE;
-    if (p->queue_last == TT_NONE)
-        p->queue_first = i;
-    else
-        p->units[p->queue_last].next = i;
-    p->queue_last = i;
+    enqueue(p, i);
     call_readers(p);
     return true;
 }

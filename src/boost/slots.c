@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
-#define WASTE_PART 6u /* of a slot may be wasted */
+#define ROW 16u /* slots of one size */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -17,20 +17,25 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
+/* Slots of one size that have not been taken yet. The first one's last pages stay small, as it may
+ * be the only one. */
+typedef struct row {
+    uint64_t bytes; /* of a slot */
+    uint8_t *at;
+    uint64_t offset; /* in the file */
+    uint32_t n, left;
+} row;
+
 struct tt_slots {
     int fd;
     uint64_t end; /* of the file; offsets are used once */
+    row *rows;    /* one of each size */
+    uint32_t n_rows, rows_capacity;
     tt_slot *free;
     uint32_t n_free, free_capacity;
     uint64_t free_bytes;
     bool moves; /* the kernel moves such pages (Linux 5.13), and has not failed to */
 };
-
-uint64_t tt_slots_size(uint64_t n)
-{
-    const uint64_t rest = n % HUGE_BYTES;
-    return rest && (HUGE_BYTES - rest) * WASTE_PART <= n ? n - rest + HUGE_BYTES : n;
-}
 
 /* Moves the entries of the page table; both ranges show the same pages of the file then, so that
  * what is read at the other one is never wrong. After a failure nothing may be mapped at `to`. */
@@ -85,20 +90,28 @@ void tt_slots_free(tt_slots *s)
 {
     if (!s) return;
     tt_slots_trim(s);
+    for (uint32_t i = 0; i < s->n_rows; i++)
+        tt_unmap(s->rows[i].at, s->rows[i].left * s->rows[i].bytes);
     (void)close(s->fd);
+    free(s->rows);
     free(s->free);
     free(s);
 }
 
-/* Both begin where a huge page may. */
-static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
+static uint8_t *huge_from(const uint8_t *at)
 {
+    return (uint8_t *)((uintptr_t)at / HUGE_BYTES * HUGE_BYTES);
+}
+
+/* Both the addresses and the part of the file begin where a huge page may. False: there is no
+ * memory. */
+static bool map_row(tt_slots *s, row *r, uint32_t n)
+{
+    const uint64_t bytes = n * r->bytes, room = bytes + HUGE_BYTES;
     const uint64_t stride = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
-    const uint64_t room = bytes >= HUGE_BYTES ? bytes + HUGE_BYTES : bytes;
     uint8_t *at = tt_map(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!at) return false;
-    const uint64_t head =
-        bytes >= HUGE_BYTES ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
+    const uint64_t head = (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES;
     tt_unmap(at, head);
     tt_unmap(at + head + bytes, room - head - bytes);
     at += head;
@@ -107,9 +120,45 @@ static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
         tt_unmap(at, bytes);
         return false;
     }
+    /* All of it: it stays one mapping, of which any part moves as a whole. */
     (void)syscall(SYS_madvise, at, bytes, MADV_DONTFORK);
-    *out = (tt_slot){at, bytes, s->end, true};
+    if (bytes >= HUGE_BYTES) (void)syscall(SYS_madvise, at, bytes, MADV_HUGEPAGE);
+    *r = (row){.bytes = r->bytes, .at = at, .offset = s->end, .n = n, .left = n};
     s->end += stride;
+    return true;
+}
+
+/* NULL: there is no memory. */
+static row *row_of(tt_slots *s, uint64_t bytes)
+{
+    row *r = s->rows;
+    while (r < s->rows + s->n_rows && r->bytes != bytes)
+        r++;
+    if (r == s->rows + s->n_rows) {
+        r = tt_array_add(s->rows, s->n_rows, s->rows_capacity);
+        if (!r) return NULL;
+        *r = (row){.bytes = bytes};
+    }
+    const bool shares = bytes > HUGE_BYTES && bytes % HUGE_BYTES;
+    const bool ok = r->left || (shares && map_row(s, r, ROW)) || map_row(s, r, 1);
+    return ok ? r : NULL;
+}
+
+static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
+{
+    row *r = row_of(s, bytes);
+    if (!r) return false;
+    uint8_t *huge = huge_from(r->at), *end = huge_from(r->at + bytes);
+    if (end < r->at + bytes && r->left < r->n && r->left > 1) end += HUGE_BYTES;
+    *out = (tt_slot){.at = r->at,
+                     .bytes = bytes,
+                     .offset = r->offset,
+                     .fresh = true,
+                     .huge = huge,
+                     .huge_bytes = (uint64_t)(end - huge)};
+    r->at += bytes;
+    r->offset += bytes;
+    r->left--;
     return true;
 }
 
@@ -123,16 +172,15 @@ static uint32_t find_free(const tt_slots *s, uint64_t bytes)
 
 bool tt_slots_has(const tt_slots *s, uint64_t n)
 {
-    return find_free(s, tt_slots_size(n)) < s->n_free;
+    return find_free(s, n) < s->n_free;
 }
 
 bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out)
 {
-    const uint64_t bytes = tt_slots_size(n);
-    const uint32_t i = find_free(s, bytes);
-    if (i == s->n_free) return make(s, bytes, out);
+    const uint32_t i = find_free(s, n);
+    if (i == s->n_free) return make(s, n, out);
     *out = s->free[i];
-    s->free_bytes -= bytes;
+    s->free_bytes -= n;
     s->n_free--;
     memmove(&s->free[i], &s->free[i + 1], (s->n_free - i) * sizeof *s->free);
     return true;
@@ -160,14 +208,11 @@ void tt_slots_give(tt_slots *s, const tt_slot *slot)
 
 void tt_slot_fill(const tt_slot *slot)
 {
-    const uint64_t huge = slot->bytes - slot->bytes % HUGE_BYTES;
-    if (!huge) return;
-    /* All of it: it stays one mapping, which moves as a whole. */
-    (void)syscall(SYS_madvise, slot->at, slot->bytes, MADV_HUGEPAGE);
-    for (uint64_t i = 0; i < huge; i += HUGE_BYTES) {
+    for (uint64_t i = 0; i < slot->huge_bytes; i += HUGE_BYTES) {
+        uint8_t *page = slot->huge + i;
         /* Another thread may have read into it. */
-        (void)*(volatile const uint8_t *)(slot->at + i);
-        (void)syscall(SYS_madvise, slot->at + i, HUGE_BYTES, MADV_COLLAPSE);
+        (void)*(volatile const uint8_t *)(page < slot->at ? slot->at : page);
+        (void)syscall(SYS_madvise, page, HUGE_BYTES, MADV_COLLAPSE);
     }
 }
 

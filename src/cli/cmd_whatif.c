@@ -102,11 +102,12 @@ static const tt_option option_table[] = {
      .kind = TT_OPTION_TAKE, .take = take_ram},
     {"curve", 0, 0, "Ten sizes, from a tenth to all of the bytes read", 1,
      TT_FLAG(struct options, curve), .excludes = "ram"},
-    {"disk", 0, "RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP]]]]",
+    {"disk", 0, "RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP[,MOVE]]]]]",
      "The disk's bytes per second (2.5G, 500MB/s), how long after its transfer a request arrives, "
      "the time of a request besides its bytes (50us), and, with --boost, the time to begin reading "
-     "a layer's experts and to wake the thread that waits, and the time between two groups of them "
-     "(if given, all of a group arrives together)",
+     "a layer's experts and to wake the thread that waits, the time between two groups of them (if "
+     "given, all of a group arrives together; may be empty), and the time to move a MiB of them to "
+     "their places, and others away",
      1, .kind = TT_OPTION_TAKE, .take = take_disk},
     {"reader", 0, "READER",
      "How missing bytes are read: mmap, by page faults (default with pages), or direct, by "

@@ -8,6 +8,7 @@
 #include "boost/weights.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -128,20 +129,22 @@ static void bursts_are_measured(void **state)
     (void)state;
     mapped m;
     tt_boost_bursts b;
+    const tt_boost_reads disk = {.byte_ns = 0.5, .latency_ns = 4e4, .request_ns = 1e4};
     map_file(&m, 1);
-    tt_boost_bursts_measure(m.path, 1e4, &b);
+    tt_boost_bursts_measure(m.path, &disk, &b);
     assert_int_equal(b.n, 0);
     assert_non_null(b.problem);
     assert_int_equal(ftruncate(m.fd, 80 << 20), 0);
-    tt_boost_bursts_measure(m.path, 1e4, &b);
+    tt_boost_bursts_measure(m.path, &disk, &b);
     assert_in_range(b.n, 1, 2);
     assert_null(b.problem);
     assert_true(b.begin_ns >= 0 && b.begin_ns < 1e9);
     assert_true(b.group_ns < 1e9);
+    assert_true(b.has_moves && b.move_ns >= 0 && b.move_ns < 1e9);
     unmap_file(&m);
-    tt_boost_bursts_measure(".", 0, &b);
+    tt_boost_bursts_measure(".", &disk, &b);
     assert_true(b.n == 0 && b.problem);
-    tt_boost_bursts_measure("nowhere", 0, &b);
+    tt_boost_bursts_measure("nowhere", &disk, &b);
     assert_true(b.n == 0 && b.problem);
 }
 
@@ -731,11 +734,6 @@ static void shares_memory_in_a_group(void **state)
     for (int i = 0; i < N; i++)
         if (i % GROUP) assert_true(tt_pagepool_join(m.pool, u[i - i % GROUP], u[i]));
     assert_false(tt_pagepool_join(m.pool, u[0], u[1])); /* is in it */
-    const uint64_t whole = tt_pagepool_unit_bytes(m.pool, u[0]) +
-                           tt_pagepool_unit_bytes(m.pool, u[1]) +
-                           tt_pagepool_unit_bytes(m.pool, u[2]);
-    /* With what is wasted, whole huge pages. */
-    assert_int_equal(whole, 4u << 20);
     tt_pagepool_unlock(m.pool);
     for (int round = 0; round < 400; round++) {
         const uint32_t i = u[rand_r(&seed) % N];
@@ -766,6 +764,63 @@ static void shares_memory_in_a_group(void **state)
         drop(&m, u[k]);
     assert_int_equal(tt_pagepool_bytes(m.pool), tt_pagepool_edge_bytes(m.pool));
     assert_true(is_content(&m, 0, SIZE + TAIL));
+    unmap_file(&m);
+}
+
+static bool is_expected(const tt_boost_reads *r, uint32_t missing, double plain_ns, double ns)
+{
+    return fabs(tt_boost_moves_expected(r, missing, plain_ns) - ns) < 1;
+}
+
+/* By hand: slices of 1.25 MiB take 1,000 us each, ops 300 us; two are read at a time. */
+static void moves_are_what_is_left(void **state)
+{
+    (void)state;
+    const double slice_ns = 1e6, op_ns = 3e5;
+    tt_boost_reads r = {
+        .byte_ns = slice_ns / (5 << 18), .latency_ns = 5e4, .request_ns = 1e4, .begin_ns = 2e5};
+    const double whole = slice_ns + r.request_ns, begun = r.begin_ns + r.latency_ns;
+    assert_true(is_expected(&r, 0, 3 * op_ns, 3 * op_ns));
+    /* Each arrives by itself: the last op waits for the last one. */
+    assert_true(is_expected(&r, 1, 3 * op_ns, begun + 3 * whole + op_ns));
+    assert_true(is_expected(&r, 2, 3 * op_ns, begun + 6 * whole + op_ns));
+    /* Gate and up arrive together; then down, or up alone of two experts. */
+    r.grouped = true;
+    r.group_ns = 1e5;
+    assert_true(is_expected(&r, 1, 3 * op_ns, begun + 2 * whole + r.group_ns + whole + op_ns));
+    assert_true(is_expected(&r, 2, 3 * op_ns, begun + 6 * whole + 2 * r.group_ns + op_ns));
+    /* Computing takes longer than the disk. */
+    r.grouped = false;
+    assert_true(is_expected(&r, 1, 3 * 5e6, begun + whole + 3 * 5e6));
+}
+
+/* What was just chosen does not wait for what is read ahead, however much that is. */
+static void reads_first_what_was_chosen(void **state)
+{
+    (void)state;
+    const tt_pagepool_read *reads;
+    uint64_t lost;
+    mapped m;
+    map_file(&m, 1);
+    const uint32_t ahead[] = {unit(&m, 0, SIZE / 4), unit(&m, SIZE / 4, SIZE / 4),
+                              unit(&m, SIZE / 2, SIZE / 4)};
+    const uint32_t chosen = unit(&m, SIZE * 3 / 4, PAGE);
+    tt_pagepool_lock(m.pool);
+    tt_pagepool_keep_reads(m.pool, true);
+    tt_pagepool_stream(m.pool, 1);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(tt_pagepool_request(m.pool, ahead[i], TT_READ_AHEAD));
+    assert_true(tt_pagepool_request(m.pool, chosen, TT_READ_CHOSEN));
+    tt_pagepool_wait_all(m.pool);
+    assert_int_equal(tt_pagepool_take_reads(m.pool, &reads, &lost), 4);
+    uint64_t begun = UINT64_MAX, first_ahead = UINT64_MAX;
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t *at = reads[i].cause == TT_READ_CHOSEN ? &begun : &first_ahead;
+        if (reads[i].begin_ticks < *at) *at = reads[i].begin_ticks;
+    }
+    assert_true(begun < first_ahead);
+    tt_pagepool_unlock(m.pool);
+    assert_true(is_content(&m, 0, SIZE));
     unmap_file(&m);
 }
 
@@ -1068,6 +1123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bursts_are_measured),
         cmocka_unit_test(bursts_are_judged),
+        cmocka_unit_test(moves_are_what_is_left),
         cmocka_unit_test(loads_and_evicts),
         cmocka_unit_test(wakes_whoever_waits),
         cmocka_unit_test(never_shows_anything_else),
@@ -1081,6 +1137,7 @@ int main(void)
         cmocka_unit_test(requests_first_what_an_op_needs),
         cmocka_unit_test(follows_the_budget),
         cmocka_unit_test(shares_memory_in_a_group),
+        cmocka_unit_test(reads_first_what_was_chosen),
         cmocka_unit_test(keeps_what_was_read),
         cmocka_unit_test(does_nothing_when_all_fits),
         cmocka_unit_test(begins_again_with_a_new_mapping),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tt_disk_speed plain = {1e9, 0, 0, 0, 0, false}; /* a byte a ns */
+static const tt_disk_speed plain = {1e9, 0, 0, 0, 0, 0, false}; /* a byte a ns */
 
 static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_speed disk)
 {
@@ -81,15 +81,28 @@ static void preparing_is_waited_for(void **state)
 
 static void speeds_are_parsed(void **state)
 {
-    static const char *const wrong[] = {
-        "",        "1X",          "2G,",          "2G,fast",
-        "2G,1us,", "2G,,1us,1us", "2G,1,1,1,1,1", "2G,1us,1us,1us,1us,1us"};
+    static const char *const wrong[] = {"",
+                                        "1X",
+                                        "2G,",
+                                        "2G,fast",
+                                        "2G,1us,",
+                                        "2G,,1us,1us",
+                                        "2G,1,1,1,1,1",
+                                        "2G,1us,1us,1us,1us,1us,1us",
+                                        "2G,1us,1us,1us,",
+                                        "2G,1us,1us,1us,,"};
     tt_disk_speed s = {0};
     tt_error err;
     (void)state;
     assert_int_equal(tt_disk_speed_parse("2G,50us,10us,180us,300us", &s, &err), TT_OK);
     assert_true(s.bytes_per_s == 2e9 && s.latency_ns == 50e3 && s.request_ns == 10e3);
-    assert_true(s.begin_ns == 180e3 && s.group_ns == 300e3 && s.grouped);
+    assert_true(s.begin_ns == 180e3 && s.group_ns == 300e3 && s.move_ns == 0 && s.grouped);
+    s = (tt_disk_speed){0};
+    assert_int_equal(tt_disk_speed_parse("2G,50us,10us,180us,300us,40us", &s, &err), TT_OK);
+    assert_true(s.group_ns == 300e3 && s.move_ns == 40e3 && s.grouped);
+    s = (tt_disk_speed){0};
+    assert_int_equal(tt_disk_speed_parse("2G,50us,10us,180us,,40us", &s, &err), TT_OK);
+    assert_true(s.begin_ns == 180e3 && s.group_ns == 0 && s.move_ns == 40e3 && !s.grouped);
     s = (tt_disk_speed){0};
     assert_int_equal(tt_disk_speed_parse("500MB/s,1ms", &s, &err), TT_OK);
     assert_true(s.bytes_per_s == 5e8 && s.latency_ns == 1e6 && s.request_ns == 0 &&
@@ -101,7 +114,7 @@ static void speeds_are_parsed(void **state)
 /* One request at a time has the latency in each; many have it once. */
 static void depth_hides_latency(void **state)
 {
-    const tt_disk_speed disk = {1e9, 400, 10, 0, 0, false};
+    const tt_disk_speed disk = {1e9, 400, 10, 0, 0, 0, false};
     tt_paging_op op = {0, 0, 0, 1000, 0, false, 0, 0, 0};
     (void)state;
     assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 1, 0}, disk) - 10 * (100 + 10 + 400)) <

@@ -86,11 +86,45 @@ static void test_cannot_move(void **state)
     slot.at[0] = 1;
 }
 
+/* The slots of a row have parts of the same huge pages, which are made while the one before is in
+ * use. */
+static void test_neighbours(void **state)
+{
+    (void)state;
+    enum { N = 20 }; /* more than a row */
+    tt_slot more[N];
+    show_both(TT_SLOT_MOVED);
+    for (uint32_t k = 0; k < N; k++) {
+        assert_true(tt_slots_take(slots, BYTES, &more[k]));
+        tt_slot_fill(&more[k]);
+        for (uint32_t i = 0; i < PAGES; i++)
+            more[k].at[i * PAGE] = (uint8_t)(k + 1);
+    }
+    assert_shown(there, 300, 400);
+    assert_shown(there + 400 * PAGE, 0, 300);
+    for (uint32_t k = 0; k < N; k++)
+        for (uint32_t i = 0; i < PAGES; i++)
+            assert_int_equal(more[k].at[i * PAGE], k + 1);
+    assert_true(tt_slots_take_back(slots, &slot, 300 * PAGE, there, 400 * PAGE));
+    assert_true(tt_slots_take_back(slots, &slot, 0, there + 400 * PAGE, 300 * PAGE));
+    replace_there();
+    /* Of those that are given back some go to the kernel, next to others that are in use. */
+    for (uint32_t k = 0; k < N; k += 2)
+        tt_slots_give(slots, &more[k]);
+    tt_slots_trim(slots);
+    for (uint32_t k = 1; k < N; k += 2) {
+        for (uint32_t i = 0; i < PAGES; i++)
+            assert_int_equal(more[k].at[i * PAGE], k + 1);
+        tt_slots_give(slots, &more[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_again_and_again, begin, end),
         cmocka_unit_test_setup_teardown(test_cannot_move, begin, end),
+        cmocka_unit_test_setup_teardown(test_neighbours, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

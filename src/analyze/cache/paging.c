@@ -175,9 +175,11 @@ bool tt_paging_run(tt_paging_op *ops, size_t n, const tt_paging_reader *reader,
 
 tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *err)
 {
-    double *const times[] = {&disk->latency_ns, &disk->request_ns, &disk->begin_ns,
-                             &disk->group_ns};
+    double *const times[] = {&disk->latency_ns, &disk->request_ns, &disk->begin_ns, &disk->group_ns,
+                             &disk->move_ns};
+    enum { GROUP = 4 }; /* index of its word */
     const size_t n_times = sizeof times / sizeof *times;
+    disk->grouped = false;
     for (size_t i = 0; text; i++) {
         char word[48];
         const size_t n = strcspn(text, ",");
@@ -187,14 +189,16 @@ tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *e
         if (i == 0) {
             const tt_status status = tt_units_parse_rate(word, &disk->bytes_per_s, err);
             if (status != TT_OK) return status;
+        } else if (i == GROUP && !n && text) {
+            continue;
         } else if (i > n_times || !tt_units_parse_time(word, times[i - 1])) {
             return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                                 "\"%.40s\" is not the time of a request: "
-                                "RATE,LATENCY,REQUEST,BEGIN,GROUP as in "
-                                "1.3G,50us,10us,180us,300us",
+                                "RATE,LATENCY,REQUEST,BEGIN,GROUP,MOVE as in "
+                                "1.3G,50us,10us,180us,300us,40us",
                                 word);
         }
-        disk->grouped = i == n_times;
+        disk->grouped |= i == GROUP;
     }
     return TT_OK;
 }

@@ -5,7 +5,7 @@
  * transfers one request after another, in the order of requests; each takes request_ns plus its
  * bytes at bytes_per_s, and arrives latency_ns after its transfer. With one request at a time the
  * latency adds to each; with more it overlaps other transfers. `tensortrace doctor --disk` measures
- * the numbers; begin_ns is the caller's to put into prepare_ns.
+ * the numbers; begin_ns and move_ns are the caller's to put into prepare_ns.
  *
  * Ops with group_request_bytes have theirs requested in groups, as boost reads experts
  * (tt_policy_may_read). A group arrives as a whole, latency_ns after its transfer. The next begins
@@ -25,11 +25,12 @@ typedef struct tt_disk_speed {
     double request_ns;
     double begin_ns; /* of boost: to begin reading what a thread waits for, and to wake that */
     double group_ns; /* of boost: between two groups of such requests */
+    double move_ns;  /* of boost: to move a MiB of experts to their places, and others away */
     bool grouped;    /* there is a group_ns: groups arrive as a whole */
 } tt_disk_speed;
 
-/* Reads "RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP]]]]", as in "1.3G,50us,10us,180us,300us".
- * TT_E_USAGE: it is not like that, in words. */
+/* Reads "RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP[,MOVE]]]]]", as in "1.3G,50us,10us,180us,300us,40us";
+ * GROUP may be empty. TT_E_USAGE: it is not like that, in words. */
 tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *err);
 
 #define TT_PAGING_ALWAYS UINT32_MAX

@@ -18,6 +18,7 @@
  * (0.71 to 0.78 ms per MiB, Linux 6.18 on an AMD EPYC). */
 #define ADD_PAGE_NS 1400.0
 #define PAGE_BYTES 4096.0
+#define MIB 1048576.0
 #define DEPTH_MAX 256u /* of the causal bound: more than any disk benefits from */
 
 /* An op that reads weights. */
@@ -548,9 +549,9 @@ static bool is_generated(const tt_whatif *w, uint32_t batch)
 
 /* The tail of a batch precedes the next one's first op. `window`: readahead window of page faults;
  * 0: ops are not divided. boost_least: experts are read as boost does, in requests of at least
- * that; begin_ns is before the first missing bytes of each choice. 0: they are not. Groups are
- * those of generated tokens: of most prompts boost reads whole layers ahead, which is not
- * simulated. */
+ * that; begin_ns and move_ns are before the first missing bytes of each choice. 0: they are not.
+ * Groups are those of generated tokens: of most prompts boost reads whole layers ahead, which is
+ * not simulated. */
 static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t *around,
                      uint64_t window, double guessed, uint64_t boost_least, paging_list *l)
 {
@@ -574,8 +575,9 @@ static bool list_ops(const tt_whatif *w, const uint64_t *missed, const uint64_t 
             is_guessed = guessed > 0 && choice_batch == o->batch;
             choice = (uint32_t)l->n;
             choice_batch = o->batch;
-            if (boost_least && chosen_bytes(w, missed, k) > 0)
-                op.prepare_ns = w->plan.disk.begin_ns;
+            const double chosen = boost_least ? chosen_bytes(w, missed, k) : 0;
+            if (chosen > 0)
+                op.prepare_ns = w->plan.disk.begin_ns + chosen / MIB * w->plan.disk.move_ns;
             if (is_guessed) {
                 ok =
                     add_guesses(w, chosen_bytes(w, missed, k), op.before_ns, last_choice, l, batch);

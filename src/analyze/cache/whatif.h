@@ -48,8 +48,9 @@ typedef struct tt_whatif_plan {
     double guessed;
     /* Like `tensortrace boost` with memory of that size (tt_policy_shares), with the policy for
      * experts; requires TT_WHATIF_EXPERT and TT_WHATIF_DIRECT. Rows that ops gather are left to the
-     * page cache, as boost does. Reading a layer's chosen experts begins after disk.begin_ns, and
-     * is in groups (tt_policy_may_read), disk.group_ns apart, if disk.grouped. */
+     * page cache, as boost does. Reading a layer's chosen experts begins after disk.begin_ns and
+     * disk.move_ns for each MiB, and is in groups (tt_policy_may_read), disk.group_ns apart, if
+     * disk.grouped. */
     bool boost;
 } tt_whatif_plan;
 

@@ -75,16 +75,17 @@ static void set_fit(tt_cell *cell, const tt_disk_rates *r,
     if (!cell->known) return;
     const double rate = fit.bytes_per_s / 1e6, latency = fit.latency_ns / 1e3;
     const double request = fit.request_ns / 1e3;
-    if (bursts && bursts->grouped)
-        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus,%.0fus,%.0fus", rate, latency, request,
-                       bursts->begin_ns / 1e3, bursts->group_ns / 1e3);
-    else if (bursts)
-        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus,%.0fus", rate, latency, request,
-                       bursts->begin_ns / 1e3);
-    else if (request > 0)
+    if (bursts) {
+        char group[32] = "", move[32] = "";
+        if (bursts->grouped) (void)snprintf(group, sizeof group, "%.0fus", bursts->group_ns / 1e3);
+        if (bursts->has_moves) (void)snprintf(move, sizeof move, ",%.0fus", bursts->move_ns / 1e3);
+        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus,%.0fus%s%s%s", rate, latency, request,
+                       bursts->begin_ns / 1e3, group[0] || move[0] ? "," : "", group, move);
+    } else if (request > 0) {
         tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus", rate, latency, request);
-    else
+    } else {
         tt_cell_format(cell, "%.0fMB/s,%.0fus", rate, latency);
+    }
 }
 
 TT_COLUMN_GET(get_mapped_fit, disk_test, t, set_fit(cell, &t->rates, tt_disk_fit_mapped, NULL);)
@@ -191,9 +192,12 @@ static int measure(disk_test *t, const char *path, bool with_bursts)
                    tt_units_bytes(read, TT_DISK_READ_BYTES_MAX));
     if (tt_disk_measure(real, &t->rates, &err) != TT_OK)
         return tt_report_usage("%s: %s", path, err.message);
-    if (with_bursts)
-        tt_boost_bursts_measure(real, tt_disk_fit_requests(&t->rates, &fit) ? fit.request_ns : 0,
-                                &t->bursts);
+    if (with_bursts && tt_disk_fit_requests(&t->rates, &fit)) {
+        const tt_boost_reads reads = {.byte_ns = 1e9 / fit.bytes_per_s,
+                                      .latency_ns = fit.latency_ns,
+                                      .request_ns = fit.request_ns};
+        tt_boost_bursts_measure(real, &reads, &t->bursts);
+    }
     return TT_EXIT_OK;
 }
 
