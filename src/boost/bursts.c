@@ -11,13 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define UNIT_BYTES (UINT64_C(5) << 18)
-#define EXPERTS 2u      /* whose units of a kind are a group */
-#define EXPERT_UNITS 3u /* gate, up and down share memory */
-#define UNITS (EXPERTS * EXPERT_UNITS)
-#define EXPERT_BYTES (EXPERT_UNITS * UNIT_BYTES)
-#define BURST_BYTES (EXPERTS * EXPERT_BYTES)
-#define TURN_BYTES (3u * BURST_BYTES + EXPERT_BYTES)
+#define EXPERTS 2u /* whose units of a kind are a group */
+#define UNITS (EXPERTS * TT_BOOST_KINDS)
+#define BURST_BYTES (EXPERTS * TT_BOOST_EXPERT_BYTES)
+#define TURN_BYTES (3u * BURST_BYTES + TT_BOOST_EXPERT_BYTES)
 #define PLAIN_BYTES (UINT64_C(8) << 20)
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_NS 500000000u
@@ -43,7 +40,9 @@ typedef struct bursts {
 static double read_plainly(const bursts *b, uint64_t at, uint32_t n)
 {
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    if (pread(b->fd, b->plain, n * UNIT_BYTES, (off_t)at) != (ssize_t)(n * UNIT_BYTES)) return 0;
+    if (pread(b->fd, b->plain, n * TT_BOOST_UNIT_BYTES, (off_t)at) !=
+        (ssize_t)(n * TT_BOOST_UNIT_BYTES))
+        return 0;
     return (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
 }
 
@@ -58,12 +57,11 @@ static void drop(bursts *b, loaded *l)
  */
 static bool make_units(bursts *b, uint64_t at, uint32_t *units)
 {
-    for (uint32_t i = 0; i < UNITS; i++) {
-        const uint32_t expert = i % EXPERTS;
-        units[i] = tt_pagepool_unit(
-            b->pool, b->region, at + expert * EXPERT_BYTES + i / EXPERTS * UNIT_BYTES, UNIT_BYTES);
-        if (units[i] == TT_NONE) return false;
-        if (i >= EXPERTS && !tt_pagepool_join(b->pool, units[expert], units[i])) return false;
+    for (uint32_t e = 0; e < EXPERTS; e++) {
+        uint32_t own[TT_BOOST_KINDS];
+        if (!tt_boost_expert(b->pool, b->region, at + e * TT_BOOST_EXPERT_BYTES, own)) return false;
+        for (uint32_t k = 0; k < TT_BOOST_KINDS; k++)
+            units[k * EXPERTS + e] = own[k];
     }
     return true;
 }
@@ -97,8 +95,9 @@ static bool take_turn(bursts *b, uint64_t at, tt_boost_turn *t)
     double first_ns;
     t->group_ns = read_burst(b, at, EXPERTS, &b->group, &t->first_ns);
     t->plain_ns = read_plainly(b, at + BURST_BYTES, EXPERTS);
-    t->groups_ns = read_burst(b, at + BURST_BYTES + EXPERT_BYTES, UNITS, &b->all, &first_ns);
-    t->plain_all_ns = read_plainly(b, at + 2 * BURST_BYTES + EXPERT_BYTES, UNITS);
+    t->groups_ns =
+        read_burst(b, at + BURST_BYTES + TT_BOOST_EXPERT_BYTES, UNITS, &b->all, &first_ns);
+    t->plain_all_ns = read_plainly(b, at + 2 * BURST_BYTES + TT_BOOST_EXPERT_BYTES, UNITS);
     return t->group_ns > 0 && t->plain_ns > 0 && t->groups_ns > 0 && t->plain_all_ns > 0;
 }
 
@@ -112,7 +111,7 @@ void tt_boost_bursts_judge(const tt_boost_turn *turns, uint32_t n, double reques
     for (uint32_t i = 0; i < n; i++) {
         const tt_boost_turn *t = &turns[i];
         begin[i] = t->group_ns - t->plain_ns;
-        further[i] = (t->groups_ns - t->plain_all_ns - begin[i]) / (EXPERT_UNITS - 1);
+        further[i] = (t->groups_ns - t->plain_all_ns - begin[i]) / (TT_BOOST_KINDS - 1);
         later[i] = (t->group_ns - t->first_ns) / t->plain_ns;
     }
     const double begin_ns = tt_median(begin, n) - of_first;

@@ -2,16 +2,13 @@
 
 #include "base/clock.h"
 #include "base/order.h"
+#include "base/threads.h"
 #include "boost/mapping.h"
 #include "policy/policy.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
-#define UNIT_BYTES (UINT64_C(5) << 18)
-#define KINDS 3u /* of slices: gate, up and down, which share memory */
-#define EXPERT_BYTES (KINDS * UNIT_BYTES)
 #define EXPERTS_MAX 24u
 #define CHOSEN 2u
 #define PLAIN_BYTES (UINT64_C(60) << 20) /* more than most caches hold */
@@ -32,7 +29,7 @@ typedef struct part {
     play *play;
     uint32_t k;
     pthread_t thread;
-    uint64_t sum;
+    uint64_t sum; /* so that the compiler keeps the reads */
 } part;
 
 struct play {
@@ -40,44 +37,37 @@ struct play {
     const tt_boost_reads *reads;
     const uint8_t *at;
     uint8_t *plain;
-    uint32_t units[EXPERTS_MAX][KINDS];
+    uint32_t units[EXPERTS_MAX][TT_BOOST_KINDS];
     uint32_t used[EXPERTS_MAX]; /* in which step, from 1 on; 0: it is not in the pool */
     uint32_t n, n_in_pool;
     uint64_t random;
     part parts[THREADS_MAX];
     uint32_t n_parts;
     pthread_mutex_t gate; /* held until all threads were started */
-    _Atomic uint32_t turn, arrived;
+    tt_barrier turn;      /* spins, as in the engine */
     /* What they read in this turn: */
-    const uint8_t *from[CHOSEN]; /* UNIT_BYTES each; NULL: they end */
+    const uint8_t *from[CHOSEN]; /* TT_BOOST_UNIT_BYTES each; NULL: they end */
     uint32_t unit[CHOSEN];       /* to wait for, or TT_NONE */
 };
-
-/* As the engine's threads do. */
-static void meet(play *y)
-{
-    const uint32_t turn = atomic_load(&y->turn);
-    if (atomic_fetch_add(&y->arrived, 1) + 1 == y->n_parts) {
-        atomic_store(&y->arrived, 0);
-        atomic_store(&y->turn, turn + 1);
-        return;
-    }
-    while (atomic_load(&y->turn) == turn) {
-    }
-}
 
 /* A word of each cache line. */
 static void read_part(part *p)
 {
     const play *y = p->play;
-    const uint64_t words = UNIT_BYTES / y->n_parts / sizeof(uint64_t), line = 64 / sizeof(uint64_t);
+    const uint64_t words = TT_BOOST_UNIT_BYTES / y->n_parts / sizeof(uint64_t),
+                   line = 64 / sizeof(uint64_t);
+    uint64_t sum = 0;
     for (uint32_t i = CHOSEN; i-- > 0;)
         if (y->unit[i] != TT_NONE) tt_pagepool_wait(y->pool, y->unit[i]);
     for (uint32_t i = 0; i < CHOSEN; i++) {
         const uint64_t *from = (const uint64_t *)(const void *)y->from[i] + words * p->k;
+        /* Of a file that was shortened meanwhile the mapping cannot be read. */
+        if (y->unit[i] != TT_NONE && tt_pagepool_state(y->pool, y->unit[i]) != TT_UNIT_PRESENT)
+            continue;
         for (uint64_t k = 0; k < words; k += line)
-            p->sum += from[k];
+            sum += from[k];
     }
+    p->sum = sum;
 }
 
 static void *read_parts(void *context)
@@ -87,26 +77,23 @@ static void *read_parts(void *context)
     (void)pthread_mutex_lock(&y->gate);
     (void)pthread_mutex_unlock(&y->gate);
     for (;;) {
-        meet(y);
+        tt_barrier_wait(&y->turn, y->n_parts);
         if (!y->from[0]) return NULL;
         read_part(p);
-        meet(y);
+        tt_barrier_wait(&y->turn, y->n_parts);
     }
 }
 
 static void read_all(play *y)
 {
-    meet(y);
+    tt_barrier_wait(&y->turn, y->n_parts);
     read_part(&y->parts[0]);
-    meet(y);
+    tt_barrier_wait(&y->turn, y->n_parts);
 }
 
 static void begin_threads(play *y)
 {
-    cpu_set_t allowed;
-    uint32_t most =
-        sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? (uint32_t)CPU_COUNT(&allowed) : 1;
-    if (most > THREADS_MAX) most = THREADS_MAX;
+    const uint32_t all = tt_processors(), most = all < THREADS_MAX ? all : THREADS_MAX;
     (void)pthread_mutex_init(&y->gate, NULL);
     (void)pthread_mutex_lock(&y->gate);
     for (uint32_t k = 0; k < THREADS_MAX; k++)
@@ -122,7 +109,7 @@ static void begin_threads(play *y)
 static void end_threads(play *y)
 {
     y->from[0] = NULL;
-    meet(y);
+    tt_barrier_wait(&y->turn, y->n_parts);
     for (uint32_t k = 1; k < y->n_parts; k++)
         (void)pthread_join(y->parts[k].thread, NULL);
     (void)pthread_mutex_destroy(&y->gate);
@@ -139,35 +126,35 @@ static void choose(play *y, uint32_t *chosen)
 
 static void drop_expert(play *y, uint32_t e)
 {
-    for (uint32_t k = 0; k < KINDS; k++)
+    for (uint32_t k = 0; k < TT_BOOST_KINDS; k++)
         tt_pagepool_drop(y->pool, y->units[e][k]);
     y->used[e] = 0;
     y->n_in_pool--;
 }
 
-/* The least recently used one that this step does not need. */
+/* The least recently used one that this step does not need; the pool has one. */
 static void drop_one(play *y, uint32_t step)
 {
     uint32_t oldest = y->n;
     for (uint32_t e = 0; e < y->n; e++)
         if (y->used[e] && y->used[e] < step && (oldest == y->n || y->used[e] < y->used[oldest]))
             oldest = e;
-    if (oldest < y->n) drop_expert(y, oldest);
+    drop_expert(y, oldest);
 }
 
 /* How many of them are missing. */
 static uint32_t request(play *y, const uint32_t *chosen, uint32_t step)
 {
     uint32_t missing = 0;
-    tt_pagepool_lock(y->pool);
     for (uint32_t i = 0; i < CHOSEN; i++) {
-        const bool in_pool = y->used[chosen[i]];
+        missing += !y->used[chosen[i]];
         y->used[chosen[i]] = step;
-        if (in_pool) continue;
-        missing++;
-        if (++y->n_in_pool > y->n / 2) drop_one(y, step);
     }
-    for (uint32_t k = 0; k < KINDS; k++)
+    y->n_in_pool += missing;
+    tt_pagepool_lock(y->pool);
+    while (y->n_in_pool > y->n / 2)
+        drop_one(y, step);
+    for (uint32_t k = 0; k < TT_BOOST_KINDS; k++)
         for (uint32_t i = 0; i < CHOSEN; i++)
             (void)tt_pagepool_request(y->pool, y->units[chosen[i]][k], TT_READ_CHOSEN);
     tt_pagepool_unlock(y->pool);
@@ -178,9 +165,9 @@ static uint32_t request(play *y, const uint32_t *chosen, uint32_t step)
 static bool read_chosen(play *y, const uint32_t *chosen)
 {
     bool ok = true;
-    for (uint32_t k = 0; k < KINDS; k++) {
+    for (uint32_t k = 0; k < TT_BOOST_KINDS; k++) {
         for (uint32_t i = 0; i < CHOSEN; i++) {
-            y->from[i] = y->at + chosen[i] * EXPERT_BYTES + k * UNIT_BYTES;
+            y->from[i] = y->at + chosen[i] * TT_BOOST_EXPERT_BYTES + k * TT_BOOST_UNIT_BYTES;
             y->unit[i] = y->units[chosen[i]][k];
         }
         read_all(y);
@@ -194,9 +181,10 @@ static bool read_chosen(play *y, const uint32_t *chosen)
 static double read_plain(play *y, uint32_t step)
 {
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    for (uint32_t k = 0; k < KINDS; k++) {
+    for (uint32_t k = 0; k < TT_BOOST_KINDS; k++) {
         for (uint32_t i = 0; i < CHOSEN; i++) {
-            const uint64_t at = (step * CHOSEN + i) * EXPERT_BYTES + k * UNIT_BYTES;
+            const uint64_t at =
+                (step * CHOSEN + i) * TT_BOOST_EXPERT_BYTES + k * TT_BOOST_UNIT_BYTES;
             y->from[i] = y->plain + at % PLAIN_BYTES;
             y->unit[i] = TT_NONE;
         }
@@ -207,13 +195,13 @@ static double read_plain(play *y, uint32_t step)
 
 double tt_boost_moves_expected(const tt_boost_reads *r, uint32_t missing, double plain_ns)
 {
-    const uint32_t n = missing * KINDS;
-    double disk_ns = r->begin_ns, now_ns = 0, arrived[KINDS] = {0};
+    const uint32_t n = missing * TT_BOOST_KINDS;
+    double disk_ns = r->begin_ns, now_ns = 0, arrived[TT_BOOST_KINDS] = {0};
     for (uint32_t first = 0, end; first < n; first = end) {
         uint64_t bytes = 0;
         for (end = first; end < n; end++) {
             if (r->grouped ? !tt_policy_may_read(end - first, bytes) : end > first) break;
-            bytes += UNIT_BYTES;
+            bytes += TT_BOOST_UNIT_BYTES;
         }
         disk_ns += (end - first) * r->request_ns + (double)bytes * r->byte_ns;
         /* The next group begins when this one is there. */
@@ -221,8 +209,8 @@ double tt_boost_moves_expected(const tt_boost_reads *r, uint32_t missing, double
         for (uint32_t i = first; i < end; i++)
             arrived[i / missing] = disk_ns + (r->grouped ? 0 : r->latency_ns);
     }
-    for (uint32_t k = 0; k < KINDS; k++)
-        now_ns = (now_ns > arrived[k] ? now_ns : arrived[k]) + plain_ns / KINDS;
+    for (uint32_t k = 0; k < TT_BOOST_KINDS; k++)
+        now_ns = (now_ns > arrived[k] ? now_ns : arrived[k]) + plain_ns / TT_BOOST_KINDS;
     return now_ns;
 }
 
@@ -255,7 +243,7 @@ static bool act(play *y, double *mib_ns)
         const double took_ns = (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
         if (full && missing)
             more[n++] = (took_ns - tt_boost_moves_expected(y->reads, missing, plain_ns)) /
-                        (missing * EXPERT_BYTES / MIB);
+                        (missing * TT_BOOST_EXPERT_BYTES / MIB);
         if (step % ROUND == 0) (void)nanosleep(&pause, NULL);
     }
     end_threads(y);
@@ -265,23 +253,21 @@ static bool act(play *y, double *mib_ns)
     return true;
 }
 
-/* False: out of memory. */
-static bool make_units(play *y, uint32_t region)
+bool tt_boost_expert(tt_pagepool *p, uint32_t region, uint64_t at, uint32_t *units)
 {
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < y->n * KINDS; i++) {
-        uint32_t *units = y->units[i / KINDS], k = i % KINDS;
-        units[k] = tt_pagepool_unit(y->pool, region, i * UNIT_BYTES, UNIT_BYTES);
-        ok = units[k] != TT_NONE && (!k || tt_pagepool_join(y->pool, units[0], units[k]));
+    for (uint32_t k = 0; k < TT_BOOST_KINDS; k++) {
+        units[k] = tt_pagepool_unit(p, region, at + k * TT_BOOST_UNIT_BYTES, TT_BOOST_UNIT_BYTES);
+        if (units[k] == TT_NONE || (k && !tt_pagepool_join(p, units[0], units[k]))) return false;
     }
-    return ok;
+    return true;
 }
 
 bool tt_boost_moves_measure(tt_pagepool *p, uint32_t region, const uint8_t *at, uint64_t bytes,
                             const tt_boost_reads *reads, double *mib_ns)
 {
     play y = {.pool = p, .reads = reads, .at = at, .random = 1};
-    y.n = bytes / EXPERT_BYTES < EXPERTS_MAX ? (uint32_t)(bytes / EXPERT_BYTES) : EXPERTS_MAX;
+    y.n = bytes / TT_BOOST_EXPERT_BYTES < EXPERTS_MAX ? (uint32_t)(bytes / TT_BOOST_EXPERT_BYTES)
+                                                      : EXPERTS_MAX;
     y.plain = tt_map(NULL, PLAIN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *mib_ns = 0;
     if (!y.plain) return false;
@@ -289,7 +275,9 @@ bool tt_boost_moves_measure(tt_pagepool *p, uint32_t region, const uint8_t *at, 
     (void)syscall(SYS_madvise, y.plain, PLAIN_BYTES, MADV_NOHUGEPAGE);
     memset(y.plain, 1, PLAIN_BYTES);
     tt_pagepool_lock(p);
-    bool ok = y.n >= 2 * CHOSEN && make_units(&y, region);
+    bool ok = y.n >= 2 * CHOSEN;
+    for (uint32_t e = 0; ok && e < y.n; e++)
+        ok = tt_boost_expert(p, region, e * TT_BOOST_EXPERT_BYTES, y.units[e]);
     tt_pagepool_unlock(p);
     ok = ok && act(&y, mib_ns);
     tt_pagepool_lock(p);

@@ -28,6 +28,7 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
+#define FLIGHTS_SOON 4u /* of them only for chosen experts */
 #define HOLES_MAX 16u
 #define UNITS_MAX (1u << 20)
 #define UNITS_STEP (1u << 12) /* memory for so many at a time */
@@ -59,9 +60,8 @@ typedef struct region {
 typedef struct unit {
     range all, inner; /* inner: the pages that are not edges */
     uint32_t region;
-    uint32_t next; /* in its queue */
+    uint32_t next, before; /* in its queue */
     _Atomic uint8_t state;
-    bool in_queue;
     bool discard;         /* once it has been read */
     bool moved;           /* its memory's pages to its place */
     uint8_t cause;        /* enum tt_read_cause, of its last request */
@@ -74,8 +74,7 @@ typedef struct unit {
     uint64_t member_at; /* offset in the group's memory */
 } unit;
 
-/* Units that are read in this order. What an op needs next is not behind what is read ahead, which
- * may have to wait. */
+/* Chosen experts are read before everything that is read ahead, which may have to wait. */
 typedef struct queue {
     uint32_t first, last; /* units, or TT_NONE */
 } queue;
@@ -561,30 +560,38 @@ static void keep_read(tt_pagepool *p, const unit *u, range pages, uint64_t begin
     to->waited_ticks = to->end_ticks - (since > to->requested_ticks ? since : to->requested_ticks);
 }
 
-static bool is_soon(const unit *u)
+static bool is_soon(uint8_t cause)
 {
-    return u->cause == TT_READ_CHOSEN || u->cause == TT_READ_AT_OP;
+    return cause == TT_READ_CHOSEN || cause == TT_READ_AT_OP;
+}
+
+static queue *queue_of(tt_pagepool *p, const unit *u)
+{
+    return &p->queues[is_soon(u->cause) ? SOON : AHEAD];
 }
 
 static void enqueue(tt_pagepool *p, uint32_t i)
 {
-    queue *q = &p->queues[is_soon(&p->units[i]) ? SOON : AHEAD];
-    p->units[i].in_queue = true;
-    p->units[i].next = TT_NONE;
-    if (q->last == TT_NONE)
-        q->first = i;
-    else
-        p->units[q->last].next = i;
+    unit *u = &p->units[i];
+    queue *q = queue_of(p, u);
+    u->next = TT_NONE;
+    u->before = q->last;
+    *(q->last == TT_NONE ? &q->first : &p->units[q->last].next) = i;
     q->last = i;
 }
 
-static uint32_t dequeue(tt_pagepool *p, queue *q)
+static void dequeue(tt_pagepool *p, uint32_t i)
 {
-    const uint32_t i = q->first;
-    q->first = p->units[i].next;
-    if (q->first == TT_NONE) q->last = TT_NONE;
-    p->units[i].in_queue = false;
-    return i;
+    const unit *u = &p->units[i];
+    queue *q = queue_of(p, u);
+    *(u->before == TT_NONE ? &q->first : &p->units[u->before].next) = u->next;
+    *(u->next == TT_NONE ? &q->last : &p->units[u->next].before) = u->before;
+}
+
+static void empty_queues(tt_pagepool *p)
+{
+    for (uint32_t k = 0; k < QUEUES; k++)
+        p->queues[k] = (queue){TT_NONE, TT_NONE};
 }
 
 /* NULL: nothing is queued. */
@@ -633,14 +640,14 @@ static void end_load(tt_pagepool *p, flight *f)
  * not read (any more). */
 static bool begin_load(tt_pagepool *p, queue *q, flight *f)
 {
-    const uint32_t i = dequeue(p, q);
+    const uint32_t i = q->first;
     unit *u = &p->units[i];
     region *r = &p->regions[u->region];
-    if (u->state != TT_UNIT_QUEUED || r->closed) {
-        if (u->state == TT_UNIT_QUEUED) tt_pagepool_drop(p, i);
-        wake(p, i);
+    if (r->closed) {
+        tt_pagepool_drop(p, i);
         return false;
     }
+    dequeue(p, i);
     const range pages = missing(r, u);
     *f = (flight){.unit = i,
                   .pages = pages,
@@ -710,15 +717,15 @@ static bool may_begin(const tt_pagepool *p, const flights *all, const unit *next
 {
     uint32_t n = 0;
     uint64_t bytes = 0;
-    if (next->state != TT_UNIT_QUEUED) return true; /* it only leaves the queue */
+    if (!is_soon(next->cause) && all->n + FLIGHTS_SOON >= FLIGHTS_MAX) return false;
     for (uint32_t k = 0; k < FLIGHTS_MAX; k++) {
         if (!all->busy[k] || is_over(&all->of[k])) continue;
-        if (is_soon(&p->units[all->of[k].unit]) != is_soon(next)) continue;
+        if (is_soon(p->units[all->of[k].unit].cause) != is_soon(next->cause)) continue;
         n++;
         bytes += all->of[k].bytes;
     }
-    return is_soon(next) ? tt_policy_may_read(n, bytes)
-                         : !n || bytes + inner_bytes(next) <= p->stream_bytes;
+    return is_soon(next->cause) ? tt_policy_may_read(n, bytes)
+                                : !n || bytes + inner_bytes(next) <= p->stream_bytes;
 }
 
 /* The queue whose first unit may be read now; NULL: there is none. */
@@ -835,8 +842,7 @@ static bool fly(tt_pagepool *p, flights *all)
          * meanwhile. */
         const bool begun = begin_flight(p, all);
         if (!all->n) {
-            if (!first_queue(p) && !p->ending)
-                (void)pthread_cond_wait(&p->work, &p->lock);
+            if (!first_queue(p) && !p->ending) (void)pthread_cond_wait(&p->work, &p->lock);
             continue;
         }
         if (!wait_for_flights(p, all, !begun)) return false;
@@ -926,8 +932,7 @@ tt_status tt_pagepool_new(uint32_t readers, bool uring, tt_boost_report *report,
     p->lock = fresh;
     (void)pthread_cond_init(&p->work, NULL);
     (void)pthread_cond_init(&p->done, NULL);
-    for (uint32_t k = 0; k < QUEUES; k++)
-        p->queues[k] = (queue){TT_NONE, TT_NONE};
+    empty_queues(p);
     p->report = report;
     p->places_max = most_places();
     atomic_store(&p->low, UINTPTR_MAX);
@@ -995,6 +1000,7 @@ void tt_pagepool_in_child(tt_pagepool *p)
         if (p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING)
             p->units[i].state = TT_UNIT_ABSENT;
     p->under_way = 0;
+    empty_queues(p);
 }
 
 /* --- regions --- */
@@ -1088,14 +1094,14 @@ bool tt_pagepool_touches(const tt_pagepool *p, const void *at, uint64_t n)
     return x < atomic_load(&p->high) && x + n > atomic_load(&p->low);
 }
 
+/* It is not queued. */
 static void kill_unit(tt_pagepool *p, unit *u)
 {
     if (u->state == TT_UNIT_PRESENT) {
         p->places -= pages_of(u->inner) ? 1 : 0;
         take_bytes(p, inner_bytes(u));
     }
-    if (u->state == TT_UNIT_QUEUED || u->state == TT_UNIT_LOADING) take_bytes(p, inner_bytes(u));
-    if (u->state == TT_UNIT_QUEUED) p->under_way--;
+    if (u->state == TT_UNIT_LOADING) take_bytes(p, inner_bytes(u));
     u->state = TT_UNIT_DEAD;
     p->deaths++;
 }
@@ -1269,6 +1275,12 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
     unit *u = &p->units[i];
     if (u->state == TT_UNIT_LOADING) u->discard = false;
     if (u->state == TT_UNIT_DEAD) return false;
+    if (u->state == TT_UNIT_QUEUED && is_soon((uint8_t)cause) && !is_soon(u->cause)) {
+        dequeue(p, i);
+        u->cause = (uint8_t)cause;
+        enqueue(p, i);
+        call_readers(p);
+    }
     if (u->state != TT_UNIT_ABSENT) return true;
     if (p->regions[u->region].closed || p->is_child) return false;
     /* Before a thread sees that it can wait for it. */
@@ -1280,7 +1292,6 @@ bool tt_pagepool_request(tt_pagepool *p, uint32_t i, enum tt_read_cause cause)
     u->requested_ticks = p->keeps_reads ? tt_ticks() : 0;
     p->under_way++;
     add_bytes(p, inner_bytes(u));
-    if (u->in_queue) return true;
     enqueue(p, i);
     call_readers(p);
     return true;
@@ -1291,6 +1302,7 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
     unit *u = &p->units[i];
     if (u->state == TT_UNIT_LOADING) u->discard = true;
     if (u->state == TT_UNIT_QUEUED) {
+        dequeue(p, i);
         u->state = TT_UNIT_ABSENT;
         p->under_way--;
         take_bytes(p, inner_bytes(u));

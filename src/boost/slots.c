@@ -10,6 +10,9 @@
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define ROW 16u /* slots of one size */
+/* Slices of experts that are no whole pages take a page more or less. So sizes in rows are rounded,
+ * and a slot of the next size will do, too. */
+#define SIZE_STEP (UINT64_C(16) << 10)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -17,8 +20,8 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* Slots of one size that have not been taken yet. The first one's last pages stay small, as it may
- * be the only one. */
+/* Contiguous slots of one size, of which some have not been taken yet. A huge page may belong to
+ * two. The end of the first one stays in small pages until there is a second. */
 typedef struct row {
     uint64_t bytes; /* of a slot */
     uint8_t *at;
@@ -28,8 +31,10 @@ typedef struct row {
 
 struct tt_slots {
     int fd;
-    uint64_t end; /* of the file; offsets are used once */
-    row *rows;    /* one of each size */
+    uint64_t end;   /* of the file; offsets are used once */
+    uint8_t *users; /* of each huge page of the file: slots that have a part of it */
+    size_t users_capacity;
+    row *rows; /* one of each size */
     uint32_t n_rows, rows_capacity;
     tt_slot *free;
     uint32_t n_free, free_capacity;
@@ -74,8 +79,7 @@ tt_slots *tt_slots_new(void)
 static void end_slot(const tt_slots *s, const tt_slot *slot)
 {
     tt_unmap(slot->at, slot->bytes);
-    (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)slot->offset,
-                    (off_t)slot->bytes);
+    tt_slots_lose(s, slot);
 }
 
 void tt_slots_trim(tt_slots *s)
@@ -94,8 +98,14 @@ void tt_slots_free(tt_slots *s)
         tt_unmap(s->rows[i].at, s->rows[i].left * s->rows[i].bytes);
     (void)close(s->fd);
     free(s->rows);
+    free(s->users);
     free(s->free);
     free(s);
+}
+
+static bool shares(uint64_t bytes)
+{
+    return bytes > HUGE_BYTES && bytes % HUGE_BYTES;
 }
 
 static uint8_t *huge_from(const uint8_t *at)
@@ -103,15 +113,18 @@ static uint8_t *huge_from(const uint8_t *at)
     return (uint8_t *)((uintptr_t)at / HUGE_BYTES * HUGE_BYTES);
 }
 
-/* Both the addresses and the part of the file begin where a huge page may. False: there is no
- * memory. */
+/* The part of the file begins where a huge page may, and so do the addresses, if there is one.
+ * False: there is no memory. */
 static bool map_row(tt_slots *s, row *r, uint32_t n)
 {
-    const uint64_t bytes = n * r->bytes, room = bytes + HUGE_BYTES;
+    const uint64_t bytes = n * r->bytes, room = bytes >= HUGE_BYTES ? bytes + HUGE_BYTES : bytes;
     const uint64_t stride = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    if (!tt_array_room_zeroed(s->users, s->users_capacity, (s->end + stride) / HUGE_BYTES))
+        return false;
     uint8_t *at = tt_map(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!at) return false;
-    const uint64_t head = (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES;
+    const uint64_t head =
+        bytes >= HUGE_BYTES ? (HUGE_BYTES - (uintptr_t)at % HUGE_BYTES) % HUGE_BYTES : 0;
     tt_unmap(at, head);
     tt_unmap(at + head + bytes, room - head - bytes);
     at += head;
@@ -131,21 +144,19 @@ static bool map_row(tt_slots *s, row *r, uint32_t n)
 /* NULL: there is no memory. */
 static row *row_of(tt_slots *s, uint64_t bytes)
 {
-    row *r = s->rows;
-    while (r < s->rows + s->n_rows && r->bytes != bytes)
-        r++;
-    if (r == s->rows + s->n_rows) {
-        r = tt_array_add(s->rows, s->n_rows, s->rows_capacity);
-        if (!r) return NULL;
-        *r = (row){.bytes = bytes};
-    }
-    const bool shares = bytes > HUGE_BYTES && bytes % HUGE_BYTES;
-    const bool ok = r->left || (shares && map_row(s, r, ROW)) || map_row(s, r, 1);
+    uint32_t i = 0;
+    while (i < s->n_rows && s->rows[i].bytes != bytes)
+        i++;
+    row *r = i < s->n_rows ? &s->rows[i] : tt_array_add(s->rows, s->n_rows, s->rows_capacity);
+    if (!r) return NULL;
+    if (i + 1 == s->n_rows && r->bytes != bytes) *r = (row){.bytes = bytes};
+    const bool ok = r->left || (shares(bytes) && map_row(s, r, ROW)) || map_row(s, r, 1);
     return ok ? r : NULL;
 }
 
-static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
+static bool make(tt_slots *s, uint64_t n, tt_slot *out)
 {
+    const uint64_t bytes = shares(n) ? (n + SIZE_STEP - 1) / SIZE_STEP * SIZE_STEP : n;
     row *r = row_of(s, bytes);
     if (!r) return false;
     uint8_t *huge = huge_from(r->at), *end = huge_from(r->at + bytes);
@@ -156,6 +167,8 @@ static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
                      .fresh = true,
                      .huge = huge,
                      .huge_bytes = (uint64_t)(end - huge)};
+    for (uint64_t i = r->offset / HUGE_BYTES; i <= (r->offset + bytes - 1) / HUGE_BYTES; i++)
+        s->users[i]++;
     r->at += bytes;
     r->offset += bytes;
     r->left--;
@@ -163,10 +176,11 @@ static bool make(tt_slots *s, uint64_t bytes, tt_slot *out)
 }
 
 /* The last one that was given back; the number of free ones: none. */
-static uint32_t find_free(const tt_slots *s, uint64_t bytes)
+static uint32_t find_free(const tt_slots *s, uint64_t n)
 {
+    const uint64_t most = shares(n) ? n + 2 * SIZE_STEP : n;
     for (uint32_t i = s->n_free; i-- > 0;)
-        if (s->free[i].bytes == bytes) return i;
+        if (s->free[i].bytes >= n && s->free[i].bytes <= most) return i;
     return s->n_free;
 }
 
@@ -180,7 +194,7 @@ bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out)
     const uint32_t i = find_free(s, n);
     if (i == s->n_free) return make(s, n, out);
     *out = s->free[i];
-    s->free_bytes -= n;
+    s->free_bytes -= out->bytes;
     s->n_free--;
     memmove(&s->free[i], &s->free[i + 1], (s->n_free - i) * sizeof *s->free);
     return true;
@@ -237,8 +251,17 @@ bool tt_slots_take_back(tt_slots *s, const tt_slot *slot, uint64_t from, void *a
     return false;
 }
 
+/* A huge page goes as a whole with the last slot that has a part of it: of a part alone the kernel
+ * may keep the memory. */
 void tt_slots_lose(const tt_slots *s, const tt_slot *slot)
 {
-    (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)slot->offset,
-                    (off_t)slot->bytes);
+    const uint64_t end = slot->offset + slot->bytes;
+    for (uint64_t at = slot->offset, next; at < end; at = next) {
+        const uint64_t i = at / HUGE_BYTES;
+        const bool whole = --s->users[i] == 0;
+        next = (i + 1) * HUGE_BYTES < end ? (i + 1) * HUGE_BYTES : end;
+        (void)fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        (off_t)(whole ? i * HUGE_BYTES : at),
+                        (off_t)(whole ? HUGE_BYTES : next - at));
+    }
 }

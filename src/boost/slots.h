@@ -2,9 +2,9 @@
  * time: a slot that was given back keeps its pages for the next one of its size.
  *
  * The memory is a file in memory (memfd_create), of which a slot is a range: so the same pages can
- * be shown at a second address too, which one system call does. Slots of one size lie one behind
- * the other, and their pages are huge, but in what the first of a row and the last have of one, if
- * the kernel can make them so (MADV_COLLAPSE, Linux 6.1). No locks: the caller has one. */
+ * be shown at a second address too, which one system call does. Slots of one size are
+ * contiguous, so that a huge page may belong to two; pages are huge if the kernel can make them so
+ * (MADV_COLLAPSE, Linux 6.1). No locks: the caller has one. */
 #ifndef TT_BOOST_SLOTS_H
 #define TT_BOOST_SLOTS_H
 
@@ -21,7 +21,7 @@ typedef struct tt_slot {
     uint64_t bytes;
     uint64_t offset; /* in the file */
     bool fresh;      /* its pages are not there yet: tt_slot_fill */
-    uint8_t *huge;   /* the huge pages that it fills, which others may have a part of */
+    uint8_t *huge;   /* the huge pages that it lies in; its neighbours may have a part of them */
     uint64_t huge_bytes;
 } tt_slot;
 
@@ -40,7 +40,7 @@ void tt_slots_free(tt_slots *s);
 void tt_slots_trim(tt_slots *s);
 /* Whether a slot for n bytes was given back, so that its pages are there. */
 bool tt_slots_has(const tt_slots *s, uint64_t n);
-/* For n bytes, in whole pages. False: there is no memory. */
+/* For n bytes, in whole pages; it may have a few more. False: there is no memory. */
 bool tt_slots_take(tt_slots *s, uint64_t n, tt_slot *out);
 /* No other mapping of it must be left. Keeps its pages if there is room for them among the free
  * ones. */

@@ -1,7 +1,8 @@
 #include "export/workers.h"
 
+#include "base/threads.h"
+
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
 typedef struct slot {
@@ -24,10 +25,7 @@ typedef struct pool {
 
 unsigned tt_workers_threads(unsigned threads)
 {
-    cpu_set_t set;
-    if (threads == 0)
-        threads = sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
-    if (threads < 1) threads = 1;
+    if (threads == 0) threads = tt_processors();
     return threads < TT_WORKERS_MAX ? threads : TT_WORKERS_MAX;
 }
 

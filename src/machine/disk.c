@@ -2,12 +2,12 @@
 
 #include "base/clock.h"
 #include "base/order.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -388,29 +388,12 @@ typedef struct walk {
     size_t range;
     uint32_t threads;
     uint64_t begin_ns;
-    atomic_int gate;      /* 0: wait; 1: go; -1: stop */
-    atomic_size_t next;   /* next piece of the range */
-    atomic_uint arrived;  /* threads at the barrier */
-    atomic_uint barriers; /* passed */
+    atomic_int gate;    /* 0: wait; 1: go; -1: stop */
+    atomic_size_t next; /* next piece of the range */
+    tt_barrier barrier; /* spins: its cost for the reading is part of the measurement */
     atomic_bool over;
     uint32_t done; /* ranges; the first thread's */
 } walk;
-
-/* Spins, like ggml_barrier: its cost for the reading is part of the measurement. */
-static void barrier(walk *w)
-{
-    const unsigned passed = atomic_load(&w->barriers);
-    if (atomic_fetch_add(&w->arrived, 1) + 1 == w->threads) {
-        atomic_store(&w->arrived, 0);
-        atomic_fetch_add(&w->barriers, 1);
-        return;
-    }
-    while (atomic_load(&w->barriers) == passed) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-    }
-}
 
 static void touch(walk *w, bool is_first)
 {
@@ -419,13 +402,13 @@ static void touch(walk *w, bool is_first)
         for (size_t at; (at = atomic_fetch_add(&w->next, PIECE_BYTES)) < w->range;)
             for (size_t k = 0; k < PIECE_BYTES; k += PAGE_BYTES)
                 (void)range[at + k];
-        barrier(w);
+        tt_barrier_wait(&w->barrier, w->threads);
         if (is_first) {
             w->done = i + 1;
             atomic_store(&w->next, 0);
             if (tt_clock_ns(CLOCK_MONOTONIC) - w->begin_ns >= CELL_NS) atomic_store(&w->over, true);
         }
-        barrier(w);
+        tt_barrier_wait(&w->barrier, w->threads);
     }
 }
 
@@ -555,18 +538,17 @@ static const char *measure(void *data, size_t size, const size_t *blocks, uint32
                            tt_disk_rates *r)
 {
     const char *why = NULL;
-    cpu_set_t cpus;
     if (n < BLOCKS_MIN)
         return size < BLOCKS_MIN * BLOCK_BYTES ? "the file is smaller than 64 MiB"
                                                : "less than 64 MiB of the file are out of RAM";
-    int threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+    uint32_t threads = tt_processors();
     if (threads > THREADS_MAX) threads = THREADS_MAX;
     for (unsigned i = 0; i < TT_DISK_MAPPED && !why; i++) {
         walk w = {.data = data,
                   .size = size,
                   .blocks = blocks + i * (n / TT_DISK_MAPPED),
                   .n = n / TT_DISK_MAPPED,
-                  .threads = (uint32_t)threads};
+                  .threads = threads};
         tt_disk_cell *c = &r->cells[r->n - TT_DISK_MAPPED + i];
         c->depth = (uint32_t)threads;
         why = measure_mapped(&w, r, i);

@@ -361,7 +361,7 @@ static void whatif_by_hand(void **state)
     const tt_model m = make_model();
     const tt_reads r = make_reads();
     const tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT,
-                                 .disk = {1e9, 0, 0, 0, 0, false},
+                                 .disk = {.bytes_per_s = 1e9},
                                  .reader = TT_WHATIF_DIRECT,
                                  .depth = 1};
     const uint64_t ram[] = {0, 30, 90};

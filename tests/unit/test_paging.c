@@ -87,7 +87,7 @@ static void speeds_are_parsed(void **state)
                                         "2G,fast",
                                         "2G,1us,",
                                         "2G,,1us,1us",
-                                        "2G,1,1,1,1,1",
+                                        "2G,1,1,1,1,1,1",
                                         "2G,1us,1us,1us,1us,1us,1us",
                                         "2G,1us,1us,1us,",
                                         "2G,1us,1us,1us,,"};

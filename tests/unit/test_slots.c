@@ -97,6 +97,8 @@ static void test_neighbours(void **state)
     for (uint32_t k = 0; k < N; k++) {
         assert_true(tt_slots_take(slots, BYTES, &more[k]));
         tt_slot_fill(&more[k]);
+        const uint8_t *before = k ? more[k - 1].at : slot.at;
+        if ((k + 1) % 16) assert_ptr_equal(more[k].at, before + BYTES);
         for (uint32_t i = 0; i < PAGES; i++)
             more[k].at[i * PAGE] = (uint8_t)(k + 1);
     }
@@ -119,12 +121,31 @@ static void test_neighbours(void **state)
     }
 }
 
+/* One of nearly the same size is given again, its memory there. */
+static void test_other_sizes(void **state)
+{
+    (void)state;
+    tt_slot less, others;
+    uint8_t *const at = slot.at;
+    assert_false(tt_slots_has(slots, BYTES));
+    tt_slots_give(slots, &slot);
+    assert_true(tt_slots_has(slots, BYTES) && tt_slots_has(slots, BYTES - 3 * PAGE));
+    assert_false(tt_slots_has(slots, BYTES + PAGE));
+    assert_true(tt_slots_take(slots, BYTES - 3 * PAGE, &less));
+    assert_ptr_equal(less.at, at);
+    assert_false(less.fresh);
+    assert_true(tt_slots_take(slots, BYTES / 2, &others) && others.at != at);
+    tt_slots_give(slots, &others);
+    slot = less;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_again_and_again, begin, end),
         cmocka_unit_test_setup_teardown(test_cannot_move, begin, end),
         cmocka_unit_test_setup_teardown(test_neighbours, begin, end),
+        cmocka_unit_test_setup_teardown(test_other_sizes, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,7 +193,7 @@ tt_status tt_disk_speed_parse(const char *text, tt_disk_speed *disk, tt_error *e
             continue;
         } else if (i > n_times || !tt_units_parse_time(word, times[i - 1])) {
             return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                                "\"%.40s\" is not the time of a request: "
+                                "\"%.40s\" is not a time: "
                                 "RATE,LATENCY,REQUEST,BEGIN,GROUP,MOVE as in "
                                 "1.3G,50us,10us,180us,300us,40us",
                                 word);

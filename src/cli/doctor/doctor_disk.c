@@ -192,6 +192,7 @@ static int measure(disk_test *t, const char *path, bool with_bursts)
                    tt_units_bytes(read, TT_DISK_READ_BYTES_MAX));
     if (tt_disk_measure(real, &t->rates, &err) != TT_OK)
         return tt_report_usage("%s: %s", path, err.message);
+    t->bursts.problem = "how fast requests are was not measured";
     if (with_bursts && tt_disk_fit_requests(&t->rates, &fit)) {
         const tt_boost_reads reads = {.byte_ns = 1e9 / fit.bytes_per_s,
                                       .latency_ns = fit.latency_ns,
