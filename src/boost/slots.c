@@ -147,9 +147,10 @@ static row *row_of(tt_slots *s, uint64_t bytes)
     uint32_t i = 0;
     while (i < s->n_rows && s->rows[i].bytes != bytes)
         i++;
-    row *r = i < s->n_rows ? &s->rows[i] : tt_array_add(s->rows, s->n_rows, s->rows_capacity);
+    const bool is_new = i == s->n_rows;
+    row *r = is_new ? tt_array_add(s->rows, s->n_rows, s->rows_capacity) : &s->rows[i];
     if (!r) return NULL;
-    if (i + 1 == s->n_rows && r->bytes != bytes) *r = (row){.bytes = bytes};
+    if (is_new) *r = (row){.bytes = bytes};
     const bool ok = r->left || (shares(bytes) && map_row(s, r, ROW)) || map_row(s, r, 1);
     return ok ? r : NULL;
 }
@@ -161,6 +162,7 @@ static bool make(tt_slots *s, uint64_t n, tt_slot *out)
     if (!r) return false;
     uint8_t *huge = huge_from(r->at), *end = huge_from(r->at + bytes);
     if (end < r->at + bytes && r->left < r->n && r->left > 1) end += HUGE_BYTES;
+    if (bytes < HUGE_BYTES) end = huge; /* it may lie anywhere */
     *out = (tt_slot){.at = r->at,
                      .bytes = bytes,
                      .offset = r->offset,

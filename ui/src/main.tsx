@@ -14,7 +14,7 @@ import { startTrace } from "./state/trace";
 import { shownView } from "./state/view";
 import { fetchView } from "./views/loading";
 import { startOverview } from "./views/timeline/overview";
-import { startWindow } from "./views/timeline/window";
+import { startWindow } from "./state/timeWindow";
 import "./style.css";
 
 effect(() => {

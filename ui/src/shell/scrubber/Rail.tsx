@@ -8,7 +8,7 @@ import type { Size } from "../../parts/useSize";
 import { playhead_ns } from "../../state/playback";
 import { selection } from "../../state/selection";
 import { summary, tokenStretch } from "../../state/trace";
-import { hasExtent, timeAxis } from "../../views/timeline/window";
+import { hasExtent, timeAxis } from "../../state/timeWindow";
 import { placeOf, timeAt, type Places } from "./places";
 import { pitch } from "./strip";
 

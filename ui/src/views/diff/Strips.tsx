@@ -14,7 +14,7 @@ import { CanvasView } from "../../parts/CanvasView";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { selection } from "../../state/selection";
-import { readTile, type Tile } from "../timeline/tile";
+import { readTile, type Tile } from "../../api/tile";
 import type { Pair } from "./answer";
 import { askPair, chooseOp, shownSide, traceName, type Traces } from "./pair";
 import { sliceAt, stepSlice, type Strip } from "./strip";

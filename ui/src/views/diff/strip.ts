@@ -2,7 +2,7 @@
 
 import { categoryColour, inkOn, type Rgb } from "../../draw/colour";
 import type { RectBatch } from "../../draw/rects";
-import { known, MARKED, OPEN, type Tile } from "../timeline/tile";
+import { known, MARKED, OPEN, type Tile } from "../../api/tile";
 
 /** Height of a lane and of the line of words above a strip, in CSS pixels. */
 export const HEAD = 18;

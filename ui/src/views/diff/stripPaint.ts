@@ -6,7 +6,7 @@ import { duration, moment, plainName } from "../../draw/format";
 import { drawOn } from "../../draw/canvas";
 import type { RectRenderer } from "../../draw/rects";
 import { selection } from "../../state/selection";
-import type { Tile } from "../timeline/tile";
+import type { Tile } from "../../api/tile";
 import type { Pair, PairSide } from "./answer";
 import { chosenRow, shownSide } from "./pair";
 import { drawWords, HEAD, isMarked, laneHeight, stripOf, tracksOf, type Strip } from "./strip";

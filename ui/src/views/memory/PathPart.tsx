@@ -19,7 +19,7 @@ import { playhead_ns } from "../../state/playback";
 import { select, selectedTrace, selection } from "../../state/selection";
 import { generation, summary, tensors, tokenStretch } from "../../state/trace";
 import { urlParam } from "../../state/url";
-import { timeAxis } from "../timeline/window";
+import { timeAxis } from "../../state/timeWindow";
 import { drawMarks, drawPath, expertWords, FAULTED, GENERATED, loadPath, LEFT, nsOf, byteOf, partOf, plotHeight, plotWidth, PROMPT, readAt, stepWords, type Path, type Plot, type Reads } from "./path";
 import { isAll, useRange } from "./range";
 import { paletteOf } from "./scene";

@@ -2,7 +2,7 @@
 
 import { option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
-import { timeAxis } from "../timeline/window";
+import { timeAxis } from "../../state/timeWindow";
 import { metric, tokensShown } from "./data";
 import { mode } from "./mode";
 import { pagedOf } from "./pages";

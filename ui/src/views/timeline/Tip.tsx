@@ -12,7 +12,7 @@ import { opDetails, type OpDetails } from "./op";
 import { other } from "./other";
 import { CAUSE_WORDS, CAUSES, pool, readName, waitOf } from "./pool";
 import { sliceName, sliceToken } from "./shapes";
-import { FUSED, NONE, OPEN } from "./tile";
+import { FUSED, NONE, OPEN } from "../../api/tile";
 import { batchAt, batchText } from "./tokens";
 
 const STILL_MS = 150;

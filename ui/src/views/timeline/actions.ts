@@ -11,8 +11,8 @@ import { layout, toggleFold, togglePin, type Row } from "./rows";
 import type { Scene } from "./scene";
 import { sliceToken } from "./shapes";
 import { intervalOf } from "./interval";
-import { NONE, type Tile } from "./tile";
-import { timeAxis } from "./window";
+import { NONE, type Tile } from "../../api/tile";
+import { timeAxis } from "../../state/timeWindow";
 
 export function windowInWords(): string {
   const { from, to } = timeAxis.target;

@@ -2,7 +2,7 @@
 
 import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedTrace, selection } from "../../state/selection";
-import { timeAxis } from "./window";
+import { timeAxis } from "../../state/timeWindow";
 
 /** To the nanosecond. */
 const moment = (ns: number) => `${Math.round(ns)}ns`;

@@ -6,7 +6,7 @@ import type { Range } from "../../draw/axis";
 import { bytes, count } from "../../draw/format";
 import { selectedTrace } from "../../state/selection";
 import { generation } from "../../state/trace";
-import { hasExtent, timeAxis } from "./window";
+import { hasExtent, timeAxis } from "../../state/timeWindow";
 
 /** GET .../counters */
 export interface Counters {

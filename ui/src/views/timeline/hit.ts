@@ -5,7 +5,7 @@ import { pool, readAt, type Reads } from "./pool";
 import { slotHeight } from "./poolShapes";
 import { placesOf, CHUNK, type Kept, type Tiles } from "./tiles";
 import { rowAt, topOf, type Layout, type Row } from "./rows";
-import { known, type Tile } from "./tile";
+import { known, type Tile } from "../../api/tile";
 
 export type Hit =
   | { kind: "slice"; row: Row; tile: Tile; i: number; at_ns: number }

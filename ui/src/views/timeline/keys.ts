@@ -6,7 +6,7 @@ import { hasSelection } from "../../state/selection";
 import { changeRow, currentRow, fitSelection, foldRow, pinRow, selectShown, showAll, step, windowInWords } from "./actions";
 import { toggleFlame } from "./FlamePanel";
 import type { Scene } from "./scene";
-import { timeAxis } from "./window";
+import { timeAxis } from "../../state/timeWindow";
 
 const SCOPE = "Timeline";
 /** Per second of holding a key: factor of the zoom, or share of the visible range. */

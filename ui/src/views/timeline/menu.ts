@@ -12,9 +12,9 @@ import { hit } from "./pointer";
 import { topOf } from "./rows";
 import type { Scene } from "./scene";
 import { sliceName, sliceToken } from "./shapes";
-import { NONE } from "./tile";
+import { NONE } from "../../api/tile";
 import { batchAt } from "./tokens";
-import { timeAxis } from "./window";
+import { timeAxis } from "../../state/timeWindow";
 
 const VIEWS = ["memory", "graph", "log", "stats"];
 

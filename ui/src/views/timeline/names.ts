@@ -6,7 +6,7 @@ import { categoryColour } from "./look";
 import { cut, inRow, LETTER, type Pen } from "./pen";
 import type { Layout } from "./rows";
 import { DIM, sliceAlpha, sliceName, type Marks } from "./shapes";
-import type { Tile } from "./tile";
+import type { Tile } from "../../api/tile";
 
 /** Pixels from which on an op has its name on it. */
 const NAMED_FROM = 30;

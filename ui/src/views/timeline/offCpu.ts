@@ -12,7 +12,7 @@ import { around } from "./counters";
 import { other } from "./other";
 import type { Layout, Row } from "./rows";
 import { Builder, type Shapes } from "./shapes";
-import { hasExtent, timeAxis } from "./window";
+import { hasExtent, timeAxis } from "../../state/timeWindow";
 
 const BUCKETS = 1536;
 /** If there are more ops than these, they are merged by bucket. */

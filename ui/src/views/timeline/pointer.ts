@@ -10,10 +10,10 @@ import { selectLanes } from "./lanes";
 import { selectRead } from "./pool";
 import { layout } from "./rows";
 import type { Scene } from "./scene";
-import { known } from "./tile";
+import { known } from "../../api/tile";
 import { levelOf } from "./tiles";
 import { batchAt } from "./tokens";
-import { timeAxis } from "./window";
+import { timeAxis } from "../../state/timeWindow";
 
 /** Pixels that a pointer moves before it drags. */
 const DRAG_FROM = 4;

@@ -8,7 +8,7 @@ import type { Range } from "../../draw/axis";
 import { select, selectedTrace, selection } from "../../state/selection";
 import { generation, summary, tensors } from "../../state/trace";
 import { around } from "./counters";
-import { hasExtent, timeAxis } from "./window";
+import { hasExtent, timeAxis } from "../../state/timeWindow";
 
 /** Why a range of the model was read, by the server's number. */
 export const CAUSES = ["kept", "ahead", "chosen", "at op"] as const;

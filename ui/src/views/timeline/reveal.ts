@@ -4,7 +4,7 @@ import { effect, untracked } from "@preact/signals";
 import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { intervalOf } from "./interval";
-import { hasExtent, timeAxis } from "./window";
+import { hasExtent, timeAxis } from "../../state/timeWindow";
 
 function keyOf(): string {
   const { trace, op, token, time } = selection.value;

@@ -27,7 +27,7 @@ import { selectedLanes } from "./lanes";
 import { update } from "./settled";
 import type { Shown } from "./shown";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
-import { timeAxis } from "./window";
+import { timeAxis } from "../../state/timeWindow";
 
 export interface Size {
   readonly width: number;

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { Shown } from "./shown";
-import { known } from "./tile";
+import { known } from "../../api/tile";
 import type { Range } from "../../draw/axis";
 
 export interface SightedOp {

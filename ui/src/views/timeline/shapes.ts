@@ -4,7 +4,7 @@ import { CATEGORIES } from "../../draw/colour";
 import { PATTERN, type RectBatch } from "../../draw/rects";
 import { categoryColour, PATTERN_OF, type Rgb } from "./look";
 import type { Layout, Row } from "./rows";
-import { known, MARKED, NONE, type Tile } from "./tile";
+import { known, MARKED, NONE, type Tile } from "../../api/tile";
 
 /** What the tile highlights; all null: nothing. */
 export interface Marks {

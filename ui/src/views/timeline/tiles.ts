@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import { getBinary, isAbort, ofTrace } from "../../api/client";
 import type { Range } from "../../draw/axis";
-import { readTile, type Tile } from "./tile";
+import { readTile, type Tile } from "../../api/tile";
 
 const TILE_BUCKETS = 2048;
 /** Tracks of one tile. */

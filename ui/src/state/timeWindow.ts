@@ -2,9 +2,9 @@
 // view.
 
 import { effect, signal } from "@preact/signals";
-import { Axis, type Range } from "../../draw/axis";
-import { summary } from "../../state/trace";
-import { rawParam } from "../../state/url";
+import { Axis, type Range } from "../draw/axis";
+import { summary } from "./trace";
+import { rawParam } from "./url";
 
 /** 20 ns: less than any op takes. */
 const LEAST_NS = 20;

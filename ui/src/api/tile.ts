@@ -1,7 +1,7 @@
 // A picture of a window of the timeline, as the server sends it (docs/api-http.md, "timeline").
 
-import { ApiError } from "../../api/client";
-import { CATEGORIES } from "../../draw/colour";
+import { ApiError } from "./client";
+import { CATEGORIES } from "../draw/colour";
 
 export const NONE = 0xffffffff;
 export const OPEN = 1;
