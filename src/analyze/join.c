@@ -61,6 +61,7 @@ void tt_off_cpu_free(tt_off_cpu *o)
 static void add_piece(tt_join *j, const tt_run *run, const tt_piece_ops *p)
 {
     const uint32_t n_nodes = j->graph->n_nodes;
+    const tt_run_ticks ticks = tt_run_ticks_of(run, p->tick_shift);
     for (size_t i = 0; i < p->n; i++) {
         if (p->node[i] >= n_nodes) {
             j->orphan++;
@@ -84,7 +85,7 @@ static void add_piece(tt_join *j, const tt_run *run, const tt_piece_ops *p)
         op->lanes++;
         op->covers = p->covers[i];
         op->open |= p->open;
-        op->bent |= !p->open && tt_times_are_bent(run, p->tick_shift, start, arrive, release);
+        op->bent |= !p->open && tt_times_are_bent(ticks, start, arrive, release);
     }
 }
 
@@ -102,7 +103,7 @@ static bool is_uniform(const tt_join *j, size_t n)
     if (a->open || a->n == 0 || a->node[a->n - 1] >= j->graph->n_nodes) return false;
     for (size_t i = 1; i < n; i++) {
         const tt_piece_ops *b = &j->lanes[i];
-        if (b->lane == b[-1].lane || b->n != a->n || b->open ||
+        if (b->lane == b[-1].lane || b->n != a->n || b->open || b->tick_shift != a->tick_shift ||
             memcmp(a->node, b->node, a->n * sizeof *a->node) != 0 ||
             memcmp(a->covers, b->covers, a->n) != 0)
             return false;
@@ -115,16 +116,17 @@ static void add_uniform(tt_join *j, const tt_run *run, size_t n_lanes)
 {
     const tt_piece_ops *lanes = j->lanes;
     const size_t n = lanes[0].n;
+    const tt_run_ticks ticks = tt_run_ticks_of(run, lanes[0].tick_shift);
     for (size_t i = 0; i < n; i++) {
         uint64_t start = lanes[0].start[i], arrive = lanes[0].arrive[i];
         uint64_t release = lanes[0].release[i], busy = arrive - start, wait = release - arrive;
-        bool bent = tt_times_are_bent(run, lanes[0].tick_shift, start, arrive, release);
+        bool bent = tt_times_are_bent(ticks, start, arrive, release);
         size_t last = 0;
         for (size_t l = 1; l < n_lanes; l++) {
             uint64_t s = lanes[l].start[i], a = lanes[l].arrive[i], r = lanes[l].release[i];
             busy += a - s;
             wait += r - a;
-            bent |= tt_times_are_bent(run, lanes[l].tick_shift, s, a, r);
+            bent |= tt_times_are_bent(ticks, s, a, r);
             start = s < start ? s : start;
             last = a > arrive ? l : last;
             arrive = a > arrive ? a : arrive;

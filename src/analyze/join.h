@@ -65,16 +65,27 @@ typedef struct tt_join {
 tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err);
 void tt_join_free(tt_join *j);
 
-/* Whether a record with an end has impossible times: they fall, or are outside of its run. `shift`:
- * the piece's tick_shift. */
-static inline bool tt_times_are_bent(const tt_run *r, unsigned shift, uint64_t start,
-                                     uint64_t arrive, uint64_t release)
+/* The ticks between which times of the run's records lie. */
+typedef struct tt_run_ticks {
+    uint64_t first, last;
+} tt_run_ticks;
+
+/* shift: the piece's tick_shift. */
+static inline tt_run_ticks tt_run_ticks_of(const tt_run *r, unsigned shift)
 {
-    if (start > arrive || arrive > release) return true;
+    tt_run_ticks t = {0, UINT64_MAX};
     /* Ops that programs report themselves may be outside of their run's times. */
-    return r->observed != TT_OBSERVED_PROGRAM &&
-           (start >> shift < r->begin_ticks >> shift ||
-            (r->ended && arrive >> shift > r->end_ticks >> shift));
+    if (r->observed == TT_OBSERVED_PROGRAM) return t;
+    t.first = r->begin_ticks >> shift << shift;
+    if (r->ended) t.last = r->end_ticks | ((UINT64_C(1) << shift) - 1);
+    return t;
+}
+
+/* Whether a record with an end has impossible times: they fall, or are outside of its run. */
+static inline bool tt_times_are_bent(tt_run_ticks t, uint64_t start, uint64_t arrive,
+                                     uint64_t release)
+{
+    return start > arrive || arrive > release || start < t.first || arrive > t.last;
 }
 
 /* Time of the op: from the first lane's start to the end of the last lane's work. 0 if its end was

@@ -31,10 +31,9 @@ TT_ORDER_BY(by_start, tt_off_cpu_op, start_ns, lane, run, node)
 static tt_status add_piece(tt_off_cpu_ops *o, const tt_model *m, uint32_t run,
                            const tt_off_cpu *off, const tt_piece_ops *p, tt_error *err)
 {
+    const tt_run_ticks limits = tt_run_ticks_of(&m->runs[run], p->tick_shift);
     for (size_t i = 0; !p->open && i < p->n; i++) {
-        if (tt_times_are_bent(&m->runs[run], p->tick_shift, p->start[i], p->arrive[i],
-                              p->release[i]))
-            continue;
+        if (tt_times_are_bent(limits, p->start[i], p->arrive[i], p->release[i])) continue;
         const uint64_t busy = p->arrive[i] - p->start[i];
         const uint64_t ticks = tt_off_cpu_ticks(off, p->node[i], p->lane, busy);
         if (ticks == 0) continue;

@@ -498,8 +498,10 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
             stats_learn_node(s, j->graph, node, op->covers, info);
         if (s->failed) return TT_OK;
         if (!info->passes || (s->in_time && !in_time(s, op->start, op->release))) continue;
-        bool passes;
-        tt_status status = tt_slice_filter_passes(&s->slices, at, node, op->covers, &passes, err);
+        bool passes = true;
+        tt_status status = TT_OK;
+        if (s->slices.pattern)
+            status = tt_slice_filter_passes(&s->slices, at, node, op->covers, &passes, err);
         if (status == TT_OK && !passes) continue;
         if (status == TT_OK && info->picks)
             status = measure_picks(s, run->graph, node, accesses, info, err);
@@ -536,6 +538,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
         if (status != TT_OK) return status;
         if (s->filter.has_lane && p.lane != s->filter.lane) continue;
         uint32_t row = stats_numbered_row(s, p.lane);
+        const tt_run_ticks ticks = tt_run_ticks_of(run, p.tick_shift);
         const tt_graph *g = &s->m->graphs[run->graph];
         for (size_t k = 0; k < p.n && !s->failed; k++) {
             if (p.node[k] >= g->n_nodes) continue;
@@ -543,8 +546,10 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
             if (!info->known || info->covers != p.covers[k])
                 stats_learn_node(s, g, p.node[k], p.covers[k], info);
             if (!info->passes || (s->in_time && !in_time(s, p.start[k], p.release[k]))) continue;
-            bool passes;
-            status = tt_slice_filter_passes(&s->slices, at, p.node[k], p.covers[k], &passes, err);
+            bool passes = true;
+            if (s->slices.pattern)
+                status =
+                    tt_slice_filter_passes(&s->slices, at, p.node[k], p.covers[k], &passes, err);
             if (status != TT_OK) return status;
             if (!passes) continue;
             uint64_t busy = p.arrive[k] - p.start[k];
@@ -553,8 +558,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
                 .off_cpu = off->n ? tt_off_cpu_ticks(off, p.node[k], p.lane, busy) : 0,
                 .wait = p.release[k] - p.arrive[k],
                 .open = p.open,
-                .bent = !p.open && tt_times_are_bent(run, p.tick_shift, p.start[k], p.arrive[k],
-                                                     p.release[k])};
+                .bent = !p.open && tt_times_are_bent(ticks, p.start[k], p.arrive[k], p.release[k])};
             add(s, &s->rows[row], info, &own, own.busy, 0, false);
         }
     }

@@ -215,12 +215,13 @@ static bool make_room(walk *w, uint32_t lanes)
 static void add_lane(walk *w, const tt_run *run, const tt_piece_ops *p, tt_work_window *v)
 {
     tt_work *work = w->work;
+    const tt_run_ticks ticks = tt_run_ticks_of(run, p->tick_shift);
     uint64_t busy = 0, wait = 0;
     for (size_t i = 0; i < p->n; i++) {
         busy += p->arrive[i] - p->start[i];
         wait += p->release[i] - p->arrive[i];
-        work->bent_records += !p->open && tt_times_are_bent(run, p->tick_shift, p->start[i],
-                                                            p->arrive[i], p->release[i]);
+        work->bent_records +=
+            !p->open && tt_times_are_bent(ticks, p->start[i], p->arrive[i], p->release[i]);
     }
     if (p->open) {
         work->open_records += p->n;
