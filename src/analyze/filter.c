@@ -73,15 +73,14 @@ static tt_status enter(tt_slice_filter *f, uint32_t run, tt_error *err)
     return status;
 }
 
-tt_status tt_slice_filter_passes(tt_slice_filter *f, uint32_t run, uint32_t node, uint8_t covers,
-                                 bool *passes, tt_error *err)
+tt_status tt_slice_filter_look(tt_slice_filter *f, uint32_t run, uint32_t node, uint8_t covers,
+                               bool *passes, tt_error *err)
 {
     size_t length, n;
     int32_t expert;
     tt_op op;
     const tt_access *list;
-    *passes = true;
-    if (!f->pattern || !tt_slice_name(f->pattern, &length, &expert)) return TT_OK;
+    if (!tt_slice_name(f->pattern, &length, &expert)) return TT_OK;
     tt_op_describe(f->m, &f->m->graphs[f->m->runs[run].graph], node, covers, &op);
     if (matches_as_it_is(f->pattern, &op)) return TT_OK;
     tt_status status = enter(f, run, err);

@@ -498,10 +498,8 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
             stats_learn_node(s, j->graph, node, op->covers, info);
         if (s->failed) return TT_OK;
         if (!info->passes || (s->in_time && !in_time(s, op->start, op->release))) continue;
-        bool passes = true;
-        tt_status status = TT_OK;
-        if (s->slices.pattern)
-            status = tt_slice_filter_passes(&s->slices, at, node, op->covers, &passes, err);
+        bool passes;
+        tt_status status = tt_slice_filter_passes(&s->slices, at, node, op->covers, &passes, err);
         if (status == TT_OK && !passes) continue;
         if (status == TT_OK && info->picks)
             status = measure_picks(s, run->graph, node, accesses, info, err);
@@ -546,10 +544,8 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
             if (!info->known || info->covers != p.covers[k])
                 stats_learn_node(s, g, p.node[k], p.covers[k], info);
             if (!info->passes || (s->in_time && !in_time(s, p.start[k], p.release[k]))) continue;
-            bool passes = true;
-            if (s->slices.pattern)
-                status =
-                    tt_slice_filter_passes(&s->slices, at, p.node[k], p.covers[k], &passes, err);
+            bool passes;
+            status = tt_slice_filter_passes(&s->slices, at, p.node[k], p.covers[k], &passes, err);
             if (status != TT_OK) return status;
             if (!passes) continue;
             uint64_t busy = p.arrive[k] - p.start[k];

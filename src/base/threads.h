@@ -5,12 +5,16 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <unistd.h>
 
 /* Processors that the calling thread may use, at least 1; needs _GNU_SOURCE. */
 static inline uint32_t tt_processors(void)
 {
     cpu_set_t set;
-    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    /* With more than the set has room for, all of them. */
+    const long n = sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0
+                       ? CPU_COUNT(&set)
+                       : sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (uint32_t)n : 1;
 }
 

@@ -1259,11 +1259,10 @@ bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t i)
 {
     unit *u = &p->units[i];
     group *g = &p->groups[p->units[with].group], *own = &p->groups[u->group];
-    unit *last = &p->units[g->last];
     const bool alone = own->last == i && !u->member_at && own != g;
     if (!alone || g->users || own->users || on_its_way(p, i) || on_its_way(p, g->last))
         return false;
-    u->group = last->group;
+    u->group = p->units[with].group;
     u->member_at = g->bytes;
     g->bytes += inner_bytes(u);
     g->last = i;

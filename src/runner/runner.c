@@ -1,12 +1,12 @@
 #include "runner/runner.h"
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "runner/engine_load.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,11 +249,7 @@ static void note(const tt_runner_events *events, const char *fmt, ...)
 
 int32_t tt_runner_cpus(void)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (int32_t)CPU_COUNT(&set);
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int32_t)n : 1;
+    return (int32_t)tt_processors();
 }
 
 const char *tt_runner_stop_name(tt_runner_stop stop)
