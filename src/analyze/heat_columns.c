@@ -41,14 +41,12 @@ static void get_name(const void *context, const void *row, tt_cell *cell)
 static void get_expert(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
-    cell->i64 = ((const tt_heat_row *)row)->expert;
-    cell->known = cell->i64 >= 0;
+    tt_cell_id(cell, ((const tt_heat_row *)row)->expert);
 }
 
 static void get_layer(const void *context, const void *row, tt_cell *cell)
 {
-    cell->i64 = weight_of(context, row)->place.layer_id;
-    cell->known = cell->i64 >= 0;
+    tt_cell_id(cell, weight_of(context, row)->place.layer_id);
 }
 
 static void show_layer(const void *context, const void *row, char *out, size_t room)

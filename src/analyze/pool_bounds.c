@@ -39,7 +39,7 @@ tt_status tt_pool_bounds_find(tt_pool_bounds *b, const tt_reads *reads, const tt
                            .page_bytes = TT_WHATIF_PAGE_BYTES,
                            .reader = TT_WHATIF_DIRECT,
                            .ahead_bytes = TT_WHATIF_AHEAD_BYTES,
-                           .depth = TT_WHATIF_DEPTH,
+                           .depth = TT_POLICY_READS_MAX,
                            .boost = true};
     tt_whatif *w = NULL;
     tt_whatif_result r = {0};

@@ -156,8 +156,8 @@ tt_rowset tt_routing_expert_rowset(const tt_routing_context *x, const tt_routing
 /* --- layers --- */
 
 TT_COLUMN_KNOWN(is_layer, tt_routing_row, r, r->layer != NULL)
-TT_COLUMN_GET(get_layer, tt_routing_row, r, cell->i64 = r->layer ? r->layer->layer_id : 0;
-              cell->known = r->layer && r->layer->layer_id >= 0;)
+TT_COLUMN_GET(get_layer, tt_routing_row, r,
+              tt_cell_id(cell, r->layer ? r->layer->layer_id : -1);)
 TT_COLUMN_GET(get_file, tt_routing_row, r,
               const tt_model *m = ((const tt_routing_context *)context)->m;
               tt_cell_text(cell, r->layer && r->layer->file != TT_NONE

@@ -1,6 +1,5 @@
 /* The columns of a graph, its edges and its parts, for every output. */
 #include "analyze/collapse.h"
-#include "base/units.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -10,18 +9,11 @@ enum { BY_OP = 1, BY_LAYER = 2 };
 /* m: the columns' context. */
 static void set_span(const tt_model *m, tt_cell *cell, bool known, uint64_t ticks)
 {
-    cell->known = known && m->clock.known;
-    if (cell->known) cell->u64 = tt_units_round_ns(tt_model_span_ns(m, ticks));
-}
-
-static void set_layer(tt_cell *cell, int32_t layer)
-{
-    cell->known = layer >= 0;
-    cell->i64 = layer;
+    tt_cell_ns(cell, known && m->clock.known, tt_model_span_ns(m, ticks));
 }
 
 TT_COLUMN_GET(get_sum_op, tt_topology_sum, s, tt_cell_text(cell, s->key);)
-TT_COLUMN_GET(get_sum_layer, tt_topology_sum, s, set_layer(cell, s->layer_id);)
+TT_COLUMN_GET(get_sum_layer, tt_topology_sum, s, tt_cell_id(cell, s->layer_id);)
 TT_COLUMN_GET(get_sum_ns, tt_topology_sum, s, set_span(context, cell, s->timed > 0, s->ticks);)
 
 static const tt_column sum_columns[] = {
@@ -29,7 +21,7 @@ static const tt_column sum_columns[] = {
     TT_COLUMN("layer_id", NULL, ID, "the layer", .type = TT_CELL_I32, .get = get_sum_layer,
               .kinds = BY_LAYER),
     TT_COLUMN("count", NULL, COUNT, "its ops", TT_MEMBER(tt_topology_sum, count)),
-    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_U64, .get = get_sum_ns),
+    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_I64, .get = get_sum_ns),
     TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that they read",
               TT_MEMBER(tt_topology_sum, weight_bytes)),
     TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
@@ -116,7 +108,7 @@ static const tt_column edge_columns[] = {
 const tt_schema tt_edge_schema = {"edges", "an edge", edge_columns, COUNT(edge_columns)};
 
 TT_COLUMN_KNOWN(part_has_ops, tt_collapse_part, p, p->n_ops > 0)
-TT_COLUMN_GET(get_part_layer, tt_collapse_part, p, set_layer(cell, p->layer_id);)
+TT_COLUMN_GET(get_part_layer, tt_collapse_part, p, tt_cell_id(cell, p->layer_id);)
 TT_COLUMN_GET(get_part_ns, tt_collapse_part, p, set_span(context, cell, p->timed > 0, p->ticks);)
 
 static const tt_column part_columns[] = {
@@ -129,7 +121,7 @@ static const tt_column part_columns[] = {
     TT_COLUMN("executes", NULL, COUNT, "nodes that compute something",
               TT_MEMBER(tt_collapse_part, n_executed)),
     TT_COLUMN("ops", NULL, COUNT, "its recorded ops", TT_MEMBER(tt_collapse_part, n_ops)),
-    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_U64, .get = get_part_ns),
+    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_I64, .get = get_part_ns),
     TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that they read",
               TT_MEMBER(tt_collapse_part, weight_bytes), .known = part_has_ops),
     TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",

@@ -44,20 +44,13 @@ static const graph_context *of(const void *context)
 static void set_span(const void *context, tt_cell *cell, bool known, uint64_t ticks)
 {
     const tt_model *m = of(context)->m;
-    cell->known = known && m->clock.known;
-    if (cell->known) cell->u64 = tt_units_round_ns(tt_model_span_ns(m, ticks));
+    tt_cell_ns(cell, known && m->clock.known, tt_model_span_ns(m, ticks));
 }
 
 static void set_u64(tt_cell *cell, bool known, uint64_t value)
 {
     cell->known = known;
     cell->u64 = value;
-}
-
-static void set_layer(tt_cell *cell, int32_t layer)
-{
-    cell->known = layer >= 0;
-    cell->i64 = layer;
 }
 
 /* --- the graph and its sums --- */
@@ -152,7 +145,7 @@ TT_COLUMN_JSON(put_type, tt_tensor, x, put_word(j, context, x->type_name);)
 TT_COLUMN_JSON(put_ne, tt_tensor, x,
                for (uint32_t k = 0; k < TT_DIMS; k++) tt_json_u64(j, x->ne[k]);)
 TT_COLUMN_GET(get_layer, tt_tensor, x,
-              set_layer(cell, tt_graph_layer(of(context)->t, index_of(context, x)));)
+              tt_cell_id(cell, tt_graph_layer(of(context)->t, index_of(context, x)));)
 TT_COLUMN_JSON(put_category, tt_tensor, x, put_word(j, context, x->place.category);)
 TT_COLUMN_JSON(put_component, tt_tensor, x, put_word(j, context, x->place.component);)
 TT_COLUMN_GET(get_flag, tt_tensor, x,
@@ -232,7 +225,7 @@ static const tt_column node_columns[] = {
               .get = get_fused_into),
     TT_COLUMN("op_nodes", NULL, COUNT, "nodes that its op computed", .type = TT_CELL_U32,
               .get = get_op_nodes),
-    TT_COLUMN("duration_ns", NULL, NS, "of its op", .type = TT_CELL_U64, .get = get_duration),
+    TT_COLUMN("duration_ns", NULL, NS, "of its op", .type = TT_CELL_I64, .get = get_duration),
     TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that its op read", .type = TT_CELL_U64,
               .get = get_weight_bytes),
     TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
@@ -391,7 +384,7 @@ static const tt_column run_columns[] = {
               .get = get_run_graph),
     TT_COLUMN("nodes_total", NULL, COUNT, "nodes of the graph", .type = TT_CELL_U32,
               .get = get_run_nodes),
-    TT_COLUMN("duration_ns", NULL, NS, "from its begin to its end", .type = TT_CELL_U64,
+    TT_COLUMN("duration_ns", NULL, NS, "from its begin to its end", .type = TT_CELL_I64,
               .get = get_run_ns),
 };
 static const tt_schema run_schema = {"token_runs", "a run of the batch", run_columns,

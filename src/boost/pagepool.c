@@ -27,7 +27,7 @@
 
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
-#define FLIGHTS_MAX 32u /* simultaneous reads of an io_uring */
+#define FLIGHTS_MAX TT_POLICY_READS_MAX /* simultaneous reads of an io_uring */
 #define FLIGHTS_SOON 4u /* of them only for chosen experts */
 #define HOLES_MAX 16u
 #define UNITS_MAX (1u << 20)

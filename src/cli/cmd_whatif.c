@@ -1,6 +1,5 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
-#include "analyze/cache/whatif_columns.h"
-#include "analyze/kernel.h"
+#include "analyze/cache/whatif_wish.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -15,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZES_MAX 64u
-#define CURVE_SIZES 10u
-#define READAHEAD_BYTES_MAX (1u << 30)
 /* Below this width the list leaves columns out, FIRST among them. */
 #define WIDTH_FULL 110
 
@@ -25,83 +21,31 @@ static const tt_option_name readers[] = {
     [TT_WHATIF_MMAP] = {"mmap", TT_WHATIF_MMAP}, [TT_WHATIF_DIRECT] = {"direct", TT_WHATIF_DIRECT}};
 
 #define READER_DEFAULT (-1)
-#define DEPTH_MAX 1024
 
 struct options {
     tt_input input;
     tt_list_options list;
-    uint64_t ram[SIZES_MAX];
-    size_t n_ram;
-    bool curve;
-    bool policy[TT_POLICIES];
+    tt_whatif_wish wish;
     int reader;
-    uint64_t reserve_bytes;
-    tt_whatif_plan plan;
 };
 
-static void take_ram(void *options, char *arg, tt_parse *p)
-{
-    struct options *o = options;
-    tt_error err;
-    for (char *at = arg, *next; at; at = next) {
-        next = strchr(at, ',');
-        if (next) *next++ = '\0';
-        if (o->n_ram == SIZES_MAX) tt_parse_refuse(p, "more than %u sizes", SIZES_MAX);
-        if (tt_units_parse_amount(at, &o->ram[o->n_ram++], &err) != TT_OK)
-            tt_parse_refuse(p, "%s", err.message);
+#define TAKE(name, taken)                                                                          \
+    static void name(void *options, char *arg, tt_parse *p)                                        \
+    {                                                                                              \
+        tt_whatif_wish *w = &((struct options *)options)->wish;                                    \
+        tt_error err;                                                                              \
+        if ((taken) != TT_OK) tt_parse_refuse(p, "%s", err.message);                               \
     }
-}
-
-static void refuse_policy(tt_parse *p, const char *name)
-{
-    char names[160];
-    size_t used = 0;
-    for (size_t i = 0; i < TT_POLICIES && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", tt_policies[i].name);
-    tt_parse_refuse(p, "\"%.40s\" is not one of %sor all", name, names);
-}
-
-static void take_policies(void *options, char *arg, tt_parse *p)
-{
-    struct options *o = options;
-    for (char *at = arg, *next; at; at = next) {
-        bool all, known = false;
-        next = strchr(at, ',');
-        if (next) *next++ = '\0';
-        all = strcmp(at, "all") == 0;
-        for (size_t i = 0; i < TT_POLICIES; i++) {
-            if (!all && strcmp(at, tt_policies[i].name) != 0) continue;
-            o->policy[i] = known = true;
-        }
-        if (!known) refuse_policy(p, at);
-    }
-}
-
-static void take_disk(void *options, char *arg, tt_parse *p)
-{
-    tt_error err;
-    if (tt_disk_speed_parse(arg, &((struct options *)options)->plan.disk, &err) != TT_OK)
-        tt_parse_refuse(p, "%s", err.message);
-}
-
-static void take_guess(void *options, char *arg, tt_parse *p)
-{
-    char *end;
-    double share = strtod(arg, &end);
-    if (end > arg && strcmp(end, "%") == 0)
-        share /= 100;
-    else if (end == arg || *end)
-        share = -1;
-    if (!(share >= 0 && share <= 1))
-        tt_parse_refuse(p, "\"%.40s\" is not a share from 0 to 1, or to 100%%", arg);
-    ((struct options *)options)->plan.guessed = share;
-}
+TAKE(take_ram, tt_whatif_wish_sizes(w, arg, &err))
+TAKE(take_policies, tt_whatif_wish_policies(w, arg, &err))
+TAKE(take_guess, tt_whatif_wish_guess(w, arg, &err))
+TAKE(take_disk, tt_disk_speed_parse(arg, &w->plan.disk, &err))
 
 static const tt_option option_table[] = {
     {"ram", 0, "SIZE[,SIZE...]", "RAM for weights; may be given several times", 1,
      .kind = TT_OPTION_TAKE, .take = take_ram},
     {"curve", 0, 0, "Ten sizes, from a tenth to all of the bytes read", 1,
-     TT_FLAG(struct options, curve), .excludes = "ram"},
+     TT_FLAG(struct options, wish.curve), .excludes = "ram"},
     {"disk", 0, "RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP[,MOVE]]]]]",
      "The disk's bytes per second (2.5G, 500MB/s), how long after its transfer a request arrives, "
      "the time of a request besides its bytes (50us), and, with --boost, the time to begin reading "
@@ -114,66 +58,44 @@ static const tt_option option_table[] = {
      "requests as soon as the bytes are known to be needed",
      1, TT_NAME(struct options, reader, readers), .needs = "disk"},
     {"ahead", 0, "SIZE", "With direct: read at most this many bytes ahead (default: 64M)", 1,
-     TT_SIZE(struct options, plan.ahead_bytes, 0, INT64_MAX), .needs = "disk"},
+     TT_SIZE(struct options, wish.plan.ahead_bytes, 0, INT64_MAX), .needs = "disk"},
     {"depth", 0, "N", "With direct: requests at a time (default: 32)", 1,
-     TT_WHOLE(struct options, plan.depth, 1, DEPTH_MAX), .needs = "disk"},
+     TT_WHOLE(struct options, wish.plan.depth, 1, TT_WHATIF_DEPTH_MAX), .needs = "disk"},
     {"guess", 0, "SHARE",
      "With direct: predict experts one layer ahead; the share of right predictions (0.8, 80%)", 1,
      .kind = TT_OPTION_TAKE, .take = take_guess, .needs = "disk"},
     {"boost", 0, 0,
      "Simulate `tensortrace boost` with --ram SIZE: dense weights partly kept and partly streamed, "
      "experts cached by the policy, 32 requests at a time",
-     1, TT_FLAG(struct options, plan.boost),
+     1, TT_FLAG(struct options, wish.plan.boost),
      .excludes = "unit page-size readahead reader ahead depth guess"},
     {"policy", 0, "NAME[,NAME...]",
      "Replacement policy: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
      1, .kind = TT_OPTION_TAKE, .take = take_policies, TT_ROWS_(tt_policies)},
     {"unit", 0, "UNIT", "Unit that is read and evicted: page (default), tensor, expert", 1,
-     TT_NAME(struct options, plan.unit, tt_trace_units)},
-    TT_TRACE_PAGE_SIZE(struct options, plan.page_bytes, "Of a page (default: 4K)", 1),
+     TT_NAME(struct options, wish.plan.unit, tt_trace_units)},
+    TT_TRACE_PAGE_SIZE(struct options, wish.plan.page_bytes, "Of a page (default: 4K)", 1),
     {"readahead", 0, "SIZE", "Fetch and evict pages as Linux does with this readahead (with pages)",
-     1, TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX),
+     1, TT_SIZE(struct options, wish.plan.readahead_bytes, 1, TT_WHATIF_READAHEAD_MAX),
      .excludes = "policy"},
     {"warm", 0, 0, "Begin with the cache as an identical run would leave it", 1,
-     TT_FLAG(struct options, plan.warm)},
+     TT_FLAG(struct options, wish.plan.warm)},
     {"reserve", 0, "SIZE", "RAM that is needed for other things", 1,
-     TT_AMOUNT(struct options, reserve_bytes, 0, INT64_MAX)},
+     TT_AMOUNT(struct options, wish.reserve_bytes, 0, INT64_MAX)},
     {0},
 };
 
 static void check_plan(void *options, tt_parse *p)
 {
     struct options *o = options;
-    bool any = false;
-    tt_trace_check_page(p, o->plan.page_bytes);
-    if (!o->curve && !o->n_ram) tt_parse_error(p, "how much RAM? --ram SIZE, or --curve");
-    for (size_t i = 0; i < o->n_ram; i++)
-        if (o->ram[i] < o->reserve_bytes)
-            tt_parse_error(p, "--reserve takes more than all of the RAM");
-    for (size_t i = 0; i < TT_POLICIES; i++)
-        any |= o->policy[i];
-    if (!any) o->policy[TT_POLICY_LRU] = true;
-    if (o->plan.boost) o->plan.unit = TT_WHATIF_EXPERT;
-    o->plan.reader = o->reader != READER_DEFAULT      ? (tt_whatif_reader)o->reader
-                     : o->plan.unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP
-                                                      : TT_WHATIF_DIRECT;
-    if (!o->plan.readahead_bytes) return;
-    if (o->plan.unit != TT_WHATIF_PAGE) tt_parse_error(p, "--readahead goes with --unit page only");
-    if (o->plan.readahead_bytes % o->plan.page_bytes)
-        tt_parse_error(p, "--readahead: not a multiple of the page size");
-}
-
-/* The sizes of the cache: the given ones without the reserve, or the curve. */
-static size_t cache_sizes(const struct options *o, const tt_whatif *w, uint64_t *sizes)
-{
-    const uint64_t touched = tt_whatif_touched(w);
-    for (size_t i = 0; i < o->n_ram; i++)
-        sizes[i] = o->ram[i] - o->reserve_bytes;
-    if (!o->curve) return o->n_ram;
-    for (uint64_t i = 0; i < CURVE_SIZES; i++)
-        sizes[i] = i + 1 < CURVE_SIZES ? touched / CURVE_SIZES * (i + 1) : touched;
-    return CURVE_SIZES;
+    tt_whatif_wish *w = &o->wish;
+    tt_error err;
+    tt_trace_check_page(p, w->plan.page_bytes);
+    if (!w->curve && !w->n_ram) tt_parse_error(p, "how much RAM? --ram SIZE, or --curve");
+    if (o->reader != READER_DEFAULT) w->plan.reader = (tt_whatif_reader)o->reader;
+    if (tt_whatif_wish_end(w, o->reader != READER_DEFAULT, &err) != TT_OK)
+        tt_parse_error(p, "--%s", err.message);
 }
 
 static void per_token(char out[TT_UNITS_TEXT], uint64_t bytes, uint64_t tokens)
@@ -223,6 +145,21 @@ static void print_compute(const tt_whatif_view *v)
     tt_table_text(stdout, 10, line);
 }
 
+/* What reading a layer's experts takes besides the disk. */
+static void print_experts(const tt_whatif_view *v)
+{
+    char begin[TT_UNITS_TEXT], group[TT_UNITS_TEXT], move[TT_UNITS_TEXT], line[320];
+    const tt_disk_speed *d = &v->disk;
+    if (strcmp(v->reader, "boost") != 0 || !(d->begin_ns > 0 || d->move_ns > 0 || d->grouped))
+        return;
+    (void)snprintf(line, sizeof line,
+                   "experts   %s to begin reading a layer's%s%s%s, %s to move a MiB",
+                   tt_units_ns(begin, d->begin_ns), d->grouped ? ", " : "",
+                   d->grouped ? tt_units_ns(group, d->group_ns) : "",
+                   d->grouped ? " between groups" : "", tt_units_ns(move, d->move_ns));
+    tt_table_text(stdout, 10, line);
+}
+
 static void print_disk(const tt_whatif_view *v)
 {
     char rate[TT_UNITS_TEXT], latency[TT_UNITS_TEXT], request[TT_UNITS_TEXT], line[320];
@@ -233,6 +170,7 @@ static void print_disk(const tt_whatif_view *v)
                        tt_units_ns(latency, v->disk.latency_ns),
                        tt_units_ns(request, v->disk.request_ns));
     tt_table_text(stdout, 10, line);
+    print_experts(v);
     (void)snprintf(line, sizeof line,
                    "reader    %s; AT MOST: with all reading ahead that is possible", v->reader);
     tt_table_text(stdout, 10, line);
@@ -309,18 +247,9 @@ static int print(const struct options *o, const tt_whatif_view *v)
 static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_view *v)
 {
     tt_error err;
-    uint64_t sizes[SIZES_MAX];
-    const size_t n_sizes = cache_sizes(o, w, sizes);
-    tt_whatif_result *results = calloc(TT_POLICIES * n_sizes, sizeof *results);
-    tt_status status = results ? TT_OK : tt_error_memory(&err, "the results");
-    v->touched_bytes = tt_whatif_touched(w);
-    v->results = results;
-    for (size_t i = 0; i < TT_POLICIES && status == TT_OK; i++) {
-        if (!o->policy[i]) continue;
-        status = tt_whatif_run(w, (tt_policy)i, sizes, n_sizes, results + v->n_results, &err);
-        if (status == TT_OK) v->n_results += n_sizes;
-    }
-    int code = status == TT_OK ? print(o, v) : tt_report_error(&err);
+    tt_whatif_result *results;
+    const tt_status status = tt_whatif_wish_run(&o->wish, w, v, &results, &err);
+    const int code = status == TT_OK ? print(o, v) : tt_report_error(&err);
     free(results);
     return code;
 }
@@ -364,25 +293,14 @@ static int simulate(const struct options *o, const tt_model *m)
     tt_progress_begin(&bar, "reading", m->n_runs, "runs");
     tt_status status = tt_reads_collect(m, &all, &reads, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
-    if (status == TT_OK) status = tt_whatif_new(m, &reads, &o->plan, &w, &err);
+    if (status == TT_OK) status = tt_whatif_new(m, &reads, &o->wish.plan, &w, &err);
     int code = TT_EXIT_OK;
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else {
         note_what_is_missing(m, &reads);
-        tt_whatif_view v = {.path = o->input.path,
-                            .unit = tt_trace_units[o->plan.unit].name,
-                            .page_bytes = o->plan.unit == TT_WHATIF_PAGE ? o->plan.page_bytes : 0,
-                            .readahead_bytes = o->plan.readahead_bytes,
-                            .warm = o->plan.warm,
-                            .at_most = reads.at_most,
-                            .disk = o->plan.disk,
-                            .reader = o->plan.boost ? "boost" : readers[o->plan.reader].name,
-                            .reserve_bytes = o->reserve_bytes,
-                            .traced_readahead_bytes = tt_kernel_readahead(m),
-                            .reads = reads.n};
-        for (uint32_t i = 0; i < m->n_weights; i++)
-            v.model_bytes += m->weights[i].size_bytes;
+        tt_whatif_view v = tt_whatif_look(m, &reads, &o->wish.plan, w);
+        v.path = o->input.path;
         if (reads.n > 0 || o->input.json || o->list.csv) code = replay_and_print(o, w, &v);
     }
     tt_whatif_free(w);
@@ -401,12 +319,8 @@ int tt_cmd_whatif(int argc, char **argv)
         .sets = {{option_table, .check = check_plan},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list)}};
-    struct options o = {.list.schema = &tt_whatif_schema,
-                        .reader = READER_DEFAULT,
-                        .plan = {.unit = TT_WHATIF_PAGE,
-                                 .page_bytes = TT_WHATIF_PAGE_BYTES,
-                                 .ahead_bytes = TT_WHATIF_AHEAD_BYTES,
-                                 .depth = TT_WHATIF_DEPTH}};
+    struct options o = {
+        .list.schema = &tt_whatif_schema, .reader = READER_DEFAULT, .wish.plan = TT_WHATIF_PLAN};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

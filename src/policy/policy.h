@@ -23,6 +23,9 @@ typedef struct tt_policy_shares {
 tt_policy_shares tt_policy_share(uint64_t budget, uint64_t dense, uint64_t experts,
                                  uint64_t staying);
 
+/* Most reads at a time: of boost, and of a replay whose plan says nothing else. */
+#define TT_POLICY_READS_MAX 32u
+
 /* Whether one more read of chosen experts begins while n of them, of so many bytes, are running.
  * Few at a time: then they end one after the other, and the first op begins while the rest is read.
  */

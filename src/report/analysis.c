@@ -71,10 +71,7 @@ static tt_status add_whatif(tt_analysis *a, tt_error *err)
     tt_status status = tt_whatif_new(a->m, &a->reads, &plan, &w, err);
     if (status == TT_OK) {
         a->touched_bytes = tt_whatif_touched(w);
-        for (uint64_t i = 0; i < TT_ANALYSIS_RAM_SIZES; i++)
-            sizes[i] = i + 1 < TT_ANALYSIS_RAM_SIZES
-                           ? a->touched_bytes / TT_ANALYSIS_RAM_SIZES * (i + 1)
-                           : a->touched_bytes;
+        tt_whatif_curve(w, TT_ANALYSIS_RAM_SIZES, sizes);
         status = tt_whatif_run(w, TT_POLICY_LRU, sizes, TT_ANALYSIS_RAM_SIZES, a->lru, err);
     }
     if (status == TT_OK)

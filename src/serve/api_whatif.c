@@ -1,7 +1,6 @@
 /* /api/v1/traces/ID/whatif: what a cache of whole tensors and single experts would read again, by
  * its size. */
 #include "analyze/cache/whatif_columns.h"
-#include "analyze/kernel.h"
 #include "serve/endpoints.h"
 #include "serve/request.h"
 #include "serve/source.h"
@@ -21,14 +20,13 @@ static tt_status collect(tt_reads *reads, tt_model *m, tt_error *err)
 TT_SOURCE_MEMO(memo, tt_reads, "the reads of weights", collect, tt_reads_free)
 
 /* The given size, or `steps` up to all bytes that are read. Returns how many. */
-static size_t choose_sizes(uint64_t touched, uint64_t ram, uint64_t steps, uint64_t *sizes)
+static size_t choose_sizes(const tt_whatif *w, uint64_t ram, uint64_t steps, uint64_t *sizes)
 {
     if (ram) {
         sizes[0] = ram;
         return 1;
     }
-    for (uint64_t i = 0; i < steps; i++)
-        sizes[i] = i + 1 < steps ? touched / steps * (i + 1) : touched;
+    tt_whatif_curve(w, steps, sizes);
     return steps;
 }
 
@@ -38,9 +36,6 @@ static tt_status write(tt_request *q, tt_reply *r, tt_whatif_view *v, tt_error *
     const tt_listing_wish wish = {0};
     tt_listing rows;
     v->path = tt_traces_path(q->traces, q->trace_id);
-    for (uint32_t i = 0; i < q->m->n_weights; i++)
-        v->model_bytes += q->m->weights[i].size_bytes;
-    v->traced_readahead_bytes = tt_kernel_readahead(q->m);
     tt_status status = tt_listing_make(&rows, &set, &wish, err);
     if (status == TT_OK) tt_whatif_json(tt_reply_json(r), v, &rows);
     tt_listing_free(&rows);
@@ -61,16 +56,12 @@ static tt_status simulate(tt_request *q, tt_reply *r, const tt_reads *reads, tt_
     tt_whatif *w = NULL;
     tt_status status = tt_whatif_new(q->m, reads, &plan, &w, err);
     if (status != TT_OK) return status;
-    const size_t n = choose_sizes(tt_whatif_touched(w), ram, steps, sizes);
+    const size_t n = choose_sizes(w, ram, steps, sizes);
     status = tt_whatif_run(w, policy, sizes, n, results, err);
     if (status == TT_OK) {
-        tt_whatif_view v = {.unit = "expert",
-                            .warm = plan.warm,
-                            .at_most = reads->at_most,
-                            .touched_bytes = tt_whatif_touched(w),
-                            .reads = reads->n,
-                            .results = results,
-                            .n_results = n};
+        tt_whatif_view v = tt_whatif_look(q->m, reads, &plan, w);
+        v.results = results;
+        v.n_results = n;
         status = write(q, r, &v, err);
     }
     tt_whatif_free(w);

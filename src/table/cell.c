@@ -48,6 +48,12 @@ void tt_cell_format(tt_cell *cell, const char *fmt, ...)
     tt_cell_text(cell, cell->room);
 }
 
+void tt_cell_id(tt_cell *cell, int64_t id)
+{
+    cell->known = id >= 0;
+    cell->i64 = id;
+}
+
 void tt_cell_ns(tt_cell *cell, bool known, double ns)
 {
     cell->known = known && fabs(ns) < 9e18;

@@ -286,6 +286,8 @@ void tt_cell_get(const tt_column *column, const void *context, const void *row, 
 /* For `get`: sets a text. */
 void tt_cell_text(tt_cell *cell, const char *text); /* NULL: not known */
 void tt_cell_format(tt_cell *cell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* For `get`: sets a number (I32 or I64) that is not known if negative. */
+void tt_cell_id(tt_cell *cell, int64_t id);
 /* For `get`: sets whole ns (I64), because decimals would be most of a reply. Not known if longer
  * than any run can be (a damaged trace). */
 void tt_cell_ns(tt_cell *cell, bool known, double ns);

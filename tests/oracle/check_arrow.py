@@ -313,7 +313,10 @@ def check_refusals(trace):
         (lambda: trace.heat(columns="nonsense"), "nonsense"),
         (lambda: trace.whatif(), "ram"),
         (lambda: trace.whatif(ram="8"), "8"),
-        (lambda: trace.whatif(ram="1M", policy="nonsense"), "nonsense"),
+        (lambda: trace.whatif(ram="1M", policy="nonsense"), 'policy: "nonsense"'),
+        (lambda: trace.whatif(ram="1M,2X"), 'ram: "2X"'),
+        (lambda: trace.whatif(ram="1M", disk="1G", guess="2"), 'guess: "2"'),
+        (lambda: trace.whatif(ram="1M", readahead="5K"), "readahead: not a multiple of the page size"),
         (lambda: tt.open("/no/such/file"), "/no/such/file"),
         (lambda: trace.tables.nonsense, "nonsense"),
     ]:

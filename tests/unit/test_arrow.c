@@ -270,6 +270,8 @@ static void options_are_checked(void **state)
     assert_int_equal(tt_arrow_table(r, "ops", twice, &s, NULL), TT_E_USAGE);
     const char *const no_ram[] = {"unit=page", NULL};
     assert_int_equal(tt_arrow_analysis(r, "whatif", no_ram, &s, NULL), TT_E_USAGE);
+    const char *const no_page[] = {"ram=1M", "page-size=0", "readahead=1M", NULL};
+    assert_int_equal(tt_arrow_analysis(r, "whatif", no_page, &s, NULL), TT_E_USAGE);
     assert_int_equal(tt_arrow_analysis(r, "nonsense", NULL, &s, NULL), TT_E_NOT_FOUND);
     tt_reader_close(r);
     (void)unlink(PATH_OUT);

@@ -403,6 +403,13 @@ uint64_t tt_whatif_touched(const tt_whatif *w)
     return w->touched * block_bytes(w);
 }
 
+void tt_whatif_curve(const tt_whatif *w, size_t n, uint64_t *sizes)
+{
+    const uint64_t touched = tt_whatif_touched(w);
+    for (size_t i = 0; i < n; i++)
+        sizes[i] = i + 1 < n ? touched / n * (i + 1) : touched;
+}
+
 const tt_stream *tt_whatif_stream(const tt_whatif *w)
 {
     return &w->stream;

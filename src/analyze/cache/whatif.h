@@ -14,7 +14,6 @@
 /* The defaults of a plan. */
 #define TT_WHATIF_PAGE_BYTES 4096u
 #define TT_WHATIF_AHEAD_BYTES (64u << 20)
-#define TT_WHATIF_DEPTH 32u /* also of boost (FLIGHTS_MAX in boost/pagepool.c) */
 
 /* What is fetched, kept and evicted as one. */
 typedef enum tt_whatif_unit {
@@ -54,6 +53,11 @@ typedef struct tt_whatif_plan {
     bool boost;
 } tt_whatif_plan;
 
+/* The plan without any option. */
+#define TT_WHATIF_PLAN                                                                             \
+    {.unit = TT_WHATIF_PAGE, .page_bytes = TT_WHATIF_PAGE_BYTES,                                   \
+     .ahead_bytes = TT_WHATIF_AHEAD_BYTES, .depth = TT_POLICY_READS_MAX}
+
 /* Sums over batches. Bytes are those of whole units, except asked_bytes. */
 typedef struct tt_whatif_part {
     uint64_t batches;
@@ -89,6 +93,8 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
 void tt_whatif_free(tt_whatif *w);
 /* Distinct bytes, in whole units, that are read: a larger cache makes no difference. */
 uint64_t tt_whatif_touched(const tt_whatif *w);
+/* n sizes, evenly spread up to those. */
+void tt_whatif_curve(const tt_whatif *w, size_t n, uint64_t *sizes);
 /* The replayed stream; valid as long as w. Extents are in pages, or in bytes: for tensors and
  * experts the slices of analyze/reads.h, for pages the ranges of the reads. */
 const tt_stream *tt_whatif_stream(const tt_whatif *w);

@@ -1,5 +1,7 @@
 #include "analyze/cache/whatif_columns.h"
 
+#include "analyze/kernel.h"
+
 #include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -8,6 +10,27 @@ static void set_ratio(tt_cell *cell, uint64_t part, uint64_t all)
 {
     cell->known = all > 0;
     if (all) cell->f64 = (double)part / (double)all;
+}
+
+tt_whatif_view tt_whatif_look(const tt_model *m, const tt_reads *reads, const tt_whatif_plan *plan,
+                              const tt_whatif *w)
+{
+    static const char *const units[] = {"page", "tensor", "expert"};
+    tt_whatif_view v = {.unit = units[plan->unit],
+                        .page_bytes = plan->unit == TT_WHATIF_PAGE ? plan->page_bytes : 0,
+                        .readahead_bytes = plan->readahead_bytes,
+                        .warm = plan->warm,
+                        .at_most = reads->at_most,
+                        .disk = plan->disk,
+                        .reader = plan->boost                      ? "boost"
+                                  : plan->reader == TT_WHATIF_MMAP ? "mmap"
+                                                                   : "direct",
+                        .traced_readahead_bytes = tt_kernel_readahead(m),
+                        .touched_bytes = tt_whatif_touched(w),
+                        .reads = reads->n};
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        v.model_bytes += m->weights[i].size_bytes;
+    return v;
 }
 
 /* --- sums over batches --- */

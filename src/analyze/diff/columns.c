@@ -220,8 +220,8 @@ CHANGE_OF(name_a, c->a ? c->a->name : NULL)
 CHANGE_OF(name_b, c->b ? c->b->name : NULL)
 CHANGE_OF(op_a, c->a ? c->a->op_name : NULL)
 CHANGE_OF(op_b, c->b ? c->b->op_name : NULL)
-TT_COLUMN_GET(get_change_layer, tt_diff_change, c, cell->i64 = (c->a ? c->a : c->b)->place.layer_id;
-              cell->known = cell->i64 >= 0;)
+TT_COLUMN_GET(get_change_layer, tt_diff_change, c,
+              tt_cell_id(cell, (c->a ? c->a : c->b)->place.layer_id);)
 
 static void json_differs(tt_json *j, const void *context, const void *row)
 {

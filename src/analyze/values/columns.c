@@ -205,8 +205,7 @@ TT_COLUMN_GET(get_output_phase, tt_values_row, r, const uint32_t batch = run_of(
               tt_cell_text(cell, tt_phase_name(batch == TT_NONE ? 0 : m->batches[batch].phase));)
 TT_COLUMN_VALUE(get_run_id, tt_values_row, r, u64, run_of(context, r)->id)
 TT_COLUMN_VALUE(get_graph_id, tt_values_row, r, u64, graph_of(context, r)->id)
-TT_COLUMN_GET(get_layer, tt_values_row, r, cell->i64 = tensor_of(context, r)->place.layer_id;
-              cell->known = cell->i64 >= 0;)
+TT_COLUMN_GET(get_layer, tt_values_row, r, tt_cell_id(cell, tensor_of(context, r)->place.layer_id);)
 TT_COLUMN_GET(get_name, tt_values_row, r, tt_cell_text(cell, tensor_of(context, r)->name);)
 TT_COLUMN_GET(get_component, tt_values_row, r,
               tt_cell_text(cell, tensor_of(context, r)->place.component);)
