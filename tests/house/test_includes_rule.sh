@@ -43,6 +43,16 @@ fresh
 mkdir tree/src/utils && touch tree/src/utils/all.c
 expect 1 'src/utils/all.c:1: its folder has no row'
 fresh
+mkdir -p tree/ui/src/views/log tree/ui/src/views/stats
+printf 'import { view } from "../module";\nimport { row } from "../../parts/log/rows";\nimport "./stats.css";\n' \
+    >tree/ui/src/views/stats/index.tsx
+expect 0 "no offence"
+for import in 'import { row } from "../log/rows";' 'import { Component } from "../log";' \
+    'const log = await import("../../views/log/index");'; do
+    echo "$import" >tree/ui/src/views/stats/Table.tsx
+    expect 1 "ui/src/views/stats/Table.tsx:1:$import"
+done
+fresh
 echo nothing >tree/ARCHITECTURE.md
 expect 1 'no include table'
 fresh

@@ -13,7 +13,7 @@ import { startTitle } from "./state/title";
 import { startTrace } from "./state/trace";
 import { shownView } from "./state/view";
 import { fetchView } from "./views/loading";
-import { startOverview } from "./views/timeline/overview";
+import { startOverview } from "./state/timelineOverview";
 import { startWindow } from "./state/timeWindow";
 import "./style.css";
 

@@ -2,10 +2,10 @@
 
 import { signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
+import type { Experts } from "../../api/experts";
 import { counted, duration, plainName } from "../../draw/format";
 import { selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
-import type { Experts } from "../../views/experts/answer";
 import type { Entry } from "./entry";
 import { patchOfRow } from "./found";
 

@@ -2,15 +2,15 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { backingText, kindText, type BufferRow } from "../../api/buffers";
 import { css } from "../../draw/colour";
 import { bytes, count, duration, plainName } from "../../draw/format";
+import { kindColour } from "../../draw/buffers";
 import { VirtualTable, type Column, type Sorting } from "../../parts/VirtualTable";
 import { selection } from "../../state/selection";
 import { tokenStretch } from "../../state/trace";
-import { backingText, kindText, type BufferRow } from "./answer";
 import { chooseBuffer, isChosenBuffer } from "./choose";
 import { axis } from "./state";
-import { kindColour } from "./style";
 
 /** "0 .. 21", "3, 7" */
 export function layersText(ids: readonly number[]): string {

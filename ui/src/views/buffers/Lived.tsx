@@ -1,11 +1,11 @@
 // Buffers at one time: at the peak, or where the user clicked.
 
+import { backingText, kindText, livesAt, type BufferRow, type Buffers } from "../../api/buffers";
 import { bytes, counted, percent, plainName, when } from "../../draw/format";
 import { css } from "../../draw/colour";
-import { backingText, kindText, livesAt, type BufferRow, type Buffers } from "./answer";
+import { kindColour } from "../../draw/buffers";
 import { chooseBuffer, isChosenBuffer } from "./choose";
 import { lookAt, momentAt, showsMapped } from "./state";
-import { kindColour } from "./style";
 
 const LISTED = 60;
 

@@ -2,16 +2,17 @@
 
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { backingText, kindText, type Curve, type CurveSeries } from "../../api/buffers";
 import { isDark } from "../../draw/colour";
 import { bytes, duration, when } from "../../draw/format";
+import { totals } from "../../draw/buffers";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { select, selection } from "../../state/selection";
 import { tokenStretch } from "../../state/trace";
-import { backingText, kindText, type Curve, type CurveSeries } from "./answer";
 import { draw, timeAt, type Frame } from "./draw";
-import { axis, lookAt, momentAt, totals } from "./state";
+import { axis, lookAt, momentAt } from "./state";
 
 function stepAt(curve: Curve, ns: number): number {
   return curve.time_relative_ns.findLastIndex((t) => t <= ns);

@@ -1,9 +1,9 @@
 // A buffer as the shared selection has it: a region of its whole length.
 
-import { announce } from "../../parts/announce";
+import { kindText, type BufferRow } from "../../api/buffers";
 import { bytes, plainName } from "../../draw/format";
+import { announce } from "../../parts/announce";
 import { select, selection } from "../../state/selection";
-import { kindText, type BufferRow } from "./answer";
 
 function segmentOf(b: BufferRow): string {
   return `buffer${b.buffer_index}`;

@@ -1,12 +1,11 @@
 // The plot of how much memory there was: steps, stacked by kind.
 
+import type { Curve, CurveSeries } from "../../api/buffers";
 import { ticks, type Range } from "../../draw/axis";
 import { bytes, moment } from "../../draw/format";
 import { css, themeColour } from "../../draw/colour";
 import { drawOn } from "../../draw/canvas";
-import type { Curve, CurveSeries } from "./answer";
-import { kindColour, kindFill } from "./style";
-import { totals } from "./state";
+import { kindColour, kindFill, totals } from "../../draw/buffers";
 
 export const LEFT = 76;
 export const RIGHT = 10;

@@ -3,18 +3,18 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
-import { bind } from "../../input/keys";
+import { backingText, kindText, type Buffers, type Curve, type CurveSeries } from "../../api/buffers";
 import { bytes, when } from "../../draw/format";
 import { css } from "../../draw/colour";
+import { inOrder, kindColour, totals } from "../../draw/buffers";
+import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
-import { backingText, kindText, type Buffers, type Curve, type CurveSeries } from "./answer";
 import { Lived } from "./Lived";
 import { List } from "./List";
 import { Plot } from "./Plot";
-import { axis, setMapped, showsMapped, totals } from "./state";
-import { inOrder, kindColour } from "./style";
+import { axis, setMapped, showsMapped } from "./state";
 import "./command";
 import "./buffers.css";
 

@@ -26,8 +26,3 @@ export function momentAt(): number | null {
 export function lookAt(ns: number | null): void {
   momentParam.value = ns === null ? null : String(Math.round(ns));
 }
-
-/** Total number, if not all are listed. */
-export function totals(series: readonly { size_bytes: readonly number[] }[], i: number): number {
-  return series.reduce((sum, s) => sum + (s.size_bytes[i] ?? 0), 0);
-}

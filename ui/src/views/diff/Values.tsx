@@ -2,12 +2,12 @@
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
+import type { OfOp } from "../../api/values";
 import { count, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Failure, Loading } from "../../parts/messages";
 import { select, selection } from "../../state/selection";
 import { showView } from "../../state/view";
-import type { OfOp } from "../values/answer";
 import { DepthPlot } from "./Depth";
 import { shownSide, type Traces } from "./pair";
 import { ValueItems } from "./ValueItems";

@@ -1,9 +1,9 @@
 // The chosen expert, its layer, and the legend of the colours.
 
+import { layerText, type Layer, type Slice } from "../../api/experts";
 import { bytes, count, percent, plainName } from "../../draw/format";
 import { css, isDark, sequence } from "../../draw/colour";
 import { select, selectedLayer, selectedTensor } from "../../state/selection";
-import { layerText, type Layer, type Slice } from "./answer";
 import { extentOf } from "./draw";
 import { expert, type Measure } from "./state";
 import { expertsFor } from "./words";

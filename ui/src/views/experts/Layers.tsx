@@ -2,10 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { layerText, type Layer } from "../../api/experts";
 import { bytes, count, percent } from "../../draw/format";
 import { VirtualTable, type Column, type Sorting } from "../../parts/VirtualTable";
 import { select, selectedLayer } from "../../state/selection";
-import { layerText, type Layer } from "./answer";
 import { expert, setExpert, type Measure } from "./state";
 import { chooseCell, expertsFor } from "./words";
 

@@ -2,13 +2,13 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Layer } from "../../api/experts";
 import { isDark } from "../../draw/colour";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { select, selectedLayer } from "../../state/selection";
-import type { Layer } from "./answer";
 import { cellAt, draw, extentOf, gridOf, layerAt, LEFT, type Extent, type Grid, type Marks } from "./draw";
 import { expert, setExpert, type Measure } from "./state";
 import { cellWords, chooseCell } from "./words";

@@ -1,8 +1,8 @@
 // The matrix: a row a layer, a cell an expert.
 
+import type { Layer } from "../../api/experts";
 import { inkOn, sequence, themeColour, css, type Rgb } from "../../draw/colour";
 import { drawOn } from "../../draw/canvas";
-import type { Layer } from "./answer";
 import type { Measure } from "./state";
 
 export const LEFT = 66;

@@ -3,12 +3,12 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
-import { bind } from "../../input/keys";
+import type { Experts, Layer } from "../../api/experts";
 import { plainName } from "../../draw/format";
+import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
-import type { Experts, Layer } from "./answer";
 import { Details, Legend } from "./Details";
 import type { Marks } from "./draw";
 import { ExpertTable, LayerTable } from "./Layers";

@@ -1,7 +1,7 @@
 // The experts of all layers in the order in which they are kept, and what keeping so many costs.
 
+import type { Layer } from "../../api/experts";
 import { bytes, count, counted, percent } from "../../draw/format";
-import type { Layer } from "./answer";
 
 /** One size of the cache (docs/api-http.md: whatif). Of generated tokens after the first. */
 export interface Kept {

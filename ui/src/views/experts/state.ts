@@ -1,10 +1,10 @@
 // State of the expert matrix, kept in the address.
 
 import type { Params } from "../../api/client";
+import type { Layer } from "../../api/experts";
 import { bytes, count, percent } from "../../draw/format";
 import { selectedLayer } from "../../state/selection";
 import { rawParam, urlParam } from "../../state/url";
-import type { Layer } from "./answer";
 
 export type Of = "token" | "upto" | "all";
 export const OFS: readonly { id: Of; title: string; about: string }[] = [

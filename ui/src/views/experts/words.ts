@@ -1,9 +1,9 @@
 // Experts in words: for tooltips, the details and screen readers.
 
-import { announce } from "../../parts/announce";
+import { layerText, type Layer } from "../../api/experts";
 import { bytes, count, counted, percent } from "../../draw/format";
+import { announce } from "../../parts/announce";
 import { select } from "../../state/selection";
-import { layerText, type Layer } from "./answer";
 import { setExpert, type Measure } from "./state";
 
 export function cellWords(l: Layer, e: number, m: Measure): string {

@@ -1,7 +1,7 @@
 // The shared selection in this view: what a click selects, and which items are selected.
 
 import type { MenuItems } from "../../parts/ContextMenu";
-import { menuOfThing, tensorTerm, termFor } from "../log/thingMenu";
+import { menuOfThing, tensorTerm, termFor } from "../../parts/thingMenu";
 import { momentKey, momentOp } from "../../state/moment";
 import { select, selection, type Selection } from "../../state/selection";
 import type { TokenGraph } from "./graph";

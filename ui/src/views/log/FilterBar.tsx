@@ -5,8 +5,8 @@ import { useId, useRef } from "preact/hooks";
 import type { MutableRef } from "preact/hooks";
 import { plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
+import { fault, termOf, termText, withTerm, type Term } from "../../state/logTerms";
 import { completions, type Completion } from "./complete";
-import { fault, termOf, termText, withTerm, type Term } from "./terms";
 
 export interface FilterBarProps {
   terms: readonly Term[];

@@ -1,11 +1,11 @@
 // The command that prints what this view shows.
 
+import { order, ORDERS } from "../../parts/log/order";
 import { option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedTrace } from "../../state/selection";
 import { urlParam } from "../../state/url";
-import { filterText } from "./filter";
-import { order, ORDERS } from "./order";
-import { fault, termsOf, type Term } from "./terms";
+import { filterText } from "../../state/logFilter";
+import { fault, termsOf, type Term } from "../../state/logTerms";
 
 const lanesText = urlParam("lanes", "");
 

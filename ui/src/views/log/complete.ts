@@ -1,7 +1,7 @@
 // Completions of the filter.
 
 import { summary, tensors } from "../../state/trace";
-import { EXAMPLES, KEYS, termText, type Key } from "./terms";
+import { EXAMPLES, KEYS, termText, type Key } from "../../state/logTerms";
 
 export interface Completion {
   /** Description of the completion. */

@@ -2,8 +2,8 @@
 
 import { plainName } from "../../draw/format";
 import type { MenuItems } from "../../parts/ContextMenu";
+import { menuOfThing, tensorTerm, termFor } from "../../parts/thingMenu";
 import { select, type Selection } from "../../state/selection";
-import { menuOfThing, tensorTerm, termFor } from "../log/thingMenu";
 import { regionTitle } from "./describe";
 import type { Known } from "./heat";
 import type { Spot } from "./magnifier";

@@ -2,19 +2,19 @@
 
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { Divider } from "../../parts/Divider";
-import { announce } from "../../parts/announce";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { counted } from "../../draw/format";
+import { bind } from "../../input/keys";
+import { Divider } from "../../parts/Divider";
+import { announce } from "../../parts/announce";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { NoOps } from "../../parts/NoOps";
+import { LogTable } from "../../parts/log/LogTable";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { showView } from "../../state/view";
-import { LogTable } from "../log/LogTable";
-import { bind } from "../../input/keys";
 import { atlas, failure, followMap, known, logScale, metric, nowNs, reload } from "./data";
 import { linesOf, type Fit } from "./geometry";
 import { useMapKeys, useViewKeys } from "./keys";
@@ -27,10 +27,10 @@ import { PagesTable } from "./PagesTable";
 import { pagedOf } from "./pages";
 import { TensorTable } from "./TensorTable";
 import { Toolbar, toolbarKeys } from "./Toolbar";
-import "./command";
 import { mode, MODES, showMode } from "./mode";
 import { PathPart } from "./PathPart";
 import { TokensPart, TokensTools } from "./TokensPart";
+import "./command";
 import "./memory.css";
 
 const openParam = urlParam("memory_open", "");

@@ -3,8 +3,8 @@
 import { select, type Selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { showView } from "../../state/view";
+import { selectLanes } from "../../state/timelineLanes";
 import { VIEWS } from "../all";
-import { selectLanes } from "../timeline/lanes";
 import type { Finding, Selects } from "./answer";
 
 /** Exactly that is selected afterwards. */

@@ -2,17 +2,16 @@
 
 import { getBinary, getJson, ofTrace } from "../../api/client";
 import type { Tensors } from "../../api/types";
+import type { Curve } from "../../api/buffers";
+import type { Experts } from "../../api/experts";
+import type { LogRows } from "../../api/log";
+import type { Stats, StatsRow } from "../../api/stats";
+import { gridOf } from "../../api/values";
 import { css, seriesColour, sequence, themeColour } from "../../draw/colour";
 import { duration } from "../../draw/format";
+import { inOrder, kindFill, totals } from "../../draw/buffers";
 import { summary, tensors } from "../../state/trace";
-import { inOrder, kindFill } from "../buffers/style";
-import { totals } from "../buffers/state";
-import type { Curve } from "../buffers/answer";
-import type { Experts } from "../experts/answer";
-import type { LogRows } from "../log/types";
-import type { Stats, StatsRow } from "../stats/answer";
-import { overview } from "../timeline/overview";
-import { gridOf } from "../values/answer";
+import { overview } from "../../state/timelineOverview";
 
 export interface Pen {
   readonly c: CanvasRenderingContext2D;

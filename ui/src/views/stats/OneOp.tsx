@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { getJson, ofTrace, type Params } from "../../api/client";
 import { useResource } from "../../api/resource";
+import type { LogRows } from "../../api/log";
 import { pencil, sizeCanvas } from "../../draw/canvas";
 import { css, isDark, seriesColour, themeColour } from "../../draw/colour";
 import { count, counted, duration, percent, plainName } from "../../draw/format";
@@ -17,8 +18,7 @@ import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { select, selection } from "../../state/selection";
 import { generation, tensors } from "../../state/trace";
 import { urlParam } from "../../state/url";
-import type { LogRows } from "../log/types";
-import { literal } from "./state";
+import { literal } from "../../state/logTerms";
 
 /** GET op/times */
 interface OpTimes {

@@ -5,16 +5,16 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
+import { keyName, keyText, type Dimension, type Series, type SeriesRow } from "../../api/stats";
 import { categoryColour, css, isDark, seriesColour } from "../../draw/colour";
 import { bytes, counted, duration, percent, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { useSize } from "../../parts/useSize";
+import { asText, copy } from "../../parts/clipboard";
 import { select, selectedToken } from "../../state/selection";
 import { generation } from "../../state/trace";
-import { keyName, keyText, type Dimension, type Series, type SeriesRow } from "./answer";
-import { asText, copy } from "../../parts/clipboard";
 import { plotStacked, type Band, type Stacked } from "./stacked";
 import { filterParams, follow, followed, measure, type Filter } from "./state";
 

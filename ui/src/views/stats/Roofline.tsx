@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
+import type { Machine, RoofPoint, Roofline as Answer } from "../../api/stats";
 import { CATEGORIES, categoryColour, css } from "../../draw/colour";
 import { counted, duration, percent, rate } from "../../draw/format";
 import { announce } from "../../parts/announce";
@@ -10,7 +11,6 @@ import { Empty, Failure, Loading } from "../../parts/messages";
 import { useSize } from "../../parts/useSize";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { generation } from "../../state/trace";
-import type { Machine, RoofPoint, Roofline as Answer } from "./answer";
 import { edges, flopRate, logAxis, places, type Edge, type LogAxis, type Place } from "./roof";
 
 const LEFT = 90;

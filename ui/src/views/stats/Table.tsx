@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
+import { keyText, type Dimension, type Stats, type StatsRow } from "../../api/stats";
 import { count, counted, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure, Loading } from "../../parts/messages";
@@ -11,14 +12,13 @@ import type { MenuItems } from "../../parts/ContextMenu";
 import { NoOps } from "../../parts/NoOps";
 import { showIn } from "../../parts/showIn";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
+import { filterLog } from "../../parts/thingMenu";
+import { asText, copy, type Cell } from "../../parts/clipboard";
 import { select, selection, type Selection } from "../../state/selection";
 import { generation, summary, tensors } from "../../state/trace";
-import { filterLog } from "../log/filter";
-import { termText, type Term } from "../log/terms";
-import { keyText, type Dimension, type Stats, type StatsRow } from "./answer";
+import { literal, termText, type Term } from "../../state/logTerms";
 import { columnsOf, serverOrder, sorted } from "./columns";
-import { asText, copy, type Cell } from "../../parts/clipboard";
-import { filterParams, group, literal, opFilter, phaseFilter, sortBy, sorting, type Filter } from "./state";
+import { filterParams, group, opFilter, phaseFilter, sortBy, sorting, type Filter } from "./state";
 
 const ROWS_MOST = 5000;
 

@@ -1,8 +1,8 @@
 // The columns of the table of sums.
 
+import { keyText, type Dimension, type StatsRow, type Sums } from "../../api/stats";
 import { bytes, count, duration, percent, plainName, rate } from "../../draw/format";
 import type { Column } from "../../parts/VirtualTable";
-import { keyText, type Dimension, type StatsRow, type Sums } from "./answer";
 
 /** Share of the threads' time in the ops and at their barriers. */
 export function waitShare(row: StatsRow): number | null {

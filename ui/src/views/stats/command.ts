@@ -2,7 +2,8 @@
 
 import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedTrace, selection } from "../../state/selection";
-import { dimension, literal, opFilter, phaseFilter, sorting } from "./state";
+import { literal } from "../../state/logTerms";
+import { dimension, opFilter, phaseFilter, sorting } from "./state";
 
 function statsWords(): CommandWords {
   const { token, layer, tensor } = selection.value;

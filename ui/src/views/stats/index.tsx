@@ -1,12 +1,12 @@
 // Sums of time and bytes: as a table, by token, and as a roofline.
 
 import { useEffect } from "preact/hooks";
+import { DIMENSIONS, type By } from "../../api/stats";
 import { bind } from "../../input/keys";
-import { Flame, FlameChoice, isOfSelection } from "../../parts/flame/Flame";
 import { Empty } from "../../parts/messages";
+import { Flame, FlameChoice, isOfSelection } from "../../parts/flame/Flame";
 import { selectedTrace } from "../../state/selection";
 import { summary } from "../../state/trace";
-import { DIMENSIONS, type By } from "./answer";
 import { Roofline } from "./Roofline";
 import { OneOp } from "./OneOp";
 import { OverTokens } from "./OverTokens";

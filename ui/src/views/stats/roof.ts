@@ -1,6 +1,6 @@
 // Positions of a roofline's points and edges: both axes logarithmic.
 
-import type { Machine, RoofPoint, Roofline } from "./answer";
+import type { Machine, RoofPoint, Roofline } from "../../api/stats";
 
 export interface Place {
   readonly point: RoofPoint;

@@ -1,11 +1,12 @@
 // State of the statistics in the address, and their filters.
 
 import type { Params } from "../../api/client";
+import { DIMENSIONS, type By, type Dimension } from "../../api/stats";
 import { ends, plainName } from "../../draw/format";
 import type { Sorting } from "../../parts/VirtualTable";
 import { select, selection } from "../../state/selection";
+import { literal } from "../../state/logTerms";
 import { rawParam, urlParam } from "../../state/url";
-import { DIMENSIONS, type By, type Dimension } from "./answer";
 
 export type Show = "table" | "tokens" | "flame" | "op" | "roofline";
 export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
@@ -78,11 +79,6 @@ export interface Filter {
   readonly words: string;
   readonly params: Params;
   readonly remove: () => void;
-}
-
-/** A pattern of fnmatch that only that name matches. */
-export function literal(name: string): string {
-  return name.replace(/[\\*?[\]]/g, "\\$&");
 }
 
 /** The rows' own dimension does not filter them: a click would leave one row. */

@@ -3,7 +3,7 @@
 import { Flame, FlameChoice, isOfSelection } from "../../parts/flame/Flame";
 import { selection, selectedTrace } from "../../state/selection";
 import { urlParam } from "../../state/url";
-import { literal } from "../stats/state";
+import { literal } from "../../state/logTerms";
 import { settled } from "./settled";
 
 const shown = urlParam("tl_flame", "0");

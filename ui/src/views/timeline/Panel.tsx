@@ -6,7 +6,7 @@ import { bytes, count, duration, percent } from "../../draw/format";
 import { css } from "../../draw/colour";
 import { select, selection } from "../../state/selection";
 import { generation } from "../../state/trace";
-import { selectedTracks, selectLanes } from "./lanes";
+import { selectedTracks, selectLanes } from "../../state/timelineLanes";
 import { categoryColour } from "./look";
 
 interface Sum {

@@ -2,23 +2,23 @@
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { duration } from "../../draw/format";
 import { CanvasView } from "../../parts/CanvasView";
 import { Empty, Failure } from "../../parts/messages";
 import { useSize } from "../../parts/useSize";
-import { duration } from "../../draw/format";
 import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
+import { followLanes } from "../../state/timelineLanes";
+import { loadOverview, overview, overviewError } from "../../state/timelineOverview";
 import { followCounters } from "./counters";
 import { FlamePanel, isFlameShown } from "./FlamePanel";
 import { Gutter } from "./Gutter";
 import { bindKeys } from "./keys";
-import { followLanes } from "./lanes";
 import { timelineMenu } from "./menu";
 import { OpTable } from "./OpTable";
 import { followOffCpu } from "./offCpu";
 import { followOp } from "./op";
 import { other } from "./other";
-import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
 import { followPool, poolError } from "./pool";
 import { PoolTables } from "./PoolTables";

@@ -1,18 +1,18 @@
 // Actions of the timeline's keys and buttons.
 
+import { NONE, type Tile } from "../../api/tile";
 import { duration } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { select, selection, type OpRef } from "../../state/selection";
 import { tensors } from "../../state/trace";
-import { selectLanes } from "./lanes";
+import { selectLanes } from "../../state/timelineLanes";
+import { timeAxis } from "../../state/timeWindow";
 import { opDetails, opInWords, selectOp, type Step } from "./op";
 import { onAxis } from "./other";
 import { layout, toggleFold, togglePin, type Row } from "./rows";
 import type { Scene } from "./scene";
 import { sliceToken } from "./shapes";
 import { intervalOf } from "./interval";
-import { NONE, type Tile } from "../../api/tile";
-import { timeAxis } from "../../state/timeWindow";
 
 export function windowInWords(): string {
   const { from, to } = timeAxis.target;

@@ -1,10 +1,12 @@
 // The context menu on the timeline: of ops, layers and tokens.
 
+import { NONE } from "../../api/tile";
 import { announce } from "../../parts/announce";
 import type { Asked, CanvasMenu } from "../../parts/CanvasView";
+import { menuOfThing, tensorTerm, termFor, type Thing } from "../../parts/thingMenu";
 import { selection } from "../../state/selection";
 import { summary, tensors } from "../../state/trace";
-import { menuOfThing, tensorTerm, termFor, type Thing } from "../log/thingMenu";
+import { timeAxis } from "../../state/timeWindow";
 import { currentRow } from "./actions";
 import type { Hit } from "./hit";
 import { chosenOp } from "./op";
@@ -12,9 +14,7 @@ import { hit } from "./pointer";
 import { topOf } from "./rows";
 import type { Scene } from "./scene";
 import { sliceName, sliceToken } from "./shapes";
-import { NONE } from "../../api/tile";
 import { batchAt } from "./tokens";
-import { timeAxis } from "../../state/timeWindow";
 
 const VIEWS = ["memory", "graph", "log", "stats"];
 

@@ -1,19 +1,19 @@
 // Mouse, touchpad, pen and fingers on the timeline.
 
-import { announce } from "../../parts/announce";
+import { known } from "../../api/tile";
 import { duration } from "../../draw/format";
+import { announce } from "../../parts/announce";
 import { compareWith, select } from "../../state/selection";
 import { summary, tokenStretch } from "../../state/trace";
+import { selectLanes } from "../../state/timelineLanes";
+import { timeAxis } from "../../state/timeWindow";
 import { selectSlice } from "./actions";
 import { hitAt, type Hit } from "./hit";
-import { selectLanes } from "./lanes";
 import { selectRead } from "./pool";
 import { layout } from "./rows";
 import type { Scene } from "./scene";
-import { known } from "../../api/tile";
 import { levelOf } from "./tiles";
 import { batchAt } from "./tokens";
-import { timeAxis } from "../../state/timeWindow";
 
 /** Pixels that a pointer moves before it drags. */
 const DRAG_FROM = 4;

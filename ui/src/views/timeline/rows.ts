@@ -4,9 +4,9 @@
 import { computed, signal } from "@preact/signals";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
+import { overview } from "../../state/timelineOverview";
 import { constants, counters } from "./counters";
 import { other } from "./other";
-import { overview } from "./overview";
 
 /** "other...": of the second token. */
 export type RowKind = "tokens" | "layers" | "lane" | "otherToken" | "otherLayers" | "otherLane" | "reads" | "pool" | "counter" | "constant";

@@ -12,22 +12,22 @@ import { playhead_ns } from "../../state/playback";
 import { generation, summary, tokenStretch } from "../../state/trace";
 import { selectedSlice, selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
+import { overview } from "../../state/timelineOverview";
+import { selectedLanes } from "../../state/timelineLanes";
+import { timeAxis } from "../../state/timeWindow";
 import { constants, counters } from "./counters";
 import { drawOverlay } from "./overlay";
 import { offCpu, offCpuBelow, offCpuShapes } from "./offCpu";
 import { chosenOp } from "./op";
 import { other, otherPart } from "./other";
-import { overview } from "./overview";
 import { FONT, penOf, type Pen } from "./pen";
 import { pool } from "./pool";
 import { poolShapes } from "./poolShapes";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
 import { shapesOf, type Marks, type Shapes } from "./shapes";
-import { selectedLanes } from "./lanes";
 import { update } from "./settled";
 import type { Shown } from "./shown";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
-import { timeAxis } from "../../state/timeWindow";
 
 export interface Size {
   readonly width: number;

@@ -2,6 +2,7 @@
 
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
+import type { Origin, First, List, Output, Source } from "../../api/values";
 import { count, counted, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Failure, Loading } from "../../parts/messages";
@@ -9,7 +10,6 @@ import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { select, selection } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { showView } from "../../state/view";
-import type { Origin, First, List, Output, Source } from "./answer";
 import { layerText, number } from "./measures";
 
 const ROWS_MOST = 2000;

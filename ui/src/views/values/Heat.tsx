@@ -2,13 +2,13 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Grid } from "../../api/values";
 import { isDark } from "../../draw/colour";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { select, selectedLayer, selectedToken } from "../../state/selection";
-import type { Grid } from "./answer";
 import { drawCells, drawMarks, geometryOf, layerAt, LEFT, placeAt, type Place } from "./draw";
 import { cellWords, extentOf, type Measure } from "./measures";
 import { chooseOutput } from "./state";

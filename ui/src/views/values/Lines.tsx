@@ -3,12 +3,12 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
+import type { Grid } from "../../api/values";
 import { isDark } from "../../draw/colour";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { selectedLayer, selectedToken } from "../../state/selection";
-import type { Grid } from "./answer";
 import { chooseCell } from "./Heat";
 import { number } from "./measures";
 import { plotRange, plotRms } from "./plot";

@@ -1,8 +1,8 @@
 // The heat map: a row per layer, a column per token, or per several if there are more than pixels.
 
+import type { Grid } from "../../api/values";
 import { css, sequence, themeColour, inkOn } from "../../draw/colour";
 import { drawOn } from "../../draw/canvas";
-import type { Grid } from "./answer";
 import { badOf, layerText, number, shareOf, type Extent, type Measure } from "./measures";
 
 export const LEFT = 66;

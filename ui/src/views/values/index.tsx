@@ -3,13 +3,13 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { getBinary, getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
+import { gridOf, type First, type Grid, type Overview, type Place } from "../../api/values";
 import { css, isDark, sequence } from "../../draw/colour";
 import { count, counted, plainName } from "../../draw/format";
 import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
-import { gridOf, type First, type Grid, type Overview, type Place } from "./answer";
 import { BadList, FirstBad } from "./Bad";
 import { heightOf } from "./draw";
 import { Heat } from "./Heat";

@@ -1,6 +1,6 @@
 // Measures of values for colour and lines, and their numbers as text.
 
-import type { Grid } from "./answer";
+import type { Grid } from "../../api/values";
 
 export interface Measure {
   readonly id: string;

@@ -1,6 +1,6 @@
 // A cut through the grid as lines: over the layers for a token, over the tokens for a layer.
 
-import type { Grid } from "./answer";
+import type { Grid } from "../../api/values";
 import { badOf, layerText, number } from "./measures";
 
 export interface Profile {

@@ -1,10 +1,10 @@
 // State of the view of values in the address; selects an output everywhere.
 
 import { getJson, ofTrace } from "../../api/client";
+import type { OfOp } from "../../api/values";
 import { announce } from "../../parts/announce";
 import { select, selectedTrace, selection } from "../../state/selection";
 import { rawParam, urlParam } from "../../state/url";
-import type { OfOp } from "./answer";
 import { MEASURES, type Measure } from "./measures";
 
 const measureParam = urlParam("values_by", "rms");

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { getJson, isAbort, Latest, ofTrace, type Params } from "../../api/client";
-import type { LogCount, LogPlace, LogRow, LogRows } from "./types";
+import type { LogCount, LogPlace, LogRow, LogRows } from "../../api/log";
 
 const BLOCK = 100;
 const BLOCKS_MAX = 60;

@@ -1,12 +1,13 @@
 // The context menu of an op, a tensor, a layer or a token, wherever it is drawn.
 
-import { copy } from "../../parts/clipboard";
-import type { MenuItem, MenuItems } from "../../parts/ContextMenu";
-import { showIn } from "../../parts/showIn";
-import type { Selection } from "../../state/selection";
-import { currentView } from "../../state/view";
-import { filterLog } from "./filter";
-import { literal, termText, type Term } from "./terms";
+import { filterText, setLogFilter } from "../state/logFilter";
+import { literal, termsOf, termsText, termText, withTerm, type Term } from "../state/logTerms";
+import type { Selection } from "../state/selection";
+import { currentView, showView } from "../state/view";
+import { announce } from "./announce";
+import { copy } from "./clipboard";
+import type { MenuItem, MenuItems } from "./ContextMenu";
+import { showIn } from "./showIn";
 
 export interface Thing {
   readonly name: string;
@@ -26,6 +27,13 @@ export function termFor(key: Term["key"], value: string | number | null | undefi
 /** Of a tensor, or of one of its experts. */
 export function tensorTerm(name: string | null, expert: number | null = null): Term | null {
   return name === null ? null : termFor("tensor", literal(name) + (expert === null ? "" : `[${expert}]`));
+}
+
+/** Adds filters, and shows the log. */
+export function filterLog(terms: readonly Term[]): void {
+  showView("log");
+  setLogFilter(terms.reduce<Term[]>((all, term) => withTerm(all, term), termsOf(filterText.value)));
+  announce(`Filtered by ${termsText(terms)}`);
 }
 
 /** Filters first, then the other views, then its name. */

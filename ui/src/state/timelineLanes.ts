@@ -1,8 +1,8 @@
 // Lanes of a selected time range: in the address, beside the range itself.
 
 import { computed, effect } from "@preact/signals";
-import { selection } from "../../state/selection";
-import { rawParam } from "../../state/url";
+import { selection } from "./selection";
+import { rawParam } from "./url";
 
 const lanes = rawParam("lanes");
 

@@ -1,7 +1,7 @@
 // Replies about values (docs/api-http.md: values). Rows have the keys of `tensortrace values
 // --json`.
 
-import { decodeColumns } from "../../api/columns";
+import { decodeColumns } from "./columns";
 
 /** An output: a node in a run. */
 export interface Output {

@@ -1,9 +1,9 @@
 // Load of the whole run, and its tracks; read in steps while the server works on it.
 
 import { effect, signal } from "@preact/signals";
-import { getJson, isAbort, ofTrace } from "../../api/client";
-import { selectedTrace } from "../../state/selection";
-import { generation, summary } from "../../state/trace";
+import { getJson, isAbort, ofTrace } from "../api/client";
+import { selectedTrace } from "./selection";
+import { generation, summary } from "./trace";
 
 /** GET .../timeline/overview */
 export interface Overview {

@@ -1,7 +1,7 @@
 // Filters as people write them: `layer:3 op:MUL_MAT tensor:*ffn* origin:file dur>1ms "any text"`.
 
-import type { Params } from "../../api/client";
-import type { Selection } from "../../state/selection";
+import type { Params } from "../api/client";
+import type { Selection } from "./selection";
 
 /** Keys of filters, in the order of completions. */
 export const KEYS = ["token", "layer", "op", "tensor", "origin", "phase", "thread", "time", "dur", "text"] as const;

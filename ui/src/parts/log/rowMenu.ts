@@ -1,9 +1,9 @@
 // The context menu of a row of the log.
 
-import type { MenuItems } from "../../parts/ContextMenu";
-import { literal, timeText, type Term } from "./terms";
-import { menuOfThing } from "./thingMenu";
-import type { LogRow } from "./types";
+import type { LogRow } from "../../api/log";
+import { literal, timeText, type Term } from "../../state/logTerms";
+import type { MenuItems } from "../ContextMenu";
+import { menuOfThing } from "../thingMenu";
 
 /** The first weight that the op reads. */
 export function weightOf(row: LogRow): string | null {

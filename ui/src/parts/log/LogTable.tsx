@@ -4,11 +4,8 @@
 import { effect, signal, untracked, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Latest } from "../../api/client";
+import type { LogPlace, LogRow } from "../../api/log";
 import { counted, duration, plainName } from "../../draw/format";
-import { announce } from "../../parts/announce";
-import { NoOps } from "../../parts/NoOps";
-import { Empty, Failure } from "../../parts/messages";
-import { VirtualTable } from "../../parts/VirtualTable";
 import { momentKey, momentOp } from "../../state/moment";
 import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
 import { isNarrow } from "../../state/screen";
@@ -16,12 +13,15 @@ import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { panes } from "../../state/view";
 import { selectionWords } from "../../state/words";
+import { paramsOf, termsOfSelection, termsText, type Term } from "../../state/logTerms";
+import { announce } from "../announce";
+import { NoOps } from "../NoOps";
+import { Empty, Failure } from "../messages";
+import { VirtualTable } from "../VirtualTable";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE, SHOWN_NARROW } from "./columns";
 import { menuOf, weightOf } from "./rowMenu";
 import { order, ORDERS, toggleOrder } from "./order";
 import { LogRowsCache } from "./rows";
-import { paramsOf, termsOfSelection, termsText, type Term } from "./terms";
-import type { LogPlace, LogRow } from "./types";
 import "./log.css";
 
 /** Shared by all log tables: hiding a column hides it in all. */

@@ -1,8 +1,8 @@
-// Style of a kind of buffer: a colour, and hatching for mappings, which are not memory of their
-// own.
+// How buffers are drawn: a colour for each kind, hatching for mappings, which are not memory of
+// their own, and the order of their stack.
 
-import { css, seriesColour, type Rgb } from "../../draw/colour";
-import type { Backing, CurveSeries, Kind } from "./answer";
+import type { Backing, CurveSeries, Kind } from "../api/buffers";
+import { css, seriesColour, type Rgb } from "./colour";
 
 const COLOURS: Record<Kind, Rgb> = {
   weights: seriesColour(1),
@@ -44,4 +44,9 @@ const ORDER: readonly Kind[] = ["weights", "kv_cache", "compute", "output", "oth
 export function inOrder(series: readonly CurveSeries[]): CurveSeries[] {
   const place = (s: CurveSeries) => (s.backing === "file" ? 0 : 10) + ORDER.indexOf(s.kind);
   return [...series].sort((a, b) => place(a) - place(b));
+}
+
+/** Bytes of all series at a point of the curve. */
+export function totals(series: readonly { size_bytes: readonly number[] }[], i: number): number {
+  return series.reduce((sum, s) => sum + (s.size_bytes[i] ?? 0), 0);
 }

@@ -1,10 +1,10 @@
 // The columns of the log.
 
+import type { LogRow, Place, Source } from "../../api/log";
 import { bytes, count, duration, plainName, visible } from "../../draw/format";
-import type { Column } from "../../parts/VirtualTable";
 import { badWords } from "../../state/bad";
 import { batchIndex, summary } from "../../state/trace";
-import type { LogRow, Place, Source } from "./types";
+import type { Column } from "../VirtualTable";
 
 function tokenText(token: number): string | null {
   const at = batchIndex(token);
