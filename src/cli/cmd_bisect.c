@@ -36,6 +36,15 @@ typedef struct arguments {
     bool by_op, json, quiet;
 } arguments;
 
+static void take_by_op(void *options, char *arg, tt_parse *p)
+{
+    arguments *args = options;
+    (void)arg;
+    (void)p;
+    args->by_op = true;
+    args->list.schema = &tt_bisect_ops_schema;
+}
+
 static void take_dir(void *member, char *arg, tt_parse *p)
 {
     arguments *args = member;
@@ -79,7 +88,8 @@ static const tt_option options[] = {
      TT_NAME(arguments, phase, tt_trace_phases)},
     {"least", 0, "PERCENT", "Of a batch's time: smaller changes are none (default: 5)", 0,
      TT_WHOLE(arguments, percent, 0, 1000)},
-    {"by-op", 0, 0, "List the kinds of op of all builds", 0, TT_FLAG(arguments, by_op)},
+    {"by-op", 0, 0, "List the kinds of op of all builds", 0, .kind = TT_OPTION_TAKE,
+     .take = take_by_op, .flags = TT_OPTION_FIRST},
     {"timeout", 0, "SECONDS", "Give a run up after that (default: 600; 0: never)", 0,
      TT_WHOLE(arguments, timeout_s, 0, 1000000)},
     {"output", 'o', "DIR", "The folder of the results (default: bisect-DATE-TIME here)", 0,
@@ -350,7 +360,6 @@ int tt_cmd_bisect(int argc, char **argv)
     tt_runner_args_init(&args.runner);
     args.list.schema = &tt_bisect_schema;
     tt_options_parse(&command, argc, argv, &args);
-    if (args.by_op) args.list.schema = &tt_bisect_ops_schema;
     x.phase = args.phase;
     x.least = args.percent / 100.0;
     const int code = bisect(&args, &x);

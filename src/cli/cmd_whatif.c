@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this width the list leaves columns out, FIRST among them. */
-#define WIDTH_FULL 110
-
 static const tt_option_name readers[] = {
     [TT_WHATIF_MMAP] = {"mmap", TT_WHATIF_MMAP}, [TT_WHATIF_DIRECT] = {"direct", TT_WHATIF_DIRECT}};
 
@@ -208,10 +205,9 @@ static void print_head(const tt_whatif_view *v)
                         "left out  what the kernel reads ahead in vain, here up to %s at a time: "
                         "see --readahead",
                         tt_units_bytes(text, v->traced_readahead_bytes));
-    const size_t width = tt_table_width(stdout);
-    tt_table_printf(stdout, 0, "\nFrom disk, for each token: of the PROMPT, %s",
-                    width == 0 || width >= WIDTH_FULL ? "the FIRST generated, each TOKEN after it"
-                                                      : "each TOKEN generated after the first");
+    tt_table_text(stdout, 0,
+                  "\nFrom disk, for each token: of the PROMPT, the FIRST generated (in a wide table), "
+                  "each TOKEN after it");
 }
 
 static bool print_json(const tt_whatif_view *v, const tt_listing *rows)

@@ -41,8 +41,9 @@ static void print_columns(const tt_schema *s)
         const tt_column *c = &s->columns[i];
         char line[CELL_TEXT];
         if (is_listed(s, i)) continue;
-        (void)snprintf(line, sizeof line, "%-*s  %-*s  %s", key, c->key, title,
-                       c->title ? c->title : "", c->about);
+        (void)snprintf(line, sizeof line, "%-*s  %-*s  %s%s", key, c->key, title,
+                       c->title ? c->title : "", c->about,
+                       tt_column_nested(c) ? "; has parts, in JSON only" : "");
         tt_table_text(stdout, (size_t)(key + title + 4), line);
     }
 }

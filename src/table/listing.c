@@ -42,6 +42,12 @@ static tt_status no_such_column(const tt_rowset *set, const char *what, const ch
                         (int)(n < 64 ? n : 64), name);
 }
 
+static tt_status only_json(const char *what, const tt_column *c, tt_error *err)
+{
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s: \"%s\" has parts: only JSON shows it",
+                        what, c->key);
+}
+
 static bool add_column(tt_listing *l, const tt_column *c)
 {
     if (l->n_columns == TT_LISTING_COLUMNS_MAX) return false;
@@ -77,8 +83,7 @@ static tt_status named_columns(tt_listing *l, const tt_listing_wish *wish, tt_er
         const tt_column *c = tt_schema_find(l->set, at, n);
         if (!c) return no_such_column(l->set, "columns", at, n, err);
         if (is_flat(wish) && tt_column_nested(c))
-            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                                "columns: \"%s\" has parts: only JSON shows it", c->key);
+            return only_json("columns", c, err);
         if (!add_column(l, c))
             return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "columns: more than %u columns",
                                 TT_LISTING_COLUMNS_MAX);
@@ -175,7 +180,8 @@ static tt_status add_sort_key(sorting *s, const char *name, size_t n, tt_error *
     const size_t length = sign ? n - 1 : n;
     const tt_column *c = tt_schema_find(s->set, key, length);
     if (c && c->sort) c = tt_schema_find(s->set, c->sort, strlen(c->sort));
-    if (!c || tt_column_nested(c)) return no_such_column(s->set, "sort", key, length, err);
+    if (!c) return no_such_column(s->set, "sort", key, length, err);
+    if (tt_column_nested(c)) return only_json("sort", c, err);
     if (s->n == SORT_KEYS_MAX)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "sort: more than %u columns",
                             SORT_KEYS_MAX);
