@@ -114,7 +114,7 @@ static const tt_column pool_columns[] = {
             waited_ns),
     OF_POOL("slices_used", "SLICES", COUNT, "slices of experts that ops used", used,
             .show = TT_SHOW_KNOWN),
-    OF_POOL("slices_missed", "MISSED", COUNT, "of these, read when they were asked for", missed,
+    OF_POOL("slices_missed", "MISSED", COUNT, "of these, read for that use", missed,
             .show = TT_SHOW_KNOWN),
     OF_POOL("slices_left", "LEFT", COUNT,
             "of these, without room in the pool: left to the kernel's paging", left,

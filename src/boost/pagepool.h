@@ -30,7 +30,7 @@ typedef struct tt_boost_report {
     _Atomic uint64_t urings;           /* processes that read by io_uring */
     _Atomic uint64_t waits, waited_ns; /* of compute threads, at the start of an op; sums */
     _Atomic uint64_t slices_used;      /* of experts, once per op */
-    _Atomic uint64_t slices_read;      /* of these, missing when requested */
+    _Atomic uint64_t slices_read;      /* of these, read for that use */
     _Atomic uint64_t slices_left;      /* of these, no space in the pool: left to the kernel's
                                           paging */
     _Atomic uint64_t pool_bytes, pool_peak_bytes; /* present and being read */

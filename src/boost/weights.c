@@ -47,6 +47,7 @@ typedef struct trait {
     bool dense;
     bool apart; /* so much is used between two of its uses that it would be read twice */
     bool pinned;
+    bool unused; /* a slice that was read, and that no op has used since */
 } trait;
 
 struct tt_weights {
@@ -63,13 +64,17 @@ struct tt_weights {
     uint64_t *policy_sizes; /* of the policy's units: leaders' slices, including those they lead */
     uint32_t policy_sizes_capacity;
     tt_policy_cache *cache; /* of slices; NULL: none are kept */
-    uint64_t window_bytes;
+    uint64_t window_bytes; /* of all active plans */
+    uint32_t n_active;
+    const tt_weights_plan *last; /* that began */
+    bool several;                /* different plans have begun */
     uint32_t arranged;    /* number of weights at the last division */
     uint32_t arrangement; /* number of divisions */
     uint64_t deaths;
     uint32_t found; /* the last weight that was found: graphs ask in the same order */
     uint32_t walk;
     bool idle; /* everything fits, or nothing can be kept */
+    bool fits;
 };
 
 /* For slices: the weight's. */
@@ -451,7 +456,8 @@ static void arrange(tt_weights *w)
     const sums s = sum_up(w);
     w->arranged = w->n_weights;
     w->arrangement++;
-    w->idle = s.dense + s.experts + s.edges <= w->budget || !divide(w, &s);
+    w->fits = s.dense + s.experts + s.edges <= w->budget;
+    w->idle = w->fits || !divide(w, &s);
 }
 
 uint64_t tt_weights_budget(const tt_weights *w)
@@ -471,6 +477,7 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
         drop_all(w);
         w->arrangement++;
         w->idle = true;
+        w->fits = false;
         return;
     }
     /* Units that were unpinned, or read ahead: the next op requests them again. */
@@ -497,6 +504,7 @@ static uint32_t mark_ahead(tt_weights *w, const tt_weights_plan *plan)
 {
     uint64_t streamed = 0, pinned = 0;
     uint32_t i;
+    const uint64_t window_bytes = w->n_active > 1 ? w->window_bytes / w->n_active : w->window_bytes;
     w->walk++;
     for (i = 0; i < plan->n_turns; i++) {
         const uint32_t unit = plan->turns[(plan->passed + i) % plan->n_turns].unit;
@@ -504,7 +512,7 @@ static uint32_t mark_ahead(tt_weights *w, const tt_weights_plan *plan)
         const uint64_t size = w->sizes[unit];
         if (t->seen == w->walk) continue;
         if (t->pinned && tt_pagepool_state(w->pool, unit) == TT_UNIT_PRESENT) continue;
-        if (!t->pinned && streamed + size > w->window_bytes) break;
+        if (!t->pinned && streamed + size > window_bytes) break;
         if (t->pinned && pinned + size > AHEAD_BYTES && pinned) continue;
         *(t->pinned ? &pinned : &streamed) += size;
         t->seen = w->walk;
@@ -520,12 +528,19 @@ static void drop_unmarked(tt_weights *w, uint32_t unit)
     if (t->dense && !t->pinned && t->seen != w->walk) tt_pagepool_drop(w->pool, unit);
 }
 
+/* Another plan may still hold more than its share, or what its next pass needs. */
+static bool has_room(const tt_weights *w, uint32_t unit)
+{
+    return !w->several || tt_pagepool_state(w->pool, unit) != TT_UNIT_ABSENT ||
+           tt_pagepool_bytes(w->pool) + w->sizes[unit] <= w->budget;
+}
+
 static void request_marked(tt_weights *w, const tt_weights_plan *plan, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t unit = plan->turns[(plan->passed + i) % plan->n_turns].unit;
         const trait *t = &w->traits[unit];
-        if (t->seen == w->walk)
+        if (t->seen == w->walk && has_room(w, unit))
             (void)tt_pagepool_request(w->pool, unit, t->pinned ? TT_READ_KEPT : TT_READ_AHEAD);
     }
 }
@@ -557,22 +572,33 @@ static void release(tt_weights *w, tt_weights_plan *plan, uint32_t before)
     plan->n_held = kept;
 }
 
+static void set_active(tt_weights *w, tt_weights_plan *plan, bool active)
+{
+    w->n_active += active;
+    w->n_active -= plan->active;
+    plan->active = active;
+}
+
 bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps, uint32_t n)
 {
     if (w->arranged != w->n_weights) arrange(w);
     /* Its cache may not exist any more; an engine that left its graph by an exception has not ended
      * it. */
     release(w, plan, UINT32_MAX);
+    set_active(w, plan, false);
+    w->several |= w->last && w->last != plan;
+    w->last = plan;
     plan->arrangement = w->arrangement;
     plan->pass++;
     plan->n_turns = plan->passed = plan->dropped = 0;
     plan->n_now = 0;
     plan->node = 0;
     atomic_fetch_add(&w->report->graphs, 1);
-    atomic_fetch_add(&w->report->fits, w->idle);
+    atomic_fetch_add(&w->report->fits, w->idle && w->fits);
     if (w->idle) return false;
     for (uint32_t i = 0; i < n; i++)
         if (!add_turns(w, plan, &steps[i])) return false;
+    set_active(w, plan, true);
     /* Evicts what another order needed and this one does not need soon. */
     const uint32_t ahead = mark_ahead(w, plan);
     for (uint32_t u = 0; u < w->n_traits; u++)
@@ -644,8 +670,7 @@ static bool is_held(const tt_weights_plan *plan, uint32_t leader, uint32_t node)
 static void request_slice(tt_weights *w, uint32_t unit, enum tt_read_cause cause)
 {
     const bool absent = tt_pagepool_state(w->pool, unit) == TT_UNIT_ABSENT;
-    if (tt_pagepool_request(w->pool, unit, cause))
-        atomic_fetch_add(&w->report->slices_read, absent);
+    if (tt_pagepool_request(w->pool, unit, cause) && absent) w->traits[unit].unused = true;
 }
 
 /* Requests a slice that is used at a later node. False: there is no room for it. */
@@ -695,6 +720,8 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
         }
         if (!is_held(plan, use.unit, plan->node)) (void)hold(w, plan, use.unit, plan->node);
         request_slice(w, unit, TT_READ_AT_OP);
+        atomic_fetch_add(&w->report->slices_read, w->traits[unit].unused);
+        w->traits[unit].unused = false;
         (void)need(plan, unit);
     }
 }
@@ -720,6 +747,7 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
     plan->passed = 0;
     look_ahead(w, plan, plan->dropped, plan->n_turns);
     plan->dropped = 0;
+    set_active(w, plan, false);
 }
 
 #define RESERVE_PART 32u /* of what is available */

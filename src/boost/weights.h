@@ -39,6 +39,7 @@ typedef struct tt_weights_plan {
     _Atomic uint32_t now[TT_WEIGHTS_NOW_MAX], n_now, node;
     uint32_t pass;        /* graphs so far */
     uint32_t arrangement; /* that `held` is valid for */
+    bool active;          /* between tt_weights_begin, if there is something to do, and its end */
 } tt_weights_plan;
 
 typedef struct tt_weights tt_weights;

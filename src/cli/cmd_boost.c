@@ -1,7 +1,7 @@
 /* tensortrace boost: runs a program whose models are larger than the memory they may use, and
  * prints a report. */
 #include "base/units.h"
-#include "boost/pagepool.h"
+#include "boost/weights.h"
 #include "cli/command.h"
 #include "cli/hook_path.h"
 #include "cli/options.h"
@@ -9,7 +9,6 @@
 #include "cli/runner_options.h"
 #include "cli/traced.h"
 #include "policy/policy.h"
-#include "record/place.h"
 #include "value/select.h"
 
 #include <errno.h>
@@ -36,23 +35,31 @@ typedef struct arguments {
     char **program; /* NULL: the built-in runner */
 } arguments;
 
-static void take_policy(void *name, char *arg, tt_parse *p)
-{
-    unsigned i = 0;
-    while (i < TT_POLICIES && strcmp(tt_policies[i].name, arg) != 0)
-        i++;
-    if (i == TT_POLICIES)
-        tt_parse_refuse(p, "\"%.40s\" is no policy: see `tensortrace whatif`", arg);
-    if (tt_policies[i].needs_future || tt_policies[i].needs_counts)
-        tt_parse_refuse(p, "%s needs to know the future: it is for `tensortrace whatif`", arg);
-    *(const char **)name = arg;
-}
-
 static const char *policy_at(size_t i)
 {
     for (const tt_policy_info *each = tt_policies; each < tt_policies + TT_POLICIES; each++)
         if (!each->needs_future && !each->needs_counts && i-- == 0) return each->name;
     return NULL;
+}
+
+static void refuse_policy(tt_parse *p, const char *name)
+{
+    char names[160] = "auto";
+    const char *each;
+    for (size_t i = 0; (each = policy_at(i)); i++)
+        (void)snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", each);
+    tt_parse_refuse(p, "\"%.40s\" is none of %s", name, names);
+}
+
+static void take_policy(void *name, char *arg, tt_parse *p)
+{
+    unsigned i = TT_POLICY_LRU;
+    while (strcmp(arg, "auto") != 0 && i < TT_POLICIES && strcmp(tt_policies[i].name, arg) != 0)
+        i++;
+    if (i == TT_POLICIES) refuse_policy(p, arg);
+    if (tt_policies[i].needs_future || tt_policies[i].needs_counts)
+        tt_parse_refuse(p, "%s needs to know the future: it is for `tensortrace whatif`", arg);
+    *(const char **)name = tt_policies[i].name;
 }
 
 static void take_selection(void *text, char *arg, tt_parse *p)
@@ -83,7 +90,7 @@ static const tt_option options[] = {
      "Memory for the weights. auto (default): the free memory of the machine and the control "
      "group, adjusted while the program runs",
      0, TT_TAKE(arguments, ram_bytes, take_ram)},
-    {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
+    {"policy", 0, "NAME|auto", "Which experts are kept, as in whatif (auto, the default: lru)", 0,
      TT_TAKE(arguments, policy, take_policy), .names = policy_at},
     {"io", 0, "HOW",
      "How weights are read: io_uring (default), or threads, which are also taken where the kernel "
@@ -151,12 +158,13 @@ static void report_experts(tt_boost_report *b)
                        100 * (1 - (double)(read + left) / (double)used), used, read, left);
 }
 
-/* Prints the results. */
-static void print_report(tt_boost_report *b, bool quiet)
+/* Prints the results. failed: the built-in runner did, and said why. */
+static void print_report(tt_boost_report *b, bool quiet, bool failed)
 {
     char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], each[TT_UNITS_TEXT];
     const uint64_t graphs = atomic_load(&b->graphs), bytes = atomic_load(&b->read_bytes);
     if (atomic_load(&b->has_problem)) tt_report_note("boost: %.251s", b->problem);
+    if (failed && !graphs) return;
     if (atomic_load(&b->magic) != TT_BOOST_REPORT_MAGIC)
         tt_report_note("boost: the program never loaded the hook library: nothing was done");
     else if (!atomic_load(&b->regions))
@@ -164,7 +172,7 @@ static void print_report(tt_boost_report *b, bool quiet)
     else if (!atomic_load(&b->weights_bytes))
         tt_report_note("boost: no op read weights where the model is mapped: they were copied "
                        "(llama.cpp: --no-repack), or the engine does not tell its ops");
-    if (quiet || !graphs) return;
+    if (quiet || !graphs || (!bytes && atomic_load(&b->has_problem))) return;
     if (atomic_load(&b->fits) == graphs) {
         tt_report_note("boost: the weights fit: nothing to do");
         return;
@@ -196,20 +204,15 @@ static void note(void *context, const char *text)
     tt_report_note("%s", text);
 }
 
-static tt_status run_traced(const arguments *args, char **argv, tt_traced_end *end, tt_error *err)
+static tt_status run_traced(const arguments *args, char **argv, const char *output,
+                            tt_traced_end *end, tt_error *err)
 {
-    char output[PATH_MAX];
     const tt_traced traced = {.capture = args->capture,
                               .output = output,
                               .force = args->force,
                               .quiet = args->quiet,
                               .note = note};
-    tt_status status = tt_place_absolute(output, sizeof output, args->output, err);
-    if (status == TT_OK && !args->force && access(output, F_OK) == 0)
-        status = tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
-                              "%s exists: choose another name with -o, or replace it with --force",
-                              args->output);
-    return status == TT_OK ? tt_traced_run(&traced, argv, end, err) : status;
+    return tt_traced_run(&traced, argv, end, err);
 }
 
 static void asked(void *context)
@@ -239,25 +242,42 @@ static tt_status run_alone(char **argv, tt_traced_end *end, tt_error *err)
     return status;
 }
 
+/* Memory for weights cannot be reclaimed: with too much, the kernel ends the program. */
+static void warn_of_limits(const arguments *args)
+{
+    char asked[TT_UNITS_TEXT], here[TT_UNITS_TEXT];
+    const uint64_t free_bytes = tt_budget_now(0);
+    if (!args->quiet && args->ram_bytes > free_bytes)
+        tt_report_note("boost: --ram %s is more than the %s that are free here, or that limits leave: "
+                       "the kernel may end the program; --ram auto keeps below",
+                       tt_units_bytes(asked, args->ram_bytes), tt_units_bytes(here, free_bytes));
+}
+
 static int run_program(const arguments *args, char **argv)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], output[PATH_MAX];
     tt_traced_end end = {.not_started = false};
     tt_error err;
+    if (args->output) {
+        const int code = tt_traced_output(output, args->output, args->force);
+        if (code != TT_EXIT_OK) return code;
+    }
+    warn_of_limits(args);
     tt_boost_report *report = make_report(path, sizeof path);
     if (!report || !set_environment(args, path)) {
         if (report) (void)unlink(path);
         return tt_report_usage("no file for the report can be made: %s", strerror(errno));
     }
     tt_status status =
-        args->output ? run_traced(args, argv, &end, &err) : run_alone(argv, &end, &err);
+        args->output ? run_traced(args, argv, output, &end, &err) : run_alone(argv, &end, &err);
     (void)unlink(path);
     if (status != TT_OK) {
         int code = tt_report_error(&err);
         if (!end.not_started) return code;
         return err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     }
-    print_report(report, args->quiet);
+    print_report(report, args->quiet, !args->program && end.program.code != 0);
+    if (args->output) return tt_traced_conclude(&end, !args->program);
     if (end.program.signal) tt_spawn_die_by(end.program.signal);
     return end.program.code;
 }

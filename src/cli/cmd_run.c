@@ -147,55 +147,7 @@ static const tt_options command = {
     .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
     .in_order = true};
 
-/* --- before --- */
-
-static int choose_output(const arguments *args, char out[PATH_MAX])
-{
-    tt_error err;
-    char name[64], dir[PATH_MAX];
-    time_t now = time(NULL);
-    struct tm local;
-    (void)strftime(name, sizeof name, "tensortrace-%Y%m%d-%H%M%S.ttrace",
-                   localtime_r(&now, &local));
-    if (tt_place_absolute(out, PATH_MAX, args->output ? args->output : name, &err) != TT_OK)
-        return tt_report_error(&err);
-    if (tt_place_check(out, &err) != TT_OK) return tt_report_usage("%s with -o", err.message);
-    if (!args->force && access(out, F_OK) == 0)
-        return tt_report_usage("%s exists: choose another name with -o, or replace it with --force",
-                               out);
-    tt_place_dir(dir, sizeof dir, out);
-    if (access(dir, F_OK) != 0 && errno == ENOENT)
-        return tt_report_usage("folder %s does not exist", dir);
-    if (access(dir, W_OK | X_OK) != 0)
-        return tt_report_usage("cannot write into %s: choose another place with -o", dir);
-    return TT_EXIT_OK;
-}
-
-/* With a part file of an earlier run the first process would use another name. */
-static int check_part(const char *output)
-{
-    char part[PATH_MAX];
-    if (tt_place_part(part, sizeof part, output, NULL) != TT_OK || access(part, F_OK) != 0)
-        return TT_EXIT_OK;
-    return tt_report_usage("%s is there, left by a run that did not end well: finish it with "
-                           "`tensortrace recover %s`, or remove it",
-                           part, part);
-}
-
-/* The command's exit code after the program's end. */
-static int conclude(const arguments *args, const tt_traced_end *end)
-{
-    bool built_in_failed = !args->program && end->program.code != 0;
-    bool nothing = end->n_traces == 0 && !built_in_failed && !end->unfinished;
-    const bool failed = !end->program.signal && end->program.code != 0;
-    if (nothing && failed)
-        tt_report_note("nothing was traced: the program itself exited with %d", end->program.code);
-    if (nothing && (!failed || end->why_is_certain))
-        tt_report_note("%s%s%s", failed ? "" : "nothing was traced: ", end->why_nothing,
-                       args->program ? " (see `tensortrace doctor -- PROGRAM`)" : "");
-    if (end->program.signal) tt_spawn_die_by(end->program.signal);
-    return nothing ? TT_EXIT_NO_TRACE : end->program.code;
-}
+/* --- the program --- */
 
 static void note(void *context, const char *text)
 {
@@ -212,7 +164,8 @@ static int run_program(const arguments *args, char **argv, const char *output)
                         .note = note};
     tt_traced_end end;
     tt_error err;
-    if (tt_traced_run(&traced, argv, &end, &err) == TT_OK) return conclude(args, &end);
+    if (tt_traced_run(&traced, argv, &end, &err) == TT_OK)
+        return tt_traced_conclude(&end, !args->program);
     int code = tt_report_error(&err);
     if (!end.not_started) return code;
     const char *dot = strrchr(argv[0], '.');
@@ -227,8 +180,7 @@ int tt_cmd_run(int argc, char **argv)
     char **words = NULL;
     tt_runner_args_init(&args.runner);
     tt_options_parse(&command, argc, argv, &args);
-    int code = choose_output(&args, output);
-    if (code == TT_EXIT_OK) code = check_part(output);
+    int code = tt_traced_output(output, args.output, args.force);
     if (code != TT_EXIT_OK) return code;
     (void)tt_sweep();
     if (args.program) return run_program(&args, args.program, output);

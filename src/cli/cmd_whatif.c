@@ -200,7 +200,7 @@ static void print_head(const tt_whatif_view *v)
     if (v->reserve_bytes)
         tt_table_printf(stdout, 10, "reserved  %s of the RAM are not for weights\n",
                         tt_units_bytes(text, v->reserve_bytes));
-    if (v->traced_readahead_bytes && !v->readahead_bytes)
+    if (v->traced_readahead_bytes && !v->readahead_bytes && strcmp(v->reader, "boost") != 0)
         tt_table_printf(stdout, 10,
                         "left out  what the kernel reads ahead in vain, here up to %s at a time: "
                         "see --readahead",
@@ -277,6 +277,9 @@ static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
         tt_report_note("which rows or experts some ops read was not observed: they are taken to "
                        "read all, and what is read from disk is an upper bound");
     note_faults(m);
+    if (m->n_pool_states)
+        tt_report_note("the traced run was that of `tensortrace boost`: its compute times hold waits "
+                       "for reads; for better ones trace a run with the whole model in RAM");
 }
 
 static int simulate(const struct options *o, const tt_model *m)

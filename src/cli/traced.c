@@ -3,13 +3,16 @@
 #include "analyze/copies.h"
 #include "analyze/values/first.h"
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/hook_path.h"
+#include "cli/report.h"
 #include "cli/trace_options.h"
 #include "model/model.h"
 #include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -18,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOTE_TEXT (PATH_MAX + 512)
@@ -465,4 +469,59 @@ tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_
     tt_session_close(session);
     (void)close(lock);
     return status;
+}
+
+/* --- of commands --- */
+
+static int choose_output(char *out, const char *named, bool force)
+{
+    tt_error err;
+    char name[64], dir[PATH_MAX];
+    time_t now = time(NULL);
+    struct tm local;
+    (void)strftime(name, sizeof name, "tensortrace-%Y%m%d-%H%M%S.ttrace",
+                   localtime_r(&now, &local));
+    if (tt_place_absolute(out, PATH_MAX, named ? named : name, &err) != TT_OK)
+        return tt_report_error(&err);
+    if (tt_place_check(out, &err) != TT_OK) return tt_report_usage("%s with -o", err.message);
+    if (!force && access(out, F_OK) == 0)
+        return tt_report_usage("%s exists: choose another name with -o, or replace it with --force",
+                               out);
+    tt_place_dir(dir, sizeof dir, out);
+    if (access(dir, F_OK) != 0 && errno == ENOENT)
+        return tt_report_usage("folder %s does not exist", dir);
+    if (access(dir, W_OK | X_OK) != 0)
+        return tt_report_usage("cannot write into %s: choose another place with -o", dir);
+    return TT_EXIT_OK;
+}
+
+/* With a part file of an earlier run the first process would use another name. */
+static int check_part(const char *output)
+{
+    char part[PATH_MAX];
+    if (tt_place_part(part, sizeof part, output, NULL) != TT_OK || access(part, F_OK) != 0)
+        return TT_EXIT_OK;
+    return tt_report_usage("%s is there, left by a run that did not end well: finish it with "
+                           "`tensortrace recover %s`, or remove it",
+                           part, part);
+}
+
+int tt_traced_output(char *out, const char *named, bool force)
+{
+    const int code = choose_output(out, named, force);
+    return code == TT_EXIT_OK ? check_part(out) : code;
+}
+
+int tt_traced_conclude(const tt_traced_end *end, bool built_in)
+{
+    bool built_in_failed = built_in && end->program.code != 0;
+    bool nothing = end->n_traces == 0 && !built_in_failed && !end->unfinished;
+    const bool failed = !end->program.signal && end->program.code != 0;
+    if (nothing && failed)
+        tt_report_note("nothing was traced: the program itself exited with %d", end->program.code);
+    if (nothing && (!failed || end->why_is_certain))
+        tt_report_note("%s%s%s", failed ? "" : "nothing was traced: ", end->why_nothing,
+                       !built_in ? " (see `tensortrace doctor -- PROGRAM`)" : "");
+    if (end->program.signal) tt_spawn_die_by(end->program.signal);
+    return nothing ? TT_EXIT_NO_TRACE : end->program.code;
 }

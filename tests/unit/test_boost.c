@@ -587,6 +587,40 @@ static void keeps_to_the_budget(void **state)
     }
 }
 
+/* Contexts that compute at the same time, and end and begin beside each other. */
+static void plans_share_the_budget(void **state)
+{
+    enum { PLANS = 3, APART = 2, PASSES = 4 };
+    const uint64_t budget = LAYERS * (uint64_t)MATRIX * 6 / 10;
+    tt_weights_plan plans[PLANS] = {{.pass = 0}};
+    uint32_t at[PLANS] = {0};
+    weighed x;
+    (void)state;
+    weigh(&x, budget, false);
+    tt_pagepool_lock(x.m.pool);
+    for (uint32_t step = 0; step < PASSES * LAYERS + PLANS * APART; step++)
+        for (uint32_t k = 0; k < PLANS; k++) {
+            if (step < k * APART || at[k] == PASSES * LAYERS) continue;
+            const uint32_t layer = at[k]++ % LAYERS;
+            if (!layer) assert_true(tt_weights_begin(x.w, &plans[k], x.steps, LAYERS));
+            tt_weights_advance(x.w, &plans[k], 2 * layer);
+            tt_weights_look_ahead(x.w, &plans[k]);
+            tt_pagepool_unlock(x.m.pool);
+            tt_weights_wait(x.w, &plans[k]);
+            tt_pagepool_lock(x.m.pool);
+            if (layer + 1 == LAYERS) tt_weights_end(x.w, &plans[k]);
+        }
+    tt_pagepool_unlock(x.m.pool);
+    assert_true(atomic_load(&x.m.report.pool_peak_bytes) <= budget);
+    assert_true(atomic_load(&x.m.report.pool_peak_bytes) > budget / 2);
+    assert_true(is_content(&x.m, 0, SIZE + TAIL));
+    for (uint32_t k = 0; k < PLANS; k++) {
+        free(plans[k].turns);
+        free(plans[k].held);
+    }
+    weigh_no_more(&x);
+}
+
 /* Asks for the layers behind `node`, as far as there is room. */
 static void stream(weighed *x, uint32_t layer, uint32_t streamed[LAYERS][2])
 {
@@ -1144,6 +1178,7 @@ int main(void)
         cmocka_unit_test(leaves_what_cannot_be_read),
         cmocka_unit_test(child_sees_the_same),
         cmocka_unit_test(keeps_to_the_budget),
+        cmocka_unit_test(plans_share_the_budget),
         cmocka_unit_test(streams_whole_layers),
         cmocka_unit_test(requests_first_what_an_op_needs),
         cmocka_unit_test(follows_the_budget),
