@@ -3,7 +3,7 @@
 set -eu
 cd "$1"
 bad=0 links=0
-for file in ./*.md docs/*.md bench/*.md examples/*/*.md tests/*/README.md; do
+for file in ./*.md docs/*.md bench/*.md bench/report/*.md examples/*/*.md tests/*/README.md; do
     folder=$(dirname "$file")
     # Links and pictures; not those of the web, nor anchors of the same page.
     for to in $(grep -o '](\([^)]*\))' "$file" | sed 's/^](//; s/)$//; s/ .*//; s/#.*//'); do
