@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_docs.sh SOURCES: what the documents link to is there, and docs/README.md lists all of docs.
+# test_docs.sh SOURCES: what the documents link to is there, docs/README.md lists all of docs, docs/tour.md all commands.
 set -eu
 cd "$1"
 bad=0 links=0
@@ -16,5 +16,9 @@ done
 for file in docs/*.md; do
     name=$(basename "$file")
     [ "$name" = README.md ] || grep -q "](\(.*/\)\?$name)" docs/README.md || { echo "docs/README.md does not list $name"; bad=1; }
+done
+for page in man/tensortrace-*.1; do
+    verb=${page#man/tensortrace-}
+    grep -q "^tensortrace ${verb%.1} " docs/tour.md || { echo "docs/tour.md does not list the command ${verb%.1}"; bad=1; }
 done
 exit $bad
