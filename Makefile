@@ -50,7 +50,7 @@ check-packages: ## `make dist`, `deb` and `tarball` in new minimal systems of De
 demo: ## from nothing to a trace: dependencies, build, model, run, findings
 	@scripts/demo
 
-bench: ## measure what tracing costs, write bench/report.md (40 minutes; BENCH_QUICK=1: 3)
+bench: ## measure what tracing costs, write bench/report.md (65 minutes; BENCH_QUICK=1: 3)
 	@bench/run "$(BUILD)"
 
 screenshots: all ## make docs/pictures/*.png anew, of a real trace, in a real browser

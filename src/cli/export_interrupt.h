@@ -3,7 +3,7 @@
 #define TT_CLI_EXPORT_INTERRUPT_H
 
 /* From now on a thread waits for SIGINT, SIGTERM and SIGHUP, removes the temporary folder
- * (base/outdir.h) beside `output` and then ends the process by the signal. Call it before other
+ * (base/outfile.h) beside `output` and then ends the process by the signal. Call it before other
  * threads are started; ignored signals stay ignored. Unfinished files have no name (base/outfile.h)
  * and disappear by themselves. */
 void tt_export_guard(const char *output);

@@ -1,9 +1,9 @@
 #!/bin/sh
-# test_docs.sh SOURCES: what the documents link to is there, and docs/README.md lists all of docs.
+# test_docs.sh SOURCES: what the documents link to is there, docs/README.md lists all of docs, docs/tour.md all commands.
 set -eu
 cd "$1"
 bad=0 links=0
-for file in ./*.md docs/*.md bench/*.md examples/*/*.md tests/*/README.md; do
+for file in ./*.md docs/*.md bench/*.md bench/report/*.md examples/*/*.md tests/*/README.md; do
     folder=$(dirname "$file")
     # Links and pictures; not those of the web, nor anchors of the same page.
     for to in $(grep -o '](\([^)]*\))' "$file" | sed 's/^](//; s/)$//; s/ .*//; s/#.*//'); do
@@ -16,5 +16,9 @@ done
 for file in docs/*.md; do
     name=$(basename "$file")
     [ "$name" = README.md ] || grep -q "](\(.*/\)\?$name)" docs/README.md || { echo "docs/README.md does not list $name"; bad=1; }
+done
+for page in man/tensortrace-*.1; do
+    verb=${page#man/tensortrace-}
+    grep -q "^tensortrace ${verb%.1} " docs/tour.md || { echo "docs/tour.md does not list the command ${verb%.1}"; bad=1; }
 done
 exit $bad
