@@ -210,7 +210,7 @@ TT_COLUMN_SHOW(show_first, tt_faults_row, r,
 static void get_ranges(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
-    const tt_ranges *r = &of(row)->tokens;
+    const tt_ranges *r = &of(row)->batches;
     size_t used = 0;
     cell->room[0] = '\0';
     for (size_t i = 0; i < r->n && i <= RANGES_SHOWN; i++) {
@@ -230,7 +230,7 @@ static void get_ranges(const void *context, const void *row, tt_cell *cell)
 static void put_ranges(tt_json *j, const void *context, const void *row)
 {
     (void)context;
-    const tt_ranges *r = &of(row)->tokens;
+    const tt_ranges *r = &of(row)->batches;
     tt_json_array(j);
     for (size_t i = 0; i < r->n; i++) {
         tt_json_array(j);
@@ -406,11 +406,11 @@ static const tt_column columns[] = {
               TT_MEMBER(tt_faults_row, first_ns), .text = show_first),
     TT_COLUMN("last_read_relative_ns", NULL, MOMENT, "when the last one began", .nullable = true,
               .known = has_first, TT_MEMBER(tt_faults_row, last_ns)),
-    TT_COLUMN("reading_token_ranges", "BATCHES", NONE,
+    TT_COLUMN("reading_batch_ranges", "BATCHES", NONE,
               "batches in which something was read; in JSON pairs, first and last",
               .type = TT_CELL_NAME, .show = TT_SHOW_CUT | TT_SHOW_KNOWN, .kinds = NOT_BY(BATCH),
               .get = get_ranges, .json = put_ranges),
-    TT_COLUMN("reading_token_ranges", NULL, NONE,
+    TT_COLUMN("reading_batch_ranges", NULL, NONE,
               "batches in which something was read; in JSON pairs, first and last",
               .type = TT_CELL_NAME, .kinds = BY(BATCH), .get = get_ranges, .json = put_ranges),
     TT_COLUMN("process", NULL, NONE, "the kernel's counts for the process during the batch",
