@@ -505,7 +505,7 @@ double tt_faults_rate(const tt_faults_row *r)
     return (double)r->counts.read_bytes / r->reading_ns * 1e9;
 }
 
-double tt_faults_blocked_ns(const tt_faults_row *r)
+double tt_faults_off_cpu_ns(const tt_faults_row *r)
 {
     double cpu = (double)r->busy_cpu_ns;
     return r->busy_ns > cpu ? r->busy_ns - cpu : 0;

@@ -141,7 +141,7 @@ double tt_faults_amplification(const tt_faults_row *r);
 double tt_faults_rate(const tt_faults_row *r);
 /* Time that the counted threads spent in the ops off CPU: waiting for a device, or for a
  * processor. */
-double tt_faults_blocked_ns(const tt_faults_row *r);
+double tt_faults_off_cpu_ns(const tt_faults_row *r);
 
 /* Pure: part i of `total` divided among parts of these sizes; the parts add up to it. `before`: the
  * total size of the parts before i; `all`: of all parts. */

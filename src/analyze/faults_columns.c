@@ -196,10 +196,10 @@ static void get_rate(const void *context, const void *row, tt_cell *cell)
     if (cell->known) cell->f64 = rate;
 }
 
-static void get_blocked(const void *context, const void *row, tt_cell *cell)
+static void get_off_cpu(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
-    cell->f64 = tt_faults_blocked_ns(row);
+    cell->f64 = tt_faults_off_cpu_ns(row);
     cell->known = of(row)->counts.observed_cpu > 0 && of(row)->busy_ns > 0;
 }
 
@@ -397,9 +397,9 @@ static const tt_column columns[] = {
     TT_COLUMN("busy_ns", NULL, NS, "time of the counted threads in these ops", .nullable = true,
               .known = was_busy, TT_MEMBER(tt_faults_row, busy_ns)),
     TT_COLUMN(
-        "blocked_ns", "OFF CPU", NS,
+        "off_cpu_ns", "OFF CPU", NS,
         "the part of busy_ns on no processor: asleep (disk, locks, other threads) or preempted",
-        .type = TT_CELL_F64, .nullable = true, .get = get_blocked),
+        .type = TT_CELL_F64, .nullable = true, .get = get_off_cpu),
     TT_COLUMN("first_read_relative_ns", "FIRST ms", MOMENT,
               "when the first op that read began, from the begin of the first batch",
               .nullable = true, .show = TT_SHOW_WIDEST | TT_SHOW_KNOWN, .known = has_first,
