@@ -123,8 +123,8 @@ export interface Source {
 
 /** A bad output without a known bad source. */
 export interface Origin {
-  readonly kind: "born" | "inherited" | "uncertain";
-  /** Outputs of that name that are born bad, this one included. */
+  readonly kind: "made" | "inherited" | "uncertain";
+  /** Outputs of that name that were made bad, this one included. */
   readonly times: number;
   readonly output: Output;
   readonly sources: readonly Source[];
