@@ -392,7 +392,7 @@ static const tt_column cache_columns[] = {
     CELLS_COLUMNS(tt_kv_cache, cache, TT_MEMBER(tt_kv_cache, written_bytes)),
     TT_COLUMN("tensors", NULL, NONE, "each layer's part", .type = TT_CELL_ROWS,
               .inner = &tt_kv_tensor_schema, .rows = cache_tensors),
-    TT_COLUMN("tokens", NULL, NONE, "how it fills, batch by batch", .type = TT_CELL_ROWS,
+    TT_COLUMN("batches", NULL, NONE, "how it fills, batch by batch", .type = TT_CELL_ROWS,
               .inner = &tt_kv_step_schema, .json = put_steps),
 };
 

@@ -60,7 +60,7 @@ tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *fi
 
 static void free_row(tt_faults_row *r)
 {
-    tt_ranges_free(&r->tokens);
+    tt_ranges_free(&r->batches);
     tt_ranges_free(&r->used);
     tt_ranges_free(&r->mapped);
 }
@@ -189,7 +189,7 @@ static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, co
     if (!row->first_known || start < row->first_ticks) row->first_ticks = start;
     if (!row->first_known || start > row->last_ticks) row->last_ticks = start;
     row->first_known = true;
-    if (token >= 0) tt_ranges_add(&row->tokens, (uint64_t)token, (uint64_t)token + 1);
+    if (token >= 0) tt_ranges_add(&row->batches, (uint64_t)token, (uint64_t)token + 1);
 }
 
 bool tt_fault_op_maps(const tt_fault_op *op, const tt_access *a)
@@ -396,7 +396,7 @@ static void finish_row(tt_faults *f, tt_faults_row *r)
 {
     if (r->done) return;
     r->done = true;
-    tt_ranges_merge(&r->tokens);
+    tt_ranges_merge(&r->batches);
     tt_ranges_merge(&r->used);
     tt_ranges_merge(&r->mapped);
     r->used_bytes = tt_ranges_total(&r->used);
@@ -406,7 +406,7 @@ static void finish_row(tt_faults *f, tt_faults_row *r)
     r->busy_ns = tt_model_span_ns(f->m, r->busy_ticks);
     r->first_ns = r->first_known ? tt_model_ns(f->m, r->first_ticks) : 0;
     r->last_ns = r->first_known ? tt_model_ns(f->m, r->last_ticks) : 0;
-    f->failed |= r->tokens.failed || r->used.failed || r->mapped.failed;
+    f->failed |= r->batches.failed || r->used.failed || r->mapped.failed;
     tt_ranges_free(&r->used);
     tt_ranges_free(&r->mapped);
 }
@@ -505,7 +505,7 @@ double tt_faults_rate(const tt_faults_row *r)
     return (double)r->counts.read_bytes / r->reading_ns * 1e9;
 }
 
-double tt_faults_blocked_ns(const tt_faults_row *r)
+double tt_faults_off_cpu_ns(const tt_faults_row *r)
 {
     double cpu = (double)r->busy_cpu_ns;
     return r->busy_ns > cpu ? r->busy_ns - cpu : 0;

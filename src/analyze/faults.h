@@ -108,9 +108,9 @@ typedef struct tt_faults_row {
     double reading_ns;        /* of those with reads */
     double busy_ns;           /* of the counted threads in them, summed over threads */
     uint64_t busy_cpu_ns;     /* of counts.cpu_ns, the part during busy_ns */
-    bool first_known;         /* something was read: first_ns .. tokens are valid */
+    bool first_known;         /* something was read: first_ns .. batches are valid */
     double first_ns, last_ns; /* start of the first and the last op that read */
-    tt_ranges tokens;         /* in which something was read, merged */
+    tt_ranges batches;        /* in which something was read, merged */
     /* Private: */
     uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
     tt_ranges used, mapped;
@@ -141,7 +141,7 @@ double tt_faults_amplification(const tt_faults_row *r);
 double tt_faults_rate(const tt_faults_row *r);
 /* Time that the counted threads spent in the ops off CPU: waiting for a device, or for a
  * processor. */
-double tt_faults_blocked_ns(const tt_faults_row *r);
+double tt_faults_off_cpu_ns(const tt_faults_row *r);
 
 /* Pure: part i of `total` divided among parts of these sizes; the parts add up to it. `before`: the
  * total size of the parts before i; `all`: of all parts. */

@@ -196,10 +196,10 @@ static void get_rate(const void *context, const void *row, tt_cell *cell)
     if (cell->known) cell->f64 = rate;
 }
 
-static void get_blocked(const void *context, const void *row, tt_cell *cell)
+static void get_off_cpu(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
-    cell->f64 = tt_faults_blocked_ns(row);
+    cell->f64 = tt_faults_off_cpu_ns(row);
     cell->known = of(row)->counts.observed_cpu > 0 && of(row)->busy_ns > 0;
 }
 
@@ -210,7 +210,7 @@ TT_COLUMN_SHOW(show_first, tt_faults_row, r,
 static void get_ranges(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
-    const tt_ranges *r = &of(row)->tokens;
+    const tt_ranges *r = &of(row)->batches;
     size_t used = 0;
     cell->room[0] = '\0';
     for (size_t i = 0; i < r->n && i <= RANGES_SHOWN; i++) {
@@ -230,7 +230,7 @@ static void get_ranges(const void *context, const void *row, tt_cell *cell)
 static void put_ranges(tt_json *j, const void *context, const void *row)
 {
     (void)context;
-    const tt_ranges *r = &of(row)->tokens;
+    const tt_ranges *r = &of(row)->batches;
     tt_json_array(j);
     for (size_t i = 0; i < r->n; i++) {
         tt_json_array(j);
@@ -397,20 +397,20 @@ static const tt_column columns[] = {
     TT_COLUMN("busy_ns", NULL, NS, "time of the counted threads in these ops", .nullable = true,
               .known = was_busy, TT_MEMBER(tt_faults_row, busy_ns)),
     TT_COLUMN(
-        "blocked_ns", "OFF CPU", NS,
+        "off_cpu_ns", "OFF CPU", NS,
         "the part of busy_ns on no processor: asleep (disk, locks, other threads) or preempted",
-        .type = TT_CELL_F64, .nullable = true, .get = get_blocked),
+        .type = TT_CELL_F64, .nullable = true, .get = get_off_cpu),
     TT_COLUMN("first_read_relative_ns", "FIRST ms", MOMENT,
               "when the first op that read began, from the begin of the first batch",
               .nullable = true, .show = TT_SHOW_WIDEST | TT_SHOW_KNOWN, .known = has_first,
               TT_MEMBER(tt_faults_row, first_ns), .text = show_first),
     TT_COLUMN("last_read_relative_ns", NULL, MOMENT, "when the last one began", .nullable = true,
               .known = has_first, TT_MEMBER(tt_faults_row, last_ns)),
-    TT_COLUMN("reading_token_ranges", "BATCHES", NONE,
+    TT_COLUMN("reading_batch_ranges", "BATCHES", NONE,
               "batches in which something was read; in JSON pairs, first and last",
               .type = TT_CELL_NAME, .show = TT_SHOW_CUT | TT_SHOW_KNOWN, .kinds = NOT_BY(BATCH),
               .get = get_ranges, .json = put_ranges),
-    TT_COLUMN("reading_token_ranges", NULL, NONE,
+    TT_COLUMN("reading_batch_ranges", NULL, NONE,
               "batches in which something was read; in JSON pairs, first and last",
               .type = TT_CELL_NAME, .kinds = BY(BATCH), .get = get_ranges, .json = put_ranges),
     TT_COLUMN("process", NULL, NONE, "the kernel's counts for the process during the batch",

@@ -40,7 +40,7 @@ void tt_heat_step(tt_heat_steps *s, const tt_heat_place *last, const tt_heat_pla
 /* A unit: the slice with that number. */
 typedef struct unit {
     uint32_t row; /* or TT_NONE: not examined */
-    uint32_t tokens;
+    uint32_t batches;
     uint32_t hint;  /* for tt_reuse_read */
     uint32_t stamp; /* last counted batch, + 1 */
     uint64_t touched;
@@ -265,7 +265,7 @@ static bool walk_steps(measure *q)
 
 /* In how many batches each unit and row was read: batch by batch, as those of two contexts may
  * alternate. */
-static bool count_tokens(measure *q)
+static bool count_batches(measure *q)
 {
     const tt_reads *reads = q->reads;
     const uint32_t n = q->m->n_batches;
@@ -288,9 +288,9 @@ static bool count_tokens(measure *q)
             for (; from < to; from++) {
                 unit *u = &q->units[from];
                 tt_heat_row *row = &q->heat->rows[u->row];
-                u->tokens += u->stamp != op->batch + 1;
+                u->batches += u->stamp != op->batch + 1;
                 u->stamp = op->batch + 1;
-                row->tokens += row->stamp != op->batch + 1;
+                row->batches += row->stamp != op->batch + 1;
                 row->stamp = op->batch + 1;
             }
         }
@@ -307,7 +307,7 @@ static void add_sets(measure *q)
         unit *u = &q->units[i];
         const uint64_t size = q->slices.list[i].size;
         if (u->row == TT_NONE) continue;
-        bool every = u->touched == size && size > 0 && u->tokens == h->batches && h->batches > 0;
+        bool every = u->touched == size && size > 0 && u->batches == h->batches && h->batches > 0;
         tt_heat_set *set = every ? &h->every : u->read > 0 ? &h->some : &h->never;
         set->units++;
         if (u->read > 0) set->bytes += u->touched;
@@ -425,7 +425,7 @@ static bool run(measure *q, tt_heat_by by)
     q->distinct = calloc(batches, sizeof *q->distinct);
     q->heat->rows = calloc((size_t)q->slices.n + 1, sizeof *q->heat->rows);
     if (!q->units || !q->was_read || !q->distinct || !q->heat->rows) return false;
-    if (!make_rows(q, by) || !walk(q) || !count_tokens(q)) return false;
+    if (!make_rows(q, by) || !walk(q) || !count_batches(q)) return false;
     if (!walk_steps(q)) return false;
     add_sets(q);
     if (!add_phases(q)) return false;

@@ -34,7 +34,7 @@ typedef struct tt_heat_row {
     uint64_t read_bytes;              /* over all reads */
     uint64_t copied_bytes;            /* of these, from copies in buffers */
     uint64_t accesses;                /* ops that read it */
-    uint32_t tokens;                  /* batches that read it */
+    uint32_t batches;                 /* batches that read it */
     uint64_t timed;                   /* of the accesses: those whose op has an observed end */
     double time_ns;                   /* of these ops */
     uint32_t first_batch, last_batch; /* TT_NONE: none */

@@ -157,15 +157,14 @@ TT_COLUMN_JSON(json_rows, tt_stats_view, v, {
     }
     tt_json_array_end(j);
 })
-TT_COLUMN_VALUE(get_tokens, tt_stats_view, v, u64, v ? of(context)->axis->n_batches : 0)
+TT_COLUMN_VALUE(get_total, tt_stats_view, v, u64, v ? of(context)->axis->n_batches : 0)
 TT_COLUMN_KNOWN(has_buckets, tt_stats_view, v, v &&of(context)->axis->n_buckets > 0)
 TT_COLUMN_ROWS(all, tt_stats_view, v, v->total, 1)
 
 static const tt_column series_columns[] = {
     FILE_COLUMN,
     BY_COLUMN,
-    TT_FIELD("tokens", "batches from the first to the last", .type = TT_CELL_U32,
-             .get = get_tokens),
+    TT_FIELD("batches_total", "from the first to the last", .type = TT_CELL_U32, .get = get_total),
     LIST("first_batch_id", "of a bucket", first, buckets),
     LIST("last_batch_id", "of a bucket", last, buckets),
     LIST("batches", "of a bucket, those that pass", batches, buckets),

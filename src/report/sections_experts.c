@@ -264,7 +264,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
             "ops for %s.",
             isnan(rate) ? "an unknown rate" : tt_format_rate(p, rate),
             isnan(more) ? "" : tt_page_format(p, ", %.2f bytes for each byte that they used", more),
-            tt_format_ns(p, tt_faults_blocked_ns(total)));
+            tt_format_ns(p, tt_faults_off_cpu_ns(total)));
     }
     if (a->faults && a->timed) {
         size_t n;

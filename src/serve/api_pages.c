@@ -102,7 +102,7 @@ static const tt_column page_columns[] = {
     TT_FIELD("weight", "of the first", TT_MEMBER(tt_fault_page, first.weight)),
     TT_FIELD("expert_id", "of the first", .type = TT_CELL_U32, .get = get_expert,
              .known = of_expert),
-    TT_FIELD("first_token", "batch of the first", .type = TT_CELL_U32, .get = get_batch,
+    TT_FIELD("first_batch_id", "of the first", .type = TT_CELL_U32, .get = get_batch,
              .known = in_batch),
 };
 static const tt_schema page_schema = TT_SCHEMA("pages", "a page", page_columns);

@@ -41,7 +41,7 @@ static void pad(tt_bytes *b)
         pad(b);                                                                                    \
     } while (0)
 
-static uint32_t token_of(const tt_model *m, uint32_t run)
+static uint32_t batch_of(const tt_model *m, uint32_t run)
 {
     const uint32_t batch = m->runs[run].batch;
     return batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch);
@@ -57,7 +57,7 @@ static void put_slices(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u32, t->slices, n, x->node);
     COLUMN(b, tt_bytes_u32, t->slices, n, x->name);
     COLUMN(b, tt_bytes_u32, t->slices, n, x->weight);
-    COLUMN(b, tt_bytes_u32, t->slices, n, token_of(m, x->run));
+    COLUMN(b, tt_bytes_u32, t->slices, n, batch_of(m, x->run));
     COLUMN(b, tt_bytes_u32, t->slices, n, (uint32_t)x->layer_id);
     COLUMN(b, tt_bytes_u16, t->slices, n, x->track);
     COLUMN(b, tt_bytes_u8, t->slices, n, x->kind);
@@ -92,7 +92,7 @@ static void put_layers(tt_bytes *b, const tt_model *m, const tt_tile *t)
     const uint32_t n = t->n_layers;
     COLUMN(b, put_f64, t->layers, n, x->start_ns);
     COLUMN(b, put_f64, t->layers, n, x->end_ns);
-    COLUMN(b, tt_bytes_u32, t->layers, n, token_of(m, x->run));
+    COLUMN(b, tt_bytes_u32, t->layers, n, batch_of(m, x->run));
     COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)x->first);
     COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)x->last);
     COLUMN(b, tt_bytes_u32, t->layers, n, x->count);

@@ -116,7 +116,7 @@ static const tt_column grid_columns[] = {
     TT_FIELD("place", "a name without its layer", .type = TT_CELL_NAME, .get = get_place),
     TT_FIELD("cut", "there are more", TT_MEMBER(tt_values_grid, cut)),
     TT_FIELD("layers", "its rows", .type = TT_CELL_ROWS, .json = json_layers),
-    TT_FIELD("tokens", "its columns: batches", .type = TT_CELL_ROWS, .json = json_batches),
+    TT_FIELD("batches", "its columns", .type = TT_CELL_ROWS, .json = json_batches),
 };
 static const tt_schema grid_schema = TT_SCHEMA("grid", "one place", grid_columns);
 

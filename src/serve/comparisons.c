@@ -107,7 +107,7 @@ static void phase(tt_json *j, const tt_diff *d, const tt_diff_phase *p, double *
 {
     tt_json_object(j);
     tt_json_kv_string(j, "phase", tt_phase_name(p->phase));
-    tt_json_kv_u64(j, "tokens_compared", p->pairs.n);
+    tt_json_kv_u64(j, "batches_compared", p->pairs.n);
     tt_json_kv_u64(j, "samples", p->n_samples);
     tt_json_kv_u64(j, "sample_every", p->stride);
     side(j, "a", d, p, 0);

@@ -286,7 +286,7 @@ def check_buffers(t, tool, trace, complain):
     for i, c in enumerate(buffers["kv_caches"]):
         cells = [v for u in t.of_track(f"KV cache {i}: cells") for _, v in t.counters[u]]
         size = [v for u in t.of_track(f"KV cache {i}: bytes") for _, v in t.counters[u]]
-        steps = c.get("tokens") or []
+        steps = c.get("batches") or []
         complain.expect(f"cells of cache {i}", [s["cells_written"] for s in steps], cells)
         complain.expect(f"bytes of cache {i}", [s["written_bytes"] for s in steps], size)
     return sum(map(len, wanted.values()))

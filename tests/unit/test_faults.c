@@ -125,7 +125,7 @@ static void rows_of_threads_and_tokens(void **state)
     for (size_t i = 0; i < n; i++) {
         const tt_fault_counts c = slow_counts(m, -1, (int64_t)i);
         assert_counts(&rows[i].counts, &c);
-        assert_true(tt_ranges_total(&rows[i].tokens) == 1);
+        assert_true(tt_ranges_total(&rows[i].batches) == 1);
     }
     tt_faults_free(f);
     tt_model_close(m);

@@ -132,7 +132,7 @@ static void experts_by_hand(void **state)
     const tt_heat_row *norm = find(&h, NORM, TT_EXPERT_NONE), *one = find(&h, EXPERTS, 1);
     const tt_heat_row *three = find(&h, EXPERTS, 3), *rows = find(&h, ROWS, TT_EXPERT_NONE);
     assert_int_equal(norm->accesses, 3);
-    assert_int_equal(norm->tokens, 3);
+    assert_int_equal(norm->batches, 3);
     assert_int_equal(norm->read_bytes, 30);
     assert_true(fabs(norm->time_ns - 11) < 1e-9);
     /* norm, experts 0 and 1, row 1; then norm, expert 1, row 1. */

@@ -338,8 +338,8 @@ OF_PHASE(paired_by, p->pairs.by_position ? "position" : "order")
 OF_PHASE(verdict, tt_diff_verdict_name(p->verdict))
 TT_COLUMN_SHOW(show_phase, tt_diff_phase, p,
                (void)snprintf(out, room, "%s", tt_diff_phase_title(p->phase));)
-TT_COLUMN_VALUE(get_tokens_a, tt_diff_phase, p, u64, p->units[0].n)
-TT_COLUMN_VALUE(get_tokens_b, tt_diff_phase, p, u64, p->units[((const tt_diff *)context)->n_a].n)
+TT_COLUMN_VALUE(get_batches_a, tt_diff_phase, p, u64, p->units[0].n)
+TT_COLUMN_VALUE(get_batches_b, tt_diff_phase, p, u64, p->units[((const tt_diff *)context)->n_a].n)
 TT_COLUMN_VALUE(get_median_a, tt_diff_phase, p, f64, whole(p)->a.median_ns)
 TT_COLUMN_VALUE(get_median_b, tt_diff_phase, p, f64, whole(p)->b.median_ns)
 
@@ -371,10 +371,10 @@ TT_COLUMN_GET(get_independent, tt_diff_phase, p, const tt_shift *s = &whole(p)->
 static const tt_column phase_columns[] = {
     TT_COLUMN("phase", "PHASE", NONE, "what the batches were for", .type = TT_CELL_NAME,
               .get = get_phase, .text = show_phase),
-    TT_COLUMN("tokens_compared", "COMPARED", COUNT, "batches of each side that were compared",
+    TT_COLUMN("batches_compared", "COMPARED", COUNT, "batches of each side that were compared",
               TT_MEMBER(tt_diff_phase, pairs.n)),
-    TT_COLUMN("tokens_a", NULL, COUNT, "batches of A", .type = TT_CELL_U64, .get = get_tokens_a),
-    TT_COLUMN("tokens_b", NULL, COUNT, "batches of B", .type = TT_CELL_U64, .get = get_tokens_b),
+    TT_COLUMN("batches_a", NULL, COUNT, "batches of A", .type = TT_CELL_U64, .get = get_batches_a),
+    TT_COLUMN("batches_b", NULL, COUNT, "batches of B", .type = TT_CELL_U64, .get = get_batches_b),
     TT_COLUMN("paired_by", NULL, NONE, "position, or order", .type = TT_CELL_NAME,
               .get = get_paired_by),
     PAIRS("tokens_differ", pairs.tokens_differ, "pairs with other tokens"),

@@ -499,8 +499,8 @@ static void output_of_origin(const void *context, const void *row, tt_rowset *ou
 TT_COLUMN_ROWS(sources_of_origin, tt_values_origin, b, b->sources, b->n_sources)
 
 static const tt_column origin_columns[] = {
-    OUTPUT_TEXT("kind", NULL, get_kind, "born, inherited or uncertain"),
-    TT_COLUMN("times", NULL, COUNT, "outputs of that name that are born bad",
+    OUTPUT_TEXT("kind", NULL, get_kind, "made, inherited or uncertain"),
+    TT_COLUMN("times", NULL, COUNT, "outputs of that name that were made bad",
               TT_MEMBER(tt_values_origin, times)),
     TT_COLUMN("output", NULL, NONE, "first layer of these", .type = TT_CELL_OBJECT,
               .rows = output_of_origin),

@@ -161,7 +161,7 @@ typedef struct finding {
 
 const char *tt_values_origin_kind_name(tt_values_origin_kind k)
 {
-    return k == TT_VALUES_MADE_HERE ? "born" : k == TT_VALUES_INHERITED ? "inherited" : "uncertain";
+    return k == TT_VALUES_MADE_HERE ? "made" : k == TT_VALUES_INHERITED ? "inherited" : "uncertain";
 }
 
 /* --- retained memory --- */

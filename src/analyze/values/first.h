@@ -57,7 +57,7 @@ typedef enum tt_values_origin_kind {
 } tt_values_origin_kind;
 
 const char *
-tt_values_origin_kind_name(tt_values_origin_kind k); /* "born" "inherited" "uncertain" */
+tt_values_origin_kind_name(tt_values_origin_kind k); /* "made" "inherited" "uncertain" */
 
 /* A bad output whose sources are not known to be bad. */
 typedef struct tt_values_origin {

@@ -44,13 +44,13 @@ export interface SeriesRow extends SeriesCells, Keyed {}
 
 export interface Series {
   readonly by: By;
-  readonly tokens: number;
+  readonly batches_total: number;
   readonly first_batch_id: readonly number[];
   readonly last_batch_id: readonly number[];
-  /** How many tokens each step is of. */
+  /** How many batches each step is of. */
   readonly batches: readonly number[];
   readonly rows: readonly SeriesRow[];
-  /** Not there when no token passes the filter. */
+  /** Not there when no batch passes the filter. */
   readonly other?: { readonly rows: number; readonly total_ns: readonly (number | null)[] };
   readonly all?: SeriesCells;
   readonly rows_total: number;

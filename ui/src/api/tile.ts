@@ -27,7 +27,7 @@ export interface Slices {
   /** Index among the trace's tensors; NONE. */
   readonly weight: Uint32Array;
   /** Batch number; NONE. */
-  readonly token: Uint32Array;
+  readonly batch: Uint32Array;
   /** -1: none. */
   readonly layer_id: Int32Array;
   readonly track: Uint16Array;
@@ -56,7 +56,7 @@ export interface Layers {
   readonly n: number;
   readonly start_ns: Float64Array;
   readonly end_ns: Float64Array;
-  readonly token: Uint32Array;
+  readonly batch: Uint32Array;
   /** -1: ops of no layer. */
   readonly first: Int32Array;
   readonly last: Int32Array;
@@ -128,7 +128,7 @@ function readSlices(r: Reader, n: number): Slices {
     node: r.u32s(n),
     name: r.u32s(n),
     weight: r.u32s(n),
-    token: r.u32s(n),
+    batch: r.u32s(n),
     layer_id: r.i32s(n),
     track: r.u16s(n),
     kind: r.u8s(n),
@@ -155,7 +155,7 @@ function readLayers(r: Reader, n: number): Layers {
     n,
     start_ns: r.f64s(n),
     end_ns: r.f64s(n),
-    token: r.u32s(n),
+    batch: r.u32s(n),
     first: r.i32s(n),
     last: r.i32s(n),
     count: r.u32s(n),

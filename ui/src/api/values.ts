@@ -61,13 +61,13 @@ export interface Overview {
   readonly places: { readonly rows: readonly Place[]; readonly summary: Summary };
 }
 
-/** GET values/grid: cell [layer x tokens.length + token]. */
+/** GET values/grid: cell [layer x batches.length + batch]. */
 export interface Grid {
   readonly place: string;
   readonly cut: boolean;
   /** null: of no layer. */
   readonly layers: readonly (number | null)[];
-  readonly tokens: readonly number[];
+  readonly batches: readonly number[];
   /** NaN: nothing is finite, or nothing was measured. */
   readonly rms: Float64Array;
   readonly mean: Float64Array;
@@ -84,7 +84,7 @@ export interface Grid {
 }
 
 export function gridOf(data: ArrayBuffer): Grid {
-  const c = decodeColumns<Pick<Grid, "place" | "cut" | "layers" | "tokens">>(data);
+  const c = decodeColumns<Pick<Grid, "place" | "cut" | "layers" | "batches">>(data);
   return {
     ...c.header,
     rms: c.f64("rms"),
@@ -123,8 +123,8 @@ export interface Source {
 
 /** A bad output without a known bad source. */
 export interface Origin {
-  readonly kind: "born" | "inherited" | "uncertain";
-  /** Outputs of that name that are born bad, this one included. */
+  readonly kind: "made" | "inherited" | "uncertain";
+  /** Outputs of that name that were made bad, this one included. */
   readonly times: number;
   readonly output: Output;
   readonly sources: readonly Source[];

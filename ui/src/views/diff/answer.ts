@@ -72,9 +72,9 @@ export type Family = "parts" | "components" | "ops" | "layers" | "nodes";
 
 export interface Phase {
   phase: PhaseName;
-  tokens_compared: number;
-  tokens_a: number;
-  tokens_b: number;
+  batches_compared: number;
+  batches_a: number;
+  batches_b: number;
   paired_by: "position" | "order";
   samples: number;
   sample_every: number;
@@ -139,7 +139,7 @@ export interface TokenSide {
 
 export interface TokenPhase {
   phase: PhaseName;
-  tokens_compared: number;
+  batches_compared: number;
   samples: number;
   sample_every: number;
   a: TokenSide;

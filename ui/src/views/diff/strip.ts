@@ -75,7 +75,7 @@ export function stripOf(tile: Tile, token: number, begin_ns: number, end_ns: num
     const colour = categoryColour(kinds[slices.kind[i]!]?.category ?? "other");
     const x = slices.start_ns[i]! - begin_ns;
     const top = y(slices.track[i]!);
-    const strength = slices.token[i] === token ? 1 : PALE;
+    const strength = slices.batch[i] === token ? 1 : PALE;
     const busy = slices.flags[i]! & OPEN ? bucket : slices.busy_ns[i]!;
     rects.add(x, busy, top, h, colour, strength);
     if (slices.wait_ns[i]! > 0) rects.add(x + busy, slices.wait_ns[i]!, top + h * 0.6, h * 0.4, colour, 0.4 * strength);
@@ -140,7 +140,7 @@ export function drawWords(
     if (x > width || x + w < 0) continue;
     const y = strip.place.top + slices.track[i]! * strip.place.lane;
     const kind = kinds[slices.kind[i]!];
-    if (slices.token[i] !== strip.token) continue;
+    if (slices.batch[i] !== strip.token) continue;
     if (w > 46 && strip.place.lane >= 12 && kind) {
       const left = Math.max(x, 0);
       c.save();

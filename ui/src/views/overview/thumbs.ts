@@ -210,7 +210,7 @@ const sums: Load = async (trace, abort) => {
 const values: Load = async (trace, abort) => {
   if (!summary.peek()?.values_recorded) return null;
   const g = gridOf(await getBinary(ofTrace(trace, "values/grid"), {}, abort));
-  const [rows, columns] = [g.layers.length, g.tokens.length];
+  const [rows, columns] = [g.layers.length, g.batches.length];
   if (rows === 0 || columns === 0) return null;
   const shown = [...g.rms].filter((v) => v > 0 && Number.isFinite(v)).map(Math.log);
   const [least, most] = [Math.min(...shown), Math.max(...shown)];

@@ -172,7 +172,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
       <Legend dimension={dimension} bands={bands} at={here.value} measure={m} />
       <div class="stats-plot">
         <CanvasView
-          label={`${MEASURES.find((x) => x.id === m)!.title} by ${dimension.title.toLowerCase()}, over ${counted(series.tokens, "token")}`}
+          label={`${MEASURES.find((x) => x.id === m)!.title} by ${dimension.title.toLowerCase()}, over ${counted(series.batches_total, "token")}`}
           keys="Left and Right select the previous or next token, Home and End the first or last."
           value={here.value === null ? "" : describe(series, bands, m, here.value)}
           on={{ onKeyDown }}
@@ -195,11 +195,11 @@ function Tools(props: { dimension: Dimension; series: Series }) {
     const rows = series.first_batch_id.map((first, i) => [first, series.last_batch_id[i], ...bands.map((b) => b.values[i])]);
     void copy(asText(head, rows, separator), `series-by-${dimension.id}.${separator === "," ? "csv" : "tsv"}`);
   };
-  const each = series.first_batch_id.length < series.tokens ? `; ${counted(series.first_batch_id.length, "step")} of several tokens each` : "";
+  const each = series.first_batch_id.length < series.batches_total ? `; ${counted(series.first_batch_id.length, "step")} of several tokens each` : "";
   return (
     <p class="stats-foot">
       <span>
-        {counted(series.tokens, "token")}
+        {counted(series.batches_total, "token")}
         {each}. {dimension.id === "tensor" ? "An op that reads two tensors counts for both." : "Click the plot to select a token."}
       </span>
       <label>

@@ -70,7 +70,7 @@ export class Builder {
 export function sliceAlpha(tile: Tile, i: number, marks: Marks): number {
   const s = tile.slices;
   if (marks.marked && tile.marks_known) return s.flags[i]! & MARKED ? 255 : DIM;
-  if (marks.token !== null) return s.token[i] === marks.token ? 255 : DIM;
+  if (marks.token !== null) return s.batch[i] === marks.token ? 255 : DIM;
   return 255;
 }
 
@@ -180,6 +180,6 @@ export function sliceName(tile: Tile, i: number): string {
 
 /** The token of a slice, or null. */
 export function sliceToken(tile: Tile, i: number): number | null {
-  const token = tile.slices.token[i]!;
+  const token = tile.slices.batch[i]!;
   return token === NONE ? null : token;
 }

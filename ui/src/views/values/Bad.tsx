@@ -59,7 +59,7 @@ function Sources(props: { origin: Origin }) {
 }
 
 const CAME: Record<Origin["kind"], string> = {
-  born: "None of the outputs that it reads has any: it was made here.",
+  made: "None of the outputs that it reads has any: it was made here.",
   inherited: "One of its sources already has some: it was inherited.",
   uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
 };
@@ -87,18 +87,18 @@ export function FirstBad(props: { first: First }) {
       </p>
     );
   const first = origin.output;
-  const born = origin.kind === "born";
+  const made = origin.kind === "made";
   const again = origin.times - 1;
   const elsewhere = props.first.origins_total - origin.times;
   return (
     <div class="values-verdict values-bad" role="status">
       <p>
         <b>
-          {first.n_nan > 0 ? "NaN" : "Inf"} {born ? "made" : "first seen"} at <span class="mono">{plainName(first.name)}</span>
+          {first.n_nan > 0 ? "NaN" : "Inf"} {made ? "made" : "first seen"} at <span class="mono">{plainName(first.name)}</span>
         </b>{" "}
         ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
         {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
-        {(born && inModelFile(origin)) || CAME[origin.kind]}{" "}
+        {(made && inModelFile(origin)) || CAME[origin.kind]}{" "}
         <button type="button" onClick={() => choose(first)}>
           Select it
         </button>{" "}

@@ -14,31 +14,31 @@ import { cellWords, extentOf, type Measure } from "./measures";
 import { chooseOutput } from "./state";
 
 function moved(event: KeyboardEvent, at: Place, g: Grid): Place | null {
-  const page = Math.max(1, Math.round(g.tokens.length / 10));
+  const page = Math.max(1, Math.round(g.batches.length / 10));
   const by: Record<string, readonly [number, number]> = {
     ArrowRight: [0, event.shiftKey ? page : 1],
     ArrowLeft: [0, event.shiftKey ? -page : -1],
     ArrowDown: [1, 0],
     ArrowUp: [-1, 0],
-    Home: [0, -g.tokens.length],
-    End: [0, g.tokens.length],
+    Home: [0, -g.batches.length],
+    End: [0, g.batches.length],
     PageDown: [g.layers.length, 0],
     PageUp: [-g.layers.length, 0],
   };
   const step = by[event.key];
   if (!step) return null;
   const within = (n: number, most: number) => Math.min(Math.max(0, n), most - 1);
-  return { layer: within(at.layer + step[0], g.layers.length), token: within(at.token + step[1], g.tokens.length) };
+  return { layer: within(at.layer + step[0], g.layers.length), token: within(at.token + step[1], g.batches.length) };
 }
 
 /** The cell in the grid's columns. */
 function cellOf(g: Grid, at: Place): number {
-  return at.layer * g.tokens.length + at.token;
+  return at.layer * g.batches.length + at.token;
 }
 
 export function chooseCell(g: Grid, at: Place): void {
   const i = cellOf(g, at);
-  const [token, layer] = [g.tokens[at.token] ?? null, g.layers[at.layer] ?? null];
+  const [token, layer] = [g.batches[at.token] ?? null, g.layers[at.layer] ?? null];
   if (g.outputs[i] === 0) {
     select({ token, layer, op: null, tensor: null });
     announce(cellWords(g, i));
@@ -98,7 +98,7 @@ export function Heat(props: { grid: Grid; measure: Measure; label: string }) {
     } else if (at && at.x < LEFT && grid.layers[layerAt(geometry, at.y)] !== undefined)
       select({ layer: grid.layers[layerAt(geometry, at.y)] ?? null });
   };
-  const at = cursor.value.layer < grid.layers.length && cursor.value.token < grid.tokens.length ? cursor.value : { layer: 0, token: 0 };
+  const at = cursor.value.layer < grid.layers.length && cursor.value.token < grid.batches.length ? cursor.value : { layer: 0, token: 0 };
   const under = pointed.value;
   return (
     <>
@@ -123,7 +123,7 @@ export function Heat(props: { grid: Grid; measure: Measure; label: string }) {
           <canvas ref={marks} style={{ width: `${geometry.width}px`, height: `${geometry.height}px` }} />
         </div>
       </CanvasView>
-      {under && under.layer < grid.layers.length && under.token < grid.tokens.length && (
+      {under && under.layer < grid.layers.length && under.token < grid.batches.length && (
         <Tooltip x={under.x} y={under.y}>
           {cellWords(grid, cellOf(grid, under))}
         </Tooltip>

@@ -59,7 +59,7 @@ export function Lines(props: { grid: Grid; profile: Profile }) {
   };
   const choose = (i: number) => {
     const cell = profile.cells[i];
-    if (cell !== undefined) chooseCell(grid, { layer: Math.floor(cell / grid.tokens.length), token: cell % grid.tokens.length });
+    if (cell !== undefined) chooseCell(grid, { layer: Math.floor(cell / grid.batches.length), token: cell % grid.batches.length });
   };
   const { width, height } = size.value;
   const dark = isDark.value;

@@ -30,7 +30,7 @@ export interface Geometry {
 
 export function geometryOf(g: Grid, width: number, room: number): Geometry {
   const space = Math.max(1, Math.floor(width - LEFT - RIGHT));
-  const n = Math.max(1, g.tokens.length);
+  const n = Math.max(1, g.batches.length);
   const each = Math.ceil(n / space);
   const columns = Math.ceil(n / each);
   const cell = Math.min(CELL_MOST, space / columns);
@@ -52,8 +52,8 @@ export interface Place {
 
 /** Cells of a column in a row: indexes in the grid. */
 function cellsOf(g: Grid, geometry: Geometry, layer: number, column: number): [number, number] {
-  const from = layer * g.tokens.length + column * geometry.each;
-  return [from, Math.min(from + geometry.each, (layer + 1) * g.tokens.length)];
+  const from = layer * g.batches.length + column * geometry.each;
+  return [from, Math.min(from + geometry.each, (layer + 1) * g.batches.length)];
 }
 
 /** The cell that represents its column: the worst, else the largest. */
@@ -74,7 +74,7 @@ export function placeAt(g: Grid, m: Measure, geometry: Geometry, x: number, y: n
   if (layer < 0 || layer >= g.layers.length || column < 0 || column >= geometry.columns) return null;
   const [from, to] = cellsOf(g, geometry, layer, column);
   const at = standing(g, m, from, to);
-  return { layer, token: (at < 0 ? from : at) % g.tokens.length };
+  return { layer, token: (at < 0 ? from : at) % g.batches.length };
 }
 
 export function layerAt(geometry: Geometry, y: number): number {
@@ -108,9 +108,9 @@ function drawAxes(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry): voi
     if (i % everyRow === 0) c.fillText(layerText(layer), LEFT - 6, TOP + (i + 0.5) * geometry.row);
   });
   c.textAlign = "center";
-  const wide = String(g.tokens.at(-1) ?? 0).length * 7 + 8;
+  const wide = String(g.batches.at(-1) ?? 0).length * 7 + 8;
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000].find((s) => (s * geometry.cell) / geometry.each >= wide) ?? 20000;
-  g.tokens.forEach((token, i) => {
+  g.batches.forEach((token, i) => {
     if (token % step === 0) c.fillText(String(token), LEFT + (Math.floor(i / geometry.each) + 0.5) * geometry.cell, TOP / 2);
   });
 }
@@ -169,7 +169,7 @@ export function drawMarks(canvas: HTMLCanvasElement, g: Grid, geometry: Geometry
 function paintMarks(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry, marks: Marks): void {
   const { cell, row, columns } = geometry;
   const layer = marks.layer === null ? -1 : g.layers.indexOf(marks.layer);
-  const token = marks.token === null ? -1 : g.tokens.indexOf(marks.token);
+  const token = marks.token === null ? -1 : g.batches.indexOf(marks.token);
   const wide = Math.max(4, cell);
   const frame = (x: number, y: number, w: number, h: number, ink: string, width: number, dash: number[]) => {
     c.lineWidth = width;

@@ -127,7 +127,7 @@ function chosen(list: readonly (number | null)[], wanted: number | null, otherwi
 
 function Shown(props: { grid: Grid; shown: Measure }) {
   const { grid, shown } = props;
-  const token = chosen(grid.tokens, selectedToken.value, grid.tokens.length - 1);
+  const token = chosen(grid.batches, selectedToken.value, grid.batches.length - 1);
   const layer = chosen(grid.layers, selectedLayer.value, grid.layers.length - 1);
   const layers = useMemo(() => overLayers(grid, token), [grid, token]);
   const tokens = useMemo(() => overTokens(grid, layer), [grid, layer]);
@@ -138,7 +138,7 @@ function Shown(props: { grid: Grid; shown: Measure }) {
         <Heat
           grid={grid}
           measure={shown}
-          label={`Values of ${grid.place || "each layer's last output"}: ${counted(grid.layers.length, "layer")} by ${counted(grid.tokens.length, "token")}; colour: ${shown.title}`}
+          label={`Values of ${grid.place || "each layer's last output"}: ${counted(grid.layers.length, "layer")} by ${counted(grid.batches.length, "token")}; colour: ${shown.title}`}
         />
       </div>
       <div class="values-key" aria-hidden="true">
@@ -195,7 +195,7 @@ export function Component() {
         <Failure error={grids.error.value} retry={grids.retry} />
       ) : !grid ? (
         <Loading what="the values" />
-      ) : grid.tokens.length === 0 || grid.layers.length === 0 ? (
+      ) : grid.batches.length === 0 || grid.layers.length === 0 ? (
         <Empty title="No such output was measured">
           <p>
             <button type="button" onClick={() => setPlace(null)}>

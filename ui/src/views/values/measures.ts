@@ -70,8 +70,8 @@ export function layerText(layer: number | null | undefined): string {
 
 /** A cell as a sentence. */
 export function cellWords(g: Grid, i: number): string {
-  const layer = g.layers[Math.floor(i / g.tokens.length)];
-  const where = `${layerText(layer)}, token ${g.tokens[i % g.tokens.length]}`;
+  const layer = g.layers[Math.floor(i / g.batches.length)];
+  const where = `${layerText(layer)}, token ${g.batches[i % g.batches.length]}`;
   if (g.outputs[i] === 0) return `${where}: not measured`;
   const bad = badOf(g, i);
   const figures = Number.isNaN(g.rms[i]!) ? "no finite element" : `RMS ${number(g.rms[i])}, ${number(g.min[i])} to ${number(g.max[i])}, mean ${number(g.mean[i])}`;

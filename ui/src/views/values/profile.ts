@@ -42,14 +42,14 @@ function make(g: Grid, along: Profile["along"], title: string, cells: number[], 
 
 /** Outputs without layer are before the first one. */
 export function overLayers(g: Grid, token: number): Profile {
-  const cells = g.layers.map((_, i) => i * g.tokens.length + token);
-  return make(g, "layers", `Token ${g.tokens[token]}, over the layers`, cells, g.layers.map((l) => l ?? -1), g.layers.map(layerText));
+  const cells = g.layers.map((_, i) => i * g.batches.length + token);
+  return make(g, "layers", `Token ${g.batches[token]}, over the layers`, cells, g.layers.map((l) => l ?? -1), g.layers.map(layerText));
 }
 
 export function overTokens(g: Grid, layer: number): Profile {
-  const cells = g.tokens.map((_, i) => layer * g.tokens.length + i);
+  const cells = g.batches.map((_, i) => layer * g.batches.length + i);
   const what = layerText(g.layers[layer]);
-  return make(g, "tokens", `${what[0]!.toUpperCase()}${what.slice(1)}, over the tokens`, cells, [...g.tokens], g.tokens.map((t) => `token ${t}`));
+  return make(g, "tokens", `${what[0]!.toUpperCase()}${what.slice(1)}, over the tokens`, cells, [...g.batches], g.batches.map((t) => `token ${t}`));
 }
 
 export function pointWords(p: Profile, i: number): string {
