@@ -528,7 +528,8 @@ static void drop_unmarked(tt_weights *w, uint32_t unit)
     if (t->dense && !t->pinned && t->seen != w->walk) tt_pagepool_drop(w->pool, unit);
 }
 
-/* Another plan may still hold more than its share, or what its next pass needs. */
+/* Another plan may still hold more than its share, or what its next pass needs; and what was evicted
+ * while it was read takes memory until then. */
 static bool has_room(const tt_weights *w, uint32_t unit)
 {
     return !w->several || tt_pagepool_state(w->pool, unit) != TT_UNIT_ABSENT ||
@@ -670,7 +671,7 @@ static bool is_held(const tt_weights_plan *plan, uint32_t leader, uint32_t node)
 static void request_slice(tt_weights *w, uint32_t unit, enum tt_read_cause cause)
 {
     const bool absent = tt_pagepool_state(w->pool, unit) == TT_UNIT_ABSENT;
-    if (tt_pagepool_request(w->pool, unit, cause) && absent) w->traits[unit].unused = true;
+    if (has_room(w, unit) && tt_pagepool_request(w->pool, unit, cause) && absent) w->traits[unit].unused = true;
 }
 
 /* Requests a slice that is used at a later node. False: there is no room for it. */
@@ -720,7 +721,10 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
         }
         if (!is_held(plan, use.unit, plan->node)) (void)hold(w, plan, use.unit, plan->node);
         request_slice(w, unit, TT_READ_AT_OP);
-        atomic_fetch_add(&w->report->slices_read, w->traits[unit].unused);
+        if (tt_pagepool_state(w->pool, unit) == TT_UNIT_ABSENT)
+            atomic_fetch_add(&w->report->slices_left, 1);
+        else
+            atomic_fetch_add(&w->report->slices_read, w->traits[unit].unused);
         w->traits[unit].unused = false;
         (void)need(plan, unit);
     }

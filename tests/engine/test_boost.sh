@@ -143,6 +143,9 @@ for engine in $(engines); do
         "$TT_BIN" boost --ram 14M -- "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"
         same "$about" plain.txt boosted.txt
         [ -n "$(read_some boosted.err)" ] || { fail "$about: nothing was read"; cat boosted.err; }
+        # All contexts of a process share its memory.
+        [ $program = fork ] || awk -v most=14 '/the pool held/ { sub(/.*the pool held /, ""); held = $1 * ($2 == "KiB" ? 1 / 1024 : 1) }
+            END { exit !(held > 0 && held <= most) }' boosted.err || { fail "$about: the pool held more than 14 MiB"; cat boosted.err; }
     done
 done
 finish
