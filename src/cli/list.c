@@ -198,19 +198,29 @@ bool tt_list_print_under(const char *heading, const tt_rowset *set, const tt_lis
     return ok;
 }
 
-bool tt_list_print_csv(const tt_listing *l)
+static bool print_csv(const tt_listing *l, FILE *to)
 {
     tt_bytes out;
     tt_bytes_init(&out, (size_t)1 << 24);
     tt_listing_csv_header(&out, l);
     for (size_t i = 0; i <= l->n && !out.failed; i++) {
-        (void)fwrite(out.data, 1, out.size, stdout);
+        (void)fwrite(out.data, 1, out.size, to);
         out.size = 0;
         if (i < l->n) tt_listing_csv_row(&out, l, tt_listing_row(l, i));
     }
-    const bool ok = !out.failed && !ferror(stdout);
+    const bool ok = !out.failed && !ferror(to);
     tt_bytes_free(&out);
     return ok;
+}
+
+bool tt_list_print_csv(const tt_listing *l)
+{
+    return print_csv(l, stdout);
+}
+
+bool tt_list_write(const tt_listing *l, bool csv, FILE *out)
+{
+    return csv ? print_csv(l, out) : print_rows(l, NULL, out);
 }
 
 int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort)
