@@ -85,7 +85,8 @@ static bool print_model(const tt_gguf *m, const struct options *o, const tt_list
         return tt_json_end(&j);
     }
     if (!o->list.csv) print_summary(m, out);
-    return tt_list_write(l, o->list.csv, out) && fflush(out) == 0 && !ferror(out);
+    const bool ok = o->list.csv ? tt_list_write_csv(l, out) : tt_list_write(l, NULL, out);
+    return ok && fflush(out) == 0 && !ferror(out);
 }
 
 static void note_oddities(const tt_gguf *m)
