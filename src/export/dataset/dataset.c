@@ -205,11 +205,6 @@ void tt_dataset_abandon(tt_dataset *d)
     forget(d);
 }
 
-const char *tt_dataset_id(const tt_dataset *d)
-{
-    return d->id;
-}
-
 const char *tt_dataset_folder(const tt_dataset *d)
 {
     return d->folder.temporary;
