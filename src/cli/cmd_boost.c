@@ -10,7 +10,6 @@
 #include "cli/traced.h"
 #include "policy/policy.h"
 #include "record/place.h"
-#include "value/select.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +32,6 @@ typedef struct arguments {
     tt_capture_options capture;
     bool force;
     bool quiet;
-    char **program; /* NULL: the built-in runner */
 } arguments;
 
 static void take_policy(void *name, char *arg, tt_parse *p)
@@ -53,14 +51,6 @@ static const char *policy_at(size_t i)
     for (const tt_policy_info *each = tt_policies; each < tt_policies + TT_POLICIES; each++)
         if (!each->needs_future && !each->needs_counts && i-- == 0) return each->name;
     return NULL;
-}
-
-static void take_selection(void *text, char *arg, tt_parse *p)
-{
-    tt_select select;
-    tt_error err;
-    if (tt_select_parse(arg, &select, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
-    *(const char **)text = arg;
 }
 
 /* 0: auto. */
@@ -92,23 +82,14 @@ static const tt_option options[] = {
     {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
     {"values", 0, "LEVEL[:SELECT]", "Also record op outputs, as run does (with -o)", 0,
-     TT_TAKE(arguments, capture.values, take_selection)},
+     TT_TAKE(arguments, capture.values, tt_runner_take_values)},
     {"quiet", 'q', 0, "Print no progress and no summary", 0, TT_FLAG(arguments, quiet)},
     {0},
 };
 
-static void take_program(void *input, char *arg, tt_parse *p)
-{
-    arguments *args = input;
-    (void)arg;
-    args->program = tt_parse_rest(p);
-}
-
 static void check_together(void *input, tt_parse *p)
 {
     const arguments *args = input;
-    if (!args->program && !args->runner.options.model)
-        tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
     if (args->capture.values && !args->output)
         tt_parse_error(p, "--values needs a trace to write to: -o FILE");
 }
@@ -122,7 +103,7 @@ static const tt_options command = {
              "The engine must map the model and not copy its weights (llama.cpp: --no-repack, "
              "which -m sets). Exit code: the program's own (126 or 127 when it cannot be started), "
              "2 for misuse.",
-    .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
+    .sets = {{options, .check = check_together}, TT_RUNNER_OR_PROGRAM(arguments, runner)},
     .in_order = true};
 
 /* --- the report --- */
@@ -272,7 +253,7 @@ int tt_cmd_boost(int argc, char **argv)
     args.runner.options.no_repack = true;
     if (args.runner.options.mlock)
         return tt_report_usage("--mlock does not go with boost, which has the weights in a pool");
-    if (args.program) return run_program(&args, args.program);
+    if (args.runner.program) return run_program(&args, args.runner.program);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';
