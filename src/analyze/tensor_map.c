@@ -35,14 +35,20 @@ TT_COLUMN_GET(get_type, tt_memory_entry, e, tt_cell_text(cell, e->tensor->type->
 TT_COLUMN_GET(get_component, tt_memory_entry, e, tt_cell_text(cell, e->component.component);)
 TT_COLUMN_GET(get_file, tt_memory_entry, e, const tt_gguf *model = context; if (model->n_parts > 1)
                   tt_cell_text(cell, tt_base_name(model->parts[e->tensor->part].path));)
-TT_COLUMN_GET(get_shape, tt_memory_entry, e, char text[96]; size_t used = 0;
-              for (uint32_t i = 0; i < e->n_dims && used < sizeof text; i++) used +=
-              (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? " x " : "",
-                               e->ne[i]);
-              tt_cell_format(cell, "%s", text);)
 TT_COLUMN_JSON(put_shape, tt_memory_entry, e, tt_json_array(j);
                for (uint32_t i = 0; i < e->n_dims; i++) tt_json_u64(j, e->ne[i]);
                tt_json_array_end(j);)
+
+static void get_shape(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_memory_entry *e = row;
+    size_t n = 0;
+    (void)context;
+    for (uint32_t i = 0; i < e->n_dims && n < sizeof cell->room; i++)
+        n += (size_t)snprintf(cell->room + n, sizeof cell->room - n, "%s%" PRIu64, i ? " x " : "",
+                              e->ne[i]);
+    tt_cell_text(cell, cell->room);
+}
 
 /* For the readers of earlier pipelines. */
 #define OLD(key, unit, about, ...)                                                                 \
