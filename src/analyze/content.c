@@ -218,13 +218,26 @@ TT_COLUMN_GET(get_per_op, tt_content_row, r, {
     if (cell->known) cell->f64 = (double)r->stored_bytes / (double)c->records;
 })
 
+TT_COLUMN_VALUE(get_share, tt_content_row, r, f64,
+                (double)r->stored_bytes / (double)((const tt_content *)context)->file_bytes)
+
+static tt_certainty stored_bound(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_content_row *)row)->apportioned ? TT_ABOUT : TT_EXACT;
+}
+
 static const tt_column content_columns[] = {
-    TT_FIELD("part", "of the file", TT_MEMBER(tt_content_row, part)),
-    TT_FIELD("column", "what of it", TT_MEMBER(tt_content_row, column)),
+    TT_COLUMN("part", "PART", NONE, "of the file", TT_MEMBER(tt_content_row, part)),
+    TT_COLUMN("column", "COLUMN", NONE, "what of it", TT_MEMBER(tt_content_row, column)),
     TT_FIELD("count", "records", TT_MEMBER(tt_content_row, count)),
     TT_FIELD("raw_bytes", "before compression", TT_MEMBER(tt_content_row, raw_bytes)),
-    TT_FIELD("stored_bytes", "in the file", TT_MEMBER(tt_content_row, stored_bytes)),
-    TT_FIELD("bytes_per_op", "of an op record", .type = TT_CELL_F64, .get = get_per_op),
+    TT_COLUMN("stored_bytes", "STORED", BYTES, "in the file",
+              TT_MEMBER(tt_content_row, stored_bytes), .bound = stored_bound),
+    TT_COLUMN("share", "SHARE", SHARE, "of the file", .type = TT_CELL_F64, .get = get_share,
+              .show = TT_SHOW_TEXT),
+    TT_COLUMN("bytes_per_op", "BYTES/OP", NONE, "of an op record", .type = TT_CELL_F64,
+              .get = get_per_op),
     TT_FIELD("apportioned", "was compressed with other content",
              TT_MEMBER(tt_content_row, apportioned)),
 };

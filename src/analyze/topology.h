@@ -116,7 +116,10 @@ typedef struct tt_critical {
 tt_status tt_critical_find(const tt_topology *t, tt_critical *out, tt_error *err);
 void tt_critical_free(tt_critical *c);
 
-extern const tt_schema tt_topology_schema; /* one row, a tt_topology; context: the tt_model */
+/* The sums, each a tt_topology_sum; t->total is their sum. */
+enum { TT_TOPOLOGY_BY_OP = 1, TT_TOPOLOGY_BY_LAYER = 2 };
+tt_rowset tt_topology_sums_rowset(const tt_topology *t, uint8_t kind);
+extern const tt_schema tt_topology_schema; /* one row, a tt_topology, also the context */
 /* Of a tt_edge. Kinds: its slot as a number, or in words. */
 extern const tt_schema tt_edge_schema;
 enum { TT_EDGE_SLOTS = 1, TT_EDGE_LABELS = 2 };

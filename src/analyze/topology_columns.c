@@ -1,10 +1,10 @@
 /* The columns of a graph, its edges and its parts, for every output. */
 #include "analyze/collapse.h"
+#include "base/units.h"
+
+#include <stdio.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-/* Kinds of sums. */
-enum { BY_OP = 1, BY_LAYER = 2 };
 
 /* m: the columns' context. */
 static void set_span(const tt_model *m, tt_cell *cell, bool known, uint64_t ticks)
@@ -14,21 +14,37 @@ static void set_span(const tt_model *m, tt_cell *cell, bool known, uint64_t tick
 
 TT_COLUMN_GET(get_sum_op, tt_topology_sum, s, tt_cell_text(cell, s->key);)
 TT_COLUMN_GET(get_sum_layer, tt_topology_sum, s, tt_cell_id(cell, s->layer_id);)
-TT_COLUMN_GET(get_sum_ns, tt_topology_sum, s, set_span(context, cell, s->timed > 0, s->ticks);)
+TT_COLUMN_GET(get_sum_ns, tt_topology_sum, s, const tt_topology *t = context;
+              set_span(t->m, cell, s->timed > 0, s->ticks);)
+TT_COLUMN_GET(get_sum_share, tt_topology_sum, s, const tt_topology *t = context;
+              cell->known = s->timed > 0 && t->m->clock.known && t->total.ticks;
+              if (cell->known) cell->f64 = (double)s->ticks / (double)t->total.ticks;)
+TT_COLUMN_SHOW(show_sum_weights, tt_topology_sum, s, char size[TT_UNITS_TEXT];
+               if (s->weight_bytes)(void) snprintf(out, room, "%s%s", s->at_most ? "<= " : "",
+                                                   tt_units_bytes(size, s->weight_bytes));)
 
 static const tt_column sum_columns[] = {
-    TT_COLUMN("op", NULL, NONE, "the op", .type = TT_CELL_NAME, .get = get_sum_op, .kinds = BY_OP),
-    TT_COLUMN("layer_id", NULL, ID, "the layer", .type = TT_CELL_I32, .get = get_sum_layer,
-              .kinds = BY_LAYER),
-    TT_COLUMN("count", NULL, COUNT, "its ops", TT_MEMBER(tt_topology_sum, count)),
-    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_I64, .get = get_sum_ns),
-    TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that they read",
-              TT_MEMBER(tt_topology_sum, weight_bytes)),
+    TT_COLUMN("op", "OP", NONE, "the op", .type = TT_CELL_NAME, .get = get_sum_op,
+              .kinds = TT_TOPOLOGY_BY_OP, .show = TT_SHOW_CUT | TT_SHOW_KEY),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .type = TT_CELL_I32, .get = get_sum_layer,
+              .kinds = TT_TOPOLOGY_BY_LAYER, .show = TT_SHOW_DASH | TT_SHOW_KEY),
+    TT_COLUMN("count", "OPS", COUNT, "its ops", TT_MEMBER(tt_topology_sum, count)),
+    TT_COLUMN("total_ns", "TOTAL", NS, "their time", .type = TT_CELL_I64, .get = get_sum_ns),
+    TT_COLUMN("share", "SHARE", SHARE, "of all ops' time", .type = TT_CELL_F64,
+              .get = get_sum_share, .show = TT_SHOW_TEXT),
+    TT_COLUMN("weight_bytes", "WEIGHTS", BYTES, "of weights that they read",
+              TT_MEMBER(tt_topology_sum, weight_bytes), .text = show_sum_weights),
     TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
               TT_MEMBER(tt_topology_sum, at_most)),
 };
 static const tt_schema sum_schema = {"sums", "ops of one kind or layer", sum_columns,
                                      COUNT(sum_columns)};
+
+tt_rowset tt_topology_sums_rowset(const tt_topology *t, uint8_t kind)
+{
+    const tt_topology_sums *sums = kind == TT_TOPOLOGY_BY_OP ? &t->by_op : &t->by_layer;
+    return TT_ROWSET(&sum_schema, kind, t, sums->list, sums->n);
+}
 
 static unsigned phase_of(const tt_topology *t)
 {
@@ -45,25 +61,8 @@ TT_COLUMN_GET(get_run_id, tt_topology, t, cell->known = tt_topology_run(t) != NU
               if (cell->known) cell->u64 = tt_topology_run(t)->id;)
 TT_COLUMN_VALUE(get_nodes, tt_topology, t, u64, t->graph->n_nodes)
 
-static void set_sums(tt_rowset *out, const tt_topology_sums *sums, uint8_t kind)
-{
-    out->kind = kind;
-    out->rows = sums->list;
-    out->row_bytes = sizeof *sums->list;
-    out->n = sums->n;
-}
-
-static void rows_by_op(const void *context, const void *row, tt_rowset *out)
-{
-    (void)context;
-    set_sums(out, &((const tt_topology *)row)->by_op, BY_OP);
-}
-
-static void rows_by_layer(const void *context, const void *row, tt_rowset *out)
-{
-    (void)context;
-    set_sums(out, &((const tt_topology *)row)->by_layer, BY_LAYER);
-}
+TT_COLUMN_ROWSET(rows_by_op, tt_topology, t, tt_topology_sums_rowset(t, TT_TOPOLOGY_BY_OP))
+TT_COLUMN_ROWSET(rows_by_layer, tt_topology, t, tt_topology_sums_rowset(t, TT_TOPOLOGY_BY_LAYER))
 
 static const tt_column graph_columns[] = {
     TT_COLUMN("graph_id", NULL, ID, "the graph", .type = TT_CELL_U32, .get = get_graph_id),

@@ -57,7 +57,7 @@ static void set_u64(tt_cell *cell, bool known, uint64_t value)
 
 static void put_summary(tt_json *j, const graph_context *x)
 {
-    const tt_rowset set = TT_ROWSET(&tt_topology_schema, 0, x->m, x->t, 1);
+    const tt_rowset set = TT_ROWSET(&tt_topology_schema, 0, x->t, x->t, 1);
     tt_rowset_json(j, &set, x->t);
 }
 

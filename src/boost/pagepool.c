@@ -1179,11 +1179,6 @@ uint64_t tt_pagepool_deaths(const tt_pagepool *p)
     return p->deaths;
 }
 
-uint32_t tt_pagepool_n_units(const tt_pagepool *p)
-{
-    return p->n_units;
-}
-
 uint32_t tt_pagepool_units_left(const tt_pagepool *p)
 {
     return UNITS_MAX - p->n_units;

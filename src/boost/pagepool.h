@@ -107,8 +107,7 @@ uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t region, uint64_t from, uint64
 /* (locked) The unit is loaded and evicted together with `with` (and those that joined it): they
  * share memory. False: it stays separate, as it does once one of them was loaded. */
 bool tt_pagepool_join(tt_pagepool *p, uint32_t with, uint32_t unit);
-/* (locked) Number of units; of those that may be added. Dead ones count. */
-uint32_t tt_pagepool_n_units(const tt_pagepool *p);
+/* (locked) Number of units that may be added. Dead ones count. */
 uint32_t tt_pagepool_units_left(const tt_pagepool *p);
 /* Also without the lock. */
 enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);

@@ -9,7 +9,6 @@
 #include "cli/runner_options.h"
 #include "cli/traced.h"
 #include "policy/policy.h"
-#include "value/select.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +31,6 @@ typedef struct arguments {
     tt_capture_options capture;
     bool force;
     bool quiet;
-    char **program; /* NULL: the built-in runner */
 } arguments;
 
 static const char *policy_at(size_t i)
@@ -60,14 +58,6 @@ static void take_policy(void *name, char *arg, tt_parse *p)
     if (tt_policies[i].needs_future || tt_policies[i].needs_counts)
         tt_parse_refuse(p, "%s needs to know the future: it is for `tensortrace whatif`", arg);
     *(const char **)name = tt_policies[i].name;
-}
-
-static void take_selection(void *text, char *arg, tt_parse *p)
-{
-    tt_select select;
-    tt_error err;
-    if (tt_select_parse(arg, &select, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
-    *(const char **)text = arg;
 }
 
 /* 0: auto. */
@@ -99,23 +89,14 @@ static const tt_option options[] = {
     {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
     {"values", 0, "LEVEL[:SELECT]", "Also record op outputs, as run does (with -o)", 0,
-     TT_TAKE(arguments, capture.values, take_selection)},
+     TT_TAKE(arguments, capture.values, tt_runner_take_values)},
     {"quiet", 'q', 0, "Print no progress and no summary", 0, TT_FLAG(arguments, quiet)},
     {0},
 };
 
-static void take_program(void *input, char *arg, tt_parse *p)
-{
-    arguments *args = input;
-    (void)arg;
-    args->program = tt_parse_rest(p);
-}
-
 static void check_together(void *input, tt_parse *p)
 {
     const arguments *args = input;
-    if (!args->program && !args->runner.options.model)
-        tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
     if (args->capture.values && !args->output)
         tt_parse_error(p, "--values needs a trace to write to: -o FILE");
 }
@@ -129,7 +110,7 @@ static const tt_options command = {
              "The engine must map the model and not copy its weights (llama.cpp: --no-repack, "
              "which -m sets). Exit code: the program's own (126 or 127 when it cannot be started), "
              "2 for misuse.",
-    .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
+    .sets = {{options, .check = check_together}, TT_RUNNER_OR_PROGRAM(arguments, runner)},
     .in_order = true};
 
 /* --- the report --- */
@@ -276,8 +257,8 @@ static int run_program(const arguments *args, char **argv)
         if (!end.not_started) return code;
         return err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     }
-    print_report(report, args->quiet, !args->program && end.program.code != 0);
-    if (args->output) return tt_traced_conclude(&end, !args->program);
+    print_report(report, args->quiet, !args->runner.program && end.program.code != 0);
+    if (args->output) return tt_traced_conclude(&end, !args->runner.program);
     if (end.program.signal) tt_spawn_die_by(end.program.signal);
     return end.program.code;
 }
@@ -292,7 +273,7 @@ int tt_cmd_boost(int argc, char **argv)
     args.runner.options.no_repack = true;
     if (args.runner.options.mlock)
         return tt_report_usage("--mlock does not go with boost, which has the weights in a pool");
-    if (args.program) return run_program(&args, args.program);
+    if (args.runner.program) return run_program(&args, args.runner.program);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';

@@ -1,25 +1,25 @@
 /* tensortrace gguf MODEL: the tensors of a model file and their offsets. */
-#include "base/json.h"
+#include "analyze/tensor_map.h"
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
-#include "gguf/memory_map.h"
 #include "gguf/reader.h"
-#include "table/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct options {
     tt_input input;
     const char *output;
-    bool csv;
-    tt_memory_map_style style;
+    tt_list_options list;
+    tt_tensor_map_style style;
     bool force;
 };
 
@@ -33,30 +33,8 @@ static const tt_option option_table[] = {
     {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
      TT_TEXT(struct options, output)},
     {"force", 0, 0, "Overwrite FILE if it exists", 3, TT_FLAG(struct options, force)},
-    {"csv", 0, 0, "Print one CSV row a tensor", 9, TT_FLAG(struct options, csv),
-     .excludes = "json"},
     {0},
 };
-
-static void shape_text(char *out, size_t room, const tt_memory_entry *e)
-{
-    size_t used = 0;
-    for (uint32_t i = 0; i < e->n_dims && used < room; i++)
-        used += (size_t)snprintf(out + used, room - used, "%s%" PRIu64, i ? " x " : "", e->ne[i]);
-}
-
-static void table_row(tt_table *t, const tt_memory_entry *e)
-{
-    char layer[16] = "", shape[96] = "", offset[24], size[TT_UNITS_TEXT];
-    if (e->component.layer_id >= 0)
-        (void)snprintf(layer, sizeof layer, "%" PRId32, e->component.layer_id);
-    shape_text(shape, sizeof shape, e);
-    (void)snprintf(offset, sizeof offset, "%" PRIu64, e->offset_start);
-    const char *cells[] = {
-        e->name, layer,  e->component.component_type,        e->tensor->type->name,
-        shape,   offset, tt_units_bytes(size, e->size_bytes)};
-    tt_table_row(t, cells);
-}
 
 static void count_line(FILE *out, const char *what, int64_t n)
 {
@@ -97,44 +75,18 @@ static void print_summary(const tt_gguf *m, FILE *out)
                     m->parts[0].alignment);
 }
 
-static bool print_table(const tt_gguf *m, bool experts, FILE *out)
-{
-    int64_t n_experts = tt_gguf_shape_of(m).n_experts;
-    print_summary(m, out);
-    tt_table *t = tt_table_new(out);
-    if (!t) return false;
-    tt_table_column(t, "NAME", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "LAYER", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST);
-    tt_table_column(t, "COMPONENT", TT_COLUMN_SHRINK | TT_COLUMN_WIDEST);
-    tt_table_column(t, "TYPE", TT_COLUMN_LEFT);
-    tt_table_column(t, "SHAPE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "OFFSET", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < m->n_tensors; i++) {
-        uint32_t slices = experts ? tt_memory_map_slices(&m->tensors[i], n_experts) : 1;
-        for (uint32_t k = 0; k < slices; k++) {
-            tt_memory_entry e;
-            tt_memory_map_entry(&e, &m->tensors[i], k, slices);
-            table_row(t, &e);
-        }
-    }
-    return tt_table_print(t);
-}
-
 /* False with errno set when the output could not be written. */
-static bool print_model(const tt_gguf *m, const struct options *o, FILE *out)
+static bool print_model(const tt_gguf *m, const struct options *o, const tt_listing *l, FILE *out)
 {
     tt_json j;
     if (o->input.json) {
         tt_json_begin(&j, out, 2);
-        tt_memory_map_json(m, o->input.path, NULL, o->style, &j);
+        tt_tensor_map_json(m, o->input.path, NULL, l, &j);
         return tt_json_end(&j);
     }
-    if (o->csv)
-        tt_memory_map_csv(m, o->style, out);
-    else if (!print_table(m, o->style.experts, out))
-        return false;
-    return fflush(out) == 0 && !ferror(out);
+    if (!o->list.csv) print_summary(m, out);
+    const bool ok = o->list.csv ? tt_list_write_csv(l, out) : tt_list_write(l, NULL, out);
+    return ok && fflush(out) == 0 && !ferror(out);
 }
 
 static void note_oddities(const tt_gguf *m)
@@ -147,18 +99,43 @@ static void note_oddities(const tt_gguf *m)
     }
 }
 
-static int write_model(const tt_gguf *m, const struct options *o)
+static int write_model(const tt_gguf *m, const struct options *o, const tt_listing *l)
 {
     tt_error err;
     tt_outfile file;
-    if (!o->output) return tt_report_output(print_model(m, o, stdout));
+    if (!o->output) return tt_report_output(print_model(m, o, l, stdout));
     if (tt_outfile_open(&file, o->output, o->force, &err) != TT_OK) return tt_report_error(&err);
-    if (!print_model(m, o, file.stream)) {
+    if (!print_model(m, o, l, file.stream)) {
         int code = tt_report_usage("cannot write %s: %s", o->output, strerror(errno));
         tt_outfile_abandon(&file);
         return code;
     }
     return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+}
+
+static int list_model(const tt_gguf *m, const struct options *o)
+{
+    const char *usual = o->input.json ? tt_tensor_map_columns
+                        : o->list.csv ? NULL
+                                      : "name,layer_id,component_type,dtype,shape,offset_start,"
+                                        "size_bytes";
+    const tt_listing_wish wish = {.columns = o->list.columns ? o->list.columns : usual,
+                                  .sort = o->list.sort,
+                                  .limit = o->list.limit,
+                                  .text = !o->list.csv && !o->input.json,
+                                  .csv = o->list.csv};
+    tt_memory_entry *entries;
+    size_t n;
+    tt_error err;
+    tt_listing l = {0};
+    tt_status status = tt_tensor_map_make(m, o->style, &entries, &n, &err);
+    const tt_rowset set = TT_ROWSET(&tt_tensor_map_schema, 0, m, entries, n);
+    int code = status == TT_OK ? tt_list_make(&l, &set, &wish) : tt_report_error(&err);
+    l.chosen = o->list.columns != NULL;
+    if (code == TT_EXIT_OK) code = write_model(m, o, &l);
+    tt_listing_free(&l);
+    free(entries);
+    return code;
 }
 
 int tt_cmd_gguf(int argc, char **argv)
@@ -169,8 +146,11 @@ int tt_cmd_gguf(int argc, char **argv)
                  "and the layer and component each belongs to. Of a split model give the first "
                  "file; its siblings are read too.\v"
                  "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
-        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
+        .sets = {{.options = option_table},
+                 TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list)}};
     struct options o = {.input = {.what = "MODEL", .hint = "of a split model, the first file"},
+                        .list.schema = &tt_tensor_map_schema,
                         .style = {.experts = true}};
     tt_gguf model;
     tt_error err;
@@ -182,7 +162,7 @@ int tt_cmd_gguf(int argc, char **argv)
         return tt_report_error(&err);
     }
     note_oddities(&model);
-    int code = write_model(&model, &o);
+    int code = list_model(&model, &o);
     tt_gguf_close(&model);
     return code;
 }

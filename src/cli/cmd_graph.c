@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -120,44 +121,14 @@ static void summary(const tt_graph_view *v, FILE *out)
 
 /* --- tables --- */
 
-static void sum_row(tt_table *table, const tt_topology *t, const char *key,
-                    const tt_topology_sum *s)
+static bool sums_table(const tt_topology *t, uint8_t kind, FILE *out)
 {
-    char name[128], count[TT_UNITS_TEXT], total[TT_UNITS_TEXT] = "", share[16] = "";
-    char size[TT_UNITS_TEXT], bytes[TT_UNITS_TEXT + 4] = "";
-    if (s->timed && t->m->clock.known) {
-        tt_units_ns(total, tt_model_span_ns(t->m, s->ticks));
-        if (t->total.ticks)
-            (void)snprintf(share, sizeof share, "%.1f %%",
-                           100 * (double)s->ticks / (double)t->total.ticks);
-    }
-    if (s->weight_bytes)
-        (void)snprintf(bytes, sizeof bytes, "%s%s", s->at_most ? "<= " : "",
-                       tt_units_bytes(size, s->weight_bytes));
-    const char *cells[] = {tt_trace_text(name, sizeof name, key), tt_units_count(count, s->count),
-                           total, share, bytes};
-    tt_table_row(table, cells);
-}
-
-static bool sums_table(const tt_topology *t, const char *title, const tt_topology_sums *sums,
-                       bool layers, FILE *out)
-{
-    tt_table *table = tt_table_new(out);
-    if (!table) return false;
-    tt_table_column(table, title, layers ? TT_COLUMN_RIGHT : TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(table, "OPS", TT_COLUMN_RIGHT);
-    tt_table_column(table, "TOTAL", TT_COLUMN_RIGHT);
-    tt_table_column(table, "SHARE", TT_COLUMN_RIGHT);
-    tt_table_column(table, "WEIGHTS", TT_COLUMN_RIGHT);
-    for (uint32_t i = 0; i < sums->n; i++) {
-        char layer[16] = "-";
-        if (layers && sums->list[i].layer_id >= 0)
-            (void)snprintf(layer, sizeof layer, "%" PRId32, sums->list[i].layer_id);
-        sum_row(table, t, layers ? layer : sums->list[i].key, &sums->list[i]);
-    }
-    sum_row(table, t, "all", &t->total);
-    (void)fputc('\n', out);
-    return tt_table_print(table);
+    const tt_rowset set = tt_topology_sums_rowset(t, kind);
+    tt_listing l;
+    const bool ok = tt_listing_make(&l, &set, &(tt_listing_wish){.text = true}, NULL) == TT_OK &&
+                    fputc('\n', out) != EOF && tt_list_write(&l, &t->total, out);
+    tt_listing_free(&l);
+    return ok;
 }
 
 static void sources_text(const tt_graph *g, uint32_t i, char *out, size_t room)
@@ -223,8 +194,8 @@ static bool print_text(const tt_graph_view *v, FILE *out)
 {
     summary(v, out);
     if (v->has_layer) return nodes_table(v, out) && !ferror(out);
-    return sums_table(v->t, "OP", &v->t->by_op, false, out) &&
-           sums_table(v->t, "LAYER", &v->t->by_layer, true, out) && !ferror(out);
+    return sums_table(v->t, TT_TOPOLOGY_BY_OP, out) &&
+           sums_table(v->t, TT_TOPOLOGY_BY_LAYER, out) && !ferror(out);
 }
 
 /* Runs `dot -Tsvg` from one open file to another, without a shell. `in` is read from its start.

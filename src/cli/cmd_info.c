@@ -5,6 +5,7 @@
 #include "analyze/pool_sums.h"
 #include "analyze/storage.h"
 #include "answer/info.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -29,75 +30,45 @@
 
 #define META_SHOWN 4u /* largest types of META records shown */
 
-static double per_op(const tt_content *c, uint64_t bytes)
-{
-    return c->records ? (double)bytes / (double)c->records : 0;
-}
-
-static void content_row(tt_table *t, const tt_content *c, const tt_content_row *r)
-{
-    char bytes[TT_UNITS_TEXT], stored[TT_UNITS_TEXT + 2], share[16], each[16] = "";
-    (void)snprintf(stored, sizeof stored, "%s%s", r->apportioned ? "~ " : "",
-                   tt_units_bytes(bytes, r->stored_bytes));
-    (void)snprintf(share, sizeof share, "%.1f %%",
-                   100 * (double)r->stored_bytes / (double)c->file_bytes);
-    if (c->records) (void)snprintf(each, sizeof each, "%.3f", per_op(c, r->stored_bytes));
-    const char *cells[] = {r->part, r->column, stored, share, each};
-    tt_table_row(t, cells);
-}
-
 static int by_size(const void *x, const void *y)
 {
-    const tt_content_row *const *a = x, *const *b = y;
-    if ((*a)->stored_bytes != (*b)->stored_bytes)
-        return (*a)->stored_bytes < (*b)->stored_bytes ? 1 : -1;
-    return strcmp((*a)->column, (*b)->column);
+    const tt_content_row *a = x, *b = y;
+    if (a->stored_bytes != b->stored_bytes) return tt_order(b->stored_bytes, a->stored_bytes);
+    return strcmp(a->column, b->column);
 }
 
-/* The largest types of META records, then the others in one row. */
-static void meta_rows(tt_table *t, const tt_content *c)
+/* Leaves the largest types of META records, and the others in one row, `name`. Returns how many. */
+static size_t join_meta(tt_content_row *list, size_t n, char *name, size_t room)
 {
-    const tt_content_row *list[TT_CONTENT_ROWS_MAX];
-    size_t n = 0;
-    char name[48];
-    for (size_t i = 0; i < c->n; i++)
-        if (strcmp(c->rows[i].part, "meta") == 0) list[n++] = &c->rows[i];
     qsort(list, n, sizeof *list, by_size);
-    size_t shown = n > META_SHOWN + 1 ? META_SHOWN : n;
-    tt_content_row rest = {.part = "meta", .column = name};
-    for (size_t i = 0; i < n; i++) {
-        if (i < shown) {
-            content_row(t, c, list[i]);
-            continue;
-        }
-        rest.stored_bytes += list[i]->stored_bytes;
-        rest.apportioned |= list[i]->apportioned;
+    if (n <= META_SHOWN + 1) return n;
+    tt_content_row *rest = &list[META_SHOWN];
+    (void)snprintf(name, room, "%zu other types", n - META_SHOWN);
+    rest->column = name;
+    for (size_t i = META_SHOWN + 1; i < n; i++) {
+        rest->stored_bytes += list[i].stored_bytes;
+        rest->apportioned |= list[i].apportioned;
     }
-    (void)snprintf(name, sizeof name, "%zu other types", n - shown);
-    if (n > shown) content_row(t, c, &rest);
+    return META_SHOWN + 1;
 }
 
 static bool content_text(const tt_info *info)
 {
     static const char *const parts[] = {"ops", "meta", "detail", "value", "container"};
     const tt_content *c = &info->content;
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    printf("\nWhat the trace's bytes are\n");
-    tt_table_column(t, "PART", TT_COLUMN_LEFT);
-    tt_table_column(t, "COLUMN", TT_COLUMN_LEFT);
-    tt_table_column(t, "STORED", TT_COLUMN_RIGHT);
-    tt_table_column(t, "SHARE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "BYTES/OP", TT_COLUMN_RIGHT);
+    tt_content_row rows[TT_CONTENT_ROWS_MAX];
+    size_t n = 0;
+    char name[48];
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
-        if (strcmp(parts[p], "meta") == 0) {
-            meta_rows(t, c);
-            continue;
-        }
+        const size_t first = n;
         for (size_t i = 0; i < c->n; i++)
-            if (strcmp(c->rows[i].part, parts[p]) == 0) content_row(t, c, &c->rows[i]);
+            if (strcmp(c->rows[i].part, parts[p]) == 0) rows[n++] = c->rows[i];
+        if (strcmp(parts[p], "meta") == 0)
+            n = first + join_meta(rows + first, n - first, name, sizeof name);
     }
-    return tt_table_print(t);
+    return tt_list_print_under("What the trace's bytes are",
+                               &TT_ROWSET(&tt_content_schema, 0, c, &rows[0], n),
+                               &(tt_listing_wish){.text = true}, NULL);
 }
 
 /* `tensortrace info`: what was captured besides the ops, and the buffers by kind. */

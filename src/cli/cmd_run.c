@@ -29,7 +29,6 @@ typedef struct arguments {
     tt_capture_options capture;
     bool force;
     bool quiet;
-    char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
 } arguments;
 
 /* Valid as in tt_select_parse. */
@@ -45,14 +44,6 @@ static void take_batches(void *text, char *arg, tt_parse *p)
     uint32_t first, last;
     if (!tt_units_parse_range(arg, &first, &last))
         tt_parse_refuse(p, "\"%.40s\" is not a number or a range like 3..9", arg);
-    *(const char **)text = arg;
-}
-
-static void take_selection(void *text, char *arg, tt_parse *p)
-{
-    tt_select select;
-    tt_error err;
-    if (tt_select_parse(arg, &select, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
     *(const char **)text = arg;
 }
 
@@ -91,7 +82,7 @@ static const tt_option options[] = {
      "Also record op outputs: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
      "samples), hash (also BLAKE3) or full (also the data); SELECT: terms like ffn_*, op=MUL_MAT, "
      "layer=0..3, batch=5, separated by commas (default: off)",
-     0, TT_TAKE(arguments, capture.values, take_selection)},
+     0, TT_TAKE(arguments, capture.values, tt_runner_take_values)},
     {"no-text", 0, 0,
      "Keep token ids, their texts and the program's arguments out of the trace (not with --values, "
      "which reveal them)",
@@ -113,28 +104,19 @@ static const tt_option options[] = {
     {0},
 };
 
-static void take_program(void *input, char *arg, tt_parse *p)
-{
-    arguments *args = input;
-    (void)arg;
-    args->program = tt_parse_rest(p);
-}
-
 static void check_together(void *input, tt_parse *p)
 {
     const arguments *args = input;
-    if (!args->program && !args->runner.options.model)
-        tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
     if (args->capture.no_text && takes_values(args->capture.values))
         tt_parse_error(p, "--no-text keeps the text out of the trace, --values puts it in: from "
                           "values, their statistics or hashes, whoever has the model finds the "
                           "tokens. Leave one of them out");
-    for (const tt_option *o = tt_runner_options_table; args->program && o->about; o++)
+    for (const tt_option *o = tt_runner_options_table; args->runner.program && o->about; o++)
         if (o->name && tt_parse_said(p, o->name))
             tt_parse_error(p,
                            "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
                            "built-in runner do not go with one",
-                           args->program[0]);
+                           args->runner.program[0]);
 }
 
 static const tt_options command = {
@@ -144,7 +126,7 @@ static const tt_options command = {
              "Exit code: the program's own (126 or 127 when it cannot be started), 2 for misuse, 3 "
              "when the program ran but nothing could be traced. If a signal ends the program, the "
              "same signal ends this command.",
-    .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
+    .sets = {{options, .check = check_together}, TT_RUNNER_OR_PROGRAM(arguments, runner)},
     .in_order = true};
 
 /* --- the program --- */
@@ -165,7 +147,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     tt_traced_end end;
     tt_error err;
     if (tt_traced_run(&traced, argv, &end, &err) == TT_OK)
-        return tt_traced_conclude(&end, !args->program);
+        return tt_traced_conclude(&end, !args->runner.program);
     int code = tt_report_error(&err);
     if (!end.not_started) return code;
     const char *dot = strrchr(argv[0], '.');
@@ -183,7 +165,7 @@ int tt_cmd_run(int argc, char **argv)
     int code = tt_traced_output(output, args.output, args.force);
     if (code != TT_EXIT_OK) return code;
     (void)tt_sweep();
-    if (args.program) return run_program(&args, args.program, output);
+    if (args.runner.program) return run_program(&args, args.runner.program, output);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';

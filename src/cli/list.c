@@ -154,7 +154,7 @@ void tt_list_row(tt_table *t, const tt_listing *l, const void *row)
     print_row(t, l, row, l->n_columns);
 }
 
-static bool print_rows(const tt_listing *l, const void *total, FILE *out)
+bool tt_list_write(const tt_listing *l, const void *total, FILE *out)
 {
     tt_table *t = tt_list_table(l, out);
     if (!t) return false;
@@ -171,7 +171,7 @@ static bool print_rows(const tt_listing *l, const void *total, FILE *out)
 
 bool tt_list_print(const tt_listing *l, const void *total)
 {
-    return print_rows(l, total, stdout);
+    return tt_list_write(l, total, stdout);
 }
 
 bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *out)
@@ -179,7 +179,7 @@ bool tt_list_print_set(const tt_rowset *set, const tt_listing_wish *wish, FILE *
     tt_listing l;
     bool ok = tt_listing_make(&l, set, wish, NULL) == TT_OK;
     l.chosen = false;
-    ok = ok && print_rows(&l, NULL, out);
+    ok = ok && tt_list_write(&l, NULL, out);
     tt_listing_free(&l);
     return ok;
 }
@@ -193,25 +193,30 @@ bool tt_list_print_under(const char *heading, const tt_rowset *set, const tt_lis
     l.n_all = l.n;
     if (ok && l.n) {
         tt_table_printf(stdout, 0, "\n%s", heading);
-        ok = print_rows(&l, total, stdout);
+        ok = tt_list_write(&l, total, stdout);
     }
     tt_listing_free(&l);
     return ok;
 }
 
-bool tt_list_print_csv(const tt_listing *l)
+bool tt_list_write_csv(const tt_listing *l, FILE *to)
 {
     tt_bytes out;
     tt_bytes_init(&out, (size_t)1 << 24);
     tt_listing_csv_header(&out, l);
     for (size_t i = 0; i <= l->n && !out.failed; i++) {
-        (void)fwrite(out.data, 1, out.size, stdout);
+        (void)fwrite(out.data, 1, out.size, to);
         out.size = 0;
         if (i < l->n) tt_listing_csv_row(&out, l, tt_listing_row(l, i));
     }
-    const bool ok = !out.failed && !ferror(stdout);
+    const bool ok = !out.failed && !ferror(to);
     tt_bytes_free(&out);
     return ok;
+}
+
+bool tt_list_print_csv(const tt_listing *l)
+{
+    return tt_list_write_csv(l, stdout);
 }
 
 int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort)

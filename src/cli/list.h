@@ -53,6 +53,9 @@ bool tt_list_print_under(const char *heading, const tt_rowset *set, const tt_lis
                          const void *total);
 /* The listed rows as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);
+/* The same on another stream. */
+bool tt_list_write(const tt_listing *l, const void *total, FILE *out);
+bool tt_list_write_csv(const tt_listing *l, FILE *out);
 /* Prints the rows of a set as the options request, sorted by `sort` (NULL: unsorted) by default: as
  * a table, or as CSV. Returns the exit code; if it is not TT_EXIT_OK, the reason was printed. */
 int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort);

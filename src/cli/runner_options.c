@@ -1,6 +1,7 @@
 #include "cli/runner_options.h"
 
 #include "base/units.h"
+#include "value/select.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,35 @@
 #define PROMPT_FILE_MAX (64u << 20)
 #define TOKENS_MAX (1 << 24)
 #define WORDS_MAX 48
+
+void tt_runner_take_program(void *input, char *arg, tt_parse *p)
+{
+    tt_runner_args *args = input;
+    (void)arg;
+    args->program = tt_parse_rest(p);
+}
+
+void tt_runner_check_program(void *input, tt_parse *p)
+{
+    const tt_runner_args *args = input;
+    if (!args->program && !args->options.model)
+        tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
+}
+
+void tt_runner_take_values(void *text, char *arg, tt_parse *p)
+{
+    tt_select select;
+    tt_error err;
+    if (tt_select_parse(arg, &select, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
+    *(const char **)text = arg;
+}
+
+tt_runner_flash tt_runner_flash_of(const char *word)
+{
+    if (!word) return TT_RUNNER_FLASH_DEFAULT;
+    if (strcmp(word, "on") == 0) return TT_RUNNER_FLASH_ON;
+    return strcmp(word, "off") == 0 ? TT_RUNNER_FLASH_OFF : TT_RUNNER_FLASH_AUTO;
+}
 
 void tt_runner_args_init(tt_runner_args *args)
 {

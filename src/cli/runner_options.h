@@ -18,6 +18,7 @@ typedef struct tt_runner_args {
     const char *prompt_ids;    /* --prompt-ids; points into argv, like the next two */
     const char *force_ids;     /* --force-ids */
     const char *write_ids;     /* --write-ids */
+    char **program;            /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
     bool verbose;              /* the engine's log on stderr */
     bool has_predict;          /* -n was given */
     char *loaded;              /* the prompt file's content */
@@ -36,6 +37,20 @@ typedef struct tt_runner_args {
         .options = tt_runner_options_table, .at = TT_OF_(tt_runner_args, S, m)                     \
     }
 extern const tt_option tt_runner_options_table[];
+
+/* The same for a command that runs a PROGRAM instead, given as its arguments: one of both is
+ * needed. */
+#define TT_RUNNER_OR_PROGRAM(S, m)                                                                 \
+    {                                                                                              \
+        .options = tt_runner_options_table, .at = TT_OF_(tt_runner_args, S, m),                    \
+        .word = tt_runner_take_program, .check = tt_runner_check_program                           \
+    }
+tt_option_take tt_runner_take_program;
+tt_options_check tt_runner_check_program;
+tt_option_take tt_runner_take_values; /* text of --values, checked by tt_select_parse */
+
+/* on, off, auto; NULL: the engine's default. */
+tt_runner_flash tt_runner_flash_of(const char *word);
 
 void tt_runner_args_init(tt_runner_args *args);
 /* Frees what load_prompt allocated. */

@@ -37,8 +37,6 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
 tt_status tt_dataset_traces(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
 tt_status tt_dataset_graphs(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
 tt_status tt_dataset_buffers(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
-/* The id in all of its files: the trace's run id. Lives as long as d. */
-const char *tt_dataset_id(const tt_dataset *d);
 /* The folder being written, for a caller's own files. */
 const char *tt_dataset_folder(const tt_dataset *d);
 /* Frees d in either case. */

@@ -7,12 +7,9 @@
 #ifndef TT_GGUF_MEMORY_MAP_H
 #define TT_GGUF_MEMORY_MAP_H
 
-#include "base/json.h"
 #include "gguf/reader.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define TT_COMPONENT_TEXT 64
 #define TT_LAYOUT_LAYER_MAX 65534 /* 65535 means "none" in the 64-byte record format */
@@ -65,23 +62,5 @@ uint32_t tt_memory_map_slices(const tt_gguf_tensor *tensor, int64_t n_experts);
 /* Fills in entry `slice` (from 0) of `slices`. */
 void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, uint32_t slice,
                          uint32_t slices);
-
-/* The number of all entries; `experts`: a slice for each expert. */
-uint64_t tt_memory_map_count(const tt_gguf *model, bool experts);
-
-/* How a map is written. */
-typedef struct tt_memory_map_style {
-    bool experts;   /* a slice for each expert */
-    bool old_words; /* tt_layout_old_words */
-} tt_memory_map_style;
-
-/* The memory-map.json document, written into `j` as one object. `source` goes into the metadata.
- * experiment_id NULL: without that key. Entries of a split model also have `file`, the part's
- * name. */
-void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
-                        tt_memory_map_style style, tt_json *j);
-/* The same entries as CSV (RFC 4180) with a header; absent layer_id and expert_id are -1, unused
- * dimensions 1. */
-void tt_memory_map_csv(const tt_gguf *model, tt_memory_map_style style, FILE *out);
 
 #endif

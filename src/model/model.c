@@ -227,13 +227,6 @@ const char *tt_phase_name(unsigned phase)
     return names[phase < TT_PHASES ? phase : TT_PHASE_UNKNOWN];
 }
 
-unsigned tt_phase_parse(const char *name)
-{
-    for (unsigned i = TT_PHASE_PROMPT; i < TT_PHASES; i++)
-        if (strcasecmp(name, tt_phase_name(i)) == 0) return i;
-    return TT_PHASE_UNKNOWN;
-}
-
 const char *tt_origin_name(tt_origin origin)
 {
     return origin == TT_ORIGIN_FILE ? "file" : origin == TT_ORIGIN_BUFFER ? "buffer" : "unknown";

@@ -437,8 +437,6 @@ static inline unsigned tt_phase_listed(unsigned i)
 {
     return (i + 1) % TT_PHASES;
 }
-/* The phase with that name, in upper or lower case; TT_PHASE_UNKNOWN: none. */
-unsigned tt_phase_parse(const char *name);
 const char *tt_origin_name(tt_origin origin); /* "file" (mapped), "buffer", "unknown" */
 /* "weights", "kv_cache", "compute", "output", "other" */
 const char *tt_buffer_kind_name(tt_buffer_kind kind);

@@ -28,7 +28,7 @@ struct tt_elf_file {
     const char *needed[NEEDED_MAX];
     size_t n_needed;
     const char *soname, *runpath, *interpreter;
-    bool dynamic, symbolic;
+    bool symbolic;
 };
 
 static bool is_ours(const char *name)
@@ -100,7 +100,6 @@ static void read_dynamic(tt_elf_file *f, Elf_Scn *section, const GElf_Shdr *head
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (!data || header->sh_entsize == 0) return;
-    f->dynamic = true;
     size_t n = header->sh_size / header->sh_entsize;
     for (size_t i = 0; i < n; i++) {
         GElf_Dyn d;
@@ -245,11 +244,6 @@ const char *tt_elf_needed(const tt_elf_file *f, size_t i)
 const char *tt_elf_interpreter(const tt_elf_file *f)
 {
     return f->interpreter;
-}
-
-bool tt_elf_is_dynamic(const tt_elf_file *f)
-{
-    return f->dynamic;
 }
 
 bool tt_elf_is_symbolic(const tt_elf_file *f)

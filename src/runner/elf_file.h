@@ -42,7 +42,6 @@ size_t tt_elf_n_needed(const tt_elf_file *elf);
 const char *tt_elf_needed(const tt_elf_file *elf, size_t i);
 /* The program interpreter (the dynamic linker); "" for libraries and static programs. */
 const char *tt_elf_interpreter(const tt_elf_file *elf);
-bool tt_elf_is_dynamic(const tt_elf_file *elf);
 /* Whether its own symbols bind inside the library before any preloaded one (-Bsymbolic). */
 bool tt_elf_is_symbolic(const tt_elf_file *elf);
 uint16_t tt_elf_machine(const tt_elf_file *elf); /* EM_X86_64, EM_AARCH64, ... */

@@ -95,10 +95,11 @@ def compare_csv(tool, path):
     if len(rows) != len(entries):
         complain(f"{path.name}: {len(rows)} CSV rows, {len(entries)} JSON entries")
     for row, e in zip(rows, entries):
-        layer = -1 if e["layer_id"] is None else e["layer_id"]
-        want = (e["name"], e["offset_start"], e["size_bytes"], layer, e["component_type"], e["dtype"])
-        got = (row["tensor_name"], int(row["file_offset"]), int(row["size_bytes"]), int(row["layer_id"]),
-               row["component_type"], row["dtype"])
+        layer = "" if e["layer_id"] is None else str(e["layer_id"])
+        want = (e["name"], e["offset_start"], e["size_bytes"], layer, e["component_type"], e["dtype"],
+                str(e.get("expert_id", "")))
+        got = (row["tensor_name"], int(row["file_offset"]), int(row["size_bytes"]), row["layer_id"],
+               row["component_type"], row["dtype"], row["expert_id"])
         if got != want:
             complain(f"{path.name}: CSV {got}, JSON {want}")
 

@@ -637,7 +637,6 @@ static void steps_tell_what_they_wrote(void **state)
     tt_dataset_sum sum;
     (void)state;
     assert_int_equal(tt_dataset_open(m, "steps", &o, &d, &error), TT_OK);
-    assert_int_equal(strlen(tt_dataset_id(d)), 32);
     assert_int_equal(access(tt_dataset_folder(d), F_OK), 0);
     assert_int_equal(tt_dataset_traces(d, &sum, &error), TT_OK);
     assert_int_equal(sum.n_files, m->n_batches);

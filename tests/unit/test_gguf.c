@@ -1,7 +1,7 @@
 #include "tests.h"
 
+#include "analyze/tensor_map.h"
 #include "gguf/lora.h"
-#include "gguf/memory_map.h"
 #include "gguf/quantize.h"
 #include "gguf/reader.h"
 #include "gguf/synth.h"
@@ -514,28 +514,52 @@ static void test_layout_of_odd_names(void **state)
 
 /* ---- memory map ---- */
 
+static tt_memory_entry *entries;
+static tt_rowset rows;
+static tt_listing listing;
+
+static void list_tensors(tt_tensor_map_style style, const tt_listing_wish *wish)
+{
+    size_t n;
+    assert_int_equal(tt_tensor_map_make(&model, style, &entries, &n, &error), TT_OK);
+    rows = TT_ROWSET(&tt_tensor_map_schema, 0, &model, entries, n);
+    assert_int_equal(tt_listing_make(&listing, &rows, wish, &error), TT_OK);
+}
+
+static void free_tensors(void)
+{
+    tt_listing_free(&listing);
+    free(entries);
+}
+
 static void test_csv_of_experts(void **state)
 {
     (void)state;
-    char *out = NULL;
-    size_t size = 0;
+    tt_bytes out;
     good_file(3);
     assert_int_equal(parse(), TT_OK);
-    FILE *f = open_memstream(&out, &size);
-    tt_memory_map_csv(&model, (tt_memory_map_style){.experts = true}, f);
-    assert_int_equal(fclose(f), 0);
-    uint64_t at = model.parts[0].data_offset;
+    list_tensors((tt_tensor_map_style){.experts = true}, &(tt_listing_wish){.csv = true});
+    tt_bytes_init(&out, 1 << 16);
+    tt_listing_csv_header(&out, &listing);
+    for (size_t i = 0; i < listing.n; i++)
+        tt_listing_csv_row(&out, &listing, tt_listing_row(&listing, i));
+    tt_bytes_u8(&out, 0);
+    int at = (int)model.parts[0].data_offset;
     char want[1024];
     (void)snprintf(
         want, sizeof want,
         "tensor_name,file_offset,size_bytes,layer_id,component_type,dtype,n_dims,ne0,ne1,ne2,ne3,"
-        "expert_id,dim0,dim1,dim2,dim3\n"
-        "output_norm.weight,%d,32,-1,Other,F32,1,8,1,1,1,-1,8,1,1,1\n"
-        "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0,32,4,1,1\n"
-        "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1,32,4,1,1\n",
-        (int)at, (int)at + 32, (int)at + 32 + 136);
-    assert_string_equal(out, want);
-    free(out);
+        "expert_id,dim0,dim1,dim2,dim3,name,file,offset_start,offset_end,shape,category,component\n"
+        "output_norm.weight,%d,32,,Other,F32,1,8,1,1,1,,8,1,1,1,output_norm.weight,,%d,%d,8,norm,"
+        "output_norm\n"
+        "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0,32,4,1,1,"
+        "blk.0.ffn_up_exps.weight[0],,%d,%d,32 x 4,ffn,ffn_up_exps\n"
+        "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1,32,4,1,1,"
+        "blk.0.ffn_up_exps.weight[1],,%d,%d,32 x 4,ffn,ffn_up_exps\n",
+        at, at, at + 32, at + 32, at + 32, at + 168, at + 168, at + 168, at + 304);
+    assert_string_equal(out.data, want);
+    tt_bytes_free(&out);
+    free_tensors();
     tt_gguf_close(&model);
 }
 
@@ -547,9 +571,11 @@ static void test_json_of_whole_tensors(void **state)
     tt_json j;
     good_file(3);
     assert_int_equal(parse(), TT_OK);
+    list_tensors((tt_tensor_map_style){0}, &(tt_listing_wish){.columns = tt_tensor_map_columns});
     FILE *f = open_memstream(&out, &size);
     tt_json_begin(&j, f, 0);
-    tt_memory_map_json(&model, "m.gguf", "run-1", (tt_memory_map_style){0}, &j);
+    tt_tensor_map_json(&model, "m.gguf", "run-1", &listing, &j);
+    free_tensors();
     assert_true(tt_json_end(&j));
     assert_int_equal(fclose(f), 0);
     char packed[2048];

@@ -1,5 +1,7 @@
 #include "analyze/cache/cache.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,15 +226,9 @@ static void add(kernel *k, uint32_t page, bool ahead)
 
 static size_t file_of(const tt_cache_job *job, uint32_t page)
 {
-    size_t low = 0, high = job->n_files;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (job->files[middle] <= page)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    tt_lower_bound(at, job->n_files, job->files[at] <= page);
+    return at ? at - 1 : 0;
 }
 
 /* page_cache_ra_unbounded: the missing pages of the window at w->start. */

@@ -3,6 +3,7 @@
 
 #include "analyze/diff/diff.h"
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -89,17 +90,11 @@ static void match_longest(aligner *x, size_t n)
 {
     size_t length = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t low = 0, high = length;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (x->pairs[x->tails[middle]].b < x->pairs[i].b)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        x->before[i] = low > 0 ? x->tails[low - 1] : TT_NONE;
-        x->tails[low] = (uint32_t)i;
-        if (low == length) length++;
+        size_t at;
+        tt_lower_bound(at, length, x->pairs[x->tails[at]].b < x->pairs[i].b);
+        x->before[i] = at > 0 ? x->tails[at - 1] : TT_NONE;
+        x->tails[at] = (uint32_t)i;
+        if (at == length) length++;
     }
     for (uint32_t i = length ? x->tails[length - 1] : TT_NONE; i != TT_NONE; i = x->before[i])
         x->match[x->pairs[i].a] = x->pairs[i].b;

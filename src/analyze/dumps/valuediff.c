@@ -3,6 +3,7 @@
 #include "analyze/dumps/stages.h"
 #include "analyze/dumps/valuediff_parts.h"
 #include "base/array.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,17 +222,11 @@ static int by_key(const void *left, const void *right, void *values)
 
 static uint32_t find_in_b(const walk *w, const tt_dump_value *key)
 {
-    size_t low = 0, high = w->step_b.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_keys(&w->step_b.values[w->order_b[middle]], key);
-        if (order == 0) return w->order_b[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return TT_NONE;
+    const tt_dump_value *list = w->step_b.values;
+    size_t at;
+    tt_lower_bound(at, w->step_b.n, compare_keys(&list[w->order_b[at]], key) < 0);
+    if (at == w->step_b.n || compare_keys(&list[w->order_b[at]], key) != 0) return TT_NONE;
+    return w->order_b[at];
 }
 
 /* Finds the values of the two steps with the same key. */

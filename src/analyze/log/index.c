@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,15 +176,9 @@ typedef bool place_test(const log_index_place *p, const void *key);
 
 static const log_index_place *last_place(const tt_log_index *x, place_test *before, const void *key)
 {
-    uint32_t low = 0, high = x->n_places;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (before(&x->places[middle], key))
-            low = middle;
-        else
-            high = middle;
-    }
-    return &x->places[low];
+    uint32_t at;
+    tt_lower_bound(at, x->n_places, before(&x->places[at], key));
+    return &x->places[at ? at - 1 : 0];
 }
 
 static bool by_row(const log_index_place *p, const void *row)

@@ -3,6 +3,7 @@
 #include "analyze/model_file.h"
 #include "base/array.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "gguf/types.h"
 #include "model/model.h"
 #include "value/type.h"
@@ -51,15 +52,9 @@ static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *oth
 /* The first interval that ends at or after `at`. */
 static size_t find(const tt_values_cells *c, uint64_t at)
 {
-    size_t low = 0, high = c->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->list[middle].end < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t i;
+    tt_lower_bound(i, c->n, c->list[i].end < at);
+    return i;
 }
 
 static bool join(tt_values_cells *c, interval s)

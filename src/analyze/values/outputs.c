@@ -1,6 +1,7 @@
 #include "analyze/values/outputs.h"
 
 #include "base/array.h"
+#include "base/order.h"
 #include "value/pack.h"
 #include "value/type.h"
 
@@ -54,17 +55,10 @@ void tt_output_data_find(const tt_model *m, uint32_t run, uint32_t node, tt_outp
 
 static const tt_data_part *find_part(const tt_model *m, uint32_t run, uint32_t node, uint32_t part)
 {
-    size_t n, low = 0;
+    size_t n, at;
     const tt_data_part *list = tt_data_of(m->data, m->runs[run].id, node, &n);
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].part < part)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && list[low].part == part ? &list[low] : NULL;
+    tt_lower_bound(at, n, list[at].part < part);
+    return at < n && list[at].part == part ? &list[at] : NULL;
 }
 
 tt_status tt_output_data_read(const tt_model *m, uint32_t run, uint32_t node, uint32_t part,

@@ -64,13 +64,6 @@ static void restore_environment(saved *list, size_t n)
 
 /* --- its arguments --- */
 
-static tt_runner_flash flash_of(const char *word)
-{
-    if (!word) return TT_RUNNER_FLASH_DEFAULT;
-    if (strcmp(word, "on") == 0) return TT_RUNNER_FLASH_ON;
-    return strcmp(word, "off") == 0 ? TT_RUNNER_FLASH_OFF : TT_RUNNER_FLASH_AUTO;
-}
-
 /* A file with ids, which may be too many for a command line. Its argument goes to `out`. */
 static bool write_ids(tt_cv_scenario *c, size_t side, const char *suffix, const tt_token_ids *ids,
                       char out[TT_CV_PATH + 1])
@@ -89,7 +82,7 @@ static void set_options(const tt_crossval_side *s, tt_runner_options *o)
     o->n_ctx = (uint32_t)s->context_tokens;
     o->n_batch = (uint32_t)s->batch_tokens;
     o->n_ubatch = (uint32_t)s->ubatch_tokens;
-    o->flash_attn = flash_of(s->flash_attention);
+    o->flash_attn = tt_runner_flash_of(s->flash_attention);
     o->no_mmap = s->no_mmap;
     o->no_repack = s->no_repack;
 }

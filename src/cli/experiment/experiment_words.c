@@ -26,13 +26,6 @@ static const char *text(const tt_experiment *e, tt_setting setting)
 
 /* --- the built-in runner --- */
 
-static tt_runner_flash flash_of(const char *word)
-{
-    if (!word) return TT_RUNNER_FLASH_DEFAULT;
-    if (strcmp(word, "on") == 0) return TT_RUNNER_FLASH_ON;
-    return strcmp(word, "off") == 0 ? TT_RUNNER_FLASH_OFF : TT_RUNNER_FLASH_AUTO;
-}
-
 static char **runner_words(const tt_experiment *e)
 {
     char self[PATH_MAX];
@@ -51,7 +44,7 @@ static char **runner_words(const tt_experiment *e)
     o->n_ubatch = (uint32_t)integer(e, TT_SET_UBATCH_TOKENS, 0);
     if (value(e, TT_SET_TEMPERATURE)) o->temperature = (float)value(e, TT_SET_TEMPERATURE)->number;
     o->seed = (uint32_t)integer(e, TT_SET_SEED, TT_RUNNER_SEED_DEFAULT);
-    o->flash_attn = flash_of(text(e, TT_SET_FLASH_ATTENTION));
+    o->flash_attn = tt_runner_flash_of(text(e, TT_SET_FLASH_ATTENTION));
     o->no_mmap = !integer(e, TT_SET_MMAP, 1);
     o->mlock = integer(e, TT_SET_MLOCK, 0) != 0;
     o->no_repack = !integer(e, TT_SET_REPACK, 1);

@@ -1,9 +1,9 @@
 #include "export/dataset.h"
+#include "analyze/tensor_map.h"
 #include "analyze/topology.h"
 #include "base/hex.h"
 #include "base/units.h"
 #include "export/dataset/parts.h"
-#include "gguf/memory_map.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -205,11 +205,6 @@ void tt_dataset_abandon(tt_dataset *d)
     forget(d);
 }
 
-const char *tt_dataset_id(const tt_dataset *d)
-{
-    return d->id;
-}
-
 const char *tt_dataset_folder(const tt_dataset *d)
 {
     return d->folder.temporary;
@@ -295,12 +290,24 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_dataset_json j;
     const tt_gguf *g = &d->model.gguf;
     /* A model without experts has no slices. */
-    const tt_memory_map_style style = {!d->options->has_experts || d->options->experts,
+    const tt_tensor_map_style style = {!d->options->has_experts || d->options->experts,
                                        d->options->old_words};
-    tt_status status = tt_dataset_json_open(d, &j, "memory-map.json", err);
-    if (status != TT_OK) return status;
-    tt_memory_map_json(g, d->model.source, d->id, style, &j.json);
-    return tt_dataset_json_close(d, &j, tt_memory_map_count(g, style.experts), sum, err);
+    tt_memory_entry *entries;
+    size_t n;
+    tt_listing l = {0};
+    tt_status status = tt_tensor_map_make(g, style, &entries, &n, err);
+    const tt_rowset set = TT_ROWSET(&tt_tensor_map_schema, 0, g, entries, n);
+    if (status == TT_OK)
+        status =
+            tt_listing_make(&l, &set, &(tt_listing_wish){.columns = tt_tensor_map_columns}, err);
+    if (status == TT_OK) status = tt_dataset_json_open(d, &j, "memory-map.json", err);
+    if (status == TT_OK) {
+        tt_tensor_map_json(g, d->model.source, d->id, &l, &j.json);
+        status = tt_dataset_json_close(d, &j, n, sum, err);
+    }
+    tt_listing_free(&l);
+    free(entries);
+    return status;
 }
 
 /* --- the format --- */

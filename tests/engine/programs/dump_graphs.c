@@ -37,7 +37,8 @@ static __attribute__((noinline)) compute *write_graph(const struct ggml_cgraph *
     if (!folder) abort();
     (void)snprintf(path, sizeof path, "%s/engine_%05u.dot", folder, number++);
     ((dump *)find("ggml_graph_dump_dot", caller))(graph, NULL, path);
-    return next ? (compute *)next : find("ggml_backend_sched_graph_compute_async", caller);
+    if (!next) next = find("ggml_backend_sched_graph_compute_async", caller);
+    return (compute *)next;
 }
 
 EXPORT int ggml_backend_sched_graph_compute_async(struct ggml_backend_sched *sched,
