@@ -64,12 +64,12 @@ struct tt_weights {
     uint64_t *policy_sizes; /* of the policy's units: leaders' slices, including those they lead */
     uint32_t policy_sizes_capacity;
     tt_policy_cache *cache; /* of slices; NULL: none are kept */
-    uint64_t window_bytes; /* of all active plans */
+    uint64_t window_bytes;  /* of all active plans */
     uint32_t n_active;
     const tt_weights_plan *last; /* that began */
     bool several;                /* different plans have begun */
-    uint32_t arranged;    /* number of weights at the last division */
-    uint32_t arrangement; /* number of divisions */
+    uint32_t arranged;           /* number of weights at the last division */
+    uint32_t arrangement;        /* number of divisions */
     uint64_t deaths;
     uint32_t found; /* the last weight that was found: graphs ask in the same order */
     uint32_t walk;
@@ -528,8 +528,8 @@ static void drop_unmarked(tt_weights *w, uint32_t unit)
     if (t->dense && !t->pinned && t->seen != w->walk) tt_pagepool_drop(w->pool, unit);
 }
 
-/* Another plan may still hold more than its share, or what its next pass needs; and what was evicted
- * while it was read takes memory until then. */
+/* Another plan may still hold more than its share, or what its next pass needs; and what was
+ * evicted while it was read takes memory until then. */
 static bool has_room(const tt_weights *w, uint32_t unit)
 {
     return !w->several || tt_pagepool_state(w->pool, unit) != TT_UNIT_ABSENT ||
@@ -671,7 +671,8 @@ static bool is_held(const tt_weights_plan *plan, uint32_t leader, uint32_t node)
 static void request_slice(tt_weights *w, uint32_t unit, enum tt_read_cause cause)
 {
     const bool absent = tt_pagepool_state(w->pool, unit) == TT_UNIT_ABSENT;
-    if (has_room(w, unit) && tt_pagepool_request(w->pool, unit, cause) && absent) w->traits[unit].unused = true;
+    if (has_room(w, unit) && tt_pagepool_request(w->pool, unit, cause) && absent)
+        w->traits[unit].unused = true;
 }
 
 /* Requests a slice that is used at a later node. False: there is no room for it. */

@@ -109,7 +109,7 @@ static const tt_options command = {
              "addresses where the engine expects them. The results stay the same.\v"
              "The engine must map the model and not copy its weights (llama.cpp: --no-repack, "
              "which -m sets). Exit code: the program's own (126 or 127 when it cannot be started), "
-             "2 for misuse.",
+             "2 for misuse, 3 when -o was given and nothing could be traced.",
     .sets = {{options, .check = check_together}, TT_RUNNER_OR_PROGRAM(arguments, runner)},
     .in_order = true};
 
@@ -229,9 +229,10 @@ static void warn_of_limits(const arguments *args)
     char asked[TT_UNITS_TEXT], here[TT_UNITS_TEXT];
     const uint64_t free_bytes = tt_budget_now(0);
     if (!args->quiet && args->ram_bytes > free_bytes)
-        tt_report_note("boost: --ram %s is more than the %s that are free here, or that limits leave: "
-                       "the kernel may end the program; --ram auto keeps below",
-                       tt_units_bytes(asked, args->ram_bytes), tt_units_bytes(here, free_bytes));
+        tt_report_note(
+            "boost: --ram %s is more than the %s that are free here, or that limits leave: "
+            "the kernel may end the program; --ram auto keeps below",
+            tt_units_bytes(asked, args->ram_bytes), tt_units_bytes(here, free_bytes));
 }
 
 static int run_program(const arguments *args, char **argv)

@@ -7,16 +7,13 @@
 #include "cli/runner_options.h"
 #include "cli/traced.h"
 #include "record/area.h"
-#include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"
 #include "value/select.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LIMIT_MIN (64u << 10)
