@@ -334,7 +334,7 @@ typedef struct flight {
     uint64_t begin_ticks, begin_ns;
     bool direct;
     bool fills; /* the memory, which is fresh */
-    enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED } how;
+    enum outcome { READ_WHOLE, READ_FAILED, READ_NO_MEMORY, READ_CHANGED } how;
 } flight;
 
 static int fd_of(const flight *f)
@@ -347,6 +347,11 @@ static bool is_over(const flight *f)
     return f->how != READ_WHOLE || f->done >= f->wanted;
 }
 
+static bool has_failed(const flight *f)
+{
+    return f->how == READ_FAILED || f->how == READ_NO_MEMORY;
+}
+
 /* Processes the result of a system call: `got` bytes read, or failed with -got. True: there is
  * nothing more to read. */
 static bool step(flight *f, ssize_t got)
@@ -357,7 +362,7 @@ static bool step(flight *f, ssize_t got)
         return false;
     }
     if (got <= 0) {
-        f->how = READ_FAILED;
+        f->how = got == -ENOMEM || got == -EFAULT ? READ_NO_MEMORY : READ_FAILED;
         return true;
     }
     f->done += (uint64_t)got;
@@ -517,11 +522,14 @@ static void finish(tt_pagepool *p, unit *u, const flight *f)
     if (loading && !laid) take_bytes(p, inner_bytes(u));
     if (f->memory.at && !laid) leave_memory(p, u);
     u->discard = false;
-    if (f->how == READ_FAILED && !r->gone) {
+    if (has_failed(f) && !r->gone) {
         atomic_fetch_add(&p->report->failed_reads, 1);
         tt_boost_report_problem(
-            p->report,
-            "the model's file could not be read; the rest is left to the kernel's paging");
+            p->report, f->how == READ_FAILED
+                           ? "the model's file could not be read; the rest is left to the "
+                             "kernel's paging"
+                           : "there is no memory to read the model into (do limits of the process "
+                             "forbid it?); the rest is left to the kernel's paging");
         r->closed = true;
     }
     if (f->how == READ_CHANGED && !r->gone) {
@@ -622,9 +630,9 @@ static void end_load(tt_pagepool *p, flight *f)
     if (f->bytes) {
         const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
         keep_read(p, u, f->pages, f->begin_ticks,
-                  f->how == READ_FAILED ? TT_READ_FAILED
-                  : wanted              ? 0
-                                        : TT_READ_DISCARDED);
+                  has_failed(f) ? TT_READ_FAILED
+                  : wanted      ? 0
+                                : TT_READ_DISCARDED);
         finish(p, u, f);
     } else {
         r->loading--;
@@ -663,7 +671,7 @@ static bool begin_load(tt_pagepool *p, queue *q, flight *f)
         return false;
     }
     bool begun = divide_read(p, f, u);
-    if (!begun) f->how = READ_FAILED;
+    if (!begun) f->how = READ_NO_MEMORY;
     tt_pagepool_unlock(p);
     begun = begun && begin_read(f);
     tt_pagepool_lock(p);

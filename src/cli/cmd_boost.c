@@ -248,7 +248,8 @@ static int run_program(const arguments *args, char **argv)
     tt_boost_report *report = make_report(path, sizeof path);
     if (!report || !set_environment(args, path)) {
         if (report) (void)unlink(path);
-        return tt_report_usage("no file for the report can be made: %s", strerror(errno));
+        return tt_report_usage("%s, a file for the report, cannot be made: %s", path,
+                               strerror(errno));
     }
     tt_status status =
         args->output ? run_traced(args, argv, output, &end, &err) : run_alone(argv, &end, &err);

@@ -49,7 +49,8 @@ static const tt_option option_table[] = {
      TT_RATE(struct options, flops_per_s)},
     {"no-measure", 0, 0, "Measure nothing: without the two options above, there is no roofline", 2,
      TT_FLAG(struct options, no_measure)},
-    {"disk", 0, "RATE", "The disk's bytes per second (default: 2G)", 2,
+    {"disk", 0, "RATE",
+     "The disk's bytes per second (default: 2G; for the bounds of boost, its own)", 2,
      TT_RATE(struct options, disk_bytes_per_s)},
     {0},
 };

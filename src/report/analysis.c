@@ -134,7 +134,8 @@ static tt_status add_pool(tt_analysis *a, tt_error *err)
     if (status == TT_OK)
         status = tt_pool_sums_make(&a->pool_generated, &a->pool, &a->pool_time, &generated, err);
     if (status == TT_OK)
-        status = tt_pool_bounds_find(&a->pool_bounds, &a->reads, &a->pool, &a->pool_time, err);
+        status = tt_pool_bounds_find(&a->pool_bounds, &a->reads, &a->pool, &a->pool_time,
+                                     a->options.disk_bytes_per_s, err);
     a->has_pool = status == TT_OK;
     return status;
 }

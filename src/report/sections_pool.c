@@ -43,9 +43,11 @@ static void say_bounds(tt_page *p, const tt_analysis *a)
     tt_page_add(p, TT_BLOCK_NOTE,
                 "The bounds are those of tensortrace whatif --boost, with lru for experts (%s a "
                 "token from disk), for computing as in this run without what its threads waited "
-                "for reads, and for a disk of %s: as fast as these reads came while any was under "
-                "way. More than 100 %%: what mattered came faster than that.",
-                tt_format_bytes(p, b->predicted_bytes), tt_format_rate(p, b->disk_bytes_per_s));
+                "for reads, and for a disk of %s%s.",
+                tt_format_bytes(p, b->predicted_bytes), tt_format_rate(p, b->disk_bytes_per_s),
+                b->disk_given ? ""
+                              : ": so fast came the fastest tenth of what was read at a time while "
+                                "tokens were generated (--disk sets another rate)");
 }
 
 void tt_section_pool(tt_page *p, const tt_analysis *a)
