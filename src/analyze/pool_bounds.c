@@ -1,7 +1,6 @@
 #include "analyze/pool_bounds.h"
 
 #include "analyze/cache/whatif.h"
-
 #include "base/order.h"
 
 #include <math.h>
@@ -11,6 +10,11 @@
 
 /* Of boost's readers, as in `whatif --boost`. */
 
+static bool is_generated(const tt_model *m, uint32_t batch)
+{
+    return batch != TT_NONE && m->batches[batch].phase == TT_PHASE_GENERATE;
+}
+
 /* The pauses of generated batches after the first, as far as the reads go. */
 static double steady_pause_ns(const tt_model *m, const tt_reads *reads, const tt_pool_time *t)
 {
@@ -18,24 +22,17 @@ static double steady_pause_ns(const tt_model *m, const tt_reads *reads, const tt
     double ns = 0;
     for (size_t i = 0; i < reads->n_ops; i++) {
         const uint32_t batch = reads->ops[i].batch;
-        if (batch == TT_NONE || m->batches[batch].phase != TT_PHASE_GENERATE) continue;
+        if (!is_generated(m, batch)) continue;
         first = batch < first ? batch : first;
         last = batch > last ? batch : last;
     }
     for (uint32_t i = 0; i < t->n_pauses; i++) {
         const tt_pool_pause *p = &t->pauses[i];
         const uint32_t batch = tt_model_batch_at(m, m->pool_reads[p->read].end_ticks);
-        if (first != TT_NONE && batch != TT_NONE && batch > first && batch <= last &&
-            m->batches[batch].phase == TT_PHASE_GENERATE)
+        if (first != TT_NONE && is_generated(m, batch) && batch > first && batch <= last)
             ns += p->end_ns - p->begin_ns;
     }
     return ns;
-}
-
-static bool is_generated(const tt_model *m, const tt_pool_read *r)
-{
-    const uint32_t batch = tt_model_batch_at(m, r->end_ticks);
-    return batch != TT_NONE && m->batches[batch].phase == TT_PHASE_GENERATE;
 }
 
 /* 0: there is no burst. */
@@ -52,7 +49,7 @@ static tt_status find_disk_rate(const tt_pool_time *t, double *bytes_per_s, tt_e
             const tt_pool_read *r = &t->m->pool_reads[t->reads[end].read];
             if (end > first && t->reads[end].begin_ns > t->reads[end - 1].latest_ns) break;
             bytes += (double)r->size_bytes;
-            generated &= is_generated(t->m, r);
+            generated &= is_generated(t->m, tt_model_batch_at(t->m, r->end_ticks));
         }
         const double ns = t->reads[end - 1].latest_ns - begin_ns;
         if (generated && bytes >= BURST_BYTES && ns > 0) rates[n++] = bytes / ns * 1e9;

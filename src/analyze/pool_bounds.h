@@ -17,10 +17,10 @@ typedef struct tt_pool_bounds {
     uint64_t tokens;
     double disk_bytes_per_s;
     bool disk_given;
-    double rate;             /* observed */
-    double at_most_rate;     /* everything is read as early as it can be known */
-    double overlap_rate;     /* the experts are also known in advance */
-    double predicted_bytes;  /* read per token, in the simulation of boost with lru */
+    double rate;            /* observed */
+    double at_most_rate;    /* everything is read as early as it can be known */
+    double overlap_rate;    /* the experts are also known in advance */
+    double predicted_bytes; /* read per token, in the simulation of boost with lru */
 } tt_pool_bounds;
 
 /* reads: of the trace, or of its first batches. disk_bytes_per_s, if 0, is found in the reads: a

@@ -26,8 +26,8 @@
 
 #define NOTE_TEXT (PATH_MAX + 512)
 
-static void __attribute__((format(printf, 2, 3))) print_note(const tt_traced *t, const char *fmt,
-                                                             ...)
+static void __attribute__((format(printf, 2, 3)))
+print_note(const tt_traced *t, const char *fmt, ...)
 {
     char text[NOTE_TEXT];
     va_list args;
