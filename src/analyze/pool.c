@@ -88,6 +88,13 @@ static void get_batch(const void *context, const void *row, tt_cell *cell)
     put_batch(((const tt_pool_report *)context)->m, ((const tt_pool_row *)row)->batch, cell);
 }
 
+/* Of a dense model no op uses slices. */
+static bool has_slices(const void *context, const void *row)
+{
+    (void)row;
+    return ((const tt_pool_report *)context)->total.used > 0;
+}
+
 TT_COLUMN_GET(get_hit_share, tt_pool_row, r, cell->known = r->used > 0;
               if (r->used) cell->f64 = 1 - (double)(r->missed + r->left) / (double)r->used;)
 
@@ -113,12 +120,12 @@ static const tt_column pool_columns[] = {
     OF_POOL("waited_ns", "WAITED", NS, "by threads at the start of ops, a sum over threads",
             waited_ns),
     OF_POOL("slices_used", "SLICES", COUNT, "slices of experts that ops used", used,
-            .show = TT_SHOW_KNOWN),
+            .show = TT_SHOW_KNOWN, .nullable = true, .known = has_slices),
     OF_POOL("slices_missed", "MISSED", COUNT, "of these, read for that use", missed,
-            .show = TT_SHOW_KNOWN),
+            .show = TT_SHOW_KNOWN, .nullable = true, .known = has_slices),
     OF_POOL("slices_left", "LEFT", COUNT,
             "of these, without room in the pool: left to the kernel's paging", left,
-            .show = TT_SHOW_KNOWN | TT_SHOW_WIDE),
+            .show = TT_SHOW_KNOWN | TT_SHOW_WIDE, .nullable = true, .known = has_slices),
     TT_COLUMN("hit_share", "HITS", SHARE,
               "slices that were in the pool when they were asked for, of slices_used",
               .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_KNOWN, .get = get_hit_share),

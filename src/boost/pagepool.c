@@ -111,6 +111,8 @@ struct tt_pagepool {
     uint32_t n_groups, groups_capacity;
     queue queues[QUEUES];
     uint32_t under_way; /* queued and loading */
+    uint32_t n_reading; /* of them, given to the disk */
+    uint64_t burst_bytes, burst_begin_ns, burst_end_ns; /* since there were none */
     uint64_t edge_bytes;
     uint64_t places, places_max; /* pieces of our memory, each a mapping of the kernel's */
     uint64_t deaths;
@@ -162,13 +164,6 @@ static bool ring(tt_pagepool *p)
 {
     const uint64_t one = 1;
     return write(p->alarm, &one, sizeof one) == sizeof one;
-}
-
-void tt_boost_report_problem(tt_boost_report *r, const char *text)
-{
-    if (r->problem[0]) return;
-    (void)snprintf(r->problem, sizeof r->problem, "%s", text);
-    atomic_store(&r->has_problem, 1);
 }
 
 static void add_bytes(tt_pagepool *p, uint64_t n)
@@ -331,7 +326,8 @@ typedef struct flight {
     uint64_t bytes, offset;
     uint64_t wanted; /* bytes, without those after the file's end */
     uint64_t done;
-    uint64_t begin_ticks, begin_ns;
+    uint64_t begin_ticks, begin_ns, end_ns;
+    bool reading; /* counted in n_reading */
     bool direct;
     bool fills; /* the memory, which is fresh */
     enum outcome { READ_WHOLE, READ_FAILED, READ_NO_MEMORY, READ_CHANGED } how;
@@ -368,6 +364,7 @@ static bool step(flight *f, ssize_t got)
     f->done += (uint64_t)got;
     /* After a short read inside the file: direct reads need whole pages. */
     if (f->done % TT_PAGEPOOL_PAGE) f->direct = false;
+    f->end_ns = tt_clock_ns(CLOCK_MONOTONIC);
     return is_over(f);
 }
 
@@ -623,8 +620,27 @@ static void wake(tt_pagepool *p, uint32_t i)
     if (!p->under_way) (void)pthread_cond_broadcast(&p->done);
 }
 
+static void begin_burst(tt_pagepool *p, flight *f)
+{
+    f->reading = true;
+    if (p->n_reading++) return;
+    p->burst_bytes = 0;
+    p->burst_begin_ns = p->burst_end_ns = tt_clock_ns(CLOCK_MONOTONIC);
+}
+
+static void end_burst(tt_pagepool *p, flight *f)
+{
+    if (!f->reading) return;
+    f->reading = false;
+    p->burst_bytes += f->done;
+    if (f->end_ns > p->burst_end_ns) p->burst_end_ns = f->end_ns;
+    if (--p->n_reading) return;
+    tt_boost_report_burst(p->report, p->burst_bytes, p->burst_end_ns - p->burst_begin_ns);
+}
+
 static void end_load(tt_pagepool *p, flight *f)
 {
+    end_burst(p, f);
     unit *u = &p->units[f->unit];
     region *r = &p->regions[u->region];
     if (f->bytes) {
@@ -675,7 +691,10 @@ static bool begin_load(tt_pagepool *p, queue *q, flight *f)
     tt_pagepool_unlock(p);
     begun = begun && begin_read(f);
     tt_pagepool_lock(p);
-    if (!begun) end_load(p, f);
+    if (begun)
+        begin_burst(p, f);
+    else
+        end_load(p, f);
     return begun;
 }
 
@@ -1335,10 +1354,10 @@ void tt_pagepool_will_wait(tt_pagepool *p, uint32_t i, uint64_t ticks)
 
 /* Whoever clears `awaited` counts a wake after that. So `wakes` is read first: the kernel lets no
  * one sleep who has missed one. */
-void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
+uint64_t tt_pagepool_wait(tt_pagepool *p, uint32_t i)
 {
     unit *u = &p->units[i];
-    if (!on_its_way(p, i)) return;
+    if (!on_its_way(p, i)) return 0;
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
     for (;;) {
         const uint32_t wakes = atomic_load(&p->wakes);
@@ -1347,8 +1366,10 @@ void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
         if (!on_its_way(p, i)) break;
         (void)syscall(SYS_futex, &p->wakes, FUTEX_WAIT_PRIVATE, wakes, NULL, NULL, 0);
     }
+    const uint64_t waited_ns = tt_clock_ns(CLOCK_MONOTONIC) - begin;
     atomic_fetch_add(&p->report->waits, 1);
-    atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
+    atomic_fetch_add(&p->report->waited_ns, waited_ns);
+    return waited_ns;
 }
 
 void tt_pagepool_stream(tt_pagepool *p, uint64_t bytes)

@@ -1,49 +1,3 @@
-/* Counters of a boosted process, in a file that the starting command has mapped too, so that they
- * survive the process. Several processes add to one file. */
-#ifndef TT_BOOST_PAGEPOOL_H
-#define TT_BOOST_PAGEPOOL_H
-
-#include "base/status.h"
-#include "format/meta.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* Read by the preloaded library. Without TT_ENV_BOOST it leaves a model's memory alone. */
-#define TT_ENV_BOOST "TENSORTRACE_BOOST"               /* bytes that weights may take, or auto */
-#define TT_ENV_BOOST_POLICY "TENSORTRACE_BOOST_POLICY" /* of the experts; default lru */
-#define TT_ENV_BOOST_REPORT "TENSORTRACE_BOOST_REPORT" /* path of the file */
-#define TT_ENV_BOOST_IO "TENSORTRACE_BOOST_IO" /* use threads; default: io_uring if available */
-
-#define TT_BOOST_REPORT_MAGIC UINT64_C(0x31545342544f4f42)
-
-typedef struct tt_boost_report {
-    _Atomic uint64_t magic;
-    _Atomic uint64_t regions;       /* model files whose mapping was taken over */
-    _Atomic uint64_t weights_bytes; /* of weights in them that ops read */
-    _Atomic uint64_t graphs;        /* computations that read weights */
-    _Atomic uint64_t fits;          /* of them: all weights fit into the budget, nothing to do */
-    _Atomic uint64_t reads, read_bytes, read_ns; /* summed over the reading threads */
-    _Atomic uint64_t evictions;
-    _Atomic uint64_t urings;           /* processes that read by io_uring */
-    _Atomic uint64_t waits, waited_ns; /* of compute threads, at the start of an op; sums */
-    _Atomic uint64_t slices_used;      /* of experts, once per op */
-    _Atomic uint64_t slices_read;      /* of these, read for that use */
-    _Atomic uint64_t slices_left;      /* of these, no space in the pool: left to the kernel's
-                                          paging */
-    _Atomic uint64_t pool_bytes, pool_peak_bytes; /* present and being read */
-    _Atomic uint64_t failed_reads;
-    _Atomic uint64_t failed_places; /* memory that the kernel did not move to its address */
-    _Atomic uint64_t handed_back;   /* regions returned to the kernel's paging */
-    _Atomic uint32_t has_problem;   /* `problem` is complete: the first one */
-    char problem[252];
-} tt_boost_report;
-
-/* Sets the problem, unless there is one already. One thread at a time. */
-void tt_boost_report_problem(tt_boost_report *r, const char *text);
-
 /* Parts of mapped files kept in memory of our own, at the addresses where the program expects them.
  *
  * A region is a file that the program has mapped, read-only and shared. A unit is a range of it
@@ -57,6 +11,17 @@ void tt_boost_report_problem(tt_boost_report *r, const char *text);
  * and tt_pagepool_unlock, after tt_pagepool_leave.
  *
  * Functions marked (locked) are called between tt_pagepool_lock and tt_pagepool_unlock. */
+#ifndef TT_BOOST_PAGEPOOL_H
+#define TT_BOOST_PAGEPOOL_H
+
+#include "base/status.h"
+#include "boost/report.h"
+#include "format/meta.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define TT_PAGEPOOL_PAGE 4096u
 
@@ -129,8 +94,8 @@ void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
 /* Without the lock: notes in the unit's read, if it is being loaded, that the calling thread waits
  * for it since `ticks`. */
 void tt_pagepool_will_wait(tt_pagepool *p, uint32_t unit, uint64_t ticks);
-/* Without the lock: sleeps while the unit is being loaded. */
-void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
+/* Without the lock: sleeps while the unit is being loaded; the time, in ns. */
+uint64_t tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
 /* (locked) Returns the memory of evicted units to the kernel, which is kept for later ones. */
 void tt_pagepool_trim(tt_pagepool *p);
 /* (locked) Sleeps until nothing is being loaded. */

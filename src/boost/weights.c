@@ -731,17 +731,19 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
     }
 }
 
-void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
+uint64_t tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
 {
     const uint32_t node = plan->node, n = plan->n_now;
     const uint64_t ticks = tt_ticks();
+    uint64_t ns = 0;
     for (uint32_t i = 0; i < n; i++)
         tt_pagepool_will_wait(w->pool, plan->now[i], ticks);
     /* The list changes only when all threads have left the node, or the engine has abandoned its
      * graph: then a thread may wait for another node's units, which ends, too. The last one first:
      * when it is present the others usually are, so a thread wakes once. */
     for (uint32_t i = n; i-- > 0 && plan->node == node;)
-        tt_pagepool_wait(w->pool, plan->now[i]);
+        ns += tt_pagepool_wait(w->pool, plan->now[i]);
+    return ns;
 }
 
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan)

@@ -84,8 +84,8 @@ uint32_t tt_weights_stream(tt_weights *w, tt_weights_plan *plan, uint32_t weight
 void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t weight, const uint16_t *slices,
                     uint32_t n);
 /* Without the lock: sleeps until the units that the plan's node needs are present, or not being
- * loaded. */
-void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan);
+ * loaded; the time, in ns. */
+uint64_t tt_weights_wait(tt_weights *w, const tt_weights_plan *plan);
 /* Ends the pass. */
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan);
 

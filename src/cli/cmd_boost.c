@@ -2,6 +2,7 @@
  * prints a report. */
 #include "base/units.h"
 #include "boost/weights.h"
+#include "cli/boosted.h"
 #include "cli/command.h"
 #include "cli/hook_path.h"
 #include "cli/options.h"
@@ -11,15 +12,12 @@
 #include "policy/policy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#define RAM_MIN (64u << 10)
 #define PROGRAM_NOT_FOUND 127
 
 typedef struct arguments {
@@ -30,6 +28,7 @@ typedef struct arguments {
     const char *output;
     tt_capture_options capture;
     bool force;
+    bool json;
     bool quiet;
 } arguments;
 
@@ -67,8 +66,8 @@ static void take_ram(void *bytes, char *arg, tt_parse *p)
     uint64_t n = 0;
     if (strcmp(arg, "auto") != 0) {
         if (tt_units_parse_amount(arg, &n, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
-        if (n < RAM_MIN || n > INT64_MAX)
-            tt_parse_refuse(p, "%s is not from %u KiB to %u EiB", arg, RAM_MIN >> 10, 8u);
+        if (n < TT_POLICY_RAM_MIN || n > INT64_MAX)
+            tt_parse_refuse(p, "%s is not from %u KiB to %u EiB", arg, TT_POLICY_RAM_MIN >> 10, 8u);
     }
     *(uint64_t *)bytes = n;
 }
@@ -90,6 +89,10 @@ static const tt_option options[] = {
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
     {"values", 0, "LEVEL[:SELECT]", "Also record op outputs, as run does (with -o)", 0,
      TT_TAKE(arguments, capture.values, tt_runner_take_values)},
+    {"json", 0, 0,
+     "With -m: one JSON object with the text, the runner's figures and boost's, instead of the "
+     "text",
+     0, TT_FLAG(arguments, json)},
     {"quiet", 'q', 0, "Print no progress and no summary", 0, TT_FLAG(arguments, quiet)},
     {0},
 };
@@ -99,6 +102,9 @@ static void check_together(void *input, tt_parse *p)
     const arguments *args = input;
     if (args->capture.values && !args->output)
         tt_parse_error(p, "--values needs a trace to write to: -o FILE");
+    if (args->json && args->runner.program)
+        tt_parse_error(p,
+                       "--json is the built-in runner's (-m MODEL): a PROGRAM has its own output");
 }
 
 static const tt_options command = {
@@ -113,68 +119,13 @@ static const tt_options command = {
     .sets = {{options, .check = check_together}, TT_RUNNER_OR_PROGRAM(arguments, runner)},
     .in_order = true};
 
-/* --- the report --- */
-
-static tt_boost_report *make_report(char *path, size_t size)
-{
-    const char *dir = getenv("TMPDIR");
-    int n = snprintf(path, size, "%s/tensortrace-boost-XXXXXX", dir && dir[0] ? dir : "/tmp");
-    int fd = n > 0 && (size_t)n < size ? mkostemp(path, O_CLOEXEC) : -1;
-    void *at = MAP_FAILED;
-    if (fd < 0) return NULL;
-    if (ftruncate(fd, sizeof(tt_boost_report)) == 0)
-        at = mmap(NULL, sizeof(tt_boost_report), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    (void)close(fd);
-    if (at == MAP_FAILED) (void)unlink(path);
-    return at == MAP_FAILED ? NULL : at;
-}
-
-static void report_experts(tt_boost_report *b)
-{
-    const uint64_t used = atomic_load(&b->slices_used), read = atomic_load(&b->slices_read);
-    const uint64_t left = atomic_load(&b->slices_left);
-    if (used)
-        tt_report_note("boost: %.1f %% of %" PRIu64 " slices of experts that ops used were there, "
-                       "%" PRIu64 " were read, %" PRIu64 " left to the kernel's paging",
-                       100 * (1 - (double)(read + left) / (double)used), used, read, left);
-}
-
-/* Prints the results. failed: the built-in runner did, and said why. */
-static void print_report(tt_boost_report *b, bool quiet, bool failed)
-{
-    char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], each[TT_UNITS_TEXT];
-    const uint64_t graphs = atomic_load(&b->graphs), bytes = atomic_load(&b->read_bytes);
-    if (atomic_load(&b->has_problem)) tt_report_note("boost: %.251s", b->problem);
-    if (failed && !graphs) return;
-    if (atomic_load(&b->magic) != TT_BOOST_REPORT_MAGIC)
-        tt_report_note("boost: the program never loaded the hook library: nothing was done");
-    else if (!atomic_load(&b->regions))
-        tt_report_note("boost: the program mapped no model: nothing was done");
-    else if (!atomic_load(&b->weights_bytes))
-        tt_report_note("boost: no op read weights where the model is mapped: they were copied "
-                       "(llama.cpp: --no-repack), or the engine does not tell its ops");
-    if (quiet || !graphs || (!bytes && atomic_load(&b->has_problem))) return;
-    if (atomic_load(&b->fits) == graphs) {
-        tt_report_note("boost: the weights fit: nothing to do");
-        return;
-    }
-    tt_report_note("boost: %s read in %" PRIu64 " reads by %s, %s a graph (of %" PRIu64
-                   "); the pool held %s at most; compute threads waited %.3f s for it",
-                   tt_units_bytes(read, bytes), atomic_load(&b->reads),
-                   atomic_load(&b->urings) ? "io_uring" : "threads",
-                   tt_units_bytes(each, bytes / graphs), graphs,
-                   tt_units_bytes(peak, atomic_load(&b->pool_peak_bytes)),
-                   (double)atomic_load(&b->waited_ns) / 1e9);
-    report_experts(b);
-}
-
 /* --- the program --- */
 
-static bool set_environment(const arguments *args, const char *report)
+static bool set_environment(const arguments *args)
 {
     char ram[32] = "auto";
     if (args->ram_bytes) (void)snprintf(ram, sizeof ram, "%" PRIu64, args->ram_bytes);
-    return setenv(TT_ENV_BOOST, ram, 1) == 0 && setenv(TT_ENV_BOOST_REPORT, report, 1) == 0 &&
+    return setenv(TT_ENV_BOOST, ram, 1) == 0 &&
            setenv(TT_ENV_BOOST_POLICY, args->policy ? args->policy : "lru", 1) == 0 &&
            setenv(TT_ENV_BOOST_IO, args->io ? args->io : "io_uring", 1) == 0;
 }
@@ -237,7 +188,7 @@ static void warn_of_limits(const arguments *args)
 
 static int run_program(const arguments *args, char **argv)
 {
-    char path[PATH_MAX], output[PATH_MAX];
+    char output[PATH_MAX];
     tt_traced_end end = {.not_started = false};
     tt_error err;
     if (args->output) {
@@ -245,21 +196,18 @@ static int run_program(const arguments *args, char **argv)
         if (code != TT_EXIT_OK) return code;
     }
     warn_of_limits(args);
-    tt_boost_report *report = make_report(path, sizeof path);
-    if (!report || !set_environment(args, path)) {
-        if (report) (void)unlink(path);
-        return tt_report_usage("%s, a file for the report, cannot be made: %s", path,
-                               strerror(errno));
-    }
+    const tt_boost_report *report = tt_boosted_report_new();
+    if (!report || !set_environment(args))
+        return tt_report_usage("the program's environment cannot be made: %s", strerror(errno));
     tt_status status =
         args->output ? run_traced(args, argv, output, &end, &err) : run_alone(argv, &end, &err);
-    (void)unlink(path);
     if (status != TT_OK) {
         int code = tt_report_error(&err);
         if (!end.not_started) return code;
         return err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     }
-    print_report(report, args->quiet, !args->runner.program && end.program.code != 0);
+    tt_boosted_report_print(report, args->quiet || args->json,
+                            !args->runner.program && end.program.code != 0);
     if (args->output) return tt_traced_conclude(&end, !args->runner.program);
     if (end.program.signal) tt_spawn_die_by(end.program.signal);
     return end.program.code;
@@ -279,7 +227,8 @@ int tt_cmd_boost(int argc, char **argv)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';
-    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0)
+    const int n_words = tt_runner_args_to_argv(&args.runner, self, 1, &words);
+    if (n_words < 0 || (args.json && !(words[n_words] = strdup("--json"))))
         return tt_report_usage("out of memory");
     int code = run_program(&args, words);
     tt_runner_argv_free(words);

@@ -1,5 +1,6 @@
 /* tensortrace report FILE: one page that answers the usual questions about a run, or a folder of
  * them. */
+#include "analyze/cache/paging.h"
 #include "analyze/work.h"
 #include "base/outfile.h"
 #include "base/path.h"
@@ -33,6 +34,14 @@ struct options {
     tt_where where;
 };
 
+static void take_disk(void *bytes_per_s, char *arg, tt_parse *p)
+{
+    tt_disk_speed disk;
+    tt_error err;
+    if (tt_disk_speed_parse(arg, &disk, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
+    *(double *)bytes_per_s = disk.bytes_per_s;
+}
+
 static const tt_option option_table[] = {
     {"output", 'o', "OUTPUT",
      "Write to OUTPUT (- for standard output); default: standard output, or on a terminal a file "
@@ -49,9 +58,11 @@ static const tt_option option_table[] = {
      TT_RATE(struct options, flops_per_s)},
     {"no-measure", 0, 0, "Measure nothing: without the two options above, there is no roofline", 2,
      TT_FLAG(struct options, no_measure)},
-    {"disk", 0, "RATE",
-     "The disk's bytes per second (default: 2G; for the bounds of boost, its own)", 2,
-     TT_RATE(struct options, disk_bytes_per_s)},
+    {"disk", 0, "RATE[,...]",
+     "The disk's bytes per second (default: 2G; for the bounds of boost, its own); what follows, "
+     "as "
+     "in `doctor --disk` and `whatif`, is not used",
+     2, TT_TAKE(struct options, disk_bytes_per_s, take_disk)},
     {0},
 };
 

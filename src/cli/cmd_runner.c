@@ -2,6 +2,7 @@
  * the preload library; so it is the traced program. */
 #include "base/json.h"
 #include "base/outfile.h"
+#include "cli/boosted.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -183,11 +184,12 @@ static const tt_column columns[] = {
 };
 static const tt_schema figures_schema = TT_SCHEMA("figures", "of a run", columns);
 
-/* The figures, the ids, and the text if available. */
+/* The figures and the ids; and the text, with what boost did, if available. */
 static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, const char *text,
                      size_t n)
 {
     tt_json j;
+    const tt_boost_report *boost = tt_boosted_report_of_parent();
     const tt_rowset figures = TT_ROWSET(&figures_schema, 0, NULL, r, 1);
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
@@ -197,6 +199,7 @@ static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, cons
         tt_json_key(&j, "text");
         tt_json_string_n(&j, text, n);
     }
+    if (text && boost) tt_boosted_report_json(&j, boost);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }

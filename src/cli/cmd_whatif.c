@@ -147,7 +147,8 @@ static void print_experts(const tt_whatif_view *v)
 {
     char begin[TT_UNITS_TEXT], group[TT_UNITS_TEXT], move[TT_UNITS_TEXT], line[320];
     const tt_disk_speed *d = &v->disk;
-    if (strcmp(v->reader, "boost") != 0 || !(d->begin_ns > 0 || d->move_ns > 0 || d->grouped))
+    if (!v->has_experts || strcmp(v->reader, "boost") != 0 ||
+        !(d->begin_ns > 0 || d->move_ns > 0 || d->grouped))
         return;
     (void)snprintf(line, sizeof line,
                    "experts   %s to begin reading a layer's%s%s%s, %s to move a MiB",
@@ -205,9 +206,10 @@ static void print_head(const tt_whatif_view *v)
                         "left out  what the kernel reads ahead in vain, here up to %s at a time: "
                         "see --readahead",
                         tt_units_bytes(text, v->traced_readahead_bytes));
-    tt_table_text(stdout, 0,
-                  "\nFrom disk, for each token: of the PROMPT, the FIRST generated (in a wide table), "
-                  "each TOKEN after it");
+    tt_table_text(
+        stdout, 0,
+        "\nFrom disk, for each token: of the PROMPT, the FIRST generated (in a wide table), "
+        "each TOKEN after it");
 }
 
 static bool print_json(const tt_whatif_view *v, const tt_listing *rows)
@@ -278,8 +280,9 @@ static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
                        "read all, and what is read from disk is an upper bound");
     note_faults(m);
     if (m->n_pool_states)
-        tt_report_note("the traced run was that of `tensortrace boost`: its compute times hold waits "
-                       "for reads; for better ones trace a run with the whole model in RAM");
+        tt_report_note(
+            "the traced run was that of `tensortrace boost`: its compute times hold waits "
+            "for reads; for better ones trace a run with the whole model in RAM");
 }
 
 static int simulate(const struct options *o, const tt_model *m)

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Less memory for weights boost does not take. */
+#define TT_POLICY_RAM_MIN (64u << 10)
+
 typedef struct tt_policy_shares {
     bool fit;              /* all weights fit into the budget: nothing to decide */
     bool none;             /* the budget is too small for anything */

@@ -30,8 +30,12 @@ static bool times(const tt_request *q, tt_filter *f, tt_error *err)
     f->has_from = tt_request_text(q, "from_ns") != NULL;
     f->has_to = tt_request_text(q, "to_ns") != NULL;
     f->overlaps = true;
-    return tt_request_double(q, "from_ns", -1e18, 1e18, 0, &f->from_ns, err) &&
-           tt_request_double(q, "to_ns", -1e18, 1e18, 0, &f->to_ns, err);
+    if (!tt_request_double(q, "from_ns", -1e18, 1e18, 0, &f->from_ns, err) ||
+        !tt_request_double(q, "to_ns", -1e18, 1e18, 0, &f->to_ns, err))
+        return false;
+    if (!f->has_from || !f->has_to || f->from_ns <= f->to_ns) return true;
+    (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "from_ns is after to_ns");
+    return false;
 }
 
 static bool layer(const tt_request *q, tt_filter *f, tt_error *err)

@@ -54,6 +54,30 @@ size=$(wc -c <dense.gguf)
 same "without a trace" plain.txt boosted.txt
 [ -n "$(read_some boosted.err)" ] || { fail "without a trace: nothing was read"; cat boosted.err; }
 
+# As one object: the text is the same, and so are the numbers of tokens and of computations. What
+# boost calls the tokens' speed is of the computing in the runner's time.
+"$TT_BIN" boost --json --ram $((size / 2))B -m dense.gguf -n 6 -t 2 -p "$prompt" --ignore-eos >boosted.json 2>boosted.err || fail "json: exit code"
+"$TT_BIN" runner -m dense.gguf --no-repack -n 6 -t 2 -p "$prompt" --ignore-eos >plain.txt 2>err.txt || fail "json: plain"
+python3 - boosted.json plain.txt $((size / 2)) <<'END' || fail "json"
+import json, sys
+got, text, budget = json.load(open(sys.argv[1])), open(sys.argv[2]).read(), int(sys.argv[3])
+b = got["boost"]
+assert got["text"].strip() == text.strip(), (got["text"], text)
+assert b["graphs"] == got["decode_calls"], b
+assert b["tokens"] == got["decode_calls"] - 2, b  # not the prompt, nor what follows it
+assert b["tokens"] / b["tokens_per_s"] <= got["generate_s"], (b, got["generate_s"])
+assert b["tokens_per_s"] <= b["compute_tokens_per_s"], b
+assert b["at_most_tokens_per_s"] == min(b["compute_tokens_per_s"], b["disk_tokens_per_s"]), b
+assert 0 < b["read_bytes_per_token"] * b["tokens"] <= b["read_bytes"], b
+assert 0 < b["peak_bytes"] <= budget and b["hit_share"] is None and b["problem"] is None, b
+END
+[ ! -s boosted.err ] || { fail "json: said more"; cat boosted.err; }
+"$TT_BIN" boost -m dense.gguf --ram $((size / 2))B -n 6 -t 2 >boosted.txt 2>boosted.err || fail "speed: exit code"
+grep -Eq '^tensortrace: boost: [0-9.,]+ tokens/s after the first, [0-9]+ % of the [0-9.,]+ that .* allows?.*; .* read a token$' boosted.err || {
+    fail "speed"
+    cat boosted.err
+}
+
 # The trace has what was read: as much as the kernel says the processes read from the disk (a little
 # else is read besides), and as boost says at its end. Misses are those that whatif predicts.
 for name in moe dense; do

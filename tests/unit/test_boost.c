@@ -148,6 +148,28 @@ static void bursts_are_measured(void **state)
     assert_true(b.n == 0 && b.problem);
 }
 
+/* Of ten bursts the ninth, to a sixteenth; what is small does not count. */
+static void disk_rate_is_that_of_the_fastest_tenth(void **state)
+{
+    (void)state;
+    tt_boost_report r = {0};
+    assert_true(tt_boost_report_disk(&r) == 0);
+    tt_boost_report_burst(&r, 1000, 1);
+    tt_boost_report_burst(&r, 1u << 20, 0);
+    assert_true(tt_boost_report_disk(&r) == 0);
+    for (uint64_t i = 1; i <= 10; i++)
+        tt_boost_report_burst(&r, i * 300000000, 1000000000);
+    const double rate = tt_boost_report_disk(&r);
+    assert_true(rate > 2.7e9 * 15 / 16 && rate < 2.7e9 * 17 / 16);
+    tt_boost_report slow = {0}, fast = {0};
+    tt_boost_report_burst(&slow, 1u << 20, UINT64_C(3600000000000));
+    assert_true(tt_boost_report_disk(&slow) < 1e6);
+    tt_boost_report_burst(&fast, UINT64_C(1) << 60, 1);
+    assert_true(tt_boost_report_disk(&fast) == 0); /* would overflow */
+    tt_boost_report_burst(&fast, UINT64_C(1) << 50, 1);
+    assert_true(tt_boost_report_disk(&fast) > 5e11);
+}
+
 /* A disk that reports both reads of a group together, and one that reports the first after half of
  * the time; each begins 150 us late, and has 40 us between groups, with the 10 us of each request.
  * One turn of three was disturbed. */
@@ -1168,6 +1190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bursts_are_measured),
         cmocka_unit_test(bursts_are_judged),
+        cmocka_unit_test(disk_rate_is_that_of_the_fastest_tenth),
         cmocka_unit_test(moves_are_what_is_left),
         cmocka_unit_test(loads_and_evicts),
         cmocka_unit_test(wakes_whoever_waits),

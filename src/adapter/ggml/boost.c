@@ -51,9 +51,14 @@ typedef struct plan {
     uint32_t n_steps, steps_capacity;
     choice *choices;
     uint32_t n_choices, choices_capacity;
-    uint32_t asked;         /* choices so far */
-    _Atomic uint32_t due;   /* the node at which a choice is known */
-    _Atomic uint32_t begun; /* last started node + 1, of those that matter */
+    uint32_t asked;    /* choices so far */
+    uint64_t n_rows;   /* of embeddings that the graph gathers: its batch's tokens, or 0 in a
+                          further graph of the batch */
+    uint64_t n_tokens; /* of the batch */
+    bool steady;       /* so many, one, had the batch before it */
+    uint64_t begin_ns, read_bytes; /* when it began; what was read when the one before it ended */
+    _Atomic uint32_t due;          /* the node at which a choice is known */
+    _Atomic uint32_t begun;        /* last started node + 1, of those that matter */
     tt_apart threads;
     tt_weights_plan of;
 } plan;
@@ -75,6 +80,7 @@ static __thread struct {
     plan *plan;
     uint32_t number;
     uint32_t cursor;
+    uint64_t waited_ns; /* in the graph that it computes */
     tt_apart_self apart;
 } self __attribute__((tls_model("initial-exec")));
 
@@ -275,7 +281,13 @@ static bool add_step(plan *p, const tt_engine *e, uint32_t node, int k)
     const bool by_id = op->op == e->op_mul_mat_id && k == 0 && is_ids(op->src[2]) && t->ne[2] > 1 &&
                        t->ne[2] <= (int64_t)SLICES_MAX && t->ne[3] == 1;
     uint64_t from, n;
-    if (op->op == e->op_get_rows && k == 0) return true; /* a few rows of many */
+    if (op->op == e->op_get_rows && k == 0) { /* a few rows of many */
+        const struct ggml_tensor *ids = op->src[1];
+        if (ids && t->data && tt_pagepool_touches(pool, t->data, 1) && ids->ne[0] > 0 &&
+            (uint64_t)ids->ne[0] > p->n_rows)
+            p->n_rows = (uint64_t)ids->ne[0];
+        return true;
+    }
     const uint32_t slices = by_id ? (uint32_t)t->ne[2] : 0;
     const uint32_t weight = find_weight(e, t, slices, &from, &n);
     if (weight == TT_NONE) return true;
@@ -291,6 +303,7 @@ static bool add_step(plan *p, const tt_engine *e, uint32_t node, int k)
 static bool describe(plan *p, const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n)
 {
     p->n_nodes = p->n_steps = p->n_choices = p->asked = 0;
+    p->n_rows = 0;
     if (!tt_array_room(p->nodes, p->nodes_capacity, n) ||
         !tt_array_room(p->uses, p->uses_capacity, n))
         return false;
@@ -343,6 +356,29 @@ static uint32_t next_due(const plan *p)
     return due;
 }
 
+/* same: as the plan's last graph, of the same thread. */
+static void begin_tokens(plan *p, bool same)
+{
+    if (p->n_rows) {
+        p->steady = same && p->n_rows == 1 && p->n_tokens == 1;
+        p->n_tokens = p->n_rows;
+    }
+    p->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    self.waited_ns = 0;
+}
+
+static void end_tokens(plan *p)
+{
+    const uint64_t read = atomic_load(&report->read_bytes);
+    if (p->steady) {
+        (void)atomic_fetch_add(&report->tokens, p->n_rows);
+        (void)atomic_fetch_add(&report->token_ns, tt_clock_ns(CLOCK_MONOTONIC) - p->begin_ns);
+        (void)atomic_fetch_add(&report->token_read_bytes, read - p->read_bytes);
+        (void)atomic_fetch_add(&report->token_waited_ns, self.waited_ns);
+    }
+    p->read_bytes = read;
+}
+
 static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n,
                        uint32_t n_threads)
 {
@@ -353,10 +389,10 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
         return false;
     /* An engine may use fewer than it says: no more than last time are waited for. */
     const uint32_t joined = atomic_load(&p->threads.n);
-    p->n_threads = joined && pthread_equal(p->thread, pthread_self()) && joined < n_threads
-                       ? joined
-                       : n_threads;
+    const bool same = joined && pthread_equal(p->thread, pthread_self());
+    p->n_threads = same && joined < n_threads ? joined : n_threads;
     p->thread = pthread_self();
+    begin_tokens(p, same);
     tt_apart_begin(&p->threads);
     p->active = true;
     stream(p, 0);
@@ -449,7 +485,10 @@ void tt_boost_graph_end(uint32_t run)
     tt_recorder *r = tt_process_recorder_if_open();
     tt_pagepool_lock(pool);
     plan *p = plan_of_this_thread();
-    if (p && p->active) end_plan(p);
+    if (p && p->active) {
+        end_tokens(p);
+        end_plan(p);
+    }
     const uint64_t listed = r ? put_pool(run, &payload) : 0;
     tt_pagepool_keep_reads(pool, r != NULL);
     tt_pagepool_unlock(pool);
@@ -571,5 +610,5 @@ void tt_boost_op_slowly(const struct ggml_tensor *op)
     self.cursor = node;
     if (!p->uses[node] && node < atomic_load(&p->due)) return;
     be_at(p, node);
-    if (p->of.node == node) tt_weights_wait(weights, &p->of);
+    if (p->of.node == node) self.waited_ns += tt_weights_wait(weights, &p->of);
 }

@@ -28,6 +28,8 @@ tt_whatif_view tt_whatif_look(const tt_model *m, const tt_reads *reads, const tt
                         .traced_readahead_bytes = tt_kernel_readahead(m),
                         .touched_bytes = tt_whatif_touched(w),
                         .reads = reads->n};
+    for (size_t i = 0; i < reads->n_ranges; i++)
+        v.has_experts |= reads->ranges[i].expert != TT_EXPERT_NONE;
     for (uint32_t i = 0; i < m->n_weights; i++)
         v.model_bytes += m->weights[i].size_bytes;
     return v;

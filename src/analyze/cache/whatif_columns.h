@@ -19,6 +19,7 @@ typedef struct tt_whatif_view {
     const char *reader;
     uint64_t reserve_bytes;
     uint64_t traced_readahead_bytes; /* largest of the traced run's devices; 0: not observed */
+    bool has_experts;                /* the reads are of single ones, too */
     uint64_t model_bytes;
     uint64_t touched_bytes;
     uint64_t reads;

@@ -88,7 +88,10 @@ tt_status tt_whatif_wish_end(tt_whatif_wish *w, bool has_reader, tt_error *err)
     if (p->boost) p->unit = TT_WHATIF_EXPERT;
     if (!has_reader) p->reader = p->unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP : TT_WHATIF_DIRECT;
     for (size_t i = 0; i < w->n_ram; i++)
-        if (w->ram[i] < w->reserve_bytes) wrong = "reserve takes more than all of the RAM";
+        if (w->ram[i] < w->reserve_bytes)
+            wrong = "reserve takes more than all of the RAM";
+        else if (p->boost && w->ram[i] - w->reserve_bytes < TT_POLICY_RAM_MIN)
+            wrong = "boost takes no less than 64 KiB for weights";
     if (p->readahead_bytes && p->unit != TT_WHATIF_PAGE)
         wrong = "readahead goes with pages only";
     else if (p->readahead_bytes % p->page_bytes)
