@@ -712,6 +712,58 @@ static void forks(void)
     must(tt_record_stop(NULL) == TT_OK);
 }
 
+/* A child with a descriptor of the file would look as if it still wrote it. */
+static bool has_part(void)
+{
+    char link[300], to[300];
+    bool has = false;
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%s", e->d_name);
+        const ssize_t n = readlink(link, to, sizeof to - 1);
+        if (n > 0) to[n] = '\0';
+        has |= n > 0 && strstr(to, ".part");
+    }
+    (void)closedir(d);
+    return has;
+}
+
+static atomic_bool opened_it;
+
+static void *open_it(void *context)
+{
+    start(NULL);
+    atomic_store(&opened_it, true);
+    return context;
+}
+
+/* While another thread makes the trace's files. */
+static void forks_while_opening(void)
+{
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, open_it, NULL) == 0);
+    for (bool last = false; !last;) {
+        last = atomic_load(&opened_it);
+        const pid_t pid = fork();
+        if (pid == 0) _exit(has_part());
+        int status = -1;
+        must(waitpid(pid, &status, 0) == pid && status == 0);
+    }
+    must(has_part() && pthread_join(thread, NULL) == 0);
+    forward(1, 0);
+    must(tt_record_stop(NULL) == TT_OK);
+}
+
+static void test_a_fork_while_files_are_made(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* it does not let a program with threads fork */
+#endif
+    for (int i = 0; i < 8; i++)
+        expect_well(forks_while_opening);
+}
+
 static void test_fork(void **state)
 {
     tt_reader_summary s;
@@ -956,6 +1008,8 @@ int main(int argc, char **argv)
         TEST(test_no_op),
         TEST(test_sinks),
         TEST(test_sinks_of_threads),
-        TEST(test_lines)};
+        TEST(test_lines),
+        TEST(test_a_fork_while_files_are_made),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
