@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t)~(1u << TT_FAULTS_BY_##dimension)
 #define RANGES_SHOWN 3u
 
 const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
@@ -496,7 +496,7 @@ static const tt_column op_columns[] = {
               .known = has_ended, .get = get_duration, .text = text_duration),
     TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64,
               .known = is_in_batch, .get = get_batch, .show = TT_SHOW_DASH),
-    TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
+    TT_FIELD("graph_run", "its graph computation", .type = TT_CELL_U64, .get = get_run),
     TT_FIELD("node", "number of the node in the graph", OF_OP(node)),
     TT_COLUMN("op", "OP", NONE, "kind of op", TT_THROUGH(tt_fault_op, op),
               TT_MEMBER_CHARS(tt_op, op), .show = TT_SHOW_CUT | TT_SHOW_WIDE),

@@ -379,7 +379,7 @@ TT_COLUMN_GET(get_run_ns, tt_run, r,
 
 static const tt_column run_columns[] = {
     TT_COLUMN("run", NULL, ID, "its number in the trace", .type = TT_CELL_U32, .get = get_run),
-    TT_COLUMN("run_id", NULL, ID, "its id", TT_MEMBER(tt_run, id)),
+    TT_COLUMN("graph_run", NULL, ID, "its id", TT_MEMBER(tt_run, id)),
     TT_COLUMN("graph_id", NULL, ID, "number of its graph", .type = TT_CELL_U32,
               .get = get_run_graph),
     TT_COLUMN("nodes_total", NULL, COUNT, "nodes of the graph", .type = TT_CELL_U32,
@@ -387,7 +387,7 @@ static const tt_column run_columns[] = {
     TT_COLUMN("duration_ns", NULL, NS, "from its begin to its end", .type = TT_CELL_I64,
               .get = get_run_ns),
 };
-static const tt_schema run_schema = {"token_runs", "a run of the batch", run_columns,
+static const tt_schema run_schema = {"batch_runs", "a run of the batch", run_columns,
                                      COUNT(run_columns)};
 
 /* Runs of the same batch: of a graph that was split, or of several backends. */
@@ -408,7 +408,7 @@ static void put_run(tt_json *j, const graph_context *x)
     kv_span(j, x, "total_ns", x->t->total.timed > 0, x->t->total.ticks);
     tt_json_kv_u64(j, "missing_ops", x->t->n_ops ? x->t->n_missing : 0);
     const tt_rowset runs = TT_ROWSET(&run_schema, 0, x, x->m->runs, x->m->n_runs);
-    tt_rowset_json_rows(j, "token_runs", &runs, is_sibling);
+    tt_rowset_json_rows(j, "batch_runs", &runs, is_sibling);
 }
 
 TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)

@@ -118,12 +118,12 @@ def check_ops(p, tables, log):
         ids = [r["op_id"] for r in tables["ops"] if r["graph_run"] == run_id]
         p.equal("op_id ascending", ids, sorted(ids))
     for op in log:
-        row = ops.get((op["run_id"], op["node"]))
+        row = ops.get((op["graph_run"], op["node"]))
         if row is None:
-            p.equal("an op", None, (op["run_id"], op["node"]))
+            p.equal("an op", None, (op["graph_run"], op["node"]))
             continue
         what = f"op {row['op_id']}"
-        p.equal(f"{what} id", row["op_id"], (op["run_id"] << 20) + op["node"])
+        p.equal(f"{what} id", row["op_id"], (op["graph_run"] << 20) + op["node"])
         for key in ("batch_id", "phase", "graph_id", "nodes", "op", "name", "layer_id", "category", "component",
                     "weight_bytes", "duration_ns", "threads"):
             p.equal(f"{what} {key}", row[key], op[key])
@@ -142,7 +142,7 @@ def check_lanes(p, tables, log):
     p.equal("lanes in order", [(r["op_id"], r["thread_id"]) for r in tables["lanes"]],
             sorted((r["op_id"], r["thread_id"]) for r in tables["lanes"]))
     for op in log:
-        key = (op["run_id"] << 20) + op["node"], op["thread_id"]
+        key = (op["graph_run"] << 20) + op["node"], op["thread_id"]
         p.equal(f"lane {key}", len(rows[key]), 1)
         for row in rows[key]:
             check_times(p, f"lane {key}", row, op)
@@ -158,7 +158,7 @@ def check_sources(p, tables, log):
     weights = {r["tensor_id"]: r for r in tables["tensors"]}
     total = 0
     for op in log:
-        op_id = (op["run_id"] << 20) + op["node"]
+        op_id = (op["graph_run"] << 20) + op["node"]
         mine = collections.defaultdict(list)
         for r in rows[op_id]:
             mine[r["source_index"]].append(r)

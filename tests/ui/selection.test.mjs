@@ -69,8 +69,8 @@ test('a row of the log selects an op: the inspector tells its lanes, timeline an
     await part.getByRole('heading', { name: 'Op MUL_MAT' }).waitFor();
     const answer = await v.api(`traces/0/op?run=${run}&node=${node}`);
     // By the run's id, as the log and the graph have it, which is not its index.
-    assert.notEqual(answer.log.run_id, Number(run));
-    await part.getByText(`${node} of run ${answer.log.run_id}`).waitFor();
+    assert.notEqual(answer.log.graph_run, Number(run));
+    await part.getByText(`${node} of run ${answer.log.graph_run}`).waitFor();
     assert.equal(await part.getByRole('table').first().getByRole('row').count(), 1 + answer.lanes.length);
     const told = await part.locator('.figure', { hasText: /^Duration/ }).locator('dd').textContent();
     assert.ok((await row.innerText()).includes(told), `the log has the same duration: ${told}`);

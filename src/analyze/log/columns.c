@@ -311,7 +311,7 @@ static const tt_column columns[] = {
            .known = in_batch, .show = TT_SHOW_DASH),
     TEXT("phase", "PHASE", get_phase, "phase of the batch", .show = TT_SHOW_WIDE,
          .text = show_phase),
-    NUMBER("run_id", NULL, get_run, "the graph computation", .show = 0),
+    NUMBER("graph_run", NULL, get_run, "the graph computation", .show = 0),
     NUMBER("graph_id", NULL, get_graph, "the graph", .show = 0),
     NUMBER("node", NULL, get_node, "number of the op's first node in the graph", .show = 0),
     NUMBER("nodes", NULL, get_nodes, "number of nodes that the op computes; several: fused",

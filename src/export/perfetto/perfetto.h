@@ -145,7 +145,7 @@ typedef enum tt_perfetto_arg {
     ARG_NONE,
     ARG_BATCH_ID,
     ARG_PHASE,
-    ARG_RUN_ID,
+    ARG_GRAPH_RUN,
     ARG_THREAD_ID,
     ARG_GRAPH_ID,
     ARG_NODE,

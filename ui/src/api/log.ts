@@ -27,7 +27,7 @@ export interface LogOp {
   off_cpu_ns: number | null;
   batch_id: number | null;
   phase: "prompt" | "generate" | "mixed" | "warmup" | "unknown";
-  run_id: number;
+  graph_run: number;
   graph_id: number;
   node: number;
   nodes: number;

@@ -25,7 +25,7 @@ interface OpAnswer {
   ne: number[];
   weight: string | null;
   log: {
-    run_id: number;
+    graph_run: number;
     op: string;
     name: string;
     layer_id: number | null;
@@ -167,7 +167,7 @@ export function OpPart(props: { op: OpRef }) {
         <span class="mono">{plainName(log.name)}</span>, {shape(answer.ne)}
       </Figure>
       <Figure name="Node">
-        {node} of run {log.run_id}
+        {node} of run {log.graph_run}
       </Figure>
       <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
       <Figure name="Begins at">{moment(answer.start_ns, Math.max(1, log.duration_ns ?? 1000))}</Figure>

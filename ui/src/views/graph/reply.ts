@@ -1,8 +1,8 @@
 // Reply of the endpoint `graph` (docs/api-http.md).
 
-export interface TokenRun {
+export interface BatchRun {
   run: number;
-  run_id: number;
+  graph_run: number;
   graph_id: number;
   nodes_total: number;
   duration_ns: number | null;
@@ -14,7 +14,7 @@ export interface GraphReply {
   phase: string;
   /** Index of the run in the trace; null: the graph was described, but not computed. */
   run: number | null;
-  run_id: number | null;
+  graph_run: number | null;
   nodes_total: number;
   leafs_total: number;
   edges_total: number;
@@ -25,7 +25,7 @@ export interface GraphReply {
   begin_ns: number | null;
   duration_ns: number | null;
   total_ns: number | null;
-  token_runs: TokenRun[];
+  batch_runs: BatchRun[];
   /** Texts that columns of `tensors` refer to by number. */
   words: string[];
   tensors: {
