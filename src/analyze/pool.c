@@ -193,7 +193,7 @@ READ_GET(get_expert, {
 })
 
 static const tt_column read_columns[] = {
-    TT_COLUMN("begin_relative_ns", "BEGUN", MOMENT, "since the first batch", .type = TT_CELL_F64,
+    TT_COLUMN("start_relative_ns", "BEGUN", MOMENT, "since the first batch", .type = TT_CELL_F64,
               .get = get_begin),
     TT_COLUMN("batch_id", "BATCH", ID, "in whose time it began; null: outside any",
               .type = TT_CELL_U32, .nullable = true, .show = TT_SHOW_DASH, .get = get_read_batch),

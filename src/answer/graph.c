@@ -403,7 +403,8 @@ static void put_run(tt_json *j, const graph_context *x)
     const tt_run *r = tt_topology_run(x->t);
     bool ended = r && has_ended(r), timed = r && x->m->clock.known;
     tt_json_kv_u64_or_null(j, "run", r != NULL, x->t->run);
-    tt_json_kv_double_or_null(j, "begin_ns", timed, timed ? tt_model_ns(x->m, r->begin_ticks) : 0);
+    tt_json_kv_double_or_null(j, "start_relative_ns", timed,
+                              timed ? tt_model_ns(x->m, r->begin_ticks) : 0);
     kv_span(j, x, "duration_ns", ended, ended ? r->end_ticks - r->begin_ticks : 0);
     kv_span(j, x, "total_ns", x->t->total.timed > 0, x->t->total.ticks);
     tt_json_kv_u64(j, "missing_ops", x->t->n_ops ? x->t->n_missing : 0);

@@ -158,8 +158,8 @@ static void put_what(tt_json *j, op_answer *a)
 static const tt_column step_columns[] = {
     TT_FIELD("run", "", TT_MEMBER(tt_timeline_step, run)),
     TT_FIELD("node", "", TT_MEMBER(tt_timeline_step, node)),
-    TT_FIELD("start_ns", "", TT_MEMBER(tt_timeline_step, start_ns)),
-    TT_FIELD("end_ns", "", TT_MEMBER(tt_timeline_step, end_ns)),
+    TT_FIELD("start_relative_ns", "", TT_MEMBER(tt_timeline_step, start_ns)),
+    TT_FIELD("end_relative_ns", "", TT_MEMBER(tt_timeline_step, end_ns)),
 };
 static const tt_schema step_schema = TT_SCHEMA("step", "an op of the lane", step_columns);
 
@@ -231,8 +231,9 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     tt_json_kv_u64(j, "node", a->node);
     tt_json_kv_u64_or_null(j, "batch_id", batch != TT_NONE,
                            batch != TT_NONE ? tt_model_batch_number(m, batch) : 0);
-    tt_json_kv_double(j, "start_ns", tt_model_ns(m, a->joined.start));
-    tt_json_kv_double_or_null(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
+    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, a->joined.start));
+    tt_json_kv_double_or_null(j, "end_relative_ns", !a->joined.open,
+                              tt_model_ns(m, a->joined.release));
     put_what(j, a);
     /* Last: accesses read details too, which invalidates the previous list of them. */
     status = find_faults(a, err);

@@ -143,8 +143,8 @@ COUNT32(read_major, tt_path_read, major_faults)
 COUNT32(read_minor, tt_path_read, minor_faults)
 
 static const tt_column read_columns[] = {
-    TT_FIELD("start_ns", "of the op", TT_MEMBER(tt_path_read, start_ns)),
-    TT_FIELD("end_ns", "", TT_MEMBER(tt_path_read, end_ns)),
+    TT_FIELD("start_relative_ns", "of the op", TT_MEMBER(tt_path_read, start_ns)),
+    TT_FIELD("end_relative_ns", "", TT_MEMBER(tt_path_read, end_ns)),
     TT_FIELD("offset_bytes", "", TT_MEMBER(tt_path_read, offset_bytes)),
     TT_FIELD("size_bytes", "", TT_MEMBER(tt_path_read, size_bytes)),
     TT_FIELD("weight", "", TT_MEMBER(tt_path_read, weight)),

@@ -211,7 +211,7 @@ tt_status tt_answer_pool_reads(tt_request *q, tt_reply *r, tt_error *err)
     static const tt_listing_wish own,
         columns = {
             .columns =
-                "begin_relative_ns,duration_ns,queued_ns,batch_id,expert_id,file_offset_bytes,"
+                "start_relative_ns,duration_ns,queued_ns,batch_id,expert_id,file_offset_bytes,"
                 "size_bytes,waiters,waited_ns,os_thread_id,failed,discarded"};
     const known_pool *p;
     shown_read *list;
@@ -254,8 +254,8 @@ typedef struct wait_cell {
 } wait_cell;
 
 static const tt_column wait_columns[] = {
-    TT_COLUMN("start_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, start_ns)),
-    TT_COLUMN("end_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, end_ns)),
+    TT_COLUMN("start_relative_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, start_ns)),
+    TT_COLUMN("end_relative_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, end_ns)),
     TT_COLUMN("track", NULL, ID, "", TT_MEMBER(shown_wait, track)),
     TT_COLUMN("run", NULL, ID, "", TT_MEMBER(shown_wait, run)),
     TT_COLUMN("node", NULL, ID, "", TT_MEMBER(shown_wait, node)),

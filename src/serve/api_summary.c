@@ -150,8 +150,9 @@ TT_COLUMN_GET(get_phase, tt_batch, b, tt_cell_text(cell, tt_phase_name(b->phase)
 
 static const tt_column batch_columns[] = {
     TT_COLUMN("batch_id", NULL, ID, "its number", .type = TT_CELL_U32, .get = get_batch),
-    TT_COLUMN("begin_ns", NULL, MOMENT, "its begin", .type = TT_CELL_I64, .get = get_begin),
-    TT_COLUMN("end_ns", NULL, MOMENT, "its end", .type = TT_CELL_I64, .get = get_end),
+    TT_COLUMN("start_relative_ns", NULL, MOMENT, "its begin", .type = TT_CELL_I64,
+              .get = get_begin),
+    TT_COLUMN("end_relative_ns", NULL, MOMENT, "its end", .type = TT_CELL_I64, .get = get_end),
     TT_COLUMN("phase", NULL, NONE, "its phase", .type = TT_CELL_NAME, .get = get_phase),
     TT_COLUMN("n_tokens", NULL, COUNT, "its tokens", TT_MEMBER(tt_batch, n_tokens)),
     TT_COLUMN("context_id", NULL, ID, "the context", TT_MEMBER(tt_batch, context)),
@@ -200,8 +201,9 @@ static const tt_column summary_columns[] = {
     OF_MODEL("clock", clock.known, "there are times"),
     TT_FIELD("ns_per_tick", "of the clock", TT_THROUGH(summary_row, m),
              TT_MEMBER(tt_model, clock.ns_per_tick), .known = has_clock),
-    OF_ROW("begin_ns", begin_ns, "the trace's zero"),
-    TT_FIELD("end_ns", "of all", TT_MEMBER(summary_row, of.summary.elapsed_ns), .known = has_clock),
+    OF_ROW("start_relative_ns", begin_ns, "the trace's zero"),
+    TT_FIELD("end_relative_ns", "of all", TT_MEMBER(summary_row, of.summary.elapsed_ns),
+             .known = has_clock),
     TT_FIELD("prompt_tokens_per_s", "of prompts",
              TT_MEMBER(summary_row, of.summary.prompt.tokens_per_s), .known = has_prompt_rate),
     TT_FIELD("generate_tokens_per_s", "of generated tokens",

@@ -206,8 +206,9 @@ static const tt_column mark_columns[] = {
     TT_FIELD("batch_id", "", TT_MEMBER(tt_values_mark, token)),
     TT_FIELD("n_nan", "", TT_MEMBER(tt_values_mark, n_nan)),
     TT_FIELD("n_inf", "", TT_MEMBER(tt_values_mark, n_inf)),
-    TT_FIELD("start_ns", "", .type = TT_CELL_F64, .get = get_mark_start, .known = is_timed),
-    TT_FIELD("end_ns", "", .type = TT_CELL_F64, .get = get_mark_end, .known = is_timed),
+    TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_mark_start,
+             .known = is_timed),
+    TT_FIELD("end_relative_ns", "", .type = TT_CELL_F64, .get = get_mark_end, .known = is_timed),
 };
 static const tt_schema mark_schema = TT_SCHEMA("bad", "a bad output", mark_columns);
 

@@ -357,7 +357,7 @@ function madeUp(n, sources) {
     return {
         graph_id: 1, batch_id: 5, phase: 'generate', run: 5, graph_run: 6, runs: 1, tokens: 1, nodes_total: n, leafs_total: 0,
         edges_total: edges.source.length, views_total: 0, ops_recorded: n, missing_ops: 0, fused_ops: 0, fused_nodes: 0,
-        begin_ns: 0, duration_ns: 1e6, total_ns: 1e6, batch_runs: [],
+        start_relative_ns: 0, duration_ns: 1e6, total_ns: 1e6, batch_runs: [],
         words: ['ADD', 'f32', 'other', 'x', 'unknown', 'CPU'],
         tensors: {
             name: Array.from({ length: n }, (_, i) => `node_${i}`), op: fill(0), op_desc: fill(0), type: fill(1), ne: fill(1, 4 * n),

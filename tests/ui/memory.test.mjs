@@ -100,7 +100,7 @@ for (const [name, by, args, query] of [
             assert.ok(Math.abs(got.time_ns[at] - row.time_ns) < 1);
             assert.equal(got.first_batch_id[at], row.first_batch_id);
             assert.equal(got.last_batch_id[at], row.last_batch_id);
-            assert.ok(Math.abs(got.last_ns[at] - row.last_ns) < 1);
+            assert.ok(Math.abs(got.last_relative_ns[at] - row.last_relative_ns) < 1);
         }
         assert.ok(read > 5);
     });

@@ -50,7 +50,7 @@ test('a read is drawn where the log and the file have it, and a click selects it
 test('a drag over the path selects that time; keys zoom it as the timeline', async ({ open }) => {
     const v = await open(['moe'], { fragment: 'view=memory&memory_as=path&window=all' });
     await v.until(async () => /reads/.test(await legend(v)), 'there are reads');
-    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
     const box = await canvas(v).boundingBox();
     const width = box.width - 84;
     await v.page.mouse.move(box.x + 74 + width * 0.25, box.y + 60);
@@ -59,8 +59,8 @@ test('a drag over the path selects that time; keys zoom it as the timeline', asy
     await v.page.mouse.up();
     await v.until(() => v.fragment().get('time') !== null, 'a time is selected');
     const [from, to] = v.fragment().get('time').split('~').map(Number);
-    const ns = (share) => begin_ns + share * (end_ns - begin_ns);
-    for (const [got, want] of [[from, ns(0.25)], [to, ns(0.5)]]) assert.ok(Math.abs(got - want) < ((end_ns - begin_ns) / width) * 3, `${got} is ${want}`);
+    const ns = (share) => start_relative_ns + share * (end_relative_ns - start_relative_ns);
+    for (const [got, want] of [[from, ns(0.25)], [to, ns(0.5)]]) assert.ok(Math.abs(got - want) < ((end_relative_ns - start_relative_ns) / width) * 3, `${got} is ${want}`);
     await v.press('KeyF');
     await v.until(() => !['all', null].includes(v.fragment().get('window')), 'the selected time is fitted');
 });

@@ -23,7 +23,7 @@ for (const [what, with_, without] of [
         const moe = await open(['moe']);
         // Another token, which may be in the same pixel of the timeline if it is next to the first.
         const { batches } = await dense.api('traces/0/summary');
-        const far = (id) => Math.abs(batches.begin_ns[id] - batches.begin_ns[4]);
+        const far = (id) => Math.abs(batches.start_relative_ns[id] - batches.start_relative_ns[4]);
         const there = with_ ?? `token=${far(1) > far(10) ? 1 : 10}`;
         for (const view of VIEWS) {
             const v = view === 'experts' ? moe : dense;
@@ -194,7 +194,7 @@ test('two tokens beside each other: by Shift+click or a key, with differences th
     const part = inspector(v).getByRole('region', { name: 'Tokens', exact: true });
     await part.getByRole('heading', { name: 'Tokens 3 and 6' }).waitFor();
     const cells = async (name) => part.getByRole('row').filter({ has: v.page.getByRole('rowheader', { name, exact: true }) }).getByRole('cell').allTextContents();
-    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
+    const took = (i) => batches.end_relative_ns[i] - batches.start_relative_ns[i];
     const ratio = (took(6) / took(3)).toFixed(2);
     assert.ok((await cells('Took'))[2].includes(`(${ratio}×)`), `${await cells('Took')}: ${ratio}`);
     assert.ok((await cells('Took'))[2].startsWith(took(6) > took(3) ? '+' : '−'));

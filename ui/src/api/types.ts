@@ -11,8 +11,8 @@ export interface Index {
 export interface Batches {
   /** Ascending. */
   batch_id: number[];
-  begin_ns: (number | null)[];
-  end_ns: (number | null)[];
+  start_relative_ns: (number | null)[];
+  end_relative_ns: (number | null)[];
   phase: ("prompt" | "generate" | "mixed" | "warmup" | "unknown")[];
   n_tokens: number[];
   /** The text of the batch's tokens; null: not observed. */
@@ -39,8 +39,8 @@ export interface Summary {
   off_cpu_recorded: boolean;
   /** The option of `run` that records it; null: it was recorded, or cannot be. */
   off_cpu_option: string | null;
-  begin_ns: number;
-  end_ns: number;
+  start_relative_ns: number;
+  end_relative_ns: number;
   prompt_tokens_per_s: number | null;
   generate_tokens_per_s: number | null;
   n_lanes: number;

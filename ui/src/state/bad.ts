@@ -59,7 +59,7 @@ async function load(trace: number): Promise<BadOutputs | null> {
     const number = c.u32(name)[0];
     return number === undefined || number === NO_U32 ? null : number;
   };
-  return new BadOutputs(c.header.bad_outputs, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_ns"), c.f64("end_ns"), {
+  return new BadOutputs(c.header.bad_outputs, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_relative_ns"), c.f64("end_relative_ns"), {
     token: first("batch_id"),
     layer: first("layer_id"),
   });

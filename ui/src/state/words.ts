@@ -35,8 +35,8 @@ export function tokenWords(token: number): string {
   const batches = summary.value?.batches;
   const i = batchIndex(token);
   if (!batches || i < 0) return `token ${token}, which the trace does not have`;
-  const begin = batches.begin_ns[i] ?? null;
-  const end = batches.end_ns[i] ?? null;
+  const begin = batches.start_relative_ns[i] ?? null;
+  const end = batches.end_relative_ns[i] ?? null;
   const time = begin === null || end === null ? "time not observed" : duration(end - begin);
   return `token ${token}, ${phaseWord(batches.phase[i]!)}, ${quoted(batches.text[i] ?? null)}, ${time}`;
 }

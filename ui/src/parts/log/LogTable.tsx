@@ -120,7 +120,7 @@ async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null
     const place = await rows.first(paramsOf(termsOfSelection(s)));
     if (place) return place;
   }
-  const begin = s.token === null ? null : (summary.value?.batches.begin_ns[batchIndex(s.token)] ?? null);
+  const begin = s.token === null ? null : (summary.value?.batches.start_relative_ns[batchIndex(s.token)] ?? null);
   const moment = s.time ? s.time[0] : begin;
   return moment === null ? null : rows.locate({ time_ns: moment });
 }

@@ -20,8 +20,8 @@ interface Operand {
 /** Of the endpoint `op`. */
 interface OpAnswer {
   batch_id: number | null;
-  start_ns: number;
-  end_ns: number | null;
+  start_relative_ns: number;
+  end_relative_ns: number | null;
   ne: number[];
   weight: string | null;
   log: {
@@ -170,7 +170,7 @@ export function OpPart(props: { op: OpRef }) {
         {node} of run {log.graph_run}
       </Figure>
       <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
-      <Figure name="Begins at">{moment(answer.start_ns, Math.max(1, log.duration_ns ?? 1000))}</Figure>
+      <Figure name="Begins at">{moment(answer.start_relative_ns, Math.max(1, log.duration_ns ?? 1000))}</Figure>
       <Figure name="Duration">{log.duration_ns === null ? "not observed" : duration(log.duration_ns)}</Figure>
       <Figure name="Weights read">{bytes(log.weight_bytes)}</Figure>
       <Figure name="Operands">

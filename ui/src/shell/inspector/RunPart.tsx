@@ -38,7 +38,7 @@ export function RunPart() {
         <Tokens />
         <Figure name="Threads">{count(s.n_lanes)}</Figure>
         <Figure name="Ops on threads">{count(s.n_ops)}</Figure>
-        <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>
+        <Figure name="Time">{s.clock ? duration(s.end_relative_ns - s.start_relative_ns) : "not observed"}</Figure>
       </Part>
       {s.pool_recorded && <PoolPart />}
       <p class="hint">

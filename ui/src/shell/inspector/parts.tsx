@@ -22,8 +22,8 @@ export function TokenPart(props: { token: number }) {
         <Figure name="Found">not in this trace</Figure>
       </Part>
     );
-  const begin = batches.begin_ns[i] ?? null;
-  const end = batches.end_ns[i] ?? null;
+  const begin = batches.start_relative_ns[i] ?? null;
+  const end = batches.end_relative_ns[i] ?? null;
   const n_tokens = batches.n_tokens[i]!;
   const took = begin === null || end === null ? null : end - begin;
   const text = batches.text[i] ?? null;

@@ -130,7 +130,7 @@ export interface Diff {
 export interface TokenSide {
   batch_id: (number | null)[];
   position: (number | null)[];
-  begin_ns: (number | null)[];
+  start_relative_ns: (number | null)[];
   time_ns: (number | null)[];
   /** Of the tokens from this sample to the next one. */
   time_least_ns: (number | null)[];
@@ -154,7 +154,7 @@ export interface Tokens {
 export interface PairSide {
   batch_id: number;
   position: number | null;
-  begin_ns: number | null;
+  start_relative_ns: number | null;
   time_ns: number | null;
   /** The op requested by name; null: this token has none of that name. */
   op: { run: number; node: number; tensor: string | null } | null;

@@ -22,7 +22,7 @@ export interface GraphReply {
   ops_recorded: number;
   missing_ops: number;
   fused_ops: number | null;
-  begin_ns: number | null;
+  start_relative_ns: number | null;
   duration_ns: number | null;
   total_ns: number | null;
   batch_runs: BatchRun[];

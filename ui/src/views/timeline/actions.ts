@@ -59,9 +59,9 @@ export function selectShown(): void {
 }
 
 /** Scrolls it into view without changing the scale. */
-function reveal(step: { start_ns: number; end_ns: number | null }, token: number | null): void {
+function reveal(step: { start_relative_ns: number; end_relative_ns: number | null }, token: number | null): void {
   const { from, to } = timeAxis.target;
-  const [begin, end] = onAxis(token, step.start_ns, step.end_ns ?? step.start_ns);
+  const [begin, end] = onAxis(token, step.start_relative_ns, step.end_relative_ns ?? step.start_relative_ns);
   if (begin < from || end > to) timeAxis.centre(begin, end);
 }
 
