@@ -266,7 +266,7 @@ class Trace:
         by:   tensor, expert, layer or component; expert where choices of experts were observed
         cold: only what was never read
 
-        ``read_bytes`` are over all reads, ``reuse_p50_bytes`` the median of distinct bytes of
+        ``read_bytes`` are over all reads, ``reuse_median_bytes`` the median of distinct bytes of
         weights from one use to the next: a cache of that size would still hold it.
         """
         return self._rows(

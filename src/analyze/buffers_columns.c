@@ -159,7 +159,7 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("place", "PLACE", NONE, "the file and the offset in it, or who allocated it",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY | TT_SHOW_WIDE,
               .get = get_place),
-    TT_COLUMN("file", NULL, NONE, "the mapped file", .nullable = true, .known = is_file,
+    TT_COLUMN("model_file", NULL, NONE, "the mapped file", .nullable = true, .known = is_file,
               TT_MEMBER(tt_buffer, path)),
     TT_COLUMN("file_offset_bytes", NULL, BYTES, "offset in the file at which the buffer begins",
               .nullable = true, .known = is_file, TT_MEMBER(tt_buffer, file_offset_bytes)),

@@ -117,16 +117,14 @@ TT_COLUMN_SHOW(show_copied, tt_heat_row, r,
 TT_COLUMN_KNOWN(was_reused, tt_heat_row, r, r->reuses > 0)
 
 static const tt_column row_columns[] = {
-    TT_COLUMN("name", "TENSOR", NONE,
-              "in text: name of the tensor; by expert, with the expert's number",
-              .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,
-              .kinds = BY_TENSOR, .get = get_name),
     TT_COLUMN("name", "TENSOR OR EXPERT", NONE,
               "name of the tensor, with the expert's number where the choices were observed",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,
               .kinds = BY_EXPERT, .get = get_name),
-    TT_COLUMN("tensor", NULL, NONE, "name of the tensor", .type = TT_CELL_NAME,
-              .kinds = BY_TENSOR | BY_EXPERT, .get = get_tensor),
+    TT_COLUMN("tensor", "TENSOR", NONE, "name of the tensor", .type = TT_CELL_NAME,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_TENSOR, .get = get_tensor),
+    TT_COLUMN("tensor", NULL, NONE, "name of the tensor", .type = TT_CELL_NAME, .kinds = BY_EXPERT,
+              .get = get_tensor),
     TT_COLUMN("expert_id", NULL, ID,
               "the expert; null: the tensor has none, or they were not observed",
               .type = TT_CELL_I32, .nullable = true, .kinds = BY_EXPERT, .get = get_expert),
@@ -172,7 +170,7 @@ static const tt_column row_columns[] = {
               .nullable = true, .get = get_last),
     TT_COLUMN("reuses", NULL, COUNT, "reads of bytes that had been read before",
               TT_MEMBER(tt_heat_row, reuses)),
-    TT_COLUMN("reuse_p50_bytes", "REUSE", BYTES,
+    TT_COLUMN("reuse_median_bytes", "REUSE", BYTES,
               "reuse distance, median: distinct bytes read from one use to the next",
               .nullable = true, .known = was_reused, TT_MEMBER(tt_heat_row, reuse_p50_bytes)),
     TT_COLUMN("reuse_mean_bytes", NULL, BYTES, "reuse distance, mean", .nullable = true,
@@ -193,7 +191,7 @@ tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by 
 
 static const tt_column phase_columns[] = {
     TT_COLUMN("batches", NULL, NONE, "batches of the phase", TT_MEMBER(tt_heat_phase, batches)),
-    TT_COLUMN("tokens", NULL, NONE, "tokens in them", TT_MEMBER(tt_heat_phase, tokens)),
+    TT_COLUMN("n_tokens", NULL, NONE, "tokens in them", TT_MEMBER(tt_heat_phase, tokens)),
     TT_COLUMN("read_bytes", NULL, NONE, "read in them", TT_MEMBER(tt_heat_phase, read_bytes)),
     TT_COLUMN("distinct_bytes", NULL, NONE,
               "read in a batch, each byte once, summed over the batches",
@@ -218,7 +216,7 @@ TT_COLUMN_KNOWN(has_jumps, tt_heat_jumps, r, r->count > 0)
 
 static const tt_column jumps_columns[] = {
     TT_COLUMN("count", NULL, NONE, "jumps", TT_MEMBER(tt_heat_jumps, count)),
-    TT_COLUMN("p50_bytes", NULL, NONE, "their length, median", .nullable = true,
+    TT_COLUMN("median_bytes", NULL, NONE, "their length, median", .nullable = true,
               .known = has_quantiles, TT_MEMBER(tt_heat_jumps, p50_bytes)),
     TT_COLUMN("p95_bytes", NULL, NONE, "95 % are no longer", .nullable = true,
               .known = has_quantiles, TT_MEMBER(tt_heat_jumps, p95_bytes)),

@@ -67,7 +67,7 @@ static const tt_column columns[] = {
               "opened: until it is mapped; mapped: while it is mapped; loaded: from then to the "
               "first batch; then the phases of batches; end: from the first batch to the end",
               .type = TT_CELL_NAME, .show = TT_SHOW_KEY, .get = get_phase),
-    TT_COLUMN("model", "MODEL", NONE, "the model file", .show = TT_SHOW_CUT | TT_SHOW_WIDEST,
+    TT_COLUMN("model_file", "MODEL", NONE, "the model file", .show = TT_SHOW_CUT | TT_SHOW_WIDEST,
               TT_MEMBER(tt_loading_row, path), .text = show_path),
     TT_COLUMN("start_relative_ns", NULL, MOMENT, "begin of the phase, since the first batch",
               .nullable = true, .known = has_begin, TT_MEMBER(tt_loading_row, begin_ns)),

@@ -240,7 +240,7 @@ TT_COLUMN_GET(get_start, uint32_t, s,
               set_moment(cell, ((const units *)context)->m, sample_of(context, s)->begin_ticks);)
 
 static const tt_column sample_columns[] = {
-    TT_FIELD("file_id", "its place", .type = TT_CELL_U64, .get = get_file),
+    TT_FIELD("model_file_id", "its index", .type = TT_CELL_U64, .get = get_file),
     TT_FIELD("batch_id", "", .type = TT_CELL_U64, .get = get_batch),
     TT_FIELD("moment", "when", .type = TT_CELL_NAME, .get = get_moment),
     TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_start),

@@ -147,7 +147,7 @@ static void put_what(tt_json *j, op_answer *a)
         if (!weight && s->weight != TT_NONE) weight = m->weights[s->weight].name;
     }
     tt_json_array_end(j);
-    tt_json_kv_string(j, "weight", weight);
+    tt_json_kv_string(j, "tensor", weight);
     tt_json_key(j, "nodes");
     tt_json_array(j);
     for (uint32_t i = 0; i < a->op.n_nodes; i++)
@@ -185,7 +185,7 @@ TT_COLUMN_KNOWN(has_behind, lane_row, r, r->behind.run != TT_NONE)
 static const tt_column lane_columns[] = {
     OF_LANE(lane, "number of the thread"),
     TT_FIELD("track", "of the timeline", TT_MEMBER(lane_row, track), .known = has_track),
-    OF_LANE(start_ns, "its begin"),
+    TT_FIELD("start_relative_ns", "its begin", TT_MEMBER(lane_row, start_ns)),
     OF_LANE(busy_ns, "it computed"),
     OF_LANE(wait_ns, "it waited for others"),
     OF_LANE(off_cpu_ns, "it had no CPU"),

@@ -55,7 +55,7 @@ static void files(const void *context, const void *row, tt_rowset *out)
 {
     static const tt_column begin[] = {
         TT_FIELD("offset_bytes", "of its first byte", .type = TT_CELL_U64, .offset = 0)};
-    static const tt_schema schema = TT_SCHEMA("files", "one after another", begin);
+    static const tt_schema schema = TT_SCHEMA("model_files", "one after another", begin);
     const path_head *h = row;
     (void)context;
     *out = TT_ROWSET(&schema, 0, NULL, h->layout, h->m->n_files);
@@ -104,7 +104,7 @@ static const tt_column path_head_columns[] = {
     HEAD(all_from_ns, F64, "of the whole run"),
     HEAD(all_to_ns, F64, ""),
     HEAD(all_bytes, U64, "of all files"),
-    TT_FIELD("files", "where each begins", .type = TT_CELL_LIST, .rows = files),
+    TT_FIELD("model_files", "where each begins", .type = TT_CELL_LIST, .rows = files),
 };
 static const tt_schema path_head_schema = TT_SCHEMA("path", "of the part", path_head_columns);
 

@@ -171,7 +171,7 @@ static const tt_column shown_columns[] = {
     TT_COLUMN("read", NULL, ID, "", TT_MEMBER(shown_read, number)),
     TT_COLUMN("cause", NULL, ID, "", TT_MEMBER(shown_read, at.cause)),
     TT_COLUMN("slot", NULL, ID, "", TT_MEMBER(shown_read, slot)),
-    TT_COLUMN("file", NULL, ID, "", TT_MEMBER(shown_read, at.file)),
+    TT_COLUMN("model_file_id", NULL, ID, "", TT_MEMBER(shown_read, at.file)),
     TT_COLUMN("weight", NULL, ID, "", TT_MEMBER(shown_read, weight)),
 };
 static const tt_schema shown_schema = TT_SCHEMA("shown_reads", "a read", shown_columns);

@@ -5,7 +5,6 @@
 #include "analyze/values/outputs.h"
 #include "answer/info.h"
 #include "base/bytes.h"
-#include "base/path.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
@@ -68,8 +67,7 @@ TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_n
 static const tt_column buffer_columns[] = {
     TT_COLUMN("buffer_id", NULL, ID, "its id", TT_MEMBER(tt_buffer, id)),
     TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_buffer, name)),
-    TT_COLUMN("buffer_kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME,
-              .get = get_buffer_kind),
+    TT_COLUMN("kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME, .get = get_buffer_kind),
 };
 static const tt_schema buffer_schema = TT_SCHEMA("buffers", "a buffer", buffer_columns);
 
@@ -191,7 +189,7 @@ static const tt_column summary_columns[] = {
     OF_ROW("pool_recorded", pool_recorded, "`boost` ran"),
     OF_ROW("off_cpu_recorded", off_cpu_recorded, "of ops' threads"),
     OF_ROW("off_cpu_option", off_cpu_option, "of `run`, which records it"),
-    OF_ROW("model", model, "the first model file, without its folders"),
+    OF_ROW("model_file", model, "path of the first model file"),
     OF_ROW("model_name", model_name, "as the model file says"),
     OF_ROW("architecture", architecture, "as the model file says"),
     TT_FIELD("n_layers", "of the model", TT_MEMBER(summary_row, n_layers), .known = has_layers),
@@ -209,7 +207,7 @@ static const tt_column summary_columns[] = {
     TT_FIELD("generate_tokens_per_s", "of generated tokens",
              TT_MEMBER(summary_row, of.summary.generate.tokens_per_s), .known = has_generate_rate),
     TT_FIELD("counts", "its contents", .type = TT_CELL_OBJECT, .rows = counts),
-    TT_FIELD("files", "of models", .type = TT_CELL_ROWS, .rows = files),
+    TT_FIELD("model_files", "by index", .type = TT_CELL_ROWS, .rows = files),
     TT_FIELD("buffers", "by index", .type = TT_CELL_COLUMNS, .inner = &buffer_schema,
              .rows = buffers),
     TT_FIELD("problems", "what is not right with it", .type = TT_CELL_ROWS, .json = json_problems),
@@ -230,7 +228,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     summary_row row = {.of = {.m = m, .path = tt_traces_path(q->traces, q->trace_id)},
                        .m = m,
                        .name = tt_traces_name(q->traces, q->trace_id),
-                       .model = m->n_files ? tt_base_name(m->files[0].path) : NULL,
+                       .model = m->n_files ? m->files[0].path : NULL,
                        .model_name = name ? name->value : NULL,
                        .architecture = arch ? arch->value : NULL,
                        .generation = tt_generation_number(q->source),

@@ -214,7 +214,7 @@ static const tt_schema mark_schema = TT_SCHEMA("bad", "a bad output", mark_colum
 
 tt_status tt_answer_values_bad(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_column total = TT_FIELD("bad_outputs", "", TT_MEMBER(tt_values_marks, total));
+    static const tt_column total = TT_FIELD("bad", "", TT_MEMBER(tt_values_marks, total));
     static const tt_schema head = {"bad", "of the trace", &total, 1};
     const void *made = NULL;
     tt_columns c;

@@ -873,7 +873,7 @@ def differences(program, path, trace):
                 yield "info: batch %d: %s is %r, decoded %r" % (b["id"], key, got[key], b[key])
     if len(info["batches"]) != len(view.all("batch")):
         yield "info: %d batches, decoded %d" % (len(info["batches"]), len(view.all("batch")))
-    for got, m in zip(info["models"], view.all("model")):
+    for got, m in zip(info["model_files"], view.all("model")):
         if (got["path"], got["size_bytes"], got["tensors"]) != (m["path"], m["size_bytes"], len(m["weights"])):
             yield "info: model %d differs" % m["id"]
     got = sorted(report_json(program, "log", "--json", "--lanes", path)["ops"], key=op_key)

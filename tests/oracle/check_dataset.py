@@ -182,7 +182,7 @@ def check_entry(where, entry, op, lanes):
     chosen = collections.Counter()
     for s in op["sources"]:
         for e in s.get("experts", []):
-            chosen[e["expert_id"]] += e["tokens"]
+            chosen[e["expert_id"]] += e["n_tokens"]
     complain.expect(f"{where}: experts", chosen, collections.Counter(entry["expert_ids"]))
     complain.expect(f"{where}: num_experts", len(entry["expert_ids"]), entry["num_experts"])
 

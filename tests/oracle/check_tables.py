@@ -170,20 +170,20 @@ def check_sources(p, tables, log):
             what = f"source {index} of {op_id}"
             first = mine[index][0]
             p.equal(f"{what} read", sum(r["read_bytes"] for r in mine[index]), source["read_bytes"])
-            for key in ("name", "view_of", "type", "size_bytes", "origin", "file", "buffer_id"):
+            for key in ("name", "view_of", "type", "size_bytes", "origin", "model_file", "buffer_id"):
                 p.equal(f"{what} {key}", {r[key] for r in mine[index]}, {source.get(key)})
             picked = source.get("experts") or source.get("rows")
             p.equal(f"{what} at_most", first["read_bytes_at_most"], source.get("read_bytes_at_most", False))
             if picked:
                 for key in ("file_offset_bytes", "read_bytes"):
                     p.equal(f"{what} {key}", [r[key] for r in mine[index]], [s[key] for s in picked])
-                p.equal(f"{what} experts", [(r["expert_id"], r["tokens"]) for r in mine[index]],
-                        [(s.get("expert_id"), s.get("tokens")) for s in picked])
+                p.equal(f"{what} experts", [(r["expert_id"], r["n_tokens"]) for r in mine[index]],
+                        [(s.get("expert_id"), s.get("n_tokens")) for s in picked])
             else:
                 for key in ("file_offset_bytes", "buffer_offset_bytes"):
                     p.equal(f"{what} {key}", first[key], source.get(key))
             if first["tensor_id"] is not None:
-                p.equal(f"{what} tensor", weights[first["tensor_id"]]["file"], source["file"])
+                p.equal(f"{what} tensor", weights[first["tensor_id"]]["model_file"], source["model_file"])
     p.equal("sources of no op", len(tables["sources"]), total)
 
 
@@ -240,7 +240,7 @@ def check_buffers(p, tables, buffers):
 
 
 def check_graphs(p, tool, trace, tables):
-    keys = ("kind name view_of type size_bytes origin file file_offset_bytes buffer_id buffer_offset_bytes op "
+    keys = ("kind name view_of type size_bytes origin model_file file_offset_bytes buffer_id buffer_offset_bytes op "
             "op_desc category component backend view_of_id").split()
     for graph in {r["graph_id"] for r in tables["nodes"]}:
         seen = ask(tool, "graph", trace, "--graph", graph)

@@ -362,7 +362,7 @@ function madeUp(n, sources) {
         tensors: {
             name: Array.from({ length: n }, (_, i) => `node_${i}`), op: fill(0), op_desc: fill(0), type: fill(1), ne: fill(1, 4 * n),
             layer_id: fill(null), category: fill(2), component: fill(3), flag: fill(''), size_bytes: fill(4), origin: fill(4),
-            computed: fill(true), weight: fill(null), file: fill(null), file_offset_bytes: fill(null), buffer: fill(null),
+            computed: fill(true), weight: fill(null), model_file_id: fill(null), file_offset_bytes: fill(null), buffer: fill(null),
             buffer_offset_bytes: fill(null), view_of_id: fill(null), backend: fill(5), part: fill(0), executes: fill(true),
             fused_into: fill(null), op_nodes: fill(1), duration_ns: fill(100), weight_bytes: fill(0), weight_bytes_at_most: fill(false),
         },

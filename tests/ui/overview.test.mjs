@@ -291,7 +291,7 @@ test('tokens are counted the same everywhere, those of the prompt too; batches b
     assert.equal(await figureOf('Tokens'), `${tokens}: 8 prompt, 60 generated`);
     assert.equal(await figureOf('Batches'), String(n));
     const { layers } = await v.api('traces/0/experts');
-    assert.ok(layers.every((l) => l.tokens === tokens), 'Experts counts them so, too');
+    assert.ok(layers.every((l) => l.n_tokens === tokens), 'Experts counts them so, too');
 });
 
 test('figures have thousands separators; no number is parted from its unit', async ({ open }) => {

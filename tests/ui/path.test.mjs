@@ -31,11 +31,11 @@ test('a read is drawn where the log and the file have it, and a click selects it
     await v.show(`view=memory&memory_as=path&window=${from}~${to}`);
     await v.until(async () => /[1-9]\d* reads?,/.test(await legend(v)) && !/…/.test(await legend(v)), 'the reads of this time');
     await v.rest();
-    const all = Math.max(...tensors.offset_bytes.map((at, i) => at + tensors.size_bytes[i]));
+    const all = Math.max(...tensors.file_offset_bytes.map((at, i) => at + tensors.size_bytes[i]));
     const box = await canvas(v).boundingBox();
     // The plot: 74 px of offsets at the left and 10 at the right, 22 of times below, 6 above.
     const x = box.x + 74 + ((op.start_relative_ns + op.duration_ns / 2 - from) / (to - from)) * (box.width - 84);
-    const y = box.y + box.height - 22 - ((tensors.offset_bytes[row] + tensors.size_bytes[row] / 2) / all) * (box.height - 28);
+    const y = box.y + box.height - 22 - ((tensors.file_offset_bytes[row] + tensors.size_bytes[row] / 2) / all) * (box.height - 28);
     v.allow(/willReadFrequently/);
     const colour = await canvas(v).locator('canvas').first().evaluate((c, [px, py]) => {
         const b = c.getBoundingClientRect();
@@ -151,7 +151,7 @@ test('arrows go from token to token, and to the tensor, layer or expert beside',
     await v.untilFragment('token', '3');
     await v.until(async () => /token 3/.test(await v.said()), 'the token is told');
     const tensors = await v.api('traces/0/tensors');
-    const order = [...tensors.name.keys()].sort((a, b) => tensors.offset_bytes[a] - tensors.offset_bytes[b]).map((i) => tensors.name[i]);
+    const order = [...tensors.name.keys()].sort((a, b) => tensors.file_offset_bytes[a] - tensors.file_offset_bytes[b]).map((i) => tensors.name[i]);
     await v.press('ArrowRight');
     await v.untilFragment('tensor', order[0]);
     await v.press('ArrowRight', 'ArrowRight', 'ArrowLeft');
@@ -214,7 +214,7 @@ test('the columns are zoomed with the wheel and with keys, in the address, and b
     await v.rest();
     for (const share of [0.1, 0.5, 0.9]) {
         const at = (from + (to - from) * share) * all;
-        const row = tensors.offset_bytes.findIndex((o, i) => at >= o && at < o + tensors.size_bytes[i]);
+        const row = tensors.file_offset_bytes.findIndex((o, i) => at >= o && at < o + tensors.size_bytes[i]);
         await v.page.mouse.move(box.x + 60 + (box.width - 70) * share, box.y + rows[4]);
         const tip = v.page.locator('.tooltip');
         await v.until(async () => (await tip.innerText().catch(() => '')).includes(tensors.name[row]), `${tensors.name[row]} is there`);

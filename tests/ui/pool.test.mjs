@@ -57,13 +57,13 @@ async function inkOf(v, title) {
 
 test('what is served adds up to what faults --pool says', async ({ open }) => {
     const v = await timeline(open);
-    const { total, causes, n, rows, tokens, read_bytes_per_token } = await v.api('traces/0/pool');
+    const { total, causes, n, rows, n_tokens, read_bytes_per_token } = await v.api('traces/0/pool');
     assert.ok(total.read_bytes > 0 && total.reads > 50 && n === rows.length, JSON.stringify(total));
     assert.equal(sum(rows.map((r) => r.read_bytes)), total.read_bytes);
     assert.equal(sum(causes.map((c) => c.read_bytes)), total.read_bytes);
-    assert.ok(Math.abs(read_bytes_per_token * tokens - total.read_bytes) < 1);
+    assert.ok(Math.abs(read_bytes_per_token * n_tokens - total.read_bytes) < 1);
     const generated = await v.api('traces/0/pool?phase=generate');
-    assert.ok(generated.tokens < tokens && generated.total.reads < total.reads && generated.n < n);
+    assert.ok(generated.n_tokens < n_tokens && generated.total.reads < total.reads && generated.n < n);
 
     const reads = await columns(v, 'pool/reads?from_ns=-1e12&to_ns=1e12&limit=65536');
     assert.equal(reads.read.length, total.reads);
@@ -85,7 +85,7 @@ test('each wait is of an op, and ends with a read that the op waited for', async
     const found = new Set();
     for (let i = 0; i < Math.min(30, waits.track.length); i++) {
         const at = reads.read.indexOf(waits.read[i]);
-        const end = reads.begin_relative_ns[at] + reads.duration_ns[at];
+        const end = reads.start_relative_ns[at] + reads.duration_ns[at];
         assert.ok(Math.abs(end - waits.end_relative_ns[i]) < 2, 'it ends with the read');
         assert.equal(reads.cause[at], waits.cause[i]);
         const op = await v.api(`traces/0/op?run=${waits.run[i]}&node=${waits.node[i]}`);
@@ -140,13 +140,13 @@ async function readInSight(v) {
     const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
     let at = -1;
     for (let i = 0; i < reads.read.length; i++) {
-        const [begin, took] = [reads.begin_relative_ns[i], reads.duration_ns[i]];
+        const [begin, took] = [reads.start_relative_ns[i], reads.duration_ns[i]];
         if (reads.waiters[i] === 0 || reads.weight[i] === 0xffffffff) continue;
         if (begin - took < start_relative_ns || begin + 2 * took > end_relative_ns) continue;
         if (at < 0 || took > reads.duration_ns[at]) at = i;
     }
     assert.ok(at >= 0, 'a read was awaited');
-    const [begin, took] = [reads.begin_relative_ns[at], reads.duration_ns[at]];
+    const [begin, took] = [reads.start_relative_ns[at], reads.duration_ns[at]];
     await v.show(`view=timeline&window=${Math.round(begin - took)}~${Math.round(begin + 2 * took)}`);
     await v.rest();
     const [row, box] = [await rowBox(v, 'boost reads'), await canvasBox(v)];

@@ -131,7 +131,7 @@ test('the inspector folds away, and stays so', async ({ open }) => {
 test('a buffer has one name wherever it is told, and the log marks what touches it', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=buffers' });
     const { buffers } = await v.api('traces/0/summary');
-    const at = buffers.buffer_kind.indexOf('kv_cache');
+    const at = buffers.kind.indexOf('kv_cache');
     const id = buffers.buffer_id[at];
     assert.notEqual(id, at, 'an id is no index');
     await v.page.locator('#main').getByRole('row').filter({ hasText: 'KV cache' }).click();

@@ -241,7 +241,7 @@ test('a click selects an op, period and comma step, F centres and fits, a reload
     const op = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
     assert.equal(v.fragment().get('token'), String(op.batch_id));
     assert.equal(v.fragment().get('layer'), op.log.layer_id === null ? null : String(op.log.layer_id));
-    assert.equal(v.fragment().get('tensor'), op.weight);
+    assert.equal(v.fragment().get('tensor'), op.tensor);
     await v.until(async () => (await v.said()).includes(op.log.name), 'the op is said');
     await v.until(async () => (await inkOf(v)).alpha < before.alpha * 0.9, 'the others are dimmed');
 

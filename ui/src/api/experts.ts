@@ -2,7 +2,7 @@
 
 export interface Slice {
   readonly tensor: string;
-  readonly file_id: number;
+  readonly model_file_id: number;
   /** Expert i begins at this + i * expert_bytes. */
   readonly file_offset_bytes: number;
   readonly expert_bytes: number;
@@ -12,7 +12,7 @@ export interface Layer {
   readonly layer_id: number | null;
   readonly n_experts: number;
   readonly n_picked: number;
-  readonly tokens: number;
+  readonly n_tokens: number;
   readonly choices: number;
   readonly unused_experts: number;
   readonly entropy_bits: number | null;

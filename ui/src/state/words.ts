@@ -47,7 +47,7 @@ export function segmentWords(segment: string): string {
   const at = Number(/\d+$/.exec(segment)?.[0]);
   const s = summary.value;
   const isFile = segment.startsWith("file");
-  const name = isFile ? s?.files[at]?.name : s?.buffers.name[at];
+  const name = isFile ? s?.model_files[at]?.name : s?.buffers.name[at];
   if (name === undefined) return `a ${isFile ? "file" : "buffer"} that the trace does not have`;
   return isFile ? plainName(name) : `buffer ${s!.buffers.buffer_id[at]} ${plainName(name)}`;
 }

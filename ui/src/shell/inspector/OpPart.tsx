@@ -23,7 +23,7 @@ interface OpAnswer {
   start_relative_ns: number;
   end_relative_ns: number | null;
   ne: number[];
-  weight: string | null;
+  tensor: string | null;
   log: {
     graph_run: number;
     op: string;

@@ -83,8 +83,8 @@ function weightsIn(region: Region): string[] {
   if (!all || !file) return [];
   const names: string[] = [];
   for (let i = 0; i < all.name.length; i++) {
-    const from = all.offset_bytes[i]!;
-    if (all.file[i] === Number(file[1]) && from < region.to && from + all.size_bytes[i]! > region.from)
+    const from = all.file_offset_bytes[i]!;
+    if (all.model_file_id[i] === Number(file[1]) && from < region.to && from + all.size_bytes[i]! > region.from)
       names.push(all.name[i]!);
   }
   return names;

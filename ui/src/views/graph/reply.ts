@@ -43,7 +43,7 @@ export interface GraphReply {
     origin: number[];
     computed: boolean[];
     weight: (string | null)[];
-    file: (number | null)[];
+    model_file_id: (number | null)[];
     file_offset_bytes: (number | null)[];
     buffer: (number | null)[];
     buffer_offset_bytes: (number | null)[];

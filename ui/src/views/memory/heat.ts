@@ -52,7 +52,7 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
 }
 
 export interface Sample {
-  file_id: number;
+  model_file_id: number;
   batch_id: number | null;
   moment: string;
   start_relative_ns: number | null;

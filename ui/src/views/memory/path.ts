@@ -27,7 +27,7 @@ export interface PathHeader {
   again: number;
   other_file: number;
   all_bytes: number;
-  files: number[];
+  model_files: number[];
 }
 
 export interface Reads {

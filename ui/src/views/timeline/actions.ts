@@ -91,7 +91,7 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
     return;
   }
   const d = await opDetails(next);
-  selectOp({ run: next.run, node: next.node }, d.batch_id, d.log.layer_id, d.weight);
+  selectOp({ run: next.run, node: next.node }, d.batch_id, d.log.layer_id, d.tensor);
   reveal(next, d.batch_id);
   announce(opInWords(d, duration));
 }

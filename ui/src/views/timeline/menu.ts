@@ -70,7 +70,7 @@ export function timelineMenu(scene: () => Scene | null): CanvasMenu {
       const x = (d.start_relative_ns - range.from) / s.nsPerPixel(range);
       const y = row ? topOf(row, s.scroll.peek()) + row.height : 0;
       s.pointer.value = null;
-      return ask(x, y, opThing(d.log.name, d.log.op, { op: { run: d.run, node: d.node }, token: d.batch_id, layer: d.log.layer_id, tensor: d.weight }));
+      return ask(x, y, opThing(d.log.name, d.log.op, { op: { run: d.run, node: d.node }, token: d.batch_id, layer: d.log.layer_id, tensor: d.tensor }));
     },
   };
 }

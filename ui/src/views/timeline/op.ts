@@ -41,7 +41,7 @@ export interface OpDetails extends OpRef {
     sources: { name: string; read_bytes?: number | null; experts?: { expert_id: number }[] }[];
   };
   /** Name of the first weight that it reads. */
-  weight: string | null;
+  tensor: string | null;
   lanes: OpLane[];
 }
 
