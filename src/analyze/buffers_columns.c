@@ -156,7 +156,7 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("lifetime_at_least", NULL, NONE,
               "the lifetime is a lower bound: it was allocated before it was first seen",
               .type = TT_CELL_BOOL, .get = get_unseen),
-    TT_COLUMN("place", "PLACE", NONE, "the file and the offset in it, or who allocated it",
+    TT_COLUMN("location", "LOCATION", NONE, "the file and the offset in it, or who allocated it",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY | TT_SHOW_WIDE,
               .get = get_place),
     TT_COLUMN("model_file", NULL, NONE, "the mapped file", .nullable = true, .known = is_file,

@@ -255,7 +255,7 @@ static const tt_column layer_columns[] = {
               TT_MEMBER(tt_routing_row, sum.stickiness)),
     TT_COLUMN("chance", "CHANCE", SHARE, "expected stickiness if choices were independent and even",
               TT_MEMBER(tt_routing_row, sum.chance)),
-    TT_COLUMN("tokens_without_place", NULL, COUNT, "tokens whose row in the batch is unknown",
+    TT_COLUMN("tokens_without_row", NULL, COUNT, "tokens whose row in the batch is unknown",
               .type = TT_CELL_U64, .get = get_unplaced),
     TT_COLUMN("expert_bytes", NULL, BYTES, "size of one expert", .type = TT_CELL_U64,
               .nullable = true, .get = get_layer_bytes),

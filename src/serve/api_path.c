@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/memory/path: the order of reads over time; memory/tokens: what each batch
+/* /api/v1/traces/ID/memory/path: the order of reads over time; memory/batches: what each batch
  * read. */
 #include "analyze/memory/path.h"
 #include "analyze/memory/tokens.h"
@@ -259,7 +259,7 @@ tt_status tt_answer_memory_path(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* --- memory/tokens --- */
+/* --- memory/batches --- */
 
 typedef struct cells_context {
     const tt_model *m;

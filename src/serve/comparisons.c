@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Two traces compared, as the JSON of diff and of diff/tokens. */
+/* Two traces compared, as the JSON of diff and of diff/batches. */
 
 /* --- tokens --- */
 

@@ -268,7 +268,7 @@ def check_details(p, tool, trace, tables, info):
             what = f"routing of layer {layer['layer_id']}"
             p.equal(what, len(mine), layer["choices"])
             p.equal(f"{what} places", len({r["op_id"] for r in mine if r["token_index"] is None}) > 0,
-                    layer["tokens_without_place"] > 0)
+                    layer["tokens_without_row"] > 0)
             full = ask(tool, "routing", trace, "--layer", layer["layer_id"])["layers"][0]
             chosen = collections.Counter(r["expert_id"] for r in mine)
             weights = collections.defaultdict(list)

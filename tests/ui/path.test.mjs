@@ -72,7 +72,7 @@ for (const [by, args] of [['layer', ['--by', 'layer']], ['file', ['--by', 'tenso
         await v.until(async () => /12 tokens/.test(await legend(v)), 'all tokens have a row');
         await view(v).getByText('As a table').click();
         const grid = await v.page.evaluate(async (by) => {
-            const data = await (await fetch(`/api/v1/traces/0/memory/tokens?by=${by}&rows=64&columns=512`)).arrayBuffer();
+            const data = await (await fetch(`/api/v1/traces/0/memory/batches?by=${by}&rows=64&columns=512`)).arrayBuffer();
             const n = new DataView(data).getUint32(0, true);
             const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, n)));
             const column = (name, Type) => {
@@ -209,7 +209,7 @@ test('the columns are zoomed with the wheel and with keys, in the address, and b
     const [from, to] = shown();
     assert.ok(Math.abs((0.25 - from) / (to - from) - 0.25) < 0.01, 'what is under the pointer stays there');
     // The cells are of that part of the file: the tooltip names the bytes at the pointer.
-    const all = (await gridOf(v, 'memory/tokens?by=file&columns=64')).to_bytes;
+    const all = (await gridOf(v, 'memory/batches?by=file&columns=64')).to_bytes;
     const tensors = await v.api('traces/0/tensors');
     await v.rest();
     for (const share of [0.1, 0.5, 0.9]) {

@@ -49,7 +49,7 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
 
 static const tt_column group_columns[] = {
     KEY(TENSOR, "tensor", "NAME", "name of the node"),
-    KEY(PLACE, "place", "PLACE", "the node's name without its layer"),
+    KEY(PLACE, "base_name", "BASE NAME", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
     NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: none"),
     NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),

@@ -19,7 +19,7 @@ export interface Layer {
   readonly evenness: number | null;
   readonly stickiness: number | null;
   readonly chance: number | null;
-  readonly tokens_without_place: number;
+  readonly tokens_without_row: number;
   readonly expert_bytes: number | null;
   readonly mean_experts_per_batch: number | null;
   readonly slices: readonly Slice[];

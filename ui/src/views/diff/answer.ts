@@ -1,4 +1,4 @@
-// Replies of `diff`, `diff/tokens` and `diff/pair` (docs/api-http.md); the first is `tensortrace
+// Replies of `diff`, `diff/batches` and `diff/pair` (docs/api-http.md); the first is `tensortrace
 // diff A B --json`.
 
 export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
