@@ -119,8 +119,8 @@ export interface Diff {
     layer_id: number | null;
     experts_a: number;
     experts_b: number;
-    tokens_a: number;
-    tokens_b: number;
+    n_tokens_a: number;
+    n_tokens_b: number;
     divergence_bits: number | null;
     jaccard: number | null;
   }[];
