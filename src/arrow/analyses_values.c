@@ -97,9 +97,8 @@ tt_status tt_arrow_values(const tt_model *m, const tt_arrow_options *o, tt_arrow
     if (!find_word(which, 4, o->only, TT_VALUES_ALL, &only))
         return tt_arrow_no_value("only", o->only, "bad, mask, constant or zero", err);
     if (!!o->by + !!o->only + o->outliers + o->growth > 1 || (o->base_name && !o->growth))
-        return tt_error_set(
-            err, TT_E_USAGE, TT_NO_OFFSET,
-            "values: one of by, only, outliers and growth; base_name goes with growth");
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "values: one of by, only, outliers, growth; base_name with growth");
     if (!tt_outputs_any(m))
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                             "values were not recorded: run with --values=stats (or hash, full)");

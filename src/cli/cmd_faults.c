@@ -264,8 +264,7 @@ static const tt_column file_columns[] = {
     OF_FILE("came_bytes", came_bytes, "LOADED", 0, "over all samples"),
     OF_FILE("went_bytes", went_bytes, "EVICTED", 0, "over all samples"),
 };
-static const tt_schema file_schema =
-    TT_SCHEMA("model_files", "in RAM, of a model file", file_columns);
+static const tt_schema file_schema = TT_SCHEMA("model_files", "in RAM, of each", file_columns);
 
 static bool print_files(const tt_faults_view *v)
 {

@@ -376,8 +376,7 @@ TT_COLUMN_ROWS(files, tt_loading, l, l->pages, l->m->n_files)
 
 static const tt_column loading_head_columns[] = {
     TT_FIELD("page_bytes", "of a page", .type = TT_CELL_U64, .get = get_page_bytes),
-    TT_FIELD("model_files", "by index", .type = TT_CELL_ROWS, .inner = &known_schema,
-             .rows = files),
+    TT_FIELD("model_files", "", .type = TT_CELL_ROWS, .inner = &known_schema, .rows = files),
 };
 static const tt_schema loading_head_schema = TT_SCHEMA("loading", "", loading_head_columns);
 
