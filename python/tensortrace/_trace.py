@@ -266,7 +266,7 @@ class Trace:
         by:   tensor, expert, layer or component; expert where choices of experts were observed
         cold: only what was never read
 
-        ``read_bytes`` are over all reads, ``reuse_p50_bytes`` the median of distinct bytes of
+        ``read_bytes`` are over all reads, ``reuse_median_bytes`` the median of distinct bytes of
         weights from one use to the next: a cache of that size would still hold it.
         """
         return self._rows(
@@ -446,7 +446,7 @@ class Trace:
         *,
         outliers: bool = False,
         growth: bool = False,
-        place: Optional[str] = None,
+        base_name: Optional[str] = None,
         only: Optional[str] = None,
         samples: bool = False,
         name: Optional[str] = None,
@@ -461,14 +461,14 @@ class Trace:
     ) -> Rows:
         """Outputs of the ops: ``tensortrace values`` (needs ``run --values``).
 
-        by:       tensor, place, op, layer or batch: summed up; else a row an output
+        by:       tensor, base_name, op, layer or batch: summed up; else a row an output
         outliers: outputs that differ from others of the same name; growth: RMS over the layers
         only:     bad (NaN, infinities), mask, constant or zero
 
         TraceError when no values were recorded.
         """
         return self._rows(
-            "values", by=by, outliers=outliers, growth=growth, place=place, only=only,
+            "values", by=by, outliers=outliers, growth=growth, base_name=base_name, only=only,
             samples=samples, name=name, batch=batch, phase=phase, layer=layer, op=op, tensor=tensor,
             columns=columns, sort=sort, limit=limit,
         )  # fmt: skip

@@ -21,7 +21,7 @@ SHOW_P(show_corrected, tt_domain_layer, p_corrected)
 static const tt_column domain_columns[] = {
     TT_COLUMN("domain", "DOMAIN", NONE, "its name", TT_MEMBER(tt_domain, name)),
     TT_COLUMN("runs", "RUNS", COUNT, "of it", TT_MEMBER(tt_domain, runs)),
-    TT_COLUMN("tokens", "TOKENS", COUNT, "that were routed", TT_MEMBER(tt_domain, tokens)),
+    TT_COLUMN("n_tokens", "TOKENS", COUNT, "that were routed", TT_MEMBER(tt_domain, tokens)),
 };
 const tt_schema tt_domain_schema = TT_SCHEMA("domains", "runs of one kind", domain_columns);
 

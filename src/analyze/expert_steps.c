@@ -167,7 +167,7 @@ static const tt_column span_columns[] = {
               TT_MEMBER(tt_expert_span, first_batch_id)),
     TT_COLUMN("last_batch_id", "TO BATCH", ID, "the last batch", .kinds = TT_EXPERTS_OF_TRACE,
               TT_MEMBER(tt_expert_span, last_batch_id)),
-    TT_COLUMN("tokens", "TOKENS", COUNT, "tokens routed in these batches",
+    TT_COLUMN("n_tokens", "TOKENS", COUNT, "tokens routed in these batches",
               TT_MEMBER(tt_expert_span, tokens)),
     TT_COLUMN("count", "COUNT", COUNT, "tokens that chose the expert",
               TT_MEMBER(tt_expert_span, count)),

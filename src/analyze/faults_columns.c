@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t)~(1u << TT_FAULTS_BY_##dimension)
 #define RANGES_SHOWN 3u
 
 const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
@@ -336,9 +336,9 @@ static const tt_column columns[] = {
               .text = show_key),
     TT_COLUMN("phase", "PHASE", NONE, "phase of the batch", .type = TT_CELL_NAME, .nullable = true,
               .show = TT_SHOW_WIDEST | TT_SHOW_ROW, .kinds = BY(BATCH), .get = get_phase),
-    TT_COLUMN("tokens", NULL, COUNT, "tokens in the batch", .type = TT_CELL_U32, .nullable = true,
+    TT_COLUMN("n_tokens", NULL, COUNT, "tokens in the batch", .type = TT_CELL_U32, .nullable = true,
               .show = TT_SHOW_ROW, .kinds = BY(BATCH), .get = get_tokens),
-    TT_COLUMN("model", NULL, NONE, "path of the weight's model file", .type = TT_CELL_NAME,
+    TT_COLUMN("model_file", NULL, NONE, "path of the weight's model file", .type = TT_CELL_NAME,
               .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_model),
     TT_COLUMN("file_offset_bytes", NULL, BYTES, "offset of the weight in it", .type = TT_CELL_U64,
               .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_offset),
@@ -385,7 +385,7 @@ static const tt_column columns[] = {
     TT_COLUMN("amplification", NULL, NONE, "read_bytes / used_mapped_bytes", .type = TT_CELL_F64,
               .nullable = true, .kinds = BY(THREAD), .known = has_weights,
               .get = get_amplification),
-    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "read_bytes divided by reading_ns",
+    TT_COLUMN("bytes_per_s", "RATE", BYTES_PER_S, "read_bytes divided by reading_ns",
               .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_KNOWN, .bound = ratio_bound,
               .get = get_rate),
     TT_COLUMN("reading_count", NULL, COUNT, "ops that had major faults or reads",
@@ -496,7 +496,7 @@ static const tt_column op_columns[] = {
               .known = has_ended, .get = get_duration, .text = text_duration),
     TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64,
               .known = is_in_batch, .get = get_batch, .show = TT_SHOW_DASH),
-    TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
+    TT_FIELD("graph_run", "its graph computation", .type = TT_CELL_U64, .get = get_run),
     TT_FIELD("node", "number of the node in the graph", OF_OP(node)),
     TT_COLUMN("op", "OP", NONE, "kind of op", TT_THROUGH(tt_fault_op, op),
               TT_MEMBER_CHARS(tt_op, op), .show = TT_SHOW_CUT | TT_SHOW_WIDE),
@@ -508,7 +508,7 @@ static const tt_column op_columns[] = {
               .show = TT_SHOW_WIDEST),
     TT_COLUMN("read_bytes", "READ", BYTES, "that devices were asked for", COUNTED(read_bytes),
               .known = has_reads, .show = TT_SHOW_DASH),
-    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "of these", .type = TT_CELL_F64,
+    TT_COLUMN("bytes_per_s", "RATE", BYTES_PER_S, "of these", .type = TT_CELL_F64,
               .known = op_has_rate, .get = get_op_rate, .show = TT_SHOW_TEXT),
     TT_FIELD("accessed_bytes", "of weights", TT_MEMBER(tt_fault_op, accessed_bytes)),
     TT_COLUMN("tensors", "WEIGHTS", NONE, "weights that it read", .type = TT_CELL_NAME,

@@ -200,7 +200,7 @@ READ_GET(get_expert, {
 })
 
 static const tt_column read_columns[] = {
-    TT_COLUMN("begin_relative_ns", "BEGUN", MOMENT, "since the first batch", .type = TT_CELL_F64,
+    TT_COLUMN("start_relative_ns", "BEGUN", MOMENT, "since the first batch", .type = TT_CELL_F64,
               .get = get_begin),
     TT_COLUMN("batch_id", "BATCH", ID, "in whose time it began; null: outside any",
               .type = TT_CELL_U32, .nullable = true, .show = TT_SHOW_DASH, .get = get_read_batch),
@@ -212,7 +212,7 @@ static const tt_column read_columns[] = {
               .show = TT_SHOW_CUT | TT_SHOW_KEY, .get = get_tensor),
     TT_COLUMN("expert_id", "EXPERT", ID, "of a tensor of experts, whose slice it is",
               .type = TT_CELL_I32, .nullable = true, .show = TT_SHOW_KNOWN, .get = get_expert),
-    TT_COLUMN("model", NULL, NONE, "the model file", .type = TT_CELL_NAME, .get = get_file),
+    TT_COLUMN("model_file", NULL, NONE, "the model file", .type = TT_CELL_NAME, .get = get_file),
     TT_COLUMN("file_offset_bytes", NULL, ID, "where it began in the file",
               TT_MEMBER(tt_pool_read, file_offset_bytes)),
     TT_COLUMN("size_bytes", "SIZE", BYTES, "of the read", TT_MEMBER(tt_pool_read, size_bytes)),

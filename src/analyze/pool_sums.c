@@ -138,7 +138,7 @@ TT_COLUMN_JSON(json_causes, tt_pool_sums, s, {
 
 static const tt_column sums_columns[] = {
     TT_FIELD("total", "of the batches", .type = TT_CELL_OBJECT, .json = json_total),
-    TT_COLUMN("tokens", NULL, COUNT, "of these", TT_MEMBER(tt_pool_sums, tokens)),
+    TT_COLUMN("n_tokens", NULL, COUNT, "of these", TT_MEMBER(tt_pool_sums, tokens)),
     TT_COLUMN("read_bytes_per_token", NULL, BYTES, "of these", .type = TT_CELL_F64,
               .nullable = true, .get = get_token_bytes),
     TT_COLUMN("pause_ns", NULL, NS, "in which some thread waited for a read", .type = TT_CELL_F64,

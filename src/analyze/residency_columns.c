@@ -53,8 +53,8 @@ TT_COLUMN_GET(get_share, tt_residency_sample, r, {
 #define SAMPLED(key_, title_, about_, ...)                                                         \
     TT_COLUMN(#key_, title_, BYTES, about_, TT_MEMBER(tt_residency_sample, key_), __VA_ARGS__)
 static const tt_column sample_columns[] = {
-    TT_COLUMN("model", "MODEL", NONE, "the model file", .type = TT_CELL_NAME, .get = sample_model,
-              .text = text_model, .show = TT_SHOW_CUT),
+    TT_COLUMN("model_file", "MODEL", NONE, "the model file", .type = TT_CELL_NAME,
+              .get = sample_model, .text = text_model, .show = TT_SHOW_CUT),
     TT_COLUMN("batch_id", "BATCH", ID, "null: outside any", .type = TT_CELL_U64, .known = of_batch,
               .get = sample_batch, .show = TT_SHOW_DASH),
     TT_COLUMN("moment", "AT", NONE, "of the batch or recording", .type = TT_CELL_NAME,

@@ -119,7 +119,7 @@ static void put_ranges(tt_json *j, const void *context, const void *row)
         const tt_weight *w = &m->weights[s->weight];
         tt_json_object(j);
         tt_json_kv_string(j, "tensor", w->name);
-        tt_json_kv_string(j, "model", m->files[w->file].path);
+        tt_json_kv_string(j, "model_file", m->files[w->file].path);
         tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + e->expert_id * s->expert_bytes);
         tt_json_kv_u64(j, "size_bytes", s->expert_bytes);
         tt_json_object_end(j);
@@ -156,8 +156,7 @@ tt_rowset tt_routing_expert_rowset(const tt_routing_context *x, const tt_routing
 /* --- layers --- */
 
 TT_COLUMN_KNOWN(is_layer, tt_routing_row, r, r->layer != NULL)
-TT_COLUMN_GET(get_layer, tt_routing_row, r,
-              tt_cell_id(cell, r->layer ? r->layer->layer_id : -1);)
+TT_COLUMN_GET(get_layer, tt_routing_row, r, tt_cell_id(cell, r->layer ? r->layer->layer_id : -1);)
 TT_COLUMN_GET(get_file, tt_routing_row, r,
               const tt_model *m = ((const tt_routing_context *)context)->m;
               tt_cell_text(cell, r->layer && r->layer->file != TT_NONE
@@ -211,7 +210,7 @@ static const tt_column top_columns[] = {
 static const tt_schema top_schema = {"top_shares", "", top_columns, COUNT(top_columns)};
 
 static const tt_column window_columns[] = {
-    TT_COLUMN("tokens", NULL, COUNT, "in a row", TT_MEMBER(tt_routing_window, tokens)),
+    TT_COLUMN("n_tokens", NULL, COUNT, "in a row", TT_MEMBER(tt_routing_window, tokens)),
     TT_COLUMN("mean_experts", NULL, NONE, "different experts that they use, mean",
               TT_MEMBER(tt_routing_window, mean_experts)),
     TT_COLUMN("mean_bytes", NULL, BYTES, "of them", TT_MEMBER(tt_routing_window, mean_bytes)),
@@ -228,12 +227,12 @@ static const tt_schema window_schema = {"working_sets", "", window_columns, COUN
 static const tt_column layer_columns[] = {
     TT_COLUMN("layer_id", "LAYER", ID, "the layer", .type = TT_CELL_I32, .nullable = true,
               .show = TT_SHOW_KEY | TT_SHOW_DASH, .get = get_layer),
-    TT_COLUMN("model", NULL, NONE, "the model file of the experts", .type = TT_CELL_NAME,
+    TT_COLUMN("model_file", NULL, NONE, "the model file of the experts", .type = TT_CELL_NAME,
               .nullable = true, .get = get_file),
     TT_COLUMN("n_experts", "EXPERTS", COUNT, "number of experts",
               TT_MEMBER(tt_routing_row, sum.experts)),
     SUM("n_picked", "PICKED", COUNT, chosen_most, 0, "experts chosen per token, at most"),
-    SUM("tokens", "TOKENS", COUNT, tokens, TT_SHOW_WIDEST, "tokens whose choices were observed"),
+    SUM("n_tokens", "TOKENS", COUNT, tokens, TT_SHOW_WIDEST, "tokens whose choices were observed"),
     SUM("choices", NULL, COUNT, choices, 0, "choices of experts, over all tokens"),
     TT_COLUMN("entropy_bits", "ENTROPY", NONE, "entropy of the experts' shares",
               .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_WIDE, .get = get_entropy,
@@ -256,7 +255,7 @@ static const tt_column layer_columns[] = {
               TT_MEMBER(tt_routing_row, sum.stickiness)),
     TT_COLUMN("chance", "CHANCE", SHARE, "expected stickiness if choices were independent and even",
               TT_MEMBER(tt_routing_row, sum.chance)),
-    TT_COLUMN("tokens_without_place", NULL, COUNT, "tokens whose row in the batch is unknown",
+    TT_COLUMN("tokens_without_row", NULL, COUNT, "tokens whose row in the batch is unknown",
               .type = TT_CELL_U64, .get = get_unplaced),
     TT_COLUMN("expert_bytes", NULL, BYTES, "size of one expert", .type = TT_CELL_U64,
               .nullable = true, .get = get_layer_bytes),
@@ -321,7 +320,7 @@ static const tt_column text_columns[] = {
               .show = TT_SHOW_TEXT | TT_SHOW_RIGHT, .get = get_batches),
     TT_COLUMN("first_batch_id", NULL, ID, "the first batch", .type = TT_CELL_U32, .get = get_first),
     TT_COLUMN("last_batch_id", NULL, ID, "the last batch", .type = TT_CELL_U32, .get = get_last),
-    TT_COLUMN("tokens", "TOKENS", COUNT, "tokens", .type = TT_CELL_U64, .get = get_tokens),
+    TT_COLUMN("n_tokens", "TOKENS", COUNT, "tokens", .type = TT_CELL_U64, .get = get_tokens),
 };
 
 const tt_schema tt_routing_text_schema = {"texts", "tokens of one sequence in one phase",

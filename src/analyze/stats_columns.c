@@ -6,7 +6,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t) ~(1u << TT_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t)~(1u << TT_BY_##dimension)
 
 const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
     {"op", "op", TT_BY_OP, "work_ns"},
@@ -89,7 +89,7 @@ static void show_weights(const void *context, const void *row, char *out, size_t
 static void show_rate(const void *context, const void *row, char *out, size_t room)
 {
     static const tt_column plain =
-        TT_COLUMN("rate_bytes_per_s", NULL, BYTES_PER_S, "", .type = TT_CELL_F64, .known = is_timed,
+        TT_COLUMN("bytes_per_s", NULL, BYTES_PER_S, "", .type = TT_CELL_F64, .known = is_timed,
                   .get = get_rate);
     if (((const tt_stats_row *)row)->weight_bytes) tt_cell_show(&plain, context, row, out, room);
 }
@@ -132,7 +132,7 @@ static const tt_column columns[] = {
     TIME("total_ns", "TOTAL", total_ns, 0,
          "from the first thread's start to the last thread's arrival"),
     TIME("mean_ns", "MEAN", mean_ns, TT_SHOW_WIDE, "mean of an op"),
-    TIME("p50_ns", "P50", p50_ns, TT_SHOW_WIDE, "median: half of the ops took no longer"),
+    TIME("median_ns", "P50", p50_ns, TT_SHOW_WIDE, "median: half of the ops took no longer"),
     TIME("p95_ns", "P95", p95_ns, 0, "95 % of the ops took no longer"),
     TIME("max_ns", "MAX", max_ns, TT_SHOW_WIDE, "longest op"),
     TIME("busy_ns", NULL, busy_ns, 0, "time of all threads, from start to arrival"),
@@ -147,10 +147,9 @@ static const tt_column columns[] = {
     TT_COLUMN("weight_bytes_at_most", NULL, NONE,
               "an upper bound: rows or experts were not observed", .kinds = NOT_BY(THREAD),
               TT_MEMBER(tt_stats_row, at_most)),
-    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S,
-              "weight_bytes divided by the time of their ops", .type = TT_CELL_F64,
-              .nullable = true, .kinds = NOT_BY(THREAD), .show = TT_SHOW_WIDE, .known = is_timed,
-              .get = get_rate, .text = show_rate),
+    TT_COLUMN("bytes_per_s", "RATE", BYTES_PER_S, "weight_bytes divided by the time of their ops",
+              .type = TT_CELL_F64, .nullable = true, .kinds = NOT_BY(THREAD), .show = TT_SHOW_WIDE,
+              .known = is_timed, .get = get_rate, .text = show_rate),
     TT_COLUMN("without_end", NULL, COUNT, "ops whose end was not seen", .type = TT_CELL_U64,
               .get = get_without_end),
     TT_COLUMN("times_bent", NULL, COUNT, "ops with times outside of their graph computation",

@@ -128,7 +128,7 @@ TT_COLUMN_KNOWN(has_rate, tt_phase_summary, p, p->tokens_per_s > 0)
 
 static const tt_column phase_columns[] = {
     TT_FIELD("batches", "of this phase alone", TT_MEMBER(tt_phase_summary, batches)),
-    TT_FIELD("tokens", "also in mixed batches", TT_MEMBER(tt_phase_summary, tokens)),
+    TT_FIELD("n_tokens", "also in mixed batches", TT_MEMBER(tt_phase_summary, tokens)),
     TT_FIELD("mixed_tokens", "in mixed batches", TT_MEMBER(tt_phase_summary, mixed_tokens)),
     TT_FIELD("total_ns", "of its batches", TT_MEMBER(tt_phase_summary, total_ns),
              .known = has_phase_time),

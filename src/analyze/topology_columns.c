@@ -69,7 +69,7 @@ static const tt_column graph_columns[] = {
     TT_COLUMN("batch_id", NULL, ID, "the batch of the run", .type = TT_CELL_U32,
               .get = get_batch_id),
     TT_COLUMN("phase", NULL, NONE, "phase of the batch", .type = TT_CELL_NAME, .get = get_phase),
-    TT_COLUMN("run_id", NULL, ID, "the run that is shown", .type = TT_CELL_U32, .get = get_run_id),
+    TT_COLUMN("graph_run", NULL, ID, "what is shown", .type = TT_CELL_U32, .get = get_run_id),
     TT_COLUMN("runs", NULL, COUNT, "that computed this graph", TT_MEMBER(tt_topology, n_runs)),
     TT_COLUMN("batches", NULL, COUNT, "batches of these runs", TT_MEMBER(tt_topology, n_batches)),
     TT_COLUMN("nodes_total", NULL, COUNT, "nodes", .type = TT_CELL_U32, .get = get_nodes),

@@ -186,7 +186,7 @@ TT_COLUMN_KNOWN(was_sampled, tt_residency_weight, r, r->samples > 0)
 static const tt_column weight_columns[] = {
     TT_COLUMN("tensor", "TENSOR", NONE, "the weight", .type = TT_CELL_NAME, .get = weight_name,
               .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    TT_FIELD("model", "the model file", .type = TT_CELL_NAME, .get = weight_model),
+    TT_FIELD("model_file", "the model file", .type = TT_CELL_NAME, .get = weight_model),
     TT_COLUMN("size_bytes", "SIZE", BYTES, "size of the weight", .type = TT_CELL_U64,
               .get = weight_size),
     TT_FIELD("samples", "of all of it", TT_MEMBER(tt_residency_weight, samples)),

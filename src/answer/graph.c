@@ -186,7 +186,7 @@ static const tt_column tensor_columns[] = {
               .type = TT_CELL_BOOL, .get = get_computed),
     TT_COLUMN("weight", NULL, NONE, "the weight that it is or views", .type = TT_CELL_NAME,
               .get = get_weight),
-    TT_COLUMN("file", NULL, ID, "the weight's model file", .type = TT_CELL_U32, .get = get_file),
+    TT_COLUMN("model_file_id", NULL, ID, "of the weight", .type = TT_CELL_U32, .get = get_file),
     TT_COLUMN("file_offset_bytes", NULL, BYTES, "its place in the file", .type = TT_CELL_U64,
               .get = get_file_offset),
     TT_COLUMN("buffer", NULL, ID, "the buffer it lies in", .type = TT_CELL_U32, .get = get_buffer),
@@ -379,7 +379,7 @@ TT_COLUMN_GET(get_run_ns, tt_run, r,
 
 static const tt_column run_columns[] = {
     TT_COLUMN("run", NULL, ID, "its number in the trace", .type = TT_CELL_U32, .get = get_run),
-    TT_COLUMN("run_id", NULL, ID, "its id", TT_MEMBER(tt_run, id)),
+    TT_COLUMN("graph_run", NULL, ID, "its id", TT_MEMBER(tt_run, id)),
     TT_COLUMN("graph_id", NULL, ID, "number of its graph", .type = TT_CELL_U32,
               .get = get_run_graph),
     TT_COLUMN("nodes_total", NULL, COUNT, "nodes of the graph", .type = TT_CELL_U32,
@@ -387,7 +387,7 @@ static const tt_column run_columns[] = {
     TT_COLUMN("duration_ns", NULL, NS, "from its begin to its end", .type = TT_CELL_I64,
               .get = get_run_ns),
 };
-static const tt_schema run_schema = {"token_runs", "a run of the batch", run_columns,
+static const tt_schema run_schema = {"batch_runs", "a run of the batch", run_columns,
                                      COUNT(run_columns)};
 
 /* Runs of the same batch: of a graph that was split, or of several backends. */
@@ -403,12 +403,13 @@ static void put_run(tt_json *j, const graph_context *x)
     const tt_run *r = tt_topology_run(x->t);
     bool ended = r && has_ended(r), timed = r && x->m->clock.known;
     tt_json_kv_u64_or_null(j, "run", r != NULL, x->t->run);
-    tt_json_kv_double_or_null(j, "begin_ns", timed, timed ? tt_model_ns(x->m, r->begin_ticks) : 0);
+    tt_json_kv_double_or_null(j, "start_relative_ns", timed,
+                              timed ? tt_model_ns(x->m, r->begin_ticks) : 0);
     kv_span(j, x, "duration_ns", ended, ended ? r->end_ticks - r->begin_ticks : 0);
     kv_span(j, x, "total_ns", x->t->total.timed > 0, x->t->total.ticks);
     tt_json_kv_u64(j, "missing_ops", x->t->n_ops ? x->t->n_missing : 0);
     const tt_rowset runs = TT_ROWSET(&run_schema, 0, x, x->m->runs, x->m->n_runs);
-    tt_rowset_json_rows(j, "token_runs", &runs, is_sibling);
+    tt_rowset_json_rows(j, "batch_runs", &runs, is_sibling);
 }
 
 TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)

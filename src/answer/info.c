@@ -127,7 +127,7 @@ static const tt_column file_columns[] = {
     TT_FIELD("metadata", "of the file", .type = TT_CELL_OBJECT, .json = json_metadata,
              .kinds = TT_INFO_COMMAND),
 };
-const tt_schema tt_info_file_schema = TT_SCHEMA("models", "model files", file_columns);
+const tt_schema tt_info_file_schema = TT_SCHEMA("model_files", "by index", file_columns);
 
 TT_COLUMN_KNOWN(has_sequences, tt_info, i, i->summary.sequences_observed)
 
@@ -324,7 +324,7 @@ static const tt_column info_columns[] = {
     TT_FIELD("damaged_chunks", "that cannot be read", .type = TT_CELL_U64, .get = get_damaged),
     TT_FIELD("environment", "of the process", .type = TT_CELL_OBJECT, .json = json_environment),
     TT_FIELD("system", "memory and limits", .type = TT_CELL_OBJECT, .json = json_system),
-    TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .rows = files),
+    TT_FIELD("model_files", "by index", .type = TT_CELL_ROWS, .rows = files),
     TT_FIELD("loading", "how they came into RAM", .type = TT_CELL_ROWS, .json = json_loading),
     TT_FIELD("pool", "what `boost` kept and read; null: it did not", .type = TT_CELL_OBJECT,
              .json = json_pool),

@@ -50,7 +50,7 @@ TT_COLUMN_VALUE(get_offset, tt_router_slice, s, u64, weight_of(context, s)->offs
 
 static const tt_column slice_columns[] = {
     TT_FIELD("tensor", "with the weights of experts", .type = TT_CELL_NAME, .get = get_tensor),
-    TT_FIELD("file_id", "its model file", .type = TT_CELL_U32, .get = get_file),
+    TT_FIELD("model_file_id", "its model file", .type = TT_CELL_U32, .get = get_file),
     TT_FIELD("file_offset_bytes", "where it begins", .type = TT_CELL_U64, .get = get_offset),
     TT_FIELD("expert_bytes", "of one expert", TT_MEMBER(tt_router_slice, expert_bytes)),
 };

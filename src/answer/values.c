@@ -22,7 +22,7 @@ static const tt_values_counts *counts_of(const tt_values_view *v)
 static const char *by_name(tt_values_by by)
 {
     static const char *const all[] = {[TT_VALUES_BY_TENSOR] = "tensor",
-                                      [TT_VALUES_BY_PLACE] = "place",
+                                      [TT_VALUES_BY_PLACE] = "base_name",
                                       [TT_VALUES_BY_OP] = "op",
                                       [TT_VALUES_BY_LAYER] = "layer",
                                       [TT_VALUES_BY_BATCH] = "batch"};
@@ -56,7 +56,7 @@ static const tt_column columns[] = {
     TT_FIELD("file", "the trace", TT_MEMBER(tt_values_view, path)),
     IF(is_page, "offset", "outputs before the first one", TT_MEMBER(tt_values_view, offset)),
     IF(is_grouped, "by", "what a row is", .type = TT_CELL_NAME, .get = get_by),
-    IF(is_growth, "place", "whose growth it is", .type = TT_CELL_NAME, .json = json_place),
+    IF(is_growth, "base_name", "whose growth it is", .type = TT_CELL_NAME, .json = json_place),
     TT_FIELD("rows", "that are listed", .type = TT_CELL_ROWS, .rows = rows),
     TT_FIELD("rows_total", "also those behind the limit", .type = TT_CELL_U64, .get = get_total),
     IF(is_outliers, "compared", "outputs", TT_THROUGH(tt_values_view, outliers),

@@ -23,7 +23,7 @@ typedef struct tt_values_view {
     uint64_t offset;            /* of the page */
 } tt_values_view;
 
-/* {"file", "rows": [...], "rows_total", "summary"}; growth has "place" instead of "summary". A
+/* {"file", "rows": [...], "rows_total", "summary"}; growth has "base_name" instead of "summary". A
  * page also has "offset", groups have "by", outliers "compared". */
 void tt_values_json(tt_json *j, const tt_model *m, const tt_values_view *v);
 /* The same for all rows of a set; sets v.rows. */

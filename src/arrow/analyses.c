@@ -385,7 +385,7 @@ static const tt_arrow_analysis_kind kinds[] = {
     {"buffers", "what memory the engine asked for, when, and for what", "timeline kv", buffers},
     {"log", "the ops in the order in which they began",
      "lanes thread origin from to text min-duration max-duration " FILTER, ops_log},
-    {"values", "outputs of the ops", "by outliers growth place only samples name " FILTER,
+    {"values", "outputs of the ops", "by outliers growth base_name only samples name " FILTER,
      tt_arrow_values},
 };
 

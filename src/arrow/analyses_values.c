@@ -67,7 +67,7 @@ static tt_status growth(const tt_model *m, const tt_values_query *q, const tt_ar
 {
     tt_values_grid g = {0};
     size_t n = 0;
-    tt_status status = tt_values_grid_make(m, q, o->place, NULL, &g, err);
+    tt_status status = tt_values_grid_make(m, q, o->base_name, NULL, &g, err);
     tt_values_growth *rows = status == TT_OK ? tt_values_growth_list(m, &g, &n) : NULL;
     if (status == TT_OK && !rows) status = tt_error_memory(err, "the layers");
     if (status == TT_OK) {
@@ -83,7 +83,7 @@ tt_status tt_arrow_values(const tt_model *m, const tt_arrow_options *o, tt_arrow
                           tt_error *err)
 {
     static const word dimensions[] = {{"tensor", TT_VALUES_BY_TENSOR},
-                                      {"place", TT_VALUES_BY_PLACE},
+                                      {"base_name", TT_VALUES_BY_PLACE},
                                       {"op", TT_VALUES_BY_OP},
                                       {"layer", TT_VALUES_BY_LAYER},
                                       {"batch", TT_VALUES_BY_BATCH}};
@@ -93,12 +93,12 @@ tt_status tt_arrow_values(const tt_model *m, const tt_arrow_options *o, tt_arrow
                                  {"zero", TT_VALUES_ZERO}};
     int by, only;
     if (!find_word(dimensions, 5, o->by, 0, &by))
-        return tt_arrow_no_value("by", o->by, "tensor, place, op, layer or batch", err);
+        return tt_arrow_no_value("by", o->by, "tensor, base_name, op, layer or batch", err);
     if (!find_word(which, 4, o->only, TT_VALUES_ALL, &only))
         return tt_arrow_no_value("only", o->only, "bad, mask, constant or zero", err);
-    if (!!o->by + !!o->only + o->outliers + o->growth > 1 || (o->place && !o->growth))
+    if (!!o->by + !!o->only + o->outliers + o->growth > 1 || (o->base_name && !o->growth))
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                            "values: one of by, only, outliers and growth; place goes with growth");
+                            "values: one of by, only, outliers, growth; base_name with growth");
     if (!tt_outputs_any(m))
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                             "values were not recorded: run with --values=stats (or hash, full)");

@@ -54,7 +54,7 @@ static const struct option {
     {"ahead", TEXT, OF(ahead)},
     {"page-size", TEXT, OF(page_size)},
     {"guess", TEXT, OF(guess)},
-    {"place", TEXT, OF(place)},
+    {"base_name", TEXT, OF(base_name)},
     {"only", TEXT, OF(only)},
     {"name", TEXT, OF(name)},
     {"depth", NUMBER, OF(depth)},

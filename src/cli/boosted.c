@@ -100,7 +100,7 @@ static const tt_column columns[] = {
     TT_FIELD("disk_bytes_per_s", "the 90th percentile of what was read at a time",
              MEMBER(disk_bytes_per_s), .nullable = true),
     TT_FIELD("read_bytes_per_token", "of these tokens", MEMBER(token_bytes), .nullable = true),
-    TT_FIELD("tokens", "so many", MEMBER(tokens)),
+    TT_FIELD("n_tokens", "so many", MEMBER(tokens)),
     TT_FIELD("graphs", "computations that read weights", MEMBER(graphs)),
     TT_FIELD("fits", "all weights fit: nothing was to be done", MEMBER(fits)),
     TT_FIELD("read_bytes", "in all", MEMBER(read_bytes)),

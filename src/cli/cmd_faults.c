@@ -70,7 +70,7 @@ static bool begin(printer *p)
 {
     static const tt_listing_wish shown = {
         .columns = "start_relative_ns,batch_id,op,name,major_faults,read_bytes,duration_ns,"
-                   "rate_bytes_per_s,tensors",
+                   "bytes_per_s,tensors",
         .text = true};
     if (p->o->input.json) {
         tt_json_begin(&p->json, stdout, 0);
@@ -252,7 +252,7 @@ TT_COLUMN_VALUE(get_size, tt_faults_file, f, u64, file_of(context, f)->size_byte
 #define OF_FILE(key_, member_, title_, show_, about_)                                              \
     TT_COLUMN(key_, title_, BYTES, about_, TT_MEMBER(tt_faults_file, member_), .show = show_)
 static const tt_column file_columns[] = {
-    TT_COLUMN("model", "MODEL", NONE, "the model file", .type = TT_CELL_NAME, .get = get_model,
+    TT_COLUMN("model_file", "MODEL", NONE, "the model file", .type = TT_CELL_NAME, .get = get_model,
               .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TT_COLUMN("size_bytes", "SIZE", BYTES, "of it", .type = TT_CELL_U64, .get = get_size),
     TT_COLUMN("samples", "SAMPLES", COUNT, "of it", TT_MEMBER(tt_faults_file, samples),
@@ -264,7 +264,7 @@ static const tt_column file_columns[] = {
     OF_FILE("came_bytes", came_bytes, "LOADED", 0, "over all samples"),
     OF_FILE("went_bytes", went_bytes, "EVICTED", 0, "over all samples"),
 };
-static const tt_schema file_schema = TT_SCHEMA("files", "in RAM, of a model file", file_columns);
+static const tt_schema file_schema = TT_SCHEMA("model_files", "in RAM, of each", file_columns);
 
 static bool print_files(const tt_faults_view *v)
 {
@@ -278,7 +278,7 @@ static bool print_files(const tt_faults_view *v)
 static bool print_samples(const tt_faults_view *v)
 {
     const tt_listing_wish shown = {
-        .columns = "batch_id,moment,start_relative_ns,model,resident_bytes,share,came_bytes,"
+        .columns = "batch_id,moment,start_relative_ns,model_file,resident_bytes,share,came_bytes,"
                    "went_bytes",
         .limit = v->wish.limit,
         .text = true};

@@ -137,7 +137,7 @@ static const struct dimension {
 
 /* With --cold: nothing else is known of weights that were never read. */
 static const char *const cold_columns[] = {
-    [TT_HEAT_TENSOR] = "name,size_bytes",
+    [TT_HEAT_TENSOR] = "tensor,size_bytes",
     [TT_HEAT_EXPERT] = "name,size_bytes",
     [TT_HEAT_LAYER] = "layer_id,size_bytes",
     [TT_HEAT_COMPONENT] = "component,size_bytes",

@@ -54,7 +54,7 @@ static bool print_json(const struct options *o, const tt_import_sum *sum)
     tt_json_kv_string(&j, "file", o->input.path);
     tt_json_kv_string(&j, "output", o->import.output);
     tt_json_kv_u64(&j, "batches", sum->batches);
-    tt_json_kv_u64(&j, "tokens", sum->tokens);
+    tt_json_kv_u64(&j, "n_tokens", sum->tokens);
     tt_json_kv_u64(&j, "picks", sum->picks);
     tt_json_kv_u64(&j, "layers", sum->layers);
     tt_json_kv_u64(&j, "experts", sum->experts);

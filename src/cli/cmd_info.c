@@ -514,7 +514,7 @@ static bool is_named(const tt_stats_row *r)
     return r->key[0] != '(';
 }
 
-#define TIMES ",share,total_ns,count,mean_ns,weight_bytes,rate_bytes_per_s"
+#define TIMES ",share,total_ns,count,mean_ns,weight_bytes,bytes_per_s"
 
 static bool row_is_named(const void *context, const void *row)
 {

@@ -213,10 +213,10 @@ static void print_head(const tt_values_view *v)
     const tt_values_outliers *o = v->outliers;
     if (v->page || v->groups) print_counts(v->page ? &v->page->counts : &v->groups->counts);
     if (o)
-        tt_table_printf(stdout, 0,
-                        "%s of %s outputs stand out among those of the same place and phase\n%s",
-                        o->total ? tt_units_count(total, o->total) : "none",
-                        tt_units_count(compared, o->compared), o->n ? "\n" : "");
+        tt_table_printf(
+            stdout, 0, "%s of %s outputs stand out among those of the same base name and phase\n%s",
+            o->total ? tt_units_count(total, o->total) : "none",
+            tt_units_count(compared, o->compared), o->n ? "\n" : "");
     if (v->grid)
         tt_table_printf(stdout, 0, "%s over the layers; RATIO: to the RMS of the layer before\n\n",
                         v->grid->place[0] ? tt_trace_text(name, sizeof name, v->grid->place)
@@ -230,7 +230,7 @@ static const struct dimension {
     const char *name;
     tt_values_by by;
 } dimensions[] = {
-    {"tensor", TT_VALUES_BY_TENSOR}, {"place", TT_VALUES_BY_PLACE}, {"op", TT_VALUES_BY_OP},
+    {"tensor", TT_VALUES_BY_TENSOR}, {"base_name", TT_VALUES_BY_PLACE}, {"op", TT_VALUES_BY_OP},
     {"layer", TT_VALUES_BY_LAYER},   {"batch", TT_VALUES_BY_BATCH},
 };
 
@@ -246,7 +246,7 @@ struct options {
     tt_list_options list;
     const struct dimension *by; /* NULL: a list */
     tt_values_query query;
-    const char *place;
+    const char *base_name;
     bool first_bad, outliers, growth, samples;
 };
 
@@ -263,10 +263,11 @@ static const tt_option option_table[] = {
      1, TT_FLAG(struct options, outliers), .excludes = "growth by"},
     {"growth", 0, 0, "RMS and range over the layers", 1, TT_FLAG(struct options, growth),
      .excludes = "by"},
-    {"place", 0, "NAME",
+    {"base-name", 0, "NAME",
      "With --growth: outputs of this name, without the layer (default: l_out, the residual stream)",
-     1, TT_TEXT(struct options, place), .needs = "growth"},
-    {"by", 0, "WHAT", "Sum up by tensor, place (a name without its layer), op, layer or batch", 1,
+     1, TT_TEXT(struct options, base_name), .needs = "growth"},
+    {"place", 0, TT_FORMER},
+    {"by", 0, "WHAT", "Sum up by tensor, base_name (without its layer), op, layer or batch", 1,
      TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
     {"only", 0, "WHAT",
      "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1,
@@ -384,16 +385,16 @@ static int growth(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_grid g;
     tt_error err;
-    tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, &err);
+    tt_status status = tt_values_grid_make(m, &o->query, o->base_name, NULL, &g, &err);
     const tt_filter *f = &o->query.filter;
     const bool filtered = f->has_batch || f->has_layer || f->phase || f->op || f->tensor;
     int code = TT_EXIT_OK;
-    *none = status == TT_OK && g.n_layers == 0 && filtered && !o->place;
+    *none = status == TT_OK && g.n_layers == 0 && filtered && !o->base_name;
     if (status != TT_OK)
         code = tt_report_error(&err);
     else if (g.n_layers == 0 && !*none)
-        code = tt_report_usage("%s: no output of %.60s was measured; --by place lists what was",
-                               o->input.path, o->place ? o->place : "a layer");
+        code = tt_report_usage("%s: no output of %.60s was measured; --by base_name lists what was",
+                               o->input.path, o->base_name ? o->base_name : "a layer");
     else if (!*none)
         code = print_growth(o, m, &g);
     tt_values_grid_free(&g);

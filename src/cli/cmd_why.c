@@ -47,8 +47,8 @@ static bool print_ops(const tt_why *w)
     const bool batches = w->kind == TT_WHY_OP;
     const tt_rowset set = TT_ROWSET(&tt_why_op_schema, 0, w->m, w->ops, w->n_ops);
     const tt_listing_wish wish = {.columns = batches
-                                                 ? "batch_id,op,time_ns,usual_ns,excess_ns,place"
-                                                 : "name,op,time_ns,usual_ns,excess_ns,place",
+                                                 ? "batch_id,op,time_ns,usual_ns,excess_ns,run_node"
+                                                 : "name,op,time_ns,usual_ns,excess_ns,run_node",
                                   .text = true};
     return tt_list_print_under(w->n_ops && isnan(w->ops[0].usual_ns) ? "Longest ops"
                                : batches ? "Executions that exceed the median most"

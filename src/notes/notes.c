@@ -26,7 +26,7 @@ static void clear(tt_note *note)
 {
     free(note->text);
     free(note->tensor);
-    free(note->place);
+    free(note->fragment);
 }
 
 void tt_notes_free(tt_notes *notes)
@@ -72,8 +72,8 @@ static bool take_time(const json_t *object, tt_note *note)
 
 static bool is_known(const char *key)
 {
-    static const char *const keys[] = {"note_id",  "text",   "time_ns", "batch_id",
-                                       "layer_id", "tensor", "place"};
+    static const char *const keys[] = {"note_id",  "text",   "time_ns",  "batch_id",
+                                       "layer_id", "tensor", "fragment", "place"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0) return true;
     return false;
@@ -86,9 +86,10 @@ static tt_status take_note(json_t *object, tt_note *note, tt_error *err)
     json_t *value;
     if (!json_is_object(object)) return wrong(err, "a note is an object");
     json_object_foreach(object, key, value) if (!is_known(key)) return wrong(
-        err, "a note has text, time_ns, batch_id, layer_id, tensor and place");
+        err, "a note has text, time_ns, batch_id, layer_id, tensor and fragment");
     if (!take_text(object, "text", &note->text) || !take_text(object, "tensor", &note->tensor) ||
-        !take_text(object, "place", &note->place))
+        !take_text(object, json_object_get(object, "place") ? "place" : "fragment",
+                   &note->fragment))
         return wrong(err, "a note's texts have at most 4,000 bytes");
     if (!note->text || !*note->text) return wrong(err, "a note has a text");
     if (!take_number(object, "batch_id", &note->has_batch, &note->batch_id) ||
@@ -277,7 +278,7 @@ void tt_notes_json(tt_json *j, const tt_notes *notes)
         tt_json_kv_u64_or_null(j, "batch_id", note->has_batch, note->batch_id);
         tt_json_kv_u64_or_null(j, "layer_id", note->has_layer, note->layer_id);
         tt_json_kv_string(j, "tensor", note->tensor);
-        tt_json_kv_string(j, "place", note->place);
+        tt_json_kv_string(j, "fragment", note->fragment);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);

@@ -1,9 +1,9 @@
 /* Notes that people make on places of a trace. They are kept beside it, in FILE.notes.json:
  *
  *     {"notes": [{"note_id": 1, "text": "...", "time_ns": 123.0, "batch_id": 4, "layer_id": null,
- *                 "tensor": null, "place": "view=log&token=4"}]}
+ *                 "tensor": null, "fragment": "view=log&token=4"}]}
  *
- * time_ns is since the trace's zero; place is the viewer's state, the fragment of its address.
+ * time_ns is since the trace's zero; fragment is the viewer's state, from its address.
  * Content is hostile: limited, and only ever text. */
 #ifndef TT_NOTES_NOTES_H
 #define TT_NOTES_NOTES_H
@@ -27,7 +27,7 @@ typedef struct tt_note {
     bool has_time, has_batch, has_layer;
     double time_ns;
     uint64_t batch_id, layer_id;
-    char *tensor, *place; /* NULL: none */
+    char *tensor, *fragment; /* NULL: none */
 } tt_note;
 
 typedef struct tt_notes {

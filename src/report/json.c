@@ -224,7 +224,7 @@ static const tt_column expert_columns[] = {
              .known = has_expert_layer),
     TT_FIELD("experts", "that it has", TT_MEMBER(tt_layer_experts, sum.experts)),
     TT_FIELD("picked", "the most a token", TT_MEMBER(tt_layer_experts, sum.chosen_most)),
-    TT_FIELD("tokens", "routed", TT_MEMBER(tt_layer_experts, sum.tokens)),
+    TT_FIELD("n_tokens", "routed", TT_MEMBER(tt_layer_experts, sum.tokens)),
     TT_FIELD("unused", "experts", TT_MEMBER(tt_layer_experts, sum.unused)),
     TT_FIELD("evenness", "of the choices", TT_MEMBER(tt_layer_experts, sum.evenness)),
     TT_FIELD("stickiness", "chosen again", TT_MEMBER(tt_layer_experts, sum.stickiness)),
@@ -360,7 +360,7 @@ static const tt_schema values_schema = TT_SCHEMA("values", "what ops put out", v
 /* --- boost --- */
 
 static const tt_column pool_bounds_columns[] = {
-    TT_COLUMN("tokens", NULL, COUNT, "generated after the first batch",
+    TT_COLUMN("n_tokens", NULL, COUNT, "generated after the first batch",
               TT_MEMBER(tt_pool_bounds, tokens)),
     TT_COLUMN("disk_bytes_per_s", NULL, BYTES_PER_S, "of the reads",
               TT_MEMBER(tt_pool_bounds, disk_bytes_per_s)),

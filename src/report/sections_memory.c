@@ -190,6 +190,7 @@ static bool is_expert(const void *context, const void *row)
     return ((const tt_heat_row *)row)->expert != TT_EXPERT_NONE;
 }
 
+#define FIGURES "accesses,batches,size_bytes,read_bytes,time_ns"
 static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, const char *sort)
 {
     const tt_heat *h = &a->heat;
@@ -197,7 +198,7 @@ static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, con
         tt_page_keep(p, &(tt_heat_context){a->m}, sizeof(tt_heat_context));
     const tt_rowset rowset =
         tt_heat_rowset(context, h, h->sliced ? TT_HEAT_EXPERT : TT_HEAT_TENSOR);
-    const tt_listing_wish wish = {.columns = "name,accesses,batches,size_bytes,read_bytes,time_ns",
+    const tt_listing_wish wish = {.columns = h->sliced ? "name," FIGURES : "tensor," FIGURES,
                                   .sort = sort,
                                   .limit = HOT_ROWS,
                                   .text = true,

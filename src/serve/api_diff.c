@@ -101,7 +101,7 @@ static const tt_schema op_schema = TT_SCHEMA("op", "of that name", op_columns);
 static const tt_column side_columns[] = {
     OF_BATCH("batch_id", token, .known = NULL),
     OF_BATCH("position", position, .known = has_position),
-    OF_BATCH("begin_ns", begin_ns, .known = NULL),
+    OF_BATCH("start_relative_ns", begin_ns, .known = NULL),
     OF_BATCH("time_ns", time_ns, .known = NULL),
     TT_FIELD("op", "null: none of that name", .type = TT_CELL_OBJECT, .inner = &op_schema,
              .rows = op_of),

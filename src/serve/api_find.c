@@ -145,7 +145,7 @@ static const tt_column buffer_columns[] = {
     TT_FIELD("buffer", "its place", .type = TT_CELL_U64, .get = get_buffer),
     TT_FIELD("buffer_id", "", TT_MEMBER(tt_buffer, id)),
     TT_FIELD("name", "", TT_MEMBER(tt_buffer, name)),
-    TT_FIELD("buffer_kind", "", .type = TT_CELL_NAME, .get = get_kind),
+    TT_FIELD("kind", "", .type = TT_CELL_NAME, .get = get_kind),
     TT_FIELD("size_bytes", "", TT_MEMBER(tt_buffer, size_bytes)),
 };
 static const tt_schema buffer_schema = TT_SCHEMA("buffer", "by name or kind", buffer_columns);

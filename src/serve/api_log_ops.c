@@ -63,8 +63,8 @@ static const tt_column columns[] = {
     TT_FIELD("node", "", TT_MEMBER(moment, node)),
     TT_FIELD("weight", "", TT_MEMBER(moment, weight), .known = has_weight),
     TT_FIELD("layer_id", "", .type = TT_CELL_U32, .get = get_layer, .known = has_layer),
-    TT_FIELD("start_ns", "", .type = TT_CELL_F64, .get = get_start),
-    TT_FIELD("end_ns", "", .type = TT_CELL_F64, .get = get_end, .known = has_end),
+    TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_start),
+    TT_FIELD("end_relative_ns", "", .type = TT_CELL_F64, .get = get_end, .known = has_end),
 };
 static const tt_schema schema = TT_SCHEMA("ops", "an op", columns);
 static const tt_column head_columns[] = {TT_FIELD("cut", "", TT_MEMBER(moments, cut))};

@@ -171,9 +171,9 @@ static const tt_column heat_columns[] = {
     TT_COLUMN("written_bytes", NULL, BYTES, "over all ops", TT_MEMBER(tt_unit_use, written_bytes)),
     TT_COLUMN("touched_bytes", NULL, BYTES, "distinct ones", TT_MEMBER(tt_unit_use, touched_bytes)),
     TT_COLUMN("time_ns", NULL, NS, "of these ops", .type = TT_CELL_F64, .get = get_time),
-    TT_COLUMN("first_ns", NULL, MOMENT, "begin of the first", .type = TT_CELL_F64,
+    TT_COLUMN("first_relative_ns", NULL, MOMENT, "begin of the first", .type = TT_CELL_F64,
               .get = get_first),
-    TT_COLUMN("last_ns", NULL, MOMENT, "begin of the last", .type = TT_CELL_F64, .get = get_last),
+    TT_COLUMN("last_relative_ns", NULL, MOMENT, "the last", .type = TT_CELL_F64, .get = get_last),
     TT_COLUMN("first_batch_id", NULL, ID, "", .type = TT_CELL_U32, .get = get_first_token),
     TT_COLUMN("last_batch_id", NULL, ID, "", .type = TT_CELL_U32, .get = get_last_token),
     TT_COLUMN("at_most", NULL, NONE, "upper bounds", TT_MEMBER(tt_unit_use, at_most)),
@@ -239,7 +239,7 @@ TT_COLUMN_GET(get_start, uint32_t, s,
               set_moment(cell, ((const units *)context)->m, sample_of(context, s)->begin_ticks);)
 
 static const tt_column sample_columns[] = {
-    TT_FIELD("file_id", "its place", .type = TT_CELL_U64, .get = get_file),
+    TT_FIELD("model_file_id", "its index", .type = TT_CELL_U64, .get = get_file),
     TT_FIELD("batch_id", "", .type = TT_CELL_U64, .get = get_batch),
     TT_FIELD("moment", "when", .type = TT_CELL_NAME, .get = get_moment),
     TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_start),

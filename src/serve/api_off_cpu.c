@@ -42,8 +42,8 @@ typedef struct answer {
 } answer;
 
 static const tt_column op_columns[] = {
-    TT_COLUMN("start_ns", NULL, MOMENT, "", TT_MEMBER(shown_op, at.start_ns)),
-    TT_COLUMN("end_ns", NULL, MOMENT, "", TT_MEMBER(shown_op, at.end_ns)),
+    TT_COLUMN("start_relative_ns", NULL, MOMENT, "", TT_MEMBER(shown_op, at.start_ns)),
+    TT_COLUMN("end_relative_ns", NULL, MOMENT, "", TT_MEMBER(shown_op, at.end_ns)),
     TT_COLUMN("off_cpu_ns", NULL, NS, "", TT_MEMBER(shown_op, at.off_ns)),
     TT_COLUMN("track", NULL, ID, "", TT_MEMBER(shown_op, track)),
     TT_COLUMN("run", NULL, ID, "", TT_MEMBER(shown_op, at.run)),

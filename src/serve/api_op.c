@@ -147,7 +147,7 @@ static void put_what(tt_json *j, op_answer *a)
         if (!weight && s->weight != TT_NONE) weight = m->weights[s->weight].name;
     }
     tt_json_array_end(j);
-    tt_json_kv_string(j, "weight", weight);
+    tt_json_kv_string(j, "tensor", weight);
     tt_json_key(j, "nodes");
     tt_json_array(j);
     for (uint32_t i = 0; i < a->op.n_nodes; i++)
@@ -158,8 +158,8 @@ static void put_what(tt_json *j, op_answer *a)
 static const tt_column step_columns[] = {
     TT_FIELD("run", "", TT_MEMBER(tt_timeline_step, run)),
     TT_FIELD("node", "", TT_MEMBER(tt_timeline_step, node)),
-    TT_FIELD("start_ns", "", TT_MEMBER(tt_timeline_step, start_ns)),
-    TT_FIELD("end_ns", "", TT_MEMBER(tt_timeline_step, end_ns)),
+    TT_FIELD("start_relative_ns", "", TT_MEMBER(tt_timeline_step, start_ns)),
+    TT_FIELD("end_relative_ns", "", TT_MEMBER(tt_timeline_step, end_ns)),
 };
 static const tt_schema step_schema = TT_SCHEMA("step", "an op of the lane", step_columns);
 
@@ -185,7 +185,7 @@ TT_COLUMN_KNOWN(has_behind, lane_row, r, r->behind.run != TT_NONE)
 static const tt_column lane_columns[] = {
     OF_LANE(lane, "number of the thread"),
     TT_FIELD("track", "of the timeline", TT_MEMBER(lane_row, track), .known = has_track),
-    OF_LANE(start_ns, "its begin"),
+    TT_FIELD("start_relative_ns", "its begin", TT_MEMBER(lane_row, start_ns)),
     OF_LANE(busy_ns, "it computed"),
     OF_LANE(wait_ns, "it waited for others"),
     OF_LANE(off_cpu_ns, "it had no CPU"),
@@ -231,8 +231,9 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     tt_json_kv_u64(j, "node", a->node);
     tt_json_kv_u64_or_null(j, "batch_id", batch != TT_NONE,
                            batch != TT_NONE ? tt_model_batch_number(m, batch) : 0);
-    tt_json_kv_double(j, "start_ns", tt_model_ns(m, a->joined.start));
-    tt_json_kv_double_or_null(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
+    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, a->joined.start));
+    tt_json_kv_double_or_null(j, "end_relative_ns", !a->joined.open,
+                              tt_model_ns(m, a->joined.release));
     put_what(j, a);
     /* Last: accesses read details too, which invalidates the previous list of them. */
     status = find_faults(a, err);

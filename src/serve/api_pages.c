@@ -94,11 +94,11 @@ static const tt_column page_columns[] = {
     TT_FIELD("minor_faults", "of it", TT_MEMBER(tt_fault_page, minor)),
     TT_FIELD("major_faults", "of it", TT_MEMBER(tt_fault_page, major)),
     TT_FIELD("in_ops", "of these", TT_MEMBER(tt_fault_page, in_ops)),
-    TT_FIELD("first_ns", "the first fault", TT_MEMBER(tt_fault_page, first_ns)),
-    TT_FIELD("last_ns", "the last one", TT_MEMBER(tt_fault_page, last_ns)),
+    TT_FIELD("first_relative_ns", "the first fault", TT_MEMBER(tt_fault_page, first_ns)),
+    TT_FIELD("last_relative_ns", "the last one", TT_MEMBER(tt_fault_page, last_ns)),
     TT_FIELD("mapping", "of the first", TT_MEMBER(tt_fault_page, first.mapping),
              .known = is_mapped),
-    TT_FIELD("file", "of the first", TT_MEMBER(tt_fault_page, first.file)),
+    TT_FIELD("model_file_id", "of the first", TT_MEMBER(tt_fault_page, first.file)),
     TT_FIELD("weight", "of the first", TT_MEMBER(tt_fault_page, first.weight)),
     TT_FIELD("expert_id", "of the first", .type = TT_CELL_U32, .get = get_expert,
              .known = of_expert),
@@ -369,14 +369,14 @@ static const tt_column known_columns[] = {
     TT_FIELD("known", "", .type = TT_CELL_ROWS, .json = json_known),
     TT_FIELD("judged", "", .type = TT_CELL_ROWS, .json = json_evaluated),
 };
-static const tt_schema known_schema = TT_SCHEMA("files", "a model file", known_columns);
+static const tt_schema known_schema = TT_SCHEMA("model_files", "a model file", known_columns);
 
 TT_COLUMN_VALUE(get_page_bytes, tt_loading, l, u64, tt_page_faults_page_bytes(l->m))
 TT_COLUMN_ROWS(files, tt_loading, l, l->pages, l->m->n_files)
 
 static const tt_column loading_head_columns[] = {
     TT_FIELD("page_bytes", "of a page", .type = TT_CELL_U64, .get = get_page_bytes),
-    TT_FIELD("files", "of models", .type = TT_CELL_ROWS, .inner = &known_schema, .rows = files),
+    TT_FIELD("model_files", "", .type = TT_CELL_ROWS, .inner = &known_schema, .rows = files),
 };
 static const tt_schema loading_head_schema = TT_SCHEMA("loading", "", loading_head_columns);
 

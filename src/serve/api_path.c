@@ -1,4 +1,4 @@
-/* /api/v1/traces/ID/memory/path: the order of reads over time; memory/tokens: what each batch
+/* /api/v1/traces/ID/memory/path: the order of reads over time; memory/batches: what each batch
  * read. */
 #include "analyze/memory/path.h"
 #include "analyze/memory/tokens.h"
@@ -55,7 +55,7 @@ static void files(const void *context, const void *row, tt_rowset *out)
 {
     static const tt_column begin[] = {
         TT_FIELD("offset_bytes", "of its first byte", .type = TT_CELL_U64, .offset = 0)};
-    static const tt_schema schema = TT_SCHEMA("files", "one after another", begin);
+    static const tt_schema schema = TT_SCHEMA("model_files", "one after another", begin);
     const path_head *h = row;
     (void)context;
     *out = TT_ROWSET(&schema, 0, NULL, h->layout, h->m->n_files);
@@ -104,7 +104,7 @@ static const tt_column path_head_columns[] = {
     HEAD(all_from_ns, F64, "of the whole run"),
     HEAD(all_to_ns, F64, ""),
     HEAD(all_bytes, U64, "of all files"),
-    TT_FIELD("files", "where each begins", .type = TT_CELL_LIST, .rows = files),
+    TT_FIELD("model_files", "where each begins", .type = TT_CELL_LIST, .rows = files),
 };
 static const tt_schema path_head_schema = TT_SCHEMA("path", "of the part", path_head_columns);
 
@@ -143,8 +143,8 @@ COUNT32(read_major, tt_path_read, major_faults)
 COUNT32(read_minor, tt_path_read, minor_faults)
 
 static const tt_column read_columns[] = {
-    TT_FIELD("start_ns", "of the op", TT_MEMBER(tt_path_read, start_ns)),
-    TT_FIELD("end_ns", "", TT_MEMBER(tt_path_read, end_ns)),
+    TT_FIELD("start_relative_ns", "of the op", TT_MEMBER(tt_path_read, start_ns)),
+    TT_FIELD("end_relative_ns", "", TT_MEMBER(tt_path_read, end_ns)),
     TT_FIELD("offset_bytes", "", TT_MEMBER(tt_path_read, offset_bytes)),
     TT_FIELD("size_bytes", "", TT_MEMBER(tt_path_read, size_bytes)),
     TT_FIELD("weight", "", TT_MEMBER(tt_path_read, weight)),
@@ -259,7 +259,7 @@ tt_status tt_answer_memory_path(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* --- memory/tokens --- */
+/* --- memory/batches --- */
 
 typedef struct cells_context {
     const tt_model *m;

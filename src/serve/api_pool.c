@@ -171,7 +171,7 @@ static const tt_column shown_columns[] = {
     TT_COLUMN("read", NULL, ID, "", TT_MEMBER(shown_read, number)),
     TT_COLUMN("cause", NULL, ID, "", TT_MEMBER(shown_read, at.cause)),
     TT_COLUMN("slot", NULL, ID, "", TT_MEMBER(shown_read, slot)),
-    TT_COLUMN("file", NULL, ID, "", TT_MEMBER(shown_read, at.file)),
+    TT_COLUMN("model_file_id", NULL, ID, "", TT_MEMBER(shown_read, at.file)),
     TT_COLUMN("weight", NULL, ID, "", TT_MEMBER(shown_read, weight)),
 };
 static const tt_schema shown_schema = TT_SCHEMA("shown_reads", "a read", shown_columns);
@@ -211,7 +211,7 @@ tt_status tt_answer_pool_reads(tt_request *q, tt_reply *r, tt_error *err)
     static const tt_listing_wish own,
         columns = {
             .columns =
-                "begin_relative_ns,duration_ns,queued_ns,batch_id,expert_id,file_offset_bytes,"
+                "start_relative_ns,duration_ns,queued_ns,batch_id,expert_id,file_offset_bytes,"
                 "size_bytes,waiters,waited_ns,os_thread_id,failed,discarded"};
     const known_pool *p;
     shown_read *list;
@@ -254,8 +254,8 @@ typedef struct wait_cell {
 } wait_cell;
 
 static const tt_column wait_columns[] = {
-    TT_COLUMN("start_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, start_ns)),
-    TT_COLUMN("end_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, end_ns)),
+    TT_COLUMN("start_relative_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, start_ns)),
+    TT_COLUMN("end_relative_ns", NULL, MOMENT, "", TT_MEMBER(shown_wait, end_ns)),
     TT_COLUMN("track", NULL, ID, "", TT_MEMBER(shown_wait, track)),
     TT_COLUMN("run", NULL, ID, "", TT_MEMBER(shown_wait, run)),
     TT_COLUMN("node", NULL, ID, "", TT_MEMBER(shown_wait, node)),

@@ -5,7 +5,6 @@
 #include "analyze/values/outputs.h"
 #include "answer/info.h"
 #include "base/bytes.h"
-#include "base/path.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
@@ -68,8 +67,7 @@ TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_n
 static const tt_column buffer_columns[] = {
     TT_COLUMN("buffer_id", NULL, ID, "its id", TT_MEMBER(tt_buffer, id)),
     TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_buffer, name)),
-    TT_COLUMN("buffer_kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME,
-              .get = get_buffer_kind),
+    TT_COLUMN("kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME, .get = get_buffer_kind),
 };
 static const tt_schema buffer_schema = TT_SCHEMA("buffers", "a buffer", buffer_columns);
 
@@ -150,8 +148,9 @@ TT_COLUMN_GET(get_phase, tt_batch, b, tt_cell_text(cell, tt_phase_name(b->phase)
 
 static const tt_column batch_columns[] = {
     TT_COLUMN("batch_id", NULL, ID, "its number", .type = TT_CELL_U32, .get = get_batch),
-    TT_COLUMN("begin_ns", NULL, MOMENT, "its begin", .type = TT_CELL_I64, .get = get_begin),
-    TT_COLUMN("end_ns", NULL, MOMENT, "its end", .type = TT_CELL_I64, .get = get_end),
+    TT_COLUMN("start_relative_ns", NULL, MOMENT, "its begin", .type = TT_CELL_I64,
+              .get = get_begin),
+    TT_COLUMN("end_relative_ns", NULL, MOMENT, "its end", .type = TT_CELL_I64, .get = get_end),
     TT_COLUMN("phase", NULL, NONE, "its phase", .type = TT_CELL_NAME, .get = get_phase),
     TT_COLUMN("n_tokens", NULL, COUNT, "its tokens", TT_MEMBER(tt_batch, n_tokens)),
     TT_COLUMN("context_id", NULL, ID, "the context", TT_MEMBER(tt_batch, context)),
@@ -190,7 +189,7 @@ static const tt_column summary_columns[] = {
     OF_ROW("pool_recorded", pool_recorded, "`boost` ran"),
     OF_ROW("off_cpu_recorded", off_cpu_recorded, "of ops' threads"),
     OF_ROW("off_cpu_option", off_cpu_option, "of `run`, which records it"),
-    OF_ROW("model", model, "the first model file, without its folders"),
+    OF_ROW("model_file", model, "path of the first model file"),
     OF_ROW("model_name", model_name, "as the model file says"),
     OF_ROW("architecture", architecture, "as the model file says"),
     TT_FIELD("n_layers", "of the model", TT_MEMBER(summary_row, n_layers), .known = has_layers),
@@ -200,14 +199,15 @@ static const tt_column summary_columns[] = {
     OF_MODEL("clock", clock.known, "there are times"),
     TT_FIELD("ns_per_tick", "of the clock", TT_THROUGH(summary_row, m),
              TT_MEMBER(tt_model, clock.ns_per_tick), .known = has_clock),
-    OF_ROW("begin_ns", begin_ns, "the trace's zero"),
-    TT_FIELD("end_ns", "of all", TT_MEMBER(summary_row, of.summary.elapsed_ns), .known = has_clock),
+    OF_ROW("start_relative_ns", begin_ns, "the trace's zero"),
+    TT_FIELD("end_relative_ns", "of all", TT_MEMBER(summary_row, of.summary.elapsed_ns),
+             .known = has_clock),
     TT_FIELD("prompt_tokens_per_s", "of prompts",
              TT_MEMBER(summary_row, of.summary.prompt.tokens_per_s), .known = has_prompt_rate),
     TT_FIELD("generate_tokens_per_s", "of generated tokens",
              TT_MEMBER(summary_row, of.summary.generate.tokens_per_s), .known = has_generate_rate),
     TT_FIELD("counts", "its contents", .type = TT_CELL_OBJECT, .rows = counts),
-    TT_FIELD("files", "of models", .type = TT_CELL_ROWS, .rows = files),
+    TT_FIELD("model_files", "by index", .type = TT_CELL_ROWS, .rows = files),
     TT_FIELD("buffers", "by index", .type = TT_CELL_COLUMNS, .inner = &buffer_schema,
              .rows = buffers),
     TT_FIELD("problems", "what is not right with it", .type = TT_CELL_ROWS, .json = json_problems),
@@ -228,7 +228,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     summary_row row = {.of = {.m = m, .path = tt_traces_path(q->traces, q->trace_id)},
                        .m = m,
                        .name = tt_traces_name(q->traces, q->trace_id),
-                       .model = m->n_files ? tt_base_name(m->files[0].path) : NULL,
+                       .model = m->n_files ? m->files[0].path : NULL,
                        .model_name = name ? name->value : NULL,
                        .architecture = arch ? arch->value : NULL,
                        .generation = tt_generation_number(q->source),

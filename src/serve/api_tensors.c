@@ -16,8 +16,8 @@ static const tt_column columns[] = {
               .known = has_layer),
     TT_COLUMN("category", NULL, NONE, "its category", TT_MEMBER(tt_weight, place.category)),
     TT_COLUMN("component", NULL, NONE, "its component", TT_MEMBER(tt_weight, place.component)),
-    TT_COLUMN("file", NULL, ID, "the model file", TT_MEMBER(tt_weight, file), .known = has_file),
-    TT_COLUMN("offset_bytes", NULL, BYTES, "its place in the file",
+    TT_COLUMN("model_file_id", NULL, ID, "", TT_MEMBER(tt_weight, file), .known = has_file),
+    TT_COLUMN("file_offset_bytes", NULL, BYTES, "its place in the file",
               TT_MEMBER(tt_weight, offset_bytes)),
     TT_COLUMN("size_bytes", NULL, BYTES, "its size", TT_MEMBER(tt_weight, size_bytes)),
 };

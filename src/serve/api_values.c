@@ -76,7 +76,7 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
     tt_json *j = tt_reply_json(r);
     tt_json_object(j);
     tt_json_kv_string(j, "level", o->level);
-    tt_json_key(j, "places");
+    tt_json_key(j, "base_names");
     const tt_values_view v = {.path = path_of(q), .groups = &o->places};
     status = tt_values_rows_json(j, q->m, &set, v, err);
     tt_json_object_end(j);
@@ -113,12 +113,12 @@ TT_COLUMN_JSON(json_batches, tt_values_grid, g, {
 })
 
 static const tt_column grid_columns[] = {
-    TT_FIELD("place", "a name without its layer", .type = TT_CELL_NAME, .get = get_place),
+    TT_FIELD("base_name", "a name without its layer", .type = TT_CELL_NAME, .get = get_place),
     TT_FIELD("cut", "there are more", TT_MEMBER(tt_values_grid, cut)),
     TT_FIELD("layers", "its rows", .type = TT_CELL_ROWS, .json = json_layers),
     TT_FIELD("batches", "its columns", .type = TT_CELL_ROWS, .json = json_batches),
 };
-static const tt_schema grid_schema = TT_SCHEMA("grid", "one place", grid_columns);
+static const tt_schema grid_schema = TT_SCHEMA("grid", "one base name", grid_columns);
 
 tt_status tt_answer_values_grid(tt_request *q, tt_reply *r, tt_error *err)
 {
@@ -128,7 +128,7 @@ tt_status tt_answer_values_grid(tt_request *q, tt_reply *r, tt_error *err)
     const tt_over over = tt_request_over(q);
     if (!query_of(q, &query, err)) return TT_E_USAGE;
     tt_status status =
-        tt_values_grid_make(q->m, &query, tt_request_text(q, "place"), &over, &grid, err);
+        tt_values_grid_make(q->m, &query, tt_request_text(q, "base_name"), &over, &grid, err);
     if (status == TT_OK) {
         tt_columns_begin(&columns, &TT_ROWSET(&grid_schema, 0, q->m, &grid, 1));
         tt_columns_add_rows(
@@ -206,14 +206,15 @@ static const tt_column mark_columns[] = {
     TT_FIELD("batch_id", "", TT_MEMBER(tt_values_mark, token)),
     TT_FIELD("n_nan", "", TT_MEMBER(tt_values_mark, n_nan)),
     TT_FIELD("n_inf", "", TT_MEMBER(tt_values_mark, n_inf)),
-    TT_FIELD("start_ns", "", .type = TT_CELL_F64, .get = get_mark_start, .known = is_timed),
-    TT_FIELD("end_ns", "", .type = TT_CELL_F64, .get = get_mark_end, .known = is_timed),
+    TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_mark_start,
+             .known = is_timed),
+    TT_FIELD("end_relative_ns", "", .type = TT_CELL_F64, .get = get_mark_end, .known = is_timed),
 };
 static const tt_schema mark_schema = TT_SCHEMA("bad", "a bad output", mark_columns);
 
 tt_status tt_answer_values_bad(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_column total = TT_FIELD("bad_outputs", "", TT_MEMBER(tt_values_marks, total));
+    static const tt_column total = TT_FIELD("bad", "", TT_MEMBER(tt_values_marks, total));
     static const tt_schema head = {"bad", "of the trace", &total, 1};
     const void *made = NULL;
     tt_columns c;

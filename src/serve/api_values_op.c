@@ -92,7 +92,7 @@ static void put(tt_json *j, const op_values *v)
     tt_json_object(j);
     tt_json_kv_u64(j, "run", v->run);
     tt_json_kv_u64_or_null(j, "op", v->op != TT_NONE, v->op);
-    tt_json_key(j, "places");
+    tt_json_key(j, "base_names");
     tt_json_array(j);
     for (size_t i = 0; i < v->outputs.n; i++) {
         const tt_tensor *t = &v->outputs.graph->tensors[v->outputs.list[i].node];

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Two traces compared, as the JSON of diff and of diff/tokens. */
+/* Two traces compared, as the JSON of diff and of diff/batches. */
 
 /* --- tokens --- */
 
@@ -85,7 +85,7 @@ static void side(tt_json *j, const char *key, const tt_diff *d, const tt_diff_ph
     tt_json_object(j);
     column(j, "batch_id", &of, put_token);
     column(j, "position", &of, put_position);
-    column(j, "begin_ns", &of, put_begin);
+    column(j, "start_relative_ns", &of, put_begin);
     column(j, "time_ns", &of, put_time);
     column(j, "time_least_ns", &of, put_least);
     column(j, "time_most_ns", &of, put_most);

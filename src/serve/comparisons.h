@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Two traces compared, as the JSON of diff, of diff/tokens and of diff/values. */
+/* Two traces compared, as the JSON of diff, of diff/batches and of diff/values. */
 
 typedef enum tt_comparison_part {
     TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it; for values, as `diff --values
                              --json` does, the only part */
-    TT_COMPARISON_TOKENS, /* the lines: docs/api-http.md, diff/tokens */
+    TT_COMPARISON_TOKENS, /* the lines: docs/api-http.md, diff/batches */
     TT_COMPARISON_PARTS
 } tt_comparison_part;
 

@@ -36,7 +36,7 @@ def weights(path, begin, end):
 
 def models(path):
     return [{key: model[key] for key in ("path", "size_bytes", "data_offset_bytes", "tensors", "metadata")}
-            for model in info_of(binary, path)["models"]]
+            for model in info_of(binary, path)["model_files"]]
 
 
 def texts(path):

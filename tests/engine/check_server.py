@@ -72,12 +72,12 @@ def main(words):
     info = traces.info_of(binary, path)
     # The server tries at its start, with two tokens 0, whether positions can be taken back.
     tried = sum(b["n_tokens"] for b in info["batches"] if b["tokens"] == [0, 0])
-    complain.expect("tokens of prompts", sum(t["prompt_n"] for t in results) + tried, info["prompt"]["tokens"])
-    complain.expect("generated tokens", sum(t["predicted_n"] - 1 for t in results), info["generate"]["tokens"])
-    complain.expect("tokens of unknown phase", 0, info["unknown"]["tokens"])
+    complain.expect("tokens of prompts", sum(t["prompt_n"] for t in results) + tried, info["prompt"]["n_tokens"])
+    complain.expect("generated tokens", sum(t["predicted_n"] - 1 for t in results), info["generate"]["n_tokens"])
+    complain.expect("tokens of unknown phase", 0, info["unknown"]["n_tokens"])
     if info["mixed"]["batches"] == 0:
         complain("no batch of prompts and generated tokens: the clients were not served at once")
-    complain.finish(f"{len(results)} replies, {info['prompt']['tokens']} tokens of prompts, {info['generate']['tokens']} generated")
+    complain.finish(f"{len(results)} replies, {info['prompt']['n_tokens']} tokens of prompts, {info['generate']['n_tokens']} generated")
 
 
 if __name__ == "__main__":

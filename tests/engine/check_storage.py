@@ -48,7 +48,7 @@ def pieces(found):
 
 def main(program, trace, model, limit):
     info = json.loads(subprocess.run([program, "info", "--json", trace], check=True, capture_output=True).stdout)
-    system, file = info["system"], info["models"][0]
+    system, file = info["system"], info["model_files"][0]
     wrong = []
 
     def same(what, got, want):

@@ -97,7 +97,7 @@ def compare_phases(complain, trace, info, kinds):
         if batch["phase"] == 3:
             complain.expect(f"batch {number}: n_generate of the other decoder", wanted.count("g"), batch["n_generate"])
     for kind, phase in (("p", "prompt"), ("g", "generate"), ("w", "warmup")):
-        complain.expect(f"tokens of {phase}", totals[kind], info[phase]["tokens"])
+        complain.expect(f"tokens of {phase}", totals[kind], info[phase]["n_tokens"])
     complain.expect("unknown batches", 0, info["unknown"]["batches"])
     if not totals["p"] or not totals["g"] or info["mixed"]["batches"] == 0:
         complain("there is not every kind of batch")

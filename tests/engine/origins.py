@@ -46,8 +46,8 @@ class Check:
     def weight(self, what, source, wanted):
         file, offset, size = wanted
         at = source.get("file_offset_bytes")
-        if "file" not in source or Path(source["file"]).name != file:
-            self.complain(f"{what}: file {source.get('file')}, expected {file}")
+        if "model_file" not in source or Path(source["model_file"]).name != file:
+            self.complain(f"{what}: file {source.get('model_file')}, expected {file}")
         elif "view_of" in source:
             if at is None or not offset <= at <= offset + size - source["size_bytes"]:
                 self.complain(f"{what}: view at {at}, expected in {offset}..{offset + size}")
@@ -68,7 +68,7 @@ class Check:
             self.seen[source["origin"]] += 1
             if self.how != "repacked":
                 self.complain.expect(f"{what}: origin", "file" if self.how == "mapped" else "buffer", source["origin"])
-        elif "file" in source or source["origin"] == "file":
+        elif "model_file" in source or source["origin"] == "file":
             self.complain(f"{what}: is no weight, but has a file")
 
     def rows(self, op):
@@ -120,7 +120,7 @@ def check(binary, trace, how, models, lora=None, complain=None):
         return models[STEPS[step]] if STEPS[step] in models else models[""]
 
     c = Check(complain, info, how, layouts, lora or {})
-    c.n_vocab = int(info["models"][0]["metadata"]["llama.vocab_size"])
+    c.n_vocab = int(info["model_files"][0]["metadata"]["llama.vocab_size"])
     for op in ops:
         c.op(op)
     if not ops:

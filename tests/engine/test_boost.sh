@@ -68,11 +68,11 @@ got, text, budget = json.load(open(sys.argv[1])), open(sys.argv[2]).read(), int(
 b = got["boost"]
 assert got["text"].strip() == text.strip(), (got["text"], text)
 assert b["graphs"] == got["decode_calls"], b
-assert b["tokens"] == got["decode_calls"] - 2, b  # not the prompt, nor what follows it
-assert b["tokens"] / b["tokens_per_s"] <= got["generate_s"], (b, got["generate_s"])
+assert b["n_tokens"] == got["decode_calls"] - 2, b  # not the prompt, nor what follows it
+assert b["n_tokens"] / b["tokens_per_s"] <= got["generate_s"], (b, got["generate_s"])
 assert b["tokens_per_s"] <= b["compute_tokens_per_s"], b
 assert b["at_most_tokens_per_s"] == min(b["compute_tokens_per_s"], b["disk_tokens_per_s"]), b
-assert 0 < b["read_bytes_per_token"] * b["tokens"] <= b["read_bytes"], b
+assert 0 < b["read_bytes_per_token"] * b["n_tokens"] <= b["read_bytes"], b
 assert 0 < b["peak_bytes"] <= budget and b["hit_share"] is None and b["problem"] is None, b
 END
 [ ! -s boosted.err ] || { fail "json: said more"; cat boosted.err; }

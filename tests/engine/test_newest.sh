@@ -35,7 +35,7 @@ got = sum(op["count"] for op in info["by_op"])
 if not ops or got != ops:
     sys.exit(f"ops: {ops} counted, {got} traced")
 # Programs without batches (no scheduler of llama.cpp) have no tokens.
-got = sum(info[phase]["tokens"] for phase in ("prompt", "generate", "warmup", "unknown"))
+got = sum(info[phase]["n_tokens"] for phase in ("prompt", "generate", "warmup", "unknown"))
 if got != tokens or (sys.argv[3] == "tokens") != (tokens > 0):
     sys.exit(f"tokens: {tokens} counted, {got} traced")
 END
@@ -88,7 +88,7 @@ until_printed() {
 # counts NAME PROMPT GENERATED: what the program printed of its tokens is in the trace.
 counts() {
     for pair in "prompt $2" "generate $3"; do
-        got=$("$TT_BIN" info --json "$1.ttrace" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]]["tokens"])' "${pair% *}")
+        got=$("$TT_BIN" info --json "$1.ttrace" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]]["n_tokens"])' "${pair% *}")
         expect "$1: tokens of ${pair% *}" "${pair#* }" "$got"
     done
 }

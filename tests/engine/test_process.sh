@@ -35,8 +35,8 @@ counts() {
     expect "$about: tokens" "$*" "$("$TT_BIN" info --json p.ttrace | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
-print(*(info[key]["tokens"] for key in ("prompt", "generate", "warmup")))
-if info["unknown"]["tokens"]: print("and unknown ones")')"
+print(*(info[key]["n_tokens"] for key in ("prompt", "generate", "warmup")))
+if info["unknown"]["n_tokens"]: print("and unknown ones")')"
 }
 
 for how in shared streams; do

@@ -293,7 +293,7 @@ def check_diff(check):
     said = subprocess.run([check.program, "diff", "--json", *paths], stdout=subprocess.PIPE, check=False)
     server = Server(check.program, paths, check.work)
     client = Client(server)
-    served = [client.get(f"/api/v1/traces/0/{name}?other=1") for name in ("diff", "diff/tokens", "diff")]
+    served = [client.get(f"/api/v1/traces/0/{name}?other=1") for name in ("diff", "diff/batches", "diff")]
     server.stop()
     if served[0] != served[2] or served[0][0] != 200 or strict(served[0][2]) != strict(said.stdout):
         check.failures.add("diff: the server says other things than the command")
@@ -304,9 +304,9 @@ def check_diff(check):
             median = times[(len(times) - 1) // 2]
             compared += 1
             if abs(median - phase["total"][side]["median_ns"]) > 1e-5 * median:
-                check.failures.add(f"diff/tokens: the median of {side} is {median}, in {phase['phase']}")
+                check.failures.add(f"diff/batches: the median of {side} is {median}, in {phase['phase']}")
     if compared < 2:
-        check.failures.add("diff/tokens: nothing was compared")
+        check.failures.add("diff/batches: nothing was compared")
 
 
 def damaged(name):

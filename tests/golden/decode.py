@@ -829,7 +829,7 @@ class View:
             "wait_ns": None if is_open else round_ns((release - arrive) * self.slope),
             "start_ticks": start,
             "batch_id": self.batches[batch_id]["number"] if batch_id else None,
-            "run_id": run_id,
+            "graph_run": run_id,
             "graph_id": g["id"],
             "node": node,
             "nodes": len(nodes),
@@ -841,7 +841,7 @@ class View:
 
 
 def op_key(op):
-    return (op["start_ticks"], op["run_id"], op["node"], op["thread_id"])
+    return (op["start_ticks"], op["graph_run"], op["node"], op["thread_id"])
 
 
 def report_json(program, *words):
@@ -873,7 +873,7 @@ def differences(program, path, trace):
                 yield "info: batch %d: %s is %r, decoded %r" % (b["id"], key, got[key], b[key])
     if len(info["batches"]) != len(view.all("batch")):
         yield "info: %d batches, decoded %d" % (len(info["batches"]), len(view.all("batch")))
-    for got, m in zip(info["models"], view.all("model")):
+    for got, m in zip(info["model_files"], view.all("model")):
         if (got["path"], got["size_bytes"], got["tensors"]) != (m["path"], m["size_bytes"], len(m["weights"])):
             yield "info: model %d differs" % m["id"]
     got = sorted(report_json(program, "log", "--json", "--lanes", path)["ops"], key=op_key)
@@ -884,7 +884,7 @@ def differences(program, path, trace):
         a = dict(a, sources=[s["name"] for s in a["sources"]])
         for key, value in b.items():
             if a[key] != value:
-                yield "log: run %d node %d: %s is %r, decoded %r" % (b["run_id"], b["node"], key, a[key], value)
+                yield "log: run %d node %d: %s is %r, decoded %r" % (b["graph_run"], b["node"], key, a[key], value)
 
 
 def op_faults(view):

@@ -50,7 +50,7 @@ HEAT = [{"by": b} for b in ("tensor", "expert", "layer", "component")]
 STATS = [{"by": b} for b in "op layer component category tensor thread batch phase".split()]
 FAULTS = [{"by": b} for b in "tensor batch layer op thread".split()]
 FLAGS = [{name: True} for name in "pages mappings loading pool pool_reads".split()]
-VALUES = [{"by": b} for b in "tensor place op layer batch".split()]
+VALUES = [{"by": b} for b in "tensor base_name op layer batch".split()]
 ANALYSES = {
     "heat": [{}, *HEAT, {"cold": True}, {"layer": 1, "sort": "name", "limit": 3}, {"tensor": "blk.0.*"}],
     "stats": [{}, *STATS, {"phase": "generate"}, {"batch": (1, 2), "op": "mul_mat"}],

@@ -76,7 +76,7 @@ class Wanted:
         lanes = traces.tool(tool, "log", "--json", "--limit", "0", "--lanes", path)["ops"]
         self.lane = {}
         for r in lanes:
-            key = (r["run_id"], r["node"])
+            key = (r["graph_run"], r["node"])
             self.lane[key] = min(r["thread_id"], self.lane.get(key, NONE_16))
 
     def records(self):
@@ -102,7 +102,7 @@ class Wanted:
         record.update(
             timestamp_ns=op["start_ns"], batch_id=NONE_32 if op["batch_id"] is None else op["batch_id"],
             layer_id=NONE_16 if op["layer_id"] is None else min(op["layer_id"], NONE_16),
-            thread_id=self.lane[(op["run_id"], op["node"])], operation_type=min(t["op"], NONE_8),
+            thread_id=self.lane[(op["graph_run"], op["node"])], operation_type=min(t["op"], NONE_8),
             phase=PHASES.get(op["phase"], NONE_8),
             tensor_idx=self.weights[root] if "file_offset_bytes" in source else NONE_32,
             file_offset=source["file_offset_bytes"] if source["origin"] == "file" else 0,
@@ -115,7 +115,7 @@ class Wanted:
         picks = self.view.strings[t["op_name"]] == "MUL_MAT_ID" and t["src"][0] == s
         router = next(i for i, x in enumerate(g["tensors"]) if x["op_name"] == t["op_name"] and
                       x["src"][2] == t["src"][2]) if picks else None
-        choices = self.choices.get((op["run_id"], router), {}) if picks else {}
+        choices = self.choices.get((op["graph_run"], router), {}) if picks else {}
         if not choices:
             yield record
             return

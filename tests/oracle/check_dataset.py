@@ -182,7 +182,7 @@ def check_entry(where, entry, op, lanes):
     chosen = collections.Counter()
     for s in op["sources"]:
         for e in s.get("experts", []):
-            chosen[e["expert_id"]] += e["tokens"]
+            chosen[e["expert_id"]] += e["n_tokens"]
     complain.expect(f"{where}: experts", chosen, collections.Counter(entry["expert_ids"]))
     complain.expect(f"{where}: num_experts", len(entry["expert_ids"]), entry["num_experts"])
 
@@ -192,13 +192,13 @@ def check_traces(d, tool, trace):
     for op in traces.ops_of(tool, trace):
         by_token[op["batch_id"]].append(op)
     for op in traces.tool(tool, "log", "--json", "--lanes", trace)["ops"]:
-        lanes[op["run_id"], op["node"]].append(op)
+        lanes[op["graph_run"], op["node"]].append(op)
     complain.expect("tokens", sorted(by_token), list(range(len(d["traces"]))))
     compared = 0
     for token, t in enumerate(d["traces"]):
         complain.expect(f"token {token}: entries", len(by_token[token]), len(t["entries"]))
         for i, (entry, op) in enumerate(zip(t["entries"], by_token[token])):
-            of_op = sorted(lanes[op["run_id"], op["node"]], key=lambda x: x["thread_id"])
+            of_op = sorted(lanes[op["graph_run"], op["node"]], key=lambda x: x["thread_id"])
             check_entry(f"token {token}, entry {i}", entry, op, of_op)
             node = d["graphs"][token]["nodes"][int(entry["node_id"].removeprefix("node_"))]
             complain.expect(f"token {token}, entry {i}: node", entry["dst_name"], node["label"])

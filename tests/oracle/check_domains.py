@@ -237,9 +237,9 @@ def check_course(steps, spans, runs):
     picked = len(runs[0][0][0])
     for s in spans:
         d = int(s["domain"][1:])
-        expect("over_time: tokens", s["tokens"] == parts[d, s["stretch"]], s)
+        expect("over_time: tokens", s["n_tokens"] == parts[d, s["stretch"]], s)
         expect("over_time: count", s["count"] == chosen[d, s["layer_id"], s["stretch"], s["expert_id"]], s)
-        near("over_time: share", s["share"], s["count"] / (picked * s["tokens"]))
+        near("over_time: share", s["share"], s["count"] / (picked * s["n_tokens"]))
     expect("over_time: all", sum(s["count"] for s in spans) == sum(chosen.values()), "others")
 
 
@@ -314,7 +314,7 @@ def steps(rng):
         part = tokens[s["first_batch_id"]:s["last_batch_id"] + 1]
         count = sum(s["expert_id"] in t[0] for t in part)
         seen += count
-        expect("span", s["tokens"] == len(part) and len(part) in (32, 33) and s["count"] == count, s)
+        expect("span", s["n_tokens"] == len(part) and len(part) in (32, 33) and s["count"] == count, s)
         near("share", s["share"], count / (3 * len(part)))
     expect("spans: all", seen == 3 * len(tokens), seen)
 

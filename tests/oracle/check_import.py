@@ -107,7 +107,7 @@ def check(name, text, tokens, batch):
     source.write_text(text, encoding="utf-8")
     made = json.loads(run("import", source, "-o", trace, "--force", "--json", "--expert-bytes", f"{BYTES}B",
                           "--experts", EXPERTS))
-    expect(f"{name} tokens", (made["tokens"], made["batches"]), (TOKENS, TOKENS // batch))
+    expect(f"{name} tokens", (made["n_tokens"], made["batches"]), (TOKENS, TOKENS // batch))
     run("verify", trace)
     counted = collections.Counter((layer, e) for t in tokens for layer in LAYERS for e in t[layer])
     routing = json.loads(run("routing", "--json", trace))

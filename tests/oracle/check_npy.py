@@ -119,7 +119,7 @@ def check(trace):
         expect(what + " shape", list(array.shape), entry["shape"])
         expect(what + " dtype", array.dtype, np.dtype(entry["dtype"]))
         expect(what + " ne", entry["ne"], row["shape"])
-        for key in [*SAME, "batch_id", "phase", "run_id", "op_node"]:
+        for key in [*SAME, "batch_id", "phase", "graph_run", "op_node"]:
             expect(f"{what} {key}", entry[key], row[key])
         raw, itemsize = native_bytes(array, entry)
         expect(what + " hash", tree_hash(raw, itemsize), row["hash"])

@@ -54,7 +54,7 @@ def check_heat(tool, trace, how, copied, complain):
             complain(f"heat, {how}: {rows} copied bytes in rows, {heat['summary']['copied_bytes']} in all")
     # Of each op's sources those in the file.
     ops = json.loads(run(tool, "log", "--json", "--limit", "0", trace).stdout)["ops"]
-    disk = sum("file" in s and s["origin"] == "file" for op in ops for s in op["sources"])
+    disk = sum("model_file" in s and s["origin"] == "file" for op in ops for s in op["sources"])
     everything = said["--count-copies-as-file"]["reads"] - 1
     if steps["--count-copies-as-file"] != everything or (not copied and steps[""] != everything) or \
             (copied and steps[""] >= everything) or (disk == 0 and steps[""] != 0):

@@ -160,7 +160,7 @@ def clean(v):
 
 
 def row_args(row):
-    keep = ["batch_id", "phase", "run_id", "thread_id", "graph_id", "node", "nodes", "op", "layer_id", "category",
+    keep = ["batch_id", "phase", "graph_run", "thread_id", "graph_id", "node", "nodes", "op", "layer_id", "category",
             "component", "weight_bytes", "weight_bytes_at_most", "sources", "destination"]
     args = clean({k: row[k] for k in keep if k in row})
     args["destination"].pop("name")
@@ -178,7 +178,7 @@ def without(args, *names):
 
 def check_ops(t, tool, trace, complain):
     """Every record is a slice, and the other way round."""
-    rows = {(r["run_id"], r["node"], r["thread_id"]): r for r in
+    rows = {(r["graph_run"], r["node"], r["thread_id"]): r for r in
             traces.tool(tool, "log", "--json", "--limit", "0", "--lanes", trace)["ops"]}
     seen, waits = set(), 0
     for uuid in t.of_track("thread 0") + [u for n in range(1, 512) for u in t.of_track(f"thread {n}")]:
@@ -188,7 +188,7 @@ def check_ops(t, tool, trace, complain):
                 complain(f"{t.tracks[uuid].name}: a slice lies in another: {s.name}")
             if s.categories == ["wait"]:
                 waits += 1
-                row = rows.get((s.args["run_id"], s.args["node"], s.args["thread_id"]))
+                row = rows.get((s.args["graph_run"], s.args["node"], s.args["thread_id"]))
                 if row is None or last is None or s.begin != last.end or last.args["node"] != s.args["node"]:
                     complain(f"a wait does not follow its op: {s.args}")
                 elif not near(s.duration(), row["wait_ns"]):
@@ -198,10 +198,10 @@ def check_ops(t, tool, trace, complain):
                 last = None
                 continue
             if last is not None and not last.args.get("unfinished"):
-                row = rows[(last.args["run_id"], last.args["node"], last.args["thread_id"])]
+                row = rows[(last.args["graph_run"], last.args["node"], last.args["thread_id"])]
                 if row["wait_ns"] > 1:
                     complain(f"no wait where there was one of: {row['wait_ns']}")
-            key = (s.args["run_id"], s.args["node"], s.args["thread_id"])
+            key = (s.args["graph_run"], s.args["node"], s.args["thread_id"])
             row, last = rows.get(key), s
             if row is None or key in seen:
                 complain(f"no such row in the log, or twice: {key}")
@@ -239,7 +239,7 @@ def check_shapes(t, tool, trace, complain):
     nodes = {n["id"]: n for n in g["nodes"]}
     for uuid in t.of_track("thread 0"):
         for s in t.slices[uuid]:
-            if s.categories != ["op"] or s.args["run_id"] != g["run_id"]:
+            if s.categories != ["op"] or s.args["graph_run"] != g["graph_run"]:
                 continue
             ne = nodes[s.args["node"]]["ne"] if s.args["nodes"] == 1 else None
             while ne and len(ne) > 1 and ne[-1] == 1:
@@ -250,18 +250,18 @@ def check_shapes(t, tool, trace, complain):
 
 def check_batches(t, tool, trace, info, complain):
     ops = traces.tool(tool, "log", "--json", "--limit", "0", trace)["ops"]
-    runs = {o["run_id"]: o["batch_id"] for o in ops}
+    runs = {o["graph_run"]: o["batch_id"] for o in ops}
     tokens = [s for u in t.of_track("tokens") for s in t.slices[u]]
     graphs = [s for u in t.of_track("graph computations") for s in t.slices[u]]
     by_token = {s.args["batch_id"]: s for s in tokens}
     complain.expect("batches on the track of tokens", info["prompt_batches"] + info["generate_batches"],
                     len([s for s in tokens if s.args["phase"] != "unknown"])) if "prompt_batches" in info else None
     for run, token in runs.items():
-        found = [g for g in graphs if g.args["run_id"] == run]
+        found = [g for g in graphs if g.args["graph_run"] == run]
         if len(found) != 1 or found[0].args.get("batch_id") != token:
             complain(f"the computation has no slice of its own: {run}")
             continue
-        mine = [o for o in ops if o["run_id"] == run]
+        mine = [o for o in ops if o["graph_run"] == run]
         if found[0].begin > min(o["start_ns"] for o in mine) + 2:
             complain(f"a computation begins behind its first op: {run}")
         batch = by_token.get(token)
@@ -306,7 +306,7 @@ def check_faults(t, tool, trace, complain):
         for s in t.slices[uuid]:
             if s.categories == ["op"] and "minor_faults" in s.args:
                 counted += 1
-                sums = work[(s.args["run_id"], s.args["node"])]
+                sums = work[(s.args["graph_run"], s.args["node"])]
                 for i, k in enumerate(("minor_faults", "major_faults", "device_read_bytes")):
                     total[k] += s.args.get(k, 0)
                     sums[i] += s.args.get(k, 0)
@@ -314,7 +314,7 @@ def check_faults(t, tool, trace, complain):
     for ours, theirs in (("minor_faults", "minor_faults"), ("major_faults", "major_faults"),
                          ("device_read_bytes", "read_bytes")):
         complain.expect(f"sum of {ours}", faults["total"][theirs] or 0, total[ours])
-    ops = {(o["run_id"], o["node"]): o for o in traces.ops_of(tool, trace)}
+    ops = {(o["graph_run"], o["node"]): o for o in traces.ops_of(tool, trace)}
     for i, name in enumerate(("minor faults", "major faults", "read from devices")):
         steps = [c for u in t.of_track(name) for c in t.counters[u]]
         times = [time for time, _ in steps]
@@ -344,14 +344,14 @@ def check_flows(t, tool, trace, complain):
             for f in s.terminated:
                 complain(f"a flow ends twice: {f}") if f in ended else ended.setdefault(f, s)
             if s.categories == ["op"]:
-                ops[s.args["run_id"]].append(s)
+                ops[s.args["graph_run"]].append(s)
     if begun.keys() != ended.keys():
         complain("flows have only one end")
     for f in begun.keys() & ended.keys():
         a, b = begun[f], ended[f]
-        if a.begin > b.begin or a.args["run_id"] != b.args["run_id"]:
+        if a.begin > b.begin or a.args["graph_run"] != b.args["graph_run"]:
             complain(f"a flow goes back, or into another computation: {a.name} -> {b.name}")
-        got[a.args["run_id"]].add((a.args["node"], b.args["node"]))
+        got[a.args["graph_run"]].add((a.args["node"], b.args["node"]))
     for run, list_ in ops.items():
         graph = list_[0].args["graph_id"]
         if graph not in graphs:

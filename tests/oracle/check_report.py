@@ -144,7 +144,7 @@ def compare_counts(tool, name, trace, report):
 def compare_waits(tool, name, trace, report):
     at = collections.defaultdict(dict)
     for o in json.loads(run(tool, "log", "--json", "--lanes", "--limit", 0, trace))["ops"]:
-        at[o["run_id"], o["node"]][o["thread_id"]] = o
+        at[o["graph_run"], o["node"]][o["thread_id"]] = o
     lanes = len(report["threads"])
     waits, compute, last = [[0] * lanes for _ in range(lanes)], [0] * lanes, [0] * lanes
     ties = 0

@@ -118,12 +118,12 @@ def check_ops(p, tables, log):
         ids = [r["op_id"] for r in tables["ops"] if r["graph_run"] == run_id]
         p.equal("op_id ascending", ids, sorted(ids))
     for op in log:
-        row = ops.get((op["run_id"], op["node"]))
+        row = ops.get((op["graph_run"], op["node"]))
         if row is None:
-            p.equal("an op", None, (op["run_id"], op["node"]))
+            p.equal("an op", None, (op["graph_run"], op["node"]))
             continue
         what = f"op {row['op_id']}"
-        p.equal(f"{what} id", row["op_id"], (op["run_id"] << 20) + op["node"])
+        p.equal(f"{what} id", row["op_id"], (op["graph_run"] << 20) + op["node"])
         for key in ("batch_id", "phase", "graph_id", "nodes", "op", "name", "layer_id", "category", "component",
                     "weight_bytes", "duration_ns", "threads"):
             p.equal(f"{what} {key}", row[key], op[key])
@@ -142,7 +142,7 @@ def check_lanes(p, tables, log):
     p.equal("lanes in order", [(r["op_id"], r["thread_id"]) for r in tables["lanes"]],
             sorted((r["op_id"], r["thread_id"]) for r in tables["lanes"]))
     for op in log:
-        key = (op["run_id"] << 20) + op["node"], op["thread_id"]
+        key = (op["graph_run"] << 20) + op["node"], op["thread_id"]
         p.equal(f"lane {key}", len(rows[key]), 1)
         for row in rows[key]:
             check_times(p, f"lane {key}", row, op)
@@ -158,7 +158,7 @@ def check_sources(p, tables, log):
     weights = {r["tensor_id"]: r for r in tables["tensors"]}
     total = 0
     for op in log:
-        op_id = (op["run_id"] << 20) + op["node"]
+        op_id = (op["graph_run"] << 20) + op["node"]
         mine = collections.defaultdict(list)
         for r in rows[op_id]:
             mine[r["source_index"]].append(r)
@@ -170,20 +170,20 @@ def check_sources(p, tables, log):
             what = f"source {index} of {op_id}"
             first = mine[index][0]
             p.equal(f"{what} read", sum(r["read_bytes"] for r in mine[index]), source["read_bytes"])
-            for key in ("name", "view_of", "type", "size_bytes", "origin", "file", "buffer_id"):
+            for key in ("name", "view_of", "type", "size_bytes", "origin", "model_file", "buffer_id"):
                 p.equal(f"{what} {key}", {r[key] for r in mine[index]}, {source.get(key)})
             picked = source.get("experts") or source.get("rows")
             p.equal(f"{what} at_most", first["read_bytes_at_most"], source.get("read_bytes_at_most", False))
             if picked:
                 for key in ("file_offset_bytes", "read_bytes"):
                     p.equal(f"{what} {key}", [r[key] for r in mine[index]], [s[key] for s in picked])
-                p.equal(f"{what} experts", [(r["expert_id"], r["tokens"]) for r in mine[index]],
-                        [(s.get("expert_id"), s.get("tokens")) for s in picked])
+                p.equal(f"{what} experts", [(r["expert_id"], r["n_tokens"]) for r in mine[index]],
+                        [(s.get("expert_id"), s.get("n_tokens")) for s in picked])
             else:
                 for key in ("file_offset_bytes", "buffer_offset_bytes"):
                     p.equal(f"{what} {key}", first[key], source.get(key))
             if first["tensor_id"] is not None:
-                p.equal(f"{what} tensor", weights[first["tensor_id"]]["file"], source["file"])
+                p.equal(f"{what} tensor", weights[first["tensor_id"]]["model_file"], source["model_file"])
     p.equal("sources of no op", len(tables["sources"]), total)
 
 
@@ -240,7 +240,7 @@ def check_buffers(p, tables, buffers):
 
 
 def check_graphs(p, tool, trace, tables):
-    keys = ("kind name view_of type size_bytes origin file file_offset_bytes buffer_id buffer_offset_bytes op "
+    keys = ("kind name view_of type size_bytes origin model_file file_offset_bytes buffer_id buffer_offset_bytes op "
             "op_desc category component backend view_of_id").split()
     for graph in {r["graph_id"] for r in tables["nodes"]}:
         seen = ask(tool, "graph", trace, "--graph", graph)
@@ -268,7 +268,7 @@ def check_details(p, tool, trace, tables, info):
             what = f"routing of layer {layer['layer_id']}"
             p.equal(what, len(mine), layer["choices"])
             p.equal(f"{what} places", len({r["op_id"] for r in mine if r["token_index"] is None}) > 0,
-                    layer["tokens_without_place"] > 0)
+                    layer["tokens_without_row"] > 0)
             full = ask(tool, "routing", trace, "--layer", layer["layer_id"])["layers"][0]
             chosen = collections.Counter(r["expert_id"] for r in mine)
             weights = collections.defaultdict(list)

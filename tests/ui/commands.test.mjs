@@ -117,7 +117,7 @@ test('questions have answers: those of the command line, selected', async ({ ope
     };
     const v = await open(['nan']);
     const { batches } = await v.api('traces/0/summary');
-    const took = batches.batch_id.map((_, i) => (batches.phase[i] === 'generate' ? batches.end_ns[i] - batches.begin_ns[i] : -1));
+    const took = batches.batch_id.map((_, i) => (batches.phase[i] === 'generate' ? batches.end_relative_ns[i] - batches.start_relative_ns[i] : -1));
     await ask(v, /^Slowest token/);
     await v.untilFragment('token', String(batches.batch_id[took.indexOf(Math.max(...took))]));
     const { output } = tool('values', '--first-bad', '--json', trace('nan')).first;

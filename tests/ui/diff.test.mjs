@@ -55,7 +55,7 @@ test('the figures are those of diff --json', async ({ open }) => {
         assert.equal(cells[2], duration(want[i].b.median_ns));
     });
     // The medians of the lines, token by token, are those of the whole.
-    const tokens = await v.api('traces/0/diff/tokens?other=1');
+    const tokens = await v.api('traces/0/diff/batches?other=1');
     const lines = tokens.phases.find((p) => p.phase === diff.verdict.phase);
     for (const side of ['a', 'b']) {
         const times = [...lines[side].time_ns].sort((x, y) => x - y);

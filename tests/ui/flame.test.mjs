@@ -128,7 +128,7 @@ test('under the lanes of the timeline it is of the time in view', async ({ open 
     const says = async (n) => v.until(async () => (await chart.getAttribute('aria-label')).startsWith(`Flame chart of ${n.toLocaleString('en')} ops`), `it is of ${n} ops`);
     await chart.waitFor();
     await says(logged('moe').length);
-    const [from, to] = [batches.begin_ns[4], batches.end_ns[5]];
+    const [from, to] = [batches.start_relative_ns[4], batches.end_relative_ns[5]];
     await v.show(`view=timeline&flame=merged&tl_flame=1&window=${Math.round(from)}~${Math.round(to)}`);
     const now = await nodes(from, to);
     const some = now.count[0];

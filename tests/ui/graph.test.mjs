@@ -40,7 +40,7 @@ test('counts are those of graph --json, in the API and in words', async ({ open 
         const told = graphJson(name, token);
         const v = await openGraph(open, name, `&token=${token}`);
         const reply = await v.api(`traces/0/graph?batch=${token}`);
-        for (const key of ['nodes_total', 'leafs_total', 'edges_total', 'ops_recorded', 'fused_ops', 'run_id', 'graph_id'])
+        for (const key of ['nodes_total', 'leafs_total', 'edges_total', 'ops_recorded', 'fused_ops', 'graph_run', 'graph_id'])
             assert.equal(reply[key], told[key], `${name} ${token}: ${key}`);
         assert.equal(reply.tensors.name.length, told.nodes.length);
         assert.equal(reply.edges.source.length, told.edges.length);
@@ -355,14 +355,14 @@ function madeUp(n, sources) {
             edges.is_view.push(false);
         });
     return {
-        graph_id: 1, batch_id: 5, phase: 'generate', run: 5, run_id: 6, runs: 1, tokens: 1, nodes_total: n, leafs_total: 0,
+        graph_id: 1, batch_id: 5, phase: 'generate', run: 5, graph_run: 6, runs: 1, tokens: 1, nodes_total: n, leafs_total: 0,
         edges_total: edges.source.length, views_total: 0, ops_recorded: n, missing_ops: 0, fused_ops: 0, fused_nodes: 0,
-        begin_ns: 0, duration_ns: 1e6, total_ns: 1e6, token_runs: [],
+        start_relative_ns: 0, duration_ns: 1e6, total_ns: 1e6, batch_runs: [],
         words: ['ADD', 'f32', 'other', 'x', 'unknown', 'CPU'],
         tensors: {
             name: Array.from({ length: n }, (_, i) => `node_${i}`), op: fill(0), op_desc: fill(0), type: fill(1), ne: fill(1, 4 * n),
             layer_id: fill(null), category: fill(2), component: fill(3), flag: fill(''), size_bytes: fill(4), origin: fill(4),
-            computed: fill(true), weight: fill(null), file: fill(null), file_offset_bytes: fill(null), buffer: fill(null),
+            computed: fill(true), weight: fill(null), model_file_id: fill(null), file_offset_bytes: fill(null), buffer: fill(null),
             buffer_offset_bytes: fill(null), view_of_id: fill(null), backend: fill(5), part: fill(0), executes: fill(true),
             fused_into: fill(null), op_nodes: fill(1), duration_ns: fill(100), weight_bytes: fill(0), weight_bytes_at_most: fill(false),
         },
@@ -417,13 +417,13 @@ test('of a token of several runs one is chosen, or that of the selected op', asy
     const v = await open(['tiny'], { fragment: 'view=log&token=5' });
     const asked = [];
     const runs = [
-        { run: 5, run_id: 6, graph_id: 1, nodes_total: 20, duration_ns: 1e6 },
-        { run: 6, run_id: 7, graph_id: 1, nodes_total: 20, duration_ns: null },
+        { run: 5, graph_run: 6, graph_id: 1, nodes_total: 20, duration_ns: 1e6 },
+        { run: 6, graph_run: 7, graph_id: 1, nodes_total: 20, duration_ns: null },
     ];
     await v.page.route(/\/graph\?/, (route) => {
         const run = Number(new URL(route.request().url()).searchParams.get('run') ?? 5);
         asked.push(run);
-        return route.fulfill({ json: { ...madeUp(20, (i) => (i ? [i - 1] : [])), run, run_id: run + 1, token_runs: runs } });
+        return route.fulfill({ json: { ...madeUp(20, (i) => (i ? [i - 1] : [])), run, graph_run: run + 1, batch_runs: runs } });
     });
     await v.show('view=graph&token=5');
     await v.page.locator('.graph-view').waitFor();

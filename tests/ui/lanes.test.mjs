@@ -90,15 +90,15 @@ for (const renderer of ['webgl', 'canvas'])
     test(`an op off CPU is marked, its tooltip and its row of the table say how long (${renderer})`, async ({ open }) => {
         const v = await timeline(open, 'moe', renderer === 'canvas' ? 'renderer=canvas' : '');
         const off = await columns(v, 'timeline/off_cpu?limit=65536');
-        const { begin_ns, end_ns } = await v.api('traces/0/summary');
-        const took = (i) => off.end_ns[i] - off.start_ns[i];
+        const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
+        const took = (i) => off.end_relative_ns[i] - off.start_relative_ns[i];
         // In the middle of the window: not at an end of the run.
-        const all = off.track.map((_, i) => i).filter((i) => off.start_ns[i] - took(i) > begin_ns && off.end_ns[i] + took(i) < end_ns);
+        const all = off.track.map((_, i) => i).filter((i) => off.start_relative_ns[i] - took(i) > start_relative_ns && off.end_relative_ns[i] + took(i) < end_relative_ns);
         // The higher the band the less its edges matter, and the longer the op the less its ends.
         const shareAt = (i) => off.off_cpu_ns[i] / took(i);
         const highest = all.filter((i) => shareAt(i) > 0.8 * Math.max(...all.map(shareAt)));
         const at = highest.reduce((a, b) => (took(b) > took(a) ? b : a));
-        await v.show(`view=timeline&renderer=${renderer === 'canvas' ? 'canvas' : 'auto'}&window=${Math.round(off.start_ns[at] - took(at))}~${Math.round(off.end_ns[at] + took(at))}`);
+        await v.show(`view=timeline&renderer=${renderer === 'canvas' ? 'canvas' : 'auto'}&window=${Math.round(off.start_relative_ns[at] - took(at))}~${Math.round(off.end_relative_ns[at] + took(at))}`);
         await drawn(v);
         const [lane, box] = [await rowBox(v, `thread ${off.track[at]}`), await canvasBox(v)];
         const third = box.width / 3;
@@ -122,7 +122,7 @@ for (const renderer of ['webgl', 'canvas'])
         assert.ok(Math.abs(Number(percent) - (100 * off_cpu_ns) / busy_ns) < 1, `${percent} %`);
 
         // The table has the first so many ops in sight: within the op there are few.
-        await v.show(`view=timeline&renderer=${renderer === 'canvas' ? 'canvas' : 'auto'}&window=${Math.round(off.start_ns[at] + took(at) / 4)}~${Math.round(off.end_ns[at] - took(at) / 4)}`);
+        await v.show(`view=timeline&renderer=${renderer === 'canvas' ? 'canvas' : 'auto'}&window=${Math.round(off.start_relative_ns[at] + took(at) / 4)}~${Math.round(off.end_relative_ns[at] - took(at) / 4)}`);
         await drawn(v);
         await v.page.locator('.timeline .equivalent summary').click();
         const table = v.page.locator('.timeline .equivalent table').first();
@@ -182,12 +182,12 @@ async function paintedIn(v, { x, y, width, height }) {
 
 /** Two generated tokens, the second the longer one, around whose first there is room for three times the second: none is at an end
  * of the run. */
-function pairOf({ batches, begin_ns, end_ns }) {
-    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
+function pairOf({ batches, start_relative_ns, end_relative_ns }) {
+    const took = (i) => batches.end_relative_ns[i] - batches.start_relative_ns[i];
     const generated = batches.batch_id.map((_, i) => i).filter((i) => batches.phase[i] === 'generate').sort((a, b) => took(a) - took(b));
     for (const second of generated)
         for (const first of generated)
-            if (took(first) < took(second) && batches.begin_ns[first] - 1.1 * took(second) > begin_ns && batches.begin_ns[first] + 2.2 * took(second) < end_ns) return [first, second].map((i) => batches.batch_id[i]);
+            if (took(first) < took(second) && batches.start_relative_ns[first] - 1.1 * took(second) > start_relative_ns && batches.start_relative_ns[first] + 2.2 * took(second) < end_relative_ns) return [first, second].map((i) => batches.batch_id[i]);
     assert.fail('no two tokens have room');
 }
 
@@ -199,8 +199,8 @@ for (const renderer of ['webgl', 'canvas'])
         const { batches } = summary;
         const [one, other] = pairOf(summary);
         const both = [one, other].map((token) => batches.batch_id.indexOf(token));
-        const begin = both.map((i) => batches.begin_ns[i]);
-        const end = both.map((i) => batches.end_ns[i]);
+        const begin = both.map((i) => batches.start_relative_ns[i]);
+        const end = both.map((i) => batches.end_relative_ns[i]);
         const took = Math.max(end[0] - begin[0], end[1] - begin[1]);
         const [from, to] = [Math.round(begin[0] - took), Math.round(begin[0] + 2 * took)];
         const place = `view=timeline&${with_}&token=${one}&window=${from}~${to}`;
@@ -247,7 +247,7 @@ test('two tokens: the address restores the strip, F fits both, the table and the
     const summary = await v.api('traces/0/summary');
     const { batches } = summary;
     const at = (t) => batches.batch_id.indexOf(t);
-    const took = (t) => batches.end_ns[at(t)] - batches.begin_ns[at(t)];
+    const took = (t) => batches.end_relative_ns[at(t)] - batches.start_relative_ns[at(t)];
     const [first, second] = pairOf(summary);
     await v.show(`view=timeline&token=${first}&token2=${second}`);
     const strip = v.page.locator('.tl-gutter').getByText(new RegExp(`^${second}: thread 0`));
@@ -256,7 +256,7 @@ test('two tokens: the address restores the strip, F fits both, the table and the
     await v.ready();
     await strip.waitFor();
     await v.press('KeyF');
-    const begin = batches.begin_ns[at(first)];
+    const begin = batches.start_relative_ns[at(first)];
     await v.until(() => {
         const [from, to] = (v.fragment().get('window') ?? '0~0').split('~').map(Number);
         return from <= begin && to >= begin + took(second) && to - from < 1.5 * took(second);
@@ -301,7 +301,7 @@ for (const [name, threads] of [['again', 1], ['moe', 2]])
 test('the mark above the bar of a slow token is explained: at the bar, in the legend, for screen readers', async ({ open }) => {
     const v = await open(['moe'], { fragment: 'view=timeline' });
     const { batches } = await v.api('traces/0/summary');
-    const took = batches.end_ns.map((end, i) => end - batches.begin_ns[i]);
+    const took = batches.end_relative_ns.map((end, i) => end - batches.start_relative_ns[i]);
     const generated = took.filter((_, i) => batches.phase[i] === 'generate').sort((a, b) => a - b);
     // The height of the bars: a quarter more than the 95th percentile, no more than the longest.
     const full = Math.min(1.25 * generated[Math.floor((generated.length - 1) * 0.95)], generated.at(-1));

@@ -143,7 +143,7 @@ test('the export has every row that passes, and the same as the command', async 
     const [head, ...lines] = saved.TSV.trimEnd().split('\n').map((each) => each.split('\t'));
     assert.equal(lines.length, expected.length);
     for (const [i, cells] of lines.entries())
-        for (const key of ['start_ns', 'duration_ns', 'wait_ns', 'batch_id', 'run_id', 'node', 'op', 'name', 'layer_id', 'weight_bytes'])
+        for (const key of ['start_ns', 'duration_ns', 'wait_ns', 'batch_id', 'graph_run', 'node', 'op', 'name', 'layer_id', 'weight_bytes'])
             assert.equal(cells[head.indexOf(key)], String(expected[i][key] ?? ''), `${key} of row ${i}`);
     assert.equal(saved.CSV.trimEnd().split('\n').length, expected.length + 1);
 });

@@ -50,8 +50,8 @@ test('a note is kept with its place, shown everywhere, and found again', async (
     await write(v, 'slow <b>here</b>, why?');
     const [note] = JSON.parse(readFileSync(file, 'utf8')).notes;
     const { batches } = await v.api('traces/0/summary');
-    assert.deepEqual({ ...note, place: null }, { note_id: 1, text: 'slow <b>here</b>, why?', time_ns: batches.begin_ns[3], batch_id: 3, layer_id: 1, tensor: null, place: null });
-    assert.match(note.place, /view=log/);
+    assert.deepEqual({ ...note, fragment: null }, { note_id: 1, text: 'slow <b>here</b>, why?', time_ns: batches.start_relative_ns[3], batch_id: 3, layer_id: 1, tensor: null, fragment: null });
+    assert.match(note.fragment, /view=log/);
     await v.page.locator('aside').getByText('slow <b>here</b>, why?').waitFor();
     // Also after a reload, with nothing selected; from there it leads back.
     await v.show('view=memory');

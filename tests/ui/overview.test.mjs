@@ -77,7 +77,7 @@ test('it opens first; speed, time and tensors are those of info and stats', asyn
     const legend = await main(v).getByRole('region', { name: 'Where the time went' }).getByRole('listitem').allTextContents();
     const shares = legend.map((text) => /([\d.]+) %/.exec(text)).filter(Boolean).map((found) => Number(found[1]));
     assert.ok(Math.abs(shares.reduce((a, b) => a + b, 0) - 100) < 0.5, `${legend}`);
-    const whole = batches.end_ns.at(-1) - batches.begin_ns[0];
+    const whole = batches.end_relative_ns.at(-1) - batches.start_relative_ns[0];
     assert.ok(Math.abs(nanoseconds(legend.at(-1)) - whole) < 0.006 * whole, `${legend.at(-1)} is ${whole} ns`);
     // By own work, as stats sorts it.
     const rows = said('stats', '--by', 'tensor', trace('moe')).rows.filter((r) => !r.tensor.startsWith('('));
@@ -150,7 +150,7 @@ test('tokens: a click selects one, and the inspector says why it took so long', 
     const { slow, usual } = await v.api('traces/0/overview');
     assert.ok(slow.length > 0 && slow.length <= 3);
     const { batches } = await v.api('traces/0/summary');
-    const times = batches.batch_id.map((id, i) => ({ id, ns: batches.end_ns[i] - batches.begin_ns[i] }));
+    const times = batches.batch_id.map((id, i) => ({ id, ns: batches.end_relative_ns[i] - batches.start_relative_ns[i] }));
     // The median of those that are compared is that of all generated tokens, about.
     const generated = times.filter((_, i) => batches.phase[i] === 'generate').map((t) => t.ns).sort((a, b) => a - b);
     assert.ok(usual.median_ns >= generated[Math.floor(generated.length * 0.3)] && usual.median_ns <= generated[Math.floor(generated.length * 0.7)]);
@@ -222,7 +222,7 @@ test('a token that began late is said to be late, by how much, in the words of w
     const { batches } = await v.api('traces/0/summary');
     const at = batches.batch_id.indexOf(40);
     // By the summary's times: the gap, less the usual one.
-    const gaps = batches.begin_ns.slice(1).map((ns, i) => ns - batches.end_ns[i]);
+    const gaps = batches.start_relative_ns.slice(1).map((ns, i) => ns - batches.end_relative_ns[i]);
     const usual = [...gaps].sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
     assert.ok(Math.abs(why.late_ns - (gaps[at - 1] - usual)) < 100, `${why.late_ns} is not ${gaps[at - 1]} - ${usual}`);
     assert.match(why.text[0], /^Token 40 began 1\.00 ms late: /);
@@ -291,7 +291,7 @@ test('tokens are counted the same everywhere, those of the prompt too; batches b
     assert.equal(await figureOf('Tokens'), `${tokens}: 8 prompt, 60 generated`);
     assert.equal(await figureOf('Batches'), String(n));
     const { layers } = await v.api('traces/0/experts');
-    assert.ok(layers.every((l) => l.tokens === tokens), 'Experts counts them so, too');
+    assert.ok(layers.every((l) => l.n_tokens === tokens), 'Experts counts them so, too');
 });
 
 test('figures have thousands separators; no number is parted from its unit', async ({ open }) => {

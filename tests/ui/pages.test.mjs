@@ -53,7 +53,7 @@ for (const [query, args] of [['', []], ['&batch=2', ['--batch', '2']], ['&batch=
         assert.ok(sum(wide.major_faults) >= sum(got.major_faults) && sum(wide.minor_faults) >= sum(got.minor_faults));
         // The list of pages takes the same filters.
         const { columns: list } = await columns(v, `traces/0/memory/pages?${query.slice(1)}`);
-        const inFile = list.file_offset_bytes.filter((_, i) => list.file[i] === 0);
+        const inFile = list.file_offset_bytes.filter((_, i) => list.model_file_id[i] === 0);
         assert.deepEqual(inFile.sort((a, b) => a - b), [...want.keys()].sort((a, b) => a - b));
     });
 

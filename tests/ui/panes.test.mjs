@@ -135,7 +135,7 @@ test('the playhead drives log, graph and timeline at once: the op of that time',
     await panesAre(v, ['timeline', 'graph', 'log']);
     // The token alone: an op of a long run is less than a pixel.
     const { batches } = await v.api('traces/0/summary');
-    const [begin, end] = [batches.begin_ns[4], batches.end_ns[4]];
+    const [begin, end] = [batches.start_relative_ns[4], batches.end_relative_ns[4]];
     await v.show(`panes=timeline,graph,log&token=4&graph.open=0,1,2,3&window=${Math.floor(begin)}~${Math.ceil(end)}`);
     await v.rest();
     const picture = (id) => v.rest(`[aria-labelledby=tab-${id}] .canvas-view`);

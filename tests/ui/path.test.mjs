@@ -31,11 +31,11 @@ test('a read is drawn where the log and the file have it, and a click selects it
     await v.show(`view=memory&memory_as=path&window=${from}~${to}`);
     await v.until(async () => /[1-9]\d* reads?,/.test(await legend(v)) && !/…/.test(await legend(v)), 'the reads of this time');
     await v.rest();
-    const all = Math.max(...tensors.offset_bytes.map((at, i) => at + tensors.size_bytes[i]));
+    const all = Math.max(...tensors.file_offset_bytes.map((at, i) => at + tensors.size_bytes[i]));
     const box = await canvas(v).boundingBox();
     // The plot: 74 px of offsets at the left and 10 at the right, 22 of times below, 6 above.
     const x = box.x + 74 + ((op.start_relative_ns + op.duration_ns / 2 - from) / (to - from)) * (box.width - 84);
-    const y = box.y + box.height - 22 - ((tensors.offset_bytes[row] + tensors.size_bytes[row] / 2) / all) * (box.height - 28);
+    const y = box.y + box.height - 22 - ((tensors.file_offset_bytes[row] + tensors.size_bytes[row] / 2) / all) * (box.height - 28);
     v.allow(/willReadFrequently/);
     const colour = await canvas(v).locator('canvas').first().evaluate((c, [px, py]) => {
         const b = c.getBoundingClientRect();
@@ -50,7 +50,7 @@ test('a read is drawn where the log and the file have it, and a click selects it
 test('a drag over the path selects that time; keys zoom it as the timeline', async ({ open }) => {
     const v = await open(['moe'], { fragment: 'view=memory&memory_as=path&window=all' });
     await v.until(async () => /reads/.test(await legend(v)), 'there are reads');
-    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
     const box = await canvas(v).boundingBox();
     const width = box.width - 84;
     await v.page.mouse.move(box.x + 74 + width * 0.25, box.y + 60);
@@ -59,8 +59,8 @@ test('a drag over the path selects that time; keys zoom it as the timeline', asy
     await v.page.mouse.up();
     await v.until(() => v.fragment().get('time') !== null, 'a time is selected');
     const [from, to] = v.fragment().get('time').split('~').map(Number);
-    const ns = (share) => begin_ns + share * (end_ns - begin_ns);
-    for (const [got, want] of [[from, ns(0.25)], [to, ns(0.5)]]) assert.ok(Math.abs(got - want) < ((end_ns - begin_ns) / width) * 3, `${got} is ${want}`);
+    const ns = (share) => start_relative_ns + share * (end_relative_ns - start_relative_ns);
+    for (const [got, want] of [[from, ns(0.25)], [to, ns(0.5)]]) assert.ok(Math.abs(got - want) < ((end_relative_ns - start_relative_ns) / width) * 3, `${got} is ${want}`);
     await v.press('KeyF');
     await v.until(() => !['all', null].includes(v.fragment().get('window')), 'the selected time is fitted');
 });
@@ -72,7 +72,7 @@ for (const [by, args] of [['layer', ['--by', 'layer']], ['file', ['--by', 'tenso
         await v.until(async () => /12 tokens/.test(await legend(v)), 'all tokens have a row');
         await view(v).getByText('As a table').click();
         const grid = await v.page.evaluate(async (by) => {
-            const data = await (await fetch(`/api/v1/traces/0/memory/tokens?by=${by}&rows=64&columns=512`)).arrayBuffer();
+            const data = await (await fetch(`/api/v1/traces/0/memory/batches?by=${by}&rows=64&columns=512`)).arrayBuffer();
             const n = new DataView(data).getUint32(0, true);
             const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, n)));
             const column = (name, Type) => {
@@ -151,7 +151,7 @@ test('arrows go from token to token, and to the tensor, layer or expert beside',
     await v.untilFragment('token', '3');
     await v.until(async () => /token 3/.test(await v.said()), 'the token is told');
     const tensors = await v.api('traces/0/tensors');
-    const order = [...tensors.name.keys()].sort((a, b) => tensors.offset_bytes[a] - tensors.offset_bytes[b]).map((i) => tensors.name[i]);
+    const order = [...tensors.name.keys()].sort((a, b) => tensors.file_offset_bytes[a] - tensors.file_offset_bytes[b]).map((i) => tensors.name[i]);
     await v.press('ArrowRight');
     await v.untilFragment('tensor', order[0]);
     await v.press('ArrowRight', 'ArrowRight', 'ArrowLeft');
@@ -209,12 +209,12 @@ test('the columns are zoomed with the wheel and with keys, in the address, and b
     const [from, to] = shown();
     assert.ok(Math.abs((0.25 - from) / (to - from) - 0.25) < 0.01, 'what is under the pointer stays there');
     // The cells are of that part of the file: the tooltip names the bytes at the pointer.
-    const all = (await gridOf(v, 'memory/tokens?by=file&columns=64')).to_bytes;
+    const all = (await gridOf(v, 'memory/batches?by=file&columns=64')).to_bytes;
     const tensors = await v.api('traces/0/tensors');
     await v.rest();
     for (const share of [0.1, 0.5, 0.9]) {
         const at = (from + (to - from) * share) * all;
-        const row = tensors.offset_bytes.findIndex((o, i) => at >= o && at < o + tensors.size_bytes[i]);
+        const row = tensors.file_offset_bytes.findIndex((o, i) => at >= o && at < o + tensors.size_bytes[i]);
         await v.page.mouse.move(box.x + 60 + (box.width - 70) * share, box.y + rows[4]);
         const tip = v.page.locator('.tooltip');
         await v.until(async () => (await tip.innerText().catch(() => '')).includes(tensors.name[row]), `${tensors.name[row]} is there`);

@@ -57,13 +57,13 @@ async function inkOf(v, title) {
 
 test('what is served adds up to what faults --pool says', async ({ open }) => {
     const v = await timeline(open);
-    const { total, causes, n, rows, tokens, read_bytes_per_token } = await v.api('traces/0/pool');
+    const { total, causes, n, rows, n_tokens, read_bytes_per_token } = await v.api('traces/0/pool');
     assert.ok(total.read_bytes > 0 && total.reads > 50 && n === rows.length, JSON.stringify(total));
     assert.equal(sum(rows.map((r) => r.read_bytes)), total.read_bytes);
     assert.equal(sum(causes.map((c) => c.read_bytes)), total.read_bytes);
-    assert.ok(Math.abs(read_bytes_per_token * tokens - total.read_bytes) < 1);
+    assert.ok(Math.abs(read_bytes_per_token * n_tokens - total.read_bytes) < 1);
     const generated = await v.api('traces/0/pool?phase=generate');
-    assert.ok(generated.tokens < tokens && generated.total.reads < total.reads && generated.n < n);
+    assert.ok(generated.n_tokens < n_tokens && generated.total.reads < total.reads && generated.n < n);
 
     const reads = await columns(v, 'pool/reads?from_ns=-1e12&to_ns=1e12&limit=65536');
     assert.equal(reads.read.length, total.reads);
@@ -85,13 +85,13 @@ test('each wait is of an op, and ends with a read that the op waited for', async
     const found = new Set();
     for (let i = 0; i < Math.min(30, waits.track.length); i++) {
         const at = reads.read.indexOf(waits.read[i]);
-        const end = reads.begin_relative_ns[at] + reads.duration_ns[at];
-        assert.ok(Math.abs(end - waits.end_ns[i]) < 2, 'it ends with the read');
+        const end = reads.start_relative_ns[at] + reads.duration_ns[at];
+        assert.ok(Math.abs(end - waits.end_relative_ns[i]) < 2, 'it ends with the read');
         assert.equal(reads.cause[at], waits.cause[i]);
         const op = await v.api(`traces/0/op?run=${waits.run[i]}&node=${waits.node[i]}`);
         const lane = op.lanes.find((each) => each.track === waits.track[i]);
-        assert.ok(waits.start_ns[i] >= (lane.before?.end_ns ?? 0) - 2 && waits.end_ns[i] <= lane.start_ns + lane.busy_ns + 2, 'within the op');
-        assert.ok(Math.abs(lane.read_wait_ns - (waits.end_ns[i] - waits.start_ns[i])) < 2);
+        assert.ok(waits.start_relative_ns[i] >= (lane.before?.end_relative_ns ?? 0) - 2 && waits.end_relative_ns[i] <= lane.start_relative_ns + lane.busy_ns + 2, 'within the op');
+        assert.ok(Math.abs(lane.read_wait_ns - (waits.end_relative_ns[i] - waits.start_relative_ns[i])) < 2);
         // What it reads is what it waited for. A page that neighbours share is named after one of them.
         const sources = op.log.sources.filter((s) => s.origin === 'file');
         assert.ok(op.awaited_reads.length > 0);
@@ -103,7 +103,7 @@ test('each wait is of an op, and ends with a read that the op waited for', async
     }
     // The clock of the pool itself, which also counts how long a woken thread takes to run again.
     const { total } = await v.api('traces/0/pool');
-    const waited = sum(waits.start_ns.map((begin, i) => waits.end_ns[i] - begin));
+    const waited = sum(waits.start_relative_ns.map((begin, i) => waits.end_relative_ns[i] - begin));
     assert.ok(waited <= 1.5 * total.waited_ns && waited >= 0.05 * total.waited_ns, `${waited} of ${total.waited_ns} ns`);
     const merged = await columns(v, 'pool/waits?limit=0&buckets=100');
     const inBins = sum(KEYS.map((key) => sum(merged[`${key}_ns`])));
@@ -137,16 +137,16 @@ test('a trace without boost has neither the rows nor the legend nor the requests
 /** The window around a read that was awaited, and where on the page it is. */
 async function readInSight(v) {
     const reads = await columns(v, 'pool/reads?limit=65536');
-    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
     let at = -1;
     for (let i = 0; i < reads.read.length; i++) {
-        const [begin, took] = [reads.begin_relative_ns[i], reads.duration_ns[i]];
+        const [begin, took] = [reads.start_relative_ns[i], reads.duration_ns[i]];
         if (reads.waiters[i] === 0 || reads.weight[i] === 0xffffffff) continue;
-        if (begin - took < begin_ns || begin + 2 * took > end_ns) continue;
+        if (begin - took < start_relative_ns || begin + 2 * took > end_relative_ns) continue;
         if (at < 0 || took > reads.duration_ns[at]) at = i;
     }
     assert.ok(at >= 0, 'a read was awaited');
-    const [begin, took] = [reads.begin_relative_ns[at], reads.duration_ns[at]];
+    const [begin, took] = [reads.start_relative_ns[at], reads.duration_ns[at]];
     await v.show(`view=timeline&window=${Math.round(begin - took)}~${Math.round(begin + 2 * took)}`);
     await v.rest();
     const [row, box] = [await rowBox(v, 'boost reads'), await canvasBox(v)];
@@ -212,11 +212,11 @@ test('reads and waits that are too many are drawn by stretches of time', async (
     await v.page.locator('.timeline .equivalent summary').click();
     await v.page.getByText('too many to be listed').waitFor();
     await v.page.locator('.timeline .equivalent summary').click();
-    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
     const box = await canvasBox(v);
     for (let i = 0; i < waits.track.length; i++) {
         const row = await rowBox(v, `thread ${waits.track[i]}`);
-        const at = ((waits.start_ns[i] + waits.end_ns[i]) / 2 - begin_ns) / (end_ns - begin_ns);
+        const at = ((waits.start_relative_ns[i] + waits.end_relative_ns[i]) / 2 - start_relative_ns) / (end_relative_ns - start_relative_ns);
         await v.page.mouse.move(box.x + at * box.width, row.y + row.height / 2);
         await v.page.waitForTimeout(100);
         if ((await v.page.locator('.tooltip').getByText('for reads').count()) > 0) return;

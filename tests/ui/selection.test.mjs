@@ -23,7 +23,7 @@ for (const [what, with_, without] of [
         const moe = await open(['moe']);
         // Another token, which may be in the same pixel of the timeline if it is next to the first.
         const { batches } = await dense.api('traces/0/summary');
-        const far = (id) => Math.abs(batches.begin_ns[id] - batches.begin_ns[4]);
+        const far = (id) => Math.abs(batches.start_relative_ns[id] - batches.start_relative_ns[4]);
         const there = with_ ?? `token=${far(1) > far(10) ? 1 : 10}`;
         for (const view of VIEWS) {
             const v = view === 'experts' ? moe : dense;
@@ -69,8 +69,8 @@ test('a row of the log selects an op: the inspector tells its lanes, timeline an
     await part.getByRole('heading', { name: 'Op MUL_MAT' }).waitFor();
     const answer = await v.api(`traces/0/op?run=${run}&node=${node}`);
     // By the run's id, as the log and the graph have it, which is not its index.
-    assert.notEqual(answer.log.run_id, Number(run));
-    await part.getByText(`${node} of run ${answer.log.run_id}`).waitFor();
+    assert.notEqual(answer.log.graph_run, Number(run));
+    await part.getByText(`${node} of run ${answer.log.graph_run}`).waitFor();
     assert.equal(await part.getByRole('table').first().getByRole('row').count(), 1 + answer.lanes.length);
     const told = await part.locator('.figure', { hasText: /^Duration/ }).locator('dd').textContent();
     assert.ok((await row.innerText()).includes(told), `the log has the same duration: ${told}`);
@@ -131,7 +131,7 @@ test('the inspector folds away, and stays so', async ({ open }) => {
 test('a buffer has one name wherever it is told, and the log marks what touches it', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=buffers' });
     const { buffers } = await v.api('traces/0/summary');
-    const at = buffers.buffer_kind.indexOf('kv_cache');
+    const at = buffers.kind.indexOf('kv_cache');
     const id = buffers.buffer_id[at];
     assert.notEqual(id, at, 'an id is no index');
     await v.page.locator('#main').getByRole('row').filter({ hasText: 'KV cache' }).click();
@@ -194,7 +194,7 @@ test('two tokens beside each other: by Shift+click or a key, with differences th
     const part = inspector(v).getByRole('region', { name: 'Tokens', exact: true });
     await part.getByRole('heading', { name: 'Tokens 3 and 6' }).waitFor();
     const cells = async (name) => part.getByRole('row').filter({ has: v.page.getByRole('rowheader', { name, exact: true }) }).getByRole('cell').allTextContents();
-    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
+    const took = (i) => batches.end_relative_ns[i] - batches.start_relative_ns[i];
     const ratio = (took(6) / took(3)).toFixed(2);
     assert.ok((await cells('Took'))[2].includes(`(${ratio}×)`), `${await cells('Took')}: ${ratio}`);
     assert.ok((await cells('Took'))[2].startsWith(took(6) > took(3) ? '+' : '−'));

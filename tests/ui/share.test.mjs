@@ -166,7 +166,7 @@ test('the command of the sorted log has the same first row', async ({ open }) =>
 test('the command of the timeline has the ops of the selected time', async ({ open }) => {
     const probe = await open(['moe'], { fragment: 'view=log' });
     const { batches } = await probe.api('traces/0/summary');
-    const v = await open(['moe'], { fragment: `view=timeline&time=${Math.round(batches.begin_ns[3])}~${Math.round(batches.end_ns[4])}` });
+    const v = await open(['moe'], { fragment: `view=timeline&time=${Math.round(batches.start_relative_ns[3])}~${Math.round(batches.end_relative_ns[4])}` });
     const { ops } = JSON.parse(run(`${await commandOf(v)} --limit=0 --json`));
     assert.deepEqual([...new Set(ops.map((o) => o.batch_id))], [3, 4]);
 });
@@ -353,7 +353,7 @@ test('printing: light, no controls, the picture on one sheet', async ({ open }) 
     const v = await open(['moe'], { fragment: 'view=timeline', theme: 'dark' });
     // The inspector says of a slow token why: that takes another page.
     const { batches } = await v.api('traces/0/summary');
-    const took = batches.end_ns.map((end, i) => (batches.phase[i] === 'generate' ? end - batches.begin_ns[i] : Infinity));
+    const took = batches.end_relative_ns.map((end, i) => (batches.phase[i] === 'generate' ? end - batches.start_relative_ns[i] : Infinity));
     const token = batches.batch_id[took.indexOf(Math.min(...took))];
     await v.show(`view=timeline&token=${token}`);
     await v.rest();

@@ -74,7 +74,7 @@ test('a selected time leaves the ops with some time in it', async ({ open }) => 
     const v = await open(['tiny'], { fragment: 'view=stats' });
     const all = (await v.api('traces/0/stats')).total.count;
     // Up to the third batch: how long that took, the machine decides.
-    const to = Math.floor((await v.api('traces/0/summary')).batches.begin_ns[2]);
+    const to = Math.floor((await v.api('traces/0/summary')).batches.start_relative_ns[2]);
     await v.show(`view=stats&time=0~${to}`);
     await v.page.getByRole('button', { name: /Remove the filter: ops with some time from/ }).waitFor();
     const some = (await v.api(`traces/0/stats?from_ns=0&to_ns=${to}`)).total.count;

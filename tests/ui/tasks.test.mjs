@@ -87,7 +87,7 @@ test('3 how much of the model is in RAM at this token', async ({ open }) => {
     const text = await answer(v, main(v), /([\d.]+) of ([\d.]+) MiB in RAM/);
     const [, present, all] = /([\d.]+) of ([\d.]+) MiB in RAM/.exec(text).map(Number);
     // The file was just read: all of it is there.
-    const [file] = (await v.api('traces/0/summary')).files;
+    const [file] = (await v.api('traces/0/summary')).model_files;
     assert.ok(Math.abs(all - file.size_bytes / 1024 ** 2) < 0.06, `${all} of ${file.size_bytes}`);
     assert.ok(present > 0 && present <= all);
 });

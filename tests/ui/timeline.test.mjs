@@ -19,7 +19,7 @@ async function timeline(open, name = 'tiny', fragment = 'window=all', options = 
 async function closeTimeline(open, share = 1) {
     const v = await timeline(open, 'tiny');
     const { batches } = await v.api('traces/0/summary');
-    const [begin, end] = [batches.begin_ns[3], batches.end_ns[3]];
+    const [begin, end] = [batches.start_relative_ns[3], batches.end_relative_ns[3]];
     const window = `${Math.round(begin)}~${Math.round(begin + share * (end - begin))}`;
     await v.show(`view=timeline&window=${window}`);
     await settled(v);
@@ -60,9 +60,9 @@ async function shown(v) {
     const text = v.fragment().get('window');
     if (text && text !== 'all') return text.split('~').map(Number);
     const s = await v.api('traces/0/summary');
-    const first = s.batches.begin_ns[s.batches.phase.indexOf('generate')] ?? s.begin_ns;
-    const from = !text && first - s.begin_ns > (s.end_ns - s.begin_ns) / 2 ? first : s.begin_ns;
-    return [from, s.end_ns];
+    const first = s.batches.start_relative_ns[s.batches.phase.indexOf('generate')] ?? s.start_relative_ns;
+    const from = !text && first - s.start_relative_ns > (s.end_relative_ns - s.start_relative_ns) / 2 ? first : s.start_relative_ns;
+    return [from, s.end_relative_ns];
 }
 
 /** Once the address says what `is` wants of [from, to]; it is written a little later than drawn. */
@@ -103,9 +103,9 @@ async function widest(v) {
         }));
     }, [from, to]);
     // One that can come to the middle: at an end of the run the window stops before that.
-    const { begin_ns, end_ns } = await v.api('traces/0/summary');
+    const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
     const half = (to - from) / 2;
-    const fits = (s) => s.start + s.busy / 2 - half > begin_ns && s.start + s.busy / 2 + half < end_ns;
+    const fits = (s) => s.start + s.busy / 2 - half > start_relative_ns && s.start + s.busy / 2 + half < end_relative_ns;
     const slice = rows.filter((s) => s.start > from && s.start + s.busy < to && fits(s)).reduce((a, b) => (b.busy > a.busy ? b : a));
     return { ...slice, x: box.x + ((slice.start + slice.busy / 2 - from) / (to - from)) * box.width, y: await rowMiddle(v, 'thread 0') };
 }
@@ -158,23 +158,23 @@ test('keys zoom and pan', async ({ open }) => {
     await v.press('+', '+');
     await v.until(async () => (await size()) < wider, '+ zooms in');
     await v.press('Shift+Digit0');
-    const { begin_ns, end_ns } = await v.api('traces/0/summary');
-    await untilShown(v, (from, to) => Math.abs(from - begin_ns) < 2 && Math.abs(to - end_ns) < 2, '0 shows all of the run');
+    const { start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
+    await untilShown(v, (from, to) => Math.abs(from - start_relative_ns) < 2 && Math.abs(to - end_relative_ns) < 2, '0 shows all of the run');
 });
 
 test('at first the generated tokens are shown where the prompt took most of the time', async ({ open, t }) => {
     for (const name of ['tiny', 'moe', 'values']) {
         const v = await timeline(open, name, '');
-        const { batches, begin_ns, end_ns } = await v.api('traces/0/summary');
-        const first = batches.begin_ns[batches.phase.indexOf('generate')];
-        const share = (first - begin_ns) / (end_ns - begin_ns);
+        const { batches, start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
+        const first = batches.start_relative_ns[batches.phase.indexOf('generate')];
+        const share = (first - start_relative_ns) / (end_relative_ns - start_relative_ns);
         t.diagnostic(`${name}: the prompt took ${(100 * share).toFixed(0)} %`);
         // The axis has no mark for it: a drag over all of it selects what it shows.
         await v.press('KeyM');
         await v.until(() => v.fragment().get('time'), 'what is shown is selected');
         const [from, to] = v.fragment().get('time').split('~').map(Number);
-        assert.ok(Math.abs(from - (share > 0.5 ? first : begin_ns)) < 2, `${name}: from ${from}`);
-        assert.ok(Math.abs(to - end_ns) < 2, `${name}: to ${to}`);
+        assert.ok(Math.abs(from - (share > 0.5 ? first : start_relative_ns)) < 2, `${name}: from ${from}`);
+        assert.ok(Math.abs(to - end_relative_ns) < 2, `${name}: to ${to}`);
     }
 });
 
@@ -241,7 +241,7 @@ test('a click selects an op, period and comma step, F centres and fits, a reload
     const op = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
     assert.equal(v.fragment().get('token'), String(op.batch_id));
     assert.equal(v.fragment().get('layer'), op.log.layer_id === null ? null : String(op.log.layer_id));
-    assert.equal(v.fragment().get('tensor'), op.weight);
+    assert.equal(v.fragment().get('tensor'), op.tensor);
     await v.until(async () => (await v.said()).includes(op.log.name), 'the op is said');
     await v.until(async () => (await inkOf(v)).alpha < before.alpha * 0.9, 'the others are dimmed');
 
@@ -252,7 +252,7 @@ test('a click selects an op, period and comma step, F centres and fits, a reload
     await v.untilFragment('op', `${slice.run}.${slice.node}`);
 
     await v.press('KeyF');
-    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (op.end_ns - op.start_ns) && from <= op.start_ns && to >= op.end_ns, 'F fits it at once');
+    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (op.end_relative_ns - op.start_relative_ns) && from <= op.start_relative_ns && to >= op.end_relative_ns, 'F fits it at once');
     await v.page.reload();
     await v.ready();
     await drawn(v);
@@ -329,7 +329,7 @@ test('time inside an op: its op is counted everywhere, and the ends are told apa
     for (const [i, { node }] of ops.entries()) {
         const { lanes } = await v.api(`traces/0/op?run=${run[i]}&node=${node}`);
         if (lanes.length === n_lanes)
-            all.push({ i, begin: Math.max(...lanes.map((l) => l.start_ns)), end: Math.min(...lanes.map((l) => l.start_ns + l.busy_ns)) });
+            all.push({ i, begin: Math.max(...lanes.map((l) => l.start_relative_ns)), end: Math.min(...lanes.map((l) => l.start_relative_ns + l.busy_ns)) });
     }
     const { i: at, begin, end } = all.reduce((a, b) => (b.end - b.begin > a.end - a.begin ? b : a));
     const op = ops[at];
@@ -365,7 +365,7 @@ test('an op of experts: the tooltip has the bytes that were read, not the whole 
     await drawn(v);
     const box = await canvas(v);
     const y = await rowMiddle(v, `thread ${lanes[0].lane}`);
-    const middle = lanes[0].start_ns + lanes[0].busy_ns / 2;
+    const middle = lanes[0].start_relative_ns + lanes[0].busy_ns / 2;
     await v.page.mouse.move(box.x + (box.width * (middle - (begin - took))) / (3 * took), y);
     const tip = v.page.locator('.tooltip');
     const kib = (bytes) => `${(bytes / 1024).toFixed(0)} KiB of ${(source.size_bytes / 2 ** 20).toFixed(2)} MiB`;
@@ -377,29 +377,29 @@ test('a double click zooms, and fits an op', async ({ open }) => {
     const v = await closeTimeline(open);
     const slice = await widest(v);
     await v.page.mouse.dblclick(slice.x, slice.y);
-    const { start_ns, end_ns } = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
-    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (end_ns - start_ns), 'the op fits the window');
+    const { start_relative_ns, end_relative_ns } = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
+    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (end_relative_ns - start_relative_ns), 'the op fits the window');
     assert.ok(fitted[0] <= slice.start && fitted[1] >= slice.start + slice.busy);
 });
 
 test('F and a double click on a token show that token, however far out', async ({ open }) => {
     const v = await timeline(open);
-    const { batches, begin_ns, end_ns } = await v.api('traces/0/summary');
-    const took = (i) => batches.end_ns[i] - batches.begin_ns[i];
+    const { batches, start_relative_ns, end_relative_ns } = await v.api('traces/0/summary');
+    const took = (i) => batches.end_relative_ns[i] - batches.start_relative_ns[i];
     // The address has tenths.
-    const fits = (i) => (from, to) => from <= batches.begin_ns[i] + 1 && to >= batches.end_ns[i] - 1 && to - from < 1.5 * took(i);
+    const fits = (i) => (from, to) => from <= batches.start_relative_ns[i] + 1 && to >= batches.end_relative_ns[i] - 1 && to - from < 1.5 * took(i);
     // Wide enough for the pointer, and less than half of the run.
-    const [one, other] = batches.batch_id.map((_, i) => i).filter((i) => batches.phase[i] === 'generate' && took(i) < (end_ns - begin_ns) / 2).sort((i, k) => took(k) - took(i));
+    const [one, other] = batches.batch_id.map((_, i) => i).filter((i) => batches.phase[i] === 'generate' && took(i) < (end_relative_ns - start_relative_ns) / 2).sort((i, k) => took(k) - took(i));
     await v.show(`view=timeline&token=${batches.batch_id[one]}&window=all`);
     await v.until(async () => new RegExp(`Token ${batches.batch_id[one]}\\b`).test(await v.page.locator('.scrubber').textContent()), 'it is selected');
     await settled(v);
     await v.press('KeyF');
     await untilShown(v, fits(one), 'F fits it at once');
     await v.press('Shift+Digit0');
-    const [begin, end] = await untilShown(v, (from, to) => to - from > 0.99 * (end_ns - begin_ns), 'all of the run');
+    const [begin, end] = await untilShown(v, (from, to) => to - from > 0.99 * (end_relative_ns - start_relative_ns), 'all of the run');
     await drawn(v);
     const box = await canvas(v);
-    const middle = (batches.begin_ns[other] + batches.end_ns[other]) / 2;
+    const middle = (batches.start_relative_ns[other] + batches.end_relative_ns[other]) / 2;
     await v.page.mouse.dblclick(box.x + (box.width * (middle - begin)) / (end - begin), (await v.page.locator('.tl-name', { has: v.page.getByText('tokens', { exact: true }) }).boundingBox()).y + 10);
     await untilShown(v, fits(other), 'a double click fits another');
 });
@@ -442,8 +442,8 @@ test('the line below the tokens moves the window, under every view', async ({ op
     const pitch = Math.min(110, box.width / batches.batch_id.length);
     // The middle of a token's bar is the middle of its time.
     const at = (token) => box.x + (token + 0.5) * pitch;
-    const time = (token) => (batches.begin_ns[token] + batches.end_ns[token]) / 2;
-    const took = (token) => batches.end_ns[token] - batches.begin_ns[token];
+    const time = (token) => (batches.start_relative_ns[token] + batches.end_relative_ns[token]) / 2;
+    const took = (token) => batches.end_relative_ns[token] - batches.start_relative_ns[token];
     const near = (ns, token) => Math.abs(ns - time(token)) < 0.1 * took(token);
     const dragged = async (from, to) => {
         await v.page.mouse.move(at(from), box.y + 5);
@@ -453,7 +453,7 @@ test('the line below the tokens moves the window, under every view', async ({ op
     };
     // Three tokens and a window of as many, with room behind it to be moved: not around one that took longest.
     const nth = batches.batch_id.map((_, i) => i);
-    const one = nth.find((i) => i > 0 && time(i + 3) + time(i + 5) - time(i + 2) < batches.end_ns.at(-1));
+    const one = nth.find((i) => i > 0 && time(i + 3) + time(i + 5) - time(i + 2) < batches.end_relative_ns.at(-1));
     assert.ok(one !== undefined, 'there is room');
     await dragged(one, one + 3);
     const [first, last] = await untilShown(v, (from, to) => near(from, one) && near(to, one + 3), 'what was dragged over is the window');
@@ -475,7 +475,7 @@ test('what is selected elsewhere comes into sight', async ({ open }) => {
     await v.show(`view=timeline&window=${v.fragment().get('window')}&token=${s.batches.batch_id[last]}`);
     await v.until(async () => {
         const [from, to] = await shown(v);
-        return from < s.batches.end_ns[last] && to > s.batches.begin_ns[last];
+        return from < s.batches.end_relative_ns[last] && to > s.batches.start_relative_ns[last];
     }, 'the last token is in sight');
 });
 

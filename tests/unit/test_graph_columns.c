@@ -144,7 +144,7 @@ static void without_a_run_times_are_null(void **state)
     assert_true(json_is_null(json_object_get(all, "run")));
     assert_true(json_is_null(json_object_get(all, "duration_ns")));
     assert_true(json_is_null(json_object_get(all, "total_ns")));
-    assert_int_equal(json_array_size(json_object_get(all, "token_runs")), 0);
+    assert_int_equal(json_array_size(json_object_get(all, "batch_runs")), 0);
     assert_true(json_is_null(json_object_get(json_object_get(all, "critical_path"), "total_ns")));
     for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
         assert_true(json_is_null(cell(all, "tensors", "duration_ns", i)));
@@ -167,7 +167,7 @@ static void the_runs_of_a_token_are_listed(void **state)
     o.m->runs[1].batch = o.m->runs[2].batch;
     assert_int_equal(tt_topology_make(o.m, o.m->runs[2].graph, 2, &t, NULL), TT_OK);
     json_t *all = columns_of(t);
-    const json_t *runs = json_object_get(all, "token_runs");
+    const json_t *runs = json_object_get(all, "batch_runs");
     assert_int_equal(json_array_size(runs), 2);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(runs, 0), "run")), 1);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(runs, 1), "run")), 2);

@@ -75,7 +75,7 @@ TT_COLUMN_GET(get_limit, tt_whatif_part, p, set_disk(cell, context, p, 0);
 
 static const tt_column part_columns[] = {
     TT_COLUMN("batches", NULL, COUNT, "that read weights", TT_MEMBER(tt_whatif_part, batches)),
-    TT_COLUMN("tokens", NULL, COUNT, "in them", TT_MEMBER(tt_whatif_part, tokens)),
+    TT_COLUMN("n_tokens", NULL, COUNT, "in them", TT_MEMBER(tt_whatif_part, tokens)),
     TT_COLUMN("read_bytes", NULL, BYTES, "that the ops read",
               TT_MEMBER(tt_whatif_part, asked_bytes)),
     TT_COLUMN("whole_units_bytes", NULL, BYTES, "the same in whole pages, tensors or experts",

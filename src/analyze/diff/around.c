@@ -295,7 +295,7 @@ static tt_status compare_routing(tt_diff *d, const tt_model *a, const tt_model *
         tt_router_sum_up(g[j].router, &sum_b);
         tt_diff_router *out = &x->routers[x->n_routers++];
         *out = (tt_diff_router){
-            .layer_id = f[i].layer_id, .tokens_a = sum_a.tokens, .tokens_b = sum_b.tokens};
+            .layer_id = f[i].layer_id, .n_tokens_a = sum_a.tokens, .n_tokens_b = sum_b.tokens};
         compare_routers(f[i].router, g[j].router, out);
     }
     tt_routers_free(r);

@@ -156,7 +156,7 @@ typedef struct tt_diff_fault_row {
 typedef struct tt_diff_router {
     int32_t layer_id;
     uint32_t experts_a, experts_b;
-    uint64_t tokens_a, tokens_b;
+    uint64_t n_tokens_a, n_tokens_b;
     double divergence_bits; /* Jensen-Shannon, of the shares of the choices: 0 (equal) to 1 */
     double jaccard;         /* of the sets of experts chosen at all */
 } tt_diff_router;

@@ -23,7 +23,7 @@ void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_
     tt_json_kv_string(j, "origin", tt_origin_name(t->origin));
     if (t->weight != TT_NONE) {
         const tt_weight *w = &m->weights[t->weight];
-        tt_json_kv_string(j, "file", m->files[w->file].path);
+        tt_json_kv_string(j, "model_file", m->files[w->file].path);
         tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + t->root_offset_bytes);
     }
     if (buffer == TT_NONE) return;
@@ -50,7 +50,7 @@ static void selections(tt_json *j, const tt_model *m, const tt_tensor *t, const 
         tt_json_object(j);
         if (experts) {
             tt_json_kv_i64(j, "expert_id", a->expert);
-            tt_json_kv_u64(j, "tokens", a->uses);
+            tt_json_kv_u64(j, "n_tokens", a->uses);
         } else if (t->nb[1]) {
             tt_json_kv_u64(j, "first", at / t->nb[1]);
             tt_json_kv_u64(j, "count", (a->size_bytes + t->nb[1] - 1) / t->nb[1]);
@@ -311,7 +311,7 @@ static const tt_column columns[] = {
            .known = in_batch, .show = TT_SHOW_DASH),
     TEXT("phase", "PHASE", get_phase, "phase of the batch", .show = TT_SHOW_WIDE,
          .text = show_phase),
-    NUMBER("run_id", NULL, get_run, "the graph computation", .show = 0),
+    NUMBER("graph_run", NULL, get_run, "the graph computation", .show = 0),
     NUMBER("graph_id", NULL, get_graph, "the graph", .show = 0),
     NUMBER("node", NULL, get_node, "number of the op's first node in the graph", .show = 0),
     NUMBER("nodes", NULL, get_nodes, "number of nodes that the op computes; several: fused",

@@ -70,9 +70,9 @@ static const tt_column segment_columns[] = {
     TT_COLUMN("allocator", NULL, NONE, "library that asked for it", .type = TT_CELL_NAME,
               .nullable = true, .known = is_buffer, .get = get_allocator),
     TT_COLUMN("size_bytes", NULL, BYTES, "", TT_MEMBER(tt_memory_segment, size_bytes)),
-    TT_COLUMN("mapped_file", NULL, ID, "index of the file it maps", .nullable = true,
+    TT_COLUMN("model_file_id", NULL, ID, "index of the file it maps", .nullable = true,
               .known = is_mapping, TT_MEMBER(tt_memory_segment, mapped_file)),
-    TT_COLUMN("mapped_offset_bytes", NULL, BYTES, "where in that file it begins", .nullable = true,
+    TT_COLUMN("file_offset_bytes", NULL, BYTES, "where in that file it begins", .nullable = true,
               .known = is_mapping, TT_MEMBER(tt_memory_segment, mapped_offset_bytes)),
     TT_COLUMN("allocated_relative_ns", NULL, MOMENT, "null: not observed", .type = TT_CELL_I64,
               .nullable = true, .known = is_buffer, .get = get_allocated),
@@ -98,7 +98,7 @@ TT_COLUMN_VALUE(get_placed_size, tt_placed, p, u64, p->end - p->begin)
 TT_COLUMN_VALUE(get_graph, tt_placed, p, u64, model_of(context)->graphs[p->graph].id)
 
 static const tt_column placed_columns[] = {
-    TT_COLUMN("tensor", NULL, NONE, "its name", TT_MEMBER(tt_placed, name)),
+    TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_placed, name)),
     TT_COLUMN("kind", NULL, NONE, "as of a region", .type = TT_CELL_NAME, .get = get_placed_kind),
     TT_COLUMN("type", NULL, NONE, "of its numbers", TT_MEMBER(tt_placed, type_name)),
     TT_COLUMN("offset_bytes", NULL, BYTES, "in the segment", TT_MEMBER(tt_placed, begin)),

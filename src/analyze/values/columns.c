@@ -48,8 +48,8 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
     RANGE(tt_values_group, #key_, title_, key_, has_range, show_, about_)
 
 static const tt_column group_columns[] = {
-    KEY(TENSOR, "name", "NAME", "name of the node"),
-    KEY(PLACE, "place", "PLACE", "the node's name without its layer"),
+    KEY(TENSOR, "tensor", "NAME", "name of the node"),
+    KEY(PLACE, "base_name", "BASE NAME", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
     NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: none"),
     NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
@@ -111,7 +111,7 @@ static const tt_column growth_columns[] = {
     LAYER_RANGE("rms_max", "MOST RMS", rms_max, "largest RMS of a batch"),
     RANGE(tt_values_growth, "ratio", "RATIO", ratio, has_ratio, 0,
           "RMS divided by the RMS of the layer before"),
-    TT_COLUMN("bad", "BAD", COUNT, "elements that are NaN or infinite", .type = TT_CELL_U64,
+    TT_COLUMN("n_bad", "BAD", COUNT, "elements that are NaN or infinite", .type = TT_CELL_U64,
               .show = TT_SHOW_TEXT, .get = get_bad),
 };
 
@@ -274,7 +274,7 @@ static const tt_column output_columns[] = {
     OUTPUT_TEXT("phase", NULL, get_output_phase, "phase of the batch", .nullable = true),
     TT_COLUMN("run", NULL, ID, "index of the graph computation in the trace",
               TT_MEMBER(tt_values_row, run)),
-    OUTPUT_ID("run_id", NULL, get_run_id, "number of the graph computation", .type = TT_CELL_U32),
+    OUTPUT_ID("graph_run", NULL, get_run_id, "the graph computation", .type = TT_CELL_U32),
     OUTPUT_ID("graph_id", NULL, get_graph_id, "number of its graph", .type = TT_CELL_U32),
     TT_COLUMN("node", NULL, ID, "number of the node in the graph", TT_MEMBER(tt_values_row, node)),
     OUTPUT_ID("layer_id", "LAYER", get_layer, "the layer; null: none", .nullable = true,
@@ -411,7 +411,7 @@ TT_COLUMN_JSON(put_weight_place, tt_values_source, s,
               TT_MEMBER(tt_values_source, in_file.member_))
 
 static const tt_column weight_columns[] = {
-    TT_COLUMN("file", NULL, NONE, "of the model", .type = TT_CELL_NAME, .get = get_file),
+    TT_COLUMN("model_file", NULL, NONE, "the weight's", .type = TT_CELL_NAME, .get = get_file),
     WEIGHT(looked_at, NULL, "whether it was read in that file"),
     WEIGHT(why_not, NULL, "why it was not"),
     WEIGHT(elements, looked_at, "number of elements"),

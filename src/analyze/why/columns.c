@@ -87,7 +87,7 @@ static const tt_column op_columns[] = {
     TT_COLUMN("time_ns", "TIME", NS, "it took", TT_MEMBER(tt_why_op, time_ns)),
     TT_COLUMN("usual_ns", "USUAL", NS, "its median", TT_MEMBER(tt_why_op, usual_ns)),
     TT_COLUMN("excess_ns", "MORE", NS, "than usual", TT_MEMBER(tt_why_op, excess_ns)),
-    TT_COLUMN("place", "RUN:NODE", NONE, "for --op", .type = TT_CELL_NAME, .text = show_place,
+    TT_COLUMN("run_node", "RUN:NODE", NONE, "for --op", .type = TT_CELL_NAME, .text = show_place,
               .show = TT_SHOW_TEXT | TT_SHOW_RIGHT | TT_SHOW_WIDE),
 };
 const tt_schema tt_why_op_schema = TT_SCHEMA("ops", "an op that took longer", op_columns);

@@ -211,7 +211,7 @@ static void put_entry(writing *w, const tt_values_seen *seen, const tt_output_da
     tt_json_kv_u64_or_null(j, "batch_id", in_batch,
                            in_batch ? tt_model_batch_number(w->m, r->batch) : 0);
     tt_json_kv_string(j, "phase", tt_phase_name(in_batch ? w->m->batches[r->batch].phase : 0));
-    tt_json_kv_u64(j, "run_id", r->id);
+    tt_json_kv_u64(j, "graph_run", r->id);
     tt_json_kv_u64(j, "node", seen->node);
     tt_json_kv_u64(j, "op_node", seen->first);
     tt_json_kv_string(j, "name", t->name);
@@ -239,7 +239,7 @@ static void begin_index(writing *w, FILE *out)
     tt_json_object(&w->json);
     tt_json_kv_string(&w->json, "format", "tensortrace-npy");
     tt_json_kv_u64(&w->json, "version", 1);
-    tt_json_kv_string(&w->json, "trace_id", id);
+    tt_json_kv_string(&w->json, "run_id", id);
     tt_json_key(&w->json, "outputs");
     tt_json_array(&w->json);
 }

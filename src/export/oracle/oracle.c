@@ -206,8 +206,9 @@ static tt_status write_units(const writing *w, const tt_outdir *dir, tt_error *e
     if (!out) return err->status;
     tt_bytes_init(&row, ROW_MAX);
     bool ok =
-        fputs("first_id,last_id,unit_bytes,file,offset_bytes,size_bytes,tensor,layer,expert\n",
-              out) >= 0;
+        fputs(
+            "first_id,last_id,unit_bytes,model_file,offset_bytes,size_bytes,tensor,layer,expert\n",
+            out) >= 0;
     ok = ok && (w->unit_bytes ? put_pages(w, &row, out) : put_wholes(w, &row, out));
     const bool written = !ferror(out);
     tt_bytes_free(&row);

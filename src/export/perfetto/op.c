@@ -10,7 +10,7 @@ static const char *const names[ARGS] = {
     [ARG_NONE] = "",
     [ARG_BATCH_ID] = "batch_id",
     [ARG_PHASE] = "phase",
-    [ARG_RUN_ID] = "run_id",
+    [ARG_GRAPH_RUN] = "graph_run",
     [ARG_THREAD_ID] = "thread_id",
     [ARG_GRAPH_ID] = "graph_id",
     [ARG_NODE] = "node",
@@ -29,7 +29,7 @@ static const char *const names[ARGS] = {
     [ARG_SHAPE] = "shape",
     [ARG_SIZE_BYTES] = "size_bytes",
     [ARG_ORIGIN] = "origin",
-    [ARG_FILE] = "file",
+    [ARG_MODEL_FILE] = "model_file",
     [ARG_FILE_OFFSET_BYTES] = "file_offset_bytes",
     [ARG_BUFFER_ID] = "buffer_id",
     [ARG_BUFFER_OFFSET_BYTES] = "buffer_offset_bytes",
@@ -38,7 +38,6 @@ static const char *const names[ARGS] = {
     [ARG_ROWS] = "rows",
     [ARG_EXPERTS] = "experts",
     [ARG_EXPERT_ID] = "expert_id",
-    [ARG_TOKENS] = "tokens",
     [ARG_FIRST] = "first",
     [ARG_COUNT] = "count",
     [ARG_UNFINISHED] = "unfinished",
@@ -54,6 +53,7 @@ static const char *const names[ARGS] = {
     [ARG_POSITION] = "position",
     [ARG_SEQUENCES] = "sequences",
     [ARG_CONTEXT_ID] = "context_id",
+    [ARG_TOKENS] = "tokens",
     [ARG_N_TOKENS] = "n_tokens",
 };
 
@@ -215,7 +215,7 @@ static void put_place(const tt_perfetto *p, const tt_graph *g, uint32_t tensor, 
     tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_ORIGIN, &p->names, tt_origin_name(t->origin));
     if (t->weight != TT_NONE) {
         const tt_weight *w = &m->weights[t->weight];
-        tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_FILE, &p->names, m->files[w->file].path);
+        tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_MODEL_FILE, &p->names, m->files[w->file].path);
         tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_FILE_OFFSET_BYTES,
                              w->offset_bytes + t->root_offset_bytes);
     }
@@ -232,7 +232,7 @@ static void put_pick(const tt_perfetto *p, const tt_tensor *t, const tt_access *
     size_t dict = tt_perfetto_put_begin(b, PB_ARRAY_VALUES, ARG_NONE);
     if (a->expert != TT_EXPERT_NONE) {
         tt_perfetto_put_int(b, PB_DICT_ENTRIES, ARG_EXPERT_ID, a->expert);
-        tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_TOKENS, a->uses);
+        tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_N_TOKENS, a->uses);
     } else if (t->nb[1]) {
         tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_FIRST, at / t->nb[1]);
         tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_COUNT,

@@ -145,7 +145,7 @@ typedef enum tt_perfetto_arg {
     ARG_NONE,
     ARG_BATCH_ID,
     ARG_PHASE,
-    ARG_RUN_ID,
+    ARG_GRAPH_RUN,
     ARG_THREAD_ID,
     ARG_GRAPH_ID,
     ARG_NODE,
@@ -164,7 +164,7 @@ typedef enum tt_perfetto_arg {
     ARG_SHAPE,
     ARG_SIZE_BYTES,
     ARG_ORIGIN,
-    ARG_FILE,
+    ARG_MODEL_FILE,
     ARG_FILE_OFFSET_BYTES,
     ARG_BUFFER_ID,
     ARG_BUFFER_OFFSET_BYTES,
@@ -173,7 +173,6 @@ typedef enum tt_perfetto_arg {
     ARG_ROWS,
     ARG_EXPERTS,
     ARG_EXPERT_ID,
-    ARG_TOKENS,
     ARG_FIRST,
     ARG_COUNT,
     ARG_UNFINISHED,
@@ -189,6 +188,7 @@ typedef enum tt_perfetto_arg {
     ARG_POSITION,
     ARG_SEQUENCES,
     ARG_CONTEXT_ID,
+    ARG_TOKENS,
     ARG_N_TOKENS,
     ARGS
 } tt_perfetto_arg;

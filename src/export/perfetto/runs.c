@@ -285,7 +285,7 @@ static void begin_lane(tt_perfetto_maker *k, const tt_perfetto_span *span, uint3
     }
     tt_perfetto_put_text(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_PHASE, &k->p->names,
                          tt_phase_name(phase));
-    tt_perfetto_put_uint(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_RUN_ID, run->id);
+    tt_perfetto_put_uint(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_GRAPH_RUN, run->id);
     tt_perfetto_put_uint(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_THREAD_ID, lane);
 }
 
@@ -411,7 +411,7 @@ static void put_graph(tt_perfetto_maker *k, const tt_perfetto_span *span, tt_byt
     if (run->graph != TT_NONE)
         (void)snprintf(name, sizeof name, "graph %" PRIu32, k->m->graphs[run->graph].id);
     tt_proto_text(out, PB_NAME, name);
-    tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_RUN_ID, run->id);
+    tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_GRAPH_RUN, run->id);
     if (run->batch != TT_NONE)
         tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_BATCH_ID,
                              tt_model_batch_number(k->m, run->batch));

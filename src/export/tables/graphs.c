@@ -80,7 +80,7 @@ static const tt_column nodes_columns[NODES_COLUMNS] = {
     [NODES_PLACE + TT_PLACE_ORIGIN] = TT_EXPORT_COLUMN(
         "origin", TT_CELL_NAME, false, "file: in a mapping of the model file; buffer; unknown"),
     [NODES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
-        "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
+        "model_file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [NODES_PLACE + TT_PLACE_FILE_OFFSET] =
         TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true, "its offset in that file"),
     [NODES_PLACE + TT_PLACE_BUFFER] =

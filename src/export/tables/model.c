@@ -51,7 +51,7 @@ static const tt_column tensors_columns[TENSORS_COLUMNS] = {
     [TENSORS_TENSOR] =
         TT_EXPORT_COLUMN("tensor_id", TT_CELL_U32, false, "counted from 0, in this trace only"),
     [TENSORS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "as in the model file"),
-    [TENSORS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, false, "path of the model file"),
+    [TENSORS_FILE] = TT_EXPORT_COLUMN("model_file", TT_CELL_NAME, false, "path of the model file"),
     [TENSORS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, false,
                                              "offset of its first byte in the file"),
     [TENSORS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "size in the file"),
@@ -177,7 +177,7 @@ static const tt_column buffers_columns[BUFFERS_COLUMNS] = {
     [BUFFERS_AT_LEAST] =
         TT_EXPORT_COLUMN("lifetime_at_least", TT_CELL_BOOL, false,
                          "lifetime_ns is a lower bound: its allocation was not seen"),
-    [BUFFERS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, true, "the mapped file"),
+    [BUFFERS_FILE] = TT_EXPORT_COLUMN("model_file", TT_CELL_NAME, true, "the mapped file"),
     [BUFFERS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true,
                                              "offset in the mapped file at which it begins"),
 };

@@ -47,8 +47,7 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_OP_ID] =
         TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
                          "graph_run x 2^20 + node: one execution of one op, ascending as executed"),
-    [OPS_GRAPH_RUN] = TT_EXPORT_COLUMN("graph_run", TT_CELL_U32, false,
-                                       "the graph computation (run_id in `log --json`)"),
+    [OPS_GRAPH_RUN] = TT_EXPORT_COLUMN("graph_run", TT_CELL_U32, false, "the graph computation"),
     [OPS_TOKEN_ID] =
         TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, true, "its batch; null: outside any"),
     [OPS_PHASE] = TT_EXPORT_COLUMN("phase", TT_CELL_NAME, false,

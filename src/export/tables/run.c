@@ -93,7 +93,8 @@ static const tt_column run_columns[RUN_COLUMNS] = {
         TT_EXPORT_COLUMN("engine_ggml_commit", TT_CELL_NAME, true, "commit of its ggml"),
     [RUN_MODE] = TT_EXPORT_COLUMN("mode", TT_CELL_NAME, true,
                                   "how ops were observed: hook, callback, api or import"),
-    [RUN_MODEL] = TT_EXPORT_COLUMN("model", TT_CELL_NAME, true, "path of the first model file"),
+    [RUN_MODEL] =
+        TT_EXPORT_COLUMN("model_file", TT_CELL_NAME, true, "path of the first model file"),
     [RUN_MODEL_NAME] =
         TT_EXPORT_COLUMN("model_name", TT_CELL_NAME, true, "general.name in the model file"),
     [RUN_ARCHITECTURE] = TT_EXPORT_COLUMN("model_architecture", TT_CELL_NAME, true,

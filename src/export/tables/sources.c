@@ -43,7 +43,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_PLACE + TT_PLACE_ORIGIN] = TT_EXPORT_COLUMN(
         "origin", TT_CELL_NAME, false, "file: in a mapping of the model file; buffer; unknown"),
     [SOURCES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
-        "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
+        "model_file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = TT_EXPORT_COLUMN(
         "file_offset_bytes", TT_CELL_U64, true, "offset in that file at which the read begins"),
     [SOURCES_PLACE + TT_PLACE_BUFFER] =
@@ -61,7 +61,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_EXPERT] =
         TT_EXPORT_COLUMN("expert_id", TT_CELL_I32, true, "the expert whose slice was read"),
     [SOURCES_TOKENS] =
-        TT_EXPORT_COLUMN("tokens", TT_CELL_U32, true, "tokens that chose that expert"),
+        TT_EXPORT_COLUMN("n_tokens", TT_CELL_U32, true, "tokens that chose that expert"),
 };
 
 /* Most ops have two or three, some of which are read in several intervals. */

@@ -21,7 +21,7 @@ export interface BufferRow {
   readonly freed_relative_ns: number | null;
   readonly lifetime_ns: number | null;
   readonly lifetime_at_least: boolean;
-  readonly file: string | null;
+  readonly model_file: string | null;
   readonly file_offset_bytes: number | null;
 }
 

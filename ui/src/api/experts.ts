@@ -2,7 +2,7 @@
 
 export interface Slice {
   readonly tensor: string;
-  readonly file_id: number;
+  readonly model_file_id: number;
   /** Expert i begins at this + i * expert_bytes. */
   readonly file_offset_bytes: number;
   readonly expert_bytes: number;
@@ -12,14 +12,14 @@ export interface Layer {
   readonly layer_id: number | null;
   readonly n_experts: number;
   readonly n_picked: number;
-  readonly tokens: number;
+  readonly n_tokens: number;
   readonly choices: number;
   readonly unused_experts: number;
   readonly entropy_bits: number | null;
   readonly evenness: number | null;
   readonly stickiness: number | null;
   readonly chance: number | null;
-  readonly tokens_without_place: number;
+  readonly tokens_without_row: number;
   readonly expert_bytes: number | null;
   readonly mean_experts_per_batch: number | null;
   readonly slices: readonly Slice[];

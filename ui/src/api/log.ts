@@ -6,7 +6,7 @@ export interface Place {
   type: string;
   size_bytes: number;
   origin: "file" | "buffer" | "unknown";
-  file?: string;
+  model_file?: string;
   file_offset_bytes?: number;
   buffer_id?: number;
   buffer_offset_bytes?: number;
@@ -15,7 +15,7 @@ export interface Place {
 export interface Source extends Place {
   read_bytes: number;
   read_bytes_at_most?: boolean;
-  experts?: { expert_id: number; tokens: number }[];
+  experts?: { expert_id: number; n_tokens: number }[];
 }
 
 export interface LogOp {
@@ -27,7 +27,7 @@ export interface LogOp {
   off_cpu_ns: number | null;
   batch_id: number | null;
   phase: "prompt" | "generate" | "mixed" | "warmup" | "unknown";
-  run_id: number;
+  graph_run: number;
   graph_id: number;
   node: number;
   nodes: number;

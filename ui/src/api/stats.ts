@@ -13,7 +13,7 @@ export interface Sums {
   readonly work_ns: number | null;
   readonly total_ns: number | null;
   readonly mean_ns: number | null;
-  readonly p50_ns: number | null;
+  readonly median_ns: number | null;
   readonly p95_ns: number | null;
   readonly max_ns: number | null;
   readonly busy_ns: number | null;
@@ -22,7 +22,7 @@ export interface Sums {
   /** Not by thread. */
   readonly weight_bytes?: number;
   readonly weight_bytes_at_most?: boolean;
-  readonly rate_bytes_per_s?: number | null;
+  readonly bytes_per_s?: number | null;
 }
 
 export interface StatsRow extends Sums, Keyed {}

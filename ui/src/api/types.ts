@@ -11,8 +11,8 @@ export interface Index {
 export interface Batches {
   /** Ascending. */
   batch_id: number[];
-  begin_ns: (number | null)[];
-  end_ns: (number | null)[];
+  start_relative_ns: (number | null)[];
+  end_relative_ns: (number | null)[];
   phase: ("prompt" | "generate" | "mixed" | "warmup" | "unknown")[];
   n_tokens: number[];
   /** The text of the batch's tokens; null: not observed. */
@@ -25,7 +25,7 @@ export interface Summary {
   growing: boolean;
   name: string;
   run_id: string;
-  model: string | null;
+  model_file: string | null;
   architecture: string | null;
   n_layers: number | null;
   n_experts: number | null;
@@ -39,8 +39,8 @@ export interface Summary {
   off_cpu_recorded: boolean;
   /** The option of `run` that records it; null: it was recorded, or cannot be. */
   off_cpu_option: string | null;
-  begin_ns: number;
-  end_ns: number;
+  start_relative_ns: number;
+  end_relative_ns: number;
   prompt_tokens_per_s: number | null;
   generate_tokens_per_s: number | null;
   n_lanes: number;
@@ -49,10 +49,10 @@ export interface Summary {
   problems: string[];
   /** Unexpected but correct: weights read from copies. Sentences. */
   notes: string[];
-  files: { name: string; path: string; size_bytes: number }[];
+  model_files: { name: string; path: string; size_bytes: number }[];
   counts: { batches: number; graphs: number; buffers: number; details: number };
   /** By a buffer's index in the trace. */
-  buffers: { buffer_id: number[]; name: string[]; buffer_kind: string[] };
+  buffers: { buffer_id: number[]; name: string[]; kind: string[] };
   batches: Batches;
 }
 
@@ -76,7 +76,7 @@ export interface PoolSums {
 export interface PoolAnswer {
   observed: boolean;
   total: PoolSums;
-  tokens: number;
+  n_tokens: number;
   read_bytes_per_token: number | null;
   pause_ns: number | null;
   causes: { cause: string; reads: number; read_bytes: number; awaited_reads: number; pause_ns: number | null }[];
@@ -91,7 +91,7 @@ export interface Tensors {
   layer_id: (number | null)[];
   category: string[];
   component: string[];
-  file: number[];
-  offset_bytes: number[];
+  model_file_id: number[];
+  file_offset_bytes: number[];
   size_bytes: number[];
 }

@@ -39,7 +39,7 @@ export type Sample = number | "nan" | "inf" | "-inf" | null;
 
 /** Corresponding outputs of all layers: the same name but for the layer's number. */
 export interface Place {
-  readonly place: string;
+  readonly base_name: string;
   readonly outputs: number;
   /** Of these, with NaN, or with infinities that are not a mask's. */
   readonly bad: number;
@@ -58,12 +58,12 @@ export interface Summary {
 export interface Overview {
   /** null: the trace has no values. */
   readonly level: "stats" | "hash" | "full" | null;
-  readonly places: { readonly rows: readonly Place[]; readonly summary: Summary };
+  readonly base_names: { readonly rows: readonly Place[]; readonly summary: Summary };
 }
 
 /** GET values/grid: cell [layer x batches.length + batch]. */
 export interface Grid {
-  readonly place: string;
+  readonly base_name: string;
   readonly cut: boolean;
   /** null: of no layer. */
   readonly layers: readonly (number | null)[];
@@ -84,7 +84,7 @@ export interface Grid {
 }
 
 export function gridOf(data: ArrayBuffer): Grid {
-  const c = decodeColumns<Pick<Grid, "place" | "cut" | "layers" | "batches">>(data);
+  const c = decodeColumns<Pick<Grid, "base_name" | "cut" | "layers" | "batches">>(data);
   return {
     ...c.header,
     rms: c.f64("rms"),
@@ -151,5 +151,5 @@ export interface OfOp {
   readonly op: number | null;
   readonly outputs: readonly Output[];
   /** Of each: its name without the layer's number. */
-  readonly places: readonly string[];
+  readonly base_names: readonly string[];
 }

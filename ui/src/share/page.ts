@@ -94,7 +94,7 @@ export function savedPage(version: string): string {
   if (shown.length > 0) page.body.append(element("h2", "The figures"), ...shown);
   const s = summary.peek();
   const footer = document.createElement("footer");
-  footer.append(command, element("p", `${s?.model ?? "The model is not known"}, run ${s?.run_id ?? "?"}. Saved by tensortrace ${version}.`));
+  footer.append(command, element("p", `${s?.model_files[0]?.name ?? "The model is not known"}, run ${s?.run_id ?? "?"}. Saved by tensortrace ${version}.`));
   page.body.append(footer);
   // As text: this page's own rules, which a document made here has, too, allow no sheet in it. Nothing before the
   // end of the head comes from the trace unescaped.

@@ -53,7 +53,7 @@ function Growing() {
     <section class="banner" aria-label="Still recording">
       <p>
         <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.batch_id.length, "token")},{" "}
-        {duration(s.end_ns - s.begin_ns)} so far. The page updates automatically.
+        {duration(s.end_relative_ns - s.start_relative_ns)} so far. The page updates automatically.
       </p>
       <button type="button" aria-pressed={following.value} onClick={() => (following.value = !following.value)}>
         Follow the newest token

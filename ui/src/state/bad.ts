@@ -53,13 +53,13 @@ export class BadOutputs {
 export const badOutputs = signal<BadOutputs | null>(null);
 
 async function load(trace: number): Promise<BadOutputs | null> {
-  const c = decodeColumns<{ bad_outputs: number }>(await getBinary(ofTrace(trace, "values/bad")));
-  if (c.header.bad_outputs === 0) return null;
+  const c = decodeColumns<{ bad: number }>(await getBinary(ofTrace(trace, "values/bad")));
+  if (c.header.bad === 0) return null;
   const first = (name: string) => {
     const number = c.u32(name)[0];
     return number === undefined || number === NO_U32 ? null : number;
   };
-  return new BadOutputs(c.header.bad_outputs, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_ns"), c.f64("end_ns"), {
+  return new BadOutputs(c.header.bad, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_relative_ns"), c.f64("end_relative_ns"), {
     token: first("batch_id"),
     layer: first("layer_id"),
   });

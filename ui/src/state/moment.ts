@@ -54,7 +54,7 @@ export function stepOp(by: 1 | -1): void {
   let i = opIndexAt(ops, ns) + (by > 0 ? 1 : 0);
   if (by < 0) while (i >= 0 && begin(i) >= ns) i--;
   else while (i < ops.n && begin(i) <= ns) i++;
-  const edge = summary.peek()!.batches[by > 0 ? "end_ns" : "begin_ns"][selectedIndex.peek()]!;
+  const edge = summary.peek()!.batches[by > 0 ? "end_relative_ns" : "start_relative_ns"][selectedIndex.peek()]!;
   return setPlayhead(i >= 0 && i < ops.n ? begin(i) : edge + by);
 }
 
@@ -68,8 +68,8 @@ async function load(trace: number, token: number): Promise<TokenOps> {
   if (known) return known;
   const answer = getBinary(ofTrace(trace, "log/ops"), { batch: token }).then((data) => {
     const c = decodeColumns<{ cut: boolean }>(data);
-    const start_ns = c.f64("start_ns");
-    return { trace, token, n: start_ns.length, run: c.u32("run"), node: c.u32("node"), weight: c.u32("weight"), layer: c.u32("layer_id"), start_ns, end_ns: c.f64("end_ns") };
+    const start_ns = c.f64("start_relative_ns");
+    return { trace, token, n: start_ns.length, run: c.u32("run"), node: c.u32("node"), weight: c.u32("weight"), layer: c.u32("layer_id"), start_ns, end_ns: c.f64("end_relative_ns") };
   });
   kept.set(key, answer);
   answer.catch(() => kept.delete(key));

@@ -14,7 +14,7 @@ export interface Note {
   readonly layer_id: number | null;
   readonly tensor: string | null;
   /** The fragment of the page's address. */
-  readonly place: string | null;
+  readonly fragment: string | null;
 }
 
 interface Answer {
@@ -73,7 +73,7 @@ export function addNote(text: string): Promise<void> {
       batch_id: token,
       layer_id: layer !== null && layer >= 0 ? layer : null,
       tensor,
-      place: placeNow(),
+      fragment: placeNow(),
     },
   });
 }
@@ -89,8 +89,8 @@ export function changeNote(note: Note, text: string): Promise<void> {
 /** Shows what was shown when it was written. */
 export function goToNote(note: Note): void {
   const now = new URLSearchParams(location.hash.slice(1));
-  const place = new URLSearchParams(note.place ?? "");
-  if (note.place === null && note.batch_id !== null) place.set("token", String(note.batch_id));
+  const place = new URLSearchParams(note.fragment ?? "");
+  if (note.fragment === null && note.batch_id !== null) place.set("token", String(note.batch_id));
   for (const name of ["trace", "theme"]) {
     place.delete(name);
     const kept = now.get(name);

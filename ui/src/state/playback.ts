@@ -63,8 +63,8 @@ export function goToIndex(i: number, transient = false): void {
   const batches = summary.peek()?.batches;
   const token = batches?.batch_id[i];
   if (!batches || token === undefined) return;
-  const begin = batches.begin_ns[i] ?? null;
-  const end = batches.end_ns[i] ?? null;
+  const begin = batches.start_relative_ns[i] ?? null;
+  const end = batches.end_relative_ns[i] ?? null;
   const time = selection.peek().time;
   const apart = time !== null && begin !== null && end !== null && (time[1] < begin || time[0] > end);
   select({ token, op: null, ...(apart ? { time: null } : {}) }, transient);
@@ -84,8 +84,8 @@ export const playhead_ns: ReadonlySignal<number | null> = computed(() => {
 /** When the i-th batch was computed; null: not observed. */
 function tokenRange(i: number): readonly [number, number] | null {
   const batches = summary.value?.batches;
-  const begin = batches?.begin_ns[i] ?? null;
-  const end = batches?.end_ns[i] ?? null;
+  const begin = batches?.start_relative_ns[i] ?? null;
+  const end = batches?.end_relative_ns[i] ?? null;
   return begin === null || end === null || end <= begin ? null : [begin, end];
 }
 

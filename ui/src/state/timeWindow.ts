@@ -26,7 +26,7 @@ function atFirst(): Range {
   const all = timeAxis.extent;
   const batches = summary.peek()?.batches;
   const first = batches?.phase.indexOf("generate") ?? -1;
-  const from = first > 0 ? batches!.begin_ns[first] : null;
+  const from = first > 0 ? batches!.start_relative_ns[first] : null;
   if (from === null || from === undefined || from - all.from <= PROMPT_MOST * (all.to - all.from)) return all;
   return { from, to: all.to };
 }
@@ -58,7 +58,7 @@ export function startWindow(): void {
     const follows = !first && isAtFirst();
     hasExtent.value = false;
     if (!s?.clock) return;
-    timeAxis.setExtent(s.begin_ns, s.end_ns, first);
+    timeAxis.setExtent(s.start_relative_ns, s.end_relative_ns, first);
     const wanted = parse(shown.peek()) ?? (first || follows ? atFirst() : null);
     if (wanted) timeAxis.go(wanted, true);
     hasExtent.value = true;

@@ -74,6 +74,6 @@ export function batchIndex(token: number): number {
 export function tokenStretch(token: number | null): readonly [number, number] | null {
   const b = summary.peek()?.batches;
   const i = token === null ? -1 : batchIndex(token);
-  const begin = b?.begin_ns[i];
-  return begin == null ? null : [begin, b?.end_ns[i] ?? begin];
+  const begin = b?.start_relative_ns[i];
+  return begin == null ? null : [begin, b?.end_relative_ns[i] ?? begin];
 }

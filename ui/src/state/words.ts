@@ -35,8 +35,8 @@ export function tokenWords(token: number): string {
   const batches = summary.value?.batches;
   const i = batchIndex(token);
   if (!batches || i < 0) return `token ${token}, which the trace does not have`;
-  const begin = batches.begin_ns[i] ?? null;
-  const end = batches.end_ns[i] ?? null;
+  const begin = batches.start_relative_ns[i] ?? null;
+  const end = batches.end_relative_ns[i] ?? null;
   const time = begin === null || end === null ? "time not observed" : duration(end - begin);
   return `token ${token}, ${phaseWord(batches.phase[i]!)}, ${quoted(batches.text[i] ?? null)}, ${time}`;
 }
@@ -47,7 +47,7 @@ export function segmentWords(segment: string): string {
   const at = Number(/\d+$/.exec(segment)?.[0]);
   const s = summary.value;
   const isFile = segment.startsWith("file");
-  const name = isFile ? s?.files[at]?.name : s?.buffers.name[at];
+  const name = isFile ? s?.model_files[at]?.name : s?.buffers.name[at];
   if (name === undefined) return `a ${isFile ? "file" : "buffer"} that the trace does not have`;
   return isFile ? plainName(name) : `buffer ${s!.buffers.buffer_id[at]} ${plainName(name)}`;
 }

@@ -43,8 +43,8 @@ function patchOf(n: FlameNodes, bar: Bar): Partial<Selection> | null {
   if (n.kind[i] === "batch" && first !== null) {
     if (token !== null) return { token, op: null, time: null };
     const b = summary.peek()?.batches;
-    const from = b?.begin_ns[batchIndex(first)] ?? null;
-    const to = b?.end_ns[batchIndex(n.last_id[i]!)] ?? null;
+    const from = b?.start_relative_ns[batchIndex(first)] ?? null;
+    const to = b?.end_relative_ns[batchIndex(n.last_id[i]!)] ?? null;
     return from === null || to === null ? null : { time: [from, to], token: null, op: null };
   }
   if (n.kind[i] === "layer" && first !== null) return { layer: first, tensor: null, op: null, ...(token === null ? {} : { token }) };

@@ -40,11 +40,11 @@ export interface LogTableProps {
 function touches(region: Region, row: LogRow): boolean {
   const index = Number(/\d+$/.exec(region.segment)?.[0]);
   const inFile = region.segment.startsWith("file");
-  const path = summary.value?.files[index]?.path;
+  const path = summary.value?.model_files[index]?.path;
   const buffer = summary.value?.buffers.buffer_id[index];
   return [...row.sources, row.destination].some((x) => {
     const at = inFile
-      ? x.file === path && x.file_offset_bytes
+      ? x.model_file === path && x.file_offset_bytes
       : x.buffer_id === buffer && x.buffer_offset_bytes;
     return typeof at === "number" && at < region.to && at + x.size_bytes > region.from;
   });
@@ -120,7 +120,7 @@ async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null
     const place = await rows.first(paramsOf(termsOfSelection(s)));
     if (place) return place;
   }
-  const begin = s.token === null ? null : (summary.value?.batches.begin_ns[batchIndex(s.token)] ?? null);
+  const begin = s.token === null ? null : (summary.value?.batches.start_relative_ns[batchIndex(s.token)] ?? null);
   const moment = s.time ? s.time[0] : begin;
   return moment === null ? null : rows.locate({ time_ns: moment });
 }

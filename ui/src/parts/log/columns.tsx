@@ -165,7 +165,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     hint: "What it wrote, and where.",
     cell: (r) => `${plainName(r.destination.name)} [${placeText(r.destination)}]`,
   },
-  { id: "run", unsorted: true, title: "Run", width: 64, number: true, cell: (r) => count(r.run_id) },
+  { id: "run", unsorted: true, title: "Run", width: 64, number: true, cell: (r) => count(r.graph_run) },
   { id: "node", unsorted: true, title: "Node", width: 60, number: true, hint: "In the run's graph.", cell: (r) => r.node },
 ];
 

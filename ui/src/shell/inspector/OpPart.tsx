@@ -20,12 +20,12 @@ interface Operand {
 /** Of the endpoint `op`. */
 interface OpAnswer {
   batch_id: number | null;
-  start_ns: number;
-  end_ns: number | null;
+  start_relative_ns: number;
+  end_relative_ns: number | null;
   ne: number[];
-  weight: string | null;
+  tensor: string | null;
   log: {
-    run_id: number;
+    graph_run: number;
     op: string;
     name: string;
     layer_id: number | null;
@@ -167,10 +167,10 @@ export function OpPart(props: { op: OpRef }) {
         <span class="mono">{plainName(log.name)}</span>, {shape(answer.ne)}
       </Figure>
       <Figure name="Node">
-        {node} of run {log.run_id}
+        {node} of run {log.graph_run}
       </Figure>
       <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
-      <Figure name="Begins at">{moment(answer.start_ns, Math.max(1, log.duration_ns ?? 1000))}</Figure>
+      <Figure name="Begins at">{moment(answer.start_relative_ns, Math.max(1, log.duration_ns ?? 1000))}</Figure>
       <Figure name="Duration">{log.duration_ns === null ? "not observed" : duration(log.duration_ns)}</Figure>
       <Figure name="Weights read">{bytes(log.weight_bytes)}</Figure>
       <Figure name="Operands">

@@ -19,12 +19,12 @@ function Figures(props: { all: PoolAnswer; generated: PoolAnswer }) {
       <Figure name="Read">
         {bytes(total.read_bytes)} in {counted(total.reads, "read")}
       </Figure>
-      {g.tokens > 0 && (
+      {g.n_tokens > 0 && (
         <>
           <p class="within">Generated tokens</p>
           <Figure name="Read per token">{bytes(Math.round(g.read_bytes_per_token ?? 0))}</Figure>
           {g.total.hit_share !== null && <Figure name="Experts present">{percent(g.total.hit_share)}</Figure>}
-          <Figure name="Wait per token">{g.pause_ns === null ? "not observed" : duration(g.pause_ns / g.tokens)}</Figure>
+          <Figure name="Wait per token">{g.pause_ns === null ? "not observed" : duration(g.pause_ns / g.n_tokens)}</Figure>
         </>
       )}
     </>

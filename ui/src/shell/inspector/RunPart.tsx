@@ -31,14 +31,14 @@ export function RunPart() {
     <>
       <Part kind="Run" title={<span class="mono">{s.run_id.slice(0, 8)}</span>}>
         <Figure name="Trace">{text(s.name)}</Figure>
-        <Figure name="Model">{text(s.model)}</Figure>
+        <Figure name="Model">{text(s.model_files[0]?.name ?? null)}</Figure>
         <Figure name="Architecture">{text(s.architecture)}</Figure>
         <Figure name="Layers">{count(s.n_layers)}</Figure>
         {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts per layer">{count(s.n_experts)}</Figure>}
         <Tokens />
         <Figure name="Threads">{count(s.n_lanes)}</Figure>
         <Figure name="Ops on threads">{count(s.n_ops)}</Figure>
-        <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>
+        <Figure name="Time">{s.clock ? duration(s.end_relative_ns - s.start_relative_ns) : "not observed"}</Figure>
       </Part>
       {s.pool_recorded && <PoolPart />}
       <p class="hint">

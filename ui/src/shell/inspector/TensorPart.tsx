@@ -21,7 +21,7 @@ export function TensorPart(props: { name: string }) {
     );
   const layer = all.layer_id[i] ?? null;
   const slice = selection.value.slice;
-  const file = summary.value?.files[all.file[i]!];
+  const file = summary.value?.model_files[all.model_file_id[i]!];
   return (
     <Part kind="Tensor" title={title} onClear={clear} views={["memory", "timeline", "graph", "log", "stats"]}>
       {slice !== null && (
@@ -51,7 +51,7 @@ export function TensorPart(props: { name: string }) {
       <Figure name="File">
         <span class="mono wrap">{file ? plainName(file.name) : "not known"}</span>
       </Figure>
-      <Figure name="Offset">{count(all.offset_bytes[i])}</Figure>
+      <Figure name="Offset">{count(all.file_offset_bytes[i])}</Figure>
       <Within />
       {slice !== null && <p class="hint">By all its experts:</p>}
       <Used filter={{ tensor: asPattern(props.name), batch: selectedToken.value }} />

@@ -30,8 +30,8 @@ function difference(a: number | null, b: number | null, words: (n: number) => st
 
 function took(i: number): number | null {
   const b = summary.value!.batches;
-  const begin = b.begin_ns[i] ?? null;
-  const end = b.end_ns[i] ?? null;
+  const begin = b.start_relative_ns[i] ?? null;
+  const end = b.end_relative_ns[i] ?? null;
   return begin === null || end === null ? null : end - begin;
 }
 

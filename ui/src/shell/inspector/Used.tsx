@@ -14,7 +14,7 @@ interface Total {
   wait_ns: number | null;
   weight_bytes: number | null;
   weight_bytes_at_most: boolean;
-  rate_bytes_per_s: number | null;
+  bytes_per_s: number | null;
 }
 
 /** A name as a pattern that means only it. */
@@ -49,8 +49,8 @@ export function Used(props: { filter: Params }) {
         {total.weight_bytes_at_most && "at most "}
         {bytes(total.weight_bytes)}
       </Figure>
-      {total.rate_bytes_per_s !== null && total.rate_bytes_per_s > 0 && (
-        <Figure name="Rate">{rate(total.rate_bytes_per_s)}</Figure>
+      {total.bytes_per_s !== null && total.bytes_per_s > 0 && (
+        <Figure name="Rate">{rate(total.bytes_per_s)}</Figure>
       )}
     </>
   );

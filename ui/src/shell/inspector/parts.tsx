@@ -22,8 +22,8 @@ export function TokenPart(props: { token: number }) {
         <Figure name="Found">not in this trace</Figure>
       </Part>
     );
-  const begin = batches.begin_ns[i] ?? null;
-  const end = batches.end_ns[i] ?? null;
+  const begin = batches.start_relative_ns[i] ?? null;
+  const end = batches.end_relative_ns[i] ?? null;
   const n_tokens = batches.n_tokens[i]!;
   const took = begin === null || end === null ? null : end - begin;
   const text = batches.text[i] ?? null;
@@ -83,8 +83,8 @@ function weightsIn(region: Region): string[] {
   if (!all || !file) return [];
   const names: string[] = [];
   for (let i = 0; i < all.name.length; i++) {
-    const from = all.offset_bytes[i]!;
-    if (all.file[i] === Number(file[1]) && from < region.to && from + all.size_bytes[i]! > region.from)
+    const from = all.file_offset_bytes[i]!;
+    if (all.model_file_id[i] === Number(file[1]) && from < region.to && from + all.size_bytes[i]! > region.from)
       names.push(all.name[i]!);
   }
   return names;

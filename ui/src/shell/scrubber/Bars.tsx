@@ -65,7 +65,7 @@ export function Bars() {
     const other = otherToken.value === null ? -1 : batchIndex(otherToken.value);
     if (!canvas.current || !now || size.value.width === 0) return;
     const strip = { batches: now, ...size.value };
-    const { begin_ns: from_ns, end_ns: to_ns } = summary.value!;
+    const { start_relative_ns: from_ns, end_relative_ns: to_ns } = summary.value!;
     const flags = notesInTime.value.map((note) => placeOf({ batches: now, pitch: pitch(strip), from_ns, to_ns }, note.time_ns));
     drawStrip(canvas.current, strip, { at, other, flags }, Math.min(2, devicePixelRatio));
   });

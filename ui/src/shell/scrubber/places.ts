@@ -14,11 +14,11 @@ export interface Places {
 
 /** Whether any token has a time: else places are shares of the run. */
 function isTimed(p: Places): boolean {
-  return p.batches.begin_ns.some((ns) => ns !== null);
+  return p.batches.start_relative_ns.some((ns) => ns !== null);
 }
 
 function begin(p: Places, i: number): number {
-  return p.batches.begin_ns[i] ?? (i > 0 ? begin(p, i - 1) : p.from_ns);
+  return p.batches.start_relative_ns[i] ?? (i > 0 ? begin(p, i - 1) : p.from_ns);
 }
 
 export function placeOf(p: Places, ns: number): number {
@@ -34,7 +34,7 @@ export function placeOf(p: Places, ns: number): number {
   }
   const i = low - 1;
   if (i < 0) return 0;
-  const end = p.batches.end_ns[i] ?? begin(p, i);
+  const end = p.batches.end_relative_ns[i] ?? begin(p, i);
   const share = end > begin(p, i) ? Math.min(1, (ns - begin(p, i)) / (end - begin(p, i))) : 1;
   return (i + share) * p.pitch;
 }
@@ -47,6 +47,6 @@ export function timeAt(p: Places, x: number): number {
   if (x >= width) return p.to_ns;
   const i = Math.min(n - 1, Math.floor(x / p.pitch));
   const from = begin(p, i);
-  const end = p.batches.end_ns[i] ?? from;
+  const end = p.batches.end_relative_ns[i] ?? from;
   return from + (end - from) * (x / p.pitch - i);
 }

@@ -36,8 +36,8 @@ export function indexAt(strip: Strip, x: number): number {
 }
 
 export function duration_ns(batches: Batches, i: number): number | null {
-  const begin = batches.begin_ns[i] ?? null;
-  const end = batches.end_ns[i] ?? null;
+  const begin = batches.start_relative_ns[i] ?? null;
+  const end = batches.end_relative_ns[i] ?? null;
   return begin === null || end === null ? null : end - begin;
 }
 

@@ -33,7 +33,7 @@ interface BufferFound {
   buffer: number;
   buffer_id: number;
   name: string;
-  buffer_kind: string;
+  kind: string;
   size_bytes: number;
 }
 
@@ -134,7 +134,7 @@ function group(g: Group): EntryGroup {
         list: g.results.map((b) => ({
           key: `buffer ${b.buffer}`,
           title: `Buffer ${b.buffer_id} ${plainName(b.name)}`,
-          about: `${b.buffer_kind}, ${bytes(b.size_bytes)}`,
+          about: `${b.kind}, ${bytes(b.size_bytes)}`,
           ...chooses({ tensor: null, region: { segment: `buffer${b.buffer}`, from: 0, to: b.size_bytes } }),
         })),
       };

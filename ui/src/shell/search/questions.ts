@@ -17,8 +17,8 @@ function slowestToken(): Entry | null {
   let most = -1;
   const some = b.phase.includes("generate");
   b.batch_id.forEach((_, i) => {
-    const begin = b.begin_ns[i] ?? null;
-    const end = b.end_ns[i] ?? null;
+    const begin = b.start_relative_ns[i] ?? null;
+    const end = b.end_relative_ns[i] ?? null;
     if (begin === null || end === null || (some && b.phase[i] !== "generate") || end - begin <= most) return;
     most = end - begin;
     slowest = i;

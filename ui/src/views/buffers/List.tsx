@@ -57,7 +57,7 @@ function lifetime(b: BufferRow): string {
 
 const COLUMNS: readonly Column<BufferRow>[] = [
   { id: "buffer_id", title: "Id", width: 50, number: true, cell: (b) => b.buffer_id },
-  { id: "name", title: "Name", width: 130, cell: (b) => plainName(b.name), tip: (b) => plainName(b.file ?? b.name) },
+  { id: "name", title: "Name", width: 130, cell: (b) => plainName(b.name), tip: (b) => plainName(b.model_file ?? b.name) },
   { id: "kind", title: "Kind", width: 80, cell: (b) => kindText(b.kind) },
   { id: "size_bytes", title: "Size", width: 88, number: true, cell: (b) => bytes(b.size_bytes) },
   { id: "life", drawn: true, title: "Life", width: 300, hint: "From allocation to free. Striped: a mapping of a file. Open to the right: not freed while traced; dashed to the left: allocated before it was first seen", cell: (b) => <Life b={b} /> },

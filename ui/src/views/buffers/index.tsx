@@ -96,7 +96,7 @@ function Shown(props: { answer: Buffers; curve: Curve }) {
   const peak_ns = useMemo(() => peakOf(curve, series), [curve, series]);
   useEffect(() => {
     const first = curve.time_relative_ns[0] ?? 0;
-    const last = Math.max(curve.time_relative_ns.at(-1) ?? 0, summary.peek()?.end_ns ?? 0);
+    const last = Math.max(curve.time_relative_ns.at(-1) ?? 0, summary.peek()?.end_relative_ns ?? 0);
     const margin = (last - first) * 0.02 || 1000;
     axis.setExtent(first - margin, last + margin);
   }, [curve]);

@@ -199,8 +199,8 @@ function Routing(props: { diff: Diff }) {
         head={["Layer", "A: tokens", "B: tokens", "A: experts", "B: experts", "Divergence", "Jaccard"]}
         rows={routing.map((r) => [
           layerName(r.layer_id),
-          count(r.tokens_a),
-          count(r.tokens_b),
+          count(r.n_tokens_a),
+          count(r.n_tokens_b),
           count(r.experts_a),
           count(r.experts_b),
           r.divergence_bits === null ? NOT_OBSERVED : `${r.divergence_bits.toFixed(4)} bit`,

@@ -25,8 +25,8 @@ function worst(counts: ValueStep["counts"]): Verdict {
 }
 
 function stepName(s: ValueStep): string {
-  if (s.token_a === null) return s.token_b === null ? "a step" : `B's token ${s.token_b}`;
-  return s.token_b === null || s.token_b === s.token_a ? `token ${s.token_a}` : `token ${s.token_a} (B's ${s.token_b})`;
+  if (s.batch_id_a === null) return s.batch_id_b === null ? "a step" : `B's token ${s.batch_id_b}`;
+  return s.batch_id_b === null || s.batch_id_b === s.batch_id_a ? `token ${s.batch_id_a}` : `token ${s.batch_id_a} (B's ${s.batch_id_b})`;
 }
 
 function stepWords(s: ValueStep): string {

@@ -28,8 +28,8 @@ function useTiles(now: Traces, pair: Pair, axis: Axis, width: number): Record<Si
     if (width < 50) return undefined;
     const stops = SIDES.map((side) => {
       const token = pair[side];
-      if (!token || token.begin_ns === null) return () => {};
-      const begin = token.begin_ns;
+      if (!token || token.start_relative_ns === null) return () => {};
+      const begin = token.start_relative_ns;
       let asked: Range | null = null;
       const latest = new Latest<Range, Tile>(
         async (r) => {

@@ -36,7 +36,7 @@ async function chooseItem(now: Traces, item: ValueItem): Promise<void> {
 
 function chooseStep(now: Traces, step: ValueStep | undefined, layer?: number | null): void {
   const side = shownSide.peek() ?? "a";
-  const token = side === "a" ? (step?.token_a ?? null) : (step?.token_b ?? null);
+  const token = side === "a" ? (step?.batch_id_a ?? null) : (step?.batch_id_b ?? null);
   if (token === null) return;
   select({ trace: now[side], token, op: null, time: null, ...(layer === undefined ? {} : { layer: layer !== null && layer >= 0 ? layer : null }) });
 }
@@ -102,7 +102,7 @@ function Shown(props: { now: Traces; diff: ValueDiff }) {
   const { now, diff } = props;
   const { token, layer, op } = selection.value;
   const side = shownSide.value;
-  const isSelected = (s: ValueStep) => side !== null && token !== null && (side === "a" ? s.token_a : s.token_b) === token;
+  const isSelected = (s: ValueStep) => side !== null && token !== null && (side === "a" ? s.batch_id_a : s.batch_id_b) === token;
   const selected = diff.steps.findIndex(isSelected);
   const item = op && side ? diff.items.findIndex((i) => i[side]?.run === op.run && i[side]?.batch_id === token && (i[side]?.node === op.node || i[side]?.node === op.node + 1)) : -1;
   return (

@@ -1,4 +1,4 @@
-// Replies of `diff`, `diff/tokens` and `diff/pair` (docs/api-http.md); the first is `tensortrace
+// Replies of `diff`, `diff/batches` and `diff/pair` (docs/api-http.md); the first is `tensortrace
 // diff A B --json`.
 
 export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
@@ -119,8 +119,8 @@ export interface Diff {
     layer_id: number | null;
     experts_a: number;
     experts_b: number;
-    tokens_a: number;
-    tokens_b: number;
+    n_tokens_a: number;
+    n_tokens_b: number;
     divergence_bits: number | null;
     jaccard: number | null;
   }[];
@@ -130,7 +130,7 @@ export interface Diff {
 export interface TokenSide {
   batch_id: (number | null)[];
   position: (number | null)[];
-  begin_ns: (number | null)[];
+  start_relative_ns: (number | null)[];
   time_ns: (number | null)[];
   /** Of the tokens from this sample to the next one. */
   time_least_ns: (number | null)[];
@@ -154,7 +154,7 @@ export interface Tokens {
 export interface PairSide {
   batch_id: number;
   position: number | null;
-  begin_ns: number | null;
+  start_relative_ns: number | null;
   time_ns: number | null;
   /** The op requested by name; null: this token has none of that name. */
   op: { run: number; node: number; tensor: string | null } | null;

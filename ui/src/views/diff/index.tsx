@@ -174,7 +174,7 @@ function Comparison(props: { now: Traces }) {
   const asked = useSignal(0);
   const key = isOfValues() ? null : `${a}.${b}.${asked.value}`;
   const diff = useResource(key, (abort) => getJson<Diff>(ofTrace(a, "diff"), { other: b }, abort));
-  const tokens = useResource(key, (abort) => getJson<Tokens>(ofTrace(a, "diff/tokens"), { other: b }, abort));
+  const tokens = useResource(key, (abort) => getJson<Tokens>(ofTrace(a, "diff/batches"), { other: b }, abort));
   const error = diff.error.value ?? tokens.error.value;
   const again = () => (asked.value += 1);
   const body = useMemo(

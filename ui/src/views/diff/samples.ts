@@ -36,7 +36,7 @@ function timesOf(phase: TokenPhase, part: string): { a: (number | null)[]; b: (n
 
 /** "all", or a phase; `part`: WHOLE or a category. Phases follow in the order of A's tokens. */
 export function samplesOf(tokens: Tokens, phase: string, part: string): Samples {
-  const first = (p: TokenPhase) => p.a.begin_ns[0] ?? Infinity;
+  const first = (p: TokenPhase) => p.a.start_relative_ns[0] ?? Infinity;
   const phases = tokens.phases.filter((p) => phase === "all" || p.phase === phase).sort((x, y) => first(x) - first(y));
   const times = phases.map((p) => timesOf(p, part));
   const a = times.flatMap((t) => t.a);

@@ -37,9 +37,9 @@ export function layOut(pair: Pair, tileA: Tile | null, tileB: Tile | null): Both
   const topB = HEAD + tracks.a * lane + 6 + HEAD;
   const made = (side: SideName, tile: Tile | null, top: number): Strip | null => {
     const token = pair[side];
-    if (!tile || !token || token.begin_ns === null) return null;
-    const end_ns = token.begin_ns + (token.time_ns ?? 0);
-    return stripOf(tile, token.batch_id, token.begin_ns, end_ns, { top, lane, tracks: tracks[side] });
+    if (!tile || !token || token.start_relative_ns === null) return null;
+    const end_ns = token.start_relative_ns + (token.time_ns ?? 0);
+    return stripOf(tile, token.batch_id, token.start_relative_ns, end_ns, { top, lane, tracks: tracks[side] });
   };
   return { a: made("a", tileA, HEAD), b: made("b", tileB, topB), topB, height: topB + tracks.b * lane + FOOT };
 }

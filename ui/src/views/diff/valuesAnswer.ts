@@ -48,8 +48,8 @@ export interface ValueInput {
 
 export interface ValueStep {
   readonly pairing: "both" | "only_a" | "only_b" | "batches" | "tokens";
-  readonly token_a: number | null;
-  readonly token_b: number | null;
+  readonly batch_id_a: number | null;
+  readonly batch_id_b: number | null;
   readonly position: number | null;
   readonly counts: Counts;
   /** The largest; null: not known. */

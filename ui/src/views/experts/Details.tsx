@@ -31,7 +31,7 @@ export function Legend(props: { layers: readonly Layer[]; measure: Measure; mark
 function SliceButton(props: { slice: Slice; e: number }) {
   const { slice, e } = props;
   const from = slice.file_offset_bytes + e * slice.expert_bytes;
-  const choose = () => select({ tensor: slice.tensor, slice: e, region: { segment: `file${slice.file_id}`, from, to: from + slice.expert_bytes } });
+  const choose = () => select({ tensor: slice.tensor, slice: e, region: { segment: `file${slice.model_file_id}`, from, to: from + slice.expert_bytes } });
   return (
     <li>
       <button type="button" aria-pressed={selectedTensor.value === slice.tensor} onClick={choose}>

@@ -12,7 +12,7 @@ import { chooseCell, expertsFor } from "./words";
 const LAYER_COLUMNS: readonly Column<Layer>[] = [
   { id: "layer", title: "Layer", width: 80, cell: layerText },
   { id: "used", title: "Chosen", width: 84, number: true, hint: "Experts chosen by any token", cell: (l) => `${l.n_experts - l.unused_experts} of ${l.n_experts}` },
-  { id: "tokens", title: "Tokens", width: 74, number: true, hint: "For which its router chose, those of the prompt too", cell: (l) => count(l.tokens) },
+  { id: "tokens", title: "Tokens", width: 74, number: true, hint: "For which its router chose, those of the prompt too", cell: (l) => count(l.n_tokens) },
   { id: "half", title: "Experts for half", width: 120, number: true, hint: "Number of experts, the most chosen first, that got half of the choices", cell: (l) => count(expertsFor(l, 0.5)) },
   { id: "most", title: "Experts for 90 %", width: 124, number: true, hint: "Likewise for 9 of 10 choices", cell: (l) => count(expertsFor(l, 0.9)) },
   { id: "evenness", title: "Evenness", width: 90, number: true, hint: "Entropy of the shares, relative to equal use of all experts", cell: (l) => percent(l.evenness) },

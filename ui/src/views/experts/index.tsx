@@ -101,7 +101,7 @@ function chosenOf(layers: readonly Layer[] | undefined): Marks["chosen"] {
 }
 
 function Notes(props: { answer: Experts; disk: boolean }) {
-  const unplaced = props.answer.layers.reduce((sum, l) => sum + l.tokens_without_place, 0);
+  const unplaced = props.answer.layers.reduce((sum, l) => sum + l.tokens_without_row, 0);
   const notes = [
     !props.answer.sequences_observed && "The sequences of tokens were not observed: all tokens of a context count as one sequence.",
     unplaced > 0 && "The batch rows of some tokens are unknown: they are counted, but without a predecessor.",

@@ -22,7 +22,7 @@ export function chooseCell(l: Layer, e: number, m: Measure): void {
     tensor: slice?.tensor ?? null,
     region: slice
       ? {
-          segment: `file${slice.file_id}`,
+          segment: `file${slice.model_file_id}`,
           from: slice.file_offset_bytes + e * slice.expert_bytes,
           to: slice.file_offset_bytes + (e + 1) * slice.expert_bytes,
         }

@@ -63,7 +63,7 @@ function Find(props: { store: GraphStore; box: MutableRef<HTMLInputElement | nul
 
 function Runs(props: { g: TokenGraph }) {
   const { reply } = props.g;
-  if (reply.token_runs.length < 2) return null;
+  if (reply.batch_runs.length < 2) return null;
   return (
     <label>
       Run
@@ -74,9 +74,9 @@ function Runs(props: { g: TokenGraph }) {
           wantRun(Number(event.currentTarget.value));
         }}
       >
-        {reply.token_runs.map((r) => (
+        {reply.batch_runs.map((r) => (
           <option key={r.run} value={String(r.run)}>
-            {`${r.run_id}: ${count(r.nodes_total)} nodes, ${duration(r.duration_ns)}`}
+            {`${r.graph_run}: ${count(r.nodes_total)} nodes, ${duration(r.duration_ns)}`}
           </option>
         ))}
       </select>

@@ -133,7 +133,7 @@ export class TokenGraph {
       buffer === null || buffer === undefined
         ? null
         : `buffer ${plainName(this.reply.buffers[buffer]?.name ?? String(buffer))} at ${count(t.buffer_offset_bytes[tensor])}`;
-    const inFile = t.file[tensor] === null ? null : `file ${t.file[tensor]} at ${count(t.file_offset_bytes[tensor])}`;
+    const inFile = t.model_file_id[tensor] === null ? null : `file ${t.model_file_id[tensor]} at ${count(t.file_offset_bytes[tensor])}`;
     const origin = this.origin(tensor);
     if (origin === "file") return `file: ${inFile ?? "offset not observed"}`;
     if (origin === "computed") return `computed${inBuffer ? `, in ${inBuffer}` : ""}`;

@@ -26,7 +26,7 @@ import { Tools } from "./Tools";
 function runOf(g: TokenGraph | null, token: number | null, opRun: number | null): number | null {
   if (token === null && opRun !== null) return opRun;
   if (!g || g.reply.batch_id !== token) return null;
-  const has = (run: number | null) => run !== null && g.reply.token_runs.some((r) => r.run === run);
+  const has = (run: number | null) => run !== null && g.reply.batch_runs.some((r) => r.run === run);
   const wanted = wantedRun();
   return has(opRun) ? opRun : has(wanted) ? wanted : null;
 }
@@ -60,7 +60,7 @@ function Facts(props: { g: TokenGraph; simple: number }) {
   const share = path.total_ns !== null && reply.duration_ns ? ` (${percent(path.total_ns / reply.duration_ns)} of the run's ${duration(reply.duration_ns)})` : "";
   const parts = [
     reply.batch_id === null ? "no token" : `token ${reply.batch_id} (${reply.phase})`,
-    `graph ${reply.graph_id}${reply.run_id === null ? ", described but not computed in the trace" : `, run ${reply.run_id}`}`,
+    `graph ${reply.graph_id}${reply.graph_run === null ? ", described but not computed in the trace" : `, run ${reply.graph_run}`}`,
     `${counted(reply.nodes_total, "node")}, ${counted(reply.leafs_total, "leaf")}, ${counted(reply.edges_total, "edge")}`,
     reply.ops_recorded
       ? `${counted(reply.ops_recorded, "op")} recorded${reply.fused_ops ? `, ${reply.fused_ops} of fused nodes` : ""}${reply.missing_ops ? `, ${counted(reply.missing_ops, "node")} that execute not observed` : ""}`

@@ -1,8 +1,8 @@
 // Reply of the endpoint `graph` (docs/api-http.md).
 
-export interface TokenRun {
+export interface BatchRun {
   run: number;
-  run_id: number;
+  graph_run: number;
   graph_id: number;
   nodes_total: number;
   duration_ns: number | null;
@@ -14,7 +14,7 @@ export interface GraphReply {
   phase: string;
   /** Index of the run in the trace; null: the graph was described, but not computed. */
   run: number | null;
-  run_id: number | null;
+  graph_run: number | null;
   nodes_total: number;
   leafs_total: number;
   edges_total: number;
@@ -22,10 +22,10 @@ export interface GraphReply {
   ops_recorded: number;
   missing_ops: number;
   fused_ops: number | null;
-  begin_ns: number | null;
+  start_relative_ns: number | null;
   duration_ns: number | null;
   total_ns: number | null;
-  token_runs: TokenRun[];
+  batch_runs: BatchRun[];
   /** Texts that columns of `tensors` refer to by number. */
   words: string[];
   tensors: {
@@ -43,7 +43,7 @@ export interface GraphReply {
     origin: number[];
     computed: boolean[];
     weight: (string | null)[];
-    file: (number | null)[];
+    model_file_id: (number | null)[];
     file_offset_bytes: (number | null)[];
     buffer: (number | null)[];
     buffer_offset_bytes: (number | null)[];

@@ -177,9 +177,9 @@ export function PathPart() {
     const { tensor, time, token } = selection.value;
     const row = tensor === null ? -1 : (tensors.value?.name.indexOf(tensor) ?? -1);
     const t = tensors.value;
-    const base = row < 0 || !t ? 0 : (found?.head.files[t.file[row]!] ?? 0);
+    const base = row < 0 || !t ? 0 : (found?.head.model_files[t.model_file_id[row]!] ?? 0);
     const marked = {
-      band: row < 0 || !t ? null : ([base + t.offset_bytes[row]!, base + t.offset_bytes[row]! + t.size_bytes[row]!] as const),
+      band: row < 0 || !t ? null : ([base + t.file_offset_bytes[row]!, base + t.file_offset_bytes[row]! + t.size_bytes[row]!] as const),
       time: brush.value ?? time ?? tokenStretch(token),
       playhead: playhead_ns.value,
     };
@@ -196,7 +196,7 @@ export function PathPart() {
       const { from, to } = offsets.target;
       const t = tensors.peek();
       const row = t && selection.peek().tensor !== null ? t.name.indexOf(selection.peek().tensor!) : -1;
-      const at = row < 0 || !t || !path.peek() ? -1 : ((path.peek()!.head.files[t.file[row]!] ?? 0) + t.offset_bytes[row]! + t.size_bytes[row]! / 2) / path.peek()!.head.all_bytes;
+      const at = row < 0 || !t || !path.peek() ? -1 : ((path.peek()!.head.model_files[t.model_file_id[row]!] ?? 0) + t.file_offset_bytes[row]! + t.size_bytes[row]! / 2) / path.peek()!.head.all_bytes;
       return at > from && at < to ? at : (from + to) / 2;
     };
     const showAll = () => {

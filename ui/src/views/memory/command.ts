@@ -8,7 +8,7 @@ import { mode } from "./mode";
 import { pagedOf } from "./pages";
 import { byShown, whatShown } from "./tokens";
 
-const HEAT_SORT: Record<string, string> = { accesses: "accesses", bytes: "read_bytes", time: "time_ns", recency: "last_ns" };
+const HEAT_SORT: Record<string, string> = { accesses: "accesses", bytes: "read_bytes", time: "time_ns", recency: "last_relative_ns" };
 
 /** The legend's figures of the whole run; of a part of it its ops in order, which are all that takes a time. */
 function pathWords(file: string): CommandWords {

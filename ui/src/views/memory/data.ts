@@ -93,7 +93,7 @@ export const nowNs = computed(() => {
   const at = playhead_ns.value;
   if (at !== null) return at;
   const i = selectedToken.value === null ? -1 : batchIndex(selectedToken.value);
-  return (i >= 0 ? (s?.batches.end_ns[i] ?? s?.batches.begin_ns[i]) : null) ?? s?.end_ns ?? 0;
+  return (i >= 0 ? (s?.batches.end_relative_ns[i] ?? s?.batches.start_relative_ns[i]) : null) ?? s?.end_relative_ns ?? 0;
 });
 
 export const atlas = signal<Atlas | null>(null);

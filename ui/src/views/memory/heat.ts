@@ -43,8 +43,8 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
     writtenBytes: spread(n, units, c.f64("written_bytes"), 0),
     touchedBytes: spread(n, units, c.f64("touched_bytes"), 0),
     timeNs: spread(n, units, c.f64("time_ns"), NaN),
-    firstNs: spread(n, units, c.f64("first_ns"), NaN),
-    lastNs: spread(n, units, c.f64("last_ns"), NaN),
+    firstNs: spread(n, units, c.f64("first_relative_ns"), NaN),
+    lastNs: spread(n, units, c.f64("last_relative_ns"), NaN),
     firstToken: spread(n, units, c.u32("first_batch_id"), NaN),
     lastToken: spread(n, units, c.u32("last_batch_id"), NaN),
     atMost,
@@ -52,7 +52,7 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
 }
 
 export interface Sample {
-  file_id: number;
+  model_file_id: number;
   batch_id: number | null;
   moment: string;
   start_relative_ns: number | null;

@@ -16,8 +16,8 @@ export interface MemoryMap {
     backing: ("allocated" | "file" | "unknown")[];
     allocator: (string | null)[];
     size_bytes: number[];
-    mapped_file: (number | null)[];
-    mapped_offset_bytes: (number | null)[];
+    model_file_id: (number | null)[];
+    file_offset_bytes: (number | null)[];
     allocated_relative_ns: (number | null)[];
     freed_relative_ns: (number | null)[];
     first_region: number[];

@@ -60,7 +60,7 @@ export function notes(bins: Bins): string[] {
     if (header.faults_lost === null) out.push("unknown whether faults were lost");
     return out;
   }
-  const files = header.files ?? [];
+  const files = header.model_files ?? [];
   if (files.some((f) => f.known.some((known, i) => known && !f.judged[i]))) out.push("the later use of these pages is unknown: no pages were observed afterwards");
   if (files.some((f) => !f.known[1] && !f.known[2])) out.push("fetches before the first batch were not recorded: an older trace, or the model was not mapped");
   if (bins.map.copies.size > 0) out.push("bytes that ops read from a copy (corner mark) count as not used: their pages in the file were not read");

@@ -45,7 +45,7 @@ export interface BinsHeader {
   faults?: number;
   faults_lost?: number | null;
   on_map?: number;
-  files?: { known: boolean[]; judged: boolean[] }[];
+  model_files?: { known: boolean[]; judged: boolean[] }[];
 }
 
 export interface Bins {

@@ -27,7 +27,7 @@ export interface PathHeader {
   again: number;
   other_file: number;
   all_bytes: number;
-  files: number[];
+  model_files: number[];
 }
 
 export interface Reads {
@@ -71,7 +71,7 @@ async function askPath(trace: number, params: Params): Promise<Path> {
     head: c.header,
     cells: null,
     reads: {
-      start: c.f64("start_ns"), end: c.f64("end_ns"), offset: c.f64("offset_bytes"), size: c.f64("size_bytes"), weight: c.u32("weight"), expert: c.u32("expert"),
+      start: c.f64("start_relative_ns"), end: c.f64("end_relative_ns"), offset: c.f64("offset_bytes"), size: c.f64("size_bytes"), weight: c.u32("weight"), expert: c.u32("expert"),
       run: c.u32("run"), node: c.u32("node"), batch: c.u32("batch_id"), phase: c.u8("phase"), step: c.u8("step"), copied: c.u8("copied"), major: c.u32("major_faults"), minor: c.u32("minor_faults"),
     },
   };

@@ -118,7 +118,7 @@ function isRecorded(p: Picture, region: number): boolean {
   const { map } = p.known;
   if (p.scales.metric === "pages") return map.observed.pages;
   const s = map.segmentOf[region]!;
-  return map.observed.loading && (map.segments.kind[s] === "file" || map.segments.mapped_file[s] !== null);
+  return map.observed.loading && (map.segments.kind[s] === "file" || map.segments.model_file_id[s] !== null);
 }
 
 /** null: only gaps. */

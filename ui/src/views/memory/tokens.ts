@@ -1,4 +1,4 @@
-// What each token read (endpoint memory/tokens): its data, and how they are drawn.
+// What each token read (endpoint memory/batches): its data, and how they are drawn.
 
 import type { Params } from "../../api/client";
 import { getBinary, ofTrace } from "../../api/client";
@@ -88,7 +88,7 @@ function asNeeded<T>(make: (what: What) => T): Record<What, T> {
 }
 
 export async function loadGrid(trace: number, by: By, params: Params): Promise<Grid> {
-  const c = decodeColumns<Head>(await getBinary(ofTrace(trace, "memory/tokens"), { by, ...params }));
+  const c = decodeColumns<Head>(await getBinary(ofTrace(trace, "memory/batches"), { by, ...params }));
   const { grid_rows, grid_columns } = c.header;
   const cells = c.u32("cell");
   const major = c.u32("major_faults");

@@ -20,8 +20,8 @@ export function columnsOf(g: Grid): readonly [number, number] | null {
   const row = tensor === null || !t ? -1 : t.name.indexOf(tensor);
   if (g.by === "layer") return layer === null ? null : [layer, layer + 1];
   if (g.by === "expert") return slice === null ? null : [slice, slice + 1];
-  if (row < 0 || t!.file[row] !== 0) return null;
-  return [t!.offset_bytes[row]!, t!.offset_bytes[row]! + t!.size_bytes[row]!];
+  if (row < 0 || t!.model_file_id[row] !== 0) return null;
+  return [t!.file_offset_bytes[row]!, t!.file_offset_bytes[row]! + t!.size_bytes[row]!];
 }
 
 /** The tensor with most bytes of a column of the file. */
@@ -31,8 +31,8 @@ export function tensorOf(g: Grid, column: number): number {
   let best = -1;
   let most = 0;
   t?.name.forEach((_, i) => {
-    const part = Math.min(to, t.offset_bytes[i]! + t.size_bytes[i]!) - Math.max(from, t.offset_bytes[i]!);
-    if (t.file[i] === 0 && part > most) [best, most] = [i, part];
+    const part = Math.min(to, t.file_offset_bytes[i]! + t.size_bytes[i]!) - Math.max(from, t.file_offset_bytes[i]!);
+    if (t.model_file_id[i] === 0 && part > most) [best, most] = [i, part];
   });
   return best;
 }
@@ -78,7 +78,7 @@ export function stepRow(g: Grid, by: 1 | -1): void {
 function tensorBeside(by: 1 | -1): number {
   const t = tensors.peek();
   const { tensor } = selection.peek();
-  const order = [...(t?.name.keys() ?? [])].filter((i) => t!.file[i] === 0).sort((a, b) => t!.offset_bytes[a]! - t!.offset_bytes[b]!);
+  const order = [...(t?.name.keys() ?? [])].filter((i) => t!.model_file_id[i] === 0).sort((a, b) => t!.file_offset_bytes[a]! - t!.file_offset_bytes[b]!);
   const now = order.findIndex((i) => t!.name[i] === tensor);
   return order[now < 0 ? (by > 0 ? 0 : order.length - 1) : now + by] ?? -1;
 }

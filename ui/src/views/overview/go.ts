@@ -13,7 +13,7 @@ function selectionOf(s: Partial<Selects>): Partial<Selection> {
   const node = s.node ?? null;
   const all = summary.value;
   // A lane is selected for a time.
-  const time = s.lane != null && all ? ([all.begin_ns, all.end_ns] as const) : null;
+  const time = s.lane != null && all ? ([all.start_relative_ns, all.end_relative_ns] as const) : null;
   return {
     token: s.batch_id ?? null,
     layer: s.layer_id ?? null,

@@ -169,8 +169,8 @@ const buffers: Load = async (trace, abort) => {
   const series = inOrder(curve.series);
   return (p) => {
     const s = summary.peek();
-    const from = Math.min(curve.time_relative_ns[0]!, s?.begin_ns ?? 0);
-    const to = Math.max(curve.time_relative_ns[n - 1]!, s?.end_ns ?? 0, from + 1);
+    const from = Math.min(curve.time_relative_ns[0]!, s?.start_relative_ns ?? 0);
+    const to = Math.max(curve.time_relative_ns[n - 1]!, s?.end_relative_ns ?? 0, from + 1);
     const most = Math.max(1, ...curve.time_relative_ns.map((_, i) => totals(series, i)));
     const x = (ns: number) => ((ns - from) / (to - from)) * p.width;
     const low = new Array<number>(n).fill(0);

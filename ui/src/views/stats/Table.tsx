@@ -92,7 +92,7 @@ const SUMS = [
   "work_ns",
   "total_ns",
   "mean_ns",
-  "p50_ns",
+  "median_ns",
   "p95_ns",
   "max_ns",
   "busy_ns",
@@ -100,7 +100,7 @@ const SUMS = [
   "off_cpu_ns",
   "weight_bytes",
   "weight_bytes_at_most",
-  "rate_bytes_per_s",
+  "bytes_per_s",
 ] as const;
 
 function Copy(props: { dimension: Dimension; rows: readonly StatsRow[] }) {

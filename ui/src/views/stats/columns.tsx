@@ -50,7 +50,7 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
     { id: "total_ns", ...plain("total_ns"), title: "Total", width: 84, number: true, hint: "From the first thread's start of an op to the end of the last thread's work, summed", cell: (r) => duration(r.total_ns) },
     { id: "count", ...plain("count"), title: "Ops", width: 70, number: true, hint: dimension.id === "thread" ? "Ops that this thread worked on" : "Executed ops, each once however many threads worked on it", cell: (r) => count(r.count) },
     { id: "mean_ns", ...plain("mean_ns"), title: "Mean", width: 78, number: true, cell: (r) => duration(r.mean_ns) },
-    { id: "p50_ns", ...plain("p50_ns"), title: "p50", width: 78, number: true, hint: "Median of the ops' times", cell: (r) => duration(r.p50_ns) },
+    { id: "median_ns", ...plain("median_ns"), title: "p50", width: 78, number: true, hint: "Median of the ops' times", cell: (r) => duration(r.median_ns) },
     { id: "p95_ns", ...plain("p95_ns"), title: "p95", width: 78, number: true, hint: "95th percentile of the ops' times", cell: (r) => duration(r.p95_ns) },
     { id: "max_ns", ...plain("max_ns"), title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
     { id: "wait_ns", ...plain("wait_ns"), title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers after the ops, summed", cell: (r) => duration(r.wait_ns) },
@@ -63,7 +63,7 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
   return [
     ...list,
     { id: "weight_bytes", ...plain("weight_bytes"), title: "Weights", width: 94, number: true, hint: "Bytes of weights read; ≤: at most, because the selected rows or experts were not observed", cell: weights },
-    { id: "rate_bytes_per_s", ...plain("rate_bytes_per_s"), title: "Rate", width: 84, number: true, hint: "Bytes of weights per second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.rate_bytes_per_s) : "") },
+    { id: "bytes_per_s", ...plain("bytes_per_s"), title: "Rate", width: 84, number: true, hint: "Bytes of weights per second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.bytes_per_s) : "") },
   ];
 }
 
@@ -83,12 +83,12 @@ export function serverOrder(id: string): string {
     count: "count",
     total_ns: "total",
     mean_ns: "mean",
-    p50_ns: "p50",
+    median_ns: "p50",
     p95_ns: "p95",
     max_ns: "max",
     wait_ns: "wait",
     weight_bytes: "bytes",
-    rate_bytes_per_s: "rate",
+    bytes_per_s: "rate",
   };
   return names[id] ?? "work";
 }

@@ -162,8 +162,8 @@ function RowTip(props: { hit: Extract<Hit, { kind: "row" }> }) {
     const i = batchAt(b, at_ns);
     // Beside the second token there is nothing.
     if (row.kind === "otherToken" && b.batch_id[i] !== other.value?.token) return null;
-    if (i < 0 || at_ns > (b.end_ns[i] ?? Infinity)) return null;
-    const took = b.end_ns[i] == null || b.begin_ns[i] == null ? null : b.end_ns[i] - b.begin_ns[i];
+    if (i < 0 || at_ns > (b.end_relative_ns[i] ?? Infinity)) return null;
+    const took = b.end_relative_ns[i] == null || b.start_relative_ns[i] == null ? null : b.end_relative_ns[i] - b.start_relative_ns[i];
     return (
       <>
         <strong>token {b.batch_id[i]}</strong> ({b.phase[i]}, {counted(b.n_tokens[i]!, "token")})

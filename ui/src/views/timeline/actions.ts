@@ -59,9 +59,9 @@ export function selectShown(): void {
 }
 
 /** Scrolls it into view without changing the scale. */
-function reveal(step: { start_ns: number; end_ns: number | null }, token: number | null): void {
+function reveal(step: { start_relative_ns: number; end_relative_ns: number | null }, token: number | null): void {
   const { from, to } = timeAxis.target;
-  const [begin, end] = onAxis(token, step.start_ns, step.end_ns ?? step.start_ns);
+  const [begin, end] = onAxis(token, step.start_relative_ns, step.end_relative_ns ?? step.start_relative_ns);
   if (begin < from || end > to) timeAxis.centre(begin, end);
 }
 
@@ -91,7 +91,7 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
     return;
   }
   const d = await opDetails(next);
-  selectOp({ run: next.run, node: next.node }, d.batch_id, d.log.layer_id, d.weight);
+  selectOp({ run: next.run, node: next.node }, d.batch_id, d.log.layer_id, d.tensor);
   reveal(next, d.batch_id);
   announce(opInWords(d, duration));
 }

@@ -9,7 +9,7 @@ import { onAxis, other } from "./other";
 export async function intervalOf(s: Selection): Promise<readonly [number, number] | null> {
   if (s.op) {
     const d = await opDetails(s.op).catch(() => null);
-    if (d) return onAxis(d.batch_id, d.start_ns, d.end_ns ?? d.start_ns);
+    if (d) return onAxis(d.batch_id, d.start_relative_ns, d.end_relative_ns ?? d.start_relative_ns);
   }
   if (s.time) return s.time;
   const token = tokenStretch(s.token);

@@ -67,10 +67,10 @@ export function timelineMenu(scene: () => Scene | null): CanvasMenu {
         return null;
       }
       const range = timeAxis.range.peek();
-      const x = (d.start_ns - range.from) / s.nsPerPixel(range);
+      const x = (d.start_relative_ns - range.from) / s.nsPerPixel(range);
       const y = row ? topOf(row, s.scroll.peek()) + row.height : 0;
       s.pointer.value = null;
-      return ask(x, y, opThing(d.log.name, d.log.op, { op: { run: d.run, node: d.node }, token: d.batch_id, layer: d.log.layer_id, tensor: d.weight }));
+      return ask(x, y, opThing(d.log.name, d.log.op, { op: { run: d.run, node: d.node }, token: d.batch_id, layer: d.log.layer_id, tensor: d.tensor }));
     },
   };
 }

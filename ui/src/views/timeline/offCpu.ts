@@ -56,8 +56,8 @@ async function load({ trace, from, to }: Ask): Promise<OffCpu> {
   return {
     from_ns: c.header.from_ns,
     n: track.length,
-    start_ns: c.f64("start_ns"),
-    end_ns: c.f64("end_ns"),
+    start_ns: c.f64("start_relative_ns"),
+    end_ns: c.f64("end_relative_ns"),
     off_ns: c.f64("off_cpu_ns"),
     track,
     run: c.u32("run"),

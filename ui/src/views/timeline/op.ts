@@ -6,14 +6,14 @@ import { otherToken, select, selectedTrace, selection, type OpRef } from "../../
 import { generation } from "../../state/trace";
 
 export interface Step extends OpRef {
-  start_ns: number;
-  end_ns: number | null;
+  start_relative_ns: number;
+  end_relative_ns: number | null;
 }
 
 export interface OpLane {
   lane: number;
   track: number | null;
-  start_ns: number;
+  start_relative_ns: number;
   /** null: its end was not observed. */
   busy_ns: number | null;
   wait_ns: number | null;
@@ -29,8 +29,8 @@ export interface OpLane {
 /** GET .../op */
 export interface OpDetails extends OpRef {
   batch_id: number | null;
-  start_ns: number;
-  end_ns: number | null;
+  start_relative_ns: number;
+  end_relative_ns: number | null;
   log: {
     op: string;
     name: string;
@@ -41,7 +41,7 @@ export interface OpDetails extends OpRef {
     sources: { name: string; read_bytes?: number | null; experts?: { expert_id: number }[] }[];
   };
   /** Name of the first weight that it reads. */
-  weight: string | null;
+  tensor: string | null;
   lanes: OpLane[];
 }
 

@@ -108,8 +108,8 @@ function drawChosenOp(pen: Pen, l: Layout): void {
   const { c } = pen;
   for (const lane of chosenOp.peek()?.lanes ?? []) {
     const row = lane.track === null ? undefined : l.byTrack.get(lane.track);
-    const left = pen.x(lane.start_ns);
-    const width = Math.max(3, pen.x(lane.start_ns + (lane.busy_ns ?? 0)) - left);
+    const left = pen.x(lane.start_relative_ns);
+    const width = Math.max(3, pen.x(lane.start_relative_ns + (lane.busy_ns ?? 0)) - left);
     if (!row || left > pen.width || left + width < 0) continue;
     inRow(pen, l, row, (top) => {
       for (const [ink, wide] of [[pen.ground, 5], [pen.mark, 2.5]] as const) {

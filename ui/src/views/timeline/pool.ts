@@ -113,7 +113,7 @@ function readsOf(data: ArrayBuffer): Pick<Pool, "reads" | "n_reads" | "slots"> {
     slot: c.u8("slot"),
     weight: c.u32("weight"),
     expert: c.f64("expert_id"),
-    begin_ns: c.f64("begin_relative_ns"),
+    begin_ns: c.f64("start_relative_ns"),
     duration_ns: c.f64("duration_ns"),
     queued_ns: c.f64("queued_ns"),
     batch_id: c.u32("batch_id"),
@@ -132,8 +132,8 @@ function waitsOf(data: ArrayBuffer): Waits {
   const merged = c.u32("merged_track");
   return {
     n: track.length,
-    start_ns: c.f64("start_ns"),
-    end_ns: c.f64("end_ns"),
+    start_ns: c.f64("start_relative_ns"),
+    end_ns: c.f64("end_relative_ns"),
     track,
     run: c.u32("run"),
     node: c.u32("node"),

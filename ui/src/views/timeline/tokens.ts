@@ -20,7 +20,7 @@ export function batchFrom(b: Batches, ns: number): number {
   let high = b.batch_id.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((b.begin_ns[middle] ?? -Infinity) < ns) low = middle + 1;
+    if ((b.start_relative_ns[middle] ?? -Infinity) < ns) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -32,7 +32,7 @@ export function batchAt(b: Batches, ns: number): number {
 }
 
 function end(b: Batches, i: number): number {
-  return b.end_ns[i] ?? b.begin_ns[i + 1] ?? summary.peek()?.end_ns ?? 0;
+  return b.end_relative_ns[i] ?? b.start_relative_ns[i + 1] ?? summary.peek()?.end_relative_ns ?? 0;
 }
 
 export function batchText(b: Batches, i: number): string {
@@ -50,8 +50,8 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
   const inks = { prompt: css(PROMPT, 0.45), other: css(GENERATE, 0.45) };
   inRow(pen, l, row, (top) => {
     let i = Math.max(0, batchAt(b, pen.range.from));
-    while (i < b.batch_id.length && (b.begin_ns[i] ?? 0) < pen.range.to) {
-      const from = pen.x(b.begin_ns[i] ?? 0);
+    while (i < b.batch_id.length && (b.start_relative_ns[i] ?? 0) < pen.range.to) {
+      const from = pen.x(b.start_relative_ns[i] ?? 0);
       const to = pen.x(end(b, i));
       if (to < 0) {
         i++;
@@ -59,7 +59,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
       }
       if (to - from < NARROW) {
         // All that begin within a few pixels are one block.
-        const next = Math.max(i + 1, batchFrom(b, (b.begin_ns[i] ?? 0) + perPixel * NARROW));
+        const next = Math.max(i + 1, batchFrom(b, (b.start_relative_ns[i] ?? 0) + perPixel * NARROW));
         const until = Math.max(from + 1, Math.min(pen.x(end(b, next - 1)), from + NARROW));
         c.fillStyle = b.phase[i] === "prompt" ? inks.prompt : inks.other;
         c.fillRect(from, top, until - from, row.height);
@@ -72,7 +72,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
     // Also in a block with others.
     for (const token of [chosen, other]) {
       const k = token === null ? -1 : batchIndex(token);
-      const [from, to] = k < 0 ? [0, NARROW] : [pen.x(b.begin_ns[k] ?? 0), pen.x(end(b, k))];
+      const [from, to] = k < 0 ? [0, NARROW] : [pen.x(b.start_relative_ns[k] ?? 0), pen.x(end(b, k))];
       if (to - from >= NARROW) continue;
       c.fillStyle = pen.accent;
       c.fillRect((from + to - NARROW) / 2, top, NARROW, row.height);

@@ -25,7 +25,7 @@ function OverTokens(props: { output: Output; place: string }) {
   const { output, place } = props;
   const trace = selectedTrace.value;
   // Of several ops of one name, this one.
-  const params = { place, name: asPattern(output.name), op: output.op, layer: output.layer_id ?? "none" };
+  const params = { base_name: place, name: asPattern(output.name), op: output.op, layer: output.layer_id ?? "none" };
   const { data } = useResource(playing.value ? null : JSON.stringify([trace, generation.value, params]), async (abort) =>
     gridOf(await getBinary(ofTrace(trace, "values/grid"), params, abort)),
   );
@@ -109,7 +109,7 @@ function OfOpShown(props: { run: number; node: number }) {
     <Titled>
       {answer.outputs.length === 0 && <p>This output was not measured.</p>}
       {answer.outputs.map((o, i) => (
-        <Details key={o.node} output={o} place={answer.places[i] ?? null} />
+        <Details key={o.node} output={o} place={answer.base_names[i] ?? null} />
       ))}
     </Titled>
   );

@@ -7,7 +7,7 @@ import { place } from "./state";
 function valuesWords(): CommandWords {
   const { token, layer } = selection.value;
   const file = pathOf(selectedTrace.value);
-  if (token === null && layer === null) return ["values", file, "--growth", ...option("place", place())];
+  if (token === null && layer === null) return ["values", file, "--growth", ...option("base-name", place())];
   return ["values", file, ...option("batch", token), ...option("layer", layerWord(layer))];
 }
 

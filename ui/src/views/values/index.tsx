@@ -42,8 +42,8 @@ function None() {
 /** Those of layers first: they can be followed. */
 function PlaceChoice(props: { places: readonly Place[]; shown: string }) {
   const option = (p: Place) => (
-    <option value={p.place} key={p.place}>
-      {plainName(p.place) || "(no name)"}
+    <option value={p.base_name} key={p.base_name}>
+      {plainName(p.base_name) || "(no name)"}
       {p.bad > 0 ? ` (${count(p.bad)} not finite)` : ""}
     </option>
   );
@@ -51,7 +51,7 @@ function PlaceChoice(props: { places: readonly Place[]; shown: string }) {
     <label>
       Output{" "}
       <select aria-label="Output" value={props.shown} onChange={(event) => setPlace(event.currentTarget.value)}>
-        {!props.places.some((p) => p.place === props.shown) && <option value={props.shown}>{props.shown || "the last one of each layer"}</option>}
+        {!props.places.some((p) => p.base_name === props.shown) && <option value={props.shown}>{props.shown || "the last one of each layer"}</option>}
         {props.places.map(option)}
       </select>
     </label>
@@ -59,10 +59,10 @@ function PlaceChoice(props: { places: readonly Place[]; shown: string }) {
 }
 
 function Head(props: { overview: Overview; grid: Grid | null; shown: Measure }) {
-  const { rows, summary: all } = props.overview.places;
+  const { rows, summary: all } = props.overview.base_names;
   return (
     <div class="values-head">
-      <PlaceChoice places={rows} shown={props.grid?.place ?? place() ?? ""} />
+      <PlaceChoice places={rows} shown={props.grid?.base_name ?? place() ?? ""} />
       <label>
         Colour{" "}
         <select aria-label="Colour" value={props.shown.id} title={props.shown.about} onChange={(event) => setMeasure(event.currentTarget.value)}>
@@ -138,7 +138,7 @@ function Shown(props: { grid: Grid; shown: Measure }) {
         <Heat
           grid={grid}
           measure={shown}
-          label={`Values of ${grid.place || "each layer's last output"}: ${counted(grid.layers.length, "layer")} by ${counted(grid.batches.length, "token")}; colour: ${shown.title}`}
+          label={`Values of ${grid.base_name || "each layer's last output"}: ${counted(grid.layers.length, "layer")} by ${counted(grid.batches.length, "token")}; colour: ${shown.title}`}
         />
       </div>
       <div class="values-key" aria-hidden="true">
@@ -158,7 +158,7 @@ function step(list: readonly { id: string }[], now: string, by: number): string 
 
 function useKeys(overview: Overview | null, shown: string): void {
   useEffect(() => {
-    const places = overview?.places.rows.map((p) => ({ id: p.place })) ?? [];
+    const places = overview?.base_names.rows.map((p) => ({ id: p.base_name })) ?? [];
     const other = (by: number) => places.length > 0 && setPlace(step(places, shown, by));
     return bind(
       { id: "values.colour", keys: ["KeyM"], title: "Next colour measure", scope: "Values", run: () => setMeasure(step(MEASURES, measure().id, 1)) },
@@ -178,10 +178,10 @@ export function Component() {
   const has = overview?.level != null;
   const first = useResource(has ? key : null, (abort) => getJson<First>(ofTrace(trace, "values/first"), {}, abort));
   const grids = useResource(has ? JSON.stringify([key, wanted]) : null, async (abort) =>
-    gridOf(await getBinary(ofTrace(trace, "values/grid"), { place: wanted }, abort)),
+    gridOf(await getBinary(ofTrace(trace, "values/grid"), { base_name: wanted }, abort)),
   );
   const grid = grids.data.value;
-  useKeys(overview, grid?.place ?? "");
+  useKeys(overview, grid?.base_name ?? "");
   const error = all.error.value ?? first.error.value;
   if (error) return <Failure error={error} retry={all.error.value ? all.retry : first.retry} />;
   if (!overview) return <Loading what="the values" />;
