@@ -12,7 +12,8 @@
 #define DESCRIPTION_KEPT_MAX 8192u
 #define EXPERTS_SHOWN 8u /* by number, in text */
 
-void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
+/* A tensor, and the location of its bytes. */
+static void location(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
 {
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
     uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
@@ -66,7 +67,7 @@ static void source(tt_json *j, const tt_model *m, const tt_op *op, const tt_op_s
                    const tt_access *accesses, size_t n)
 {
     tt_json_object(j);
-    tt_log_json_place(j, m, op->graph, s->tensor);
+    location(j, m, op->graph, s->tensor);
     tt_json_kv_u64(j, "read_bytes", s->read_bytes);
     if (s->at_most) tt_json_kv_bool(j, "read_bytes_at_most", true);
     if (s->picks && s->weight != TT_NONE)
@@ -86,7 +87,7 @@ static void sources(tt_json *j, const tt_model *m, const tt_op *op, const tt_acc
 static void destination(tt_json *j, const tt_model *m, const tt_op *op)
 {
     tt_json_object(j);
-    tt_log_json_place(j, m, op->graph, op->nodes[op->n_nodes - 1]);
+    location(j, m, op->graph, op->nodes[op->n_nodes - 1]);
     tt_json_object_end(j);
 }
 
