@@ -1,24 +1,9 @@
 /* Lists experiments, and the outcomes of a command's: tables and JSON. */
-#include "base/clock.h"
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment.h"
-#include "cli/table.h"
-#include "cli/trace_options.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define TEXT_SHOWN (TT_RESULT_SHOWN + 8u)
-
-static const char *rate(char out[TT_UNITS_TEXT], double tokens_per_s)
-{
-    if (tokens_per_s <= 0) return "-";
-    (void)snprintf(out, TT_UNITS_TEXT, "%.1f", tokens_per_s);
-    return out;
-}
 
 int tt_experiment_list(const tt_results *results, const char *folder, const tt_list_options *o,
                        bool json)
@@ -62,29 +47,93 @@ static size_t count(const tt_experiment_end *ends, size_t n, tt_outcome_state st
     return found;
 }
 
-static void put_end(tt_json *j, const tt_bench *b, size_t number, const tt_experiment_end *end)
-{
+typedef struct outcome {
+    size_t number;
+    const tt_experiment_end *end;
+    const tt_result *r; /* NULL: it has none */
     tt_experiment e;
-    char path[2 * PATH_MAX];
-    const tt_result *r = end->id[0] ? tt_results_by_id(&b->results, end->id) : NULL;
-    tt_settings_experiment(&b->settings, number, &e);
-    tt_json_object(j);
-    tt_json_kv_string(j, "state", state_keys[end->state]);
-    if (end->stage) tt_json_kv_string(j, "failed_stage", end->stage);
-    if (end->stage) tt_json_kv_string(j, "cause", end->cause);
-    (void)snprintf(path, sizeof path, "%s/%s", b->store.folder, r ? r->folder : "");
-    tt_json_kv_string(j, "path", r ? path : NULL);
-    if (r) {
-        tt_result_json(j, r);
-    } else {
-        tt_json_kv_string(j, "model_file", e.of[TT_SET_MODEL_PATH]->text);
-        tt_json_kv_string(j, "prompt", tt_experiment_prompt(&e));
-    }
-    tt_json_object_end(j);
+} outcome;
+
+static const char *model_of(const outcome *x)
+{
+    return x->e.of[TT_SET_MODEL_PATH]->text;
 }
 
-static bool print_json(const tt_bench *b, const tt_experiment_end *ends, size_t n)
+TT_COLUMN_KNOWN(is_kept, outcome, x, x->r != NULL)
+TT_COLUMN_VALUE(get_number, outcome, x, u64, x->number + 1)
+/* In JSON those of the result. */
+TT_COLUMN_GET(get_model, outcome, x, if (!x->r) tt_cell_text(cell, model_of(x));)
+TT_COLUMN_GET(get_prompt, outcome, x, if (!x->r) tt_cell_text(cell, tt_experiment_prompt(&x->e));)
+TT_COLUMN_SHOW(show_model, outcome, x,
+               (void)tt_result_short(out, room, tt_result_file(model_of(x)));)
+TT_COLUMN_SHOW(show_prompt, outcome, x,
+               (void)tt_result_short(out, room, tt_experiment_prompt(&x->e));)
+TT_COLUMN_GET(get_tokens, outcome, x, const tt_setting n = TT_SET_TOKENS_TO_GENERATE;
+              char text[TT_SETTING_TEXT];
+              tt_cell_format(cell, "%s", tt_setting_show(n, x->e.of[n], text));)
+/* One that was killed before it recorded how many: those that were asked for. */
+TT_COLUMN_GET(get_threads, outcome, x, const tt_setting_value *asked = x->e.of[TT_SET_THREADS];
+              cell->known = x->r || asked; if (x->r) cell->u64 = x->r->threads;
+              if (cell->u64 == 0 && asked) cell->u64 = (uint64_t)asked->integer;)
+TT_COLUMN_GET(get_state, outcome, x, tt_cell_text(cell, state_keys[x->end->state]);)
+TT_COLUMN_SHOW(show_state, outcome, x, (void)snprintf(out, room, "%s", state_names[x->end->state]);)
+TT_COLUMN_JSON(put_path, outcome, x, const tt_bench *b = context; char path[2 * PATH_MAX];
+               (void)snprintf(path, sizeof path, "%s/%s", b->store.folder, x->r->folder);
+               tt_json_string(j, path);)
+TT_COLUMN_SHOW(show_rate, outcome, x, const double rate = x->r ? x->r->tokens_per_s : 0;
+               if (x->r)(void) snprintf(out, room, rate > 0 ? "%.1f" : "-", rate);)
+TT_COLUMN_SHOW(show_options, outcome, x, char *options = tt_experiment_options(&x->e);
+               (void)tt_result_short(out, room, options); free(options);)
+TT_COLUMN_GET(get_stage, outcome, x, tt_cell_text(cell, x->end->stage);)
+TT_COLUMN_GET(get_cause, outcome, x, tt_cell_text(cell, x->end->stage ? x->end->cause : NULL);)
+
+static void show_cause(const void *context, const void *row, char *out, size_t room)
 {
+    const tt_experiment_end *end = ((const outcome *)row)->end;
+    char text[400];
+    (void)context;
+    if (!end->stage) return;
+    (void)snprintf(text, sizeof text, "%s: %s", end->stage, end->cause);
+    tt_cell_text_copy(out, room, text);
+}
+
+#define TEXT(key_, title_, ...) TT_COLUMN(key_, title_, NONE, "", .type = TT_CELL_NAME, __VA_ARGS__)
+#define OF_RESULT(key_, title_, unit_, member_)                                                    \
+    TT_COLUMN(key_, title_, unit_, "", .show = TT_SHOW_TEXT | TT_SHOW_WIDE, .known = is_kept,      \
+              TT_THROUGH(outcome, r), TT_MEMBER(tt_result, member_))
+/* In JSON with the columns of the result, if there is one. */
+static const tt_column columns[] = {
+    TT_COLUMN("number", "#", NONE, "", .type = TT_CELL_U64, .get = get_number,
+              .show = TT_SHOW_TEXT),
+    TEXT("model_file", "MODEL", .get = get_model, .text = show_model,
+         .show = TT_SHOW_CUT | TT_SHOW_OMIT),
+    TEXT("prompt", "PROMPT", .get = get_prompt, .text = show_prompt,
+         .show = TT_SHOW_CUT | TT_SHOW_OMIT),
+    TEXT("tokens", "TOKENS", .get = get_tokens,
+         .show = TT_SHOW_TEXT | TT_SHOW_RIGHT | TT_SHOW_WIDE),
+    TT_COLUMN("threads", "THREADS", NONE, "", .type = TT_CELL_U64, .get = get_threads,
+              .show = TT_SHOW_TEXT | TT_SHOW_WIDE),
+    TEXT("state", "STATE", .get = get_state, .text = show_state),
+    TT_COLUMN("folder", "FOLDER", NONE, "", .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,
+              .known = is_kept, TT_THROUGH(outcome, r), TT_MEMBER_CHARS(tt_result, folder)),
+    TEXT("path", NULL, .known = is_kept, .json = put_path),
+    OF_RESULT("batches", "BATCHES", NONE, n_batches),
+    TT_COLUMN("tokens_per_s", "TOKENS/S", NONE, "", .type = TT_CELL_F64, .text = show_rate,
+              .show = TT_SHOW_TEXT),
+    OF_RESULT("inference", "INFERENCE", NS, inference_ns),
+    OF_RESULT("size", "SIZE", BYTES, size_bytes),
+    TEXT("options", "OPTIONS", .text = show_options,
+         .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KNOWN),
+    TEXT("failed_stage", NULL, .get = get_stage, .show = TT_SHOW_OMIT),
+    TEXT("cause", "CAUSE", .get = get_cause, .text = show_cause,
+         .show = TT_SHOW_CUT | TT_SHOW_KNOWN | TT_SHOW_OMIT),
+};
+static const tt_schema schema = TT_SCHEMA("outcomes", "an experiment of the command", columns);
+
+static bool print_json(const tt_bench *b, const tt_rowset *set, const tt_experiment_end *ends)
+{
+    const size_t n = set->n;
+    const outcome *rows = set->rows;
     tt_json j;
     tt_json_begin(&j, stdout, 2);
     tt_json_object(&j);
@@ -97,91 +146,30 @@ static bool print_json(const tt_bench *b, const tt_experiment_end *ends, size_t 
                    count(ends, n, TT_OUTCOME_OPEN) + count(ends, n, TT_OUTCOME_INTERRUPTED));
     tt_json_key(&j, "experiments");
     tt_json_array(&j);
-    for (size_t i = 0; i < n; i++)
-        put_end(&j, b, i, &ends[i]);
+    for (size_t i = 0; i < n; i++) {
+        tt_json_object(&j);
+        tt_rowset_json(&j, set, &rows[i]);
+        if (rows[i].r) tt_result_json(&j, rows[i].r);
+        tt_json_object_end(&j);
+    }
     tt_json_array_end(&j);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }
 
-/* Columns that only some commands need. */
-typedef struct optional {
-    bool options, cause;
-} optional;
-
-static optional find_optional(const tt_bench *b, const tt_experiment_end *ends, size_t n)
-{
-    optional has = {.cause = count(ends, n, TT_OUTCOME_FAILED) > 0};
-    for (size_t i = TT_SET_ENGINE_PATH; i < TT_SET_PROGRAM_ARGUMENTS; i++)
-        has.options |= b->settings.of[i].n && !tt_experiment_has_column((tt_setting)i);
-    return has;
-}
-
-static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_experiment_end *end,
-                    optional has)
-{
-    tt_experiment e;
-    char n[24], model[TEXT_SHOWN], prompt[TEXT_SHOWN], options[TEXT_SHOWN], tokens[TT_SETTING_TEXT],
-        threads[24] = "", batches[24] = "", speed[TT_UNITS_TEXT], took[TT_UNITS_TEXT] = "",
-        size[TT_UNITS_TEXT] = "", why[400] = "";
-    tt_settings_experiment(&b->settings, number, &e);
-    const tt_result *r = end->id[0] ? tt_results_by_id(&b->results, end->id) : NULL;
-    char *given = tt_experiment_options(&e);
-    (void)snprintf(n, sizeof n, "%zu", number + 1);
-    if (r) {
-        (void)snprintf(threads, sizeof threads, "%" PRIu64, r->threads);
-        (void)snprintf(batches, sizeof batches, "%" PRIu64, r->n_batches);
-        tt_units_ns(took, (double)r->inference_ns);
-        tt_units_bytes(size, r->size_bytes);
-    }
-    /* One that was killed before it recorded how many: those that were asked for. */
-    if ((!r || !r->threads) && e.of[TT_SET_THREADS]) {
-        (void)snprintf(threads, sizeof threads, "%" PRId64, e.of[TT_SET_THREADS]->integer);
-    }
-    if (end->stage) (void)snprintf(why, sizeof why, "%s: %s", end->stage, end->cause);
-    (void)tt_trace_text(why, sizeof why, why);
-    const char *cells[] = {
-        n,
-        tt_result_short(model, sizeof model, tt_result_file(e.of[TT_SET_MODEL_PATH]->text)),
-        tt_result_short(prompt, sizeof prompt, tt_experiment_prompt(&e)),
-        tt_setting_show(TT_SET_TOKENS_TO_GENERATE, e.of[TT_SET_TOKENS_TO_GENERATE], tokens),
-        threads,
-        state_names[end->state],
-        r ? r->folder : "",
-        batches,
-        r ? rate(speed, r->tokens_per_s) : "",
-        took,
-        size,
-        has.options ? tt_result_short(options, sizeof options, given) : why,
-        why};
-    tt_table_row(t, cells);
-    free(given);
-}
-
-static bool print_table(const tt_bench *b, const tt_experiment_end *ends, size_t n)
-{
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    optional has = find_optional(b, ends, n);
-    tt_table_column(t, "#", TT_COLUMN_RIGHT);
-    tt_table_column(t, "MODEL", TT_COLUMN_SHRINK);
-    tt_table_column(t, "PROMPT", TT_COLUMN_SHRINK);
-    tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    tt_table_column(t, "THREADS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    tt_table_column(t, "STATE", 0);
-    tt_table_column(t, "FOLDER", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
-    tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
-    if (has.options) tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
-    if (has.cause) tt_table_column(t, "CAUSE", TT_COLUMN_SHRINK);
-    for (size_t i = 0; i < n; i++)
-        put_row(t, b, i, &ends[i], has);
-    return tt_table_print(t);
-}
-
 bool tt_experiment_summary(const tt_bench *b, const tt_experiment_end *ends, size_t n, bool json)
 {
-    return json ? print_json(b, ends, n) : print_table(b, ends, n);
+    outcome *rows = calloc(n + 1, sizeof *rows);
+    if (!rows) return false;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = (outcome){.number = i,
+                            .end = &ends[i],
+                            .r = ends[i].id[0] ? tt_results_by_id(&b->results, ends[i].id) : NULL};
+        tt_settings_experiment(&b->settings, i, &rows[i].e);
+    }
+    const tt_rowset set = TT_ROWSET(&schema, 0, b, rows, n);
+    const bool ok = json ? print_json(b, &set, ends)
+                         : tt_list_print_set(&set, &(tt_listing_wish){.text = true}, stdout);
+    free(rows);
+    return ok;
 }
