@@ -34,8 +34,8 @@ struct options {
     tt_input input;
     tt_list_options list;
     bool by_lane, places, hex;
-    bool sorted; /* --sort was given; else in the order of time */
-    tt_log_sort sort;
+    const char *sort_text; /* NULL: in the order of time */
+    tt_sort_key sort;
     bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
     tt_filter filter;
@@ -45,12 +45,6 @@ static void take_text(void *text, char *arg, tt_parse *p)
 {
     (void)p;
     *(const char **)text = *arg ? arg : NULL;
-}
-
-static void take_sort(void *sort, char *arg, tt_parse *p)
-{
-    if (tt_log_sort_of(arg, sort, NULL) != TT_OK)
-        tt_parse_refuse(p, "must be duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes");
 }
 
 static const tt_option_name origins[] = {{"file", TT_ORIGIN_FILE}, {"buffer", TT_ORIGIN_BUFFER}};
@@ -79,10 +73,9 @@ static const tt_option option_table[] = {
     {"lanes", 0, 0, "A row for each thread instead of one for each op", 3,
      TT_FLAG(struct options, by_lane)},
     {"sort", 0, "COLUMN",
-     "Sort by duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes: from the largest; "
-     "+COLUMN from the smallest (at most 1000000 rows)",
-     3, TT_TAKE(struct options, sort, take_sort), TT_GIVEN(struct options, sorted),
-     .names = tt_log_sort_key},
+     "Sort by a column: numbers from the largest, names and ids from the smallest; +COLUMN from "
+     "the smallest, -COLUMN from the largest (at most 1000000 rows)",
+     3, TT_TEXT(struct options, sort_text), .flags = TT_OPTION_COLUMN},
     {"limit", 0, "N",
      "Only the first N rows; 0: all (the default is 100, with --json and --csv all)", 3,
      TT_WHOLE(struct options, limit, 0, INT64_MAX), TT_GIVEN(struct options, limited)},
@@ -320,7 +313,7 @@ static int walk_all(printer *p, tt_model **m)
     if (!begin(p)) return tt_report_usage("out of memory");
     p->reports = !isatty(STDOUT_FILENO);
     tt_progress_begin(&p->bar, "reading", 0, "rows");
-    tt_status status = o->sorted ? print_sorted(p, &err) : walk_on(p, m, &err);
+    tt_status status = o->sort_text ? print_sorted(p, &err) : walk_on(p, m, &err);
     tt_progress_end(&p->bar);
     if (*m) tt_trace_note_damage(*m);
     tt_log_picks_free(&p->picks);
@@ -349,6 +342,17 @@ static int print_log(const struct options *o, tt_model **m)
     return code;
 }
 
+static int choose_sort(struct options *o)
+{
+    const tt_rowset set = tt_log_rowset(NULL, NULL, o->by_lane);
+    tt_error err;
+    if (o->sort_text && strcmp(o->sort_text, "key") == 0) o->sort_text = NULL;
+    if (!o->sort_text ||
+        tt_sort_key_read(&o->sort, &set, o->sort_text, strlen(o->sort_text), &err) == TT_OK)
+        return TT_EXIT_OK;
+    return tt_list_error(&err);
+}
+
 int tt_cmd_log(int argc, char **argv)
 {
     static const tt_options command = {
@@ -369,15 +373,16 @@ int tt_cmd_log(int argc, char **argv)
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
-    const tt_part part = {.has_tokens = f->has_batch && !o.sorted,
+    const tt_part part = {.has_tokens = f->has_batch && !o.sort_text,
                           .batch_first = f->batch_first,
                           .batch_last = f->batch_last,
-                          .has_from = f->has_from && !o.sorted,
-                          .has_to = f->has_to && !o.sorted,
+                          .has_from = f->has_from && !o.sort_text,
+                          .has_to = f->has_to && !o.sort_text,
                           .from_ns = f->from_ns,
                           .to_ns = f->to_ns,
-                          .first_only = o.limit > 0 && !o.sorted};
-    int code = tt_input_open_part(&o.input, &part, &m);
+                          .first_only = o.limit > 0 && !o.sort_text};
+    int code = choose_sort(&o);
+    if (code == TT_EXIT_OK) code = tt_input_open_part(&o.input, &part, &m);
     if (code == TT_EXIT_OK) code = print_log(&o, &m);
     tt_model_close(m);
     return code;

@@ -299,7 +299,7 @@ TT_COLUMN_JSON(json_destination, tt_log_row, r, destination(j, context, r->op);)
 /* The first columns describe the execution, the others (DESCRIPTION) the op. */
 static const tt_column columns[] = {
     NUMBER("start_ns", NULL, get_start, "begin, on the machine's monotonic clock", .show = 0),
-    TT_COLUMN("start_relative_ns", "TIME ms", NS, "begin, since the begin of the first batch",
+    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "begin, since the begin of the first batch",
               .type = TT_CELL_F64, .get = get_start_relative, .text = show_start_relative),
     SPAN_COLUMN(duration, "DURATION", 0, show_duration_or_why,
                 "from the first thread's start to the last thread's arrival"),
