@@ -1,9 +1,6 @@
 /* tensortrace log FILE: the ops in the order of their start. */
-#include "analyze/access.h"
-#include "analyze/log/columns.h"
-#include "analyze/log/log.h"
 #include "analyze/log/top.h"
-#include "base/json.h"
+#include "answer/log.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -22,7 +19,6 @@
 #define TABLE_LIMIT 100u  /* rows of a table, the default of --limit */
 #define BLOCK_ROWS 10000u /* rows laid out together, because a table is kept in memory */
 #define CELL_TEXT 512
-#define CSV_BYTES ((size_t)1 << 18) /* written together */
 /* The default columns of the table. */
 #define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 /* The same with --places. */
@@ -85,14 +81,9 @@ static const tt_option option_table[] = {
 typedef struct printer {
     const struct options *o;
     const tt_model *m;
-    tt_log_picks picks;
-    tt_error err; /* of the selections */
-    tt_json json;
+    tt_log_writer w;
+    tt_error err; /* of rows */
     tt_table *table;
-    tt_rowset set; /* of `row` */
-    tt_listing list;
-    tt_log_row row;
-    tt_bytes csv, cell;
     tt_progress bar; /* not if the rows themselves are on the terminal */
     uint64_t rows;
     uint64_t block_rows;
@@ -104,7 +95,7 @@ typedef struct printer {
     bool failed;
 } printer;
 
-/* --- as a table, and CSV --- */
+/* --- as a table --- */
 
 /* On a narrow terminal, locations would be cut off: they get lines of their own. */
 static bool is_narrow(const printer *p)
@@ -119,7 +110,7 @@ static void print_places(printer *p)
     if (p->rows == 1)
         (void)printf("%9s  %5s  %5s  %-16s  %8s\n", "TIME ms", "BATCH", "LAYER", "OP", "DURATION");
     for (size_t i = 0; i < SHOWN_PLACES_COLUMNS; i++)
-        tt_cell_show(p->list.columns[i], p->m, &p->row, text[i], CELL_TEXT);
+        tt_cell_show(p->w.list.columns[i], p->m, &p->w.row, text[i], CELL_TEXT);
     (void)printf("%9s  %5s  %5s  %-16s  %8s\n", text[0], text[1], text[2], text[3], text[4]);
     (void)snprintf(line, sizeof line, "    to    %s", text[5]);
     tt_table_text(stdout, 10, line);
@@ -127,28 +118,29 @@ static void print_places(printer *p)
     if (text[6][0]) tt_table_text(stdout, 10, line);
 }
 
-static int make_list(printer *p)
+static int open_writer(printer *p)
 {
     char shown[sizeof SHOWN + 16];
     const struct options *o = p->o;
-    const bool data = o->input.json || o->list.csv;
+    const tt_log_format format = o->list.csv     ? TT_LOG_CSV
+                                 : o->input.json ? TT_LOG_JSON
+                                                 : TT_LOG_TEXT;
     const char *columns = o->list.columns;
+    tt_error err;
     (void)snprintf(shown, sizeof shown, SHOWN, o->by_lane ? "thread_id" : "threads");
-    const tt_listing_wish wish = {.columns = columns || data ? columns
-                                             : o->places     ? SHOWN_PLACES
-                                                             : shown,
-                                  .text = !data,
-                                  .csv = o->list.csv};
-    p->set = tt_log_rowset(p->m, &p->row, o->by_lane);
-    const int code = tt_list_make(&p->list, &p->set, &wish);
-    p->list.chosen = columns != NULL;
+    if (!columns && format == TT_LOG_TEXT) columns = o->places ? SHOWN_PLACES : shown;
+    if (tt_log_writer_open(&p->w, p->m, o->by_lane, format, columns, stdout, &err) != TT_OK)
+        return tt_list_error(&err);
+    p->w.row.places = o->places;
+    p->w.row.hex = o->hex;
+    p->w.list.chosen = o->list.columns != NULL;
     p->narrow = is_narrow(p);
-    return code;
+    return TT_EXIT_OK;
 }
 
 static bool has_table(printer *p)
 {
-    if (!p->table) p->table = tt_list_table(&p->list, stdout);
+    if (!p->table) p->table = tt_list_table(&p->w.list, stdout);
     return p->table != NULL;
 }
 
@@ -158,40 +150,21 @@ static void table_row(printer *p)
         p->failed = true;
         return;
     }
-    tt_list_row(p->table, &p->list, &p->row);
+    tt_list_row(p->table, &p->w.list, &p->w.row);
     if (++p->block_rows < BLOCK_ROWS) return;
     p->failed |= !tt_table_print(p->table);
     p->table = NULL;
     p->block_rows = 0;
 }
 
-static void flush_csv(printer *p)
-{
-    p->failed |= p->csv.failed || p->cell.failed;
-    if (p->csv.size) (void)fwrite(p->csv.data, 1, p->csv.size, stdout);
-    tt_bytes_clear(&p->csv);
-}
-
 static bool print_row(printer *p, const tt_log_op *row)
 {
-    tt_log_row *r = &p->row;
-    *r = (tt_log_row){.row = row, .text = &p->cell, .places = p->o->places, .hex = p->o->hex};
-    if (tt_log_picks_of(&p->picks, row, &r->op, &r->accesses, &r->n_accesses, &p->err) != TT_OK)
-        return false;
-    if (p->o->list.csv) {
-        tt_listing_csv_row(&p->csv, &p->list, r);
-        if (p->csv.size >= CSV_BYTES) flush_csv(p);
-    } else if (!p->o->input.json && p->narrow) {
+    if (tt_log_writer_put(&p->w, row, &p->err) != TT_OK) return false;
+    if (p->w.format != TT_LOG_TEXT) return true;
+    if (p->narrow)
         print_places(p);
-    } else if (!p->o->input.json) {
+    else
         table_row(p);
-    } else if (p->o->list.columns) {
-        tt_json_object(&p->json);
-        tt_listing_json_row(&p->json, &p->list, r);
-        tt_json_object_end(&p->json);
-    } else {
-        tt_log_json_op(&p->json, p->m, row, r->op, r->accesses, r->n_accesses);
-    }
     return true;
 }
 
@@ -220,13 +193,13 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
     bool all = !(*m)->partial || until == UINT64_MAX;
     tt_status status = tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
     if (status != TT_OK || p->err.status != TT_OK || p->ended || all) return status;
-    tt_log_picks_free(&p->picks);
+    tt_log_writer_model(&p->w, NULL);
     tt_model_close(*m);
     *m = NULL;
     status = tt_model_open(p->o->input.path, m, err);
     if (status != TT_OK) return status;
-    p->m = p->set.context = *m;
-    p->picks.m = *m;
+    p->m = *m;
+    tt_log_writer_model(&p->w, *m);
     p->after_ticks = until;
     return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
 }
@@ -245,34 +218,17 @@ static int write_none(const struct options *o, tt_model **m)
 
 static bool begin(printer *p)
 {
-    if (p->o->list.csv) {
-        tt_listing_csv_header(&p->csv, &p->list);
-        return true;
-    }
-    if (!p->o->input.json) return p->narrow || has_table(p);
-    tt_json_begin(&p->json, stdout, 0);
-    tt_json_object(&p->json);
-    tt_json_kv_string(&p->json, "file", p->o->input.path);
-    tt_json_key(&p->json, "ops");
-    tt_json_array(&p->json);
-    return true;
+    tt_log_writer_begin(&p->w, p->o->input.path);
+    return p->w.format != TT_LOG_TEXT || p->narrow || has_table(p);
 }
 
 /* False if the output failed. */
 static bool end(printer *p)
 {
-    if (p->o->list.csv) {
-        flush_csv(p);
-    } else if (p->o->input.json) {
-        tt_json_array_end(&p->json);
-        tt_json_kv_bool(&p->json, "more", p->more);
-        tt_json_object_end(&p->json);
-        p->failed |= !tt_json_end(&p->json);
-        return !p->failed;
-    } else if (p->table) {
-        p->failed |= !tt_table_print(p->table);
-    }
-    if (p->more) tt_trace_note_more(p->rows);
+    tt_error err;
+    p->failed |= tt_log_writer_end(&p->w, p->more, &err) != TT_OK;
+    if (p->table) p->failed |= !tt_table_print(p->table);
+    if (p->more && p->w.format != TT_LOG_JSON) tt_trace_note_more(p->rows);
     return !p->failed;
 }
 
@@ -316,7 +272,6 @@ static int walk_all(printer *p, tt_model **m)
     tt_status status = o->sort_text ? print_sorted(p, &err) : walk_on(p, m, &err);
     tt_progress_end(&p->bar);
     if (*m) tt_trace_note_damage(*m);
-    tt_log_picks_free(&p->picks);
     if (status == TT_OK && p->err.status != TT_OK) {
         err = p->err;
         status = err.status;
@@ -331,14 +286,10 @@ static int walk_all(printer *p, tt_model **m)
 
 static int print_log(const struct options *o, tt_model **m)
 {
-    printer p = {.o = o, .m = *m, .picks = {.m = *m}};
-    tt_bytes_init(&p.csv, (size_t)1 << 26);
-    tt_bytes_init(&p.cell, (size_t)1 << 20);
-    int code = make_list(&p);
+    printer p = {.o = o, .m = *m};
+    int code = open_writer(&p);
     if (code == TT_EXIT_OK) code = walk_all(&p, m);
-    tt_listing_free(&p.list);
-    tt_bytes_free(&p.csv);
-    tt_bytes_free(&p.cell);
+    tt_log_writer_close(&p.w);
     return code;
 }
 
