@@ -2,7 +2,6 @@
 
 #include "analyze/faults.h"
 #include "analyze/kernel.h"
-#include "analyze/page_faults.h"
 #include "analyze/ranges.h"
 #include "analyze/residency.h"
 #include "base/array.h"
@@ -520,7 +519,7 @@ static void free_walk(walk *k)
 tt_status tt_loading_find(tt_loading *l, const tt_model *m, bool with_ops, tt_error *err)
 {
     static const tt_filter everything;
-    walk k = {.m = m, .run = TT_NONE, .page_bytes = tt_page_faults_page_bytes(m)};
+    walk k = {.m = m, .run = TT_NONE, .page_bytes = tt_model_page_bytes(m)};
     tt_status status = TT_OK;
     memset(l, 0, sizeof *l);
     l->m = m;

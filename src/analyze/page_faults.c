@@ -65,7 +65,6 @@ tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
     return found;
 }
 
-#define PAGE_BYTES 4096u /* default, for traces without it */
 
 /* --- the op --- */
 
@@ -109,19 +108,12 @@ static tt_status note_run(tt_page_faults *f, uint32_t run, tt_error *err)
     return status;
 }
 
-uint64_t tt_page_faults_page_bytes(const tt_model *m)
-{
-    const char *text = tt_model_environment(m, "page_bytes");
-    const uint64_t bytes = text ? strtoull(text, NULL, 10) : 0;
-    return bytes == 0 || bytes & (bytes - 1) ? PAGE_BYTES : bytes;
-}
-
 tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *err)
 {
     tt_status status = TT_OK;
     memset(f, 0, sizeof *f);
     f->m = m;
-    f->page_bytes = tt_page_faults_page_bytes(m);
+    f->page_bytes = tt_model_page_bytes(m);
     f->places = malloc(((size_t)m->n_page_faults + 1) * sizeof *f->places);
     if (!f->places) return tt_error_memory(err, "the places of page faults");
     status = tt_weight_places_find(&f->weights, m, err);
@@ -670,7 +662,7 @@ tt_status tt_loading_bins_sum(const tt_loading *l, const tt_memory_layout *layou
                               const tt_page_span *spans, size_t n_spans, tt_loading_bin **bins,
                               size_t *n, tt_error *err)
 {
-    const uint64_t page_bytes = tt_page_faults_page_bytes(l->m);
+    const uint64_t page_bytes = tt_model_page_bytes(l->m);
     size_t capacity = 0;
     *bins = NULL;
     *n = 0;

@@ -59,8 +59,6 @@ typedef struct tt_page_faults {
 
 /* Walks the trace's ops once. Freed with tt_page_faults_free, also after an error. */
 tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *err);
-/* Of memory, in the traced process. */
-uint64_t tt_page_faults_page_bytes(const tt_model *m);
 void tt_page_faults_free(tt_page_faults *f);
 tt_fault_target tt_page_faults_target(const tt_page_faults *f, uint32_t fault);
 /* The batch (index in tt_model.batches) of its op, or at its time; TT_NONE: none. */

@@ -2,7 +2,6 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/complete.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -333,14 +332,16 @@ _Noreturn static void list(const tt_parse *p)
     exit(tt_report_output(true));
 }
 
+char **(*tt_options_complete)(const tt_options *command, int argc, char **argv);
+
 void tt_options_parse(const tt_options *command, int argc, char **argv, void *options)
 {
     tt_parse p = {.command = command, .input = options};
     for (size_t i = 0; i < TT_OPTION_SETS_MAX; i++)
         add_set(&p, &command->sets[i]);
     if (lists) list(&p);
-    if (tt_complete_is_due())
-        for (argv = tt_complete(command, argc, argv), argc = 0; argv[argc];)
+    if (tt_options_complete)
+        for (argv = tt_options_complete(command, argc, argv), argc = 0; argv[argc];)
             argc++;
     size_t most = 1; /* letters may be combined in a word */
     for (int i = 0; i < argc; i++)

@@ -155,7 +155,7 @@ static bool take_span(const char **at, const tt_model *m, const tt_memory_layout
     if (!take_numbers(at, numbers) || numbers[0] >= (is_file ? m->n_files : m->n_buffers))
         return false;
     *out = (tt_page_span){is_file ? (uint32_t)numbers[0] : layout->segment_of_buffer[numbers[0]],
-                          numbers[1], numbers[2], numbers[3] * tt_page_faults_page_bytes(m)};
+                          numbers[1], numbers[2], numbers[3] * tt_model_page_bytes(m)};
     return true;
 }
 
@@ -371,7 +371,7 @@ static const tt_column known_columns[] = {
 };
 static const tt_schema known_schema = TT_SCHEMA("files", "a model file", known_columns);
 
-TT_COLUMN_VALUE(get_page_bytes, tt_loading, l, u64, tt_page_faults_page_bytes(l->m))
+TT_COLUMN_VALUE(get_page_bytes, tt_loading, l, u64, tt_model_page_bytes(l->m))
 TT_COLUMN_ROWS(files, tt_loading, l, l->pages, l->m->n_files)
 
 static const tt_column loading_head_columns[] = {

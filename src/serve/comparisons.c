@@ -4,7 +4,7 @@
 #include "answer/diff.h"
 #include "answer/valuediff.h"
 #include "base/json.h"
-#include "serve/reply_body.h"
+#include "serve/reply.h"
 #include "serve/source.h"
 #include "serve/traces.h"
 #include "table/table.h"
