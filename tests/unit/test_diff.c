@@ -7,7 +7,7 @@
 #include "analyze/diff/structure.h"
 #include "analyze/quantiles.h"
 #include "base/json.h"
-#include "cli/diff/diff_view.h"
+#include "cli/diff/view.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /* doctor --disk: the storage of a file, and how fast it is read. */
+#include "machine/disk.h"
 #include "analyze/storage.h"
 #include "base/units.h"
 #include "boost/bursts.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/report.h"
-#include "machine/disk.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The output of `diff` as a page: for the terminal, and for a separate file. */
 #include "base/hex.h"
 #include "base/units.h"
-#include "cli/diff/diff_view.h"
+#include "cli/diff/view.h"
 #include "report/render.h"
 
 #include <math.h>
