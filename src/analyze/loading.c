@@ -92,7 +92,7 @@ static void take(walk *k, tracked *t, const tt_ranges *what, tt_ranges *to)
     k->failed |= k->some.failed || t->fresh.failed || to->failed;
 }
 
-static void forget_gone(walk *k, tracked *t, const tt_ranges *back)
+static void remove_gone(walk *k, tracked *t, const tt_ranges *back)
 {
     tt_ranges_without(&t->gone, back, &k->rest);
     swap(&t->gone, &k->rest);
@@ -108,7 +108,7 @@ static void look_at(walk *k, tracked *t, const tt_ranges *present, const tt_rang
     add_all(&t->gone, &k->some);
     tt_ranges_both(&t->gone, present, &k->some);
     add_all(&t->again, &k->some);
-    forget_gone(k, t, present);
+    remove_gone(k, t, present);
 }
 
 /* Applies faults, then reads by ops, since the last sample. */
@@ -124,7 +124,7 @@ static void apply(walk *k, file_state *f)
             take(k, t, &f->faulted, &t->evicted);
             tt_ranges_both(&t->all, &f->faulted, &k->some);
             add_all(&t->again, &k->some);
-            forget_gone(k, t, &f->faulted);
+            remove_gone(k, t, &f->faulted);
         }
         if (have_common(&t->fresh, &f->used) && may_work(k, t, &f->used))
             take(k, t, &f->used, &t->used);

@@ -440,7 +440,7 @@ static uint32_t buffer_at(const tt_page_index *x, const own_memory *list, size_t
 }
 
 static bool place_of(const tt_page_index *x, const own_memory *list, size_t n, uint32_t fault,
-                     tt_page_place *out)
+                     tt_page_location *out)
 {
     const tt_model *m = x->faults->m;
     const tt_page_fault *p = &m->page_faults[fault];
@@ -461,7 +461,7 @@ static bool place_of(const tt_page_index *x, const own_memory *list, size_t n, u
     return true;
 }
 
-TT_ORDER_BY(by_place, tt_page_place, segment, at, fault)
+TT_ORDER_BY(by_place, tt_page_location, segment, at, fault)
 
 tt_status tt_page_index_make(tt_page_index *x, const tt_page_faults *faults,
                              const tt_memory_layout *layout, tt_error *err)
@@ -544,7 +544,7 @@ static void find_places(const tt_page_index *x, const counted *c, size_t *first,
 {
     const uint64_t page = x->faults->page_bytes, begin = c->begin & ~(page - 1),
                    end = (c->end + page - 1) & ~(page - 1);
-    const tt_page_place *p = x->places;
+    const tt_page_location *p = x->places;
     tt_lower_bound(*first, x->n,
                    p[*first].segment < c->segment ||
                        (p[*first].segment == c->segment && p[*first].at < begin));
@@ -573,7 +573,7 @@ static sieve make_sieve(const tt_page_index *x, const tt_filter *filter)
     return s;
 }
 
-static bool passes(const sieve *s, const tt_page_place *p)
+static bool passes(const sieve *s, const tt_page_location *p)
 {
     if (p->fault < s->first || p->fault >= s->end ||
         !tt_filter_batch(s->filter, s->x->faults->m, p->batch))
@@ -600,7 +600,7 @@ tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
         uint64_t bin = UINT64_MAX, page = UINT64_MAX;
         find_places(x, &c, &at, &last);
         for (; at < last; at++) {
-            const tt_page_place *p = &x->places[at];
+            const tt_page_location *p = &x->places[at];
             if (!passes(&some, p)) continue;
             if (p->at / spans[i].bin_bytes != bin) {
                 tt_page_bin *made = tt_array_add(*bins, *n, capacity);

@@ -110,19 +110,19 @@ typedef struct tt_page_span {
 } tt_page_span;
 
 /* A fault, located in the file or buffer. */
-typedef struct tt_page_place {
+typedef struct tt_page_location {
     uint64_t at;    /* relative to the same start as bins */
     uint32_t fault; /* in tt_model.page_faults */
     /* Copied from the fault, because looking them up would cost more than everything else. */
     uint32_t batch; /* as returned by tt_page_faults_batch */
     uint32_t segment : 31;
     uint32_t major : 1;
-} tt_page_place;
+} tt_page_location;
 
 typedef struct tt_page_index {
     const tt_page_faults *faults;
     const tt_memory_layout *layout;
-    tt_page_place *places; /* by segment, offset, time; of faults in a segment */
+    tt_page_location *places; /* by segment, offset, time; of faults in a segment */
     size_t n;
 } tt_page_index;
 

@@ -148,7 +148,7 @@ _Noreturn void tt_parse_refuse(tt_parse *p, const char *fmt, ...)
 _Noreturn void tt_parse_error(tt_parse *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Whether an option was given. */
-bool tt_parse_said(const tt_parse *p, const char *name);
+bool tt_parse_given(const tt_parse *p, const char *name);
 /* For a set's argument: it and all following ones, whatever they look like, NULL-terminated. */
 char **tt_parse_rest(tt_parse *p);
 

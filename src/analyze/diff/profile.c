@@ -311,7 +311,7 @@ static uint64_t node_key(const tt_tensor *t)
     return tt_profile_hash(tt_profile_hash(TT_PROFILE_HASH, tt_profile_name(t->name)), t->op_name);
 }
 
-static void walk_forget(tt_walk *w)
+static void walk_free(tt_walk *w)
 {
     for (uint32_t i = 0; i < w->plan->m->n_graphs; i++) {
         if (!w->maps[i].nodes) continue;
@@ -348,7 +348,7 @@ static tt_walk_map *walk_map_of(tt_walk *w, uint32_t graph)
     tt_walk_map *x = &w->maps[graph];
     if (x->nodes) return x;
     size_t bytes = ((size_t)g->n_nodes + 1) * (sizeof *x->nodes + sizeof *x->nth);
-    if (w->maps_bytes && w->maps_bytes + bytes > TT_PROFILE_MAPS_BYTES_MAX) walk_forget(w);
+    if (w->maps_bytes && w->maps_bytes + bytes > TT_PROFILE_MAPS_BYTES_MAX) walk_free(w);
     x->nodes = calloc((size_t)g->n_nodes + 1, sizeof *x->nodes);
     x->nth = malloc(((size_t)g->n_nodes + 1) * sizeof *x->nth);
     w->maps_bytes += bytes;
@@ -668,7 +668,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
         if (status == TT_OK) status = tt_over_check(&plan->over, err);
     }
     w.p->orphan = w.join.orphan;
-    if (w.maps) walk_forget(&w);
+    if (w.maps) walk_free(&w);
     free(w.maps);
     tt_join_free(&w.join);
     tt_accesses_free(w.accesses);

@@ -379,7 +379,7 @@ typedef struct kept_text {
 static void keep_description(tt_json *j, const tt_model *m, const tt_op *op, void **note)
 {
     size_t n;
-    tt_json_place mark = tt_json_mark(j, DESCRIPTION_KEPT_MAX);
+    tt_json_position mark = tt_json_mark(j, DESCRIPTION_KEPT_MAX);
     description(j, m, op, NULL, 0);
     const char *text = tt_json_since(j, mark, &n);
     if (!text || n > DESCRIPTION_KEPT_MAX) return;

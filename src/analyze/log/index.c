@@ -165,7 +165,7 @@ struct tt_log_index {
     /* Where counting is: */
     uint64_t rows;
     uint64_t latest_ticks; /* no row so far begins later */
-    tt_log_place at;
+    tt_log_position at;
     bool done;
     tt_error ended_by;
 };
@@ -205,7 +205,7 @@ static bool by_time(const log_index_place *p, const void *key)
 static tt_status go_to(const tt_log_index *x, tt_log_cursor *c, const log_index_place *p,
                        tt_error *err)
 {
-    tt_log_place place = {.next_run = p->next_run, .n_active = p->n_active};
+    tt_log_position place = {.next_run = p->next_run, .n_active = p->n_active};
     if (p->n_active)
         memcpy(place.active, x->active + p->first_active, p->n_active * sizeof *place.active);
     return tt_log_cursor_restore(c, &place, err);
@@ -435,7 +435,7 @@ static bool make_room(tt_log_index *x, uint32_t n_active)
 
 /* Saves the current position if it is far enough from the previous one. Of several positions before
  * one row only the first and the last are useful. */
-static bool note_place(tt_log_index *x, const tt_log_place *at)
+static bool note_place(tt_log_index *x, const tt_log_position *at)
 {
     log_index_place *last = x->n_places ? &x->places[x->n_places - 1] : NULL;
     if (last && x->rows - last->row < x->rows_apart &&

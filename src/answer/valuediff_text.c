@@ -288,7 +288,7 @@ char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
     return out;
 }
 
-char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
+char *tt_valuediff_write_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
 {
     sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
     const uint64_t *c = d->counts;
