@@ -399,7 +399,7 @@ static void finish_rows(measure *q)
 }
 
 /* By file offset, an expert after the previous one. */
-static int by_place(const void *a, const void *b, void *context)
+static int by_location(const void *a, const void *b, void *context)
 {
     const tt_model *m = context;
     const tt_heat_row *x = a, *y = b;
@@ -436,7 +436,7 @@ static bool run(measure *q, tt_heat_by by)
     finish_jumps(&q->heat->file_steps.forward);
     finish_jumps(&q->heat->file_steps.backward);
     add_curve(q);
-    qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_place, (void *)q->m);
+    qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_location, (void *)q->m);
     return true;
 }
 

@@ -19,7 +19,7 @@ static int weights_by_place(const void *a, const void *b, void *context)
     return order ? order : tt_order(x->offset_bytes, y->offset_bytes);
 }
 
-tt_status tt_weight_places_find(tt_weight_places *p, const tt_model *m, tt_error *err)
+tt_status tt_weight_locations_find(tt_weight_locations *p, const tt_model *m, tt_error *err)
 {
     p->m = m;
     p->order = malloc(((size_t)m->n_weights + 1) * sizeof *p->order);
@@ -31,7 +31,7 @@ tt_status tt_weight_places_find(tt_weight_places *p, const tt_model *m, tt_error
     return TT_OK;
 }
 
-void tt_weight_places_free(tt_weight_places *p)
+void tt_weight_locations_free(tt_weight_locations *p)
 {
     free(p->order);
     p->order = NULL;
@@ -45,11 +45,11 @@ static int32_t expert_at(const tt_weight *w, uint64_t offset)
     return slice && offset / slice < w->ne[2] ? (int32_t)(offset / slice) : TT_EXPERT_NONE;
 }
 
-tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
-                                    uint64_t file_offset_bytes)
+tt_weight_location tt_weight_locations_at(const tt_weight_locations *p, uint32_t file,
+                                          uint64_t file_offset_bytes)
 {
     const tt_model *m = p->m;
-    tt_weight_place found = {.weight = TT_NONE, .expert = TT_EXPERT_NONE};
+    tt_weight_location found = {.weight = TT_NONE, .expert = TT_EXPERT_NONE};
     uint32_t at;
     /* The weight with the last start at or before that offset. */
     tt_lower_bound(at, m->n_weights,
@@ -70,7 +70,7 @@ tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
 
 static void note(tt_page_faults *f, uint32_t fault, uint32_t run, uint32_t node, uint32_t lane)
 {
-    if (f->places[fault].run == TT_NONE) f->places[fault] = (tt_fault_place){run, node, lane};
+    if (f->places[fault].run == TT_NONE) f->places[fault] = (tt_fault_location){run, node, lane};
 }
 
 static void note_op(tt_page_faults *f, uint32_t run, const tt_piece_ops *p, size_t i,
@@ -116,7 +116,7 @@ tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *er
     f->page_bytes = tt_model_page_bytes(m);
     f->places = malloc(((size_t)m->n_page_faults + 1) * sizeof *f->places);
     if (!f->places) return tt_error_memory(err, "the places of page faults");
-    status = tt_weight_places_find(&f->weights, m, err);
+    status = tt_weight_locations_find(&f->weights, m, err);
     for (uint32_t i = 0; i < m->n_page_faults; i++)
         f->places[i].run = TT_NONE;
     for (uint32_t i = 0; i < m->n_runs && m->n_page_faults && status == TT_OK; i++)
@@ -127,7 +127,7 @@ tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *er
 void tt_page_faults_free(tt_page_faults *f)
 {
     free(f->places);
-    tt_weight_places_free(&f->weights);
+    tt_weight_locations_free(&f->weights);
     memset(f, 0, sizeof *f);
 }
 
@@ -139,7 +139,7 @@ tt_fault_target tt_page_faults_target(const tt_page_faults *f, uint32_t fault)
         .mapping = p->mapping, .file = TT_NONE, .weight = TT_NONE, .expert = TT_EXPERT_NONE};
     t.file = tt_model_fault_file(m, p, &t.file_offset_bytes);
     if (t.file == TT_NONE) return t;
-    const tt_weight_place w = tt_weight_places_at(&f->weights, t.file, t.file_offset_bytes);
+    const tt_weight_location w = tt_weight_locations_at(&f->weights, t.file, t.file_offset_bytes);
     t.weight = w.weight;
     t.weight_offset_bytes = w.offset_bytes;
     t.expert = w.expert;
@@ -461,7 +461,7 @@ static bool place_of(const tt_page_index *x, const own_memory *list, size_t n, u
     return true;
 }
 
-TT_ORDER_BY(by_place, tt_page_location, segment, at, fault)
+TT_ORDER_BY(by_location, tt_page_location, segment, at, fault)
 
 tt_status tt_page_index_make(tt_page_index *x, const tt_page_faults *faults,
                              const tt_memory_layout *layout, tt_error *err)
@@ -478,7 +478,7 @@ tt_status tt_page_index_make(tt_page_index *x, const tt_page_faults *faults,
     for (uint32_t i = 0; i < n; i++)
         x->n += place_of(x, own, n_own, i, &x->places[x->n]);
     free(own);
-    if (x->n) qsort(x->places, x->n, sizeof *x->places, by_place);
+    if (x->n) qsort(x->places, x->n, sizeof *x->places, by_location);
     return TT_OK;
 }
 

@@ -12,33 +12,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tt_weight_places {
+typedef struct tt_weight_locations {
     const tt_model *m;
     uint32_t *order; /* private: weights by file and offset */
-} tt_weight_places;
+} tt_weight_locations;
 
-typedef struct tt_weight_place {
+typedef struct tt_weight_location {
     uint32_t weight;       /* in tt_model.weights, or TT_NONE; then the rest is not valid */
     uint64_t offset_bytes; /* in the weight */
     int32_t expert;        /* of an expert tensor; or TT_EXPERT_NONE */
-} tt_weight_place;
+} tt_weight_location;
 
-/* Freed with tt_weight_places_free, also after an error. */
-tt_status tt_weight_places_find(tt_weight_places *p, const tt_model *m, tt_error *err);
-void tt_weight_places_free(tt_weight_places *p);
+/* Freed with tt_weight_locations_free, also after an error. */
+tt_status tt_weight_locations_find(tt_weight_locations *p, const tt_model *m, tt_error *err);
+void tt_weight_locations_free(tt_weight_locations *p);
 /* file: in tt_model.files. */
-tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
-                                    uint64_t file_offset_bytes);
+tt_weight_location tt_weight_locations_at(const tt_weight_locations *p, uint32_t file,
+                                          uint64_t file_offset_bytes);
 
 /* Single page faults, also those outside of ops: the op, and the bytes of the tensor; and their
  * sums by page and by mapping. */
 
 /* The op on which its thread was working. */
-typedef struct tt_fault_place {
+typedef struct tt_fault_location {
     uint32_t run; /* in tt_model.runs; TT_NONE: none */
     uint32_t node;
     uint32_t lane; /* of a hooked run */
-} tt_fault_place;
+} tt_fault_location;
 
 /* The target of a fault. */
 typedef struct tt_fault_target {
@@ -52,8 +52,8 @@ typedef struct tt_fault_target {
 
 typedef struct tt_page_faults {
     const tt_model *m;
-    tt_fault_place *places; /* by tt_model.page_faults */
-    tt_weight_places weights;
+    tt_fault_location *places; /* by tt_model.page_faults */
+    tt_weight_locations weights;
     uint64_t page_bytes;
 } tt_page_faults;
 

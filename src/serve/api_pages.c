@@ -223,7 +223,7 @@ typedef struct fault_row {
 static fault_row show(const tt_page_faults *f, uint32_t fault)
 {
     const tt_model *m = f->m;
-    const tt_fault_place *at = &f->places[fault];
+    const tt_fault_location *at = &f->places[fault];
     const tt_fault_target t = tt_page_faults_target(f, fault);
     const uint32_t batch = tt_page_faults_batch(f, fault);
     const tt_run *run = at->run == TT_NONE ? NULL : &m->runs[at->run];

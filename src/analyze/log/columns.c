@@ -162,7 +162,7 @@ static tt_certainty bytes_bound(const void *context, const void *row)
 TT_COLUMN_VALUE(get_at_most, tt_log_row, r, boolean, r->op->at_most)
 
 /* "@file:1024" of "blk.0.attn_q.weight@file:1024": the location of the tensor's bytes. */
-static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char text[64])
+static void write_location(const tt_log_row *r, const tt_model *m, uint32_t tensor, char text[64])
 {
     const tt_graph *g = r->op->graph;
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
@@ -180,21 +180,21 @@ static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor,
     if (n > 0) (void)snprintf(text + n, 64 - (size_t)n, r->hex ? "0x%" PRIx64 : "%" PRIu64, at);
 }
 
-static void add_place(tt_bytes *out, const tt_model *m, const tt_log_row *r, uint32_t tensor)
+static void add_location(tt_bytes *out, const tt_model *m, const tt_log_row *r, uint32_t tensor)
 {
     char text[64];
     const char *name = r->op->graph->tensors[tensor].name;
-    write_place(r, m, tensor, text);
+    write_location(r, m, tensor, text);
     tt_bytes_put(out, name, strlen(name));
     tt_bytes_put(out, text, strlen(text));
 }
 
 /* The same with its size, for text: " 1.5 MiB". */
-static void show_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char *out,
-                       size_t room)
+static void show_location(const tt_log_row *r, const tt_model *m, uint32_t tensor, char *out,
+                          size_t room)
 {
     char size[TT_UNITS_TEXT];
-    write_place(r, m, tensor, out);
+    write_location(r, m, tensor, out);
     const size_t n = strlen(out);
     (void)snprintf(out + n, room - n, " %s",
                    tt_units_bytes(size, r->op->graph->tensors[tensor].size_bytes));
@@ -213,7 +213,7 @@ static void get_sources(const void *context, const void *row, tt_cell *cell)
     tt_bytes_clear(r->text);
     for (uint32_t i = 0; i < r->op->n_sources; i++) {
         if (i) tt_bytes_put(r->text, "; ", 2);
-        add_place(r->text, context, r, r->op->sources[i].tensor);
+        add_location(r->text, context, r, r->op->sources[i].tensor);
     }
     set_bytes(cell, r->text);
 }
@@ -222,7 +222,7 @@ static void get_destination(const void *context, const void *row, tt_cell *cell)
 {
     const tt_log_row *r = row;
     tt_bytes_clear(r->text);
-    add_place(r->text, context, r, r->op->nodes[r->op->n_nodes - 1]);
+    add_location(r->text, context, r, r->op->nodes[r->op->n_nodes - 1]);
     set_bytes(cell, r->text);
 }
 
@@ -250,7 +250,7 @@ static void show_destination(const void *context, const void *row, char *out, si
     const uint32_t tensor = r->op->nodes[r->op->n_nodes - 1];
     char name[128], place[96];
     tt_cell_text_copy(name, sizeof name, r->op->graph->tensors[tensor].name);
-    show_place(r, context, tensor, place, sizeof place);
+    show_location(r, context, tensor, place, sizeof place);
     (void)snprintf(out, room, "%s%s", name, place);
 }
 
@@ -269,7 +269,7 @@ static void show_sources(const void *context, const void *row, char *out, size_t
         char name[128] = "", experts[64], place[96] = "";
         experts_text(r, &r->op->sources[i], experts);
         tt_cell_text_copy(name, sizeof name, t->name);
-        if (r->places) show_place(r, context, r->op->sources[i].tensor, place, sizeof place);
+        if (r->places) show_location(r, context, r->op->sources[i].tensor, place, sizeof place);
         /* Buffers are the rule; only other origins are named. */
         int more =
             snprintf(out + used, room - used, "%s%s%s%s%s", i ? ", " : "", name, place, experts,
