@@ -1,7 +1,6 @@
 /* tensortrace graph FILE: what was computed from what. */
 #include "answer/graph.h"
 #include "base/outfile.h"
-#include "base/program.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -16,9 +15,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAMES_SHOWN 12u /* of inputs and outputs */
@@ -141,17 +142,35 @@ static bool print_text(const tt_graph_view *v, const tt_listing *nodes, FILE *ou
            sums_table(v->t, TT_TOPOLOGY_BY_LAYER, out) && !ferror(out);
 }
 
+extern char **environ;
+
 /* Runs `dot -Tsvg` from one open file to another, without a shell. `in` is read from its start.
  * TT_E_NOT_FOUND: dot is missing; TT_E_IO: it failed and printed why on stderr. */
 static tt_status graphviz_svg(int in, int out, tt_error *err)
 {
     char program[] = "dot", format[] = "-Tsvg";
-    if (lseek(in, 0, SEEK_SET) != 0)
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(errno));
-    return tt_program_run((char *[]){program, format, NULL}, (int[3]){in, out, -1},
-                          "there is no `dot` on the PATH to draw it: install Graphviz (Debian's "
-                          "package graphviz), or take --dot",
-                          err);
+    char *const argv[] = {program, format, NULL};
+    posix_spawn_file_actions_t files;
+    pid_t pid;
+    int status = 0,
+        why = lseek(in, 0, SEEK_SET) != 0 ? errno : posix_spawn_file_actions_init(&files);
+    if (why) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(why));
+    why = posix_spawn_file_actions_adddup2(&files, in, 0);
+    if (!why) why = posix_spawn_file_actions_adddup2(&files, out, 1);
+    if (!why) why = posix_spawnp(&pid, program, &files, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&files);
+    if (why == ENOENT)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "there is no `dot` on the PATH to draw it: install Graphviz (Debian's "
+                            "package graphviz), or take --dot");
+    while (!why && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) why = errno;
+    if (why) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(why));
+    if (WIFSIGNALED(status))
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "dot ended by signal %d", WTERMSIG(status));
+    if (WEXITSTATUS(status) == 0) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "dot failed with exit code %d",
+                        WEXITSTATUS(status));
 }
 
 enum form { FORM_TEXT = 0, FORM_DOT, FORM_SVG };
@@ -336,19 +355,14 @@ static int write_view(const struct options *o, const tt_graph_view *v, const tt_
 /* In JSON with the leafs, and the neighbours of the layer. */
 static int list_nodes(const struct options *o, const tt_graph_view *v)
 {
-    const tt_list_options *l = &o->list;
-    const bool text = !o->input.json && !l->csv;
-    const tt_listing_wish wish = {.columns = l->columns || !text ? l->columns : SHOWN,
-                                  .sort = l->sort,
-                                  .limit = l->limit,
-                                  .text = text,
-                                  .csv = l->csv,
-                                  .passes = o->input.json ? tt_graph_is_shown : tt_graph_is_listed};
+    tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
+    if (wish.text && !wish.columns) wish.columns = SHOWN;
+    wish.passes = o->input.json ? tt_graph_is_shown : tt_graph_is_listed;
     tt_graph_nodes nodes;
     tt_listing list;
     tt_graph_nodes_begin(&nodes, v);
     int code = tt_list_make(&list, &nodes.set, &wish);
-    list.chosen = l->columns != NULL;
+    list.chosen = o->list.columns != NULL;
     if (code == TT_EXIT_OK) code = write_view(o, v, &list);
     tt_listing_free(&list);
     return code;

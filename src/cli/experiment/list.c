@@ -9,7 +9,7 @@ int tt_experiment_list(const tt_results *results, const char *folder, const tt_l
                        bool json)
 {
     const tt_rowset set = TT_ROWSET(&tt_result_schema, 0, NULL, results->list, results->n);
-    const tt_listing_wish wish = {.columns = o->columns, .sort = o->sort, .limit = o->limit};
+    const tt_listing_wish wish = tt_list_wish(o, true, NULL);
     tt_listing rows;
     tt_json j;
     if (!json && (results->n || o->csv)) return tt_list_show(&set, o, NULL);
