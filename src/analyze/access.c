@@ -97,7 +97,7 @@ static const uint32_t *find_routers(tt_accesses *a, uint32_t graph)
 
 /* --- choices --- */
 
-TT_ORDER_BY(by_place, tt_choice, node, token, rank)
+TT_ORDER_BY(by_location, tt_choice, node, token, rank)
 
 /* Whether the details of that node can be about experts: it is a router of the graph. */
 static bool is_router(const tt_accesses *a, uint32_t node)
@@ -132,7 +132,7 @@ static tt_status add_choices(tt_accesses *a, const tt_detail *d, tt_error *err)
 static size_t first_choice(const tt_accesses *a, const tt_choice *key)
 {
     size_t low;
-    tt_lower_bound(low, a->n_choices, by_place(&a->choices[low], key) < 0);
+    tt_lower_bound(low, a->n_choices, by_location(&a->choices[low], key) < 0);
     return low;
 }
 
@@ -142,11 +142,11 @@ static void sort_choices(tt_accesses *a)
     size_t n = 0;
     bool sorted = true;
     for (size_t i = 1; i < a->n_choices && sorted; i++)
-        sorted = by_place(&a->choices[i - 1], &a->choices[i]) < 0;
+        sorted = by_location(&a->choices[i - 1], &a->choices[i]) < 0;
     if (sorted) return;
-    qsort(a->choices, a->n_choices, sizeof *a->choices, by_place);
+    qsort(a->choices, a->n_choices, sizeof *a->choices, by_location);
     for (size_t i = 0; i < a->n_choices; i++)
-        if (n == 0 || by_place(&a->choices[n - 1], &a->choices[i]) != 0)
+        if (n == 0 || by_location(&a->choices[n - 1], &a->choices[i]) != 0)
             a->choices[n++] = a->choices[i];
     a->n_choices = n;
 }
@@ -157,7 +157,7 @@ static void join_weights(tt_accesses *a, const tt_detail *d)
     for (uint32_t i = 0; i < w->n && i < TT_DETAIL_WEIGHTS_MAX; i++) {
         tt_choice key = {tt_detail_node(d), w->token, (uint32_t)w->first_rank + i, 0, 0};
         size_t at = first_choice(a, &key);
-        if (at < a->n_choices && by_place(&a->choices[at], &key) == 0)
+        if (at < a->n_choices && by_location(&a->choices[at], &key) == 0)
             a->choices[at].weight = w->weight[i];
     }
 }

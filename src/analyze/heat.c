@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_place *last, const tt_heat_place *next)
+enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_location *last,
+                                            const tt_heat_location *next)
 {
     if (last->file != next->file) return TT_HEAT_STEP_OTHER_FILE;
     if (next->begin >= last->end)
@@ -19,7 +20,7 @@ enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_place *last, const tt_
     return next->begin >= last->begin ? TT_HEAT_STEP_AGAIN : TT_HEAT_STEP_BACKWARD;
 }
 
-void tt_heat_step(tt_heat_steps *s, const tt_heat_place *last, const tt_heat_place *next)
+void tt_heat_step(tt_heat_steps *s, const tt_heat_location *last, const tt_heat_location *next)
 {
     const enum tt_heat_step_kind kind = tt_heat_step_kind_of(last, next);
     s->steps++;
@@ -220,7 +221,7 @@ static void end_stretch(tt_heat_steps *steps)
 }
 
 /* The first one begins a sweep. */
-static void go_on(tt_heat_steps *steps, tt_heat_place *last, const tt_heat_place *next)
+static void go_on(tt_heat_steps *steps, tt_heat_location *last, const tt_heat_location *next)
 {
     const uint64_t adjacent = steps->adjacent;
     if (steps->sweeps > 0)
@@ -239,7 +240,7 @@ static bool walk_steps(measure *q)
 {
     const tt_reads *reads = q->reads;
     uint64_t *low = calloc((size_t)q->m->n_files * 2 + 1, sizeof *low), *high;
-    tt_heat_place last = {0}, last_of_file = {0};
+    tt_heat_location last = {0}, last_of_file = {0};
     if (!low) return false;
     high = low + q->m->n_files;
     for (size_t i = 0; i < reads->n_ranges; i++) {
@@ -252,8 +253,8 @@ static bool walk_steps(measure *q)
     for (size_t i = 0; i < reads->n; i++) {
         const tt_read_range *r = &reads->ranges[reads->order[i]];
         uint32_t file = q->m->weights[r->weight].file;
-        const tt_heat_place next = {file, r->offset_bytes, r->offset_bytes + r->size_bytes,
-                                    high[file] - low[file]};
+        const tt_heat_location next = {file, r->offset_bytes, r->offset_bytes + r->size_bytes,
+                                       high[file] - low[file]};
         go_on(&q->heat->steps, &last, &next);
         if (!r->copied) go_on(&q->heat->file_steps, &last_of_file, &next);
     }
@@ -398,7 +399,7 @@ static void finish_rows(measure *q)
 }
 
 /* By file offset, an expert after the previous one. */
-static int by_place(const void *a, const void *b, void *context)
+static int by_location(const void *a, const void *b, void *context)
 {
     const tt_model *m = context;
     const tt_heat_row *x = a, *y = b;
@@ -435,7 +436,7 @@ static bool run(measure *q, tt_heat_by by)
     finish_jumps(&q->heat->file_steps.forward);
     finish_jumps(&q->heat->file_steps.backward);
     add_curve(q);
-    qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_place, (void *)q->m);
+    qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_location, (void *)q->m);
     return true;
 }
 

@@ -138,11 +138,11 @@ tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by 
 /* Adds the reads [begin, end) of a file, in order; `file` counts from 0. `span_bytes`: from the
  * first to the last byte of that file that is read. Zero-filled is ready; `last` is the previous
  * read. */
-typedef struct tt_heat_place {
+typedef struct tt_heat_location {
     uint32_t file;
     uint64_t begin, end;
     uint64_t span_bytes;
-} tt_heat_place;
+} tt_heat_location;
 
 enum tt_heat_step_kind {
     TT_HEAT_STEP_FIRST, /* no read before it */
@@ -154,7 +154,8 @@ enum tt_heat_step_kind {
 };
 #define TT_HEAT_STEPS 6u
 
-void tt_heat_step(tt_heat_steps *steps, const tt_heat_place *last, const tt_heat_place *next);
-enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_place *last, const tt_heat_place *next);
+void tt_heat_step(tt_heat_steps *steps, const tt_heat_location *last, const tt_heat_location *next);
+enum tt_heat_step_kind tt_heat_step_kind_of(const tt_heat_location *last,
+                                            const tt_heat_location *next);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "analyze/faults.h"
 #include "analyze/kernel.h"
-#include "analyze/page_faults.h"
 #include "analyze/ranges.h"
 #include "analyze/residency.h"
 #include "base/array.h"
@@ -93,7 +92,7 @@ static void take(walk *k, tracked *t, const tt_ranges *what, tt_ranges *to)
     k->failed |= k->some.failed || t->fresh.failed || to->failed;
 }
 
-static void forget_gone(walk *k, tracked *t, const tt_ranges *back)
+static void remove_gone(walk *k, tracked *t, const tt_ranges *back)
 {
     tt_ranges_without(&t->gone, back, &k->rest);
     swap(&t->gone, &k->rest);
@@ -109,7 +108,7 @@ static void look_at(walk *k, tracked *t, const tt_ranges *present, const tt_rang
     add_all(&t->gone, &k->some);
     tt_ranges_both(&t->gone, present, &k->some);
     add_all(&t->again, &k->some);
-    forget_gone(k, t, present);
+    remove_gone(k, t, present);
 }
 
 /* Applies faults, then reads by ops, since the last sample. */
@@ -125,7 +124,7 @@ static void apply(walk *k, file_state *f)
             take(k, t, &f->faulted, &t->evicted);
             tt_ranges_both(&t->all, &f->faulted, &k->some);
             add_all(&t->again, &k->some);
-            forget_gone(k, t, &f->faulted);
+            remove_gone(k, t, &f->faulted);
         }
         if (have_common(&t->fresh, &f->used) && may_work(k, t, &f->used))
             take(k, t, &f->used, &t->used);
@@ -520,7 +519,7 @@ static void free_walk(walk *k)
 tt_status tt_loading_find(tt_loading *l, const tt_model *m, bool with_ops, tt_error *err)
 {
     static const tt_filter everything;
-    walk k = {.m = m, .run = TT_NONE, .page_bytes = tt_page_faults_page_bytes(m)};
+    walk k = {.m = m, .run = TT_NONE, .page_bytes = tt_model_page_bytes(m)};
     tt_status status = TT_OK;
     memset(l, 0, sizeof *l);
     l->m = m;

@@ -142,7 +142,7 @@ tt_op_table *tt_op_table_new(const tt_model *m)
     return NULL;
 }
 
-static void forget(tt_op_table *t)
+static void clear(tt_op_table *t)
 {
     for (uint32_t g = 0; g < t->m->n_graphs; g++) {
         for (uint32_t i = 0; t->of_graph[g] && i < t->m->graphs[g].n_nodes; i++)
@@ -156,7 +156,7 @@ static void forget(tt_op_table *t)
 void tt_op_table_free(tt_op_table *t)
 {
     if (!t) return;
-    forget(t);
+    clear(t);
     free(t->of_graph);
     free(t);
 }
@@ -168,7 +168,7 @@ const tt_op *tt_op_table_get(tt_op_table *t, uint32_t graph, uint32_t node, uint
     if (nodes && nodes[node] && nodes[node]->covers == covers) return &nodes[node]->op;
     size_t list_bytes = ((size_t)g->n_nodes + 1) * sizeof(entry *);
     if (t->bytes > 0 && t->bytes + list_bytes + sizeof(entry) > TT_OP_TABLE_BYTES_MAX) {
-        forget(t);
+        clear(t);
         nodes = NULL;
     }
     if (!nodes) {

@@ -127,7 +127,8 @@ static void set_parts(walk *w)
     tt_why_note_unknown(t, w->walker);
     o->not_known = t->not_known;
     if (o->total_ns > o->summary.elapsed_ns * 1.001 && o->not_known.n < TT_WHY_TEXTS_MAX)
-        tt_why_say(t, &o->not_known, "Batches overlap: their common time counts for each of them.");
+        tt_why_write(t, &o->not_known,
+                     "Batches overlap: their common time counts for each of them.");
 }
 
 static tt_status walk_runs(walk *w, tt_stats_progress *progress, void *context, const tt_over *over,

@@ -19,7 +19,7 @@ static int weights_by_place(const void *a, const void *b, void *context)
     return order ? order : tt_order(x->offset_bytes, y->offset_bytes);
 }
 
-tt_status tt_weight_places_find(tt_weight_places *p, const tt_model *m, tt_error *err)
+tt_status tt_weight_locations_find(tt_weight_locations *p, const tt_model *m, tt_error *err)
 {
     p->m = m;
     p->order = malloc(((size_t)m->n_weights + 1) * sizeof *p->order);
@@ -31,7 +31,7 @@ tt_status tt_weight_places_find(tt_weight_places *p, const tt_model *m, tt_error
     return TT_OK;
 }
 
-void tt_weight_places_free(tt_weight_places *p)
+void tt_weight_locations_free(tt_weight_locations *p)
 {
     free(p->order);
     p->order = NULL;
@@ -45,11 +45,11 @@ static int32_t expert_at(const tt_weight *w, uint64_t offset)
     return slice && offset / slice < w->ne[2] ? (int32_t)(offset / slice) : TT_EXPERT_NONE;
 }
 
-tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
-                                    uint64_t file_offset_bytes)
+tt_weight_location tt_weight_locations_at(const tt_weight_locations *p, uint32_t file,
+                                          uint64_t file_offset_bytes)
 {
     const tt_model *m = p->m;
-    tt_weight_place found = {.weight = TT_NONE, .expert = TT_EXPERT_NONE};
+    tt_weight_location found = {.weight = TT_NONE, .expert = TT_EXPERT_NONE};
     uint32_t at;
     /* The weight with the last start at or before that offset. */
     tt_lower_bound(at, m->n_weights,
@@ -65,13 +65,12 @@ tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
     return found;
 }
 
-#define PAGE_BYTES 4096u /* default, for traces without it */
 
 /* --- the op --- */
 
 static void note(tt_page_faults *f, uint32_t fault, uint32_t run, uint32_t node, uint32_t lane)
 {
-    if (f->places[fault].run == TT_NONE) f->places[fault] = (tt_fault_place){run, node, lane};
+    if (f->places[fault].run == TT_NONE) f->places[fault] = (tt_fault_location){run, node, lane};
 }
 
 static void note_op(tt_page_faults *f, uint32_t run, const tt_piece_ops *p, size_t i,
@@ -109,22 +108,15 @@ static tt_status note_run(tt_page_faults *f, uint32_t run, tt_error *err)
     return status;
 }
 
-uint64_t tt_page_faults_page_bytes(const tt_model *m)
-{
-    const char *text = tt_model_environment(m, "page_bytes");
-    const uint64_t bytes = text ? strtoull(text, NULL, 10) : 0;
-    return bytes == 0 || bytes & (bytes - 1) ? PAGE_BYTES : bytes;
-}
-
 tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *err)
 {
     tt_status status = TT_OK;
     memset(f, 0, sizeof *f);
     f->m = m;
-    f->page_bytes = tt_page_faults_page_bytes(m);
+    f->page_bytes = tt_model_page_bytes(m);
     f->places = malloc(((size_t)m->n_page_faults + 1) * sizeof *f->places);
     if (!f->places) return tt_error_memory(err, "the places of page faults");
-    status = tt_weight_places_find(&f->weights, m, err);
+    status = tt_weight_locations_find(&f->weights, m, err);
     for (uint32_t i = 0; i < m->n_page_faults; i++)
         f->places[i].run = TT_NONE;
     for (uint32_t i = 0; i < m->n_runs && m->n_page_faults && status == TT_OK; i++)
@@ -135,7 +127,7 @@ tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *er
 void tt_page_faults_free(tt_page_faults *f)
 {
     free(f->places);
-    tt_weight_places_free(&f->weights);
+    tt_weight_locations_free(&f->weights);
     memset(f, 0, sizeof *f);
 }
 
@@ -147,7 +139,7 @@ tt_fault_target tt_page_faults_target(const tt_page_faults *f, uint32_t fault)
         .mapping = p->mapping, .file = TT_NONE, .weight = TT_NONE, .expert = TT_EXPERT_NONE};
     t.file = tt_model_fault_file(m, p, &t.file_offset_bytes);
     if (t.file == TT_NONE) return t;
-    const tt_weight_place w = tt_weight_places_at(&f->weights, t.file, t.file_offset_bytes);
+    const tt_weight_location w = tt_weight_locations_at(&f->weights, t.file, t.file_offset_bytes);
     t.weight = w.weight;
     t.weight_offset_bytes = w.offset_bytes;
     t.expert = w.expert;
@@ -448,7 +440,7 @@ static uint32_t buffer_at(const tt_page_index *x, const own_memory *list, size_t
 }
 
 static bool place_of(const tt_page_index *x, const own_memory *list, size_t n, uint32_t fault,
-                     tt_page_place *out)
+                     tt_page_location *out)
 {
     const tt_model *m = x->faults->m;
     const tt_page_fault *p = &m->page_faults[fault];
@@ -469,7 +461,7 @@ static bool place_of(const tt_page_index *x, const own_memory *list, size_t n, u
     return true;
 }
 
-TT_ORDER_BY(by_place, tt_page_place, segment, at, fault)
+TT_ORDER_BY(by_location, tt_page_location, segment, at, fault)
 
 tt_status tt_page_index_make(tt_page_index *x, const tt_page_faults *faults,
                              const tt_memory_layout *layout, tt_error *err)
@@ -486,7 +478,7 @@ tt_status tt_page_index_make(tt_page_index *x, const tt_page_faults *faults,
     for (uint32_t i = 0; i < n; i++)
         x->n += place_of(x, own, n_own, i, &x->places[x->n]);
     free(own);
-    if (x->n) qsort(x->places, x->n, sizeof *x->places, by_place);
+    if (x->n) qsort(x->places, x->n, sizeof *x->places, by_location);
     return TT_OK;
 }
 
@@ -552,7 +544,7 @@ static void find_places(const tt_page_index *x, const counted *c, size_t *first,
 {
     const uint64_t page = x->faults->page_bytes, begin = c->begin & ~(page - 1),
                    end = (c->end + page - 1) & ~(page - 1);
-    const tt_page_place *p = x->places;
+    const tt_page_location *p = x->places;
     tt_lower_bound(*first, x->n,
                    p[*first].segment < c->segment ||
                        (p[*first].segment == c->segment && p[*first].at < begin));
@@ -581,7 +573,7 @@ static sieve make_sieve(const tt_page_index *x, const tt_filter *filter)
     return s;
 }
 
-static bool passes(const sieve *s, const tt_page_place *p)
+static bool passes(const sieve *s, const tt_page_location *p)
 {
     if (p->fault < s->first || p->fault >= s->end ||
         !tt_filter_batch(s->filter, s->x->faults->m, p->batch))
@@ -608,7 +600,7 @@ tt_status tt_page_bins_sum(const tt_page_index *x, const tt_filter *filter,
         uint64_t bin = UINT64_MAX, page = UINT64_MAX;
         find_places(x, &c, &at, &last);
         for (; at < last; at++) {
-            const tt_page_place *p = &x->places[at];
+            const tt_page_location *p = &x->places[at];
             if (!passes(&some, p)) continue;
             if (p->at / spans[i].bin_bytes != bin) {
                 tt_page_bin *made = tt_array_add(*bins, *n, capacity);
@@ -670,7 +662,7 @@ tt_status tt_loading_bins_sum(const tt_loading *l, const tt_memory_layout *layou
                               const tt_page_span *spans, size_t n_spans, tt_loading_bin **bins,
                               size_t *n, tt_error *err)
 {
-    const uint64_t page_bytes = tt_page_faults_page_bytes(l->m);
+    const uint64_t page_bytes = tt_model_page_bytes(l->m);
     size_t capacity = 0;
     *bins = NULL;
     *n = 0;

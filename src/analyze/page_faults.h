@@ -12,33 +12,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tt_weight_places {
+typedef struct tt_weight_locations {
     const tt_model *m;
     uint32_t *order; /* private: weights by file and offset */
-} tt_weight_places;
+} tt_weight_locations;
 
-typedef struct tt_weight_place {
+typedef struct tt_weight_location {
     uint32_t weight;       /* in tt_model.weights, or TT_NONE; then the rest is not valid */
     uint64_t offset_bytes; /* in the weight */
     int32_t expert;        /* of an expert tensor; or TT_EXPERT_NONE */
-} tt_weight_place;
+} tt_weight_location;
 
-/* Freed with tt_weight_places_free, also after an error. */
-tt_status tt_weight_places_find(tt_weight_places *p, const tt_model *m, tt_error *err);
-void tt_weight_places_free(tt_weight_places *p);
+/* Freed with tt_weight_locations_free, also after an error. */
+tt_status tt_weight_locations_find(tt_weight_locations *p, const tt_model *m, tt_error *err);
+void tt_weight_locations_free(tt_weight_locations *p);
 /* file: in tt_model.files. */
-tt_weight_place tt_weight_places_at(const tt_weight_places *p, uint32_t file,
-                                    uint64_t file_offset_bytes);
+tt_weight_location tt_weight_locations_at(const tt_weight_locations *p, uint32_t file,
+                                          uint64_t file_offset_bytes);
 
 /* Single page faults, also those outside of ops: the op, and the bytes of the tensor; and their
  * sums by page and by mapping. */
 
 /* The op on which its thread was working. */
-typedef struct tt_fault_place {
+typedef struct tt_fault_location {
     uint32_t run; /* in tt_model.runs; TT_NONE: none */
     uint32_t node;
     uint32_t lane; /* of a hooked run */
-} tt_fault_place;
+} tt_fault_location;
 
 /* The target of a fault. */
 typedef struct tt_fault_target {
@@ -52,15 +52,13 @@ typedef struct tt_fault_target {
 
 typedef struct tt_page_faults {
     const tt_model *m;
-    tt_fault_place *places; /* by tt_model.page_faults */
-    tt_weight_places weights;
+    tt_fault_location *places; /* by tt_model.page_faults */
+    tt_weight_locations weights;
     uint64_t page_bytes;
 } tt_page_faults;
 
 /* Walks the trace's ops once. Freed with tt_page_faults_free, also after an error. */
 tt_status tt_page_faults_find(tt_page_faults *f, const tt_model *m, tt_error *err);
-/* Of memory, in the traced process. */
-uint64_t tt_page_faults_page_bytes(const tt_model *m);
 void tt_page_faults_free(tt_page_faults *f);
 tt_fault_target tt_page_faults_target(const tt_page_faults *f, uint32_t fault);
 /* The batch (index in tt_model.batches) of its op, or at its time; TT_NONE: none. */
@@ -112,19 +110,19 @@ typedef struct tt_page_span {
 } tt_page_span;
 
 /* A fault, located in the file or buffer. */
-typedef struct tt_page_place {
+typedef struct tt_page_location {
     uint64_t at;    /* relative to the same start as bins */
     uint32_t fault; /* in tt_model.page_faults */
     /* Copied from the fault, because looking them up would cost more than everything else. */
     uint32_t batch; /* as returned by tt_page_faults_batch */
     uint32_t segment : 31;
     uint32_t major : 1;
-} tt_page_place;
+} tt_page_location;
 
 typedef struct tt_page_index {
     const tt_page_faults *faults;
     const tt_memory_layout *layout;
-    tt_page_place *places; /* by segment, offset, time; of faults in a segment */
+    tt_page_location *places; /* by segment, offset, time; of faults in a segment */
     size_t n;
 } tt_page_index;
 

@@ -50,7 +50,7 @@ tt_status tt_pool_find(tt_pool_report *p, const tt_model *m, tt_error *err)
 {
     static const tt_meta_pool none = {0};
     *p = (tt_pool_report){.m = m, .total = {.batch = TT_NONE}};
-    tt_status status = tt_weight_places_find(&p->weights, m, err);
+    tt_status status = tt_weight_locations_find(&p->weights, m, err);
     if (status != TT_OK) return status;
     p->rows = calloc((size_t)m->n_pool_states + 1, sizeof *p->rows);
     if (!p->rows) return tt_error_memory(err, "what boost did");
@@ -69,7 +69,7 @@ tt_status tt_pool_find(tt_pool_report *p, const tt_model *m, tt_error *err)
 
 void tt_pool_free(tt_pool_report *p)
 {
-    tt_weight_places_free(&p->weights);
+    tt_weight_locations_free(&p->weights);
     free(p->rows);
     p->rows = NULL;
     p->n = 0;
@@ -181,19 +181,19 @@ READ_GET(get_discarded, (void)m; cell->boolean = (r->flags & TT_READ_DISCARDED) 
 READ_GET(get_thread, (void)m; cell->known = r->waiters > 0; cell->u64 = r->thread;)
 
 /* By its middle: neighbours may share the first and the last page. */
-static tt_weight_place place_of(const void *context, const tt_pool_read *r)
+static tt_weight_location place_of(const void *context, const tt_pool_read *r)
 {
     const tt_pool_report *p = context;
-    return tt_weight_places_at(&p->weights, r->file, r->file_offset_bytes + r->size_bytes / 2);
+    return tt_weight_locations_at(&p->weights, r->file, r->file_offset_bytes + r->size_bytes / 2);
 }
 
 READ_GET(get_tensor, {
-    const tt_weight_place w = place_of(context, r);
+    const tt_weight_location w = place_of(context, r);
     cell->known = w.weight != TT_NONE;
     if (cell->known) tt_cell_text(cell, m->weights[w.weight].name);
 })
 READ_GET(get_expert, {
-    const tt_weight_place w = place_of(context, r);
+    const tt_weight_location w = place_of(context, r);
     (void)m;
     cell->known = w.expert != TT_EXPERT_NONE;
     cell->i64 = w.expert;

@@ -31,7 +31,7 @@ typedef struct tt_pool_row {
 
 typedef struct tt_pool_report {
     const tt_model *m;
-    tt_weight_places weights;
+    tt_weight_locations weights;
     tt_pool_row *rows; /* by batch, in time order; rows without a batch in between */
     size_t n;
     tt_pool_row total;

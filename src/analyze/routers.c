@@ -409,7 +409,7 @@ static tt_status walk_run(tt_routers *r, uint32_t run, tt_error *err)
 
 /* --- order --- */
 
-static int by_place(const void *a, const void *b)
+static int by_layer(const void *a, const void *b)
 {
     const tt_router_layer *x = a, *y = b;
     if (x->file != y->file) return x->file < y->file ? -1 : 1;
@@ -421,7 +421,7 @@ static bool put_in_order(tt_routers *r)
 {
     uint32_t *counts = NULL;
     if (r->n_layers == 0) return true;
-    qsort(r->layers, r->n_layers, sizeof *r->layers, by_place);
+    qsort(r->layers, r->n_layers, sizeof *r->layers, by_layer);
     for (size_t t = 0; t < r->n_texts; t++) {
         tt_router_text *text = &r->texts[t];
         size_t used = 0;

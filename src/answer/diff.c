@@ -18,9 +18,9 @@ TT_COLUMN_GET(get_times, tt_diff_view, v, const tt_diff_phase *p = tt_diff_main(
 TT_COLUMN_GET(get_phase, tt_diff_view, v, const tt_diff_phase *p = tt_diff_main(v->d);
               tt_cell_text(cell, p ? tt_phase_name(p->phase) : NULL);)
 TT_COLUMN_JSON(json_text, tt_diff_view, v, char text[TT_DIFF_SENTENCE];
-               tt_json_string(j, tt_diff_say_times(v, text));)
+               tt_json_string(j, tt_diff_write_times(v, text));)
 TT_COLUMN_JSON(json_structure, tt_diff_view, v, char text[TT_DIFF_SENTENCE];
-               tt_json_string(j, tt_diff_say_structure(v, text));)
+               tt_json_string(j, tt_diff_write_structure(v, text));)
 
 static const tt_column verdict_columns[] = {
     TT_FIELD("differs", "the runs do", .type = TT_CELL_BOOL, .get = get_differs),

@@ -35,9 +35,9 @@ const char *tt_diff_short_unit(const tt_diff_phase *p);
 /* Whether the sides ran different models: their times say little about a change. */
 bool tt_diff_other_models(const tt_diff *d);
 /* The verdict: what differs in time, and where. */
-char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
+char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* The verdict on what was computed. */
-char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
+char *tt_diff_write_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* Notes for reading the figures: the i-th of TT_DIFF_NOTES. False: it does not apply. */
 #define TT_DIFF_NOTES 48u
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);

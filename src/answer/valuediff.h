@@ -27,7 +27,7 @@ const char *tt_valuediff_outcome_name(
  * largest error; or why nothing was compared. */
 char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* The number of values per verdict. */
-char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
+char *tt_valuediff_write_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* Notes for reading the result: the i-th of TT_VALUEDIFF_NOTES. False: it does not apply. */
 #define TT_VALUEDIFF_NOTES 10u
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);

@@ -299,13 +299,13 @@ void tt_json_kv_hex_or_null(tt_json *j, const char *key, bool known, const uint8
     tt_json_kv_string(j, key, known ? text : NULL);
 }
 
-tt_json_place tt_json_mark(tt_json *j, size_t room)
+tt_json_position tt_json_mark(tt_json *j, size_t room)
 {
     if (room > sizeof j->buffer - j->used) flush(j);
-    return (tt_json_place){j->flushes, j->used};
+    return (tt_json_position){j->flushes, j->used};
 }
 
-const char *tt_json_since(const tt_json *j, tt_json_place mark, size_t *n)
+const char *tt_json_since(const tt_json *j, tt_json_position mark, size_t *n)
 {
     if (j->flushes != mark.flushes) return NULL;
     *n = j->used - mark.at;

@@ -66,12 +66,12 @@ void tt_json_kv_hex_or_null(tt_json *j, const char *key, bool known, const uint8
 /* Repeated text: everything written since a mark, commas included, to be written again by
  * tt_json_again. tt_json_mark reserves `room` bytes (at most TT_JSON_BUFFER_BYTES); tt_json_since
  * returns NULL if more was written. The text is valid until the next call. */
-typedef struct tt_json_place {
+typedef struct tt_json_position {
     uint64_t flushes;
     size_t at;
-} tt_json_place;
-tt_json_place tt_json_mark(tt_json *j, size_t room);
-const char *tt_json_since(const tt_json *j, tt_json_place mark, size_t *n);
+} tt_json_position;
+tt_json_position tt_json_mark(tt_json *j, size_t room);
+const char *tt_json_since(const tt_json *j, tt_json_position mark, size_t *n);
 /* Writes such a text. Whether the container already has an item must be the same as then, and the
  * text must close as many levels as it opens. */
 void tt_json_again(tt_json *j, const char *text, size_t n);

@@ -92,7 +92,7 @@ static int create_temporary(tt_outfile *f)
     return fd >= 0 ? fd : name_temporary(f, -1);
 }
 
-static void forget(tt_outfile *f)
+static void free_names(tt_outfile *f)
 {
     free(f->path);
     free(f->temporary);
@@ -109,7 +109,7 @@ static tt_status open_stream(tt_outfile *f, int fd, const char *path, tt_error *
         (void)close(fd);
         if (f->temporary && !f->nameless) (void)unlink(f->temporary);
     }
-    forget(f);
+    free_names(f);
     return status;
 }
 
@@ -187,7 +187,7 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
         tt_outfile_abandon(f);
         return status;
     }
-    forget(f);
+    free_names(f);
     return TT_OK;
 }
 
@@ -195,7 +195,7 @@ void tt_outfile_abandon(tt_outfile *f)
 {
     if (f->stream) (void)fclose(f->stream);
     if (f->temporary && !f->nameless) (void)unlink(f->temporary);
-    forget(f);
+    free_names(f);
 }
 
 #define OPEN_FOLDERS 16 /* at once, while a tree is removed */
@@ -245,7 +245,7 @@ bool tt_outdir_remove(const char *path)
     return nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) == 0;
 }
 
-static void forget_folder(tt_outdir *d)
+static void free_folder(tt_outdir *d)
 {
     free(d->path);
     free(d->temporary);
@@ -299,7 +299,7 @@ tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *e
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a folder needs a name");
     else if (!make_parents(d->path, 1) || !make_temporary(d))
         status = io_error(err, "create", path);
-    if (status != TT_OK) forget_folder(d);
+    if (status != TT_OK) free_folder(d);
     return status;
 }
 
@@ -511,12 +511,12 @@ tt_status tt_outdir_commit(tt_outdir *d, tt_error *err)
         tt_outdir_abandon(d);
         return status;
     }
-    forget_folder(d);
+    free_folder(d);
     return TT_OK;
 }
 
 void tt_outdir_abandon(tt_outdir *d)
 {
     if (d->temporary) (void)tt_outdir_remove(d->temporary);
-    forget_folder(d);
+    free_folder(d);
 }

@@ -257,12 +257,9 @@ static int make_lists(view *v)
     const struct options *o = v->o;
     const tt_buffers_context *x = &v->x;
     const bool data = o->input.json || o->list.csv;
-    const tt_listing_wish whole = {.text = !data, .csv = o->list.csv},
-                          asked = {.columns = o->list.columns,
-                                   .sort = o->list.sort,
-                                   .limit = o->list.limited || data ? o->list.limit : TABLE_LIMIT,
-                                   .text = !data,
-                                   .csv = o->list.csv};
+    const tt_listing_wish whole = {.text = !data, .csv = o->list.csv};
+    tt_listing_wish asked = tt_list_wish(&o->list, o->input.json, NULL);
+    if (asked.text && !o->list.limited) asked.limit = TABLE_LIMIT;
     const bool is_asked[LISTS] = {!o->timeline && !o->cache, o->timeline, o->cache};
     v->sets[BUFFERS] = TT_ROWSET(&tt_buffer_schema, 0, x, x->m->buffers, x->m->n_buffers);
     v->sets[EVENTS] =

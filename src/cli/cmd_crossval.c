@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/crossval/crossval.h"
 #include "cli/interrupt.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/spawn.h"
 #include "record/place.h"
@@ -28,6 +29,7 @@ struct options {
     bool force, json, dry_run;
     const char *output;
     const char *path;
+    tt_list_options list;
 };
 
 static const tt_option option_table[] = {
@@ -36,7 +38,8 @@ static const tt_option option_table[] = {
     {"force", 0, 0, "Replace existing results", 0, TT_FLAG(struct options, force)},
     {"dry-run", 0, 0, "Check everything and show what would be run", 0,
      TT_FLAG(struct options, dry_run)},
-    {"json", 0, 0, "Print the summary as JSON", 0, TT_FLAG(struct options, json)},
+    {"json", 0, 0, "Print the summary as JSON", 0, TT_FLAG(struct options, json),
+     .excludes = "columns sort limit"},
     {0},
 };
 
@@ -54,7 +57,7 @@ static const tt_options command = {
              "they computed, and writes a folder of results.\v"
              "Exit codes: 0 all scenarios matched, 1 some diverged, failed, or could not be "
              "compared, 2 wrong usage, unusable settings or a folder that cannot be written.",
-    .sets = {{option_table, 0, take_path, NULL}}};
+    .sets = {{option_table, 0, take_path, NULL}, TT_LIST(struct options, list)}};
 
 /* --- before --- */
 
@@ -192,14 +195,20 @@ static int keep(tt_crossval *x, bool there)
                     : "see to it that the folder can be written and has room, or name another");
 }
 
+/* As a list if that was asked for. */
+static int write_summary(tt_crossval *x, const struct options *o)
+{
+    const tt_list_options *l = &o->list;
+    const tt_rowset scenarios = tt_crossval_scenarios(&x->summary);
+    if (l->columns || l->sort || l->limited || l->csv) return tt_list_show(&scenarios, l, NULL);
+    return tt_report_output(o->json ? tt_crossval_summary_json(&x->summary, stdout)
+                                    : tt_crossval_summary_markdown(&x->summary, stdout));
+}
+
 static int conclude(tt_crossval *x, const struct options *o, bool there)
 {
     int code = keep(x, there);
-    if (o->json)
-        (void)tt_crossval_summary_json(&x->summary, stdout);
-    else
-        (void)tt_crossval_summary_markdown(&x->summary, stdout);
-    int written = tt_report_output(true);
+    int written = write_summary(x, o);
     tt_interrupt_end();
     if (tt_interrupted()) tt_spawn_die_by(tt_interrupted());
     if (code != TT_EXIT_OK) return code;
@@ -240,7 +249,7 @@ static int crossval(tt_crossval *x, const struct options *o)
 
 int tt_cmd_crossval(int argc, char **argv)
 {
-    struct options o = {.path = NULL};
+    struct options o = {.list.schema = &tt_crossval_scenario_schema};
     tt_crossval *x = calloc(1, sizeof *x);
     tt_options_parse(&command, argc, argv, &o);
     if (!x) return tt_report_usage("out of memory");

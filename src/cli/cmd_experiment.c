@@ -309,7 +309,7 @@ static int run_all(tt_bench *b, bool json)
 }
 
 /* Prints an experiment that would be run, or why not. */
-static int tell_planned(tt_bench *b, size_t number, size_t position, size_t n)
+static int report_planned(tt_bench *b, size_t number, size_t position, size_t n)
 {
     char changed[64];
     tt_error err;
@@ -347,7 +347,7 @@ static int report_plan(tt_bench *b)
     int code = order ? TT_EXIT_OK : tt_report_usage("out of memory");
     for (size_t i = 0; i < n && code == TT_EXIT_OK; i++) {
         tt_log_experiment(&b->log, i, n);
-        code = tell_planned(b, order[i], i, n);
+        code = report_planned(b, order[i], i, n);
     }
     free(order);
     return code;

@@ -142,10 +142,10 @@ static void check_format(void *options, tt_parse *p)
         tt_parse_error(p, "-o -: an export is a file or folder with a name, not standard output "
                           "(./- names one that is called so)");
     for (size_t i = 0; i < sizeof takes / sizeof *takes; i++)
-        if (tt_parse_said(p, takes[i].option) && takes[i].flag & ~o->format->takes)
+        if (tt_parse_given(p, takes[i].option) && takes[i].flag & ~o->format->takes)
             tt_parse_error(p, "--%s: not for the format %s", takes[i].option, o->format->name);
     tt_trace_check_page(p, o->export.page_bytes);
-    if (o->export.unit != TT_WHATIF_PAGE && tt_parse_said(p, "page-size"))
+    if (o->export.unit != TT_WHATIF_PAGE && tt_parse_given(p, "page-size"))
         tt_parse_error(p, "--page-size goes with --unit page only");
 }
 

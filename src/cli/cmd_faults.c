@@ -471,13 +471,8 @@ static int list_pages(const tt_faults_options *o, const tt_page_faults *f)
     tt_listing l;
     tt_error err;
     size_t n;
-    const tt_listing_wish wish = {.columns = o->list.columns,
-                                  .sort = o->list.sort                               ? o->list.sort
-                                          : o->pages_by == TT_FAULT_PAGES_BY_MAPPING ? "faults"
-                                                                                     : NULL,
-                                  .limit = o->list.limit,
-                                  .text = !o->input.json && !o->list.csv,
-                                  .csv = o->list.csv};
+    const tt_listing_wish wish = tt_list_wish(
+        &o->list, o->input.json, o->pages_by == TT_FAULT_PAGES_BY_MAPPING ? "faults" : NULL);
     if (tt_fault_pages_sum(f, (tt_fault_pages_by)o->pages_by, &o->filter, &pages, &n, &err) !=
         TT_OK) {
         free(pages);
@@ -548,11 +543,7 @@ static int show_loading(const tt_faults_options *o, const tt_model *m)
     tt_loading found;
     tt_listing l;
     tt_error err;
-    const tt_listing_wish wish = {.columns = o->list.columns,
-                                  .sort = o->list.sort,
-                                  .limit = o->list.limit,
-                                  .text = !o->input.json && !o->list.csv,
-                                  .csv = o->list.csv};
+    const tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
     if (tt_loading_find(&found, m, true, &err) != TT_OK) {
         tt_loading_free(&found);
         return tt_report_error(&err);
@@ -594,11 +585,7 @@ static bool print_pool_json(const tt_faults_options *o, const tt_pool_report *po
 static int list_pool(const tt_faults_options *o, const tt_pool_report *pool)
 {
     tt_listing l;
-    const tt_listing_wish wish = {.columns = o->list.columns,
-                                  .sort = o->list.sort,
-                                  .limit = o->list.limit,
-                                  .text = !o->input.json && !o->list.csv,
-                                  .csv = o->list.csv};
+    const tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
     const tt_rowset set =
         o->list.schema == &tt_pool_schema ? tt_pool_rowset(pool) : tt_pool_reads_rowset(pool);
     int code = tt_list_make(&l, &set, &wish);
@@ -633,11 +620,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
                         .filter = &o->filter,
                         .by = o->by,
                         .by_given = o->by_given,
-                        .wish = {.columns = o->list.columns,
-                                 .sort = o->list.sort ? o->list.sort : o->by->sort,
-                                 .limit = o->list.limit,
-                                 .text = !o->input.json && !o->list.csv,
-                                 .csv = o->list.csv},
+                        .wish = tt_list_wish(&o->list, o->input.json, o->by->sort),
                         .residency = o->residency,
                         .counted = tt_model_has_faults(m)};
     tt_error err;

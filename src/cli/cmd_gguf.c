@@ -119,11 +119,8 @@ static int list_model(const tt_gguf *m, const struct options *o)
                         : o->list.csv ? NULL
                                       : "name,layer_id,component_type,dtype,shape,offset_start,"
                                         "size_bytes";
-    const tt_listing_wish wish = {.columns = o->list.columns ? o->list.columns : usual,
-                                  .sort = o->list.sort,
-                                  .limit = o->list.limit,
-                                  .text = !o->list.csv && !o->input.json,
-                                  .csv = o->list.csv};
+    tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
+    if (!wish.columns) wish.columns = usual;
     tt_memory_entry *entries;
     size_t n;
     tt_error err;

@@ -1,7 +1,6 @@
 /* tensortrace graph FILE: what was computed from what. */
 #include "answer/graph.h"
 #include "base/outfile.h"
-#include "base/program.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -16,12 +15,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAMES_SHOWN 12u /* of inputs and outputs */
+/* The default columns of the table of nodes. */
+#define SHOWN "id,op_desc,name,type,shape,duration_ns,sources"
 
 static const char *plural(uint64_t n)
 {
@@ -131,90 +134,50 @@ static bool sums_table(const tt_topology *t, uint8_t kind, FILE *out)
     return ok;
 }
 
-static void sources_text(const tt_graph *g, uint32_t i, char *out, size_t room)
-{
-    tt_edge edges[TT_EDGES_MAX];
-    uint32_t n = tt_topology_edges(g, i, edges);
-    size_t used = 0;
-    out[0] = '\0';
-    for (uint32_t k = 0; k < n; k++) {
-        char name[128];
-        int length = snprintf(out + used, room - used, "%s%s%s", k ? ", " : "",
-                              tt_trace_text(name, sizeof name, g->tensors[edges[k].source].name),
-                              edges[k].is_view ? " [view]" : "");
-        if (length > 0) used += (size_t)length < room - used ? (size_t)length : room - used - 1;
-    }
-}
-
-/* The op that computed the node: its own, or that of the covering node. */
-static const char *time_text(const tt_topology *t, uint32_t i, char *out, size_t room)
-{
-    const tt_topology_node *n = &t->nodes[i];
-    char text[TT_UNITS_TEXT];
-    out[0] = '\0';
-    if (n->op != TT_NONE && n->op != i)
-        (void)snprintf(out, room, "in %" PRIu32, n->op);
-    else if (n->timed && t->m->clock.known)
-        (void)snprintf(out, room, "%s", tt_units_ns(text, tt_model_span_ns(t->m, n->ticks)));
-    return out;
-}
-
-static bool nodes_table(const tt_graph_view *v, FILE *out)
-{
-    static const char *const titles[] = {"ID", "OP", "NODE", "TYPE", "SHAPE", "TIME", "SOURCES"};
-    const tt_topology *t = v->t;
-    tt_table *table = tt_table_new(out);
-    if (!table) return false;
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(table, titles[i],
-                        i == 0 || i == 5   ? TT_COLUMN_RIGHT
-                        : i == 1 || i == 2 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY
-                        : i == 6           ? TT_COLUMN_SHRINK
-                                           : TT_COLUMN_LEFT);
-    for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
-        const tt_tensor *x = &t->graph->tensors[i];
-        char id[16], name[128], op[64], type[32], shape[96], time[TT_UNITS_TEXT + 8], sources[400];
-        if (v->shown[i] != TT_GRAPH_SHOW_ASKED) continue;
-        (void)snprintf(id, sizeof id, "%" PRIu32, i);
-        sources_text(t->graph, i, sources, sizeof sources);
-        const char *cells[] = {id,
-                               tt_trace_text(op, sizeof op, x->op_desc),
-                               tt_trace_text(name, sizeof name, x->name),
-                               tt_trace_text(type, sizeof type, x->type_name),
-                               tt_graph_shape(x, shape, sizeof shape),
-                               time_text(t, i, time, sizeof time),
-                               sources};
-        tt_table_row(table, cells);
-    }
-    (void)fputc('\n', out);
-    return tt_table_print(table);
-}
-
-static bool print_text(const tt_graph_view *v, FILE *out)
+static bool print_text(const tt_graph_view *v, const tt_listing *nodes, FILE *out)
 {
     summary(v, out);
-    if (v->has_layer) return nodes_table(v, out) && !ferror(out);
+    if (nodes) return fputc('\n', out) != EOF && tt_list_write(nodes, NULL, out) && !ferror(out);
     return sums_table(v->t, TT_TOPOLOGY_BY_OP, out) &&
            sums_table(v->t, TT_TOPOLOGY_BY_LAYER, out) && !ferror(out);
 }
+
+extern char **environ;
 
 /* Runs `dot -Tsvg` from one open file to another, without a shell. `in` is read from its start.
  * TT_E_NOT_FOUND: dot is missing; TT_E_IO: it failed and printed why on stderr. */
 static tt_status graphviz_svg(int in, int out, tt_error *err)
 {
     char program[] = "dot", format[] = "-Tsvg";
-    if (lseek(in, 0, SEEK_SET) != 0)
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(errno));
-    return tt_program_run((char *[]){program, format, NULL}, (int[3]){in, out, -1},
-                          "there is no `dot` on the PATH to draw it: install Graphviz (Debian's "
-                          "package graphviz), or take --dot",
-                          err);
+    char *const argv[] = {program, format, NULL};
+    posix_spawn_file_actions_t files;
+    pid_t pid;
+    int status = 0,
+        why = lseek(in, 0, SEEK_SET) != 0 ? errno : posix_spawn_file_actions_init(&files);
+    if (why) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(why));
+    why = posix_spawn_file_actions_adddup2(&files, in, 0);
+    if (!why) why = posix_spawn_file_actions_adddup2(&files, out, 1);
+    if (!why) why = posix_spawnp(&pid, program, &files, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&files);
+    if (why == ENOENT)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "there is no `dot` on the PATH to draw it: install Graphviz (Debian's "
+                            "package graphviz), or take --dot");
+    while (!why && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) why = errno;
+    if (why) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(why));
+    if (WIFSIGNALED(status))
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "dot ended by signal %d", WTERMSIG(status));
+    if (WEXITSTATUS(status) == 0) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "dot failed with exit code %d",
+                        WEXITSTATUS(status));
 }
 
 enum form { FORM_TEXT = 0, FORM_DOT, FORM_SVG };
 
 struct options {
     tt_input input;
+    tt_list_options list;
     bool has_batch, has_graph, has_run;
     uint32_t batch, graph, run;
     bool has_layer;
@@ -245,9 +208,9 @@ static const tt_option option_table[] = {
      "Only this layer's nodes (none: outside any) and, in pictures, their neighbours", 1,
      TT_FILTER_LAYER(struct options, )},
     {"dot", 0, 0, "Print it in Graphviz's language", 2, TT_SET(struct options, form, FORM_DOT),
-     .excludes = "svg json"},
+     .excludes = "svg json columns sort limit csv"},
     {"svg", 0, 0, "Print it as a picture, drawn by Graphviz's dot", 2,
-     TT_SET(struct options, form, FORM_SVG), .excludes = "json"},
+     TT_SET(struct options, form, FORM_SVG), .excludes = "json columns sort limit csv"},
     {"color", 0, "WHAT",
      "Colour the picture by time, bytes (of weights read), op or none (default)", 2,
      TT_NAME(struct options, color, colors), .needs = "dot svg"},
@@ -351,39 +314,64 @@ static tt_status print_svg(const struct options *o, const tt_graph_view *v, FILE
     return status;
 }
 
-static bool print_json(const tt_graph_view *v, FILE *out)
+static bool print_json(const tt_graph_view *v, const tt_listing *nodes, FILE *out)
 {
     tt_json j;
     tt_json_begin(&j, out, 2);
-    tt_graph_json(&j, v);
+    tt_graph_json(&j, v, nodes);
     return tt_json_end(&j);
 }
 
-static tt_status print(const struct options *o, const tt_graph_view *v, FILE *out, tt_error *err)
+/* nodes: NULL if the text has sums instead. */
+static tt_status print(const struct options *o, const tt_graph_view *v, const tt_listing *nodes,
+                       FILE *out, tt_error *err)
 {
     if (o->form == FORM_SVG) return print_svg(o, v, out, err);
     bool ok = o->form == FORM_DOT ? print_dot(o, v, out)
-              : o->input.json     ? print_json(v, out)
-                                  : print_text(v, out);
+              : o->input.json     ? print_json(v, nodes, out)
+              : o->list.csv       ? tt_list_write_csv(nodes, out)
+                                  : print_text(v, nodes, out);
     if (ok && !ferror(out)) return TT_OK;
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s",
                         strerror(errno ? errno : EIO));
 }
 
-static int write_view(const struct options *o, const tt_graph_view *v)
+static int write_view(const struct options *o, const tt_graph_view *v, const tt_listing *nodes)
 {
     tt_error err;
     tt_outfile file;
     if (!o->output) {
-        if (print(o, v, stdout, &err) != TT_OK) return tt_report_error(&err);
+        if (print(o, v, nodes, stdout, &err) != TT_OK) return tt_report_error(&err);
         return tt_report_output(true);
     }
     if (tt_outfile_open(&file, o->output, o->force, &err) != TT_OK) return tt_report_error(&err);
-    if (print(o, v, file.stream, &err) != TT_OK) {
+    if (print(o, v, nodes, file.stream, &err) != TT_OK) {
         tt_outfile_abandon(&file);
         return tt_report_error(&err);
     }
     return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+}
+
+/* In JSON with the leafs, and the neighbours of the layer. */
+static int list_nodes(const struct options *o, const tt_graph_view *v)
+{
+    tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
+    if (wish.text && !wish.columns) wish.columns = SHOWN;
+    wish.passes = o->input.json ? tt_graph_is_shown : tt_graph_is_listed;
+    tt_graph_nodes nodes;
+    tt_listing list;
+    tt_graph_nodes_begin(&nodes, v);
+    int code = tt_list_make(&list, &nodes.set, &wish);
+    list.chosen = o->list.columns != NULL;
+    if (code == TT_EXIT_OK) code = write_view(o, v, &list);
+    tt_listing_free(&list);
+    return code;
+}
+
+static bool lists_nodes(const struct options *o)
+{
+    return o->form == FORM_TEXT && (o->has_layer || o->input.json || o->list.columns ||
+                                    o->list.sort || o->list.limited || o->list.csv);
 }
 
 static bool any_shown(const tt_graph_view *v)
@@ -411,7 +399,7 @@ static int show(const struct options *o, const tt_model *m)
     else if (!any_shown(&v))
         code = tt_trace_none(m, &(tt_filter){.has_layer = true, .layer = o->layer}, "node");
     else
-        code = write_view(o, &v);
+        code = lists_nodes(o) ? list_nodes(o, &v) : write_view(o, &v, NULL);
     tt_graph_view_free(&v);
     tt_topology_free(t);
     return code;
@@ -424,9 +412,12 @@ int tt_cmd_graph(int argc, char **argv)
         .about = "One graph of the trace FILE, as computed for one batch: its nodes, their "
                  "sources, which were fused, their time and the weights they read.\v"
                  "Fusions and times are those of the run shown. Large models have many nodes: use "
-                 "--layer and --collapse for readable pictures.",
-        .sets = {{option_table, .check = check_color}, TT_INPUT(struct options, input)}};
-    struct options o = {0};
+                 "--layer and --collapse for readable pictures. --columns, --sort, "
+                 "--limit and --csv list the nodes.",
+        .sets = {{option_table, .check = check_color},
+                 TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list)}};
+    struct options o = {.list.schema = &tt_graph_node_schema};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

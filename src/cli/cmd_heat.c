@@ -212,16 +212,10 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
     const bool data = o->input.json || o->list.csv;
     const tt_heat_context context = {m};
     const tt_rowset rowset = tt_heat_rowset(&context, heat, o->by->by);
-    const tt_listing_wish wish = {.columns = o->list.columns    ? o->list.columns
-                                             : o->cold && !data ? cold_columns[o->by->by]
-                                                                : NULL,
-                                  .sort = o->list.sort ? o->list.sort
-                                          : o->cold    ? "size"
-                                                       : "read",
-                                  .limit = o->list.limited || data ? o->list.limit : TABLE_ROWS,
-                                  .text = !data,
-                                  .csv = o->list.csv,
-                                  .passes = o->cold ? is_cold : NULL};
+    tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, o->cold ? "size" : "read");
+    if (o->cold && wish.text && !wish.columns) wish.columns = cold_columns[o->by->by];
+    if (wish.text && !o->list.limited) wish.limit = TABLE_ROWS;
+    wish.passes = o->cold ? is_cold : NULL;
     tt_listing rows;
     int code = tt_list_make(&rows, &rowset, &wish);
     if (code == TT_EXIT_OK && data)

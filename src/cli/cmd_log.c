@@ -1,9 +1,6 @@
 /* tensortrace log FILE: the ops in the order of their start. */
-#include "analyze/access.h"
-#include "analyze/log/columns.h"
-#include "analyze/log/log.h"
 #include "analyze/log/top.h"
-#include "base/json.h"
+#include "answer/log.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -22,7 +19,6 @@
 #define TABLE_LIMIT 100u  /* rows of a table, the default of --limit */
 #define BLOCK_ROWS 10000u /* rows laid out together, because a table is kept in memory */
 #define CELL_TEXT 512
-#define CSV_BYTES ((size_t)1 << 18) /* written together */
 /* The default columns of the table. */
 #define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 /* The same with --places. */
@@ -34,8 +30,8 @@ struct options {
     tt_input input;
     tt_list_options list;
     bool by_lane, places, hex;
-    bool sorted; /* --sort was given; else in the order of time */
-    tt_log_sort sort;
+    const char *sort_text; /* NULL: in the order of time */
+    tt_sort_key sort;
     bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
     tt_filter filter;
@@ -45,12 +41,6 @@ static void take_text(void *text, char *arg, tt_parse *p)
 {
     (void)p;
     *(const char **)text = *arg ? arg : NULL;
-}
-
-static void take_sort(void *sort, char *arg, tt_parse *p)
-{
-    if (tt_log_sort_of(arg, sort, NULL) != TT_OK)
-        tt_parse_refuse(p, "must be duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes");
 }
 
 static const tt_option_name origins[] = {{"file", TT_ORIGIN_FILE}, {"buffer", TT_ORIGIN_BUFFER}};
@@ -79,10 +69,9 @@ static const tt_option option_table[] = {
     {"lanes", 0, 0, "A row for each thread instead of one for each op", 3,
      TT_FLAG(struct options, by_lane)},
     {"sort", 0, "COLUMN",
-     "Sort by duration_ns, busy_ns, wait_ns, off_cpu_ns or weight_bytes: from the largest; "
-     "+COLUMN from the smallest (at most 1000000 rows)",
-     3, TT_TAKE(struct options, sort, take_sort), TT_GIVEN(struct options, sorted),
-     .names = tt_log_sort_key},
+     "Sort by a column: numbers from the largest, names and ids from the smallest; +COLUMN from "
+     "the smallest, -COLUMN from the largest (at most 1000000 rows)",
+     3, TT_TEXT(struct options, sort_text), .flags = TT_OPTION_COLUMN},
     {"limit", 0, "N",
      "Only the first N rows; 0: all (the default is 100, with --json and --csv all)", 3,
      TT_WHOLE(struct options, limit, 0, INT64_MAX), TT_GIVEN(struct options, limited)},
@@ -92,14 +81,9 @@ static const tt_option option_table[] = {
 typedef struct printer {
     const struct options *o;
     const tt_model *m;
-    tt_log_picks picks;
-    tt_error err; /* of the selections */
-    tt_json json;
+    tt_log_writer w;
+    tt_error err; /* of rows */
     tt_table *table;
-    tt_rowset set; /* of `row` */
-    tt_listing list;
-    tt_log_row row;
-    tt_bytes csv, cell;
     tt_progress bar; /* not if the rows themselves are on the terminal */
     uint64_t rows;
     uint64_t block_rows;
@@ -111,7 +95,7 @@ typedef struct printer {
     bool failed;
 } printer;
 
-/* --- as a table, and CSV --- */
+/* --- as a table --- */
 
 /* On a narrow terminal, locations would be cut off: they get lines of their own. */
 static bool is_narrow(const printer *p)
@@ -126,7 +110,7 @@ static void print_places(printer *p)
     if (p->rows == 1)
         (void)printf("%9s  %5s  %5s  %-16s  %8s\n", "TIME ms", "BATCH", "LAYER", "OP", "DURATION");
     for (size_t i = 0; i < SHOWN_PLACES_COLUMNS; i++)
-        tt_cell_show(p->list.columns[i], p->m, &p->row, text[i], CELL_TEXT);
+        tt_cell_show(p->w.list.columns[i], p->m, &p->w.row, text[i], CELL_TEXT);
     (void)printf("%9s  %5s  %5s  %-16s  %8s\n", text[0], text[1], text[2], text[3], text[4]);
     (void)snprintf(line, sizeof line, "    to    %s", text[5]);
     tt_table_text(stdout, 10, line);
@@ -134,28 +118,29 @@ static void print_places(printer *p)
     if (text[6][0]) tt_table_text(stdout, 10, line);
 }
 
-static int make_list(printer *p)
+static int open_writer(printer *p)
 {
     char shown[sizeof SHOWN + 16];
     const struct options *o = p->o;
-    const bool data = o->input.json || o->list.csv;
+    const tt_log_format format = o->list.csv     ? TT_LOG_CSV
+                                 : o->input.json ? TT_LOG_JSON
+                                                 : TT_LOG_TEXT;
     const char *columns = o->list.columns;
+    tt_error err;
     (void)snprintf(shown, sizeof shown, SHOWN, o->by_lane ? "thread_id" : "threads");
-    const tt_listing_wish wish = {.columns = columns || data ? columns
-                                             : o->places     ? SHOWN_PLACES
-                                                             : shown,
-                                  .text = !data,
-                                  .csv = o->list.csv};
-    p->set = tt_log_rowset(p->m, &p->row, o->by_lane);
-    const int code = tt_list_make(&p->list, &p->set, &wish);
-    p->list.chosen = columns != NULL;
+    if (!columns && format == TT_LOG_TEXT) columns = o->places ? SHOWN_PLACES : shown;
+    if (tt_log_writer_open(&p->w, p->m, o->by_lane, format, columns, stdout, &err) != TT_OK)
+        return tt_list_error(&err);
+    p->w.row.places = o->places;
+    p->w.row.hex = o->hex;
+    p->w.list.chosen = o->list.columns != NULL;
     p->narrow = is_narrow(p);
-    return code;
+    return TT_EXIT_OK;
 }
 
 static bool has_table(printer *p)
 {
-    if (!p->table) p->table = tt_list_table(&p->list, stdout);
+    if (!p->table) p->table = tt_list_table(&p->w.list, stdout);
     return p->table != NULL;
 }
 
@@ -165,40 +150,21 @@ static void table_row(printer *p)
         p->failed = true;
         return;
     }
-    tt_list_row(p->table, &p->list, &p->row);
+    tt_list_row(p->table, &p->w.list, &p->w.row);
     if (++p->block_rows < BLOCK_ROWS) return;
     p->failed |= !tt_table_print(p->table);
     p->table = NULL;
     p->block_rows = 0;
 }
 
-static void flush_csv(printer *p)
-{
-    p->failed |= p->csv.failed || p->cell.failed;
-    if (p->csv.size) (void)fwrite(p->csv.data, 1, p->csv.size, stdout);
-    tt_bytes_clear(&p->csv);
-}
-
 static bool print_row(printer *p, const tt_log_op *row)
 {
-    tt_log_row *r = &p->row;
-    *r = (tt_log_row){.row = row, .text = &p->cell, .places = p->o->places, .hex = p->o->hex};
-    if (tt_log_picks_of(&p->picks, row, &r->op, &r->accesses, &r->n_accesses, &p->err) != TT_OK)
-        return false;
-    if (p->o->list.csv) {
-        tt_listing_csv_row(&p->csv, &p->list, r);
-        if (p->csv.size >= CSV_BYTES) flush_csv(p);
-    } else if (!p->o->input.json && p->narrow) {
+    if (tt_log_writer_put(&p->w, row, &p->err) != TT_OK) return false;
+    if (p->w.format != TT_LOG_TEXT) return true;
+    if (p->narrow)
         print_places(p);
-    } else if (!p->o->input.json) {
+    else
         table_row(p);
-    } else if (p->o->list.columns) {
-        tt_json_object(&p->json);
-        tt_listing_json_row(&p->json, &p->list, r);
-        tt_json_object_end(&p->json);
-    } else {
-        tt_log_json_op(&p->json, p->m, row, r->op, r->accesses, r->n_accesses);
-    }
     return true;
 }
 
@@ -227,13 +193,13 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
     bool all = !(*m)->partial || until == UINT64_MAX;
     tt_status status = tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
     if (status != TT_OK || p->err.status != TT_OK || p->ended || all) return status;
-    tt_log_picks_free(&p->picks);
+    tt_log_writer_model(&p->w, NULL);
     tt_model_close(*m);
     *m = NULL;
     status = tt_model_open(p->o->input.path, m, err);
     if (status != TT_OK) return status;
-    p->m = p->set.context = *m;
-    p->picks.m = *m;
+    p->m = *m;
+    tt_log_writer_model(&p->w, *m);
     p->after_ticks = until;
     return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
 }
@@ -252,34 +218,17 @@ static int write_none(const struct options *o, tt_model **m)
 
 static bool begin(printer *p)
 {
-    if (p->o->list.csv) {
-        tt_listing_csv_header(&p->csv, &p->list);
-        return true;
-    }
-    if (!p->o->input.json) return p->narrow || has_table(p);
-    tt_json_begin(&p->json, stdout, 0);
-    tt_json_object(&p->json);
-    tt_json_kv_string(&p->json, "file", p->o->input.path);
-    tt_json_key(&p->json, "ops");
-    tt_json_array(&p->json);
-    return true;
+    tt_log_writer_begin(&p->w, p->o->input.path);
+    return p->w.format != TT_LOG_TEXT || p->narrow || has_table(p);
 }
 
 /* False if the output failed. */
 static bool end(printer *p)
 {
-    if (p->o->list.csv) {
-        flush_csv(p);
-    } else if (p->o->input.json) {
-        tt_json_array_end(&p->json);
-        tt_json_kv_bool(&p->json, "more", p->more);
-        tt_json_object_end(&p->json);
-        p->failed |= !tt_json_end(&p->json);
-        return !p->failed;
-    } else if (p->table) {
-        p->failed |= !tt_table_print(p->table);
-    }
-    if (p->more) tt_trace_note_more(p->rows);
+    tt_error err;
+    p->failed |= tt_log_writer_end(&p->w, p->more, &err) != TT_OK;
+    if (p->table) p->failed |= !tt_table_print(p->table);
+    if (p->more && p->w.format != TT_LOG_JSON) tt_trace_note_more(p->rows);
     return !p->failed;
 }
 
@@ -320,10 +269,9 @@ static int walk_all(printer *p, tt_model **m)
     if (!begin(p)) return tt_report_usage("out of memory");
     p->reports = !isatty(STDOUT_FILENO);
     tt_progress_begin(&p->bar, "reading", 0, "rows");
-    tt_status status = o->sorted ? print_sorted(p, &err) : walk_on(p, m, &err);
+    tt_status status = o->sort_text ? print_sorted(p, &err) : walk_on(p, m, &err);
     tt_progress_end(&p->bar);
     if (*m) tt_trace_note_damage(*m);
-    tt_log_picks_free(&p->picks);
     if (status == TT_OK && p->err.status != TT_OK) {
         err = p->err;
         status = err.status;
@@ -338,15 +286,22 @@ static int walk_all(printer *p, tt_model **m)
 
 static int print_log(const struct options *o, tt_model **m)
 {
-    printer p = {.o = o, .m = *m, .picks = {.m = *m}};
-    tt_bytes_init(&p.csv, (size_t)1 << 26);
-    tt_bytes_init(&p.cell, (size_t)1 << 20);
-    int code = make_list(&p);
+    printer p = {.o = o, .m = *m};
+    int code = open_writer(&p);
     if (code == TT_EXIT_OK) code = walk_all(&p, m);
-    tt_listing_free(&p.list);
-    tt_bytes_free(&p.csv);
-    tt_bytes_free(&p.cell);
+    tt_log_writer_close(&p.w);
     return code;
+}
+
+static int choose_sort(struct options *o)
+{
+    const tt_rowset set = tt_log_rowset(NULL, NULL, o->by_lane);
+    tt_error err;
+    if (o->sort_text && strcmp(o->sort_text, "key") == 0) o->sort_text = NULL;
+    if (!o->sort_text ||
+        tt_sort_key_read(&o->sort, &set, o->sort_text, strlen(o->sort_text), &err) == TT_OK)
+        return TT_EXIT_OK;
+    return tt_list_error(&err);
 }
 
 int tt_cmd_log(int argc, char **argv)
@@ -369,15 +324,16 @@ int tt_cmd_log(int argc, char **argv)
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
-    const tt_part part = {.has_tokens = f->has_batch && !o.sorted,
+    const tt_part part = {.has_tokens = f->has_batch && !o.sort_text,
                           .batch_first = f->batch_first,
                           .batch_last = f->batch_last,
-                          .has_from = f->has_from && !o.sorted,
-                          .has_to = f->has_to && !o.sorted,
+                          .has_from = f->has_from && !o.sort_text,
+                          .has_to = f->has_to && !o.sort_text,
                           .from_ns = f->from_ns,
                           .to_ns = f->to_ns,
-                          .first_only = o.limit > 0 && !o.sorted};
-    int code = tt_input_open_part(&o.input, &part, &m);
+                          .first_only = o.limit > 0 && !o.sort_text};
+    int code = choose_sort(&o);
+    if (code == TT_EXIT_OK) code = tt_input_open_part(&o.input, &part, &m);
     if (code == TT_EXIT_OK) code = print_log(&o, &m);
     tt_model_close(m);
     return code;

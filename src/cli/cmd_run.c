@@ -109,7 +109,7 @@ static void check_together(void *input, tt_parse *p)
                           "values, their statistics or hashes, whoever has the model finds the "
                           "tokens. Leave one of them out");
     for (const tt_option *o = tt_runner_options_table; args->runner.program && o->about; o++)
-        if (o->name && tt_parse_said(p, o->name))
+        if (o->name && tt_parse_given(p, o->name))
             tt_parse_error(p,
                            "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
                            "built-in runner do not go with one",

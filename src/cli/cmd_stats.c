@@ -47,15 +47,10 @@ static bool print_json(const struct options *o, const tt_model *m, const tt_stat
 static int print_rows(const struct options *o, const tt_model *m, const tt_stats *s)
 {
     size_t n;
-    const bool data = o->input.json || o->list.csv;
     const tt_stats_row *list = tt_stats_rows(s, &n);
     const tt_stats_context context = {tt_stats_total(s)};
     const tt_rowset set = tt_stats_rowset(&context, o->by->by, list, n);
-    const tt_listing_wish wish = {.columns = o->list.columns,
-                                  .sort = o->list.sort ? o->list.sort : o->by->sort,
-                                  .limit = o->list.limit,
-                                  .text = !data,
-                                  .csv = o->list.csv};
+    const tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, o->by->sort);
     tt_listing rows;
     int code = tt_list_make(&rows, &set, &wish);
     if (code == TT_EXIT_OK && o->input.json)

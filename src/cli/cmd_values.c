@@ -288,12 +288,9 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_rowse
                       const char *columns, uint64_t total, tt_values_view v)
 {
     const bool text = !o->input.json && !o->list.csv;
-    const tt_listing_wish wish = {.columns = o->list.columns || !text ? o->list.columns : columns,
-                                  .sort = o->list.sort,
-                                  .limit = o->list.limit,
-                                  .text = text,
-                                  .csv = o->list.csv,
-                                  .passes = v.grid ? tt_values_growth_measured : NULL};
+    tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
+    if (text && !wish.columns) wish.columns = columns;
+    wish.passes = v.grid ? tt_values_growth_measured : NULL;
     tt_listing rows;
     bool ok = true;
     int code = tt_list_make(&rows, set, &wish);

@@ -1,6 +1,7 @@
 #include "cli/complete.h"
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/report.h"
 
 #include <ctype.h>
@@ -28,18 +29,7 @@ typedef struct spot {
     bool after_options; /* all that follows is arguments */
 } spot;
 
-static bool due;
 static const char *columns;
-
-void tt_complete_options(void)
-{
-    due = true;
-}
-
-bool tt_complete_is_due(void)
-{
-    return due;
-}
 
 const char *tt_complete_columns(void)
 {
@@ -227,10 +217,12 @@ static void print_argument(const tt_options *command, const spot *at)
     if (!any && !at->after_options) print_options(command, false);
 }
 
-char **tt_complete(const tt_options *command, int argc, char **argv)
+/* Prints what may follow. Does not return, but for a column of the command's list: then the words
+ * are a command line, for free(), that lists them. */
+static char **complete(const tt_options *command, int argc, char **argv)
 {
     const spot at = find_spot(command, argc, argv);
-    due = false;
+    tt_options_complete = NULL;
     if (!at.value || !(at.value->flags & TT_OPTION_COLUMN)) {
         if (at.value)
             print_value(at.value, at.word);
@@ -252,4 +244,9 @@ char **tt_complete(const tt_options *command, int argc, char **argv)
     words[n++] = option;
     words[n] = help;
     return words;
+}
+
+void tt_complete_options(void)
+{
+    tt_options_complete = complete;
 }

@@ -93,6 +93,15 @@ int tt_list_error(const tt_error *err)
     return tt_report_usage("--%s; --columns help lists them", err->message);
 }
 
+tt_listing_wish tt_list_wish(const tt_list_options *o, bool json, const char *sort)
+{
+    return (tt_listing_wish){.columns = o->columns,
+                             .sort = o->sort ? o->sort : sort,
+                             .limit = o->limit,
+                             .text = !json && !o->csv,
+                             .csv = o->csv};
+}
+
 int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish)
 {
     tt_error err;
@@ -221,11 +230,7 @@ bool tt_list_print_csv(const tt_listing *l)
 
 int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort)
 {
-    const tt_listing_wish wish = {.columns = o->columns,
-                                  .sort = o->sort ? o->sort : sort,
-                                  .limit = o->limit,
-                                  .text = !o->csv,
-                                  .csv = o->csv};
+    const tt_listing_wish wish = tt_list_wish(o, false, sort);
     tt_listing rows;
     int code = tt_list_make(&rows, set, &wish);
     if (code == TT_EXIT_OK)

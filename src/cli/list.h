@@ -33,6 +33,8 @@ typedef struct tt_list_options {
     }
 extern const tt_option tt_list_options_of_rows[], tt_list_options_of_stream[];
 
+/* What the options request, sorted by `sort` (NULL: unsorted) by default; json: for JSON. */
+tt_listing_wish tt_list_wish(const tt_list_options *o, bool json, const char *sort);
 /* Prints why a listing could not be made, and mentions --columns help. Returns the exit code. */
 int tt_list_error(const tt_error *err);
 /* tt_listing_make for a command. TT_EXIT_OK; else the reason was printed. */

@@ -2,7 +2,6 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/complete.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -69,7 +68,7 @@ void tt_parse_error(tt_parse *p, const char *fmt, ...)
     fail(p, NULL, fmt, args);
 }
 
-bool tt_parse_said(const tt_parse *p, const char *name)
+bool tt_parse_given(const tt_parse *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->said[i] && strcmp(p->options[i]->name, name) == 0) return true;
@@ -196,7 +195,7 @@ static void take(tt_parse *p, const taken *t)
 /* --- relations of options --- */
 
 /* The first given one of the names, which are separated by blanks; or all: "--dot or --svg". */
-static bool any_said(const tt_parse *p, const char *names, char out[NAMES_TEXT])
+static bool any_given(const tt_parse *p, const char *names, char out[NAMES_TEXT])
 {
     size_t used = 0;
     out[0] = '\0';
@@ -204,7 +203,7 @@ static bool any_said(const tt_parse *p, const char *names, char out[NAMES_TEXT])
         char name[64];
         const size_t n = strcspn(at, " ");
         (void)snprintf(name, sizeof name, "%.*s", (int)n, at);
-        if (tt_parse_said(p, name)) {
+        if (tt_parse_given(p, name)) {
             (void)snprintf(out, NAMES_TEXT, "--%s", name);
             return true;
         }
@@ -220,9 +219,9 @@ static void check(tt_parse *p)
     for (size_t i = 0; i < p->n; i++) {
         const tt_option *o = p->options[i];
         if (!p->said[i]) continue;
-        if (o->excludes && any_said(p, o->excludes, names))
+        if (o->excludes && any_given(p, o->excludes, names))
             tt_parse_error(p, "--%s and %s exclude each other", o->name, names);
-        if (o->needs && !any_said(p, o->needs, names))
+        if (o->needs && !any_given(p, o->needs, names))
             tt_parse_error(p, "--%s goes with %s", o->name, names);
     }
     /* A command's own options come first, and a missing FILE is reported before. */
@@ -333,14 +332,16 @@ _Noreturn static void list(const tt_parse *p)
     exit(tt_report_output(true));
 }
 
+char **(*tt_options_complete)(const tt_options *command, int argc, char **argv);
+
 void tt_options_parse(const tt_options *command, int argc, char **argv, void *options)
 {
     tt_parse p = {.command = command, .input = options};
     for (size_t i = 0; i < TT_OPTION_SETS_MAX; i++)
         add_set(&p, &command->sets[i]);
     if (lists) list(&p);
-    if (tt_complete_is_due())
-        for (argv = tt_complete(command, argc, argv), argc = 0; argv[argc];)
+    if (tt_options_complete)
+        for (argv = tt_options_complete(command, argc, argv), argc = 0; argv[argc];)
             argc++;
     size_t most = 1; /* letters may be combined in a word */
     for (int i = 0; i < argc; i++)

@@ -136,6 +136,8 @@ typedef struct tt_options {
 /* Parses a command's arguments into `options`; argv[0] is "tensortrace VERB". Ends the process
  * after --help, and with 2 after an error message. */
 void tt_options_parse(const tt_options *command, int argc, char **argv, void *options);
+/* Called first by tt_options_parse, unless it is NULL: returns the arguments to parse instead. */
+extern char **(*tt_options_complete)(const tt_options *command, int argc, char **argv);
 /* From then on tt_options_parse prints the command's options, one per line, and ends the
  * process. */
 void tt_options_list(void);
@@ -146,7 +148,7 @@ _Noreturn void tt_parse_refuse(tt_parse *p, const char *fmt, ...)
 _Noreturn void tt_parse_error(tt_parse *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Whether an option was given. */
-bool tt_parse_said(const tt_parse *p, const char *name);
+bool tt_parse_given(const tt_parse *p, const char *name);
 /* For a set's argument: it and all following ones, whatever they look like, NULL-terminated. */
 char **tt_parse_rest(tt_parse *p);
 

@@ -15,16 +15,6 @@
 
 /* --- lists --- */
 
-static tt_listing_wish wish_of(const tt_routing_options *o, const char *sort)
-{
-    const bool data = o->json || o->list.csv;
-    return (tt_listing_wish){.columns = o->list.columns,
-                             .sort = o->list.sort ? o->list.sort : sort,
-                             .limit = o->list.limit,
-                             .text = !data,
-                             .csv = o->list.csv};
-}
-
 static void explain_columns(const tt_routing_view *v)
 {
     bool known[TT_ROUTER_WINDOWS] = {false};
@@ -45,7 +35,7 @@ int tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view *
     const tt_routing_context x = {v->m, &o->filter};
     const tt_rowset set =
         tt_routing_layer_rowset(&x, o->ranges ? TT_ROUTING_RANGES : TT_ROUTING_EXPERTS, &v->rows);
-    tt_listing_wish wish = wish_of(o, NULL);
+    tt_listing_wish wish = tt_list_wish(&o->list, o->json, NULL);
     wish.passes = tt_routing_passes;
     tt_listing rows;
     int code = tt_list_make(&rows, &set, &wish);
@@ -73,7 +63,7 @@ int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view 
     for (size_t i = 0; i < v->n_layers && code == TT_EXIT_OK; i++) {
         if (!tt_routing_passes(&x, &v->rows.rows[i])) continue;
         const tt_rowset set = tt_routing_expert_rowset(&x, &v->rows.rows[i]);
-        const tt_listing_wish wish = wish_of(o, "count");
+        const tt_listing_wish wish = tt_list_wish(&o->list, o->json, "count");
         tt_listing rows;
         if (!first) (void)puts("");
         first = false;
@@ -93,7 +83,7 @@ int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view 
 static int print_rows(const tt_routing_options *o, const tt_rowset *set, const char *key,
                       const char *sort, uint64_t shown)
 {
-    tt_listing_wish wish = wish_of(o, sort);
+    tt_listing_wish wish = tt_list_wish(&o->list, o->json, sort);
     tt_listing rows;
     tt_json j;
     if (!o->list.limited && wish.text) wish.limit = shown;
@@ -214,7 +204,7 @@ int tt_routing_print_both(const tt_routing_options *o, const char *few_key, cons
                           bool (*passes)(const void *context, const void *row))
 {
     const tt_listing_wish all = {.text = true};
-    tt_listing_wish wish = wish_of(o, NULL);
+    tt_listing_wish wish = tt_list_wish(&o->list, o->json, NULL);
     tt_listing rows, list;
     wish.passes = passes;
     int code = tt_list_make(&rows, set, &wish);

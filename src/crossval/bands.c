@@ -25,13 +25,6 @@ tt_cosine_bands tt_cosine_bands_of(const tt_valuediff *d)
     return bands;
 }
 
-const char *tt_cosine_band_name(tt_cosine_band band)
-{
-    static const char *const names[] = {"ge_0_9999", "ge_0_999", "ge_0_99", "ge_0_9",
-                                        "below_0_9", "nan",      "unknown"};
-    return names[band];
-}
-
 tt_agreement tt_agreement_of(const int32_t *a, size_t n_a, const int32_t *b, size_t n_b)
 {
     tt_agreement r = {.n_compared = n_a < n_b ? n_a : n_b};

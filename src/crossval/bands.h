@@ -25,8 +25,6 @@ typedef struct tt_cosine_bands {
 tt_cosine_band tt_cosine_band_of(const tt_valuediff_item *item);
 /* Of all items of a comparison made with keep_all. */
 tt_cosine_bands tt_cosine_bands_of(const tt_valuediff *d);
-/* "ge_0_9999", "below_0_9", "nan", "unknown": the keys in JSON. */
-const char *tt_cosine_band_name(tt_cosine_band band);
 
 /* Which tokens the sides would have generated, given the same previous ones. */
 typedef struct tt_agreement {

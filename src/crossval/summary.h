@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "crossval/bands.h"
 #include "crossval/settings.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,6 +102,10 @@ typedef struct tt_crossval_advice {
 
 /* Whether the rule applies; then out->text is the caller's to free. False also if out of memory. */
 bool tt_crossval_next(const tt_crossval_summary *s, tt_crossval_rule rule, tt_crossval_advice *out);
+
+extern const tt_schema tt_crossval_scenario_schema;
+/* A row for each scenario; `s` must outlive it. */
+tt_rowset tt_crossval_scenarios(const tt_crossval_summary *s);
 
 /* Writes summary.json; false with errno set if that fails. */
 bool tt_crossval_summary_json(const tt_crossval_summary *s, FILE *out);

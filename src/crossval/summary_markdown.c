@@ -2,9 +2,14 @@
 #include "base/units.h"
 #include "crossval/summary.h"
 
+#include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
+
+#define TEXT_SHOWN 640 /* of a cell */
+#define BANDS                                                                                      \
+    "cosine_ge_0_9999,cosine_ge_0_999,cosine_ge_0_99,cosine_ge_0_9,cosine_below_0_9,cosine_nan,"   \
+    "cosine_unknown"
 
 /* Names and other programs' texts: nothing in them may end a cell or begin markup. */
 static void put_text(FILE *out, const char *text)
@@ -23,40 +28,6 @@ static void put_text(FILE *out, const char *text)
             putc(c, out);
         }
     }
-}
-
-static void put_first(FILE *out, const tt_crossval_first *f)
-{
-    if (!f->known) {
-        fputs("-", out);
-        return;
-    }
-    if (f->position != TT_DUMP_POSITION_UNKNOWN)
-        fprintf(out, "position %" PRId32 ", ", f->position);
-    if (f->layer >= 0) fprintf(out, "layer %" PRId32 ", ", f->layer);
-    put_text(out, f->stage);
-    if (f->verdict == TT_VALUE_OTHER_BITS)
-        fputs(", other bits by an amount that is not known", out);
-    else if (f->verdict != TT_VALUE_DIFFERS)
-        fprintf(out, " (%s)", tt_value_verdict_name(f->verdict));
-    if (!isnan(f->rel_l2)) fprintf(out, ", relative error %.3g", f->rel_l2);
-    if (f->blame == TT_BLAME_OWN) fputs(", made there", out);
-    if (f->blame == TT_BLAME_INHERITED) fputs(", inherited", out);
-}
-
-static void put_agreement(FILE *out, const tt_agreement *a)
-{
-    if (a->n_compared)
-        fprintf(out, "%" PRIu64 " of %" PRIu64, a->n_same, a->n_compared);
-    else
-        fputs("not measured", out);
-}
-
-static const char *state_word(tt_scenario_state state)
-{
-    static const char *const words[] = {"not tried", "matched", "**diverged**", "**not measured**",
-                                        "**FAILED**"};
-    return words[state];
 }
 
 static void put_head(FILE *out, const tt_crossval_summary *s, const tt_crossval_totals *t)
@@ -85,53 +56,42 @@ static void put_head(FILE *out, const tt_crossval_summary *s, const tt_crossval_
         put_text(out, t->stage);
         fprintf(out, " (%" PRIu64 " of %zu scenarios).\n", t->n_stage, s->n);
     }
-    fputs("Tokens that the sides would have chosen alike: ", out);
-    put_agreement(out, &t->agreement);
-    fputs(".\n\n", out);
+    if (t->agreement.n_compared)
+        fprintf(out,
+                "Tokens that the sides would have chosen alike: %" PRIu64 " of %" PRIu64 ".\n\n",
+                t->agreement.n_same, t->agreement.n_compared);
+    else
+        fputs("Tokens that the sides would have chosen alike: not measured.\n\n", out);
 }
 
-static void put_scenarios(FILE *out, const tt_crossval_summary *s)
+/* The scenarios, with these columns; NULL: those that text shows. */
+static bool put_table(FILE *out, const tt_crossval_summary *s, const char *columns)
 {
-    fputs("| scenario | result | batches | equal | close | other bits | differ | NaN | shape | "
-          "unmeasured | "
-          "worst relative "
-          "error | tokens alike | first divergence |\n"
-          "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
-          out);
-    for (size_t i = 0; i < s->n; i++) {
-        const tt_crossval_end *end = &s->ends[i];
-        fputs("| ", out);
-        put_text(out, end->name);
-        fprintf(out, " | %s | %" PRIu64, state_word(end->state), end->n_steps_compared);
-        if (end->n_steps_alone) fprintf(out, " (%" PRIu64 " not measured)", end->n_steps_alone);
-        fputs(" |", out);
-        for (size_t k = 0; k < TT_VALUE_VERDICTS; k++)
-            fprintf(out, " %" PRIu64 " |", end->counts[k]);
-        if (isnan(end->worst_rel_l2))
-            fputs(" - | ", out);
-        else
-            fprintf(out, " %.3g | ", end->worst_rel_l2);
-        put_agreement(out, &end->agreement);
-        fputs(" | ", out);
-        put_first(out, &end->first);
-        fputs(" |\n", out);
+    const tt_rowset set = tt_crossval_scenarios(s);
+    const tt_listing_wish wish = {.columns = columns, .text = true};
+    tt_listing l;
+    const bool ok = tt_listing_make(&l, &set, &wish, NULL) == TT_OK;
+    for (size_t c = 0; ok && c < l.n_columns; c++) {
+        fputs(c ? " | " : "| ", out);
+        for (const char *at = l.columns[c]->title; *at; at++)
+            putc(tolower((unsigned char)*at), out);
     }
-}
-
-static void put_bands(FILE *out, const tt_crossval_summary *s)
-{
-    fputs("\n## Values by cosine\n\n"
-          "| scenario | >= 0.9999 | >= 0.999 | >= 0.99 | >= 0.9 | below | NaN | unknown |\n"
-          "|---|---:|---:|---:|---:|---:|---:|---:|\n",
-          out);
-    for (size_t i = 0; i < s->n; i++) {
-        fputs("| ", out);
-        put_text(out, s->ends[i].name);
-        fputs(" |", out);
-        for (size_t k = 0; k < TT_COSINE_BANDS; k++)
-            fprintf(out, " %" PRIu64 " |", s->ends[i].bands.counts[k]);
-        putc('\n', out);
+    fputs(" |\n|", out);
+    for (size_t c = 0; ok && c < l.n_columns; c++)
+        fputs(tt_column_right(l.columns[c]) ? "---:|" : "---|", out);
+    for (size_t i = 0; ok && i < l.n; i++) {
+        fputs("\n|", out);
+        for (size_t c = 0; c < l.n_columns; c++) {
+            char text[TEXT_SHOWN];
+            tt_cell_show(l.columns[c], s, tt_listing_row(&l, i), text, sizeof text);
+            putc(' ', out);
+            put_text(out, text);
+            fputs(" |", out);
+        }
     }
+    putc('\n', out);
+    tt_listing_free(&l);
+    return ok;
 }
 
 static void put_causes(FILE *out, const tt_crossval_summary *s)
@@ -179,9 +139,10 @@ bool tt_crossval_summary_markdown(const tt_crossval_summary *s, FILE *out)
 {
     tt_crossval_totals totals = tt_crossval_totals_of(s);
     put_head(out, s, &totals);
-    put_scenarios(out, s);
-    put_bands(out, s);
+    bool ok = put_table(out, s, NULL);
+    fputs("\n## Values by cosine\n\n", out);
+    ok &= put_table(out, s, "name," BANDS);
     put_causes(out, s);
     put_next(out, s);
-    return fflush(out) == 0 && !ferror(out);
+    return ok && fflush(out) == 0 && !ferror(out);
 }

@@ -14,7 +14,7 @@ bool tt_chosen_is_folder(const char *folder)
 {
     char name[TT_RESULT_FOLDER], path[PATH_MAX];
     const int n = snprintf(path, sizeof path, "%s/" TT_RUN_TRACE, folder);
-    return tt_store_current(folder, name) && n > 0 && (size_t)n < sizeof path &&
+    return tt_result_current(folder, name) && n > 0 && (size_t)n < sizeof path &&
            access(path, F_OK) != 0;
 }
 

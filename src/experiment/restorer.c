@@ -140,7 +140,7 @@ tt_status tt_restorer_begin(tt_restorer *r, int keep, tt_error *err)
                         strerror(why));
 }
 
-static bool tell(const tt_restorer *r, const char *path, const char *text)
+static bool send_line(const tt_restorer *r, const char *path, const char *text)
 {
     change c;
     memset(&c, 0, sizeof c);
@@ -158,18 +158,19 @@ static bool tell(const tt_restorer *r, const char *path, const char *text)
 
 bool tt_restorer_file(const tt_restorer *r, const char *path, const char *text)
 {
-    return text[0] && path[0] ? tell(r, path, text) : (errno = EINVAL, false);
+    return text[0] && path[0] ? send_line(r, path, text) : (errno = EINVAL, false);
 }
 
 bool tt_restorer_group(const tt_restorer *r, const char *path)
 {
-    return tell(r, path, "");
+    return send_line(r, path, "");
 }
 
 void tt_restorer_end(tt_restorer *r)
 {
     if (r->pid <= 0) return;
-    (void)tell(r, "", ""); /* besides closing: another process of ours may hold the pipe, too */
+    (void)send_line(r, "",
+                    ""); /* besides closing: another process of ours may hold the pipe, too */
     (void)close(r->pipe);
     while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/path.h"
-#include "experiment/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -304,6 +303,31 @@ bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experime
     return tt_json_end(&j);
 }
 
+/* --- names of folders --- */
+
+bool tt_result_is_id(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == TT_RESULT_ID - 1 && name[TT_RESULT_ID - 1] == '\0';
+}
+
+bool tt_result_is_name(const char *name)
+{
+    const size_t digits = strspn(name, "0123456789");
+    const bool is_numbered = digits >= 2 && digits < 8 && name[digits] == '-';
+    return (is_numbered || tt_result_is_id(name)) && strlen(name) < TT_RESULT_FOLDER;
+}
+
+bool tt_result_current(const char *folder, char name[TT_RESULT_FOLDER])
+{
+    char path[PATH_MAX];
+    const int length = snprintf(path, sizeof path, "%s/" TT_RESULT_CURRENT, folder);
+    if (length < 0 || length >= PATH_MAX) return false;
+    ssize_t n = readlink(path, name, TT_RESULT_FOLDER);
+    if (n <= 0 || n >= (ssize_t)TT_RESULT_FOLDER) return false;
+    name[n] = '\0';
+    return tt_result_is_name(name);
+}
+
 /* --- reading run.json --- */
 
 static void get_text(const json_t *root, const char *key, char *out, size_t size)
@@ -363,7 +387,7 @@ static bool read_result(tt_result *r, const json_t *root)
     r->size_bytes = get_u64(root, "size_bytes");
     double rate = json_number_value(json_object_get(root, "tokens_per_s"));
     r->tokens_per_s = rate > 0 && isfinite(rate) ? rate : 0;
-    return tt_store_is_id(r->id) && json_is_object(identity) && r->model_file &&
+    return tt_result_is_id(r->id) && json_is_object(identity) && r->model_file &&
            (!r->condition || strlen(r->condition) <= TT_RESULT_CONDITION_MAX);
 }
 
@@ -446,7 +470,7 @@ static tt_status add_file(tt_results *results, const char *folder, const char *n
     tt_result r;
     (void)snprintf(path, sizeof path, "%s/%s/" TT_RESULT_FILE, folder, name);
     tt_status status = read_file(&r, path, &why);
-    if (status == TT_OK && tt_store_is_id(name) && strcmp(r.id, name) != 0)
+    if (status == TT_OK && tt_result_is_id(name) && strcmp(r.id, name) != 0)
         status =
             tt_error_set(&why, TT_E_FORMAT, TT_NO_OFFSET, "%.200s is of another experiment", path);
     (void)snprintf(r.folder, sizeof r.folder, "%s", name);
@@ -478,7 +502,7 @@ tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err
     tt_status status = TT_OK;
     const struct dirent *entry;
     while (status == TT_OK && (entry = readdir(dir)) != NULL) {
-        if (!tt_store_is_name(entry->d_name)) continue;
+        if (!tt_result_is_name(entry->d_name)) continue;
         if (results->n >= TT_RESULTS_MAX)
             status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                                   "%.250s holds more than %u experiments", folder, TT_RESULTS_MAX);
@@ -487,7 +511,7 @@ tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err
     }
     (void)closedir(dir);
     if (results->n) qsort(results->list, results->n, sizeof *results->list, by_time);
-    if (tt_store_current(folder, current))
+    if (tt_result_current(folder, current))
         for (size_t i = 0; i < results->n; i++)
             results->list[i].is_current = strcmp(results->list[i].folder, current) == 0;
     if (status != TT_OK) tt_results_free(results);

@@ -34,6 +34,7 @@ tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *
 #define TT_RESULT_FILE "run.json"
 #define TT_RESULT_ID 33
 #define TT_RESULT_FOLDER 64
+#define TT_RESULT_CURRENT "current"           /* a link to the last one requested */
 #define TT_RESULT_BYTES_MAX ((size_t)8 << 20) /* of a run.json */
 #define TT_RESULT_CONDITION_MAX 16384u        /* bytes of tt_result.condition */
 #define TT_RESULTS_MAX 100000u                /* in a folder */
@@ -98,6 +99,14 @@ bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experime
 tt_status tt_result_parse(tt_result *r, const char *text, size_t size, const char *name,
                           tt_error *err);
 void tt_result_free(tt_result *r);
+
+/* Whether this can be the id of an experiment: 32 hexadecimal digits. */
+bool tt_result_is_id(const char *name);
+/* Whether this can be the name of an experiment's folder: a number of at least two digits and
+ * words, "03-code-quicksort"; or an id, as in earlier versions. */
+bool tt_result_is_name(const char *name);
+/* The target of OUT/current; false if there is none. */
+bool tt_result_current(const char *folder, char name[TT_RESULT_FOLDER]);
 
 typedef struct tt_results {
     tt_result *list; /* oldest first */

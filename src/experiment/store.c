@@ -14,10 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CURRENT "current"
 #define INDEX "experiments.json"
 #define UNFINISHED ".unfinished-"
-#define ID_DIGITS 32u
 #define EARLIER_TRIES 100
 
 /* The names that readers open, and their compressed forms. */
@@ -28,7 +26,7 @@ static const char *const names[] = {
     "traces",          "buffer-timeline.json.gz"};
 #define NAMES (sizeof names / sizeof *names)
 /* Further names that readers open. */
-static const char *const other_names[] = {CURRENT, INDEX};
+static const char *const other_names[] = {TT_RESULT_CURRENT, INDEX};
 #define OTHER_NAMES (sizeof other_names / sizeof *other_names)
 
 static tt_status io_error(tt_error *err, const char *what, const char *path)
@@ -48,28 +46,6 @@ static tt_status too_long(const char *folder, tt_error *err)
     return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "the path is too long: %.200s...", folder);
 }
 
-bool tt_store_is_id(const char *name)
-{
-    return strspn(name, "0123456789abcdef") == ID_DIGITS && name[ID_DIGITS] == '\0';
-}
-
-bool tt_store_is_name(const char *name)
-{
-    const size_t digits = strspn(name, "0123456789");
-    const bool is_numbered = digits >= 2 && digits < 8 && name[digits] == '-';
-    return (is_numbered || tt_store_is_id(name)) && strlen(name) < TT_RESULT_FOLDER;
-}
-
-bool tt_store_current(const char *folder, char name[TT_RESULT_FOLDER])
-{
-    char path[PATH_MAX];
-    if (!put_path(path, folder, CURRENT)) return false;
-    ssize_t n = readlink(path, name, TT_RESULT_FOLDER);
-    if (n <= 0 || n >= (ssize_t)TT_RESULT_FOLDER) return false;
-    name[n] = '\0';
-    return tt_store_is_name(name);
-}
-
 /* --- entries of earlier pipelines --- */
 
 static bool leads_to(const char *path, const char *wanted)
@@ -84,7 +60,7 @@ static bool leads_to(const char *path, const char *wanted)
 static bool is_ours(const char *path, const char *name)
 {
     char wanted[64];
-    (void)snprintf(wanted, sizeof wanted, CURRENT "/%s", name);
+    (void)snprintf(wanted, sizeof wanted, TT_RESULT_CURRENT "/%s", name);
     return leads_to(path, wanted);
 }
 
@@ -96,7 +72,7 @@ static const char *foreign(const char *folder, size_t i, char out[PATH_MAX])
     const char *name = i < NAMES ? names[i] : other_names[i - NAMES];
     if (!put_path(out, folder, name) || lstat(out, &st) != 0) return NULL;
     /* The list is not a link; it is ours if the other names are. */
-    bool ours = i < NAMES ? is_ours(out, name) : tt_store_current(folder, current);
+    bool ours = i < NAMES ? is_ours(out, name) : tt_result_current(folder, current);
     return ours ? NULL : name;
 }
 
@@ -227,7 +203,7 @@ void tt_store_name(const tt_store *s, const char *domain, const char *label, con
     unsigned long highest = 0;
     DIR *dir = opendir(s->folder);
     for (const struct dirent *e; dir && (e = readdir(dir));) {
-        const bool is_numbered = tt_store_is_name(e->d_name) && !tt_store_is_id(e->d_name);
+        const bool is_numbered = tt_result_is_name(e->d_name) && !tt_result_is_id(e->d_name);
         const unsigned long number = is_numbered ? strtoul(e->d_name, NULL, 10) : 0;
         if (number > highest) highest = number;
     }
@@ -287,7 +263,7 @@ static tt_status put_names(const char *folder, const char *name, tt_error *err)
     char path[PATH_MAX], inside[PATH_MAX], target[64];
     struct stat st;
     for (size_t i = 0; i < NAMES; i++) {
-        (void)snprintf(target, sizeof target, CURRENT "/%s", names[i]);
+        (void)snprintf(target, sizeof target, TT_RESULT_CURRENT "/%s", names[i]);
         if (!put_path(path, folder, names[i])) return too_long(folder, err);
         int n = snprintf(inside, sizeof inside, "%s/%s/%s", folder, name, names[i]);
         if (n < 0 || (size_t)n >= sizeof inside) return too_long(folder, err);
@@ -316,7 +292,7 @@ static tt_status put_index(const char *folder, const tt_results *results, tt_err
 
 tt_status tt_store_publish(const tt_store *s, const char *name, tt_results *results, tt_error *err)
 {
-    tt_status status = put_link(s->folder, CURRENT, name, err);
+    tt_status status = put_link(s->folder, TT_RESULT_CURRENT, name, err);
     if (status == TT_OK) status = put_names(s->folder, name, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < results->n; i++)

@@ -21,14 +21,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether this can be the id of an experiment: 32 hexadecimal digits. */
-bool tt_store_is_id(const char *name);
-/* Whether this can be the name of an experiment's folder: a number of at least two digits and
- * words, "03-code-quicksort"; or an id, as in earlier versions. */
-bool tt_store_is_name(const char *name);
-/* The target of OUT/current; false if there is none. */
-bool tt_store_current(const char *folder, char name[TT_RESULT_FOLDER]);
-
 /* Names in OUT that readers open and that exist, but come from an earlier pipeline. Calls
  * `found` (or NULL) for each; returns their number. */
 size_t tt_store_foreign(const char *folder, void (*found)(void *context, const char *name),

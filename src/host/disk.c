@@ -309,20 +309,20 @@ static void make_key(char *out, size_t size, uint64_t device, const char *what)
 }
 
 void tt_host_disk_report(const tt_host_disk *d,
-                         void (*tell)(void *context, const char *key, const char *value),
+                         void (*report)(void *context, const char *key, const char *value),
                          void *context)
 {
     char key[64], number[32];
     for (size_t i = 0; i < N_TEXTS; i++) {
         const char *text = (const char *)d + texts[i].offset;
         make_key(key, sizeof key, d->device, texts[i].key);
-        if (*text) tell(context, key, text);
+        if (*text) report(context, key, text);
     }
     make_key(key, sizeof key, d->device, "is_rotational");
-    if (d->rotational_known) tell(context, key, d->is_rotational ? "1" : "0");
+    if (d->rotational_known) report(context, key, d->is_rotational ? "1" : "0");
     make_key(key, sizeof key, d->device, "read_ahead_bytes");
     (void)snprintf(number, sizeof number, "%" PRIu64, d->read_ahead_bytes);
-    if (d->read_ahead_bytes != TT_HOST_UNKNOWN) tell(context, key, number);
+    if (d->read_ahead_bytes != TT_HOST_UNKNOWN) report(context, key, number);
 }
 
 void tt_host_disk_read(tt_host_disk *d, uint64_t device,

@@ -79,7 +79,7 @@ void tt_host_disk_look(const char *root, const char *path, uint64_t device, tt_h
 
 /* Reports each known fact: its ENVIRONMENT key, device_MAJOR:MINOR_..., and its value. */
 void tt_host_disk_report(const tt_host_disk *d,
-                         void (*tell)(void *context, const char *key, const char *value),
+                         void (*report)(void *context, const char *key, const char *value),
                          void *context);
 /* The inverse: sets what `find` returns for the keys of d->device; the rest is unknown. */
 void tt_host_disk_read(tt_host_disk *d, uint64_t device,

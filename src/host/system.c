@@ -163,7 +163,7 @@ uint64_t *tt_host_system_member(tt_host_system *s, const char *key)
 }
 
 void tt_host_system_report(const tt_host_system *s,
-                           void (*tell)(void *context, const char *key, const char *value),
+                           void (*report)(void *context, const char *key, const char *value),
                            void *context)
 {
     tt_host_system copy = *s;
@@ -172,7 +172,7 @@ void tt_host_system_report(const tt_host_system *s,
         char text[32] = "unlimited";
         if (value == TT_HOST_UNKNOWN) continue;
         if (value != TT_HOST_UNLIMITED) (void)snprintf(text, sizeof text, "%" PRIu64, value);
-        tell(context, members[i].key, text);
+        report(context, members[i].key, text);
     }
 }
 

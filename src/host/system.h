@@ -103,7 +103,7 @@ void tt_host_each_group(const char *root, void (*visit)(void *context, const cha
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);
 /* Reports each known member: its key, and its value in digits or as "unlimited". */
 void tt_host_system_report(const tt_host_system *s,
-                           void (*tell)(void *context, const char *key, const char *value),
+                           void (*report)(void *context, const char *key, const char *value),
                            void *context);
 
 #endif

@@ -7,12 +7,6 @@
 
 #define RUN_FAULTS_MAX ((size_t)16 << 20)
 
-void tt_run_faults_free(tt_run_faults *f)
-{
-    if (f) free(f->list);
-    free(f);
-}
-
 bool tt_model_faults_are_events(const tt_model *m)
 {
     return m->n_fault_spans > 0 && !tt_details_has(m->details, TT_DETAIL_FAULTS);
@@ -99,7 +93,7 @@ static void count_thread(const tt_model *m, uint32_t thread, uint64_t first, uin
 static tt_status add_piece(const tt_model *m, const tt_run *run, const tt_piece *piece,
                            tt_error *err)
 {
-    tt_run_faults *to = m->run_faults;
+    struct tt_run_faults *to = m->run_faults;
     tt_piece_ops p;
     uint32_t thread = 0;
     tt_status status = tt_pieces_get(m->pieces, piece, &p, err);
@@ -135,7 +129,7 @@ static int by_node_and_lane(const void *a, const void *b)
 
 static tt_status from_events(const tt_model *m, const tt_run *run, tt_error *err)
 {
-    tt_run_faults *to = m->run_faults;
+    struct tt_run_faults *to = m->run_faults;
     const tt_piece *pieces;
     size_t n;
     tt_status status = tt_pieces_of_run(m->pieces, run->id, &pieces, &n, err);
@@ -147,7 +141,7 @@ static tt_status from_events(const tt_model *m, const tt_run *run, tt_error *err
 
 static tt_status from_details(const tt_model *m, const tt_run *run, tt_error *err)
 {
-    tt_run_faults *to = m->run_faults;
+    struct tt_run_faults *to = m->run_faults;
     const tt_detail *list;
     size_t n;
     tt_status status = tt_details_of_run(m->details, run->id, &list, &n, err);

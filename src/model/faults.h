@@ -34,11 +34,4 @@ uint32_t tt_model_fault_file(const tt_model *m, const tt_page_fault *f, uint64_t
 /* Whether the model has every fault of that time. */
 bool tt_model_faults_known(const tt_model *m, uint64_t first, uint64_t last);
 
-/* Private: of a model or a share. */
-typedef struct tt_run_faults {
-    tt_detail *list;
-    size_t n, capacity;
-} tt_run_faults;
-void tt_run_faults_free(tt_run_faults *f);
-
 #endif

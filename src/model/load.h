@@ -61,12 +61,6 @@ bool tt_load_page_fault_loss(tt_loader *l, tt_cursor *c);
 bool tt_load_model_check(tt_loader *l, tt_cursor *c);
 bool tt_load_extents(tt_loader *l, tt_cursor *c);
 
-/* A token of a vocabulary in tt_model.text_by_token. */
-static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)
-{
-    return (uint64_t)vocabulary << 32 | (uint32_t)token;
-}
-
 /* Which chunks l->part does not need, one flag per chunk, malloc'ed; NULL: all are needed. Sets
  * m->partial, m->until_ticks and l->first_ticks. */
 tt_status tt_part_choose(tt_loader *l, bool **skip, tt_error *err);
@@ -77,7 +71,5 @@ void tt_model_link(tt_loader *l);
 void tt_link_files(tt_loader *l); /* before the graphs are linked */
 void tt_link_records(tt_loader *l);
 void tt_link_page_faults(tt_loader *l);
-/* Sets the kind of each buffer; the graphs must be linked. */
-void tt_link_buffers(tt_loader *l);
 
 #endif

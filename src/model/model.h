@@ -370,11 +370,20 @@ typedef struct tt_model {
     bool off_cpu_known; /* of threads, in ops of hooked runs */
     /* Private: */
     bool is_share; /* only pieces, details, data and run_faults are its own */
-    struct tt_run_faults *run_faults;
+    struct tt_run_faults { /* of the last run, derived from events */
+        tt_detail *list;
+        size_t n, capacity;
+    } *run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token, mapping_by_id;
 } tt_model;
+
+/* A token of a vocabulary in tt_model.text_by_token. */
+static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)
+{
+    return (uint64_t)vocabulary << 32 | (uint32_t)token;
+}
 
 /* Whether the waits of the computation's threads are known. */
 static inline bool tt_model_waits_known(const tt_model *m, const tt_run *run)
@@ -423,6 +432,8 @@ tt_place tt_model_place_of_use(tt_place weight, const char *op_name);
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */
 const char *tt_model_environment(const tt_model *m, const char *key);
+/* The size of a page of memory in the traced process. */
+uint64_t tt_model_page_bytes(const tt_model *m);
 /* Whether nothing was executed: the trace was made from somebody else's recording (`tensortrace
  * import`), and has no times. */
 bool tt_model_is_imported(const tt_model *m);

@@ -219,7 +219,7 @@ void tt_fault_events_close(tt_fault_events *e)
     free(e);
 }
 
-void tt_fault_events_forget(tt_fault_events *e)
+void tt_fault_events_drop(tt_fault_events *e)
 {
     close_others(e);
 }
@@ -769,7 +769,7 @@ void tt_fault_log_close(tt_fault_log *log)
     free(log);
 }
 
-void tt_fault_log_forget(tt_fault_log *log)
+void tt_fault_log_drop(tt_fault_log *log)
 {
-    tt_fault_events_forget(log->events);
+    tt_fault_events_drop(log->events);
 }

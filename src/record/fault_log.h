@@ -42,7 +42,7 @@ unsigned tt_fault_events_fullness(const tt_fault_events *e);
 uint64_t tt_fault_events_activity(const tt_fault_events *e);
 void tt_fault_events_close(tt_fault_events *e);
 /* In a forked child, where the rings are not mapped: closes the descriptors; does not free e. */
-void tt_fault_events_forget(tt_fault_events *e);
+void tt_fault_events_drop(tt_fault_events *e);
 
 /* Turns the kernel's page fault events into records (MAPPING, PAGE_FAULTS and PAGE_FAULT_LOSS): in
  * time order, in ticks, each with its mapping. */
@@ -69,6 +69,6 @@ uint64_t tt_fault_log_activity(const tt_fault_log *log);
 void tt_fault_log_totals(const tt_fault_log *log, uint64_t *faults, uint64_t *lost);
 void tt_fault_log_close(tt_fault_log *log);
 /* In a forked child; does not free the log. */
-void tt_fault_log_forget(tt_fault_log *log);
+void tt_fault_log_drop(tt_fault_log *log);
 
 #endif

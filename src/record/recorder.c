@@ -723,7 +723,7 @@ void tt_recorder_free(tt_recorder *r)
 
 void tt_recorder_forget(tt_recorder *r)
 {
-    tt_sink_forget(&r->sink);
-    if (r->faults) tt_fault_log_forget(r->faults);
+    tt_sink_drop(&r->sink);
+    if (r->faults) tt_fault_log_drop(r->faults);
     tt_area_unmap(&r->map);
 }

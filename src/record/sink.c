@@ -705,7 +705,7 @@ tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
     return status;
 }
 
-void tt_sink_forget(tt_sink *s)
+void tt_sink_drop(tt_sink *s)
 {
     if (s->fd >= 0 && tt_descriptor_is(s->fd, s->device, s->inode)) (void)close(s->fd);
     s->fd = -1;
@@ -713,7 +713,7 @@ void tt_sink_forget(tt_sink *s)
 
 void tt_sink_close(tt_sink *s)
 {
-    tt_sink_forget(s);
+    tt_sink_drop(s);
     free(s->index);
     s->index = NULL;
     tt_codec_zstd_free(s->zstd);

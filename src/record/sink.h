@@ -92,7 +92,7 @@ tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chun
 /* Writes INDEX and tail, and truncates the file there. */
 tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err);
 /* In a forked child: closes the file, if it is still ours, and touches nothing else. */
-void tt_sink_forget(tt_sink *s);
+void tt_sink_drop(tt_sink *s);
 /* Closes the file and frees everything. */
 void tt_sink_close(tt_sink *s);
 

@@ -199,3 +199,36 @@ void tt_analysis_free(tt_analysis *a)
     tt_values_outliers_free(&a->values_outliers);
     memset(a, 0, sizeof *a);
 }
+
+/* --- experts, by layer --- */
+
+TT_COLUMN_KNOWN(has_size, tt_layer_experts, l, l->expert_bytes > 0)
+TT_COLUMN_KNOWN(has_layer, tt_layer_experts, l, l->layer_id >= 0)
+TT_COLUMN_SHOW(show_layer, tt_layer_experts, l,
+               (void)snprintf(out, room, l->layer_id < 0 ? "no layer" : "%d", l->layer_id);)
+
+#define OF_LAYER(key_, title_, unit_, about_, member_, ...)                                        \
+    TT_COLUMN(key_, title_, unit_, about_, TT_MEMBER(tt_layer_experts, member_), __VA_ARGS__)
+
+static const tt_column experts_columns[] = {
+    OF_LAYER("layer_id", "LAYER", ID, "the layer", layer_id, .known = has_layer, .text = show_layer,
+             .show = TT_SHOW_LEFT),
+    OF_LAYER("experts", "EXPERTS", COUNT, "that it has", sum.experts),
+    OF_LAYER("picked", "A TOKEN PICKS", COUNT, "the most a token", sum.chosen_most),
+    OF_LAYER("n_tokens", "TOKENS", COUNT, "routed", sum.tokens),
+    OF_LAYER("unused", "UNUSED", COUNT, "experts", sum.unused),
+    OF_LAYER("evenness", "EVENNESS", SHARE, "of the choices", sum.evenness),
+    OF_LAYER("top_share", "MOST USED TAKES", SHARE, "of the choices", sum.top_share[0],
+             .show = TT_SHOW_TEXT),
+    OF_LAYER("stickiness", "KEPT FROM TOKEN BEFORE", SHARE, "chosen again", sum.stickiness),
+    OF_LAYER("chance", "BY CHANCE", SHARE, "of that, by chance", sum.chance),
+    OF_LAYER("expert_bytes", NULL, BYTES, "weights of one", expert_bytes, .known = has_size),
+};
+const tt_schema tt_layer_experts_schema = TT_SCHEMA("experts", "of a layer", experts_columns);
+
+tt_layer_experts tt_layer_experts_of(const tt_router_layer *layer)
+{
+    tt_layer_experts l = {.layer_id = layer->layer_id, .expert_bytes = layer->expert_bytes};
+    tt_router_sum_up(layer->router, &l.sum);
+    return l;
+}

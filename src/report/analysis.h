@@ -20,6 +20,7 @@
 #include "analyze/work.h"
 #include "machine/measure.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 
@@ -60,8 +61,10 @@ typedef struct tt_layer_experts {
     int32_t layer_id;
     tt_router_sum sum;
     uint64_t expert_bytes;
-    const tt_expert_use *uses;
 } tt_layer_experts;
+
+tt_layer_experts tt_layer_experts_of(const tt_router_layer *layer);
+extern const tt_schema tt_layer_experts_schema;
 
 typedef struct tt_analysis {
     const tt_model *m;

@@ -216,32 +216,13 @@ TT_COLUMN_JSON(json_reads, tt_analysis, a, {
     tt_json_object_end(j);
 })
 
-FIGURE(expert_bytes, tt_layer_experts, l, positive((double)l->expert_bytes))
-TT_COLUMN_KNOWN(has_expert_layer, tt_layer_experts, l, l->layer_id >= 0)
-
-static const tt_column expert_columns[] = {
-    TT_FIELD("layer_id", "the layer", TT_MEMBER(tt_layer_experts, layer_id),
-             .known = has_expert_layer),
-    TT_FIELD("experts", "that it has", TT_MEMBER(tt_layer_experts, sum.experts)),
-    TT_FIELD("picked", "the most a token", TT_MEMBER(tt_layer_experts, sum.chosen_most)),
-    TT_FIELD("n_tokens", "routed", TT_MEMBER(tt_layer_experts, sum.tokens)),
-    TT_FIELD("unused", "experts", TT_MEMBER(tt_layer_experts, sum.unused)),
-    TT_FIELD("evenness", "of the choices", TT_MEMBER(tt_layer_experts, sum.evenness)),
-    TT_FIELD("stickiness", "chosen again", TT_MEMBER(tt_layer_experts, sum.stickiness)),
-    TT_FIELD("chance", "of that, by chance", TT_MEMBER(tt_layer_experts, sum.chance)),
-    TT_FIELD("expert_bytes", "weights of one", F64(expert_bytes)),
-};
-static const tt_schema expert_schema = TT_SCHEMA("experts", "of a layer", expert_columns);
-
 TT_COLUMN_JSON(json_experts, tt_analysis, a, {
     size_t n = 0;
     const tt_router_layer *layers = a->routers ? tt_routers_layers(a->routers, &n) : NULL;
     tt_json_array(j);
     for (size_t i = 0; i < n; i++) {
-        tt_layer_experts l = {.layer_id = layers[i].layer_id,
-                              .expert_bytes = layers[i].expert_bytes};
-        tt_router_sum_up(layers[i].router, &l.sum);
-        tt_row_json(j, NULL, &expert_schema, a, &l);
+        const tt_layer_experts l = tt_layer_experts_of(&layers[i]);
+        tt_row_json(j, NULL, &tt_layer_experts_schema, NULL, &l);
     }
     tt_json_array_end(j);
 })

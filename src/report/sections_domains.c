@@ -236,7 +236,7 @@ static size_t count_separating(const tt_domains *d)
     return n;
 }
 
-static void say_left_out(tt_page *p, const tt_domains *d)
+static void write_left_out(tt_page *p, const tt_domains *d)
 {
     bool cut = false;
     for (size_t i = 0; i < d->n_layers; i++)
@@ -263,7 +263,7 @@ void tt_plots_domains(tt_page *p, const tt_domains *d)
     plot_steps(p, d, first);
     plot_over_time(p, d, first);
     tt_page_add(p, TT_BLOCK_NOTE, "%s", cells_note);
-    say_left_out(p, d);
+    write_left_out(p, d);
 }
 
 static bool is_special(const void *context, const void *row)
@@ -339,7 +339,7 @@ static void section_course(tt_page *p, const tt_domains *d, size_t best)
     plot_steps(p, d, best);
     plot_over_time(p, d, best);
     tt_page_add(p, TT_BLOCK_NOTE, "%s", cells_note);
-    say_left_out(p, d);
+    write_left_out(p, d);
 }
 
 void tt_domains_page(tt_page *p, const tt_domains *d)

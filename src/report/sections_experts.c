@@ -13,11 +13,6 @@
 
 /* --- experts --- */
 
-static const char *format_share(tt_page *p, double share)
-{
-    return isnan(share) ? "" : tt_page_format(p, "%.1f %%", 100 * share);
-}
-
 static void plot_experts(tt_page *p, const tt_router_layer *layers, size_t n)
 {
     uint32_t experts = 0;
@@ -51,24 +46,13 @@ static void plot_experts(tt_page *p, const tt_router_layer *layers, size_t n)
 
 static void experts_table(tt_page *p, const tt_router_layer *layers, size_t n)
 {
-    const char *titles[] = {"Layer",     "Experts>",  "A token picks>",   "Tokens>",
-                            "Unused>",   "Evenness>", "Most used takes>", "Kept from token before>",
-                            "By chance>"};
-    tt_page_table *t = tt_page_table_begin(p, "Experts by layer", 9, titles);
-    for (size_t i = 0; i < n && i < LAYERS_SHOWN; i++) {
-        tt_router_sum s;
-        tt_router_sum_up(layers[i].router, &s);
-        const char *cells[] = {tt_format_layer(p, layers[i].layer_id),
-                               tt_format_count(p, s.experts),
-                               tt_format_count(p, s.chosen_most),
-                               tt_format_count(p, (double)s.tokens),
-                               tt_format_count(p, s.unused),
-                               format_share(p, s.evenness),
-                               format_share(p, s.top_share[0]),
-                               format_share(p, s.stickiness),
-                               format_share(p, s.chance)};
-        tt_page_table_row(p, t, cells);
-    }
+    const size_t shown = n < LAYERS_SHOWN ? n : LAYERS_SHOWN;
+    tt_layer_experts *rows = tt_page_take(p, shown * sizeof *rows);
+    if (!rows) return;
+    for (size_t i = 0; i < shown; i++)
+        rows[i] = tt_layer_experts_of(&layers[i]);
+    const tt_rowset set = TT_ROWSET(&tt_layer_experts_schema, 0, NULL, rows, shown);
+    (void)tt_page_rows(p, "Experts by layer", &set, &(tt_listing_wish){.text = true});
     if (n > LAYERS_SHOWN)
         tt_page_add(p, TT_BLOCK_NOTE, "%zu more layers: tensortrace routing shows all.",
                     n - LAYERS_SHOWN);

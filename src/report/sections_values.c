@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-static const char *format_real(tt_page *p, bool known, double v)
-{
-    return known ? tt_page_format(p, "%.4g", v) : "";
-}
-
 static const char *format_where(tt_page *p, const tt_analysis *a, uint32_t run)
 {
     const uint32_t batch = a->m->runs[run].batch;
@@ -17,39 +12,14 @@ static const char *format_where(tt_page *p, const tt_analysis *a, uint32_t run)
                : tt_page_format(p, "batch %u", (unsigned)tt_model_batch_number(a->m, batch));
 }
 
-static const char *name_of(const tt_analysis *a, uint32_t run, uint32_t node)
-{
-    return a->m->graphs[a->m->runs[run].graph].tensors[node].name;
-}
-
 /* --- NaN and infinities --- */
 
 static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_origin *b)
 {
-    static const char *const titles[] = {"Source", "State",    "Written by",
-                                         "Least>", "Largest>", "RMS>"};
-    const tt_graph *g = &a->m->graphs[a->m->runs[b->row.run].graph];
-    tt_page_table *t = tt_page_table_begin(p, "What it was computed from", 6, titles);
-    for (uint32_t i = 0; i < b->n_sources; i++) {
-        const tt_values_source *s = &b->sources[i];
-        const bool known = s->measured && s->output.print.has_range;
-        char text[TT_VALUES_WEIGHT_TEXT];
-        const char *cells[] = {
-            g->tensors[s->tensor].name,
-            s->state == TT_STATE_UNMEASURED ? "not measured"
-            : s->weight != TT_NONE
-                ? tt_page_format(p, "weight: %s",
-                                 tt_values_weight_text(text, sizeof text, &s->in_file))
-                : tt_values_state_name(s->state),
-            s->output.run == TT_NONE
-                ? ""
-                : tt_page_format(p, "%s in %s", name_of(a, s->output.run, s->output.node),
-                                 format_where(p, a, s->output.run)),
-            format_real(p, known, known ? (double)s->output.print.min : 0),
-            format_real(p, known, known ? (double)s->output.print.max : 0),
-            format_real(p, known, known ? s->output.print.rms : 0)};
-        tt_page_table_row(p, t, cells);
-    }
+    const tt_rowset set = tt_values_sources_rowset(a->m, b);
+    (void)tt_page_rows(
+        p, "What it was computed from", &set,
+        &(tt_listing_wish){.columns = "name,state,written_by,where,min,max,rms", .text = true});
 }
 
 /* Where it comes from, as far as its sources show. */

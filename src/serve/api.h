@@ -2,7 +2,7 @@
 #ifndef TT_SERVE_API_H
 #define TT_SERVE_API_H
 
-#include "serve/reply_body.h"
+#include "serve/reply.h"
 #include "serve/request.h"
 #include "serve/target.h"
 

@@ -38,7 +38,7 @@ typedef struct wish {
     tt_filter filter;
     bool by_lane;
     bool sorted;
-    tt_log_sort sort;
+    tt_sort_key sort;
 } wish;
 
 static tt_status wish_of(tt_request *q, wish *w, tt_error *err)
@@ -46,7 +46,9 @@ static tt_status wish_of(tt_request *q, wish *w, tt_error *err)
     const char *sort = tt_request_text(q, "sort");
     if (!tt_log_filter_of(q, &w->filter, &w->by_lane, err)) return TT_E_USAGE;
     w->sorted = sort != NULL;
-    return sort ? tt_log_sort_of(sort, &w->sort, err) : TT_OK;
+    if (!sort) return TT_OK;
+    const tt_rowset set = tt_log_rowset(q->m, NULL, w->by_lane);
+    return tt_sort_key_read(&w->sort, &set, sort, strlen(sort), err);
 }
 
 /* The index with `rows` rows counted, or with the sorted rows (*top, else NULL); to be released if

@@ -155,7 +155,7 @@ static bool take_span(const char **at, const tt_model *m, const tt_memory_layout
     if (!take_numbers(at, numbers) || numbers[0] >= (is_file ? m->n_files : m->n_buffers))
         return false;
     *out = (tt_page_span){is_file ? (uint32_t)numbers[0] : layout->segment_of_buffer[numbers[0]],
-                          numbers[1], numbers[2], numbers[3] * tt_page_faults_page_bytes(m)};
+                          numbers[1], numbers[2], numbers[3] * tt_model_page_bytes(m)};
     return true;
 }
 
@@ -223,7 +223,7 @@ typedef struct fault_row {
 static fault_row show(const tt_page_faults *f, uint32_t fault)
 {
     const tt_model *m = f->m;
-    const tt_fault_place *at = &f->places[fault];
+    const tt_fault_location *at = &f->places[fault];
     const tt_fault_target t = tt_page_faults_target(f, fault);
     const uint32_t batch = tt_page_faults_batch(f, fault);
     const tt_run *run = at->run == TT_NONE ? NULL : &m->runs[at->run];
@@ -371,7 +371,7 @@ static const tt_column known_columns[] = {
 };
 static const tt_schema known_schema = TT_SCHEMA("model_files", "a model file", known_columns);
 
-TT_COLUMN_VALUE(get_page_bytes, tt_loading, l, u64, tt_page_faults_page_bytes(l->m))
+TT_COLUMN_VALUE(get_page_bytes, tt_loading, l, u64, tt_model_page_bytes(l->m))
 TT_COLUMN_ROWS(files, tt_loading, l, l->pages, l->m->n_files)
 
 static const tt_column loading_head_columns[] = {

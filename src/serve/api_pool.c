@@ -179,8 +179,8 @@ static const tt_schema shown_schema = TT_SCHEMA("shown_reads", "a read", shown_c
 static shown_read show(const known_pool *p, const tt_pool_span *s)
 {
     const tt_pool_read *r = &p->report.m->pool_reads[s->read];
-    const tt_weight_place w =
-        tt_weight_places_at(&p->report.weights, r->file, r->file_offset_bytes + r->size_bytes / 2);
+    const tt_weight_location w = tt_weight_locations_at(&p->report.weights, r->file,
+                                                        r->file_offset_bytes + r->size_bytes / 2);
     return (shown_read){*r, s->read, w.weight, s->slot};
 }
 

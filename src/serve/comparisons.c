@@ -4,11 +4,11 @@
 #include "answer/diff.h"
 #include "answer/valuediff.h"
 #include "base/json.h"
-#include "serve/reply_body.h"
+#include "serve/reply.h"
 #include "serve/source.h"
 #include "serve/traces.h"
+#include "table/table.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,78 +18,33 @@
 
 /* --- tokens --- */
 
-static void or_null(tt_json *j, bool known, int64_t v)
-{
-    if (known)
-        tt_json_i64(j, v);
-    else
-        tt_json_null(j);
-}
+typedef struct sample {
+    tt_diff_token t;
+    double least_ns, most_ns;
+} sample;
 
-typedef struct column_of {
-    const tt_diff *d;
-    const tt_diff_phase *p;
-    size_t file;
-} column_of;
+TT_COLUMN_KNOWN(in_batch, sample, x, x->t.token != TT_NONE)
+TT_COLUMN_KNOWN(has_position, sample, x, x->t.has_position)
 
-static void column(tt_json *j, const char *key, const column_of *of,
-                   void (*put)(tt_json *j, const column_of *of, size_t k))
-{
-    tt_json_key(j, key);
-    tt_json_array(j);
-    for (size_t k = 0; k < of->p->n_samples; k++)
-        put(j, of, k);
-    tt_json_array_end(j);
-}
+static const tt_column sample_columns[] = {
+    TT_FIELD("batch_id", "the batch", .known = in_batch, TT_MEMBER(sample, t.token)),
+    TT_FIELD("position", "in the text", .known = has_position, TT_MEMBER(sample, t.position)),
+    TT_FIELD("start_relative_ns", "of the batch", TT_MEMBER(sample, t.begin_ns)),
+    TT_FIELD("time_ns", "of the batch", TT_MEMBER(sample, t.time_ns)),
+    TT_FIELD("time_least_ns", "up to the next sample", TT_MEMBER(sample, least_ns)),
+    TT_FIELD("time_most_ns", "up to the next sample", TT_MEMBER(sample, most_ns)),
+};
+static const tt_schema sample_schema = TT_SCHEMA("samples", "one side of a pair", sample_columns);
 
-static void put_token(tt_json *j, const column_of *of, size_t k)
+static void side(tt_json *j, const char *key, const tt_diff *d, const tt_diff_phase *p, size_t file,
+                 sample *rows)
 {
-    tt_diff_token t = tt_diff_sample(of->d, of->p, of->file, k);
-    or_null(j, t.token != TT_NONE, t.token);
-}
-
-static void put_position(tt_json *j, const column_of *of, size_t k)
-{
-    tt_diff_token t = tt_diff_sample(of->d, of->p, of->file, k);
-    or_null(j, t.has_position, t.position);
-}
-
-static void put_begin(tt_json *j, const column_of *of, size_t k)
-{
-    tt_json_double(j, tt_diff_sample(of->d, of->p, of->file, k).begin_ns);
-}
-
-static void put_time(tt_json *j, const column_of *of, size_t k)
-{
-    tt_json_double(j, tt_diff_sample(of->d, of->p, of->file, k).time_ns);
-}
-
-static void put_least(tt_json *j, const column_of *of, size_t k)
-{
-    double least, most;
-    tt_diff_sample_span(of->p, of->file, k, &least, &most);
-    tt_json_double(j, least);
-}
-
-static void put_most(tt_json *j, const column_of *of, size_t k)
-{
-    double least, most;
-    tt_diff_sample_span(of->p, of->file, k, &least, &most);
-    tt_json_double(j, most);
-}
-
-static void side(tt_json *j, const char *key, const tt_diff *d, const tt_diff_phase *p, size_t file)
-{
-    const column_of of = {d, p, file};
-    tt_json_key(j, key);
-    tt_json_object(j);
-    column(j, "batch_id", &of, put_token);
-    column(j, "position", &of, put_position);
-    column(j, "start_relative_ns", &of, put_begin);
-    column(j, "time_ns", &of, put_time);
-    column(j, "time_least_ns", &of, put_least);
-    column(j, "time_most_ns", &of, put_most);
-    tt_json_object_end(j);
+    const tt_rowset set = TT_ROWSET(&sample_schema, 0, NULL, rows, p->n_samples);
+    for (size_t k = 0; k < p->n_samples; k++) {
+        rows[k].t = tt_diff_sample(d, p, file, k);
+        tt_diff_sample_span(p, file, k, &rows[k].least_ns, &rows[k].most_ns);
+    }
+    tt_rowset_json_columns(j, key, &set);
 }
 
 static void part_side(tt_json *j, const char *key, const tt_diff *d, const tt_diff_phase *p,
@@ -103,15 +58,15 @@ static void part_side(tt_json *j, const char *key, const tt_diff *d, const tt_di
     tt_json_array_end(j);
 }
 
-static void phase(tt_json *j, const tt_diff *d, const tt_diff_phase *p, double *work)
+static void phase(tt_json *j, const tt_diff *d, const tt_diff_phase *p, sample *rows, double *work)
 {
     tt_json_object(j);
     tt_json_kv_string(j, "phase", tt_phase_name(p->phase));
     tt_json_kv_u64(j, "batches_compared", p->pairs.n);
     tt_json_kv_u64(j, "samples", p->n_samples);
     tt_json_kv_u64(j, "sample_every", p->stride);
-    side(j, "a", d, p, 0);
-    side(j, "b", d, p, d->n_a);
+    side(j, "a", d, p, 0, rows);
+    side(j, "b", d, p, d->n_a, rows);
     tt_json_key(j, "parts");
     tt_json_array(j);
     for (size_t i = 0; i < p->n_rows[TT_DIFF_PARTS]; i++) {
@@ -127,39 +82,54 @@ static void phase(tt_json *j, const tt_diff *d, const tt_diff_phase *p, double *
 
 static tt_status tokens(tt_json *j, const tt_diff *d, tt_error *err)
 {
+    sample *rows = calloc(TT_PROFILE_SAMPLES_MAX + 1, sizeof *rows);
     double *work = calloc(TT_PROFILE_SAMPLES_MAX + 1, sizeof *work);
-    if (!work) return tt_error_memory(err, "the batches");
-    tt_json_object(j);
-    tt_json_key(j, "phases");
-    tt_json_array(j);
-    for (size_t i = 0; i < TT_DIFF_PHASES; i++)
-        if (d->phases[i].pairs.n > 0) phase(j, d, &d->phases[i], work);
-    tt_json_array_end(j);
-    tt_json_object_end(j);
+    if (rows && work) {
+        tt_json_object(j);
+        tt_json_key(j, "phases");
+        tt_json_array(j);
+        for (size_t i = 0; i < TT_DIFF_PHASES; i++)
+            if (d->phases[i].pairs.n > 0) phase(j, d, &d->phases[i], rows, work);
+        tt_json_array_end(j);
+        tt_json_object_end(j);
+    }
+    const bool room = rows && work;
+    free(rows);
     free(work);
-    return TT_OK;
+    return room ? TT_OK : tt_error_memory(err, "the batches");
 }
 
-/* --- both --- */
+/* --- of times, and of values --- */
 
-static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_bytes *out,
+/* What is compared: `values`, or `d`. */
+typedef struct compared {
+    const char *paths[2];
+    const tt_diff *d;
+    const tt_valuediff *values;
+} compared;
+
+static tt_status write_part(const compared *c, tt_comparison_part part, tt_bytes *out,
                             tt_error *err)
 {
+    const tt_diff_view v = {.d = c->d, .paths = c->paths};
     tt_status status = TT_OK;
     tt_json *j = malloc(sizeof *j);
     FILE *stream = j ? tt_reply_stream(out) : NULL;
     if (stream) {
         tt_json_begin(j, stream, 0);
-        if (part == TT_COMPARISON_TABLES)
-            tt_diff_json(j, v);
+        if (c->values)
+            tt_valuediff_json(j, c->values, c->paths);
+        else if (part == TT_COMPARISON_TABLES)
+            tt_diff_json(j, &v);
         else
-            status = tokens(j, v->d, err);
+            status = tokens(j, c->d, err);
         bool written = tt_json_end(j);
         written &= fclose(stream) == 0;
         if (status == TT_OK && !written)
             status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                                   "the comparison has more rows than a reply holds; "
-                                  "`tensortrace diff --json` prints all of them");
+                                  "`tensortrace diff%s --json` prints all of them",
+                                  c->values ? " --values" : "");
     } else {
         status = tt_error_memory(err, "the comparison");
     }
@@ -167,83 +137,59 @@ static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_b
     return status;
 }
 
-tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
-                             tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err)
+static tt_status compare_times(tt_request *q, const tt_comparison_options *o, compared *c,
+                               tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err)
 {
     const tt_diff_options options = {
         .threshold = o->threshold, .level = o->level, .over = tt_request_over(q)};
     const tt_model *const files[2] = {q->m, q->other};
-    const char *const paths[2] = {tt_traces_path(q->traces, q->trace_id),
-                                  tt_traces_path(q->traces, q->other_id)};
     tt_diff *d;
-    if (o->values) return tt_comparison_make_values(q, o, &parts[TT_COMPARISON_TABLES], err);
     tt_status status = tt_diff_make(files, 2, 1, &options, &d, err);
     if (status != TT_OK) return status;
-    const tt_diff_view v = {.d = d, .paths = paths};
+    c->d = d;
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
         status =
             tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                          "nothing to compare: there is no batch of which both traces have ops");
     for (size_t i = 0; i < TT_COMPARISON_PARTS && status == TT_OK; i++)
-        status = write_part(&v, (tt_comparison_part)i, &parts[i], err);
+        status = write_part(c, (tt_comparison_part)i, &parts[i], err);
     tt_diff_free(d);
     return status;
 }
 
-/* The values of two traces compared, as the JSON of diff/values. */
-
-typedef struct sides {
-    tt_stages *stages;
-    tt_dump *a, *b;
-    tt_valuediff *d;
-} sides;
-
-static tt_status compare(tt_request *q, const tt_comparison_options *o, const char *const paths[2],
-                         sides *s, tt_error *err)
+/* That nothing could be compared is part of the JSON. */
+static tt_status compare_values(tt_request *q, const tt_comparison_options *o, compared *c,
+                                tt_bytes *out, tt_error *err)
 {
     const tt_valuediff_options options = {.items_max = o->items, .over = tt_request_over(q)};
-    s->stages = tt_stages_builtin();
-    if (!s->stages) return tt_error_memory(err, "the comparison of values");
-    tt_status status = tt_dump_of_trace(q->m, paths[0], s->stages, &s->a, err);
-    if (status == TT_OK) status = tt_dump_of_trace(q->other, paths[1], s->stages, &s->b, err);
-    if (status == TT_OK) status = tt_valuediff_make(s->a, s->b, &options, &s->d, err);
+    tt_dump *a = NULL, *b = NULL;
+    tt_valuediff *d = NULL;
+    tt_stages *stages = tt_stages_builtin();
+    tt_status status = stages ? tt_dump_of_trace(q->m, c->paths[0], stages, &a, err)
+                              : tt_error_memory(err, "the comparison of values");
+    if (status == TT_OK) status = tt_dump_of_trace(q->other, c->paths[1], stages, &b, err);
+    if (status == TT_OK) status = tt_valuediff_make(a, b, &options, &d, err);
+    c->values = d;
+    if (status == TT_OK) status = write_part(c, TT_COMPARISON_TABLES, out, err);
+    tt_valuediff_free(d);
+    tt_dump_close(a);
+    tt_dump_close(b);
+    tt_stages_free(stages);
     return status;
 }
 
-static tt_status write_json(const tt_valuediff *d, const char *const paths[2], tt_bytes *out,
-                            tt_error *err)
+/* Compares q->m (A) with q->other (B) and appends the JSON to the parts, each within its limit.
+ * TT_E_NOT_FOUND if there is nothing to compare, TT_E_IO if the client is gone. */
+static tt_status compare(tt_request *q, const tt_comparison_options *o,
+                         tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err)
 {
-    tt_json *j = malloc(sizeof *j);
-    FILE *stream = j ? tt_reply_stream(out) : NULL;
-    bool written = false;
-    if (stream) {
-        tt_json_begin(j, stream, 0);
-        tt_valuediff_json(j, d, paths);
-        written = tt_json_end(j);
-        written &= fclose(stream) == 0;
-    }
-    free(j);
-    if (!stream) return tt_error_memory(err, "the comparison of values");
-    if (written) return TT_OK;
-    return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
-                        "the comparison has more rows than a reply holds; "
-                        "`tensortrace diff --values --json` prints all of them");
+    compared c = {
+        .paths = {tt_traces_path(q->traces, q->trace_id), tt_traces_path(q->traces, q->other_id)}};
+    return o->values ? compare_values(q, o, &c, &parts[TT_COMPARISON_TABLES], err)
+                     : compare_times(q, o, &c, parts, err);
 }
 
-tt_status tt_comparison_make_values(tt_request *q, const tt_comparison_options *o, tt_bytes *out,
-                                    tt_error *err)
-{
-    const char *const paths[2] = {tt_traces_path(q->traces, q->trace_id),
-                                  tt_traces_path(q->traces, q->other_id)};
-    sides s = {0};
-    tt_status status = compare(q, o, paths, &s, err);
-    if (status == TT_OK) status = write_json(s.d, paths, out, err);
-    tt_valuediff_free(s.d);
-    tt_dump_close(s.a);
-    tt_dump_close(s.b);
-    tt_stages_free(s.stages);
-    return status;
-}
+/* --- kept --- */
 
 typedef struct comparison {
     bool made, making;
@@ -329,7 +275,7 @@ static tt_status make(table *t, comparison *c, tt_request *q, tt_error *err)
     for (size_t i = 0; i < TT_COMPARISON_PARTS; i++)
         tt_bytes_init(&parts[i], TT_COMPARISON_BYTES_MAX);
     pthread_mutex_unlock(&t->lock);
-    tt_status status = tt_comparison_make(q, &options, parts, err);
+    tt_status status = compare(q, &options, parts, err);
     pthread_mutex_lock(&t->lock);
     c->making = false;
     c->made = status == TT_OK;

@@ -27,15 +27,6 @@ typedef struct tt_comparison_options {
     uint32_t items; /* for values: the number of unequal ones to list */
 } tt_comparison_options;
 
-/* Compares q->m (A) with q->other (B) and appends the JSON to the parts, each within its limit.
- * TT_E_NOT_FOUND if there is nothing to compare, TT_E_IO if the client is gone. */
-tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
-                             tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err);
-
-/* Likewise for values. That nothing could be compared is part of the JSON. */
-tt_status tt_comparison_make_values(tt_request *q, const tt_comparison_options *o, tt_bytes *out,
-                                    tt_error *err);
-
 /* Cached comparisons per trace, with others or other standards; the least recently used is
  * evicted. */
 #define TT_COMPARISONS_KEPT 4u

@@ -4,7 +4,7 @@
 #include "serve/access.h"
 #include "serve/api.h"
 #include "serve/assets.h"
-#include "serve/reply_body.h"
+#include "serve/reply.h"
 
 #include <microhttpd.h>
 #include <stdio.h>

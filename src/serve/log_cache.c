@@ -19,7 +19,7 @@ struct tt_log_shared {
     unsigned refs;            /* by the cache and leases; under the cache's lock */
     pthread_mutex_t top_lock; /* protects what follows */
     bool has_top;
-    tt_log_sort sort;
+    tt_sort_key sort;
     tt_log_top top;
 };
 
@@ -200,12 +200,12 @@ tt_status tt_log_cache_acquire(tt_request *q, const tt_filter *f, bool by_lane, 
     return status;
 }
 
-static bool is_kept(const tt_log_shared *x, tt_log_sort sort)
+static bool is_kept(const tt_log_shared *x, tt_sort_key sort)
 {
-    return x->has_top && x->sort.by == sort.by && x->sort.ascending == sort.ascending;
+    return x->has_top && x->sort.column == sort.column && x->sort.falling == sort.falling;
 }
 
-tt_status tt_log_cache_top(tt_request *q, tt_log_lease *lease, tt_log_sort sort,
+tt_status tt_log_cache_top(tt_request *q, tt_log_lease *lease, tt_sort_key sort,
                            const tt_log_top **out, tt_error *err)
 {
     const tt_over over = tt_request_over(q);

@@ -31,7 +31,7 @@ tt_status tt_log_cache_acquire(tt_request *q, const tt_filter *f, bool by_lane, 
                                tt_log_lease *out, tt_error *err);
 /* The first TT_LOG_CACHE_TOP rows of a lent index in another order. The last order of a filter is
  * kept. Nobody else uses *out until the lease is returned, after which it is not valid. */
-tt_status tt_log_cache_top(tt_request *q, tt_log_lease *lease, tt_log_sort sort,
+tt_status tt_log_cache_top(tt_request *q, tt_log_lease *lease, tt_sort_key sort,
                            const tt_log_top **out, tt_error *err);
 void tt_log_cache_release(tt_log_lease *lease);
 

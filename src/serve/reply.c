@@ -1,6 +1,5 @@
 #include "serve/reply.h"
 
-#include "serve/reply_body.h"
 
 #include <errno.h>
 #include <stddef.h>

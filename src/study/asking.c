@@ -196,7 +196,7 @@ static bool is_end(const char *text, const char *end)
 }
 
 /* The unit once, if all three have the same. */
-static const char *say(tt_study *s, const tt_study_median *m, one_text *one)
+static const char *format(tt_study *s, const tt_study_median *m, one_text *one)
 {
     const char *value = one(s, m->value), *low = one(s, m->low), *high = one(s, m->high),
                *unit = strchr(value, ' ');
@@ -208,19 +208,19 @@ static const char *say(tt_study *s, const tt_study_median *m, one_text *one)
 
 const char *tt_study_text_shares(tt_study *s, const tt_study_median *m)
 {
-    return say(s, m, as_share);
+    return format(s, m, as_share);
 }
 const char *tt_study_text_sizes(tt_study *s, const tt_study_median *m)
 {
-    return say(s, m, as_size);
+    return format(s, m, as_size);
 }
 const char *tt_study_text_times(tt_study *s, const tt_study_median *m)
 {
-    return say(s, m, as_time);
+    return format(s, m, as_time);
 }
 const char *tt_study_text_numbers(tt_study *s, const tt_study_median *m)
 {
-    return say(s, m, as_number);
+    return format(s, m, as_number);
 }
 
 const char *tt_study_text_ratio(tt_study *s, const tt_study_ratio *r)

@@ -303,6 +303,10 @@ const char *tt_study_verdict_name(tt_study_verdict verdict)
 
 TT_COLUMN_GET(get_verdict, tt_study_answer, a,
               tt_cell_text(cell, tt_study_verdict_name(a->verdict));)
+TT_COLUMN_SHOW(show_verdict, tt_study_answer, a,
+               (void)snprintf(out, room, "%s",
+                              a->verdict == TT_STUDY_OPEN ? "these runs cannot tell"
+                                                          : tt_study_verdict_name(a->verdict));)
 
 #define ANSWER(key_, title_, about_, ...)                                                          \
     TT_COLUMN(#key_, title_, NONE, about_, TT_MEMBER(tt_study_answer, key_), __VA_ARGS__)
@@ -312,7 +316,7 @@ static const tt_column answer_columns[] = {
     ANSWER(question, "QUESTION", "or what is supposed"),
     TT_COLUMN("verdict", "VERDICT", NONE,
               "answered; of a hypothesis holds or fails; open: these runs cannot tell",
-              .type = TT_CELL_NAME, .get = get_verdict),
+              .type = TT_CELL_NAME, .get = get_verdict, .text = show_verdict),
     ANSWER(answer, "ANSWER", "with the figure, its interval, or why there is none"),
     ANSWER(runs, "RUNS", "that stand behind it"),
 };

@@ -264,17 +264,13 @@ static void section_effects(tt_page *p, const tt_study *s)
 
 static void section_answers(tt_page *p, const tt_study *s)
 {
-    const char *titles[] = {"", "Question, or what is supposed", "Verdict", "Answer", "Runs"};
+    const tt_rowset answers = TT_ROWSET(&tt_study_answer_schema, 0, NULL, s->answers, s->n_answers);
     tt_page_section_begin(p, "questions", "Questions and hypotheses");
-    tt_page_table *t = tt_page_table_begin(p, NULL, 5, titles);
-    for (size_t i = 0; i < s->n_answers; i++) {
-        const tt_study_answer *a = &s->answers[i];
-        const char *cells[] = {a->id, a->question,
-                               a->verdict == TT_STUDY_OPEN ? "these runs cannot tell"
-                                                           : tt_study_verdict_name(a->verdict),
-                               a->answer, a->runs};
-        tt_page_table_row(p, t, cells);
-    }
+    tt_page_table *t = tt_page_rows(
+        p, NULL, &answers,
+        &(tt_listing_wish){.columns = "id,question,verdict,answer,runs", .text = true});
+    tt_page_retitle(p, t, "id", "");
+    tt_page_retitle(p, t, "question", "Question, or what is supposed");
 }
 
 static bool is_outlier(const void *context, const void *row)

@@ -111,10 +111,7 @@ static tt_status choose_columns(tt_listing *l, const tt_listing_wish *wish, tt_e
 typedef struct sorting {
     const tt_rowset *set;
     size_t n;
-    struct {
-        const tt_column *column;
-        bool falling;
-    } by[SORT_KEYS_MAX];
+    tt_sort_key by[SORT_KEYS_MAX];
 } sorting;
 
 static int compare_numbers(tt_cell_type type, const tt_cell *a, const tt_cell *b)
@@ -172,23 +169,33 @@ static int compare_rows(const void *x, const void *y, void *context)
     return order ? order : (i > k) - (i < k);
 }
 
+tt_status tt_sort_key_read(tt_sort_key *key, const tt_rowset *set, const char *name, size_t n,
+                           tt_error *err)
+{
+    const char sign = n > 0 && (*name == '-' || *name == '+') ? *name : 0;
+    const char *text = sign ? name + 1 : name;
+    const size_t length = sign ? n - 1 : n;
+    const tt_column *c = tt_schema_find(set, text, length);
+    if (c && c->sort) c = tt_schema_find(set, c->sort, strlen(c->sort));
+    if (!c) return no_such_column(set, "sort", text, length, err);
+    if (tt_column_nested(c)) return only_json("sort", c, err);
+    key->column = c;
+    key->falling =
+        sign ? sign == '-'
+             : c->type != TT_CELL_NAME && c->unit != TT_UNIT_ID && c->unit != TT_UNIT_MOMENT;
+    return TT_OK;
+}
+
 /* `name` has n bytes. */
 static tt_status add_sort_key(sorting *s, const char *name, size_t n, tt_error *err)
 {
-    const char sign = n > 0 && (*name == '-' || *name == '+') ? *name : 0;
-    const char *key = sign ? name + 1 : name;
-    const size_t length = sign ? n - 1 : n;
-    const tt_column *c = tt_schema_find(s->set, key, length);
-    if (c && c->sort) c = tt_schema_find(s->set, c->sort, strlen(c->sort));
-    if (!c) return no_such_column(s->set, "sort", key, length, err);
-    if (tt_column_nested(c)) return only_json("sort", c, err);
+    tt_sort_key key;
+    const tt_status status = tt_sort_key_read(&key, s->set, name, n, err);
+    if (status != TT_OK) return status;
     if (s->n == SORT_KEYS_MAX)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "sort: more than %u columns",
                             SORT_KEYS_MAX);
-    s->by[s->n].column = c;
-    s->by[s->n++].falling =
-        sign ? sign == '-'
-             : c->type != TT_CELL_NAME && c->unit != TT_UNIT_ID && c->unit != TT_UNIT_MOMENT;
+    s->by[s->n++] = key;
     return TT_OK;
 }
 

@@ -333,6 +333,16 @@ tt_status tt_listing_make(tt_listing *l, const tt_rowset *set, const tt_listing_
                           tt_error *err);
 void tt_listing_free(tt_listing *l);
 const void *tt_listing_row(const tt_listing *l, size_t i);
+/* A column to sort by. */
+typedef struct tt_sort_key {
+    const tt_column *column;
+    bool falling;
+} tt_sort_key;
+
+/* Reads a column's key or title with "-" or "+" in front, as in tt_listing_wish. TT_E_USAGE if
+ * there is no such column, or if it is nested. */
+tt_status tt_sort_key_read(tt_sort_key *key, const tt_rowset *set, const char *name, size_t n,
+                           tt_error *err);
 /* The column with that key or title, ignoring case ("-" and "_" match blanks); NULL: none. */
 const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n);
 

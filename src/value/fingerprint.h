@@ -22,24 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TT_VALUE_DIMS 4u
 #define TT_VALUE_PIECE 16384u /* elements: 64 KiB of float32, a subtree of 64 chunks of BLAKE3 */
 #define TT_VALUE_PIECES_MAX 4096u
 #define TT_VALUE_PREFIX 8u
 #define TT_VALUE_SAMPLES 16u
 #define TT_VALUE_NONE UINT64_MAX
-
-/* A tensor's data. Strides are ggml's nb: nb[0] is between blocks of dimension 0. */
-typedef struct tt_value_data {
-    tt_value_type type;
-    uint64_t ne[TT_VALUE_DIMS];
-    uint64_t nb[TT_VALUE_DIMS];
-    const void *data;
-    /* The rows selected in dimension 1 (those that SET_ROWS wrote): ne[1] signed integers of
-     * rows_bytes (4 or 8) each, in units of nb[1], none negative. NULL: 0, 1, 2, ... */
-    const void *rows;
-    uint32_t rows_bytes;
-} tt_value_data;
 
 enum { TT_VALUE_WITH_BLAKE3 = 1 };
 

@@ -2,9 +2,8 @@
 #ifndef TT_VALUE_TREE_H
 #define TT_VALUE_TREE_H
 
-#include "value/fingerprint.h"
-
 #include <stddef.h>
+#include <stdint.h>
 
 #define TT_TREE_CHUNK 1024u   /* bytes */
 #define TT_TREE_STACK_MAX 24u /* 2^24 chunks: far more than the largest piece */

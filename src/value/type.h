@@ -44,4 +44,18 @@ bool tt_value_is_integer(tt_value_type type);
  * is not TT_VALUE_UNKNOWN. */
 void tt_value_to_f32(tt_value_type type, const void *bytes, size_t n, float *out);
 
+#define TT_VALUE_DIMS 4u
+
+/* A tensor's data. Strides are ggml's nb: nb[0] is between blocks of dimension 0. */
+typedef struct tt_value_data {
+    tt_value_type type;
+    uint64_t ne[TT_VALUE_DIMS];
+    uint64_t nb[TT_VALUE_DIMS];
+    const void *data;
+    /* The rows selected in dimension 1 (those that SET_ROWS wrote): ne[1] signed integers of
+     * rows_bytes (4 or 8) each, in units of nb[1], none negative. NULL: 0, 1, 2, ... */
+    const void *rows;
+    uint32_t rows_bytes;
+} tt_value_data;
+
 #endif

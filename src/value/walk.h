@@ -2,7 +2,7 @@
 #ifndef TT_VALUE_WALK_H
 #define TT_VALUE_WALK_H
 
-#include "value/fingerprint.h"
+#include "value/type.h"
 
 /* Copies n elements from `first` on (whole blocks) to out; if they are contiguous, returns their
  * address instead and copies nothing. */

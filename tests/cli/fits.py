@@ -130,7 +130,9 @@ n_tables = n_numbers = 0
 for command in sys.argv[1:]:
     whole = tables(run(command, WHOLE)[0])
     keys = titles_of(command)
-    rows = rows_of_csv(command) if keys and (not command.startswith("diff") or "--by" in command) else []
+    # These list rows only if asked to.
+    sums = command.startswith("diff") and "--by" not in command or command.startswith("graph") and "--layer" not in command
+    rows = rows_of_csv(command) if keys and not sums else []
     n_tables += len(whole)
     for width in (WHOLE, *WIDTHS):
         narrow, messages = run(command, width)

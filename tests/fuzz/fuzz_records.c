@@ -17,7 +17,7 @@
 #include "report/sections.h"
 #include "serve/endpoint.h"
 #include "serve/generation.h"
-#include "serve/reply_body.h"
+#include "serve/reply.h"
 #include "serve/traces.h"
 
 #include <ftw.h>

@@ -40,6 +40,14 @@ fresh
 echo '#include "base/status.h"' >tree/include/tensortrace/types.h
 expect 1 'a public header includes "base/status.h"'
 fresh
+printf '#include "read/b.h"\n' >tree/src/read/a.c
+printf '#include "read/a.h"\n' >tree/src/read/b.h
+expect 1 'src/read/a.c:1: read/a and read/b include each other (src/read/b.h:1)'
+printf '<!-- circles: begin -->\n- `read/a`, `read/b`\n<!-- circles: end -->\n' >>tree/ARCHITECTURE.md
+expect 0 "no offence"
+echo >tree/src/read/b.h
+expect 1 'read/a and read/b no longer include each other'
+fresh
 mkdir tree/src/utils && touch tree/src/utils/all.c
 expect 1 'src/utils/all.c:1: its folder has no row'
 fresh

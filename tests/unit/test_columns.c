@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "serve/columns.h"
-#include "serve/reply_body.h"
+#include "serve/reply.h"
 
 #include <jansson.h>
 #include <math.h>

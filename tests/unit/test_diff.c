@@ -7,7 +7,7 @@
 #include "analyze/diff/structure.h"
 #include "analyze/quantiles.h"
 #include "base/json.h"
-#include "cli/diff/diff_view.h"
+#include "cli/diff/view.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -598,19 +598,19 @@ static void places_are_sure_by_themselves_or_not(void **state)
     g->n_causes = 2;
     g->causes[0] = (tt_diff_cause){.component = "ffn_up", .title = "FFN Up", .delta_ns = -2e3};
     g->causes[1] = (tt_diff_cause){.component = "attn_q", .title = "Attention Q", .delta_ns = -1e3};
-    (void)tt_diff_say_times(&v, text);
+    (void)tt_diff_write_times(&v, text);
     assert_non_null(strstr(text, "B takes 27.0 % less time ("));
     assert_non_null(strstr(text, "Most of the difference is in FFN Up"));
     assert_non_null(strstr(text, "; none of these sure by itself"));
     g->causes[1].significant = true;
-    assert_non_null(strstr(tt_diff_say_times(&v, text), "; sure by itself only Attention Q"));
+    assert_non_null(strstr(tt_diff_write_times(&v, text), "; sure by itself only Attention Q"));
     g->causes[0].significant = true;
-    assert_non_null(strstr(tt_diff_say_times(&v, text), "; each sure by itself"));
+    assert_non_null(strstr(tt_diff_write_times(&v, text), "; each sure by itself"));
     g->n_causes = 1;
-    assert_non_null(strstr(tt_diff_say_times(&v, text), ", sure by itself"));
+    assert_non_null(strstr(tt_diff_write_times(&v, text), ", sure by itself"));
     g->verdict = TT_DIFF_SLOWER;
     g->rows[TT_DIFF_TOTAL][0].change = 0.12;
-    assert_non_null(strstr(tt_diff_say_times(&v, text), "B takes 12.0 % more time ("));
+    assert_non_null(strstr(tt_diff_write_times(&v, text), "B takes 12.0 % more time ("));
     tt_diff_free(d);
     close_plan(&a);
     close_plan(&b);

@@ -184,7 +184,7 @@ static void a_batch_of_several_tokens_is_no_token(void **state)
                 a.m->batches[i].n_tokens = b.m->batches[i].n_tokens = each;
         tt_diff *d = compare(files);
         const tt_diff_view v = {.d = d};
-        assert_non_null(strstr(tt_diff_say_times(&v, text),
+        assert_non_null(strstr(tt_diff_write_times(&v, text),
                                each == 1 ? " a generated token)" : " a generated batch)"));
         tt_diff_free(d);
     }
@@ -206,12 +206,12 @@ static void an_uncertain_change_is_said_in_plain_words(void **state)
     const tt_diff_view v = {.d = d};
     p->verdict = TT_DIFF_SHIFTED;
     p->rows[TT_DIFF_TOTAL][0].change = 1145;
-    assert_non_null(strstr(tt_diff_say_times(&v, text), "B seems to take 1146 times as long ("));
+    assert_non_null(strstr(tt_diff_write_times(&v, text), "B seems to take 1146 times as long ("));
     assert_non_null(strstr(text, " a generated token), but "));
     assert_non_null(strstr(text, "; that parts of it changed is sure"));
     assert_non_null(strstr(text, ". Repeat with more tokens"));
     p->rows[TT_DIFF_TOTAL][0].change = 0.02;
-    assert_non_null(strstr(tt_diff_say_times(&v, text), "B seems to take 2.0 % more time ("));
+    assert_non_null(strstr(tt_diff_write_times(&v, text), "B seems to take 2.0 % more time ("));
     tt_diff_free(d);
     close_plan(&a);
     close_plan(&b);

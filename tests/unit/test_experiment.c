@@ -496,14 +496,14 @@ static void names_lead_to_the_last_one(void **state)
     assert_int_equal(tt_store_open(&s, "out/data", &error), TT_OK);
     make(&s, ID_A, "a"); /* as earlier versions named them */
     make(&s, "02-b", "b");
-    assert_false(tt_store_current("out/data", name));
+    assert_false(tt_result_current("out/data", name));
     assert_int_equal(tt_store_publish(&s, ID_A, &results, &error), TT_OK);
     reads("out/data/memory-map.json", "a");
     reads("out/data/experiments.json", "[]\n");
     assert_false(exists("out/data/graphs")); /* it has none */
     assert_int_equal(tt_store_publish(&s, "02-b", &results, &error), TT_OK);
     reads("out/data/memory-map.json", "b");
-    assert_true(tt_store_current("out/data", name));
+    assert_true(tt_result_current("out/data", name));
     assert_string_equal(name, "02-b");
     assert_int_equal(tt_store_foreign("out/data", NULL, NULL), 0);
     /* A name is taken once. */
@@ -520,7 +520,7 @@ static void is_named(const tt_store *s, const char *domain, const char *label, c
     char name[TT_RESULT_FOLDER];
     tt_store_name(s, domain, label, prompt, name);
     assert_string_equal(name, wanted);
-    assert_true(tt_store_is_name(name));
+    assert_true(tt_result_is_name(name));
 }
 
 static void folders_have_names_for_people(void **state)
@@ -540,9 +540,9 @@ static void folders_have_names_for_people(void **state)
              "08-012345678901234567890123456789012345678901234567");
     assert_int_equal(mkdir("names/9999998-x", 0777), 0);
     is_named(&s, NULL, "last", "", "9999999-last");
-    assert_false(tt_store_is_name("1-x"));
-    assert_false(tt_store_is_name("01"));
-    assert_false(tt_store_is_name(".."));
+    assert_false(tt_result_is_name("1-x"));
+    assert_false(tt_result_is_name("01"));
+    assert_false(tt_result_is_name(".."));
     tt_store_close(&s);
 }
 

@@ -271,7 +271,7 @@ static void filters_name_what_is_missed(void **state)
 
 static void steps_by_hand(void **state)
 {
-    static const tt_heat_place places[] = {
+    static const tt_heat_location places[] = {
         {0, 0, 1000, 100000},       {0, 1000, 5000, 100000},   {0, 9095, 10000, 100000},
         {0, 14096, 20000, 100000},  {0, 14096, 20000, 100000}, {0, 5000, 6000, 100000},
         {0, 99000, 100000, 100000}, {0, 0, 1000, 100000},      {1, 1000, 2000, 5000},

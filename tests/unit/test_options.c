@@ -89,7 +89,7 @@ static void take_rest(void *options, char *arg, tt_parse *p)
 static void check_count(void *options, tt_parse *p)
 {
     const struct options *o = options;
-    assert_int_equal(tt_parse_said(p, "count"), o->count != 0);
+    assert_int_equal(tt_parse_given(p, "count"), o->count != 0);
     if (o->count == 13) tt_parse_error(p, "not that one");
 }
 

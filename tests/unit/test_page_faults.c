@@ -171,7 +171,7 @@ static void this_process(void **state)
     assert_int_equal(pthread_join(thread, &tid), 0);
     pid_t pid = fork(); /* its faults are its own */
     if (pid == 0) {
-        tt_fault_log_forget(log);
+        tt_fault_log_drop(log);
         (void)touch(child);
         _exit(0);
     }

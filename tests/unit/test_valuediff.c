@@ -291,7 +291,7 @@ static void test_other_bits_diverge(void **state)
     assert_int_equal(d->items[2].blame, TT_BLAME_UNKNOWN);
     assert_non_null(strstr(tt_valuediff_text(d, text), "q_rope"));
     assert_non_null(strstr(text, "by how much is not known"));
-    assert_non_null(strstr(tt_valuediff_say_counts(d, text), "2 with other bits"));
+    assert_non_null(strstr(tt_valuediff_write_counts(d, text), "2 with other bits"));
     /* Rows and plots do not show what an error is at least. */
     assert_true(isnan(d->stages[1].rel_l2) && isnan(d->stages[2].rel_l2));
     tt_valuediff_free(d);

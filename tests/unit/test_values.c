@@ -475,7 +475,7 @@ static void place_is(const char *name, int32_t layer, const char *expected)
 {
     char out[TT_VALUES_KEY_TEXT];
     const tt_tensor t = {.name = name, .op_desc = "MUL_MAT", .place = {.layer_id = layer}};
-    assert_string_equal(tt_values_place(&t, out), expected);
+    assert_string_equal(tt_values_location(&t, out), expected);
 }
 
 static void places_are_names_without_their_layer(void **state)

@@ -38,7 +38,7 @@ static void add_sources(char *out, size_t room, const tt_diff_change *c)
     }
 }
 
-char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room)
+char *tt_diff_write_change(const tt_diff_change *c, char *out, size_t room)
 {
     char text[200];
     out[0] = '\0';

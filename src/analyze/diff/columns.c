@@ -235,7 +235,7 @@ static void json_differs(tt_json *j, const void *context, const void *row)
 }
 
 TT_COLUMN_JSON(json_text, tt_diff_change, c, char text[512];
-               tt_json_string(j, tt_diff_say_change(c, text, sizeof text));)
+               tt_json_string(j, tt_diff_write_change(c, text, sizeof text));)
 
 #define CHANGE_TEXT(key_, about_)                                                                  \
     TT_COLUMN(#key_, NULL, NONE, about_, .type = TT_CELL_NAME, .nullable = true,                   \

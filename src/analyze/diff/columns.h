@@ -26,6 +26,6 @@ const char *tt_diff_phase_title(unsigned phase);
 #define TT_DIFF_TIMES_FROM 1.0 /* from this change on written as "2.31 x" */
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
 /* Describes a node's change: "type f16 -> q8_0, fused differently". */
-char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);
+char *tt_diff_write_change(const tt_diff_change *c, char *out, size_t room);
 
 #endif

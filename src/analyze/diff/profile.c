@@ -214,17 +214,17 @@ void tt_unit_pairs_free(tt_unit_pairs *p)
 }
 
 /* What is the same for each execution of a graph's node. */
-typedef struct tt_walk_place {
+typedef struct tt_walk_position {
     uint32_t slot;
     uint8_t covers;
     bool known;
     bool picks; /* what it reads of weights differs from run to run */
     bool at_most;
     uint64_t weight_bytes;
-} tt_walk_place;
+} tt_walk_position;
 
 typedef struct tt_walk_map {
-    tt_walk_place *nodes;
+    tt_walk_position *nodes;
     uint32_t *nth;    /* by node: how many earlier ones have its name and kind */
     uint32_t version; /* changes if a node turns out to be another op */
     bool picks;
@@ -311,7 +311,7 @@ static uint64_t node_key(const tt_tensor *t)
     return tt_profile_hash(tt_profile_hash(TT_PROFILE_HASH, tt_profile_name(t->name)), t->op_name);
 }
 
-static void walk_forget(tt_walk *w)
+static void walk_free(tt_walk *w)
 {
     for (uint32_t i = 0; i < w->plan->m->n_graphs; i++) {
         if (!w->maps[i].nodes) continue;
@@ -348,7 +348,7 @@ static tt_walk_map *walk_map_of(tt_walk *w, uint32_t graph)
     tt_walk_map *x = &w->maps[graph];
     if (x->nodes) return x;
     size_t bytes = ((size_t)g->n_nodes + 1) * (sizeof *x->nodes + sizeof *x->nth);
-    if (w->maps_bytes && w->maps_bytes + bytes > TT_PROFILE_MAPS_BYTES_MAX) walk_forget(w);
+    if (w->maps_bytes && w->maps_bytes + bytes > TT_PROFILE_MAPS_BYTES_MAX) walk_free(w);
     x->nodes = calloc((size_t)g->n_nodes + 1, sizeof *x->nodes);
     x->nth = malloc(((size_t)g->n_nodes + 1) * sizeof *x->nth);
     w->maps_bytes += bytes;
@@ -374,13 +374,13 @@ static tt_status walk_learn(tt_walk *w, const tt_graph *g, tt_walk_map *x, uint3
     for (uint32_t i = 0; i < op.n_nodes; i++)
         like.key = tt_walk_mix(tt_walk_mix(like.key, node_key(&g->tensors[op.nodes[i]])),
                                x->nth[op.nodes[i]]);
-    tt_walk_place *at = &x->nodes[node];
+    tt_walk_position *at = &x->nodes[node];
     if (at->known) x->version++;
-    *at = (tt_walk_place){.known = true,
-                          .covers = covers,
-                          .picks = op.picks && op.at_most,
-                          .at_most = op.at_most,
-                          .weight_bytes = op.weight_bytes};
+    *at = (tt_walk_position){.known = true,
+                             .covers = covers,
+                             .picks = op.picks && op.at_most,
+                             .at_most = op.at_most,
+                             .weight_bytes = op.weight_bytes};
     x->picks |= at->picks;
     return walk_slot(w->p, &like, &at->slot, err);
 }
@@ -421,8 +421,9 @@ uint32_t tt_profile_stride(size_t n, uint32_t executed)
 
 /* --- runs --- */
 
-static tt_status measure_picks(tt_walk *w, uint32_t graph, uint32_t node, const tt_walk_place *at,
-                               uint64_t *bytes, bool *at_most, tt_error *err)
+static tt_status measure_picks(tt_walk *w, uint32_t graph, uint32_t node,
+                               const tt_walk_position *at, uint64_t *bytes, bool *at_most,
+                               tt_error *err)
 {
     const tt_access *list;
     size_t n;
@@ -443,7 +444,7 @@ static inline void add_sample(float *cell, double value)
     *cell = isnan(*cell) ? (float)value : *cell + (float)value;
 }
 
-static inline void add_op(tt_walk *w, const tt_walk_place *at, const tt_joined *op, totals *t)
+static inline void add_op(tt_walk *w, const tt_walk_position *at, const tt_joined *op, totals *t)
 {
     tt_profile_slot *s = &w->p->slots[at->slot];
     uint64_t ticks = tt_joined_ticks(op);
@@ -472,7 +473,7 @@ static tt_status add_run(tt_walk *w, uint32_t run, totals *t, tt_error *err)
     bool prepared = false;
     for (uint32_t i = 0; i < j->n_touched; i++) {
         const tt_joined *op = &j->ops[j->touched[i]];
-        tt_walk_place *at = &x->nodes[j->touched[i]];
+        tt_walk_position *at = &x->nodes[j->touched[i]];
         tt_status status = TT_OK;
         if (!at->known || at->covers != op->covers)
             status = walk_learn(w, j->graph, x, j->touched[i], op->covers, err);
@@ -668,7 +669,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
         if (status == TT_OK) status = tt_over_check(&plan->over, err);
     }
     w.p->orphan = w.join.orphan;
-    if (w.maps) walk_forget(&w);
+    if (w.maps) walk_free(&w);
     free(w.maps);
     tt_join_free(&w.join);
     tt_accesses_free(w.accesses);

@@ -70,7 +70,7 @@ static bool is_of_last(const tt_bitnet_record *r, uint64_t last, uint64_t last_s
 
 /* Determines whether the records' positions can be trusted, and corrects known wrong ones.
  * *one_token: each step is of one token. */
-static tt_dump_places bitnet_find_positions(tt_bitnet_folder *f, bool *one_token)
+static tt_dump_locations bitnet_find_positions(tt_bitnet_folder *f, bool *one_token)
 {
     style s = style_of(f);
     *one_token = s.is_overwritten;
@@ -96,7 +96,7 @@ typedef struct entry {
 typedef struct folder {
     char *path;
     tt_bitnet_folder read;
-    tt_dump_places places;
+    tt_dump_locations places;
     bool one_token; /* each step has one */
     entry *entries; /* in the order of the dump */
 } folder;

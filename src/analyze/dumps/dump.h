@@ -92,11 +92,11 @@ typedef struct tt_dump tt_dump;
 /* Whether the positions of a folder's records can be trusted. BitNet.rs computes a prompt position
  * by position, names the records of each "t0/..." and overwrites the previous ones: layers then
  * hold the last position, labelled as the first. */
-typedef enum tt_dump_places {
+typedef enum tt_dump_locations {
     TT_PLACES_REPORTED, /* each step is at its records' position */
     TT_PLACES_FOUND,  /* such a folder; other records have the last position, which the step gets */
     TT_PLACES_UNKNOWN /* such a folder of one step, of unknown position */
-} tt_dump_places;
+} tt_dump_locations;
 
 /* A kind of dump. */
 typedef struct tt_dump_kind {
@@ -119,7 +119,7 @@ struct tt_dump {
     size_t n_steps;
     bool has_order;  /* a step's values are in execution order */
     bool has_inputs; /* the inputs of values are known */
-    tt_dump_places places;
+    tt_dump_locations places;
     const tt_model *model; /* for a trace; else NULL */
     uint64_t unreadable;   /* failed calls of tt_dump_data: values with damaged data */
 };

@@ -1,5 +1,5 @@
 /* The verdict on a pair of values. */
-#include "analyze/dumps/valuediff_parts.h"
+#include "analyze/dumps/valuediff.h"
 #include "value/type.h"
 
 #include <math.h>

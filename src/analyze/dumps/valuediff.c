@@ -1,7 +1,7 @@
 #include "analyze/dumps/valuediff.h"
 
 #include "analyze/dumps/stages.h"
-#include "analyze/dumps/valuediff_parts.h"
+#include "analyze/texts.h"
 #include "base/array.h"
 #include "base/order.h"
 

@@ -21,6 +21,22 @@ static void figure(double v, char *out, size_t room)
     if (!isnan(v)) (void)snprintf(out, room, v == 0 ? "0" : "%.3g", v);
 }
 
+#define LAYER_TEXT 40
+/* "layer 3", "after all layers" ... */
+static char *layer_text(int32_t layer, bool behind, char out[LAYER_TEXT])
+{
+    if (layer >= 0)
+        (void)snprintf(out, LAYER_TEXT, "layer %" PRId32, layer);
+    else if (layer == TT_STAGE_LAYER_UNKNOWN)
+        (void)snprintf(out, LAYER_TEXT, "layer unknown");
+    else
+        (void)snprintf(out, LAYER_TEXT, "%s",
+                       layer == TT_STAGE_LAYER_AFTER_ALL ? "after all layers"
+                       : behind                          ? "output"
+                                                         : "input");
+    return out;
+}
+
 static const char *verdict(tt_value_verdict v)
 {
     return v == TT_VALUE_UNMEASURED   ? "not measured"
@@ -322,8 +338,8 @@ static void bar(double rel_l2, char *out)
     (void)stpcpy(out, eighths[n]);
 }
 
-TT_COLUMN_GET(row_depth, tt_valuediff_row, r, char name[TT_VALUEDIFF_LAYER];
-              tt_cell_format(cell, "%s", tt_valuediff_layer(r->layer, r->behind, name));)
+TT_COLUMN_GET(row_depth, tt_valuediff_row, r, char name[LAYER_TEXT];
+              tt_cell_format(cell, "%s", layer_text(r->layer, r->behind, name));)
 TT_COLUMN_SHOW(show_row_rel_l2, tt_valuediff_row, r,
                if (!r->stage && r->counts[TT_VALUE_NAN])(void) snprintf(out, room, "NaN");
                else figure(r->rel_l2, out, room);)

@@ -15,8 +15,4 @@ tt_rowset tt_valuediff_rows(const tt_valuediff *d, bool stages); /* by layer, or
 /* Writes the number of values per verdict, as an object. */
 void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICTS]);
 
-/* "layer 3", "before the layers", "after all layers" ... */
-#define TT_VALUEDIFF_LAYER 40
-char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);
-
 #endif

@@ -12,7 +12,8 @@
 #define DESCRIPTION_KEPT_MAX 8192u
 #define EXPERTS_SHOWN 8u /* by number, in text */
 
-void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
+/* A tensor, and the location of its bytes. */
+static void location(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
 {
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
     uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
@@ -66,7 +67,7 @@ static void source(tt_json *j, const tt_model *m, const tt_op *op, const tt_op_s
                    const tt_access *accesses, size_t n)
 {
     tt_json_object(j);
-    tt_log_json_place(j, m, op->graph, s->tensor);
+    location(j, m, op->graph, s->tensor);
     tt_json_kv_u64(j, "read_bytes", s->read_bytes);
     if (s->at_most) tt_json_kv_bool(j, "read_bytes_at_most", true);
     if (s->picks && s->weight != TT_NONE)
@@ -86,7 +87,7 @@ static void sources(tt_json *j, const tt_model *m, const tt_op *op, const tt_acc
 static void destination(tt_json *j, const tt_model *m, const tt_op *op)
 {
     tt_json_object(j);
-    tt_log_json_place(j, m, op->graph, op->nodes[op->n_nodes - 1]);
+    location(j, m, op->graph, op->nodes[op->n_nodes - 1]);
     tt_json_object_end(j);
 }
 
@@ -161,7 +162,7 @@ static tt_certainty bytes_bound(const void *context, const void *row)
 TT_COLUMN_VALUE(get_at_most, tt_log_row, r, boolean, r->op->at_most)
 
 /* "@file:1024" of "blk.0.attn_q.weight@file:1024": the location of the tensor's bytes. */
-static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char text[64])
+static void write_location(const tt_log_row *r, const tt_model *m, uint32_t tensor, char text[64])
 {
     const tt_graph *g = r->op->graph;
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
@@ -179,21 +180,21 @@ static void write_place(const tt_log_row *r, const tt_model *m, uint32_t tensor,
     if (n > 0) (void)snprintf(text + n, 64 - (size_t)n, r->hex ? "0x%" PRIx64 : "%" PRIu64, at);
 }
 
-static void add_place(tt_bytes *out, const tt_model *m, const tt_log_row *r, uint32_t tensor)
+static void add_location(tt_bytes *out, const tt_model *m, const tt_log_row *r, uint32_t tensor)
 {
     char text[64];
     const char *name = r->op->graph->tensors[tensor].name;
-    write_place(r, m, tensor, text);
+    write_location(r, m, tensor, text);
     tt_bytes_put(out, name, strlen(name));
     tt_bytes_put(out, text, strlen(text));
 }
 
 /* The same with its size, for text: " 1.5 MiB". */
-static void show_place(const tt_log_row *r, const tt_model *m, uint32_t tensor, char *out,
-                       size_t room)
+static void show_location(const tt_log_row *r, const tt_model *m, uint32_t tensor, char *out,
+                          size_t room)
 {
     char size[TT_UNITS_TEXT];
-    write_place(r, m, tensor, out);
+    write_location(r, m, tensor, out);
     const size_t n = strlen(out);
     (void)snprintf(out + n, room - n, " %s",
                    tt_units_bytes(size, r->op->graph->tensors[tensor].size_bytes));
@@ -212,7 +213,7 @@ static void get_sources(const void *context, const void *row, tt_cell *cell)
     tt_bytes_clear(r->text);
     for (uint32_t i = 0; i < r->op->n_sources; i++) {
         if (i) tt_bytes_put(r->text, "; ", 2);
-        add_place(r->text, context, r, r->op->sources[i].tensor);
+        add_location(r->text, context, r, r->op->sources[i].tensor);
     }
     set_bytes(cell, r->text);
 }
@@ -221,7 +222,7 @@ static void get_destination(const void *context, const void *row, tt_cell *cell)
 {
     const tt_log_row *r = row;
     tt_bytes_clear(r->text);
-    add_place(r->text, context, r, r->op->nodes[r->op->n_nodes - 1]);
+    add_location(r->text, context, r, r->op->nodes[r->op->n_nodes - 1]);
     set_bytes(cell, r->text);
 }
 
@@ -249,7 +250,7 @@ static void show_destination(const void *context, const void *row, char *out, si
     const uint32_t tensor = r->op->nodes[r->op->n_nodes - 1];
     char name[128], place[96];
     tt_cell_text_copy(name, sizeof name, r->op->graph->tensors[tensor].name);
-    show_place(r, context, tensor, place, sizeof place);
+    show_location(r, context, tensor, place, sizeof place);
     (void)snprintf(out, room, "%s%s", name, place);
 }
 
@@ -268,7 +269,7 @@ static void show_sources(const void *context, const void *row, char *out, size_t
         char name[128] = "", experts[64], place[96] = "";
         experts_text(r, &r->op->sources[i], experts);
         tt_cell_text_copy(name, sizeof name, t->name);
-        if (r->places) show_place(r, context, r->op->sources[i].tensor, place, sizeof place);
+        if (r->places) show_location(r, context, r->op->sources[i].tensor, place, sizeof place);
         /* Buffers are the rule; only other origins are named. */
         int more =
             snprintf(out + used, room - used, "%s%s%s%s%s", i ? ", " : "", name, place, experts,
@@ -298,7 +299,7 @@ TT_COLUMN_JSON(json_destination, tt_log_row, r, destination(j, context, r->op);)
 /* The first columns describe the execution, the others (DESCRIPTION) the op. */
 static const tt_column columns[] = {
     NUMBER("start_ns", NULL, get_start, "begin, on the machine's monotonic clock", .show = 0),
-    TT_COLUMN("start_relative_ns", "TIME ms", NS, "begin, since the begin of the first batch",
+    TT_COLUMN("start_relative_ns", "TIME ms", MOMENT, "begin, since the begin of the first batch",
               .type = TT_CELL_F64, .get = get_start_relative, .text = show_start_relative),
     SPAN_COLUMN(duration, "DURATION", 0, show_duration_or_why,
                 "from the first thread's start to the last thread's arrival"),
@@ -378,7 +379,7 @@ typedef struct kept_text {
 static void keep_description(tt_json *j, const tt_model *m, const tt_op *op, void **note)
 {
     size_t n;
-    tt_json_place mark = tt_json_mark(j, DESCRIPTION_KEPT_MAX);
+    tt_json_position mark = tt_json_mark(j, DESCRIPTION_KEPT_MAX);
     description(j, m, op, NULL, 0);
     const char *text = tt_json_since(j, mark, &n);
     if (!text || n > DESCRIPTION_KEPT_MAX) return;

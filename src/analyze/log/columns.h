@@ -26,7 +26,5 @@ tt_rowset tt_log_rowset(const tt_model *m, const tt_log_row *row, bool by_lane);
  * weights, if it selects rows or experts. */
 void tt_log_json_op(tt_json *j, const tt_model *m, const tt_log_op *row, const tt_op *op,
                     const tt_access *accesses, size_t n);
-/* Adds keys to the open object: a tensor, and the location of its bytes. */
-void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor);
 
 #endif

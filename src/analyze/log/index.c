@@ -139,13 +139,13 @@ const tt_log_surveyed *tt_log_survey_run(tt_log_survey *s, const tt_model *m, ui
 }
 
 /* A position before a row. Ascending by row and next_run. */
-typedef struct log_index_place {
+typedef struct log_index_position {
     uint64_t row;
     uint64_t latest_ticks; /* no earlier row begins later */
     size_t first_active;   /* in tt_log_index.active */
     uint32_t next_run;
     uint32_t n_active;
-} log_index_place;
+} log_index_position;
 
 struct tt_log_index {
     tt_filter filter;
@@ -156,7 +156,7 @@ struct tt_log_index {
     tt_log_load load;
     uint64_t *of_set; /* per set of the survey: its number of rows */
     uint32_t n_of_set;
-    log_index_place *places;
+    log_index_position *places;
     uint32_t n_places, places_capacity;
     tt_log_active *active;
     size_t n_active, active_capacity;
@@ -165,28 +165,29 @@ struct tt_log_index {
     /* Where counting is: */
     uint64_t rows;
     uint64_t latest_ticks; /* no row so far begins later */
-    tt_log_place at;
+    tt_log_position at;
     bool done;
     tt_error ended_by;
 };
 
 /* The last position for which `before` holds, which is true up to some position and false then. The
  * first one if none. */
-typedef bool place_test(const log_index_place *p, const void *key);
+typedef bool place_test(const log_index_position *p, const void *key);
 
-static const log_index_place *last_place(const tt_log_index *x, place_test *before, const void *key)
+static const log_index_position *last_place(const tt_log_index *x, place_test *before,
+                                            const void *key)
 {
     uint32_t at;
     tt_lower_bound(at, x->n_places, before(&x->places[at], key));
     return &x->places[at ? at - 1 : 0];
 }
 
-static bool by_row(const log_index_place *p, const void *row)
+static bool by_row(const log_index_position *p, const void *row)
 {
     return p->row <= *(const uint64_t *)row;
 }
 
-static bool by_run(const log_index_place *p, const void *position)
+static bool by_run(const log_index_position *p, const void *position)
 {
     return p->next_run <= *(const uint32_t *)position;
 }
@@ -196,16 +197,16 @@ typedef struct moment {
     double ns;
 } moment;
 
-static bool by_time(const log_index_place *p, const void *key)
+static bool by_time(const log_index_position *p, const void *key)
 {
     const moment *k = key;
     return p->row == 0 || tt_model_ns(k->m, p->latest_ticks) < k->ns;
 }
 
-static tt_status go_to(const tt_log_index *x, tt_log_cursor *c, const log_index_place *p,
+static tt_status go_to(const tt_log_index *x, tt_log_cursor *c, const log_index_position *p,
                        tt_error *err)
 {
-    tt_log_place place = {.next_run = p->next_run, .n_active = p->n_active};
+    tt_log_position place = {.next_run = p->next_run, .n_active = p->n_active};
     if (p->n_active)
         memcpy(place.active, x->active + p->first_active, p->n_active * sizeof *place.active);
     return tt_log_cursor_restore(c, &place, err);
@@ -220,7 +221,7 @@ tt_status tt_log_index_next(const tt_log_index *x, tt_log_cursor *c, uint64_t ro
     while (event == TT_LOG_LOOKED) {
         uint32_t next_run;
         if (tt_log_cursor_between(c, &next_run) && x->n_places) {
-            const log_index_place *p = last_place(x, by_row, &row);
+            const log_index_position *p = last_place(x, by_row, &row);
             if (p->row == row && p->next_run > next_run) {
                 tt_status status = go_to(x, c, p, err);
                 if (status != TT_OK) return status;
@@ -234,7 +235,7 @@ tt_status tt_log_index_next(const tt_log_index *x, tt_log_cursor *c, uint64_t ro
 }
 
 /* From the position to `row`. */
-static tt_status seek_from(const tt_log_index *x, tt_log_cursor *c, const log_index_place *p,
+static tt_status seek_from(const tt_log_index *x, tt_log_cursor *c, const log_index_position *p,
                            uint64_t row, tt_error *err)
 {
     bool more = true;
@@ -279,7 +280,7 @@ typedef struct wanted {
 static tt_status walk_to_op(const tt_log_index *x, const tt_model *m, tt_log_cursor *c,
                             const wanted *w, uint64_t *row, bool *found, tt_error *err)
 {
-    const log_index_place *p = last_place(x, by_run, &w->position);
+    const log_index_position *p = last_place(x, by_run, &w->position);
     bool more = true, passed = false;
     tt_status status = go_to(x, c, p, err);
     *row = x->rows;
@@ -330,7 +331,7 @@ tt_status tt_log_index_locate_time(const tt_log_index *x, const tt_model *m, dou
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK || x->n_places == 0) return status;
     const moment key = {m, ns};
-    const log_index_place *p = last_place(x, by_time, &key);
+    const log_index_position *p = last_place(x, by_time, &key);
     const uint32_t *order = tt_log_survey_order(x->survey);
     status = tt_log_cursor_open(m, &x->filter, x->by_lane, order, &c, err);
     if (status == TT_OK) status = go_to(x, c, p, err);
@@ -412,7 +413,7 @@ static void thin_out(tt_log_index *x)
     size_t n_active = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n_places; i += 2) {
-        log_index_place p = x->places[i];
+        log_index_position p = x->places[i];
         if (p.n_active)
             memmove(x->active + n_active, x->active + p.first_active,
                     p.n_active * sizeof *x->active);
@@ -435,9 +436,9 @@ static bool make_room(tt_log_index *x, uint32_t n_active)
 
 /* Saves the current position if it is far enough from the previous one. Of several positions before
  * one row only the first and the last are useful. */
-static bool note_place(tt_log_index *x, const tt_log_place *at)
+static bool note_place(tt_log_index *x, const tt_log_position *at)
 {
-    log_index_place *last = x->n_places ? &x->places[x->n_places - 1] : NULL;
+    log_index_position *last = x->n_places ? &x->places[x->n_places - 1] : NULL;
     if (last && x->rows - last->row < x->rows_apart &&
         at->next_run - last->next_run < x->runs_apart)
         return true;
@@ -448,7 +449,7 @@ static bool note_place(tt_log_index *x, const tt_log_place *at)
     }
     if (!make_room(x, at->n_active)) return false;
     x->places[x->n_places++] =
-        (log_index_place){x->rows, x->latest_ticks, x->n_active, at->next_run, at->n_active};
+        (log_index_position){x->rows, x->latest_ticks, x->n_active, at->next_run, at->n_active};
     if (at->n_active)
         memcpy(x->active + x->n_active, at->active, at->n_active * sizeof *at->active);
     x->n_active += at->n_active;

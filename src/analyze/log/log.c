@@ -224,7 +224,7 @@ tt_status tt_log_cursor_open(const tt_model *m, const tt_filter *filter, bool by
     return TT_OK;
 }
 
-static void forget(tt_log_cursor *c)
+static void clear(tt_log_cursor *c)
 {
     for (size_t i = 0; i < c->n_active; i++)
         free(c->active[i].items);
@@ -234,7 +234,7 @@ static void forget(tt_log_cursor *c)
 void tt_log_cursor_close(tt_log_cursor *c)
 {
     if (!c) return;
-    forget(c);
+    clear(c);
     tt_log_load_free(&c->load);
     tt_op_table_free(c->ops);
     free(c);
@@ -333,7 +333,7 @@ bool tt_log_cursor_between(const tt_log_cursor *c, uint32_t *next_run)
     return c->n_active == 0;
 }
 
-void tt_log_cursor_save(const tt_log_cursor *c, tt_log_place *out)
+void tt_log_cursor_save(const tt_log_cursor *c, tt_log_position *out)
 {
     out->next_run = c->next_run;
     out->n_active = (uint32_t)c->n_active;
@@ -341,9 +341,9 @@ void tt_log_cursor_save(const tt_log_cursor *c, tt_log_place *out)
         out->active[i] = (tt_log_active){c->active[i].position, (uint32_t)c->active[i].at};
 }
 
-tt_status tt_log_cursor_restore(tt_log_cursor *c, const tt_log_place *place, tt_error *err)
+tt_status tt_log_cursor_restore(tt_log_cursor *c, const tt_log_position *place, tt_error *err)
 {
-    forget(c);
+    clear(c);
     for (uint32_t i = 0; i < place->n_active; i++) {
         tt_status status = look_at(c, place->active[i].position, err);
         if (status != TT_OK) return status;

@@ -87,11 +87,11 @@ typedef struct tt_log_active {
 } tt_log_active;
 
 /* The position of a walk. */
-typedef struct tt_log_place {
+typedef struct tt_log_position {
     uint32_t next_run; /* position of the first run not examined yet */
     uint32_t n_active;
     tt_log_active active[TT_LOG_RUNS_MAX];
-} tt_log_place;
+} tt_log_position;
 
 typedef enum tt_log_event {
     TT_LOG_END,
@@ -120,10 +120,10 @@ bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out);
 
 /* Whether no run is open, and the position of the next one. */
 bool tt_log_cursor_between(const tt_log_cursor *c, uint32_t *next_run);
-void tt_log_cursor_save(const tt_log_cursor *c, tt_log_place *out);
+void tt_log_cursor_save(const tt_log_cursor *c, tt_log_position *out);
 /* Goes to a position saved by a cursor with the same model, filter and by_lane, or to one where no
  * run is open. */
-tt_status tt_log_cursor_restore(tt_log_cursor *c, const tt_log_place *place, tt_error *err);
+tt_status tt_log_cursor_restore(tt_log_cursor *c, const tt_log_position *place, tt_error *err);
 
 /* What the rows of a log selected from weights (analyze/access.h): experts, rows of a table. */
 

@@ -167,7 +167,7 @@ TT_ORDER_BY(by_first_met, tt_placed, segment, begin, end, graph, tensor)
 TT_ORDER_BY(by_range, tt_placed, segment, begin, end)
 
 /* By offset, then in the order found: graph by graph. */
-static int by_place(const void *a, const void *b)
+static int by_location(const void *a, const void *b)
 {
     const tt_placed *x = a, *y = b;
     const int order = by_range(a, b);
@@ -180,7 +180,7 @@ static void sort_placed(tt_memory_layout *s)
 {
     uint32_t kept = 0;
     if (s->n_placed == 0) return;
-    qsort(s->placed, s->n_placed, sizeof *s->placed, by_place);
+    qsort(s->placed, s->n_placed, sizeof *s->placed, by_location);
     for (uint32_t i = 0; i < s->n_placed; i++) {
         const tt_placed *p = &s->placed[i], *last = kept ? &s->placed[kept - 1] : NULL;
         if (last && last->segment == p->segment && last->begin == p->begin && last->end == p->end &&

@@ -68,7 +68,7 @@ typedef struct walk {
     tt_path *path;
     uint64_t *layout; /* of the files */
     bool has_last;
-    tt_heat_place last;
+    tt_heat_location last;
     bool listed, failed;
 } walk;
 
@@ -138,9 +138,9 @@ static bool add_to_list(walk *q, const tt_path_read *r)
 
 static enum tt_heat_step_kind step_to(walk *q, const tt_access *a)
 {
-    const tt_heat_place next = {.file = q->m->weights[a->weight].file,
-                                .begin = a->offset_bytes,
-                                .end = a->offset_bytes + a->size_bytes};
+    const tt_heat_location next = {.file = q->m->weights[a->weight].file,
+                                   .begin = a->offset_bytes,
+                                   .end = a->offset_bytes + a->size_bytes};
     const enum tt_heat_step_kind kind =
         q->has_last ? tt_heat_step_kind_of(&q->last, &next) : TT_HEAT_STEP_FIRST;
     q->last = next;

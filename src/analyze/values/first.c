@@ -150,7 +150,7 @@ typedef struct finding {
     tt_values_first *out;
     retained *list;
     size_t n, capacity, origins_capacity;
-    tt_idmap by_place; /* of `list` */
+    tt_idmap by_location; /* of `list` */
     uint32_t last_bad_batch;
 } finding;
 
@@ -172,10 +172,10 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
     const uint32_t root = g->tensors[seen->node].root;
     if (root < g->n_nodes) return true;
     uint64_t place = place_of(&g->tensors[root]);
-    uint32_t at = tt_idmap_get(&f->by_place, place), was;
+    uint32_t at = tt_idmap_get(&f->by_location, place), was;
     if (at == TT_NONE) {
         if (!tt_array_one_more(f->list, f->n, f->capacity)) return false;
-        if (!tt_idmap_add(&f->by_place, place, (uint32_t)f->n, &was)) return false;
+        if (!tt_idmap_add(&f->by_location, place, (uint32_t)f->n, &was)) return false;
         at = (uint32_t)f->n++;
         f->list[at] = (retained){.run = TT_NONE};
     }
@@ -201,7 +201,7 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
 static const retained *find_retained(const finding *f, const tt_graph *g, uint32_t root)
 {
     if (root < g->n_nodes) return NULL;
-    uint32_t at = tt_idmap_get(&f->by_place, place_of(&g->tensors[root]));
+    uint32_t at = tt_idmap_get(&f->by_location, place_of(&g->tensors[root]));
     return at == TT_NONE ? NULL : &f->list[at];
 }
 
@@ -351,7 +351,7 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
     for (size_t i = 0; i < f.n; i++)
         values_cells_free(&f.list[i].bad);
     free(f.list);
-    tt_idmap_free(&f.by_place);
+    tt_idmap_free(&f.by_location);
     return status;
 }
 

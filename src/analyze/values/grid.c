@@ -30,7 +30,7 @@ typedef struct building {
 static bool is_at(const tt_tensor *t, const char *place)
 {
     char text[TT_VALUES_KEY_TEXT];
-    return strcmp(tt_values_place(t, text), place) == 0;
+    return strcmp(tt_values_location(t, text), place) == 0;
 }
 
 static bool has_place(const tt_model *m, const char *place)

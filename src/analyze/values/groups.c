@@ -34,7 +34,7 @@ static bool is_unnamed(const char *name)
     return !*name || (strncmp(name, "node_", 5) == 0 && is_number(name + 5));
 }
 
-char *tt_values_place(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
+char *tt_values_location(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
 {
     static const char *const marks[] = {"-", "_l"};
     const int32_t layer = t->place.layer_id;
@@ -78,7 +78,7 @@ static uint32_t make(tt_values_keys *k, tt_values_walk *w, const tt_values_seen 
         const tt_op *op = tt_values_walk_op(w, seen);
         return op ? number_of_text(k, op->op) : TT_NONE;
     }
-    tt_values_place(t, text);
+    tt_values_location(t, text);
     if (k->what == TT_VALUES_KEY_PLACE_AND_OP) {
         size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, "\n%s", t->op_desc);

@@ -34,7 +34,7 @@ void tt_values_keys_free(tt_values_keys *k);
 
 /* "l_out-3" of layer 3 is "l_out", "cache_k_l0 (view)" of layer 0 "cache_k (view)", "blk.2.q_proj"
  * of layer 2 "q_proj"; a node without a name is its op. Longer ones are cut. Returns out. */
-char *tt_values_place(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
+char *tt_values_location(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
 
 /* Outputs grouped (by node name, by name without layer, by op, layer, token), outliers, and outputs
  * that never change. */

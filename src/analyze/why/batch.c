@@ -208,7 +208,7 @@ tt_status tt_why_batch_with(tt_parts_walker *walker, const tt_model *m, uint32_t
     name_it(out, b);
     if (tt_why_untimed(out)) return TT_OK;
     if (!b->ended) {
-        tt_why_say(out, &out->text, "The trace does not hold the end of %s.", out->name);
+        tt_why_write(out, &out->text, "The trace does not hold the end of %s.", out->name);
         tt_why_note_unknown(out, walker);
         return TT_OK;
     }

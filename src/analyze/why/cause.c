@@ -169,44 +169,46 @@ static void find_cause(tt_evidence *e)
 
 /* --- what it says of the cause --- */
 
-static void say_off_cpu(const tt_evidence *e)
+static void write_off_cpu(const tt_evidence *e)
 {
     tt_why *w = e->why;
-    tt_why_say(w, &w->text,
-               "Its threads were off CPU for %s%s: other programs had the processors%s.",
-               NS(e->part_ns[TT_PART_OFF_CPU]),
-               e->off.name
-                   ? tt_why_keep(w, ", longest in %s (%s)", e->off.name, NS(ns_of(e, e->off.ticks)))
-                   : "",
-               e->faults_known || (e->kernel_known && !e->kernel_major)
-                   ? ""
-                   : ", or they waited for a disk (page faults were not recorded)");
+    tt_why_write(w, &w->text,
+                 "Its threads were off CPU for %s%s: other programs had the processors%s.",
+                 NS(e->part_ns[TT_PART_OFF_CPU]),
+                 e->off.name ? tt_why_keep(w, ", longest in %s (%s)", e->off.name,
+                                           NS(ns_of(e, e->off.ticks)))
+                             : "",
+                 e->faults_known || (e->kernel_known && !e->kernel_major)
+                     ? ""
+                     : ", or they waited for a disk (page faults were not recorded)");
 }
 
-static void say_disk(const tt_evidence *e)
+static void write_disk(const tt_evidence *e)
 {
     tt_why *w = e->why;
     const double disk = e->part_ns[TT_PART_DISK];
     if (e->faults_known)
-        tt_why_say(w, &w->text,
-                   "It waited %s for disk: its ops had %s major page faults and read %s, %s most.",
-                   NS(disk), COUNT(e->major), BYTES(e->read_bytes),
-                   w->n_faults ? w->faults[0].tensor : "no tensor");
+        tt_why_write(
+            w, &w->text,
+            "It waited %s for disk: its ops had %s major page faults and read %s, %s most.",
+            NS(disk), COUNT(e->major), BYTES(e->read_bytes),
+            w->n_faults ? w->faults[0].tensor : "no tensor");
     else if (disk > 0)
-        tt_why_say(w, &w->text, "It waited %s for reads of boost.", NS(disk));
+        tt_why_write(w, &w->text, "It waited %s for reads of boost.", NS(disk));
     else
-        tt_why_say(w, &w->text,
-                   "The process had %s major page faults while its threads were off CPU for %s: "
-                   "it waited for disk.",
-                   COUNT(e->kernel_major), NS(e->part_ns[TT_PART_OFF_CPU]));
+        tt_why_write(w, &w->text,
+                     "The process had %s major page faults while its threads were off CPU for %s: "
+                     "it waited for disk.",
+                     COUNT(e->kernel_major), NS(e->part_ns[TT_PART_OFF_CPU]));
     if (w->cause == TT_CAUSE_COLD_EXPERT)
-        tt_why_say(w, &w->text,
-                   "Of %u layers whose experts were read from disk, %u chose one that had not been "
-                   "chosen in the %u batches before, such as %s.",
-                   e->layers_read, e->layers_cold, TT_COLD_BATCHES, e->expert_name);
+        tt_why_write(
+            w, &w->text,
+            "Of %u layers whose experts were read from disk, %u chose one that had not been "
+            "chosen in the %u batches before, such as %s.",
+            e->layers_read, e->layers_cold, TT_COLD_BATCHES, e->expert_name);
 }
 
-static void say_gap(const tt_evidence *e)
+static void write_gap(const tt_evidence *e)
 {
     tt_why *w = e->why;
     const char *longest = NS(ns_of(e, e->gap.ticks));
@@ -214,10 +216,10 @@ static void say_gap(const tt_evidence *e)
                         : e->gap.name
                             ? tt_why_keep(w, "between %s and %s", e->gap_after, e->gap.name)
                             : tt_why_keep(w, "after its last op, %s", e->gap_after);
-    tt_why_say(w, &w->text,
-               "For %s it was in no op, %s of that %s: the program or the engine did something "
-               "else, slept, was stopped or pushed aside.",
-               NS(e->part_ns[TT_PART_BETWEEN_OPS]), longest, where);
+    tt_why_write(w, &w->text,
+                 "For %s it was in no op, %s of that %s: the program or the engine did something "
+                 "else, slept, was stopped or pushed aside.",
+                 NS(e->part_ns[TT_PART_BETWEEN_OPS]), longest, where);
 }
 
 static const char *unknown_because(const tt_evidence *e)
@@ -242,54 +244,55 @@ static const char *unknown_because(const tt_evidence *e)
     }
 }
 
-static void say_cause(const tt_evidence *e)
+static void write_cause(const tt_evidence *e)
 {
     tt_why *w = e->why;
     switch (w->cause) {
     case TT_CAUSE_LONG_PROMPT:
-        tt_why_say(w, &w->text,
-                   "It computes %s tokens, a usual one %s%s: its own work took %s more.",
-                   COUNT(e->batch->n_tokens), COUNT(e->usual->n_tokens),
-                   e->batch->phase == TT_PHASE_MIXED
-                       ? tt_why_keep(w, "; %s of them are a prompt's", COUNT(more_tokens(e)))
-                       : "",
-                   NS(excess_of(e, TT_PART_WORK)));
+        tt_why_write(w, &w->text,
+                     "It computes %s tokens, a usual one %s%s: its own work took %s more.",
+                     COUNT(e->batch->n_tokens), COUNT(e->usual->n_tokens),
+                     e->batch->phase == TT_PHASE_MIXED
+                         ? tt_why_keep(w, "; %s of them are a prompt's", COUNT(more_tokens(e)))
+                         : "",
+                     NS(excess_of(e, TT_PART_WORK)));
         break;
     case TT_CAUSE_OFF_CPU:
-        say_off_cpu(e);
+        write_off_cpu(e);
         break;
     case TT_CAUSE_STOPPED:
-        tt_why_say(w, &w->text,
-                   "All its threads were off CPU at once for %s, in %s: the process was stopped (a "
-                   "signal, a debugger, a limit of CPU time) or the machine was.",
-                   NS(ns_of(e, e->off.ticks)), e->off.name);
+        tt_why_write(
+            w, &w->text,
+            "All its threads were off CPU at once for %s, in %s: the process was stopped (a "
+            "signal, a debugger, a limit of CPU time) or the machine was.",
+            NS(ns_of(e, e->off.ticks)), e->off.name);
         break;
     case TT_CAUSE_DISK:
     case TT_CAUSE_COLD_EXPERT:
-        say_disk(e);
+        write_disk(e);
         break;
     case TT_CAUSE_BETWEEN_OPS:
-        say_gap(e);
+        write_gap(e);
         break;
     case TT_CAUSE_BETWEEN_BATCHES:
-        tt_why_say(w, &w->text,
-                   "The program did something else, slept or was stopped before it: the engine "
-                   "computed nothing.");
+        tt_why_write(w, &w->text,
+                     "The program did something else, slept or was stopped before it: the engine "
+                     "computed nothing.");
         break;
     case TT_CAUSE_WAITS:
-        tt_why_say(w, &w->text,
-                   "The other threads waited for thread %u, which had more to do or began later: "
-                   "%s in all, longest in %s.",
-                   e->last_lane, NS(ns_of(e, e->last_lane_ticks)),
-                   e->last_lane_op ? e->last_lane_op : "one op");
+        tt_why_write(w, &w->text,
+                     "The other threads waited for thread %u, which had more to do or began later: "
+                     "%s in all, longest in %s.",
+                     e->last_lane, NS(ns_of(e, e->last_lane_ticks)),
+                     e->last_lane_op ? e->last_lane_op : "one op");
         break;
     case TT_CAUSE_CONTEXT:
-        tt_why_say(w, &w->text,
-                   "Attention's ops took %s more than usual: the context is longer than it was.",
-                   NS(e->attention_ns));
+        tt_why_write(w, &w->text,
+                     "Attention's ops took %s more than usual: the context is longer than it was.",
+                     NS(e->attention_ns));
         break;
     default:
-        tt_why_say(w, &w->text, "The cause is not known: %s.", unknown_because(e));
+        tt_why_write(w, &w->text, "The cause is not known: %s.", unknown_because(e));
     }
 }
 
@@ -300,48 +303,48 @@ static bool is_token(const tt_evidence *e)
     return e->usual->phase == TT_PHASE_GENERATE && e->usual->n_tokens == 1;
 }
 
-static void say_headline(const tt_evidence *e)
+static void write_headline(const tt_evidence *e)
 {
     tt_why *w = e->why;
     const tt_usual_value *u = &w->usual;
     const char *kind = is_token(e) ? "token" : "batch";
     const char *name = tt_why_keep(w, "%c%s", w->name[0] - 'a' + 'A', w->name + 1);
     if (!tt_usual_known(u))
-        tt_why_say(w, &w->text,
-                   "%s took %s; what is usual is not known: the trace holds %u comparable "
-                   "batch%s, and %u are needed.",
-                   name, NS(w->time_ns), u->n, u->n == 1 ? "" : "es", TT_USUAL_LEAST);
+        tt_why_write(w, &w->text,
+                     "%s took %s; what is usual is not known: the trace holds %u comparable "
+                     "batch%s, and %u are needed.",
+                     name, NS(w->time_ns), u->n, u->n == 1 ? "" : "es", TT_USUAL_LEAST);
     else if (w->cause == TT_CAUSE_BETWEEN_BATCHES)
-        tt_why_say(w, &w->text,
-                   "%s began %s late: %s after the one before it ended, usually %s; it took %s.",
-                   name, NS(w->late_ns), NS(w->before_ns), NS(w->usual_before.median_ns),
-                   NS(w->time_ns));
+        tt_why_write(w, &w->text,
+                     "%s began %s late: %s after the one before it ended, usually %s; it took %s.",
+                     name, NS(w->late_ns), NS(w->before_ns), NS(w->usual_before.median_ns),
+                     NS(w->time_ns));
     else if (w->time_ns > u->slow_ns)
-        tt_why_say(w, &w->text, "%s took %s, %s a usual %s%s (%s).", name, NS(w->time_ns),
-                   tt_why_times(w, w->time_ns / u->median_ns), kind, w->near ? " near it" : "",
-                   NS(u->median_ns));
+        tt_why_write(w, &w->text, "%s took %s, %s a usual %s%s (%s).", name, NS(w->time_ns),
+                     tt_why_times(w, w->time_ns / u->median_ns), kind, w->near ? " near it" : "",
+                     NS(u->median_ns));
     else if (w->cause == TT_CAUSE_CONTEXT)
-        tt_why_say(w, &w->text, "%s took %s, %s the median (%s); 8 of 10 such %s take %s to %s.",
-                   name, NS(w->time_ns), tt_why_times(w, w->time_ns / u->median_ns),
-                   NS(u->median_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
-                   NS(u->high_ns));
+        tt_why_write(w, &w->text, "%s took %s, %s the median (%s); 8 of 10 such %s take %s to %s.",
+                     name, NS(w->time_ns), tt_why_times(w, w->time_ns / u->median_ns),
+                     NS(u->median_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
+                     NS(u->high_ns));
     else
-        tt_why_say(w, &w->text, "%s took %s, %s usual: 8 of 10 such %s take %s to %s.", name,
-                   NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as",
-                   is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
+        tt_why_write(w, &w->text, "%s took %s, %s usual: 8 of 10 such %s take %s to %s.", name,
+                     NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as",
+                     is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
 }
 
-static void say_ops(const tt_evidence *e)
+static void write_ops(const tt_evidence *e)
 {
     tt_why *w = e->why;
     if (w->n_ops == 0 || isnan(w->ops[0].usual_ns) || w->ops[0].excess_ns < WORTH * e->excess_ns)
         return;
-    tt_why_say(w, &w->text, "The op that exceeds its own median most is %s: %s, usually %s.",
-               w->ops[0].name, NS(w->ops[0].time_ns), NS(w->ops[0].usual_ns));
+    tt_why_write(w, &w->text, "The op that exceeds its own median most is %s: %s, usually %s.",
+                 w->ops[0].name, NS(w->ops[0].time_ns), NS(w->ops[0].usual_ns));
 }
 
 /* Where most of the time of a batch went with which nothing can be compared. */
-static void say_most(tt_evidence *e)
+static void write_most(tt_evidence *e)
 {
     tt_why *w = e->why;
     tt_part_kind most = TT_PART_WORK;
@@ -349,15 +352,15 @@ static void say_most(tt_evidence *e)
         if (e->part_ns[i] > e->part_ns[most]) most = (tt_part_kind)i;
     if (!(w->time_ns > 0)) return;
     if (e->batch->n_tokens > 1)
-        tt_why_say(w, &w->text, "It computes %s tokens%s, %s each.", COUNT(e->batch->n_tokens),
-                   e->batch->phase == TT_PHASE_PROMPT ? " of a prompt" : "",
-                   NS(w->time_ns / e->batch->n_tokens));
-    tt_why_say(w, &w->text, "Most of it was %s: %s, %.0f %%.", tt_part_title(most),
-               NS(e->part_ns[most]), 100 * e->part_ns[most] / w->time_ns);
+        tt_why_write(w, &w->text, "It computes %s tokens%s, %s each.", COUNT(e->batch->n_tokens),
+                     e->batch->phase == TT_PHASE_PROMPT ? " of a prompt" : "",
+                     NS(w->time_ns / e->batch->n_tokens));
+    tt_why_write(w, &w->text, "Most of it was %s: %s, %.0f %%.", tt_part_title(most),
+                 NS(e->part_ns[most]), 100 * e->part_ns[most] / w->time_ns);
     if (most == TT_PART_WORK || e->part_ns[most] < MOST * w->time_ns) return;
     w->slow = true;
     w->cause = part_cause(e, most, e->part_ns[most]);
-    if (w->cause != TT_CAUSE_UNKNOWN) say_cause(e);
+    if (w->cause != TT_CAUSE_UNKNOWN) write_cause(e);
 }
 
 static bool was_cause(const tt_why *w, tt_cause a, tt_cause b)
@@ -372,27 +375,27 @@ static void exclude(const tt_evidence *e)
     tt_sentences *x = &w->excluded;
     const double none = NONE_SHARE * w->time_ns;
     if (e->faults_known && !e->major && !e->read_bytes)
-        tt_why_say(w, x, "Disk: none of its ops had a major page fault or read from a device.");
+        tt_why_write(w, x, "Disk: none of its ops had a major page fault or read from a device.");
     else if (e->kernel_known && !e->kernel_major)
-        tt_why_say(w, x, "Disk: the process had no major page fault.");
+        tt_why_write(w, x, "Disk: the process had no major page fault.");
     else if (e->faults_known && e->part_ns[TT_PART_DISK] < none &&
              !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
-        tt_why_say(w, x, "Disk: it had %s major page faults, but %s for them.", COUNT(e->major),
-                   tt_why_only(w, e->part_ns[TT_PART_DISK], "never waited", "waited only %s"));
+        tt_why_write(w, x, "Disk: it had %s major page faults, but %s for them.", COUNT(e->major),
+                     tt_why_only(w, e->part_ns[TT_PART_DISK], "never waited", "waited only %s"));
     if (tt_parts_off_cpu_known(e->walker) && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
         e->part_ns[TT_PART_OFF_CPU] < none)
-        tt_why_say(
+        tt_why_write(
             w, x, "Other programs: its threads were %s.",
             tt_why_only(w, e->part_ns[TT_PART_OFF_CPU], "never off CPU", "off CPU for only %s"));
     if (!more_tokens(e) && tt_usual_known(&w->usual))
-        tt_why_say(w, x, "A prompt: it computes %s token%s, as usual.", COUNT(e->batch->n_tokens),
-                   e->batch->n_tokens == 1 ? "" : "s");
+        tt_why_write(w, x, "A prompt: it computes %s token%s, as usual.", COUNT(e->batch->n_tokens),
+                     e->batch->n_tokens == 1 ? "" : "s");
     if (w->m->waits_known && w->cause != TT_CAUSE_WAITS && e->part_ns[TT_PART_WAIT] < none)
-        tt_why_say(w, x, "Uneven threads: they %s.",
-                   tt_why_only(w, e->part_ns[TT_PART_WAIT], "never waited for each other",
-                               "waited for each other for only %s"));
+        tt_why_write(w, x, "Uneven threads: they %s.",
+                     tt_why_only(w, e->part_ns[TT_PART_WAIT], "never waited for each other",
+                                 "waited for each other for only %s"));
     if (w->cause != TT_CAUSE_BETWEEN_OPS && e->part_ns[TT_PART_BETWEEN_OPS] < none)
-        tt_why_say(
+        tt_why_write(
             w, x, "The program: %s between its ops.",
             tt_why_only(w, e->part_ns[TT_PART_BETWEEN_OPS], "no time passed", "only %s passed"));
 }
@@ -417,15 +420,16 @@ void tt_why_decide(tt_evidence *e)
         if (w->slow) find_cause(e);
         if (!w->slow && is_later(e)) w->cause = TT_CAUSE_CONTEXT;
     }
-    say_headline(e);
-    if (!tt_usual_known(u)) say_most(e);
+    write_headline(e);
+    if (!tt_usual_known(u)) write_most(e);
     if (tt_usual_known(u) && w->slow) {
-        say_cause(e);
-        if (w->cause != TT_CAUSE_BETWEEN_BATCHES) say_ops(e);
+        write_cause(e);
+        if (w->cause != TT_CAUSE_BETWEEN_BATCHES) write_ops(e);
     }
-    if (!w->slow && w->cause == TT_CAUSE_CONTEXT) say_cause(e);
+    if (!w->slow && w->cause == TT_CAUSE_CONTEXT) write_cause(e);
     exclude(e);
     tt_why_note_unknown(w, e->walker);
     if (!tt_usual_known(u))
-        tt_why_say(w, &w->not_known, "What is usual: the trace holds too few comparable batches.");
+        tt_why_write(w, &w->not_known,
+                     "What is usual: the trace holds too few comparable batches.");
 }

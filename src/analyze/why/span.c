@@ -193,12 +193,12 @@ static tt_cause cause_of(tt_part_kind part)
                                      : TT_CAUSE_UNKNOWN;
 }
 
-static void say_most(tt_why *w, const double *part_ns)
+static void write_most(tt_why *w, const double *part_ns)
 {
     const tt_part_kind most = most_of(part_ns, NULL);
     if (w->time_ns > 0)
-        tt_why_say(w, &w->text, "Most of it was %s: %s, %.0f %%.", tt_part_title(most),
-                   NS(part_ns[most]), 100 * part_ns[most] / w->time_ns);
+        tt_why_write(w, &w->text, "Most of it was %s: %s, %.0f %%.", tt_part_title(most),
+                     NS(part_ns[most]), 100 * part_ns[most] / w->time_ns);
 }
 
 /* Compares with what is usual, in `what` ("layer", "execution"). */
@@ -210,51 +210,52 @@ static void compare(tt_why *w, const char *what, const double *part_ns, const do
     const char *name = tt_why_keep(w, "%c%s", layer ? w->name[0] - 'a' + 'A' : w->name[0],
                                    w->name[0] ? w->name + 1 : "");
     if (!tt_usual_known(u)) {
-        tt_why_say(w, &w->text, "%s took %s; what is usual is not known: there %s to compare with.",
-                   name, NS(w->time_ns),
-                   u->n == 0   ? "is nothing"
-                   : u->n == 1 ? "is only one"
-                               : tt_why_keep(w, "are only %u", u->n));
-        tt_why_say(w, &w->not_known, "What is usual: there are too few to compare with.");
+        tt_why_write(w, &w->text,
+                     "%s took %s; what is usual is not known: there %s to compare with.", name,
+                     NS(w->time_ns),
+                     u->n == 0   ? "is nothing"
+                     : u->n == 1 ? "is only one"
+                                 : tt_why_keep(w, "are only %u", u->n));
+        tt_why_write(w, &w->not_known, "What is usual: there are too few to compare with.");
     } else if (w->time_ns <= u->slow_ns) {
-        tt_why_say(w, &w->text, "%s took %s, %s usual: 8 of 10 take %s to %s.", name,
-                   NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as", NS(u->low_ns),
-                   NS(u->high_ns));
+        tt_why_write(w, &w->text, "%s took %s, %s usual: 8 of 10 take %s to %s.", name,
+                     NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as", NS(u->low_ns),
+                     NS(u->high_ns));
     } else {
         const double excess = w->time_ns - u->median_ns;
         const tt_part_kind most = most_of(part_ns, usual_ns);
         const double more = part_ns[most] - usual_ns[most];
         w->slow = true;
-        tt_why_say(w, &w->text, "%s took %s, %s a usual %s (%s).", name, NS(w->time_ns),
-                   tt_why_times(w, w->time_ns / u->median_ns), what, NS(u->median_ns));
+        tt_why_write(w, &w->text, "%s took %s, %s a usual %s (%s).", name, NS(w->time_ns),
+                     tt_why_times(w, w->time_ns / u->median_ns), what, NS(u->median_ns));
         if (most == TT_PART_WORK && usual_bytes > 0 && bytes > MORE_BYTES * usual_bytes) {
             w->cause = TT_CAUSE_MORE_BYTES;
-            tt_why_say(w, &w->text, "It reads %s of weights, a usual one %s.",
-                       BYTES((uint64_t)bytes), BYTES((uint64_t)usual_bytes));
+            tt_why_write(w, &w->text, "It reads %s of weights, a usual one %s.",
+                         BYTES((uint64_t)bytes), BYTES((uint64_t)usual_bytes));
         } else if (more >= MOST * excess) {
             w->cause = cause_of(most);
-            tt_why_say(w, &w->text, "Of the %s more, %s are %s.", NS(excess), NS(more),
-                       tt_part_title(most));
+            tt_why_write(w, &w->text, "Of the %s more, %s are %s.", NS(excess), NS(more),
+                         tt_part_title(most));
         }
-        if (w->cause == TT_CAUSE_UNKNOWN) tt_why_say(w, &w->text, "The cause is not known.");
+        if (w->cause == TT_CAUSE_UNKNOWN) tt_why_write(w, &w->text, "The cause is not known.");
     }
-    if (!w->slow) say_most(w, part_ns);
+    if (!w->slow) write_most(w, part_ns);
 }
 
 static void exclude(tt_why *w, const tt_parts_walker *walker, const double *part_ns)
 {
     const double none = 0.05 * w->time_ns;
     if (tt_parts_disk_known(walker) && part_ns[TT_PART_DISK] < none)
-        tt_why_say(w, &w->excluded, "Disk: threads %s for it.",
-                   tt_why_only(w, part_ns[TT_PART_DISK], "never waited", "waited only %s"));
+        tt_why_write(w, &w->excluded, "Disk: threads %s for it.",
+                     tt_why_only(w, part_ns[TT_PART_DISK], "never waited", "waited only %s"));
     if (tt_parts_off_cpu_known(walker) && part_ns[TT_PART_OFF_CPU] < none)
-        tt_why_say(
+        tt_why_write(
             w, &w->excluded, "Other programs: threads were %s.",
             tt_why_only(w, part_ns[TT_PART_OFF_CPU], "never off CPU", "off CPU for only %s"));
     if (w->m->waits_known && part_ns[TT_PART_WAIT] < none)
-        tt_why_say(w, &w->excluded, "Uneven threads: they %s.",
-                   tt_why_only(w, part_ns[TT_PART_WAIT], "never waited for each other",
-                               "waited for each other for only %s"));
+        tt_why_write(w, &w->excluded, "Uneven threads: they %s.",
+                     tt_why_only(w, part_ns[TT_PART_WAIT], "never waited for each other",
+                                 "waited for each other for only %s"));
 }
 
 /* --- a layer --- */
@@ -291,7 +292,7 @@ static tt_status explain_layer(tt_why *w, spans *s, tt_parts_walker *walker, con
     tt_why_set_parts(w, walker, part_ns, tt_usual_known(&w->usual) ? usual_ns : NULL);
     compare(w, "layer", part_ns, usual_ns, bytes, usual_bytes);
     if (w->batch == TT_NONE)
-        tt_why_say(w, &w->text, "These are means of %u batches.", s->n_batches);
+        tt_why_write(w, &w->text, "These are means of %u batches.", s->n_batches);
     exclude(w, walker, part_ns);
     tt_why_note_unknown(w, walker);
     const tt_filter only = {.has_layer = true, .layer = w->layer_id};
@@ -383,11 +384,11 @@ static tt_status explain_name(tt_why *w, spans *s, tt_parts_walker *walker, cons
     if (status != TT_OK) return status;
     tt_why_set_parts(w, walker, part_ns, NULL);
     add_executions(w, s, batches);
-    tt_why_say(w, &w->text,
-               "%s took %s a batch, the mean of %u; its median is %s, and 8 of 10 take %s to %s.",
-               w->name, NS(w->time_ns), s->n_batches, NS(w->usual.median_ns), NS(w->usual.low_ns),
-               NS(w->usual.high_ns));
-    say_most(w, part_ns);
+    tt_why_write(w, &w->text,
+                 "%s took %s a batch, the mean of %u; its median is %s, and 8 of 10 take %s to %s.",
+                 w->name, NS(w->time_ns), s->n_batches, NS(w->usual.median_ns), NS(w->usual.low_ns),
+                 NS(w->usual.high_ns));
+    write_most(w, part_ns);
     exclude(w, walker, part_ns);
     tt_why_note_unknown(w, walker);
     return TT_OK;
@@ -469,7 +470,7 @@ static tt_status explain_one(tt_why *w, const one *o, tt_parts_walker *walker, c
     tt_why_set_parts(w, walker, o->part_ns, tt_usual_known(&w->usual) ? usual_ns : NULL);
     compare(w, "execution", o->part_ns, usual_ns, (double)op.weight_bytes, usual_bytes);
     if (w->cause == TT_CAUSE_WAITS)
-        tt_why_say(w, &w->text, "Thread %" PRIu32 " arrived last.", o->last_lane);
+        tt_why_write(w, &w->text, "Thread %" PRIu32 " arrived last.", o->last_lane);
     exclude(w, walker, o->part_ns);
     tt_why_note_unknown(w, walker);
     /* Ops of a batch begin at different times. */

@@ -78,7 +78,7 @@ const char *tt_why_keep(tt_why *w, const char *fmt, ...)
     return kept;
 }
 
-void tt_why_say(tt_why *w, tt_sentences *list, const char *fmt, ...)
+void tt_why_write(tt_why *w, tt_sentences *list, const char *fmt, ...)
 {
     va_list args;
     if (list->n == TT_WHY_TEXTS_MAX) return;
@@ -123,9 +123,9 @@ void tt_why_free(tt_why *w)
 bool tt_why_untimed(tt_why *w)
 {
     if (tt_model_need_clock(w->m, NULL) == TT_OK) return false;
-    tt_why_say(w, &w->text, "How long %s took is not known: the trace cannot turn ticks into time.",
-               w->name);
-    tt_why_say(w, &w->not_known, "All times: the trace has no clock.");
+    tt_why_write(w, &w->text,
+                 "How long %s took is not known: the trace cannot turn ticks into time.", w->name);
+    tt_why_write(w, &w->not_known, "All times: the trace has no clock.");
     return true;
 }
 
@@ -232,19 +232,20 @@ void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
 {
     const tt_model *m = w->m;
     if (!m->waits_known)
-        tt_why_say(
+        tt_why_write(
             w, &w->not_known,
             "How long threads waited for each other was not recorded%s%s: own work includes it.",
             m->waits_unknown ? ", because " : "", m->waits_unknown ? m->waits_unknown : "");
     if (!tt_parts_off_cpu_known(walker))
-        tt_why_say(w, &w->not_known,
-                   "How long threads were off CPU was not recorded: own work includes it.");
+        tt_why_write(w, &w->not_known,
+                     "How long threads were off CPU was not recorded: own work includes it.");
     if (!tt_parts_disk_known(walker))
-        tt_why_say(w, &w->not_known,
-                   "Page faults were not recorded, so waiting for disk is part of %s: "
-                   "run --faults=both records them.",
-                   tt_part_title(tt_parts_off_cpu_known(walker) ? TT_PART_OFF_CPU : TT_PART_WORK));
+        tt_why_write(
+            w, &w->not_known,
+            "Page faults were not recorded, so waiting for disk is part of %s: "
+            "run --faults=both records them.",
+            tt_part_title(tt_parts_off_cpu_known(walker) ? TT_PART_OFF_CPU : TT_PART_WORK));
     if (m->losses_total)
-        tt_why_say(w, &w->not_known,
-                   "Op records were lost while recording: their time is in between ops.");
+        tt_why_write(w, &w->not_known,
+                     "Op records were lost while recording: their time is in between ops.");
 }

@@ -122,7 +122,7 @@ tt_status tt_why_batch_with(tt_parts_walker *walker, const tt_model *m, uint32_t
                             const tt_over *over, tt_why *out, tt_error *err);
 
 /* Private to this folder: a sentence in the texts of w. */
-void tt_why_say(tt_why *w, tt_sentences *list, const char *fmt, ...)
+void tt_why_write(tt_why *w, tt_sentences *list, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "13x", "2.4x" */
 const char *tt_why_times(tt_why *w, double ratio);

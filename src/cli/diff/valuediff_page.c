@@ -150,7 +150,7 @@ void tt_valuediff_page_make(tt_page *p, const tt_valuediff_view *v)
     p->alarming = v->d->has_first;
     p->wide = true;
     tt_page_summary(p, "%s", tt_valuediff_text(v->d, text));
-    tt_page_summary(p, "%s", tt_valuediff_say_counts(v->d, text));
+    tt_page_summary(p, "%s", tt_valuediff_write_counts(v->d, text));
     tables(p, v);
     tt_page_section_begin(p, "read", "To read this");
     for (unsigned i = 0; i < TT_VALUEDIFF_NOTES; i++)

@@ -182,9 +182,9 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     return TT_OK;
 }
 
-static void forget(tt_dataset *d)
+static void free_parts(tt_dataset *d)
 {
-    tt_dataset_forget_model(&d->model);
+    tt_dataset_free_model(&d->model);
     free(d->tokens);
     free(d->first_run);
     free(d->next_run);
@@ -194,7 +194,7 @@ static void forget(tt_dataset *d)
 tt_status tt_dataset_commit(tt_dataset *d, tt_error *err)
 {
     tt_status status = tt_outdir_commit(&d->folder, err);
-    forget(d);
+    free_parts(d);
     return status;
 }
 
@@ -202,7 +202,7 @@ void tt_dataset_abandon(tt_dataset *d)
 {
     if (!d) return;
     tt_outdir_abandon(&d->folder);
-    forget(d);
+    free_parts(d);
 }
 
 const char *tt_dataset_folder(const tt_dataset *d)

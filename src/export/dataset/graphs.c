@@ -34,7 +34,7 @@ static void *open_keeper(tt_dataset *d)
     return k;
 }
 
-static void forget(keeper *k)
+static void free_text(keeper *k)
 {
     free(k->text);
     k->text = NULL;
@@ -213,7 +213,7 @@ static tt_status keep(keeper *k, const tt_model *m, uint32_t batch, tt_error *er
     if ((fclose(out) != 0 || !ok) && status == TT_OK)
         status = tt_error_memory(err, "a graph's text");
     if (status != TT_OK) {
-        forget(k);
+        free_text(k);
         return status;
     }
     k->text[0] = ',';
@@ -243,7 +243,7 @@ static tt_status write_graphs(const tt_dataset *d, void *own, const tt_model *m,
     tt_status status = TT_OK;
     (void)d;
     if (!is_kept(k, m, batch)) {
-        forget(k);
+        free_text(k);
         memset(&k->sums, 0, sizeof k->sums);
         status = each_graph(k, m, batch, COUNTS, NULL, err);
         if (status == TT_OK && k->sums.nodes <= KEPT_TENSORS_MAX) status = keep(k, m, batch, err);

@@ -280,7 +280,7 @@ const char *tt_dataset_file_name(const tt_dataset *d, uint32_t file)
     return d->model.names ? d->model.names[file] : NULL;
 }
 
-void tt_dataset_forget_model(tt_dataset_model *o)
+void tt_dataset_free_model(tt_dataset_model *o)
 {
     if (o->opened) tt_gguf_close(&o->gguf);
     for (size_t i = 0; i < o->n_names; i++)

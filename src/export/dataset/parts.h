@@ -50,7 +50,7 @@ struct tt_dataset {
 
 /* Finds the model file, checks that it is the traced one, and fills d->model. */
 tt_status tt_dataset_find_model(tt_dataset *d, tt_error *err);
-void tt_dataset_forget_model(tt_dataset_model *model);
+void tt_dataset_free_model(tt_dataset_model *model);
 /* A low estimate of the size of graphs and traces in bytes. False if out of memory. */
 bool tt_dataset_estimate(const tt_dataset *d, double *bytes);
 /* A model file's name in the dataset; NULL: there is only one. */

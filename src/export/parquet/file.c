@@ -1,6 +1,5 @@
 #include "export/parquet/file.h"
 
-#include "export/parquet/group.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "export/parquet/pack.h"
 #include "export/tables/columns.h"
 
 #include <stdbool.h>
@@ -46,6 +47,35 @@ void tt_thrift_struct(tt_thrift *t, int16_t id); /* a field; ended by tt_thrift_
 void tt_thrift_i32(tt_thrift *t, int16_t id, int32_t v);
 /* A list field: n elements follow, each written by one of the two functions below, by begin and
  * end, or as bytes of another tt_thrift. */
+
+/* Limit of a bound's length: longer ones are truncated, and marked as such in the file. */
+#define TT_PARQUET_BOUND_MAX 64u
+
+typedef struct tt_parquet_bound {
+    uint8_t bytes[TT_PARQUET_BOUND_MAX];
+    uint8_t n;
+    bool exact;
+} tt_parquet_bound;
+
+/* The pages of a column in a row group. Offsets are from the group's first byte. */
+typedef struct tt_parquet_chunk {
+    uint64_t offset_bytes;               /* of its first page */
+    uint64_t data_bytes;                 /* offset of its first data page */
+    uint64_t size_bytes, unpacked_bytes; /* with the pages' headers */
+    uint64_t n_values, n_nulls;          /* values include nulls */
+    tt_parquet_encoding encoding;
+    uint32_t n_data_pages;
+    bool compressed;
+    bool bounded; /* least and most are known */
+    tt_parquet_bound least, most;
+} tt_parquet_chunk;
+
+/* The result for a part: the pages, then a tt_parquet_chunk per column, then this. */
+typedef struct tt_parquet_group {
+    uint64_t n_rows;
+    uint64_t pages_bytes;
+    uint64_t n_chunks;
+} tt_parquet_group;
 
 /* Limit of the footers: about 2 KB for 262,144 rows. */
 #define TT_PARQUET_FOOTER_MAX ((size_t)1 << 30)

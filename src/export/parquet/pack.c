@@ -154,7 +154,7 @@ TT_INLINE uint16_t code_of(tt_parquet_lookup *l, uint64_t value)
     return l->slots[slot];
 }
 
-static void forget(tt_parquet_lookup *l)
+static void clear(tt_parquet_lookup *l)
 {
     memset(l->slots, 0xff, TT_PARQUET_SLOTS * sizeof *l->slots);
     l->n_distinct = 0;
@@ -162,7 +162,7 @@ static void forget(tt_parquet_lookup *l)
 
 TT_INLINE bool code_hashed(const tt_parquet_integers *v, tt_parquet_lookup *l, bool wide)
 {
-    forget(l);
+    clear(l);
     for (size_t i = 0; i < v->n; i++) {
         uint16_t code = code_of(l, raw(v, i, wide));
         if (code == EMPTY) return false;
@@ -176,7 +176,7 @@ static bool values_repeat(const tt_parquet_integers *v, tt_parquet_lookup *l)
 {
     size_t step = v->n / INTERVALS;
     if (step < INTERVAL) return true;
-    forget(l);
+    clear(l);
     for (size_t s = 0; s < INTERVALS; s++)
         for (size_t i = s * step; i < s * step + INTERVAL; i++)
             (void)code_of(l, raw(v, i, v->wide));

@@ -202,7 +202,7 @@ static void close_walk(void *own)
     free(w);
 }
 
-static void tell(const job *j)
+static void report(const job *j)
 {
     char text[200];
     const tt_export_options *o = j->options;
@@ -242,6 +242,6 @@ tt_status tt_records_write(const tt_record_kind *kind, const tt_model *m, const 
         status = tt_outfile_commit(&file, err);
     else
         tt_outfile_abandon(&file);
-    if (status == TT_OK) tell(&j);
+    if (status == TT_OK) report(&j);
     return status;
 }

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "base/checksum.h"
-#include "export/tables/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +87,7 @@ void tt_rows_begin(tt_rows *rows, const tt_export_table *table)
 void tt_rows_free(tt_rows *rows)
 {
     free_columns(rows);
-    tt_tables_own_free(rows->own);
+    if (rows->own) rows->free_own(rows->own);
     memset(rows, 0, sizeof *rows);
 }
 

@@ -60,7 +60,8 @@ typedef struct tt_rows {
     uint64_t left_out; /* bits of columns that the caller does not want: `fill` need not set them */
     bool failed;       /* sticky until tt_rows_begin: out of memory for a text */
     tt_values columns[TT_COLUMNS_MAX];
-    tt_tables_own *own; /* private: kept from part to part */
+    tt_tables_own *own; /* private: kept from part to part; if set, freed by ... */
+    void (*free_own)(tt_tables_own *own);
 } tt_rows;
 
 struct tt_export_table {

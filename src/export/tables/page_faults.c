@@ -63,7 +63,7 @@ static void put(tt_rows *rows, const tt_page_faults *f, uint32_t i)
 {
     const tt_model *m = f->m;
     const tt_page_fault *p = &m->page_faults[i];
-    const tt_fault_place *at = &f->places[i];
+    const tt_fault_location *at = &f->places[i];
     const tt_fault_target t = tt_page_faults_target(f, i);
     const uint32_t batch = tt_page_faults_batch(f, i);
     const tt_run *run = at->run == TT_NONE ? NULL : &m->runs[at->run];

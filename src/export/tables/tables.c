@@ -129,9 +129,8 @@ static void free_facts(tt_tables_own *own)
     tt_arena_init(&own->texts, TEXTS_BYTES_MAX);
 }
 
-void tt_tables_own_free(tt_tables_own *own)
+static void free_own(tt_tables_own *own)
 {
-    if (!own) return;
     free_facts(own);
     tt_arena_free(&own->texts);
     tt_arena_free(&own->hashes);
@@ -165,7 +164,7 @@ static tt_tables_own *make_own(const tt_model *m)
     own->facts = calloc((size_t)m->n_graphs + 1, sizeof *own->facts);
     own->places = calloc((size_t)m->n_graphs + 1, sizeof *own->places);
     if (own->ops && own->facts && own->places) return own;
-    tt_tables_own_free(own);
+    free_own(own);
     return NULL;
 }
 
@@ -173,6 +172,7 @@ tt_status tt_tables_begin(tt_rows *rows, const tt_export_table *table, const tt_
                           tt_tables_own **own, tt_error *err)
 {
     if (!rows->own) rows->own = make_own(m);
+    rows->free_own = free_own;
     if (!rows->own) return tt_error_memory(err, "the tables");
     tt_rows_begin(rows, table);
     *own = rows->own;

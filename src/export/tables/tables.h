@@ -103,7 +103,6 @@ struct tt_tables_own {
     tt_page_faults faults;   /* zero until needed */
 };
 
-void tt_tables_own_free(tt_tables_own *own);
 /* Begins the rows of a part: *own is kept for this model. */
 tt_status tt_tables_begin(tt_rows *rows, const tt_export_table *table, const tt_model *m,
                           tt_tables_own **own, tt_error *err);

@@ -1,7 +1,7 @@
 /* The output of `diff` as a page: for the terminal, and for a separate file. */
 #include "base/hex.h"
 #include "base/units.h"
-#include "cli/diff/diff_view.h"
+#include "cli/diff/view.h"
 #include "report/render.h"
 
 #include <math.h>
@@ -174,7 +174,7 @@ static void structure(tt_page *p, const tt_diff_view *v, const tt_diff_phase *ph
         char what[256];
         list[i] =
             (kind){.first = &s->list[i],
-                   .what = tt_page_text(p, tt_diff_say_change(&s->list[i], what, sizeof what)),
+                   .what = tt_page_text(p, tt_diff_write_change(&s->list[i], what, sizeof what)),
                    .count = 1};
     }
     const tt_rowset set = {.schema = &kind_schema,
@@ -299,8 +299,8 @@ void tt_diff_page_make(tt_page *p, const tt_diff_view *v, bool file)
     p->title = "Two runs compared";
     p->alarming = tt_diff_outcome_of(v) != TT_DIFF_ALIKE;
     p->wide = true;
-    tt_page_summary(p, "%s", tt_diff_say_times(v, text));
-    tt_page_summary(p, "%s", tt_diff_say_structure(v, text));
+    tt_page_summary(p, "%s", tt_diff_write_times(v, text));
+    tt_page_summary(p, "%s", tt_diff_write_structure(v, text));
     if (file) sides(p, v);
     if (phase && tt_diff_common(v->d) > 0 && !v->d->options.structure_only) {
         whole(p, v);

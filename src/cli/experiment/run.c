@@ -1,7 +1,7 @@
 /* One experiment, stage by stage. */
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/experiment/experiment_work.h"
+#include "cli/experiment/work.h"
 
 #include <stdarg.h>
 #include <stdio.h>

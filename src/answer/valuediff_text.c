@@ -39,20 +39,6 @@ const char *tt_valuediff_outcome_name(tt_valuediff_outcome o)
     return names[o];
 }
 
-char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER])
-{
-    if (layer >= 0)
-        (void)snprintf(out, TT_VALUEDIFF_LAYER, "layer %" PRId32, layer);
-    else if (layer == TT_STAGE_LAYER_UNKNOWN)
-        (void)snprintf(out, TT_VALUEDIFF_LAYER, "layer unknown");
-    else
-        (void)snprintf(out, TT_VALUEDIFF_LAYER, "%s",
-                       layer == TT_STAGE_LAYER_AFTER_ALL ? "after all layers"
-                       : behind                          ? "output"
-                                                         : "input");
-    return out;
-}
-
 static void put_size(sentence *s, double rel_l2, bool at_least)
 {
     if (isnan(rel_l2))
@@ -121,7 +107,6 @@ static const char *weight_type(const tt_dump *d, const char *name)
 
 static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_item *i)
 {
-    char layer[TT_VALUEDIFF_LAYER];
     const tt_valuediff_step *step = &d->steps[i->pair];
     if (i->position == TT_DUMP_POSITION_UNKNOWN)
         put(s, "step %" PRIu32, i->pair);
@@ -137,8 +122,7 @@ static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_ite
                                                             : "";
         put(s, " (batch %" PRIu32 "%s)", h->token, phase);
     }
-    if (i->layer != TT_STAGE_LAYER_UNKNOWN && i->layer >= 0)
-        put(s, ", %s", tt_valuediff_layer(i->layer, true, layer));
+    if (i->layer >= 0) put(s, ", layer %" PRId32, i->layer);
     put(s, ", %s", i->stage);
     if (i->occurrence) put(s, " (no. %" PRIu32 ")", i->occurrence + 1);
     const tt_valuediff_place *p = i->a.present ? &i->a : &i->b;
@@ -304,7 +288,7 @@ char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
     return out;
 }
 
-char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
+char *tt_valuediff_write_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
 {
     sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
     const uint64_t *c = d->counts;

@@ -2,7 +2,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "cli/experiment/experiment_work.h"
+#include "cli/experiment/work.h"
 #include "cli/traced.h"
 #include "record/session.h"
 

@@ -279,7 +279,7 @@ static void add_verdict(const tt_diff_view *v, char *out, const tt_diff_phase *p
     if (!total->identical) add_interval(v, out, p);
 }
 
-char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
+char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 {
     const tt_diff_phase *p = tt_diff_main(v->d);
     out[0] = '\0';
@@ -301,7 +301,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     return out;
 }
 
-char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
+char *tt_diff_write_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 {
     uint64_t added = 0, removed = 0, changed = 0, fused = 0, names = 0;
     char n[4][TT_UNITS_TEXT];

@@ -1,4 +1,4 @@
-#include "cli/diff/diff_runs.h"
+#include "cli/diff/runs.h"
 
 #include "analyze/diff/diff.h"
 #include "cli/command.h"

@@ -1,11 +1,11 @@
 /* doctor --disk: the storage of a file, and how fast it is read. */
+#include "machine/disk.h"
 #include "analyze/storage.h"
 #include "base/units.h"
 #include "boost/bursts.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/report.h"
-#include "machine/disk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -209,11 +209,7 @@ int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)
     if (!t) return tt_report_usage("out of memory");
     const tt_rowset set =
         TT_ROWSET(&tt_doctor_disk_schema, 0, NULL, t->rates.cells, (size_t)TT_DISK_CELLS);
-    const tt_listing_wish wish = {.columns = list->columns,
-                                  .sort = list->sort,
-                                  .limit = list->limit,
-                                  .text = !json && !list->csv,
-                                  .csv = list->csv};
+    const tt_listing_wish wish = tt_list_wish(list, json, NULL);
     /* A wrong option is reported before anything is measured. */
     int code = tt_list_make(&l, &set, &wish);
     tt_listing_free(&l);
