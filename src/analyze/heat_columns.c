@@ -117,10 +117,11 @@ TT_COLUMN_SHOW(show_copied, tt_heat_row, r,
 TT_COLUMN_KNOWN(was_reused, tt_heat_row, r, r->reuses > 0)
 
 static const tt_column row_columns[] = {
-    TT_COLUMN("name", "TENSOR OR EXPERT", NONE,
-              "name of the tensor, with the expert's number where the choices were observed",
-              .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,
-              .kinds = BY_EXPERT, .get = get_name),
+    TT_COLUMN(
+        "name", "TENSOR OR EXPERT", NONE,
+        "in text: name of the tensor, with the expert's number where the choices were observed",
+        .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_EXPERT,
+        .get = get_name),
     TT_COLUMN("tensor", "TENSOR", NONE, "name of the tensor", .type = TT_CELL_NAME,
               .show = TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_TENSOR, .get = get_tensor),
     TT_COLUMN("tensor", NULL, NONE, "name of the tensor", .type = TT_CELL_NAME, .kinds = BY_EXPERT,

@@ -272,6 +272,11 @@ TT_COLUMN_GET(get_weight_bytes, tt_tensor, x,
               if (is_first(context, x)) set_u64(cell, true, node_of(context, x)->weight_bytes);)
 TT_COLUMN_VALUE(get_at_most, tt_tensor, x, boolean,
                 is_first(context, x) && node_of(context, x)->at_most)
+static tt_certainty bound_of_weights(const void *context, const void *row)
+{
+    return is_first(context, row) && node_of(context, row)->at_most ? TT_AT_MOST : TT_EXACT;
+}
+
 TT_COLUMN_GET(get_at_most_if, tt_tensor, x, get_at_most(context, x, cell);
               cell->known = cell->boolean;)
 
@@ -335,7 +340,8 @@ static const tt_column tensor_columns[] = {
     TT_COLUMN("duration_ns", "TIME", NS, "of its op", .type = TT_CELL_I64, .nullable = true,
               .get = get_duration, .text = show_duration, .kinds = NODES | LISTED),
     TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that its op read", .type = TT_CELL_U64,
-              .nullable = true, .get = get_weight_bytes, .kinds = NODES | LISTED),
+              .nullable = true, .get = get_weight_bytes, .bound = bound_of_weights,
+              .kinds = NODES | LISTED),
     TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
               .type = TT_CELL_BOOL, .nullable = true, .get = get_at_most_if, .kinds = LISTED,
               .show = TT_SHOW_OMIT),
@@ -344,8 +350,8 @@ static const tt_column tensor_columns[] = {
               .type = TT_CELL_BOOL, .get = get_computed, .kinds = TENSORS),
     TT_COLUMN("weight", NULL, NONE, "the weight that it is or views", .type = TT_CELL_NAME,
               .get = get_weight, .kinds = TENSORS),
-    TT_COLUMN("model_file_id", NULL, ID, "the weight's model file", .type = TT_CELL_U32, .get = get_file,
-              .kinds = TENSORS),
+    TT_COLUMN("model_file_id", NULL, ID, "the weight's model file", .type = TT_CELL_U32,
+              .get = get_file, .kinds = TENSORS),
     TT_COLUMN("buffer", NULL, ID, "the buffer it lies in", .type = TT_CELL_U32, .get = get_buffer,
               .kinds = TENSORS),
     TT_COLUMN("ne", NULL, NONE, "its sizes, four for each tensor", .json = put_ne,

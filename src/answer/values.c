@@ -22,7 +22,7 @@ static const tt_values_counts *counts_of(const tt_values_view *v)
 static const char *by_name(tt_values_by by)
 {
     static const char *const all[] = {[TT_VALUES_BY_TENSOR] = "tensor",
-                                      [TT_VALUES_BY_PLACE] = "base_name",
+                                      [TT_VALUES_BY_BASE_NAME] = "base_name",
                                       [TT_VALUES_BY_OP] = "op",
                                       [TT_VALUES_BY_LAYER] = "layer",
                                       [TT_VALUES_BY_BATCH] = "batch"};

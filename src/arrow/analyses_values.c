@@ -83,7 +83,7 @@ tt_status tt_arrow_values(const tt_model *m, const tt_arrow_options *o, tt_arrow
                           tt_error *err)
 {
     static const word dimensions[] = {{"tensor", TT_VALUES_BY_TENSOR},
-                                      {"base_name", TT_VALUES_BY_PLACE},
+                                      {"base_name", TT_VALUES_BY_BASE_NAME},
                                       {"op", TT_VALUES_BY_OP},
                                       {"layer", TT_VALUES_BY_LAYER},
                                       {"batch", TT_VALUES_BY_BATCH}};

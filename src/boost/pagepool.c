@@ -28,7 +28,7 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define FLIGHTS_MAX TT_POLICY_READS_MAX /* simultaneous reads of an io_uring */
-#define FLIGHTS_SOON 4u /* of them only for chosen experts */
+#define FLIGHTS_SOON 4u                 /* of them only for chosen experts */
 #define HOLES_MAX 16u
 #define UNITS_MAX (1u << 20)
 #define UNITS_STEP (1u << 12) /* memory for so many at a time */
@@ -110,13 +110,14 @@ struct tt_pagepool {
     group *groups;
     uint32_t n_groups, groups_capacity;
     queue queues[QUEUES];
-    uint32_t under_way; /* queued and loading */
-    uint32_t n_reading; /* of them, given to the disk */
+    uint32_t under_way;                                 /* queued and loading */
+    uint32_t n_reading;                                 /* of them, given to the disk */
     uint64_t burst_bytes, burst_begin_ns, burst_end_ns; /* since there were none */
     uint64_t edge_bytes;
     uint64_t places, places_max; /* pieces of our memory, each a mapping of the kernel's */
     uint64_t deaths;
     _Atomic uint64_t bytes;      /* part of report.pool_bytes */
+    _Atomic uint64_t read_bytes; /* part of report.read_bytes */
     _Atomic uintptr_t low, high; /* around all regions */
     tt_boost_report *report;
     tt_pagepool_read *reads; /* since they were last taken; NULL and no capacity: not kept */
@@ -466,6 +467,7 @@ static void end_read(tt_pagepool *p, flight *f)
     if (f->how == READ_WHOLE && !is_same_file(f->region)) f->how = READ_CHANGED;
     atomic_fetch_add(&p->report->reads, 1);
     atomic_fetch_add(&p->report->read_bytes, f->bytes);
+    atomic_fetch_add(&p->read_bytes, f->bytes);
     atomic_fetch_add(&p->report->read_ns, tt_clock_ns(CLOCK_MONOTONIC) - f->begin_ns);
 }
 
@@ -479,7 +481,7 @@ static bool drop_edges(tt_pagepool *p, region *r, range pages)
             all = false;
             continue;
         }
-        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
+        r->edges_there[i / 8] &= (uint8_t)~(1u << i % 8);
         take_bytes(p, TT_PAGEPOOL_PAGE);
     }
     return all;
@@ -820,6 +822,7 @@ static void take_flights(tt_pagepool *p, flights *all)
             go_on(p, all, (uint32_t)k);
             continue;
         }
+        end_burst(p, f);
         ended[n++] = (uint32_t)k;
     }
     if (n) begin_more(p, all);
@@ -1136,7 +1139,7 @@ static void kill_unit(tt_pagepool *p, unit *u)
 static void forget_edges(tt_pagepool *p, region *r, range pages)
 {
     for (uint64_t i = pages.first; i < pages.last; i++) {
-        const uint8_t off = (uint8_t) ~(1u << i % 8);
+        const uint8_t off = (uint8_t)~(1u << i % 8);
         if (bit(r->edges, i)) p->edge_bytes -= TT_PAGEPOOL_PAGE;
         if (bit(r->edges_there, i)) take_bytes(p, TT_PAGEPOOL_PAGE);
         r->edges[i / 8] &= off;
@@ -1224,6 +1227,11 @@ uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t i)
 uint64_t tt_pagepool_bytes(const tt_pagepool *p)
 {
     return atomic_load(&p->bytes);
+}
+
+uint64_t tt_pagepool_read_bytes(const tt_pagepool *p)
+{
+    return atomic_load(&p->read_bytes);
 }
 
 uint64_t tt_pagepool_region_bytes(const tt_pagepool *p)

@@ -80,6 +80,8 @@ enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);
 uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t unit);
 /* Without the lock: the pool's size, including ongoing reads. */
 uint64_t tt_pagepool_bytes(const tt_pagepool *p);
+/* Without the lock: what was read so far. */
+uint64_t tt_pagepool_read_bytes(const tt_pagepool *p);
 /* (locked) Size of all regions. */
 uint64_t tt_pagepool_region_bytes(const tt_pagepool *p);
 /* (locked) Size of the pages that are never evicted, once the units so far have been loaded. */

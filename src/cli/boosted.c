@@ -25,14 +25,17 @@ tt_boost_report *tt_boosted_report_new(void)
     const int fd = memfd_create("tensortrace-boost", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, sizeof(tt_boost_report)) != 0) return NULL;
     (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), fd);
-    return setenv(TT_ENV_BOOST_REPORT, path, 1) == 0 ? map_report(fd) : NULL;
+    tt_boost_report *b = setenv(TT_ENV_BOOST_REPORT, path, 1) == 0 ? map_report(fd) : NULL;
+    if (b) atomic_store(&b->magic, TT_BOOST_REPORT_NEW);
+    return b;
 }
 
-const tt_boost_report *tt_boosted_report_of_parent(void)
+/* NULL: nobody has counted in it. */
+static const tt_boost_report *report_of_parent(void)
 {
     const char *path = getenv(TT_ENV_BOOST_REPORT);
     const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    const tt_boost_report *b = fd < 0 ? NULL : map_report(fd);
+    const tt_boost_report *b = tt_boost_report_is(fd) ? map_report(fd) : NULL;
     if (fd >= 0) (void)close(fd);
     return b && atomic_load(&b->magic) == TT_BOOST_REPORT_MAGIC ? b : NULL;
 }
@@ -100,11 +103,11 @@ static const tt_column columns[] = {
     TT_FIELD("disk_bytes_per_s", "the 90th percentile of what was read at a time",
              MEMBER(disk_bytes_per_s), .nullable = true),
     TT_FIELD("read_bytes_per_token", "of these tokens", MEMBER(token_bytes), .nullable = true),
-    TT_FIELD("n_tokens", "so many", MEMBER(tokens)),
+    TT_FIELD("n_tokens", "of these", MEMBER(tokens)),
     TT_FIELD("graphs", "computations that read weights", MEMBER(graphs)),
     TT_FIELD("fits", "all weights fit: nothing was to be done", MEMBER(fits)),
     TT_FIELD("read_bytes", "in all", MEMBER(read_bytes)),
-    TT_FIELD("reads", "so many", MEMBER(reads)),
+    TT_FIELD("reads", "of these bytes", MEMBER(reads)),
     TT_FIELD("peak_bytes", "the most that the pool held", MEMBER(peak_bytes)),
     TT_FIELD("waited_ns", "by threads at the start of ops, a sum over threads", MEMBER(waited_ns)),
     TT_FIELD("slices_used", "slices of experts that ops used", MEMBER(slices_used)),
@@ -117,14 +120,17 @@ static const tt_column columns[] = {
 };
 static const tt_schema schema = TT_SCHEMA("boost", "what boost did", columns);
 
-void tt_boosted_report_json(tt_json *j, const tt_boost_report *b)
+void tt_boosted_report_json(tt_json *j)
 {
-    const figures f = figures_of(b);
-    const tt_rowset one = TT_ROWSET(&schema, 0, NULL, &f, 1);
+    const tt_boost_report *b = report_of_parent();
+    if (!getenv(TT_ENV_BOOST_REPORT)) return;
     tt_json_key(j, "boost");
-    tt_json_object(j);
-    tt_rowset_json(j, &one, &f);
-    tt_json_object_end(j);
+    if (!b) {
+        tt_json_null(j);
+        return;
+    }
+    const figures f = figures_of(b);
+    tt_row_json(j, NULL, &schema, NULL, &f);
 }
 
 /* --- text --- */
@@ -133,15 +139,15 @@ static void print_rate(const figures *f)
 {
     char rate[TT_UNITS_TEXT], most[TT_UNITS_TEXT], disk[TT_UNITS_TEXT], bytes[TT_UNITS_TEXT];
     const double bound = fmin(f->compute_rate, f->disk_rate);
+    const bool by_disk = !(f->compute_rate <= f->disk_rate);
     if (isnan(f->rate) || isnan(bound)) return;
     tt_report_note("boost: %s tokens/s after the first, %.0f %% of the %s that %s%s%s; %s read a "
                    "token",
-                   tt_units_speed(rate, f->rate), 100 * f->rate / bound,
-                   tt_units_speed(most, bound),
-                   bound < f->compute_rate ? "the disk allows (" : "computing alone allows",
-                   bound < f->compute_rate ? tt_units_rate(disk, f->disk_bytes_per_s) : "",
-                   bound < f->compute_rate ? ")" : "",
-                   tt_units_bytes(bytes, tt_units_round_ns(f->token_bytes)));
+                   tt_units_speed(rate, f->rate), 100 * fmin(f->rate / bound, 1),
+                   tt_units_speed(most, fmax(bound, f->rate)),
+                   by_disk ? "the disk allows (" : "computing alone allows",
+                   by_disk ? tt_units_rate(disk, f->disk_bytes_per_s) : "", by_disk ? ")" : "",
+                   tt_units_bytes(bytes, (uint64_t)llround(f->token_bytes)));
 }
 
 static void print_experts(const figures *f)
@@ -159,7 +165,8 @@ void tt_boosted_report_print(const tt_boost_report *b, bool quiet, bool failed)
     if (atomic_load(&b->has_problem)) tt_report_note("boost: %.251s", b->problem);
     if (failed && !f.graphs) return;
     if (atomic_load(&b->magic) != TT_BOOST_REPORT_MAGIC)
-        tt_report_note("boost: the program never loaded the hook library: nothing was done");
+        tt_report_note("boost: the program never loaded the hook library, or could not open this "
+                       "report: nothing is known to be done");
     else if (!atomic_load(&b->regions))
         tt_report_note("boost: the program mapped no model: nothing was done");
     else if (!atomic_load(&b->weights_bytes))

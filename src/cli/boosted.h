@@ -12,13 +12,11 @@
  * programs that are started from now on. Nothing is left in a file system. NULL: errno says why. */
 tt_boost_report *tt_boosted_report_new(void);
 
-/* The memory of the `tensortrace boost` that started this process; NULL: there is none. */
-const tt_boost_report *tt_boosted_report_of_parent(void);
-
 /* Prints on stderr what is to be known. quiet: only what went wrong. failed: so did the built-in
  * runner, which said why. */
 void tt_boosted_report_print(const tt_boost_report *b, bool quiet, bool failed);
-/* Writes a member "boost" of the open object. */
-void tt_boosted_report_json(tt_json *j, const tt_boost_report *b);
+/* In a process that `tensortrace boost` has started: writes a member "boost" of the open object,
+ * null if the hook library was not loaded. */
+void tt_boosted_report_json(tt_json *j);
 
 #endif

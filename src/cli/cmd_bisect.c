@@ -62,8 +62,7 @@ static void take_engines(void *member, char *arg, tt_parse *p)
  */
 static int by_place(const void *a, const void *b)
 {
-    const uintptr_t x = (uintptr_t) * (const char *const *)a,
-                    y = (uintptr_t) * (const char *const *)b;
+    const uintptr_t x = (uintptr_t)*(const char *const *)a, y = (uintptr_t)*(const char *const *)b;
     return tt_order(x, y);
 }
 
@@ -353,6 +352,15 @@ static int bisect(arguments *args, tt_bisect *x)
     return code;
 }
 
+/* Before anything runs. */
+static int check_list(const arguments *args, const tt_bisect *x)
+{
+    const tt_rowset ops = TT_ROWSET(&tt_bisect_ops_schema, 0, NULL, (const tt_bisect_op *)NULL, 0);
+    const tt_rowset builds = tt_bisect_rowset(x);
+    const tt_listing_wish wish = tt_list_wish(&args->list, args->json, NULL);
+    return tt_list_check(args->by_op ? &ops : &builds, &wish);
+}
+
 int tt_cmd_bisect(int argc, char **argv)
 {
     arguments args = {.runs = 5, .percent = 5, .timeout_s = 600, .phase = TT_PHASE_GENERATE};
@@ -362,7 +370,7 @@ int tt_cmd_bisect(int argc, char **argv)
     tt_options_parse(&command, argc, argv, &args);
     x.phase = args.phase;
     x.least = args.percent / 100.0;
-    const int code = bisect(&args, &x);
+    const int code = check_list(&args, &x) == TT_EXIT_OK ? bisect(&args, &x) : TT_EXIT_USAGE;
     tt_bisect_free(&x);
     tt_runner_args_free(&args.runner);
     return code;

@@ -247,6 +247,14 @@ static int crossval(tt_crossval *x, const struct options *o)
     return conclude(x, o, there);
 }
 
+/* Before anything runs. */
+static int check_list(const tt_crossval *x, const struct options *o)
+{
+    const tt_rowset none = tt_crossval_scenarios(&x->summary);
+    const tt_listing_wish wish = tt_list_wish(&o->list, o->json, NULL);
+    return tt_list_check(&none, &wish);
+}
+
 int tt_cmd_crossval(int argc, char **argv)
 {
     struct options o = {.list.schema = &tt_crossval_scenario_schema};
@@ -254,7 +262,8 @@ int tt_cmd_crossval(int argc, char **argv)
     tt_options_parse(&command, argc, argv, &o);
     if (!x) return tt_report_usage("out of memory");
     tt_log_begin(&x->log);
-    int code = crossval(x, &o);
+    int code = check_list(x, &o);
+    if (code == TT_EXIT_OK) code = crossval(x, &o);
     tt_stages_free(x->stages[0]);
     tt_stages_free(x->stages[1]);
     free(x->summary.ends);

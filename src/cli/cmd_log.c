@@ -226,9 +226,15 @@ static bool begin(printer *p)
 static bool end(printer *p)
 {
     tt_error err;
-    p->failed |= tt_log_writer_end(&p->w, p->more, &err) != TT_OK;
+    if (tt_log_writer_end(&p->w, p->more, &err) != TT_OK) {
+        if (err.status != TT_E_IO) (void)tt_report_error(&err);
+        p->failed = true;
+    }
     if (p->table) p->failed |= !tt_table_print(p->table);
-    if (p->more && p->w.format != TT_LOG_JSON) tt_trace_note_more(p->rows);
+    if (p->more && p->w.format != TT_LOG_JSON && p->o->sort_text && p->rows == TT_LOG_TOP_MAX)
+        tt_report_note("there are more than %u rows, the most that can be sorted", TT_LOG_TOP_MAX);
+    else if (p->more && p->w.format != TT_LOG_JSON)
+        tt_trace_note_more(p->rows);
     return !p->failed;
 }
 
@@ -323,6 +329,7 @@ int tt_cmd_log(int argc, char **argv)
     tt_options_parse(&command, argc, argv, &o);
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
+    int code = choose_sort(&o);
     const tt_filter *f = &o.filter;
     const tt_part part = {.has_tokens = f->has_batch && !o.sort_text,
                           .batch_first = f->batch_first,
@@ -332,7 +339,6 @@ int tt_cmd_log(int argc, char **argv)
                           .from_ns = f->from_ns,
                           .to_ns = f->to_ns,
                           .first_only = o.limit > 0 && !o.sort_text};
-    int code = choose_sort(&o);
     if (code == TT_EXIT_OK) code = tt_input_open_part(&o.input, &part, &m);
     if (code == TT_EXIT_OK) code = print_log(&o, &m);
     tt_model_close(m);

@@ -189,7 +189,6 @@ static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, cons
                      size_t n)
 {
     tt_json j;
-    const tt_boost_report *boost = tt_boosted_report_of_parent();
     const tt_rowset figures = TT_ROWSET(&figures_schema, 0, NULL, r, 1);
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
@@ -199,7 +198,7 @@ static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, cons
         tt_json_key(&j, "text");
         tt_json_string_n(&j, text, n);
     }
-    if (text && boost) tt_boosted_report_json(&j, boost);
+    if (text) tt_boosted_report_json(&j);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }

@@ -230,7 +230,7 @@ static const struct dimension {
     const char *name;
     tt_values_by by;
 } dimensions[] = {
-    {"tensor", TT_VALUES_BY_TENSOR}, {"base_name", TT_VALUES_BY_PLACE}, {"op", TT_VALUES_BY_OP},
+    {"tensor", TT_VALUES_BY_TENSOR}, {"base_name", TT_VALUES_BY_BASE_NAME}, {"op", TT_VALUES_BY_OP},
     {"layer", TT_VALUES_BY_LAYER},   {"batch", TT_VALUES_BY_BATCH},
 };
 

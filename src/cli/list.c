@@ -108,6 +108,14 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
     return tt_listing_make(l, set, wish, &err) == TT_OK ? TT_EXIT_OK : tt_list_error(&err);
 }
 
+int tt_list_check(const tt_rowset *set, const tt_listing_wish *wish)
+{
+    tt_listing l;
+    const int code = tt_list_make(&l, set, wish);
+    tt_listing_free(&l);
+    return code;
+}
+
 /* How a column stands in a table. Those that were named, and the one by which the rows are sorted,
  * are not left out; a number is not shortened, whatever its column identifies. */
 static int layout(const tt_listing *l, const tt_column *c)

@@ -39,6 +39,8 @@ tt_listing_wish tt_list_wish(const tt_list_options *o, bool json, const char *so
 int tt_list_error(const tt_error *err);
 /* tt_listing_make for a command. TT_EXIT_OK; else the reason was printed. */
 int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish);
+/* The same for rows that are not there yet: only whether it can be made. */
+int tt_list_check(const tt_rowset *set, const tt_listing_wish *wish);
 /* Prints the listed rows as a table on standard output, and below them the row `total` (NULL:
  * none), named "all"; it is left out if no column names the rows. Prints on stderr how many more
  * there are. False if the output failed or memory ran out. */

@@ -33,7 +33,7 @@ struct tt_parse {
     struct argp_option table[OPTIONS_MAX + 1];
     const tt_option *options[OPTIONS_MAX]; /* of table; for a former name, the row above */
     char *bases[OPTIONS_MAX];
-    bool said[OPTIONS_MAX];
+    bool given[OPTIONS_MAX];
     taken *taken;
     size_t n_taken;
 };
@@ -71,7 +71,7 @@ void tt_parse_error(tt_parse *p, const char *fmt, ...)
 bool tt_parse_given(const tt_parse *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (p->said[i] && strcmp(p->options[i]->name, name) == 0) return true;
+        if (p->given[i] && strcmp(p->options[i]->name, name) == 0) return true;
     return false;
 }
 
@@ -218,7 +218,7 @@ static void check(tt_parse *p)
     char names[NAMES_TEXT];
     for (size_t i = 0; i < p->n; i++) {
         const tt_option *o = p->options[i];
-        if (!p->said[i]) continue;
+        if (!p->given[i]) continue;
         if (o->excludes && any_given(p, o->excludes, names))
             tt_parse_error(p, "--%s and %s exclude each other", o->name, names);
         if (o->needs && !any_given(p, o->needs, names))
@@ -292,7 +292,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (p->table[i].key != key || !p->table[i].name) continue;
         const tt_option *o = p->options[i];
         p->taken[p->n_taken++] = (taken){o, p->bases[i] + o->at, p->bases[i], arg};
-        p->said[i] = true;
+        p->given[i] = true;
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

@@ -3,6 +3,7 @@
 #include "crossval/summary.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -70,16 +71,19 @@ static bool put_table(FILE *out, const tt_crossval_summary *s, const char *colum
     const tt_rowset set = tt_crossval_scenarios(s);
     const tt_listing_wish wish = {.columns = columns, .text = true};
     tt_listing l;
-    const bool ok = tt_listing_make(&l, &set, &wish, NULL) == TT_OK;
-    for (size_t c = 0; ok && c < l.n_columns; c++) {
+    if (tt_listing_make(&l, &set, &wish, NULL) != TT_OK) {
+        errno = ENOMEM;
+        return false;
+    }
+    for (size_t c = 0; c < l.n_columns; c++) {
         fputs(c ? " | " : "| ", out);
         for (const char *at = l.columns[c]->title; *at; at++)
             putc(tolower((unsigned char)*at), out);
     }
     fputs(" |\n|", out);
-    for (size_t c = 0; ok && c < l.n_columns; c++)
+    for (size_t c = 0; c < l.n_columns; c++)
         fputs(tt_column_right(l.columns[c]) ? "---:|" : "---|", out);
-    for (size_t i = 0; ok && i < l.n; i++) {
+    for (size_t i = 0; i < l.n; i++) {
         fputs("\n|", out);
         for (size_t c = 0; c < l.n_columns; c++) {
             char text[TEXT_SHOWN];
@@ -91,7 +95,7 @@ static bool put_table(FILE *out, const tt_crossval_summary *s, const char *colum
     }
     putc('\n', out);
     tt_listing_free(&l);
-    return ok;
+    return true;
 }
 
 static void put_causes(FILE *out, const tt_crossval_summary *s)

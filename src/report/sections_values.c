@@ -19,7 +19,8 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_orig
     const tt_rowset set = tt_values_sources_rowset(a->m, b);
     (void)tt_page_rows(
         p, "What it was computed from", &set,
-        &(tt_listing_wish){.columns = "name,state,written_by,where,min,max,rms", .text = true});
+        &(tt_listing_wish){.columns = "name,state,in_file,written_by,where,min,max,rms",
+                           .text = true});
 }
 
 /* Where it comes from, as far as its sources show. */

@@ -61,7 +61,7 @@ static tt_status find_overview(overview *o, tt_model *m, tt_error *err)
 {
     tt_status status = tt_outputs_any(m) ? level_of(m, &o->level, err) : TT_OK;
     if (status != TT_OK) return status;
-    return tt_values_groups_make(m, &everything, TT_VALUES_BY_PLACE, NULL, &o->places, err);
+    return tt_values_groups_make(m, &everything, TT_VALUES_BY_BASE_NAME, NULL, &o->places, err);
 }
 
 TT_SOURCE_MEMO(overview_memo, overview, "the values", find_overview, release_overview)

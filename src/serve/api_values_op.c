@@ -96,7 +96,7 @@ static void put(tt_json *j, const op_values *v)
     tt_json_array(j);
     for (size_t i = 0; i < v->outputs.n; i++) {
         const tt_tensor *t = &v->outputs.graph->tensors[v->outputs.list[i].node];
-        tt_json_string(j, tt_values_location(t, place));
+        tt_json_string(j, tt_values_base_name(t, place));
     }
     tt_json_array_end(j);
     tt_rowset_json_rows(j, "outputs", &set, NULL);

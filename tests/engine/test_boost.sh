@@ -82,6 +82,14 @@ grep -Eq '^tensortrace: boost: [0-9.,]+ tokens/s after the first, [0-9]+ % of th
     cat boosted.err
 }
 
+# The path of the counters may be another file's: nothing is written to that.
+head -c 100000 /dev/zero >other.bin
+cp other.bin other.was
+LD_PRELOAD=$TT_HOOK TENSORTRACE_BOOST=$((size / 2)) TENSORTRACE_BOOST_REPORT=$PWD/other.bin "$TT_BIN" runner --json \
+    -m dense.gguf --no-repack -n 3 >boosted.json 2>boosted.err || { fail "another file: exit code"; cat boosted.err; }
+cmp other.bin other.was || fail "another file was written to"
+grep -q '"boost": null' boosted.json || fail "another file: boost is not null"
+
 # The trace has what was read: as much as the kernel says the processes read from the disk (a little
 # else is read besides), and as boost says at its end. Misses are those that whatif predicts.
 for name in moe dense; do

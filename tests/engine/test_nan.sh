@@ -121,7 +121,7 @@ first_bad 1
 nan_is_found
 "$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
 says "the model file itself contains it: blk.2.ffn"
-says "weight: 1 NaN and 0 infinite of"
+says "| weight, NOT FINITE | 1 NaN and 0 infinite of"
 about="inf"
 traced inf.gguf -t 2 --values=hash
 first_bad 1

@@ -430,7 +430,8 @@ static void groups_sum_up_and_count_repeats(void **state)
     opened o = OPEN(list);
     tt_values_groups g;
     (void)state;
-    assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_PLACE, NULL, &g, NULL), TT_OK);
+    assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_BASE_NAME, NULL, &g, NULL),
+                     TT_OK);
     assert_int_equal(group(&g, "l_out")->outputs, RUNS * 3);
     assert_int_equal(group(&g, "l_out")->bad, 1);
     assert_int_equal(group(&g, "l_out")->n_nan, 5);
@@ -475,7 +476,7 @@ static void place_is(const char *name, int32_t layer, const char *expected)
 {
     char out[TT_VALUES_KEY_TEXT];
     const tt_tensor t = {.name = name, .op_desc = "MUL_MAT", .place = {.layer_id = layer}};
-    assert_string_equal(tt_values_location(&t, out), expected);
+    assert_string_equal(tt_values_base_name(&t, out), expected);
 }
 
 static void places_are_names_without_their_layer(void **state)

@@ -55,7 +55,7 @@ typedef struct plan {
     uint64_t n_rows;   /* of embeddings that the graph gathers: its batch's tokens, or 0 in a
                           further graph of the batch */
     uint64_t n_tokens; /* of the batch */
-    bool steady;       /* so many, one, had the batch before it */
+    bool steady;       /* this batch and the one before have one token */
     uint64_t begin_ns, read_bytes; /* when it began; what was read when the one before it ended */
     _Atomic uint32_t due;          /* the node at which a choice is known */
     _Atomic uint32_t begun;        /* last started node + 1, of those that matter */
@@ -115,10 +115,9 @@ static void open_report(void)
 {
     const char *path = getenv(TT_ENV_BOOST_REPORT);
     int fd = path && path[0] ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    struct stat st;
     report = &own_report;
     if (fd < 0) return;
-    if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof *report) {
+    if (tt_boost_report_is(fd)) {
         void *at = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (at != MAP_FAILED) report = at;
     }
@@ -356,7 +355,7 @@ static uint32_t next_due(const plan *p)
     return due;
 }
 
-/* same: as the plan's last graph, of the same thread. */
+/* same: the thread is that of the plan's last graph. */
 static void begin_tokens(plan *p, bool same)
 {
     if (p->n_rows) {
@@ -369,7 +368,7 @@ static void begin_tokens(plan *p, bool same)
 
 static void end_tokens(plan *p)
 {
-    const uint64_t read = atomic_load(&report->read_bytes);
+    const uint64_t read = tt_pagepool_read_bytes(pool);
     if (p->steady) {
         (void)atomic_fetch_add(&report->tokens, p->n_rows);
         (void)atomic_fetch_add(&report->token_ns, tt_clock_ns(CLOCK_MONOTONIC) - p->begin_ns);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXT_MAX 512u
+
 /* --- the heap: the last of the kept rows is at its top --- */
 
 typedef struct search {
@@ -107,21 +109,22 @@ static bool can_be_kept(const search *s, uint64_t at_most)
     return t->n < s->limit || !s->sort.falling || !t->rows[0].known || at_most >= t->rows[0].value;
 }
 
-/* The index of a text in s->texts. */
+/* The index of a text in s->texts, of which only the first bytes count: names in a file may be
+ * long. */
 static bool put_text(search *s, const tt_cell *cell, uint64_t *index)
 {
     uint32_t was;
-    const uint64_t sum = tt_checksum(cell->text.at, cell->text.n);
+    const size_t n = strnlen(cell->text.at, cell->text.n < TEXT_MAX ? cell->text.n : TEXT_MAX);
+    const uint64_t sum = tt_checksum(cell->text.at, n);
     if (s->n_texts == TT_NONE || !tt_array_one_more(s->texts, s->n_texts, s->texts_capacity) ||
         !tt_idmap_add(&s->by_sum, sum, (uint32_t)s->n_texts, &was))
         return false;
     *index = was;
-    if (was != TT_NONE && strncmp(s->texts[was], cell->text.at, cell->text.n) == 0 &&
-        !s->texts[was][cell->text.n])
+    if (was != TT_NONE && strncmp(s->texts[was], cell->text.at, n) == 0 && !s->texts[was][n])
         return true;
     /* If two texts share a checksum, the list only gets one more entry. */
     *index = s->n_texts;
-    s->texts[s->n_texts] = strndup(cell->text.at, cell->text.n);
+    s->texts[s->n_texts] = strndup(cell->text.at, n);
     return s->texts[s->n_texts++] != NULL;
 }
 

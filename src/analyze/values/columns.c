@@ -49,7 +49,7 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
 
 static const tt_column group_columns[] = {
     KEY(TENSOR, "tensor", "NAME", "name of the node"),
-    KEY(PLACE, "base_name", "BASE NAME", "the node's name without its layer"),
+    KEY(BASE_NAME, "base_name", "BASE NAME", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
     NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: none"),
     NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
@@ -440,6 +440,10 @@ TT_COLUMN_SHOW(show_state, tt_values_source, s, const tt_values_weight *w = &s->
                                   : w->n_bad                        ? "weight, NOT FINITE"
                                                                     : "weight, finite";
                (void)snprintf(out, room, "%s", text);)
+TT_COLUMN_KNOWN(is_weight, tt_values_source, s, s->weight != TT_NONE)
+TT_COLUMN_GET(get_in_file, tt_values_source, s,
+              tt_cell_text(cell,
+                           tt_values_weight_text(cell->room, sizeof cell->room, &s->in_file));)
 TT_COLUMN_KNOWN(was_written, tt_values_source, s, s->output.run != TT_NONE)
 TT_COLUMN_GET(get_writer, tt_values_source, s,
               tt_cell_text(cell, tensor_of(context, &s->output)->name);)
@@ -467,6 +471,8 @@ static const tt_column source_columns[] = {
     OUTPUT_TEXT("root", NULL, get_root, "the tensor that it is a view of"),
     OUTPUT_TEXT("type", NULL, get_source_type, "type of its elements"),
     OUTPUT_TEXT("state", "STATE", get_state, "what is known of it", .text = show_state),
+    OUTPUT_TEXT("in_file", "IN THE FILE", get_in_file, "the check of a weight in the model's file",
+                .known = is_weight, .show = TT_SHOW_TEXT | TT_SHOW_ASKED),
     OUTPUT_TEXT("written_by", "WRITTEN BY", get_writer, "the node", .known = was_written,
                 .show = TT_SHOW_TEXT | TT_SHOW_WIDE),
     OUTPUT_TEXT("where", "IN", get_where, "the batch", .known = was_written,

@@ -30,7 +30,7 @@ typedef struct building {
 static bool is_at(const tt_tensor *t, const char *place)
 {
     char text[TT_VALUES_KEY_TEXT];
-    return strcmp(tt_values_location(t, text), place) == 0;
+    return strcmp(tt_values_base_name(t, text), place) == 0;
 }
 
 static bool has_place(const tt_model *m, const char *place)
@@ -169,7 +169,7 @@ static bool make_cells(building *b)
 tt_status tt_values_grid_make(const tt_model *m, const tt_values_query *q, const char *place,
                               const tt_over *over, tt_values_grid *out, tt_error *err)
 {
-    building b = {.m = m, .out = out, .keys = {.what = TT_VALUES_KEY_PLACE, .m = m}};
+    building b = {.m = m, .out = out, .keys = {.what = TT_VALUES_KEY_BASE_NAME, .m = m}};
     tt_values_counts counts;
     memset(out, 0, sizeof *out);
     if (!place && has_place(m, RESIDUAL)) place = RESIDUAL;

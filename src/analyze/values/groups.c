@@ -34,7 +34,7 @@ static bool is_unnamed(const char *name)
     return !*name || (strncmp(name, "node_", 5) == 0 && is_number(name + 5));
 }
 
-char *tt_values_location(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
+char *tt_values_base_name(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
 {
     static const char *const marks[] = {"-", "_l"};
     const int32_t layer = t->place.layer_id;
@@ -78,8 +78,8 @@ static uint32_t make(tt_values_keys *k, tt_values_walk *w, const tt_values_seen 
         const tt_op *op = tt_values_walk_op(w, seen);
         return op ? number_of_text(k, op->op) : TT_NONE;
     }
-    tt_values_location(t, text);
-    if (k->what == TT_VALUES_KEY_PLACE_AND_OP) {
+    tt_values_base_name(t, text);
+    if (k->what == TT_VALUES_KEY_BASE_NAME_AND_OP) {
         size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, "\n%s", t->op_desc);
     }
@@ -262,7 +262,7 @@ tt_status tt_values_groups_make(const tt_model *m, const tt_values_query *q, tt_
                                 const tt_over *over, tt_values_groups *out, tt_error *err)
 {
     static const tt_values_key what[] = {[TT_VALUES_BY_TENSOR] = TT_VALUES_KEY_NAME,
-                                         [TT_VALUES_BY_PLACE] = TT_VALUES_KEY_PLACE,
+                                         [TT_VALUES_BY_BASE_NAME] = TT_VALUES_KEY_BASE_NAME,
                                          [TT_VALUES_BY_OP] = TT_VALUES_KEY_OP};
     tt_values_keys *keys = calloc(1, sizeof *keys);
     grouping g = {.m = m, .out = out, .keys = keys};
@@ -495,7 +495,7 @@ static tt_status finish_outliers(looking *l, const tt_values_query *q, const tt_
 tt_status tt_values_outliers_make(const tt_model *m, const tt_values_query *q, const tt_over *over,
                                   tt_values_outliers *out, tt_error *err)
 {
-    looking l = {.m = m, .keys = {.what = TT_VALUES_KEY_PLACE_AND_OP, .m = m}};
+    looking l = {.m = m, .keys = {.what = TT_VALUES_KEY_BASE_NAME_AND_OP, .m = m}};
     memset(out, 0, sizeof *out);
     tt_status status = tt_values_walk_all(m, q, false, over, take_sample, &l, &out->counts, err);
     if (status == TT_OK && !evaluate_all(&l)) status = tt_error_memory(err, "comparing values");

@@ -13,9 +13,9 @@
 
 typedef enum tt_values_key {
     TT_VALUES_KEY_NAME,
-    TT_VALUES_KEY_PLACE, /* the name without its layer */
+    TT_VALUES_KEY_BASE_NAME, /* the name without its layer */
     TT_VALUES_KEY_OP,
-    TT_VALUES_KEY_PLACE_AND_OP /* several nodes of a layer may have the same name: "Qcur-0" */
+    TT_VALUES_KEY_BASE_NAME_AND_OP /* several nodes of a layer may have the same name: "Qcur-0" */
 } tt_values_key;
 
 /* Zero-filled except `what` and `m` is ready. */
@@ -34,14 +34,14 @@ void tt_values_keys_free(tt_values_keys *k);
 
 /* "l_out-3" of layer 3 is "l_out", "cache_k_l0 (view)" of layer 0 "cache_k (view)", "blk.2.q_proj"
  * of layer 2 "q_proj"; a node without a name is its op. Longer ones are cut. Returns out. */
-char *tt_values_location(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
+char *tt_values_base_name(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
 
 /* Outputs grouped (by node name, by name without layer, by op, layer, token), outliers, and outputs
  * that never change. */
 
 typedef enum tt_values_by {
-    TT_VALUES_BY_TENSOR, /* the node's name */
-    TT_VALUES_BY_PLACE,  /* the node's name without its layer: "l_out" */
+    TT_VALUES_BY_TENSOR,    /* the node's name */
+    TT_VALUES_BY_BASE_NAME, /* the node's name without its layer: "l_out" */
     TT_VALUES_BY_OP,
     TT_VALUES_BY_LAYER,
     TT_VALUES_BY_BATCH

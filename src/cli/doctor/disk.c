@@ -211,9 +211,7 @@ int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)
         TT_ROWSET(&tt_doctor_disk_schema, 0, NULL, t->rates.cells, (size_t)TT_DISK_CELLS);
     const tt_listing_wish wish = tt_list_wish(list, json, NULL);
     /* A wrong option is reported before anything is measured. */
-    int code = tt_list_make(&l, &set, &wish);
-    tt_listing_free(&l);
-    memset(&l, 0, sizeof l);
+    int code = tt_list_check(&set, &wish);
     if (code == TT_EXIT_OK) code = measure(t, path, !list->csv);
     if (code == TT_EXIT_OK) code = tt_list_make(&l, &set, &wish);
     if (code == TT_EXIT_OK)
