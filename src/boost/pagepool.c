@@ -28,7 +28,7 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define FLIGHTS_MAX TT_POLICY_READS_MAX /* simultaneous reads of an io_uring */
-#define FLIGHTS_SOON 4u                 /* of them only for chosen experts */
+#define FLIGHTS_SOON 4u /* of them only for chosen experts */
 #define HOLES_MAX 16u
 #define UNITS_MAX (1u << 20)
 #define UNITS_STEP (1u << 12) /* memory for so many at a time */
@@ -481,7 +481,7 @@ static bool drop_edges(tt_pagepool *p, region *r, range pages)
             all = false;
             continue;
         }
-        r->edges_there[i / 8] &= (uint8_t)~(1u << i % 8);
+        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
         take_bytes(p, TT_PAGEPOOL_PAGE);
     }
     return all;
@@ -1139,7 +1139,7 @@ static void kill_unit(tt_pagepool *p, unit *u)
 static void forget_edges(tt_pagepool *p, region *r, range pages)
 {
     for (uint64_t i = pages.first; i < pages.last; i++) {
-        const uint8_t off = (uint8_t)~(1u << i % 8);
+        const uint8_t off = (uint8_t) ~(1u << i % 8);
         if (bit(r->edges, i)) p->edge_bytes -= TT_PAGEPOOL_PAGE;
         if (bit(r->edges_there, i)) take_bytes(p, TT_PAGEPOOL_PAGE);
         r->edges[i / 8] &= off;
