@@ -50,6 +50,7 @@ typedef struct figures {
     const char *problem; /* NULL: there was none */
     double rate, token_bytes, disk_bytes_per_s;
     double compute_rate, disk_rate; /* bounds: without waits; as fast as the disk reads */
+    double bound;                   /* the lower one */
 } figures;
 
 static double per_s(double n, double ns)
@@ -79,6 +80,7 @@ static figures figures_of(const tt_boost_report *b)
     f.disk_bytes_per_s = disk > 0 ? disk : NAN;
     f.compute_rate = per_s(tokens, ns - (double)atomic_load(&b->token_waited_ns));
     f.disk_rate = disk > 0 && bytes > 0 ? per_s(tokens, bytes / disk * 1e9) : NAN;
+    f.bound = fmin(f.compute_rate, f.disk_rate);
     return f;
 }
 
@@ -90,13 +92,12 @@ static double hits(const figures *f)
 }
 
 TT_COLUMN_VALUE(get_hits, figures, f, f64, hits(f))
-TT_COLUMN_VALUE(get_bound, figures, f, f64, fmin(f->compute_rate, f->disk_rate))
 
 #define MEMBER(member_) TT_MEMBER(figures, member_)
 static const tt_column columns[] = {
     TT_FIELD("tokens_per_s", "of generated tokens after the first", MEMBER(rate), .nullable = true),
-    TT_FIELD("at_most_tokens_per_s", "the smaller of the next two", .type = TT_CELL_F64,
-             .get = get_bound, .nullable = true),
+    TT_FIELD("at_most_tokens_per_s", "the smaller of the next two", MEMBER(bound),
+             .nullable = true),
     TT_FIELD("compute_tokens_per_s", "without the waits for reads", MEMBER(compute_rate),
              .nullable = true),
     TT_FIELD("disk_tokens_per_s", "as fast as the disk reads", MEMBER(disk_rate), .nullable = true),
@@ -124,13 +125,8 @@ void tt_boosted_report_json(tt_json *j)
 {
     const tt_boost_report *b = report_of_parent();
     if (!getenv(TT_ENV_BOOST_REPORT)) return;
-    tt_json_key(j, "boost");
-    if (!b) {
-        tt_json_null(j);
-        return;
-    }
-    const figures f = figures_of(b);
-    tt_row_json(j, NULL, &schema, NULL, &f);
+    const figures f = b ? figures_of(b) : (figures){0};
+    tt_row_json(j, "boost", &schema, NULL, b ? &f : NULL);
 }
 
 /* --- text --- */
@@ -138,13 +134,12 @@ void tt_boosted_report_json(tt_json *j)
 static void print_rate(const figures *f)
 {
     char rate[TT_UNITS_TEXT], most[TT_UNITS_TEXT], disk[TT_UNITS_TEXT], bytes[TT_UNITS_TEXT];
-    const double bound = fmin(f->compute_rate, f->disk_rate);
-    const bool by_disk = !(f->compute_rate <= f->disk_rate);
-    if (isnan(f->rate) || isnan(bound)) return;
+    const bool by_disk = f->bound == f->disk_rate; /* false if that is not known */
+    if (isnan(f->rate) || isnan(f->bound)) return;
     tt_report_note("boost: %s tokens/s after the first, %.0f %% of the %s that %s%s%s; %s read a "
                    "token",
-                   tt_units_speed(rate, f->rate), 100 * fmin(f->rate / bound, 1),
-                   tt_units_speed(most, fmax(bound, f->rate)),
+                   tt_units_speed(rate, f->rate), 100 * fmin(f->rate / f->bound, 1),
+                   tt_units_speed(most, fmax(f->bound, f->rate)),
                    by_disk ? "the disk allows (" : "computing alone allows",
                    by_disk ? tt_units_rate(disk, f->disk_bytes_per_s) : "", by_disk ? ")" : "",
                    tt_units_bytes(bytes, (uint64_t)llround(f->token_bytes)));

@@ -227,8 +227,8 @@ static bool end(printer *p)
 {
     tt_error err;
     if (tt_log_writer_end(&p->w, p->more, &err) != TT_OK) {
-        if (err.status != TT_E_IO) (void)tt_report_error(&err);
         p->failed = true;
+        if (err.status != TT_E_IO && p->err.status == TT_OK) p->err = err;
     }
     if (p->table) p->failed |= !tt_table_print(p->table);
     if (p->more && p->w.format != TT_LOG_JSON && p->o->sort_text && p->rows == TT_LOG_TOP_MAX)
@@ -278,11 +278,11 @@ static int walk_all(printer *p, tt_model **m)
     tt_status status = o->sort_text ? print_sorted(p, &err) : walk_on(p, m, &err);
     tt_progress_end(&p->bar);
     if (*m) tt_trace_note_damage(*m);
+    const bool ok = end(p);
     if (status == TT_OK && p->err.status != TT_OK) {
         err = p->err;
         status = err.status;
     }
-    const bool ok = end(p);
     if (status == TT_OK && p->rows == 0 && *m) {
         const int code = tt_report_output(ok);
         return code == TT_EXIT_OK ? write_none(o, m) : code;
