@@ -34,6 +34,8 @@
 #define UNITS_STEP (1u << 12) /* memory for so many at a time */
 #define STACK_BYTES (128u << 10)
 #define SPIN_NS 50000u       /* for the lock, before the thread sleeps */
+#define RETRIES_MAX 1000u    /* of a read, one after another */
+#define SETTLED_NS 1000000000u
 #define READS_MAX (1u << 16) /* kept until they are taken */
 #define PLACES_PART 6u       /* share of the mappings that the kernel allows a process */
 #define PLACES_UNKNOWN 65530u
@@ -50,6 +52,7 @@ typedef struct region {
     struct stat was;
     uint32_t loading; /* active reads */
     bool closed;      /* no more reads */
+    uint64_t changed_ns; /* when the file was last seen to change; 0: it has not */
     bool gone;        /* all unmapped */
     range hole[HOLES_MAX];
     uint32_t n_holes;
@@ -327,6 +330,7 @@ typedef struct flight {
     uint64_t bytes, offset;
     uint64_t wanted; /* bytes, without those after the file's end */
     uint64_t done;
+    uint32_t retries; /* since bytes were last read */
     uint64_t begin_ticks, begin_ns, end_ns;
     bool reading; /* counted in n_reading */
     bool direct;
@@ -353,7 +357,7 @@ static bool has_failed(const flight *f)
  * nothing more to read. */
 static bool step(flight *f, ssize_t got)
 {
-    if (got == -EINTR || got == -EAGAIN) return false;
+    if ((got == -EINTR || got == -EAGAIN) && ++f->retries < RETRIES_MAX) return false;
     if (got == -EINVAL && f->direct) {
         f->direct = false; /* a file system that opens such files but cannot read them */
         return false;
@@ -362,6 +366,7 @@ static bool step(flight *f, ssize_t got)
         f->how = got == -ENOMEM || got == -EFAULT ? READ_NO_MEMORY : READ_FAILED;
         return true;
     }
+    f->retries = 0;
     f->done += (uint64_t)got;
     /* After a short read inside the file: direct reads need whole pages. */
     if (f->done % TT_PAGEPOOL_PAGE) f->direct = false;
@@ -394,14 +399,17 @@ static void read_all(flight *f)
     } while (!step(f, got < 0 ? -errno : got));
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+           a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
 static bool is_same_file(const region *r)
 {
     struct stat now;
-    return fstat(r->fd, &now) == 0 && now.st_size == r->was.st_size &&
-           now.st_mtim.tv_sec == r->was.st_mtim.tv_sec &&
-           now.st_mtim.tv_nsec == r->was.st_mtim.tv_nsec &&
-           now.st_ctim.tv_sec == r->was.st_ctim.tv_sec &&
-           now.st_ctim.tv_nsec == r->was.st_ctim.tv_nsec;
+    return fstat(r->fd, &now) == 0 && is_same(&now, &r->was);
 }
 
 /* The memory of the unit's group, for one more unit. False: there is none. */
@@ -487,10 +495,14 @@ static bool drop_edges(tt_pagepool *p, region *r, range pages)
     return all;
 }
 
+/* The file has changed. */
 static void hand_back(tt_pagepool *p, region *r)
 {
     if (r->closed) return;
+    tt_boost_report_problem(p->report, "the model's file was changed: it was left to the kernel's "
+                                       "paging until it had stayed the same for a second");
     r->closed = true;
+    r->changed_ns = tt_clock_ns(CLOCK_MONOTONIC);
     atomic_fetch_add(&p->report->handed_back, 1);
     const uint32_t number = (uint32_t)(r - p->regions);
     for (uint32_t i = 0; i < p->n_units; i++)
@@ -531,11 +543,7 @@ static void finish(tt_pagepool *p, unit *u, const flight *f)
                              "forbid it?); the rest is left to the kernel's paging");
         r->closed = true;
     }
-    if (f->how == READ_CHANGED && !r->gone) {
-        tt_boost_report_problem(
-            p->report, "the model's file was changed; all of it is left to the kernel's paging");
-        hand_back(p, r);
-    }
+    if (f->how == READ_CHANGED && !r->gone) hand_back(p, r);
     if (r->gone && !r->loading) close_files(r);
 }
 
@@ -1164,7 +1172,10 @@ static bool leave_region(tt_pagepool *p, uint32_t number, range pages)
     forget_edges(p, r, pages);
     if (r->n_holes < HOLES_MAX) r->hole[r->n_holes++] = pages;
     /* Too many to remember: no new units. */
-    if (r->n_holes == HOLES_MAX) r->closed = true;
+    if (r->n_holes == HOLES_MAX) {
+        r->closed = true;
+        r->changed_ns = 0;
+    }
     uint64_t left = r->n_pages;
     for (uint32_t i = 0; i < r->n_holes; i++)
         left -= pages_of(r->hole[i]) < left ? pages_of(r->hole[i]) : left;
@@ -1186,14 +1197,43 @@ bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n)
     return all;
 }
 
+/* None of the region's old bytes are in our memory. */
+static bool holds_nothing(const tt_pagepool *p, const region *r)
+{
+    const uint32_t number = (uint32_t)(r - p->regions);
+    if (r->loading) return false;
+    for (uint32_t i = 0; i < p->n_units; i++)
+        if (p->units[i].region == number && p->units[i].state == TT_UNIT_PRESENT) return false;
+    for (uint64_t i = 0; i < r->n_pages; i++)
+        if (bit(r->edges_there, i)) return false;
+    return true;
+}
+
+/* A file that was handed back is read again once it has settled: a later change gets another time
+ * stamp, however coarse the file system's clock is. */
+static void take_again(tt_pagepool *p, region *r)
+{
+    struct stat now;
+    const uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    if (fstat(r->fd, &now) != 0) return;
+    if (!is_same(&now, &r->was)) {
+        if (now.st_size == r->was.st_size) r->was = now;
+        r->changed_ns = now_ns;
+    } else if (now_ns - r->changed_ns >= SETTLED_NS && holds_nothing(p, r)) {
+        r->changed_ns = 0;
+        r->closed = false;
+    }
+}
+
 void tt_pagepool_check_files(tt_pagepool *p)
 {
     for (uint32_t i = 0; i < p->n_regions; i++) {
         region *r = &p->regions[i];
-        if (!r->at || r->closed || is_same_file(r)) continue;
-        tt_boost_report_problem(
-            p->report, "the model's file was changed; all of it is left to the kernel's paging");
-        hand_back(p, r);
+        if (!r->at || r->gone) continue;
+        if (r->changed_ns)
+            take_again(p, r);
+        else if (!r->closed && !is_same_file(r))
+            hand_back(p, r);
     }
 }
 

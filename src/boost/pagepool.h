@@ -109,7 +109,8 @@ bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n);
  * the calling thread knows. */
 bool tt_pagepool_touches(const tt_pagepool *p, const void *at, uint64_t n);
 /* (locked) Checks whether the files have changed since they were mapped; returns changed ones to
- * the kernel's paging. */
+ * the kernel's paging, and takes those up again that have since stayed the same for a second, with
+ * their size of before. */
 void tt_pagepool_check_files(tt_pagepool *p);
 /* (locked) Increases whenever units die: then stored unit numbers may be invalid. */
 uint64_t tt_pagepool_deaths(const tt_pagepool *p);

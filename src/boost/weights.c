@@ -53,7 +53,7 @@ typedef struct trait {
 struct tt_weights {
     tt_pagepool *pool;
     tt_boost_report *report;
-    _Atomic uint64_t budget; /* read without the lock, too */
+    _Atomic uint64_t budget, cached_bytes; /* a tt_budget; read without the lock, too */
     tt_policy policy;
     weight *weights;
     uint32_t n_weights, weights_capacity;
@@ -95,13 +95,14 @@ static void dropped(void *context, uint32_t unit)
     }
 }
 
-tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
+tt_status tt_weights_new(tt_pagepool *pool, tt_budget budget, tt_policy policy,
                          tt_boost_report *report, tt_weights **out, tt_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return tt_error_memory(err, "the weights' places");
     **out = (tt_weights){.pool = pool, .policy = policy, .report = report};
-    atomic_store(&(*out)->budget, budget);
+    atomic_store(&(*out)->budget, budget.pool_bytes);
+    atomic_store(&(*out)->cached_bytes, budget.cached_bytes);
     return TT_OK;
 }
 
@@ -456,18 +457,19 @@ static void arrange(tt_weights *w)
     const sums s = sum_up(w);
     w->arranged = w->n_weights;
     w->arrangement++;
-    w->fits = s.dense + s.experts + s.edges <= w->budget;
+    w->fits = s.dense + s.experts + s.edges <= w->cached_bytes;
     w->idle = w->fits || !divide(w, &s);
 }
 
-uint64_t tt_weights_budget(const tt_weights *w)
+tt_budget tt_weights_budget(const tt_weights *w)
 {
-    return atomic_load(&w->budget);
+    return (tt_budget){atomic_load(&w->budget), atomic_load(&w->cached_bytes)};
 }
 
-void tt_weights_set_budget(tt_weights *w, uint64_t budget)
+void tt_weights_set_budget(tt_weights *w, tt_budget budget)
 {
-    const uint64_t before = atomic_exchange(&w->budget, budget);
+    const uint64_t before = atomic_exchange(&w->budget, budget.pool_bytes);
+    atomic_store(&w->cached_bytes, budget.cached_bytes);
     if (!w->arranged || w->idle) {
         w->arranged = 0; /* the next pass decides */
         return;
@@ -481,7 +483,7 @@ void tt_weights_set_budget(tt_weights *w, uint64_t budget)
         return;
     }
     /* Units that were unpinned, or read ahead: the next op requests them again. */
-    for (uint32_t u = 0; u < w->n_traits && budget < before; u++)
+    for (uint32_t u = 0; u < w->n_traits && budget.pool_bytes < before; u++)
         if (w->traits[u].dense && !w->traits[u].pinned) tt_pagepool_drop(w->pool, u);
 }
 
@@ -760,6 +762,9 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
 #define RESERVE_PART 32u /* of what is available */
 #define RESERVE_MIN_BYTES (UINT64_C(32) << 20)
 #define RESERVE_MAX_BYTES (UINT64_C(1) << 30)
+/* Where the kernel caches all weights. */
+#define CACHE_RESERVE_PART 256u
+#define CACHE_RESERVE_MIN_BYTES (UINT64_C(1) << 20)
 #define TICK_NS 10000000L
 #define TICKS_A_LOOK 10u /* unless memory grows fast */
 #define TICKS_BEFORE_MORE 200u
@@ -777,16 +782,19 @@ struct tt_budget_watch {
     bool ending;
 };
 
-uint64_t tt_budget_now(uint64_t present_bytes)
+tt_budget tt_budget_now(uint64_t present_bytes)
 {
     const uint64_t room = tt_host_memory_room("");
-    uint64_t all, reserve;
+    uint64_t all, reserve, cache_reserve;
     if (room >= TT_HOST_UNLIMITED || __builtin_add_overflow(present_bytes, room, &all))
-        return UINT64_MAX;
+        return (tt_budget){UINT64_MAX, UINT64_MAX};
     reserve = all / RESERVE_PART;
     if (reserve < RESERVE_MIN_BYTES) reserve = RESERVE_MIN_BYTES;
     if (reserve > RESERVE_MAX_BYTES) reserve = RESERVE_MAX_BYTES;
-    return all > reserve ? all - reserve : 0;
+    cache_reserve = all / CACHE_RESERVE_PART;
+    if (cache_reserve < CACHE_RESERVE_MIN_BYTES) cache_reserve = CACHE_RESERVE_MIN_BYTES;
+    return (tt_budget){all > reserve ? all - reserve : 0,
+                       all > cache_reserve ? all - cache_reserve : 0};
 }
 
 /* False: stop. */
@@ -819,8 +827,8 @@ static void *watch(void *context)
             continue;
         tt_host_growth_mark(b->growth);
         held = holds;
-        const uint64_t has = tt_weights_budget(b->weights);
-        const uint64_t now = tt_budget_now(holds);
+        const tt_budget next = tt_budget_now(holds);
+        const uint64_t has = tt_weights_budget(b->weights).pool_bytes, now = next.pool_bytes;
         uint64_t least = has / CHANGE_PART;
         if (now < has && least > GROWTH_BYTES) least = GROWTH_BYTES;
         /* What grew was page cache, which is free: look less often. */
@@ -830,7 +838,7 @@ static void *watch(void *context)
         if (now >= has ? more < TICKS_BEFORE_MORE : has - now <= least) continue;
         more = 0;
         tt_pagepool_lock(b->pool);
-        tt_weights_set_budget(b->weights, now);
+        tt_weights_set_budget(b->weights, next);
         if (now < has) tt_pagepool_trim(b->pool);
         tt_pagepool_unlock(b->pool);
     }

@@ -44,15 +44,21 @@ typedef struct tt_weights_plan {
 
 typedef struct tt_weights tt_weights;
 
-/* budget: of all that the pool holds. *out is freed with tt_weights_free, before the pool. */
-tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
+/* What weights may take. Weights of up to cached_bytes are left to the kernel's paging, which has room
+ * for all of them; with more, the pool holds up to pool_bytes, at most cached_bytes. */
+typedef struct tt_budget {
+    uint64_t pool_bytes, cached_bytes;
+} tt_budget;
+
+/* *out is freed with tt_weights_free, before the pool. */
+tt_status tt_weights_new(tt_pagepool *pool, tt_budget budget, tt_policy policy,
                          tt_boost_report *report, tt_weights **out, tt_error *err);
 void tt_weights_free(tt_weights *w);
 
 /* Without the lock. */
-uint64_t tt_weights_budget(const tt_weights *w);
+tt_budget tt_weights_budget(const tt_weights *w);
 /* From now on; evicts what no longer fits, except what running ops hold. */
-void tt_weights_set_budget(tt_weights *w, uint64_t budget);
+void tt_weights_set_budget(tt_weights *w, tt_budget budget);
 
 /* Before the weights of a graph are requested: discards all state if the program has unmapped
  * some. */
@@ -92,10 +98,10 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan);
 /* The memory budget of weights: what is available, less a reserve, measured repeatedly so that
  * memory is released before the kernel reclaims it. */
 
-/* The limit for a pool that now holds present_bytes; UINT64_MAX: no limit. Some memory is left for
+/* The limits while a pool holds present_bytes; UINT64_MAX: no limit. The pool leaves some memory for
  * the process's own growth and for file pages: without it the kernel reclaims constantly, which
- * costs more than a larger pool saves. */
-uint64_t tt_budget_now(uint64_t present_bytes);
+ * costs more than a larger pool saves. The kernel's own cache of the weights needs hardly any. */
+tt_budget tt_budget_now(uint64_t present_bytes);
 
 typedef struct tt_budget_watch tt_budget_watch;
 

@@ -178,7 +178,7 @@ static tt_status run_alone(char **argv, tt_traced_end *end, tt_error *err)
 static void warn_of_limits(const arguments *args)
 {
     char asked[TT_UNITS_TEXT], here[TT_UNITS_TEXT];
-    const uint64_t free_bytes = tt_budget_now(0);
+    const uint64_t free_bytes = tt_budget_now(0).pool_bytes;
     if (!args->quiet && args->ram_bytes > free_bytes)
         tt_report_note(
             "boost: --ram %s is more than the %s that are free here, or that limits leave: "

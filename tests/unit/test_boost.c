@@ -7,7 +7,10 @@
 #include "boost/uring.h"
 #include "boost/weights.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -416,6 +421,13 @@ static void keeps_what_is_not_unmapped(void **state)
 }
 
 /* Somebody writes to the file: what the program sees is what it would see without us. */
+static void check_files(mapped *m)
+{
+    tt_pagepool_lock(m->pool);
+    tt_pagepool_check_files(m->pool);
+    tt_pagepool_unlock(m->pool);
+}
+
 static void hands_back_a_changed_file(void **state)
 {
     (void)state;
@@ -431,9 +443,7 @@ static void hands_back_a_changed_file(void **state)
         if (way == 0) {
             assert_int_equal(load(&m, b), TT_UNIT_ABSENT);
         } else {
-            tt_pagepool_lock(m.pool);
-            tt_pagepool_check_files(m.pool);
-            tt_pagepool_unlock(m.pool);
+            check_files(&m);
         }
         assert_memory_equal(m.at, other, PAGE);
         assert_memory_equal(m.at + 2 * PAGE, other, PAGE);
@@ -442,6 +452,25 @@ static void hands_back_a_changed_file(void **state)
         assert_int_equal(atomic_load(&m.report.handed_back), 1);
         assert_non_null(strstr(m.report.problem, "changed"));
         assert_int_equal(atomic_load(&m.report.pool_bytes), 0);
+        /* It is read again when it has not changed for a second, and its new bytes are. */
+        check_files(&m);
+        (void)sleep(1);
+        (void)usleep(100000);
+        check_files(&m);
+        assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+        assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
+        assert_true(is_ours(&m, 2 * PAGE) && is_ours(&m, 20 * PAGE));
+        assert_memory_equal(m.at, other, PAGE);
+        assert_memory_equal(m.at + 2 * PAGE, other, PAGE);
+        assert_true(is_content(&m, 3 * PAGE, SIZE + TAIL - 3 * PAGE));
+        /* One that has another size is not. */
+        assert_int_equal(ftruncate(m.fd, SIZE + TAIL + PAGE), 0);
+        check_files(&m);
+        check_files(&m);
+        (void)sleep(1);
+        (void)usleep(100000);
+        check_files(&m);
+        assert_int_equal(load(&m, a), TT_UNIT_ABSENT);
         unmap_file(&m);
     }
 }
@@ -463,6 +492,46 @@ static void leaves_what_cannot_be_read(void **state)
 }
 
 /* Also while its parent reads other things into the memory that it had at the fork. */
+/* From now on each preadv of this thread, and of those that it starts, fails with `error`. */
+static bool fail_reads(uint32_t error)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_preadv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog all = {.len = sizeof steps / sizeof *steps, .filter = steps};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) == 0;
+}
+
+/* A file system that answers "try again" for ever: the unit is left to the kernel. */
+static void gives_up_a_read_that_never_ends(void **state)
+{
+    (void)state;
+    const uint32_t errors[] = {EINTR, EAGAIN};
+    for (int i = 0; i < 2 && !by_uring; i++) {
+        int status;
+        const pid_t pid = fork();
+        if (pid == 0) {
+            mapped m;
+            (void)alarm(60);
+            if (!fail_reads(errors[i])) _exit(2);
+            map_file(&m, 1);
+            const uint32_t a = unit(&m, 0, 8 * PAGE);
+            const bool left = load(&m, a) == TT_UNIT_ABSENT && m.report.failed_reads == 1 &&
+                              is_content(&m, 0, SIZE + TAIL);
+            (void)unlink(m.path);
+            _exit(left ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 2) skip(); /* no filters here */
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 static void child_sees_the_same(void **state)
 {
     (void)state;
@@ -529,12 +598,17 @@ static void find_experts(weighed *x, uint32_t layer, const uint8_t *at)
     tt_weights_together(x->w, x->experts[layer][0], x->experts[layer][1]);
 }
 
+static tt_budget of(uint64_t bytes)
+{
+    return (tt_budget){bytes, bytes};
+}
+
 static void weigh(weighed *x, uint64_t budget, bool experts)
 {
     tt_error err;
     memset(x, 0, sizeof *x);
     map_file(&x->m, 4);
-    assert_int_equal(tt_weights_new(x->m.pool, budget, TT_POLICY_LRU, &x->m.report, &x->w, &err),
+    assert_int_equal(tt_weights_new(x->m.pool, of(budget), TT_POLICY_LRU, &x->m.report, &x->w, &err),
                      TT_OK);
     tt_pagepool_lock(x->m.pool);
     for (uint32_t i = 0; i < LAYERS; i++) {
@@ -716,7 +790,7 @@ static void requests_first_what_an_op_needs(void **state)
     tt_pagepool_lock(x.m.pool);
     assert_true(tt_weights_begin(x.w, &x.plan, x.steps, LAYERS));
     for (uint32_t i = 0; i < LAYERS; i++) {
-        tt_weights_set_budget(x.w, whole * (70 - i) / 100);
+        tt_weights_set_budget(x.w, of(whole * (70 - i) / 100));
         tt_weights_advance(x.w, &x.plan, 2 * i);
         assert_true(x.plan.n_now > 0);
         for (uint32_t k = 0; k < x.plan.n_now; k++)
@@ -747,7 +821,7 @@ static void follows_the_budget(void **state)
         tt_pagepool_lock(x.m.pool);
         tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) > whole * 4 / 10);
-        tt_weights_set_budget(x.w, whole * 4 / 10);
+        tt_weights_set_budget(x.w, of(whole * 4 / 10));
         tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 4 / 10);
         tt_pagepool_unlock(x.m.pool);
@@ -755,13 +829,13 @@ static void follows_the_budget(void **state)
             assert_true(pass(&x, experts, &seed, &all_there));
         assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 4 / 10);
         tt_pagepool_lock(x.m.pool);
-        tt_weights_set_budget(x.w, 16 * PAGE); /* too small for anything */
+        tt_weights_set_budget(x.w, of(16 * PAGE)); /* too small for anything */
         tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) <= tt_pagepool_edge_bytes(x.m.pool));
         tt_pagepool_unlock(x.m.pool);
         assert_false(pass(&x, experts, &seed, &all_there));
         tt_pagepool_lock(x.m.pool);
-        tt_weights_set_budget(x.w, whole * 9 / 10);
+        tt_weights_set_budget(x.w, of(whole * 9 / 10));
         tt_pagepool_unlock(x.m.pool);
         for (int i = 0; i < 6; i++)
             assert_true(pass(&x, experts, &seed, &all_there));
@@ -769,7 +843,7 @@ static void follows_the_budget(void **state)
         tt_pagepool_wait_all(x.m.pool);
         assert_true(tt_pagepool_bytes(x.m.pool) > whole * 5 / 10);
         assert_true(tt_pagepool_bytes(x.m.pool) <= whole * 9 / 10);
-        tt_weights_set_budget(x.w, 2 * whole); /* all fit */
+        tt_weights_set_budget(x.w, of(2 * whole)); /* all fit */
         tt_pagepool_unlock(x.m.pool);
         for (int i = 0; i < 6; i++)
             (void)pass(&x, experts, &seed, &all_there);
@@ -1067,7 +1141,7 @@ static void shares_chunks_of_weights(void **state)
         tt_weights_plan plan = {0};
         tt_error err;
         map_file(&m, 4);
-        assert_int_equal(tt_weights_new(m.pool, budget, TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+        assert_int_equal(tt_weights_new(m.pool, of(budget), TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
         pass_over(&m, w, &plan, n);
         pass_over(&m, w, &plan, n);
         const uint64_t before = atomic_load(&m.report.read_bytes);
@@ -1095,7 +1169,7 @@ static void leaves_a_pass_of_an_older_division(void **state)
     tt_weights_plan old = {0}, plan = {0};
     tt_error err;
     map_file(&m, 4);
-    assert_int_equal(tt_weights_new(m.pool, budget, TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+    assert_int_equal(tt_weights_new(m.pool, of(budget), TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
     void *other = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, m.fd, 0);
     assert_true(other != MAP_FAILED);
     assert_int_equal(tt_pagepool_adopt(m.pool, other, SIZE, m.fd, 0), 1);
@@ -1159,7 +1233,7 @@ static void places_chunks_at_huge_pages(void **state)
     assert_true(m.at != MAP_FAILED);
     m.region = tt_pagepool_adopt(m.pool, m.at, whole + PAGE, m.fd, 0);
     assert_int_equal(m.region, 1);
-    assert_int_equal(tt_weights_new(m.pool, 80 << 20, TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+    assert_int_equal(tt_weights_new(m.pool, of(80 << 20), TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
     pass_over(&m, w, &plan, n);
     count_places(m.at, whole, &all, &huge);
     assert_in_range(all, 20, 41);
@@ -1204,6 +1278,7 @@ int main(void)
         cmocka_unit_test(keeps_what_is_not_unmapped),
         cmocka_unit_test(hands_back_a_changed_file),
         cmocka_unit_test(leaves_what_cannot_be_read),
+        cmocka_unit_test(gives_up_a_read_that_never_ends),
         cmocka_unit_test(child_sees_the_same),
         cmocka_unit_test(keeps_to_the_budget),
         cmocka_unit_test(plans_share_the_budget),

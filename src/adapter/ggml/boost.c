@@ -73,6 +73,7 @@ static bool automatic; /* the budget is whatever memory is available */
 static tt_budget_watch *budget_watch;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
+static bool has_computed; /* a graph has begun */
 static uint64_t unreported; /* reads that did not fit into the trace; the pool's lock guards it */
 static pid_t owner;
 
@@ -137,8 +138,9 @@ void tt_boost_begin(void)
     tt_error err;
     const char *ram = getenv(TT_ENV_BOOST);
     automatic = ram && strcmp(ram, "auto") == 0;
-    const uint64_t budget = automatic ? tt_budget_now(0) : tt_capture_bytes(TT_ENV_BOOST);
-    if (!budget && !automatic) return;
+    const uint64_t bytes = automatic ? 0 : tt_capture_bytes(TT_ENV_BOOST);
+    if (!bytes && !automatic) return;
+    const tt_budget budget = automatic ? tt_budget_now(0) : (tt_budget){bytes, bytes};
     const char *io = getenv(TT_ENV_BOOST_IO);
     const bool uring = !io || strcmp(io, "threads") != 0;
     open_report();
@@ -174,9 +176,9 @@ enum tt_boost_file tt_boost_looks(int fd, uint64_t bytes, int prot, int flags)
     tt_pagepool_lock(pool);
     const uint64_t others = tt_pagepool_region_bytes(pool);
     tt_pagepool_unlock(pool);
-    const uint64_t budget =
+    const tt_budget budget =
         automatic ? tt_budget_now(tt_pagepool_bytes(pool)) : tt_weights_budget(weights);
-    return bytes + others > budget ? TT_BOOST_LARGE : TT_BOOST_MODEL;
+    return bytes + others > budget.cached_bytes ? TT_BOOST_LARGE : TT_BOOST_MODEL;
 }
 
 void tt_boost_mapped(void *at, uint64_t bytes, int fd, uint64_t offset)
@@ -195,7 +197,7 @@ bool tt_boost_has(const void *at, uint64_t n)
     uint64_t from;
     if (!tt_pagepool_touches(pool, at, n)) return false;
     tt_pagepool_lock(pool);
-    bool has = tt_pagepool_region_bytes(pool) > tt_weights_budget(weights) &&
+    bool has = tt_pagepool_region_bytes(pool) > tt_weights_budget(weights).cached_bytes &&
                tt_pagepool_find(pool, at, n, &region, &from);
     tt_pagepool_unlock(pool);
     return has;
@@ -445,7 +447,7 @@ static uint64_t put_pool(uint32_t run, tt_bytes *payload)
     const tt_pagepool_read *reads;
     tt_meta_pool to = {.ticks = tt_ticks(),
                        .run = run,
-                       .budget_bytes = tt_weights_budget(weights),
+                       .budget_bytes = tt_weights_budget(weights).pool_bytes,
                        .present_bytes = tt_pagepool_bytes(pool),
                        .peak_bytes = count_of(&report->pool_peak_bytes),
                        .used = count_of(&report->slices_used),
@@ -471,6 +473,10 @@ bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph, uint32_
     tt_pagepool_lock(pool);
     /* Reads before the first computation are listed at its end. */
     if (r && !last_number) tt_pagepool_keep_reads(pool, true);
+    /* What the engine allocated since it mapped the model is not available any more. */
+    if (automatic && !has_computed)
+        tt_weights_set_budget(weights, tt_budget_now(tt_pagepool_bytes(pool)));
+    has_computed = true;
     plan *p = plan_of_this_thread();
     const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n, n_threads);
     tt_pagepool_unlock(pool);

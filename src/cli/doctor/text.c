@@ -110,7 +110,7 @@ static void try_boost(tt_doctor_host *h)
                        "pages of this machine are not of %u bytes", TT_PAGEPOOL_PAGE);
         return;
     }
-    h->boost_bytes = tt_budget_now(0);
+    h->boost_bytes = tt_budget_now(0).pool_bytes;
     if (h->boost_bytes == 0)
         (void)snprintf(h->boost_problem, sizeof h->boost_problem, "there is no memory left");
 }
