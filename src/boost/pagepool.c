@@ -28,13 +28,13 @@
 #define REGIONS_MAX 64u
 #define READERS_MAX 64u
 #define FLIGHTS_MAX TT_POLICY_READS_MAX /* simultaneous reads of an io_uring */
-#define FLIGHTS_SOON 4u /* of them only for chosen experts */
+#define FLIGHTS_SOON 4u                 /* of them only for chosen experts */
 #define HOLES_MAX 16u
 #define UNITS_MAX (1u << 20)
 #define UNITS_STEP (1u << 12) /* memory for so many at a time */
 #define STACK_BYTES (128u << 10)
-#define SPIN_NS 50000u       /* for the lock, before the thread sleeps */
-#define RETRIES_MAX 1000u    /* of a read, one after another */
+#define SPIN_NS 50000u    /* for the lock, before the thread sleeps */
+#define RETRIES_MAX 1000u /* of a read, one after another */
 #define SETTLED_NS 1000000000u
 #define READS_MAX (1u << 16) /* kept until they are taken */
 #define PLACES_PART 6u       /* share of the mappings that the kernel allows a process */
@@ -50,10 +50,10 @@ typedef struct region {
     uint64_t offset; /* in the file */
     int fd, direct;  /* direct -1: not supported by the file system */
     struct stat was;
-    uint32_t loading; /* active reads */
-    bool closed;      /* no more reads */
+    uint32_t loading;    /* active reads */
+    bool closed;         /* no more reads */
     uint64_t changed_ns; /* when the file was last seen to change; 0: it has not */
-    bool gone;        /* all unmapped */
+    bool gone;           /* all unmapped */
     range hole[HOLES_MAX];
     uint32_t n_holes;
     uint8_t *edges, *edges_there; /* one bit per page: shared by two units; present in our memory */

@@ -44,8 +44,8 @@ typedef struct tt_weights_plan {
 
 typedef struct tt_weights tt_weights;
 
-/* What weights may take. Weights of up to cached_bytes are left to the kernel's paging, which has room
- * for all of them; with more, the pool holds up to pool_bytes, at most cached_bytes. */
+/* What weights may take. Weights of up to cached_bytes are left to the kernel's paging, which has
+ * room for all of them; with more, the pool holds up to pool_bytes, at most cached_bytes. */
 typedef struct tt_budget {
     uint64_t pool_bytes, cached_bytes;
 } tt_budget;
@@ -98,8 +98,8 @@ void tt_weights_end(tt_weights *w, tt_weights_plan *plan);
 /* The memory budget of weights: what is available, less a reserve, measured repeatedly so that
  * memory is released before the kernel reclaims it. */
 
-/* The limits while a pool holds present_bytes; UINT64_MAX: no limit. The pool leaves some memory for
- * the process's own growth and for file pages: without it the kernel reclaims constantly, which
+/* The limits while a pool holds present_bytes; UINT64_MAX: no limit. The pool leaves some memory
+ * for the process's own growth and for file pages: without it the kernel reclaims constantly, which
  * costs more than a larger pool saves. The kernel's own cache of the weights needs hardly any. */
 tt_budget tt_budget_now(uint64_t present_bytes);
 

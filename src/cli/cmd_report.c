@@ -392,7 +392,7 @@ static int report_folder(struct options *o, const char *path)
         code = tt_report_usage("there is one run, without a trace: %s",
                                runs.results.list[runs.chosen[0]].ending);
     else {
-        o->input.path = runs.paths[0];
+        o->input.path = o->input.given = runs.paths[0];
         code = report_run(o, path);
     }
     tt_chosen_free(&runs);

@@ -78,7 +78,7 @@ static const tt_option option_table[] = {
      .kind = TT_OPTION_TAKE, .take = take_parts, .flags = TT_OPTION_SECOND, .needs = "layer",
      .excludes = "domains overlap matrix ranges"},
     {"where", 0, "COLUMN=VALUE", TT_WHERE_ABOUT, 2,
-     TT_TAKE(tt_routing_options, where, tt_where_take), .excludes = "overlap"},
+     TT_TAKE(tt_routing_options, where, tt_where_take)},
     {"tables", 0, "DIR",
      "Of domains: also write all of it into the new folder DIR, with transitions and use over "
      "time: "
@@ -193,14 +193,14 @@ static int show_overlap(const tt_routing_options *o, const tt_routing_view *view
     return tt_routing_print_overlap(o, views, o->n_paths);
 }
 
-/* One trace, or several with --overlap. */
+/* One trace, or those whose texts are compared. */
 static int show(void *options)
 {
     static tt_routing_view views[TT_ROUTING_FILES_MAX];
     tt_routing_options *o = options;
     int code = TT_EXIT_OK;
     size_t opened = 0;
-    if (o->n_paths == 1) o->paths[0] = o->input.path;
+    if (!o->overlap) o->paths[0] = o->input.path;
     while (opened < o->n_paths && code == TT_EXIT_OK) {
         code = open_view(o, o->paths[opened], &views[opened]);
         opened++;
@@ -208,6 +208,58 @@ static int show(void *options)
     if (code == TT_EXIT_OK) code = o->overlap ? show_overlap(o, views) : show_one(o, views);
     for (size_t i = 0; i < opened; i++)
         close_view(&views[i]);
+    return code;
+}
+
+/* Adds the runs of a folder of experiments, each prompt once. */
+static int add_folder(tt_routing_options *o, const char *folder)
+{
+    tt_chosen_runs runs;
+    tt_error err;
+    size_t kept = 0;
+    int code = TT_EXIT_OK;
+    if (tt_chosen_find(&runs, folder, o->where.list, o->where.n, &err) != TT_OK)
+        code = tt_report_error(&err);
+    for (size_t i = 0; code == TT_EXIT_OK && i < runs.n; i++) {
+        const tt_result *r = &runs.results.list[runs.chosen[i]];
+        if (r->ending || tt_chosen_repeats(&runs, kept, r)) continue;
+        runs.chosen[kept++] = runs.chosen[i];
+        if (o->n_paths == TT_ROUTING_FILES_MAX) {
+            code = tt_report_usage("%s: more than %u traces: choose some with --where", folder,
+                                   TT_ROUTING_FILES_MAX);
+            break;
+        }
+        o->paths[o->n_paths++] = o->owned[o->n_owned++] = runs.paths[i];
+        runs.paths[i] = NULL;
+    }
+    if (code == TT_EXIT_OK && kept < runs.n)
+        tt_report_note("%s: %zu of %zu runs left out: they repeat a prompt, or were killed", folder,
+                       runs.n - kept, runs.n);
+    tt_chosen_free(&runs);
+    return code;
+}
+
+/* Texts of several runs: a folder of experiments stands for all of them. */
+static int show_texts(tt_routing_options *o)
+{
+    const size_t n = o->n_paths;
+    const char *given[TT_ROUTING_FILES_MAX];
+    int code = TT_EXIT_OK;
+    memcpy(given, o->paths, sizeof given);
+    o->n_paths = 0;
+    for (size_t i = 0; i < n && code == TT_EXIT_OK; i++) {
+        if (tt_chosen_is_folder(given[i]))
+            code = add_folder(o, given[i]);
+        else if (o->where.n)
+            code = tt_report_usage("--where goes with a folder of experiments");
+        else if (o->n_paths == TT_ROUTING_FILES_MAX)
+            code = tt_report_usage("at most %u traces", TT_ROUTING_FILES_MAX);
+        else
+            o->paths[o->n_paths++] = given[i];
+    }
+    if (code == TT_EXIT_OK) code = show(o);
+    for (size_t i = 0; i < o->n_owned; i++)
+        free(o->owned[i]);
     return code;
 }
 
@@ -225,6 +277,7 @@ int tt_cmd_routing(int argc, char **argv)
     tt_routing_options o = {.list.schema = &tt_routing_layer_schema};
     tt_options_parse(&command, argc, argv, &o);
     if (o.domains) return tt_routing_show_domains(&o);
+    if (o.overlap) return show_texts(&o);
     o.input = (tt_input){.path = o.paths[0], .given = o.paths[0], .json = o.json};
     return tt_runs_each(&o.input, &o.where, o.list.csv, show, &o);
 }

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "experiment/chosen.h"
 #include "read/trace.h"
 #include "record/place.h"
 
@@ -20,7 +21,7 @@ const tt_option tt_input_options[] = {
 };
 
 /* Replaces an experiment's folder by its trace, and a folder of experiments by that of the last one
- * requested (as tt_source_open does, too): then the output shows which. */
+ * requested (as tt_source_open does, too): then the output shows which, and a note names it. */
 static const char *trace_of(const char *path)
 {
     static char found[2 * PATH_MAX]; /* a command has one such argument */
@@ -96,10 +97,24 @@ static int refuse(const tt_input *input, const tt_error *err)
     return tt_report_error(err);
 }
 
+/* A folder of several experiments stands for one of them. */
+static void note_current(const tt_input *input)
+{
+    char name[TT_RESULT_FOLDER];
+    const char *folder = input->given ? input->given : input->path;
+    if (tt_chosen_is_folder(folder) && tt_result_current(folder, name) &&
+        tt_chosen_are_several(folder))
+        tt_report_note(
+            "%s: of its experiments this is %s, the last one requested; \"%s experiment list "
+            "%s\" shows all",
+            folder, name, tt_report_program(), folder);
+}
+
 int tt_input_open_part(const tt_input *input, const tt_part *part, tt_model **m)
 {
     tt_error err;
     if (tt_model_open_part(input->path, part, m, &err) != TT_OK) return refuse(input, &err);
+    note_current(input);
     tt_trace_note_cut(*m);
     return TT_EXIT_OK;
 }
@@ -108,6 +123,7 @@ int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model 
 {
     tt_error err;
     if (tt_model_open(input->path, m, &err) != TT_OK) return refuse(input, &err);
+    note_current(input);
     if (damage != TT_INPUT_WALKS && tt_pieces_survey((*m)->pieces, &err) != TT_OK)
         return tt_report_error(&err);
     if (damage != TT_INPUT_REPORTED) tt_trace_note_cut(*m);

@@ -58,15 +58,6 @@ static int add_run(const tt_routing_options *o, const char *path, const char *do
     return code;
 }
 
-/* Whether one of the first n has the same prompt: as independent observations both would count
- * twice. */
-static bool is_repeat(const tt_chosen_runs *runs, size_t n, const tt_result *r)
-{
-    for (size_t i = 0; i < n; i++)
-        if (tt_chosen_is_repeat(&runs->results.list[runs->chosen[i]], r)) return true;
-    return false;
-}
-
 /* Two models' experts have nothing in common but their numbers, and two of one model, as of two
  * quantizations, would count each prompt twice. */
 static int check_models(const tt_chosen_runs *runs)
@@ -96,7 +87,7 @@ static int add_folder(const tt_routing_options *o, const char *folder, tt_domain
         const tt_result *r = &runs.results.list[runs.chosen[i]];
         const char *domain = r->domain ? r->domain : r->label ? r->label : r->folder;
         bool is_added = true;
-        if (r->ending || is_repeat(&runs, added, r)) {
+        if (r->ending || tt_chosen_repeats(&runs, added, r)) {
             left_out++;
         } else if (access(runs.paths[i], F_OK) != 0) {
             tt_report_note("%s is left out: there is no such file", runs.paths[i]);

@@ -15,8 +15,10 @@
 
 typedef struct tt_routing_options {
     const char *paths[TT_ROUTING_FILES_MAX]; /* more than one with overlap or domains */
-    tt_where where;                          /* which runs of a folder of experiments */
-    tt_input input;                          /* the one path, of one trace or of several runs */
+    char *owned[TT_ROUTING_FILES_MAX];       /* of them: of runs of a folder */
+    size_t n_owned;
+    tt_where where; /* which runs of a folder of experiments */
+    tt_input input; /* the one path, of one trace or of several runs */
     size_t n_paths;
     bool json;
     tt_filter filter;

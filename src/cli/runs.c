@@ -28,7 +28,7 @@ static int show_runs(tt_input *input, const tt_chosen_runs *runs, int (*show)(vo
         if (many && input->json && shown) puts(",");
         if (many && !input->json) printf("%s== %s ==\n", shown ? "\n" : "", r->folder);
         shown++;
-        input->path = runs->paths[i];
+        input->path = input->given = runs->paths[i];
         const int next = show(options);
         if (code == TT_EXIT_OK) code = next;
     }

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "experiment/store.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,20 @@ bool tt_chosen_is_folder(const char *folder)
     const int n = snprintf(path, sizeof path, "%s/" TT_RUN_TRACE, folder);
     return tt_result_current(folder, name) && n > 0 && (size_t)n < sizeof path &&
            access(path, F_OK) != 0;
+}
+
+bool tt_chosen_are_several(const char *folder)
+{
+    char path[PATH_MAX];
+    size_t n = 0;
+    DIR *all = opendir(folder);
+    for (const struct dirent *e; n < 2 && all && (e = readdir(all));) {
+        if (e->d_name[0] == '.' || strcmp(e->d_name, TT_RESULT_CURRENT) == 0) continue;
+        const int length = snprintf(path, sizeof path, "%s/%s/" TT_RUN_TRACE, folder, e->d_name);
+        n += length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0;
+    }
+    if (all) (void)closedir(all);
+    return n > 1;
 }
 
 static bool is_same(const char *a, const char *b)
@@ -64,9 +79,11 @@ static void write_value(const tt_column *column, const tt_cell *cell, char *out,
 
 static bool passes(const tt_result *r, const tt_column *column, const char *value)
 {
-    char text[TT_DECIMAL_TEXT + 32];
+    char text[TT_RESULT_SHOWN + TT_DECIMAL_TEXT];
     tt_cell cell;
     tt_cell_get(column, NULL, r, &cell);
+    if (cell.known && column->text) column->text(NULL, r, text, sizeof text);
+    if (cell.known && column->text && strcmp(text, value) == 0) return true;
     if (cell.known && column->type == TT_CELL_NAME)
         return cell.text.n == strlen(value) && strncmp(cell.text.at, value, cell.text.n) == 0;
     write_value(column, &cell, text, sizeof text);
@@ -147,6 +164,13 @@ tt_status tt_chosen_find(tt_chosen_runs *runs, const char *folder, const char *c
         }
     }
     return status;
+}
+
+bool tt_chosen_repeats(const tt_chosen_runs *runs, size_t n, const tt_result *r)
+{
+    for (size_t i = 0; i < n; i++)
+        if (tt_chosen_is_repeat(&runs->results.list[runs->chosen[i]], r)) return true;
+    return false;
 }
 
 void tt_chosen_free(tt_chosen_runs *runs)

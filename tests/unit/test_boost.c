@@ -608,8 +608,8 @@ static void weigh(weighed *x, uint64_t budget, bool experts)
     tt_error err;
     memset(x, 0, sizeof *x);
     map_file(&x->m, 4);
-    assert_int_equal(tt_weights_new(x->m.pool, of(budget), TT_POLICY_LRU, &x->m.report, &x->w, &err),
-                     TT_OK);
+    assert_int_equal(
+        tt_weights_new(x->m.pool, of(budget), TT_POLICY_LRU, &x->m.report, &x->w, &err), TT_OK);
     tt_pagepool_lock(x->m.pool);
     for (uint32_t i = 0; i < LAYERS; i++) {
         const uint8_t *at = x->m.at + 32 + i * (MATRIX + SLICES * SLICE + 32);
@@ -1141,7 +1141,8 @@ static void shares_chunks_of_weights(void **state)
         tt_weights_plan plan = {0};
         tt_error err;
         map_file(&m, 4);
-        assert_int_equal(tt_weights_new(m.pool, of(budget), TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+        assert_int_equal(tt_weights_new(m.pool, of(budget), TT_POLICY_LRU, &m.report, &w, &err),
+                         TT_OK);
         pass_over(&m, w, &plan, n);
         pass_over(&m, w, &plan, n);
         const uint64_t before = atomic_load(&m.report.read_bytes);
@@ -1233,7 +1234,8 @@ static void places_chunks_at_huge_pages(void **state)
     assert_true(m.at != MAP_FAILED);
     m.region = tt_pagepool_adopt(m.pool, m.at, whole + PAGE, m.fd, 0);
     assert_int_equal(m.region, 1);
-    assert_int_equal(tt_weights_new(m.pool, of(80 << 20), TT_POLICY_LRU, &m.report, &w, &err), TT_OK);
+    assert_int_equal(tt_weights_new(m.pool, of(80 << 20), TT_POLICY_LRU, &m.report, &w, &err),
+                     TT_OK);
     pass_over(&m, w, &plan, n);
     count_places(m.at, whole, &all, &huge);
     assert_in_range(all, 20, 41);

@@ -73,7 +73,7 @@ static bool automatic; /* the budget is whatever memory is available */
 static tt_budget_watch *budget_watch;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
-static bool has_computed; /* a graph has begun */
+static bool has_computed;   /* a graph has begun */
 static uint64_t unreported; /* reads that did not fit into the trace; the pool's lock guards it */
 static pid_t owner;
 
