@@ -255,7 +255,8 @@ typedef struct hook_spec {
 
 static const hook_spec specs[] = {
     {EXTRA_FORWARD, TT_LIBRARY_CPU, true, "start of each op on each thread", NULL},
-    {"ggml_barrier", TT_LIBRARY_CPU, true, "each thread's arrival, wait and release", NULL},
+    {"ggml_barrier", TT_LIBRARY_CPU, false, "each thread's arrival, wait and release",
+     "threads' waits for each other are not observed, and are part of the ops' times"},
     {"ggml_graph_compute", TT_LIBRARY_CPU, true, "begin and end of a graph on the CPU", NULL},
     {GRAPH_ASYNC, TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "batches: token ids and positions",
      "batches and tokens are not distinguished"},
@@ -390,6 +391,12 @@ static void add_library(tt_engine_probe *p, const char *dir, const char *file, u
     p->n_libraries++;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
 /* False when the folder cannot be listed. */
 static bool add_folder(tt_engine_probe *p, const char *dir, unsigned role)
 {
@@ -397,7 +404,7 @@ static bool add_folder(tt_engine_probe *p, const char *dir, unsigned role)
     int n = scandir(dir, &names, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         const char *file = names[i]->d_name;
-        if (role ? strstr(file, ".so") != NULL : is_named_as_ours(file))
+        if (role ? strstr(file, ".so") || ends_in(file, ".node") : is_named_as_ours(file))
             add_library(p, dir, file, role);
         free(names[i]);
     }
@@ -506,12 +513,6 @@ static void add_spec(tt_engine_probe *p, const hook_spec *spec)
     }
     if (!any) add_hook(p, spec->name, NULL, 0, spec->needed, true, spec->gives);
     if (!called && spec->costs) find(p, false, "no calls of %s: %s", spec->name, spec->costs);
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
 }
 
 static void add_fused(tt_engine_probe *p)

@@ -43,11 +43,16 @@ static bool decide_callback(const tt_engine *e, void *sched, char why[200])
     case TT_MODE_AUTO:
         break;
     }
-    if (!tt_resolve_is_imported("ggml_cpu_extra_compute_forward") ||
-        !tt_resolve_is_imported("ggml_barrier")) {
-        (void)snprintf(why, 200, "the engine's CPU library has no per-op call that can be hooked");
-        return true;
-    }
+    /* Barriers only show the waits: some builds have them in their compute loop. */
+    static const char *const needed[] = {"ggml_cpu_extra_compute_forward", "ggml_graph_compute"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!tt_resolve_is_imported(needed[i])) {
+            (void)snprintf(why, 200,
+                           "no loaded library calls %s through the dynamic linker's table, where "
+                           "it could be hooked",
+                           needed[i]);
+            return true;
+        }
     gpu = find_gpu(e, sched);
     if (gpu) {
         (void)snprintf(why, 200, "ops run on %s, where there is nothing to hook per op",

@@ -32,6 +32,9 @@ typedef struct tt_context {
     bool forgotten; /* meanwhile: it is no longer listed */
     void (*set_callback)(void *sched, tt_eval_callback callback,
                          void *user_data); /* the engine's */
+    /* The word of the scheduler that holds the callback, before its argument, where calls of the
+     * setter cannot be hooked; 0: they can. */
+    size_t callback_word;
     /* The layout of the scheduler's graphs, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
     const struct ggml_cgraph *graph; /* whose inputs are stored here */

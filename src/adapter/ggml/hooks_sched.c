@@ -17,7 +17,9 @@
 #include "adapter/ggml/values.h"
 #include "format/meta.h"
 
+#include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_data);
 
@@ -158,17 +160,57 @@ static int compute_unseen(tt_context *c, struct ggml_cgraph *graph, const void *
     return real(c->sched, graph);
 }
 
+/* Sets our callback where the engine's own calls of the setter cannot be hooked, since they are
+ * inlined. What it has set is in the scheduler's memory, at the words that change. */
+static bool install_in_memory(tt_context *c, set_callback set)
+{
+    void **words = c->sched;
+    const size_t n = malloc_usable_size(words) / sizeof *words;
+    void **was = malloc(n * sizeof *was);
+    if (!was) return false;
+    memcpy(was, words, n * sizeof *was);
+    set(c->sched, on_eval, c);
+    size_t at = 1;
+    while (at + 1 < n && !(words[at] == (void *)on_eval && words[at + 1] == c))
+        at++;
+    const bool found = at + 1 < n;
+    if (found) {
+        c->callback_word = at;
+        *(void **)&c->user_callback = was[at];
+        c->user_data = was[at + 1];
+    } else {
+        memcpy(words, was, n * sizeof *was);
+    }
+    free(was);
+    return found;
+}
+
+/* Whether the scheduler will call ours. */
+static bool install(tt_context *c, const void *caller)
+{
+    void **words = c->sched;
+    set_callback set;
+    if (c->installed && c->callback_word && words[c->callback_word] != (void *)on_eval) {
+        *(void **)&c->user_callback = words[c->callback_word];
+        c->user_data = words[c->callback_word + 1];
+        c->set_callback(c->sched, on_eval, c);
+    }
+    if (c->installed) return true;
+    *(void **)&set = tt_resolve(caller, real_set_callback.name);
+    if (!set) return false;
+    c->set_callback = set;
+    if (tt_resolve_is_imported(real_set_callback.name))
+        set(c->sched, on_eval, c);
+    else if (!install_in_memory(c, set))
+        return false;
+    c->installed = true;
+    return true;
+}
+
 static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
                                    struct ggml_cgraph *graph, const void *caller, const void *frame)
 {
-    if (!c->installed) {
-        set_callback set;
-        *(void **)&set = tt_resolve(caller, real_set_callback.name);
-        if (!set) return 0;
-        set(c->sched, on_eval, c);
-        c->set_callback = set;
-        c->installed = true;
-    }
+    if (!install(c, caller)) return 0;
     current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0, frame, c->sched);
     current.recorder = r;
     current.nodes = e->graph_nodes(graph);
