@@ -27,6 +27,7 @@ typedef struct tt_context {
     void *sched;
     uint32_t id;    /* in the trace, from 1 */
     bool callback;  /* ops are observed by the scheduler's callback */
+    bool has_remote; /* some backend is as in tt_engine_is_remote */
     bool installed; /* our callback is set in the scheduler */
     bool computes;  /* now, on some thread */
     bool forgotten; /* meanwhile: it is no longer listed */

@@ -48,6 +48,8 @@ static bool find_all(const void *caller, tt_engine *e)
     find(caller, &e->backend_device, "ggml_backend_get_device");
     find(caller, &e->backend_name, "ggml_backend_name");
     find(caller, &e->device_type, "ggml_backend_dev_type");
+    find(caller, &e->device_registry, "ggml_backend_dev_backend_reg");
+    find(caller, &e->registry_name, "ggml_backend_reg_name");
     find(caller, &e->version, "ggml_version");
     find(caller, &e->commit, "ggml_commit");
     find(caller, &e->release, "llama_version");
@@ -111,6 +113,14 @@ const tt_engine *tt_engine_get(const void *caller)
         (void)pthread_mutex_unlock(&look_up_lock);
     }
     return known > 0 ? &engine : NULL;
+}
+
+bool tt_engine_is_remote(const tt_engine *e, void *backend)
+{
+    void *device = backend && e->backend_device ? e->backend_device(backend) : NULL;
+    void *registry = device && e->device_registry ? e->device_registry(device) : NULL;
+    /* Its synchronize does nothing; other devices' does, or they compute before they return. */
+    return registry && e->registry_name && strcmp(e->registry_name(registry), "RPC") == 0;
 }
 
 void tt_engine_in_child(void)

@@ -46,6 +46,7 @@ static __thread struct {
     uint32_t cursor;
     bool marked;
     tt_op_record *record; /* of the current node; barriers inside it do not end it */
+    bool takes;           /* its output may be captured */
     const tt_engine *engine;
 } current __attribute__((tls_model("initial-exec")));
 
@@ -64,12 +65,21 @@ static void copy_values(tt_context *c, tt_lane *l, uint32_t node)
     }
 }
 
+/* Whether its time would be that of sending it. */
+static bool is_remote(const tt_context *c, const struct ggml_tensor *t)
+{
+    const tt_engine *e = current.engine;
+    return c->has_remote && e->sched_tensor_backend &&
+           tt_engine_is_remote(e, e->sched_tensor_backend(c->sched, t));
+}
+
 /* The scheduler offers a node before it computes it; it calls again when the node is computed. */
 static bool on_ask(tt_context *c, struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
     tt_runs_asked = t;
     current.record = NULL;
+    current.takes = false;
     c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
     if (!current.run || current.recorder != tt_process_recorder_if_open() ||
         !tt_graphs_executes(t, current.marked))
@@ -82,6 +92,8 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     current.cursor = node + 1;
     l->run = current.run;
     copy_values(c, l, node);
+    current.takes = c->fingerprints.any && c->fingerprints.wanted[node];
+    if (is_remote(c, t)) return current.takes || c->user_wants;
     tt_lane_open(l, node, 0, 0, tt_ticks());
     if (tt_capture_options.faults && l->open && tt_lane_claim_details(l)) {
         tt_faults_count(&l->faults, TT_FAULTS_OF_PROCESS);
@@ -97,7 +109,7 @@ static void take_output(tt_context *c, const struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
     uint32_t node = current.cursor - 1;
-    if (c->fingerprints.any && c->fingerprints.wanted[node] && tt_lane_claim_details(l))
+    if (current.takes && tt_lane_claim_details(l))
         tt_fingerprints_take_alone(&c->fingerprints, t, current.run, node, &l->details);
 }
 
@@ -105,15 +117,17 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
 {
     tt_context *c = user_data;
     if (ask) return on_ask(c, t);
-    if (current.record && current.recorder == tt_process_recorder_if_open()) {
+    const bool is_ours = current.recorder == tt_process_recorder_if_open();
+    if (current.record && is_ours) {
         uint64_t now = tt_ticks();
         __atomic_store_n(&current.record->arrive, now, __ATOMIC_RELAXED);
         __atomic_store_n(&current.record->release, now, __ATOMIC_RELAXED);
         tt_faults_arrive(&tt_lane_self.faults);
         tt_lane_self.faults.open = NULL;
-        take_output(c, t);
     }
+    if ((current.record || current.takes) && is_ours) take_output(c, t);
     current.record = NULL;
+    current.takes = false;
     /* false would end the computation, which only the program may do. */
     return c->user_wants ? c->user_callback(t, false, c->user_data) : true;
 }
@@ -237,6 +251,23 @@ static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
+/* Reads a word of what was computed last on a device that the engine does not wait for: otherwise
+ * the batch would end when it was sent. */
+static void wait_for_remote(const tt_engine *e, const tt_context *c, struct ggml_cgraph *graph)
+{
+    struct ggml_tensor *const *nodes = e->graph_nodes(graph);
+    uint64_t word;
+    if (!c->has_remote || !e->sched_tensor_backend) return;
+    for (int i = e->graph_n_nodes(graph); i-- > 0;) {
+        const size_t bytes = tt_graphs_is_empty(nodes[i]) ? 0 : e->nbytes(nodes[i]);
+        if (!bytes || tt_engine_op_is_empty(nodes[i]->op) ||
+            !tt_engine_is_remote(e, e->sched_tensor_backend(c->sched, nodes[i])))
+            continue;
+        e->tensor_get(nodes[i], &word, 0, bytes < sizeof word ? bytes : sizeof word);
+        return;
+    }
+}
+
 /* The batch's graph, in a batch of that context. */
 static int compute_batch(tt_recorder *r, const tt_engine *e, tt_context *c,
                          struct ggml_cgraph *graph, uint32_t batch, const void *caller,
@@ -247,6 +278,7 @@ static int compute_batch(tt_recorder *r, const tt_engine *e, tt_context *c,
     observe_memory(r, batch, TT_AT_BATCH_BEGIN);
     if (c->callback) (void)begin_callback_run(r, e, c, graph, caller, __builtin_frame_address(0));
     int status = real(c->sched, graph);
+    if (status == 0) wait_for_remote(e, c, graph);
     if (current.run) tt_runs_end(r, current.run, TT_OBSERVED_CALLBACK, status);
     current.run = 0;
     tt_runs_asked = NULL;
