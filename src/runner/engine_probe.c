@@ -90,6 +90,7 @@ static void put_layout(FILE *out, overhead_of overhead, name_setter set_name)
     if (!overhead) return;
     fprintf(out, "tensor_overhead=%zu\n", overhead());
     fprintf(out, "name_bytes=%u\n", tt_ggml_name_bytes(overhead(), set_name));
+    fprintf(out, "name_at=%zu\n", tt_ggml_name_at(set_name));
 }
 
 /* An engine without libllama (whisper.cpp, other programs): ggml alone. */
@@ -161,6 +162,7 @@ static void take_line(tt_engine_answer *a, char *line)
     if (!strcmp(line, "cpu_path")) take(a->cpu_path, sizeof a->cpu_path, value);
     if (!strcmp(line, "tensor_overhead")) a->tensor_overhead = strtoul(value, NULL, 10);
     if (!strcmp(line, "name_bytes")) a->name_bytes = strtoul(value, NULL, 10);
+    if (!strcmp(line, "name_at")) a->name_at = strtoul(value, NULL, 10);
     char *file = strchr(value, ' ');
     if (!strcmp(line, "score") && file && a->n_scores < TT_ENGINE_ANSWER_SCORES) {
         tt_engine_score *s = &a->scores[a->n_scores++];
@@ -599,9 +601,9 @@ static void check_layout(tt_engine_probe *p)
     p->is_layout_known = overhead == 0 || p->answer.name_bytes > 0;
     if (!p->is_layout_known)
         find(p, true,
-             "struct ggml_tensor has an unknown layout (ggml_tensor_overhead() is %zu bytes), as in "
-             "builds before December 2024: tracing is refused",
-             overhead);
+             "struct ggml_tensor has an unknown layout (" TT_GGML_LAYOUT_WHERE
+             "): tracing is refused",
+             overhead, p->answer.name_at);
     for (size_t i = 0; i < p->n_libraries; i++)
         if (p->libraries[i].role == TT_LIBRARY_BACKEND)
             find(p, false,
