@@ -448,7 +448,8 @@ tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_fil
     heat->ops = reads->n_ops;
     heat->reads = reads->n;
     heat->at_most = reads->at_most;
-    heat->all_weights = !filter->op;
+    /* Ops elsewhere may have read the others. */
+    heat->all_weights = !filter->op && !m->remote;
     heat->sliced = tt_heat_has_experts(reads);
     bool ok = run(&q, by);
     tt_slices_free(&q.slices);

@@ -366,7 +366,7 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
     const double generated = s->generate.tokens_per_s, prompt = s->prompt.tokens_per_s;
     const double first = first_token_ns(o->m);
     bool at_most = false;
-    const double bytes = token_bytes(o, sums, &at_most);
+    const double bytes = o->m->remote ? 0 : token_bytes(o, sums, &at_most);
     const char *no_clock = o->m->clock.known ? NULL : "the trace cannot turn ticks into time";
     set_tile(o, 0, "generate_tokens_per_s", "Generated", "tokens/s",
              generated > 0 ? generated : (double)NAN, rate_text(o, generated),
@@ -382,7 +382,8 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
              bytes > 0
                  ? tt_why_keep(&o->texts, "%s%s", at_most ? "at most " : "", BYTES((uint64_t)bytes))
                  : "",
-             "no generated token is known to have read weights");
+             o->m->remote ? "ops of another process were not recorded"
+                          : "no generated token is known to have read weights");
     return set_peak(o, err);
 }
 
@@ -430,9 +431,9 @@ static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
         return;
     }
     if (part_ns(o, TT_PART_UNRECORDED) >= 0.5 * o->total_ns) {
-        o->headline =
-            tt_why_keep(t, "%s%sWhere the time went is not known: the trace lacks the ops.", speed,
-                        speed[0] ? ". " : "");
+        o->headline = tt_why_keep(
+            t, "%s%sWhere the time went is not known: the trace lacks the ops%s%s.", speed,
+            speed[0] ? ". " : "", o->m->remote ? ", since " : "", o->m->remote ? o->m->remote : "");
         return;
     }
     for (unsigned i = 0; i < TT_PARTS; i++) {

@@ -15,6 +15,22 @@
  * */
 #define TT_GGML_TENSOR_OVERHEAD (32u + 336u)
 
+/* The next step with an unknown layout. */
+#define TT_GGML_LAYOUT_ADVICE                                                                      \
+    "builds of llama.cpp before December 2024 and forks from that time have others; use a current "  \
+    "build of llama.cpp itself"
+/* What was observed of it: the overhead, tt_ggml_name_at. */
+#define TT_GGML_LAYOUT_WHERE "%zu bytes with its header, a name at byte %zu"
+
+/* Where the engine's ggml_set_name puts a name; 0: unknown. */
+static inline size_t tt_ggml_name_at(void *(*set_name)(void *tensor, const char *name))
+{
+    _Alignas(16) char tensor[TT_GGML_NAME_AT + 3 * TT_GGML_NAME_BYTES_MAX] = {0};
+    if (set_name) (void)set_name(tensor, "x");
+    const char *at = memchr(tensor, 'x', sizeof tensor);
+    return at ? (size_t)(at - tensor) : 0;
+}
+
 /* The size of a name's array, derived from `overhead`, the result of ggml_tensor_overhead(), and
  * confirmed by `set_name`, the engine's ggml_set_name, which is called on a tensor of zeros: before
  * December 2024 structs of the usual size had other offsets. NULL: it has none, and only the usual

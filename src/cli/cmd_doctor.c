@@ -1,4 +1,5 @@
 /* tensortrace doctor: would tracing work here, in which mode, and if not, why. */
+#include "base/ggml_layout.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/hook_path.h"
@@ -104,7 +105,8 @@ static const char *obstacle(const tt_doctor *d)
         return "the engine offers no hook; use a build with shared libraries "
                "(BUILD_SHARED_LIBS=ON)";
     if (p && !d->program && d->engine.llama[0] && p->answer.failure[0]) return p->answer.failure;
-    if (p && !p->is_layout_known) return "the engine's struct ggml_tensor has an unknown layout";
+    if (p && !p->is_layout_known)
+        return "the engine's struct ggml_tensor has an unknown layout: " TT_GGML_LAYOUT_ADVICE;
     if (!d->has_hook) return d->hook_problem;
     return d->host.has_shm || d->host.has_tmp ? NULL : "neither /dev/shm nor /tmp can be used";
 }

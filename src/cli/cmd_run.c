@@ -121,7 +121,7 @@ static const tt_options command = {
     .about = "Runs a model with the built-in runner, or any program that uses ggml's shared "
              "libraries, and records every op into a trace.\v"
              "Exit code: the program's own (126 or 127 when it cannot be started), 2 for misuse, 3 "
-             "when the program ran but nothing could be traced. If a signal ends the program, the "
+             "when nothing in the program could be traced. If a signal ends the program, the "
              "same signal ends this command.",
     .sets = {{options, .check = check_together}, TT_RUNNER_OR_PROGRAM(arguments, runner)},
     .in_order = true};

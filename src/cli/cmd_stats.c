@@ -104,6 +104,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         if (code == TT_EXIT_OK && o->shows_sources) write_sources(tt_stats_total(s));
         if (flawed) tt_report_note("%s", flaws);
         if (m->waits_unknown) tt_report_note("waits not observed: %s", m->waits_unknown);
+        if (m->remote) tt_report_note("other ops not observed: %s", m->remote);
         if (code == TT_EXIT_OK) code = none;
     }
     tt_stats_free(s);

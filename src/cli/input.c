@@ -8,6 +8,7 @@
 #include "read/trace.h"
 #include "record/place.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,29 @@ void tt_input_word(void *options, char *arg, tt_parse *p)
     input->path = trace_of(arg);
 }
 
+/* Where FILE.ttrace is not there: traces of other processes that `run` numbered, FILE-PID.ttrace. */
+static void name_numbered(const char *path)
+{
+    static const char end[] = ".ttrace";
+    const size_t n = strlen(path);
+    char pattern[PATH_MAX];
+    glob_t found;
+    if (n < sizeof end || strcmp(path + n - sizeof end + 1, end) != 0 || strpbrk(path, "*?[\\") ||
+        access(path, F_OK) == 0)
+        return;
+    (void)snprintf(pattern, sizeof pattern, "%.*s-[0-9]*%s", (int)(n - sizeof end + 1), path, end);
+    if (glob(pattern, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        tt_report_note("%s is a trace of one of the processes that a run with this name had",
+                       found.gl_pathv[i]);
+    globfree(&found);
+}
+
 void tt_input_check(void *options, tt_parse *p)
 {
     const tt_input *input = options;
     if (!input->path) tt_parse_error(p, "which %s?", input->what ? input->what : "FILE");
+    if (input->path) name_numbered(input->path);
 }
 
 static bool is_gguf(const char *path)

@@ -64,7 +64,7 @@ static void print_help(FILE *out)
           "  tensortrace run -o my.ttrace -m MODEL.gguf -p \"Hello\" -n 16\n"
           "  tensortrace info my.ttrace\n\n"
           "Exit codes: 0 done, 1 a check failed or tracing cannot work, 2 wrong usage or\n"
-          "unusable input, 3 the program ran but nothing could be traced.\n"
+          "unusable input, 3 nothing in the program could be traced.\n"
           "Manual: man tensortrace\n",
           out);
 }

@@ -226,6 +226,7 @@ tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_s
     if (is_group) (void)kill(-pid, SIGKILL); /* processes that it has started and left behind */
     child = 0;
     restore_dispositions(&before);
+    end->pid = pid;
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     end->asked = asked;
     end->timed_out = d.asked;

@@ -6,10 +6,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TT_SPAWN_GRACE_NS UINT64_C(3000000000)
 
 typedef struct tt_spawn_end {
+    pid_t pid;
     int code;       /* exit code */
     int signal;     /* that killed it; 0: it exited */
     int asked;      /* the last signal to end that this process received meanwhile (SIGINT, SIGQUIT,

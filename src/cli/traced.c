@@ -2,6 +2,7 @@
 
 #include "analyze/copies.h"
 #include "analyze/values/first.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/hook_path.h"
@@ -11,6 +12,7 @@
 #include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"
+#include "runner/program_probe.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -148,12 +150,22 @@ static bool has_its_name(tt_session_file *file)
     return false;
 }
 
+/* How a process ended whose trace was not finished, as far as that is known. */
+static const char *ending_of(const tt_session_file *file, const tt_spawn_end *program, char text[96])
+{
+    if ((pid_t)file->pid != program->pid) return "by a signal, _exit or exec";
+    if (!program->signal) return "by _exit or exec";
+    (void)snprintf(text, 96, "by signal %d, %s", program->signal, strsignal(program->signal));
+    return text;
+}
+
 /* Finishes the trace of a process that could not do it itself. */
-static void recover(const tt_traced *t, tt_session *session, tt_session_file *file)
+static void recover(const tt_traced *t, tt_session *session, tt_session_file *file,
+                    const tt_spawn_end *program)
 {
     tt_recover_report report;
     tt_error err;
-    char part[PATH_MAX];
+    char part[PATH_MAX], ending[96];
     const bool failed = atomic_load(&file->state) == TT_SESSION_FAILED;
     if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK) return;
     if (!tt_recover_is_of(part, file->run_id)) {
@@ -191,9 +203,8 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
         print_note(
             t,
             "process %" PRIu32
-            " ended before its trace was finished (by a signal, _exit or exec); what it recorded "
-            "until then is in it",
-            file->pid);
+            " ended before its trace was finished (%s); what it recorded until then is in it",
+            file->pid, ending_of(file, program, ending));
 }
 
 static bool is_listed(tt_session *session, const char *path)
@@ -328,12 +339,29 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
     report_copies(t, file->path);
 }
 
-static uint32_t finish_files(const tt_traced *t, tt_session *session)
+/* Those who want to read what was asked for have to know what there is instead. */
+static void report_others(const tt_traced *t, tt_session *session)
+{
+    char names[NOTE_TEXT / 2] = "";
+    const uint32_t n = atomic_load(&session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
+        const tt_session_file *file = &session->files[i];
+        const size_t at = strlen(names);
+        if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
+        if (strcmp(file->path, t->output) == 0) return;
+        (void)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", file->path);
+    }
+    if (names[0])
+        print_note(t, "%s was not written: what computed were other processes of the program, in %s",
+                   tt_base_name(t->output), names);
+}
+
+static uint32_t finish_files(const tt_traced *t, tt_session *session, const tt_spawn_end *program)
 {
     uint32_t n = atomic_load(&session->n_files), finished = 0;
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
         tt_session_file *file = &session->files[i];
-        if (is_unfinished(file)) recover(t, session, file);
+        if (is_unfinished(file)) recover(t, session, file, program);
         if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
         finished++;
         report_file(t, file);
@@ -347,6 +375,7 @@ static uint32_t finish_files(const tt_traced *t, tt_session *session)
                    "traces not listed here, of more processes: %" PRIu32
                    "; one that is still called .part needs `tensortrace recover`",
                    n - TT_SESSION_FILES);
+    report_others(t, session);
     remove_unlisted(t, session);
     return finished;
 }
@@ -367,6 +396,7 @@ static void why_nothing(const tt_traced *t, tt_session *session, tt_traced_end *
     const bool chooses = t->capture.tokens || t->capture.every;
     const char *why = NULL;
     end->why_is_certain = true;
+    end->ask_doctor = !attached && !atomic_load(&session->other_builds);
     if (atomic_load(&session->has_problem))
         why = session->problem;
     else if (!attached && atomic_load(&session->other_builds))
@@ -384,12 +414,50 @@ static void why_nothing(const tt_traced *t, tt_session *session, tt_traced_end *
         return;
     }
     end->why_is_certain = false;
+    end->ask_doctor = true;
     (void)snprintf(
         end->why_nothing, sizeof end->why_nothing,
         "no ggml shared library computed anything in the %s that had the hook library: it does not "
         "use ggml, links it statically, ended before it computed, or started the one that computes "
         "without LD_PRELOAD (as env -i and sudo do)",
         attached == 1 ? "process" : "processes");
+}
+
+/* The program that `env` or `nohup` starts, as far as their words are known; else argv itself. */
+static char *const *program_of(char *const *argv)
+{
+    char *const *word = argv;
+    const char *name = tt_base_name(argv[0]);
+    if (strcmp(name, "nohup") == 0 && argv[1]) return program_of(argv + 1);
+    if (strcmp(name, "env") != 0) return argv;
+    for (word++; *word && (strchr(*word, '=') || (*word)[0] == '-'); word++) {
+        const char *option = *word;
+        if (option[0] != '-' || strcmp(option, "-i") == 0 || strcmp(option, "-") == 0) continue;
+        if (strcmp(option, "-u") != 0 || !word[1]) return argv;
+        word++;
+    }
+    return *word ? program_of(word) : argv;
+}
+
+/* Before the program runs: whether it is certain that nothing in it can be traced. What it starts or
+ * loads may be, unless it is static and has its ggml inside. */
+static bool is_hopeless(const tt_traced *t, char *const *argv, tt_traced_end *end)
+{
+    tt_program_probe *p;
+    char *const *program = program_of(argv);
+    if (tt_program_probe_new(program[0], &p, NULL) != TT_OK) return false;
+    const bool hopeless = p->is_static && (p->defines_ggml || p->mentions_ggml);
+    if (hopeless) {
+        (void)snprintf(end->why_nothing, sizeof end->why_nothing, "%.60s was not run: %.320s",
+                       tt_base_name(program[0]), p->why);
+        end->why_is_certain = end->refused = true;
+    } else if (p->is_static || p->is_secure || p->inside[0] || p->mentions_ggml) {
+        if (p->verdict == TT_PROGRAM_NO)
+            print_note(t, "%s: %s; only what it starts or loads can be traced",
+                       tt_base_name(program[0]), p->why);
+    }
+    free(p);
+    return hopeless;
 }
 
 /* A limit on the size of files (ulimit -f) should be an error here, not a signal. */
@@ -406,7 +474,7 @@ static tt_status make_session(const tt_traced *t, tt_session **session, char pat
 /* Finishes and reports after the program's end. */
 static void conclude(const tt_traced *t, tt_session *session, tt_traced_end *end)
 {
-    end->n_traces = finish_files(t, session);
+    end->n_traces = finish_files(t, session, &end->program);
     end->unfinished = has_unfinished(session);
     uint32_t n = atomic_load(&session->n_files);
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
@@ -449,6 +517,10 @@ tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_
     const char *preload = getenv("LD_PRELOAD");
     char *before = preload ? strdup(preload) : NULL;
     memset(end, 0, sizeof *end);
+    if (is_hopeless(t, argv, end)) {
+        free(before);
+        return TT_OK;
+    }
     if (preload && !before) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     tt_status status = tt_hook_path_find(hook, sizeof hook, err);
     if (status == TT_OK) status = make_session(t, &session, session_path, &lock, err);
@@ -521,7 +593,8 @@ int tt_traced_conclude(const tt_traced_end *end, bool built_in)
         tt_report_note("nothing was traced: the program itself exited with %d", end->program.code);
     if (nothing && (!failed || end->why_is_certain))
         tt_report_note("%s%s%s", failed ? "" : "nothing was traced: ", end->why_nothing,
-                       !built_in ? " (see `tensortrace doctor -- PROGRAM`)" : "");
+                       !built_in && end->ask_doctor ? " (see `tensortrace doctor -- PROGRAM`)"
+                                                    : "");
     if (end->program.signal) tt_spawn_die_by(end->program.signal);
     return nothing ? TT_EXIT_NO_TRACE : end->program.code;
 }

@@ -46,6 +46,8 @@ typedef struct tt_traced_end {
     tt_outcome outcome;    /* of the trace at `output`; zero if there is none */
     char why_nothing[400]; /* if n_traces is 0 */
     bool why_is_certain;   /* else it is only a possible reason if the program did not fail */
+    bool ask_doctor;       /* `doctor -- PROGRAM` may know more */
+    bool refused;          /* the program was not run: nothing in it can be traced */
 } tt_traced_end;
 
 /* Runs argv and waits. This process's environment is unchanged, except TENSORTRACE_*. */

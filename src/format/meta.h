@@ -52,7 +52,12 @@ enum {
     TT_BUFFER_PLACE_UNKNOWN = 8 /* not observed whether it maps a file */
 };
 
-enum { TT_TENSOR_EXECUTES = 1, TT_TENSOR_INPUT = 2, TT_TENSOR_OUTPUT = 4 };
+enum {
+    TT_TENSOR_EXECUTES = 1,
+    TT_TENSOR_INPUT = 2,
+    TT_TENSOR_OUTPUT = 4,
+    TT_TENSOR_UNTIMED = 8 /* executes on a device that nobody waits for: has no op records */
+};
 
 #define TT_PHASES 5u /* of enum tt_phase */
 enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2, TT_BATCH_SEQUENCES = 4 };

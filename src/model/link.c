@@ -275,6 +275,7 @@ static void find_waits(tt_model *m)
     static const char unknown[] = "not observed: ";
     const char *waits = tt_model_environment(m, "waits");
     uint32_t n_known = 0;
+    m->remote = tt_model_environment(m, "engine_remote");
     if (waits && strncmp(waits, unknown, sizeof unknown - 1) == 0)
         m->waits_unknown = waits + sizeof unknown - 1;
     for (uint32_t i = 0; i < m->n_runs; i++)

@@ -358,6 +358,7 @@ bool tt_load_graph(tt_loader *l, tt_cursor *c)
     for (uint32_t i = 0; i < g.n_tensors; i++) {
         if (!load_tensor(l, &g, &g.tensors[i], c)) return false;
         if (i < g.n_nodes && g.tensors[i].flags & TT_TENSOR_EXECUTES) g.n_executed++;
+        if (i < g.n_nodes && g.tensors[i].flags & TT_TENSOR_UNTIMED) g.n_untimed++;
     }
     if (!load_backends(l, &g, c) || !load_stages(l, &g, c)) return false;
     if (!tt_loader_id(l, "graph", g.id)) return true;

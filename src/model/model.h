@@ -165,6 +165,7 @@ typedef struct tt_graph {
     uint32_t n_nodes; /* the first n_nodes tensors, in execution order */
     uint32_t n_tensors;
     uint32_t n_executed; /* nodes with TT_TENSOR_EXECUTES */
+    uint32_t n_untimed;  /* ... of which these have no op records: TT_TENSOR_UNTIMED */
     tt_tensor *tensors;
     uint64_t chunk_offset_bytes; /* of its META chunk */
 } tt_graph;
@@ -366,6 +367,7 @@ typedef struct tt_model {
     /* Why the threads' waits are unknown for all computations, or NULL. Then an op's duration on a
      * thread includes its wait. */
     const char *waits_unknown;
+    const char *remote; /* why ops of TT_TENSOR_UNTIMED were not observed; NULL: there are none */
     bool waits_known;   /* of all computations; see tt_model_waits_known */
     bool off_cpu_known; /* of threads, in ops of hooked runs */
     /* Private: */

@@ -360,6 +360,7 @@ void tt_section_run(tt_page *p, const tt_analysis *a)
     item(p, t, "observed by",
          tt_page_format(p, "%s%s%s%s", mode ? mode : "unknown", why ? " (" : "", why ? why : "",
                         why ? ")" : ""));
+    if (m->remote) item(p, t, "other ops", tt_page_format(p, "not observed: %s", m->remote));
     if (environment(a, "capture")) item(p, t, "options", environment(a, "capture"));
     item(p, t, "trace",
          tt_page_format(p, "%s, %s", a->path, tt_format_bytes(p, (double)a->summary.file_bytes)));

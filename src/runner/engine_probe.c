@@ -90,6 +90,7 @@ static void put_layout(FILE *out, overhead_of overhead, name_setter set_name)
     if (!overhead) return;
     fprintf(out, "tensor_overhead=%zu\n", overhead());
     fprintf(out, "name_bytes=%u\n", tt_ggml_name_bytes(overhead(), set_name));
+    fprintf(out, "name_at=%zu\n", tt_ggml_name_at(set_name));
 }
 
 /* An engine without libllama (whisper.cpp, other programs): ggml alone. */
@@ -161,6 +162,7 @@ static void take_line(tt_engine_answer *a, char *line)
     if (!strcmp(line, "cpu_path")) take(a->cpu_path, sizeof a->cpu_path, value);
     if (!strcmp(line, "tensor_overhead")) a->tensor_overhead = strtoul(value, NULL, 10);
     if (!strcmp(line, "name_bytes")) a->name_bytes = strtoul(value, NULL, 10);
+    if (!strcmp(line, "name_at")) a->name_at = strtoul(value, NULL, 10);
     char *file = strchr(value, ' ');
     if (!strcmp(line, "score") && file && a->n_scores < TT_ENGINE_ANSWER_SCORES) {
         tt_engine_score *s = &a->scores[a->n_scores++];
@@ -255,7 +257,8 @@ typedef struct hook_spec {
 
 static const hook_spec specs[] = {
     {EXTRA_FORWARD, TT_LIBRARY_CPU, true, "start of each op on each thread", NULL},
-    {"ggml_barrier", TT_LIBRARY_CPU, true, "each thread's arrival, wait and release", NULL},
+    {"ggml_barrier", TT_LIBRARY_CPU, false, "each thread's arrival, wait and release",
+     "threads' waits for each other are not observed, and are part of the ops' times"},
     {"ggml_graph_compute", TT_LIBRARY_CPU, true, "begin and end of a graph on the CPU", NULL},
     {GRAPH_ASYNC, TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "batches: token ids and positions",
      "batches and tokens are not distinguished"},
@@ -390,6 +393,12 @@ static void add_library(tt_engine_probe *p, const char *dir, const char *file, u
     p->n_libraries++;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
 /* False when the folder cannot be listed. */
 static bool add_folder(tt_engine_probe *p, const char *dir, unsigned role)
 {
@@ -397,7 +406,7 @@ static bool add_folder(tt_engine_probe *p, const char *dir, unsigned role)
     int n = scandir(dir, &names, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         const char *file = names[i]->d_name;
-        if (role ? strstr(file, ".so") != NULL : is_named_as_ours(file))
+        if (role ? strstr(file, ".so") || ends_in(file, ".node") : is_named_as_ours(file))
             add_library(p, dir, file, role);
         free(names[i]);
     }
@@ -508,12 +517,6 @@ static void add_spec(tt_engine_probe *p, const hook_spec *spec)
     if (!called && spec->costs) find(p, false, "no calls of %s: %s", spec->name, spec->costs);
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
-}
-
 static void add_fused(tt_engine_probe *p)
 {
     if (!p->cpu) return;
@@ -598,9 +601,9 @@ static void check_layout(tt_engine_probe *p)
     p->is_layout_known = overhead == 0 || p->answer.name_bytes > 0;
     if (!p->is_layout_known)
         find(p, true,
-             "struct ggml_tensor has an unknown layout (ggml_tensor_overhead() is %zu bytes), as in "
-             "builds before December 2024: tracing is refused",
-             overhead);
+             "struct ggml_tensor has an unknown layout (" TT_GGML_LAYOUT_WHERE
+             "): tracing is refused",
+             overhead, p->answer.name_at);
     for (size_t i = 0; i < p->n_libraries; i++)
         if (p->libraries[i].role == TT_LIBRARY_BACKEND)
             find(p, false,

@@ -31,6 +31,7 @@ typedef struct tt_engine_answer {
     char cpu_path[PATH_MAX]; /* the CPU library that stayed loaded, wherever it is */
     size_t tensor_overhead;  /* ggml_tensor_overhead(), bytes; 0 unknown */
     size_t name_bytes;       /* room for a tensor's name; 0: unknown layout */
+    size_t name_at;          /* where it is in struct ggml_tensor; 0: unknown */
     tt_engine_score scores[TT_ENGINE_ANSWER_SCORES];
     size_t n_scores;
 } tt_engine_answer;

@@ -117,6 +117,29 @@ static void add_needed(tt_program_probe *p, const tt_elf_file *elf, const char *
     }
 }
 
+static bool defines_ggml(const tt_elf_file *elf)
+{
+    static const char *const names[] = {"ggml_graph_compute", "ggml_barrier", "ggml_new_tensor",
+                                        "llama_decode"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (tt_elf_symbol_flags(elf, names[i]) & (TT_ELF_DEFINED | TT_ELF_STATIC)) return true;
+    return false;
+}
+
+/* Notes a file that is not one of ggml's own libraries and has its functions. */
+static void look_inside(tt_program_probe *p, const tt_elf_file *elf, const char *path)
+{
+    static const char *const called[] = {"ggml_cpu_extra_compute_forward",
+                                         "ggml_backend_sched_graph_compute_async"};
+    if (p->inside[0] || !defines_ggml(elf)) return;
+    (void)snprintf(p->inside, sizeof p->inside, "%s", path);
+    for (size_t i = 0; i < sizeof called / sizeof called[0]; i++)
+        p->inside_is_called |=
+            (tt_elf_symbol_flags(elf, called[i]) & TT_ELF_CALLED) && !tt_elf_is_symbolic(elf);
+    const bool is_module = !tt_elf_interpreter(elf)[0];
+    if (p->inside_is_called && is_module && !p->engine_dir[0]) folder_of(path, p->engine_dir);
+}
+
 /* Breadth first, as the dynamic linker does; the list is both queue and result. */
 static void add_libraries(tt_program_probe *p, const tt_elf_file *program)
 {
@@ -128,31 +151,24 @@ static void add_libraries(tt_program_probe *p, const tt_elf_file *program)
         /* The scheduler's own library shows best where the engine is. */
         bool is_ggml = strncmp(l->name, "libggml", 7) == 0 || tt_engine_is_llama_name(l->name);
         if (is_ggml && !p->engine_dir[0]) folder_of(l->path, p->engine_dir);
+        if (!is_ggml) look_inside(p, elf, l->path);
         add_needed(p, elf, l->path);
         tt_elf_close(elf);
     }
 }
 
-static bool defines_ggml(const tt_elf_file *elf)
-{
-    static const char *const names[] = {"ggml_graph_compute", "ggml_barrier", "ggml_new_tensor",
-                                        "llama_decode"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (tt_elf_symbol_flags(elf, names[i]) & (TT_ELF_DEFINED | TT_ELF_STATIC)) return true;
-    return false;
-}
-
 /* A stripped static build has no symbol names, but contains the text of ggml's assertions. */
 static bool mentions_ggml(const char *path)
 {
-    static const char text[] = "GGML_ASSERT(";
+    static const char text[] = "GML_ASSERT("; /* without the G, this program would mention it */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     bool found = false;
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map != MAP_FAILED) {
-            found = memmem(map, (size_t)st.st_size, text, sizeof text - 1) != NULL;
+            const char *at = memmem(map, (size_t)st.st_size, text, sizeof text - 1);
+            found = at && at > (const char *)map && at[-1] == 'G';
             (void)munmap(map, (size_t)st.st_size);
         }
     }
@@ -234,13 +250,22 @@ static void decide(tt_program_probe *p, const tt_elf_file *elf)
                        "folder)",
                        missing);
         return;
-    } else if (p->engine_dir[0]) {
+    } else if (p->engine_dir[0] && !p->inside_is_called) {
         p->verdict = TT_PROGRAM_YES;
         why = "it links ggml's shared libraries";
-    } else if (p->defines_ggml || p->mentions_ggml)
-        why = "ggml is linked into the program itself, where its calls cannot be replaced: use a "
-              "build with shared libraries (BUILD_SHARED_LIBS=ON)";
-    else {
+    } else if (p->inside[0] && p->inside_is_called) {
+        p->verdict = TT_PROGRAM_YES;
+        (void)snprintf(p->why, sizeof p->why,
+                       "all of ggml is in %.200s, and calls itself where hooks can be", p->inside);
+        return;
+    } else if (p->inside[0] || p->mentions_ggml) {
+        (void)snprintf(p->why, sizeof p->why,
+                       "ggml is linked into %.120s, where its calls cannot be replaced: use a "
+                       "build with shared libraries (BUILD_SHARED_LIBS=ON)",
+                       p->inside[0] && strcmp(p->inside, p->path) != 0 ? p->inside
+                                                                       : "the program itself");
+        return;
+    } else {
         p->verdict = TT_PROGRAM_LATE;
         why = "it links no ggml; if it loads one while it runs (as Node and Python programs do), "
               "that is traced, else `run` exits with 3";
@@ -264,11 +289,14 @@ tt_status tt_program_probe_new(const char *program, tt_program_probe **out, tt_e
         free(p);
         return status;
     }
-    /* An addon (.node, a Python module) has no interpreter either, but it needs libraries. */
-    p->is_static = !tt_elf_interpreter(elf)[0] && tt_elf_n_needed(elf) == 0;
+    /* An addon (.node, a Python module) has no interpreter either, but it needs libraries; the
+     * dynamic linker, which may be told to run a program, needs none, but has a name. */
+    p->is_static = !tt_elf_interpreter(elf)[0] && tt_elf_n_needed(elf) == 0 &&
+                   !tt_elf_soname(elf)[0];
     p->is_secure = gains_rights(p->path);
     p->defines_ggml = defines_ggml(elf);
     p->mentions_ggml = mentions_ggml(p->path);
+    look_inside(p, elf, p->path);
     if (!p->is_static) add_libraries(p, elf);
     decide(p, elf);
     tt_elf_close(elf);

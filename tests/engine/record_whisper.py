@@ -1,7 +1,7 @@
 """Records whisper.cpp, as PyPI's pywhispercpp brings it with a ggml of its own, inside the Python that
 has loaded it: record_whisper.py PACKAGES MODEL [TRACE]. Prints what it recognises. MODEL is made when
 it is not there: a whisper of made-up weights, smaller than any real one, in the format that
-whisper.cpp reads.
+whisper.cpp reads. With "" as PACKAGES that is all.
 """
 
 import os
@@ -93,6 +93,8 @@ def main():
     sys.path.insert(0, packages)
     if not os.path.exists(model):
         make(model)
+    if not packages:
+        return
     import _pywhispercpp as whisper
     import numpy
 

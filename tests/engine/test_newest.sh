@@ -30,7 +30,7 @@ info = json.load(open(sys.argv[1]))
 counts = [tuple(map(int, line.split())) for line in open(sys.argv[2])]
 if len(counts) != 1:
     sys.exit(f"the counter counted in {len(counts)} processes")
-ops, tokens = counts[0]
+ops, tokens, _ = counts[0]
 got = sum(op["count"] for op in info["by_op"])
 if not ops or got != ops:
     sys.exit(f"ops: {ops} counted, {got} traced")

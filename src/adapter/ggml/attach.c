@@ -105,13 +105,34 @@ static void add_unseen(const char *name)
     (void)snprintf(unseen + used, sizeof unseen - used, "%s%s", used ? " " : "", name);
 }
 
+/* Whether batches were computed, and in no call that was seen. */
+static bool has_no_calls(tt_recorder *r)
+{
+    const tt_area_counts *c = r ? &tt_recorder_area(r)->area->counts : NULL;
+    return c && atomic_load(&c->batches) > 0 && atomic_load(&c->decode_calls) == 0 &&
+           atomic_load(&c->decode_unseen) == 0;
+}
+
+/* Why tokens have neither texts nor sequences; "" if some have. */
+static const char *why_no_tokens(tt_recorder *r)
+{
+    const tt_area_counts *c = r ? &tt_recorder_area(r)->area->counts : NULL;
+    if (!tt_resolve(NULL, "llama_decode")) return "";
+    if (has_no_calls(r))
+        return ", nor are texts and sequences of tokens (no call of llama_decode or llama_process "
+               "was seen, as none is that goes by an address from dlsym)";
+    return c && atomic_load(&c->decode_calls) == 0 && atomic_load(&c->decode_unseen) > 0
+               ? ", nor are texts and sequences of tokens (the program's batch objects were made "
+                 "before)"
+               : "";
+}
+
 /* What was computed shows it, too: some library may call the functions, but did not. */
 static void find_unseen(tt_recorder *r)
 {
     static const char *const calls[] = {"llama_decode", "llama_encode", "llama_process"};
     const size_t n_calls = sizeof calls / sizeof *calls;
-    const tt_area_counts *c = r ? &tt_recorder_area(r)->area->counts : NULL;
-    const bool none = c && atomic_load(&c->batches) > 0 && atomic_load(&c->decode_calls) == 0;
+    const bool none = has_no_calls(r);
     bool is_listed[sizeof calls / sizeof *calls] = {false};
     size_t n = 0;
     unseen[0] = '\0';
@@ -136,10 +157,7 @@ static void describe(tt_recorder *r)
                    unseen);
     tt_process_environment(r, "capture_calls", unseen[0] ? text : "on");
     (void)snprintf(text, sizeof text, "while the program ran: what came before is not in it%s",
-                   strstr(unseen, "llama_decode")
-                       ? ", nor are texts and sequences of tokens (the program calls llama_decode "
-                         "by an address from dlsym)"
-                       : "");
+                   why_no_tokens(r));
     tt_process_environment(r, "attached", text);
     if (tt_call_slots_problem(&problem) != TT_OK)
         tt_process_environment(r, "unrecorded", problem.message);

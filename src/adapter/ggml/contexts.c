@@ -13,19 +13,20 @@ static const tt_recorder *mode_recorder; /* the recorder that has the mode */
 static uint32_t last_id;
 static uint64_t last_layout;
 
-/* The first GPU backend: its ops do not reach the CPU hooks. */
-static void *find_gpu(const tt_engine *e, void *sched)
+static bool is_gpu(const tt_engine *e, void *backend)
 {
-    if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type)
-        return NULL;
-    int n = e->sched_n_backends(sched);
-    for (int i = 0; i < n; i++) {
-        void *backend = e->sched_backend(sched, i);
-        void *device = backend ? e->backend_device(backend) : NULL;
-        if (!device) continue;
-        int type = e->device_type(device);
-        if (type == GGML_MIRROR_DEVICE_GPU || type == GGML_MIRROR_DEVICE_IGPU) return backend;
-    }
+    void *device = backend && e->backend_device ? e->backend_device(backend) : NULL;
+    int type = device && e->device_type ? e->device_type(device) : GGML_MIRROR_DEVICE_CPU;
+    return type == GGML_MIRROR_DEVICE_GPU || type == GGML_MIRROR_DEVICE_IGPU;
+}
+
+/* The scheduler's first backend of a kind; NULL: none. */
+static void *find_backend(const tt_engine *e, void *sched,
+                          bool (*is_kind)(const tt_engine *e, void *backend))
+{
+    if (!e->sched_n_backends || !e->sched_backend) return NULL;
+    for (int i = 0, n = e->sched_n_backends(sched); i < n; i++)
+        if (is_kind(e, e->sched_backend(sched, i))) return e->sched_backend(sched, i);
     return NULL;
 }
 
@@ -43,12 +44,17 @@ static bool decide_callback(const tt_engine *e, void *sched, char why[200])
     case TT_MODE_AUTO:
         break;
     }
-    if (!tt_resolve_is_imported("ggml_cpu_extra_compute_forward") ||
-        !tt_resolve_is_imported("ggml_barrier")) {
-        (void)snprintf(why, 200, "the engine's CPU library has no per-op call that can be hooked");
-        return true;
-    }
-    gpu = find_gpu(e, sched);
+    /* Barriers only show the waits: some builds have them in their compute loop. */
+    static const char *const needed[] = {"ggml_cpu_extra_compute_forward", "ggml_graph_compute"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!tt_resolve_is_imported(needed[i])) {
+            (void)snprintf(why, 200,
+                           "no loaded library calls %s through the dynamic linker's table, where "
+                           "it could be hooked",
+                           needed[i]);
+            return true;
+        }
+    gpu = find_backend(e, sched, is_gpu);
     if (gpu) {
         (void)snprintf(why, 200, "ops run on %s, where there is nothing to hook per op",
                        e->backend_name ? e->backend_name(gpu) : "a GPU");
@@ -65,6 +71,16 @@ static void put_mode(tt_recorder *r, const char *mode, const char *why)
     tt_process_environment(r, "mode_reason", why);
 }
 
+static void put_remote(tt_recorder *r, const tt_engine *e, void *backend)
+{
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "%s computes them in another process, and the engine does not wait for it: "
+                   "record the server there (`tensortrace run -- rpc-server`)",
+                   e->backend_name ? e->backend_name(backend) : "a device");
+    tt_process_environment(r, "engine_remote", text);
+}
+
 tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
 {
     char why[200];
@@ -79,6 +95,9 @@ tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
     c->next = contexts;
     contexts = c;
     put_mode(r, c->callback ? "callback" : "hook", why);
+    void *remote = find_backend(e, sched, tt_engine_is_remote);
+    c->has_remote = remote != NULL;
+    if (remote) put_remote(r, e, remote);
     return c;
 }
 

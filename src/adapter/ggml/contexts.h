@@ -27,11 +27,15 @@ typedef struct tt_context {
     void *sched;
     uint32_t id;    /* in the trace, from 1 */
     bool callback;  /* ops are observed by the scheduler's callback */
+    bool has_remote; /* some backend is as in tt_engine_is_remote */
     bool installed; /* our callback is set in the scheduler */
     bool computes;  /* now, on some thread */
     bool forgotten; /* meanwhile: it is no longer listed */
     void (*set_callback)(void *sched, tt_eval_callback callback,
                          void *user_data); /* the engine's */
+    /* The word of the scheduler that holds the callback, before its argument, where calls of the
+     * setter cannot be hooked; 0: they can. */
+    size_t callback_word;
     /* The layout of the scheduler's graphs, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
     const struct ggml_cgraph *graph; /* whose inputs are stored here */

@@ -5,6 +5,7 @@
 #include "base/ggml_layout.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +16,13 @@ static _Atomic int state; /* 0 not looked up, 1 usable, -1 not usable */
 uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];
 uint32_t tt_engine_name_bytes = TT_GGML_NAME_BYTES;
 
-static void refuse(const char *why)
+static void __attribute__((format(printf, 1, 2))) refuse(const char *fmt, ...)
 {
-    char text[256];
+    char why[256], text[320];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
     (void)snprintf(text, sizeof text, "this ggml cannot be traced: %s", why);
     tt_process_problem(text);
 }
@@ -27,33 +32,42 @@ static void find(const void *caller, void *member, const char *name)
     *(void **)member = tt_resolve(caller, name);
 }
 
-static bool find_all(const void *caller, tt_engine *e)
+/* *missing: the first that was not found. */
+static void need(const void *caller, void *member, const char *name, const char **missing)
 {
-    find(caller, &e->graph_n_nodes, "ggml_graph_n_nodes");
-    find(caller, &e->graph_nodes, "ggml_graph_nodes");
+    find(caller, member, name);
+    if (!*(void **)member && !*missing) *missing = name;
+}
+
+/* The name of a function that is missing; NULL: all that are needed are there. */
+static const char *find_all(const void *caller, tt_engine *e)
+{
+    const char *missing = NULL;
+    need(caller, &e->graph_n_nodes, "ggml_graph_n_nodes", &missing);
+    need(caller, &e->graph_nodes, "ggml_graph_nodes", &missing);
+    need(caller, &e->op_name, "ggml_op_name", &missing);
+    need(caller, &e->op_desc, "ggml_op_desc", &missing);
+    need(caller, &e->type_name, "ggml_type_name", &missing);
+    need(caller, &e->nbytes, "ggml_nbytes", &missing);
+    need(caller, &e->buffer_name, "ggml_backend_buffer_name", &missing);
+    need(caller, &e->buffer_base, "ggml_backend_buffer_get_base", &missing);
+    need(caller, &e->buffer_size, "ggml_backend_buffer_get_size", &missing);
+    need(caller, &e->buffer_is_host, "ggml_backend_buffer_is_host", &missing);
+    need(caller, &e->tensor_get, "ggml_backend_tensor_get", &missing);
     find(caller, &e->graph_tensor, "ggml_graph_get_tensor");
-    find(caller, &e->op_name, "ggml_op_name");
-    find(caller, &e->op_desc, "ggml_op_desc");
-    find(caller, &e->type_name, "ggml_type_name");
-    find(caller, &e->nbytes, "ggml_nbytes");
-    find(caller, &e->buffer_name, "ggml_backend_buffer_name");
-    find(caller, &e->buffer_base, "ggml_backend_buffer_get_base");
-    find(caller, &e->buffer_size, "ggml_backend_buffer_get_size");
-    find(caller, &e->buffer_is_host, "ggml_backend_buffer_is_host");
     find(caller, &e->buffer_usage, "ggml_backend_buffer_get_usage");
-    find(caller, &e->tensor_get, "ggml_backend_tensor_get");
     find(caller, &e->sched_n_backends, "ggml_backend_sched_get_n_backends");
     find(caller, &e->sched_backend, "ggml_backend_sched_get_backend");
     find(caller, &e->sched_tensor_backend, "ggml_backend_sched_get_tensor_backend");
     find(caller, &e->backend_device, "ggml_backend_get_device");
     find(caller, &e->backend_name, "ggml_backend_name");
     find(caller, &e->device_type, "ggml_backend_dev_type");
+    find(caller, &e->device_registry, "ggml_backend_dev_backend_reg");
+    find(caller, &e->registry_name, "ggml_backend_reg_name");
     find(caller, &e->version, "ggml_version");
     find(caller, &e->commit, "ggml_commit");
     find(caller, &e->release, "llama_version");
-    return e->graph_n_nodes && e->graph_nodes && e->op_name && e->op_desc && e->type_name &&
-           e->nbytes && e->buffer_name && e->buffer_base && e->buffer_size && e->buffer_is_host &&
-           e->tensor_get;
+    return missing;
 }
 
 static int32_t find_op(const tt_engine *e, const char *wanted)
@@ -84,15 +98,17 @@ static bool look_up(const void *caller)
     size_t (*overhead)(void) = NULL;
     void *(*set_name)(void *, const char *) = NULL;
     uint32_t name_bytes = 0;
-    if (!find_all(caller, &engine)) {
-        refuse("functions are missing (a version before December 2024, or a static build)");
+    const char *missing = find_all(caller, &engine);
+    if (missing) {
+        refuse("no loaded library exports %s: use a current build with shared libraries", missing);
         return false;
     }
     find(caller, &overhead, "ggml_tensor_overhead");
     find(caller, &set_name, "ggml_set_name");
     if (overhead) name_bytes = tt_ggml_name_bytes(overhead(), set_name);
     if (!name_bytes) {
-        refuse("its struct ggml_tensor has an unknown layout, as in builds before December 2024");
+        refuse("its struct ggml_tensor has an unknown layout (" TT_GGML_LAYOUT_WHERE "): " TT_GGML_LAYOUT_ADVICE,
+               overhead ? overhead() : 0, tt_ggml_name_at(set_name));
         return false;
     }
     tt_engine_name_bytes = name_bytes;
@@ -111,6 +127,14 @@ const tt_engine *tt_engine_get(const void *caller)
         (void)pthread_mutex_unlock(&look_up_lock);
     }
     return known > 0 ? &engine : NULL;
+}
+
+bool tt_engine_is_remote(const tt_engine *e, void *backend)
+{
+    void *device = backend && e->backend_device ? e->backend_device(backend) : NULL;
+    void *registry = device && e->device_registry ? e->device_registry(device) : NULL;
+    /* Its synchronize does nothing; other devices' does, or they compute before they return. */
+    return registry && e->registry_name && strcmp(e->registry_name(registry), "RPC") == 0;
 }
 
 void tt_engine_in_child(void)

@@ -30,6 +30,8 @@ typedef struct tt_engine {
     void *(*backend_device)(void *);                                   /* optional */
     const char *(*backend_name)(void *);                               /* optional */
     int (*device_type)(void *);                                        /* optional */
+    void *(*device_registry)(void *);                                  /* optional */
+    const char *(*registry_name)(void *);                              /* optional */
     const char *(*version)(void);                                      /* optional: ggml_version */
     const char *(*commit)(void);                                       /* optional: ggml_commit */
     const char *(*release)(void);                                      /* optional: llama_version */
@@ -42,6 +44,9 @@ typedef struct tt_engine {
 /* The functions, looked up once from the library at `caller`. NULL if this engine cannot be traced
  * (a function is missing, struct ggml_tensor differs); the session gets the reason. */
 const tt_engine *tt_engine_get(const void *caller);
+
+/* Whether the backend only sends its ops away, so that nobody here sees when they are computed. */
+bool tt_engine_is_remote(const tt_engine *e, void *backend);
 
 /* Call in a forked child: another thread of the parent may have held the lock. */
 void tt_engine_in_child(void);

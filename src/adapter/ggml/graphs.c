@@ -183,8 +183,14 @@ static void numbering_end(numbering *g)
     free(g->key);
 }
 
+static bool is_remote(const tt_engine *e, void *sched, const struct ggml_tensor *node)
+{
+    return sched && e->sched_tensor_backend &&
+           tt_engine_is_remote(e, e->sched_tensor_backend(sched, node));
+}
+
 static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, uint32_t index,
-                            uint32_t n_nodes, bool marked, tt_bytes *out)
+                            uint32_t n_nodes, bool marked, void *sched, tt_bytes *out)
 {
     const struct ggml_tensor *t = g->list[index];
     tt_meta_tensor m = {.op = (uint32_t)t->op, .type = (uint32_t)t->type};
@@ -194,7 +200,8 @@ static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, ui
     m.op_name = tt_names_id(r, e->op_name(t->op));
     m.op_desc = tt_names_id(r, e->op_desc(t));
     m.type_name = tt_names_id(r, e->type_name(t->type));
-    if (index < n_nodes && tt_graphs_executes(t, marked)) m.flags |= TT_TENSOR_EXECUTES;
+    if (index < n_nodes && tt_graphs_executes(t, marked))
+        m.flags |= TT_TENSOR_EXECUTES | (is_remote(e, sched, t) ? TT_TENSOR_UNTIMED : 0);
     if (t->flags & GGML_MIRROR_FLAG_INPUT) m.flags |= TT_TENSOR_INPUT;
     if (t->flags & GGML_MIRROR_FLAG_OUTPUT) m.flags |= TT_TENSOR_OUTPUT;
     for (uint32_t i = 0; i < TT_DIMS; i++) {
@@ -344,7 +351,7 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
     bool ok = numbering_begin(&g, nodes, n_nodes);
     /* Describing a tensor may number new leafs, which the loop describes in turn. */
     for (uint32_t i = 0; ok && i < g.n; i++)
-        describe_tensor(r, e, &g, i, n_nodes, marked, &tensors);
+        describe_tensor(r, e, &g, i, n_nodes, marked, sched, &tensors);
     if (ok) ok = find_inputs(e, &g, n_nodes, marked, !sched, keep);
     if (ok) {
         tt_bytes_varint(out, n_nodes);

@@ -17,7 +17,9 @@
 #include "adapter/ggml/values.h"
 #include "format/meta.h"
 
+#include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_data);
 
@@ -44,6 +46,7 @@ static __thread struct {
     uint32_t cursor;
     bool marked;
     tt_op_record *record; /* of the current node; barriers inside it do not end it */
+    bool takes;           /* its output may be captured */
     const tt_engine *engine;
 } current __attribute__((tls_model("initial-exec")));
 
@@ -62,12 +65,21 @@ static void copy_values(tt_context *c, tt_lane *l, uint32_t node)
     }
 }
 
+/* Whether its time would be that of sending it. */
+static bool is_remote(const tt_context *c, const struct ggml_tensor *t)
+{
+    const tt_engine *e = current.engine;
+    return c->has_remote && e->sched_tensor_backend &&
+           tt_engine_is_remote(e, e->sched_tensor_backend(c->sched, t));
+}
+
 /* The scheduler offers a node before it computes it; it calls again when the node is computed. */
 static bool on_ask(tt_context *c, struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
     tt_runs_asked = t;
     current.record = NULL;
+    current.takes = false;
     c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
     if (!current.run || current.recorder != tt_process_recorder_if_open() ||
         !tt_graphs_executes(t, current.marked))
@@ -80,6 +92,8 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     current.cursor = node + 1;
     l->run = current.run;
     copy_values(c, l, node);
+    current.takes = c->fingerprints.any && c->fingerprints.wanted[node];
+    if (is_remote(c, t)) return current.takes || c->user_wants;
     tt_lane_open(l, node, 0, 0, tt_ticks());
     if (tt_capture_options.faults && l->open && tt_lane_claim_details(l)) {
         tt_faults_count(&l->faults, TT_FAULTS_OF_PROCESS);
@@ -95,7 +109,7 @@ static void take_output(tt_context *c, const struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
     uint32_t node = current.cursor - 1;
-    if (c->fingerprints.any && c->fingerprints.wanted[node] && tt_lane_claim_details(l))
+    if (current.takes && tt_lane_claim_details(l))
         tt_fingerprints_take_alone(&c->fingerprints, t, current.run, node, &l->details);
 }
 
@@ -103,15 +117,17 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
 {
     tt_context *c = user_data;
     if (ask) return on_ask(c, t);
-    if (current.record && current.recorder == tt_process_recorder_if_open()) {
+    const bool is_ours = current.recorder == tt_process_recorder_if_open();
+    if (current.record && is_ours) {
         uint64_t now = tt_ticks();
         __atomic_store_n(&current.record->arrive, now, __ATOMIC_RELAXED);
         __atomic_store_n(&current.record->release, now, __ATOMIC_RELAXED);
         tt_faults_arrive(&tt_lane_self.faults);
         tt_lane_self.faults.open = NULL;
-        take_output(c, t);
     }
+    if ((current.record || current.takes) && is_ours) take_output(c, t);
     current.record = NULL;
+    current.takes = false;
     /* false would end the computation, which only the program may do. */
     return c->user_wants ? c->user_callback(t, false, c->user_data) : true;
 }
@@ -158,17 +174,57 @@ static int compute_unseen(tt_context *c, struct ggml_cgraph *graph, const void *
     return real(c->sched, graph);
 }
 
+/* Sets our callback where the engine's own calls of the setter cannot be hooked, since they are
+ * inlined. What it has set is in the scheduler's memory, at the words that change. */
+static bool install_in_memory(tt_context *c, set_callback set)
+{
+    void **words = c->sched;
+    const size_t n = malloc_usable_size(words) / sizeof *words;
+    void **was = malloc(n * sizeof *was);
+    if (!was) return false;
+    memcpy(was, words, n * sizeof *was);
+    set(c->sched, on_eval, c);
+    size_t at = 1;
+    while (at + 1 < n && !(words[at] == (void *)on_eval && words[at + 1] == c))
+        at++;
+    const bool found = at + 1 < n;
+    if (found) {
+        c->callback_word = at;
+        *(void **)&c->user_callback = was[at];
+        c->user_data = was[at + 1];
+    } else {
+        memcpy(words, was, n * sizeof *was);
+    }
+    free(was);
+    return found;
+}
+
+/* Whether the scheduler will call ours. */
+static bool install(tt_context *c, const void *caller)
+{
+    void **words = c->sched;
+    set_callback set;
+    if (c->installed && c->callback_word && words[c->callback_word] != (void *)on_eval) {
+        *(void **)&c->user_callback = words[c->callback_word];
+        c->user_data = words[c->callback_word + 1];
+        c->set_callback(c->sched, on_eval, c);
+    }
+    if (c->installed) return true;
+    *(void **)&set = tt_resolve(caller, real_set_callback.name);
+    if (!set) return false;
+    c->set_callback = set;
+    if (tt_resolve_is_imported(real_set_callback.name))
+        set(c->sched, on_eval, c);
+    else if (!install_in_memory(c, set))
+        return false;
+    c->installed = true;
+    return true;
+}
+
 static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
                                    struct ggml_cgraph *graph, const void *caller, const void *frame)
 {
-    if (!c->installed) {
-        set_callback set;
-        *(void **)&set = tt_resolve(caller, real_set_callback.name);
-        if (!set) return 0;
-        set(c->sched, on_eval, c);
-        c->set_callback = set;
-        c->installed = true;
-    }
+    if (!install(c, caller)) return 0;
     current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0, frame, c->sched);
     current.recorder = r;
     current.nodes = e->graph_nodes(graph);
@@ -195,6 +251,23 @@ static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
+/* Reads a word of what was computed last on a device that the engine does not wait for: otherwise
+ * the batch would end when it was sent. */
+static void wait_for_remote(const tt_engine *e, const tt_context *c, struct ggml_cgraph *graph)
+{
+    struct ggml_tensor *const *nodes = e->graph_nodes(graph);
+    uint64_t word;
+    if (!c->has_remote || !e->sched_tensor_backend) return;
+    for (int i = e->graph_n_nodes(graph); i-- > 0;) {
+        const size_t bytes = tt_graphs_is_empty(nodes[i]) ? 0 : e->nbytes(nodes[i]);
+        if (!bytes || tt_engine_op_is_empty(nodes[i]->op) ||
+            !tt_engine_is_remote(e, e->sched_tensor_backend(c->sched, nodes[i])))
+            continue;
+        e->tensor_get(nodes[i], &word, 0, bytes < sizeof word ? bytes : sizeof word);
+        return;
+    }
+}
+
 /* The batch's graph, in a batch of that context. */
 static int compute_batch(tt_recorder *r, const tt_engine *e, tt_context *c,
                          struct ggml_cgraph *graph, uint32_t batch, const void *caller,
@@ -205,6 +278,7 @@ static int compute_batch(tt_recorder *r, const tt_engine *e, tt_context *c,
     observe_memory(r, batch, TT_AT_BATCH_BEGIN);
     if (c->callback) (void)begin_callback_run(r, e, c, graph, caller, __builtin_frame_address(0));
     int status = real(c->sched, graph);
+    if (status == 0) wait_for_remote(e, c, graph);
     if (current.run) tt_runs_end(r, current.run, TT_OBSERVED_CALLBACK, status);
     current.run = 0;
     tt_runs_asked = NULL;

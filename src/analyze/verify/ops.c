@@ -153,10 +153,11 @@ static bool has_loss(const tt_model *m, const tt_piece_ops *p)
     return false;
 }
 
-/* The executing node at or after `from`; n_nodes if there is none. */
+/* The node at or after `from` that has records; n_nodes if there is none. */
 static uint32_t executing(const tt_graph *g, uint32_t from)
 {
-    while (from < g->n_nodes && !(g->tensors[from].flags & TT_TENSOR_EXECUTES))
+    const uint32_t recorded = TT_TENSOR_EXECUTES, mask = recorded | TT_TENSOR_UNTIMED;
+    while (from < g->n_nodes && (g->tensors[from].flags & mask) != recorded)
         from++;
     return from;
 }
@@ -238,7 +239,7 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
         uint32_t highest, lanes = lanes_of_run(m, run, &highest);
         if (!ended_well(run) || by_program(run) || run->graph == TT_NONE || m->n_losses > 0 ||
             !tt_check_has_end(m) || run->observed == TT_OBSERVED_BOUNDS ||
-            m->graphs[run->graph].n_executed == 0)
+            m->graphs[run->graph].n_executed == m->graphs[run->graph].n_untimed)
             continue;
         if (lanes == 0)
             tt_check_offend(c, TT_NO_OFFSET, "run %u (graph %u) has no ops at all", run->id,
@@ -288,7 +289,9 @@ tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_runs; i++) {
         uint32_t highest, lanes = lanes_of_run(m, &m->runs[i], &highest);
         if (ended_well(&m->runs[i]) && !by_program(&m->runs[i]) && m->runs[i].graph != TT_NONE)
-            expected += (uint64_t)m->graphs[m->runs[i].graph].n_executed * lanes;
+            expected += (uint64_t)(m->graphs[m->runs[i].graph].n_executed -
+                                   m->graphs[m->runs[i].graph].n_untimed) *
+                        lanes;
     }
     /* A dropped record may have covered several nodes: then it explains several missing ones. */
     if (s.seen > expected || expected - s.seen > dropped * 8 || (!dropped && s.seen != expected))

@@ -80,7 +80,7 @@ void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks)
 
 /* Divides the time since the last op, until `to`, into its barrier and the rest, which is
  * returned. */
-static uint64_t pass_gap(tt_parts_state *s, uint64_t to)
+static uint64_t pass_gap(tt_parts_state *s, uint64_t to, tt_part_kind part)
 {
     s->stuck = 0;
     if (to <= s->at) return 0;
@@ -89,9 +89,9 @@ static uint64_t pass_gap(tt_parts_state *s, uint64_t to)
     const uint64_t gap = to - s->at - barrier;
     if (barrier > s->barrier_most) s->stuck = barrier;
     s->parts.ticks[s->stuck ? TT_PART_OFF_CPU : TT_PART_WAIT] += barrier;
-    s->parts.ticks[TT_PART_BETWEEN_OPS] += gap;
+    s->parts.ticks[part] += gap;
     s->at = to;
-    return gap;
+    return part == TT_PART_BETWEEN_OPS ? gap : 0;
 }
 
 static void pass_unrecorded(tt_parts_state *s, uint64_t to)
@@ -104,7 +104,7 @@ static void pass_unrecorded(tt_parts_state *s, uint64_t to)
 void tt_parts_end(tt_parts_state *s, uint64_t end_ticks)
 {
     if (!s->seen) pass_unrecorded(s, end_ticks);
-    s->last_gap = pass_gap(s, end_ticks);
+    s->last_gap = pass_gap(s, end_ticks, s->remote ? TT_PART_UNRECORDED : TT_PART_BETWEEN_OPS);
 }
 
 /* --- an op --- */
@@ -182,11 +182,23 @@ static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
     op->all_off_ticks = t->off_cpu > others ? at_most(t->off_cpu - others, off) : 0;
 }
 
-static void pass_op(const tt_parts_walker *w, tt_parts_op *op, tt_parts_state *s)
+/* What the time between two nodes of a graph is: of ops that have no records, if there are any. */
+static tt_part_kind between(const tt_graph *g, uint32_t from, uint32_t to)
+{
+    while (g->n_untimed && from < to && !(g->tensors[from].flags & TT_TENSOR_UNTIMED))
+        from++;
+    return g->n_untimed && from < to ? TT_PART_UNRECORDED : TT_PART_BETWEEN_OPS;
+}
+
+/* last: the node before it that has a record, + 1. */
+static void pass_op(const tt_parts_walker *w, tt_parts_op *op, uint32_t last, tt_parts_state *s)
 {
     const tt_joined *t = op->times;
     const uint64_t from = t->start > s->at ? t->start : s->at;
-    op->gap_ticks = pass_gap(s, from);
+    op->gap_ticks = pass_gap(s, from,
+                             s->remote && op->first
+                                 ? TT_PART_UNRECORDED
+                                 : between(w->join.graph, last, op->node));
     op->stuck_ticks = s->stuck;
     if (t->arrive <= from) return;
     divide(w, op, from);
@@ -207,7 +219,7 @@ static void pass_unseen(const tt_model *m, const tt_run *run, tt_parts_state *s)
     const bool empty = g && g->n_executed == 0;
     s->seen |= empty || run->ended;
     if (empty || !run->ended) return;
-    (void)pass_gap(s, run->begin_ticks);
+    (void)pass_gap(s, run->begin_ticks, TT_PART_BETWEEN_OPS);
     pass_unrecorded(s, run->end_ticks);
 }
 
@@ -223,14 +235,18 @@ tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_p
         return TT_OK;
     }
     s->seen = true;
+    s->remote = w->m->remote && w->m->runs[run].observed == TT_OBSERVED_HOOK;
     if (w->has_faults) status = tt_model_faults_of_run(w->m, run, &w->faults, &w->n_faults, err);
     for (uint32_t i = 0; i < j->n_touched && status == TT_OK; i++) {
         tt_parts_op op = {
             .run = run, .node = j->touched[i], .times = &j->ops[j->touched[i]], .first = i == 0};
         if (op.times->open || op.times->bent) continue;
-        pass_op(w, &op, s);
+        pass_op(w, &op, i ? j->touched[i - 1] + 1 : 0, s);
         if (visit) visit(context, &op);
     }
+    const uint32_t last = j->touched[j->n_touched - 1] + 1;
+    if (w->m->runs[run].ended && between(j->graph, last, j->graph->n_nodes) == TT_PART_UNRECORDED)
+        (void)pass_gap(s, w->m->runs[run].end_ticks, TT_PART_UNRECORDED);
     return status;
 }
 

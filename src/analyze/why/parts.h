@@ -72,6 +72,7 @@ typedef struct tt_parts_state {
     uint64_t begin, at;  /* ticks */
     uint64_t barrier_to; /* the release behind the last op */
     bool seen;           /* whether any run was: else all of it is unrecorded */
+    bool remote;         /* runs of its graph may be of another process: not recorded */
     uint64_t last_gap;   /* behind the last op, after tt_parts_end */
     uint64_t stuck;      /* private: of the last barrier; and how long that may take */
     uint64_t barrier_most;

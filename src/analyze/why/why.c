@@ -236,6 +236,8 @@ void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
             w, &w->not_known,
             "How long threads waited for each other was not recorded%s%s: own work includes it.",
             m->waits_unknown ? ", because " : "", m->waits_unknown ? m->waits_unknown : "");
+    if (m->remote)
+        tt_why_write(w, &w->not_known, "Ops of another process were not recorded: %s.", m->remote);
     if (!tt_parts_off_cpu_known(walker))
         tt_why_write(w, &w->not_known,
                      "How long threads were off CPU was not recorded: own work includes it.");

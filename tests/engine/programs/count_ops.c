@@ -1,6 +1,7 @@
 /* Counts what ggml's CPU library computes, without any code of tensortrace: preloaded, it appends
- * "OPS TOKENS" to the file that COUNT_OPS names when the program ends. OPS are calls of thread 0
- * that compute (a fused pair is one), TOKENS the rows looked up in token_embd.weight.
+ * "OPS TOKENS GRAPHS" to the file that COUNT_OPS names when the program ends. OPS are calls of thread 0
+ * that compute (a fused pair is one), TOKENS the rows looked up in token_embd.weight, GRAPHS what the
+ * scheduler is given to compute.
  *
  * It may stand before the hook library in LD_PRELOAD, to count in the same run. Both find the
  * real function by who calls, so a call is passed on by a jump, which leaves the caller's return
@@ -16,12 +17,14 @@
 #define COUNT_EXPORT __attribute__((visibility("default")))
 
 typedef bool (*forward)(void *params, void *op);
+typedef int (*compute)(void *sched, void *graph);
 typedef void (*fused)(void *params, void *norm, void *mul);
 
 bool ggml_cpu_extra_compute_forward(void *params, void *op);
 void ggml_compute_forward_rms_norm_mul_fused(void *params, void *norm, void *mul);
+int ggml_backend_sched_graph_compute_async(void *sched, void *graph);
 
-static _Atomic uint64_t ops, tokens;
+static _Atomic uint64_t ops, tokens, graphs;
 
 /* The hook library's, if it is loaded; else that of the calling library, which may be local. */
 static void *real(const char *name, void *caller)
@@ -88,12 +91,25 @@ COUNT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(void *params, void *no
     go(params, norm, mul);
 }
 
+COUNT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, void *graph)
+{
+    static _Atomic(void *) next;
+    atomic_fetch_add(&graphs, 1);
+    if (!atomic_load(&next))
+        atomic_store(&next,
+                     real("ggml_backend_sched_graph_compute_async", __builtin_return_address(0)));
+    compute go;
+    *(void **)&go = atomic_load(&next);
+    return go(sched, graph);
+}
+
 __attribute__((destructor)) static void end(void)
 {
     const char *path = getenv("COUNT_OPS");
     FILE *out = path && atomic_load(&ops) ? fopen(path, "ae") : NULL;
     if (!out) return;
-    (void)fprintf(out, "%llu %llu\n", (unsigned long long)atomic_load(&ops),
-                  (unsigned long long)atomic_load(&tokens));
+    (void)fprintf(out, "%llu %llu %llu\n", (unsigned long long)atomic_load(&ops),
+                  (unsigned long long)atomic_load(&tokens),
+                  (unsigned long long)atomic_load(&graphs));
     (void)fclose(out);
 }

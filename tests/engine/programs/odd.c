@@ -5,6 +5,8 @@
  *   exit      exit while another thread computes
  *   descriptors  closes every descriptor it does not know, then opens files of its own
  *   chdir     goes elsewhere, and drops its right to write where it began
+ *   abort     computes, then calls abort
+ *   hide      in a child alone: its parent, which has recorded nothing, forks it and ends after it
  *   crash FILE  opens the model FILE and dies of it, as programs do that do not know its kind */
 #include "small_graph.h"
 
@@ -92,6 +94,22 @@ static int open_and_die(const char *model)
     return 1;
 }
 
+static int compute_and_abort(void)
+{
+    (void)printf("%.0f\n", small_graph_compute(2, 2));
+    (void)fflush(stdout);
+    abort();
+}
+
+static int compute_in_child(void)
+{
+    int status = 1;
+    const pid_t child = fork();
+    if (child == 0) exit(small_graph_compute(2, 2) > 0 ? 0 : 1);
+    (void)waitpid(child, &status, 0);
+    return status != 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return 64;
@@ -101,6 +119,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[2], "exit") == 0) return exit_while_computing();
     if (strcmp(argv[2], "descriptors") == 0) return close_descriptors();
     if (strcmp(argv[2], "crash") == 0 && argc > 3) return open_and_die(argv[3]);
+    if (strcmp(argv[2], "abort") == 0) return compute_and_abort();
+    if (strcmp(argv[2], "hide") == 0) return compute_in_child();
     if (strcmp(argv[2], "chdir") == 0) return go_elsewhere();
     return 64;
 }
