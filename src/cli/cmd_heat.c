@@ -184,6 +184,13 @@ static const tt_option option_table[] = {
     {0},
 };
 
+static void check(void *options, tt_parse *p)
+{
+    struct options *o = options;
+    (void)p;
+    if (o->by) o->list.kind = (uint8_t)(1u << o->by->by);
+}
+
 static bool is_cold(const void *context, const void *row)
 {
     (void)context;
@@ -295,7 +302,7 @@ int tt_cmd_heat(int argc, char **argv)
         .about = "Shows how often each weight is read, which are never read, and in what order.\v"
                  "REUSE is the median reuse distance: the distinct bytes of weights read from one "
                  "use to the next. An LRU cache of that size would still hold the weight.",
-        .sets = {{.options = option_table},
+        .sets = {{.options = option_table, .check = check},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, filter)},
