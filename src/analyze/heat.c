@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"
+#include "base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -236,31 +237,49 @@ static void go_on(tt_heat_steps *steps, tt_heat_location *last, const tt_heat_lo
     *last = *next;
 }
 
+/* An exact end that is also that of an upper bound is exact. */
+static void extend(tt_heat_extent *e, const tt_read_range *r)
+{
+    const uint64_t begin = r->offset_bytes, end = begin + r->size_bytes;
+    const bool first = e->end == 0, below = first || begin < e->begin;
+    if (below || (begin == e->begin && !r->at_most)) e->begin_at_most = r->at_most;
+    if (below) e->begin = begin;
+    if (end > e->end || (end == e->end && !r->at_most)) e->end_at_most = r->at_most;
+    if (end > e->end) e->end = end;
+}
+
+/* By file, also of those without reads. `copies`: with the reads of copies. */
+static bool add_extents(const measure *q, tt_heat_steps *steps, bool copies)
+{
+    steps->extents = calloc((size_t)q->m->n_files + 1, sizeof *steps->extents);
+    if (!steps->extents) return false;
+    steps->n_extents = q->m->n_files;
+    for (uint32_t i = 0; i < q->m->n_files; i++)
+        steps->extents[i].file = tt_base_name(q->m->files[i].path);
+    for (size_t i = 0; i < q->reads->n_ranges; i++) {
+        const tt_read_range *r = &q->reads->ranges[i];
+        if (copies || !r->copied) extend(&steps->extents[q->m->weights[r->weight].file], r);
+    }
+    return true;
+}
+
 static bool walk_steps(measure *q)
 {
     const tt_reads *reads = q->reads;
-    uint64_t *low = calloc((size_t)q->m->n_files * 2 + 1, sizeof *low), *high;
     tt_heat_location last = {0}, last_of_file = {0};
-    if (!low) return false;
-    high = low + q->m->n_files;
-    for (size_t i = 0; i < reads->n_ranges; i++) {
-        const tt_read_range *r = &reads->ranges[i];
-        uint32_t file = q->m->weights[r->weight].file;
-        if (high[file] == 0 || r->offset_bytes < low[file]) low[file] = r->offset_bytes;
-        if (r->offset_bytes + r->size_bytes > high[file])
-            high[file] = r->offset_bytes + r->size_bytes;
-    }
+    if (!add_extents(q, &q->heat->steps, true) || !add_extents(q, &q->heat->file_steps, false))
+        return false;
     for (size_t i = 0; i < reads->n; i++) {
         const tt_read_range *r = &reads->ranges[reads->order[i]];
         uint32_t file = q->m->weights[r->weight].file;
+        const tt_heat_extent *all = &q->heat->steps.extents[file];
         const tt_heat_location next = {file, r->offset_bytes, r->offset_bytes + r->size_bytes,
-                                       high[file] - low[file]};
+                                       all->end - all->begin};
         go_on(&q->heat->steps, &last, &next);
         if (!r->copied) go_on(&q->heat->file_steps, &last_of_file, &next);
     }
     end_stretch(&q->heat->steps);
     end_stretch(&q->heat->file_steps);
-    free(low);
     return true;
 }
 
@@ -465,6 +484,8 @@ tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_fil
 void tt_heat_free(tt_heat *heat)
 {
     free(heat->rows);
+    free(heat->steps.extents);
+    free(heat->file_steps.extents);
     tt_quantiles_free(&heat->steps.forward.lengths);
     tt_quantiles_free(&heat->steps.backward.lengths);
     tt_quantiles_free(&heat->file_steps.forward.lengths);

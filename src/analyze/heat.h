@@ -68,6 +68,14 @@ typedef struct tt_heat_point {
     double weights; /* ... from this share of the weights */
 } tt_heat_point;
 
+/* The reads of a model file. */
+typedef struct tt_heat_extent {
+    const char *file;    /* its name */
+    uint64_t begin, end; /* of the first byte read, and behind the last one; 0, 0: none */
+    /* Which rows were read there was not observed: not before, not after. */
+    bool begin_at_most, end_at_most;
+} tt_heat_extent;
+
 /* How far the kernel reads ahead by default. */
 #define TT_HEAT_REQUEST_BYTES 131072u
 
@@ -84,6 +92,8 @@ typedef struct tt_heat_steps {
     uint64_t sweeps;        /* 1 + jumps back over more than half of the read part of a file */
     tt_heat_jumps forward;  /* begins further on; from the end of the last one */
     tt_heat_jumps backward; /* before the start of the last one; from there */
+    tt_heat_extent *extents; /* of the files that were read */
+    size_t n_extents;
 } tt_heat_steps;
 
 typedef struct tt_heat_phase {

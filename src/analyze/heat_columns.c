@@ -233,6 +233,30 @@ static const tt_schema curve_schema = {"curve", "a point of the curve", curve_co
 static const tt_schema jumps_schema = {"jumps", "jumps in one direction", jumps_columns,
                                        COUNT(jumps_columns)};
 
+/* An offset that only bounds the reads was not observed. */
+TT_COLUMN_KNOWN(has_least, tt_heat_extent, r, r->end > 0 && !r->begin_at_most)
+TT_COLUMN_GET(get_greatest, tt_heat_extent, r, cell->known = r->end > 0 && !r->end_at_most;
+              cell->u64 = r->end - 1;)
+
+static const tt_column extent_columns[] = {
+    TT_COLUMN("model_file", NULL, NONE, "a model file", TT_MEMBER(tt_heat_extent, file)),
+    TT_COLUMN("least_offset_bytes", NULL, NONE, "of the first byte that was read", .nullable = true,
+              .known = has_least, TT_MEMBER(tt_heat_extent, begin)),
+    TT_COLUMN("greatest_offset_bytes", NULL, NONE, "of the last byte that was read",
+              .type = TT_CELL_U64, .nullable = true, .get = get_greatest),
+};
+static const tt_schema extent_schema = {"offsets", "a model file", extent_columns,
+                                        COUNT(extent_columns)};
+
+static void extents(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    const tt_heat_steps *s = row;
+    out->rows = s->extents;
+    out->row_bytes = sizeof *s->extents;
+    out->n = s->n_extents;
+}
+
 static const tt_column steps_columns[] = {
     TT_COLUMN("count", NULL, NONE, "reads less one", TT_MEMBER(tt_heat_steps, steps)),
     TT_COLUMN("adjacent", NULL, NONE, "continue where the last ended",
@@ -248,6 +272,8 @@ static const tt_column steps_columns[] = {
     TT_COLUMN("backward", NULL, NONE, "begin before the last one",
               TT_MEMBER_OBJECT(tt_heat_steps, backward, &jumps_schema)),
     TT_COLUMN("sweeps", NULL, NONE, "times the file is swept", TT_MEMBER(tt_heat_steps, sweeps)),
+    TT_COLUMN("offsets", NULL, NONE, "the least and the greatest offset read, by file",
+              .type = TT_CELL_ROWS, .inner = &extent_schema, .rows = extents),
 };
 
 static const tt_schema steps_schema = {"steps", "from read to read", steps_columns,

@@ -70,13 +70,18 @@ static void add_lanes(const tt_model *m, tt_summary *s)
     (void)tt_pieces_survey(m->pieces, NULL);
     const tt_piece *list = tt_pieces_list(m->pieces, &n);
     uint32_t lanes = 0;
+    uint64_t of_lane = 0, most = 0;
     for (size_t i = 0; i < n; i++) {
-        bool new_run = i == 0 || list[i].run != list[i - 1].run;
-        if (new_run)
-            lanes = 1;
-        else if (list[i].lane != list[i - 1].lane)
-            lanes++;
+        const bool new_run = i == 0 || list[i].run != list[i - 1].run;
+        const bool new_lane = new_run || list[i].lane != list[i - 1].lane;
+        lanes = new_run ? 1 : lanes + new_lane;
         if (lanes > s->lanes) s->lanes = lanes;
+        of_lane = (new_lane ? 0 : of_lane) + list[i].count;
+        if (new_run) most = 0;
+        if (of_lane > most) {
+            s->ops += of_lane - most;
+            most = of_lane;
+        }
     }
     s->records = tt_pieces_records(m->pieces);
 }

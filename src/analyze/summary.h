@@ -30,6 +30,7 @@ typedef struct tt_summary {
     tt_phase_summary prompt, generate, mixed, warmup, unknown;
     double elapsed_ns;  /* from the start of the first batch or run to the end of the last */
     uint64_t records;   /* op records: executed ops x lanes */
+    uint64_t ops;       /* executed: of each run the most that a lane recorded */
     uint32_t lanes;     /* the most in any run */
     uint64_t ops_bytes; /* of the file, in OPS chunks */
     uint64_t file_bytes;

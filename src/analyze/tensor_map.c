@@ -22,6 +22,7 @@ tt_status tt_tensor_map_make(const tt_gguf *model, tt_tensor_map_style style,
         for (uint32_t k = 0; k < slices; k++) {
             tt_memory_entry *e = &(*entries)[(*n)++];
             tt_memory_map_entry(e, tensor, k, slices);
+            e->says_none = style.old_numbers;
             if (style.old_words) tt_layout_old_words(e->name, &e->component);
         }
     }
@@ -29,7 +30,8 @@ tt_status tt_tensor_map_make(const tt_gguf *model, tt_tensor_map_style style,
 }
 
 TT_COLUMN_GET(get_name, tt_memory_entry, e, tt_cell_text(cell, e->name);)
-TT_COLUMN_GET(get_layer, tt_memory_entry, e, tt_cell_id(cell, e->component.layer_id);)
+TT_COLUMN_GET(get_layer, tt_memory_entry, e, tt_cell_id(cell, e->component.layer_id);
+              cell->known |= e->says_none;)
 TT_COLUMN_GET(get_expert, tt_memory_entry, e, tt_cell_id(cell, e->component.expert_id);)
 TT_COLUMN_GET(get_type, tt_memory_entry, e, tt_cell_text(cell, e->tensor->type->name);)
 TT_COLUMN_GET(get_component, tt_memory_entry, e, tt_cell_text(cell, e->component.component);)

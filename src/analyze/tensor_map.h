@@ -10,7 +10,8 @@
 
 typedef struct tt_tensor_map_style {
     bool experts;   /* a slice for each expert */
-    bool old_words; /* tt_layout_old_words */
+    bool old_words;   /* tt_layout_old_words */
+    bool old_numbers; /* a layer_id of -1, where others leave it out */
 } tt_tensor_map_style;
 
 /* The entries in file order, to be freed by the caller in every case. Each takes bytes of the file,

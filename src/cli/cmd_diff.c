@@ -247,7 +247,8 @@ static void check_list(struct options *o, tt_parse *p)
 static void check_all(void *options, tt_parse *p)
 {
     check_list(options, p);
-    const struct options *o = options;
+    struct options *o = options;
+    if (o->values.values) o->list.schema = &tt_valuediff_item_schema;
     if (o->values.values && o->divided)
         tt_parse_error(p, "--values compares one run with one: no \"--\"");
     if (o->divided && (o->n_behind == 0 || o->n_behind >= o->n_files))

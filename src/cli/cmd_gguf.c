@@ -28,7 +28,8 @@ static const tt_option option_table[] = {
      TT_SET(struct options, style.experts, true)},
     {"no-experts", 0, 0, "One entry for all experts of a tensor together", 2,
      TT_SET(struct options, style.experts, false)},
-    {"old-words", 0, 0, "Components in the words of earlier converters: query, embedding", 2,
+    {"old-words", 0, 0, "Components in the words of earlier converters: query, embedding; with --csv the layer_id -1 "
+     "where there is none", 2,
      TT_FLAG(struct options, style.old_words), .needs = "csv json"},
     {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
      TT_TEXT(struct options, output)},
@@ -125,7 +126,9 @@ static int list_model(const tt_gguf *m, const struct options *o)
     size_t n;
     tt_error err;
     tt_listing l = {0};
-    tt_status status = tt_tensor_map_make(m, o->style, &entries, &n, &err);
+    tt_tensor_map_style style = o->style;
+    style.old_numbers = style.old_words && o->list.csv;
+    tt_status status = tt_tensor_map_make(m, style, &entries, &n, &err);
     const tt_rowset set = TT_ROWSET(&tt_tensor_map_schema, 0, m, entries, n);
     int code = status == TT_OK ? tt_list_make(&l, &set, &wish) : tt_report_error(&err);
     l.chosen = o->list.columns != NULL;

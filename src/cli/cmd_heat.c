@@ -69,6 +69,19 @@ static void print_jumps(char *out, size_t room, uint64_t steps, const tt_heat_ju
                    tt_units_bytes(most, jumps->lengths.max));
 }
 
+/* Of each file the first and the last byte that was read. */
+static void print_extents(const tt_heat_steps *s)
+{
+    for (size_t i = 0; i < s->n_extents; i++) {
+        const tt_heat_extent *e = &s->extents[i];
+        if (e->end)
+            tt_table_line(stdout, i ? "" : "offsets", "%s%" PRIu64 " to %s%" PRIu64 "%s%s",
+                          e->begin_at_most ? ">= " : "", e->begin, e->end_at_most ? "<= " : "",
+                          e->end - 1, s->n_extents > 1 ? " of " : "",
+                          s->n_extents > 1 ? e->file : "");
+    }
+}
+
 static void print_steps(const tt_heat *h)
 {
     const tt_heat_steps *s = &h->steps;
@@ -119,6 +132,7 @@ static void print_summary(const tt_heat *h)
     print_set("some batches", h, &h->some, 0);
     if (h->all_weights) print_set("never read", h, &h->never, h->partly);
     print_curve(h);
+    print_extents(&h->steps);
     print_steps(h);
     putchar('\n');
 }
@@ -169,6 +183,13 @@ static const tt_option option_table[] = {
      1, TT_FLAG(struct options, copies_as_file)},
     {0},
 };
+
+static void check(void *options, tt_parse *p)
+{
+    struct options *o = options;
+    (void)p;
+    if (o->by) o->list.kind = (uint8_t)(1u << o->by->by);
+}
 
 static bool is_cold(const void *context, const void *row)
 {
@@ -281,7 +302,7 @@ int tt_cmd_heat(int argc, char **argv)
         .about = "Shows how often each weight is read, which are never read, and in what order.\v"
                  "REUSE is the median reuse distance: the distinct bytes of weights read from one "
                  "use to the next. An LRU cache of that size would still hold the weight.",
-        .sets = {{.options = option_table},
+        .sets = {{.options = option_table, .check = check},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, filter)},

@@ -14,7 +14,15 @@
 struct options {
     tt_input input;
     tt_import_options import;
+    tt_import_ignored ignored;
 };
+
+static void take_ignored(void *member, char *arg, tt_parse *p)
+{
+    tt_import_ignored *ignored = member;
+    if (ignored->n == TT_IMPORT_IGNORED_MAX) tt_parse_refuse(p, "more than 32 columns");
+    ignored->names[ignored->n++] = arg;
+}
 
 static const tt_option option_table[] = {
     {"output", 'o', "TRACE", "The trace to write (required)", 1,
@@ -24,6 +32,10 @@ static const tt_option option_table[] = {
      TT_AMOUNT(struct options, import.expert_bytes, 1, (uint64_t)1 << 40)},
     {"experts", 0, "N", "Experts of a layer (default: up to the highest in FILE)", 1,
      TT_WHOLE(struct options, import.n_experts, 1, TT_IMPORT_EXPERTS_MAX)},
+    {"ignore", 0, "COLUMN",
+     "Skip a column or key that is not understood (repeatable): your word that it tells nothing "
+     "about which token picked what",
+     1, TT_TAKE(struct options, ignored, take_ignored)},
     {"force", 0, 0, "Replace TRACE if it exists", 1, TT_FLAG(struct options, import.force)},
     {0},
 };
@@ -41,8 +53,10 @@ static const tt_options command = {
         "Makes a trace from a list of the experts that a router chose for each token, for routing, "
         "heat, whatif, export and the viewer. Such a trace has no times.\v"
         "FILE is CSV with a header that has the columns layer and expert (and token, batch, "
-        "weight); or JSON lines {\"token\":0,\"layers\":[[1,5],[2,7]]}; or a line per token, as "
-        "1,5 2,7. Exit codes: 0 done, 2 wrong usage, unusable input, or an output that exists "
+        "sequence, weight); or JSON lines, {\"token\":0,\"layers\":[[1,5],[2,7]]} or one for each "
+        "layer, {\"token\":0,\"layer\":0,\"experts\":[1,5]}; or a line per token, as 1,5 2,7. A "
+        "column that is not understood is an error. Exit codes: 0 done, 2 wrong usage, unusable "
+        "input, or an output that exists "
         "or cannot be written.",
     .sets = {{option_table, .check = check}, TT_INPUT(struct options, input)}};
 
@@ -55,6 +69,7 @@ static bool print_json(const struct options *o, const tt_import_sum *sum)
     tt_json_kv_string(&j, "output", o->import.output);
     tt_json_kv_u64(&j, "batches", sum->batches);
     tt_json_kv_u64(&j, "n_tokens", sum->tokens);
+    tt_json_kv_u64_or_null(&j, "n_sequences", sum->sequences > 0, sum->sequences);
     tt_json_kv_u64(&j, "picks", sum->picks);
     tt_json_kv_u64(&j, "layers", sum->layers);
     tt_json_kv_u64(&j, "experts", sum->experts);
@@ -69,14 +84,19 @@ int tt_cmd_import(int argc, char **argv)
     tt_error err;
     tt_options_parse(&command, argc, argv, &o);
     o.import.path = o.input.path;
+    o.import.ignored = &o.ignored;
     if (tt_input_is_within(&o.input, o.import.output))
         return tt_report_usage("%s is the file that is read; name another -o", o.import.output);
     tt_status status = tt_import_write(&o.import, &sum, &err);
     if (status == TT_E_FORMAT) return tt_report_usage("%s: %s", o.input.path, err.message);
     if (status != TT_OK) return tt_report_error(&err);
     if (o.input.json) return tt_report_output(print_json(&o, &sum));
-    tt_report_note("wrote %s: %" PRIu64 " tokens in %" PRIu64 " batches, %" PRIu64
+    char parted[48] = "";
+    if (sum.sequences > 1)
+        (void)snprintf(parted, sizeof parted, " of %" PRIu32 " sequences", sum.sequences);
+    tt_report_note("wrote %s: %" PRIu64 " tokens%s in %" PRIu64 " batches, %" PRIu64
                    " picks of %" PRIu32 " experts in %" PRIu32 " layers",
-                   o.import.output, sum.tokens, sum.batches, sum.picks, sum.experts, sum.layers);
+                   o.import.output, sum.tokens, parted, sum.batches, sum.picks, sum.experts,
+                   sum.layers);
     return TT_EXIT_OK;
 }

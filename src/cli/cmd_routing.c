@@ -104,7 +104,8 @@ static void take_file(void *options, char *arg, tt_parse *p)
 
 static void check_files(void *options, tt_parse *p)
 {
-    const tt_routing_options *o = options;
+    tt_routing_options *o = options;
+    if (o->list.schema == &tt_routing_expert_schema) o->list.kind = TT_ROUTING_EXPERTS;
     if (o->n_paths == 0) tt_parse_error(p, "which FILE?");
     if (o->n_paths > 1 && !o->overlap && !o->domains)
         tt_parse_error(p, "one FILE only; several with --overlap and --domains");

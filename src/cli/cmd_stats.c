@@ -29,6 +29,13 @@ static const tt_option option_table[] = {
     {0},
 };
 
+static void check(void *options, tt_parse *p)
+{
+    struct options *o = options;
+    (void)p;
+    o->list.kind = (uint8_t)(1u << (o->by ? o->by : &tt_stats_dimensions[0])->by);
+}
+
 static bool print_json(const struct options *o, const tt_model *m, const tt_stats *s,
                        const tt_listing *rows)
 {
@@ -131,7 +138,7 @@ int tt_cmd_stats(int argc, char **argv)
                  "time of all its threads from start to arrival, without OFF CPU, their time on no "
                  "processor; SHARE is of WORK. WAIT is the threads' time at that barrier. By "
                  "thread, rows have the thread's own time.",
-        .sets = {{.options = option_table},
+        .sets = {{.options = option_table, .check = check},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, filter)},

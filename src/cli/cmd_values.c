@@ -455,6 +455,17 @@ static int no_values(const char *path, const tt_model *m)
                            path, tt_trace_text(text, sizeof text, asked));
 }
 
+/* However the options were abbreviated; the order of execution is that of the rows. */
+static void check(void *options, tt_parse *p)
+{
+    struct options *o = options;
+    (void)p;
+    o->list.schema = o->growth ? &tt_values_growth_schema
+                     : o->by   ? &tt_values_group_schema
+                               : &tt_values_schema;
+    if (o->list.sort && strcmp(o->list.sort, "execution") == 0) o->list.sort = NULL;
+}
+
 int tt_cmd_values(int argc, char **argv)
 {
     static const tt_options command = {
@@ -464,7 +475,7 @@ int tt_cmd_values(int argc, char **argv)
                  "Needs a trace that was made with --values. Infinities of attention masks are not "
                  "errors and are listed separately. Exit code: 0; with --first-bad 1 when "
                  "something is bad; 2 when the trace has no values.",
-        .sets = {{.options = option_table},
+        .sets = {{.options = option_table, .check = check},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, query.filter)}};
@@ -476,7 +487,6 @@ int tt_cmd_values(int argc, char **argv)
     }
     tt_options_parse(&command, argc, argv, &o);
     if (!o.list.limited && !o.input.json && !o.list.csv && !o.growth) o.list.limit = TABLE_LIMIT;
-    if (o.list.sort && strcmp(o.list.sort, "execution") == 0) o.list.sort = NULL;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK && !tt_outputs_any(m)) code = no_values(o.input.path, m);
     if (code == TT_EXIT_OK) code = show(&o, m);

@@ -116,6 +116,15 @@ int tt_list_check(const tt_rowset *set, const tt_listing_wish *wish)
     return code;
 }
 
+void tt_list_check_options(void *options, tt_parse *p)
+{
+    const tt_list_options *o = options;
+    const tt_rowset none = {.schema = o->schema, .kind = o->kind};
+    const tt_listing_wish wish = tt_list_wish(o, tt_parse_given(p, "json"), NULL);
+    const int code = o->schema ? tt_list_check(&none, &wish) : TT_EXIT_OK;
+    if (code != TT_EXIT_OK) exit(code);
+}
+
 /* How a column stands in a table. Those that were named, and the one by which the rows are sorted,
  * are not left out; a number is not shortened, whatever its column identifies. */
 static int layout(const tt_listing *l, const tt_column *c)

@@ -13,7 +13,8 @@
 
 /* --columns, --sort, --limit, --csv. */
 typedef struct tt_list_options {
-    const tt_schema *schema; /* of the rows, for --columns help; set by the command */
+    const tt_schema *schema; /* of the rows; set by the command, or by options before this set */
+    uint8_t kind;            /* likewise: that of their rowset; 0: not known */
     const char *columns;     /* NULL: not given */
     const char *sort;
     uint64_t limit; /* rows; 0: all */
@@ -22,16 +23,19 @@ typedef struct tt_list_options {
 } tt_list_options;
 
 /* The sets of these options: for a list of rows; and for a command that prints rows while reading
- * them, only --columns and --csv. */
+ * them, only --columns and --csv. Columns that the rows do not have are refused at once. */
 #define TT_LIST(S, m)                                                                              \
     {                                                                                              \
-        .options = tt_list_options_of_rows, .at = TT_OF_(tt_list_options, S, m)                    \
+        .options = tt_list_options_of_rows, .at = TT_OF_(tt_list_options, S, m),                   \
+        .last = tt_list_check_options                                                              \
     }
 #define TT_LIST_STREAM(S, m)                                                                       \
     {                                                                                              \
-        .options = tt_list_options_of_stream, .at = TT_OF_(tt_list_options, S, m)                  \
+        .options = tt_list_options_of_stream, .at = TT_OF_(tt_list_options, S, m),                 \
+        .last = tt_list_check_options                                                              \
     }
 extern const tt_option tt_list_options_of_rows[], tt_list_options_of_stream[];
+tt_options_check tt_list_check_options;
 
 /* What the options request, sorted by `sort` (NULL: unsorted) by default; json: for JSON. */
 tt_listing_wish tt_list_wish(const tt_list_options *o, bool json, const char *sort);

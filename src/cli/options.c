@@ -228,6 +228,9 @@ static void check(tt_parse *p)
     for (size_t i = TT_OPTION_SETS_MAX; i-- > 0;)
         if (p->command->sets[i].check)
             p->command->sets[i].check(p->input + p->command->sets[i].at, p);
+    for (size_t i = 0; i < TT_OPTION_SETS_MAX; i++)
+        if (p->command->sets[i].last)
+            p->command->sets[i].last(p->input + p->command->sets[i].at, p);
 }
 
 static void take_all(tt_parse *p)

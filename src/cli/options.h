@@ -120,6 +120,7 @@ typedef struct tt_option_set {
     tt_option_take *word;     /* for an argument that is not an option (member: the set's struct);
                                  NULL: none */
     tt_options_check *check;  /* NULL: none */
+    tt_options_check *last;   /* after the checks of all sets; NULL: none */
 } tt_option_set;
 
 #define TT_OPTION_SETS_MAX 4

@@ -1,6 +1,7 @@
 #include "cli/traced.h"
 
 #include "analyze/copies.h"
+#include "analyze/summary.h"
 #include "analyze/values/first.h"
 #include "base/path.h"
 #include "base/units.h"
@@ -305,21 +306,40 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
 
 /* Most engines repack weights by default, which matters to users who study reads of the
  * file. */
-static void report_copies(const tt_traced *t, const char *path)
+static void report_copies(const tt_traced *t, const tt_model *m)
 {
     char text[TT_COPIES_TEXT];
     tt_copies copies;
-    tt_model *m;
-    if (t->quiet || tt_model_open(path, &m, NULL) != TT_OK) return;
-    if (tt_copies_find(m, &copies) && *tt_copies_text(&copies, text)) print_note(t, "%s", text);
-    tt_model_close(m);
+    if (m && tt_copies_find(m, &copies) && *tt_copies_text(&copies, text))
+        print_note(t, "%s", text);
+}
+
+/* ": 255 ops, 9 tokens in 5 batches": what the trace holds; nothing if it cannot be read. */
+static const char *count_up(const tt_model *m, char *text, size_t size)
+{
+    char ops[TT_UNITS_TEXT], tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT];
+    uint64_t n_tokens = 0;
+    tt_summary s;
+    text[0] = '\0';
+    if (!m) return text;
+    tt_summarize(m, &s);
+    for (uint32_t i = 0; i < m->n_batches; i++)
+        n_tokens += m->batches[i].n_tokens;
+    (void)snprintf(text, size, ": %s op%s, %s token%s in %s batch%s", tt_units_count(ops, s.ops),
+                   s.ops == 1 ? "" : "s", tt_units_count(tokens, n_tokens),
+                   n_tokens == 1 ? "" : "s", tt_units_count(batches, m->n_batches),
+                   m->n_batches == 1 ? "" : "es");
+    return text;
 }
 
 static void report_file(const tt_traced *t, const tt_session_file *file)
 {
     struct stat st;
     char size[TT_UNITS_TEXT], ops[TT_UNITS_TEXT], dropped[TT_UNITS_TEXT];
+    char counts[3 * TT_UNITS_TEXT + 40];
+    tt_model *m = NULL;
     if (stat(file->path, &st) != 0) return;
+    if (!t->quiet && tt_model_open(file->path, &m, NULL) != TT_OK) m = NULL;
     (void)tt_units_bytes(size, (uint64_t)st.st_size);
     /* An incomplete trace is reported even when quiet. */
     const tt_outcome *o = &file->outcome;
@@ -329,14 +349,15 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
                    t->capture.limit_bytes ? "see --limit and --thread-memory"
                                           : "a thread's memory was full: see --thread-memory");
     else if (!t->quiet || o->batches_after_limit)
-        print_note(t, "wrote %s (%s)", file->path, size);
+        print_note(t, "wrote %s (%s)%s", file->path, size, count_up(m, counts, sizeof counts));
     if (o->batches_after_limit)
         print_note(t,
                    "recording stopped at the limit: %" PRIu64 " of %" PRIu64
                    " batches were computed before",
                    o->batches - o->batches_after_limit, o->batches);
     report_outputs(t, file);
-    report_copies(t, file->path);
+    report_copies(t, m);
+    tt_model_close(m);
 }
 
 /* Those who want to read what was asked for have to know what there is instead. */
@@ -461,11 +482,17 @@ static bool is_hopeless(const tt_traced *t, char *const *argv, tt_traced_end *en
 }
 
 /* A limit on the size of files (ulimit -f) should be an error here, not a signal. */
+static void ignore_file_limit(struct sigaction *before)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGXFSZ, &ignore, before);
+}
+
 static tt_status make_session(const tt_traced *t, tt_session **session, char path[PATH_MAX],
                               int *lock, tt_error *err)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    (void)sigaction(SIGXFSZ, &ignore, &before);
+    struct sigaction before;
+    ignore_file_limit(&before);
     tt_status status = tt_session_create(session, path, PATH_MAX, t->force, lock, err);
     (void)sigaction(SIGXFSZ, &before, NULL);
     return status;
@@ -567,12 +594,21 @@ static int choose_output(char *out, const char *named, bool force)
     return TT_EXIT_OK;
 }
 
-/* With a part file of an earlier run the first process would use another name. */
+/* With a part file of an earlier run the first process would use another name. A folder may take no
+ * files, whatever its permissions say, and a disk be full: better to know that before the run. */
 static int check_part(const char *output)
 {
+    tt_error err;
     char part[PATH_MAX];
-    if (tt_place_part(part, sizeof part, output, NULL) != TT_OK || access(part, F_OK) != 0)
-        return TT_EXIT_OK;
+    if (tt_place_part(part, sizeof part, output, &err) != TT_OK) return tt_report_error(&err);
+    if (access(part, F_OK) != 0) {
+        struct sigaction before;
+        ignore_file_limit(&before);
+        const tt_status status = tt_place_try(part, &err);
+        (void)sigaction(SIGXFSZ, &before, NULL);
+        if (status == TT_OK) return TT_EXIT_OK;
+        return tt_report_usage("%s: choose another place with -o", err.message);
+    }
     return tt_report_usage("%s is there, left by a run that did not end well: finish it with "
                            "`tensortrace recover %s`, or remove it",
                            part, part);

@@ -54,6 +54,7 @@ typedef struct tt_memory_entry {
     uint32_t n_dims; /* trailing ones dropped, but at least 1 */
     uint64_t ne[TT_GGUF_DIMS_MAX];
     tt_component component; /* expert_id -1: not of a single expert */
+    bool says_none;         /* no layer is the number -1, for earlier readers */
 } tt_memory_entry;
 
 /* The tensor's number of slices: the number of experts if it holds them all (as its last

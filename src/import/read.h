@@ -15,6 +15,8 @@
 #define TT_IMPORT_PICKED_MAX 1024u /* experts of a token in a layer */
 #define TT_IMPORT_LINE_MAX ((size_t)1 << 20)
 #define TT_IMPORT_PICKS_MAX ((size_t)1 << 22) /* of a batch */
+#define TT_IMPORT_SEQUENCES_MAX ((uint32_t)1 << 20)
+#define TT_IMPORT_IGNORED_MAX 32u
 
 typedef struct tt_import_pick {
     uint32_t layer;
@@ -24,19 +26,28 @@ typedef struct tt_import_pick {
     float weight; /* NAN: not given */
 } tt_import_pick;
 
-/* Tokens computed together: those with the same number in the column "batch", or else a single
+/* Tokens computed together: those of one number in a column such as "batch", or else a single
  * token. */
 typedef struct tt_import_batch {
     const tt_import_pick *picks; /* by layer, token, rank */
     size_t n;
-    const int64_t *numbers; /* of the tokens, as in the text; -1: not given */
+    const int64_t *numbers;    /* of the tokens, as in the text; -1: not given */
+    const uint32_t *sequences; /* of the tokens: from 0 by first appearance; TT_NONE: not given */
     uint32_t n_tokens;
 } tt_import_batch;
 
 typedef tt_status tt_import_visit(void *context, const tt_import_batch *batch, tt_error *err);
 
-/* Reads all of `in` and visits each batch; memory is bounded by the limits above. TT_E_FORMAT with
- * line and column of the error. */
-tt_status tt_import_read(FILE *in, tt_import_visit *visit, void *context, tt_error *err);
+/* Columns of CSV and keys of JSON that are skipped whatever they say. */
+typedef struct tt_import_ignored {
+    const char *names[TT_IMPORT_IGNORED_MAX];
+    unsigned n;
+} tt_import_ignored;
+
+/* Reads all of `in` and visits each batch; memory is bounded by the limits above. A column or key
+ * that is not understood is an error unless `ignored` (NULL: none) names it. TT_E_FORMAT with line
+ * and column of the error; TT_E_USAGE if nothing has one of the ignored names. */
+tt_status tt_import_read(FILE *in, const tt_import_ignored *ignored, tt_import_visit *visit,
+                         void *context, tt_error *err);
 
 #endif

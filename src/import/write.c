@@ -32,6 +32,11 @@
 #define BASE 0x100000000000u
 #define THREAD 1u
 
+typedef struct sequence {
+    int64_t next; /* least number of its next token */
+    uint32_t id;  /* from 1 on; 0: none yet */
+} sequence;
+
 typedef struct writer {
     const tt_import_options *options;
     tt_import_sum *sum;
@@ -50,8 +55,9 @@ typedef struct writer {
     int32_t *tokens, *sequences;
     uint32_t *first_sequence;
     size_t tokens_capacity, sequences_capacity, first_capacity;
-    int64_t last_number;
-    int32_t sequence;
+    sequence *states; /* of what the text calls a sequence, from 1 on; 0: of all other tokens */
+    size_t states_capacity;
+    uint32_t n_sequences;
 } writer;
 
 /* --- first pass --- */
@@ -316,8 +322,19 @@ static uint32_t graph_for(writer *w, uint32_t n_tokens)
 
 /* --- batches --- */
 
-/* Positions are recorded if all tokens have numbers. One that does not increase begins another
- * sequence. */
+/* The trace's sequence of a token: that of the text, or if it has none, one of all tokens. A number
+ * that does not increase begins another one. TT_NONE: out of memory. */
+static uint32_t sequence_of(writer *w, uint32_t named, int64_t number)
+{
+    const size_t at = named == TT_NONE ? 0 : (size_t)named + 1;
+    if (!tt_array_room_zeroed(w->states, w->states_capacity, at + 1)) return TT_NONE;
+    sequence *s = &w->states[at];
+    if (s->id == 0 || (number >= 0 && number < s->next)) s->id = ++w->n_sequences;
+    s->next = number + 1;
+    return s->id - 1;
+}
+
+/* Positions are recorded if the tokens have numbers. */
 static bool number_tokens(writer *w, const tt_import_batch *b)
 {
     if (!tt_array_room(w->tokens, w->tokens_capacity, b->n_tokens) ||
@@ -325,10 +342,10 @@ static bool number_tokens(writer *w, const tt_import_batch *b)
         !tt_array_room(w->first_sequence, w->first_capacity, (size_t)b->n_tokens + 1))
         return false;
     for (uint32_t i = 0; i < b->n_tokens; i++) {
-        if (b->numbers[i] <= w->last_number) w->sequence++;
-        w->last_number = b->numbers[i];
+        const uint32_t s = sequence_of(w, b->sequences[i], b->numbers[i]);
+        if (s == TT_NONE) return false;
         w->tokens[i] = (int32_t)b->numbers[i];
-        w->sequences[i] = w->sequence;
+        w->sequences[i] = (int32_t)s;
         w->first_sequence[i] = i;
     }
     w->first_sequence[b->n_tokens] = b->n_tokens;
@@ -337,16 +354,18 @@ static bool number_tokens(writer *w, const tt_import_batch *b)
 
 static void put_batch(writer *w, const tt_import_batch *b)
 {
-    const bool numbered = b->numbers[0] >= 0;
+    const bool numbered = b->numbers[0] >= 0, parted = numbered || b->sequences[0] != TT_NONE;
     const tt_batch_sequences sequences = {w->first_sequence, w->sequences};
     tt_meta_batch batch = {.id = w->n_batches,
                            .context = 1,
                            .ticks = ++w->tick,
                            .thread = THREAD,
                            .n_tokens = b->n_tokens,
-                           .flags = numbered ? TT_BATCH_POSITIONS | TT_BATCH_SEQUENCES : 0};
+                           .flags = (numbered ? (unsigned)TT_BATCH_POSITIONS : 0) |
+                                    (parted ? (unsigned)TT_BATCH_SEQUENCES : 0)};
     tt_meta_put_batch(&w->scratch, &batch, NULL, numbered ? w->tokens : NULL,
-                      numbered ? &sequences : NULL);
+                      parted ? &sequences : NULL);
+    w->sum->sequences = parted ? w->n_sequences : 0;
     put_record(w, TT_META_BATCH);
 }
 
@@ -458,7 +477,7 @@ static tt_status write_trace(writer *w, FILE *in, tt_error *err)
     put_names(w);
     put_model(w);
     rewind(in);
-    tt_status status = tt_import_read(in, write_batch, w, err);
+    tt_status status = tt_import_read(in, w->options->ignored, write_batch, w, err);
     if (status == TT_OK) status = flush_records(w, err);
     put_counts(w);
     if (status == TT_OK) status = flush_meta(w, err);
@@ -491,6 +510,7 @@ static void free_writer(writer *w)
     free(w->tokens);
     free(w->sequences);
     free(w->first_sequence);
+    free(w->states);
     free(w);
 }
 
@@ -522,7 +542,6 @@ tt_status tt_import_write(const tt_import_options *options, tt_import_sum *sum, 
     *sum = (tt_import_sum){0};
     w->options = options;
     w->sum = sum;
-    w->last_number = -1;
     tt_bytes_init(&w->meta, TT_CHUNK_PAYLOAD_MAX);
     tt_bytes_init(&w->scratch, TT_META_RECORD_MAX);
     tt_bytes_init(&w->raw, TT_CHUNK_PAYLOAD_MAX);
@@ -531,7 +550,7 @@ tt_status tt_import_write(const tt_import_options *options, tt_import_sum *sum, 
                            : tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
                                           "%s: is no file: it is read twice", options->path);
     rewind(in);
-    if (status == TT_OK) status = tt_import_read(in, survey, w, err);
+    if (status == TT_OK) status = tt_import_read(in, options->ignored, survey, w, err);
     if (status == TT_OK) status = count_layers(w, err);
     if (status == TT_OK) status = write_file(w, in, err);
     (void)fclose(in);

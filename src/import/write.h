@@ -3,6 +3,7 @@
 #define TT_IMPORT_WRITE_H
 
 #include "base/status.h"
+#include "import/read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,11 +14,13 @@ typedef struct tt_import_options {
     uint64_t expert_bytes; /* of one expert of a layer, with all its matrices; 1 to 2^40 */
     uint32_t n_experts;    /* of a layer; 0: all up to the highest one chosen */
     bool force;            /* replace an existing file */
+    const tt_import_ignored *ignored; /* NULL: none */
 } tt_import_options;
 
 typedef struct tt_import_sum {
     uint64_t batches, tokens, picks;
     uint32_t layers, experts; /* experts: of a layer */
+    uint32_t sequences;       /* 0: not told */
 } tt_import_sum;
 
 /* Writes the trace, completely or not at all. Its batches have no times. */

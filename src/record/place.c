@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define NUMBERS_MAX 10000L
+#define TRIED_BYTES 4096
 #define DESCRIPTORS                                                                                \
     "/proc/self/fd/" /* targets of /dev/stdout and similar links, whatever is open there */
 
@@ -121,6 +122,19 @@ tt_status tt_place_check(const char *path, tt_error *err)
     if (S_ISREG(st.st_mode)) return TT_OK;
     return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is %s: name a file", path,
                         kind_of(st.st_mode));
+}
+
+tt_status tt_place_try(const char *path, tt_error *err)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int problem = fd < 0 ? errno : posix_fallocate(fd, 0, TRIED_BYTES);
+    if (fd >= 0) {
+        (void)close(fd);
+        (void)unlink(path);
+    }
+    if (!problem) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", path,
+                        strerror(problem));
 }
 
 tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err)

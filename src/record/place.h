@@ -25,6 +25,9 @@ tt_status tt_place_snapshot(char *out, size_t size, const char *path, long n, tt
  * link to one. TT_E_USAGE otherwise: the rename would replace a folder, a device, a pipe, or a link
  * such as /dev/stdout (refused whatever is open there). */
 tt_status tt_place_check(const char *path, tt_error *err);
+/* Whether a file of 4 KiB can be written there: writes one that was not there, and removes it.
+ * Beyond a limit on the size of files the process gets SIGXFSZ. */
+tt_status tt_place_try(const char *path, tt_error *err);
 /* Renames `part` to `path` (of `size` bytes of room). With `replace` it replaces a file of that
  * name; of a symbolic link the link is replaced and the target kept. Without, and where
  * tt_place_check refuses, the existing file is kept, the trace gets the first free "-2", "-3", ...,

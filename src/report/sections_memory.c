@@ -1,6 +1,7 @@
 /* The order of reading the model file, hot weights, disk reads, the gain from more RAM. */
 #include "report/sections.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,19 @@ static void write_order(tt_page *p, const tt_analysis *a)
                 tt_format_bytes(p, (double)a->heat.read_bytes / (double)a->heat.reads));
 }
 
+static void write_offsets(tt_page *p, const tt_heat_steps *s)
+{
+    for (size_t i = 0; i < s->n_extents; i++) {
+        const tt_heat_extent *e = &s->extents[i];
+        if (e->end)
+            tt_page_add(p, TT_BLOCK_TEXT,
+                        "Of %s, the first byte read is %s%" PRIu64 " and the last one %s%" PRIu64
+                        ".",
+                        e->file, e->begin_at_most ? "not before " : "", e->begin,
+                        e->end_at_most ? "not after " : "", e->end - 1);
+    }
+}
+
 static void order_table(tt_page *p, const tt_analysis *a)
 {
     const char *titles[] = {"Read by", "At>", "Tensor", "Offset in its file>", "Size>"};
@@ -148,6 +162,7 @@ void tt_section_order(tt_page *p, tt_analysis *a)
                                lengths ? tt_format_bytes(p, (double)jumps->lengths.max) : ""};
         tt_page_table_row(p, t, cells);
     }
+    write_offsets(p, s);
     order_table(p, a);
     tt_page_add(p, TT_BLOCK_NOTE,
                 "These are the reads that the ops name, in the order in which the ops began; "

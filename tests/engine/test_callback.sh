@@ -29,5 +29,22 @@ for table in "ops", "lanes":
     rows = list(csv.DictReader(open(f"c.csv/{table}.csv")))
     assert rows and all(row["wait_ns"] == "" and row["busy_ns"] != "" for row in rows), table
 END
+# What run says at its end, as the other decoder counts it: an op once, however many threads recorded it.
+for mode in hook callback; do
+    "$TT_BIN" run --force --mode $mode -o said.ttrace -m tiny.gguf -p Hello -n 6 --ignore-eos -t 2 >/dev/null 2>said.txt
+    python3 - said.ttrace said.txt <<'END' || fail "$mode: $(cat said.txt)"
+import os, sys
+sys.path.insert(0, os.environ["TT_SOURCE_DIR"] + "/tests/engine")
+import traces
+trace = traces.decoded(sys.argv[1])
+batches = [record for kind, record in trace["meta"] if kind == "batch"]
+ops, tokens = len({(op[1], op[3]) for op in trace["ops"]}), sum(b["n_tokens"] for b in batches)
+want = f"said.ttrace (* KiB): {ops} ops, {tokens} tokens in {len(batches)} batches\n"
+said = [line for line in open(sys.argv[2]) if ": wrote " in line]
+assert len(said) == 1 and ops > 100 and tokens > 5, said
+before, after = want.split("*")
+assert before.strip() in said[0] and said[0].endswith(after), (said, want)
+END
+done
 "$TT_BIN" info c.ttrace --verbose | grep -q "waits *not observed: the scheduler's callback sees ops" || fail "info does not say it"
 finish

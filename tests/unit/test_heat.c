@@ -57,7 +57,7 @@ static tt_weight weights[] = {
      .place = {TT_LAYER_NONE, "input", "rows"}},
 };
 
-static tt_model_file files[] = {{.size_bytes = 100, .n_weights = 3}};
+static tt_model_file files[] = {{.path = "dir/m.gguf", .size_bytes = 100, .n_weights = 3}};
 
 static tt_batch batches[] = {
     {.n_tokens = 4, .phase = TT_PHASE_PROMPT, .ended = true, .begin_ticks = 0, .end_ticks = 1000},
@@ -321,6 +321,52 @@ static void copies_are_not_of_the_file(void **state)
     tt_heat_free(&h);
 }
 
+static const char *json_of_offsets(const tt_heat *h, char out[4096])
+{
+    const tt_rowset summary = TT_ROWSET(&tt_heat_summary_schema, 0, NULL, h, 1);
+    FILE *f = fmemopen(out, 4096, "w");
+    tt_json j;
+    tt_json_begin(&j, f, 0);
+    tt_row_json(&j, NULL, summary.schema, NULL, h);
+    assert_true(tt_json_end(&j));
+    (void)fclose(f);
+    const char *at = strstr(out, "\"offsets\"");
+    assert_non_null(at);
+    return at;
+}
+
+/* Bytes 0..9, 20..49 and 60..71 are read. Rows are the last: if which of them is unknown, so is the last
+ * offset, unless another read ends there. Without the copies of the norm, the first is 20. */
+static void offsets_by_hand(void **state)
+{
+    const tt_model m = make_model();
+    const tt_filter all = {0};
+    tt_read_range own[sizeof ranges / sizeof *ranges];
+    tt_reads r = make_reads();
+    char text[4096];
+    tt_heat h;
+    (void)state;
+    memcpy(own, ranges, sizeof ranges);
+    r.ranges = own;
+    for (int turn = 0; turn < 3; turn++) {
+        own[0].copied = turn > 0;
+        own[4].at_most = turn > 0;
+        own[5].size_bytes = turn > 1 ? 8 : 4;
+        assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+        assert_int_equal(h.file_steps.n_extents, 1);
+        assert_int_equal(h.steps.extents[0].begin, 0);
+        assert_int_equal(h.file_steps.extents[0].begin, turn > 0 ? 20 : 0);
+        assert_int_equal(h.file_steps.extents[0].end, 72);
+        assert_false(h.file_steps.extents[0].begin_at_most);
+        assert_int_equal(h.file_steps.extents[0].end_at_most, turn == 1);
+        const char *at = json_of_offsets(&h, text);
+        assert_non_null(strstr(at, "\"model_file\":\"m.gguf\",\"least_offset_bytes\":0,"));
+        assert_non_null(strstr(at, turn == 1 ? "\"greatest_offset_bytes\":null"
+                                             : "\"greatest_offset_bytes\":71"));
+        tt_heat_free(&h);
+    }
+}
+
 /* Batches that are neither prompt nor generated have rows of their own. */
 static void every_phase_is_told(void **state)
 {
@@ -524,6 +570,7 @@ int main(void)
         cmocka_unit_test(what_was_not_observed),
         cmocka_unit_test(filters_name_what_is_missed),
         cmocka_unit_test(steps_by_hand),
+        cmocka_unit_test(offsets_by_hand),
         cmocka_unit_test(copies_are_not_of_the_file),
         cmocka_unit_test(every_phase_is_told),
         cmocka_unit_test(whatif_by_hand),

@@ -12,6 +12,7 @@
 #define MISSED_BYTES_MAX ((size_t)64 << 20)
 #define REQUEST_BYTES ((uint64_t)1 << 20) /* default size; larger if there are more than: */
 #define REQUESTS_MAX 4194304.0
+#define REQUESTS_OF_OP 512.0 /* on average: weights may be of any size, a trace is not */
 #define USUAL_RATE 1e9 /* default rate of bytes that page faults read */
 /* A thread's time to add a page to the page cache of a control group at its limit, and to evict
  * another for it: with 8 MiB of readahead, half of the system time of bench/memory's two threads
@@ -608,7 +609,8 @@ static uint64_t least_request(const tt_whatif *w, const uint64_t *missed)
     double bytes = 0;
     for (uint32_t k = 0; k < w->n_ops; k++)
         bytes += (double)(missed[k] * block_bytes(w));
-    return bytes > REQUESTS_MAX ? (uint64_t)(bytes / REQUESTS_MAX) : 1;
+    const double most = fmin(REQUESTS_MAX, REQUESTS_OF_OP * w->n_ops);
+    return bytes > most ? (uint64_t)(bytes / most) : 1;
 }
 
 /* Limit of bytes read before their use. */

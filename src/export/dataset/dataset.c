@@ -290,8 +290,8 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_dataset_json j;
     const tt_gguf *g = &d->model.gguf;
     /* A model without experts has no slices. */
-    const tt_tensor_map_style style = {!d->options->has_experts || d->options->experts,
-                                       d->options->old_words};
+    const tt_tensor_map_style style = {.experts = !d->options->has_experts || d->options->experts,
+                                       .old_words = d->options->old_words};
     tt_memory_entry *entries;
     size_t n;
     tt_listing l = {0};
