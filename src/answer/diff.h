@@ -43,7 +43,7 @@ char *tt_diff_write_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);
 
 /* Likewise for the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
-#define TT_DIFF_LEGEND 4u
+#define TT_DIFF_LEGEND 3u
 bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
 
 /* Writes one object. */
