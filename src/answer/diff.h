@@ -32,8 +32,6 @@ tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v);
  * "prompt batch", "computation". The short unit lacks the phase: "token", "batch". */
 const char *tt_diff_unit(const tt_diff_phase *p);
 const char *tt_diff_short_unit(const tt_diff_phase *p);
-/* Whether the sides ran different models: their times say little about a change. */
-bool tt_diff_other_models(const tt_diff *d);
 /* The verdict: what differs in time, and where. */
 char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* The verdict on what was computed. */

@@ -180,7 +180,7 @@ static bool note_undecided(const tt_diff_view *v, char *out)
 
 static bool note_models(const tt_diff_view *v, char *out)
 {
-    if (!tt_diff_other_models(v->d)) return false;
+    if (!v->d->around.models.differ) return false;
     return SAY(
         "A and B ran different models: a difference in time is not the effect of one change");
 }
@@ -190,7 +190,8 @@ static bool note_models(const tt_diff_view *v, char *out)
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
 {
     static bool (*const notes[])(const tt_diff_view *, char *) = {
-        note_repeats, note_undecided, note_off_cpu, note_capture, note_losses, note_mode, note_models};
+        note_repeats, note_undecided, note_off_cpu, note_capture,
+        note_losses,  note_mode,      note_models};
     if (i < OF_PHASES) return note_phase(v, &v->d->phases[i / 8], i % 8, out);
     i -= OF_PHASES;
     return i < sizeof notes / sizeof *notes && notes[i](v, out);

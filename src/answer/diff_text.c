@@ -1,5 +1,6 @@
 /* The sentences of `diff`. */
 #include "answer/diff.h"
+#include "base/path.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -45,7 +46,7 @@ static const char *plural_of(const char *unit)
 /* "12.0 % more", "3.00 times as long": how much time B takes. */
 static void add_change(char *out, double change)
 {
-    if (isinf(change))
+    if (change >= TT_DIFF_TIMES_MOST)
         add(out, "any number of times as long");
     else if (change >= TT_DIFF_TIMES_FROM)
         add(out, "%.*f times as long", change < 9 ? 2 : 0, 1 + change);
@@ -152,8 +153,8 @@ static void add_both_times(char *out, const tt_diff_phase *p)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, "%s -> %s a %s", tt_units_ns(a, total->a.time_ns),
-        tt_units_ns(b, total->b.time_ns), tt_diff_unit(p));
+    add(out, "%s -> %s a %s", tt_units_ns(a, total->a.time_ns), tt_units_ns(b, total->b.time_ns),
+        tt_diff_unit(p));
 }
 
 static bool same_run(const tt_diff *d)
@@ -163,38 +164,23 @@ static bool same_run(const tt_diff *d)
                   sizeof d->files[0]->trace.header.run_id) == 0;
 }
 
-static const char *file_name(const tt_model *m)
-{
-    const char *path = m->files[0].path, *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Compares files by size: a copy under another name is the same model. */
-bool tt_diff_other_models(const tt_diff *d)
-{
-    const tt_model *a = d->files[0], *b = d->files[d->n_a];
-    if (a->n_files == 0 || b->n_files == 0) return false; /* not observed */
-    if (a->n_files != b->n_files) return true;
-    for (uint32_t i = 0; i < a->n_files; i++)
-        if (a->files[i].size_bytes != b->files[i].size_bytes ||
-            a->files[i].n_weights != b->files[i].n_weights)
-            return true;
-    return false;
-}
-
 /* Preconditions. */
 static void add_who(const tt_diff_view *v, char *out)
 {
     const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
     char size[2][TT_UNITS_TEXT];
-    if (tt_diff_other_models(v->d))
+    const tt_diff_models *models = &v->d->around.models;
+    if (models->differ)
         add(out,
-            "These are different models (%.80s, %s; %.80s, %s): their times say little about a "
-            "change. ",
-            file_name(a), tt_units_bytes(size[0], a->files[0].size_bytes), file_name(b),
-            tt_units_bytes(size[1], b->files[0].size_bytes));
+            "These are different models (%.80s, %s; %.80s, %s; %.320s): their times say little "
+            "about a change. ",
+            tt_base_name(a->files[0].path), tt_units_bytes(size[0], a->files[0].size_bytes),
+            tt_base_name(b->files[0].path), tt_units_bytes(size[1], b->files[0].size_bytes),
+            models->text);
     else if (same_run(v->d))
         add(out, "A and B are the same run: ");
+    else if (models->text[0])
+        add(out, "%.320s: ", models->text);
 }
 
 /* A change that the test of the total time does not confirm. */

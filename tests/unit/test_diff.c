@@ -564,6 +564,181 @@ static void settings_are_found_wherever_they_are(void **state)
     }
 }
 
+/* --- model files --- */
+
+typedef struct made {
+    tt_model m;
+    tt_model_file files[4];
+    tt_weight weights[8];
+} made;
+
+static void put_file(made *x, const char *path, uint64_t head, const tt_file_kv *kvs, uint32_t n)
+{
+    x->files[x->m.n_files] = (tt_model_file){.path = path,
+                                             .size_bytes = 1000 + head,
+                                             .head_hash = head,
+                                             .kvs = kvs,
+                                             .n_kvs = n,
+                                             .first_weight = x->m.n_weights};
+    x->m.files = x->files;
+    x->m.weights = x->weights;
+    x->m.n_files++;
+}
+
+static void put_weight(made *x, const char *name, const char *type, uint64_t width)
+{
+    x->weights[x->m.n_weights++] = (tt_weight){.name = name,
+                                               .type_name = type,
+                                               .n_dims = 1,
+                                               .ne = {width, 1, 1, 1},
+                                               .size_bytes = 4 * width,
+                                               .file = x->m.n_files - 1};
+    x->files[x->m.n_files - 1].n_weights++;
+}
+
+static made main_model(const char *path, uint64_t head)
+{
+    made x = {.m = {.n_files = 0}};
+    put_file(&x, path, head, NULL, 0);
+    put_weight(&x, "token_embd.weight", "f16", 64);
+    put_weight(&x, "output.weight", "f16", 64);
+    return x;
+}
+
+static void expect_models(made *a, made *b, bool differ, const char *text)
+{
+    tt_diff_models got;
+    a->m.files = a->files;
+    a->m.weights = a->weights;
+    b->m.files = b->files;
+    b->m.weights = b->weights;
+    assert_true(tt_diff_compare_models(&a->m, &b->m, &got));
+    assert_string_equal(got.text, text);
+    assert_int_equal(got.differ, differ);
+}
+
+/* What a run opens beside its model does not make it another model. */
+static void models_are_known_by_their_content(void **state)
+{
+    static const tt_file_kv adapter[] = {{"general.architecture", "llama", 8},
+                                         {"general.type", "adapter", 8}};
+    static const tt_file_kv vector[] = {{"general.architecture", "controlvector", 8}};
+    static const tt_file_kv clip[] = {{"general.architecture", "clip", 8}};
+    made a = main_model("/x/m.gguf", 7), b = main_model("/y/other-name.gguf", 7);
+    (void)state;
+    expect_models(&a, &b, false, "");
+    put_file(&b, "/y/lora.gguf", 20, adapter, 2);
+    put_weight(&b, "output.weight.lora_a", "f16", 8);
+    expect_models(&a, &b, false, "B also has lora.gguf (an adapter)");
+    expect_models(&b, &a, false, "A also has lora.gguf (an adapter)");
+    put_file(&a, "/x/cvec.gguf", 21, vector, 1);
+    put_weight(&a, "direction.1", "f32", 8);
+    expect_models(&a, &b, false,
+                  "A also has cvec.gguf (a control vector); B also has lora.gguf (an adapter)");
+    b = main_model("/x/m.gguf", 7);
+    a = main_model("/x/m.gguf", 7);
+    put_file(&b, "/y/mmproj.gguf", 22, clip, 1);
+    put_weight(&b, "v.patch_embd.weight", "f16", 8);
+    put_file(&b, "/y/draft.gguf", 23, NULL, 0);
+    put_weight(&b, "token_embd.weight", "f16", 16);
+    expect_models(
+        &a, &b, false,
+        "B also has mmproj.gguf (a projector of other media), draft.gguf (another model)");
+    /* The same weights in parts, beside a draft. */
+    made parts = {.m = {.n_files = 0}};
+    put_file(&parts, "/x/m-00001-of-00002.gguf", 30, NULL, 0);
+    put_weight(&parts, "token_embd.weight", "f16", 64);
+    put_file(&parts, "/x/m-00002-of-00002.gguf", 31, NULL, 0);
+    put_weight(&parts, "output.weight", "f16", 64);
+    expect_models(&a, &parts, false, "the same tensors are in 1 file in A and 2 in B");
+    put_file(&parts, "/y/draft.gguf", 23, NULL, 0);
+    put_weight(&parts, "token_embd.weight", "f16", 16);
+    expect_models(&a, &parts, false,
+                  "the same tensors are in 1 file in A and 2 in B; B also has draft.gguf (another "
+                  "model)");
+    /* Another head: metadata, or what a fine-tune has changed. */
+    b = main_model("/x/m.gguf", 8);
+    expect_models(
+        &a, &b, false,
+        "the files have the same tensors, but begin differently: other metadata, or other "
+        "weights");
+    /* Another type, another shape, another name: another model, even of the same size. */
+    b = main_model("/x/m.gguf", 8);
+    b.weights[1].type_name = "bf16";
+    expect_models(
+        &a, &b, true,
+        "of the tensors, 1 are alike, 1 have another type or shape, 0 are in A only, 0 in "
+        "B only");
+    b = main_model("/x/m.gguf", 8);
+    b.weights[0].ne[0] = 32;
+    b.weights[1].name = "output_norm.weight";
+    expect_models(
+        &a, &b, true,
+        "of the tensors, 0 are alike, 1 have another type or shape, 1 are in A only, 1 in "
+        "B only");
+    /* Not observed is not different. */
+    b.m.n_files = 0;
+    expect_models(&a, &b, false, "");
+}
+
+/* --- sentences --- */
+
+static const char *times_of(const tt_diff *d, tt_diff_phase *g, tt_diff_cause c, char *text)
+{
+    const char *paths[] = {"a.ttrace", "b.ttrace"};
+    const tt_diff_view v = {d, paths, 0, false};
+    g->verdict = TT_DIFF_SLOWER;
+    g->n_causes = 1;
+    g->causes[0] = c;
+    return tt_diff_write_times(&v, text);
+}
+
+/* Two thirds, on both sides of each bound; and each run of neighbouring layers. */
+static void causes_are_told_by_their_shares_and_layers(void **state)
+{
+    static const struct {
+        double wait_ns;
+        const char *said;
+    } kinds[] = {{0, ", computing ("},
+                 {0.329, ", computing ("},
+                 {0.331, ", computing and waiting ("},
+                 {0.5, ", computing and waiting ("},
+                 {0.669, ", computing and waiting ("},
+                 {0.671, ", waiting ("},
+                 {1, ", waiting ("},
+                 {NAN, "FFN Up ("}};
+    static const struct {
+        int32_t layers[6];
+        uint32_t n;
+        const char *said;
+    } layers[] = {{{4}, 1, "FFN Up in layer 4, computing"},
+                  {{1, 2}, 2, "FFN Up in layers 1, 2, computing"},
+                  {{1, 2, 3}, 3, "FFN Up in layers 1 to 3, computing"},
+                  {{1, 3}, 2, "FFN Up in layers 1, 3, computing"},
+                  {{0, 1, 2, 5, 7, 8}, 6, "FFN Up in layers 0 to 2, 5, 7, 8, computing"}};
+    char text[TT_DIFF_SENTENCE];
+    (void)state;
+    opened a = open_plan(synth_default(), false), b = open_plan(synth_default(), false);
+    tt_diff *d = compare(&a, &b, &usual);
+    tt_diff_phase *g = &d->phases[tt_diff_main(d) - d->phases];
+    tt_diff_cause c = {.component = "ffn_up", .title = "FFN Up", .delta_ns = 1000};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        c.delta_wait_ns = 1000 * kinds[i].wait_ns;
+        assert_non_null(strstr(times_of(d, g, c, text), kinds[i].said));
+    }
+    c.delta_wait_ns = 0;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        c.layers = layers[i].layers;
+        c.n_layers = layers[i].n;
+        assert_non_null(strstr(times_of(d, g, c, text), layers[i].said));
+    }
+    c.all_layers = true;
+    assert_non_null(strstr(times_of(d, g, c, text), "FFN Up in all layers, computing"));
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
 static void structure_only_compares_no_times(void **state)
 {
     (void)state;
@@ -833,6 +1008,8 @@ int main(void)
         cmocka_unit_test(another_width_is_another_shape),
         cmocka_unit_test(threads_change_no_structure),
         cmocka_unit_test(settings_are_found_wherever_they_are),
+        cmocka_unit_test(models_are_known_by_their_content),
+        cmocka_unit_test(causes_are_told_by_their_shares_and_layers),
         cmocka_unit_test(structure_only_compares_no_times),
         cmocka_unit_test(a_change_is_found_and_noise_is_not),
         cmocka_unit_test(repeats_are_compared_as_runs),

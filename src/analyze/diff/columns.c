@@ -24,7 +24,7 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
 {
     out[0] = '\0';
     if (isnan(change)) return out;
-    if (isinf(change))
+    if (change >= TT_DIFF_TIMES_MOST)
         (void)snprintf(out, TT_DIFF_PERCENT, "any");
     else if (change >= TT_DIFF_TIMES_FROM)
         (void)snprintf(out, TT_DIFF_PERCENT, "%.*f x", change < 9 ? 2 : 0, 1 + change);
@@ -134,8 +134,7 @@ TT_COLUMN_GET(get_mark, tt_diff_row, r,
               .rows = inner_##side_)
 #define TIME(side_, title_)                                                                        \
     TT_COLUMN("time_" #side_ "_ns", title_, NS, "undisturbed time on that side",                   \
-              .show = TT_SHOW_FLAT, .known = timed_##side_,                                        \
-              TT_MEMBER(tt_diff_row, side_.time_ns))
+              .show = TT_SHOW_FLAT, .known = timed_##side_, TT_MEMBER(tt_diff_row, side_.time_ns))
 #define READ(side_, title_)                                                                        \
     TT_COLUMN("weight_bytes_" #side_, title_, BYTES, "bytes of weights read on that side",         \
               .show = TT_SHOW_FLAT | TT_SHOW_ASKED, .type = TT_CELL_F64, .get = get_bytes_##side_, \

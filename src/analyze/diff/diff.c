@@ -254,8 +254,8 @@ typedef struct members {
 typedef struct summer {
     tt_diff_phase *p;
     const tt_diff *d;
-    uint32_t **row_of_slot; /* by file, by slot; TT_NONE: left out */
-    members *members;       /* by file */
+    uint32_t **row_of_slot;       /* by file, by slot; TT_NONE: left out */
+    members *members;             /* by file */
     double *times, *waits, *offs; /* by file and sample: of one group */
     double *work;                 /* room for that, plus one */
 } summer;
@@ -534,8 +534,7 @@ static void sum_row(summer *s, size_t group, tt_diff_row *row, double token_ns)
     sum_side(s, group, s->d->n_a, s->d->n_files, &row->b);
     row->delta_wait_ns = row->b.wait_median_ns - row->a.wait_median_ns;
     row->change = row->low = row->high = row->p = row->p_adjusted = row->p_matters = NAN;
-    if (row->a.n_samples && row->b.n_samples)
-        test_row(s, row, token_ns);
+    if (row->a.n_samples && row->b.n_samples) test_row(s, row, token_ns);
     row->delta_ns = row->b.time_ns - row->a.time_ns;
 }
 

@@ -46,10 +46,10 @@ typedef enum tt_diff_family {
 /* One side of a row, over its samples; per token. */
 typedef struct tt_diff_side {
     bool present;
-    uint64_t count;                   /* executions of its ops, over all compared tokens and runs */
-    size_t n_samples;                 /* sampled tokens in which any ran */
-    double time_ns; /* of a token, undisturbed: B's is A's times 1 + change. Of a row on one side
-                       only: its median */
+    uint64_t count;   /* executions of its ops, over all compared tokens and runs */
+    size_t n_samples; /* sampled tokens in which any ran */
+    double time_ns;   /* of a token, undisturbed: B's is A's times 1 + change. Of a row on one side
+                         only: its median */
     double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
     double mean_ns;                   /* over all tokens, not only the samples */
     double wait_median_ns; /* the part of the time in which its threads did not compute, averaged
@@ -172,8 +172,16 @@ typedef struct tt_diff_router {
     double jaccard;         /* of the sets of experts chosen at all */
 } tt_diff_router;
 
+/* The model files of both sides, by their content: beginnings (with the metadata) and sizes; then
+ * tensors' names, types, shapes and sizes. */
+typedef struct tt_diff_models {
+    bool differ;    /* no model is on both sides; else one may have more: an adapter, a draft */
+    char text[640]; /* what differs, in words; "": nothing that was observed */
+} tt_diff_models;
+
 /* Data besides the ops, of the first run of each side. */
 typedef struct tt_diff_around {
+    tt_diff_models models;
     tt_diff_setting *settings;
     size_t n_settings;
     tt_summary summary_a, summary_b;
@@ -231,6 +239,8 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
 tt_status tt_diff_evaluate_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
 tt_status tt_diff_look_around(tt_diff *d, tt_error *err);
 void tt_diff_around_free(tt_diff_around *a);
+/* False if out of memory. */
+bool tt_diff_compare_models(const tt_model *a, const tt_model *b, tt_diff_models *out);
 
 /* A comparison token by token, for plots of two runs.
  *

@@ -16,7 +16,7 @@
 /* The variance of a run's figure by that of the mean of independent blocks. */
 #define UNSEEN 3.0
 #define CUT_FROM 12u /* blocks for one at each end */
-#define DF_MOST 1e6 /* as good as known */
+#define DF_MOST 1e6  /* as good as known */
 
 void tt_sort_doubles(double *values, size_t n)
 {

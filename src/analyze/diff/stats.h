@@ -1,8 +1,8 @@
 /* How much two series of times differ, and how certain that is: pure numbers.
  *
  * x[k] = log(time) of the k-th token, of both sides in the same time order. What disturbs a token
- * (another program, a slower neighbour on the processor, an interrupt) only adds to its time, so the
- * fast tokens tell what the program takes. The n tokens are cut into K = n / 4, from 3 to 16,
+ * (another program, a slower neighbour on the processor, an interrupt) only adds to its time, so
+ * the fast tokens tell what the program takes. The n tokens are cut into K = n / 4, from 3 to 16,
  * blocks of neighbours; low[b] is the 0.1 quantile
  * (interpolated) of a block. Blocks hold the same
  * tokens on both sides, so what depends on the place in the text cancels in
@@ -20,11 +20,11 @@
  *
  * S is the sum of squares of d from its mean, and h = K; from K = 12 on the least and the largest d
  * count as their neighbours, and h = K - 2 (Yuen 1974): a block that was disturbed throughout is no
- * noise of the others. The factor 3, where independent blocks have 1, is for noise that lasts longer than
- * a block, or than a run (where its memory was placed, the clock rate, a neighbour throughout): it
- * is assumed to vary twice as much as what is seen. Repeated runs need no such assumption:
- * tt_shift_of_runs. tests/unit/test_diff.c has the rates of errors, docs/diff.md those of recorded
- * runs. */
+ * noise of the others. The factor 3, where independent blocks have 1, is for noise that lasts
+ * longer than a block, or than a run (where its memory was placed, the clock rate, a neighbour
+ * throughout): it is assumed to vary twice as much as what is seen. Repeated runs need no such
+ * assumption: tt_shift_of_runs. tests/unit/test_diff.c has the rates of errors, docs/diff.md those
+ * of recorded runs. */
 #ifndef TT_ANALYZE_DIFF_STATS_H
 #define TT_ANALYZE_DIFF_STATS_H
 
