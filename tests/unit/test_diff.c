@@ -572,7 +572,7 @@ typedef struct made {
     tt_weight weights[8];
 } made;
 
-static void put_file(made *x, const char *path, uint64_t head, const tt_file_kv *kvs, uint32_t n)
+static void made_file(made *x, const char *path, uint64_t head, const tt_file_kv *kvs, uint32_t n)
 {
     x->files[x->m.n_files] = (tt_model_file){.path = path,
                                              .size_bytes = 1000 + head,
@@ -585,7 +585,7 @@ static void put_file(made *x, const char *path, uint64_t head, const tt_file_kv 
     x->m.n_files++;
 }
 
-static void put_weight(made *x, const char *name, const char *type, uint64_t width)
+static void made_weight(made *x, const char *name, const char *type, uint64_t width)
 {
     x->weights[x->m.n_weights++] = (tt_weight){.name = name,
                                                .type_name = type,
@@ -599,9 +599,9 @@ static void put_weight(made *x, const char *name, const char *type, uint64_t wid
 static made main_model(const char *path, uint64_t head)
 {
     made x = {.m = {.n_files = 0}};
-    put_file(&x, path, head, NULL, 0);
-    put_weight(&x, "token_embd.weight", "f16", 64);
-    put_weight(&x, "output.weight", "f16", 64);
+    made_file(&x, path, head, NULL, 0);
+    made_weight(&x, "token_embd.weight", "f16", 64);
+    made_weight(&x, "output.weight", "f16", 64);
     return x;
 }
 
@@ -627,32 +627,32 @@ static void models_are_known_by_their_content(void **state)
     made a = main_model("/x/m.gguf", 7), b = main_model("/y/other-name.gguf", 7);
     (void)state;
     expect_models(&a, &b, false, "");
-    put_file(&b, "/y/lora.gguf", 20, adapter, 2);
-    put_weight(&b, "output.weight.lora_a", "f16", 8);
+    made_file(&b, "/y/lora.gguf", 20, adapter, 2);
+    made_weight(&b, "output.weight.lora_a", "f16", 8);
     expect_models(&a, &b, false, "B also has lora.gguf (an adapter)");
     expect_models(&b, &a, false, "A also has lora.gguf (an adapter)");
-    put_file(&a, "/x/cvec.gguf", 21, vector, 1);
-    put_weight(&a, "direction.1", "f32", 8);
+    made_file(&a, "/x/cvec.gguf", 21, vector, 1);
+    made_weight(&a, "direction.1", "f32", 8);
     expect_models(&a, &b, false,
                   "A also has cvec.gguf (a control vector); B also has lora.gguf (an adapter)");
     b = main_model("/x/m.gguf", 7);
     a = main_model("/x/m.gguf", 7);
-    put_file(&b, "/y/mmproj.gguf", 22, clip, 1);
-    put_weight(&b, "v.patch_embd.weight", "f16", 8);
-    put_file(&b, "/y/draft.gguf", 23, NULL, 0);
-    put_weight(&b, "token_embd.weight", "f16", 16);
+    made_file(&b, "/y/mmproj.gguf", 22, clip, 1);
+    made_weight(&b, "v.patch_embd.weight", "f16", 8);
+    made_file(&b, "/y/draft.gguf", 23, NULL, 0);
+    made_weight(&b, "token_embd.weight", "f16", 16);
     expect_models(
         &a, &b, false,
         "B also has mmproj.gguf (a projector of other media), draft.gguf (another model)");
     /* The same weights in parts, beside a draft. */
     made parts = {.m = {.n_files = 0}};
-    put_file(&parts, "/x/m-00001-of-00002.gguf", 30, NULL, 0);
-    put_weight(&parts, "token_embd.weight", "f16", 64);
-    put_file(&parts, "/x/m-00002-of-00002.gguf", 31, NULL, 0);
-    put_weight(&parts, "output.weight", "f16", 64);
+    made_file(&parts, "/x/m-00001-of-00002.gguf", 30, NULL, 0);
+    made_weight(&parts, "token_embd.weight", "f16", 64);
+    made_file(&parts, "/x/m-00002-of-00002.gguf", 31, NULL, 0);
+    made_weight(&parts, "output.weight", "f16", 64);
     expect_models(&a, &parts, false, "the same tensors are in 1 file in A and 2 in B");
-    put_file(&parts, "/y/draft.gguf", 23, NULL, 0);
-    put_weight(&parts, "token_embd.weight", "f16", 16);
+    made_file(&parts, "/y/draft.gguf", 23, NULL, 0);
+    made_weight(&parts, "token_embd.weight", "f16", 16);
     expect_models(&a, &parts, false,
                   "the same tensors are in 1 file in A and 2 in B; B also has draft.gguf (another "
                   "model)");
