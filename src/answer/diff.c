@@ -10,7 +10,9 @@ static bool is_timed(const tt_diff *d)
 }
 
 TT_COLUMN_VALUE(get_differs, tt_diff_view, v, boolean, tt_diff_outcome_of(v) != TT_DIFF_ALIKE)
-TT_COLUMN_VALUE(get_models, tt_diff_view, v, boolean, tt_diff_other_models(v->d))
+TT_COLUMN_VALUE(get_models, tt_diff_view, v, boolean, v->d->around.models.differ)
+TT_COLUMN_GET(get_models_text, tt_diff_view, v, const char *text = v->d->around.models.text;
+              tt_cell_text(cell, text[0] ? text : NULL);)
 TT_COLUMN_VALUE(get_structure, tt_diff_view, v, boolean,
                 tt_diff_common(v->d) == 0 || tt_diff_changes(v->d) > 0)
 TT_COLUMN_GET(get_times, tt_diff_view, v, const tt_diff_phase *p = tt_diff_main(v->d);
@@ -24,7 +26,9 @@ TT_COLUMN_JSON(json_structure, tt_diff_view, v, char text[TT_DIFF_SENTENCE];
 
 static const tt_column verdict_columns[] = {
     TT_FIELD("differs", "the runs do", .type = TT_CELL_BOOL, .get = get_differs),
-    TT_FIELD("models_differ", "the model files do", .type = TT_CELL_BOOL, .get = get_models),
+    TT_FIELD("models_differ", "no model is on both sides", .type = TT_CELL_BOOL, .get = get_models),
+    TT_FIELD("models_text", "what differs in the model files; null: nothing that was observed",
+             .type = TT_CELL_NAME, .nullable = true, .get = get_models_text),
     TT_FIELD("structure_differs", "what they computed does", .type = TT_CELL_BOOL,
              .get = get_structure),
     TT_FIELD("times", "how their times differ", .type = TT_CELL_NAME, .get = get_times),

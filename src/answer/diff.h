@@ -32,8 +32,6 @@ tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v);
  * "prompt batch", "computation". The short unit lacks the phase: "token", "batch". */
 const char *tt_diff_unit(const tt_diff_phase *p);
 const char *tt_diff_short_unit(const tt_diff_phase *p);
-/* Whether the sides ran different models: their times say little about a change. */
-bool tt_diff_other_models(const tt_diff *d);
 /* The verdict: what differs in time, and where. */
 char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* The verdict on what was computed. */
@@ -43,7 +41,7 @@ char *tt_diff_write_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);
 
 /* Likewise for the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
-#define TT_DIFF_LEGEND 4u
+#define TT_DIFF_LEGEND 3u
 bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
 
 /* Writes one object. */

@@ -1,4 +1,5 @@
 /* Notes for reading a comparison. */
+#include "analyze/join.h"
 #include "answer/diff.h"
 #include "base/units.h"
 
@@ -117,6 +118,25 @@ static bool note_repeats(const tt_diff_view *v, char *out)
                "repeat both (diff A1 A2 A3 -- B1 B2 B3) to tell them apart");
 }
 
+/* What disturbed the runs, and what was done about it. */
+static bool note_off_cpu(const tt_diff_view *v, char *out)
+{
+    const tt_diff_phase *p = tt_diff_main(v->d);
+    if (!p || v->d->options.structure_only) return false;
+    if (!(fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH)) return false;
+    const int n = snprintf(out, TT_DIFF_SENTENCE,
+                           "threads were off CPU for %.0f %% of the ops' time in A and %.0f %% in "
+                           "B (others had the processors, or a disk was waited for): ",
+                           100 * p->off_share_a, 100 * p->off_share_b);
+    return n > 0 && n < TT_DIFF_SENTENCE &&
+           snprintf(out + n, TT_DIFF_SENTENCE - (size_t)n, "%s%s",
+                    p->undisturbed ? "times are without it"
+                                   : "times are with it, as that differs, too, or was not observed",
+                    p->busy ? "; beside others a processor's own speed changes, which short runs "
+                              "do not show: 5 runs of each side, or runs of a minute, do"
+                            : "") > 0;
+}
+
 static bool note_capture(const tt_diff_view *v, char *out)
 {
     const tt_diff_around *x = &v->d->around;
@@ -160,7 +180,7 @@ static bool note_undecided(const tt_diff_view *v, char *out)
 
 static bool note_models(const tt_diff_view *v, char *out)
 {
-    if (!tt_diff_other_models(v->d)) return false;
+    if (!v->d->around.models.differ) return false;
     return SAY(
         "A and B ran different models: a difference in time is not the effect of one change");
 }
@@ -170,7 +190,8 @@ static bool note_models(const tt_diff_view *v, char *out)
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
 {
     static bool (*const notes[])(const tt_diff_view *, char *) = {
-        note_repeats, note_undecided, note_capture, note_losses, note_mode, note_models};
+        note_repeats, note_undecided, note_off_cpu, note_capture,
+        note_losses,  note_mode,      note_models};
     if (i < OF_PHASES) return note_phase(v, &v->d->phases[i / 8], i % 8, out);
     i -= OF_PHASES;
     return i < sizeof notes / sizeof *notes && notes[i](v, out);
@@ -186,11 +207,6 @@ static bool matters(const tt_diff_row *r)
 static bool only_changed(const tt_diff_row *r)
 {
     return r->significant && !r->matters;
-}
-
-static bool without_interval(const tt_diff_row *r)
-{
-    return r->shift.tested && !isfinite(r->high);
 }
 
 static bool not_tested(const tt_diff_row *r)
@@ -209,7 +225,6 @@ static bool any_row(const tt_diff_phase *p, bool (*is)(const tt_diff_row *r))
 bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE])
 {
     const tt_diff_phase *p = tt_diff_main(v->d);
-    const double sure = 100 * (1 - v->d->options.level);
     if (!p || v->d->options.structure_only) return false;
     switch (i) {
     case 0:
@@ -221,15 +236,10 @@ bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DI
                SAY("*: sure to have changed, but not by more than that share of a %s's time",
                    tt_diff_short_unit(p));
     case 2:
-        return any_row(p, without_interval) &&
-               SAY("? .. ?: tested, but the row's batches count as too few independent ones for an "
-                   "interval that is %.4g %% sure (of %u batches %.1f)",
-                   sure, p->n_samples, tt_shift_effective_least(p->n_samples, v->d->options.level));
-    case 3:
         return any_row(p, not_tested) &&
                SAY("no interval and no P: not tested, as the row is on one side only, or in fewer "
-                   "than %u batches, or its batches count as fewer than %g independent ones",
-                   TT_SHIFT_SAMPLES_MIN, TT_SHIFT_EFFECTIVE_MIN);
+                   "than %u batches",
+                   TT_SHIFT_SAMPLES_MIN);
     default:
         return false;
     }

@@ -1,5 +1,6 @@
 /* The sentences of `diff`. */
 #include "answer/diff.h"
+#include "base/path.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -42,27 +43,15 @@ static const char *plural_of(const char *unit)
     return strcmp(unit + strlen(unit) - 5, "batch") == 0 ? "es" : "s";
 }
 
-/* "63 tokens", "1 prompt batch" */
-static void add_units(char *out, const tt_diff_phase *p, size_t n)
-{
-    const char *unit = tt_diff_short_unit(p);
-    add(out, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
-}
-
 /* "12.0 % more", "3.00 times as long": how much time B takes. */
 static void add_change(char *out, double change)
 {
-    if (isinf(change))
+    if (change >= TT_DIFF_TIMES_MOST)
         add(out, "any number of times as long");
     else if (change >= TT_DIFF_TIMES_FROM)
         add(out, "%.*f times as long", change < 9 ? 2 : 0, 1 + change);
     else
         add(out, "%.1f %% %s", 100 * fabs(change), change < 0 ? "less" : "more");
-}
-
-static bool has_interval(const tt_diff_row *total)
-{
-    return total->shift.tested && (isfinite(total->high) || total->shift.by_levels);
 }
 
 /* "5.6 % less to 14.0 % more" */
@@ -73,31 +62,13 @@ static void add_range(char *out, const tt_diff_row *total)
     add_change(out, total->high);
 }
 
-/* "63 tokens count as 3.2 independent ones, and fewer than 4 are not tested" */
-static void add_too_few(const tt_diff_view *v, char *out, const tt_diff_phase *p)
-{
-    const tt_shift *shift = &p->rows[TT_DIFF_TOTAL][0].shift;
-    add_units(out, p, shift->n);
-    add(out, " count as %.1f independent ones", shift->n_effective);
-    if (!shift->tested)
-        add(out, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
-    else
-        add(out, ", and being %.4g %% sure takes %.1f", 100 * (1 - v->d->options.level),
-            tt_shift_effective_least(shift->n, v->d->options.level));
-}
-
 /* How sure that is. */
 static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    if (has_interval(total)) {
-        add(out, "; %.4g %% sure: ", 100 * (1 - v->d->options.level));
-        add_range(out, total);
-        return;
-    }
-    if (total->shift.n < TT_SHIFT_SAMPLES_MIN || total->shift.by_levels) return;
-    add(out, "; ");
-    add_too_few(v, out, p);
+    if (!total->shift.tested) return;
+    add(out, "; %.4g %% sure: ", 100 * (1 - v->d->options.level));
+    add_range(out, total);
 }
 
 static void add_layers(char *out, const tt_diff_cause *c)
@@ -177,13 +148,13 @@ static void add_causes(char *out, const tt_diff_phase *p)
     add_surety(out, p);
 }
 
-/* "29.4 ms -> 20.6 ms a generated token" */
-static void add_medians(char *out, const tt_diff_phase *p)
+/* "29.4 ms -> 20.6 ms a generated token": the two values of the change. */
+static void add_both_times(char *out, const tt_diff_phase *p)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, "%s -> %s a %s", tt_units_ns(a, total->a.median_ns),
-        tt_units_ns(b, total->b.median_ns), tt_diff_unit(p));
+    add(out, "%s -> %s a %s", tt_units_ns(a, total->a.time_ns), tt_units_ns(b, total->b.time_ns),
+        tt_diff_unit(p));
 }
 
 static bool same_run(const tt_diff *d)
@@ -193,38 +164,23 @@ static bool same_run(const tt_diff *d)
                   sizeof d->files[0]->trace.header.run_id) == 0;
 }
 
-static const char *file_name(const tt_model *m)
-{
-    const char *path = m->files[0].path, *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Compares files by size: a copy under another name is the same model. */
-bool tt_diff_other_models(const tt_diff *d)
-{
-    const tt_model *a = d->files[0], *b = d->files[d->n_a];
-    if (a->n_files == 0 || b->n_files == 0) return false; /* not observed */
-    if (a->n_files != b->n_files) return true;
-    for (uint32_t i = 0; i < a->n_files; i++)
-        if (a->files[i].size_bytes != b->files[i].size_bytes ||
-            a->files[i].n_weights != b->files[i].n_weights)
-            return true;
-    return false;
-}
-
 /* Preconditions. */
 static void add_who(const tt_diff_view *v, char *out)
 {
     const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
     char size[2][TT_UNITS_TEXT];
-    if (tt_diff_other_models(v->d))
+    const tt_diff_models *models = &v->d->around.models;
+    if (models->differ)
         add(out,
-            "These are different models (%.80s, %s; %.80s, %s): their times say little about a "
-            "change. ",
-            file_name(a), tt_units_bytes(size[0], a->files[0].size_bytes), file_name(b),
-            tt_units_bytes(size[1], b->files[0].size_bytes));
+            "These are different models (%.80s, %s; %.80s, %s; %.320s): their times say little "
+            "about a change. ",
+            tt_base_name(a->files[0].path), tt_units_bytes(size[0], a->files[0].size_bytes),
+            tt_base_name(b->files[0].path), tt_units_bytes(size[1], b->files[0].size_bytes),
+            models->text);
     else if (same_run(v->d))
         add(out, "A and B are the same run: ");
+    else if (models->text[0])
+        add(out, "%.320s: ", models->text);
 }
 
 /* A change that the test of the total time does not confirm. */
@@ -234,19 +190,18 @@ static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase 
     add(out, "B seems to take ");
     add_change(out, total->change);
     add(out, total->change < TT_DIFF_TIMES_FROM ? " time (" : " (");
-    add_medians(out, p);
-    if (has_interval(total)) {
-        if (total->high < 0 || total->low > 0)
-            add(out, "), but not surely by more than %.4g %%: anywhere from ",
-                100 * v->d->options.threshold);
-        else
-            add(out, "), but the runs vary too much to be sure: anywhere from ");
-        add_range(out, total);
-        add(out, " (%.4g %% sure)", 100 * (1 - v->d->options.level));
-    } else {
-        add(out, "), but that is too little to be sure: ");
-        add_too_few(v, out, p);
+    add_both_times(out, p);
+    if (!total->shift.tested) {
+        add(out, "), but on a busy machine that takes more runs, such as 5 of each side");
+        return;
     }
+    if (total->high < 0 || total->low > 0)
+        add(out, "), but not surely by more than %.4g %%: anywhere from ",
+            100 * v->d->options.threshold);
+    else
+        add(out, "), but the runs vary too much to be sure: anywhere from ");
+    add_range(out, total);
+    add(out, " (%.4g %% sure)", 100 * (1 - v->d->options.level));
     if (p->verdict == TT_DIFF_SHIFTED) add(out, "; that parts of it changed is sure");
 }
 
@@ -274,7 +229,7 @@ static void add_verdict(const tt_diff_view *v, char *out, const tt_diff_phase *p
         break;
     }
     add(out, " (");
-    add_medians(out, p);
+    add_both_times(out, p);
     add(out, ")");
     if (!total->identical) add_interval(v, out, p);
 }

@@ -2,7 +2,7 @@
 
 Usage: check_diff.py TENSORTRACE WORKDIR
 
-Two made-up traces: every op's median, quartiles, mean and change, the rank test of the whole, and
+Two made-up traces: every op's median, quartiles, mean, time and change, the test of a kind of op, and
 Holm's correction must be what numpy and scipy make of the ops that `log` lists. Exits with 1 and a
 list when anything differs.
 """
@@ -51,40 +51,23 @@ def walsh(d):
     return (d[i] + d[j]) / 2
 
 
-def autocorrelation_time(d):
-    """Geyer's initial positive (and monotone) sequence, as docs/diff.md writes it down."""
-    n = len(d)
-    centre = np.median(d)
-    limit = 3 * 1.4826 * np.median(np.abs(d - centre))
-    x = np.clip(d - centre, -limit, limit) if limit > 0 else d - centre
-    x = x - x.mean()
-    gamma = [np.dot(x[lag:], x[:n - lag]) / n for lag in range(n)]
-    time, last, lag = -1.0, np.inf, 0
-    while lag + 1 < n // 2:
-        pair = (gamma[lag] + gamma[lag + 1]) / gamma[0]
-        if pair <= 0:
-            break
-        last = min(last, pair)
-        time += 2 * last
-        lag += 2
-    if time <= 1:
-        return 1.0
-    time /= max(1 - time / n, 0.25)
-    return min(time * (1 + 0.5 * np.sqrt(2 * (2 * lag + 1) / n)), n)
+def block_lows(times):
+    """The 0.1 quantile of the logarithms of each block, as docs/diff.md writes it down."""
+    n = len(times)
+    k = min(max(n // 4, 3), 16, n)
+    return np.array([np.quantile(np.log(times[i * n // k:(i + 1) * n // k]), 0.1) for i in range(k)])
 
 
-def p_value(d):
-    """The larger one of the rank test's and of that by intervals."""
-    n = len(d)
-    effective = n / autocorrelation_time(d)
-    # scipy's statistic is the sum of the positive ranks.
-    above = stats.wilcoxon(d, alternative="greater", method="asymptotic").statistic
-    off = max(abs(above - n * (n + 1) / 4) - 0.5, 0)
-    spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / effective)
-    ranks = min(max(2 * stats.t.sf(off / spread, effective - 1), 2.0 ** (1 - effective)), 1)
-    medians = [np.median(d[i * n // 16:(i + 1) * n // 16]) for i in range(16)]
-    slow = 2 * stats.t.sf(abs(np.median(walsh(d))) / np.std(medians, ddof=1), 15)
-    return max(ranks, slow)
+def shift(a, b):
+    """The estimate, its p value, and what both sides take."""
+    low_a, low_b = block_lows(a), block_lows(b)
+    d = low_b - low_a
+    cut = int(len(d) >= 12)
+    kept = len(d) - 2 * cut
+    winsorized = np.asarray(stats.mstats.winsorize(d, (cut / len(d), cut / len(d))))
+    se = np.sqrt(3 * np.var(winsorized) * len(d) / (kept * (kept - 1)))
+    estimate, centre = np.median(walsh(d)), np.median(walsh((low_a + low_b) / 2))
+    return estimate, 2 * stats.t.sf(abs(estimate) / se, kept - 1), np.exp(centre + np.array([-0.5, 0.5]) * estimate)
 
 
 def holm(p):
@@ -123,10 +106,12 @@ def check_nodes(rows, a, b, problems):
             for what, share in (("median", 50), ("p25", 25), ("p75", 75)):
                 problems.near(f"{name}: {what}", row[side][f"{what}_ns"], nearest_rank(times, share))
             problems.near(f"{name}: mean", row[side]["mean_ns"], np.mean(times))
-        d = np.log(b[key]) - np.log(a[key])
+        estimate, _, sides = shift(a[key], b[key])
         # log rounds to ns, which is some thousandths of the shortest ops.
         coarse = 4 / np.median(a[key])
-        problems.near(f"{row['name']}: change", row["change"], np.expm1(np.median(walsh(d))), 0, coarse)
+        problems.near(f"{row['name']}: change", row["change"], np.expm1(estimate), 0, coarse)
+        for side, want in zip("ab", sides, strict=True):
+            problems.near(f"{row['name']} {side}: time", row[side]["time_ns"], want)
     return seen
 
 
@@ -149,11 +134,24 @@ def main():
     # The whole: the ops' own times and what is between them.
     matmul = [r for r in generate["ops"] if r["op"] == "MUL_MAT"][0]
     sums = [sum(t for (_, op, _), t in side.items() if op == "MUL_MAT") for side in (a, b)]
-    d = np.log(sums[1]) - np.log(sums[0])
+    estimate, p, sides = shift(*sums)
     problems.near("MUL_MAT: median", matmul["a"]["median_ns"], nearest_rank(sums[0], 50))
-    problems.near("MUL_MAT: change", matmul["change"], np.expm1(np.median(walsh(d))), 0, 1e-5)
-    problems.near("MUL_MAT: p", matmul["p"], p_value(d), 0.01, 1e-6)
-    problems.near("MUL_MAT: effective", matmul["samples_effective"], len(d) / autocorrelation_time(d), 0.01)
+    problems.near("MUL_MAT: change", matmul["change"], np.expm1(estimate), 0, 1e-5)
+    problems.near("MUL_MAT: p", matmul["p"], p, 0.01, 1e-6)
+    problems.near("MUL_MAT: blocks", matmul["blocks"], 16, 0, 0)
+    problems.near("MUL_MAT: time in B", matmul["b"]["time_ns"], sides[1])
+    # The other way round everything is the inverse, and as sure.
+    back = json.loads(run(tool, "diff", "--json", *reversed(traces), codes=(0, 1)))["phases"][0]
+    for family in ("parts", "components", "ops", "layers"):
+        key = {"parts": "category", "components": "component", "ops": "op", "layers": "layer_id"}[family]
+        there = {row[key]: row for row in back[family]}
+        for row in generate[family]:
+            again = there[row[key]]
+            problems.near(f"{row[key]}: inverse", (1 + row["change"]) * (1 + again["change"]), 1, 1e-9, 0)
+            problems.near(f"{row[key]}: times", row["b"]["time_ns"] / row["a"]["time_ns"], 1 + row["change"], 1e-9, 0)
+            problems.near(f"{row[key]}: A and B", row["a"]["time_ns"], again["b"]["time_ns"], 1e-9, 0)
+            problems.near(f"{row[key]}: difference", row["delta_ns"], -again["delta_ns"], 1e-9, 1e-6)
+            problems.near(f"{row[key]}: p, inverse", row["p_matters"], again["p_matters"], 1e-6, 1e-12)
     for family in ("parts", "components", "ops", "layers", "nodes"):
         rows = [r for r in generate[family] if r["p"] is not None]
         for row, want in zip(rows, holm([r["p"] for r in rows]), strict=True):

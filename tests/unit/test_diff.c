@@ -119,22 +119,64 @@ static void holm_steps_down(void **state)
     assert_true(isnan(p[1]));
 }
 
-/* The estimate and the p value of a small sample, by going through all Walsh averages. */
-static void the_estimate_is_the_median_of_walsh_averages(void **state)
+/* d of two series, whose time order is kept. */
+static void shift_between(tt_shift *s, const double *a, const double *b, size_t n)
 {
-    double d[] = {0.3, -0.1, 0.2, 0.05, 0.4, 0.12, -0.02};
+    double x[512], y[512], low[2][TT_SHIFT_BLOCKS_MAX];
+    assert_true(n <= 512);
+    memcpy(x, a, n * sizeof *x);
+    memcpy(y, b, n * sizeof *y);
+    const size_t k = n ? tt_shift_blocks(x, n, low[0]) : 0;
+    if (n) assert_int_equal(tt_shift_blocks(y, n, low[1]), k);
+    tt_shift_of_tokens(s, low[0], low[1], k, n);
+}
+
+/* Figures of numpy 2 and scipy 1.15: low = quantile(x, 0.1), d = low of b - low of a by block, the
+ * median of the 10 Walsh averages, se = sqrt(3 / 4) std(d, ddof=1), scipy.stats.t. */
+static void a_shift_is_as_by_hand(void **state)
+{
+    const double a[] = {1.0, 1.2, 0.9, 1.1, 1.3, 1.0, 1.1, 1.2,
+                        0.8, 1.0, 1.5, 0.9, 1.1, 1.2, 1.0, 1.4};
+    const double b[] = {1.1, 1.3, 1.2, 1.5, 1.6, 1.2, 1.3, 1.25,
+                        1.0, 1.1, 1.9, 1.2, 1.0, 1.4, 1.3, 1.2};
     double low, high;
     tt_shift s;
     (void)state;
-    tt_shift_of_tokens(&s, d, 7);
-    assert_true(fabs(s.estimate - 0.1325) < 1e-6); /* numpy.median of all 28 */
-    assert_true(s.tested);
-    tt_shift_interval(&s, 0.1, &low, &high);
-    assert_true(low < s.estimate && s.estimate < high);
-    tt_shift_of_tokens(&s, d, 0);
+    shift_between(&s, a, b, 16);
+    assert_true(s.tested && s.n == 16 && s.blocks == 4 && s.df == 3);
+    assert_true(fabs(s.estimate - 0.18875) < 1e-9);
+    assert_true(fabs(s.se - 0.0717090475463) < 1e-9);
+    assert_true(fabs(tt_shift_p(&s, 0) - 0.078179692996) < 1e-9);
+    tt_shift_interval(&s, 0.05, &low, &high);
+    assert_true(fabs(low - -0.0394601934192) < 1e-7 && fabs(high - 0.416960193419) < 1e-7);
+    /* The other way round it is the negative. */
+    tt_shift back;
+    shift_between(&back, b, a, 16);
+    assert_true(back.estimate == -s.estimate && fabs(back.se - s.se) < 1e-12);
+    assert_true(fabs(tt_shift_p(&back, -0.1) - tt_shift_p(&s, 0.1)) < 1e-12);
+    shift_between(&s, a, b, 0);
     assert_true(isnan(s.estimate) && !s.tested && isnan(tt_shift_p(&s, 0)));
-    tt_shift_of_tokens(&s, d, 3);
+    shift_between(&s, a, b, 5);
     assert_false(s.tested);
+    shift_between(&s, a, b, 6);
+    assert_true(s.tested && s.blocks == 3);
+}
+
+static void blocks_are_by_number_of_tokens(void **state)
+{
+    static const struct {
+        size_t n, k;
+    } cases[] = {{1, 1},  {2, 2},   {3, 3},   {6, 3},   {12, 3},  {15, 3},
+                 {16, 4}, {63, 15}, {64, 16}, {68, 16}, {500, 16}};
+    double x[512], low[TT_SHIFT_BLOCKS_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t t = 0; t < cases[i].n; t++)
+            x[t] = (double)t;
+        assert_int_equal(tt_shift_blocks(x, cases[i].n, low), cases[i].k);
+        for (size_t b = 1; b < cases[i].k; b++)
+            assert_true(low[b] > low[b - 1]);
+    }
 }
 
 static void equal_series_do_not_differ(void **state)
@@ -142,101 +184,100 @@ static void equal_series_do_not_differ(void **state)
     double d[40] = {0}, low, high;
     tt_shift s;
     (void)state;
-    tt_shift_of_tokens(&s, d, 40);
+    shift_between(&s, d, d, 40);
     assert_true(s.tested && s.estimate == 0 && tt_shift_p(&s, 0) == 1);
     tt_shift_interval(&s, 0.01, &low, &high);
     assert_true(fabs(low) < 1e-6 && fabs(high) < 1e-6);
 }
 
-/* Noise with a memory: what is left of it from token to token, and spikes. */
-static double share_found(size_t n, double memory, double shift, double from, double level,
-                          unsigned repeats)
+/* A run's log times: noise of `sd` of which `memory` is left from token to token, and a tenth of
+ * the tokens with what others add. `bursts`: stretches of five tokens or so that take up to thrice
+ * as long, which fill a fifth of the run. */
+static void make_run(double *x, size_t n, double sd, double memory, bool bursts)
 {
-    double *d = malloc(n * sizeof *d);
-    unsigned found = 0;
-    tt_shift s;
-    for (unsigned r = 0; r < repeats; r++) {
-        double x = normal();
-        for (size_t i = 0; i < n; i++) {
-            d[i] = shift + 0.03 * x + (uniform() < 0.03 ? 0.5 * normal() : 0);
-            x = memory * x + sqrt(1 - memory * memory) * normal();
-        }
-        tt_shift_of_tokens(&s, d, n);
-        found += s.tested && tt_shift_p(&s, from) < level;
+    double state = normal(), burst = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = sd * state + (uniform() < 0.1 ? fabs(2 * normal()) : 0);
+        state = memory * state + sqrt(1 - memory * memory) * normal();
+        if (!bursts) continue;
+        if (burst > 0)
+            burst = uniform() < 0.2 ? 0 : burst;
+        else if (uniform() < 0.05)
+            burst = log(1 + 2 * uniform());
+        x[i] += burst;
     }
-    free(d);
-    return (double)found / repeats;
 }
 
+typedef struct rates {
+    double sure;   /* of a shift that there is not */
+    double beyond; /* ... and of more than 3 % */
+    double found;  /* `shift`, as one of more than 3 % */
+} rates;
+
+static rates rates_of(size_t n, double sd, double memory, bool bursts, double shift)
+{
+    enum { REPEATS = 1000 };
+    const double edge = 2 * asinh(0.03 / 2), level = 0.01;
+    unsigned sure = 0, beyond = 0, found = 0;
+    for (unsigned r = 0; r < REPEATS; r++) {
+        double a[512], b[512];
+        tt_shift s;
+        make_run(a, n, sd, memory, bursts);
+        make_run(b, n, sd, memory, bursts);
+        shift_between(&s, a, b, n);
+        sure += tt_shift_p(&s, 0) < level;
+        const double from = copysign(edge, s.estimate);
+        beyond += fabs(s.estimate) > edge && tt_shift_p(&s, from) < level;
+        s.estimate += shift;
+        found += s.estimate > edge && tt_shift_p(&s, edge) < level;
+    }
+    return (rates){(double)sure / REPEATS, (double)beyond / REPEATS, (double)found / REPEATS};
+}
+
+/* Of a thousand: 0.01 and three standard errors of it are 0.0194. */
 static void noise_is_no_difference(void **state)
 {
-    static const size_t n[] = {16, 31, 64, 256};
+    static const size_t n[] = {16, 31, 64, 128, 256};
     static const double memory[] = {0, 0.5, 0.8};
     (void)state;
     seed = 2024;
-    for (size_t i = 0; i < 4; i++)
-        for (size_t k = 0; k < 3; k++) {
-            /* 600 repeats: 0.05 within three standard errors. */
-            double found = share_found(n[i], memory[k], 0, 0, 0.05, 600);
-            assert_true(found < 0.05 + 3 * 0.009);
-        }
-}
-
-static void autocorrelation_is_seen(void **state)
-{
-    enum { N = 2000 };
-    double d[N], x = 0;
-    (void)state;
-    seed = 7;
-    for (size_t i = 0; i < N; i++)
-        d[i] = normal();
-    assert_true(tt_autocorrelation_time(d, N) < 1.3);
-    /* (1 + 0.8) / (1 - 0.8) = 9 */
-    for (size_t i = 0; i < N; i++)
-        d[i] = x = 0.8 * x + 0.6 * normal();
-    double time = tt_autocorrelation_time(d, N);
-    assert_true(time > 6 && time < 16);
-    /* A spike of a thousand is one token, not a trend. */
-    for (size_t i = 0; i < N; i++)
-        d[i] = normal() + (i == 100 || i == 101 ? 1000 : 0);
-    assert_true(tt_autocorrelation_time(d, N) < 1.3);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 3; k++)
+            for (int bursts = 0; bursts < 2; bursts++) {
+                const rates r = rates_of(n[i], 0.03, memory[k], bursts, 0);
+                assert_true(r.sure <= 0.0194);
+                assert_true(r.beyond <= 0.01);
+            }
 }
 
 static void shifts_are_found(void **state)
 {
     (void)state;
     seed = 99;
-    assert_true(share_found(256, 0, 0.12, log(1.03), 0.01, 200) > 0.98);
-    assert_true(share_found(256, 0.5, 0.12, log(1.03), 0.01, 200) > 0.85);
-    assert_true(share_found(64, 0, 0.15, log(1.03), 0.01, 200) > 0.95);
+    /* 5 % where tokens differ by 1 %; 20 % where they differ by 3 % and in bursts. */
+    assert_true(rates_of(128, 0.01, 0, false, log(1.05)).found >= 0.95);
+    assert_true(rates_of(128, 0.01, 0.5, false, log(1.05)).found >= 0.95);
+    assert_true(rates_of(256, 0.01, 0.5, false, log(1.05)).found >= 0.95);
+    assert_true(rates_of(500, 0.03, 0.5, true, log(1.2)).found >= 0.95);
+    assert_true(rates_of(500, 0.03, 0.8, true, log(1.2)).found >= 0.95);
     /* What is within the threshold is not found to be beyond it. */
-    assert_true(share_found(256, 0, 0.02, log(1.03), 0.01, 200) < 0.03);
+    assert_true(rates_of(256, 0.03, 0, false, log(1.02)).found <= 0.01);
 }
 
-/* What is said to be needed for an interval is what it takes to get one. */
-static void intervals_have_ends_from_so_many_on(void **state)
+/* Others on the processor only add, to some tokens or all of a stretch: the estimate stays. */
+static void what_others_add_is_not_in_the_estimate(void **state)
 {
+    double a[256], b[256];
+    tt_shift s;
     (void)state;
-    const double levels[] = {0.1, 0.05, 0.01, 0.001};
-    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
-        for (size_t n = TT_SHIFT_SAMPLES_MIN; n < 200; n++) {
-            double d[200], low, high, least = tt_shift_effective_least(n, levels[l]);
-            assert_true(least >= TT_SHIFT_EFFECTIVE_MIN);
-            for (size_t i = 0; i < n; i++)
-                d[i] = (double)(i * 7919 % n);
-            tt_shift s;
-            tt_shift_of_tokens(&s, d, n);
-            for (int k = -1; k <= 1; k++) {
-                s.n_effective = fmin(fmax(least + 0.02 * k, TT_SHIFT_EFFECTIVE_MIN), (double)n);
-                s.tested = true;
-                tt_shift_interval(&s, levels[l], &low, &high);
-                bool enough = s.n_effective >= least;
-                if (enough || k < 0) assert_int_equal(isfinite(low) && isfinite(high), enough);
-            }
-        }
-    assert_true(fabs(tt_shift_effective_least(63, 0.01) - 12.5) < 0.1);
-    assert_true(fabs(tt_shift_effective_least(63, 0.05) - 7.6) < 0.1);
-    assert_true(tt_shift_effective_least(8, 0.01) == 13);
+    seed = 5;
+    for (size_t i = 0; i < 256; i++) {
+        a[i] = 0.01 * normal();
+        b[i] = 0.01 * normal() + (i % 4 == 1 ? 2 : 0) + (i >= 96 && i < 160 && i % 8 ? 0.5 : 0);
+    }
+    shift_between(&s, a, b, 256);
+    assert_true(fabs(s.estimate) < 0.02);
+    assert_true(tt_shift_p(&s, 0) > 0.01);
 }
 
 static void runs_differ_by_more_than_their_noise(void **state)
@@ -255,6 +296,49 @@ static void runs_differ_by_more_than_their_noise(void **state)
     assert_false(s.tested);
     tt_shift_of_runs(&s, a, 2, c, 1);
     assert_true(s.tested);
+}
+
+/* On a busy machine the order of the runs is what counts: 2 of 252 for five of each side. */
+static void busy_runs_must_lie_apart(void **state)
+{
+    const double a[] = {0.00, 0.02, -0.02, 0.01, 0.5}, b[] = {0.60, 0.62, 0.64, 0.61, 1.5};
+    double low, high;
+    tt_shift s;
+    (void)state;
+    tt_shift_of_busy_runs(&s, a, 4, b, 4, 0.01);
+    assert_false(s.tested); /* 2 of 70 */
+    tt_shift_of_busy_runs(&s, a, 4, b, 4, 0.05);
+    assert_true(s.tested && fabs(s.p_apart - 2.0 / 70) < 1e-12);
+    assert_true(fabs(s.gap - 0.58) < 1e-12);
+    assert_true(fabs(tt_shift_p(&s, 0) - 2.0 / 70) < 1e-12);
+    assert_true(tt_shift_p(&s, 0.59) == 1);
+    tt_shift_of_busy_runs(&s, b, 4, a, 4, 0.05);
+    assert_true(fabs(s.gap + 0.58) < 1e-12);
+    assert_true(fabs(tt_shift_p(&s, 0) - 2.0 / 70) < 1e-12 && tt_shift_p(&s, -0.59) == 1);
+    tt_shift_of_busy_runs(&s, a, 5, b, 5, 0.01);
+    assert_true(s.tested && fabs(s.p_apart - 2.0 / 252) < 1e-12 && fabs(s.gap - 0.1) < 1e-12);
+    tt_shift_interval(&s, 0.01, &low, &high);
+    assert_true(low <= 0.1 && high >= s.estimate);
+    /* One of B's is among A's. */
+    const double c[] = {0.60, 0.62, 0.4, 0.61, 1.5};
+    tt_shift_of_busy_runs(&s, a, 5, c, 5, 0.01);
+    assert_true(s.gap == 0 && tt_shift_p(&s, 0) == 1);
+    tt_shift_interval(&s, 0.05, &low, &high);
+    assert_true(low <= 0 && high >= 0);
+}
+
+/* The variances add up; nothing is added to what was not tested. */
+static void unseen_noise_is_added(void **state)
+{
+    tt_shift s = {.tested = true, .estimate = 0.1, .se = 0.03, .df = 4};
+    (void)state;
+    tt_shift_allow(&s, 0.0016);
+    assert_true(fabs(s.se - 0.05) < 1e-12);
+    /* Satterthwaite: 0.0025^2 / (0.0009^2 / 4) */
+    assert_true(fabs(s.df - 30.8641975309) < 1e-6);
+    s = (tt_shift){.tested = true, .df = 3};
+    tt_shift_allow(&s, 0.04);
+    assert_true(fabs(s.se - 0.2) < 1e-12 && s.df >= 1e6);
 }
 
 /* --- whole traces --- */
@@ -480,6 +564,181 @@ static void settings_are_found_wherever_they_are(void **state)
     }
 }
 
+/* --- model files --- */
+
+typedef struct made {
+    tt_model m;
+    tt_model_file files[4];
+    tt_weight weights[8];
+} made;
+
+static void made_file(made *x, const char *path, uint64_t head, const tt_file_kv *kvs, uint32_t n)
+{
+    x->files[x->m.n_files] = (tt_model_file){.path = path,
+                                             .size_bytes = 1000 + head,
+                                             .head_hash = head,
+                                             .kvs = kvs,
+                                             .n_kvs = n,
+                                             .first_weight = x->m.n_weights};
+    x->m.files = x->files;
+    x->m.weights = x->weights;
+    x->m.n_files++;
+}
+
+static void made_weight(made *x, const char *name, const char *type, uint64_t width)
+{
+    x->weights[x->m.n_weights++] = (tt_weight){.name = name,
+                                               .type_name = type,
+                                               .n_dims = 1,
+                                               .ne = {width, 1, 1, 1},
+                                               .size_bytes = 4 * width,
+                                               .file = x->m.n_files - 1};
+    x->files[x->m.n_files - 1].n_weights++;
+}
+
+static made main_model(const char *path, uint64_t head)
+{
+    made x = {.m = {.n_files = 0}};
+    made_file(&x, path, head, NULL, 0);
+    made_weight(&x, "token_embd.weight", "f16", 64);
+    made_weight(&x, "output.weight", "f16", 64);
+    return x;
+}
+
+static void expect_models(made *a, made *b, bool differ, const char *text)
+{
+    tt_diff_models got;
+    a->m.files = a->files;
+    a->m.weights = a->weights;
+    b->m.files = b->files;
+    b->m.weights = b->weights;
+    assert_true(tt_diff_compare_models(&a->m, &b->m, &got));
+    assert_string_equal(got.text, text);
+    assert_int_equal(got.differ, differ);
+}
+
+/* What a run opens beside its model does not make it another model. */
+static void models_are_known_by_their_content(void **state)
+{
+    static const tt_file_kv adapter[] = {{"general.architecture", "llama", 8},
+                                         {"general.type", "adapter", 8}};
+    static const tt_file_kv vector[] = {{"general.architecture", "controlvector", 8}};
+    static const tt_file_kv clip[] = {{"general.architecture", "clip", 8}};
+    made a = main_model("/x/m.gguf", 7), b = main_model("/y/other-name.gguf", 7);
+    (void)state;
+    expect_models(&a, &b, false, "");
+    made_file(&b, "/y/lora.gguf", 20, adapter, 2);
+    made_weight(&b, "output.weight.lora_a", "f16", 8);
+    expect_models(&a, &b, false, "B also has lora.gguf (an adapter)");
+    expect_models(&b, &a, false, "A also has lora.gguf (an adapter)");
+    made_file(&a, "/x/cvec.gguf", 21, vector, 1);
+    made_weight(&a, "direction.1", "f32", 8);
+    expect_models(&a, &b, false,
+                  "A also has cvec.gguf (a control vector); B also has lora.gguf (an adapter)");
+    b = main_model("/x/m.gguf", 7);
+    a = main_model("/x/m.gguf", 7);
+    made_file(&b, "/y/mmproj.gguf", 22, clip, 1);
+    made_weight(&b, "v.patch_embd.weight", "f16", 8);
+    made_file(&b, "/y/draft.gguf", 23, NULL, 0);
+    made_weight(&b, "token_embd.weight", "f16", 16);
+    expect_models(
+        &a, &b, false,
+        "B also has mmproj.gguf (a projector of other media), draft.gguf (another model)");
+    /* The same weights in parts, beside a draft. */
+    made parts = {.m = {.n_files = 0}};
+    made_file(&parts, "/x/m-00001-of-00002.gguf", 30, NULL, 0);
+    made_weight(&parts, "token_embd.weight", "f16", 64);
+    made_file(&parts, "/x/m-00002-of-00002.gguf", 31, NULL, 0);
+    made_weight(&parts, "output.weight", "f16", 64);
+    expect_models(&a, &parts, false, "the same tensors are in 1 file in A and 2 in B");
+    made_file(&parts, "/y/draft.gguf", 23, NULL, 0);
+    made_weight(&parts, "token_embd.weight", "f16", 16);
+    expect_models(&a, &parts, false,
+                  "the same tensors are in 1 file in A and 2 in B; B also has draft.gguf (another "
+                  "model)");
+    /* Another head: metadata, or what a fine-tune has changed. */
+    b = main_model("/x/m.gguf", 8);
+    expect_models(
+        &a, &b, false,
+        "the files have the same tensors, but begin differently: other metadata, or other "
+        "weights");
+    /* Another type, another shape, another name: another model, even of the same size. */
+    b = main_model("/x/m.gguf", 8);
+    b.weights[1].type_name = "bf16";
+    expect_models(
+        &a, &b, true,
+        "of the tensors, 1 are alike, 1 have another type or shape, 0 are in A only, 0 in "
+        "B only");
+    b = main_model("/x/m.gguf", 8);
+    b.weights[0].ne[0] = 32;
+    b.weights[1].name = "output_norm.weight";
+    expect_models(
+        &a, &b, true,
+        "of the tensors, 0 are alike, 1 have another type or shape, 1 are in A only, 1 in "
+        "B only");
+    /* Not observed is not different. */
+    b.m.n_files = 0;
+    expect_models(&a, &b, false, "");
+}
+
+/* --- sentences --- */
+
+static const char *times_of(const tt_diff *d, tt_diff_phase *g, tt_diff_cause c, char *text)
+{
+    const char *paths[] = {"a.ttrace", "b.ttrace"};
+    const tt_diff_view v = {d, paths, 0, false};
+    g->verdict = TT_DIFF_SLOWER;
+    g->n_causes = 1;
+    g->causes[0] = c;
+    return tt_diff_write_times(&v, text);
+}
+
+/* Two thirds, on both sides of each bound; and each run of neighbouring layers. */
+static void causes_are_told_by_their_shares_and_layers(void **state)
+{
+    static const struct {
+        double wait_ns;
+        const char *said;
+    } kinds[] = {{0, ", computing ("},
+                 {0.329, ", computing ("},
+                 {0.331, ", computing and waiting ("},
+                 {0.5, ", computing and waiting ("},
+                 {0.669, ", computing and waiting ("},
+                 {0.671, ", waiting ("},
+                 {1, ", waiting ("},
+                 {NAN, "FFN Up ("}};
+    static const struct {
+        int32_t layers[6];
+        uint32_t n;
+        const char *said;
+    } layers[] = {{{4}, 1, "FFN Up in layer 4, computing"},
+                  {{1, 2}, 2, "FFN Up in layers 1, 2, computing"},
+                  {{1, 2, 3}, 3, "FFN Up in layers 1 to 3, computing"},
+                  {{1, 3}, 2, "FFN Up in layers 1, 3, computing"},
+                  {{0, 1, 2, 5, 7, 8}, 6, "FFN Up in layers 0 to 2, 5, 7, 8, computing"}};
+    char text[TT_DIFF_SENTENCE];
+    (void)state;
+    opened a = open_plan(synth_default(), false), b = open_plan(synth_default(), false);
+    tt_diff *d = compare(&a, &b, &usual);
+    tt_diff_phase *g = &d->phases[tt_diff_main(d) - d->phases];
+    tt_diff_cause c = {.component = "ffn_up", .title = "FFN Up", .delta_ns = 1000};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        c.delta_wait_ns = 1000 * kinds[i].wait_ns;
+        assert_non_null(strstr(times_of(d, g, c, text), kinds[i].said));
+    }
+    c.delta_wait_ns = 0;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        c.layers = layers[i].layers;
+        c.n_layers = layers[i].n;
+        assert_non_null(strstr(times_of(d, g, c, text), layers[i].said));
+    }
+    c.all_layers = true;
+    assert_non_null(strstr(times_of(d, g, c, text), "FFN Up in all layers, computing"));
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
 static void structure_only_compares_no_times(void **state)
 {
     (void)state;
@@ -558,7 +817,7 @@ static void repeats_are_compared_as_runs(void **state)
     }
     assert_int_equal(tt_diff_make(files, 5, 2, &usual, &d, NULL), TT_OK);
     const tt_diff_row *r = &tt_diff_main(d)->rows[TT_DIFF_TOTAL][0];
-    assert_true(r->shift.by_levels && r->shift.tested);
+    assert_true(r->shift.tested);
     assert_int_equal(r->shift.n, 5);
     assert_int_equal(tt_diff_main(d)->left_out, 0);
     assert_false(tt_diff_times_differ(d));
@@ -734,12 +993,14 @@ int main(void)
         cmocka_unit_test(long_sequences_align),
         cmocka_unit_test(student_is_as_in_tables),
         cmocka_unit_test(holm_steps_down),
-        cmocka_unit_test(the_estimate_is_the_median_of_walsh_averages),
+        cmocka_unit_test(a_shift_is_as_by_hand),
+        cmocka_unit_test(blocks_are_by_number_of_tokens),
         cmocka_unit_test(equal_series_do_not_differ),
         cmocka_unit_test(noise_is_no_difference),
-        cmocka_unit_test(autocorrelation_is_seen),
         cmocka_unit_test(shifts_are_found),
-        cmocka_unit_test(intervals_have_ends_from_so_many_on),
+        cmocka_unit_test(what_others_add_is_not_in_the_estimate),
+        cmocka_unit_test(busy_runs_must_lie_apart),
+        cmocka_unit_test(unseen_noise_is_added),
         cmocka_unit_test(runs_differ_by_more_than_their_noise),
         cmocka_unit_test(a_run_is_equal_to_itself),
         cmocka_unit_test(parts_add_up),
@@ -747,6 +1008,8 @@ int main(void)
         cmocka_unit_test(another_width_is_another_shape),
         cmocka_unit_test(threads_change_no_structure),
         cmocka_unit_test(settings_are_found_wherever_they_are),
+        cmocka_unit_test(models_are_known_by_their_content),
+        cmocka_unit_test(causes_are_told_by_their_shares_and_layers),
         cmocka_unit_test(structure_only_compares_no_times),
         cmocka_unit_test(a_change_is_found_and_noise_is_not),
         cmocka_unit_test(repeats_are_compared_as_runs),

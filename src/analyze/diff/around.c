@@ -311,7 +311,8 @@ tt_status tt_diff_look_around(tt_diff *d, tt_error *err)
     tt_summarize(a, &x->summary_a);
     tt_summarize(b, &x->summary_b);
     x->settings = calloc(SETTINGS_MAX, sizeof *x->settings);
-    if (!x->settings) return tt_error_memory(err, "the comparison");
+    if (!x->settings || !tt_diff_compare_models(a, b, &x->models))
+        return tt_error_memory(err, "the comparison");
     compare_settings(d, a, b);
     tt_status status = compare_faults(d, a, b, err);
     if (status == TT_OK) status = compare_routing(d, a, b, err);

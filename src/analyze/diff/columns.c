@@ -24,7 +24,7 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
 {
     out[0] = '\0';
     if (isnan(change)) return out;
-    if (isinf(change))
+    if (change >= TT_DIFF_TIMES_MOST)
         (void)snprintf(out, TT_DIFF_PERCENT, "any");
     else if (change >= TT_DIFF_TIMES_FROM)
         (void)snprintf(out, TT_DIFF_PERCENT, "%.*f x", change < 9 ? 2 : 0, 1 + change);
@@ -45,6 +45,7 @@ static const tt_column side_columns[] = {
     TT_COLUMN("count", NULL, COUNT, "times its ops ran", TT_MEMBER(tt_diff_side, count)),
     TT_COLUMN("samples", NULL, COUNT, "batches in which any ran, of those that were kept",
               TT_MEMBER(tt_diff_side, n_samples)),
+    SIDE_TIME(time_ns, "a batch, undisturbed: what the change is of"),
     SIDE_TIME(median_ns, "a batch, the median"),
     SIDE_TIME(p25_ns, "a quarter of the batches took no longer"),
     SIDE_TIME(p75_ns, "three quarters of the batches took no longer"),
@@ -103,7 +104,6 @@ static void get_ops(const void *context, const void *row, tt_cell *cell)
 
 TT_COLUMN_VALUE(get_size_of_change, tt_diff_row, r, f64, fabs(r->delta_ns))
 TT_COLUMN_KNOWN(was_tested, tt_diff_row, r, r->shift.tested)
-TT_COLUMN_KNOWN(low_is_known, tt_diff_row, r, r->low > -1)
 TT_COLUMN_SHOW(show_change, tt_diff_row, r, char text[TT_DIFF_PERCENT];
                (void)snprintf(out, room, "%s", tt_diff_percent(text, r->change));)
 
@@ -112,9 +112,7 @@ static void get_interval(const void *context, const void *row, tt_cell *cell)
     const tt_diff_row *r = row;
     char low[TT_DIFF_PERCENT], high[TT_DIFF_PERCENT];
     (void)context;
-    tt_cell_format(cell, "%s .. %s",
-                   isinf(r->low) || r->low <= -1 ? "?" : tt_diff_percent(low, r->low),
-                   isinf(r->high) ? "?" : tt_diff_percent(high, r->high));
+    tt_cell_format(cell, "%s .. %s", tt_diff_percent(low, r->low), tt_diff_percent(high, r->high));
 }
 
 TT_COLUMN_SHOW(show_p, tt_diff_row, r,
@@ -134,10 +132,9 @@ TT_COLUMN_GET(get_mark, tt_diff_row, r,
 #define SIDE(side_, about_)                                                                        \
     TT_COLUMN(#side_, NULL, NONE, about_, .type = TT_CELL_OBJECT, .inner = &side_schema,           \
               .rows = inner_##side_)
-#define MEDIAN(side_, title_)                                                                      \
-    TT_COLUMN("median_" #side_ "_ns", title_, NS, "median time on that side",                      \
-              .show = TT_SHOW_FLAT, .known = timed_##side_,                                        \
-              TT_MEMBER(tt_diff_row, side_.median_ns))
+#define TIME(side_, title_)                                                                        \
+    TT_COLUMN("time_" #side_ "_ns", title_, NS, "undisturbed time on that side",                   \
+              .show = TT_SHOW_FLAT, .known = timed_##side_, TT_MEMBER(tt_diff_row, side_.time_ns))
 #define READ(side_, title_)                                                                        \
     TT_COLUMN("weight_bytes_" #side_, title_, BYTES, "bytes of weights read on that side",         \
               .show = TT_SHOW_FLAT | TT_SHOW_ASKED, .type = TT_CELL_F64, .get = get_bytes_##side_, \
@@ -165,25 +162,25 @@ static const tt_column row_columns[] = {
     OF_NODE(component, "role in its layer"),
     SIDE(a, "side A"),
     SIDE(b, "side B"),
-    MEDIAN(a, "A"),
-    MEDIAN(b, "B"),
+    TIME(a, "A"),
+    TIME(b, "B"),
     READ(a, "A"),
     READ(b, "B"),
-    TT_COLUMN("delta_ns", "B - A", NS, "median of B minus median of A", .nullable = true,
+    TT_COLUMN("delta_ns", "B - A", NS, "time_ns of B less that of A", .nullable = true,
               .show = TT_SHOW_SIGN, TT_MEMBER(tt_diff_row, delta_ns)),
     TT_COLUMN("size_of_change", NULL, NS, "absolute value of delta_ns", .show = TT_SHOW_TEXT,
               .type = TT_CELL_F64, .get = get_size_of_change),
-    TT_COLUMN("delta_wait_ns", "OF IT WAITING", NS, "the part of delta_ns that is waiting",
+    TT_COLUMN("delta_wait_ns", "OF IT WAITING", NS, "of it waiting: by the medians",
               .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_SIGN,
               TT_MEMBER(tt_diff_row, delta_wait_ns)),
     TT_COLUMN("samples", NULL, COUNT, "number of pairs of batches",
               TT_MEMBER(tt_diff_row, shift.n)),
-    TT_COLUMN("samples_effective", NULL, NONE, "number of independent pairs that they count as",
-              .nullable = true, .known = was_tested, TT_MEMBER(tt_diff_row, shift.n_effective)),
+    TT_COLUMN("blocks", NULL, COUNT, "blocks of them, or runs, that were tested; null: none",
+              .nullable = true, .known = was_tested, TT_MEMBER(tt_diff_row, shift.blocks)),
     TT_COLUMN("change", "CHANGE", NONE, "typical change of the same batch; 0.1: 10 % longer",
               .nullable = true, TT_MEMBER(tt_diff_row, change), .text = show_change),
     TT_COLUMN("change_low", NULL, NONE, "lower end of the confidence interval", .nullable = true,
-              .known = low_is_known, TT_MEMBER(tt_diff_row, low)),
+              TT_MEMBER(tt_diff_row, low)),
     TT_COLUMN("change_high", NULL, NONE, "upper end of the confidence interval", .nullable = true,
               TT_MEMBER(tt_diff_row, high)),
     TT_COLUMN("interval", "SURE OF", NONE, "confidence interval", .type = TT_CELL_NAME,
@@ -340,8 +337,8 @@ TT_COLUMN_SHOW(show_phase, tt_diff_phase, p,
                (void)snprintf(out, room, "%s", tt_diff_phase_title(p->phase));)
 TT_COLUMN_VALUE(get_batches_a, tt_diff_phase, p, u64, p->units[0].n)
 TT_COLUMN_VALUE(get_batches_b, tt_diff_phase, p, u64, p->units[((const tt_diff *)context)->n_a].n)
-TT_COLUMN_VALUE(get_median_a, tt_diff_phase, p, f64, whole(p)->a.median_ns)
-TT_COLUMN_VALUE(get_median_b, tt_diff_phase, p, f64, whole(p)->b.median_ns)
+TT_COLUMN_VALUE(get_time_a, tt_diff_phase, p, f64, whole(p)->a.time_ns)
+TT_COLUMN_VALUE(get_time_b, tt_diff_phase, p, f64, whole(p)->b.time_ns)
 
 static void set_half(const tt_diff_side *s, tt_cell *cell)
 {
@@ -355,11 +352,12 @@ TT_COLUMN_GET(get_whole_change, tt_diff_phase, p,
               tt_cell_text(cell, tt_diff_percent(cell->room, whole(p)->change));)
 TT_COLUMN_GET(get_whole_interval, tt_diff_phase, p,
               if (whole(p)->shift.tested) get_interval(context, whole(p), cell);)
-TT_COLUMN_GET(get_independent, tt_diff_phase, p, const tt_shift *s = &whole(p)->shift;
-              if (s->tested && !s->by_levels) tt_cell_format(cell, "%.1f", s->n_effective);)
 
 #define PAIRS(key_, member_, about_)                                                               \
     TT_COLUMN(key_, NULL, COUNT, about_, TT_MEMBER(tt_diff_phase, member_))
+#define OFF(key_, member_, about_)                                                                 \
+    TT_COLUMN(key_, NULL, SHARE, about_, .nullable = true, .kinds = TIMED,                         \
+              TT_MEMBER(tt_diff_phase, member_))
 /* Texts composed of figures: right-aligned. */
 #define WHOLE(key_, title_, get_, show_)                                                           \
     TT_COLUMN(key_, title_, NONE, "of the whole", .type = TT_CELL_NAME,                            \
@@ -382,17 +380,22 @@ static const tt_column phase_columns[] = {
     PAIRS("positions_differ", pairs.positions_differ, "pairs at other positions"),
     PAIRS("samples", n_samples, "pairs that medians and tests are of"),
     PAIRS("sample_every", stride, "every so many-th"),
+    OFF("off_cpu_share_a", off_share_a, "of the ops' time in A off CPU; null: not observed"),
+    OFF("off_cpu_share_b", off_share_b, "likewise in B"),
+    TT_COLUMN("undisturbed", NULL, NONE, "times are without that", .kinds = TIMED,
+              TT_MEMBER(tt_diff_phase, undisturbed)),
+    TT_COLUMN("busy", NULL, NONE, "others had the processors: more noise is allowed for",
+              .kinds = TIMED, TT_MEMBER(tt_diff_phase, busy)),
     TT_COLUMN("structure", NULL, NONE, "what was computed",
               TT_MEMBER_OBJECT(tt_diff_phase, structure, &structure_schema)),
-    TT_COLUMN("median_a_ns", "A", NS, "of the whole", .type = TT_CELL_F64, .show = TT_SHOW_TEXT,
-              .kinds = TIMED, .get = get_median_a),
+    TT_COLUMN("time_a_ns", "A", NS, "of the whole", .type = TT_CELL_F64, .show = TT_SHOW_TEXT,
+              .kinds = TIMED, .get = get_time_a),
     WHOLE("half_a", "A: 25 .. 75 %", get_half_a, TT_SHOW_WIDE),
-    TT_COLUMN("median_b_ns", "B", NS, "of the whole", .type = TT_CELL_F64, .show = TT_SHOW_TEXT,
-              .kinds = TIMED, .get = get_median_b),
+    TT_COLUMN("time_b_ns", "B", NS, "of the whole", .type = TT_CELL_F64, .show = TT_SHOW_TEXT,
+              .kinds = TIMED, .get = get_time_b),
     WHOLE("half_b", "B: 25 .. 75 %", get_half_b, TT_SHOW_WIDE),
     WHOLE("change", "CHANGE", get_whole_change, 0),
     WHOLE("interval", "SURE OF", get_whole_interval, TT_SHOW_KNOWN),
-    WHOLE("independent", "INDEPENDENT", get_independent, TT_SHOW_WIDEST | TT_SHOW_KNOWN),
     TT_COLUMN("verdict", "VERDICT", NONE, "on its time", .type = TT_CELL_NAME, .kinds = TIMED,
               .get = get_verdict),
     TT_COLUMN("total", NULL, NONE, "of a batch", .type = TT_CELL_OBJECT, .kinds = TIMED,

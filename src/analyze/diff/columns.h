@@ -24,6 +24,7 @@ const char *tt_diff_phase_title(unsigned phase);
 /* "+12.3 %", "2.31 x"; "" for NAN */
 #define TT_DIFF_PERCENT 24
 #define TT_DIFF_TIMES_FROM 1.0 /* from this change on written as "2.31 x" */
+#define TT_DIFF_TIMES_MOST 1e4 /* more is "any number of times" */
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
 /* Describes a node's change: "type f16 -> q8_0, fused differently". */
 char *tt_diff_write_change(const tt_diff_change *c, char *out, size_t room);

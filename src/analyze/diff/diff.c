@@ -1,5 +1,6 @@
 #include "analyze/diff/diff.h"
 
+#include "analyze/join.h"
 #include "analyze/quantiles.h"
 #include "gguf/memory_map.h"
 
@@ -253,10 +254,10 @@ typedef struct members {
 typedef struct summer {
     tt_diff_phase *p;
     const tt_diff *d;
-    uint32_t **row_of_slot; /* by file, by slot; TT_NONE: left out */
-    members *members;       /* by file */
-    double *times, *waits;  /* by file and sample: of one group */
-    double *work;           /* room for that, plus one */
+    uint32_t **row_of_slot;       /* by file, by slot; TT_NONE: left out */
+    members *members;             /* by file */
+    double *times, *waits, *offs; /* by file and sample: of one group */
+    double *work;                 /* room for that, plus one */
 } summer;
 
 static bool is_b(const summer *s, size_t file)
@@ -329,13 +330,14 @@ static void gather(summer *s, size_t group)
 {
     const size_t n = s->p->n_samples;
     for (size_t i = 0; i < s->d->n_files * n; i++)
-        s->times[i] = s->waits[i] = NAN;
+        s->times[i] = s->waits[i] = s->offs[i] = NAN;
     for (size_t f = 0; f < s->d->n_files; f++) {
         const members *m = &s->members[f];
         for (uint32_t i = m->first[group]; i < m->first[group + 1]; i++) {
             const tt_profile_slot *slot = &s->p->profiles[f]->slots[m->slots[i]];
             add_samples(s->times + f * n, slot->times_ns, n);
             add_samples(s->waits + f * n, slot->waits_ns, n);
+            add_samples(s->offs + f * n, slot->off_ns, n);
         }
     }
 }
@@ -372,7 +374,7 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
     side->mean_ns = ns / units;
     side->weight_bytes = bytes / units;
     /* Times that are compared with those of `stats` and `report`: computed like these. */
-    side->median_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.5);
+    side->time_ns = side->median_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.5);
     side->p25_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.25);
     side->p75_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.75);
     size_t n = pool(s, s->waits, from, to);
@@ -386,63 +388,143 @@ static double log_time(const summer *s, size_t file, double ns)
     return log(ns > least ? ns : least);
 }
 
-/* Whether all of B's are equal to A's. */
-static bool shift_of_two(summer *s, tt_shift *shift)
-{
-    const size_t n = s->p->n_samples;
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!isnan(s->times[i]) && !isnan(s->times[n + i]))
-            s->work[k++] = log_time(s, 1, s->times[n + i]) - log_time(s, 0, s->times[i]);
-    tt_shift_of_tokens(shift, s->work, k);
-    return k > 0 && s->work[0] == 0 && s->work[k - 1] == 0;
-}
+typedef enum which { WHOLE_TIME, UNDISTURBED_TIME, SHARE_OFF_CPU } which;
 
-/* The level of each run: the typical ratio of its tokens to the mean of all runs' same tokens. */
-static void shift_of_many(summer *s, tt_shift *shift)
+/* Fills s->work by file and sample, without those that a file lacks; returns how many are left. */
+static size_t take_logs(summer *s, which what)
 {
     const size_t n = s->p->n_samples, n_files = s->d->n_files;
-    double level[TT_DIFF_FILES_MAX];
-    for (size_t f = 0; f < n_files; f++) {
-        size_t k = 0;
-        for (size_t i = 0; i < n; i++) {
-            double mean = 0;
-            for (size_t g = 0; g < n_files; g++)
-                mean += log_time(s, g, s->times[g * n + i]) / (double)n_files;
-            /* NAN if a run lacks it. */
-            for (size_t g = 0; g < n_files; g++)
-                if (isnan(s->times[g * n + i])) mean = NAN;
-            if (!isnan(mean)) s->work[k++] = log_time(s, f, s->times[f * n + i]) - mean;
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool all = true;
+        for (size_t f = 0; f < n_files; f++)
+            all &= !isnan(s->times[f * n + i]);
+        for (size_t f = 0; f < n_files && all; f++) {
+            const double ns = s->times[f * n + i], off = s->offs[f * n + i];
+            const double own = what == WHOLE_TIME ? ns : ns - off;
+            s->work[f * n + k] = log_time(s, f, own);
+            if (what == SHARE_OFF_CPU) s->work[f * n + k] = log_time(s, f, ns) - s->work[f * n + k];
         }
-        if (k == 0) {
-            tt_shift_of_tokens(shift, s->work, 0);
-            return;
-        }
-        tt_sort_doubles(s->work, k);
-        level[f] = tt_sorted_quantile(s->work, k, 0.5);
+        k += all;
     }
-    tt_shift_of_runs(shift, level, s->d->n_a, level + s->d->n_a, n_files - s->d->n_a);
+    return k;
 }
 
-/* p_adjusted and p_matters are not corrected yet. */
+/* Of the k samples in s->work, which are permuted; *centre is between both sides. */
+static void find_shift(summer *s, size_t k, tt_shift *shift, double *centre)
+{
+    const size_t n_files = s->d->n_files, n_a = s->d->n_a, n_b = n_files - n_a;
+    double low[TT_DIFF_FILES_MAX][TT_SHIFT_BLOCKS_MAX], level[TT_DIFF_FILES_MAX];
+    double mean[TT_SHIFT_BLOCKS_MAX] = {0}, off[TT_SHIFT_BLOCKS_MAX];
+    size_t blocks = 0;
+    for (size_t f = 0; f < n_files && k > 0; f++)
+        blocks = tt_shift_blocks(s->work + f * s->p->n_samples, k, low[f]);
+    /* Both sides weigh the same, however many runs they have. */
+    for (size_t f = 0; f < n_files; f++)
+        for (size_t i = 0; i < blocks; i++)
+            mean[i] += low[f][i] / (2 * (double)(f < n_a ? n_a : n_b));
+    if (blocks == 0) {
+        *shift = (tt_shift){.estimate = NAN};
+    } else if (n_files == 2) {
+        tt_shift_of_tokens(shift, low[0], low[n_a], blocks, k);
+        tt_shift_allow(shift, s->p->unseen);
+    } else {
+        for (size_t f = 0; f < n_files; f++) {
+            for (size_t i = 0; i < blocks; i++)
+                off[i] = low[f][i] - mean[i];
+            level[f] = tt_shift_centre(off, blocks);
+        }
+        if (s->p->busy)
+            tt_shift_of_busy_runs(shift, level, n_a, level + n_a, n_b, s->d->options.level);
+        else
+            tt_shift_of_runs(shift, level, n_a, level + n_a, n_b);
+    }
+    if (blocks > 0) *centre = tt_shift_centre(mean, blocks);
+}
+
+/* Whether all of B's samples are equal to A's. */
+static bool is_identical(const summer *s, size_t k)
+{
+    const size_t n = s->p->n_samples;
+    bool equal = s->d->n_files == 2 && k > 0;
+    for (size_t i = 0; i < n && equal; i++)
+        equal = isnan(s->times[i]) || isnan(s->times[n + i]) ||
+                log_time(s, 0, s->times[i]) == log_time(s, 1, s->times[n + i]);
+    return equal;
+}
+
+/* p_adjusted and p_matters are not corrected yet. token_ns: of both sides; 0: this row is the
+ * token. */
 static void test_row(summer *s, tt_diff_row *row, double token_ns)
 {
-    double low, high;
-    if (s->d->n_files == 2)
-        row->identical = shift_of_two(s, &row->shift);
-    else
-        shift_of_many(s, &row->shift);
-    row->change = expm1(row->shift.estimate);
+    double low, high, centre = 0;
+    const size_t k = take_logs(s, s->p->undisturbed ? UNDISTURBED_TIME : WHOLE_TIME);
+    row->identical = is_identical(s, k);
+    find_shift(s, k, &row->shift, &centre);
+    const double estimate = row->shift.estimate;
+    if (k == 0) return;
+    row->a.time_ns = exp(centre - estimate / 2);
+    row->b.time_ns = exp(centre + estimate / 2);
+    row->change = expm1(estimate);
     tt_shift_interval(&row->shift, s->d->options.level, &low, &high);
     row->low = expm1(low);
     row->high = expm1(high);
     row->p = row->p_adjusted = tt_shift_p(&row->shift, 0);
-    /* The change of this row that is the threshold's share of a token. */
-    double share = s->d->options.threshold * token_ns / fmax(row->a.median_ns, 1e-9);
-    double edge = row->shift.estimate > 0 ? log1p(share) : share < 1 ? log1p(-share) : -INFINITY;
-    bool beyond = fabs(row->shift.estimate) > fabs(edge);
-    row->p_matters = !row->shift.tested ? NAN : beyond ? tt_shift_p(&row->shift, edge) : 1;
-    row->shift.sorted = NULL;
+    /* The shift at which B's time less A's, c e^(s/2) - c e^(-s/2), is the threshold's share of a
+     * token: the same in both directions. */
+    const double share = s->d->options.threshold * (token_ns > 0 ? token_ns / exp(centre) : 1);
+    row->edge = 2 * asinh(share / 2);
+    const bool beyond = fabs(estimate) > row->edge;
+    row->p_matters = !row->shift.tested ? NAN
+                     : !beyond          ? 1
+                                        : tt_shift_p(&row->shift, copysign(row->edge, estimate));
+}
+
+/* How much of their time the ops' threads were off CPU, and what that may have done to the rest. */
+static double off_share(const tt_diff_phase *p, size_t from, size_t to)
+{
+    double off = 0, all = 0;
+    for (size_t f = from; f < to; f++) {
+        const tt_profile *own = p->profiles[f];
+        if (!own->m->off_cpu_known) return NAN;
+        off += own->off_ticks * own->m->clock.ns_per_tick;
+        for (uint32_t i = 0; i < own->n_slots; i++)
+            if (i != TT_PROFILE_BETWEEN)
+                all += (double)own->slots[i].ticks * own->m->clock.ns_per_tick;
+    }
+    return all > 0 ? off / all : 0;
+}
+
+static void see_disturbance(tt_diff_phase *p, const tt_diff *d)
+{
+    double shortest_ns = INFINITY;
+    p->off_share_a = off_share(p, 0, d->n_a);
+    p->off_share_b = off_share(p, d->n_a, d->n_files);
+    for (size_t f = 0; f < d->n_files; f++) {
+        double ns = 0;
+        for (size_t k = 0; k < p->pairs.n; k++)
+            ns += fmax(p->units[f].list[p->pairs.units[f][k]].time_ns, 0);
+        shortest_ns = fmin(shortest_ns, ns);
+    }
+    p->busy = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH;
+    if (!p->busy || d->n_files > 2) return;
+    p->unseen =
+        2 * TT_DIFF_SPEEDS * TT_DIFF_SPEEDS * fmin(1, TT_DIFF_SPEED_SECONDS * 1e9 / shortest_ns);
+}
+
+/* Time off CPU is left out of the times unless it differs, too, and by more than matters: another
+ * program may have had the processor, anywhere. Of the group of everything. */
+static void choose_times(summer *s)
+{
+    tt_shift shift;
+    double centre;
+    const double edge = 2 * asinh(s->d->options.threshold / 2);
+    s->p->undisturbed = !isnan(s->p->off_share_a) && !isnan(s->p->off_share_b);
+    if (!s->p->undisturbed) return;
+    gather(s, 0);
+    find_shift(s, take_logs(s, SHARE_OFF_CPU), &shift, &centre);
+    if (!shift.tested || fabs(shift.estimate) <= edge) return;
+    s->p->undisturbed = tt_shift_p(&shift, copysign(edge, shift.estimate)) >= s->d->options.level;
 }
 
 static void sum_row(summer *s, size_t group, tt_diff_row *row, double token_ns)
@@ -450,11 +532,10 @@ static void sum_row(summer *s, size_t group, tt_diff_row *row, double token_ns)
     gather(s, group);
     sum_side(s, group, 0, s->d->n_a, &row->a);
     sum_side(s, group, s->d->n_a, s->d->n_files, &row->b);
-    row->delta_ns = row->b.median_ns - row->a.median_ns;
     row->delta_wait_ns = row->b.wait_median_ns - row->a.wait_median_ns;
     row->change = row->low = row->high = row->p = row->p_adjusted = row->p_matters = NAN;
-    if (row->a.n_samples && row->b.n_samples)
-        test_row(s, row, token_ns > 0 ? token_ns : row->a.median_ns);
+    if (row->a.n_samples && row->b.n_samples) test_row(s, row, token_ns);
+    row->delta_ns = row->b.time_ns - row->a.time_ns;
 }
 
 /* --- families --- */
@@ -468,8 +549,10 @@ static tt_status sum_family(summer *s, tt_diff_family family, const uint32_t *gr
     for (size_t f = 0; f < s->d->n_files; f++)
         if (!group_slots(s, f, group_of_row, n, family == TT_DIFF_TOTAL))
             return tt_error_memory(err, "summing up the comparison");
+    if (family == TT_DIFF_TOTAL) choose_times(s);
     for (size_t g = 0; g < n; g++)
-        sum_row(s, g, &rows[g], family == TT_DIFF_TOTAL ? 0 : total->a.median_ns);
+        sum_row(s, g, &rows[g],
+                family == TT_DIFF_TOTAL ? 0 : sqrt(total->a.time_ns * total->b.time_ns));
     return TT_OK;
 }
 
@@ -602,11 +685,13 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     s.members = calloc(d->n_files, sizeof *s.members);
     s.times = reallocarray(NULL, cells, sizeof *s.times);
     s.waits = reallocarray(NULL, cells, sizeof *s.waits);
+    s.offs = reallocarray(NULL, cells, sizeof *s.offs);
     s.work = reallocarray(NULL, cells, sizeof *s.work);
     tt_status status = TT_OK;
-    if (!s.row_of_slot || !s.members || !s.times || !s.waits || !s.work)
+    if (!s.row_of_slot || !s.members || !s.times || !s.waits || !s.offs || !s.work)
         status = tt_error_memory(err, "summing up the comparison");
     if (status == TT_OK) status = map_slots(&s, err);
+    see_disturbance(p, d);
     if (status == TT_OK) status = sum_all(&s, err);
     for (size_t f = 0; f < d->n_files; f++) {
         if (s.row_of_slot) free(s.row_of_slot[f]);
@@ -618,6 +703,7 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     free(s.members);
     free(s.times);
     free(s.waits);
+    free(s.offs);
     free(s.work);
     return status;
 }
@@ -663,16 +749,16 @@ static bool all_identical(const tt_diff_phase *p)
     return all;
 }
 
-static tt_diff_verdict evaluate_total(const tt_diff_row *total, double threshold)
+static tt_diff_verdict evaluate_total(const tt_diff_row *total)
 {
     if (total->identical) return TT_DIFF_SAME;
-    /* Correlated tokens that count as too few leave it open. */
     if (!total->shift.tested)
-        return total->shift.n < TT_SHIFT_SAMPLES_MIN ? TT_DIFF_UNTESTED : TT_DIFF_UNDECIDED;
+        return total->shift.by_ranks && total->shift.n > 2 ? TT_DIFF_UNDECIDED : TT_DIFF_UNTESTED;
     if (total->matters) return total->change > 0 ? TT_DIFF_SLOWER : TT_DIFF_FASTER;
-    /* exp(low) - 1 and exp(high) - 1 against 1 +- threshold. */
-    bool inside = total->low >= -threshold && total->high <= threshold;
-    return inside ? TT_DIFF_SAME : TT_DIFF_UNDECIDED;
+    const bool inside = log1p(total->low) >= -total->edge && log1p(total->high) <= total->edge;
+    /* What disturbs only some of the tokens is not in the estimate. */
+    const double usual = log(total->b.median_ns / total->a.median_ns);
+    return inside && fabs(usual) <= total->edge ? TT_DIFF_SAME : TT_DIFF_UNDECIDED;
 }
 
 static bool any_matters(const tt_diff_phase *p)
@@ -808,7 +894,7 @@ tt_status tt_diff_evaluate_phase(tt_diff_phase *p, const tt_diff *d, tt_error *e
         status = correct_family(p->rows[f], p->n_rows[f], level / (double)others, err);
     if (status != TT_OK) return status;
     p->rows[TT_DIFF_TOTAL][0].identical = all_identical(p);
-    p->verdict = evaluate_total(&p->rows[TT_DIFF_TOTAL][0], d->options.threshold);
+    p->verdict = evaluate_total(&p->rows[TT_DIFF_TOTAL][0]);
     if (p->verdict != TT_DIFF_SLOWER && p->verdict != TT_DIFF_FASTER && any_matters(p))
         p->verdict = TT_DIFF_SHIFTED;
     if (p->verdict == TT_DIFF_SLOWER || p->verdict == TT_DIFF_FASTER ||

@@ -23,7 +23,8 @@
 #define TT_DIFF_CAUSES_MAX 4u
 
 typedef struct tt_diff_options {
-    double threshold; /* the smallest change that matters, as a share of a token's time */
+    double threshold; /* the smallest change that matters, as a share of a token's time (of the
+                         geometric mean of both sides') */
     double level;     /* the probability that noise passes for a change: 0.01 */
     bool structure_only;
     tt_profile_progress *progress; /* or NULL; in units of both sides */
@@ -45,8 +46,10 @@ typedef enum tt_diff_family {
 /* One side of a row, over its samples; per token. */
 typedef struct tt_diff_side {
     bool present;
-    uint64_t count;                   /* executions of its ops, over all compared tokens and runs */
-    size_t n_samples;                 /* sampled tokens in which any ran */
+    uint64_t count;   /* executions of its ops, over all compared tokens and runs */
+    size_t n_samples; /* sampled tokens in which any ran */
+    double time_ns;   /* of a token, undisturbed: B's is A's times 1 + change. Of a row on one side
+                         only: its median */
     double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
     double mean_ns;                   /* over all tokens, not only the samples */
     double wait_median_ns; /* the part of the time in which its threads did not compute, averaged
@@ -62,15 +65,16 @@ typedef struct tt_diff_row {
     int32_t layer_id;
     const char *category, *component; /* of an op */
     tt_diff_side a, b;
-    double delta_ns;      /* median of B - median of A */
-    double delta_wait_ns; /* likewise */
-    /* The typical relative increase of a token's time in B: exp(shift) - 1. */
-    tt_shift shift;           /* `sorted` is not kept */
+    double delta_ns;      /* B's time_ns - A's */
+    double delta_wait_ns; /* B's wait_median_ns - A's */
+    /* The relative increase of a token's time in B: exp(shift) - 1. */
+    tt_shift shift;
     double change, low, high; /* low, high: the confidence interval at the level, for this row
                                  alone */
     double p, p_adjusted;     /* of no change; NAN: not tested */
     double p_matters;         /* of a change within the threshold; adjusted */
     bool significant, matters;
+    double edge;    /* of shift: its size from which on it matters */
     bool identical; /* all samples of A and B are equal, to the tick */
 } tt_diff_row;
 
@@ -133,7 +137,14 @@ typedef struct tt_diff_phase {
     tt_diff_structure structure;
     tt_diff_row *rows[TT_DIFF_FAMILIES];
     size_t n_rows[TT_DIFF_FAMILIES];
-    size_t left_out; /* ops of repeats that their side's first run does not have */
+    /* Of the time of the ops, the part in which the thread that finished last was off CPU; NAN: not
+     * observed on that side. */
+    double off_share_a, off_share_b;
+    bool undisturbed; /* times are without that; else it was not observed, or differs too */
+    bool busy;        /* that is TT_OFF_CPU_MUCH or more: runs are also tested by their order, or
+                         more noise is allowed for (TT_DIFF_SPEEDS) */
+    double unseen;    /* private: the variance that this adds to a shift */
+    size_t left_out;  /* ops of repeats that their side's first run does not have */
     tt_diff_verdict verdict;
     tt_diff_cause causes[TT_DIFF_CAUSES_MAX];
     size_t n_causes;
@@ -161,8 +172,16 @@ typedef struct tt_diff_router {
     double jaccard;         /* of the sets of experts chosen at all */
 } tt_diff_router;
 
+/* The model files of both sides, by their content: beginnings (with the metadata) and sizes; then
+ * tensors' names, types, shapes and sizes. */
+typedef struct tt_diff_models {
+    bool differ;    /* no model is on both sides; else one may have more: an adapter, a draft */
+    char text[640]; /* what differs, in words; "": nothing that was observed */
+} tt_diff_models;
+
 /* Data besides the ops, of the first run of each side. */
 typedef struct tt_diff_around {
+    tt_diff_models models;
     tt_diff_setting *settings;
     size_t n_settings;
     tt_summary summary_a, summary_b;
@@ -193,6 +212,14 @@ tt_status tt_diff_make(const tt_model *const *files, size_t n_files, size_t n_a,
                        const tt_diff_options *options, tt_diff **out, tt_error *err);
 void tt_diff_free(tt_diff *d);
 
+/* The noise that a comparison of two runs allows for where programs wait for processors, beyond
+ * what it sees: a processor whose other half is in use computes at two thirds of its speed or less
+ * for as long as it is, and a short run may have been computed at one speed throughout. The
+ * standard deviation of the log of a run's time, of runs that are at most TT_DIFF_SPEED_SECONDS
+ * long; its square falls with their length. */
+#define TT_DIFF_SPEEDS 0.3
+#define TT_DIFF_SPEED_SECONDS 1.0
+
 /* The phase for the verdict: generate, if any of it was compared; else prompt, else any other.
  * NULL: nothing was compared. */
 const tt_diff_phase *tt_diff_main(const tt_diff *d);
@@ -212,6 +239,8 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
 tt_status tt_diff_evaluate_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
 tt_status tt_diff_look_around(tt_diff *d, tt_error *err);
 void tt_diff_around_free(tt_diff_around *a);
+/* False if out of memory. */
+bool tt_diff_compare_models(const tt_model *a, const tt_model *b, tt_diff_models *out);
 
 /* A comparison token by token, for plots of two runs.
  *

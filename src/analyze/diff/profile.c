@@ -274,7 +274,8 @@ static bool make_samples(tt_profile *p, tt_profile_slot *s)
 {
     s->times_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->times_ns);
     s->waits_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->waits_ns);
-    if (!s->times_ns || !s->waits_ns) return false;
+    s->off_ns = calloc((size_t)p->n_samples + 1, sizeof *s->off_ns);
+    if (!s->times_ns || !s->waits_ns || !s->off_ns) return false;
     for (uint32_t i = 0; i < p->n_samples; i++)
         s->times_ns[i] = s->waits_ns[i] = NAN;
     return true;
@@ -452,14 +453,17 @@ static inline void add_op(tt_walk *w, const tt_walk_position *at, const tt_joine
     double share = op->lanes < n_inverse ? w->inverse[op->lanes] : 1 / (double)op->lanes;
     double computed = (double)op->busy * share;
     double wait = (double)ticks > computed ? (double)ticks - computed : 0;
+    const uint64_t off = op->last_off_cpu < ticks ? op->last_off_cpu : ticks;
     s->count++;
     if (op->open) return;
+    w->p->off_ticks += (double)off;
     s->ticks += ticks;
     s->wait_ticks += wait;
     t->ticks += ticks;
     if (t->sample == SIZE_MAX) return;
     add_sample(&s->times_ns[t->sample], (double)ticks * w->ns_per_tick);
     add_sample(&s->waits_ns[t->sample], wait * w->ns_per_tick);
+    s->off_ns[t->sample] += (float)((double)off * w->ns_per_tick);
 }
 
 /* The ops of the run in w->join. */
@@ -687,6 +691,7 @@ void tt_profile_free(tt_profile *p)
     for (uint32_t i = 0; i < p->n_slots; i++) {
         free(p->slots[i].times_ns);
         free(p->slots[i].waits_ns);
+        free(p->slots[i].off_ns);
     }
     for (uint32_t i = 0; i < p->n_classes; i++)
         free(p->classes[i].nodes);

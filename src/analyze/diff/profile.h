@@ -62,7 +62,7 @@ void tt_unit_pairs_free(tt_unit_pairs *p);
 
 #define TT_PROFILE_SAMPLES_MAX 1024u
 #define TT_PROFILE_SAMPLES_MIN 64u
-/* Of all slots together, 8 bytes each. Larger graphs get fewer samples. */
+/* Of all slots together, 12 bytes each. Larger graphs get fewer samples. */
 #define TT_PROFILE_CELLS_MAX ((size_t)8 << 20)
 #define TT_PROFILE_SLOTS_MAX (1u << 16)
 /* Nodes of all classes together. */
@@ -87,6 +87,7 @@ typedef struct tt_profile_slot {
     bool at_most;
     float *times_ns; /* by sample; NAN: it did not run */
     float *waits_ns;
+    float *off_ns; /* of times_ns, off CPU: of the thread that finished last; 0 if not observed */
 } tt_profile_slot;
 
 /* A node in the order in which a unit computed it. */
@@ -110,6 +111,7 @@ typedef struct tt_profile {
     uint32_t n_slots, slots_capacity;
     uint32_t n_samples; /* per slot */
     uint32_t stride;    /* every stride-th unit is a sample */
+    double off_ticks;   /* of all ops, as off_ns */
     float *unit_ns;     /* by sample: start to end; NAN: not observed */
     tt_profile_class *classes;
     uint32_t n_classes, classes_capacity;

@@ -5,19 +5,18 @@
 #include <stdlib.h>
 
 #define BISECTIONS 60u
-#define PRECISION 1e-7 /* of logarithms of times */
 #define FRACTION_STEPS 300u
 #define TINY 1e-300
 #define GAMMA_STEPS 10000u
 #define GAMMA_PRECISION 1e-16
-/* Standard errors added to an estimated autocorrelation time: otherwise tests on short series with
- * correlated noise would find differences too often. Chosen by simulation (tests/unit/test_diff.c):
- * false alarms at most as often as the level for intervals of up to 9 tokens in 31, twice as often
- * at 20. */
-#define CAUTION 0.5
-/* Pieces into which a series is cut to observe slow noise. */
-#define INTERVALS_MAX 16u
-#define EFFECTIVE_MOST 1000.0 /* more than any possible level needs */
+/* What disturbs a token only adds to its time. */
+#define UNDISTURBED 0.1
+#define BLOCKS_LEAST 3u
+#define BLOCK_TOKENS 4u
+/* The variance of a run's figure by that of the mean of independent blocks. */
+#define UNSEEN 3.0
+#define CUT_FROM 12u /* blocks for one at each end */
+#define DF_MOST 1e6  /* as good as known */
 
 void tt_sort_doubles(double *values, size_t n)
 {
@@ -30,41 +29,6 @@ double tt_sorted_quantile(const double *sorted, size_t n, double share)
     size_t i = (size_t)at;
     if (i + 1 >= n) return sorted[n - 1];
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
-}
-
-/* The value of rank `k`; permutes the values (Hoare's quickselect). */
-static double select_nth(double *values, size_t n, size_t k)
-{
-    size_t low = 0, high = n - 1;
-    while (low < high) {
-        const double pivot = values[low + (high - low) / 2];
-        size_t i = low, j = high;
-        for (;; i++, j--) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i >= j) break;
-            const double swapped = values[i];
-            values[i] = values[j];
-            values[j] = swapped;
-        }
-        if (k <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-    return values[k];
-}
-
-/* Of n > 0 values, which are permuted. */
-static double median(double *values, size_t n)
-{
-    double upper = select_nth(values, n, n / 2), lower = -INFINITY;
-    if (n % 2) return upper;
-    for (size_t i = 0; i < n / 2; i++)
-        lower = fmax(lower, values[i]);
-    return lower + 0.5 * (upper - lower);
 }
 
 /* --- Student's t --- */
@@ -167,175 +131,60 @@ double tt_chi_square_tail(double x, uint32_t df)
     return df ? gamma_tail(df / 2.0, x / 2) : NAN;
 }
 
-/* --- the autocorrelation --- */
+/* --- shifts --- */
 
-static double clip_limit(const double *d, size_t n, double *centre)
+size_t tt_shift_blocks(double *x, size_t n, double low[TT_SHIFT_BLOCKS_MAX])
 {
-    double *copy = malloc(n * sizeof *copy), spread = 0;
-    *centre = 0;
-    if (!copy) return INFINITY;
-    for (size_t i = 0; i < n; i++)
-        copy[i] = d[i];
-    *centre = median(copy, n);
-    for (size_t i = 0; i < n; i++)
-        copy[i] = fabs(d[i] - *centre);
-    spread = median(copy, n);
-    free(copy);
-    return spread > 0 ? 3 * 1.4826 * spread : INFINITY;
-}
-
-static double covariance(const double *x, size_t n, size_t lag)
-{
-    double sum = 0;
-    for (size_t i = lag; i < n; i++)
-        sum += x[i] * x[i - lag];
-    return sum / (double)n;
-}
-
-/* Sums of two neighbouring lags, while they are positive and do not grow. Subtracting a short
- * series' own mean makes its covariances too small, by about variance x time / n each: the first
- * factor at the end. The second is for the error of the estimate (Madras and Sokal 1988: its
- * relative variance is about 2 (2 window + 1) / n). */
-double tt_autocorrelation_time(const double *d, size_t n)
-{
-    if (n < 4) return 1;
-    double centre, limit = clip_limit(d, n, &centre), mean = 0, time = -1, last = INFINITY;
-    double *x = malloc(n * sizeof *x);
-    if (!x) return (double)n;
-    for (size_t i = 0; i < n; i++) {
-        x[i] = fmax(-limit, fmin(limit, d[i] - centre));
-        mean += x[i] / (double)n;
-    }
-    for (size_t i = 0; i < n; i++)
-        x[i] -= mean;
-    double variance = covariance(x, n, 0);
-    size_t lag = 0;
-    for (; variance > 0 && lag + 1 < n / 2; lag += 2) {
-        double pair = (covariance(x, n, lag) + covariance(x, n, lag + 1)) / variance;
-        if (pair <= 0) break;
-        if (pair > last) pair = last;
-        last = pair;
-        time += 2 * pair;
-    }
-    free(x);
-    if (time <= 1) return 1;
-    time /= fmax(1 - time / (double)n, 0.25);
-    time *= 1 + CAUTION * sqrt(2 * (2 * (double)lag + 1) / (double)n);
-    return fmin(time, (double)n);
-}
-
-/* --- the signed-rank test --- */
-
-/* Whether `at` is itself a Walsh average: one of the values, or half of the sum of two. If not,
- * *above is the number of averages above it. */
-static bool is_average(const double *sorted, size_t n, double at, double *above)
-{
-    size_t over = n, i = 0; /* sorted[over..] + sorted[i] > 2 at */
-    for (*above = 0; i < n; i++) {
-        while (over > i && sorted[over - 1] + sorted[i] > 2 * at)
-            over--;
-        if (over > i && sorted[over - 1] + sorted[i] == 2 * at) return true;
-        *above += (double)(n - over);
-        if (over == i) break;
-    }
-    /* All other averages of these values are above. */
-    if (i < n) *above += (double)(n - i - 1) * (double)(n - i) / 2;
-    return false;
-}
-
-/* Walsh averages above `at`, those equal to it by half: the sum of the positive ranks of d - at. */
-static double averages_above(const double *sorted, size_t n, double at)
-{
-    double above = 0, equal = 0;
-    size_t over = n, from = n; /* sorted[over..] + sorted[i] > 2 at; sorted[from..] + .. >= 2 at */
-    if (!is_average(sorted, n, at, &above)) return above;
-    above = 0;
-    for (size_t i = 0; i < n; i++) {
-        while (over > 0 && sorted[over - 1] + sorted[i] > 2 * at)
-            over--;
-        while (from > 0 && sorted[from - 1] + sorted[i] >= 2 * at)
-            from--;
-        /* Each pair once, with itself too: partners from i on. */
-        size_t first = over > i ? over : i, first_equal = from > i ? from : i;
-        above += (double)(n - first);
-        equal += (double)((n - first_equal) - (n - first));
-    }
-    return above + equal / 2;
-}
-
-static double all_averages(const tt_shift *s)
-{
-    double n = (double)s->n;
-    return n * (n + 1) / 2;
-}
-
-/* The position with `averages` of the Walsh averages above it: by the Illinois variant of false
- * position (which halves the weight of an end that stays), with a bisection every third time. */
-static double place_with(const tt_shift *s, double averages)
-{
-    double low = s->sorted[0], high = s->sorted[s->n - 1];
-    double over = all_averages(s) - averages, under = averages; /* at low, at high */
-    int last = 0;
-    for (unsigned i = 0; i < BISECTIONS && high - low > PRECISION; i++) {
-        const double share = i % 3 == 2 || !(over > 0 && under > 0) ? 0.5 : over / (over + under);
-        const double middle = low + (high - low) * fmin(fmax(share, 0.001), 0.999);
-        const double off = averages_above(s->sorted, s->n, middle) - averages;
-        if (off > 0) {
-            low = middle;
-            over = off;
-            if (last > 0) under /= 2;
-            last = 1;
-        } else {
-            high = middle;
-            under = -off;
-            if (last < 0) over /= 2;
-            last = -1;
-        }
-    }
-    return low + (high - low) / 2;
-}
-
-static double rank_deviation(double n, double effective)
-{
-    return sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / effective);
-}
-
-/* The standard deviation of the medians of intervals; permutes the values. */
-static void find_slow_noise(tt_shift *s, double *d, size_t n)
-{
-    double medians[INTERVALS_MAX], mean = 0, squares = 0;
-    size_t k = n >= 4 * INTERVALS_MAX ? INTERVALS_MAX
-               : n >= INTERVALS_MAX   ? INTERVALS_MAX / 2
-                                      : n / 2;
-    if (k < 2) return;
+    size_t k = n / BLOCK_TOKENS;
+    k = k < BLOCKS_LEAST ? BLOCKS_LEAST : k > TT_SHIFT_BLOCKS_MAX ? TT_SHIFT_BLOCKS_MAX : k;
+    if (k > n) k = n;
     for (size_t i = 0; i < k; i++) {
-        size_t begin = i * n / k, end = (i + 1) * n / k;
-        medians[i] = median(d + begin, end - begin);
-        mean += medians[i] / (double)k;
+        const size_t begin = i * n / k, end = (i + 1) * n / k;
+        tt_sort_doubles(x + begin, end - begin);
+        low[i] = tt_sorted_quantile(x + begin, end - begin, UNDISTURBED);
+    }
+    return k;
+}
+
+double tt_shift_centre(const double *v, size_t n)
+{
+    double averages[TT_SHIFT_BLOCKS_MAX * (TT_SHIFT_BLOCKS_MAX + 1) / 2];
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            averages[k++] = (v[i] + v[j]) / 2;
+    tt_sort_doubles(averages, k);
+    return tt_sorted_quantile(averages, k, 0.5);
+}
+
+void tt_shift_of_tokens(tt_shift *s, const double *a, const double *b, size_t k, size_t n)
+{
+    double d[TT_SHIFT_BLOCKS_MAX], mean = 0, squares = 0;
+    *s = (tt_shift){.n = n, .blocks = k, .estimate = NAN};
+    if (k == 0) return;
+    for (size_t i = 0; i < k; i++)
+        d[i] = b[i] - a[i];
+    s->estimate = tt_shift_centre(d, k);
+    s->tested = n >= TT_SHIFT_SAMPLES_MIN;
+    if (!s->tested) return;
+    tt_sort_doubles(d, k);
+    const size_t cut = k / CUT_FROM, kept = k - 2 * cut;
+    for (size_t i = 0; i < cut; i++) {
+        d[i] = d[cut];
+        d[k - 1 - i] = d[k - 1 - cut];
     }
     for (size_t i = 0; i < k; i++)
-        squares += (medians[i] - mean) * (medians[i] - mean);
-    s->se = sqrt(squares / (double)(k - 1));
-    s->df = (double)(k - 1);
-}
-
-void tt_shift_of_tokens(tt_shift *s, double *d, size_t n)
-{
-    *s = (tt_shift){.n = n, .estimate = NAN, .sorted = d};
-    if (n == 0) return;
-    s->n_effective = (double)n / tt_autocorrelation_time(d, n);
-    find_slow_noise(s, d, n);
-    tt_sort_doubles(d, n);
-    /* Between the two middle ones, if their number is even. */
-    s->estimate =
-        (place_with(s, all_averages(s) / 2 + 0.25) + place_with(s, all_averages(s) / 2 - 0.25)) / 2;
-    s->tested = n >= TT_SHIFT_SAMPLES_MIN && s->n_effective >= TT_SHIFT_EFFECTIVE_MIN;
+        mean += d[i] / (double)k;
+    for (size_t i = 0; i < k; i++)
+        squares += (d[i] - mean) * (d[i] - mean);
+    s->df = (double)(kept - 1);
+    s->se = sqrt(UNSEEN * squares / s->df / (double)kept);
 }
 
 void tt_shift_of_runs(tt_shift *s, const double *a, size_t n_a, const double *b, size_t n_b)
 {
     double mean_a = 0, mean_b = 0, squares = 0;
-    *s = (tt_shift){.n = n_a + n_b, .estimate = NAN, .by_levels = true};
+    *s = (tt_shift){.n = n_a + n_b, .blocks = n_a + n_b, .estimate = NAN};
     if (n_a == 0 || n_b == 0) return;
     for (size_t i = 0; i < n_a; i++)
         mean_a += a[i] / (double)n_a;
@@ -346,83 +195,70 @@ void tt_shift_of_runs(tt_shift *s, const double *a, size_t n_a, const double *b,
     for (size_t i = 0; i < n_b; i++)
         squares += (b[i] - mean_b) * (b[i] - mean_b);
     s->estimate = mean_b - mean_a;
-    s->n_effective = (double)s->n;
     s->tested = s->n >= 3;
     if (!s->tested) return;
     s->df = (double)(s->n - 2);
     s->se = sqrt(squares / s->df * (1 / (double)n_a + 1 / (double)n_b));
 }
 
-static double student_p(const tt_shift *s, double from)
+void tt_shift_of_busy_runs(tt_shift *s, const double *a, size_t n_a, const double *b, size_t n_b,
+                           double level)
 {
-    double off = fabs(s->estimate - from);
-    if (s->se <= 0) return off > 0 ? 0 : 1;
-    return 2 * tt_student_cdf(-off / s->se, s->df);
+    double least_a = INFINITY, most_a = -INFINITY, least_b = INFINITY, most_b = -INFINITY;
+    tt_shift_of_runs(s, a, n_a, b, n_b);
+    s->by_ranks = true;
+    s->p_apart = 2;
+    for (size_t i = 1; i <= n_a; i++) /* 1 / (n choose n_a) */
+        s->p_apart *= (double)i / (double)(n_b + i);
+    for (size_t i = 0; i < n_a; i++) {
+        least_a = fmin(least_a, a[i]);
+        most_a = fmax(most_a, a[i]);
+    }
+    for (size_t i = 0; i < n_b; i++) {
+        least_b = fmin(least_b, b[i]);
+        most_b = fmax(most_b, b[i]);
+    }
+    s->gap = fmax(least_b - most_a, 0) + fmin(most_b - least_a, 0);
+    s->tested = s->tested && s->p_apart <= level;
 }
 
-static double rank_p(const tt_shift *s, double from)
+/* The degrees of freedom are Satterthwaite's (1946): the added variance is known. */
+void tt_shift_allow(tt_shift *s, double variance)
 {
-    double off = fabs(averages_above(s->sorted, s->n, from) - all_averages(s) / 2);
-    /* Continuity correction of a half, because rank sums are discrete. */
-    off = fmax(off - 0.5, 0);
-    double p =
-        2 * tt_student_cdf(-off / rank_deviation((double)s->n, s->n_effective), s->n_effective - 1);
-    /* Equal signs throughout are the strongest evidence in a rank test. */
-    return fmin(fmax(p, exp2(1 - s->n_effective)), 1);
+    if (!s->tested || !(variance > 0)) return;
+    const double own = s->se * s->se, all = own + variance;
+    s->df = own > 0 ? s->df * (all / own) * (all / own) : INFINITY;
+    s->df = fmin(s->df, DF_MOST);
+    s->se = sqrt(all);
+}
+
+static double student_p(const tt_shift *s, double off)
+{
+    if (s->se <= 0) return off > 0 ? 0 : 1;
+    return 2 * tt_student_cdf(-off / s->se, s->df);
 }
 
 double tt_shift_p(const tt_shift *s, double from)
 {
     if (!s->tested || isnan(from)) return NAN;
-    if (isinf(from)) return 0;
-    double p = student_p(s, from);
-    return s->by_levels ? p : fmax(p, rank_p(s, from));
-}
-
-/* Whether a rank test at that level could reject anything, with n samples of that effective
- * number. */
-static bool can_reject(double n, double effective, double level)
-{
-    double all = n * (n + 1) / 2, t = -tt_student_quantile(level / 2, effective - 1);
-    return all / 2 + t * rank_deviation(n, effective) + 0.5 < all && exp2(1 - effective) <= level;
-}
-
-double tt_shift_effective_least(size_t n, double level)
-{
-    double low = TT_SHIFT_EFFECTIVE_MIN, high = fmax((double)n, low);
-    /* If even n independent samples are too few: how many would be enough. */
-    if (!can_reject(high, high, level)) {
-        while (high < EFFECTIVE_MOST && !can_reject(high, high, level))
-            high = floor(high) + 1;
-        return high;
+    const double off = fabs(s->estimate - from);
+    if (s->by_ranks) {
+        const double beyond = s->gap > 0 ? s->gap - from : from - s->gap;
+        if (!(s->gap != 0 && beyond > 0)) return 1;
     }
-    for (unsigned i = 0; i < BISECTIONS && high - low > 0.01; i++) {
-        double middle = low + (high - low) / 2;
-        if (can_reject((double)n, middle, level))
-            high = middle;
-        else
-            low = middle;
-    }
-    return high;
+    return fmax(student_p(s, off), s->by_ranks ? s->p_apart : 0);
 }
 
 void tt_shift_interval(const tt_shift *s, double level, double *low, double *high)
 {
     *low = *high = NAN;
     if (!s->tested) return;
-    double slow = -tt_student_quantile(level / 2, s->df) * s->se;
-    *low = s->estimate - slow;
-    *high = s->estimate + slow;
-    if (s->by_levels) return;
-    if (!can_reject((double)s->n, s->n_effective, level)) {
-        *low = -INFINITY;
-        *high = INFINITY;
-        return;
-    }
-    double t = -tt_student_quantile(level / 2, s->n_effective - 1);
-    double all = all_averages(s), reach = t * rank_deviation((double)s->n, s->n_effective) + 0.5;
-    *low = fmin(*low, place_with(s, all / 2 + reach));
-    *high = fmax(*high, place_with(s, all / 2 - reach));
+    const double reach = s->se > 0 ? -tt_student_quantile(level / 2, s->df) * s->se : 0;
+    *low = s->estimate - reach;
+    *high = s->estimate + reach;
+    if (!s->by_ranks) return;
+    *low = fmin(*low, s->gap);
+    *high = fmax(*high, s->gap);
 }
 
 /* --- many comparisons --- */

@@ -1,21 +1,30 @@
 /* How much two series of times differ, and how certain that is: pure numbers.
  *
- * The samples are d[k] = log(time of B / time of A) of the k-th token that both computed, in time
- * order. Estimate and test are Wilcoxon's signed-rank test and its estimator, the median of all
- * Walsh averages (d[i] + d[j]) / 2 (Hodges and Lehmann 1963; Hollander, Wolfe and Chicken,
- * Nonparametric Statistical Methods, 3rd ed., ch. 3), which are robust against outliers such as
- * preempted tokens.
+ * x[k] = log(time) of the k-th token, of both sides in the same time order. What disturbs a token
+ * (another program, a slower neighbour on the processor, an interrupt) only adds to its time, so
+ * the fast tokens tell what the program takes. The n tokens are cut into K = n / 4, from 3 to 16,
+ * blocks of neighbours; low[b] is the 0.1 quantile
+ * (interpolated) of a block. Blocks hold the same
+ * tokens on both sides, so what depends on the place in the text cancels in
  *
- * Noise on a shared machine is correlated: neighbouring tokens are slow together, and count as
- * fewer observations. The variance of the rank sum is multiplied by the integrated autocorrelation
- * time of the series (Geyer 1992, initial positive sequence); n divided by that is the effective
- * number of samples, and quantiles are those of Student's t with one degree of freedom less.
+ *   d[b] = low of B - low of A
  *
- * Noise that lasts longer than a run (another program, a clock rate, the placement of pages) cannot
- * be observed within it. It is assumed to be as large as noise that lasts a sixteenth of the run
- * (an eighth for short ones): the standard deviation of the medians of as many intervals, by
- * Student's t. The p value is the larger one of both tests; the interval covers both. Repeated runs
- * need no such assumption: tt_shift_of_runs. */
+ * Estimate: the median of all (d[i] + d[j]) / 2, i <= j (Hodges and Lehmann 1963; Hollander, Wolfe
+ * and Chicken, Nonparametric Statistical Methods, 3rd ed., ch. 3). B against A is its exact
+ * negative.
+ *
+ * Test: Student's t by batch means (Law and Kelton, Simulation Modeling and Analysis, 3rd ed.,
+ * 9.5.3), with h - 1 degrees of freedom and the standard error
+ *
+ *   sqrt(3 S / (h (h - 1)))
+ *
+ * S is the sum of squares of d from its mean, and h = K; from K = 12 on the least and the largest d
+ * count as their neighbours, and h = K - 2 (Yuen 1974): a block that was disturbed throughout is no
+ * noise of the others. The factor 3, where independent blocks have 1, is for noise that lasts
+ * longer than a block, or than a run (where its memory was placed, the clock rate, a neighbour
+ * throughout): it is assumed to vary twice as much as what is seen. Repeated runs need no such
+ * assumption: tt_shift_of_runs. tests/unit/test_diff.c has the rates of errors, docs/diff.md those
+ * of recorded runs. */
 #ifndef TT_ANALYZE_DIFF_STATS_H
 #define TT_ANALYZE_DIFF_STATS_H
 
@@ -23,42 +32,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fewer (effective) samples are not tested. */
-#define TT_SHIFT_SAMPLES_MIN 6u
-#define TT_SHIFT_EFFECTIVE_MIN 4.0
+#define TT_SHIFT_SAMPLES_MIN 6u /* fewer are not tested */
+#define TT_SHIFT_BLOCKS_MAX 16u
 
 typedef struct tt_shift {
-    size_t n;
-    double n_effective;
+    size_t n;        /* tokens, or runs */
+    size_t blocks;   /* of tokens, or runs */
     bool tested;     /* there were enough samples; else only the estimate is valid */
     double estimate; /* NAN without samples */
-    /* Private: */
-    bool by_levels;
-    double se, df;        /* for runs; for tokens: of intervals of them */
-    const double *sorted; /* otherwise; owned by the caller */
+    double se, df;   /* its standard error, of that many degrees of freedom; if tested */
+    bool by_ranks;   /* of runs: also tested by their order */
+    double p_apart;  /* then: the probability that all runs of a side come before the other's */
+    double gap;      /* ... and B's nearest run less A's nearest; 0 if they overlap */
 } tt_shift;
 
-/* Sorts d; s refers to it. */
-void tt_shift_of_tokens(tt_shift *s, double *d, size_t n);
+/* The low quantiles of the blocks of n > 0 logarithms of times, in time order; sorts x within each
+ * block. Returns K, which depends on n alone. */
+size_t tt_shift_blocks(double *x, size_t n, double low[TT_SHIFT_BLOCKS_MAX]);
+/* The median of all (v[i] + v[j]) / 2, of 0 < n <= TT_SHIFT_BLOCKS_MAX values. */
+double tt_shift_centre(const double *v, size_t n);
+/* From the low quantiles of k blocks, of n tokens. */
+void tt_shift_of_tokens(tt_shift *s, const double *a, const double *b, size_t k, size_t n);
+/* Adds the variance of a source of noise that the samples cannot show. */
+void tt_shift_allow(tt_shift *s, double variance);
 /* From one figure per run (log of its tokens' time), of n_a runs of A and n_b of B: a t test with
  * pooled variance. Tested with at least three runs in all, one on each side. */
 void tt_shift_of_runs(tt_shift *s, const double *a, size_t n_a, const double *b, size_t n_b);
+/* Likewise where runs are disturbed in ways that no normal distribution describes: what is rejected
+ * must also lie between all of A's and all of B's figures, which happens by chance in 2 of
+ * (n_a + n_b choose n_a) orders. Not tested if that is more than `level`. */
+void tt_shift_of_busy_runs(tt_shift *s, const double *a, size_t n_a, const double *b, size_t n_b,
+                           double level);
 
 /* Two-sided: the probability of an estimate at least as far from `from`, if that were the true
  * shift. NAN if not tested. */
 double tt_shift_p(const tt_shift *s, double from);
-/* The shifts that a test at that level (0.05) would not reject: infinite if the samples are too few
- * for the level, NAN if not tested. */
+/* The shifts that a test at that level (0.05) would not reject; NAN if not tested. */
 void tt_shift_interval(const tt_shift *s, double level, double *low, double *high);
-
-/* How many of n samples must be independent (`n_effective`) for such an interval to be finite: with
- * fewer, the rank test could not reject any shift at that level. More than n: so many independent
- * samples would be needed. */
-double tt_shift_effective_least(size_t n, double level);
-
-/* The integrated autocorrelation time of d, between 1 and n. Values beyond 3 standard deviations
- * (by the median absolute deviation) are clipped to these: a single outlier is not correlation. */
-double tt_autocorrelation_time(const double *d, size_t n);
 
 /* Holm's step-down correction (1979) of n p values, in place; NAN values stay and do not count.
  * False if out of memory. */

@@ -61,7 +61,7 @@ static void whole(tt_page *p, const tt_diff_view *v)
     const tt_listing_wish wish = {.text = true, .passes = is_timed};
     set.rows = v->d->phases;
     set.n = TT_DIFF_PHASES;
-    tt_page_section_begin(p, "time", "Time of a batch (medians)");
+    tt_page_section_begin(p, "time", "Time of a batch");
     tt_page_table *t = sure(p, v, tt_page_rows(p, NULL, &set, &wish));
     if (t) t->marked = has_changed;
 }

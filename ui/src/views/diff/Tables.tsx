@@ -40,13 +40,13 @@ function opOf(row: Row): string {
 }
 
 function sideText(side: Side | null): string {
-  return side ? duration(side.median_ns) : "not there";
+  return side ? duration(side.time_ns) : "not there";
 }
 
 function sideTip(side: Side | null): string | undefined {
   if (!side || side.median_ns === null) return undefined;
   const read = side.weight_bytes ? `; reads ${side.weight_bytes_at_most ? "at most " : ""}${bytes(Math.round(side.weight_bytes))} of weights per token` : "";
-  return `middle half ${duration(side.p25_ns)} to ${duration(side.p75_ns)}, mean ${duration(side.mean_ns)}, of ${counted(side.samples, "token")}${read}`;
+  return `median ${duration(side.median_ns)}, middle half ${duration(side.p25_ns)} to ${duration(side.p75_ns)}, mean ${duration(side.mean_ns)}, of ${counted(side.samples, "token")}${read}`;
 }
 
 /** How much B takes more, against the largest change in the table: left of the middle it is less. */
@@ -76,7 +76,7 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
     ...op,
     { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the compared tokens" },
     { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the compared tokens" },
-    { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's median minus A's" },
+    { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's time minus A's" },
     { id: "bar", drawn: true, title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
     { id: "wait", title: "Waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "The part of the change in which threads did not compute, on average" },
     { id: "change", title: "Change", width: 75, number: true, cell: (row) => change(row.change), hint: "Typical change of the same token (Hodges-Lehmann estimate)" },
@@ -87,8 +87,8 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
 }
 
 const BY: Record<string, (row: Row) => number | string | null> = {
-  a: (r) => r.a?.median_ns ?? null,
-  b: (r) => r.b?.median_ns ?? null,
+  a: (r) => r.a?.time_ns ?? null,
+  b: (r) => r.b?.time_ns ?? null,
   delta: (r) => r.delta_ns,
   bar: (r) => (r.delta_ns === null ? null : Math.abs(r.delta_ns)),
   wait: (r) => r.delta_wait_ns,

@@ -6,6 +6,8 @@ export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
 export interface Side {
   count: number;
   samples: number;
+  /** Undisturbed: what the change is of. */
+  time_ns: number | null;
   median_ns: number | null;
   p25_ns: number | null;
   p75_ns: number | null;
@@ -31,7 +33,7 @@ export interface Row {
   delta_wait_ns: number | null;
   samples: number;
   /** null: not tested. */
-  samples_effective: number | null;
+  blocks: number | null;
   change: number | null;
   change_low: number | null;
   change_high: number | null;

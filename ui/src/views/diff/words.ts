@@ -23,9 +23,8 @@ export function change(share: number | null | undefined): string {
 
 /** The change with its confidence interval. */
 export function interval(row: Row): string {
-  if (row.samples_effective === null) return "not tested";
-  if (row.change_high === null) return "too few tokens";
-  return `${row.change_low === null ? "-100 %" : change(row.change_low)} to ${change(row.change_high)}`;
+  if (row.blocks === null) return "not tested";
+  return `${change(row.change_low)} to ${change(row.change_high)}`;
 }
 
 export type Sureness = "matters" | "changed" | "open" | "untested";
@@ -33,7 +32,7 @@ export type Sureness = "matters" | "changed" | "open" | "untested";
 export function sureness(row: Row): Sureness {
   if (row.matters) return "matters";
   if (row.significant) return "changed";
-  return row.samples_effective === null ? "untested" : "open";
+  return row.blocks === null ? "untested" : "open";
 }
 
 /** A sign and a word each: never colour alone. */
