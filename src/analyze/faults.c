@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"
+#include "base/saturate.h"
 #include "model/faults.h"
 
 #include <inttypes.h>
@@ -58,11 +59,41 @@ tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *fi
     return f;
 }
 
+static void used_free(tt_used *u)
+{
+    tt_ranges_free(&u->placed);
+    tt_ranges_free(&u->spans);
+}
+
+/* An access, from `begin` on in the sequence of all files. */
+static void used_add(tt_used *u, const tt_access *a, uint64_t begin)
+{
+    const bool placed = tt_access_is_placed(a);
+    tt_ranges_add(placed ? &u->placed : &u->spans, begin, begin + a->span_bytes);
+    if (!placed) u->unplaced_bytes = tt_plus(u->unplaced_bytes, a->size_bytes);
+}
+
+/* Their number, or if some were unplaced the most that it can be; the ranges are freed. False if
+ * out of memory. */
+static bool used_total(tt_used *u, uint64_t *bytes)
+{
+    tt_ranges_merge(&u->placed);
+    const uint64_t all = tt_plus(tt_ranges_total(&u->placed), u->unplaced_bytes);
+    for (size_t i = 0; i < u->placed.n; i++)
+        tt_ranges_add(&u->spans, u->placed.list[i].begin, u->placed.list[i].end);
+    tt_ranges_merge(&u->spans);
+    const uint64_t most = tt_ranges_total(&u->spans);
+    const bool ok = !u->placed.failed && !u->spans.failed;
+    *bytes = most < all ? most : all;
+    used_free(u);
+    return ok;
+}
+
 static void free_row(tt_faults_row *r)
 {
     tt_ranges_free(&r->batches);
-    tt_ranges_free(&r->used);
-    tt_ranges_free(&r->mapped);
+    used_free(&r->used);
+    used_free(&r->mapped);
 }
 
 void tt_faults_free(tt_faults *f)
@@ -203,12 +234,13 @@ static void add_access(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, 
     uint64_t begin, end;
     row->accessed_bytes += a->size_bytes;
     row->at_most |= a->at_most;
+    row->unplaced |= !tt_access_is_placed(a);
     if (w->file >= f->m->n_files ||
         __builtin_add_overflow(f->file_base[w->file], a->offset_bytes, &begin) ||
-        __builtin_add_overflow(begin, a->size_bytes, &end))
+        __builtin_add_overflow(begin, a->span_bytes, &end))
         return;
-    tt_ranges_add(&row->used, begin, end);
-    if (tt_fault_op_maps(op, a)) tt_ranges_add(&row->mapped, begin, end);
+    used_add(&row->used, a, begin);
+    if (tt_fault_op_maps(op, a)) used_add(&row->mapped, a, begin);
 }
 
 static part whole_op(const tt_fault_op *op)
@@ -397,18 +429,14 @@ static void finish_row(tt_faults *f, tt_faults_row *r)
     if (r->done) return;
     r->done = true;
     tt_ranges_merge(&r->batches);
-    tt_ranges_merge(&r->used);
-    tt_ranges_merge(&r->mapped);
-    r->used_bytes = tt_ranges_total(&r->used);
-    r->mapped_bytes = tt_ranges_total(&r->mapped);
+    f->failed |= r->batches.failed;
+    f->failed |= !used_total(&r->used, &r->used_bytes);
+    f->failed |= !used_total(&r->mapped, &r->mapped_bytes);
     r->time_ns = tt_model_span_ns(f->m, r->time_ticks);
     r->reading_ns = tt_model_span_ns(f->m, r->reading_ticks);
     r->busy_ns = tt_model_span_ns(f->m, r->busy_ticks);
     r->first_ns = r->first_known ? tt_model_ns(f->m, r->first_ticks) : 0;
     r->last_ns = r->first_known ? tt_model_ns(f->m, r->last_ticks) : 0;
-    f->failed |= r->batches.failed || r->used.failed || r->mapped.failed;
-    tt_ranges_free(&r->used);
-    tt_ranges_free(&r->mapped);
 }
 
 /* A token's row is complete after its last run: its set of bytes is not needed any more. */
@@ -659,9 +687,7 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
         status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < op.n_accesses; i++)
-        if (__builtin_add_overflow(op.accessed_bytes, op.accesses[i].size_bytes,
-                                   &op.accessed_bytes))
-            op.accessed_bytes = UINT64_MAX;
+        op.accessed_bytes = tt_plus(op.accessed_bytes, op.accesses[i].size_bytes);
     k->stopped = !k->w->visit(k->w->context, &op);
     return TT_OK;
 }

@@ -25,6 +25,13 @@
 
 #define TT_FAULTS_NO_TIME UINT64_MAX
 
+/* Distinct bytes of accesses, some of which may be unplaced (tt_access_is_placed). Zero-filled is
+ * empty. */
+typedef struct tt_used {
+    tt_ranges placed, spans; /* spans: of the unplaced ones */
+    uint64_t unplaced_bytes; /* the sum of their sizes */
+} tt_used;
+
 typedef struct tt_fault_counts {
     uint64_t observed; /* counts of an op on a thread; 0: the rest is not valid */
     uint64_t minor, major;
@@ -99,7 +106,8 @@ typedef struct tt_faults_row {
     uint64_t reading_count; /* with major faults or reads */
     tt_fault_counts counts;
     bool shared;              /* some counts were divided among an op's weights */
-    bool at_most;             /* accessed and used bytes are upper bounds */
+    bool at_most;             /* accessed_bytes is an upper bound */
+    bool unplaced;            /* used_bytes and mapped_bytes are upper bounds */
     uint64_t accessed_bytes;  /* of weights, each time an op read them */
     uint64_t used_bytes;      /* of these, each byte of a file once */
     uint64_t mapped_bytes;    /* of used_bytes, those read in a mapping of the file, which may have
@@ -113,7 +121,7 @@ typedef struct tt_faults_row {
     tt_ranges batches;        /* in which something was read, merged */
     /* Private: */
     uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
-    tt_ranges used, mapped;
+    tt_used used, mapped;
     bool done;
 } tt_faults_row;
 

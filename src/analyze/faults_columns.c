@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t)~(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
 #define RANGES_SHOWN 3u
 
 const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
@@ -106,10 +106,16 @@ static tt_certainty ratio_bound(const void *context, const void *row)
     return read_bound(context, row) == TT_AT_LEAST ? TT_AT_LEAST : TT_EXACT;
 }
 
-static tt_certainty used_bound(const void *context, const void *row)
+static tt_certainty accessed_bound(const void *context, const void *row)
 {
     (void)context;
     return of(row)->at_most ? TT_AT_MOST : TT_EXACT;
+}
+
+static tt_certainty used_bound(const void *context, const void *row)
+{
+    (void)context;
+    return of(row)->unplaced ? TT_AT_MOST : TT_EXACT;
 }
 
 TT_COLUMN_SHOW(show_key, tt_faults_row, r, tt_cell_text_copy(out, room, r->key);)
@@ -184,7 +190,8 @@ static void show_amplification(const void *context, const void *row, char *out, 
 {
     const double more = tt_faults_amplification(row);
     if (isfinite(more))
-        (void)snprintf(out, room, "%s%.*f", ratio_bound(context, row) == TT_AT_LEAST ? ">= " : "",
+        (void)snprintf(out, room, "%s%.*f",
+                       ratio_bound(context, row) == TT_AT_LEAST || of(row)->unplaced ? ">= " : "",
                        more < 100 ? 2 : 0, more);
 }
 
@@ -367,8 +374,11 @@ static const tt_column columns[] = {
               "counts of ops with several weights were divided among the weights",
               .kinds = BY(TENSOR), TT_MEMBER(tt_faults_row, shared)),
     TT_COLUMN("accessed_bytes", NULL, BYTES, "bytes of weights, counted each time an op read them",
-              .nullable = true, .known = has_weights, .bound = used_bound,
+              .nullable = true, .known = has_weights, .bound = accessed_bound,
               TT_MEMBER(tt_faults_row, accessed_bytes)),
+    TT_COLUMN("accessed_bytes_at_most", NULL, NONE,
+              "an upper bound: rows or experts were not observed", .nullable = true,
+              .known = has_weights, TT_MEMBER(tt_faults_row, at_most)),
     TT_COLUMN("used_bytes", NULL, BYTES, "the same, counting each byte of a file once",
               .nullable = true, .known = has_weights, .bound = used_bound,
               TT_MEMBER(tt_faults_row, used_bytes)),
@@ -377,8 +387,9 @@ static const tt_column columns[] = {
     TT_COLUMN("used_mapped_bytes", NULL, BYTES, "the part of used_bytes read in a mapped file",
               .nullable = true, .kinds = BY(THREAD), .known = has_weights,
               TT_MEMBER(tt_faults_row, mapped_bytes)),
-    TT_COLUMN("used_bytes_at_most", NULL, NONE, "an upper bound: rows or experts were not observed",
-              .nullable = true, .known = has_weights, TT_MEMBER(tt_faults_row, at_most)),
+    TT_COLUMN("used_bytes_at_most", NULL, NONE,
+              "an upper bound: which rows or experts they are was not observed", .nullable = true,
+              .known = has_weights, TT_MEMBER(tt_faults_row, unplaced)),
     TT_COLUMN("amplification", "TIMES READ", NONE, "read_bytes / used_mapped_bytes",
               .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_WIDE, .kinds = NOT_BY(THREAD),
               .get = get_amplification, .text = show_amplification),
