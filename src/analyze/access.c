@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define EXPERTS_MAX 65536u /* an expert is a 16-bit number in the details */
+/* Runs that are looked at before one, for the choices of experts: one for each node of a large
+ * graph. */
+#define RUNS_BEFORE_MAX 8192u
 /* Choices of one run: a long prompt, many layers, many experts per token. */
 #define CHOICES_MAX ((size_t)16 << 20)
 
@@ -78,6 +81,34 @@ uint32_t tt_access_router(const tt_graph *g, uint32_t node)
             is_expert_matmul(&g->tensors[i]))
             return i;
     return node;
+}
+
+/* Looks at earlier nodes of the graph: -1 if they compute a tensor of that name, 1 if they take it
+ * as the ids of experts, whichever is later; else 0. */
+static int ids_before(const tt_graph *g, const char *ids)
+{
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        const tt_tensor *t = &g->tensors[i];
+        if (is_expert_matmul(t) && strcmp(g->tensors[t->src[2]].name, ids) == 0) return 1;
+        if (strcmp(t->name, ids) == 0) return -1;
+    }
+    return 0;
+}
+
+bool tt_access_router_counts(const tt_model *m, uint32_t run, uint32_t router)
+{
+    const tt_run *r = &m->runs[run];
+    const tt_graph *g = &m->graphs[r->graph];
+    const uint32_t ids = g->tensors[router].src[2];
+    const char *name = g->tensors[ids].name;
+    if (ids < g->n_nodes || r->batch == TT_NONE || !*name) return true;
+    for (uint32_t i = run, looked = 0; i-- > 0 && looked < RUNS_BEFORE_MAX; looked++) {
+        const tt_run *before = &m->runs[i];
+        if (before->batch != r->batch || before->graph == TT_NONE) continue;
+        const int found = ids_before(&m->graphs[before->graph], name);
+        if (found) return found < 0;
+    }
+    return true;
 }
 
 /* For all nodes of a graph at once. */

@@ -67,6 +67,11 @@ void tt_choices_of(const tt_choice *list, size_t n, uint32_t router, size_t *fir
 /* The node under which the choices of this expert matmul (a node of g) are listed: the first one
  * that uses the same ids; TT_NONE if it is no expert matmul. */
 uint32_t tt_access_router(const tt_graph *g, uint32_t node);
+/* Whether the choices of that router (as of tt_access_router) are to be counted. A program's own
+ * eval callback makes the engine compute node by node: then each expert matmul is a run of its own,
+ * and shows the same choices again. They count where the ids are computed, or else in the first run
+ * of the batch that takes ids of that name. */
+bool tt_access_router_counts(const tt_model *m, uint32_t run, uint32_t router);
 /* Whether the choices of every row of a router were observed in this run. */
 bool tt_accesses_router_known(const tt_accesses *a, uint32_t router);
 
