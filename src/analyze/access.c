@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/order.h"
+#include "base/saturate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 
 #define EXPERTS_MAX 65536u /* an expert is a 16-bit number in the details */
+/* Runs that are looked at before one, for the choices of experts: one for each node of a large
+ * graph. */
+#define RUNS_BEFORE_MAX 8192u
 /* Choices of one run: a long prompt, many layers, many experts per token. */
 #define CHOICES_MAX ((size_t)16 << 20)
 
@@ -77,6 +81,34 @@ uint32_t tt_access_router(const tt_graph *g, uint32_t node)
             is_expert_matmul(&g->tensors[i]))
             return i;
     return node;
+}
+
+/* Looks at earlier nodes of the graph: -1 if they compute a tensor of that name, 1 if they take it
+ * as the ids of experts, whichever is later; else 0. */
+static int ids_before(const tt_graph *g, const char *ids)
+{
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        const tt_tensor *t = &g->tensors[i];
+        if (is_expert_matmul(t) && strcmp(g->tensors[t->src[2]].name, ids) == 0) return 1;
+        if (strcmp(t->name, ids) == 0) return -1;
+    }
+    return 0;
+}
+
+bool tt_access_router_counts(const tt_model *m, uint32_t run, uint32_t router)
+{
+    const tt_run *r = &m->runs[run];
+    const tt_graph *g = &m->graphs[r->graph];
+    const uint32_t ids = g->tensors[router].src[2];
+    const char *name = g->tensors[ids].name;
+    if (ids < g->n_nodes || r->batch == TT_NONE || !*name) return true;
+    for (uint32_t i = run, looked = 0; i-- > 0 && looked < RUNS_BEFORE_MAX; looked++) {
+        const tt_run *before = &m->runs[i];
+        if (before->batch != r->batch || before->graph == TT_NONE) continue;
+        const int found = ids_before(&m->graphs[before->graph], name);
+        if (found) return found < 0;
+    }
+    return true;
 }
 
 /* For all nodes of a graph at once. */
@@ -214,29 +246,34 @@ bool tt_accesses_router_known(const tt_accesses *a, uint32_t router)
 
 /* --- accesses --- */
 
-/* Adds bytes of the source (relative to it) as an access, clipped to the weight. */
-static bool add_access(tt_accesses *a, const tt_op_source *s, uint64_t offset, uint64_t size,
-                       tt_access access)
+/* Adds an access whose offset is relative to the source, clipped to the weight. */
+static bool add_access(tt_accesses *a, const tt_op_source *s, tt_access access)
 {
     const tt_weight *w = &a->m->weights[s->weight];
     const tt_tensor *t = &a->graph->tensors[s->tensor];
-    if (__builtin_add_overflow(offset, t->root_offset_bytes, &offset) || offset >= w->size_bytes)
+    uint64_t *offset = &access.offset_bytes;
+    if (__builtin_add_overflow(*offset, t->root_offset_bytes, offset) || *offset >= w->size_bytes)
         return true;
-    if (size > w->size_bytes - offset) size = w->size_bytes - offset;
-    if (size == 0 || __builtin_add_overflow(offset, w->offset_bytes, &offset)) return true;
+    if (access.span_bytes > w->size_bytes - *offset) access.span_bytes = w->size_bytes - *offset;
+    if (access.size_bytes > access.span_bytes) access.size_bytes = access.span_bytes;
+    if (access.size_bytes == 0 || __builtin_add_overflow(*offset, w->offset_bytes, offset))
+        return true;
     if (!tt_array_one_more(a->list, a->n, a->capacity)) return false;
     access.weight = s->weight;
     access.tensor = s->tensor;
-    access.offset_bytes = offset;
-    access.size_bytes = size;
     a->list[a->n++] = access;
     return true;
 }
 
-static bool add_whole(tt_accesses *a, const tt_op_source *s, bool at_most)
+/* As much as the op reads of the source, somewhere in it. */
+static bool add_source(tt_accesses *a, const tt_op_source *s)
 {
-    return add_access(a, s, 0, a->graph->tensors[s->tensor].size_bytes,
-                      (tt_access){.expert = TT_EXPERT_NONE, .uses = 1, .at_most = at_most});
+    return add_access(a, s,
+                      (tt_access){.expert = TT_EXPERT_NONE,
+                                  .uses = 1,
+                                  .span_bytes = a->graph->tensors[s->tensor].size_bytes,
+                                  .size_bytes = s->read_bytes,
+                                  .at_most = s->at_most});
 }
 
 /* Size of a selected part: the distance to the next, or less in a view of wider rows. */
@@ -266,7 +303,7 @@ static bool add_experts(tt_accesses *a, const tt_op_source *s, uint32_t ids, uin
     uint32_t dimension = strcmp(a->graph->tensors[s->node].op_name, "ADD_ID") == 0 ? 1 : 2;
     uint64_t size = picked_bytes(t, dimension);
     size_t n;
-    if (!tt_accesses_router_known(a, router)) return add_whole(a, s, true);
+    if (!tt_accesses_router_known(a, router)) return add_source(a, s);
     if (!make_tallies(a)) return false;
     size_t first = choices_of(a, router, &n);
     for (size_t i = first; i < first + n; i++) {
@@ -283,9 +320,12 @@ static bool add_experts(tt_accesses *a, const tt_op_source *s, uint32_t ids, uin
         uint32_t expert = a->met[i];
         uint64_t offset;
         if (!__builtin_mul_overflow(expert, stride, &offset))
-            ok &=
-                add_access(a, s, offset, size,
-                           (tt_access){.expert = (int32_t)expert, .uses = a->tallies[expert].uses});
+            ok &= add_access(a, s,
+                             (tt_access){.expert = (int32_t)expert,
+                                         .uses = a->tallies[expert].uses,
+                                         .offset_bytes = offset,
+                                         .span_bytes = size,
+                                         .size_bytes = size});
         a->tallies[expert].uses = 0;
     }
     return ok;
@@ -356,16 +396,19 @@ static bool add_rows(tt_accesses *a, const tt_op_source *s, uint32_t tensor)
     const tt_tensor *t = &a->graph->tensors[s->tensor];
     uint64_t size = picked_bytes(t, 1);
     numbers from;
-    if (!find_numbers(a, tensor, &from)) return add_whole(a, s, true);
+    if (!find_numbers(a, tensor, &from)) return add_source(a, s);
     if (!tt_array_room(a->offsets, a->offsets_capacity, from.n)) return false;
     uint64_t n = find_offsets(a, &from, &a->graph->tensors[tensor], t);
     for (uint64_t i = 0, next; i < n; i = next) {
         uint64_t end = a->offsets[i] + size;
         for (next = i + 1; next < n && a->offsets[next] <= end; next++)
             end = a->offsets[next] + size;
-        if (!add_access(a, s, a->offsets[i], end - a->offsets[i],
-                        (tt_access){.expert = TT_EXPERT_NONE, .uses = (uint32_t)(next - i)}))
-            return false;
+        const tt_access rows = {.expert = TT_EXPERT_NONE,
+                                .uses = (uint32_t)(next - i),
+                                .offset_bytes = a->offsets[i],
+                                .span_bytes = end - a->offsets[i],
+                                .size_bytes = end - a->offsets[i]};
+        if (!add_access(a, s, rows)) return false;
     }
     return true;
 }
@@ -388,7 +431,7 @@ tt_status tt_accesses_of(tt_accesses *a, const tt_op *op, const tt_access **list
             ok = add_experts(a, s, picked_by, stride);
             break;
         case TT_PICK_NONE:
-            ok = add_whole(a, s, false);
+            ok = add_source(a, s);
             break;
         }
     }
@@ -403,21 +446,16 @@ void tt_access_apply(tt_op *op, const tt_access *list, size_t n)
     op->at_most = false;
     for (uint32_t i = 0; i < op->n_sources; i++) {
         tt_op_source *s = &op->sources[i];
-        uint64_t bytes = 0;
-        bool exact = false;
         if (s->weight == TT_NONE) continue;
+        s->read_bytes = 0;
+        s->at_most = false;
         for (size_t k = 0; k < n; k++) {
             if (list[k].tensor != s->tensor) continue;
-            exact = !list[k].at_most;
-            bytes += list[k].size_bytes;
-        }
-        if (exact) {
-            s->read_bytes = bytes;
-            s->at_most = false;
+            s->at_most |= list[k].at_most;
+            s->read_bytes = tt_plus(s->read_bytes, list[k].size_bytes);
         }
         op->at_most |= s->at_most;
-        if (__builtin_add_overflow(op->weight_bytes, s->read_bytes, &op->weight_bytes))
-            op->weight_bytes = UINT64_MAX;
+        op->weight_bytes = tt_plus(op->weight_bytes, s->read_bytes);
     }
 }
 

@@ -1,7 +1,7 @@
 /* Bytes read from disk for each expert.
  *
  * The kernel counts per thread and op, and an expert matmul reads several experts: its bytes are
- * divided in proportion to what it read of each, so they are an estimate. */
+ * divided as in analyze/faults.h (TT_FAULTS_BY_EXPERT), so they are an estimate. */
 #ifndef TT_ANALYZE_EXPERT_READS_H
 #define TT_ANALYZE_EXPERT_READS_H
 

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"
+#include "base/saturate.h"
 #include "model/faults.h"
 
 #include <inttypes.h>
@@ -32,18 +33,15 @@ struct tt_faults {
     tt_over over;
     uint64_t orphan;
     bool failed;
-    bool events; /* counts come from fault events */
+    bool one; /* only this op: */
+    uint32_t run, node;
 };
 
 tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter)
 {
     tt_faults *f = calloc(1, sizeof *f);
     if (!f) return NULL;
-    *f = (tt_faults){.m = m,
-                     .by = by,
-                     .filter = *filter,
-                     .last_run = TT_NONE,
-                     .events = tt_model_faults_are_events(m)};
+    *f = (tt_faults){.m = m, .by = by, .filter = *filter, .last_run = TT_NONE};
     f->total = (tt_faults_row){.key = "all", .number = -1, .weight = TT_NONE};
     tt_arena_init(&f->keys, TT_MODEL_MEMORY_MAX);
     f->kernel = tt_kernel_new(m);
@@ -58,11 +56,41 @@ tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *fi
     return f;
 }
 
+static void used_free(tt_used *u)
+{
+    tt_ranges_free(&u->placed);
+    tt_ranges_free(&u->spans);
+}
+
+/* An access, from `begin` on in the sequence of all files. */
+static void used_add(tt_used *u, const tt_access *a, uint64_t begin)
+{
+    const bool placed = tt_access_is_placed(a);
+    tt_ranges_add(placed ? &u->placed : &u->spans, begin, begin + a->span_bytes);
+    if (!placed) u->unplaced_bytes = tt_plus(u->unplaced_bytes, a->size_bytes);
+}
+
+/* Their number, or if some were unplaced the most that it can be; the ranges are freed. False if
+ * out of memory. */
+static bool used_total(tt_used *u, uint64_t *bytes)
+{
+    tt_ranges_merge(&u->placed);
+    const uint64_t all = tt_plus(tt_ranges_total(&u->placed), u->unplaced_bytes);
+    for (size_t i = 0; i < u->placed.n; i++)
+        tt_ranges_add(&u->spans, u->placed.list[i].begin, u->placed.list[i].end);
+    tt_ranges_merge(&u->spans);
+    const uint64_t most = tt_ranges_total(&u->spans);
+    const bool ok = !u->placed.failed && !u->spans.failed;
+    *bytes = most < all ? most : all;
+    used_free(u);
+    return ok;
+}
+
 static void free_row(tt_faults_row *r)
 {
     tt_ranges_free(&r->batches);
-    tt_ranges_free(&r->used);
-    tt_ranges_free(&r->mapped);
+    used_free(&r->used);
+    used_free(&r->mapped);
 }
 
 void tt_faults_free(tt_faults *f)
@@ -82,6 +110,7 @@ void tt_faults_free(tt_faults *f)
 typedef struct looked_for {
     const tt_faults *f;
     const char *text;
+    int64_t number;
     uint32_t weight;
     tt_origin origin;
 } looked_for;
@@ -90,17 +119,27 @@ static bool is_row(const void *context, uint32_t row)
 {
     const looked_for *l = context;
     const tt_faults_row *r = &l->f->rows[row];
-    return r->weight == l->weight && r->origin == l->origin && strcmp(r->key, l->text) == 0;
+    return r->number == l->number && r->weight == l->weight && r->origin == l->origin &&
+           strcmp(r->key, l->text) == 0;
+}
+
+/* TT_NONE: there is none yet, and *key would be its. */
+static uint32_t find_row(const tt_faults *f, const char *text, int64_t number, uint32_t weight,
+                         tt_origin origin, uint64_t *key)
+{
+    const looked_for l = {f, text, number, weight, origin};
+    *key = tt_hash_mix(tt_checksum(text, strlen(text)) + weight + ((uint64_t)origin << 32),
+                       (uint64_t)number);
+    return tt_idmap_find(&f->row_of_key, key, is_row, &l);
 }
 
 /* The row of that text, made on demand; NULL if out of memory. The text is copied. Weights of the
- * same name have a row each (TT_NONE: no weight), and one per origin. */
+ * same name have a row each (TT_NONE: no weight), and one per origin; experts likewise. */
 static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uint32_t weight,
                              tt_origin origin)
 {
-    const looked_for l = {f, text, weight, origin};
-    uint64_t key = tt_checksum(text, strlen(text)) + weight + ((uint64_t)origin << 32);
-    uint32_t was = tt_idmap_find(&f->row_of_key, &key, is_row, &l);
+    uint64_t key;
+    uint32_t was = find_row(f, text, number, weight, origin, &key);
     if (was != TT_NONE) return &f->rows[was];
     if (!tt_array_one_more(f->rows, f->n_rows, f->rows_capacity) || f->n_rows >= TT_NONE ||
         !tt_idmap_add(&f->row_of_key, key, (uint32_t)f->n_rows, &was)) {
@@ -114,11 +153,17 @@ static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uin
     return &f->rows[f->n_rows++];
 }
 
+static const char *text_of_number(char text[24], int64_t number)
+{
+    (void)snprintf(text, 24, number < 0 ? "-" : "%" PRId64, number);
+    return text;
+}
+
 static tt_faults_row *numbered_row(tt_faults *f, int64_t number)
 {
     char text[24];
-    (void)snprintf(text, sizeof text, "%" PRId64, number);
-    return row_of(f, number < 0 ? "-" : text, number < 0 ? -1 : number, TT_NONE, TT_ORIGIN_UNKNOWN);
+    return row_of(f, text_of_number(text, number), number < 0 ? -1 : number, TT_NONE,
+                  TT_ORIGIN_UNKNOWN);
 }
 
 static tt_faults_row *named_row(tt_faults *f, const char *name)
@@ -203,12 +248,13 @@ static void add_access(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, 
     uint64_t begin, end;
     row->accessed_bytes += a->size_bytes;
     row->at_most |= a->at_most;
+    row->unplaced |= !tt_access_is_placed(a);
     if (w->file >= f->m->n_files ||
         __builtin_add_overflow(f->file_base[w->file], a->offset_bytes, &begin) ||
-        __builtin_add_overflow(begin, a->size_bytes, &end))
+        __builtin_add_overflow(begin, a->span_bytes, &end))
         return;
-    tt_ranges_add(&row->used, begin, end);
-    if (tt_fault_op_maps(op, a)) tt_ranges_add(&row->mapped, begin, end);
+    used_add(&row->used, a, begin);
+    if (tt_fault_op_maps(op, a)) used_add(&row->mapped, a, begin);
 }
 
 static part whole_op(const tt_fault_op *op)
@@ -233,137 +279,153 @@ static void add_op(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, cons
         add_access(f, row, op, &op->accesses[i]);
 }
 
-/* --- by tensor --- */
+/* --- by tensor, by expert --- */
 
-/* Whether an earlier access is of the same weight. */
-static bool is_repeated(const tt_fault_op *op, size_t at)
+/* Whether both are of one row. */
+static bool same_unit(const tt_faults *f, const tt_access *a, const tt_access *b)
+{
+    return a->weight == b->weight && (f->by != TT_FAULTS_BY_EXPERT || a->expert == b->expert);
+}
+
+/* Whether an earlier access is of the same row. */
+static bool is_repeated(const tt_faults *f, const tt_fault_op *op, size_t at)
 {
     for (size_t i = at; i-- > 0;)
-        if (op->accesses[i].weight == op->accesses[at].weight) return true;
+        if (same_unit(f, &op->accesses[i], &op->accesses[at])) return true;
     return false;
 }
 
-/* How the counts are divided: by bytes in mappings, or by all bytes if there are none. */
+/* How the counts of an op are divided among what it accessed. */
 typedef struct sharing {
-    bool by_mapped;
-    uint64_t all, before;
+    bool by_mapped;       /* by bytes in mappings, or by all bytes if there are none */
+    uint64_t all, before; /* of these */
+    bool by_address;      /* of each fault it is known where it was ... */
+    uint64_t major;       /* ... of all these, which share the bytes read */
+    uint64_t major_before;
+    tt_fault_counts rest; /* nobody's yet */
 } sharing;
 
-static sharing sharing_of(const tt_fault_op *op)
+static bool has_addresses(const tt_faults *f, const tt_fault_op *op)
 {
-    sharing s = {.all = 0};
+    if (f->m->n_fault_spans == 0 || op->n_details == 0) return false;
+    for (size_t i = 0; i < op->n_details; i++) {
+        const tt_fault_lane *l = &op->lanes[i];
+        if (!l->known || !tt_model_faults_known(f->m, l->first, l->last)) return false;
+    }
+    return true;
+}
+
+/* Adds the faults of the op's threads in bytes [begin, end) of a file; TT_NONE: anywhere. */
+static void count_faults(const tt_faults *f, const tt_fault_op *op, uint32_t file, uint64_t begin,
+                         uint64_t end, uint64_t *minor, uint64_t *major)
+{
+    const tt_model *m = f->m;
+    for (size_t i = 0; i < op->n_details; i++) {
+        const tt_fault_lane *l = &op->lanes[i];
+        uint32_t at, last;
+        tt_model_faults_between(m, l->thread, l->first, l->last, &at, &last);
+        for (; at < last; at++) {
+            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[at].fault];
+            uint64_t offset;
+            if (file != TT_NONE &&
+                (tt_model_fault_file(m, fault, &offset) != file || offset < begin || offset >= end))
+                continue;
+            *(fault->major ? major : minor) += 1;
+        }
+    }
+}
+
+static sharing sharing_of(const tt_faults *f, const tt_fault_op *op)
+{
+    sharing s = {.by_address = has_addresses(f, op), .rest = op->counts};
+    uint64_t minor = 0;
     for (size_t i = 0; i < op->n_accesses; i++)
         if (tt_fault_op_maps(op, &op->accesses[i])) s.all += op->accesses[i].size_bytes;
     s.by_mapped = s.all > 0;
     if (!s.by_mapped) s.all = op->accessed_bytes;
+    if (s.by_address) count_faults(f, op, TT_NONE, 0, 0, &minor, &s.major);
     return s;
 }
 
-static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, size_t at,
-                       sharing *s)
+static void take(uint64_t *of, uint64_t n)
+{
+    *of = *of > n ? *of - n : 0;
+}
+
+/* The row's part of the counts: faults by address, and the bytes read by where major faults were;
+ * if there are no addresses (or no such faults), as of its size. */
+static tt_fault_counts counts_of(tt_faults *f, const tt_fault_op *op, const tt_access *a,
+                                 uint64_t size, sharing *s)
+{
+    const tt_weight *w = &f->m->weights[a->weight];
+    const bool slice = f->by == TT_FAULTS_BY_EXPERT && a->expert != TT_EXPERT_NONE;
+    const uint64_t begin = slice ? a->offset_bytes : w->offset_bytes,
+                   end = tt_plus(begin, slice ? a->span_bytes : w->size_bytes);
+    tt_fault_counts c = share_counts(&op->counts, s->before, size, s->all);
+    if (!s->by_address) return c;
+    c.minor = c.major = 0;
+    count_faults(f, op, w->file, begin, end, &c.minor, &c.major);
+    if (s->major)
+        c.read_bytes = tt_faults_share(op->counts.read_bytes, s->major_before, c.major, s->major);
+    s->major_before += c.major;
+    take(&s->rest.minor, c.minor);
+    take(&s->rest.major, c.major);
+    take(&s->rest.read_bytes, c.read_bytes);
+    return c;
+}
+
+static void add_unit(tt_faults *f, const tt_fault_op *op, const part *whole, size_t at, sharing *s)
 {
     const tt_access *first = &op->accesses[at];
     uint64_t size = 0;
     /* Reads from a mapped file and from a copy of it are separate: only the former can fault. */
     const tt_origin origin = op->op->graph->tensors[first->tensor].origin;
-    tt_faults_row *row = row_of(f, f->m->weights[first->weight].name, -1, first->weight, origin);
+    const int64_t number = f->by == TT_FAULTS_BY_EXPERT ? first->expert : -1;
+    tt_faults_row *row =
+        row_of(f, f->m->weights[first->weight].name, number, first->weight, origin);
     if (!row) return;
     for (size_t i = at; i < op->n_accesses; i++) {
         const tt_access *a = &op->accesses[i];
-        if (a->weight != first->weight) continue;
+        if (!same_unit(f, a, first)) continue;
         if (!s->by_mapped || tt_fault_op_maps(op, a)) size += a->size_bytes;
         add_access(f, row, op, a);
     }
     part p = *whole;
-    p.counts = share_counts(&whole->counts, s->before, size, s->all);
+    p.counts = counts_of(f, op, first, size, s);
     p.busy = tt_faults_share(whole->busy, s->before, size, s->all);
     p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
     p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
-    row->shared |= whole->counts.observed && size < s->all;
+    /* Faults by their addresses are nobody else's. */
+    row->shared |= whole->counts.observed && size < s->all &&
+                   (!s->by_address || whole->counts.observed_reads || whole->counts.observed_cpu);
     add_part(f, row, op, &p);
     s->before += size;
 }
 
-/* --- by tensor, if the faults' addresses are known --- */
-
-/* Faults of the op's threads in the weight's bytes; with NULL all those of the op. */
-static part count_faults(const tt_faults *f, const tt_fault_op *op, const tt_weight *w)
-{
-    const tt_model *m = f->m;
-    part p = {.counts = {.observed = op->counts.observed}};
-    for (size_t i = 0; i < op->n_details; i++) {
-        uint32_t at, end;
-        if (!op->lanes[i].known) continue;
-        tt_model_faults_between(m, op->lanes[i].thread, op->lanes[i].first, op->lanes[i].last, &at,
-                                &end);
-        for (; at < end; at++) {
-            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[at].fault];
-            uint64_t offset;
-            uint32_t file = tt_model_fault_file(m, fault, &offset);
-            if (w && (file != w->file || offset < w->offset_bytes ||
-                      offset - w->offset_bytes >= w->size_bytes))
-                continue;
-            p.counts.major += fault->major;
-            p.counts.minor += !fault->major;
-        }
-    }
-    return p;
-}
-
-/* The rest is in other memory: buffers, the stack, the program's own files. */
-static void add_by_address(tt_faults *f, const tt_fault_op *op, const part *whole)
-{
-    part rest = count_faults(f, op, NULL);
-    for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
-        const tt_access *a = &op->accesses[i];
-        const tt_origin origin = op->op->graph->tensors[a->tensor].origin;
-        tt_faults_row *row;
-        if (is_repeated(op, i)) continue;
-        row = row_of(f, f->m->weights[a->weight].name, -1, a->weight, origin);
-        if (!row) return;
-        for (size_t k = i; k < op->n_accesses; k++)
-            if (op->accesses[k].weight == a->weight) add_access(f, row, op, &op->accesses[k]);
-        part p = count_faults(f, op, &f->m->weights[a->weight]);
-        rest.counts.minor -= p.counts.minor;
-        rest.counts.major -= p.counts.major;
-        p.ticks = whole->ticks;
-        p.read = p.counts.major > 0;
-        add_part(f, row, op, &p);
-    }
-    rest.ticks = whole->ticks;
-    rest.read = rest.counts.major > 0;
-    if (op->n_accesses && rest.counts.minor + rest.counts.major == 0) return;
-    tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
-    if (row) add_part(f, row, op, &rest);
-}
-
-static bool has_addresses(const tt_faults *f, const tt_fault_op *op)
-{
-    if (!f->events || op->n_details == 0) return false;
-    for (size_t i = 0; i < op->n_details; i++)
-        if (!op->lanes[i].known) return false;
-    return true;
-}
-
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
-    if (has_addresses(f, op)) {
-        add_by_address(f, op, whole);
-        return;
-    }
-    if (op->n_accesses == 0) {
-        tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
-        if (row) add_part(f, row, op, whole);
-        return;
-    }
     /* Sums that overflow are not of a real file. */
     if (op->accessed_bytes == UINT64_MAX) return;
-    sharing s = sharing_of(op);
+    sharing s = sharing_of(f, op);
     for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
         /* The accesses of one source are consecutive. */
-        if (i > 0 && op->accesses[i].weight == op->accesses[i - 1].weight) continue;
-        if (!is_repeated(op, i)) add_weight(f, op, whole, i, &s);
+        if (i > 0 && same_unit(f, &op->accesses[i], &op->accesses[i - 1])) continue;
+        if (!is_repeated(f, op, i)) add_unit(f, op, whole, i, &s);
     }
+    /* The rest is in other memory: buffers, the stack, the program's own files. */
+    if (op->n_accesses && (!s.by_address || s.rest.minor + s.rest.major == 0)) return;
+    part rest = *whole;
+    if (op->n_accesses) {
+        rest.counts = (tt_fault_counts){.observed = s.rest.observed,
+                                        .minor = s.rest.minor,
+                                        .major = s.rest.major,
+                                        .read_bytes = s.rest.read_bytes,
+                                        .observed_reads = s.rest.observed_reads};
+        rest.busy = rest.busy_cpu = 0;
+        rest.read = rest.counts.major > 0 || rest.counts.read_bytes > 0;
+    }
+    tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
+    if (row) add_part(f, row, op, &rest);
 }
 
 /* --- by thread --- */
@@ -397,18 +459,14 @@ static void finish_row(tt_faults *f, tt_faults_row *r)
     if (r->done) return;
     r->done = true;
     tt_ranges_merge(&r->batches);
-    tt_ranges_merge(&r->used);
-    tt_ranges_merge(&r->mapped);
-    r->used_bytes = tt_ranges_total(&r->used);
-    r->mapped_bytes = tt_ranges_total(&r->mapped);
+    f->failed |= r->batches.failed;
+    f->failed |= !used_total(&r->used, &r->used_bytes);
+    f->failed |= !used_total(&r->mapped, &r->mapped_bytes);
     r->time_ns = tt_model_span_ns(f->m, r->time_ticks);
     r->reading_ns = tt_model_span_ns(f->m, r->reading_ticks);
     r->busy_ns = tt_model_span_ns(f->m, r->busy_ticks);
     r->first_ns = r->first_known ? tt_model_ns(f->m, r->first_ticks) : 0;
     r->last_ns = r->first_known ? tt_model_ns(f->m, r->last_ticks) : 0;
-    f->failed |= r->batches.failed || r->used.failed || r->mapped.failed;
-    tt_ranges_free(&r->used);
-    tt_ranges_free(&r->mapped);
 }
 
 /* A token's row is complete after its last run: its set of bytes is not needed any more. */
@@ -419,7 +477,11 @@ static void finish_token(tt_faults *f, uint32_t next_run)
     if (f->by != TT_FAULTS_BY_BATCH || run == TT_NONE || run == next_run) return;
     const uint32_t batch = f->m->runs[run].batch;
     if (batch == TT_NONE || f->m->batches[batch].last_run != run) return;
-    const uint32_t row = tt_idmap_get(&f->row_of_key, tt_model_batch_number(f->m, batch));
+    char text[24];
+    uint64_t key;
+    const int64_t number = token_of(f, batch);
+    const uint32_t row =
+        find_row(f, text_of_number(text, number), number, TT_NONE, TT_ORIGIN_UNKNOWN, &key);
     if (row != TT_NONE) finish_row(f, &f->rows[row]);
 }
 
@@ -434,10 +496,11 @@ static bool add_visited(void *context, const tt_fault_op *op)
         tt_kernel_batch(f->kernel, batch, &window);
         if (window.windows) add_counts(&f->batches, &op->counts);
     }
-    if (!op->passes) return true;
+    if (!op->passes || (f->one && op->op->node != f->node)) return true;
     add_op(f, &f->total, op, &whole);
     switch (f->by) {
     case TT_FAULTS_BY_TENSOR:
+    case TT_FAULTS_BY_EXPERT:
         add_weights(f, op, &whole);
         break;
     case TT_FAULTS_BY_BATCH:
@@ -456,6 +519,13 @@ static bool add_visited(void *context, const tt_fault_op *op)
     return !f->failed;
 }
 
+void tt_faults_only(tt_faults *f, uint32_t run, uint32_t node)
+{
+    f->one = true;
+    f->run = run;
+    f->node = node;
+}
+
 void tt_faults_until(tt_faults *f, tt_over over)
 {
     f->over = over;
@@ -465,13 +535,14 @@ static int by_key(const void *a, const void *b, void *context)
 {
     const tt_faults_row *x = a, *y = b;
     const tt_model *m = context;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
     if (x->weight != y->weight && x->weight != TT_NONE && y->weight != TT_NONE) {
         const tt_weight *w = &m->weights[x->weight], *z = &m->weights[y->weight];
         if (w->file != z->file) return w->file < z->file ? -1 : 1;
         if (w->offset_bytes != z->offset_bytes) return w->offset_bytes < z->offset_bytes ? -1 : 1;
     }
-    return x->weight != y->weight ? (x->weight < y->weight ? -1 : 1) : strcmp(x->key, y->key);
+    if (x->weight != y->weight) return x->weight < y->weight ? -1 : 1;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    return strcmp(x->key, y->key);
 }
 
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err)
@@ -481,7 +552,9 @@ tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *contex
                           .progress = progress,
                           .context = f,
                           .progress_context = context,
-                          .over = f->over};
+                          .over = f->over,
+                          .has_run = f->one,
+                          .run = f->run};
     tt_status status = tt_faults_walk(f->m, &w, err);
     if (status != TT_OK) return status;
     f->orphan = w.orphan;
@@ -652,6 +725,10 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
     if (!op.op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     op.passes =
         tt_filter_ops_pass(&k->passing, k->verdicts, k->m->runs[run].graph, node, op.times->covers);
+    const tt_filter *f = k->w->filter;
+    if (f->has_from || f->has_to)
+        op.passes &= tt_filter_span(f, tt_model_ns(k->m, op.times->start),
+                                    tt_model_ns(k->m, op.times->release));
     tt_status status = TT_OK;
     if (op.passes)
         status = tt_slice_filter_passes(&k->slices, run, node, op.times->covers, &op.passes, err);
@@ -659,9 +736,7 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
         status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < op.n_accesses; i++)
-        if (__builtin_add_overflow(op.accessed_bytes, op.accesses[i].size_bytes,
-                                   &op.accessed_bytes))
-            op.accessed_bytes = UINT64_MAX;
+        op.accessed_bytes = tt_plus(op.accessed_bytes, op.accesses[i].size_bytes);
     k->stopped = !k->w->visit(k->w->context, &op);
     return TT_OK;
 }
@@ -695,7 +770,8 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     k.passing = (tt_filter_ops){.m = m, .filter = w->filter};
     k.slices = tt_slice_filter_of(m, w->filter);
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
-        if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
+        if ((!w->has_run || i == w->run) && tt_filter_run(w->filter, m, &m->runs[i]))
+            status = walk_run(&k, i, err);
         if (w->progress && i % PROGRESS_EVERY == 0) w->progress(w->progress_context, i, m->n_runs);
         if (status == TT_OK && i % PROGRESS_EVERY == 0) status = tt_over_check(&w->over, err);
     }

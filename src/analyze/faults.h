@@ -1,12 +1,12 @@
 /* Page faults, reads from devices and CPU time of executed ops, with the weights that the ops read.
  *
  * The kernel counts per thread, and the recorder reads the counts at an op's start and arrive: so
- * it is known in which op a thread faulted. If each fault was recorded, its address identifies the
- * weight; else an op of several weights divides its counts in proportion to the bytes it accessed
- * of each (`shared`), among those in file mappings if there are any, because the others do not come
- * from disk. Counts include faults on memory that is not a weight; bytes read from the device
- * include the kernel's readahead, which may bring pages of the next weight, or of one that the
- * engine has copied. */
+ * it is known in which op a thread faulted. If each fault was recorded, too, its address identifies
+ * the weight and the expert, and bytes read belong to where the major faults were. Otherwise an op
+ * of several weights divides its counts in proportion to the bytes it accessed of each (`shared`),
+ * among those in file mappings if there are any, because the others do not come from disk. Counts
+ * include faults on memory that is not a weight; bytes read from the device include the kernel's
+ * readahead, which may bring pages of the next weight, or of one that the engine has copied. */
 #ifndef TT_ANALYZE_FAULTS_H
 #define TT_ANALYZE_FAULTS_H
 
@@ -24,6 +24,13 @@
 #include <stdint.h>
 
 #define TT_FAULTS_NO_TIME UINT64_MAX
+
+/* Distinct bytes of accesses, some of which may be unplaced (tt_access_is_placed). Zero-filled is
+ * empty. */
+typedef struct tt_used {
+    tt_ranges placed, spans; /* spans: of the unplaced ones */
+    uint64_t unplaced_bytes; /* the sum of their sizes */
+} tt_used;
 
 typedef struct tt_fault_counts {
     uint64_t observed; /* counts of an op on a thread; 0: the rest is not valid */
@@ -69,7 +76,9 @@ typedef struct tt_faults_walker {
     tt_faults_progress *progress; /* or NULL */
     void *context;
     void *progress_context;
-    tt_over over;    /* called as often */
+    tt_over over; /* called as often */
+    bool has_run; /* only this one (in tt_model.runs): */
+    uint32_t run;
     uint64_t orphan; /* set by the walk: FAULTS details whose op is not in the trace */
 } tt_faults_walker;
 
@@ -87,19 +96,22 @@ typedef enum tt_faults_by {
     TT_FAULTS_BY_BATCH,
     TT_FAULTS_BY_LAYER,
     TT_FAULTS_BY_OP,
-    TT_FAULTS_BY_THREAD
+    TT_FAULTS_BY_THREAD,
+    TT_FAULTS_BY_EXPERT /* as by tensor, expert tensors slice by slice */
 } tt_faults_by;
 
 typedef struct tt_faults_row {
-    const char *key;        /* as text */
-    int64_t number;         /* of a layer, token or thread; -1: none */
-    uint32_t weight;        /* by tensor: in tt_model.weights, or TT_NONE: ops without a weight */
+    const char *key; /* as text */
+    int64_t number;  /* of a layer, token, thread or expert; -1: none */
+    uint32_t
+        weight; /* by tensor and by expert: in tt_model.weights, or TT_NONE: ops without a weight */
     tt_origin origin;       /* by tensor: where the ops read it */
     uint64_t count;         /* executed ops; by thread: those counted on it */
     uint64_t reading_count; /* with major faults or reads */
     tt_fault_counts counts;
     bool shared;              /* some counts were divided among an op's weights */
-    bool at_most;             /* accessed and used bytes are upper bounds */
+    bool at_most;             /* accessed_bytes is an upper bound */
+    bool unplaced;            /* used_bytes and mapped_bytes are upper bounds */
     uint64_t accessed_bytes;  /* of weights, each time an op read them */
     uint64_t used_bytes;      /* of these, each byte of a file once */
     uint64_t mapped_bytes;    /* of used_bytes, those read in a mapping of the file, which may have
@@ -113,7 +125,7 @@ typedef struct tt_faults_row {
     tt_ranges batches;        /* in which something was read, merged */
     /* Private: */
     uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
-    tt_ranges used, mapped;
+    tt_used used, mapped;
     bool done;
 } tt_faults_row;
 
@@ -122,6 +134,8 @@ typedef struct tt_faults tt_faults;
 /* NULL if out of memory. The filter is copied (its texts are not). */
 tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter);
 void tt_faults_free(tt_faults *f);
+/* Sums up one op: run in tt_model.runs. */
+void tt_faults_only(tt_faults *f, uint32_t run, uint32_t node);
 /* Ends the sum early. */
 void tt_faults_until(tt_faults *f, tt_over over);
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err);
@@ -155,7 +169,7 @@ typedef struct tt_faults_dimension {
     const char *sort; /* the default order */
 } tt_faults_dimension;
 
-#define TT_FAULTS_DIMENSIONS 5u
+#define TT_FAULTS_DIMENSIONS 6u
 extern const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS];
 
 /* Passed to the columns. */

@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t)~(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
 #define RANGES_SHOWN 3u
 
 const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
@@ -19,6 +19,7 @@ const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
     {"layer", TT_FAULTS_BY_LAYER, "key"},
     {"op", TT_FAULTS_BY_OP, "read_bytes,major_faults,minor_faults"},
     {"thread", TT_FAULTS_BY_THREAD, "key"},
+    {"expert", TT_FAULTS_BY_EXPERT, "read_bytes,major_faults,minor_faults"},
 };
 
 static const tt_faults_row *of(const void *row)
@@ -106,10 +107,16 @@ static tt_certainty ratio_bound(const void *context, const void *row)
     return read_bound(context, row) == TT_AT_LEAST ? TT_AT_LEAST : TT_EXACT;
 }
 
-static tt_certainty used_bound(const void *context, const void *row)
+static tt_certainty accessed_bound(const void *context, const void *row)
 {
     (void)context;
     return of(row)->at_most ? TT_AT_MOST : TT_EXACT;
+}
+
+static tt_certainty used_bound(const void *context, const void *row)
+{
+    (void)context;
+    return of(row)->unplaced ? TT_AT_MOST : TT_EXACT;
 }
 
 TT_COLUMN_SHOW(show_key, tt_faults_row, r, tt_cell_text_copy(out, room, r->key);)
@@ -136,18 +143,26 @@ static void get_model(const void *context, const void *row, tt_cell *cell)
     if (w) tt_cell_text(cell, ((const tt_faults_context *)context)->m->files[w->file].path);
 }
 
+/* Where the row's expert begins in the weight, and its size; or the whole weight. */
+static uint64_t slice_of(const tt_weight *w, const tt_faults_row *row, uint64_t *size)
+{
+    const uint64_t each = row->number >= 0 && w->ne[2] ? w->size_bytes / w->ne[2] : 0;
+    if (size) *size = each ? each : w->size_bytes;
+    return each * (uint64_t)(row->number >= 0 ? row->number : 0);
+}
+
 static void get_offset(const void *context, const void *row, tt_cell *cell)
 {
     const tt_weight *w = weight_of(context, row);
     cell->known = w != NULL;
-    if (w) cell->u64 = w->offset_bytes;
+    if (w) cell->u64 = w->offset_bytes + slice_of(w, row, NULL);
 }
 
 static void get_size(const void *context, const void *row, tt_cell *cell)
 {
     const tt_weight *w = weight_of(context, row);
     cell->known = w != NULL;
-    if (w) cell->u64 = w->size_bytes;
+    if (w) (void)slice_of(w, row, &cell->u64);
 }
 
 static void get_origin(const void *context, const void *row, tt_cell *cell)
@@ -184,7 +199,8 @@ static void show_amplification(const void *context, const void *row, char *out, 
 {
     const double more = tt_faults_amplification(row);
     if (isfinite(more))
-        (void)snprintf(out, room, "%s%.*f", ratio_bound(context, row) == TT_AT_LEAST ? ">= " : "",
+        (void)snprintf(out, room, "%s%.*f",
+                       ratio_bound(context, row) == TT_AT_LEAST || of(row)->unplaced ? ">= " : "",
                        more < 100 ? 2 : 0, more);
 }
 
@@ -321,8 +337,11 @@ static void process(const void *context, const void *row, tt_rowset *out)
 
 static const tt_column columns[] = {
     TT_COLUMN("tensor", "TENSOR", NONE, "the weight; null: ops without one", .nullable = true, NAME,
-              .kinds = BY(TENSOR), .known = has_weight, TT_MEMBER(tt_faults_row, key),
+              .kinds = BY(TENSOR) | BY(EXPERT), .known = has_weight, TT_MEMBER(tt_faults_row, key),
               .text = show_key),
+    TT_COLUMN("expert_id", "EXPERT", ID, "the expert; null: it has none, or they were not observed",
+              .nullable = true, NUMBER, .kinds = BY(EXPERT), .known = has_number,
+              TT_MEMBER(tt_faults_row, number)),
     TT_COLUMN("op", "OP", NONE, "the kind of op", NAME, .kinds = BY(OP),
               TT_MEMBER(tt_faults_row, key)),
     TT_COLUMN("batch_id", "BATCH", ID, "the batch; null: outside any", .nullable = true, NUMBER,
@@ -339,14 +358,17 @@ static const tt_column columns[] = {
     TT_COLUMN("n_tokens", NULL, COUNT, "tokens in the batch", .type = TT_CELL_U32, .nullable = true,
               .show = TT_SHOW_ROW, .kinds = BY(BATCH), .get = get_tokens),
     TT_COLUMN("model_file", NULL, NONE, "path of the weight's model file", .type = TT_CELL_NAME,
-              .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_model),
-    TT_COLUMN("file_offset_bytes", NULL, BYTES, "offset of the weight in it", .type = TT_CELL_U64,
-              .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_offset),
-    TT_COLUMN("size_bytes", NULL, BYTES, "size of the weight", .type = TT_CELL_U64,
-              .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_size),
+              .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR) | BY(EXPERT),
+              .get = get_model),
+    TT_COLUMN("file_offset_bytes", NULL, BYTES, "offset of the weight, or of the expert, in it",
+              .type = TT_CELL_U64, .nullable = true, .show = TT_SHOW_ROW,
+              .kinds = BY(TENSOR) | BY(EXPERT), .get = get_offset),
+    TT_COLUMN("size_bytes", NULL, BYTES, "size of the weight, or of the expert",
+              .type = TT_CELL_U64, .nullable = true, .show = TT_SHOW_ROW,
+              .kinds = BY(TENSOR) | BY(EXPERT), .get = get_size),
     TT_COLUMN("origin", "ORIGIN", NONE, "where the ops read it from: file (mapped), buffer, ...",
               .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_ROW,
-              .kinds = BY(TENSOR), .get = get_origin),
+              .kinds = BY(TENSOR) | BY(EXPERT), .get = get_origin),
     TT_COLUMN("count", "OPS", COUNT, "executed ops; by thread: those counted on it",
               .show = TT_SHOW_WIDEST, TT_MEMBER(tt_faults_row, count)),
     TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
@@ -365,10 +387,13 @@ static const tt_column columns[] = {
               TT_MEMBER(tt_faults_row, counts.cpu_ns)),
     TT_COLUMN("shared", NULL, NONE,
               "counts of ops with several weights were divided among the weights",
-              .kinds = BY(TENSOR), TT_MEMBER(tt_faults_row, shared)),
+              .kinds = BY(TENSOR) | BY(EXPERT), TT_MEMBER(tt_faults_row, shared)),
     TT_COLUMN("accessed_bytes", NULL, BYTES, "bytes of weights, counted each time an op read them",
-              .nullable = true, .known = has_weights, .bound = used_bound,
+              .nullable = true, .known = has_weights, .bound = accessed_bound,
               TT_MEMBER(tt_faults_row, accessed_bytes)),
+    TT_COLUMN("accessed_bytes_at_most", NULL, NONE,
+              "an upper bound: rows or experts were not observed", .nullable = true,
+              .known = has_weights, TT_MEMBER(tt_faults_row, at_most)),
     TT_COLUMN("used_bytes", NULL, BYTES, "the same, counting each byte of a file once",
               .nullable = true, .known = has_weights, .bound = used_bound,
               TT_MEMBER(tt_faults_row, used_bytes)),
@@ -377,8 +402,9 @@ static const tt_column columns[] = {
     TT_COLUMN("used_mapped_bytes", NULL, BYTES, "the part of used_bytes read in a mapped file",
               .nullable = true, .kinds = BY(THREAD), .known = has_weights,
               TT_MEMBER(tt_faults_row, mapped_bytes)),
-    TT_COLUMN("used_bytes_at_most", NULL, NONE, "an upper bound: rows or experts were not observed",
-              .nullable = true, .known = has_weights, TT_MEMBER(tt_faults_row, at_most)),
+    TT_COLUMN("used_bytes_at_most", NULL, NONE,
+              "an upper bound: which rows or experts they are was not observed", .nullable = true,
+              .known = has_weights, TT_MEMBER(tt_faults_row, unplaced)),
     TT_COLUMN("amplification", "TIMES READ", NONE, "read_bytes / used_mapped_bytes",
               .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_WIDE, .kinds = NOT_BY(THREAD),
               .get = get_amplification, .text = show_amplification),

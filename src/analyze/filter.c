@@ -88,9 +88,9 @@ tt_status tt_slice_filter_look(tt_slice_filter *f, uint32_t run, uint32_t node, 
     if (status != TT_OK) return status;
     *passes = false;
     for (size_t i = 0; i < n && !*passes; i++)
-        *passes =
-            (list[i].expert == expert || (list[i].expert == TT_EXPERT_NONE && list[i].at_most)) &&
-            weight_matches(f->pattern, length, f->m->weights[list[i].weight].name);
+        *passes = (list[i].expert == expert ||
+                   (list[i].expert == TT_EXPERT_NONE && !tt_access_is_placed(&list[i]))) &&
+                  weight_matches(f->pattern, length, f->m->weights[list[i].weight].name);
     return TT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/checksum.h"
 #include "base/order.h"
 #include "base/path.h"
+#include "base/saturate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ typedef struct unit {
     uint32_t hint;  /* for tt_reuse_read */
     uint32_t stamp; /* last counted batch, + 1 */
     uint64_t touched;
+    uint64_t loose; /* read at unknown places */
     uint64_t read;
 } unit;
 
@@ -67,6 +69,7 @@ typedef struct measure {
     size_t n_samples, samples_capacity;
     uint64_t *distinct;   /* by batch; the last one: none */
     uint64_t batch_began; /* reads of `reuse` when the current batch began */
+    uint64_t elsewhere;   /* behind all files: bytes that stand for those of unplaced reads */
     /* Of the current read: */
     unit *unit;
     uint32_t batch;
@@ -178,10 +181,39 @@ static void add_use(tt_heat_row *row, const tt_read_op *op, size_t number)
     row->ticks += op->ticks;
 }
 
-static bool add_read(measure *q, const tt_read_range *r, size_t op)
+static void note_elsewhere(void *context, const tt_reused *part)
 {
-    uint32_t first, last;
-    tt_slices_of(&q->slices, q->m, r, &first, &last);
+    measure *q = context;
+    q->distinct[q->batch == TT_NONE ? q->m->n_batches : q->batch] += part->size;
+}
+
+/* What the weight's rows may have of a read whose place is not known. A row of several slices has
+ * all of it, once; a slice at most its size. */
+static void add_unplaced(measure *q, const tt_read_range *r, size_t op, uint32_t first,
+                         uint32_t last)
+{
+    const tt_heat_row *before = NULL;
+    for (uint32_t i = first; i < last; i++) {
+        unit *u = &q->units[i];
+        tt_heat_row *row = &q->heat->rows[u->row];
+        const uint64_t size = q->slices.list[i].size,
+                       most = r->size_bytes < size ? r->size_bytes : size;
+        const bool is_slice = row->expert != TT_EXPERT_NONE;
+        u->loose = tt_plus(u->loose, most);
+        u->read += most;
+        row->at_most |= r->at_most || is_slice;
+        row->unplaced = true;
+        if (row != before) {
+            row->read_bytes += is_slice ? most : r->size_bytes;
+            if (r->copied) row->copied_bytes += is_slice ? most : r->size_bytes;
+        }
+        before = row;
+        add_use(row, &q->reads->ops[op], op);
+    }
+}
+
+static bool add_placed(measure *q, const tt_read_range *r, size_t op, uint32_t first, uint32_t last)
+{
     for (uint32_t i = first; i < last; i++) {
         uint64_t begin, end;
         q->unit = &q->units[i];
@@ -191,11 +223,24 @@ static bool add_read(measure *q, const tt_read_range *r, size_t op)
         if (!tt_reuse_read(&q->reuse, begin, end, &q->unit->hint, note_part, q)) return false;
         if (q->farthest > 0 && !add_sample(q, q->unit->row)) return false;
         q->unit->read += end - begin;
+        row->read_bytes += end - begin;
         if (r->copied) row->copied_bytes += end - begin;
-        row->at_most |= r->at_most;
         add_use(row, &q->reads->ops[op], op);
     }
     return true;
+}
+
+static bool add_read(measure *q, const tt_read_range *r, size_t op)
+{
+    uint32_t first, last;
+    tt_slices_of(&q->slices, q->m, r, &first, &last);
+    q->heat->read_bytes += r->size_bytes;
+    if (tt_read_range_is_placed(r)) return add_placed(q, r, op, first, last);
+    add_unplaced(q, r, op, first, last);
+    /* For the reuse of other weights, as many bytes that nobody else reads. */
+    const uint64_t begin = q->elsewhere;
+    if (__builtin_add_overflow(begin, r->size_bytes, &q->elsewhere)) return true;
+    return tt_reuse_read(&q->reuse, begin, q->elsewhere, NULL, note_elsewhere, q);
 }
 
 /* All reads in time order. */
@@ -203,6 +248,7 @@ static bool walk(measure *q)
 {
     const tt_reads *reads = q->reads;
     q->batch = TT_NONE;
+    q->elsewhere = q->slices.layout[q->m->n_files];
     for (size_t k = 0; k < reads->n_ops; k++) {
         const tt_read_op *op = &reads->ops[k];
         if (op->batch != q->batch || k == 0) q->batch_began = q->reuse.reads;
@@ -240,11 +286,12 @@ static void go_on(tt_heat_steps *steps, tt_heat_location *last, const tt_heat_lo
 /* An exact end that is also that of an upper bound is exact. */
 static void extend(tt_heat_extent *e, const tt_read_range *r)
 {
-    const uint64_t begin = r->offset_bytes, end = begin + r->size_bytes;
+    const uint64_t begin = r->offset_bytes, end = begin + r->span_bytes;
     const bool first = e->end == 0, below = first || begin < e->begin;
-    if (below || (begin == e->begin && !r->at_most)) e->begin_at_most = r->at_most;
+    const bool bound = !tt_read_range_is_placed(r);
+    if (below || (begin == e->begin && !bound)) e->begin_at_most = bound;
     if (below) e->begin = begin;
-    if (end > e->end || (end == e->end && !r->at_most)) e->end_at_most = r->at_most;
+    if (end > e->end || (end == e->end && !bound)) e->end_at_most = bound;
     if (end > e->end) e->end = end;
 }
 
@@ -271,6 +318,7 @@ static bool walk_steps(measure *q)
         return false;
     for (size_t i = 0; i < reads->n; i++) {
         const tt_read_range *r = &reads->ranges[reads->order[i]];
+        if (!tt_read_range_is_placed(r)) continue;
         uint32_t file = q->m->weights[r->weight].file;
         const tt_heat_extent *all = &q->heat->steps.extents[file];
         const tt_heat_location next = {file, r->offset_bytes, r->offset_bytes + r->size_bytes,
@@ -329,14 +377,14 @@ static void add_sets(measure *q)
         if (u->row == TT_NONE) continue;
         bool every = u->touched == size && size > 0 && u->batches == h->batches && h->batches > 0;
         tt_heat_set *set = every ? &h->every : u->read > 0 ? &h->some : &h->never;
+        const uint64_t touched = tt_plus(u->touched, u->loose);
+        u->touched = touched < size ? touched : size;
         set->units++;
         if (u->read > 0) set->bytes += u->touched;
         h->partly += u->read > 0 && u->touched < size;
         h->never.bytes += size - u->touched;
         h->rows[u->row].touched_bytes += u->touched;
-        h->rows[u->row].read_bytes += u->read;
         h->touched_bytes += u->touched;
-        h->read_bytes += u->read;
     }
 }
 
@@ -356,12 +404,15 @@ static void add_curve(measure *q)
     static const double shares[TT_HEAT_CURVE] = {0.5, 0.8, 0.9, 0.95, 0.99, 1};
     tt_heat *h = q->heat;
     size_t n = 0, at = 0;
-    double read = 0, bytes = 0;
+    double all = 0, read = 0, bytes = 0;
     for (uint32_t i = 0; i < q->slices.n; i++)
-        if (q->units[i].touched > 0) q->units[n++] = q->units[i];
+        if (q->units[i].touched > 0) {
+            all += (double)q->units[i].read;
+            q->units[n++] = q->units[i];
+        }
     qsort(q->units, n, sizeof *q->units, hottest_first);
     for (size_t k = 0; k < TT_HEAT_CURVE; k++) {
-        double want = shares[k] * (double)h->read_bytes, part = 0;
+        double want = shares[k] * all, part = 0;
         while (at < n && read + (double)q->units[at].read <= want) {
             read += (double)q->units[at].read;
             bytes += (double)q->units[at++].touched;
@@ -413,6 +464,8 @@ static void finish_rows(measure *q)
     }
     for (size_t i = 0; i < h->n_rows; i++)
         h->copied_bytes += h->rows[i].copied_bytes;
+    for (size_t i = 0; i < h->n_rows; i++)
+        h->rows[i].reuse_at_most = h->unplaced > 0;
     for (size_t i = 0; i < h->n_rows; i++)
         h->rows[i].time_ns = tt_model_span_ns(q->m, h->rows[i].ticks);
 }
@@ -467,6 +520,7 @@ tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_fil
     heat->ops = reads->n_ops;
     heat->reads = reads->n;
     heat->at_most = reads->at_most;
+    heat->unplaced = reads->unplaced;
     /* Ops elsewhere may have read the others. */
     heat->all_weights = !filter->op && !m->remote;
     heat->sliced = tt_heat_has_experts(reads);

@@ -30,7 +30,7 @@ typedef struct tt_heat_row {
     uint32_t weight; /* the first one of the row */
     int32_t expert;  /* of a slice, or TT_EXPERT_NONE */
     uint64_t size_bytes;
-    uint64_t touched_bytes;           /* distinct bytes read */
+    uint64_t touched_bytes;           /* distinct bytes read; see unplaced */
     uint64_t read_bytes;              /* over all reads */
     uint64_t copied_bytes;            /* of these, from copies in buffers */
     uint64_t accesses;                /* ops that read it */
@@ -44,7 +44,10 @@ typedef struct tt_heat_row {
     double reuse_mean_bytes;
     uint64_t reuse_p50_bytes;
     uint64_t reuse_max_bytes;
-    bool at_most; /* rows or experts were not observed: reads and bytes are upper bounds */
+    bool reuse_at_most; /* of some reads in between it is not known where they are */
+    bool at_most;  /* rows or experts were not observed: accesses and read bytes are upper bounds */
+    bool unplaced; /* where it was read is not known of some reads: touched_bytes is an upper bound,
+                      and its own reuse is not known */
     /* Private: */
     uint64_t ticks;
     size_t last_op_plus_1;
@@ -100,7 +103,8 @@ typedef struct tt_heat_phase {
     uint64_t batches;
     uint64_t tokens; /* in them */
     uint64_t read_bytes;
-    uint64_t distinct_bytes;     /* distinct bytes of each batch, summed over the batches */
+    uint64_t distinct_bytes;     /* distinct bytes of each batch, summed over the batches; with
+                                    unplaced reads an upper bound */
     uint64_t distinct_bytes_max; /* of one batch */
 } tt_heat_phase;
 
@@ -118,12 +122,13 @@ typedef struct tt_heat {
     tt_heat_phase of_phase[TT_PHASES];
     tt_heat_set every, some, never; /* by how many of these batches read them */
     tt_heat_point curve[TT_HEAT_CURVE];
-    tt_heat_steps steps;      /* copies count at the offset of their original */
+    tt_heat_steps steps;      /* placed reads; copies count at the offset of their original */
     tt_heat_steps file_steps; /* only reads of the mapped files */
     uint64_t partly;          /* units of which some bytes were read and some never */
+    uint64_t unplaced;        /* reads of which it is not known where in their tensor they are */
     bool sliced;              /* some choices of experts were observed */
-    bool at_most;
-    bool all_weights; /* weights that were not read are rows, too */
+    bool at_most;             /* read_bytes is an upper bound */
+    bool all_weights;         /* weights that were not read are rows, too */
 } tt_heat;
 
 /* The filter must be the one with which the reads were collected: it selects the weights. `heat` is

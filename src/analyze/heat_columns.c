@@ -65,13 +65,12 @@ static void show_read_bytes(uint64_t bytes, const tt_heat_row *r, bool bound, ch
 {
     char text[TT_UNITS_TEXT];
     if (r->accesses)
-        (void)snprintf(out, room, "%s%s", bound && r->at_most ? "<= " : "",
-                       tt_units_bytes(text, bytes));
+        (void)snprintf(out, room, "%s%s", bound ? "<= " : "", tt_units_bytes(text, bytes));
 }
 
 TT_COLUMN_SHOW(show_touched, tt_heat_row, r,
-               show_read_bytes(r->touched_bytes, r, false, out, room);)
-TT_COLUMN_SHOW(show_read, tt_heat_row, r, show_read_bytes(r->read_bytes, r, true, out, room);)
+               show_read_bytes(r->touched_bytes, r, r->unplaced, out, room);)
+TT_COLUMN_SHOW(show_read, tt_heat_row, r, show_read_bytes(r->read_bytes, r, r->at_most, out, room);)
 
 static bool has_time(const void *context, const void *row)
 {
@@ -112,9 +111,16 @@ TT_COLUMN_GET(get_last, tt_heat_row, r, set_moment(context, r, r->last_ticks, ce
 
 /* Empty if the file itself was read, which is the usual case. */
 TT_COLUMN_SHOW(show_copied, tt_heat_row, r,
-               if (r->copied_bytes) show_read_bytes(r->copied_bytes, r, true, out, room);)
+               if (r->copied_bytes) show_read_bytes(r->copied_bytes, r, r->at_most, out, room);)
 
-TT_COLUMN_KNOWN(was_reused, tt_heat_row, r, r->reuses > 0)
+TT_COLUMN_KNOWN(reuse_known, tt_heat_row, r, !r->unplaced)
+TT_COLUMN_KNOWN(was_reused, tt_heat_row, r, r->reuses > 0 && !r->unplaced)
+
+static tt_certainty reuse_bound(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_heat_row *)row)->reuse_at_most ? TT_AT_MOST : TT_EXACT;
+}
 
 static const tt_column row_columns[] = {
     TT_COLUMN(
@@ -157,6 +163,9 @@ static const tt_column row_columns[] = {
     TT_COLUMN("at_most", NULL, NONE,
               "rows or experts were not observed: the bytes and reads are upper bounds",
               TT_MEMBER(tt_heat_row, at_most)),
+    TT_COLUMN("touched_bytes_at_most", NULL, NONE,
+              "an upper bound: where some reads are in the tensor is not known",
+              TT_MEMBER(tt_heat_row, unplaced)),
     TT_COLUMN("time_ns", "TIME", NS, "time of the ops that read part of it", .nullable = true,
               .known = has_time, TT_MEMBER(tt_heat_row, time_ns)),
     TT_COLUMN("first_batch_id", "FIRST", ID, "the batch that read it first", .type = TT_CELL_U32,
@@ -169,11 +178,16 @@ static const tt_column row_columns[] = {
               .text = show_last_batch, .sort = "last_relative_ns"),
     TT_COLUMN("last_relative_ns", NULL, MOMENT, "when it was read last", .type = TT_CELL_U64,
               .nullable = true, .get = get_last),
-    TT_COLUMN("reuses", NULL, COUNT, "reads of bytes that had been read before",
-              TT_MEMBER(tt_heat_row, reuses)),
+    TT_COLUMN("reuses", NULL, COUNT,
+              "reads of bytes that had been read before; null: where some reads are is not known",
+              .nullable = true, .known = reuse_known, TT_MEMBER(tt_heat_row, reuses)),
+    TT_COLUMN("reuse_at_most", NULL, NONE,
+              "reuse distances are upper bounds: of some reads in between it is not known where",
+              TT_MEMBER(tt_heat_row, reuse_at_most)),
     TT_COLUMN("reuse_median_bytes", "REUSE", BYTES,
               "reuse distance, median: distinct bytes read from one use to the next",
-              .nullable = true, .known = was_reused, TT_MEMBER(tt_heat_row, reuse_p50_bytes)),
+              .nullable = true, .known = was_reused, .bound = reuse_bound,
+              TT_MEMBER(tt_heat_row, reuse_p50_bytes)),
     TT_COLUMN("reuse_mean_bytes", NULL, BYTES, "reuse distance, mean", .nullable = true,
               .known = was_reused, TT_MEMBER(tt_heat_row, reuse_mean_bytes)),
     TT_COLUMN("reuse_max_bytes", NULL, BYTES, "reuse distance, largest", .nullable = true,
@@ -316,6 +330,10 @@ static const tt_column summary_columns[] = {
     TT_COLUMN("never_read", NULL, NONE, "the rest", TT_MEMBER_OBJECT(tt_heat, never, &set_schema)),
     TT_COLUMN("units_read_in_part", NULL, NONE,
               "tensors or experts of which some bytes were never read", TT_MEMBER(tt_heat, partly)),
+    TT_COLUMN("unplaced_reads", NULL, NONE,
+              "reads of which it is not known where in their tensor they are: distinct and touched "
+              "bytes are then upper bounds, and `steps` is without them",
+              TT_MEMBER(tt_heat, unplaced)),
     TT_COLUMN("curve", NULL, NONE, "how concentrated the reads are", .type = TT_CELL_ROWS,
               .inner = &curve_schema, .rows = curve),
     TT_COLUMN("copied_bytes", NULL, BYTES, "of what was read, from copies in buffers",

@@ -48,7 +48,7 @@ typedef struct walk {
     uint64_t page_bytes;
     tt_ranges now, seen, away, some, rest; /* scratch */
     uint64_t work; /* ranges that may still be visited; 0: the results are unknown */
-    bool events, failed;
+    bool events, unplaced, failed;
 } walk;
 
 static void swap(tt_ranges *a, tt_ranges *b)
@@ -297,8 +297,9 @@ static bool visit(void *context, const tt_fault_op *op)
         const tt_access *a = &op->accesses[i];
         const uint32_t file = k->m->weights[a->weight].file;
         uint64_t end;
+        k->unplaced |= !tt_access_is_placed(a);
         if (file < k->m->n_files && tt_fault_op_maps(op, a) &&
-            !__builtin_add_overflow(a->offset_bytes, a->size_bytes, &end))
+            !__builtin_add_overflow(a->offset_bytes, a->span_bytes, &end))
             tt_ranges_add(&k->files[file].used, a->offset_bytes, end);
     }
     return !k->failed;
@@ -429,6 +430,7 @@ static void evaluate(walk *k, file_state *f, int set, tt_loading_row *r, const t
     tt_loading_row after = {0};
     if (!t->begun || !(t->looks || k->events) || !k->m->n_runs || !k->work) return;
     r->evaluated = t->evaluated = true;
+    r->unplaced = k->unplaced;
     r->used_bytes = tt_ranges_total(&t->used);
     r->unused_bytes = tt_ranges_total(&t->fresh);
     r->evicted_bytes = tt_ranges_total(&t->evicted);

@@ -59,6 +59,8 @@ typedef struct tt_loading_row {
     uint64_t again_bytes;      /* fetched again after their eviction: at least */
     bool has_again_most;       /* again_most_bytes */
     uint64_t again_most_bytes; /* the process read no more than that later */
+    bool unplaced; /* of some reads it is not known where: used_bytes is at most, unused_bytes at
+                      least */
 } tt_loading_row;
 
 #define TT_LOADING_SETS 3u /* of OPENED, MAPPED and LOADED */

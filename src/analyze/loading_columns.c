@@ -56,8 +56,15 @@ static tt_certainty at_least(const void *context, const void *row)
 static tt_certainty at_most(const void *context, const void *row)
 {
     (void)context;
-    return is_exact(row) ? TT_EXACT : TT_AT_MOST;
+    return is_exact(row) && !((const tt_loading_row *)row)->unplaced ? TT_EXACT : TT_AT_MOST;
 }
+
+static tt_certainty unused_bound(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_loading_row *)row)->unplaced ? TT_AT_LEAST : TT_EXACT;
+}
+
 TT_COLUMN_SHOW(show_path, tt_loading_row, r, tt_cell_text_copy(out, room, tt_base_name(r->path));)
 
 #define BYTES(key_, title_, about_, ...)                                                           \
@@ -104,7 +111,7 @@ static const tt_column columns[] = {
           .known = evaluated, .bound = at_most, TT_MEMBER(tt_loading_row, used_bytes)),
     BYTES("unused_bytes", "UNUSED",
           "the part that stayed to the end and that no op read in the mapping", .known = evaluated,
-          TT_MEMBER(tt_loading_row, unused_bytes)),
+          .bound = unused_bound, TT_MEMBER(tt_loading_row, unused_bytes)),
     BYTES("evicted_bytes", "EVICTED",
           "the part that was evicted before an op read it: a lower bound", .known = evaluated,
           .bound = at_least, TT_MEMBER(tt_loading_row, evicted_bytes)),

@@ -56,6 +56,11 @@ static void measure(const tt_graph *g, tt_op_source *s)
     s->at_most = picked > 1;
 }
 
+bool tt_op_source_is_unplaced(const tt_graph *g, const tt_op_source *s)
+{
+    return s->picks && (s->at_most || s->read_bytes < g->tensors[s->tensor].size_bytes);
+}
+
 static bool is_inside(const tt_op *op, uint32_t tensor)
 {
     for (uint32_t i = 0; i < op->n_nodes; i++)
@@ -87,8 +92,7 @@ static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
         if (s->weight == TT_NONE) continue;
         if (s->weight < m->n_weights && op->weight_bytes == 0)
             op->place = tt_model_place_of_use(m->weights[s->weight].place, node->op_name);
-        if (__builtin_add_overflow(op->weight_bytes, s->read_bytes, &op->weight_bytes))
-            op->weight_bytes = UINT64_MAX;
+        op->weight_bytes = tt_plus(op->weight_bytes, s->read_bytes);
         op->picks |= s->picks;
         op->at_most |= s->at_most;
     }

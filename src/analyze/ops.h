@@ -49,6 +49,9 @@ tt_pick tt_op_pick(const tt_graph *g, uint32_t node, uint32_t slot, uint32_t *nu
 /* Whether that source (not TT_NONE) of the node is only its destination: SET_ROWS and CPY list the
  * tensor that they write among their sources, and do not read it. */
 bool tt_op_writes_into(const tt_graph *g, uint32_t node, uint32_t slot);
+/* Whether the source may be read anywhere: it is not known which parts of it were selected, unless
+ * the accesses (analyze/access.h) name them. */
+bool tt_op_source_is_unplaced(const tt_graph *g, const tt_op_source *s);
 /* Saturating. */
 uint64_t tt_elements(const tt_tensor *t);
 

@@ -34,7 +34,7 @@ static bool same(const tt_read_range *a, const tt_read_range *b)
 {
     return a->weight == b->weight && a->expert == b->expert && a->at_most == b->at_most &&
            a->copied == b->copied && a->offset_bytes == b->offset_bytes &&
-           a->size_bytes == b->size_bytes;
+           a->size_bytes == b->size_bytes && a->span_bytes == b->span_bytes;
 }
 
 /* The number of that range; TT_NONE if out of memory. */
@@ -44,7 +44,7 @@ static uint32_t range_of(collector *c, const tt_read_range *range)
     uint64_t hash =
         tt_hash_mix(tt_hash_mix(tt_hash_mix(range->weight, (uint64_t)(int64_t)range->expert),
                                 range->offset_bytes * 4 + range->at_most * 2u + range->copied),
-                    range->size_bytes);
+                    range->size_bytes ^ range->span_bytes << 32);
     for (;; hash = tt_hash_mix(hash, 1)) {
         uint32_t was = tt_idmap_get(&c->range_by_hash, hash);
         if (was != TT_NONE && same(&r->ranges[was], range)) return was;
@@ -68,14 +68,15 @@ static bool add_access(collector *c, const tt_graph *g, const tt_access *a)
         r->impossible += a->size_bytes > 0;
         return true;
     }
-    const tt_read_range range = {a->weight,     a->expert,  a->offset_bytes,
-                                 a->size_bytes, a->at_most, tt_reads_is_copied(g, a)};
+    const tt_read_range range = {a->weight,     a->expert,  a->offset_bytes,         a->size_bytes,
+                                 a->span_bytes, a->at_most, tt_reads_is_copied(g, a)};
     uint32_t at = range_of(c, &range);
     if (at == TT_NONE) return false;
     if (!one_more(r->order, r->n, c->order_capacity)) {
         out_of_memory(c);
         return false;
     }
+    r->unplaced += !tt_read_range_is_placed(&range);
     r->order[r->n++] = at;
     return true;
 }
@@ -197,7 +198,7 @@ static uint64_t place_of(const tt_slices *s, const tt_model *m, const tt_read_ra
 void tt_slices_of(const tt_slices *s, const tt_model *m, const tt_read_range *r, uint32_t *first,
                   uint32_t *last)
 {
-    const uint64_t begin = place_of(s, m, r), end = begin + r->size_bytes;
+    const uint64_t begin = place_of(s, m, r), end = begin + r->span_bytes;
     uint32_t from = s->first[r->weight], to = s->first[r->weight + 1];
     if (to - from > 1 && begin >= s->list[from].begin) {
         const uint64_t base = s->list[from].begin, size = s->list[from].size;
@@ -215,7 +216,7 @@ bool tt_slices_overlap(const tt_slices *s, const tt_model *m, const tt_read_rang
 {
     const tt_slice *u = &s->list[slice];
     *begin = place_of(s, m, r);
-    *end = *begin + r->size_bytes;
+    *end = *begin + r->span_bytes;
     if (*begin < u->begin) *begin = u->begin;
     if (*end > u->begin + u->size) *end = u->begin + u->size;
     return *begin < *end;

@@ -30,7 +30,7 @@ static inline bool tt_reads_is_possible(const tt_model *m, const tt_access *a)
     const tt_weight *w = &m->weights[a->weight];
     return a->offset_bytes >= w->offset_bytes &&
            a->offset_bytes - w->offset_bytes <= w->size_bytes &&
-           a->size_bytes <= w->size_bytes - (a->offset_bytes - w->offset_bytes);
+           a->span_bytes <= w->size_bytes - (a->offset_bytes - w->offset_bytes);
 }
 
 /* Whether the access counts as a read: the others are empty, or outside of any file. */
@@ -80,10 +80,17 @@ typedef struct tt_read_range {
     uint32_t weight;
     int32_t expert; /* or TT_EXPERT_NONE */
     uint64_t offset_bytes;
-    uint64_t size_bytes; /* > 0 */
-    bool at_most;
-    bool copied; /* in a copy in a buffer, not in the mapped file */
+    uint64_t size_bytes; /* > 0; read at once, somewhere in the span */
+    uint64_t span_bytes;
+    bool at_most; /* size_bytes is an upper bound */
+    bool copied;  /* in a copy in a buffer, not in the mapped file */
 } tt_read_range;
+
+/* As tt_access_is_placed. */
+static inline bool tt_read_range_is_placed(const tt_read_range *r)
+{
+    return !r->at_most && r->size_bytes == r->span_bytes;
+}
 
 /* An op that read weights. */
 typedef struct tt_read_op {
@@ -100,7 +107,8 @@ typedef struct tt_reads {
     tt_read_op *ops; /* by start; n_ops + 1: the last one only marks the end */
     size_t n_ranges, n, n_ops;
     uint64_t impossible; /* accesses outside of any file, left out */
-    bool at_most;        /* some range is an upper bound */
+    uint64_t unplaced;   /* of n, those of which it is not known where in their span they read */
+    bool at_most;        /* some amount is an upper bound */
 } tt_reads;
 
 /* Called occasionally with the runs done and the total. */
@@ -139,10 +147,10 @@ typedef struct tt_slices {
 /* `experts` false: one slice per weight. False if out of memory. */
 bool tt_slices_make(const tt_model *m, const tt_reads *reads, bool experts, tt_slices *slices);
 void tt_slices_free(tt_slices *slices);
-/* The slices that the range touches: first .. last - 1. */
+/* The slices that the range may touch: first .. last - 1. */
 void tt_slices_of(const tt_slices *s, const tt_model *m, const tt_read_range *r, uint32_t *first,
                   uint32_t *last);
-/* The part of the slice that the range covers, in bytes of all model files. False: none. */
+/* The part of the slice that the range's span covers, in bytes of all model files. False: none. */
 bool tt_slices_overlap(const tt_slices *s, const tt_model *m, const tt_read_range *r,
                        uint32_t slice, uint64_t *begin, uint64_t *end);
 

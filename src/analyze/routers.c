@@ -89,8 +89,9 @@ static bool is_expert_node(const tt_graph *g, uint32_t node)
            t->src[2] < g->n_tensors;
 }
 
-/* The tensors whose slices are this router's experts: the first operands of the matmuls that use
- * its ids. They are close together: another router's matmul after them ends the search. */
+/* Adds the tensors whose slices are this router's experts: the first operands of the matmuls that
+ * use its ids. They are close together: another router's matmul after them ends the search. Where
+ * each matmul is a graph of its own, each adds its own. */
 static void find_slices(const tt_routers *r, const tt_graph *g, uint32_t router,
                         tt_router_layer *layer)
 {
@@ -98,7 +99,10 @@ static void find_slices(const tt_routers *r, const tt_graph *g, uint32_t router,
         if (!is_expert_node(g, i)) continue;
         if (tt_access_router(g, i) != router) break;
         const tt_tensor *t = &g->tensors[g->tensors[i].src[0]];
-        if (t->weight >= r->m->n_weights || t->ne[2] == 0) continue;
+        bool known = t->weight >= r->m->n_weights || t->ne[2] == 0;
+        for (uint32_t k = 0; k < layer->n_slices && !known; k++)
+            known = layer->slices[k].weight == t->weight;
+        if (known) continue;
         layer->slices[layer->n_slices++] =
             (tt_router_slice){t->weight, r->m->weights[t->weight].size_bytes / t->ne[2]};
         layer->expert_bytes += layer->slices[layer->n_slices - 1].expert_bytes;
@@ -161,7 +165,10 @@ static uint32_t layer_of(tt_routers *r, uint32_t graph, uint32_t node)
     }
     const uint64_t key = (uint64_t)file << 32 | (uint32_t)place.layer_id;
     layer = tt_idmap_get(&r->layer_of_place, key);
-    if (layer == TT_NONE) layer = new_layer(r, g, node, key);
+    if (layer == TT_NONE)
+        layer = new_layer(r, g, node, key);
+    else
+        find_slices(r, g, node, &r->layers[layer]);
     if (layer != TT_NONE && !tt_idmap_add(&r->layer_of_node, node_key, layer, &was))
         r->failed = true;
     return layer;
@@ -379,7 +386,7 @@ static void add_node(tt_routers *r, uint32_t run, const tt_choice *list, size_t 
 {
     const tt_run *at = &r->m->runs[run];
     const uint32_t node = list->node, layer = layer_of(r, at->graph, node);
-    if (layer == TT_NONE) return;
+    if (layer == TT_NONE || !tt_access_router_counts(r->m, run, node)) return;
     const tt_router_rows rows = tt_routers_rows(r->m, run, node);
     for (size_t i = 0, end; i < n && !r->failed; i = end) {
         for (end = i; end < n && list[end].token == list[i].token;)

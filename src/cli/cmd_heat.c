@@ -37,7 +37,7 @@ static void print_phase(const char *what, const tt_heat *h, const tt_heat_phase 
     tt_table_line(stdout, what, "%s token%s in %s batch%s; a batch reads %s%s (%.1f %%%s)",
                   tt_units_count(tokens, p->tokens), p->tokens == 1 ? "" : "s",
                   tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es",
-                  bound(h->at_most), distinct,
+                  bound(h->at_most || h->unplaced), distinct,
                   percent(p->distinct_bytes / p->batches, h->model_bytes), largest);
 }
 
@@ -86,7 +86,9 @@ static void print_steps(const tt_heat *h)
 {
     const tt_heat_steps *s = &h->steps;
     char forward[128], backward[128], steps[TT_UNITS_TEXT];
-    if (s->steps == 0 && h->copied_bytes)
+    if (s->steps == 0 && h->unplaced)
+        tt_table_line(stdout, "order", "not known: which rows or experts were read was not observed");
+    else if (s->steps == 0 && h->copied_bytes)
         tt_table_line(stdout, "order", "not known: no two reads were of the mapped file");
     if (s->steps == 0) return;
     print_jumps(forward, sizeof forward, s->steps, &s->forward);
@@ -275,9 +277,9 @@ static int measure_and_print(struct options *o, const tt_model *m)
     if (reads.impossible)
         tt_report_note("%" PRIu64 " reads of places that no file has are left out",
                        reads.impossible);
-    if (status == TT_OK && heat.at_most && !o->input.json)
+    if (status == TT_OK && heat.unplaced && !o->input.json)
         tt_report_note("which rows or experts some ops read was not observed: \"<=\" marks upper "
-                       "bounds");
+                       "bounds, and the order is that of the other reads");
     if (status == TT_OK) keep_file_steps(o, &heat);
     int code = status == TT_OK ? print(o, m, &heat) : tt_report_error(&err);
     tt_heat_free(&heat);

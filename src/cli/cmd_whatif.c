@@ -267,8 +267,9 @@ static void note_faults(const tt_model *m)
                        most - least);
 }
 
-static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
+static void note_what_is_missing(const tt_model *m, const tt_reads *reads, const tt_whatif *w)
 {
+    char text[TT_WHATIF_TEXT];
     if (reads->n == 0)
         tt_report_note(m->n_weights == 0 ? "the trace names no weights of a model"
                                          : "no op of the trace reads weights");
@@ -278,6 +279,8 @@ static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
     if (reads->at_most)
         tt_report_note("which rows or experts some ops read was not observed: they are taken to "
                        "read all, and what is read from disk is an upper bound");
+    tt_whatif_left_out_text(w, text);
+    if (*text) tt_report_note("%s", text);
     note_faults(m);
     if (m->n_pool_states)
         tt_report_note(
@@ -300,7 +303,7 @@ static int simulate(const struct options *o, const tt_model *m)
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else {
-        note_what_is_missing(m, &reads);
+        note_what_is_missing(m, &reads, w);
         tt_whatif_view v = tt_whatif_look(m, &reads, &o->wish.plan, w);
         v.path = o->input.path;
         if (reads.n > 0 || o->input.json || o->list.csv) code = replay_and_print(o, w, &v);

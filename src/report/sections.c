@@ -99,7 +99,7 @@ static void summarize(tt_page *p, const tt_analysis *a)
             p,
             "A generated batch reads %s%s of weights, %s of the model; %s of reads continue "
             "where the previous one ended.",
-            h->at_most ? "at most " : "",
+            h->at_most || h->unplaced ? "at most " : "",
             tt_format_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
                                    (double)h->of_phase[TT_PHASE_GENERATE].batches),
             tt_percent(p,

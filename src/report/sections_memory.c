@@ -61,6 +61,7 @@ static void plot_order(tt_page *p, const tt_analysis *a)
         double x2 = x + (op->timed ? tt_model_span_ns(a->m, op->ticks) / 1e6 : 0);
         for (size_t k = op->first; k < r->ops[i + 1].first; k++) {
             const tt_read_range *range = &r->ranges[r->order[k]];
+            if (!tt_read_range_is_placed(range)) continue;
             double y =
                 (double)(layout[a->m->weights[range->weight].file] + range->offset_bytes) / MIB;
             tt_series_add(s, x, y, x2, y + (double)range->size_bytes / MIB);
@@ -127,7 +128,9 @@ static void order_table(tt_page *p, const tt_analysis *a)
                 a->timed ? tt_format_ns(p, tt_model_span_ns(a->m, op->start_ticks -
                                                                       a->reads.ops[0].start_ticks))
                          : "",
-                a->m->weights[r->weight].name, tt_format_bytes(p, (double)r->offset_bytes),
+                a->m->weights[r->weight].name,
+                tt_read_range_is_placed(r) ? tt_format_bytes(p, (double)r->offset_bytes)
+                                           : "not known",
                 tt_format_bytes(p, (double)r->size_bytes)};
             tt_page_table_row(p, t, cells);
         }
@@ -168,9 +171,11 @@ void tt_section_order(tt_page *p, tt_analysis *a)
                 "These are the reads that the ops name, in the order in which the ops began; "
                 "within an op its threads read side by side. Weights that the engine copied count "
                 "where the file has them.%s",
-                a->reads.at_most
-                    ? " Where rows or experts were not observed, all are taken to be read."
-                    : "");
+                a->reads.unplaced ? tt_page_format(p,
+                                                   " %s reads of rows or experts that were not "
+                                                   "observed are left out.",
+                                                   tt_format_count(p, (double)a->reads.unplaced))
+                                  : "");
     write_cut(p, a);
 }
 
@@ -274,7 +279,7 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
                 100 * h->curve[0].weights);
     if (h->of_phase[TT_PHASE_GENERATE].batches)
         tt_page_add(p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",
-                    h->at_most ? "at most " : "",
+                    h->at_most || h->unplaced ? "at most " : "",
                     tt_format_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
                                            (double)h->of_phase[TT_PHASE_GENERATE].batches),
                     tt_percent(p,

@@ -176,7 +176,10 @@ static const tt_column heat_columns[] = {
     TT_COLUMN("last_relative_ns", NULL, MOMENT, "the last", .type = TT_CELL_F64, .get = get_last),
     TT_COLUMN("first_batch_id", NULL, ID, "", .type = TT_CELL_U32, .get = get_first_token),
     TT_COLUMN("last_batch_id", NULL, ID, "", .type = TT_CELL_U32, .get = get_last_token),
-    TT_COLUMN("at_most", NULL, NONE, "upper bounds", TT_MEMBER(tt_unit_use, at_most)),
+    TT_COLUMN("at_most", NULL, NONE, "read_bytes and written_bytes are upper bounds",
+              TT_MEMBER(tt_unit_use, at_most)),
+    TT_COLUMN("touched_bytes_at_most", NULL, NONE, "touched_bytes is one",
+              TT_MEMBER(tt_unit_use, touched_at_most)),
 };
 
 static const tt_schema heat_schema = TT_SCHEMA("heat", "how a unit was used", heat_columns);

@@ -71,7 +71,7 @@ OF_PATH(grid_rows, u64, h->path->rows)
 OF_PATH(listed, boolean, h->path->list != NULL)
 OF_PATH(reads, u64, h->path->reads)
 OF_PATH(read_bytes, u64, h->path->read_bytes)
-OF_PATH(at_most, boolean, h->path->at_most)
+OF_PATH(unplaced_reads, u64, h->path->unplaced)
 OF_PATH(faults, boolean, h->path->faults)
 OF_PATH(adjacent, u64, h->path->all_steps.kinds[TT_HEAT_STEP_ADJACENT])
 OF_PATH(forward, u64, h->path->all_steps.kinds[TT_HEAT_STEP_FORWARD])
@@ -94,7 +94,7 @@ static const tt_column path_head_columns[] = {
     HEAD(listed, BOOL, "each read is listed"),
     HEAD(reads, U64, "in the part"),
     HEAD(read_bytes, U64, ""),
-    HEAD(at_most, BOOL, "some are upper bounds"),
+    HEAD(unplaced_reads, U64, "left out: where in their tensor they are is not known"),
     HEAD(faults, BOOL, "page faults were recorded"),
     HEAD(adjacent, U64, "reads that continue where the one before ended"),
     HEAD(forward, U64, ""),
@@ -155,7 +155,6 @@ static const tt_column read_columns[] = {
     TT_FIELD("phase", "", .type = TT_CELL_U8, .get = get_phase),
     TT_FIELD("step", "", TT_MEMBER(tt_path_read, step)),
     TT_FIELD("copied", "", TT_MEMBER(tt_path_read, copied)),
-    TT_FIELD("at_most", "", TT_MEMBER(tt_path_read, at_most)),
     TT_FIELD("major_faults", "", .type = TT_CELL_U32, .get = read_major),
     TT_FIELD("minor_faults", "", .type = TT_CELL_U32, .get = read_minor),
 };
@@ -303,7 +302,9 @@ static const tt_column tokens_head_columns[] = {
     TT_FIELD("first_column", "its number", TT_MEMBER(tt_tokens, first_column)),
     TT_FIELD("batches_each", "of a row", TT_MEMBER(tt_tokens, each)),
     TT_FIELD("ops", "that read weights", TT_MEMBER(tt_tokens, ops)),
-    TT_FIELD("at_most", "", TT_MEMBER(tt_tokens, at_most)),
+    TT_FIELD("at_most", "upper bounds", TT_MEMBER(tt_tokens, at_most)),
+    TT_FIELD("unplaced_reads", "left out by file: it is not known where in their tensor they are",
+             TT_MEMBER(tt_tokens, unplaced)),
     TT_FIELD("faults", "page faults were recorded", TT_MEMBER(tt_tokens, faults)),
     TT_FIELD("experts", "choices were observed", TT_MEMBER(tt_tokens, experts)),
 };

@@ -85,7 +85,8 @@ static void add_steps(tt_study_run *r, const tt_heat *h)
 {
     const tt_heat_steps *s = &h->steps;
     const uint64_t ways = s->forward.count + s->backward.count;
-    if (s->steps == 0 || h->batches == 0 || s->requests == 0) return;
+    /* Without the experts' reads the order would be that of the rest. */
+    if (h->at_most || s->steps == 0 || h->batches == 0 || s->requests == 0) return;
     r->has_steps = true;
     r->adjacent = (double)s->adjacent / (double)s->steps;
     r->in_sequence = (double)s->requests_on / (double)s->requests;
@@ -123,7 +124,7 @@ static tt_status add_repeated(tt_study_run *r, const tt_reads *reads, tt_error *
         for (size_t k = op->first; k < reads->ops[i + 1].first; k++) {
             const uint32_t range = reads->order[k];
             const double size = (double)reads->ranges[range].size_bytes;
-            if (last[range] == batch) continue; /* counted already */
+            if (last[range] == batch || !tt_read_range_is_placed(&reads->ranges[range])) continue;
             if (batch > 1) all += size;
             if (last[range] && last[range] + 1 == batch) again += size;
             last[range] = batch;
@@ -224,6 +225,7 @@ static tt_status draw(tt_study_run *r, const tt_model *m, const tt_reads *reads,
         r->picture_rows = row + 1;
         for (size_t k = op->first; k < reads->ops[i + 1].first; k++) {
             const tt_read_range *range = &reads->ranges[reads->order[k]];
+            if (!tt_read_range_is_placed(range)) continue;
             uint64_t at = layout[m->weights[range->weight].file] + range->offset_bytes;
             for (uint64_t left = range->size_bytes; left && at / bin < TT_STUDY_BINS;) {
                 const uint64_t room = bin - at % bin, part = left < room ? left : room;

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """The experts that a trace says were chosen are those that were.
 
-Usage: check_experts.py TENSORTRACE TRACE WANTED [graphs|batches]
+Usage: check_experts.py TENSORTRACE TRACE WANTED [graphs|batches|each]
 
 WANTED is what programs/experts.c printed (graphs: "run N", then the choices of the first
 and second router of that graph) or programs/choices.c with `watch` (batches: choices and
-routing weights by batch and layer). Nothing may be missing and nothing may be too much;
-`routing` must count the same.
+routing weights by batch and layer; each: computed node by node, so that each expert matmul may show
+them again, and weights are not recorded). Nothing may be missing and nothing may be too much; `routing`
+and the table of that name must count them once.
 """
 
+import csv
 import re
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -81,7 +85,7 @@ def compare(complain, what, wanted, got):
             complain(f"{what} of {key}: expected {wanted.get(key)}, got {got.get(key)}")
 
 
-def collect(complain, trace, kind, where):
+def collect(complain, trace, kind, where, again=False):
     got = {}
     for record in traces.details_of(trace, kind):
         place = where.get((record["run"], record["node"]))
@@ -90,7 +94,7 @@ def collect(complain, trace, kind, where):
             continue
         for i, value in enumerate(record["items"]):
             key = (*place, record["token"], record["rank"] + i)
-            if key in got:
+            if key in got and not (again and got[key] == value):
                 complain(f"{kind} of {key}: there twice")
             got[key] = value
     return got
@@ -104,16 +108,29 @@ def compare_routing(complain, shown, wanted):
     compare(complain, "routing: count", dict(counts), got)
 
 
+def compare_table(complain, binary, path, wanted):
+    """So does the table `routing`, choice by choice."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([binary, "export", path, "--format", "csv", "-o", f"{folder}/t"], check=True, capture_output=True)
+        with open(f"{folder}/t/routing.csv", newline="", encoding="utf-8") as file:
+            columns = ("batch_id", "layer_id", "row", "rank", "expert_id")
+            rows = Counter(tuple(int(row[c]) for c in columns) for row in csv.DictReader(file))
+    compare(complain, "routing.csv", {(*key, expert): 1 for key, expert in wanted.items()}, rows)
+
+
 def main(words):
     binary, path, wanted_path, kind = words
     complain = traces.Problems(Path(path).name)
-    is_graphs = kind == "graphs"
+    is_graphs, each = kind == "graphs", kind == "each"
     wanted, wanted_weights = (by_graph if is_graphs else by_batch)(wanted_path)
     trace = traces.decoded(path)
     where = places(trace, is_graphs)
-    compare(complain, "choice", wanted, collect(complain, trace, "experts", where))
-    bits = collect(complain, trace, "weights", where)
-    if wanted_weights:
+    compare(complain, "choice", wanted, collect(complain, trace, "experts", where, each))
+    bits = collect(complain, trace, "weights", where, each)
+    if each:
+        compare_routing(complain, traces.tool(binary, "routing", "--json", path), wanted)
+        compare_table(complain, binary, path, wanted)
+    elif wanted_weights:
         # The last of them is what the experts' results are multiplied with.
         final = {key: named.get("weights_norm", named.get("weights")) for key, named in wanted_weights.items()}
         compare(complain, "routing weight", final, bits)

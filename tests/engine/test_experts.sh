@@ -28,5 +28,10 @@ for engine in $(engines); do
         verified e.ttrace
         check check_experts e.ttrace wanted.txt batches
     done
+    about="$engine node by node"
+    rm -f e.ttrace
+    "$TT_BIN" run -q -o e.ttrace -- "$TT_PROGRAMS/choices" "$TT_ENGINES/$engine" moe.gguf 4 each >wanted.txt 2>err.txt || fail "$about: exit code"
+    verified e.ttrace
+    check check_experts e.ttrace wanted.txt each
 done
 finish

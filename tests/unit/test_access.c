@@ -82,6 +82,7 @@ static void expect(const tt_access *a, uint32_t weight, uint64_t offset, uint64_
     assert_int_equal(a->weight, weight);
     assert_int_equal(a->offset_bytes, 4096 + 1024 * weight + offset);
     assert_int_equal(a->size_bytes, size);
+    assert_true(tt_access_is_placed(a));
     assert_int_equal(a->expert, expert);
     assert_int_equal(a->uses, uses);
     assert_false(a->at_most);
@@ -148,7 +149,9 @@ static void what_was_not_observed_is_a_bound(void **state)
         looked l = look(m, a, nodes[i], 0);
         assert_int_equal(l.n, 1);
         assert_true(l.list->at_most);
-        assert_int_equal(l.list->size_bytes, 1024);
+        assert_int_equal(l.list->span_bytes, 1024);
+        assert_int_equal(l.list->size_bytes, bounds[i]);
+        assert_false(tt_access_is_placed(l.list));
         tt_access_apply(&l.op, l.list, l.n);
         assert_true(l.op.at_most);
         assert_int_equal(l.op.weight_bytes, bounds[i]);

@@ -288,6 +288,7 @@ static void assert_same_as_heat(const opened *o, const tt_filter *f)
         assert_true(u->touched_bytes == row->touched_bytes);
         assert_true(u->written_bytes == 0);
         assert_int_equal(u->at_most, row->at_most);
+        assert_int_equal(u->touched_at_most, row->unplaced);
         assert_true(u->timed == row->timed);
         if (row->accesses == 0) continue;
         assert_true(fabs(tt_model_span_ns(o->m, u->ticks) - row->time_ns) < 1e-3);

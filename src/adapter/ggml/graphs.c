@@ -22,8 +22,9 @@
 #define KEPT_PART 8u         /* known graphs take at most this part of a flight recorder's size */
 #define KEPT_MIN_BYTES 262144u
 #define PREFETCH_AHEAD 4
-#define LAID_OUT 64u  /* a power of two */
-#define MARKING_MAX 4 /* engines in a process: ggml, the program, both */
+#define LAID_OUT 64u   /* a power of two */
+#define NODES_AT 4096u /* likewise */
+#define MARKING_MAX 4  /* engines in a process: ggml, the program, both */
 
 /* What is kept for a recorded graph. */
 typedef struct recorded {
@@ -129,7 +130,8 @@ bool tt_graphs_executes(const struct ggml_tensor *t, bool marked)
     return !tt_graphs_is_empty(t);
 }
 
-/* --- numbers of a graph's tensors: nodes first, then leafs in order of first use --- */
+/* --- numbers of a graph's tensors: nodes first, then their other sources, and what those are views
+ * of, in order of first use --- */
 
 typedef struct numbering {
     const struct ggml_tensor **list;
@@ -210,7 +212,8 @@ static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, ui
     }
     /* For a tensor without elements, engines of 2024 return a negative size. */
     m.size_bytes = tt_graphs_is_empty(t) ? 0 : e->nbytes(t);
-    for (uint32_t i = 0; i < GGML_MIRROR_SRC; i++) {
+    /* What another graph computes is a leaf here, wherever it comes from. */
+    for (uint32_t i = 0; i < GGML_MIRROR_SRC && index < n_nodes; i++) {
         if (!t->src[i]) continue;
         m.src[i] = number_of(g, t->src[i]) + 1;
         m.n_src = i + 1;
@@ -412,13 +415,24 @@ static uint64_t hash_tensor(const struct ggml_tensor *t)
     return length < GGML_MIRROR_NAME ? hash : mix(hash, tt_checksum(name, length));
 }
 
-/* Hashes the node's address and content, and those of its leafs: the engine reuses addresses for
- * other tensors. */
-static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
+/* Hashes the node's address and content, and the content of its sources that are not nodes of the
+ * graph: the engine reuses addresses for other tensors. `at`: by address, the index of a node that
+ * was hashed before, if nodes[that] is the one; a source that another node has displaced is hashed
+ * again, the same way each time. */
+static uint64_t hash_node(struct ggml_tensor *const *nodes, uint32_t index, uint64_t hash)
 {
+    static uint32_t at[NODES_AT];
+    const struct ggml_tensor *t = nodes[index];
     hash = mix(hash, hash_tensor(t) + (uint64_t)(uintptr_t)t);
-    for (int i = 0; i < GGML_MIRROR_SRC; i++)
-        if (t->src[i] && t->src[i]->op == OP_NONE) hash = mix(hash, hash_tensor(t->src[i]));
+    for (int i = 0; i < GGML_MIRROR_SRC; i++) {
+        const struct ggml_tensor *s = t->src[i];
+        if (!s) continue;
+        const uint32_t known = s->op == OP_NONE ? index : at[hash_pointer(s, NODES_AT)];
+        if (known < index && nodes[known] == s) continue;
+        hash = mix(hash, hash_tensor(s));
+        if (s->view_src) hash = mix(hash, hash_tensor(s->view_src));
+    }
+    at[hash_pointer(t, NODES_AT)] = index;
     return hash;
 }
 
@@ -439,7 +453,7 @@ static uint32_t identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor 
     uint64_t hash = (uint64_t)n_nodes;
     for (int i = 0; i < n_nodes; i++) {
         if (i + PREFETCH_AHEAD < n_nodes) prefetch(nodes[i + PREFETCH_AHEAD]);
-        hash = hash_node(nodes[i], hash);
+        hash = hash_node(nodes, (uint32_t)i, hash);
     }
     uint32_t id = known_as(&by_address, hash);
     if (id) return id;

@@ -2,9 +2,12 @@
 
 #include "analyze/reads.h"
 #include "base/array.h"
+#include "base/units.h"
 #include "policy/policy.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +38,8 @@ struct tt_whatif {
     tt_whatif_plan plan;
     tt_stream stream;
     tt_extent *extents;
-    uint64_t *layout;     /* in pages: where the files begin */
-    uint32_t *order;      /* NULL: the reads' own */
+    uint64_t *layout; /* in pages: where the files begin */
+    uint32_t *order;
     tt_section *sections; /* the reads of each op */
     uint32_t *layers;     /* of the extents */
     uint32_t *batches;    /* of the ops; those without one follow the last */
@@ -47,6 +50,7 @@ struct tt_whatif {
     uint64_t *asked, *read, *first; /* by batch, the last one for reads outside of batches */
     uint64_t *op_read;              /* by op, in blocks */
     uint64_t touched;               /* in blocks of the stream */
+    uint64_t left_out, left_bytes;  /* reads, and their bytes */
     uint32_t first_generated;       /* batch, or TT_NONE */
     bool populated;                 /* a model file was mapped with MAP_POPULATE */
     /* For boost: */
@@ -88,8 +92,15 @@ static uint32_t layer_of(const tt_whatif *w, uint32_t weight)
     return layer == TT_LAYER_NONE || layer < 0 ? TT_POLICY_NO_LAYER : (uint32_t)layer;
 }
 
-/* *beyond: a range is outside of the files' layout, on which replays rely. */
-static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
+static void leave_out(tt_whatif *w, const tt_read_range *r)
+{
+    w->left_out++;
+    w->left_bytes += r->size_bytes;
+}
+
+/* Also sets where each op's begin. *beyond: a range is outside of the files' layout, on which
+ * replays rely. */
+static bool make_pages(tt_whatif *w, const tt_reads *reads, size_t *first, bool *beyond)
 {
     const uint64_t page = w->plan.page_bytes;
     uint64_t *layout = w->layout = tt_reads_layout(w->m, page);
@@ -100,25 +111,43 @@ static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
         const uint32_t file = w->m->weights[r->weight].file;
         const uint64_t base = layout[file];
         w->extents[i].begin = base + r->offset_bytes / page;
-        w->extents[i].end = base + (r->offset_bytes + r->size_bytes - 1) / page + 1;
+        w->extents[i].end = base + (r->offset_bytes + r->span_bytes - 1) / page + 1;
         w->layers[i] = layer_of(w, r->weight);
         *beyond |= w->extents[i].end > layout[file + 1];
     }
+    w->order = calloc(reads->n + 1, sizeof *w->order);
+    size_t n = 0;
+    for (size_t k = 0; w->order && k < reads->n_ops; k++) {
+        first[k] = n;
+        for (size_t i = reads->ops[k].first; i < reads->ops[k + 1].first; i++) {
+            const tt_read_range *r = &reads->ranges[reads->order[i]];
+            if (tt_whatif_leaves_out(r))
+                leave_out(w, r);
+            else
+                w->order[n++] = reads->order[i];
+        }
+    }
+    first[reads->n_ops] = n;
     w->stream.n_extents = (uint32_t)reads->n_ranges;
-    w->stream.order = reads->order;
-    w->stream.n = reads->n;
-    return layout && w->extents && w->layers && !*beyond;
+    w->stream.order = w->order;
+    w->stream.n = n;
+    return layout && w->extents && w->layers && w->order && !*beyond;
 }
 
 /* The slices of an op's reads, without repetitions (rows of one tensor). */
-static size_t units_of_op(const tt_whatif *w, const tt_reads *reads, const tt_slices *slices,
-                          size_t op, uint32_t *out)
+static size_t units_of_op(tt_whatif *w, const tt_reads *reads, const tt_slices *slices, size_t op,
+                          uint32_t *out)
 {
     size_t n = 0;
     uint32_t last_unit = TT_NONE;
     for (size_t i = reads->ops[op].first; i < reads->ops[op + 1].first; i++) {
+        const tt_read_range *r = &reads->ranges[reads->order[i]];
         uint32_t first, last;
-        tt_slices_of(slices, w->m, &reads->ranges[reads->order[i]], &first, &last);
+        tt_slices_of(slices, w->m, r, &first, &last);
+        if (last - first > 1 && tt_whatif_leaves_out(r)) {
+            if (out) leave_out(w, r);
+            continue;
+        }
         for (; first < last; first++) {
             if (first == last_unit) continue;
             last_unit = first;
@@ -142,7 +171,7 @@ static uint8_t *boost_kinds(tt_whatif *w, const tt_reads *reads, const tt_slices
         const tt_read_range *r = &reads->ranges[i];
         uint32_t first, end;
         tt_slices_of(s, w->m, r, &first, &end);
-        if (first < end && s->list[first].expert == TT_EXPERT_NONE &&
+        if (first < end && s->list[first].expert == TT_EXPERT_NONE && tt_read_range_is_placed(r) &&
             r->size_bytes == s->list[first].size)
             kinds[first] = UNIT_DENSE;
     }
@@ -241,6 +270,23 @@ static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
     return ok;
 }
 
+uint64_t tt_whatif_left_out(const tt_whatif *w, uint64_t *bytes)
+{
+    *bytes = w->left_bytes;
+    return w->left_out;
+}
+
+void tt_whatif_left_out_text(const tt_whatif *w, char text[TT_WHATIF_TEXT])
+{
+    char bytes[TT_UNITS_TEXT];
+    text[0] = '\0';
+    if (w->left_out)
+        (void)snprintf(text, TT_WHATIF_TEXT,
+                       "%" PRIu64 " reads (%s in all) are left out: it was not observed which rows "
+                       "of their tensors they are",
+                       w->left_out, tt_units_bytes(bytes, w->left_bytes));
+}
+
 static uint32_t batch_of(const tt_whatif *w, uint32_t op)
 {
     return w->ops[op].batch == TT_NONE ? w->m->n_batches : w->ops[op].batch;
@@ -254,9 +300,7 @@ static bool make_stream(tt_whatif *w, const tt_reads *reads, bool *beyond)
     w->batches = calloc(reads->n_ops + 1, sizeof *w->batches);
     bool ok = first && w->sections && w->ops && w->batches && reads->n_ops < TT_PAGING_ALWAYS;
     if (ok && w->plan.unit == TT_WHATIF_PAGE) {
-        ok = make_pages(w, reads, beyond);
-        for (size_t k = 0; k < reads->n_ops; k++)
-            first[k] = reads->ops[k].first;
+        ok = make_pages(w, reads, first, beyond);
     } else if (ok) {
         ok = make_wholes(w, reads, first);
     }

@@ -55,14 +55,26 @@ typedef struct tt_whatif_plan {
 
 /* The plan without any option. */
 #define TT_WHATIF_PLAN                                                                             \
-    {.unit = TT_WHATIF_PAGE, .page_bytes = TT_WHATIF_PAGE_BYTES,                                   \
-     .ahead_bytes = TT_WHATIF_AHEAD_BYTES, .depth = TT_POLICY_READS_MAX}
+    {                                                                                              \
+        .unit = TT_WHATIF_PAGE, .page_bytes = TT_WHATIF_PAGE_BYTES,                                \
+        .ahead_bytes = TT_WHATIF_AHEAD_BYTES, .depth = TT_POLICY_READS_MAX                         \
+    }
+
+/* Reads whose amount is known, but not where in their tensor they are (rows of a table), are of no
+ * page, and left out with pages; also of a tensor that is divided into experts. Where even the
+ * amount has only a bound, all of the tensor is taken to be read: what is missed is an upper bound,
+ * too. */
+
+static inline bool tt_whatif_leaves_out(const tt_read_range *r)
+{
+    return !r->at_most && r->size_bytes < r->span_bytes;
+}
 
 /* Sums over batches. Bytes are those of whole units, except asked_bytes. */
 typedef struct tt_whatif_part {
     uint64_t batches;
     uint64_t tokens;      /* in the batches */
-    uint64_t asked_bytes; /* read by the ops */
+    uint64_t asked_bytes; /* read by the ops, also by reads that are left out */
     uint64_t read_bytes;
     uint64_t first_bytes;  /* of read_bytes: read for the first time, so in no cache */
     uint64_t missed_bytes; /* of read_bytes: fetched from disk, including first ones */
@@ -93,6 +105,10 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
 void tt_whatif_free(tt_whatif *w);
 /* Distinct bytes, in whole units, that are read: a larger cache makes no difference. */
 uint64_t tt_whatif_touched(const tt_whatif *w);
+/* The number of reads that are left out, and their bytes; the same in words, "": none. */
+uint64_t tt_whatif_left_out(const tt_whatif *w, uint64_t *bytes);
+#define TT_WHATIF_TEXT 160u
+void tt_whatif_left_out_text(const tt_whatif *w, char text[TT_WHATIF_TEXT]);
 /* n sizes, evenly spread up to those. */
 void tt_whatif_curve(const tt_whatif *w, size_t n, uint64_t *sizes);
 /* The replayed stream; valid as long as w. Extents are in pages, or in bytes: for tensors and

@@ -28,6 +28,7 @@ tt_whatif_view tt_whatif_look(const tt_model *m, const tt_reads *reads, const tt
                         .traced_readahead_bytes = tt_kernel_readahead(m),
                         .touched_bytes = tt_whatif_touched(w),
                         .reads = reads->n};
+    v.unplaced_reads = tt_whatif_left_out(w, &v.unplaced_bytes);
     for (size_t i = 0; i < reads->n_ranges; i++)
         v.has_experts |= reads->ranges[i].expert != TT_EXPERT_NONE;
     for (uint32_t i = 0; i < m->n_weights; i++)
@@ -306,6 +307,11 @@ static const tt_column view_columns[] = {
     TT_COLUMN("touched_bytes", NULL, BYTES, "distinct bytes read, in whole units",
               TT_MEMBER(tt_whatif_view, touched_bytes)),
     TT_COLUMN("reads", NULL, COUNT, "ranges that the ops read", TT_MEMBER(tt_whatif_view, reads)),
+    TT_COLUMN("unplaced_reads", NULL, COUNT,
+              "of these, left out: it is not known where in their tensor they are",
+              TT_MEMBER(tt_whatif_view, unplaced_reads)),
+    TT_COLUMN("unplaced_bytes", NULL, BYTES, "what those read",
+              TT_MEMBER(tt_whatif_view, unplaced_bytes)),
     TT_FIELD("results", "a row for each policy and size", .type = TT_CELL_ROWS, .rows = listed),
     TT_FIELD("results_total", "also those behind the limit", .type = TT_CELL_U64, .get = get_total),
 };

@@ -23,6 +23,7 @@ typedef struct tt_whatif_view {
     uint64_t model_bytes;
     uint64_t touched_bytes;
     uint64_t reads;
+    uint64_t unplaced_reads, unplaced_bytes; /* left out: tt_whatif_left_out */
     /* By policy, then size; ram_bytes without the reserve. */
     const tt_whatif_result *results;
     size_t n_results;

@@ -12,8 +12,8 @@
 #define DESCRIPTION_KEPT_MAX 8192u
 #define EXPERTS_SHOWN 8u /* by number, in text */
 
-/* A tensor, and the location of its bytes. */
-static void location(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
+/* A tensor, and the location of its bytes; placed: what is read or written begins there. */
+static void location(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor, bool placed)
 {
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
     uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
@@ -25,12 +25,14 @@ static void location(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t 
     if (t->weight != TT_NONE) {
         const tt_weight *w = &m->weights[t->weight];
         tt_json_kv_string(j, "model_file", m->files[w->file].path);
-        tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + t->root_offset_bytes);
+        tt_json_kv_u64_or_null(j, "file_offset_bytes", placed,
+                               w->offset_bytes + t->root_offset_bytes);
     }
     if (buffer == TT_NONE) return;
     tt_json_kv_u64(j, "buffer_id", m->buffers[buffer].id);
-    tt_json_kv_u64(j, "buffer_offset_bytes",
-                   t->buffer != TT_NONE ? t->location : root->location + t->root_offset_bytes);
+    tt_json_kv_u64_or_null(j, "buffer_offset_bytes", placed,
+                           t->buffer != TT_NONE ? t->location
+                                                : root->location + t->root_offset_bytes);
 }
 
 /* The parts selected from a source: ranges of rows, or experts. */
@@ -40,7 +42,7 @@ static void selections(tt_json *j, const tt_model *m, const tt_tensor *t, const 
     bool experts = false, any = false;
     for (size_t i = 0; i < n; i++) {
         const tt_access *a = &accesses[i];
-        if (a->tensor != s->tensor || a->at_most) continue;
+        if (a->tensor != s->tensor || !tt_access_is_placed(a)) continue;
         uint64_t at = a->offset_bytes - m->weights[a->weight].offset_bytes - t->root_offset_bytes;
         if (!any) {
             experts = a->expert != TT_EXPERT_NONE;
@@ -67,7 +69,10 @@ static void source(tt_json *j, const tt_model *m, const tt_op *op, const tt_op_s
                    const tt_access *accesses, size_t n)
 {
     tt_json_object(j);
-    location(j, m, op->graph, s->tensor);
+    bool placed = !tt_op_source_is_unplaced(op->graph, s);
+    for (size_t i = 0; i < n; i++)
+        placed |= accesses[i].tensor == s->tensor && tt_access_is_placed(&accesses[i]);
+    location(j, m, op->graph, s->tensor, placed);
     tt_json_kv_u64(j, "read_bytes", s->read_bytes);
     if (s->at_most) tt_json_kv_bool(j, "read_bytes_at_most", true);
     if (s->picks && s->weight != TT_NONE)
@@ -87,7 +92,7 @@ static void sources(tt_json *j, const tt_model *m, const tt_op *op, const tt_acc
 static void destination(tt_json *j, const tt_model *m, const tt_op *op)
 {
     tt_json_object(j);
-    location(j, m, op->graph, op->nodes[op->n_nodes - 1]);
+    location(j, m, op->graph, op->nodes[op->n_nodes - 1], true);
     tt_json_object_end(j);
 }
 

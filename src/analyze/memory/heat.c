@@ -16,8 +16,8 @@
 typedef struct unit_piece {
     uint32_t unit;
     bool writes;
-    bool at_most;        /* rows or experts were not observed */
-    bool placed;         /* begin and end are valid: all bytes in between were used */
+    bool at_most;        /* bytes is an upper bound */
+    bool placed;         /* all bytes from begin to end were used */
     uint64_t bytes;      /* read or written of the unit */
     uint64_t begin, end; /* in the unit's segment */
 } unit_piece;
@@ -33,25 +33,25 @@ typedef struct unit_pieces {
 /* An interval of a segment that an op uses, and how much of it. */
 typedef struct interval {
     uint64_t begin, end;
-    uint64_t bytes; /* less than end - begin: unknown bytes of it */
-    bool writes, at_most;
+    uint64_t bytes;       /* less than end - begin: unknown bytes of it */
+    bool writes, at_most; /* at_most: of bytes */
 } interval;
 
 static void add_piece(unit_pieces *p, uint32_t unit, const interval *s, uint64_t begin,
                       uint64_t end)
 {
-    const uint64_t size = s->end - s->begin, part = end - begin;
+    const uint64_t part = end - begin;
     unit_piece *piece = tt_array_add(p->list, p->n, p->capacity);
     p->failed |= !piece;
     if (!piece) return;
-    *piece = (unit_piece){
-        .unit = unit,
-        .writes = s->writes,
-        .at_most = s->at_most,
-        .placed = s->bytes == size,
-        .bytes = s->bytes == size ? part : (uint64_t)((unsigned __int128)s->bytes * part / size),
-        .begin = begin,
-        .end = end};
+    *piece = (unit_piece){.unit = unit,
+                          .writes = s->writes,
+                          .at_most = s->at_most ||
+                                     (s->bytes < s->end - s->begin && part < s->end - s->begin),
+                          .placed = !s->at_most && s->bytes == s->end - s->begin,
+                          .bytes = s->bytes < part ? s->bytes : part,
+                          .begin = begin,
+                          .end = end};
 }
 
 static void add_slices(unit_pieces *p, const tt_region *r, const interval *s, uint64_t begin,
@@ -110,11 +110,11 @@ static void add_access(const tt_model *m, const tt_memory_layout *s, const tt_op
     }
     const tt_weight *w = &m->weights[a->weight];
     const interval t = {.begin = a->offset_bytes,
-                        .end = a->offset_bytes + a->size_bytes,
+                        .end = a->offset_bytes + a->span_bytes,
                         .bytes = a->size_bytes,
                         .at_most = a->at_most};
     /* A copy's internal layout may differ, but it has the same rows and experts in order. */
-    add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->size_bytes, t,
+    add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->span_bytes, t,
                   p);
     if (w->file < s->n_segments) add_interval(p, s, w->file, t);
 }
@@ -175,7 +175,8 @@ typedef struct node_sum {
 /* Which bytes of a unit were touched. */
 typedef struct touch {
     tt_ranges ranges;
-    size_t merged; /* number of ranges after the last merge */
+    size_t merged;           /* number of ranges after the last merge */
+    uint64_t unplaced_bytes; /* also somewhere in it */
 } touch;
 
 typedef struct measure {
@@ -206,11 +207,13 @@ static void bounds_of(const tt_memory_layout *s, uint32_t unit, uint32_t region,
 
 /* --- units --- */
 
-static bool add_touch(measure *q, const unit_piece *p)
+static bool add_touch(measure *q, const unit_piece *p, uint64_t ops)
 {
     touch *t = q->touched[p->unit];
     if (!t) t = q->touched[p->unit] = calloc(1, sizeof *t);
     if (!t) return false;
+    if (!p->placed) t->unplaced_bytes = tt_plus(t->unplaced_bytes, tt_times(p->bytes, ops));
+    if (!p->placed) return true;
     tt_ranges *r = &t->ranges;
     /* The same bytes again, token after token. */
     if (r->n && r->list[r->n - 1].begin <= p->begin && p->end <= r->list[r->n - 1].end) return true;
@@ -249,7 +252,7 @@ static bool add_pieces(measure *q, const node_sum *n)
         q->last_op[p->unit] = number;
         uint64_t *bytes = p->writes ? &u->written_bytes : &u->read_bytes;
         *bytes = tt_plus(*bytes, tt_times(p->bytes, n->ops));
-        if (p->placed && !add_touch(q, p)) return false;
+        if (!add_touch(q, p, n->ops)) return false;
     }
     return !q->pieces.failed;
 }
@@ -376,7 +379,9 @@ static bool finish_touch(measure *q, uint32_t unit, uint32_t region)
     if (!t) return true;
     bounds_of(q->s, unit, region, &begin, &end);
     tt_ranges_merge(&t->ranges);
-    q->heat->units[unit].touched_bytes = tt_ranges_within(&t->ranges, begin, end);
+    const uint64_t bytes = tt_plus(tt_ranges_within(&t->ranges, begin, end), t->unplaced_bytes);
+    q->heat->units[unit].touched_bytes = bytes < end - begin ? bytes : end - begin;
+    q->heat->units[unit].touched_at_most = t->unplaced_bytes > 0;
     return !t->ranges.failed;
 }
 

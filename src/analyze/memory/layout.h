@@ -112,7 +112,9 @@ typedef struct tt_unit_use {
     uint64_t ticks;                   /* ... and their time */
     uint64_t first_ticks, last_ticks; /* start of the first and of the last op */
     uint32_t first_batch, last_batch; /* theirs; TT_NONE: none */
-    bool at_most;                     /* rows or experts were not observed: upper bounds */
+    bool at_most;         /* rows or experts were not observed: read and written bytes are upper
+                             bounds */
+    bool touched_at_most; /* touched_bytes is one: where some of them are is not known */
 } tt_unit_use;
 
 typedef struct tt_memory_heat {

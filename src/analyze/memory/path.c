@@ -158,7 +158,6 @@ static bool add(walk *q, const tt_reading *reading, size_t i, const tt_path_read
     r.step = (uint8_t)step_to(q, a);
     r.weight = a->weight;
     r.expert = a->expert;
-    r.at_most = a->at_most;
     r.copied = tt_reads_is_copied(&q->m->graphs[reading->op->run->graph], a);
     r.offset_bytes = q->layout[q->m->weights[a->weight].file] + a->offset_bytes;
     r.size_bytes = a->size_bytes;
@@ -173,7 +172,6 @@ static bool add(walk *q, const tt_reading *reading, size_t i, const tt_path_read
     p->reads++;
     p->read_bytes += to - from;
     p->copied_bytes += r.copied ? to - from : 0;
-    p->at_most |= r.at_most;
     p->all_steps.kinds[r.step]++;
     add_to_grid(q, &r, prompt);
     return add_to_list(q, &r);
@@ -191,10 +189,12 @@ static bool visit(void *context, const tt_reading *reading)
                                 .node = op->op->node,
                                 .batch = op->run->batch};
     for (size_t i = 0; i < reading->n && !q->failed; i++) {
-        if (tt_reads_counts(q->m, &reading->list[i]))
-            q->failed = !add(q, reading, i, &times);
-        else
+        if (!tt_reads_counts(q->m, &reading->list[i]))
             q->path->impossible += reading->list[i].size_bytes > 0;
+        else if (!tt_access_is_placed(&reading->list[i]))
+            q->path->unplaced += times.end_ns >= q->path->window.from_ns;
+        else
+            q->failed = !add(q, reading, i, &times);
     }
     return !q->failed;
 }
@@ -299,7 +299,7 @@ bool tt_path_cut(const tt_path *whole, const tt_path_window *window, uint32_t co
     const double ns = (w->to_ns - w->from_ns) / whole->columns,
                  bytes = (double)(w->to_bytes - w->from_bytes) / whole->rows;
     *out = (tt_path){
-        .columns = x.count, .rows = y.count, .at_most = whole->at_most, .faults = whole->faults};
+        .columns = x.count, .rows = y.count, .unplaced = whole->unplaced, .faults = whole->faults};
     out->window =
         (tt_path_window){w->from_ns + x.first * ns, w->from_ns + (x.first + x.count * x.each) * ns,
                          w->from_bytes + (uint64_t)ceil(y.first * bytes),

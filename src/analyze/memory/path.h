@@ -43,7 +43,6 @@ typedef struct tt_path_read {
     uint32_t batch; /* in tt_model.batches, or TT_NONE */
     uint8_t step;   /* enum tt_heat_step_kind: from the read before it, in the window or not */
     bool copied;    /* in a copy in a buffer, not in the mapped file */
-    bool at_most;
     uint64_t major_faults, minor_faults; /* of the op, divided as `faults` does */
 } tt_path_read;
 
@@ -66,8 +65,8 @@ typedef struct tt_path {
     uint64_t reads, read_bytes; /* in the window */
     uint64_t copied_bytes;      /* of these */
     uint64_t impossible;
-    bool at_most;
-    bool faults; /* page faults of ops were recorded */
+    uint64_t unplaced; /* reads of which it is not known where they are; left out */
+    bool faults;       /* page faults of ops were recorded */
 } tt_path;
 
 /* All of the trace: time of its runs, offsets of all files. Needs a clock. */

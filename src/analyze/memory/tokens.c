@@ -157,7 +157,9 @@ static bool visit(void *context, const tt_reading *r)
                                : t->by == TT_TOKENS_BY_EXPERT ? a->expert
                                                               : 0;
         t->experts |= a->expert >= 0;
-        if (t->by == TT_TOKENS_BY_FILE)
+        if (t->by == TT_TOKENS_BY_FILE && !tt_access_is_placed(a))
+            t->unplaced++;
+        else if (t->by == TT_TOKENS_BY_FILE)
             add_by_offset(q, r, i, row);
         else if (number - t->first_column >= 0 && number - t->first_column < (int32_t)t->columns)
             add(q, r, i, row, (uint32_t)(number - t->first_column), 0, a->size_bytes);

@@ -45,6 +45,7 @@ typedef struct tt_tokens {
     int32_t first_column;  /* number of the first one: of layers -1 (none) */
     tt_tokens_cell *cells; /* row by row */
     uint64_t ops;          /* that read some of this */
+    uint64_t unplaced;     /* by file: reads of which it is not known where they are; left out */
     bool at_most;
     bool faults;  /* page faults of ops were recorded */
     bool experts; /* some choices of experts were observed */

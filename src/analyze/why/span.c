@@ -400,7 +400,6 @@ typedef struct one {
     uint32_t run, node;
     const tt_model *m;
     double part_ns[TT_PARTS];
-    double start_ns;
     uint32_t last_lane;
     uint8_t covers;
     bool seen;
@@ -412,7 +411,6 @@ static void find_op(void *context, const tt_parts_op *op)
     if (op->run != o->run || op->node != o->node) return;
     o->seen = true;
     o->covers = op->times->covers;
-    o->start_ns = tt_model_ns(o->m, op->times->start);
     o->last_lane = op->times->last_lane;
     for (unsigned i = 0; i < TT_PARTS; i++)
         o->part_ns[i] = tt_model_span_ns(o->m, op->parts.ticks[i]);
@@ -473,10 +471,7 @@ static tt_status explain_one(tt_why *w, const one *o, tt_parts_walker *walker, c
         tt_why_write(w, &w->text, "Thread %" PRIu32 " arrived last.", o->last_lane);
     exclude(w, walker, o->part_ns);
     tt_why_note_unknown(w, walker);
-    /* Ops of a batch begin at different times. */
-    const tt_filter only = {
-        .has_from = true, .from_ns = o->start_ns - 0.5, .has_to = true, .to_ns = o->start_ns + 0.5};
-    return tt_why_add_faults(w, w->batch, &only, over, err);
+    return tt_why_add_faults(w, w->batch, &(tt_filter){0}, over, err);
 }
 
 tt_status tt_why_op_at(const tt_model *m, uint32_t run, uint32_t node, const tt_over *over,

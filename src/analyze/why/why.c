@@ -217,6 +217,7 @@ tt_status tt_why_add_faults(tt_why *w, uint32_t batch, const tt_filter *filter, 
     }
     tt_faults *sum = tt_faults_new(w->m, TT_FAULTS_BY_TENSOR, &f);
     if (!sum) return tt_error_memory(err, "the page faults");
+    if (w->run != TT_NONE) tt_faults_only(sum, w->run, w->node);
     if (over) tt_faults_until(sum, *over);
     tt_status status = tt_faults_sum(sum, NULL, NULL, err);
     const tt_faults_row *rows = tt_faults_rows(sum, &n);

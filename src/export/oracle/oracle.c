@@ -170,13 +170,14 @@ static bool put_row(const writing *w, tt_bytes *row, uint64_t first, uint64_t la
     return !row->failed && fwrite(row->data, 1, row->size, out) == row->size;
 }
 
-/* Pages: a row for each range that is read. */
+/* Pages: a row for each range that is written. */
 static bool put_pages(const writing *w, tt_bytes *row, FILE *out)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < w->reads.n_ranges; i++)
-        ok = put_row(w, row, w->stream->extents[i].begin, w->stream->extents[i].end - 1,
-                     &w->reads.ranges[i], out);
+        if (!tt_whatif_leaves_out(&w->reads.ranges[i]))
+            ok = put_row(w, row, w->stream->extents[i].begin, w->stream->extents[i].end - 1,
+                         &w->reads.ranges[i], out);
     return ok;
 }
 
@@ -236,7 +237,7 @@ static tt_status check_sizes(const writing *w, tt_error *err)
 static void report(const writing *w)
 {
     const tt_export_options *o = w->options;
-    char text[120];
+    char text[TT_WHATIF_TEXT];
     if (o->sum) *o->sum = (tt_export_sum){w->n, "accesses", 0, 0};
     if (!o->note) return;
     tt_export_note_copies(w->m, o, false);
@@ -246,6 +247,8 @@ static void report(const writing *w)
                        w->reads.impossible);
         o->note(o->note_context, text);
     }
+    tt_whatif_left_out_text(w->whatif, text);
+    if (*text) o->note(o->note_context, text);
     if (w->reads.at_most)
         o->note(o->note_context, "which rows or experts some ops read was not observed: they are "
                                  "taken to read all");

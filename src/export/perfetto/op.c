@@ -202,8 +202,9 @@ static void put_shape(tt_bytes *b, const tt_tensor *t)
     tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_SHAPE, NULL, text);
 }
 
-/* Where the bytes of a tensor are. */
-static void put_place(const tt_perfetto *p, const tt_graph *g, uint32_t tensor, tt_bytes *b)
+/* Where the bytes of a tensor are; placed: what is read or written begins there. */
+static void put_place(const tt_perfetto *p, const tt_graph *g, uint32_t tensor, bool placed,
+                      tt_bytes *b)
 {
     const tt_model *m = p->m;
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
@@ -216,14 +217,16 @@ static void put_place(const tt_perfetto *p, const tt_graph *g, uint32_t tensor, 
     if (t->weight != TT_NONE) {
         const tt_weight *w = &m->weights[t->weight];
         tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_MODEL_FILE, &p->names, m->files[w->file].path);
-        tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_FILE_OFFSET_BYTES,
-                             w->offset_bytes + t->root_offset_bytes);
+        if (placed)
+            tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_FILE_OFFSET_BYTES,
+                                 w->offset_bytes + t->root_offset_bytes);
     }
     if (buffer == TT_NONE) return;
     tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_BUFFER_ID, m->buffers[buffer].id);
-    tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_BUFFER_OFFSET_BYTES,
-                         t->buffer != TT_NONE ? t->location
-                                              : root->location + t->root_offset_bytes);
+    if (placed)
+        tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_BUFFER_OFFSET_BYTES,
+                             t->buffer != TT_NONE ? t->location
+                                                  : root->location + t->root_offset_bytes);
 }
 
 static void put_pick(const tt_perfetto *p, const tt_tensor *t, const tt_access *a, tt_bytes *b)
@@ -250,7 +253,7 @@ static void put_picks(const tt_perfetto *p, const tt_op *op, const tt_op_source 
     bool any = false;
     size_t array = 0;
     for (size_t i = 0; i < n; i++) {
-        if (list[i].tensor != s->tensor || list[i].at_most) continue;
+        if (list[i].tensor != s->tensor || !tt_access_is_placed(&list[i])) continue;
         if (!any)
             array = tt_perfetto_put_begin(
                 b, PB_DICT_ENTRIES, list[i].expert != TT_EXPERT_NONE ? ARG_EXPERTS : ARG_ROWS);
@@ -266,7 +269,10 @@ static void put_source(const tt_perfetto *p, const tt_op *op, const tt_op_source
     size_t dict = tt_perfetto_put_begin(b, PB_ARRAY_VALUES, ARG_NONE);
     tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_NAME, &p->names,
                          op->graph->tensors[s->tensor].name);
-    put_place(p, op->graph, s->tensor, b);
+    bool placed = !tt_op_source_is_unplaced(op->graph, s);
+    for (size_t i = 0; i < n; i++)
+        placed |= list[i].tensor == s->tensor && tt_access_is_placed(&list[i]);
+    put_place(p, op->graph, s->tensor, placed, b);
     tt_perfetto_put_uint(b, PB_DICT_ENTRIES, ARG_READ_BYTES, s->read_bytes);
     if (s->at_most) tt_perfetto_put_true(b, PB_DICT_ENTRIES, ARG_READ_BYTES_AT_MOST);
     if (s->picks && s->weight != TT_NONE) put_picks(p, op, s, list, n, b);
@@ -313,7 +319,7 @@ void tt_perfetto_op_body(const tt_perfetto *p, const tt_op *op, const tt_access 
         tt_proto_end(b, array);
     }
     size_t dict = tt_perfetto_put_begin(b, PB_DEBUG_ANNOTATIONS, ARG_DESTINATION);
-    put_place(p, op->graph, op->nodes[op->n_nodes - 1], b);
+    put_place(p, op->graph, op->nodes[op->n_nodes - 1], true, b);
     tt_proto_end(b, dict);
 }
 

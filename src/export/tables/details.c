@@ -86,15 +86,18 @@ static tt_status put_choices(tt_rows *rows, tt_tables_own *own, uint32_t run, tt
 {
     size_t n = 0;
     tt_router_rows of = {0};
+    bool counts = false;
     tt_status status = tt_tables_accesses(own, run, err);
     if (status != TT_OK) return status;
     const tt_choice *list = tt_accesses_choices(own->accesses, &n);
     status = tt_rows_reserve(rows, rows->n + n, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || list[i].node != list[i - 1].node)
+        if (i == 0 || list[i].node != list[i - 1].node) {
             of = tt_routers_rows(own->m, run, list[i].node);
-        put_choice(rows, own->m, run, &list[i], &of);
+            counts = tt_access_router_counts(own->m, run, list[i].node);
+        }
+        if (counts) put_choice(rows, own->m, run, &list[i], &of);
     }
     return TT_OK;
 }

@@ -45,11 +45,13 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
         "model_file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
     [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = TT_EXPORT_COLUMN(
-        "file_offset_bytes", TT_CELL_U64, true, "offset in that file at which the read begins"),
+        "file_offset_bytes", TT_CELL_U64, true,
+        "offset in that file at which the read begins; null: of no file, or not observed"),
     [SOURCES_PLACE + TT_PLACE_BUFFER] =
         TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, true, "buffer that holds it"),
-    [SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET] = TT_EXPORT_COLUMN(
-        "buffer_offset_bytes", TT_CELL_U64, true, "offset in that buffer at which the read begins"),
+    [SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET] =
+        TT_EXPORT_COLUMN("buffer_offset_bytes", TT_CELL_U64, true,
+                         "offset in that buffer at which the read begins; null: not observed"),
     [SOURCES_READ] =
         TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, false, "bytes of it that this op read"),
     [SOURCES_AT_MOST] = TT_EXPORT_COLUMN("read_bytes_at_most", TT_CELL_BOOL, false,
@@ -127,16 +129,20 @@ static tt_status put_rows(tt_rows *rows, tt_tables_own *own, uint32_t run, const
     const tt_op_source *s = &op->sources[index];
     uint32_t intervals = 0;
     for (size_t i = 0; i < n && s->picks; i++)
-        intervals += list[i].tensor == s->tensor && !list[i].at_most;
+        intervals += list[i].tensor == s->tensor && tt_access_is_placed(&list[i]);
     tt_status status = tt_rows_reserve(rows, rows->n + (intervals ? intervals : 1), err);
     if (status != TT_OK) return status;
     if (intervals == 0) {
         put_source(rows, own, run, op, index);
+        if (tt_op_source_is_unplaced(op->graph, s)) {
+            tt_rows_null(rows, SOURCES_PLACE + TT_PLACE_FILE_OFFSET);
+            tt_rows_null(rows, SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET);
+        }
         rows->n++;
         return TT_OK;
     }
     for (size_t i = 0, part = 0; i < n; i++) {
-        if (list[i].tensor != s->tensor || list[i].at_most) continue;
+        if (list[i].tensor != s->tensor || !tt_access_is_placed(&list[i])) continue;
         put_source(rows, own, run, op, index);
         put_interval(rows, own->m, &op->graph->tensors[s->tensor], &list[i], (uint32_t)part++);
         rows->n++;

@@ -1,5 +1,6 @@
-/* choices ENGINE MODEL N [watch]: a prompt cut into batches of 16, then N tokens, from a model
- * with experts. Prints the tokens. With `watch`, also what the engine's own eval callback shows:
+/* choices ENGINE MODEL N [watch|each]: a prompt cut into batches of 16, then N tokens, from a model
+ * with experts. Prints the tokens. With `watch`, also what the engine's own eval callback shows;
+ * with `each` it asks for each node, so that the engine computes them one by one:
  *
  *   choice BATCH LAYER TOKEN RANK EXPERT
  *   weight BATCH LAYER TOKEN RANK BITS NAME    (of the float; NAME: weights or weights_norm)
@@ -27,6 +28,7 @@ typedef struct tensor {
 _Static_assert(offsetof(tensor, ne) == 16 && offsetof(tensor, nb) == 48, "as ggml has it");
 _Static_assert(offsetof(tensor, data) == 248 && offsetof(tensor, name) == 256, "as ggml has it");
 
+static bool asks_for_each;
 static int batches[LAYERS_MAX]; /* of each layer, whose choices were seen */
 
 static void show_choices(const tensor *t, int layer)
@@ -62,10 +64,10 @@ static bool watch(void *of, bool ask, void *unused)
     (void)unused;
     if (sscanf(t->name, "ffn_moe_%31[a-z_]-%d%n", name, &layer, &end) != 2 || t->name[end] ||
         layer < 0 || layer >= LAYERS_MAX)
-        return !ask;
+        return !ask || asks_for_each;
     bool is_topk = strcmp(name, "topk") == 0;
     bool is_weights = strcmp(name, "weights") == 0 || strcmp(name, "weights_norm") == 0;
-    if (!is_topk && !is_weights) return !ask;
+    if (!is_topk && !is_weights) return !ask || asks_for_each;
     if (!ask && is_topk) show_choices(t, layer);
     if (!ask && is_weights) show_weights(t, layer, name);
     return true;
@@ -82,7 +84,10 @@ int main(int argc, char **argv)
     if (!tt_engine_params_sizes_ok(&p)) program_fail("unknown context parameters");
     tt_engine_params_set_u32(&p, 0, 256);
     tt_engine_params_set_u32(&p, 8, 16); /* n_ubatch */
-    if (argc > 4) program_set_callback(&p, watch);
+    if (argc > 4) {
+        asks_for_each = strcmp(argv[4], "each") == 0;
+        program_set_callback(&p, watch);
+    }
     struct tt_llama_context *context = program_api.context_new(model, p.blob);
     if (!context) program_fail("no context");
     program_api.set_n_threads(context, PROGRAM_THREADS, PROGRAM_THREADS);

@@ -100,8 +100,8 @@ function PathLegend(props: { shown: Shown | null; loading: boolean; part: string
       </span>
       {head && (
         <span>
-          {head.at_most ? "at most " : ""}
           {counted(head.reads, "read")}, {bytes(head.read_bytes)}{props.part}: {stepWords(head)}
+          {head.unplaced_reads > 0 && `; ${counted(head.unplaced_reads, "read")} of rows or experts that were not observed left out`}
         </span>
       )}
       {head?.listed ? (

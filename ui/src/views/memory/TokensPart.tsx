@@ -228,7 +228,12 @@ export function TokensPart() {
             {whatWords(what, g.most[what])}
           </span>
         )}
-        {g && <span class="quiet">{words}; on top the sums over all tokens</span>}
+        {g && (
+          <span class="quiet">
+            {words}; on top the sums over all tokens
+            {g.head.unplaced_reads > 0 && `; ${counted(g.head.unplaced_reads, "read")} of rows or experts that were not observed left out`}
+          </span>
+        )}
         {byShown() === "expert" && <span class="quiet">{layer.value === null ? "all layers together; select a layer for its own" : `layer ${layer.value}`}</span>}
       </div>
       <div class="map">

@@ -65,7 +65,7 @@ export function heatFacts(k: Known, unit: number, size_bytes: number): Fact[] {
   ];
   if (h.writtenBytes[unit]! > 0) facts.push(["Written", bytes(h.writtenBytes[unit]!)]);
   const share = h.touchedBytes[unit]! / size_bytes;
-  if (h.touchedBytes[unit]! > 0) facts.push(["Touched", `${most}${bytes(h.touchedBytes[unit]!)} (${percent(share)})`]);
+  if (h.touchedBytes[unit]! > 0) facts.push(["Touched", `${h.touchedAtMost[unit] ? "at most " : ""}${bytes(h.touchedBytes[unit]!)} (${percent(share)})`]);
   facts.push(["Time of these ops", duration(maybe(h.timeNs[unit]!))]);
   facts.push(["First use", use(h.firstNs[unit]!, h.firstToken[unit]!, 1e3)]);
   facts.push(["Last use", use(h.lastNs[unit]!, h.lastToken[unit]!, 1e3)]);

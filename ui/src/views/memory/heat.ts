@@ -19,6 +19,8 @@ export interface Heat {
   readonly lastToken: Float64Array;
   /** Rows or experts were not observed: upper bounds. */
   readonly atMost: Uint8Array;
+  /** Which of them were read or written was not observed: of what was touched an upper bound. */
+  readonly touchedAtMost: Uint8Array;
 }
 
 function spread(n: number, units: Uint32Array, values: ArrayLike<number>, otherwise: number): Float64Array {
@@ -35,7 +37,12 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
   const units = c.u32("unit");
   const atMost = new Uint8Array(n);
   const flags = c.u8("at_most");
-  for (let i = 0; i < units.length; i++) atMost[units[i]!] = flags[i]!;
+  const touchedAtMost = new Uint8Array(n);
+  const touchedFlags = c.u8("touched_bytes_at_most");
+  for (let i = 0; i < units.length; i++) {
+    atMost[units[i]!] = flags[i]!;
+    touchedAtMost[units[i]!] = touchedFlags[i]!;
+  }
   return {
     ops: c.header.ops,
     accesses: spread(n, units, c.f64("accesses"), 0),
@@ -48,6 +55,7 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
     firstToken: spread(n, units, c.u32("first_batch_id"), NaN),
     lastToken: spread(n, units, c.u32("last_batch_id"), NaN),
     atMost,
+    touchedAtMost,
   };
 }
 

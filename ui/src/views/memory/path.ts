@@ -19,7 +19,8 @@ export interface PathHeader {
   listed: boolean;
   reads: number;
   read_bytes: number;
-  at_most: boolean;
+  /** Left out: where in their tensor they are was not observed. */
+  unplaced_reads: number;
   faults: boolean;
   adjacent: number;
   forward: number;

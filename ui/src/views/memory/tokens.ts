@@ -49,6 +49,8 @@ export interface Head {
   batches_each: number;
   ops: number;
   at_most: boolean;
+  /** Left out by file. */
+  unplaced_reads: number;
   faults: boolean;
   experts: boolean;
 }
