@@ -1,6 +1,7 @@
 #include "analyze/overview.h"
 
 #include "analyze/buffers.h"
+#include "analyze/kernel.h"
 #include "analyze/values/outputs.h"
 #include "base/array.h"
 #include "base/order.h"
@@ -51,9 +52,8 @@ static void visit(void *context, const tt_parts_op *op)
 {
     walk *w = context;
     const uint32_t lane = op->times->last_lane;
-    w->lanes.faults_known |= op->faults_known;
-    w->lanes.major += op->major;
-    w->lanes.read_bytes += op->read_bytes;
+    tt_amount_add(&w->lanes.major, op->major);
+    tt_amount_add(&w->lanes.read_bytes, op->read_bytes);
     if (op->times->lanes < 2 || lane >= TT_WHY_LANES_MAX) return;
     w->lanes.ops++;
     w->lanes.last[lane]++;
@@ -412,18 +412,26 @@ static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
 
 /* --- the headline --- */
 
-static const char *disk_clause(tt_overview *o, const tt_overview_lanes *lanes)
+const char *tt_overview_disk(tt_overview *o, const tt_overview_lanes *lanes)
 {
-    if (!lanes->faults_known) return "";
-    if (!lanes->major && !lanes->read_bytes) return "; nothing came from disk";
-    return tt_why_keep(&o->texts, "; %s came from disk", BYTES(lanes->read_bytes));
+    const tt_amount ops = lanes->read_bytes, process = lanes->process_read_bytes;
+    const bool faulted = !tt_amount_is_zero(lanes->major);
+    if ((tt_amount_is_zero(ops) || tt_amount_is_zero(process)) && !faulted)
+        return "nothing came from disk";
+    if (ops.value)
+        return tt_why_keep(&o->texts, "%s%s came from disk", tt_amount_bound(ops),
+                           BYTES(ops.value));
+    if (process.value)
+        return tt_why_keep(&o->texts, "the process read %s%s from disk", tt_amount_bound(process),
+                           BYTES(process.value));
+    return NULL;
 }
 
 static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
 {
     tt_why *t = &o->texts;
     const char *speed = o->tiles[0].why_not ? o->tiles[1].text : o->tiles[0].text;
-    const char *list = "";
+    const char *list = "", *disk = tt_overview_disk(o, lanes);
     if (o->total_ns <= 0) {
         o->headline =
             o->summary.records ? "The trace has ops, but no times." : "The trace holds no ops.";
@@ -443,7 +451,7 @@ static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
     }
     o->headline = tt_why_keep(t, "%s%sOf the time, %s%s.", speed,
                               speed[0] ? (o->tiles[0].why_not ? " of a prompt. " : ". ") : "", list,
-                              disk_clause(o, lanes));
+                              disk ? tt_why_keep(t, "; %s", disk) : "");
 }
 
 /* --- all of it --- */
@@ -459,6 +467,21 @@ static tt_status sum_up(tt_overview_sums *sums, const tt_model *m, const tt_over
     return tt_stats_walk(list, 2, m, NULL, NULL, err);
 }
 
+/* What the kernel counted for the process, where ops have no counts of their own. */
+static tt_status ask_kernel(const tt_model *m, tt_overview_lanes *lanes, tt_error *err)
+{
+    static const tt_filter all;
+    tt_kernel_sum sum;
+    if (!m->n_usages) return TT_OK;
+    tt_kernel *k = tt_kernel_new(m);
+    if (!k) return tt_error_memory(err, "the kernel's counts");
+    tt_kernel_batches(k, &all, &sum);
+    tt_kernel_free(k);
+    if (sum.windows && sum.has_io)
+        lanes->process_read_bytes = (tt_amount){sum.read_bytes, true, sum.missing > 0};
+    return TT_OK;
+}
+
 static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
                             tt_stats_progress *progress, void *context, const tt_over *over,
                             tt_overview_lanes *lanes, tt_error *err)
@@ -469,6 +492,7 @@ static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
     if (status == TT_OK) status = find_slow(o, w.walker, over, err);
     if (status == TT_OK) set_tensors(o, sums);
     *lanes = w.lanes;
+    if (status == TT_OK) status = ask_kernel(o->m, lanes, err);
     if (status == TT_OK) tt_overview_list_missing(o, w.walker);
     tt_parts_close(w.walker);
     return status;

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "model/faults.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -145,9 +146,9 @@ static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lane
     char faults[80] = "";
     tt_pool_report p;
     o->texts.failed |= tt_pool_find(&p, o->m, NULL) != TT_OK;
-    if (lanes->faults_known)
-        (void)snprintf(faults, sizeof faults, ", besides %s major page faults",
-                       COUNT(lanes->major));
+    if (lanes->major.known)
+        (void)snprintf(faults, sizeof faults, ", besides %s%s major page faults",
+                       tt_amount_bound(lanes->major), COUNT(lanes->major.value));
     add(o, TT_SEVERITY_WARNING, "disk", "timeline", nothing,
         tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.",
                     100 * disk, BYTES(p.total.read_bytes), faults));
@@ -158,24 +159,28 @@ static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
 {
     const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
     const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
+    const char *faults =
+        tt_why_keep(&o->texts, "%s%s major page faults", tt_amount_bound(lanes->major),
+                    COUNT(lanes->major.value));
+    const char *read = tt_overview_disk(o, lanes);
+    if (!read) read = "how many bytes came from disk was not recorded";
     if (disk >= MUCH && o->m->n_pool_states)
         find_pool(o, disk, lanes);
     else if (disk >= MUCH)
         add(o, TT_SEVERITY_WARNING, "disk", "memory", nothing,
             tt_why_keep(&o->texts,
-                        "Ops waited for disk for %.0f %% of the time: %s major page faults, %s "
-                        "read.",
-                        100 * disk, COUNT(lanes->major), BYTES(lanes->read_bytes)));
-    else if (lanes->major)
+                        "Ops waited for disk for %.0f %% of the time: %s, and %s.", 100 * disk,
+                        faults, read));
+    else if (lanes->major.value)
         add(o, TT_SEVERITY_NOTE, "disk", "memory", nothing,
-            tt_why_keep(&o->texts, "%s came from disk, with %s major page faults.",
-                        BYTES(lanes->read_bytes), COUNT(lanes->major)));
+            tt_why_keep(&o->texts, "%c%s, with %s.", toupper((unsigned char)read[0]), read + 1,
+                        faults));
     if (off >= MUCH)
         add(o, TT_SEVERITY_WARNING, "off_cpu", "timeline", nothing,
             tt_why_keep(&o->texts,
                         "Threads were off CPU for %.0f %% of the time: the machine was busy with "
                         "others%s.",
-                        100 * off, lanes->faults_known ? "" : ", or they waited for a disk"));
+                        100 * off, lanes->major.known ? "" : ", or they waited for a disk"));
     if (between >= BETWEEN_MUCH)
         add(o, TT_SEVERITY_NOTE, "between_batches", "timeline", nothing,
             tt_why_keep(&o->texts,
@@ -237,8 +242,10 @@ static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error
     tt_routers_free(r);
     if (status == TT_OK && (double)unused >= COLD_SHARE * (double)all && unused)
         add(o, TT_SEVERITY_NOTE, "cold_experts", "experts", nothing,
-            tt_why_keep(&o->texts, "%s of %s experts%s were never chosen.", COUNT(unused),
-                        COUNT(all), bytes ? tt_why_keep(&o->texts, " (%s)", BYTES(bytes)) : ""));
+            tt_why_keep(&o->texts, "%s of %s experts%s were %s.", COUNT(unused), COUNT(all),
+                        bytes ? tt_why_keep(&o->texts, " (%s)", BYTES(bytes)) : "",
+                        tt_model_lacks_batches(o->m) ? "not chosen in the batches that were recorded"
+                                                     : "never chosen"));
     return status;
 }
 
@@ -317,6 +324,8 @@ void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
         lack(o, "time off CPU", "own work includes it", by_callback ? NULL : "--faults=both");
     if (!tt_model_has_faults(m))
         lack(o, "page faults", "what came from disk, and for which tensors", "--faults=both");
+    else if (tt_model_faults_are_events(m))
+        lack(o, "bytes read by ops", "only what the whole process read is known", "--faults=both");
     if (!m->n_residencies)
         lack(o, "pages in RAM", "how much of the model was in memory", "--residency");
     if (!tt_outputs_any(m))

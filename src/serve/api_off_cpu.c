@@ -58,12 +58,14 @@ static const tt_column cell_columns[] = {
 };
 static const tt_schema cell_schema = TT_SCHEMA("off_cpu_bins", "ops of a bin", cell_columns);
 
+TT_COLUMN_KNOWN(was_observed, answer, a, a->observed)
+
 static const tt_column head_columns[] = {
     TT_FIELD("observed", "it was recorded", TT_MEMBER(answer, observed)),
     TT_FIELD("from_ns", "begin", TT_MEMBER(answer, from)),
     TT_FIELD("to_ns", "end", TT_MEMBER(answer, to)),
     TT_FIELD("buckets", "of the window", TT_MEMBER(answer, n_buckets)),
-    TT_FIELD("n", "in the window", TT_MEMBER(answer, n)),
+    TT_FIELD("n", "in the window", .known = was_observed, TT_MEMBER(answer, n)),
     TT_FIELD("cut", "there are more", TT_MEMBER(answer, cut)),
 };
 static const tt_schema head_schema = TT_SCHEMA("off_cpu", "a part of the time", head_columns);
