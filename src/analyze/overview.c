@@ -2,6 +2,7 @@
 
 #include "analyze/buffers.h"
 #include "analyze/kernel.h"
+#include "analyze/pool.h"
 #include "analyze/values/outputs.h"
 #include "base/array.h"
 #include "base/order.h"
@@ -337,6 +338,21 @@ static double token_bytes(const tt_overview *o, const tt_overview_sums *sums, bo
     return NAN;
 }
 
+/* With boost, the model's mappings are its pool, which holds a part of them. */
+static tt_status set_pool_peak(tt_overview *o, double allocated, tt_error *err)
+{
+    tt_pool_report p;
+    tt_status status = tt_pool_find(&p, o->m, err);
+    if (status != TT_OK) return status;
+    const double pool = (double)p.total.peak_bytes;
+    set_tile(o, 4, "ram_peak_bytes", "Memory at most", "bytes", allocated + pool,
+             tt_why_keep(&o->texts, "%s, and %s in the pool of boost", BYTES((uint64_t)allocated),
+                         BYTES(p.total.peak_bytes)),
+             NULL);
+    tt_pool_free(&p);
+    return TT_OK;
+}
+
 static tt_status set_peak(tt_overview *o, tt_error *err)
 {
     tt_buffers *b = NULL;
@@ -350,6 +366,7 @@ static tt_status set_peak(tt_overview *o, tt_error *err)
         mapped = (double)b->events[at].bytes[TT_BACKING_FILE];
     }
     tt_buffers_free(b);
+    if (o->m->n_pool_states && !isnan(allocated)) return set_pool_peak(o, allocated, err);
     const char *text = isnan(allocated) ? ""
                        : mapped > 0
                            ? tt_why_keep(&o->texts, "%s, and %s of mapped files",
@@ -394,7 +411,7 @@ static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
     const tt_stats_row *rows = tt_stats_rows(sums->by_tensor, &n);
     const tt_stats_context context = {tt_stats_total(sums->by_tensor)};
     const tt_rowset set = tt_stats_rowset(&context, TT_BY_TENSOR, rows, n);
-    const tt_listing_wish wish = {.sort = "work_ns", .limit = TT_OVERVIEW_TENSORS + 1};
+    const tt_listing_wish wish = {.sort = "total_ns", .limit = TT_OVERVIEW_TENSORS + 1};
     if (tt_listing_make(&l, &set, &wish, NULL) == TT_OK)
         for (size_t i = 0; i < l.n && o->n_tensors < TT_OVERVIEW_TENSORS; i++) {
             const tt_stats_row *r = tt_listing_row(&l, i);
@@ -404,8 +421,10 @@ static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
                 .tensor = tt_why_keep(&o->texts, "%s", r->key),
                 .size_bytes = w == TT_NONE ? (double)NAN : (double)o->m->weights[w].size_bytes,
                 .read_bytes = r->weight_bytes,
-                .work_ns = r->work_ns,
-                .share = tt_stats_share(r, context.total)};
+                .time_ns = r->total_ns,
+                .share = context.total->total_ns > 0 ? r->total_ns / context.total->total_ns
+                                                     : (double)NAN,
+                .work_ns = r->work_ns};
         }
     tt_listing_free(&l);
 }

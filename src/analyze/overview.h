@@ -44,7 +44,8 @@ typedef struct tt_overview_tensor {
     const char *tensor;
     double size_bytes; /* NAN: not known */
     uint64_t read_bytes;
-    double work_ns, share;
+    double time_ns, share; /* of its ops: with what their threads waited for a disk; of all ops' */
+    double work_ns;        /* of that, own work of all threads */
 } tt_overview_tensor;
 
 typedef enum tt_severity { TT_SEVERITY_ERROR, TT_SEVERITY_WARNING, TT_SEVERITY_NOTE } tt_severity;

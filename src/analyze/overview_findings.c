@@ -2,6 +2,8 @@
 #include "analyze/copies.h"
 #include "analyze/overview.h"
 #include "analyze/pool.h"
+#include "analyze/pool_sums.h"
+#include "analyze/pool_time.h"
 #include "analyze/routers.h"
 #include "analyze/values/first.h"
 #include "analyze/values/outputs.h"
@@ -140,6 +142,31 @@ static double share_of(const tt_overview *o, tt_part_kind part)
     return 0;
 }
 
+/* How fast it was, and would be if no thread waited for a read; "" if that is not known. */
+static const char *pool_bound(tt_overview *o, const tt_pool_report *p)
+{
+    const tt_filter generated = {.phase = TT_PHASE_GENERATE};
+    const tt_phase_summary *g = &o->summary.generate;
+    const double tokens = (double)(g->tokens - g->mixed_tokens);
+    const char *text = "";
+    tt_pool_time t = {0};
+    tt_pool_sums s = {0};
+    const bool known = tt_pool_time_find(&t, o->m, NULL) == TT_OK &&
+                       tt_pool_sums_make(&s, p, &t, &generated, NULL) == TT_OK;
+    if (known && tokens > 0 && g->tokens_per_s > 0 && s.pause_ns < g->total_ns) {
+        const double most = tokens / (g->total_ns - s.pause_ns) * 1e9;
+        text = tt_why_keep(&o->texts,
+                           " It generated %s tokens/s, %.0f %% of the %s that computing alone "
+                           "allows.",
+                           tt_units_speed((char[TT_UNITS_TEXT]){0}, g->tokens_per_s),
+                           100 * g->tokens_per_s / most,
+                           tt_units_speed((char[TT_UNITS_TEXT]){0}, most));
+    }
+    tt_pool_sums_free(&s);
+    tt_pool_time_free(&t);
+    return text;
+}
+
 /* What boost read is not in the threads' page faults. */
 static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lanes)
 {
@@ -150,8 +177,8 @@ static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lane
         (void)snprintf(faults, sizeof faults, ", besides %s%s major page faults",
                        tt_amount_bound(lanes->major), COUNT(lanes->major.value));
     add(o, TT_SEVERITY_WARNING, "disk", "timeline", nothing,
-        tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.",
-                    100 * disk, BYTES(p.total.read_bytes), faults));
+        tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.%s",
+                    100 * disk, BYTES(p.total.read_bytes), faults, pool_bound(o, &p)));
     tt_pool_free(&p);
 }
 
