@@ -358,12 +358,14 @@ static tt_status set_peak(tt_overview *o, tt_error *err)
     tt_buffers *b = NULL;
     tt_status status = tt_buffers_analyze(o->m, &b, err);
     if (status != TT_OK) return status;
-    const uint32_t at = b->peak[TT_BACKING_ALLOCATED];
     double allocated = NAN, mapped = 0;
-    if (at != TT_NONE) {
-        allocated = (double)(b->events[at].bytes[TT_BACKING_ALLOCATED] +
-                             b->events[at].bytes[TT_BACKING_UNKNOWN]);
-        mapped = (double)b->events[at].bytes[TT_BACKING_FILE];
+    /* Buffers whose place is not known count as allocated. */
+    for (uint32_t i = 0; i < b->n_events; i++) {
+        const uint64_t *bytes = b->events[i].bytes;
+        const double sum = (double)(bytes[TT_BACKING_ALLOCATED] + bytes[TT_BACKING_UNKNOWN]);
+        if (sum <= allocated || sum <= 0) continue;
+        allocated = sum;
+        mapped = (double)bytes[TT_BACKING_FILE];
     }
     tt_buffers_free(b);
     if (o->m->n_pool_states && !isnan(allocated)) return set_pool_peak(o, allocated, err);
