@@ -64,7 +64,7 @@ KEYS = {
     "text": r"(\.|^)(token_ids?|token_text|tokens_text)$",
 }
 # Bytes of a weight that ops used are not pages in RAM.
-USED = re.compile(r"^faults.*\b(rows|total)\.used_bytes$|^buffers|^memory\b(?!/loading|/residency)|^info.*\bby_kind\b")
+USED = re.compile(r"^export buffers|^faults.*\b(rows|total)\.used_bytes$|^buffers|^memory\b(?!/loading|/residency)|^info.*\bby_kind\b")
 WORDS = {
     "faults": r"\b0 (major |minor |page )+faults|[Nn]othing came from disk|\b0 B (came|was read|read)\b|never waited (for (it|disk|them))"
               r"|waiting for disk +0 ns|none of its ops had",
@@ -75,12 +75,10 @@ WORDS = {
     "batches": r"never (chosen|read)\b(?!, gone)|[\d.]+ % never\b",
 }
 
-COMMANDS = [
-    "info", "info --verbose", "why", "why --batch 2", "why --layer 1", "stats --by op", "stats --by tensor", "stats --by thread",
-    "log --lanes", "heat", "heat --by layer", "whatif --ram 4M", "buffers", "graph", "faults", "faults --by batch", "faults --by thread",
-    "faults --by op", "routing", "values", "values --first-bad", "report", "diff OTHER", "diff --by phase OTHER", "verify",
-]
-CSV = ["stats --by tensor", "log --lanes", "heat", "buffers", "faults", "faults --by batch", "faults --by thread", "values"]
+JSON = ["info", "why", "why --batch 2", "why --layer 1", "stats --by tensor", "stats --by thread", "log --lanes", "heat --by layer", "whatif --ram 4M",
+        "buffers", "graph", "faults", "faults --by batch", "faults --by thread", "routing", "values", "values --first-bad", "report", "diff OTHER", "verify"]
+TEXT = ["info --verbose", "why", "why --batch 2", "why --layer 1", "stats --by thread", "heat", "faults", "values", "report"]
+CSV = ["stats --by tensor", "log --lanes", "heat", "faults", "faults --by batch", "values"]
 WHOLE = {"from_ns": -(10**12), "to_ns": 10**12}
 SPANS = "file0-0-65536-16"
 ASKED = {
@@ -183,6 +181,16 @@ def command(job):
         say(name, command, out)
 
 
+def exported(name):
+    """The tables for other tools."""
+    subprocess.run([TENSORTRACE, "export", "--format", "csv", "-o", f"{name}.tables", f"{name}.ttrace"], check=True, capture_output=True)
+    for path in sorted(Path(f"{name}.tables").rglob("*.csv")):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                for key, value in row.items():
+                    take(name, f"export {path.stem}.{key}", value)
+
+
 def columns(name, endpoint, body):
     """A binary reply: its header and columns."""
     length, = struct.unpack_from("<I", body)
@@ -226,9 +234,10 @@ def main():
         subprocess.run([TENSORTRACE, "synth", "--preset", model, "--layers", "2", "-o", f"{model}.gguf"], check=True, stderr=subprocess.DEVNULL)
     for name in RUNS:
         record(name)
-    jobs = [(n, c, form) for n in RUNS for c in COMMANDS for form in ("--json", "")] + [(n, c, "--csv") for n in RUNS for c in CSV]
+    jobs = [(n, c, form) for n in RUNS for form, list_of in (("--json", JSON), ("", TEXT), ("--csv", CSV)) for c in list_of]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(command, jobs))
+        list(pool.map(exported, RUNS))
     served(list(RUNS))
     # A pattern that matches nothing tests nothing.
     for flag in KEYS:
