@@ -85,6 +85,7 @@ static bool has_weight(const void *context, const void *row)
     return weight_of(context, row) != NULL;
 }
 
+TT_COLUMN_KNOWN(was_timed, tt_faults_row, r, r->counts.observed > 0 && r->time_ns > 0)
 TT_COLUMN_KNOWN(was_busy, tt_faults_row, r, r->busy_ns > 0)
 TT_COLUMN_KNOWN(has_first, tt_faults_row, r, r->first_known)
 
@@ -417,7 +418,7 @@ static const tt_column columns[] = {
     TT_COLUMN("reading_count", NULL, COUNT, "ops that had major faults or reads",
               TT_MEMBER(tt_faults_row, reading_count)),
     TT_COLUMN("time_ns", "TIME", NS, "time of the counted ops", .nullable = true,
-              .show = TT_SHOW_WIDEST, .known = row_counted, TT_MEMBER(tt_faults_row, time_ns)),
+              .show = TT_SHOW_WIDEST, .known = was_timed, TT_MEMBER(tt_faults_row, time_ns)),
     TT_COLUMN("reading_ns", NULL, NS, "time of the ops that had reads", .nullable = true,
               .known = row_counted, TT_MEMBER(tt_faults_row, reading_ns)),
     TT_COLUMN("busy_ns", NULL, NS, "time of the counted threads in these ops", .nullable = true,

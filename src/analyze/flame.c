@@ -6,6 +6,7 @@
 #include "base/order.h"
 #include "model/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,12 +118,12 @@ static uint32_t find_leaf(tt_flame *f, const tt_run *run, uint32_t parent, const
     return at;
 }
 
-static void add_op(tt_flame_node *x, const tt_log_item *i, uint32_t run)
+static void add_op(tt_flame_node *x, const tt_log_item *i, uint32_t run, bool waits_known)
 {
     const uint64_t ticks = i->arrive > i->start ? i->arrive - i->start : 0;
     x->count++;
     x->ticks += i->busy + i->wait;
-    x->wait_ticks += i->wait;
+    tt_amount_add(&x->wait_ticks, tt_amount_of(waits_known, i->wait));
     if (x->node != TT_NONE && ticks <= x->longest_ticks) return;
     x->run = run;
     x->node = i->node;
@@ -153,7 +154,7 @@ static tt_status take_run(tt_flame *f, uint32_t run, tt_error *err)
         if (l->group != group || l->covers != item.covers)
             *l = (leaf){find_leaf(f, r, parent, &item), group, item.covers};
         if (l->node == TT_NONE) return tt_error_memory(err, "a flame chart");
-        add_op(&f->tree[l->node], &item, run);
+        add_op(&f->tree[l->node], &item, run, waits);
     }
     return TT_OK;
 }
@@ -180,13 +181,14 @@ static void sum_up(tt_flame *f)
     for (uint32_t i = f->n; i-- > 0;) {
         tt_flame_node *x = &f->tree[i];
         x->time_ns = tt_model_span_ns(f->m, x->ticks);
-        x->wait_ns = tt_model_span_ns(f->m, x->wait_ticks);
+        x->wait_ns =
+            x->wait_ticks.known ? tt_model_span_ns(f->m, x->wait_ticks.value) : (double)NAN;
         x->longest_ns = tt_model_span_ns(f->m, x->longest_ticks);
         if (x->parent == TT_NONE) continue;
         tt_flame_node *p = &f->tree[x->parent];
         p->count += x->count;
         p->ticks += x->ticks;
-        p->wait_ticks += x->wait_ticks;
+        tt_amount_add(&p->wait_ticks, x->wait_ticks);
         if (x->node == TT_NONE || (p->node != TT_NONE && p->longest_ticks >= x->longest_ticks))
             continue;
         p->run = x->run;

@@ -6,6 +6,7 @@
 
 #include "analyze/filter.h"
 #include "analyze/over.h"
+#include "base/amount.h"
 #include "base/status.h"
 #include "model/model.h"
 #include "table/table.h"
@@ -35,12 +36,13 @@ typedef struct tt_flame_node {
     int64_t first, last;  /* of batches: their numbers; of a layer: its number; -1: outside any */
     uint64_t count;       /* ops with an observed end */
     double time_ns;       /* of all threads: work and waits */
-    double wait_ns;       /* of these, waits; 0 where they were not observed */
+    double wait_ns;       /* of these, waits; NAN: not observed */
     uint32_t run, node;   /* the op that took longest, as selections name it: the run in m->runs */
     double longest_ns;    /* from its begin to the end of its work */
     /* Private: */
     uint32_t parent, child, last_child, next;
-    uint64_t ticks, wait_ticks, longest_ticks;
+    uint64_t ticks, longest_ticks;
+    tt_amount wait_ticks;
 } tt_flame_node;
 
 typedef struct tt_flame tt_flame;

@@ -8,9 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limit of ops, 40 bytes each. */
-#define TT_OFF_CPU_OPS_MAX (1u << 21)
-
 /* An op on a lane, whose thread was off CPU at some time between start and end (its arrival). When
  * exactly is not recorded. */
 typedef struct tt_off_cpu_op {
@@ -25,7 +22,7 @@ typedef struct tt_off_cpu_ops {
     tt_off_cpu_op *list; /* by start */
     size_t n, capacity;
     double longest_ns; /* of them, from start to end */
-    bool cut;          /* there are more */
+    bool cut;          /* there are more than were asked for, which are not in the list */
 } tt_off_cpu_ops;
 
 /* Whether it was observed of at least one run. */
@@ -33,8 +30,16 @@ bool tt_off_cpu_observed(const tt_model *m);
 /* The option of `run` that records it; NULL: it is observed, or cannot be recorded. */
 const char *tt_off_cpu_option(const tt_model *m);
 
-/* Walks all runs that were observed. Freed with tt_off_cpu_ops_free, also after an error. */
-tt_status tt_off_cpu_ops_find(tt_off_cpu_ops *o, tt_model *m, tt_error *err);
+/* Returns false to stop. */
+typedef bool tt_off_cpu_visit(void *context, const tt_off_cpu_op *op);
+/* The ops of the runs that overlap [from, to), run by run. */
+tt_status tt_off_cpu_walk(const tt_model *m, double from_ns, double to_ns, tt_off_cpu_visit *visit,
+                          void *context, tt_error *err);
+
+/* The ops of those runs, at most `most` (40 bytes each). Freed with tt_off_cpu_ops_free, also after
+ * an error. */
+tt_status tt_off_cpu_ops_find(tt_off_cpu_ops *o, const tt_model *m, double from_ns, double to_ns,
+                              size_t most, tt_error *err);
 void tt_off_cpu_ops_free(tt_off_cpu_ops *o);
 
 /* Those that may overlap [from, to): *first .. *end - 1; skip those that end before `from`. */

@@ -1,6 +1,8 @@
 #include "analyze/overview.h"
 
 #include "analyze/buffers.h"
+#include "analyze/kernel.h"
+#include "analyze/pool.h"
 #include "analyze/values/outputs.h"
 #include "base/array.h"
 #include "base/order.h"
@@ -51,9 +53,8 @@ static void visit(void *context, const tt_parts_op *op)
 {
     walk *w = context;
     const uint32_t lane = op->times->last_lane;
-    w->lanes.faults_known |= op->faults_known;
-    w->lanes.major += op->major;
-    w->lanes.read_bytes += op->read_bytes;
+    tt_amount_add(&w->lanes.major, op->major);
+    tt_amount_add(&w->lanes.read_bytes, op->read_bytes);
     if (op->times->lanes < 2 || lane >= TT_WHY_LANES_MAX) return;
     w->lanes.ops++;
     w->lanes.last[lane]++;
@@ -337,19 +338,37 @@ static double token_bytes(const tt_overview *o, const tt_overview_sums *sums, bo
     return NAN;
 }
 
+/* With boost, the model's mappings are its pool, which holds a part of them. */
+static tt_status set_pool_peak(tt_overview *o, double allocated, tt_error *err)
+{
+    tt_pool_report p;
+    tt_status status = tt_pool_find(&p, o->m, err);
+    if (status != TT_OK) return status;
+    const double pool = (double)p.total.peak_bytes;
+    set_tile(o, 4, "ram_peak_bytes", "Memory at most", "bytes", allocated + pool,
+             tt_why_keep(&o->texts, "%s, and %s in the pool of boost", BYTES((uint64_t)allocated),
+                         BYTES(p.total.peak_bytes)),
+             NULL);
+    tt_pool_free(&p);
+    return TT_OK;
+}
+
 static tt_status set_peak(tt_overview *o, tt_error *err)
 {
     tt_buffers *b = NULL;
     tt_status status = tt_buffers_analyze(o->m, &b, err);
     if (status != TT_OK) return status;
-    const uint32_t at = b->peak[TT_BACKING_ALLOCATED];
     double allocated = NAN, mapped = 0;
-    if (at != TT_NONE) {
-        allocated = (double)(b->events[at].bytes[TT_BACKING_ALLOCATED] +
-                             b->events[at].bytes[TT_BACKING_UNKNOWN]);
-        mapped = (double)b->events[at].bytes[TT_BACKING_FILE];
+    /* Buffers whose place is not known count as allocated. */
+    for (uint32_t i = 0; i < b->n_events; i++) {
+        const uint64_t *bytes = b->events[i].bytes;
+        const double sum = (double)(bytes[TT_BACKING_ALLOCATED] + bytes[TT_BACKING_UNKNOWN]);
+        if (sum <= allocated || sum <= 0) continue;
+        allocated = sum;
+        mapped = (double)bytes[TT_BACKING_FILE];
     }
     tt_buffers_free(b);
+    if (o->m->n_pool_states && !isnan(allocated)) return set_pool_peak(o, allocated, err);
     const char *text = isnan(allocated) ? ""
                        : mapped > 0
                            ? tt_why_keep(&o->texts, "%s, and %s of mapped files",
@@ -395,7 +414,7 @@ static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
     const tt_stats_row *rows = tt_stats_rows(sums->by_tensor, &n);
     const tt_stats_context context = {tt_stats_total(sums->by_tensor)};
     const tt_rowset set = tt_stats_rowset(&context, TT_BY_TENSOR, rows, n);
-    const tt_listing_wish wish = {.sort = "work_ns", .limit = TT_OVERVIEW_TENSORS + 1};
+    const tt_listing_wish wish = {.sort = "total_ns", .limit = TT_OVERVIEW_TENSORS + 1};
     if (tt_listing_make(&l, &set, &wish, NULL) == TT_OK)
         for (size_t i = 0; i < l.n && o->n_tensors < TT_OVERVIEW_TENSORS; i++) {
             const tt_stats_row *r = tt_listing_row(&l, i);
@@ -405,26 +424,36 @@ static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
                 .tensor = tt_why_keep(&o->texts, "%s", r->key),
                 .size_bytes = w == TT_NONE ? (double)NAN : (double)o->m->weights[w].size_bytes,
                 .read_bytes = r->weight_bytes,
-                .work_ns = r->work_ns,
-                .share = tt_stats_share(r, context.total)};
+                .time_ns = r->total_ns,
+                .share = context.total->total_ns > 0 ? r->total_ns / context.total->total_ns
+                                                     : (double)NAN,
+                .work_ns = r->work_ns};
         }
     tt_listing_free(&l);
 }
 
 /* --- the headline --- */
 
-static const char *disk_clause(tt_overview *o, const tt_overview_lanes *lanes)
+const char *tt_overview_disk(tt_overview *o, const tt_overview_lanes *lanes)
 {
-    if (!lanes->faults_known) return "";
-    if (!lanes->major && !lanes->read_bytes) return "; nothing came from disk";
-    return tt_why_keep(&o->texts, "; %s came from disk", BYTES(lanes->read_bytes));
+    const tt_amount ops = lanes->read_bytes, process = lanes->process_read_bytes;
+    const bool faulted = !tt_amount_is_zero(lanes->major);
+    if ((tt_amount_is_zero(ops) || tt_amount_is_zero(process)) && !faulted)
+        return "nothing came from disk";
+    if (ops.value)
+        return tt_why_keep(&o->texts, "%s%s came from disk", tt_amount_bound(ops),
+                           BYTES(ops.value));
+    if (process.value)
+        return tt_why_keep(&o->texts, "the process read %s%s from disk", tt_amount_bound(process),
+                           BYTES(process.value));
+    return NULL;
 }
 
 static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
 {
     tt_why *t = &o->texts;
     const char *speed = o->tiles[0].why_not ? o->tiles[1].text : o->tiles[0].text;
-    const char *list = "";
+    const char *list = "", *disk = tt_overview_disk(o, lanes);
     if (o->total_ns <= 0) {
         o->headline =
             o->summary.records ? "The trace has ops, but no times." : "The trace holds no ops.";
@@ -444,7 +473,7 @@ static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
     }
     o->headline = tt_why_keep(t, "%s%sOf the time, %s%s.", speed,
                               speed[0] ? (o->tiles[0].why_not ? " of a prompt. " : ". ") : "", list,
-                              disk_clause(o, lanes));
+                              disk ? tt_why_keep(t, "; %s", disk) : "");
 }
 
 /* --- all of it --- */
@@ -460,6 +489,21 @@ static tt_status sum_up(tt_overview_sums *sums, const tt_model *m, const tt_over
     return tt_stats_walk(list, 2, m, NULL, NULL, err);
 }
 
+/* What the kernel counted for the process, where ops have no counts of their own. */
+static tt_status ask_kernel(const tt_model *m, tt_overview_lanes *lanes, tt_error *err)
+{
+    static const tt_filter all;
+    tt_kernel_sum sum;
+    if (!m->n_usages) return TT_OK;
+    tt_kernel *k = tt_kernel_new(m);
+    if (!k) return tt_error_memory(err, "the kernel's counts");
+    tt_kernel_batches(k, &all, &sum);
+    tt_kernel_free(k);
+    if (sum.windows && sum.has_io)
+        lanes->process_read_bytes = (tt_amount){sum.read_bytes, true, sum.missing > 0};
+    return TT_OK;
+}
+
 static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
                             tt_stats_progress *progress, void *context, const tt_over *over,
                             tt_overview_lanes *lanes, tt_error *err)
@@ -470,6 +514,7 @@ static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
     if (status == TT_OK) status = find_slow(o, w.walker, over, err);
     if (status == TT_OK) set_tensors(o, sums);
     *lanes = w.lanes;
+    if (status == TT_OK) status = ask_kernel(o->m, lanes, err);
     if (status == TT_OK) tt_overview_list_missing(o, w.walker);
     tt_parts_close(w.walker);
     return status;

@@ -8,6 +8,7 @@
 #include "analyze/stats.h"
 #include "analyze/summary.h"
 #include "analyze/why/why.h"
+#include "base/amount.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -43,7 +44,8 @@ typedef struct tt_overview_tensor {
     const char *tensor;
     double size_bytes; /* NAN: not known */
     uint64_t read_bytes;
-    double work_ns, share;
+    double time_ns, share; /* of its ops: with what their threads waited for a disk; of all ops' */
+    double work_ns;        /* of that, own work of all threads */
 } tt_overview_tensor;
 
 typedef enum tt_severity { TT_SEVERITY_ERROR, TT_SEVERITY_WARNING, TT_SEVERITY_NOTE } tt_severity;
@@ -120,9 +122,12 @@ typedef struct tt_overview_lanes {
     uint64_t wait_ticks[TT_WHY_LANES_MAX]; /* that the others waited for it */
     uint64_t last[TT_WHY_LANES_MAX];       /* ops at which it arrived last */
     uint64_t ops;                          /* of several threads */
-    uint64_t major, read_bytes;            /* of all ops */
-    bool faults_known;
+    tt_amount major, read_bytes;           /* of all ops */
+    tt_amount process_read_bytes;          /* of the process in batches, as the kernel counts */
 } tt_overview_lanes;
+/* "18.9 MiB came from disk": of the ops if that was observed, else of the process; NULL: neither
+ * was. */
+const char *tt_overview_disk(tt_overview *o, const tt_overview_lanes *lanes);
 tt_status tt_overview_find(tt_overview *o, const tt_overview_lanes *lanes, const tt_over *over,
                            tt_error *err);
 void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w);

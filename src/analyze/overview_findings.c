@@ -2,12 +2,15 @@
 #include "analyze/copies.h"
 #include "analyze/overview.h"
 #include "analyze/pool.h"
+#include "analyze/pool_sums.h"
+#include "analyze/pool_time.h"
 #include "analyze/routers.h"
 #include "analyze/values/first.h"
 #include "analyze/values/outputs.h"
 #include "base/units.h"
 #include "model/faults.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -139,18 +142,43 @@ static double share_of(const tt_overview *o, tt_part_kind part)
     return 0;
 }
 
+/* How fast it was, and would be if no thread waited for a read; "" if that is not known. */
+static const char *pool_bound(tt_overview *o, const tt_pool_report *p)
+{
+    const tt_filter generated = {.phase = TT_PHASE_GENERATE};
+    const tt_phase_summary *g = &o->summary.generate;
+    const double tokens = (double)(g->tokens - g->mixed_tokens);
+    const char *text = "";
+    tt_pool_time t = {0};
+    tt_pool_sums s = {0};
+    const bool known = tt_pool_time_find(&t, o->m, NULL) == TT_OK &&
+                       tt_pool_sums_make(&s, p, &t, &generated, NULL) == TT_OK;
+    if (known && tokens > 0 && g->tokens_per_s > 0 && s.pause_ns < g->total_ns) {
+        const double most = tokens / (g->total_ns - s.pause_ns) * 1e9;
+        text = tt_why_keep(&o->texts,
+                           " It generated %s tokens/s, %.0f %% of the %s that computing alone "
+                           "allows.",
+                           tt_units_speed((char[TT_UNITS_TEXT]){0}, g->tokens_per_s),
+                           100 * g->tokens_per_s / most,
+                           tt_units_speed((char[TT_UNITS_TEXT]){0}, most));
+    }
+    tt_pool_sums_free(&s);
+    tt_pool_time_free(&t);
+    return text;
+}
+
 /* What boost read is not in the threads' page faults. */
 static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lanes)
 {
     char faults[80] = "";
     tt_pool_report p;
     o->texts.failed |= tt_pool_find(&p, o->m, NULL) != TT_OK;
-    if (lanes->faults_known)
-        (void)snprintf(faults, sizeof faults, ", besides %s major page faults",
-                       COUNT(lanes->major));
+    if (lanes->major.known)
+        (void)snprintf(faults, sizeof faults, ", besides %s%s major page faults",
+                       tt_amount_bound(lanes->major), COUNT(lanes->major.value));
     add(o, TT_SEVERITY_WARNING, "disk", "timeline", nothing,
-        tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.",
-                    100 * disk, BYTES(p.total.read_bytes), faults));
+        tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: boost read %s%s.%s",
+                    100 * disk, BYTES(p.total.read_bytes), faults, pool_bound(o, &p)));
     tt_pool_free(&p);
 }
 
@@ -158,24 +186,28 @@ static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
 {
     const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
     const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
+    const char *faults =
+        tt_why_keep(&o->texts, "%s%s major page faults", tt_amount_bound(lanes->major),
+                    COUNT(lanes->major.value));
+    const char *read = tt_overview_disk(o, lanes);
+    if (!read) read = "how many bytes came from disk was not recorded";
     if (disk >= MUCH && o->m->n_pool_states)
         find_pool(o, disk, lanes);
     else if (disk >= MUCH)
         add(o, TT_SEVERITY_WARNING, "disk", "memory", nothing,
             tt_why_keep(&o->texts,
-                        "Ops waited for disk for %.0f %% of the time: %s major page faults, %s "
-                        "read.",
-                        100 * disk, COUNT(lanes->major), BYTES(lanes->read_bytes)));
-    else if (lanes->major)
+                        "Ops waited for disk for %.0f %% of the time: %s, and %s.", 100 * disk,
+                        faults, read));
+    else if (lanes->major.value)
         add(o, TT_SEVERITY_NOTE, "disk", "memory", nothing,
-            tt_why_keep(&o->texts, "%s came from disk, with %s major page faults.",
-                        BYTES(lanes->read_bytes), COUNT(lanes->major)));
+            tt_why_keep(&o->texts, "%c%s, with %s.", toupper((unsigned char)read[0]), read + 1,
+                        faults));
     if (off >= MUCH)
         add(o, TT_SEVERITY_WARNING, "off_cpu", "timeline", nothing,
             tt_why_keep(&o->texts,
                         "Threads were off CPU for %.0f %% of the time: the machine was busy with "
                         "others%s.",
-                        100 * off, lanes->faults_known ? "" : ", or they waited for a disk"));
+                        100 * off, lanes->major.known ? "" : ", or they waited for a disk"));
     if (between >= BETWEEN_MUCH)
         add(o, TT_SEVERITY_NOTE, "between_batches", "timeline", nothing,
             tt_why_keep(&o->texts,
@@ -237,8 +269,10 @@ static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error
     tt_routers_free(r);
     if (status == TT_OK && (double)unused >= COLD_SHARE * (double)all && unused)
         add(o, TT_SEVERITY_NOTE, "cold_experts", "experts", nothing,
-            tt_why_keep(&o->texts, "%s of %s experts%s were never chosen.", COUNT(unused),
-                        COUNT(all), bytes ? tt_why_keep(&o->texts, " (%s)", BYTES(bytes)) : ""));
+            tt_why_keep(&o->texts, "%s of %s experts%s were %s.", COUNT(unused), COUNT(all),
+                        bytes ? tt_why_keep(&o->texts, " (%s)", BYTES(bytes)) : "",
+                        tt_model_lacks_batches(o->m) ? "not chosen in the batches that were recorded"
+                                                     : "never chosen"));
     return status;
 }
 
@@ -317,6 +351,8 @@ void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
         lack(o, "time off CPU", "own work includes it", by_callback ? NULL : "--faults=both");
     if (!tt_model_has_faults(m))
         lack(o, "page faults", "what came from disk, and for which tensors", "--faults=both");
+    else if (tt_model_faults_are_events(m))
+        lack(o, "bytes read by ops", "only what the whole process read is known", "--faults=both");
     if (!m->n_residencies)
         lack(o, "pages in RAM", "how much of the model was in memory", "--residency");
     if (!tt_outputs_any(m))

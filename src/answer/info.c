@@ -165,10 +165,22 @@ static const tt_column count_columns[] = {
 };
 const tt_schema tt_info_count_schema = TT_SCHEMA("counts", "its contents", count_columns);
 
+/* What the recorder found where it looked; null where it did not look. */
+static bool was_looked_for(const tt_model *m, const char *count)
+{
+    uint64_t outputs = 0;
+    if (strcmp(count, "outputs_not_finite") == 0)
+        return tt_model_count(m, "outputs", &outputs) && outputs > 0;
+    return strncmp(count, "page_faults", strlen("page_faults")) != 0 || m->n_fault_spans > 0;
+}
+
 TT_COLUMN_JSON(json_recorder_counts, tt_info, info, {
+    const tt_model *m = info->m;
     tt_json_object(j);
-    for (uint32_t i = 0; i < info->m->n_counts; i++)
-        tt_json_kv_u64(j, info->m->counts[i].name, info->m->counts[i].value);
+    for (uint32_t i = 0; i < m->n_counts; i++) {
+        tt_json_key(j, m->counts[i].name);
+        tt_json_u64_or_null(j, was_looked_for(m, m->counts[i].name), m->counts[i].value);
+    }
     tt_json_object_end(j);
 })
 

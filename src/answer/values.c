@@ -103,7 +103,9 @@ static void first_summary(const void *context, const void *row, tt_rowset *out)
     put_row(out, &tt_values_summary_schema, &((const first_view *)row)->f->counts);
 }
 
-#define OF_FIRST(member_) TT_THROUGH(first_view, f), TT_MEMBER(tt_values_first, member_)
+TT_COLUMN_KNOWN(was_measured, first_view, v, v->f->counts.outputs > 0)
+#define OF_FIRST(member_)                                                                          \
+    .known = was_measured, TT_THROUGH(first_view, f), TT_MEMBER(tt_values_first, member_)
 
 static const tt_column first_columns[] = {
     TT_FIELD("file", "the trace", TT_MEMBER(first_view, path)),

@@ -121,7 +121,8 @@ static void print_curve(const tt_heat *h)
     tt_table_line(stdout, "", "come from       %s %% of the weights", weights);
 }
 
-static void print_summary(const tt_heat *h)
+/* lacks: of the batches of the run not all were recorded. */
+static void print_summary(const tt_heat *h, bool lacks)
 {
     char model[TT_UNITS_TEXT], read[TT_UNITS_TEXT], reads[TT_UNITS_TEXT], ops[TT_UNITS_TEXT];
     tt_table_line(stdout, "weights", "%s; %s%s read in %s reads by %s ops",
@@ -132,7 +133,7 @@ static void print_summary(const tt_heat *h)
         print_phase(tt_phase_name(tt_phase_listed(i)), h, &h->of_phase[tt_phase_listed(i)]);
     print_set("every batch", h, &h->every, 0);
     print_set("some batches", h, &h->some, 0);
-    if (h->all_weights) print_set("never read", h, &h->never, h->partly);
+    if (h->all_weights) print_set(lacks ? "not in these" : "never read", h, &h->never, h->partly);
     print_curve(h);
     print_extents(&h->steps);
     print_steps(h);
@@ -217,10 +218,11 @@ static void note_copies(const struct options *o, const tt_model *m, const tt_hea
         tt_report_note("%s; the order of reads leaves them out without --" TT_COPIES_OPTION, text);
 }
 
-static bool print_text(const struct options *o, const tt_listing *rows, const tt_heat *heat)
+static bool print_text(const struct options *o, const tt_model *m, const tt_listing *rows,
+                       const tt_heat *heat)
 {
     tt_heat_row all = {0};
-    if (!o->cold) print_summary(heat);
+    if (!o->cold) print_summary(heat, tt_model_lacks_batches(m));
     for (size_t i = 0; o->cold && i < heat->n_rows; i++)
         if (is_cold(NULL, &heat->rows[i])) all.size_bytes += heat->rows[i].size_bytes;
     if (o->cold && rows->n_all == 0)
@@ -246,7 +248,7 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
             tt_report_output(o->list.csv ? tt_list_print_csv(&rows) : print_json(o, &rows, heat));
     if (code == TT_EXIT_OK && !data) note_copies(o, m, heat);
     if (code == TT_EXIT_OK && !data)
-        code = heat->reads ? tt_report_output(print_text(o, &rows, heat)) : TT_EXIT_OK;
+        code = heat->reads ? tt_report_output(print_text(o, m, &rows, heat)) : TT_EXIT_OK;
     tt_listing_free(&rows);
     if (code != TT_EXIT_OK || heat->reads) return code;
     if (m->n_weights > 0) return tt_trace_none(m, &o->filter, "op that reads weights");

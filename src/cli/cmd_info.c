@@ -126,24 +126,26 @@ static void choice_text(const tt_info *info)
 static void value_lines(const tt_info *info)
 {
     const tt_model *m = info->m;
-    uint64_t outputs, bad = 0, dropped = 0;
+    uint64_t outputs, bad, dropped;
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const char *asked = NULL;
     for (unsigned i = 0; i < TT_INFO_CAPTURES && !asked; i++)
         asked = tt_info_find_capture(m, i).asked;
     if (!asked) return;
-    (void)tt_model_count(m, "outputs_not_finite", &bad);
-    (void)tt_model_count(m, "data_dropped", &dropped);
+    const bool knows_bad = tt_model_count(m, "outputs_not_finite", &bad);
+    const bool knows_dropped = tt_model_count(m, "data_dropped", &dropped);
     if (tt_model_count(m, "outputs", &outputs))
         tt_table_line(stdout, "values", "%s: %s fingerprints taken, %s with NaN or infinity", asked,
-                      tt_units_count(a, outputs), tt_units_count(b, bad));
+                      tt_units_count(a, outputs),
+                      knows_bad ? tt_units_count(b, bad) : "an unknown number");
     else
         tt_table_line(stdout, "values", "%s: an unknown number of fingerprints taken", asked);
-    if (info->summary.data_parts || dropped)
+    if (info->summary.data_parts || (knows_dropped && dropped))
         tt_table_line(stdout, "", "data of outputs in %s parts, %s of the file, %s dropped",
                       tt_units_count(a, info->summary.data_parts),
                       tt_units_bytes(b, info->summary.data_bytes),
-                      tt_units_count((char[TT_UNITS_TEXT]){0}, dropped));
+                      knows_dropped ? tt_units_count((char[TT_UNITS_TEXT]){0}, dropped)
+                                    : "an unknown number");
 }
 
 static void fact_line(void *context, const char *title, const char *value)

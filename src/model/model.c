@@ -163,6 +163,14 @@ bool tt_model_count(const tt_model *m, const char *name, uint64_t *value)
     return false;
 }
 
+bool tt_model_lacks_batches(const tt_model *m)
+{
+    uint64_t not_asked = 0, after = 0;
+    (void)tt_model_count(m, "batches_not_asked", &not_asked);
+    (void)tt_model_count(m, "batches_after_limit", &after);
+    return not_asked || after || m->front.present || !m->trace.complete;
+}
+
 const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key)
 {
     for (uint32_t f = 0; f < m->n_files; f++)

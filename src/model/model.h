@@ -441,6 +441,8 @@ uint64_t tt_model_page_bytes(const tt_model *m);
 bool tt_model_is_imported(const tt_model *m);
 /* A total of the recorder; false if it was not observed. */
 bool tt_model_count(const tt_model *m, const char *name, uint64_t *value);
+/* Whether the program computed batches that were not recorded: "never" is then "not in these". */
+bool tt_model_lacks_batches(const tt_model *m);
 /* A key of the model files' metadata, or NULL. */
 const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
 /* The phase's name in commands: "prompt", "generate", "unknown". */

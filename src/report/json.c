@@ -165,6 +165,7 @@ TT_COLUMN_VALUE(thread_id, tt_work_lane, l, u64,
                 (uint64_t)(l - ((const tt_analysis *)context)->work.lanes))
 FIGURE(thread_busy, tt_work_lane, l, span(a, true, l->busy_ticks))
 FIGURE(thread_wait, tt_work_lane, l, span(a, a->waits_observed, l->wait_ticks))
+FIGURE(thread_last, tt_work_lane, l, a->waits_observed ? (double)l->last : NAN)
 TT_COLUMN_JSON(json_waited_for, tt_work_lane, l, {
     const tt_analysis *a = context;
     const tt_work *w = &a->work;
@@ -180,7 +181,7 @@ static const tt_column thread_columns[] = {
     TT_FIELD("ops", "that it took part in", TT_MEMBER(tt_work_lane, ops)),
     TT_FIELD("compute_ns", "in ops", F64(thread_busy)),
     TT_FIELD("wait_ns", "for other threads", F64(thread_wait)),
-    TT_FIELD("last_to_arrive", "times at a barrier", TT_MEMBER(tt_work_lane, last)),
+    TT_FIELD("last_to_arrive", "times at a barrier", F64(thread_last)),
     TT_FIELD("waited_for_ns", "for each thread", .type = TT_CELL_ROWS, .json = json_waited_for),
 };
 static const tt_schema thread_schema = TT_SCHEMA("threads", "of the engine", thread_columns);
@@ -450,6 +451,8 @@ PHASE(warmup)
 #define WRITTEN(key_, about_, type_, json_, ...)                                                   \
     TT_FIELD(key_, about_, .type = TT_CELL_##type_, .json = (json_), __VA_ARGS__)
 
+FIGURE(barriers, tt_analysis, r, r->waits_observed ? (double)r->work.barriers : NAN)
+
 static const tt_column columns[] = {
     TT_FIELD("file", "the trace", TT_MEMBER(tt_analysis, path)),
     TT_FIELD("run_id", "of the recording", .type = TT_CELL_NAME, .get = get_run_id),
@@ -463,7 +466,7 @@ static const tt_column columns[] = {
     WRITTEN("roofline", "what bounds ops", OBJECT, json_roofline, .known = NULL),
     TT_FIELD("threads", "of the engine", .type = TT_CELL_ROWS, .inner = &thread_schema,
              .rows = threads),
-    TT_FIELD("barriers", "that threads met at", TT_MEMBER(tt_analysis, work.barriers)),
+    TT_FIELD("barriers", "that threads met at", F64(barriers)),
     WRITTEN("reads", "of weights", OBJECT, json_reads, .known = has_heat),
     WRITTEN("experts", "by layer", ROWS, json_experts, .known = NULL),
     OBJECT("disk", "in batches", disk_schema, disk, .known = NULL),

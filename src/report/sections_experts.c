@@ -227,7 +227,8 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
             tt_format_bytes(p, (double)k->read_bytes), tt_format_ns(p, seconds * 1e9),
             tt_format_rate(p, (double)k->read_bytes / seconds), "");
     else if (ops)
-        tt_page_add(p, TT_BLOCK_ANSWER, "The ops read %s from devices.",
+        tt_page_add(p, TT_BLOCK_ANSWER, "The ops read %s%s from devices.",
+                    total->counts.observed_reads < total->counts.observed ? "at least " : "",
                     tt_format_bytes(p, (double)total->counts.read_bytes));
     else if (k->has_io)
         tt_page_add(p, TT_BLOCK_ANSWER,

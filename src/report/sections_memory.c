@@ -243,12 +243,13 @@ static const char *format_units(tt_page *p, const tt_heat *h, const tt_heat_set 
 static void tables_of_heat(tt_page *p, tt_analysis *a)
 {
     tt_heat *h = &a->heat;
+    const bool lacks = tt_model_lacks_batches(a->m);
     const char *set_titles[] = {"Weights", "Share>", "Size>", "Tensors or experts>"};
     tt_page_table *t = tt_page_table_begin(p, "What is read in how many batches", 4, set_titles);
     const struct {
         const char *name;
         const tt_heat_set *set;
-    } sets[] = {{"in each batch", &h->every}, {"in some batches", &h->some}, {"never", &h->never}};
+    } sets[] = {{"in each batch", &h->every}, {"in some batches", &h->some}, {lacks ? "in none of these" : "never", &h->never}};
     for (size_t i = 0; i < 3; i++) {
         const char *cells[] = {
             sets[i].name, tt_percent(p, (double)sets[i].set->bytes, (double)h->model_bytes),
@@ -269,13 +270,14 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
     if (write_no_reads(p, a)) return;
     const tt_heat *h = &a->heat;
     const double model = (double)h->model_bytes;
+    const bool lacks = tt_model_lacks_batches(a->m);
     tt_page_add(p, TT_BLOCK_ANSWER,
-                "%s of the weights (%s of %s) are read in each batch, %s in some, and %s never; "
+                "%s of the weights (%s of %s) are read in each %sbatch, %s in some, and %s %s; "
                 "%.0f %% of all bytes read come from %.1f %% of the weights.",
                 tt_percent(p, (double)h->every.bytes, model),
                 tt_format_bytes(p, (double)h->every.bytes), tt_format_bytes(p, model),
-                tt_percent(p, (double)h->some.bytes, model),
-                tt_percent(p, (double)h->never.bytes, model), 100 * h->curve[0].reads,
+                lacks ? "recorded " : "", tt_percent(p, (double)h->some.bytes, model),
+                tt_percent(p, (double)h->never.bytes, model), lacks ? "in none" : "never", 100 * h->curve[0].reads,
                 100 * h->curve[0].weights);
     if (h->of_phase[TT_PHASE_GENERATE].batches)
         tt_page_add(p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",

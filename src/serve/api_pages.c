@@ -49,6 +49,7 @@ TT_SOURCE_MEMO(pages_memo, known_pages, "the pages", find, release)
 /* --- common members --- */
 
 TT_COLUMN_VALUE(get_observed, known_pages, p, boolean, p->faults.m->n_fault_spans > 0)
+TT_COLUMN_KNOWN(has_pages, known_pages, p, p->faults.m->n_fault_spans > 0)
 TT_COLUMN_VALUE(get_faults, known_pages, p, u64, p->faults.m->n_page_faults)
 TT_COLUMN_GET(get_lost, known_pages, p,
               cell->known = tt_model_count(p->faults.m, "page_faults_lost", &cell->u64);)
@@ -64,11 +65,13 @@ enum { PAGES = 1, BINS = 2 };
 static const tt_column head_columns[] = {
     TT_FIELD("observed", "page by page", .type = TT_CELL_BOOL, .get = get_observed),
     TT_FIELD("page_bytes", "of a page", TT_MEMBER(known_pages, faults.page_bytes)),
-    TT_FIELD("faults", "of the trace", .type = TT_CELL_U64, .get = get_faults),
-    TT_FIELD("faults_lost", "when it was recorded", .type = TT_CELL_U64, .get = get_lost),
+    TT_FIELD("faults", "of the trace", .type = TT_CELL_U64, .known = has_pages, .get = get_faults),
+    TT_FIELD("faults_lost", "when it was recorded", .type = TT_CELL_U64, .known = has_pages,
+             .get = get_lost),
     TT_FIELD("mappings", "their files", .type = TT_CELL_LIST, .inner = &mapping_schema,
              .rows = mappings),
-    TT_FIELD("on_map", "faults in a segment", TT_MEMBER(known_pages, index.n), .kinds = BINS),
+    TT_FIELD("on_map", "faults in a segment", .known = has_pages,
+             TT_MEMBER(known_pages, index.n), .kinds = BINS),
 };
 static const tt_schema head_schema = TT_SCHEMA("pages", "all faults", head_columns);
 
@@ -280,11 +283,12 @@ typedef struct faults_row {
     fault_row *list;
 } faults_row;
 
+TT_COLUMN_KNOWN(was_observed, faults_row, r, r->observed)
 TT_COLUMN_ROWS(listed_faults, faults_row, r, r->list, r->shown)
 
 static const tt_column faults_columns[] = {
     TT_FIELD("observed", "page by page", TT_MEMBER(faults_row, observed)),
-    TT_FIELD("n", "that pass", TT_MEMBER(faults_row, n)),
+    TT_FIELD("n", "that pass", .known = was_observed, TT_MEMBER(faults_row, n)),
     TT_FIELD("faults", "the first of them", .type = TT_CELL_ROWS, .inner = &fault_schema,
              .rows = listed_faults),
 };

@@ -116,11 +116,14 @@ TT_COLUMN_VALUE(get_cell, tt_path_cell, c, u64, (uint64_t)(c - (const tt_path_ce
 
 #define COUNT32(name, row_type, member)                                                            \
     TT_COLUMN_VALUE(name, row_type, c, u64, c->member < UINT32_MAX ? c->member : UINT32_MAX - 1)
+#define AMOUNT32(name, row_type, member)                                                           \
+    TT_COLUMN_GET(name, row_type, c, cell->known = c->member.known;                                \
+                  cell->u64 = c->member.value < UINT32_MAX ? c->member.value : UINT32_MAX - 1;)
 COUNT32(cell_reads, tt_path_cell, reads)
 COUNT32(cell_prompt, tt_path_cell, prompt)
 COUNT32(cell_copied, tt_path_cell, copied)
-COUNT32(cell_major, tt_path_cell, major_faults)
-COUNT32(cell_minor, tt_path_cell, minor_faults)
+AMOUNT32(cell_major, tt_path_cell, major_faults)
+AMOUNT32(cell_minor, tt_path_cell, minor_faults)
 
 static const tt_column cell_columns[] = {
     TT_FIELD("cell", "", .type = TT_CELL_U32, .get = get_cell),
@@ -139,8 +142,8 @@ TT_COLUMN_GET(get_phase, tt_path_read, r, const tt_model *m = context; cell->kno
               cell->u64 = r->batch == TT_NONE ? TT_PHASE_UNKNOWN : m->batches[r->batch].phase;)
 TT_COLUMN_GET(get_expert, tt_path_read, r, cell->known = r->expert >= 0;
               if (cell->known) cell->u64 = (uint64_t)r->expert;)
-COUNT32(read_major, tt_path_read, major_faults)
-COUNT32(read_minor, tt_path_read, minor_faults)
+AMOUNT32(read_major, tt_path_read, major_faults)
+AMOUNT32(read_minor, tt_path_read, minor_faults)
 
 static const tt_column read_columns[] = {
     TT_FIELD("start_relative_ns", "of the op", TT_MEMBER(tt_path_read, start_ns)),
@@ -275,8 +278,8 @@ TT_COLUMN_VALUE(get_place, tt_tokens_cell, c, u64, (uint64_t)(c - grid_of(contex
 TT_COLUMN_GET(get_ns, tt_tokens_cell, c, const tt_model *m = ((const cells_context *)context)->m;
               cell->known = m->clock.known; cell->f64 = tt_model_span_ns(m, c->ticks);)
 COUNT32(used_accesses, tt_tokens_cell, accesses)
-COUNT32(used_major, tt_tokens_cell, major_faults)
-COUNT32(used_minor, tt_tokens_cell, minor_faults)
+AMOUNT32(used_major, tt_tokens_cell, major_faults)
+AMOUNT32(used_minor, tt_tokens_cell, minor_faults)
 
 static const tt_column used_columns[] = {
     TT_FIELD("cell", "", .type = TT_CELL_U32, .get = get_place),

@@ -212,16 +212,23 @@ static const tt_column mark_columns[] = {
 };
 static const tt_schema mark_schema = TT_SCHEMA("bad", "a bad output", mark_columns);
 
+static bool any_output(const void *context, const void *row)
+{
+    (void)row;
+    return tt_outputs_any(context);
+}
+
 tt_status tt_answer_values_bad(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const tt_column total = TT_FIELD("bad", "", TT_MEMBER(tt_values_marks, total));
+    static const tt_column total =
+        TT_FIELD("bad", "", .known = any_output, TT_MEMBER(tt_values_marks, total));
     static const tt_schema head = {"bad", "of the trace", &total, 1};
     const void *made = NULL;
     tt_columns c;
     tt_status status = tt_source_get(q, &marks_memo, &made, err);
     if (status != TT_OK) return status;
     const tt_values_marks *marks = made;
-    tt_columns_begin(&c, &TT_ROWSET(&head, 0, NULL, marks, 1));
+    tt_columns_begin(&c, &TT_ROWSET(&head, 0, q->m, marks, 1));
     tt_columns_add_rows(&c, &TT_ROWSET(&mark_schema, 0, q->m, marks->list, marks->n), &all);
     return tt_columns_end(&c, r, err);
 }

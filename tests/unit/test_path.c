@@ -264,11 +264,11 @@ static void faults_add_up_to_those_of_the_ops(bool page_faults)
     assert_int_equal(tt_tokens_find(o.m, &by_file, NULL, &t, NULL), TT_OK);
     assert_true(p.faults && t.faults);
     for (size_t i = 0; i < (size_t)p.columns * p.rows; i++) {
-        major += p.cells[i].major_faults;
-        minor += p.cells[i].minor_faults;
+        major += p.cells[i].major_faults.value;
+        minor += p.cells[i].minor_faults.value;
     }
     for (size_t i = 0; i < (size_t)t.columns * t.rows; i++)
-        token_major += t.cells[i].major_faults;
+        token_major += t.cells[i].major_faults.value;
     if (!page_faults) {
         assert_true(want_major + want_minor > 0);
         assert_int_equal(major, want_major);

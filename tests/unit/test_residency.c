@@ -4,6 +4,7 @@
 #include "analyze/kernel.h"
 #include "analyze/ranges.h"
 #include "analyze/residency.h"
+#include "answer/faults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,35 @@ static void what_was_not_looked_at_does_not_go(void **state)
     assert_int_equal(seen[1].went_bytes, 0);
 }
 
+/* Of a file the least and the most over all samples: 4, 1 and 3 pages of 10 bytes. */
+static void the_least_of_a_file_is_neither_first_nor_last(void **state)
+{
+    const uint64_t all[] = {0, 4}, one[] = {0, 1, 3}, three[] = {1, 3};
+    tt_residency records[] = {
+        {.page_bytes = 10, .n_pages = 4, .n_intervals = 2, .intervals = all, .batch = 0},
+        {.page_bytes = 10, .n_pages = 4, .n_intervals = 3, .intervals = one, .batch = 1},
+        {.page_bytes = 10, .n_pages = 4, .n_intervals = 2, .intervals = three, .batch = 2},
+    };
+    tt_batch batches[3] = {0};
+    tt_model_file file = {.size_bytes = 40};
+    const tt_filter filter = {0};
+    const tt_model m = {.files = &file,
+                        .n_files = 1,
+                        .batches = batches,
+                        .n_batches = 3,
+                        .residencies = records,
+                        .n_residencies = 3};
+    tt_faults_view v = {.m = &m, .filter = &filter, .by = tt_faults_dimensions, .residency = true};
+    (void)state;
+    assert_int_equal(tt_faults_collect(&v, NULL, NULL, NULL), TT_OK);
+    assert_int_equal(v.files[0].samples, 3);
+    assert_int_equal(v.files[0].first.resident_bytes, 40);
+    assert_int_equal(v.files[0].least_bytes, 10);
+    assert_int_equal(v.files[0].most_bytes, 40);
+    assert_int_equal(v.files[0].last.resident_bytes, 30);
+    tt_faults_view_free(&v);
+}
+
 /* Numbers that do not fit are cut at the file's end. */
 static void wild_numbers_stay_inside(void **state)
 {
@@ -327,6 +357,7 @@ int main(void)
         cmocka_unit_test(what_is_added_again_takes_no_room),
         cmocka_unit_test(pages_come_and_go),
         cmocka_unit_test(what_was_not_looked_at_does_not_go),
+        cmocka_unit_test(the_least_of_a_file_is_neither_first_nor_last),
         cmocka_unit_test(wild_numbers_stay_inside),
         cmocka_unit_test(totals_are_differences),
     };

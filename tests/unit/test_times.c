@@ -3,6 +3,8 @@
 #include "tests.h"
 
 #include "analyze/log/log.h"
+#include "analyze/off_cpu.h"
+#include "analyze/off_cpu_bins.h"
 #include "analyze/stats.h"
 #include "analyze/timeline/timeline.h"
 #include "analyze/work.h"
@@ -341,6 +343,55 @@ static void ops_without_an_end_and_beyond_their_run_are_told(void **state)
     hand_close(&h, m);
 }
 
+static double sum_of(const tt_off_cpu_bins *b, uint32_t track)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < b->n_buckets; i++)
+        sum += b->off_ns[(size_t)track * b->n_buckets + i];
+    return sum;
+}
+
+/* 50 us of MUL on lane 0, 2 us of ADD and 699 of RMS_NORM (504 to 1,204) on lane 1: as ops, in buckets,
+ * and in a part of the time that begins in the middle of RMS_NORM. */
+static void time_off_cpu_is_whole_however_many_ops_have_it(void **state)
+{
+    const tt_detail off[] = {
+        {.run = 1, .place = tt_detail_place(0, 1, TT_DETAIL_OFF_CPU), .off_cpu = {50000}},
+        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {50000}},
+        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {699000}}};
+    const double halfway[] = {1204000 - 700000 / 2, 1204000};
+    hand h;
+    tt_off_cpu_ops ops;
+    tt_off_cpu_bins all, part;
+    size_t first, end;
+    (void)state;
+    tt_model *m = make(&h, "capture_off_cpu", "on", good, off, 3);
+    m->runs[0].threads = 2;
+    const double from = tt_model_ns(m, (uint64_t)halfway[0]);
+    const double to = tt_model_ns(m, (uint64_t)halfway[1]);
+    assert_int_equal(tt_off_cpu_ops_find(&ops, m, -INFINITY, INFINITY, 3, NULL), TT_OK);
+    assert_int_equal(ops.n, 3);
+    assert_false(ops.cut);
+    tt_off_cpu_ops_between(&ops, from, to, &first, &end);
+    assert_true(first < end && ops.list[end - 1].node == 2);
+    tt_off_cpu_ops_free(&ops);
+    assert_int_equal(tt_off_cpu_ops_find(&ops, m, -INFINITY, INFINITY, 2, NULL), TT_OK);
+    assert_true(ops.cut);
+    tt_off_cpu_ops_free(&ops);
+    assert_int_equal(tt_off_cpu_bins_find(&all, m, 4096, NULL), TT_OK);
+    near(50000, sum_of(&all, 0));
+    near(701000, sum_of(&all, 1));
+    assert_int_equal(
+        tt_off_cpu_bins_begin(&part, from, to, 7, all.n_tracks, UINT32_MAX, NULL), TT_OK);
+    tt_off_cpu_bins_cut(&all, &part);
+    near(0, sum_of(&part, 0));
+    assert_true(fabs(699000 / 2 - sum_of(&part, 1)) < 2 * (all.to_ns - all.from_ns) / all.n_buckets);
+    assert_true(fabs(part.off_ns[7] - part.off_ns[12]) < 2000); /* evenly */
+    tt_off_cpu_bins_free(&part);
+    tt_off_cpu_bins_free(&all);
+    hand_close(&h, m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +400,7 @@ int main(void)
         cmocka_unit_test(what_was_not_observed_is_unknown),
         cmocka_unit_test(waits_are_known_of_hooked_computations),
         cmocka_unit_test(pictures_show_no_wait_that_is_unknown),
+        cmocka_unit_test(time_off_cpu_is_whole_however_many_ops_have_it),
         cmocka_unit_test(ops_without_an_end_and_beyond_their_run_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,6 +161,36 @@ static void expect_why(const made *x, const char *why)
     if (!strstr(w.why_not, why)) fail_msg("'%s', not '%s'", w.why_not, why);
 }
 
+/* Two weights of 8 floats, the first with a NaN: each source has its own weight's, however often. */
+static void each_source_has_its_own_weight(void **state)
+{
+    made *x = make(TT_GGML_F32, 16, 1);
+    const float nan = NAN;
+    tt_weight weights[2];
+    tt_values_origin origins[2] = {{.n_sources = 1}, {.n_sources = 2}};
+    tt_values_first f = {.origins = origins, .n_origins = 2};
+    (void)state;
+    set(x, 12, &nan, 4);
+    put(x);
+    for (uint32_t i = 0; i < 2; i++) {
+        weights[i] = x->weight;
+        weights[i].ne[0] = 8;
+        weights[i].size_bytes = 32;
+        weights[i].offset_bytes += 32 * i;
+    }
+    x->m.weights = weights;
+    x->m.n_weights = 2;
+    origins[0].sources[0].weight = 0;
+    origins[1].sources[0].weight = 1;
+    origins[1].sources[1].weight = 0;
+    assert_int_equal(tt_values_first_weights(&x->m, NULL, &f, NULL), TT_OK);
+    assert_int_equal(origins[0].sources[0].in_file.n_nan, 1);
+    assert_true(origins[1].sources[0].in_file.looked_at);
+    assert_int_equal(origins[1].sources[0].in_file.n_nan, 0);
+    assert_int_equal(origins[1].sources[1].in_file.n_nan, 1);
+    drop(x);
+}
+
 static void another_file_is_not_looked_at(void **state)
 {
     made *x = make(TT_GGML_F32, 64, 4);
@@ -242,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_are_counted_and_placed),
         cmocka_unit_test(scales_of_quantised_types_are_looked_at),
+        cmocka_unit_test(each_source_has_its_own_weight),
         cmocka_unit_test(another_file_is_not_looked_at),
         cmocka_unit_test(what_a_trace_says_is_not_believed),
         cmocka_unit_test(it_ends_when_nobody_waits),

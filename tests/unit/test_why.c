@@ -55,6 +55,22 @@ static void put_batch(hand *h, uint32_t id, uint64_t ticks, int odd)
     hand_put(h, TT_META_BATCH);
 }
 
+/* Of what put_faults and make record. */
+static bool reads_are_counted = true; /* bytes; the kernel's events have none */
+static uint32_t counted_lanes = 2;
+static uint64_t process_read_bytes; /* by the kernel, over all batches; 0: not recorded */
+
+static void put_usage(hand *h, uint32_t batch, uint8_t moment, uint64_t ticks, uint64_t read_bytes)
+{
+    const tt_meta_usage u = {.batch = batch,
+                             .moment = moment,
+                             .ticks = ticks,
+                             .flags = TT_USAGE_IO,
+                             .read_bytes = read_bytes};
+    tt_meta_put_usage(&h->record, &u);
+    hand_put(h, TT_META_USAGE);
+}
+
 typedef struct made {
     hand h;
     tt_model *m;
@@ -105,7 +121,7 @@ static void put_op(made *x, uint32_t run, uint32_t node, int odd)
 static void put_faults(made *x, int odd)
 {
     for (size_t i = 0; i < x->n; i++)
-        for (uint32_t lane = 0; lane < 2; lane++) {
+        for (uint32_t lane = 2 - counted_lanes; lane < 2; lane++) {
             const tt_op_record *r = &x->lanes[lane][i];
             const bool read = odd == DISK && r->run == ODD + 1 && tt_op_node(r) == 2 && lane == 1;
             x->details[x->n_details++] =
@@ -113,7 +129,9 @@ static void put_faults(made *x, int odd)
                             .place = tt_detail_place(tt_op_node(r), lane, TT_DETAIL_FAULTS),
                             .faults = {.major = read ? 3 : 0,
                                        .cpu_ns = r->arrive - r->start - (read ? 30 * MS : 0),
-                                       .read_bytes = read ? 65536 : 0}};
+                                       .read_bytes = !reads_are_counted ? UINT64_MAX
+                                                     : read             ? 65536
+                                                                        : 0}};
         }
 }
 
@@ -132,6 +150,8 @@ static void make(made *x, uint32_t batches, int odd, bool faults)
         const int is = b == ODD || odd == GROWING ? odd : PLAIN;
         x->at += 100000 + (is == PAUSE ? 50 * MS : 0);
         put_batch(&x->h, b + 1, x->at, odd);
+        if (process_read_bytes)
+            put_usage(&x->h, b + 1, TT_AT_BATCH_BEGIN, x->at, b * (process_read_bytes / batches));
         x->at += 20000;
         hand_run_at(&x->h, b + 1, b + 1, 1, x->at);
         for (uint32_t node = 0; node < OPS; node++)
@@ -139,6 +159,9 @@ static void make(made *x, uint32_t batches, int odd, bool faults)
         hand_end(&x->h, TT_META_RUN_END, b + 1, x->at);
         x->at += 5000;
         hand_end(&x->h, TT_META_BATCH_END, b + 1, x->at);
+        if (process_read_bytes)
+            put_usage(&x->h, b + 1, TT_AT_BATCH_END, x->at,
+                      (b + 1) * (process_read_bytes / batches));
     }
     if (faults) put_faults(x, odd);
     hand_flush(&x->h);
@@ -365,6 +388,103 @@ static void the_run(void **state)
     unmake(x);
 }
 
+static void check_disk(const char *headline, const char *found, const char *answer)
+{
+    made *x = of(BATCHES, DISK, true);
+    tt_overview o;
+    tt_why w;
+    assert_int_equal(tt_overview_make(x->m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    const tt_finding *f = finding(&o, "disk");
+    assert_non_null(f);
+    if (!strstr(o.headline, headline)) fail_msg("%s", o.headline);
+    if (!strstr(f->text, found)) fail_msg("%s", f->text);
+    if (!strstr(w.text.list[1], answer)) fail_msg("%s", w.text.list[1]);
+    assert_null(strstr(o.headline, " 0 B"));
+    assert_null(strstr(f->text, " 0 B"));
+    for (size_t i = 0; i < w.text.n; i++)
+        assert_null(strstr(w.text.list[i], " 0 B"));
+    tt_overview_free(&o);
+    tt_why_free(&w);
+    unmake(x);
+}
+
+/* Three major faults read 64 KiB. What of it was recorded is said, and nothing else. */
+static void what_came_from_disk(void **state)
+{
+    (void)state;
+    check_disk("; 64.0 KiB came from disk.", "3 major page faults, and 64.0 KiB came from disk.",
+               "3 major page faults and read 64.0 KiB,");
+    counted_lanes = 1;
+    check_disk("; at least 64.0 KiB came from disk.", "at least 3 major page faults, and at least",
+               "at least 3 major page faults and read at least 64.0 KiB,");
+    counted_lanes = 2;
+    reads_are_counted = false;
+    check_disk("waiting for disk 26 %.", "3 major page faults, and how many bytes came from disk",
+               "3 major page faults, ");
+    process_read_bytes = BATCHES * 4096ull;
+    check_disk("; the process read 80.0 KiB from disk.", "the process read 80.0 KiB from disk.",
+               "; the process read 4.0 KiB");
+    process_read_bytes = 0;
+    reads_are_counted = true;
+}
+
+static void put_buffer(hand *h, uint32_t id, uint64_t size_bytes, uint8_t flags)
+{
+    const tt_meta_buffer b = {
+        .id = id, .ticks = 2, .base = 4096ull * id, .size_bytes = size_bytes, .flags = flags};
+    tt_meta_put_buffer(&h->record, &b);
+    hand_put(h, TT_META_BUFFER);
+}
+
+/* Two layers of 16 experts, of which the first one's choice was recorded, 2 of 16; and two buffers, of
+ * which one is not known to be allocated: it counts. */
+static void what_was_recorded_in_part(void **state)
+{
+    const tt_detail chosen = {.run = 1,
+                              .place = tt_detail_place(0, 0, TT_DETAIL_EXPERTS),
+                              .experts = {.n = 2, .expert = {5, 4}}};
+    const tt_op_record ops[] = {hand_op(1, 0, 0, MS, 2 * MS, 2 * MS),
+                                hand_op(1, 1, 0, 2 * MS, 3 * MS, 3 * MS)};
+    hand h;
+    tt_overview o;
+    (void)state;
+    hand_begin(&h);
+    hand_clock(&h, 1, 1);
+    hand_clock(&h, 1 + 1000 * MS, 1 + 1000 * MS);
+    hand_model(&h, 1, "model.gguf", 3);
+    put_buffer(&h, 1, 100 << 20, 0);
+    put_buffer(&h, 2, 28 << 20, TT_BUFFER_PLACE_UNKNOWN);
+    for (uint32_t i = 0; i < 2; i++) {
+        tt_meta_tensor *t =
+            hand_tensor(&h, i ? "ffn_moe_up-1" : "ffn_moe_up-0", "MUL_MAT_ID", 4, 2, 1);
+        hand_source(t, 2 + i);
+        hand_source(t, 4);
+        hand_source(t, 5 + i);
+    }
+    (void)hand_tensor(&h, "w1", "NONE", 4, 4, 16);
+    (void)hand_tensor(&h, "w2", "NONE", 4, 4, 16);
+    (void)hand_tensor(&h, "x", "NONE", 4, 1, 1);
+    (void)hand_tensor(&h, "ids-0", "NONE", 2, 1, 1);
+    (void)hand_tensor(&h, "ids-1", "NONE", 2, 1, 1);
+    hand_graph(&h, 1, 2);
+    hand_batch_at(&h, 1, 1, MS);
+    hand_run_at(&h, 1, 1, 1, MS);
+    hand_end(&h, TT_META_RUN_END, 1, 3 * MS);
+    hand_end(&h, TT_META_BATCH_END, 1, 3 * MS);
+    hand_flush(&h);
+    hand_ops(&h, 1, ops, 2);
+    hand_details(&h, &chosen, 1);
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(tt_overview_make(m, NULL, NULL, NULL, NULL, &o, NULL), TT_OK);
+    const tt_finding *cold = finding(&o, "cold_experts");
+    assert_non_null(cold);
+    if (!strstr(cold->text, "14 of 16 experts")) fail_msg("%s", cold->text);
+    assert_string_equal(o.tiles[4].text, "128.0 MiB");
+    tt_overview_free(&o);
+    hand_close(&h, m);
+}
+
 /* What is unusual is when it began, not how long it took: both say so, in the same figures. */
 static void a_late_token(void **state)
 {
@@ -534,6 +654,8 @@ int main(void)
         cmocka_unit_test(the_run),           cmocka_unit_test(no_clock),
         cmocka_unit_test(layers_and_ops),    cmocka_unit_test(lost_ops),
         cmocka_unit_test(a_growing_context), cmocka_unit_test(a_late_token),
+        cmocka_unit_test(what_came_from_disk),
+        cmocka_unit_test(what_was_recorded_in_part),
         cmocka_unit_test(one_median),        cmocka_unit_test(once_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,11 @@ static void add_to_cell(tt_path_cell *c, const tt_path_read *r, bool prompt, uin
     c->prompt += prompt;
     c->copied += r->copied;
     c->read_bytes += bytes;
-    c->major_faults += tt_faults_share(r->major_faults, before, bytes, r->size_bytes);
-    c->minor_faults += tt_faults_share(r->minor_faults, before, bytes, r->size_bytes);
+    tt_amount major = r->major_faults, minor = r->minor_faults;
+    major.value = tt_faults_share(major.value, before, bytes, r->size_bytes);
+    minor.value = tt_faults_share(minor.value, before, bytes, r->size_bytes);
+    tt_amount_add(&c->major_faults, major);
+    tt_amount_add(&c->minor_faults, minor);
 }
 
 /* Into the cells of its begin and of its offsets: how long it took is not to be seen at that
@@ -165,8 +168,10 @@ static bool add(walk *q, const tt_reading *reading, size_t i, const tt_path_read
                    end = r.offset_bytes + r.size_bytes, to = end < w->to_bytes ? end : w->to_bytes;
     /* Those that ended before the window are only walked for the step to the next one. */
     if (r.end_ns < w->from_ns || from >= to) return true;
-    r.major_faults = tt_reading_share(q->m, reading, i, reading->major);
-    r.minor_faults = tt_reading_share(q->m, reading, i, reading->minor);
+    r.major_faults = tt_amount_of(reading->faults_known,
+                                  tt_reading_share(q->m, reading, i, reading->major));
+    r.minor_faults = tt_amount_of(reading->faults_known,
+                                  tt_reading_share(q->m, reading, i, reading->minor));
     const bool prompt = r.batch != TT_NONE && q->m->batches[r.batch].phase != TT_PHASE_GENERATE &&
                         q->m->batches[r.batch].phase != TT_PHASE_UNKNOWN;
     p->reads++;
@@ -278,8 +283,8 @@ static void add_cell(tt_path_cell *to, const tt_path_cell *from)
     to->read_bytes += from->read_bytes;
     to->prompt += from->prompt;
     to->copied += from->copied;
-    to->major_faults += from->major_faults;
-    to->minor_faults += from->minor_faults;
+    tt_amount_add(&to->major_faults, from->major_faults);
+    tt_amount_add(&to->minor_faults, from->minor_faults);
 }
 
 static void cut_row(const tt_path *whole, part x, uint32_t row, tt_path_cell *out)

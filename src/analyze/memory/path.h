@@ -7,6 +7,7 @@
 #include "analyze/heat.h"
 #include "analyze/over.h"
 #include "analyze/reads.h"
+#include "base/amount.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@ typedef struct tt_path_read {
     uint32_t batch; /* in tt_model.batches, or TT_NONE */
     uint8_t step;   /* enum tt_heat_step_kind: from the read before it, in the window or not */
     bool copied;    /* in a copy in a buffer, not in the mapped file */
-    uint64_t major_faults, minor_faults; /* of the op, divided as `faults` does */
+    tt_amount major_faults, minor_faults; /* of the op, divided as `faults` does */
 } tt_path_read;
 
 typedef struct tt_path_cell {
@@ -51,7 +52,7 @@ typedef struct tt_path_cell {
     uint64_t read_bytes;
     uint64_t prompt; /* of the reads, those of batches with a prompt */
     uint64_t copied;
-    uint64_t major_faults, minor_faults;
+    tt_amount major_faults, minor_faults;
 } tt_path_cell;
 
 typedef struct tt_path {

@@ -6,6 +6,7 @@
 
 #include "analyze/filter.h"
 #include "analyze/over.h"
+#include "base/amount.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -32,7 +33,7 @@ typedef struct tt_tokens_cell {
     uint64_t accesses; /* ops that read some of it */
     uint64_t read_bytes;
     uint64_t ticks; /* of these ops; an op's whole time counts in each column that it reads */
-    uint64_t major_faults, minor_faults; /* as of tt_path_read */
+    tt_amount major_faults, minor_faults; /* as of tt_path_read */
 } tt_tokens_cell;
 
 typedef struct tt_tokens {

@@ -364,7 +364,13 @@ TT_COLUMN_GET(get_level, tt_values_counts, c, (void)c;
               tt_cell_text(cell, tt_model_environment(context, "capture_values"));)
 TT_COLUMN_KNOWN(counts_range, tt_values_counts, c, c->has_range)
 
+TT_COLUMN_KNOWN(was_measured, tt_values_counts, c, c->outputs > 0)
+
 #define SUM(key_, about_) TT_COLUMN(#key_, NULL, COUNT, about_, TT_MEMBER(tt_values_counts, key_))
+/* Of outputs: where none was measured, nobody knows. */
+#define OF_OUTPUTS(key_, about_)                                                                   \
+    TT_COLUMN(#key_, NULL, COUNT, about_, .nullable = true, .known = was_measured,                 \
+              TT_MEMBER(tt_values_counts, key_))
 
 static const tt_column summary_columns[] = {
     TT_COLUMN("capture_values", NULL, NONE, "what --values asked for", .type = TT_CELL_NAME,
@@ -373,13 +379,13 @@ static const tt_column summary_columns[] = {
     SUM(outputs, "that were measured"),
     SUM(unmeasured, "executed ops whose output nobody took"),
     SUM(incomplete, "fingerprints of which a part was lost"),
-    SUM(elements, "in the outputs"),
-    SUM(bad, "outputs with a NaN, or an infinity that is not a mask's"),
-    SUM(n_nan, "elements that are NaN"),
-    SUM(n_inf, "elements that are infinite"),
-    SUM(masking, "outputs that hold the infinities of a mask"),
-    SUM(constant, "outputs with all elements equal"),
-    SUM(zero, "outputs with all elements zero"),
+    OF_OUTPUTS(elements, "in the outputs"),
+    OF_OUTPUTS(bad, "outputs with a NaN, or an infinity that is not a mask's"),
+    OF_OUTPUTS(n_nan, "elements that are NaN"),
+    OF_OUTPUTS(n_inf, "elements that are infinite"),
+    OF_OUTPUTS(masking, "outputs that hold the infinities of a mask"),
+    OF_OUTPUTS(constant, "outputs with all elements equal"),
+    OF_OUTPUTS(zero, "outputs with all elements zero"),
     TT_COLUMN("min", NULL, FIGURE, "minimum of the finite elements", .known = counts_range,
               TT_MEMBER(tt_values_counts, min)),
     TT_COLUMN("max", NULL, FIGURE, "maximum of the finite elements", .known = counts_range,
@@ -523,17 +529,21 @@ TT_COLUMN_GET(get_logits_batch, tt_values_first, f, const tt_model *m = context;
               if (f->first_logits_run != TT_NONE)
                   set_batch(m, m->runs[f->first_logits_run].batch, cell);)
 
-#define SPREAD(key_, member_, about_)                                                              \
-    TT_COLUMN(key_, NULL, COUNT, about_, TT_MEMBER(tt_values_first, member_))
+TT_COLUMN_KNOWN(first_measured, tt_values_first, f, f->counts.outputs > 0)
+TT_COLUMN_KNOWN(logits_measured, tt_values_first, f, f->logits > 0)
+
+#define SPREAD(key_, member_, known_, about_)                                                      \
+    TT_COLUMN(key_, NULL, COUNT, about_, .nullable = true, .known = known_,                        \
+              TT_MEMBER(tt_values_first, member_))
 
 static const tt_column spread_columns[] = {
-    SPREAD("bad_after", bad_after, "bad outputs behind the first"),
-    SPREAD("inherited", inherited, "of them, those with a bad source"),
-    SPREAD("batches", tokens_bad, "with a bad output"),
+    SPREAD("bad_after", bad_after, first_measured, "bad outputs behind the first"),
+    SPREAD("inherited", inherited, first_measured, "of them, those with a bad source"),
+    SPREAD("batches", tokens_bad, first_measured, "with a bad output"),
     OUTPUT_ID("first_batch_id", NULL, get_first_batch, "of them", .type = TT_CELL_U32),
     OUTPUT_ID("last_batch_id", NULL, get_last_batch, "of them", .type = TT_CELL_U32),
-    SPREAD("logits_measured", logits, "outputs that are logits"),
-    SPREAD("logits_bad", logits_bad, "of them bad"),
+    SPREAD("logits_measured", logits, NULL, "outputs that are logits"),
+    SPREAD("logits_bad", logits_bad, logits_measured, "of them bad"),
     OUTPUT_ID("logits_batch_id", NULL, get_logits_batch, "of the first of these",
               .type = TT_CELL_U32),
 };

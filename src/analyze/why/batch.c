@@ -62,14 +62,12 @@ static void add_op(void *context, const tt_parts_op *op)
         e->off_lanes = op->times->lanes;
     }
     if (op->times->lanes > e->lanes) e->lanes = op->times->lanes;
-    e->faults_known |= op->faults_known;
-    e->major += op->major;
-    e->minor += op->minor;
-    e->read_bytes += op->read_bytes;
+    tt_amount_add(&e->major, op->major);
+    tt_amount_add(&e->read_bytes, op->read_bytes);
     if (!row) return;
     const double ns = tt_model_span_ns(m, tt_parts_sum(&op->parts));
     row->time_ns += ns;
-    row->read |= op->major > 0 || op->read_bytes > 0;
+    row->read |= op->major.value > 0 || op->read_bytes.value > 0;
     for (unsigned i = 0; i < TT_PARTS; i++)
         row->part_ns[i] += tt_model_span_ns(m, ticks[i]);
     if (row->run != TT_NONE && ns <= row->longest_ns) return;
@@ -120,6 +118,7 @@ static tt_status ask_kernel(tt_evidence *e, tt_error *err)
     if (!k) return tt_error_memory(err, "the kernel's counts");
     tt_kernel_batch(k, e->why->batch, &sum);
     tt_kernel_free(k);
+    e->kernel_read_bytes = tt_amount_of(sum.windows && sum.has_io, sum.read_bytes);
     if (!sum.windows || !sum.has_faults) return TT_OK;
     e->kernel_known = true;
     e->kernel_major = sum.major;

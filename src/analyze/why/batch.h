@@ -28,9 +28,9 @@ typedef struct tt_evidence {
     double attention_ns;    /* excess of attention's ops over their medians */
     double read_ns;         /* excess of the ops that read from a device */
     double expert_disk_ns;  /* of part_ns[TT_PART_DISK], in ops that pick experts */
-    uint64_t major, minor, read_bytes;
-    bool faults_known;
+    tt_amount major, read_bytes; /* of its ops */
     bool kernel_known; /* the kernel's counts of the process, while it was computed: */
+    tt_amount kernel_read_bytes;
     uint64_t kernel_major;
     double kernel_cpu_ns;
     uint32_t lanes;     /* the most of an op */

@@ -49,7 +49,7 @@ static bool was_stopped(const tt_evidence *e, double excess_ns)
 
 static tt_cause off_cpu_cause(const tt_evidence *e, double excess_ns)
 {
-    if (!e->faults_known && e->kernel_known && e->kernel_major > 0) return TT_CAUSE_DISK;
+    if (!e->major.known && e->kernel_known && e->kernel_major > 0) return TT_CAUSE_DISK;
     return was_stopped(e, excess_ns) ? TT_CAUSE_STOPPED : TT_CAUSE_OFF_CPU;
 }
 
@@ -89,7 +89,7 @@ static tt_cause wait_cause(tt_evidence *e, double excess_ns)
         e->off = (tt_evidence_op){e->last_lane_most, e->last_lane_op};
         return TT_CAUSE_STOPPED;
     }
-    return e->faults_known || e->kernel_known ? TT_CAUSE_WAITS : TT_CAUSE_UNKNOWN;
+    return e->major.known || e->kernel_known ? TT_CAUSE_WAITS : TT_CAUSE_UNKNOWN;
 }
 
 static tt_cause part_cause(tt_evidence *e, tt_part_kind part, double excess_ns)
@@ -178,7 +178,7 @@ static void write_off_cpu(const tt_evidence *e)
                  e->off.name ? tt_why_keep(w, ", longest in %s (%s)", e->off.name,
                                            NS(ns_of(e, e->off.ticks)))
                              : "",
-                 e->faults_known || (e->kernel_known && !e->kernel_major)
+                 e->major.known || (e->kernel_known && !e->kernel_major)
                      ? ""
                      : ", or they waited for a disk (page faults were not recorded)");
 }
@@ -187,12 +187,18 @@ static void write_disk(const tt_evidence *e)
 {
     tt_why *w = e->why;
     const double disk = e->part_ns[TT_PART_DISK];
-    if (e->faults_known)
-        tt_why_write(
-            w, &w->text,
-            "It waited %s for disk: its ops had %s major page faults and read %s, %s most.",
-            NS(disk), COUNT(e->major), BYTES(e->read_bytes),
-            w->n_faults ? w->faults[0].tensor : "no tensor");
+    if (e->major.known)
+        tt_why_write(w, &w->text,
+                     "It waited %s for disk: its ops had %s%s major page faults%s, %s most%s.",
+                     NS(disk), tt_amount_bound(e->major), COUNT(e->major.value),
+                     e->read_bytes.known
+                         ? tt_why_keep(w, " and read %s%s", tt_amount_bound(e->read_bytes),
+                                       BYTES(e->read_bytes.value))
+                         : "",
+                     w->n_faults ? w->faults[0].tensor : "no tensor",
+                     !e->read_bytes.known && e->kernel_read_bytes.known
+                         ? tt_why_keep(w, "; the process read %s", BYTES(e->kernel_read_bytes.value))
+                         : "");
     else if (disk > 0)
         tt_why_write(w, &w->text, "It waited %s for reads of boost.", NS(disk));
     else
@@ -374,13 +380,16 @@ static void exclude(const tt_evidence *e)
     tt_why *w = e->why;
     tt_sentences *x = &w->excluded;
     const double none = NONE_SHARE * w->time_ns;
-    if (e->faults_known && !e->major && !e->read_bytes)
+    if (tt_amount_is_zero(e->major) && tt_amount_is_zero(e->read_bytes))
         tt_why_write(w, x, "Disk: none of its ops had a major page fault or read from a device.");
+    else if (tt_amount_is_zero(e->major))
+        tt_why_write(w, x, "Disk: none of its ops had a major page fault.");
     else if (e->kernel_known && !e->kernel_major)
         tt_why_write(w, x, "Disk: the process had no major page fault.");
-    else if (e->faults_known && e->part_ns[TT_PART_DISK] < none &&
+    else if (tt_parts_disk_known(e->walker) && e->major.value && e->part_ns[TT_PART_DISK] < none &&
              !was_cause(w, TT_CAUSE_DISK, TT_CAUSE_COLD_EXPERT))
-        tt_why_write(w, x, "Disk: it had %s major page faults, but %s for them.", COUNT(e->major),
+        tt_why_write(w, x, "Disk: it had %s%s major page faults, but %s for them.",
+                     tt_amount_bound(e->major), COUNT(e->major.value),
                      tt_why_only(w, e->part_ns[TT_PART_DISK], "never waited", "waited only %s"));
     if (tt_parts_off_cpu_known(e->walker) && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
         e->part_ns[TT_PART_OFF_CPU] < none)

@@ -170,9 +170,11 @@ static const tt_column tensor_columns[] = {
     TT_FIELD("size_bytes", "of it", TT_MEMBER(tt_overview_tensor, size_bytes)),
     TT_COLUMN("read_bytes", "READ", BYTES, "of it, in all",
               TT_MEMBER(tt_overview_tensor, read_bytes)),
-    TT_COLUMN("work_ns", "WORK", NS, "own work of ops that read it",
-              TT_MEMBER(tt_overview_tensor, work_ns)),
-    TT_COLUMN("share", "SHARE", SHARE, "of all own work", TT_MEMBER(tt_overview_tensor, share)),
+    TT_COLUMN("time_ns", "TIME", NS, "of ops that read it, with their waits for a disk",
+              TT_MEMBER(tt_overview_tensor, time_ns)),
+    TT_COLUMN("work_ns", "WORK", NS, "own work of these", TT_MEMBER(tt_overview_tensor, work_ns)),
+    TT_COLUMN("share", "SHARE", SHARE, "of the time of all ops",
+              TT_MEMBER(tt_overview_tensor, share)),
 };
 const tt_schema tt_overview_tensor_schema = TT_SCHEMA("tensors", "a tensor", tensor_columns);
 

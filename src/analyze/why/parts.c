@@ -70,7 +70,7 @@ bool tt_parts_off_cpu_known(const tt_parts_walker *w)
 
 bool tt_parts_disk_known(const tt_parts_walker *w)
 {
-    return w->has_faults;
+    return w->has_faults && w->off_cpu_known && !w->m->n_fault_losses;
 }
 
 void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks)
@@ -119,18 +119,20 @@ static bool is_before(const tt_detail *d, uint32_t node)
 static bool count_faults(const tt_parts_walker *w, tt_parts_op *op)
 {
     size_t at;
-    bool read = false;
+    uint32_t counted = 0;
     tt_lower_bound(at, w->n_faults, is_before(&w->faults[at], op->node));
     for (; at < w->n_faults && tt_detail_node(&w->faults[at]) == op->node; at++) {
         const tt_detail_faults *f = &w->faults[at].faults;
-        const bool counts_reads = f->read_bytes != UINT64_MAX;
-        op->faults_known = true;
-        op->minor += f->minor;
-        op->major += f->major;
-        if (counts_reads) op->read_bytes += f->read_bytes;
-        read |= f->major > 0 || (counts_reads && f->read_bytes > 0);
+        tt_amount_add(&op->major, tt_amount_of(true, f->major));
+        tt_amount_add(&op->read_bytes, tt_amount_of(f->read_bytes != UINT64_MAX, f->read_bytes));
+        counted++;
     }
-    return read;
+    /* Of the other threads nothing was counted. */
+    if (counted < op->times->lanes) {
+        op->major.at_least = true;
+        op->read_bytes.at_least = true;
+    }
+    return op->major.value > 0 || op->read_bytes.value > 0;
 }
 
 /* How long the op's last lane waited for reads of the pool, in ticks. */

@@ -20,6 +20,7 @@
 
 #include "analyze/join.h"
 #include "analyze/over.h"
+#include "base/amount.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -61,9 +62,7 @@ typedef struct tt_parts_op {
     uint64_t gap_ticks;     /* since the op before (the batch's begin) ended, in no op */
     uint64_t stuck_ticks;   /* all threads were in the barrier before it, but none left it */
     uint64_t all_off_ticks; /* of its time, surely off CPU on all threads at once */
-    bool faults_known;      /* of all its threads: */
-    uint64_t minor, major;
-    uint64_t read_bytes;
+    tt_amount major, read_bytes; /* of all its threads: page faults, and what they read */
 } tt_parts_op;
 
 /* Where a batch's time has been divided up to. */
@@ -87,7 +86,7 @@ tt_parts_walker *tt_parts_open(const tt_model *m);
 void tt_parts_close(tt_parts_walker *w);
 /* What the trace tells; else the time is in other parts. */
 bool tt_parts_off_cpu_known(const tt_parts_walker *w); /* else in work */
-bool tt_parts_disk_known(const tt_parts_walker *w);    /* else in off CPU */
+bool tt_parts_disk_known(const tt_parts_walker *w);    /* else in off CPU or work */
 
 void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks);
 /* Divides the time up to the last op of a run (index in m->runs), which began after those before.

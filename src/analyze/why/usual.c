@@ -169,7 +169,7 @@ tt_status tt_usual_find(const tt_model *m, uint32_t batch, tt_usual *u, tt_error
 {
     const tt_batch *b = batch == TT_NONE ? NULL : &m->batches[batch];
     const uint32_t context = b ? b->context : TT_NONE;
-    *u = (tt_usual){.m = m, .phase = TT_PHASE_GENERATE, .major = NAN};
+    *u = (tt_usual){.m = m, .phase = TT_PHASE_GENERATE};
     tt_arena_init(&u->texts, TEXTS_BYTES_MAX);
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK) return status;
@@ -258,16 +258,12 @@ tt_usual_value tt_usual_op_time(const tt_usual *u, const tt_usual_op *op)
 typedef struct sampling {
     tt_usual *u;
     uint32_t sample;
-    bool faults_known;
-    uint64_t major;
 } sampling;
 
 static void add_op(void *context, const tt_parts_op *op)
 {
     sampling *s = context;
     tt_usual_op *row = tt_usual_op_of(s->u, op, NULL);
-    s->faults_known |= op->faults_known;
-    s->major += op->major;
     if (row)
         row->samples_ns[s->sample] += (float)tt_model_span_ns(s->u->m, tt_parts_sum(&op->parts));
 }
@@ -292,8 +288,7 @@ uint32_t tt_usual_typical(const tt_usual *u, uint32_t *chosen, uint32_t n)
 tt_status tt_usual_sample(tt_usual *u, tt_parts_walker *w, const tt_over *over, tt_error *err)
 {
     uint32_t chosen[TT_USUAL_SAMPLES];
-    double part_ns[TT_PARTS][TT_USUAL_SAMPLES], major[TT_USUAL_SAMPLES];
-    bool faults_known = false;
+    double part_ns[TT_PARTS][TT_USUAL_SAMPLES];
     tt_status status = TT_OK;
     if (!tt_usual_known(&u->time)) return TT_OK;
     const uint32_t n = tt_usual_typical(u, chosen, TT_USUAL_SAMPLES);
@@ -305,12 +300,9 @@ tt_status tt_usual_sample(tt_usual *u, tt_parts_walker *w, const tt_over *over, 
         if (status != TT_OK) return status;
         for (unsigned p = 0; p < TT_PARTS; p++)
             part_ns[p][i] = tt_model_span_ns(u->m, state.parts.ticks[p]);
-        major[i] = (double)s.major;
-        faults_known |= s.faults_known;
     }
     u->n_samples = n;
     for (unsigned p = 0; p < TT_PARTS; p++)
         u->part_ns[p] = tt_usual_of(part_ns[p], n).median_ns;
-    if (faults_known) u->major = tt_usual_of(major, n).median_ns;
     return TT_OK;
 }

@@ -68,7 +68,6 @@ typedef struct tt_usual {
     uint8_t phase;            /* likewise */
     uint32_t n_samples;       /* after tt_usual_sample: */
     double part_ns[TT_PARTS]; /* medians */
-    double major;             /* median of the major faults; NAN: not observed */
     tt_usual_op *ops;
     size_t n_ops;
     /* Private: */

@@ -229,6 +229,26 @@ tt_status tt_why_add_faults(tt_why *w, uint32_t batch, const tt_filter *filter, 
 
 /* --- what is not in the trace --- */
 
+/* What hides how long threads waited for a disk, and which part holds that time. */
+static void note_disk(tt_why *w, const tt_parts_walker *walker)
+{
+    const char *in = tt_part_title(tt_parts_off_cpu_known(walker) ? TT_PART_OFF_CPU : TT_PART_WORK);
+    if (!tt_model_has_faults(w->m))
+        tt_why_write(w, &w->not_known,
+                     "Page faults were not recorded, so waiting for disk is %s%s: run --faults=both "
+                     "records them.",
+                     w->m->n_pool_states ? "that for boost's reads alone, the rest is part of "
+                                         : "part of ",
+                     in);
+    else if (w->m->n_fault_losses)
+        tt_why_write(w, &w->not_known,
+                     "Page faults were lost while recording: what threads waited for them is part "
+                     "of %s.",
+                     in);
+    else
+        tt_why_write(w, &w->not_known, "How long threads waited for disk is part of %s.", in);
+}
+
 void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
 {
     const tt_model *m = w->m;
@@ -242,12 +262,7 @@ void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
     if (!tt_parts_off_cpu_known(walker))
         tt_why_write(w, &w->not_known,
                      "How long threads were off CPU was not recorded: own work includes it.");
-    if (!tt_parts_disk_known(walker))
-        tt_why_write(
-            w, &w->not_known,
-            "Page faults were not recorded, so waiting for disk is part of %s: "
-            "run --faults=both records them.",
-            tt_part_title(tt_parts_off_cpu_known(walker) ? TT_PART_OFF_CPU : TT_PART_WORK));
+    if (!tt_parts_disk_known(walker)) note_disk(w, walker);
     if (m->losses_total)
         tt_why_write(w, &w->not_known,
                      "Op records were lost while recording: their time is in between ops.");

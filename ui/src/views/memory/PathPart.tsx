@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<{ r: Reads; i: number }>[] = [
   { id: "offset", title: "Offset", width: 130, number: true, cell: ({ r, i }) => count(r.offset[i]!) },
   { id: "size", title: "Size", width: 90, number: true, cell: ({ r, i }) => bytes(r.size[i]!) },
   { id: "step", title: "From the read before", width: 150, cell: ({ r, i }) => ["first", "continues", "jump forward", "jump back", "within it", "another file"][r.step[i]!] ?? "" },
-  { id: "major", title: "Major faults", width: 90, number: true, cell: ({ r, i }) => count(r.major[i]!) },
+  { id: "major", title: "Major faults", width: 90, number: true, cell: ({ r, i }) => (r.major[i] === NO_U32 ? "not observed" : count(r.major[i]!)) },
 ];
 
 /** What is drawn: figures and single reads. */
@@ -323,7 +323,7 @@ export function PathPart() {
             <div>
               {r.batch[at.i] === NO_U32 ? "outside of tokens" : `token ${r.batch[at.i]}`}, at {moment(r.start[at.i]!, 1e3)}, its op took {duration(r.end[at.i]! - r.start[at.i]!)}
             </div>
-            {head?.faults && (
+            {head?.faults && r.major[at.i] !== NO_U32 && (
               <div>
                 {counted(r.major[at.i]!, "major fault")}, {count(r.minor[at.i]!)} minor
               </div>

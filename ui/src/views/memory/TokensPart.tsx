@@ -73,7 +73,7 @@ const TABLE: readonly Column<Line>[] = [
   { id: "accesses", title: "Accesses", width: 90, number: true, cell: ({ g, i }) => count(g.values.accesses[i]!) },
   { id: "bytes", title: "Bytes", width: 100, number: true, cell: ({ g, i }) => bytes(g.values.read_bytes[i]!) },
   { id: "time", title: "Time", width: 100, number: true, cell: ({ g, i }) => duration(g.values.time_ns[i]!) },
-  { id: "faults", title: "Page faults", width: 90, number: true, cell: ({ g, i }) => (g.head.faults ? count(g.values.faults[i]!) : "not observed") },
+  { id: "faults", title: "Page faults", width: 90, number: true, cell: ({ g, i }) => (Number.isNaN(g.values.faults[i]) || !g.head.faults ? "not observed" : count(g.values.faults[i]!)) },
 ];
 
 function Table(props: { grid: Grid | null }) {
@@ -257,7 +257,7 @@ export function TokensPart() {
             ) : (
               <div>
                 {counted(g.values.accesses[i]!, "access", "accesses")}, {bytes(g.values.read_bytes[i]!)}, {duration(g.values.time_ns[i]!)}
-                {g.head.faults && `, ${counted(g.values.faults[i]!, "page fault")}`}
+                {g.head.faults && !Number.isNaN(g.values.faults[i]) && `, ${counted(g.values.faults[i]!, "page fault")}`}
               </div>
             )}
           </Tooltip>

@@ -101,7 +101,7 @@ export function factsOf(k: Known, tensors: Tensors | null, region: number, exper
   const from = regions.offset_bytes[region]! + (expert === null ? 0 : expert * each);
   const unit = expert === null ? region : regions.first_slice[region]! + expert;
   const facts: Fact[] = [];
-  if (expert !== null) facts.push(["Expert", `${expert} of ${n}`]);
+  if (expert !== null) facts.push(["Expert", `${expert} (0 to ${n - 1})`]);
   const ne = weight === null || weight === undefined ? null : tensors?.ne[weight];
   facts.push(["What", KIND_WORDS[regions.kind[region]!]]);
   if (regions.type[region]) facts.push(["Type", regions.type[region]! + (ne ? `, ${shape(ne)}` : "")]);

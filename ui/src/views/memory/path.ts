@@ -173,7 +173,7 @@ export function boxOf(p: Plot, r: Reads, i: number): { x: number; y: number; w: 
 }
 
 export function colourOf(r: Reads, i: number): Rgb {
-  if (r.major[i]! > 0) return FAULTED;
+  if (r.major[i] !== NO_U32 && r.major[i]! > 0) return FAULTED;
   return r.phase[i] === PHASE_GENERATE ? GENERATED : PROMPT;
 }
 
@@ -210,7 +210,7 @@ function drawReads(c: CanvasRenderingContext2D, p: Plot, r: Reads, whole: boolea
 
 function colourOfCell(path: Path, i: number, most: number, dark: boolean): Rgb {
   const { reads, major } = path.cells!;
-  return major[i]! > 0 ? FAULTED : shade(Math.log1p(reads[i]!) / Math.log1p(most), dark);
+  return major[i] !== NO_U32 && major[i]! > 0 ? FAULTED : shade(Math.log1p(reads[i]!) / Math.log1p(most), dark);
 }
 
 /** By dark. */

@@ -2,7 +2,7 @@
 
 import type { Params } from "../../api/client";
 import { getBinary, ofTrace } from "../../api/client";
-import { decodeColumns } from "../../api/columns";
+import { decodeColumns, NO_U32 } from "../../api/columns";
 import { byteTicks, type Range } from "../../draw/axis";
 import { Cells, shade } from "../../draw/cells";
 import { css, type Rgb } from "../../draw/colour";
@@ -95,7 +95,7 @@ export async function loadGrid(trace: number, by: By, params: Params): Promise<G
   const cells = c.u32("cell");
   const major = c.u32("major_faults");
   const minor = c.u32("minor_faults");
-  const from: Record<What, ArrayLike<number>> = { accesses: c.u32("accesses"), read_bytes: c.f64("read_bytes"), time_ns: c.f64("time_ns"), faults: major.map((n, i) => n + minor[i]!) };
+  const from: Record<What, ArrayLike<number>> = { accesses: c.u32("accesses"), read_bytes: c.f64("read_bytes"), time_ns: c.f64("time_ns"), faults: Array.from(major, (n, i) => (n === NO_U32 ? NaN : n + minor[i]!)) };
   const values = asNeeded((what) => {
     const out = new Float64Array(grid_rows * grid_columns);
     const list = from[what];
@@ -105,7 +105,7 @@ export async function loadGrid(trace: number, by: By, params: Params): Promise<G
   const sums = asNeeded((what) => {
     const out = new Float64Array(grid_columns);
     const list = from[what];
-    for (let i = 0; i < cells.length; i++) out[cells[i]! % grid_columns]! += list[i]!;
+    for (let i = 0; i < cells.length; i++) out[cells[i]! % grid_columns]! += list[i] || 0;
     return out;
   });
   const most = asNeeded((what) => {
@@ -222,7 +222,7 @@ const [GAP_FROM_WIDTH, GAP_FROM_HEIGHT] = [6, 5];
 const GAPS_MOST = 8000;
 
 function colourOf(g: Grid, what: What, i: number, dark: boolean): Rgb {
-  return shade(shareOf(g.values[what][i]!, g.most[what]), dark);
+  return shade(shareOf(g.values[what][i] || 0, g.most[what]), dark);
 }
 
 /** By what and dark. */

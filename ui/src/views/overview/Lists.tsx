@@ -3,6 +3,7 @@
 import { bytes, duration, percent, plainName } from "../../draw/format";
 import { copyWords } from "../../parts/clipboard";
 import { Units } from "../../parts/Units";
+import { traceState } from "../../state/live";
 import { select } from "../../state/selection";
 import { summary } from "../../state/trace";
 import type { Finding, Overview } from "./answer";
@@ -32,7 +33,8 @@ function FindingRow(props: { finding: Finding }) {
 }
 
 export function Findings(props: { answer: Overview }) {
-  const { findings } = props.answer;
+  // What is still recorded is not whole, and that is no flaw.
+  const findings = props.answer.findings.filter((f) => f.kind !== "cut" || traceState.value?.state !== "live");
   return (
     <section class="findings" aria-label="Findings">
       <h3>Findings</h3>
@@ -53,14 +55,17 @@ export function Tensors(props: { answer: Overview }) {
   const { tensors } = props.answer;
   if (tensors.length === 0) return null;
   return (
-    <section class="top-tensors" aria-label="Tensors that took most of the time">
-      <h3>Tensors that took most of the time</h3>
+    <section class="top-tensors" aria-label="Tensors whose ops took most of the time">
+      <h3>Tensors whose ops took most of the time</h3>
       <table>
         <thead>
           <tr>
             <th scope="col">Tensor</th>
-            <th scope="col" class="number" title="Share of the ops' work">
+            <th scope="col" class="number" title="Share of the time of all ops">
               Share
+            </th>
+            <th scope="col" class="number" title="Of the ops that read it, with what their threads waited for a disk">
+              Time
             </th>
             <th scope="col" class="number">
               Work
@@ -82,6 +87,7 @@ export function Tensors(props: { answer: Overview }) {
                 </button>
               </th>
               <td class="number">{percent(t.share)}</td>
+              <td class="number">{duration(t.time_ns)}</td>
               <td class="number">{duration(t.work_ns)}</td>
               <td class="number">{bytes(t.read_bytes)}</td>
               <td class="number">{bytes(t.size_bytes)}</td>

@@ -42,6 +42,7 @@ export interface TopTensor {
   readonly tensor: string;
   readonly size_bytes: number | null;
   readonly read_bytes: number;
+  readonly time_ns: number | null;
   readonly work_ns: number | null;
   readonly share: number | null;
 }

@@ -4,6 +4,7 @@ import { select, type Selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { showView } from "../../state/view";
 import { selectLanes } from "../../state/timelineLanes";
+import { rawParam } from "../../state/url";
 import { VIEWS } from "../all";
 import type { Finding, Selects } from "./answer";
 
@@ -33,7 +34,15 @@ export function leadsSomewhere(f: Finding): boolean {
   return f.view !== null || Object.values(f.select ?? {}).some((value) => value !== null);
 }
 
+/** What a view is to show of a kind of finding: parameters of the address. */
+const SHOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "memory disk": { memory_as: "map", memory_by: "faults" },
+  "experts cold_experts": { experts_of: "all", experts_by: "count", experts_show: "matrix" },
+  "values nan": { values_by: "bad" },
+};
+
 export function follow(f: Finding): void {
+  for (const [name, value] of Object.entries(SHOWN[`${f.view} ${f.kind}`] ?? {})) rawParam(name).value = value;
   select(selectionOf(f.select ?? {}));
   const lane = f.select?.lane ?? null;
   if (lane !== null) selectLanes([`lane${lane}`]);
