@@ -257,11 +257,10 @@ static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error
     if (!r) return tt_error_memory(err, "the experts");
     if (over) tt_routers_until(r, *over);
     tt_status status = tt_routers_walk(r, NULL, NULL, err);
-    const tt_router_layer *layers = tt_routers_layers(r, &n);
+    const tt_router_layer *layers = tt_routers_layers(r, &n); /* with choices */
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_router_sum sum;
         tt_router_sum_up(layers[i].router, &sum);
-        if (!sum.choices) continue;
         all += sum.experts;
         unused += sum.unused;
         bytes += sum.unused * layers[i].expert_bytes;

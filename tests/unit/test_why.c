@@ -437,8 +437,8 @@ static void put_buffer(hand *h, uint32_t id, uint64_t size_bytes, uint8_t flags)
     hand_put(h, TT_META_BUFFER);
 }
 
-/* Two layers of 16 experts: of the first one's 2 were chosen, the second one's choices are damaged, so
- * nothing is known of it; and two buffers, of which one is not known to be allocated: it counts. */
+/* Two layers of 16 experts: of the first one's 2 were chosen, the second one's choice is of a token that
+ * the batch does not have, so nothing is known of it; and two buffers, of which one is not known to be allocated: it counts. */
 static void what_was_recorded_in_part(void **state)
 {
     const tt_detail chosen[] = {{.run = 1,
@@ -446,7 +446,7 @@ static void what_was_recorded_in_part(void **state)
                                  .experts = {.n = 2, .expert = {5, 4}}},
                                 {.run = 1,
                                  .place = tt_detail_place(1, 0, TT_DETAIL_EXPERTS),
-                                 .experts = {.n = 2, .expert = {500, 16}}}};
+                                 .experts = {.token = 7, .n = 2, .expert = {5, 4}}}};
     const tt_op_record ops[] = {hand_op(1, 0, 0, MS, 2 * MS, 2 * MS),
                                 hand_op(1, 1, 0, 2 * MS, 3 * MS, 3 * MS)};
     hand h;
