@@ -7,6 +7,7 @@ the "not observed" of a binary column), and no sentence may state it. A key that
 
 import concurrent.futures
 import csv
+import functools
 import io
 import json
 import os
@@ -111,9 +112,18 @@ def record(name):
                     *options.split()], check=True, stdout=subprocess.DEVNULL)
 
 
+@functools.cache
 def lacking(name):
     """The flags that a trace lacks, and with which of them values are wrong."""
     return [flag for flag, has in FLAGS.items() if not has(RUNS[name][1])]
+
+
+@functools.cache
+def needs(path):
+    """The flags without which a key is not known."""
+    if ALWAYS.search(path):
+        return []
+    return [flag for flag, pattern in KEYS.items() if re.search(pattern, path) and not (flag == "residency" and USED.search(path))]
 
 
 def take(name, path, value):
@@ -122,9 +132,7 @@ def take(name, path, value):
     values_seen += 1
     if value is None or value == "":
         return
-    for flag, pattern in KEYS.items():
-        if not re.search(pattern, path) or ALWAYS.search(path) or (flag == "residency" and USED.search(path)):
-            continue
+    for flag in needs(path):
         if flag in lacking(name):
             fail(f"{name}: {path} is {value}, though {flag} were not recorded")
         else:
