@@ -35,8 +35,8 @@ static double width_of(const tt_off_cpu_bins *b)
     return (b->to_ns - b->from_ns) / b->n_buckets;
 }
 
-/* Ops of a lane do not overlap, so they visit each bucket about once; in damaged traces the excess is
- * left out. */
+/* Ops of a lane do not overlap, so they visit each bucket about once; in damaged traces the excess
+ * is left out. */
 void tt_off_cpu_bins_add(tt_off_cpu_bins *b, uint32_t track, double start_ns, double end_ns,
                          double off_ns)
 {

@@ -1,5 +1,5 @@
-/* How long threads were off CPU, by track of the timeline and bucket of time: what is shown where there
- * are too many ops to show each. */
+/* How long threads were off CPU, by track of the timeline and bucket of time: what is shown where
+ * there are too many ops to show each. */
 #ifndef TT_ANALYZE_OFF_CPU_BINS_H
 #define TT_ANALYZE_OFF_CPU_BINS_H
 
@@ -14,8 +14,8 @@ typedef struct tt_off_cpu_bins {
     uint64_t steps_left; /* private: see tt_off_cpu_bins_add */
 } tt_off_cpu_bins;
 
-/* Empty ones: fewer buckets if there were more than cells_max in all. Freed with tt_off_cpu_bins_free,
- * also after an error. */
+/* Empty ones: fewer buckets if there were more than cells_max in all. Freed with
+ * tt_off_cpu_bins_free, also after an error. */
 tt_status tt_off_cpu_bins_begin(tt_off_cpu_bins *b, double from_ns, double to_ns,
                                 uint32_t n_buckets, uint32_t n_tracks, uint32_t cells_max,
                                 tt_error *err);

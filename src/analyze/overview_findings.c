@@ -186,18 +186,16 @@ static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
 {
     const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
     const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
-    const char *faults =
-        tt_why_keep(&o->texts, "%s%s major page faults", tt_amount_bound(lanes->major),
-                    COUNT(lanes->major.value));
+    const char *faults = tt_why_keep(&o->texts, "%s%s major page faults",
+                                     tt_amount_bound(lanes->major), COUNT(lanes->major.value));
     const char *read = tt_overview_disk(o, lanes);
     if (!read) read = "how many bytes came from disk was not recorded";
     if (disk >= MUCH && o->m->n_pool_states)
         find_pool(o, disk, lanes);
     else if (disk >= MUCH)
         add(o, TT_SEVERITY_WARNING, "disk", "memory", nothing,
-            tt_why_keep(&o->texts,
-                        "Ops waited for disk for %.0f %% of the time: %s, and %s.", 100 * disk,
-                        faults, read));
+            tt_why_keep(&o->texts, "Ops waited for disk for %.0f %% of the time: %s, and %s.",
+                        100 * disk, faults, read));
     else if (lanes->major.value)
         add(o, TT_SEVERITY_NOTE, "disk", "memory", nothing,
             tt_why_keep(&o->texts, "%c%s, with %s.", toupper((unsigned char)read[0]), read + 1,
@@ -270,8 +268,9 @@ static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error
         add(o, TT_SEVERITY_NOTE, "cold_experts", "experts", nothing,
             tt_why_keep(&o->texts, "%s of %s experts%s were %s.", COUNT(unused), COUNT(all),
                         bytes ? tt_why_keep(&o->texts, " (%s)", BYTES(bytes)) : "",
-                        tt_model_lacks_batches(o->m) ? "not chosen in the batches that were recorded"
-                                                     : "never chosen"));
+                        tt_model_lacks_batches(o->m)
+                            ? "not chosen in the batches that were recorded"
+                            : "never chosen"));
     return status;
 }
 

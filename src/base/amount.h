@@ -1,5 +1,5 @@
-/* An amount that was observed, in part, or not at all; sums of such amounts. All zero: the empty sum,
- * of which nothing is known. */
+/* An amount that was observed, in part, or not at all; sums of such amounts. All zero: the empty
+ * sum, of which nothing is known. */
 #ifndef TT_BASE_AMOUNT_H
 #define TT_BASE_AMOUNT_H
 

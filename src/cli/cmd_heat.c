@@ -87,7 +87,8 @@ static void print_steps(const tt_heat *h)
     const tt_heat_steps *s = &h->steps;
     char forward[128], backward[128], steps[TT_UNITS_TEXT];
     if (s->steps == 0 && h->unplaced)
-        tt_table_line(stdout, "order", "not known: which rows or experts were read was not observed");
+        tt_table_line(stdout, "order",
+                      "not known: which rows or experts were read was not observed");
     else if (s->steps == 0 && h->copied_bytes)
         tt_table_line(stdout, "order", "not known: no two reads were of the mapped file");
     if (s->steps == 0) return;

@@ -314,8 +314,7 @@ static void observed_line(const tt_info *info)
                       s->runs_hooked, s->runs_called_back);
     if (info->m->waits_unknown)
         tt_table_line(stdout, "waits", "not observed: %s", info->m->waits_unknown);
-    if (info->m->remote)
-        tt_table_line(stdout, "other ops", "not observed: %s", info->m->remote);
+    if (info->m->remote) tt_table_line(stdout, "other ops", "not observed: %s", info->m->remote);
     if (s->runs_bounds)
         tt_table_line(stdout, "", "of %" PRIu64 " runs only begin and end were seen",
                       s->runs_bounds);
@@ -485,7 +484,8 @@ static void print_head(const tt_info *info, const tt_overview *overview)
     environment_line(m, "engine", "engine_version");
     command_line(m);
     environment_line(m, "attached", "attached");
-    if (is_callback(info) || m->remote) observed_line(info); /* single-stepped ops have other times */
+    if (is_callback(info) || m->remote)
+        observed_line(info); /* single-stepped ops have other times */
     if (!ends_well(info)) ending_line(info);
     pool_line(info->m);
     choice_text(info);

@@ -249,7 +249,9 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
     const struct {
         const char *name;
         const tt_heat_set *set;
-    } sets[] = {{"in each batch", &h->every}, {"in some batches", &h->some}, {lacks ? "in none of these" : "never", &h->never}};
+    } sets[] = {{"in each batch", &h->every},
+                {"in some batches", &h->some},
+                {lacks ? "in none of these" : "never", &h->never}};
     for (size_t i = 0; i < 3; i++) {
         const char *cells[] = {
             sets[i].name, tt_percent(p, (double)sets[i].set->bytes, (double)h->model_bytes),
@@ -277,8 +279,8 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
                 tt_percent(p, (double)h->every.bytes, model),
                 tt_format_bytes(p, (double)h->every.bytes), tt_format_bytes(p, model),
                 lacks ? "recorded " : "", tt_percent(p, (double)h->some.bytes, model),
-                tt_percent(p, (double)h->never.bytes, model), lacks ? "in none" : "never", 100 * h->curve[0].reads,
-                100 * h->curve[0].weights);
+                tt_percent(p, (double)h->never.bytes, model), lacks ? "in none" : "never",
+                100 * h->curve[0].reads, 100 * h->curve[0].weights);
     if (h->of_phase[TT_PHASE_GENERATE].batches)
         tt_page_add(p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",
                     h->at_most || h->unplaced ? "at most " : "",

@@ -14,8 +14,8 @@
 #define OPS_MAX 65536u
 #define OPS_USUAL 4096u
 #define CELLS_MAX (1u << 18) /* per request: tracks x buckets */
-/* Ops that are kept of a trace, 40 bytes each. If it has more, they are merged into these buckets, and
- * a window with few enough of them is read once more. */
+/* Ops that are kept of a trace, 40 bytes each. If it has more, they are merged into these buckets,
+ * and a window with few enough of them is read once more. */
 #define KEPT_MAX (1u << 21)
 #define KEPT_CELLS_MAX (1u << 21)
 #define WINDOW_MAX (1u << 18)
@@ -174,8 +174,7 @@ static tt_status answer_from(answer *a, const tt_model *m, const known *k, uint6
     a->n_tracks = tt_timeline_tracks(a->t, NULL);
     if (!k->bins.off_ns) return fill(a, &k->ops, limit, err);
     tt_status status = tt_off_cpu_ops_find(&ops, m, a->from, a->to, WINDOW_MAX, err);
-    if (status == TT_OK)
-        status = ops.cut ? cut_out(a, &k->bins, err) : fill(a, &ops, limit, err);
+    if (status == TT_OK) status = ops.cut ? cut_out(a, &k->bins, err) : fill(a, &ops, limit, err);
     tt_off_cpu_ops_free(&ops);
     return status;
 }

@@ -70,8 +70,8 @@ static const tt_column head_columns[] = {
              .get = get_lost),
     TT_FIELD("mappings", "their files", .type = TT_CELL_LIST, .inner = &mapping_schema,
              .rows = mappings),
-    TT_FIELD("on_map", "faults in a segment", .known = has_pages,
-             TT_MEMBER(known_pages, index.n), .kinds = BINS),
+    TT_FIELD("on_map", "faults in a segment", .known = has_pages, TT_MEMBER(known_pages, index.n),
+             .kinds = BINS),
 };
 static const tt_schema head_schema = TT_SCHEMA("pages", "all faults", head_columns);
 

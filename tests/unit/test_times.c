@@ -351,8 +351,8 @@ static double sum_of(const tt_off_cpu_bins *b, uint32_t track)
     return sum;
 }
 
-/* 50 us of MUL on lane 0, 2 us of ADD and 699 of RMS_NORM (504 to 1,204) on lane 1: as ops, in buckets,
- * and in a part of the time that begins in the middle of RMS_NORM. */
+/* 50 us of MUL on lane 0, 2 us of ADD and 699 of RMS_NORM (504 to 1,204) on lane 1: as ops, in
+ * buckets, and in a part of the time that begins in the middle of RMS_NORM. */
 static void time_off_cpu_is_whole_however_many_ops_have_it(void **state)
 {
     const tt_detail off[] = {
@@ -381,11 +381,12 @@ static void time_off_cpu_is_whole_however_many_ops_have_it(void **state)
     assert_int_equal(tt_off_cpu_bins_find(&all, m, 4096, NULL), TT_OK);
     near(50000, sum_of(&all, 0));
     near(701000, sum_of(&all, 1));
-    assert_int_equal(
-        tt_off_cpu_bins_begin(&part, from, to, 7, all.n_tracks, UINT32_MAX, NULL), TT_OK);
+    assert_int_equal(tt_off_cpu_bins_begin(&part, from, to, 7, all.n_tracks, UINT32_MAX, NULL),
+                     TT_OK);
     tt_off_cpu_bins_cut(&all, &part);
     near(0, sum_of(&part, 0));
-    assert_true(fabs(699000 / 2 - sum_of(&part, 1)) < 2 * (all.to_ns - all.from_ns) / all.n_buckets);
+    assert_true(fabs(699000 / 2 - sum_of(&part, 1)) <
+                2 * (all.to_ns - all.from_ns) / all.n_buckets);
     assert_true(fabs(part.off_ns[7] - part.off_ns[12]) < 2000); /* evenly */
     tt_off_cpu_bins_free(&part);
     tt_off_cpu_bins_free(&all);

@@ -161,7 +161,8 @@ static void expect_why(const made *x, const char *why)
     if (!strstr(w.why_not, why)) fail_msg("'%s', not '%s'", w.why_not, why);
 }
 
-/* Two weights of 8 floats, the first with a NaN: each source has its own weight's, however often. */
+/* Two weights of 8 floats, the first with a NaN: each source has its own weight's, however often.
+ */
 static void each_source_has_its_own_weight(void **state)
 {
     made *x = make(TT_GGML_F32, 16, 1);

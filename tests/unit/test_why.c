@@ -437,8 +437,9 @@ static void put_buffer(hand *h, uint32_t id, uint64_t size_bytes, uint8_t flags)
     hand_put(h, TT_META_BUFFER);
 }
 
-/* Two layers of 16 experts: of the first one's 2 were chosen, the second one's choice is of a token that
- * the batch does not have, so nothing is known of it; and two buffers, of which one is not known to be allocated: it counts. */
+/* Two layers of 16 experts: of the first one's 2 were chosen, the second one's choice is of a token
+ * that the batch does not have, so nothing is known of it; and two buffers, of which one is not
+ * known to be allocated: it counts. */
 static void what_was_recorded_in_part(void **state)
 {
     const tt_detail chosen[] = {{.run = 1,
@@ -652,14 +653,20 @@ static void no_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_parts),       cmocka_unit_test(causes),
-        cmocka_unit_test(evidence),          cmocka_unit_test(few_batches),
-        cmocka_unit_test(the_run),           cmocka_unit_test(no_clock),
-        cmocka_unit_test(layers_and_ops),    cmocka_unit_test(lost_ops),
-        cmocka_unit_test(a_growing_context), cmocka_unit_test(a_late_token),
+        cmocka_unit_test(plain_parts),
+        cmocka_unit_test(causes),
+        cmocka_unit_test(evidence),
+        cmocka_unit_test(few_batches),
+        cmocka_unit_test(the_run),
+        cmocka_unit_test(no_clock),
+        cmocka_unit_test(layers_and_ops),
+        cmocka_unit_test(lost_ops),
+        cmocka_unit_test(a_growing_context),
+        cmocka_unit_test(a_late_token),
         cmocka_unit_test(what_came_from_disk),
         cmocka_unit_test(what_was_recorded_in_part),
-        cmocka_unit_test(one_median),        cmocka_unit_test(once_more),
+        cmocka_unit_test(one_median),
+        cmocka_unit_test(once_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

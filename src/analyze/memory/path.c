@@ -168,10 +168,10 @@ static bool add(walk *q, const tt_reading *reading, size_t i, const tt_path_read
                    end = r.offset_bytes + r.size_bytes, to = end < w->to_bytes ? end : w->to_bytes;
     /* Those that ended before the window are only walked for the step to the next one. */
     if (r.end_ns < w->from_ns || from >= to) return true;
-    r.major_faults = tt_amount_of(reading->faults_known,
-                                  tt_reading_share(q->m, reading, i, reading->major));
-    r.minor_faults = tt_amount_of(reading->faults_known,
-                                  tt_reading_share(q->m, reading, i, reading->minor));
+    r.major_faults =
+        tt_amount_of(reading->faults_known, tt_reading_share(q->m, reading, i, reading->major));
+    r.minor_faults =
+        tt_amount_of(reading->faults_known, tt_reading_share(q->m, reading, i, reading->minor));
     const bool prompt = r.batch != TT_NONE && q->m->batches[r.batch].phase != TT_PHASE_GENERATE &&
                         q->m->batches[r.batch].phase != TT_PHASE_UNKNOWN;
     p->reads++;

@@ -114,12 +114,12 @@ static void add(walk *q, const tt_reading *r, size_t i, uint32_t row, uint32_t c
     c->read_bytes += bytes;
     const uint64_t major = tt_reading_share(q->m, r, i, r->major);
     const uint64_t minor = tt_reading_share(q->m, r, i, r->minor);
-    tt_amount_add(&c->major_faults,
-                  tt_amount_of(r->faults_known,
-                               tt_faults_share(major, before, bytes, a->size_bytes)));
-    tt_amount_add(&c->minor_faults,
-                  tt_amount_of(r->faults_known,
-                               tt_faults_share(minor, before, bytes, a->size_bytes)));
+    tt_amount_add(
+        &c->major_faults,
+        tt_amount_of(r->faults_known, tt_faults_share(major, before, bytes, a->size_bytes)));
+    tt_amount_add(
+        &c->minor_faults,
+        tt_amount_of(r->faults_known, tt_faults_share(minor, before, bytes, a->size_bytes)));
     q->out->at_most |= a->at_most;
 }
 

@@ -19,17 +19,17 @@ typedef struct tt_evidence {
     double part_ns[TT_PARTS];
     double excess_ns; /* of its time; and of the time before it: */
     double excess_before_ns;
-    tt_evidence_op off;     /* the longest time off CPU in one op */
-    uint64_t all_off_ticks; /* of it, on all threads */
-    uint32_t off_lanes;     /* threads of that op */
-    tt_evidence_op gap;     /* the longest gap before an op; behind the last one: "" */
-    bool gap_first;         /* it is before the first op */
-    const char *gap_after;  /* the op before the gap */
-    double attention_ns;    /* excess of attention's ops over their medians */
-    double read_ns;         /* excess of the ops that read from a device */
-    double expert_disk_ns;  /* of part_ns[TT_PART_DISK], in ops that pick experts */
+    tt_evidence_op off;          /* the longest time off CPU in one op */
+    uint64_t all_off_ticks;      /* of it, on all threads */
+    uint32_t off_lanes;          /* threads of that op */
+    tt_evidence_op gap;          /* the longest gap before an op; behind the last one: "" */
+    bool gap_first;              /* it is before the first op */
+    const char *gap_after;       /* the op before the gap */
+    double attention_ns;         /* excess of attention's ops over their medians */
+    double read_ns;              /* excess of the ops that read from a device */
+    double expert_disk_ns;       /* of part_ns[TT_PART_DISK], in ops that pick experts */
     tt_amount major, read_bytes; /* of its ops */
-    bool kernel_known; /* the kernel's counts of the process, while it was computed: */
+    bool kernel_known;           /* the kernel's counts of the process, while it was computed: */
     tt_amount kernel_read_bytes;
     uint64_t kernel_major;
     double kernel_cpu_ns;

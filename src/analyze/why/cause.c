@@ -188,17 +188,16 @@ static void write_disk(const tt_evidence *e)
     tt_why *w = e->why;
     const double disk = e->part_ns[TT_PART_DISK];
     if (e->major.known)
-        tt_why_write(w, &w->text,
-                     "It waited %s for disk: its ops had %s%s major page faults%s, %s most%s.",
-                     NS(disk), tt_amount_bound(e->major), COUNT(e->major.value),
-                     e->read_bytes.known
-                         ? tt_why_keep(w, " and read %s%s", tt_amount_bound(e->read_bytes),
-                                       BYTES(e->read_bytes.value))
-                         : "",
-                     w->n_faults ? w->faults[0].tensor : "no tensor",
-                     !e->read_bytes.known && e->kernel_read_bytes.known
-                         ? tt_why_keep(w, "; the process read %s", BYTES(e->kernel_read_bytes.value))
-                         : "");
+        tt_why_write(
+            w, &w->text, "It waited %s for disk: its ops had %s%s major page faults%s, %s most%s.",
+            NS(disk), tt_amount_bound(e->major), COUNT(e->major.value),
+            e->read_bytes.known ? tt_why_keep(w, " and read %s%s", tt_amount_bound(e->read_bytes),
+                                              BYTES(e->read_bytes.value))
+                                : "",
+            w->n_faults ? w->faults[0].tensor : "no tensor",
+            !e->read_bytes.known && e->kernel_read_bytes.known
+                ? tt_why_keep(w, "; the process read %s", BYTES(e->kernel_read_bytes.value))
+                : "");
     else if (disk > 0)
         tt_why_write(w, &w->text, "It waited %s for reads of boost.", NS(disk));
     else

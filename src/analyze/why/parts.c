@@ -198,9 +198,8 @@ static void pass_op(const tt_parts_walker *w, tt_parts_op *op, uint32_t last, tt
     const tt_joined *t = op->times;
     const uint64_t from = t->start > s->at ? t->start : s->at;
     op->gap_ticks = pass_gap(s, from,
-                             s->remote && op->first
-                                 ? TT_PART_UNRECORDED
-                                 : between(w->join.graph, last, op->node));
+                             s->remote && op->first ? TT_PART_UNRECORDED
+                                                    : between(w->join.graph, last, op->node));
     op->stuck_ticks = s->stuck;
     if (t->arrive <= from) return;
     divide(w, op, from);

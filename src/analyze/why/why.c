@@ -234,12 +234,12 @@ static void note_disk(tt_why *w, const tt_parts_walker *walker)
 {
     const char *in = tt_part_title(tt_parts_off_cpu_known(walker) ? TT_PART_OFF_CPU : TT_PART_WORK);
     if (!tt_model_has_faults(w->m))
-        tt_why_write(w, &w->not_known,
-                     "Page faults were not recorded, so waiting for disk is %s%s: run --faults=both "
-                     "records them.",
-                     w->m->n_pool_states ? "that for boost's reads alone, the rest is part of "
-                                         : "part of ",
-                     in);
+        tt_why_write(
+            w, &w->not_known,
+            "Page faults were not recorded, so waiting for disk is %s%s: run --faults=both "
+            "records them.",
+            w->m->n_pool_states ? "that for boost's reads alone, the rest is part of " : "part of ",
+            in);
     else if (w->m->n_fault_losses)
         tt_why_write(w, &w->not_known,
                      "Page faults were lost while recording: what threads waited for them is part "
