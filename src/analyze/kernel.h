@@ -19,6 +19,7 @@ typedef struct tt_kernel_device {
 typedef struct tt_kernel_sum {
     uint32_t windows; /* with both ends observed */
     uint32_t missing; /* batches without */
+    uint64_t tokens;  /* of the batches whose windows these are */
     bool overlap;     /* some windows overlap: counts in the overlap are added twice */
     bool has_faults;  /* minor .. system_ns were observed in every window */
     bool has_io;      /* likewise read_bytes and rchar_bytes */

@@ -248,6 +248,8 @@ static const tt_column disk_columns[] = {
     TT_FIELD("major_faults", "of the process", F64(major)),
     TT_FIELD("minor_faults", "of the process", F64(minor)),
     TT_FIELD("read_bytes", "of the process", F64(disk_read)),
+    TT_FIELD("batches_not_observed", "without figures of the process",
+             TT_MEMBER(tt_kernel_sum, missing)),
     TT_FIELD("ops_read_bytes", "while in ops", F64(ops_read)),
     TT_FIELD("ops_rate_bytes_per_s", "while in ops", F64(ops_rate)),
 };

@@ -161,24 +161,30 @@ static void disk_rows(tt_page *p, const tt_analysis *a)
     const char *titles[] = {"What the kernel counted", "While batches were computed>",
                             "The whole recording>"};
     tt_page_table *t = tt_page_table_begin(p, "Page faults and reads of the process", 3, titles);
+    const char *bound = k->missing ? "at least " : "";
     if (k->has_faults) {
-        const char *major[] = {"page faults that waited for a device",
-                               tt_format_count(p, (double)k->major),
-                               all->has_faults ? tt_format_count(p, (double)all->major) : ""};
-        const char *minor[] = {"page faults that did not", tt_format_count(p, (double)k->minor),
-                               all->has_faults ? tt_format_count(p, (double)all->minor) : ""};
+        const char *major[] = {
+            "page faults that waited for a device",
+            tt_page_format(p, "%s%s", bound, tt_format_count(p, (double)k->major)),
+            all->has_faults ? tt_format_count(p, (double)all->major) : ""};
+        const char *minor[] = {
+            "page faults that did not",
+            tt_page_format(p, "%s%s", bound, tt_format_count(p, (double)k->minor)),
+            all->has_faults ? tt_format_count(p, (double)all->minor) : ""};
         tt_page_table_row(p, t, major);
         tt_page_table_row(p, t, minor);
     }
     if (k->has_io) {
-        const char *cells[] = {"read from devices", tt_format_bytes(p, (double)k->read_bytes),
-                               all->has_io ? tt_format_bytes(p, (double)all->read_bytes) : ""};
+        const char *cells[] = {
+            "read from devices",
+            tt_page_format(p, "%s%s", bound, tt_format_bytes(p, (double)k->read_bytes)),
+            all->has_io ? tt_format_bytes(p, (double)all->read_bytes) : ""};
         tt_page_table_row(p, t, cells);
     }
     for (uint32_t i = 0; i < k->n_devices; i++) {
         const char *cells[] = {
             "read from the model's device by all its users",
-            tt_format_bytes(p, (double)k->devices[i].read_bytes),
+            tt_page_format(p, "%s%s", bound, tt_format_bytes(p, (double)k->devices[i].read_bytes)),
             i < all->n_devices ? tt_format_bytes(p, (double)all->devices[i].read_bytes) : ""};
         tt_page_table_row(p, t, cells);
     }
@@ -220,7 +226,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     const tt_faults_row *total = a->faults ? tt_faults_total(a->faults) : NULL;
     const bool ops = total && total->counts.observed_reads > 0;
     const double seconds = batch_seconds(a);
-    if (k->has_io && seconds > 0)
+    if (k->has_io && seconds > 0 && !k->missing)
         tt_page_add(
             p, TT_BLOCK_ANSWER,
             "%s was read from devices in the %s in which batches were computed: %s on average%s.",
@@ -231,10 +237,11 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
                     total->counts.observed_reads < total->counts.observed ? "at least " : "",
                     tt_format_bytes(p, (double)total->counts.read_bytes));
     else if (k->has_io)
-        tt_page_add(p, TT_BLOCK_ANSWER,
-                    "%s was read from devices while batches were computed; how long that took was "
-                    "not observed.",
-                    tt_format_bytes(p, (double)k->read_bytes));
+        tt_page_add(
+            p, TT_BLOCK_ANSWER,
+            "%s%s was read from devices while batches were computed; how long that took was "
+            "not observed.",
+            k->missing ? "At least " : "", tt_format_bytes(p, (double)k->read_bytes));
     else
         tt_page_add(
             p, TT_BLOCK_ANSWER,

@@ -38,6 +38,7 @@ TT_COLUMN_KNOWN(has_rate, tt_study_run, r, r->tokens_per_s > 0)
 TT_COLUMN_KNOWN(has_prompt_rate, tt_study_run, r, r->prompt_tokens_per_s > 0)
 TT_COLUMN_KNOWN(has_first, tt_study_run, r, r->first_token_ns > 0)
 TT_COLUMN_KNOWN(has_io, tt_study_run, r, r->has_io)
+TT_COLUMN_KNOWN(has_all_io, tt_study_run, r, r->has_all_io)
 TT_COLUMN_KNOWN(has_faults, tt_study_run, r, r->has_faults)
 TT_COLUMN_KNOWN(has_reads, tt_study_run, r, r->has_reads)
 TT_COLUMN_KNOWN(has_repeated, tt_study_run, r, r->has_repeated)
@@ -74,7 +75,7 @@ static const tt_column run_columns[] = {
         .show = TT_SHOW_DASH),
     RUN(token_read_bytes, "READ A TOKEN", BYTES, "by the process from its disks, a generated token",
         has_io, .show = TT_SHOW_DASH),
-    RUN(read_bytes, NULL, BYTES, "by the process from its disks, in all batches", has_io),
+    RUN(read_bytes, NULL, BYTES, "by the process from its disks, in all batches", has_all_io),
     RUN(token_major, "MAJOR A TOKEN", NONE, "major faults, a generated token", has_faults,
         .show = TT_SHOW_DASH),
     RUN(token_minor, NULL, NONE, "minor faults, a generated token", has_faults),

@@ -45,15 +45,16 @@ static void add_speed(tt_study_run *r, const tt_model *m)
 static tt_status add_kernel(tt_study_run *r, const tt_model *m, tt_error *err)
 {
     const tt_filter all = {0}, generated = {.phase = TT_PHASE_GENERATE};
-    const double tokens = (double)r->generated_tokens;
     tt_kernel_sum sum;
     tt_kernel *k = tt_kernel_new(m);
     if (!k) return tt_error_memory(err, "a study");
     tt_kernel_batches(k, &all, &sum);
-    r->has_io = sum.windows && sum.has_io;
+    r->has_all_io = sum.windows && sum.has_io && !sum.missing;
     r->read_bytes = sum.read_bytes;
+    /* Not every batch's totals are known: a token's mean is that of those that are. */
     tt_kernel_batches(k, &generated, &sum);
-    r->has_io = r->has_io && sum.windows && tokens > 0;
+    const double tokens = (double)sum.tokens;
+    r->has_io = sum.windows && sum.has_io && tokens > 0;
     r->has_faults = sum.windows && sum.has_faults && tokens > 0;
     if (tokens > 0) {
         r->token_read_bytes = (double)sum.read_bytes / tokens;

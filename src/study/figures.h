@@ -38,7 +38,8 @@ typedef struct tt_study_run {
     double prompt_tokens_per_s, tokens_per_s; /* 0: not known; of generation */
     double first_token_ns;                    /* of all batches of the prompt; 0: unknown */
     double generate_ns;
-    bool has_io;                     /* read_bytes of the process */
+    bool has_io;                     /* token_read_bytes of the process */
+    bool has_all_io;                 /* read_bytes, of each batch */
     uint64_t read_bytes;             /* from the first batch's start to the last one's end */
     double token_read_bytes;         /* per generated token */
     bool has_faults;                 /* of the process */

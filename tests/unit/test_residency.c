@@ -317,7 +317,9 @@ static void totals_are_differences(void **state)
         {.moment = TT_AT_BATCH_BEGIN, .batch = 2, .flags = 7},
         {.moment = TT_AT_END, .batch = TT_NONE, .flags = 1, .minor = 135},
     };
-    tt_batch batches[3] = {{.phase = TT_PHASE_PROMPT}, {.phase = TT_PHASE_GENERATE}, {0}};
+    tt_batch batches[3] = {{.phase = TT_PHASE_PROMPT, .n_tokens = 5},
+                           {.phase = TT_PHASE_GENERATE, .n_tokens = 1},
+                           {.n_tokens = 100}};
     tt_model m = {.usages = u, .n_usages = 7, .batches = batches, .n_batches = 3};
     tt_kernel_sum s;
     tt_kernel *k = tt_kernel_new(&m);
@@ -333,6 +335,7 @@ static void totals_are_differences(void **state)
     assert_true(s.windows == 0 && s.missing == 1);
     tt_kernel_batches(k, &(tt_filter){0}, &s);
     assert_true(s.windows == 2 && s.missing == 1 && s.overlap);
+    assert_int_equal(s.tokens, 6); /* of the two that were observed */
     assert_true(s.has_faults && !s.has_io); /* not observed once is not observed */
     assert_int_equal(s.minor, 31);
     assert_int_equal(s.devices[0].read_bytes, 50);
