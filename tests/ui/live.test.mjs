@@ -16,6 +16,11 @@ test('a run is followed from its begin to its end', async ({ open, newRun }) => 
     assert.equal(first.state, 'live');
     assert.match(first.reading, /run\.ttrace\.part$/);
     await v.until(async () => (await v.api('traces/0/state')).generation > first.generation, 'it grows');
+    // What goes on is not whole, and that is no flaw of it.
+    const view = v.page.locator('#main .findings');
+    await view.waitFor();
+    await v.until(async () => (await v.api('traces/0/overview')).findings.some((f) => f.kind === 'cut'), 'the trace is not whole yet');
+    assert.doesNotMatch(await view.innerText(), /not whole/);
     await run.end();
     await v.page.getByText('Still recording:').waitFor({ state: 'hidden' });
     const last = await v.api('traces/0/state');
