@@ -29,7 +29,7 @@ char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* The number of values per verdict. */
 char *tt_valuediff_write_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* Notes for reading the result: the i-th of TT_VALUEDIFF_NOTES. False: it does not apply. */
-#define TT_VALUEDIFF_NOTES 10u
+#define TT_VALUEDIFF_NOTES 12u
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);
 /* Writes one object. `paths`: of A and B. */
 void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const paths[2]);

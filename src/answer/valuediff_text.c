@@ -151,6 +151,15 @@ static void put_blame(sentence *s, const tt_valuediff *d)
             put(s, "; it reads no other value: the error is made here, or in what the model or "
                    "its user puts in");
         break;
+    case TT_BLAME_EXTRA:
+        if (i->input_rel_l2 > 0)
+            put(s, "; its inputs are close (rel L2 %.2g): the error is made here or in ops",
+                i->input_rel_l2);
+        else
+            put(s, "; its compared inputs are equal: the error is made here or in ops");
+        if (i->only_a) put(s, " that only A has: %s", i->only_a);
+        if (i->only_b) put(s, "%s that only B has: %s", i->only_a ? "; or" : "", i->only_b);
+        break;
     case TT_BLAME_INHERITED:
         if (isnan(i->input_rel_l2) || isinf(i->input_rel_l2))
             put(s, "; inherited from an input");
@@ -175,6 +184,18 @@ static void put_blame(sentence *s, const tt_valuediff *d)
             put(s, "; its inputs are not measured: the error is made here or before");
         break;
     }
+}
+
+#define WHERE 40u
+
+/* "position 5"; "the 6th pair of batches" where positions are unknown. */
+static const char *stopped_at(const tt_valuediff *d, char out[WHERE])
+{
+    if (d->stopped_position != TT_DUMP_POSITION_UNKNOWN)
+        (void)snprintf(out, WHERE, "position %" PRId32, d->stopped_position);
+    else
+        (void)snprintf(out, WHERE, "pair %zu of batches", d->n_steps);
+    return out;
 }
 
 static uint64_t steps_of(const tt_valuediff *d, tt_valuediff_pairing pairing)
@@ -235,6 +256,9 @@ static void put_nothing(sentence *s, const tt_valuediff *d)
     else if (d->stopped)
         put(s, "the first tokens differ already (`run --prompt-ids` and `--force-ids` give both "
                "sides the same)");
+    else if (steps_of(d, TT_PAIR_BATCHES) && d->by_order)
+        put(s, "A and B computed other numbers of tokens in their batches, and where these are in "
+               "the text is not known");
     else if (steps_of(d, TT_PAIR_BATCHES)) {
         put(s,
             "A and B computed the same tokens in other batches (`run --batch-size` and `--ubatch` "
@@ -247,7 +271,7 @@ static void put_nothing(sentence *s, const tt_valuediff *d)
 char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
 {
     sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
-    char error[256];
+    char error[256], where[WHERE];
     const tt_valuediff_row *worst = NULL;
     out[0] = '\0';
     switch (tt_valuediff_outcome_of(d)) {
@@ -266,9 +290,9 @@ char *tt_valuediff_text(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
         break;
     case TT_VALUEDIFF_TOKENS:
         put(&s,
-            "The tokens differ from position %" PRId32 " on (A has %" PRId32 " there, B %" PRId32
+            "The tokens differ from %s on (A has %" PRId32 " there, B %" PRId32
             "): not comparable. Before that, ",
-            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
+            stopped_at(d, where), d->stopped_token_a, d->stopped_token_b);
         if (!d->counts[TT_VALUE_CLOSE]) {
             put(&s, "all %" PRIu64 " values that both sides measured are equal", d->compared);
             break;
@@ -314,12 +338,11 @@ char *tt_valuediff_write_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SEN
 
 static bool note_tokens(const tt_valuediff *d, sentence *s)
 {
+    char where[WHERE];
     if (!d->stopped) return false;
     if (tt_valuediff_outcome_of(d) != TT_VALUEDIFF_TOKENS)
-        put(s,
-            "not comparable from position %" PRId32 " on: A has token %" PRId32 " there, B %" PRId32
-            "; ",
-            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
+        put(s, "not comparable from %s on: A has token %" PRId32 " there, B %" PRId32 "; ",
+            stopped_at(d, where), d->stopped_token_a, d->stopped_token_b);
     put(s, "`run --force-ids` has a side compute the tokens of the other");
     return true;
 }
@@ -332,12 +355,17 @@ static bool note_steps(const tt_valuediff *d, sentence *s)
     put(s, "Not measured:");
     if (only_a) put(s, " %" PRIu64 " steps that only A has", only_a);
     if (only_b) put(s, "%s %" PRIu64 " steps that only B has", only_a ? "," : "", only_b);
-    if (batches)
+    if (batches && d->by_order)
+        put(s,
+            "%s %" PRIu64 " steps from the first one on in which the sides computed other numbers "
+            "of tokens",
+            only_a || only_b ? "," : "", batches);
+    else if (batches)
         put(s,
             "%s %" PRIu64 " steps whose tokens the other side computed in other batches: `run "
             "--batch-size` and `--ubatch` choose them",
             only_a || only_b ? "," : "", batches);
-    if (batches) put_rows(s, d);
+    if (batches && !d->by_order) put_rows(s, d);
     return true;
 }
 
@@ -379,6 +407,19 @@ static bool note_samples(const tt_valuediff *d, sentence *s)
     return true;
 }
 
+/* Values along other axes: the error of a rotated value is not that of what was rotated. */
+static bool note_axes(const tt_valuediff *d, sentence *s)
+{
+    if (!d->other_axes) return false;
+    put(s, "%" PRIu64 " values are along other axes on one side and were not compared:",
+        d->other_axes);
+    if (*d->axes_a) put(s, " A multiplied them with %s", d->axes_a);
+    if (*d->axes_b) put(s, "%s B multiplied them with %s", *d->axes_a ? "," : "", d->axes_b);
+    put(s, " (a rotation before a cache of few bits is such a product); what is computed from them "
+           "after it is undone was compared");
+    return true;
+}
+
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE])
 {
     sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
@@ -417,6 +458,12 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
         return d->compared && note_places(d, &s);
     case 8:
         return note_other_bits(d, &s);
+    case 10:
+        return note_axes(d, &s);
+    case 11:
+        if (!d->models.text[0]) return false;
+        put(&s, "%s%s", d->models.differ ? "the models differ: " : "", d->models.text);
+        return true;
     default:
         return false;
     }

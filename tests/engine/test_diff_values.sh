@@ -86,6 +86,52 @@ compare "records" 0 two.ttrace records
 says "records" "the same to the bit"
 compare "records of another" 1 q.ttrace records
 
+# An engine that rotates what goes into a cache of few bits, unless it is told not to; and an adapter.
+if [ -n "$TT_NEWEST" ]; then
+    need_newest
+    model tiny
+    "$TT_BIN" synth --lora-for tiny.gguf --alpha 64 --force -o lora.gguf 2>/dev/null || fail "synth lora"
+    run=$(newest_command)
+    # newest NAME ARGS...
+    newest() {
+        name=$1
+        shift
+        "$TT_BIN" run --force -q --values=hash -o "$name.ttrace" -- $run "$TT_NEWEST/usr/bin/llama-completion" \
+            -m tiny.gguf -p Once -n 2 -c 256 -fa on -t 1 --temp 0 --no-warmup -no-cnv "$@" >/dev/null 2>err.txt ||
+            fail "run $name: $(tail -n 1 err.txt)"
+    }
+    newest f16
+    newest rotated -ctk q8_0 -ctv q8_0
+    LLAMA_ATTN_ROT_DISABLE=1 newest straight -ctk q8_0 -ctv q8_0
+    # What the rotation does not touch is as far off as without it: the true size of the error.
+    compare "a cache of 8 bits" 0 f16.ttrace straight.ttrace
+    worst=$(sed -n '1s/.*rel L2 \([0-9.e-]*\),.*/\1/p' out.txt)
+    for pair in "f16 rotated" "rotated f16" "straight rotated"; do
+        compare "$pair" 0 $(printf '%s.ttrace ' $pair)
+        says "$pair" "No divergence"
+        says "$pair" "values are along other axes on one side and were not compared"
+        says "$pair" "multiplied them with attn_inp_k_rot"
+        error=$(sed -n '1s/.*rel L2 \([0-9.e-]*\),.*/\1/p' out.txt)
+        awk -v a="$error" -v b="$worst" 'BEGIN { exit !(a > 0 && a < 2 * b) }' || fail "$pair: rel L2 $error, not $worst"
+    done
+    newest adapted --lora lora.gguf
+    compare "an adapter" 1 f16.ttrace adapted.ttrace
+    says "an adapter" "layer 0, q_rope (Qcur-0, ROPE)"
+    says "an adapter" "its compared inputs are equal: the error is made here or in ops that only B has: MUL_MAT with blk.0.attn_q.weight.lora_a, MUL_MAT with blk.0.attn_q.weight.lora_b, SCALE, ADD."
+    says "an adapter" "B also has lora.gguf (an adapter)"
+    # The products with the model's own weights are the same, whatever their names.
+    "$TT_BIN" diff --values --json f16.ttrace adapted.ttrace >out.json
+    python3 -c '
+import json, sys
+d = json.load(open("out.json"))
+q = [s for s in d["stages"] if s["stage"] in ("q_proj", "k_proj", "v_proj")]
+sys.exit(0 if len(q) == 3 and all(s["counts"]["equal"] >= 1 and s["counts"]["unmeasured"] == 0 for s in q) else 1)' ||
+        fail "an adapter: the products are not paired"
+    "$TT_BIN" diff f16.ttrace adapted.ttrace >out.txt
+    says "an adapter, times" "B also has lora.gguf (an adapter): "
+    "$TT_BIN" diff --json f16.ttrace adapted.ttrace | grep -q '"models_differ": *false' || fail "an adapter: another model"
+fi
+
 # Nothing in common is not equal.
 trace none f32 v0.5.0 -t 1
 compare "no values" 2 one.ttrace none.ttrace

@@ -31,6 +31,12 @@ enum {
     TT_KNOWN_DATA = 64     /* tt_dump_data reads all elements */
 };
 
+/* An op, with the weight, or the named input of the graph, that it reads: else NULL. */
+typedef struct tt_dump_op {
+    const char *op, *operand;
+} tt_dump_op;
+#define TT_DUMP_BETWEEN_MAX 8u
+
 /* A value of a step. Texts belong to the dump or to the step, until the next tt_dump_load into
  * it. */
 typedef struct tt_dump_value {
@@ -49,8 +55,17 @@ typedef struct tt_dump_value {
      * without a fingerprint are replaced by their inputs; weights and other leaves are left out. */
     uint32_t n_inputs;
     uint32_t inputs[TT_DUMP_INPUTS_MAX];
-    bool more_inputs;   /* the list was cut, or something in between is unknown */
-    bool ops_between;   /* ops in between computed, rather than only moved elements */
+    bool more_inputs; /* the list was cut, or something in between is unknown */
+    /* The first ops in between that computed, rather than only moved elements: without a
+     * fingerprint, such as what was fused. */
+    uint32_t n_between;
+    tt_dump_op between[TT_DUMP_BETWEEN_MAX];
+    bool ops_between;    /* there are any */
+    const char *operand; /* that its op reads, as in tt_dump_op */
+    /* The inputs of the graph that it was multiplied with, as a rotation is, joined by "+": its
+     * elements are along other axes than those of a value without. A second multiplication with the
+     * same one undoes the first. "" none, or unknown. */
+    const char *basis;
     bool reads_cache;   /* it also reads what earlier steps wrote into a KV cache (or a state) */
     const char *weight; /* the model's weight that it was computed from; NULL: none, or unknown */
     /* The coarsest type (tt_type_coarseness) of itself, its weights and caches, and everything that

@@ -238,7 +238,7 @@ const char *tt_value_basis_name(tt_value_basis b)
 
 const char *tt_value_blame_name(tt_value_blame b)
 {
-    static const char *const names[] = {"none", "own", "inherited", "unknown"};
+    static const char *const names[] = {"none", "own", "inherited", "unknown", "extra"};
     return names[b];
 }
 

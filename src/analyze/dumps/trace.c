@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,13 @@ typedef struct tt_dump_node {
     uint32_t n_producers; /* earlier nodes that computed what it reads, through views */
     uint32_t producers[TT_SRC_MAX];
     bool reads_cache; /* what earlier graphs wrote into a KV cache */
-    const char *weight;
+    const char *weight, *operand;
     const char *coarsest_type, *own_type; /* see tt_dump_value; own_type of this node only */
+    uint32_t axes;                        /* bits: which of the plan's; see tt_dump_value.basis */
+    const char *basis;
 } tt_dump_node;
+
+#define AXES_MAX 32u
 
 typedef struct tt_dump_plan {
     const tt_graph *graph;
@@ -148,7 +153,7 @@ tt_dump_value *tt_dump_add(tt_dump_step *s)
     if (!tt_array_one_more(s->values, s->n, s->capacity)) return NULL;
     tt_dump_value *v = &s->values[s->n++];
     memset(v, 0, sizeof *v);
-    v->stage = v->name = v->op = v->type = v->coarsest_type = v->own_type = "";
+    v->stage = v->name = v->op = v->type = v->coarsest_type = v->own_type = v->basis = "";
     v->run = v->node = TT_NONE;
     return v;
 }
@@ -159,6 +164,8 @@ typedef struct maker {
     const tt_graph *g;
     tt_dump_plan *plan;
     uint32_t *writers; /* by tensor that is no view: the last node so far that wrote into it */
+    uint32_t axes[AXES_MAX]; /* inputs of the graph that are multiplied with */
+    uint32_t n_axes;
 } maker;
 
 static bool is_cache(const maker *k, const tt_tensor *t)
@@ -175,6 +182,55 @@ static void takes_in(tt_dump_node *n, const char *type)
 {
     n->own_type = coarser(n->own_type, type);
     n->coarsest_type = coarser(n->coarsest_type, type);
+}
+
+/* An input of the graph: neither computed, nor a weight, nor a cache. */
+static bool is_input(const maker *k, uint32_t root)
+{
+    const tt_tensor *t = &k->g->tensors[root];
+    return root >= k->g->n_nodes && t->weight == TT_NONE && !is_cache(k, t);
+}
+
+/* The bit of a square matrix among the inputs. 0: there are too many. */
+static uint32_t axes_of_input(maker *k, uint32_t root)
+{
+    for (uint32_t i = 0; i < k->n_axes; i++)
+        if (k->axes[i] == root) return 1u << i;
+    if (k->n_axes == AXES_MAX) return 0;
+    k->axes[k->n_axes] = root;
+    return 1u << k->n_axes++;
+}
+
+/* A product sums over an axis that both sides have: rotated alike, it is as if they were not. */
+static void find_axes(maker *k, uint32_t node)
+{
+    const tt_tensor *t = &k->g->tensors[node];
+    tt_dump_node *n = &k->plan->nodes[node];
+    const bool product = strcmp(t->op_name, "MUL_MAT") == 0,
+               attends = strcmp(t->op_name, "FLASH_ATTN_EXT") == 0;
+    for (uint32_t s = 0; s < t->n_src && s < TT_SRC_MAX; s++) {
+        if (t->src[s] == TT_NONE || t->src[s] >= k->g->n_tensors) continue;
+        const tt_tensor *source = &k->g->tensors[t->src[s]];
+        if (source->root >= k->g->n_tensors || tt_op_writes_into(k->g, node, s)) continue;
+        const uint32_t writer = k->writers[source->root];
+        uint32_t axes = writer == TT_NONE ? 0 : k->plan->nodes[writer].axes;
+        if (product && s == 0 && writer == TT_NONE && is_input(k, source->root) &&
+            source->ne[0] == source->ne[1] && source->ne[0] > 1)
+            axes = axes_of_input(k, source->root);
+        n->axes = product || attends ? n->axes ^ axes : n->axes | axes;
+    }
+}
+
+static const char *basis_of(const maker *k, uint32_t axes, tt_texts *texts)
+{
+    char text[256] = "";
+    for (uint32_t i = 0; i < k->n_axes; i++) {
+        const size_t used = strlen(text);
+        if (axes >> i & 1)
+            (void)snprintf(text + used, sizeof text - used, "%s%.60s", used ? "+" : "",
+                           k->g->tensors[k->axes[i]].name);
+    }
+    return axes ? tt_texts_keep(texts, text) : "";
 }
 
 /* The op of a node's output; "" for a separate value (tt_value()), whose op is unknown. */
@@ -220,7 +276,10 @@ static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
         takes_in(n, root->type_name);
     }
     tt_stage place;
-    (void)tt_stage_strip(root->name, &place);
+    /* Inputs that the engine only numbers have no name. */
+    if (tt_stage_strip(root->name, &place) && !n->operand && is_input(k, source->root) &&
+        (strcmp(root->type_name, "f32") == 0 || strcmp(root->type_name, "f16") == 0))
+        n->operand = root->name;
     take_layer(n, has_layer, place.layer);
 }
 
@@ -236,7 +295,10 @@ static const char *reported_stage(const tt_stages *stages, const char *reported,
 static bool dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *stages,
                            tt_texts *texts, tt_dump_plan *out)
 {
-    maker k = {m, g, out, malloc((g->n_tensors ? g->n_tensors : 1) * sizeof *k.writers)};
+    maker k = {.m = m,
+               .g = g,
+               .plan = out,
+               .writers = malloc((g->n_tensors ? g->n_tensors : 1) * sizeof *k.writers)};
     out->graph = g;
     out->nodes = calloc(g->n_nodes ? g->n_nodes : 1, sizeof *out->nodes);
     bool ok = out->nodes && k.writers;
@@ -255,6 +317,10 @@ static bool dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages
         for (uint32_t s = 0; s < t->n_src && s < TT_SRC_MAX; s++) {
             if (t->src[s] != TT_NONE) take_source(&k, node, s, has_layer);
         }
+        if (n->weight) n->operand = n->weight;
+        find_axes(&k, node);
+        n->basis = basis_of(&k, n->axes, texts);
+        ok = ok && n->basis != NULL;
         if ((t->flags & TT_TENSOR_EXECUTES) && t->root < g->n_tensors) k.writers[t->root] = node;
     }
     free(k.writers);
@@ -274,8 +340,9 @@ typedef struct reach {
     uint32_t n;
     uint32_t values[TT_DUMP_INPUTS_MAX];
     bool more, reads_cache;
-    bool computes;        /* an unmeasured op on the way to them does */
-    const char *own_type; /* the coarsest on the way to them */
+    bool computes;                                    /* an unmeasured op on the way to them does */
+    uint32_t n_between, between[TT_DUMP_BETWEEN_MAX]; /* nodes: the first of these */
+    const char *own_type;                             /* the coarsest on the way to them */
 } reach;
 
 typedef struct trace {
@@ -326,6 +393,13 @@ static void reach_value(reach *r, uint32_t value)
         r->values[r->n++] = value;
 }
 
+static void reach_between(reach *r, uint32_t node)
+{
+    for (uint32_t i = 0; i < r->n_between; i++)
+        if (r->between[i] == node) return;
+    if (r->n_between < TT_DUMP_BETWEEN_MAX) r->between[r->n_between++] = node;
+}
+
 /* A node's inputs: its producers, or what these were computed from. */
 static void reach_of(const tt_dump_node *n, const reach *reaches, reach *out)
 {
@@ -339,6 +413,8 @@ static void reach_of(const tt_dump_node *n, const reach *reaches, reach *out)
         out->more |= r->more;
         out->reads_cache |= r->reads_cache;
         out->computes |= r->computes;
+        for (uint32_t i = 0; i < r->n_between; i++)
+            reach_between(out, r->between[i]);
         if (tt_type_coarseness(r->own_type) > tt_type_coarseness(out->own_type))
             out->own_type = r->own_type;
     }
@@ -380,6 +456,8 @@ static void fill(const trace *t, uint32_t run, const tt_output *o, const tt_dump
     v->reads_cache = from->reads_cache;
     v->ops_between = from->computes;
     v->weight = n->weight;
+    v->operand = n->operand;
+    v->basis = n->basis;
     v->coarsest_type = n->coarsest_type;
     v->own_type = from->own_type;
     v->run = run;
@@ -403,7 +481,10 @@ static tt_status load_run(tt_dump *d, uint32_t run, tt_dump_step *out, tt_error 
         reach from;
         reach_of(&plan->nodes[node], t->reaches, &from);
         t->reaches[node] = from;
-        t->reaches[node].computes |= !tt_op_only_moves(g->tensors[node].op_name);
+        if (!tt_op_only_moves(g->tensors[node].op_name)) {
+            t->reaches[node].computes = true;
+            reach_between(&t->reaches[node], node);
+        }
         if (next == t->outputs.n || t->outputs.list[next].node != node) continue;
         tt_dump_value *v = tt_dump_add(out);
         if (!v)
@@ -411,6 +492,10 @@ static tt_status load_run(tt_dump *d, uint32_t run, tt_dump_step *out, tt_error 
                                 "more values in a batch than memory, or than %zu",
                                 TT_DUMP_VALUES_MAX);
         fill(t, run, &t->outputs.list[next++], &plan->nodes[node], &from, v);
+        v->n_between = from.n_between;
+        for (uint32_t i = 0; i < from.n_between; i++)
+            v->between[i] = (tt_dump_op){g->tensors[from.between[i]].op_name,
+                                         plan->nodes[from.between[i]].operand};
         t->reaches[node] = (reach){.n = 1, .values = {(uint32_t)(out->n - 1)}, .own_type = ""};
     }
     return TT_OK;

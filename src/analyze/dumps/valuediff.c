@@ -6,6 +6,7 @@
 #include "base/order.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,11 +38,13 @@ typedef struct tt_blame {
     size_t n_states;
     tt_blame_cache *caches;
     size_t n_caches;
-    bool blind; /* inputs of values are unknown on this side */
-    bool cut;   /* earlier steps were not compared, or there are too many caches */
+    tt_blame_state others; /* of the value's inputs on the other side */
+    bool blind;            /* inputs of values are unknown on this side */
+    bool cut;              /* earlier steps were not compared, or there are too many caches */
 } tt_blame;
 
 #define CACHES_MAX 4096u
+#define EXTRA_MAX 64u /* ops, or values, between a value and its compared inputs */
 
 /* Call it before the values of a step of n values. False if out of memory. */
 static bool blame_begin(tt_blame *b, size_t n)
@@ -139,6 +142,7 @@ static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned c
 {
     const tt_dump_value *v = &s->values[i];
     tt_blame_state from = of_inputs(b, v, i);
+    join(&from, &b->others);
     *cache = (tt_blame_state){0};
     if (v->reads_cache) {
         if (!of_cache(b, item, &from, cache)) return false;
@@ -148,6 +152,7 @@ static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned c
     tt_tolerance step = tt_tolerance_of_step(from.coarseness);
     if (!isnan(rel_l2)) step.rel_l2 = rel_l2;
     item->blame = evaluate(item, v, &from);
+    if (item->blame == TT_BLAME_OWN && (item->only_a || item->only_b)) item->blame = TT_BLAME_EXTRA;
     item->input_rel_l2 = from.unknown ? NAN : from.rel_l2;
     if (item->verdict == TT_VALUE_CLOSE && item->blame == TT_BLAME_OWN &&
         item->error.rel_l2 > step.rel_l2) {
@@ -229,7 +234,54 @@ static uint32_t find_in_b(const walk *w, const tt_dump_value *key)
     return w->order_b[at];
 }
 
-/* Finds the values of the two steps with the same key. */
+static bool is_product(const tt_dump_value *v)
+{
+    return v->weight && strncmp(v->op, "MUL_MAT", strlen("MUL_MAT")) == 0;
+}
+
+static int by_weight(const void *left, const void *right, void *values)
+{
+    const uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+    const tt_dump_value *list = values, *a = &list[i], *b = &list[k];
+    int order = strcmp(a->weight, b->weight);
+    if (!order) order = strcmp(a->op, b->op);
+    return order ? order : tt_order(i, k);
+}
+
+static size_t list_products(const tt_dump_step *s, uint32_t *list)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (is_product(&s->values[i])) list[n++] = i;
+    qsort_r(list, n, sizeof *list, by_weight, s->values);
+    return n;
+}
+
+/* Products with the same weight are the same, whatever the engine calls them: an adapter adds to
+ * what then has their name. */
+static bool match_products(walk *w)
+{
+    const tt_dump_value *a = w->step_a.values, *b = w->step_b.values;
+    uint32_t *list = reallocarray(NULL, w->step_a.n + w->step_b.n + 1, sizeof *list);
+    if (!list) return false;
+    const size_t n_a = list_products(&w->step_a, list);
+    uint32_t *list_b = list + n_a;
+    const size_t n_b = list_products(&w->step_b, list_b);
+    for (size_t i = 0, k = 0; i < n_a && k < n_b;) {
+        int order = strcmp(a[list[i]].weight, b[list_b[k]].weight);
+        if (!order) order = strcmp(a[list[i]].op, b[list_b[k]].op);
+        if (order == 0) {
+            w->partner_a[list[i]] = list_b[k];
+            w->partner_b[list_b[k]] = list[i];
+        }
+        i += order <= 0;
+        k += order >= 0;
+    }
+    free(list);
+    return true;
+}
+
+/* Finds the values of the two steps with the same weight, or the same key. */
 static bool match_values(walk *w)
 {
     if (!tt_array_room(w->partner_a, w->room_a, w->step_a.n + 1) ||
@@ -241,9 +293,17 @@ static bool match_values(walk *w)
         w->partner_b[i] = TT_NONE;
     }
     qsort_r(w->order_b, w->step_b.n, sizeof *w->order_b, by_key, w->step_b.values);
+    for (uint32_t i = 0; i < w->step_a.n; i++)
+        w->partner_a[i] = TT_NONE;
+    if (!match_products(w)) return false;
     for (uint32_t i = 0; i < w->step_a.n; i++) {
-        w->partner_a[i] = find_in_b(w, &w->step_a.values[i]);
-        if (w->partner_a[i] != TT_NONE) w->partner_b[w->partner_a[i]] = i;
+        if (w->partner_a[i] != TT_NONE) continue;
+        const uint32_t other = find_in_b(w, &w->step_a.values[i]);
+        if (other == TT_NONE || w->partner_b[other] != TT_NONE) continue;
+        /* Of other weights: not the same. */
+        if (is_product(&w->step_a.values[i]) && is_product(&w->step_b.values[other])) continue;
+        w->partner_a[i] = other;
+        w->partner_b[other] = i;
     }
     return true;
 }
@@ -364,6 +424,10 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
 {
     const tt_valuediff_step *s = &w->d->steps[w->pair];
     const tt_dump_value *v = va ? va : vb;
+    /* Of products that were paired by their weight, the name that is a stage's. */
+    if (va && vb && strcmp(va->stage, vb->stage) != 0 &&
+        tt_stages_rank(w->a->stages, va->stage) == UINT32_MAX)
+        v = vb;
     *item = (tt_valuediff_item){.pair = (uint32_t)w->pair,
                                 .order = w->n_done++,
                                 .position = s->position,
@@ -381,6 +445,13 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
         !fill_place(w, w->b, s->b, vb, &item->b))
         return no_memory(w);
     if (!va || !vb) return TT_OK;
+    item->other_axes = strcmp(va->basis, vb->basis) != 0;
+    if (item->other_axes) {
+        if (w->d->other_axes++ > 0) return TT_OK;
+        w->d->axes_a = tt_texts_keep(w->texts, va->basis);
+        w->d->axes_b = tt_texts_keep(w->texts, vb->basis);
+        return w->d->axes_a && w->d->axes_b ? TT_OK : no_memory(w);
+    }
     tt_error problem = {.status = TT_OK};
     item->verdict =
         tt_value_compare(w->a, va, w->b, vb, w->o, &item->tolerance, &item->error, &problem);
@@ -389,6 +460,108 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
     /* Perhaps of other batches: rows of other tokens. */
     if (item->verdict == TT_VALUE_SHAPE && (!na || !nb)) item->verdict = TT_VALUE_UNMEASURED;
     return TT_OK;
+}
+
+/* Ops of one side between a value and the inputs of it that were compared. */
+typedef struct path {
+    tt_dump_op list[EXTRA_MAX];
+    uint32_t n;
+    uint32_t ends[EXTRA_MAX]; /* compared values */
+    uint32_t n_ends;
+    bool more;
+} path;
+
+static void add_op(path *p, tt_dump_op op)
+{
+    if (p->n == EXTRA_MAX)
+        p->more = true;
+    else
+        p->list[p->n++] = op;
+}
+
+/* Values without a partner, and with one along other axes, are replaced by their inputs. */
+static void follow(const tt_dump_step *s, size_t value, const uint32_t *partner,
+                   const tt_dump_step *other, path *p)
+{
+    uint32_t queue[EXTRA_MAX], n = 0;
+    memset(p, 0, sizeof *p);
+    queue[n++] = (uint32_t)value;
+    for (uint32_t at = 0; at < n; at++) {
+        const tt_dump_value *v = &s->values[queue[at]];
+        if (at > 0 && !tt_op_only_moves(v->op)) add_op(p, (tt_dump_op){v->op, v->operand});
+        for (uint32_t i = 0; i < v->n_between; i++)
+            add_op(p, v->between[i]);
+        p->more |= v->more_inputs;
+        for (uint32_t i = 0; i < v->n_inputs; i++) {
+            const uint32_t input = v->inputs[i], with = partner[input];
+            uint32_t known = 0;
+            while (known < n && queue[known] != input)
+                known++;
+            if (known < n) continue;
+            const bool compared =
+                with != TT_NONE && strcmp(s->values[input].basis, other->values[with].basis) == 0;
+            if (compared && p->n_ends < EXTRA_MAX)
+                p->ends[p->n_ends++] = input;
+            else if (!compared && n < EXTRA_MAX)
+                queue[n++] = input;
+            else
+                p->more = true;
+        }
+    }
+}
+
+static bool is_same_op(const tt_dump_op *a, const tt_dump_op *b)
+{
+    return strcmp(a->op, b->op) == 0 &&
+           (a->operand && b->operand ? strcmp(a->operand, b->operand) == 0
+                                     : a->operand == b->operand);
+}
+
+/* The ops of p that q lacks: "MUL_MAT with attn_inp_k_rot, ADD"; NULL: none. */
+static bool name_extra(walk *w, const path *p, const path *q, const char **out)
+{
+    char text[320] = "";
+    bool used[EXTRA_MAX] = {false};
+    *out = NULL;
+    for (uint32_t i = p->n; i-- > 0;) { /* in the order of execution, nearly */
+        const tt_dump_op *op = &p->list[i];
+        uint32_t k = 0;
+        while (k < q->n && (used[k] || !is_same_op(op, &q->list[k])))
+            k++;
+        if (k < q->n) {
+            used[k] = true;
+            continue;
+        }
+        const size_t at = strlen(text);
+        (void)snprintf(text + at, sizeof text - at, "%s%.40s%s%.80s", at ? ", " : "",
+                       *op->op ? op->op : "an unknown op", op->operand ? " with " : "",
+                       op->operand ? op->operand : "");
+    }
+    if (!text[0]) return true;
+    *out = tt_texts_keep(w->texts, text);
+    return *out != NULL;
+}
+
+/* What only one side computes between the value and its compared inputs; and the errors of those
+ * that it has on the other side. */
+static bool find_extra(walk *w, const tt_dump_step *s, size_t value, const tt_dump_step *other,
+                       uint32_t with, const uint32_t *partner, const uint32_t *back, bool by_a,
+                       tt_valuediff_item *item)
+{
+    path here, there;
+    if (!w->a->has_inputs || !w->b->has_inputs) return true;
+    follow(s, value, partner, other, &here);
+    follow(other, with, back, s, &there);
+    for (uint32_t i = 0; i < there.n_ends; i++) {
+        const uint32_t input = back[there.ends[i]];
+        if (input < value)
+            join(&w->blame.others, &w->blame.states[input]);
+        else
+            w->blame.others.unknown = true;
+    }
+    w->blame.others.unknown |= there.more;
+    return name_extra(w, &here, &there, by_a ? &item->only_a : &item->only_b) &&
+           name_extra(w, &there, &here, by_a ? &item->only_b : &item->only_a);
 }
 
 static unsigned own_coarseness(const tt_dump_value *va, const tt_dump_value *vb)
@@ -421,8 +594,13 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
         const tt_dump_value *va = by_a ? own : others, *vb = by_a ? others : own;
         tt_status status = compare_pair(w, va, vb, item);
         if (status != TT_OK) return status;
+        w->blame.others = (tt_blame_state){0};
+        if (own && others && !item->other_axes &&
+            !find_extra(w, s, i, other, partner[i], partner, back, by_a, item))
+            return no_memory(w);
         if (own && !blame_value(&w->blame, s, i, own_coarseness(va, vb), step, item, &cache))
             return no_memory(w);
+        if (item->blame != TT_BLAME_EXTRA) item->only_a = item->only_b = NULL;
         if (!is_wanted(w, item)) continue;
         if (!tt_valuediff_tally_item(w->d, &w->tally, item) || !keep(w, item) ||
             !note_first(w, s, i, item, results, &cache))
@@ -479,7 +657,9 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
     d->b = b;
     d->first_cache_rel_l2 = NAN;
     d->first_cache = TT_VALUE_UNMEASURED;
-    tt_status status = tt_valuediff_pair_steps(d, options) ? TT_OK : no_memory(&w);
+    bool ok = tt_valuediff_pair_steps(d, options);
+    if (ok && a->model && b->model) ok = tt_diff_compare_models(a->model, b->model, &d->models);
+    tt_status status = ok ? TT_OK : no_memory(&w);
     for (w.pair = 0; status == TT_OK && w.pair < d->n_steps; w.pair++) {
         status = tt_over_check(&options->over, err);
         if (status == TT_OK) status = compare_step(&w);
@@ -606,6 +786,11 @@ static bool add_pair(tt_valuediff *d, uint32_t ia, uint32_t ib)
     return false;
 }
 
+static bool counts_differ(const tt_dump_head *a, const tt_dump_head *b)
+{
+    return a->n_tokens && b->n_tokens && a->n_tokens != b->n_tokens;
+}
+
 static void pair_by_order(tt_valuediff *d)
 {
     d->by_order = true;
@@ -614,7 +799,14 @@ static void pair_by_order(tt_valuediff *d)
         if (i >= na || i >= nb)
             (void)add(d, i < na ? TT_PAIR_ONLY_A : TT_PAIR_ONLY_B, i < na ? i : TT_NONE,
                       i < nb ? i : TT_NONE);
-        else if (!add_pair(d, i, i))
+        else if (counts_differ(&d->a->steps[i], &d->b->steps[i])) {
+            /* What follows is of other tokens, too. */
+            for (; i < na || i < nb; i++) {
+                if (i < na) (void)add(d, TT_PAIR_BATCHES, i, TT_NONE);
+                if (i < nb) (void)add(d, TT_PAIR_BATCHES, TT_NONE, i);
+            }
+            return;
+        } else if (!add_pair(d, i, i))
             return;
     }
 }

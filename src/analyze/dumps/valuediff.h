@@ -27,11 +27,13 @@
  * Where an error is made: the inputs of a value are looked up among earlier values. It is the op's
  * own if all inputs are equal, or if they are close and the error is more than TT_VALUEDIFF_OWN
  * times the largest of theirs, unless the op only moves elements. It is inherited if an input
- * differs, or if the error is of their size. It is unknown if only statistics and first elements of
- * an input are known. docs/diff-values.md has the method. */
+ * differs, or if the error is of their size. If one side has ops since these inputs that the other
+ * lacks, the error may also be made by them: they are named. It is unknown if only statistics and
+ * first elements of an input are known. docs/diff-values.md has the method. */
 #ifndef TT_ANALYZE_DUMPS_VALUEDIFF_H
 #define TT_ANALYZE_DUMPS_VALUEDIFF_H
 
+#include "analyze/diff/diff.h"
 #include "analyze/dumps/dump.h"
 #include "analyze/over.h"
 
@@ -69,7 +71,8 @@ typedef enum tt_value_blame {
     TT_BLAME_NONE,      /* it has no error, or was not compared */
     TT_BLAME_OWN,       /* its inputs are equal, or much closer: it is made here */
     TT_BLAME_INHERITED, /* an input differs, or has an error of this size */
-    TT_BLAME_UNKNOWN    /* inputs are unknown, or unmeasured */
+    TT_BLAME_UNKNOWN,   /* inputs are unknown, or unmeasured */
+    TT_BLAME_EXTRA      /* as OWN, or made by ops since those inputs that only one side has */
 } tt_value_blame;
 
 /* The limits for "close". Infinite: no limit. */
@@ -149,6 +152,11 @@ typedef struct tt_valuediff_item {
     tt_value_blame blame;
     tt_tolerance tolerance; /* that was applied */
     tt_value_error error;
+    /* For TT_BLAME_EXTRA: the ops that only that side has, "MUL_MAT with attn_inp_k_rot, ADD"; else
+     * NULL. */
+    const char *only_a, *only_b;
+    bool other_axes;     /* not measured: one side is multiplied with what the other is not, see
+                            tt_dump_value.basis */
     bool jump;           /* it differs as a jump, see above; then `tolerance` is the step's */
     double input_rel_l2; /* the largest of its inputs; NAN: unknown */
     tt_valuediff_place a, b;
@@ -200,6 +208,9 @@ typedef struct tt_valuediff {
     tt_valuediff_step *steps;
     size_t n_steps;
     uint64_t counts[TT_VALUE_VERDICTS];
+    uint64_t other_axes;                 /* values that were not compared as their axes differ */
+    const char *axes_a, *axes_b;         /* of the first of them: tt_dump_value.basis */
+    tt_diff_models models;               /* of two traces */
     uint64_t compared;                   /* values with a verdict other than unmeasured */
     uint64_t incomplete_a, incomplete_b; /* values that could not be read */
     /* Tokens differ: not comparable from here on. */
@@ -252,7 +263,7 @@ uint64_t tt_value_diverging(const uint64_t counts[TT_VALUE_VERDICTS]);
 const char *tt_value_verdict_name(tt_value_verdict v);
 const char *
 tt_value_basis_name(tt_value_basis b); /* "none" "hash" "stats" "first" "samples" "data" */
-const char *tt_value_blame_name(tt_value_blame b); /* "none" "own" "inherited" "unknown" */
+const char *tt_value_blame_name(tt_value_blame b); /* "none" "own" "inherited" "unknown" "extra" */
 const char *tt_valuediff_pairing_name(tt_valuediff_pairing p); /* "both" "only_a" "only_b"
                                                                   "batches" "tokens" */
 

@@ -169,7 +169,8 @@ TT_COLUMN_SHOW(show_allowed, tt_valuediff_item, i,
                if (i->verdict >= TT_VALUE_CLOSE && i->verdict <= TT_VALUE_DIFFERS)
                    figure(i->tolerance.rel_l2, out, room);)
 TT_COLUMN_SHOW(show_blame, tt_valuediff_item, i,
-               static const char *const texts[] = {"", "made here", "inherited", "unknown"};
+               static const char *const texts[] = {"", "made here", "inherited", "unknown",
+                                                   "here, or ops on one side"};
                (void)snprintf(out, room, "%s", texts[i->blame]);)
 
 #define WORST(key_, member_, about_)                                                               \
@@ -195,6 +196,13 @@ static const tt_column item_columns[] = {
               .get = item_verdict, .text = show_verdict),
     TT_COLUMN("blame", NULL, NONE, "whether the error is made here or inherited",
               .type = TT_CELL_NAME, .get = item_blame),
+    TT_COLUMN("only_a", NULL, NONE, "ops since its inputs that only A has, if blame is extra",
+              .nullable = true, TT_MEMBER(tt_valuediff_item, only_a)),
+    TT_COLUMN("only_b", NULL, NONE, "likewise of B", .nullable = true,
+              TT_MEMBER(tt_valuediff_item, only_b)),
+    TT_COLUMN("other_axes", NULL, NONE,
+              "not measured: one side was multiplied with an input, as a rotation is",
+              TT_MEMBER(tt_valuediff_item, other_axes)),
     MEMBER(item, "jump", jump, "the error that this step alone adds is too large"),
     TT_COLUMN("basis", NULL, NONE, "data from which the error was computed", .type = TT_CELL_NAME,
               .get = item_basis),
