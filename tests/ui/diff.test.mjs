@@ -51,8 +51,8 @@ test('the figures are those of diff --json', async ({ open }) => {
     assert.ok(got.length >= 3);
     got.forEach((cells, i) => {
         assert.equal(cells[0], want[i].component);
-        assert.equal(cells[1], duration(want[i].a.median_ns));
-        assert.equal(cells[2], duration(want[i].b.median_ns));
+        assert.equal(cells[1], duration(want[i].a.time_ns));
+        assert.equal(cells[2], duration(want[i].b.time_ns));
     });
     // The medians of the lines, token by token, are those of the whole.
     const tokens = await v.api('traces/0/diff/batches?other=1');
@@ -79,7 +79,7 @@ test('sureness is not more than the statistics carry', async ({ open }) => {
         const word = cells.at(-1);
         assert.equal(/^!/.test(word), row.matters, word);
         assert.equal(/^\*/.test(word), row.significant && !row.matters, word);
-        assert.equal(word === 'not tested', !row.significant && row.samples_effective === null, word);
+        assert.equal(word === 'not tested', !row.significant && row.blocks === null, word);
     }
 });
 
