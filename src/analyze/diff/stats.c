@@ -242,10 +242,8 @@ double tt_shift_p(const tt_shift *s, double from)
 {
     if (!s->tested || isnan(from)) return NAN;
     const double off = fabs(s->estimate - from);
-    if (s->by_ranks) {
-        const double beyond = s->gap > 0 ? s->gap - from : from - s->gap;
-        if (!(s->gap != 0 && beyond > 0)) return 1;
-    }
+    /* No order shows a shift towards where B's runs are not. */
+    if (s->by_ranks && !(s->gap * (s->estimate - from) > 0)) return 1;
     return fmax(student_p(s, off), s->by_ranks ? s->p_apart : 0);
 }
 
@@ -256,9 +254,9 @@ void tt_shift_interval(const tt_shift *s, double level, double *low, double *hig
     const double reach = s->se > 0 ? -tt_student_quantile(level / 2, s->df) * s->se : 0;
     *low = s->estimate - reach;
     *high = s->estimate + reach;
-    if (!s->by_ranks) return;
-    *low = fmin(*low, s->gap);
-    *high = fmax(*high, s->gap);
+    if (!s->by_ranks || s->gap * s->estimate > 0) return;
+    *low = fmin(*low, 0);
+    *high = fmax(*high, 0);
 }
 
 /* --- many comparisons --- */

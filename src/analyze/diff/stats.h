@@ -58,9 +58,9 @@ void tt_shift_allow(tt_shift *s, double variance);
 /* From one figure per run (log of its tokens' time), of n_a runs of A and n_b of B: a t test with
  * pooled variance. Tested with at least three runs in all, one on each side. */
 void tt_shift_of_runs(tt_shift *s, const double *a, size_t n_a, const double *b, size_t n_b);
-/* Likewise where runs are disturbed in ways that no normal distribution describes: what is rejected
- * must also lie between all of A's and all of B's figures, which happens by chance in 2 of
- * (n_a + n_b choose n_a) orders. Not tested if that is more than `level`. */
+/* Likewise where runs are disturbed in ways that no normal distribution describes: for any
+ * shift to be found, all of A's figures must also lie on one side of all of B's, as they do by
+ * chance in 2 of (n_a + n_b choose n_a) orders. Not tested if that is more than `level`. */
 void tt_shift_of_busy_runs(tt_shift *s, const double *a, size_t n_a, const double *b, size_t n_b,
                            double level);
 
