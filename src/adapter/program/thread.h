@@ -2,6 +2,7 @@
 #ifndef TT_ADAPTER_PROGRAM_THREAD_H
 #define TT_ADAPTER_PROGRAM_THREAD_H
 
+#include "adapter/ggml/process.h"
 #include "adapter/program/batch.h"
 
 #include "tensortrace/record.h"
@@ -26,8 +27,20 @@ typedef struct tt_program_thread {
     tt_program_output output; /* of the current op */
 } tt_program_thread;
 
+extern __thread tt_program_thread tt_program_self __attribute__((tls_model("initial-exec")));
+extern _Atomic uint32_t tt_program_era; /* which recorder threads' state belongs to */
+void tt_program_thread_renew(tt_recorder *r);
+
 /* The recorder, with this thread prepared for it; NULL: nothing is recorded. */
-tt_recorder *tt_program_recorder(tt_program_thread **self);
+static inline tt_recorder *tt_program_recorder(tt_program_thread **self)
+{
+    tt_recorder *r = tt_process_recorder();
+    if (!r) return NULL;
+    const uint32_t era = atomic_load_explicit(&tt_program_era, memory_order_relaxed);
+    if (__builtin_expect(tt_program_self.era != era, 0)) tt_program_thread_renew(r);
+    *self = &tt_program_self;
+    return r;
+}
 /* Call in a forked child and when recording begins: threads' state becomes invalid. */
 void tt_program_threads_reset(void);
 
