@@ -70,7 +70,8 @@ uint32_t tt_program_again(tt_program_batch *b, uint32_t generation, const tt_rec
     return n + 1;
 }
 
-/* Which sources came with the node, as bits. False: one is not known by a name, or is missing. */
+/* Which sources came with the node, as bits. False: one is not known by a name, is missing, or came
+ * with strides. */
 static bool note_sources(tt_program_told *told, const tt_program_batch *b, uint32_t n_before,
                          const tt_record_tensor *output)
 {
@@ -81,6 +82,7 @@ static bool note_sources(tt_program_told *told, const tt_program_batch *b, uint3
         bool is_new = false;
         for (uint32_t k = n_before; k < b->n_tensors; k++)
             is_new |= b->tensors[k] == t->src[i];
+        if (is_new && from->nb[0]) return false;
         told->new_sources |= (uint32_t)is_new << i;
     }
     return true;
