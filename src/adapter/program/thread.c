@@ -68,35 +68,3 @@ tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread 
     tt_program_thread_end_batch(r, self, 0, 0);
     return begin_loose(r, self, position);
 }
-
-void tt_program_thread_open(tt_program_thread *self, tt_program_batch *b, uint32_t run,
-                            uint32_t node, unsigned lane)
-{
-    tt_lane *l = &tt_lane_self;
-    self->open = NULL;
-    if (!tt_lane_claim(l)) {
-        tt_lane_count_lost();
-        return;
-    }
-    l->run = run;
-    tt_lane_open(l, node, lane, 0, tt_ticks());
-    self->open = l->open;
-    self->open_batch = b;
-    l->open = NULL;
-}
-
-void tt_program_thread_close(tt_program_thread *self, uint64_t ticks)
-{
-    if (!self->open) return;
-    __atomic_store_n(&self->open->arrive, ticks, __ATOMIC_RELAXED);
-    __atomic_store_n(&self->open->release, ticks, __ATOMIC_RELAXED);
-    tt_program_batch *b = self->open_batch;
-    self->open = NULL;
-    if (b == self->batch) {
-        atomic_store_explicit(&b->own_ticks, ticks, memory_order_relaxed);
-        return;
-    }
-    uint64_t last = atomic_load_explicit(&b->last_ticks, memory_order_relaxed);
-    while (last < ticks && !atomic_compare_exchange_weak(&b->last_ticks, &last, ticks))
-        continue;
-}
