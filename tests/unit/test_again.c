@@ -1,5 +1,5 @@
-/* Ops that a program tells again, batch by batch: nobody is waited for, and whatever changes is seen.
- * The right graph of a changed batch is that of a process which tells only that one. */
+/* Ops that a program reports again, batch by batch: nobody is waited for, and whatever changes is
+ * seen. The right graph of a changed batch is that of a process which reports only that one. */
 #include "tests.h"
 
 #include "adapter/ggml/process.h"
@@ -208,7 +208,7 @@ static void beside_the_lock(enum change c)
     (void)sem_init(&held, 0, 0);
     if (pthread_create(&thread, NULL, again, NULL) != 0) _exit(9);
     (void)sem_wait(&begun);
-    /* Until the thread has told its ops: it would wait for this lock for ever. */
+    /* Until the thread has reported its ops: it would wait for this lock for ever. */
     (void)pthread_mutex_lock(&tt_process_lock);
     (void)sem_post(&held);
     (void)alarm(60);

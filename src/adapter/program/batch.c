@@ -54,8 +54,8 @@ static bool catch_up(tt_program_batch *b)
     for (; b->n_indexed < b->n_tensors; b->n_indexed++) {
         const struct tt_program_key *k = &b->keys[b->n_indexed];
         if (b->n_indexed >= b->index_capacity / 2 && !grow_index(b)) return false;
-        *slot_of(b, k->key) = (struct tt_program_index){
-            k->key, b->tensors[b->n_indexed], k->node, atomic_load(&b->generation)};
+        *slot_of(b, k->key) = (struct tt_program_index){k->key, b->tensors[b->n_indexed], k->node,
+                                                        atomic_load(&b->generation)};
     }
     return true;
 }
@@ -132,7 +132,7 @@ uint32_t tt_program_batch_add(tt_recorder *r, tt_program_batch *b, const struct 
     if (b->same && (n >= b->n_before || b->nodes[n] != to)) differs(r, b);
     b->nodes[n] = to;
     b->taken[n] = 0;
-    if (n < b->told_capacity) b->told[n].op = NULL;
+    if (n < b->reported_capacity) b->reported[n].op = NULL;
     return ++b->n_nodes;
 }
 
@@ -192,8 +192,8 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
                             .thread = tt_owner_thread()};
     atomic_store(&b->run, b->meta.id);
     const uint64_t stamp = atomic_fetch_add(&b->generation, 1) + 1u;
-    b->node_0 = (uint32_t)stamp * (UINT64_C(1) << (NODE_BITS + PLACE_BITS)) |
-                (uint64_t)(b - slots) << NODE_BITS;
+    b->node_0 = (uint32_t)stamp * (UINT64_C(1) << (NODE_BITS + PLACE_BITS)) | (uint64_t)(b - slots)
+                                                                                  << NODE_BITS;
     return b;
 }
 
@@ -273,8 +273,8 @@ void tt_program_batch_stage(tt_recorder *r, tt_program_batch *b, struct ggml_ten
     tt_program_set_stage(t, stage, layer);
     if (memcmp(was.op_params, t->op_params, sizeof was.op_params) == 0) return;
     differs(r, b);
-    for (uint32_t i = 0; i < b->told_capacity; i++)
-        b->told[i].op = NULL;
+    for (uint32_t i = 0; i < b->reported_capacity; i++)
+        b->reported[i].op = NULL;
 }
 
 /* --- nodes as numbers for the program --- */

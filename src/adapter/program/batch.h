@@ -14,8 +14,8 @@
 #define TT_PROGRAM_NODES_MAX 65536u    /* per batch; ops beyond are counted as lost */
 #define TT_PROGRAM_TENSORS_MAX 196608u /* nodes and what they read */
 
-/* What a program told of a node; see again.h. */
-typedef struct tt_program_told {
+/* What a program reported of a node; see again.h. */
+typedef struct tt_program_reported {
     const char *op; /* NULL: this node is always described anew */
     const void *data;
     uint32_t n_dims, n_sources;
@@ -25,14 +25,14 @@ typedef struct tt_program_told {
     uint8_t name_bytes, op_bytes;
     bool has_strides, executes;
     char stage[64];
-} tt_program_told;
+} tt_program_reported;
 
 /* A slot for an active batch. Slots are reused with their memory: a batch that repeats the
  * computation of the previous one finds its nodes there. */
 typedef struct tt_program_batch {
-    _Alignas(128) _Atomic uint32_t generation; /* odd: a batch is active. Threads have slots of their
-                                                  own, so that slots share no cache line */
-    _Atomic uint32_t run;        /* the batch's only run */
+    _Alignas(128) _Atomic uint32_t generation; /* odd: a batch is active. Threads have slots of
+                                                  their own, so that slots share no cache line */
+    _Atomic uint32_t run;                      /* the batch's only run */
     uint32_t id;
     uint64_t node_0;         /* what the program holds of its nodes, without their number */
     tt_meta_run meta;        /* as last recorded */
@@ -49,9 +49,9 @@ typedef struct tt_program_batch {
     uint64_t buffers_begin;      /* buffers' generation when the batch began */
     uint32_t n_nodes, n_before;  /* so far; in the previous batch */
     uint32_t n_tensors;
-    uint32_t n_indexed;           /* of these are in the index */
-    tt_program_told *told;        /* by node */
-    uint32_t told_capacity;
+    uint32_t n_indexed;            /* of these are in the index */
+    tt_program_reported *reported; /* by node */
+    uint32_t reported_capacity;
     uint8_t *taken;               /* by node: its output has been captured, or is being captured */
     struct ggml_tensor **nodes;   /* in the order they were added */
     struct ggml_tensor **tensors; /* all, in the order met; addresses never change */

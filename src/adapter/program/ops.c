@@ -134,7 +134,7 @@ tt_node(tt_op_begin)(const tt_record_tensor *output)
     const uint32_t again = tt_program_again(self->batch, self->generation, output);
     if (again) {
         b = self->batch;
-        if (b->told[again - 1].executes)
+        if (b->reported[again - 1].executes)
             tt_program_thread_open(self, b, b->meta.id, again - 1, 0);
         return tt_program_node(b, again);
     }
