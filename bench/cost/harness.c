@@ -145,7 +145,7 @@ static void print_line(const cost_thread *threads, double ticks_per_ns, double c
     cost_samples halves = gather(threads, offsetof(cost_thread, boundaries));
     cost_samples clocks = gather(threads, offsetof(cost_thread, clocks));
     double clock = quantile(&clocks, 0.5), batch = COST_BATCH * ticks_per_ns;
-    (void)printf("%s,%u,%llu,%llu", program->name, n_threads, (unsigned long long)n_ops,
+    (void)printf("\"%s\",%u,%llu,%llu", program->name, n_threads, (unsigned long long)n_ops,
                  (unsigned long long)lost);
     (void)printf(",%.3f,%.3f,%.3f,%.3f", mean(&batches) / batch, quantile(&batches, 0.5) / batch,
                  quantile(&batches, 0.25) / batch, quantile(&batches, 0.75) / batch);

@@ -1,16 +1,4 @@
 # frames.awk: results/frames.csv as a table, -v targets=FILE for the summary.
-function cells(line, cell,    n, i, quoted, part, c) {
-    n = 1; quoted = 0; part = ""
-    for (i = 1; i <= length(line); i++) {
-        c = substr(line, i, 1)
-        if (c == "\"") quoted = !quoted
-        else if (c == "," && !quoted) { cell[n++] = part; part = "" }
-        else part = part c
-    }
-    cell[n] = part
-    return n
-}
-
 function met(ms) {
     return ms + 0 <= 16.7 ? "yes" : "**no**"
 }

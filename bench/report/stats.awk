@@ -1,11 +1,29 @@
 # Statistics for the other awk programs here. CSV with a header: columns are called by name.
 
-# at("name"): the field of that column in this line.
-function header(    i) {
-    for (i = 1; i <= NF; i++) column_of[$i] = i
+# The cells of a line of CSV, in which a comma may be quoted; how many.
+function cells(line, cell,    n, i, quoted, part, c) {
+    n = 1; quoted = 0; part = ""
+    for (i = 1; i <= length(line); i++) {
+        c = substr(line, i, 1)
+        if (c == "\"") quoted = !quoted
+        else if (c == "," && !quoted) { cell[n++] = part; part = "" }
+        else part = part c
+    }
+    cell[n] = part
+    return n
 }
 
-function at(name) { return $(column_of[name]) }
+# at("name"): the cell of that column in this line.
+function header(    i, n, titles) {
+    n = cells($0, titles)
+    for (i = 1; i <= n; i++) column_of[titles[i]] = i
+}
+
+function at(name) {
+    if (line_of_cells != NR) cells($0, cells_of_line)
+    line_of_cells = NR
+    return cells_of_line[column_of[name]]
+}
 
 function sort(a, n,    i, j, t) {
     for (i = 2; i <= n; i++) {

@@ -17,7 +17,8 @@
 
 /* The next step with an unknown layout. */
 #define TT_GGML_LAYOUT_ADVICE                                                                      \
-    "builds of llama.cpp before December 2024 and forks from that time have others; use a current "  \
+    "builds of llama.cpp before December 2024 and forks from that time have others; use a "        \
+    "current "                                                                                     \
     "build of llama.cpp itself"
 /* What was observed of it: the overhead, tt_ggml_name_at. */
 #define TT_GGML_LAYOUT_WHERE "%zu bytes with its header, a name at byte %zu"

@@ -49,7 +49,8 @@ void tt_input_word(void *options, char *arg, tt_parse *p)
     input->path = trace_of(arg);
 }
 
-/* Where FILE.ttrace is not there: traces of other processes that `run` numbered, FILE-PID.ttrace. */
+/* Where FILE.ttrace is not there: traces of other processes that `run` numbered, FILE-PID.ttrace.
+ */
 static void name_numbered(const char *path)
 {
     static const char end[] = ".ttrace";

@@ -152,7 +152,8 @@ static bool has_its_name(tt_session_file *file)
 }
 
 /* How a process ended whose trace was not finished, as far as that is known. */
-static const char *ending_of(const tt_session_file *file, const tt_spawn_end *program, char text[96])
+static const char *ending_of(const tt_session_file *file, const tt_spawn_end *program,
+                             char text[96])
 {
     if ((pid_t)file->pid != program->pid) return "by a signal, _exit or exec";
     if (!program->signal) return "by _exit or exec";
@@ -373,7 +374,8 @@ static void report_others(const tt_traced *t, tt_session *session)
         (void)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", file->path);
     }
     if (names[0])
-        print_note(t, "%s was not written: what computed were other processes of the program, in %s",
+        print_note(t,
+                   "%s was not written: what computed were other processes of the program, in %s",
                    tt_base_name(t->output), names);
 }
 
@@ -460,8 +462,8 @@ static char *const *program_of(char *const *argv)
     return *word ? program_of(word) : argv;
 }
 
-/* Before the program runs: whether it is certain that nothing in it can be traced. What it starts or
- * loads may be, unless it is static and has its ggml inside. */
+/* Before the program runs: whether it is certain that nothing in it can be traced. What it starts
+ * or loads may be, unless it is static and has its ggml inside. */
 static bool is_hopeless(const tt_traced *t, char *const *argv, tt_traced_end *end)
 {
     tt_program_probe *p;

@@ -55,8 +55,8 @@ tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_
 
 /* For commands whose user names the trace. */
 
-/* The absolute path of `named` (NULL: a name with the time, here) into out, PATH_MAX bytes, checked:
- * it can be written, and is not there, unless `force`. Returns the exit code; if it is not
+/* The absolute path of `named` (NULL: a name with the time, here) into out, PATH_MAX bytes,
+ * checked: it can be written, and is not there, unless `force`. Returns the exit code; if it is not
  * TT_EXIT_OK, the reason was printed. */
 int tt_traced_output(char *out, const char *named, bool force);
 /* The exit code after tt_traced_run; prints why nothing was traced. Dies by the program's signal.

@@ -290,9 +290,9 @@ tt_status tt_program_probe_new(const char *program, tt_program_probe **out, tt_e
         return status;
     }
     /* An addon (.node, a Python module) has no interpreter either, but it needs libraries; the
-     * dynamic linker, which may be told to run a program, needs none, but has a name. */
-    p->is_static = !tt_elf_interpreter(elf)[0] && tt_elf_n_needed(elf) == 0 &&
-                   !tt_elf_soname(elf)[0];
+     * dynamic linker, which may be given a program to run, needs none, but has a name. */
+    p->is_static =
+        !tt_elf_interpreter(elf)[0] && tt_elf_n_needed(elf) == 0 && !tt_elf_soname(elf)[0];
     p->is_secure = gains_rights(p->path);
     p->defines_ggml = defines_ggml(elf);
     p->mentions_ggml = mentions_ggml(p->path);

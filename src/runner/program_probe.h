@@ -30,8 +30,9 @@ typedef struct tt_program_probe {
     bool defines_ggml;         /* has its own ggml functions */
     bool mentions_ggml;        /* contains ggml's assertion text, with or without symbols */
     char engine_dir[PATH_MAX]; /* folder of the linked ggml; "" when none */
-    char inside[PATH_MAX];     /* the file, of it and its libraries, that has all of ggml; "" when none */
-    bool inside_is_called;     /* ... and calls it where a preloaded library can take its place */
+    char inside[PATH_MAX]; /* the file, of it and its libraries, that has all of ggml; "" when none
+                            */
+    bool inside_is_called; /* ... and calls it where a preloaded library can take its place */
     tt_program_library libraries[TT_PROGRAM_LIBRARIES];
     size_t n_libraries;
     tt_program_verdict verdict;

@@ -120,7 +120,7 @@ static const char *why_no_tokens(tt_recorder *r)
     if (!tt_resolve(NULL, "llama_decode")) return "";
     if (has_no_calls(r))
         return ", nor are texts and sequences of tokens (no call of llama_decode or llama_process "
-               "was seen, as none is that goes by an address from dlsym)";
+               "was seen; calls by addresses from dlsym are not)";
     return c && atomic_load(&c->decode_calls) == 0 && atomic_load(&c->decode_unseen) > 0
                ? ", nor are texts and sequences of tokens (the program's batch objects were made "
                  "before)"

@@ -35,12 +35,7 @@ typedef struct live {
 static live *table; /* existing buffers; few, so a list */
 static uint32_t n_live, capacity;
 static uint64_t last_id;
-static uint64_t generation;
-
-uint64_t tt_buffers_generation(void)
-{
-    return generation;
-}
+_Atomic uint64_t tt_buffers_changes;
 
 static live *find(const void *buffer)
 {
@@ -145,7 +140,7 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffe
     else if (fresh.host)
         find_place(r, &fresh);
     table[n_live++] = fresh;
-    generation++;
+    tt_buffers_changes++;
     record(r, e, fresh);
     return find(buffer);
 }
@@ -160,7 +155,7 @@ void tt_buffers_freed(tt_recorder *r, void *buffer)
     (void)tt_process_put(r, TT_META_BUFFER_FREE, &payload);
     free(b->path);
     *b = table[--n_live];
-    generation++;
+    tt_buffers_changes++;
 }
 
 void tt_buffers_forget(void)
@@ -168,7 +163,7 @@ void tt_buffers_forget(void)
     for (uint32_t i = 0; i < n_live; i++)
         free(table[i].path);
     n_live = 0;
-    generation++;
+    tt_buffers_changes++;
 }
 
 uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes)

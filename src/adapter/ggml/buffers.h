@@ -5,6 +5,7 @@
 #include "adapter/ggml/engine.h"
 #include "record/recorder.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Where a tensor's bytes are: in a buffer (id, offset), or at an address when id is 0. */
@@ -36,6 +37,10 @@ void tt_buffers_forget(void);
  * the file, and how many bytes are mapped. NULL when there is none. */
 uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes);
 /* Changes when a buffer is added or removed: until then an address refers to the same bytes. */
-uint64_t tt_buffers_generation(void);
+extern _Atomic uint64_t tt_buffers_changes;
+static inline uint64_t tt_buffers_generation(void)
+{
+    return atomic_load_explicit(&tt_buffers_changes, memory_order_relaxed);
+}
 
 #endif

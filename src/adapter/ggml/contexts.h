@@ -25,12 +25,12 @@ typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *use
 
 typedef struct tt_context {
     void *sched;
-    uint32_t id;    /* in the trace, from 1 */
-    bool callback;  /* ops are observed by the scheduler's callback */
+    uint32_t id;     /* in the trace, from 1 */
+    bool callback;   /* ops are observed by the scheduler's callback */
     bool has_remote; /* some backend is as in tt_engine_is_remote */
-    bool installed; /* our callback is set in the scheduler */
-    bool computes;  /* now, on some thread */
-    bool forgotten; /* meanwhile: it is no longer listed */
+    bool installed;  /* our callback is set in the scheduler */
+    bool computes;   /* now, on some thread */
+    bool forgotten;  /* meanwhile: it is no longer listed */
     void (*set_callback)(void *sched, tt_eval_callback callback,
                          void *user_data); /* the engine's */
     /* The word of the scheduler that holds the callback, before its argument, where calls of the

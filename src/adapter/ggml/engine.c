@@ -107,7 +107,8 @@ static bool look_up(const void *caller)
     find(caller, &set_name, "ggml_set_name");
     if (overhead) name_bytes = tt_ggml_name_bytes(overhead(), set_name);
     if (!name_bytes) {
-        refuse("its struct ggml_tensor has an unknown layout (" TT_GGML_LAYOUT_WHERE "): " TT_GGML_LAYOUT_ADVICE,
+        refuse("its struct ggml_tensor has an unknown layout (" TT_GGML_LAYOUT_WHERE
+               "): " TT_GGML_LAYOUT_ADVICE,
                overhead ? overhead() : 0, tt_ggml_name_at(set_name));
         return false;
     }

@@ -48,7 +48,7 @@ static _Atomic bool barriers_are_unseen;
 static _Atomic bool waits_are_unseen; /* and some run had several threads */
 static _Atomic uint32_t early_runs;   /* counted thread by thread */
 static _Atomic bool run_was_refused;
-static _Atomic uint32_t era = 1; /* which recorder the threads' rings belong to */
+_Atomic uint32_t tt_lanes_era = 1;
 
 static void next_epoch(void)
 {
@@ -270,7 +270,7 @@ void tt_lanes_stop(void)
 
 void tt_lanes_reset(void)
 {
-    atomic_fetch_add(&era, 1);
+    atomic_fetch_add(&tt_lanes_era, 1);
     atomic_store(&run_was_refused, false);
     atomic_store(&tt_lane_ask_after, UINT64_MAX);
 }
@@ -305,14 +305,14 @@ static void make_key(void)
 /* Forgets what belonged to an earlier recorder, whose memory stays. */
 static void renew(tt_lane *l)
 {
-    const uint32_t now = atomic_load_explicit(&era, memory_order_acquire);
+    const uint32_t now = atomic_load_explicit(&tt_lanes_era, memory_order_acquire);
     if (l->era == now) return;
     tt_faults_close(&l->faults);
     memset(l, 0, sizeof *l);
     l->era = now;
 }
 
-bool tt_lane_claim(tt_lane *l)
+bool tt_lane_claim_ring(tt_lane *l)
 {
     renew(l);
     if (l->ring) return true;

@@ -64,6 +64,7 @@ typedef struct tt_lane {
 
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint32_t tt_runs_epoch;
+extern _Atomic uint32_t tt_lanes_era; /* which recorder the threads' rings belong to */
 /* A thread reads its CPU time when the last reading is this many ticks old. */
 extern _Atomic uint64_t tt_lane_ask_after;
 extern _Atomic uint32_t tt_runs_hooked; /* current hooked runs in the process */
@@ -105,8 +106,8 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
  * its run has ended: then the barrier belongs to another computation, which has started no op
  * here. */
 void tt_lane_look_again(tt_lane *l);
-/* Gives this thread a ring, if it has none. */
-bool tt_lane_claim(tt_lane *l);
+/* Gives this thread a ring of the recorder, if it has none. */
+bool tt_lane_claim_ring(tt_lane *l);
 /* An op of a run with details has started: copies the values of its tracepoints, opens its
  * counters. */
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
@@ -123,6 +124,12 @@ void tt_lane_expect(const struct ggml_tensor *op);
 void tt_lane_take_last(uint32_t run);
 /* Counts an op that cannot be recorded because this thread has no ring. */
 void tt_lane_count_lost(void);
+
+static inline bool tt_lane_claim(tt_lane *l)
+{
+    return (l->ring && l->era == atomic_load_explicit(&tt_lanes_era, memory_order_acquire)) ||
+           tt_lane_claim_ring(l);
+}
 
 static inline uint64_t tt_lane_ask_ticks(void)
 {

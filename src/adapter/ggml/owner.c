@@ -1,14 +1,11 @@
 #include "adapter/ggml/owner.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A page that holds a 1 and that any kind of fork zeroes in the child. NULL: the kernel has no
- * such pages. */
-static _Atomic uint32_t *page;
+_Atomic uint32_t *tt_owner_page;
 static pid_t marked;
 static __thread uint32_t thread_id __attribute__((tls_model("initial-exec")));
 
@@ -25,13 +22,13 @@ static void *wiped_page(void)
 void tt_owner_mark(void)
 {
     marked = getpid();
-    if (!page) page = wiped_page();
-    if (page) atomic_store(page, 1);
+    if (!tt_owner_page) tt_owner_page = wiped_page();
+    if (tt_owner_page) atomic_store(tt_owner_page, 1);
 }
 
-bool tt_owner_is_self(void)
+bool tt_owner_is_marked(void)
 {
-    return page ? atomic_load_explicit(page, memory_order_relaxed) != 0 : getpid() == marked;
+    return getpid() == marked;
 }
 
 uint32_t tt_owner_thread(void)

@@ -26,6 +26,7 @@ enum state {
 };
 
 static _Atomic int state;
+tt_recorder *_Atomic tt_process_opened; /* set while it is RECORDING */
 static tt_recorder *recorder;
 static tt_session *session;
 static tt_session_file *session_file;
@@ -198,6 +199,7 @@ static void open_recorder(void)
     replay_records(recorder);
     EACH(part) if (part->begun) part->begun(recorder);
     atomic_store_explicit(&state, RECORDING, memory_order_release);
+    atomic_store_explicit(&tt_process_opened, recorder, memory_order_release);
 }
 
 tt_recorder *tt_process_recorder_if_open(void)
@@ -205,12 +207,13 @@ tt_recorder *tt_process_recorder_if_open(void)
     return atomic_load_explicit(&state, memory_order_acquire) == RECORDING ? recorder : NULL;
 }
 
-tt_recorder *tt_process_recorder(void)
+tt_recorder *tt_process_find_recorder(void)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == RECORDING && !tt_owner_is_self()) {
         /* This child was created by _Fork or clone, bypassing our handlers: the rings are its
          * parent's. */
+        atomic_store(&tt_process_opened, NULL);
         atomic_store(&state, OFF);
         tt_process_problem("a child was made by _Fork or clone; only fork can be followed");
         return NULL;
@@ -264,6 +267,7 @@ static void in_child(void)
     session_file = NULL;
     EACH(part) if (part->in_child) part->in_child();
     if (program_in_child) program_in_child();
+    atomic_store(&tt_process_opened, NULL);
     /* A READY process with a recorder: another thread was opening it. */
     if (atomic_load(&state) == OFF || !recorder) return;
     tt_recorder_forget(recorder);
@@ -348,6 +352,7 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
 tt_status tt_process_end(tt_error *err)
 {
     if (atomic_load(&state) == RECORDING && !tt_owner_is_self()) return TT_OK;
+    atomic_store(&tt_process_opened, NULL);
     if (atomic_exchange(&state, OFF) != RECORDING) return TT_OK;
     EACH(part) if (part->stop) part->stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;

@@ -2,6 +2,7 @@
 #ifndef TT_ADAPTER_GGML_PROCESS_H
 #define TT_ADAPTER_GGML_PROCESS_H
 
+#include "adapter/ggml/owner.h"
 #include "record/recorder.h"
 
 #include <pthread.h>
@@ -53,7 +54,13 @@ tt_status tt_process_why_not(tt_error *err);
 
 /* The process's recorder, opened at the first call. NULL if the process is not to be traced, could
  * not be (the session has the reason), or is ending. Any thread. */
-tt_recorder *tt_process_recorder(void);
+extern tt_recorder *_Atomic tt_process_opened; /* NULL: none is open */
+tt_recorder *tt_process_find_recorder(void);   /* ... or it is not this process's */
+static inline tt_recorder *tt_process_recorder(void)
+{
+    tt_recorder *r = atomic_load_explicit(&tt_process_opened, memory_order_acquire);
+    return __builtin_expect(r && tt_owner_is_self(), 1) ? r : tt_process_find_recorder();
+}
 /* Like tt_process_recorder, but never opens one. */
 tt_recorder *tt_process_recorder_if_open(void);
 

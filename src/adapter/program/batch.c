@@ -48,8 +48,21 @@ static bool grow_index(tt_program_batch *b)
     return true;
 }
 
+/* Enters what was added since by tt_program_again. False if out of memory: then it is not found. */
+static bool catch_up(tt_program_batch *b)
+{
+    for (; b->n_indexed < b->n_tensors; b->n_indexed++) {
+        const struct tt_program_key *k = &b->keys[b->n_indexed];
+        if (b->n_indexed >= b->index_capacity / 2 && !grow_index(b)) return false;
+        *slot_of(b, k->key) = (struct tt_program_index){k->key, b->tensors[b->n_indexed], k->node,
+                                                        atomic_load(&b->generation)};
+    }
+    return true;
+}
+
 struct ggml_tensor *tt_program_batch_find(tt_program_batch *b, uint64_t key, uint32_t *node)
 {
+    (void)catch_up(b);
     struct tt_program_index *slot = b->index_capacity ? slot_of(b, key) : NULL;
     bool is_there = slot && slot->stamp == atomic_load(&b->generation);
     if (node) *node = is_there ? slot->node : 0;
@@ -81,11 +94,12 @@ static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
                                        const struct ggml_tensor *t, uint64_t key, uint32_t node)
 {
     if (b->n_tensors >= TT_PROGRAM_TENSORS_MAX ||
-        !tt_array_room_zeroed(b->tensors, b->tensors_capacity, b->n_tensors + 1))
+        !tt_array_room_zeroed(b->tensors, b->tensors_capacity, b->n_tensors + 1) ||
+        !tt_array_room_zeroed(b->keys, b->keys_capacity, b->n_tensors + 1))
         return NULL;
     struct ggml_tensor *to = b->tensors[b->n_tensors];
     if (!to) to = b->tensors[b->n_tensors] = calloc(1, sizeof *to);
-    if (!to || (b->n_tensors >= b->index_capacity / 2 && !grow_index(b))) return NULL;
+    if (!to) return NULL;
     struct ggml_tensor next = *t;
     /* Stage and layer set by a value also hold for the same node of later batches. */
     if (!t->op_params[0] && b->engine->stage && strcmp(to->name, t->name) == 0)
@@ -94,9 +108,10 @@ static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
         differs(r, b);
         memcpy(to, &next, sizeof next);
     }
-    *slot_of(b, key) = (struct tt_program_index){key, to, node, atomic_load(&b->generation)};
-    b->n_tensors++;
-    return to;
+    b->keys[b->n_tensors++] = (struct tt_program_key){key, node};
+    if (catch_up(b)) return to;
+    b->n_tensors--;
+    return NULL;
 }
 
 struct ggml_tensor *tt_program_batch_add_leaf(tt_recorder *r, tt_program_batch *b,
@@ -117,6 +132,7 @@ uint32_t tt_program_batch_add(tt_recorder *r, tt_program_batch *b, const struct 
     if (b->same && (n >= b->n_before || b->nodes[n] != to)) differs(r, b);
     b->nodes[n] = to;
     b->taken[n] = 0;
+    if (n < b->reported_capacity) b->reported[n].op = NULL;
     return ++b->n_nodes;
 }
 
@@ -161,10 +177,11 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
               b->buffers == tt_buffers_generation();
     b->buffers_begin = tt_buffers_generation();
     b->engine = e;
-    b->n_nodes = b->n_tensors = 0;
+    b->n_nodes = b->n_tensors = b->n_indexed = 0;
     b->id = id;
     b->described = b->is_loose = false;
     b->context = context;
+    atomic_store(&b->own_ticks, 0);
     atomic_store(&b->last_ticks, now);
     b->meta = (tt_meta_run){.id = (uint32_t)atomic_fetch_add(&a->counts.runs, 1) + 1,
                             .batch = id,
@@ -174,7 +191,9 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uin
                             .ticks = now,
                             .thread = tt_owner_thread()};
     atomic_store(&b->run, b->meta.id);
-    atomic_fetch_add(&b->generation, 1);
+    const uint64_t stamp = atomic_fetch_add(&b->generation, 1) + 1u;
+    b->node_0 = (uint32_t)stamp * (UINT64_C(1) << (NODE_BITS + PLACE_BITS)) | (uint64_t)(b - slots)
+                                                                                  << NODE_BITS;
     return b;
 }
 
@@ -199,7 +218,7 @@ void tt_program_batch_describe(tt_recorder *r, tt_program_batch *b, tt_meta_batc
 
 static uint32_t identify(tt_recorder *r, tt_program_batch *b)
 {
-    if (b->same && b->n_nodes == b->n_before && b->meta.graph &&
+    if (b->same && __atomic_load_n(&b->n_nodes, __ATOMIC_RELAXED) == b->n_before && b->meta.graph &&
         b->buffers == tt_buffers_generation())
         return b->meta.graph;
     /* A buffer of the program that was removed during the batch can no longer be examined. */
@@ -217,7 +236,8 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
 
 void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, int status)
 {
-    tt_meta_end end = {b->meta.id, ticks ? ticks : atomic_load(&b->last_ticks), status};
+    const uint64_t own = atomic_load(&b->own_ticks), other = atomic_load(&b->last_ticks);
+    tt_meta_end end = {b->meta.id, ticks ? ticks : own > other ? own : other, status};
     tt_meta_batch nothing = {.phase = TT_PHASE_UNKNOWN};
     tt_bytes payload;
     if (!b->described) tt_program_batch_describe(r, b, &nothing, NULL, NULL);
@@ -251,18 +271,13 @@ void tt_program_batch_stage(tt_recorder *r, tt_program_batch *b, struct ggml_ten
 {
     struct ggml_tensor was = *t;
     tt_program_set_stage(t, stage, layer);
-    if (memcmp(was.op_params, t->op_params, sizeof was.op_params) != 0) differs(r, b);
+    if (memcmp(was.op_params, t->op_params, sizeof was.op_params) == 0) return;
+    differs(r, b);
+    for (uint32_t i = 0; i < b->reported_capacity; i++)
+        b->reported[i].op = NULL;
 }
 
 /* --- nodes as numbers for the program --- */
-
-uint64_t tt_program_node(const tt_program_batch *b, uint32_t node_plus_1)
-{
-    uint64_t place = (uint64_t)(b - slots);
-    if (!node_plus_1) return 0;
-    return (uint64_t)atomic_load(&b->generation) << (NODE_BITS + PLACE_BITS) | place << NODE_BITS |
-           node_plus_1;
-}
 
 tt_program_batch *tt_program_batch_of(uint64_t node, uint32_t *run, uint32_t *number)
 {

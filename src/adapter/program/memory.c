@@ -7,13 +7,15 @@
 #include "adapter/program/thread.h"
 #include "base/array.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define BUFFERS_MAX 65536u
 
 static tt_program_buffer **buffers;
-static uint32_t n_buffers, capacity;
+static _Atomic uint32_t n_buffers;
+static uint32_t capacity;
 
 void *tt_program_buffer_of(const void *data, uint64_t size_bytes)
 {
@@ -25,6 +27,11 @@ void *tt_program_buffer_of(const void *data, uint64_t size_bytes)
             return buffers[i];
     }
     return NULL;
+}
+
+bool tt_program_has_buffers(void)
+{
+    return atomic_load_explicit(&n_buffers, memory_order_relaxed) > 0;
 }
 
 bool tt_program_buffer_is_there(const void *buffer)

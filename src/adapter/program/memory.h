@@ -9,6 +9,8 @@
  * tt_process_lock is held. */
 void *tt_program_buffer_of(const void *data, uint64_t size_bytes);
 /* Whether that buffer still exists. tt_process_lock is held. */
+/* Whether any is known; takes no lock. */
+bool tt_program_has_buffers(void);
 bool tt_program_buffer_is_there(const void *buffer);
 
 #endif

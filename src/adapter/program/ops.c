@@ -2,6 +2,7 @@
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/process.h"
+#include "adapter/program/again.h"
 #include "adapter/program/bitnet.h"
 #include "adapter/program/describe.h"
 #include "adapter/program/engine.h"
@@ -21,6 +22,12 @@ static void end_op(tt_program_thread *self, uint64_t ticks)
     tt_program_thread_close(self, ticks);
     if (was_open && self->output.wanted) tt_program_output_take(&self->output);
     self->output.wanted = false;
+}
+
+/* Reading the clock is what costs most of an op. */
+static void end_if_open(tt_program_thread *self)
+{
+    if (self->open || self->output.wanted) end_op(self, tt_ticks());
 }
 
 void(tt_batch_begin)(const tt_record_batch *batch)
@@ -97,11 +104,14 @@ static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tens
     tt_node node = 0;
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_program_batch *b = tt_program_thread_batch_for(r, self, key, TT_NO_POSITION);
+    const uint32_t n_before = b ? b->n_tensors : 0;
     uint32_t number = b ? tt_program_add(r, b, output, &out->tensor) : 0;
     if (number) {
         out->run = b->meta.id;
         out->node = number - 1;
-        out->wanted = has_data(&out->tensor) && tt_program_output_is_wanted(b, &out->tensor);
+        const bool may = tt_program_output_may_be_wanted(b, &out->tensor);
+        out->wanted = may && has_data(&out->tensor) && tt_program_output_is_wanted(b, &out->tensor);
+        tt_program_keep(b, output, n_before, may);
         /* tt_op_end captures it; the output of a shared op is captured by tt_op_taken. */
         if (out->wanted && at_its_end) b->taken[out->node] = 1;
         node = tt_program_node(b, number);
@@ -117,13 +127,17 @@ tt_node(tt_op_begin)(const tt_record_tensor *output)
 {
     tt_program_thread *self;
     tt_program_batch *b;
-    uint64_t now = tt_ticks();
     tt_recorder *r = tt_program_recorder(&self);
+    if (r) end_if_open(self);
     tt_program_sink_begin(output);
-    if (!r) return 0;
-    end_op(self, now);
-    if (!output) return 0;
-    self->output.wanted = false;
+    if (!r || !output) return 0;
+    const uint32_t again = tt_program_again(self->batch, self->generation, output);
+    if (again) {
+        b = self->batch;
+        if (b->reported[again - 1].executes)
+            tt_program_thread_open(self, b, b->meta.id, again - 1, 0);
+        return tt_program_node(b, again);
+    }
     tt_node node = add(r, self, output, true, &self->output, &b);
     /* Outputs without elements are not computed. */
     if (node && tt_graphs_executes(&self->output.tensor, false))
@@ -145,6 +159,9 @@ tt_node(tt_op_add)(const tt_record_tensor *output)
     tt_program_batch *b;
     tt_program_output out;
     tt_recorder *r = tt_program_recorder(&self);
+    const uint32_t again =
+        r && output ? tt_program_again(self->batch, self->generation, output) : 0;
+    if (again) return tt_program_node(self->batch, again);
     return r && output ? add(r, self, output, false, &out, &b) : 0;
 }
 

@@ -57,15 +57,19 @@ static void scratch_put(scratch *k)
 
 /* --- capturing --- */
 
-bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t)
+bool tt_program_output_may_be_wanted(const tt_program_batch *b, const struct ggml_tensor *t)
 {
-    const tt_select *s = &tt_capture_options.values;
     uint32_t stage;
     int32_t layer;
     if (!b->engine->stage || !b->engine->stage(t, &stage, &layer) || layer < 0)
         layer = tt_fingerprints_layer(t);
-    return tt_select_token(s, b->id - 1u) &&
-           tt_select_node(s, t->name, b->engine->op_name(t->op), layer);
+    return tt_select_node(&tt_capture_options.values, t->name, b->engine->op_name(t->op), layer);
+}
+
+bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t)
+{
+    return tt_select_token(&tt_capture_options.values, b->id - 1u) &&
+           tt_program_output_may_be_wanted(b, t);
 }
 
 void tt_program_output_take_of(const tt_engine *e, const struct ggml_tensor *t, uint32_t run,

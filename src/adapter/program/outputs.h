@@ -11,6 +11,8 @@
 
 /* values_given: the captured values were selected; otherwise all tt_value()s are captured. */
 void tt_program_outputs_begin(bool values_given);
+/* Whether outputs like t are captured in some batch. tt_process_lock is held. */
+bool tt_program_output_may_be_wanted(const tt_program_batch *b, const struct ggml_tensor *t);
 /* Whether outputs like t are captured. tt_process_lock is held. */
 bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t);
 /* Call in a forked child: another thread may have held the lock. */

@@ -24,7 +24,7 @@ struct tt_value_sink {
 };
 
 static tt_value_sink *sinks;
-static atomic_uint n_sinks;
+_Atomic uint32_t tt_program_n_sinks;
 /* Guards all sinks and their list. Nothing called with it takes another lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -65,7 +65,7 @@ tt_value_sink *(tt_value_sink_open)(const char *names, size_t values_max)
     take_lock();
     s->next = sinks;
     sinks = s;
-    if (atomic_fetch_add(&n_sinks, 1) == 0) tt_program_record_sinks(true);
+    if (atomic_fetch_add(&tt_program_n_sinks, 1) == 0) tt_program_record_sinks(true);
     give_lock();
     return s;
 }
@@ -79,7 +79,7 @@ void(tt_value_sink_close)(tt_value_sink *sink)
             *at = sink->next;
             break;
         }
-    if (atomic_fetch_sub(&n_sinks, 1) == 1) tt_program_record_sinks(false);
+    if (atomic_fetch_sub(&tt_program_n_sinks, 1) == 1) tt_program_record_sinks(false);
     give_lock();
     free(sink->values);
     free(sink->names);
@@ -131,11 +131,6 @@ int(tt_value_sink_get)(tt_value_sink *sink, const char *names, size_t i, tt_sink
 
 /* --- values --- */
 
-bool tt_program_sinks_open(void)
-{
-    return atomic_load_explicit(&n_sinks, memory_order_relaxed) != 0;
-}
-
 bool tt_program_sinks_want(const char *name)
 {
     bool wanted = false;
@@ -185,8 +180,8 @@ void tt_program_sinks_take(const tt_record_tensor *value, const tt_bitnet_record
 /* --- ops --- */
 
 /* The current op of this thread, and the position of its batch. */
+__thread bool tt_program_sink_holds __attribute__((tls_model("initial-exec")));
 static __thread struct {
-    bool open;
     tt_record_tensor output;
     char name[TT_RECORD_NAME_MAX + 1], stage[TT_RECORD_NAME_MAX + 1];
     bool has_position;
@@ -206,21 +201,19 @@ static char *copy(char out[TT_RECORD_NAME_MAX + 1], const char *text)
     return out;
 }
 
-void tt_program_sink_begin(const tt_record_tensor *output)
+void tt_program_sink_hold(const tt_record_tensor *output)
 {
-    tt_program_sink_end();
-    if (!tt_program_sinks_open() || !output || !output->name || !output->data) return;
-    op.open = true;
+    if (!output || !output->name || !output->data) return;
+    tt_program_sink_holds = true;
     op.output = *output;
     op.output.n_sources = 0;
     op.output.name = copy(op.name, output->name);
     op.output.stage = copy(op.stage, output->stage);
 }
 
-void tt_program_sink_end(void)
+void tt_program_sink_take(void)
 {
-    if (!op.open) return;
-    op.open = false;
+    tt_program_sink_holds = false;
     tt_program_bitnet_output(&op.output);
 }
 

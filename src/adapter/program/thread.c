@@ -1,35 +1,27 @@
 #include "adapter/program/thread.h"
 
 #include "adapter/ggml/lane.h"
-#include "adapter/ggml/process.h"
 #include "adapter/program/describe.h"
 #include "adapter/program/engine.h"
 #include "base/clock.h"
 
 #include <string.h>
 
-static __thread tt_program_thread thread __attribute__((tls_model("initial-exec")));
-static _Atomic uint32_t era = 1;
+__thread tt_program_thread tt_program_self __attribute__((tls_model("initial-exec")));
+_Atomic uint32_t tt_program_era = 1;
 
 void tt_program_threads_reset(void)
 {
-    atomic_fetch_add(&era, 1);
+    atomic_fetch_add(&tt_program_era, 1);
 }
 
-tt_recorder *tt_program_recorder(tt_program_thread **self)
+void tt_program_thread_renew(tt_recorder *r)
 {
-    tt_recorder *r = tt_process_recorder();
-    if (!r) return NULL;
-    uint32_t now = atomic_load_explicit(&era, memory_order_relaxed);
-    if (thread.era != now) {
-        /* The thread's ring belonged to another recorder. */
-        memset(&thread, 0, sizeof thread);
-        memset(&tt_lane_self, 0, sizeof tt_lane_self);
-        thread.era = now;
-    }
+    /* The thread's ring belonged to another recorder. */
+    memset(&tt_program_self, 0, sizeof tt_program_self);
+    memset(&tt_lane_self, 0, sizeof tt_lane_self);
+    tt_program_self.era = atomic_load(&tt_program_era);
     tt_program_describe(r);
-    *self = &thread;
-    return r;
 }
 
 tt_program_batch *tt_program_thread_batch(tt_program_thread *self)
@@ -75,32 +67,4 @@ tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread 
     if (b && b->position == position && !node) return b;
     tt_program_thread_end_batch(r, self, 0, 0);
     return begin_loose(r, self, position);
-}
-
-void tt_program_thread_open(tt_program_thread *self, tt_program_batch *b, uint32_t run,
-                            uint32_t node, unsigned lane)
-{
-    tt_lane *l = &tt_lane_self;
-    self->open = NULL;
-    if (!tt_lane_claim(l)) {
-        tt_lane_count_lost();
-        return;
-    }
-    l->run = run;
-    tt_lane_open(l, node, lane, 0, tt_ticks());
-    self->open = l->open;
-    self->open_batch = b;
-    l->open = NULL;
-}
-
-void tt_program_thread_close(tt_program_thread *self, uint64_t ticks)
-{
-    if (!self->open) return;
-    __atomic_store_n(&self->open->arrive, ticks, __ATOMIC_RELAXED);
-    __atomic_store_n(&self->open->release, ticks, __ATOMIC_RELAXED);
-    uint64_t last = atomic_load_explicit(&self->open_batch->last_ticks, memory_order_relaxed);
-    while (last < ticks &&
-           !atomic_compare_exchange_weak(&self->open_batch->last_ticks, &last, ticks))
-        continue;
-    self->open = NULL;
 }
