@@ -167,7 +167,7 @@ int tt_cmd_run(int argc, char **argv)
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';
     if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0)
-        return tt_report_usage("out of memory");
+        return tt_report_memory();
     code = run_program(&args, words, output);
     tt_runner_argv_free(words);
     return code;

@@ -369,7 +369,7 @@ static int print_growth(const struct options *o, const tt_model *m, const tt_val
 {
     size_t n;
     tt_values_growth *list = tt_values_growth_list(m, g, &n);
-    if (!list) return tt_report_usage("out of memory");
+    if (!list) return tt_report_memory();
     const tt_rowset set = tt_values_growth_rowset(list, n);
     const int code = print_rows(o, m, &set, "phase,layer_id,rms,ratio,rms_min,rms_max,min,max,bad",
                                 0, (tt_values_view){.grid = g});
