@@ -203,8 +203,8 @@ static void count_tensors(tt_stats *s, const tt_op *op, uint32_t row)
         const char *name = op->graph->tensors[op->sources[i].tensor].name;
         const uint32_t number = tt_texts_number(&s->names, name);
         uint32_t was;
-        s->failed |= number == TT_NONE ||
-                     !tt_idmap_add(&s->tensors, (uint64_t)row << 32 | number, 0, &was);
+        s->failed |=
+            number == TT_NONE || !tt_idmap_add(&s->tensors, (uint64_t)row << 32 | number, 0, &was);
         if (s->failed) return;
         to->tensors += was == TT_NONE;
     }

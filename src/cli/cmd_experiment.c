@@ -443,9 +443,7 @@ int tt_cmd_experiment(int argc, char **argv)
     struct options o = {.rows.schema = &tt_result_schema};
     char *command = join_words(argc, argv);
     tt_options_parse(&options_of, argc, argv, &o);
-    int code = !command ? tt_report_memory()
-               : o.list ? list(&o)
-                        : experiment(&o, command);
+    int code = !command ? tt_report_memory() : o.list ? list(&o) : experiment(&o, command);
     free(command);
     return code;
 }

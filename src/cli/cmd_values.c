@@ -74,6 +74,18 @@ static void print_weights(const tt_model *m, const tt_values_origin *b)
     }
 }
 
+static void print_narrowing(const tt_model *m, const tt_values_origin *b)
+{
+    tt_values_narrowing n;
+    char name[NAME_TEXT];
+    if (!tt_values_narrowed(m, b, &n)) return;
+    tt_table_line(stdout, "overflow",
+                  "the op converts %s to %s, in which what is beyond %.6g becomes infinite: it "
+                  "reaches %.6g",
+                  tt_trace_text(name, sizeof name, n.source->graph->tensors[n.source->tensor].name),
+                  n.to, n.limit, n.largest);
+}
+
 static void print_verdict(const tt_model *m, const tt_values_origin *b)
 {
     if (b->kind == TT_VALUES_INHERITED) {
@@ -85,10 +97,12 @@ static void print_verdict(const tt_model *m, const tt_values_origin *b)
         tt_table_line(stdout, "uncertain",
                       "no source that was measured is bad, but not all were measured: it is "
                       "made here, or in one of those");
+        print_narrowing(m, b);
         print_weights(m, b);
         return;
     }
     tt_table_line(stdout, "made here", "no output that it reads is bad");
+    print_narrowing(m, b);
     print_weights(m, b);
 }
 

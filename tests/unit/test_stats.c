@@ -156,8 +156,8 @@ static void every_dimension_sums_to_the_same(void **state)
     tt_bytes_free(&b);
 }
 
-/* Two names with the same 64-bit hash: in the first, the hash's product of two mixed halves is zero by its first half,
- * in the second by its second half. */
+/* Two names with the same 64-bit hash: in the first, the hash's product of two mixed halves is zero
+ * by its first half, in the second by its second half. */
 static const char *const same_hash[] = {
     "\271\071\102\352\173\163\202\147\317\343\363\053\161\344\341\076",
     "\050\216\032\240\131\026\063\222\072\122\226\011\073\274\126\257"};

@@ -9,9 +9,9 @@
 #include "analyze/values/first.h"
 #include "analyze/values/grid.h"
 #include "analyze/values/groups.h"
-#include "base/checksum.h"
 #include "analyze/values/values.h"
 #include "answer/values.h"
+#include "base/checksum.h"
 #include "value/pack.h"
 #include "value/type.h"
 
@@ -452,8 +452,8 @@ static void groups_sum_up_and_count_repeats(void **state)
     close_plan(&o);
 }
 
-/* Two names with the same 64-bit hash: in the first, the hash's product of two mixed halves is zero by its first half,
- * in the second by its second half. */
+/* Two names with the same 64-bit hash: in the first, the hash's product of two mixed halves is zero
+ * by its first half, in the second by its second half. */
 static const char *const same_hash[] = {
     "\271\071\102\352\173\163\202\147\317\343\363\053\161\344\341\076",
     "\050\216\032\240\131\026\063\222\072\122\226\011\073\274\126\257"};
@@ -474,7 +474,8 @@ static void rename_to_same_hash(const tt_model *m, const char *first, const char
     assert_true(n[0] > 0 && n[1] > 0);
 }
 
-/* Texts are compared, not only their hashes: in groups, and where an output may repeat the last one. */
+/* Texts are compared, not only their hashes: in groups, and where an output may repeat the last
+ * one. */
 static void groups_of_one_hash(void **state)
 {
     static const oddity list[] = {{.name = "kqv-1", .run = ANY, .same = true},

@@ -191,7 +191,8 @@ static uint32_t group_of(grouping *g, tt_values_walk *w, const tt_values_seen *s
         return TT_NONE;
     at = (uint32_t)out->n;
     if (!texts && !tt_idmap_add(&g->by_number, (uint64_t)(number + 1), at, &was)) return TT_NONE;
-    out->list[at] = (tt_values_group){.key = texts ? g->keys->texts.list[at] : NULL, .number = number};
+    out->list[at] =
+        (tt_values_group){.key = texts ? g->keys->texts.list[at] : NULL, .number = number};
     g->sums[at] = (tt_values_sum){0};
     out->n++;
     return at;
