@@ -3,6 +3,7 @@
 #include "analyze/access.h"
 #include "analyze/filter.h"
 #include "analyze/ops.h"
+#include "analyze/texts.h"
 #include "base/array.h"
 #include "base/checksum.h"
 
@@ -48,7 +49,8 @@ struct tt_stats {
     stats_share *shares;
     size_t n_shares, shares_capacity;
     tt_arena keys;
-    tt_idmap tensors; /* of rows, by hash of the row and the name; and of the total */
+    tt_texts names;   /* of tensors */
+    tt_idmap tensors; /* of rows and of the total, by row and number of the name */
     uint64_t orphan;
     tt_stats_axis axis; /* without buckets: no series */
     uint32_t *batches;  /* by bucket */
@@ -126,6 +128,7 @@ void tt_stats_free(tt_stats *s)
     free(s->shares);
     tt_idmap_free(&s->row_of_key);
     tt_idmap_free(&s->tensors);
+    tt_texts_free(&s->names);
     tt_arena_free(&s->keys);
     free(s);
 }
@@ -198,9 +201,11 @@ static void count_tensors(tt_stats *s, const tt_op *op, uint32_t row)
     tt_stats_row *to = row == TT_NONE ? &s->total : &s->rows[row];
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const char *name = op->graph->tensors[op->sources[i].tensor].name;
+        const uint32_t number = tt_texts_number(&s->names, name);
         uint32_t was;
-        const uint64_t key = tt_checksum(name, strlen(name)) ^ row * UINT64_C(0x9e3779b97f4a7c15);
-        s->failed |= !tt_idmap_add(&s->tensors, key, 0, &was);
+        s->failed |=
+            number == TT_NONE || !tt_idmap_add(&s->tensors, (uint64_t)row << 32 | number, 0, &was);
+        if (s->failed) return;
         to->tensors += was == TT_NONE;
     }
 }

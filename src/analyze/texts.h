@@ -17,7 +17,10 @@ typedef struct tt_texts {
     tt_idmap by_hash;
 } tt_texts;
 
-/* NULL: out of memory, or more than TT_TEXTS_BYTES_MAX. */
+/* The text's number, from 0 in the order of first use: its index in `list`. TT_NONE: out of memory,
+ * or more than TT_TEXTS_BYTES_MAX. */
+uint32_t tt_texts_number(tt_texts *t, const char *text);
+/* Its copy; NULL likewise. */
 const char *tt_texts_keep(tt_texts *t, const char *text);
 void tt_texts_free(tt_texts *t);
 

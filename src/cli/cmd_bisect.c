@@ -298,7 +298,7 @@ static int conclude(const arguments *args, const tt_bisect *x, tt_outdir *d)
     make_page(&p, x, &builds, &ops);
     int code = TT_EXIT_OK;
     if (p.failed || !path)
-        code = tt_report_usage("out of memory");
+        code = tt_report_memory();
     else if (write_results(x, d, &p, &err) != TT_OK || tt_outdir_commit(d, &err) != TT_OK)
         code = tt_report_error(&err);
     else

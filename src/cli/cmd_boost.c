@@ -229,7 +229,7 @@ int tt_cmd_boost(int argc, char **argv)
     self[n] = '\0';
     const int n_words = tt_runner_args_to_argv(&args.runner, self, 1, &words);
     if (n_words < 0 || (args.json && !(words[n_words] = strdup("--json"))))
-        return tt_report_usage("out of memory");
+        return tt_report_memory();
     int code = run_program(&args, words);
     tt_runner_argv_free(words);
     return code;

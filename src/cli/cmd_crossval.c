@@ -98,7 +98,7 @@ static int load(tt_crossval *x, const char *path)
         if (!x->stages[i]) x->stages[i] = tt_stages_builtin();
     x->summary.n = x->settings.n_scenarios;
     x->summary.ends = calloc(x->summary.n, sizeof *x->summary.ends);
-    if (!x->stages[0] || !x->stages[1] || !x->summary.ends) return tt_report_usage("out of memory");
+    if (!x->stages[0] || !x->stages[1] || !x->summary.ends) return tt_report_memory();
     for (size_t i = 0; i < x->summary.n; i++) {
         x->summary.ends[i].name = x->settings.scenarios[i].name;
         x->summary.ends[i].worst_rel_l2 = NAN;
@@ -260,7 +260,7 @@ int tt_cmd_crossval(int argc, char **argv)
     struct options o = {.list.schema = &tt_crossval_scenario_schema};
     tt_crossval *x = calloc(1, sizeof *x);
     tt_options_parse(&command, argc, argv, &o);
-    if (!x) return tt_report_usage("out of memory");
+    if (!x) return tt_report_memory();
     tt_log_begin(&x->log);
     int code = check_list(x, &o);
     if (code == TT_EXIT_OK) code = crossval(x, &o);

@@ -309,8 +309,7 @@ static bool print_text(const tt_diff_view *v)
 static int write_page(const tt_diff_view *v, tt_outfile *page)
 {
     tt_error err;
-    if (!tt_diff_write_html(v, page->stream) && !ferror(page->stream))
-        return tt_report_usage("out of memory for the page");
+    if (!tt_diff_write_html(v, page->stream) && !ferror(page->stream)) return tt_report_memory();
     /* Reports a failed write. */
     return tt_outfile_commit(page, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }

@@ -154,7 +154,7 @@ int tt_cmd_doctor(int argc, char **argv)
     tt_options_parse(&command, argc, argv, &args);
     if (args.disk) return tt_doctor_disk(args.disk, &args.list, args.json);
     tt_doctor *d = calloc(1, sizeof *d);
-    if (!d) return tt_report_usage("out of memory");
+    if (!d) return tt_report_memory();
     int code = examine(&args, d);
     if (code != TT_EXIT_USAGE) {
         bool ok = true;

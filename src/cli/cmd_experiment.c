@@ -269,11 +269,11 @@ static int run_all(tt_bench *b, bool json)
     char took[TT_UNITS_TEXT];
     size_t n = tt_settings_experiments(&b->settings), failed = 0, killed = 0, there = 0;
     tt_experiment_end *ends = calloc(n, sizeof *ends);
-    if (!ends) return tt_report_usage("out of memory");
+    if (!ends) return tt_report_memory();
     size_t *order = tt_experiment_order(b);
     if (!order) {
         free(ends);
-        return tt_report_usage("out of memory");
+        return tt_report_memory();
     }
     tt_log_common(&b->log);
     size_t run = 0;
@@ -344,7 +344,7 @@ static int report_plan(tt_bench *b)
     if (tt_results_scan(&b->results, b->settings.output, &err) != TT_OK)
         return tt_report_error(&err);
     size_t *order = tt_experiment_order(b);
-    int code = order ? TT_EXIT_OK : tt_report_usage("out of memory");
+    int code = order ? TT_EXIT_OK : tt_report_memory();
     for (size_t i = 0; i < n && code == TT_EXIT_OK; i++) {
         tt_log_experiment(&b->log, i, n);
         code = report_planned(b, order[i], i, n);
@@ -443,9 +443,7 @@ int tt_cmd_experiment(int argc, char **argv)
     struct options o = {.rows.schema = &tt_result_schema};
     char *command = join_words(argc, argv);
     tt_options_parse(&options_of, argc, argv, &o);
-    int code = !command ? tt_report_usage("out of memory")
-               : o.list ? list(&o)
-                        : experiment(&o, command);
+    int code = !command ? tt_report_memory() : o.list ? list(&o) : experiment(&o, command);
     free(command);
     return code;
 }

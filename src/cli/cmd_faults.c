@@ -109,7 +109,7 @@ static int print_reads(const tt_faults_options *o, const tt_model *m)
     tt_status status = begun ? tt_faults_walk(m, &w, &err) : TT_OK;
     bool ok = begun && end(&p);
     tt_listing_free(&p.columns);
-    if (!begun) return tt_report_usage("out of memory");
+    if (!begun) return tt_report_memory();
     int code = status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
     if (code == TT_EXIT_OK && p.rows == 0)
         code = tt_trace_none(m, &o->filter, "op that had to wait for a device");

@@ -395,7 +395,7 @@ static int show(const struct options *o, const tt_model *m)
                        .layer = o->layer,
                        .color = o->color};
     if (!tt_graph_view_choose(&v))
-        code = tt_report_usage("out of memory");
+        code = tt_report_memory();
     else if (!any_shown(&v))
         code = tt_trace_none(m, &(tt_filter){.has_layer = true, .layer = o->layer}, "node");
     else

@@ -272,7 +272,7 @@ static int walk_all(printer *p, tt_model **m)
     const struct options *o = p->o;
     tt_error err;
     if (tt_model_need_clock(*m, &err) != TT_OK) return tt_report_error(&err);
-    if (!begin(p)) return tt_report_usage("out of memory");
+    if (!begin(p)) return tt_report_memory();
     p->reports = !isatty(STDOUT_FILENO);
     tt_progress_begin(&p->bar, "reading", 0, "rows");
     tt_status status = o->sort_text ? print_sorted(p, &err) : walk_on(p, m, &err);

@@ -289,7 +289,7 @@ static int check_targets(const struct options *o, const char *path)
     char *folder = NULL;
     int code = check_target(o, path);
     if (code != TT_EXIT_OK || !path || !o->markdown) return code;
-    if (asprintf(&folder, "%s.plots", path) < 0) return tt_report_usage("out of memory");
+    if (asprintf(&folder, "%s.plots", path) < 0) return tt_report_memory();
     code = check_target(o, folder);
     free(folder);
     return code;
@@ -312,7 +312,7 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
     if (status == TT_OK) {
         tt_report_page(&page, &a);
         const content c = {&page, &a, NULL};
-        code = page.failed ? tt_report_usage("out of memory") : write_page(o, &c, path);
+        code = page.failed ? tt_report_memory() : write_page(o, &c, path);
     } else {
         code = tt_report_error(&err);
     }
@@ -345,7 +345,7 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
     if (!results || !folder) {
         free(results);
         free(folder);
-        return tt_report_usage("out of memory");
+        return tt_report_memory();
     }
     for (size_t i = 0; i < runs->n; i++)
         results[i] = &runs->results.list[runs->chosen[i]];
@@ -360,7 +360,7 @@ static int make_study(const struct options *o, const tt_chosen_runs *runs, const
     const content c = {&page, NULL, &study};
     if (status == TT_OK) tt_study_page(&page, &study);
     int code = status != TT_OK ? tt_report_error(&err)
-               : page.failed   ? tt_report_usage("out of memory")
+               : page.failed   ? tt_report_memory()
                                : write_page(o, &c, path);
     tt_page_close(&page);
     tt_study_free(&study);

@@ -148,13 +148,13 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     /* A batch may hold a prompt and a generated token: texts are separated token by token. */
     if (o->overlap) filter.phase = 0;
     v->routers = tt_routers_new(v->m, &filter, texts_of);
-    if (!v->routers) return tt_report_usage("out of memory");
+    if (!v->routers) return tt_report_memory();
     if (o->transitions) tt_routers_keep_transitions(v->routers);
     tt_progress_begin(&bar, "reading", v->m->n_runs, "runs");
     tt_status status = tt_routers_walk(v->routers, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
-    if (!tt_routing_sum_up(v)) return tt_report_usage("out of memory");
+    if (!tt_routing_sum_up(v)) return tt_report_memory();
     return v->n_layers ? TT_EXIT_OK : report_none(o, v);
 }
 

@@ -166,8 +166,7 @@ int tt_cmd_run(int argc, char **argv)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';
-    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0)
-        return tt_report_usage("out of memory");
+    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0) return tt_report_memory();
     code = run_program(&args, words, output);
     tt_runner_argv_free(words);
     return code;

@@ -283,7 +283,7 @@ static int run_as_json(const arguments *args, tt_runner_result *r, tokens *t)
     char *text = NULL;
     size_t size = 0;
     screen s = {.args = args, .tokens = t, .text = open_memstream(&text, &size), .phase = -1};
-    if (!s.text) return tt_report_usage("out of memory");
+    if (!s.text) return tt_report_memory();
     s.shows_progress = !args->quiet && isatty(STDERR_FILENO);
     int code = run(args, &s, r);
     (void)fclose(s.text);

@@ -90,7 +90,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     tt_error err;
     tt_progress bar;
     tt_stats *s = tt_stats_new(m, o->by->by, &o->filter);
-    if (!s) return tt_report_usage("out of memory");
+    if (!s) return tt_report_memory();
     tt_progress_begin(&bar, "reading", m->n_runs, "runs");
     tt_status status = tt_stats_walk(&s, 1, m, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);

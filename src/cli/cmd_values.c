@@ -74,6 +74,18 @@ static void print_weights(const tt_model *m, const tt_values_origin *b)
     }
 }
 
+static void print_narrowing(const tt_model *m, const tt_values_origin *b)
+{
+    tt_values_narrowing n;
+    char name[NAME_TEXT];
+    if (!tt_values_narrowed(m, b, &n)) return;
+    tt_table_line(stdout, "overflow",
+                  "the op converts %s to %s, in which what is beyond %.6g becomes infinite: it "
+                  "reaches %.6g",
+                  tt_trace_text(name, sizeof name, n.source->graph->tensors[n.source->tensor].name),
+                  n.to, n.limit, n.largest);
+}
+
 static void print_verdict(const tt_model *m, const tt_values_origin *b)
 {
     if (b->kind == TT_VALUES_INHERITED) {
@@ -85,10 +97,12 @@ static void print_verdict(const tt_model *m, const tt_values_origin *b)
         tt_table_line(stdout, "uncertain",
                       "no source that was measured is bad, but not all were measured: it is "
                       "made here, or in one of those");
+        print_narrowing(m, b);
         print_weights(m, b);
         return;
     }
     tt_table_line(stdout, "made here", "no output that it reads is bad");
+    print_narrowing(m, b);
     print_weights(m, b);
 }
 
@@ -369,7 +383,7 @@ static int print_growth(const struct options *o, const tt_model *m, const tt_val
 {
     size_t n;
     tt_values_growth *list = tt_values_growth_list(m, g, &n);
-    if (!list) return tt_report_usage("out of memory");
+    if (!list) return tt_report_memory();
     const tt_rowset set = tt_values_growth_rowset(list, n);
     const int code = print_rows(o, m, &set, "phase,layer_id,rms,ratio,rms_min,rms_max,min,max,bad",
                                 0, (tt_values_view){.grid = g});

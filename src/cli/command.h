@@ -4,10 +4,11 @@
 
 /* Exit codes (see docs and man page). */
 enum {
-    TT_EXIT_OK = 0,      /* done */
-    TT_EXIT_DIFFERS = 1, /* a check failed, nothing passes the filters, or tracing cannot work */
-    TT_EXIT_USAGE = 2,   /* wrong usage, or unusable input */
-    TT_EXIT_NO_TRACE = 3 /* nothing in the program could be traced */
+    TT_EXIT_OK = 0,       /* done */
+    TT_EXIT_DIFFERS = 1,  /* a check failed, nothing passes the filters, or tracing cannot work */
+    TT_EXIT_USAGE = 2,    /* wrong usage, or unusable input */
+    TT_EXIT_NO_TRACE = 3, /* nothing in the program could be traced */
+    TT_EXIT_NO_MEMORY = 4 /* out of memory: neither the usage nor the input is at fault */
 };
 
 typedef struct tt_command {

@@ -159,7 +159,7 @@ static char *head_of(const tt_option *o, const char *word)
     const bool list = o->flags & TT_OPTION_COLUMN || strstr(o->arg, "[,");
     const char *comma = list ? strrchr(word, ',') : NULL;
     char *head = strndup(word, comma ? (size_t)(comma - word) + 1 : 0);
-    if (!head) exit(tt_report_usage("out of memory"));
+    if (!head) exit(tt_report_memory());
     return head;
 }
 
@@ -235,7 +235,7 @@ static char **complete(const tt_options *command, int argc, char **argv)
     /* The options before it decide what the columns are. */
     columns = head_of(at.value, at.word);
     char **words = calloc((size_t)argc + 3, sizeof *words);
-    if (!words) exit(tt_report_usage("out of memory"));
+    if (!words) exit(tt_report_memory());
     static char option[] = "--columns", help[] = "help";
     int end = argc - 1, n = 0;
     if (strncmp(argv[end], "--", 2) != 0) end -= 1 + (strcmp(argv[end - 1], "=") == 0);

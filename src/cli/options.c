@@ -350,7 +350,7 @@ void tt_options_parse(const tt_options *command, int argc, char **argv, void *op
     for (int i = 0; i < argc; i++)
         most += strlen(argv[i]);
     p.taken = calloc(most, sizeof *p.taken);
-    if (!p.taken) exit(tt_report_usage("out of memory"));
+    if (!p.taken) exit(tt_report_memory());
     const struct argp argp = {
         p.table, parse, command->words, command->about, NULL, command->more ? filter_help : NULL,
         NULL};

@@ -56,7 +56,13 @@ int tt_report_error(const tt_error *err)
         tt_report_note("%s", err->message);
     else
         tt_report_note("%s (at byte %llu)", err->message, (unsigned long long)err->offset);
-    return TT_EXIT_USAGE;
+    return err->status == TT_E_MEMORY ? TT_EXIT_NO_MEMORY : TT_EXIT_USAGE;
+}
+
+int tt_report_memory(void)
+{
+    tt_report_note("out of memory");
+    return TT_EXIT_NO_MEMORY;
 }
 
 static const char *program = "tensortrace";
@@ -75,12 +81,14 @@ int tt_report_output(bool ok)
 {
     static bool reported;
     int why = errno; /* of an earlier write, if this one succeeds */
-    bool flushed = fflush(stdout) == 0;
-    if (flushed && !ferror(stdout) && ok) return TT_EXIT_OK;
+    const bool flushed = fflush(stdout) == 0, wrote = flushed && !ferror(stdout);
+    if (wrote && ok) return TT_EXIT_OK;
     if (!flushed) why = errno;
-    if (!reported) tt_report_note("cannot write to standard output: %s", strerror(why ? why : EIO));
+    if (!reported && wrote) (void)tt_report_memory();
+    if (!reported && !wrote)
+        tt_report_note("cannot write to standard output: %s", strerror(why ? why : EIO));
     reported = true;
-    return TT_EXIT_USAGE;
+    return wrote ? TT_EXIT_NO_MEMORY : TT_EXIT_USAGE;
 }
 
 static bool only_drawn;

@@ -9,10 +9,12 @@
 #include <stdio.h>
 
 /* Prints "tensortrace: message" (and the byte offset if there is one) on stderr; returns the exit
- * code for the status (TT_EXIT_USAGE for bad input). */
+ * code for the status: TT_EXIT_USAGE for bad input, TT_EXIT_NO_MEMORY. */
 int tt_report_error(const tt_error *err);
 /* The same from a format, for messages that have no tt_error. Returns TT_EXIT_USAGE. */
 int tt_report_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints that memory ran out; returns TT_EXIT_NO_MEMORY. */
+int tt_report_memory(void);
 /* Prints "tensortrace: message" on stderr. */
 void tt_report_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -21,8 +23,8 @@ void tt_report_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void tt_report_called_as(const char *argv0);
 const char *tt_report_program(void);
 
-/* Flushes a command's output. TT_EXIT_OK; or, if `ok` is false or the output failed, TT_EXIT_USAGE,
- * with the reason on stderr, once per process. */
+/* Flushes a command's output. TT_EXIT_OK; if it failed, TT_EXIT_USAGE; if only `ok` is false, the
+ * memory for it ran out: TT_EXIT_NO_MEMORY. With the reason on stderr, once per process. */
 int tt_report_output(bool ok);
 
 /* Progress on stderr, once the work has taken over a second: on a terminal a line that is redrawn

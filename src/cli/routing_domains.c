@@ -261,7 +261,7 @@ static int write_page(const tt_routing_options *o, const tt_domains *d)
     tt_page_open(&page);
     tt_domains_page(&page, d);
     if (page.failed)
-        code = tt_report_usage("out of memory");
+        code = tt_report_memory();
     else
         tt_page_html(&page, file.stream);
     tt_page_close(&page);
@@ -303,7 +303,7 @@ int tt_routing_show_domains(const tt_routing_options *o)
                                              "domain %s",
                                              d.domains[0].name)
                            : tt_report_usage("none of these runs has a trace that is whole");
-    if (code == TT_EXIT_OK && !tt_domains_finish(&d)) code = tt_report_usage("out of memory");
+    if (code == TT_EXIT_OK && !tt_domains_finish(&d)) code = tt_report_memory();
     if (code == TT_EXIT_OK) code = write_files(o, &d);
     if (code == TT_EXIT_OK)
         code = o->filter.has_layer && !o->json ? show_experts(o, &d) : show_layers(o, &d);

@@ -233,7 +233,7 @@ int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view 
     tt_routing_text *texts = calloc(count + 1, sizeof *texts);
     tt_routing_pair *pairs = calloc(count * (count + 1) / 2 + 1, sizeof *pairs);
     int code = TT_EXIT_OK;
-    if (!texts || !pairs) code = tt_report_usage("out of memory");
+    if (!texts || !pairs) code = tt_report_memory();
     for (size_t i = 0; code == TT_EXIT_OK && i < n; i++)
         for (size_t k = 0; k < v[i].n_texts; k++, at++)
             texts[at] = (tt_routing_text){at, v[i].path, &v[i].texts[k]};

@@ -26,6 +26,9 @@ static const shape SHAPES[] = {
     [TT_DETAIL_VALUE] = {4, {RUN, NODE, LANE, PART}, 0, TT_DETAIL_VALUE_BYTES},
     [TT_DETAIL_OFF_CPU] = {4, {RUN, NODE, LANE, OFF}, 0, 0}};
 
+/* What decoding returns if it ran out: that is no fault of the chunk. */
+static const char no_memory[] = "no memory";
+
 #define KINDS TT_DETAIL_KINDS
 _Static_assert(sizeof SHAPES / sizeof *SHAPES == KINDS, "each kind has a shape");
 
@@ -260,7 +263,7 @@ static const char *get_kind(tt_cursor *c, tt_detail *list, size_t n, size_t kind
     const shape *s = &SHAPES[kind];
     const char *wrong = NULL;
     uint64_t *scratch = malloc(n * (s->items_max ? s->items_max : 1u) * sizeof *scratch);
-    if (!scratch) return "no memory";
+    if (!scratch) return no_memory;
     for (size_t i = 0; i < n; i++)
         list[i] = (tt_detail){.place = tt_op_place(0, 0, (uint32_t)kind)};
     for (unsigned i = 0; !wrong && i < s->n_columns; i++)
@@ -336,6 +339,7 @@ tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **d
     if (wrong) {
         free(list);
         *n = 0;
+        if (wrong == no_memory) return tt_error_memory(err, "a chunk's details");
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "a DETAIL chunk is malformed: %s",
                             wrong);
     }

@@ -321,13 +321,16 @@ static const char *get_segment(decoder *d, int64_t *run, tt_ops_segment *s, tt_o
     return wrong;
 }
 
+/* What the functions below return if it ran out: that is no fault of the chunk. */
+static const char no_memory[] = "no memory";
+
 static const char *get_segments(decoder *d, size_t n)
 {
     tt_ops_block *b = d->block;
     uint64_t count = tt_cursor_varint(&d->c);
     if (d->c.failed || count == 0 || count > n || count > d->c.size) return "too many segments";
     b->segments = malloc((size_t)count * sizeof *b->segments);
-    if (!b->segments) return "no memory";
+    if (!b->segments) return no_memory;
     int64_t run = 0;
     size_t first = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -477,7 +480,7 @@ static bool take_memory(decoder *d, size_t n, bool times)
 
 static const char *get_payload(decoder *d, size_t n, bool times)
 {
-    if (!take_memory(d, n, times)) return "no memory";
+    if (!take_memory(d, n, times)) return no_memory;
     const char *wrong = get_front(d, n);
     if (wrong) return wrong;
     d->block->n = n;
@@ -502,6 +505,7 @@ static tt_status decode(decoder *d, size_t n, bool times, tt_error *err)
     const char *wrong = get_payload(d, n, times);
     if (!wrong) return TT_OK;
     tt_ops_block_free(b);
+    if (wrong == no_memory) return tt_error_memory(err, "a chunk's ops");
     return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "an OPS chunk is malformed: %s", wrong);
 }
 

@@ -20,7 +20,7 @@ typedef struct tt_import_options {
 typedef struct tt_import_sum {
     uint64_t batches, tokens, picks;
     uint32_t layers, experts; /* experts: of a layer */
-    uint32_t sequences;       /* 0: not told */
+    uint32_t sequences;       /* 0: not known */
 } tt_import_sum;
 
 /* Writes the trace, completely or not at all. Its batches have no times. */

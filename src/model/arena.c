@@ -20,6 +20,7 @@ void tt_arena_init(tt_arena *a, size_t limit_bytes)
     a->blocks = NULL;
     a->total_bytes = 0;
     a->limit_bytes = limit_bytes;
+    a->is_full = false;
 }
 
 void tt_arena_free(tt_arena *a)
@@ -40,7 +41,10 @@ void *tt_arena_take(tt_arena *a, size_t count, size_t size)
     struct tt_arena_block *b = a->blocks;
     if (!b || b->size - b->used < n) {
         size_t room = n > BLOCK_BYTES / 4 ? n : BLOCK_BYTES;
-        if (room > a->limit_bytes - a->total_bytes) return NULL;
+        if (room > a->limit_bytes - a->total_bytes) {
+            a->is_full = true;
+            return NULL;
+        }
         b = calloc(1, sizeof *b + room);
         if (!b) return NULL;
         b->size = room;

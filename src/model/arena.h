@@ -2,12 +2,14 @@
 #ifndef TT_MODEL_ARENA_H
 #define TT_MODEL_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct tt_arena {
     struct tt_arena_block *blocks; /* the newest first */
     size_t total_bytes;
     size_t limit_bytes;
+    bool is_full; /* something did not fit into the limit */
 } tt_arena;
 
 void tt_arena_init(tt_arena *a, size_t limit_bytes);

@@ -520,6 +520,8 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
             return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
                                 "META record %" PRIu32 " of a chunk (type %u) is malformed", n,
                                 type);
+        if (l->no_memory && !l->m->arena.is_full)
+            return tt_error_memory(damage, "the trace's descriptions");
         if (l->no_memory)
             return tt_error_set(damage, TT_E_LIMIT, l->chunk_offset,
                                 "the trace's descriptions need more than %zu MiB of memory",

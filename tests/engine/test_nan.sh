@@ -103,12 +103,33 @@ for engine in $(engines); do
     says "made here"
     grep -q "  not measured" first.out && fail "$about: what is written into is told as a source"
     says "finite Vcur-1"
+    grep -q '^overflow  *the op converts Vcur-1[a-z ()]* to f16, in which what is beyond 65504 becomes infinite' first.out ||
+        fail "$about: $(cat first.out)"
 done
 # One layer is finite: no line, so no plot.
 "$TT_BIN" report --no-measure -o half.html t.ttrace >/dev/null 2>&1 || fail "$about: exit of report"
 grep -q "l_out over the layers" half.html || fail "$about: no table over the layers"
 grep -q "RMS and largest magnitude of l_out" half.html && fail "$about: a plot of nothing"
 
+# 1e9 in a norm: a factor that a product narrows as its weight's type demands. Half a float has 65504 at most, and a
+# block of q8_0 as its scale 127 times less than its largest element.
+for narrow in "F16 f16 65504" "Q8_0 q8_0 8.31901e+06"; do
+    set -- $narrow
+    "$TT_BIN" synth --preset tiny --type "$1" --force -o narrow.gguf 2>/dev/null || fail "synth $1"
+    at=$("$TT_BIN" gguf narrow.gguf --csv | awk -F, '$1 == "blk.2.ffn_norm.weight" { print $2 + 12 }')
+    printf '\050\153\156\116' | dd of=narrow.gguf bs=1 seek="$at" conv=notrunc status=none || fail "patch $1"
+    engine=$(engines | tail -n 1)
+    about="factor of $1"
+    traced narrow.gguf -t 2 --values=stats --no-repack
+    first_bad 1
+    says "overflow the op converts ffn_norm-2 to $2, in which what is beyond $3 becomes infinite: it reaches"
+    # What it reaches is the largest magnitude of that output, as the table has it.
+    "$TT_BIN" values t.ttrace --tensor ffn_norm-2 --csv --limit 0 --columns name,batch_id,min,max 2>/dev/null | awk -F, '
+        $1 == "ffn_norm-2" && $2 == 0 { print ($4 > -$3 ? $4 : -$3) }' >largest
+    sed -n 's/^ *"narrowed_largest": \([0-9.e+]*\),*$/\1/p' first.json | head -n 1 | awk 'NR == FNR { want = $1; next }
+        { if ($1 < want * 0.999 || $1 > want * 1.001) bad = 1 } END { exit bad || !want }' largest - ||
+        fail "$about: $(grep narrowed_largest first.json | head -n 1) instead of $(cat largest)"
+done
 engine=$(engines | tail -n 1)
 about="a selection of nothing"
 traced tiny.gguf -t 2 --values='stats:blk.*'

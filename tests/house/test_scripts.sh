@@ -29,6 +29,17 @@ for words in '' --help five '3 no_such_target'; do
     scripts/fuzz $words >/dev/null 2>&1 || code=$?
     [ $code = 2 ] || { echo "scripts/fuzz $words: exit code $code, not 2"; bad=1; }
 done
+# Sources that nobody ran `make deps` in are refused before anything is fetched or compiled.
+work=$(mktemp -d)
+mkdir "$work/scripts"
+cp scripts/make-wheel "$work/scripts"
+code=0
+"$work/scripts/make-wheel" --build "$work/build" --out "$work/out" >"$work/said" 2>&1 || code=$?
+if [ $code = 0 ] || ! grep -q "sources of BLAKE3.*make deps" "$work/said" || [ -n "$(ls "$work/build")" ]; then
+    echo "make-wheel without make deps: exit code $code: $(cat "$work/said")"
+    bad=1
+fi
+rm -rf "$work"
 # Lock files name packages and their checksums, not hosts they once came from.
 for lock in engines/package-lock.json tests/engine/package-lock.json tests/ui/package-lock.json ui/package-lock.json; do
     if grep -q '"resolved"' "$lock"; then

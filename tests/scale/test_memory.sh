@@ -41,6 +41,22 @@ for format in perfetto bin64; do
         exit 1
     }
 done
+# What is short of memory says so, with an exit code of its own: neither the usage nor the trace is at fault.
+short=0
+for kib in 20000 24000 28000 32000 36000 40000 45000 50000 55000 60000 70000; do
+    for command in heat routing "report --json" "stats --by tensor"; do
+        code=0
+        (ulimit -v $kib && exec "$tensortrace" $command small.ttrace) >short.out 2>short.err || code=$?
+        case $code in
+        0) ;;
+        4) grep -q "memory" short.err || { echo "FAILED: $command: $(cat short.err)"; exit 1; }
+            short=$((short + 1)) ;;
+        127) ;; # not even the libraries fit
+        *) echo "FAILED within $kib KiB: $command: exit code $code: $(cat short.err)"; exit 1 ;;
+        esac
+    done
+done
+[ $short -gt 10 ] || { echo "FAILED: only $short times short of memory"; exit 1; }
 count=$("$tensortrace" stats --json --by thread large.ttrace | awk -F '[:,]' '/"count"/ { n = $2 } END { print n }')
 records=$("$gentrace" --records 24000000 -o large.ttrace | awk '{ print $1 + 0 }')
 [ "$count" -eq "$records" ] || { echo "FAILED: $count of $records records"; exit 1; }

@@ -138,8 +138,21 @@ test('what is pointed at is told and what is clicked is selected, in all views',
         async () => /^1\b|MUL_MAT/.test(await v.page.locator('.memory-log').innerText()) && !/attn_q/.test(await v.page.locator('.memory-log').innerText()),
         'the log shows the ops of that tensor only',
     );
+    // Its head says the filter, and how many ops pass: each batch multiplies by that weight once.
+    const batches = (await v.api('traces/0/summary')).batches.batch_id.length;
+    const head = v.page.locator('.memory-log-head');
+    await v.until(
+        async () => (await head.innerText()).includes(`(filtered: layer:1 tensor:blk.1.ffn_down.weight) [${batches} entries]`),
+        'the head of the log says its filter and its entries',
+    );
+    // What a row read, in full: each source with its size, layer and place, and the sum.
+    const facts2 = (await v.page.locator('.memory-log [role=row]').nth(1).locator('[title]').last().getAttribute('title')).split('\n');
+    const offset = tensors.file_offset_bytes[row].toString(16);
+    assert.ok(facts2.some((line) => line.startsWith('blk.1.ffn_down.weight: ') && line.includes(', layer 1, ') && line.includes(`0x${offset}`)), facts2.join('|'));
+    assert.match(facts2.at(-1), /^2 sources: [\d.,]+ [KM]?i?B$/);
     await v.press('Escape');
     await v.untilFragment('tensor', null);
+    await v.until(async () => /\(all\) \[[\d,]+ entries\]/.test(await head.innerText()), 'without a selection it shows all');
 });
 
 test('a tiny tensor is magnified, and its arrow drawn', async ({ open }) => {

@@ -429,8 +429,8 @@ static const char *json_of_offsets(const tt_heat *h, char out[4096])
     return at;
 }
 
-/* Bytes 0..9, 20..49 and 60..71 are read. Rows are the last: if which of them is unknown, so is the last
- * offset, unless another read ends there. Without the copies of the norm, the first is 20. */
+/* Bytes 0..9, 20..49 and 60..71 are read. Rows are the last: if which of them is unknown, so is the
+ * last offset, unless another read ends there. Without the copies of the norm, the first is 20. */
 static void offsets_by_hand(void **state)
 {
     const tt_model m = make_model();

@@ -11,6 +11,7 @@
 #include "analyze/values/groups.h"
 #include "analyze/values/values.h"
 #include "answer/values.h"
+#include "base/checksum.h"
 #include "value/pack.h"
 #include "value/type.h"
 
@@ -451,6 +452,51 @@ static void groups_sum_up_and_count_repeats(void **state)
     close_plan(&o);
 }
 
+/* Two names with the same 64-bit hash: in the first, the hash's product of two mixed halves is zero
+ * by its first half, in the second by its second half. */
+static const char *const same_hash[] = {
+    "\271\071\102\352\173\163\202\147\317\343\363\053\161\344\341\076",
+    "\050\216\032\240\131\026\063\222\072\122\226\011\073\274\126\257"};
+
+/* Renames two tensors in all graphs. */
+static void rename_to_same_hash(const tt_model *m, const char *first, const char *second)
+{
+    size_t n[2] = {0};
+    assert_true(tt_checksum(same_hash[0], 16) == tt_checksum(same_hash[1], 16));
+    for (uint32_t i = 0; i < m->n_graphs; i++)
+        for (uint32_t k = 0; k < m->graphs[i].n_tensors; k++) {
+            tt_tensor *t = (tt_tensor *)&m->graphs[i].tensors[k];
+            const bool is_second = strcmp(t->name, second) == 0;
+            if (!is_second && strcmp(t->name, first) != 0) continue;
+            t->name = same_hash[is_second];
+            n[is_second]++;
+        }
+    assert_true(n[0] > 0 && n[1] > 0);
+}
+
+/* Texts are compared, not only their hashes: in groups, and where an output may repeat the last
+ * one. */
+static void groups_of_one_hash(void **state)
+{
+    static const oddity list[] = {{.name = "kqv-1", .run = ANY, .same = true},
+                                  {.name = "l_out-1", .run = 2, .n_nan = 5}};
+    opened o = OPEN(list);
+    tt_values_groups g;
+    size_t n = 0;
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn) rename_to_same_hash(o.m, "kqv-1", "l_out-1");
+        assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_TENSOR, NULL, &g, NULL),
+                         TT_OK);
+        if (!turn) n = g.n;
+        assert_int_equal(g.n, n);
+        assert_int_equal(group(&g, turn ? same_hash[0] : "kqv-1")->repeated, RUNS - 2);
+        assert_int_equal(group(&g, turn ? same_hash[1] : "l_out-1")->n_nan, 5);
+        tt_values_groups_free(&g);
+    }
+    close_plan(&o);
+}
+
 static void outliers_stand_out_of_their_place(void **state)
 {
     static const oddity list[] = {{.name = "ffn_out-1", .run = 3, .rms = 40},
@@ -521,6 +567,7 @@ int main(void)
         cmocka_unit_test(pages_are_sorted_and_cut),
         cmocka_unit_test(grids_have_a_cell_for_each_layer_and_batch),
         cmocka_unit_test(groups_sum_up_and_count_repeats),
+        cmocka_unit_test(groups_of_one_hash),
         cmocka_unit_test(outliers_stand_out_of_their_place),
         cmocka_unit_test(places_are_names_without_their_layer),
     };

@@ -510,6 +510,14 @@ static void output_of_origin(const void *context, const void *row, tt_rowset *ou
 
 TT_COLUMN_ROWS(sources_of_origin, tt_values_origin, b, b->sources, b->n_sources)
 
+#define NARROWED(name, statement)                                                                  \
+    TT_COLUMN_GET(name, tt_values_origin, b, tt_values_narrowing n;                                \
+                  cell->known = tt_values_narrowed(context, b, &n); if (cell->known) statement;)
+NARROWED(get_narrowed_to, tt_cell_text(cell, n.to))
+NARROWED(get_narrowed_source, tt_cell_text(cell, n.source->graph->tensors[n.source->tensor].name))
+NARROWED(get_narrowed_largest, cell->f64 = n.largest)
+NARROWED(get_narrowed_limit, cell->f64 = n.limit)
+
 static const tt_column origin_columns[] = {
     OUTPUT_TEXT("kind", NULL, get_kind, "made, inherited or uncertain"),
     TT_COLUMN("times", NULL, COUNT, "outputs of that name that were made bad",
@@ -518,6 +526,15 @@ static const tt_column origin_columns[] = {
               .rows = output_of_origin),
     TT_COLUMN("sources", NULL, NONE, "what it was computed from", .type = TT_CELL_ROWS,
               .inner = &source_schema, .rows = sources_of_origin),
+    TT_COLUMN("narrowed_source", NULL, NONE,
+              "the source that the op converts to a type too narrow for it", .type = TT_CELL_NAME,
+              .nullable = true, .get = get_narrowed_source),
+    TT_COLUMN("narrowed_to", NULL, NONE, "that type", .type = TT_CELL_NAME, .nullable = true,
+              .get = get_narrowed_to),
+    TT_COLUMN("narrowed_largest", NULL, NONE, "the largest magnitude in it", .type = TT_CELL_F64,
+              .nullable = true, .get = get_narrowed_largest),
+    TT_COLUMN("narrowed_limit", NULL, NONE, "beyond it, elements become infinite",
+              .type = TT_CELL_F64, .nullable = true, .get = get_narrowed_limit),
 };
 
 const tt_schema tt_values_origin_schema = {"origins", "a bad output without a bad source",

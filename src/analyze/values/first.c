@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HALF_MAX 65504.0
 #define TT_VALUES_CELLS_MAX 4096u /* separate intervals */
 
 /* Zero-filled is empty. */
@@ -382,6 +384,50 @@ tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_val
                 status = tt_values_weight_look(m, s->weight, over, &s->in_file, err);
         }
     return status;
+}
+
+/* The type to which ggml's CPU backend converts the other factor of a product with such a weight,
+ * if it is one whose magnitudes end. */
+static const char *narrow_factor(const char *weight_type, double *limit)
+{
+    static const struct {
+        const char *weight, *factor;
+    } types[] = {{"f16", "f16"},   {"q4_0", "q8_0"}, {"q5_0", "q8_0"},  {"q8_0", "q8_0"},
+                 {"q4_1", "q8_1"}, {"q5_1", "q8_1"}, {"iq4_nl", "q8_0"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].weight, weight_type) == 0) {
+            /* A block's scale is a half: its largest magnitude / 127. */
+            *limit = types[i].factor[0] == 'f' ? HALF_MAX : 127 * HALF_MAX;
+            return types[i].factor;
+        }
+    return NULL;
+}
+
+bool tt_values_narrowed(const tt_model *m, const tt_values_origin *b, tt_values_narrowing *out)
+{
+    const tt_tensor *op = &m->graphs[m->runs[b->row.run].graph].tensors[b->row.node];
+    const bool product = strncmp(op->op_name, "MUL_MAT", 7) == 0;
+    *out = (tt_values_narrowing){0};
+    for (uint32_t i = 0; product && i < b->n_sources; i++)
+        if (b->sources[i].slot == 0)
+            out->to = narrow_factor(b->sources[i].graph->tensors[b->sources[i].tensor].type_name,
+                                    &out->limit);
+    if (!product && strcmp(op->type_name, "f16") == 0) {
+        out->to = op->type_name;
+        out->limit = HALF_MAX;
+    }
+    for (uint32_t i = 0; out->to && b->kind != TT_VALUES_INHERITED && i < b->n_sources; i++) {
+        const tt_values_source *s = &b->sources[i];
+        const tt_fingerprint *p = &s->output.print;
+        if (!s->measured || s->weight != TT_NONE || s->state != TT_STATE_FINITE || !p->has_range ||
+            (product && s->slot != 1))
+            continue;
+        out->largest = fmax(fabs((double)p->min), fabs((double)p->max));
+        if (out->largest <= out->limit) continue;
+        out->source = s;
+        return true;
+    }
+    return false;
 }
 
 void tt_values_first_free(tt_values_first *f)

@@ -69,6 +69,18 @@ typedef struct tt_values_origin {
     tt_values_source sources[TT_VALUES_SOURCES_MAX];
 } tt_values_origin;
 
+/* A bad output's op narrows what it reads: ggml's CPU products convert the other factor to a type
+ * that the weight's type decides, and an op may write halves. */
+typedef struct tt_values_narrowing {
+    const tt_values_source *source; /* a finite, measured one beyond the limit */
+    const char *to;                 /* static: "f16", or a type whose scales are f16, as "q8_0" */
+    double largest;                 /* magnitude in the source */
+    double limit;                   /* what is beyond becomes infinite */
+} tt_values_narrowing;
+
+/* Whether that explains the origin. */
+bool tt_values_narrowed(const tt_model *m, const tt_values_origin *b, tt_values_narrowing *out);
+
 typedef struct tt_values_first {
     tt_values_counts counts; /* of everything that passes the filter */
     bool found;

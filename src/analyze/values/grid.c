@@ -64,7 +64,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     if (!p || batch == TT_NONE || (b->any && t->place.layer_id < 0)) return TT_OK;
     const uint32_t place = tt_values_keys_of(&b->keys, w, seen);
     if (place == TT_NONE) return tt_error_memory(err, "values over the layers");
-    if (!b->any && strcmp(b->keys.texts[place], b->out->place) != 0) return TT_OK;
+    if (!b->any && strcmp(b->keys.texts.list[place], b->out->place) != 0) return TT_OK;
     if (b->n >= TT_VALUES_GRID_CELLS_MAX) {
         b->out->cut = true;
         return TT_OK;

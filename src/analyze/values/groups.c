@@ -1,7 +1,6 @@
 #include "analyze/values/groups.h"
 #include "analyze/values/values.h"
 #include "base/array.h"
-#include "base/checksum.h"
 #include "base/order.h"
 
 #include <ctype.h>
@@ -57,33 +56,21 @@ char *tt_values_base_name(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
     return out;
 }
 
-static uint32_t number_of_text(tt_values_keys *k, const char *text)
-{
-    const uint64_t hash = tt_checksum(text, strlen(text));
-    uint32_t number = tt_idmap_get(&k->by_text, hash), was;
-    if (number != TT_NONE) return number;
-    if (!tt_array_one_more(k->texts, k->n, k->capacity)) return TT_NONE;
-    k->texts[k->n] = strdup(text);
-    if (!k->texts[k->n]) return TT_NONE;
-    number = k->n++;
-    return tt_idmap_add(&k->by_text, hash, number, &was) ? number : TT_NONE;
-}
-
 static uint32_t make(tt_values_keys *k, tt_values_walk *w, const tt_values_seen *seen)
 {
     char text[TT_VALUES_KEY_TEXT + 64];
     const tt_tensor *t = &k->m->graphs[seen->graph].tensors[seen->node];
-    if (k->what == TT_VALUES_KEY_NAME) return number_of_text(k, t->name);
+    if (k->what == TT_VALUES_KEY_NAME) return tt_texts_number(&k->texts, t->name);
     if (k->what == TT_VALUES_KEY_OP) {
         const tt_op *op = tt_values_walk_op(w, seen);
-        return op ? number_of_text(k, op->op) : TT_NONE;
+        return op ? tt_texts_number(&k->texts, op->op) : TT_NONE;
     }
     tt_values_base_name(t, text);
     if (k->what == TT_VALUES_KEY_BASE_NAME_AND_OP) {
         size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, "\n%s", t->op_desc);
     }
-    return number_of_text(k, text);
+    return tt_texts_number(&k->texts, text);
 }
 
 uint32_t tt_values_keys_of(tt_values_keys *k, tt_values_walk *w, const tt_values_seen *seen)
@@ -105,11 +92,8 @@ void tt_values_keys_free(tt_values_keys *k)
 {
     for (uint32_t i = 0; k->of_graph && i < k->m->n_graphs; i++)
         free(k->of_graph[i]);
-    for (uint32_t i = 0; i < k->n; i++)
-        free(k->texts[i]);
     free(k->of_graph);
-    free(k->texts);
-    tt_idmap_free(&k->by_text);
+    tt_texts_free(&k->texts);
     memset(k, 0, sizeof *k);
 }
 
@@ -137,19 +121,24 @@ typedef struct grouping {
     occurrence *occurrences;
     uint32_t n_lasts, n_occurrences;
     size_t lasts_capacity, occurrences_capacity;
-    tt_idmap last_by_key, occurrence_by_key;
+    tt_texts nodes;       /* names and ops: their numbers are indices in occurrences */
+    tt_idmap last_by_key; /* by that number and the occurrence */
 } grouping;
 
 /* --- repeats --- */
 
-static bool find(tt_idmap *map, uint64_t key, uint32_t *n, uint32_t *at, bool *isnew)
+/* The number of the node's name and op; TT_NONE if out of memory. */
+static uint32_t number_of_node(grouping *g, const tt_tensor *t)
 {
-    uint32_t was;
-    *at = tt_idmap_get(map, key);
-    *isnew = *at == TT_NONE;
-    if (!*isnew) return true;
-    *at = (*n)++;
-    return tt_idmap_add(map, key, *at, &was);
+    char *text = NULL;
+    if (asprintf(&text, "%s\n%s", t->op_name, t->name) < 0) return TT_NONE;
+    const uint32_t number = tt_texts_number(&g->nodes, text);
+    free(text);
+    if (number == TT_NONE || number < g->n_occurrences) return number;
+    if (!tt_array_one_more(g->occurrences, g->n_occurrences, g->occurrences_capacity))
+        return TT_NONE;
+    g->occurrences[g->n_occurrences++] = (occurrence){TT_NONE, 0};
+    return number;
 }
 
 /* Whether the bytes are those of the same output in the previous batch. False in *ok if out of
@@ -159,19 +148,16 @@ static bool repeats(grouping *g, const tt_values_seen *seen, bool *ok)
     const tt_tensor *t = &g->m->graphs[seen->graph].tensors[seen->node];
     const tt_fingerprint *p = seen->print;
     const uint32_t batch = g->m->runs[seen->run].batch;
-    uint64_t key[3] = {tt_checksum(t->name, strlen(t->name)),
-                       tt_checksum(t->op_name, strlen(t->op_name)), 0};
+    const uint32_t node = number_of_node(g, t);
+    if (node == TT_NONE || !tt_array_one_more(g->lasts, g->n_lasts, g->lasts_capacity))
+        return *ok = false;
+    occurrence *o = &g->occurrences[node];
+    if (o->run != seen->run) *o = (occurrence){seen->run, 0};
     uint32_t at;
-    bool isnew;
-    if (!tt_array_one_more(g->occurrences, g->n_occurrences, g->occurrences_capacity) ||
-        !tt_array_one_more(g->lasts, g->n_lasts, g->lasts_capacity) ||
-        !find(&g->occurrence_by_key, tt_checksum(key, sizeof key), &g->n_occurrences, &at, &isnew))
+    if (!tt_idmap_add(&g->last_by_key, (uint64_t)node << 32 | o->n++, g->n_lasts, &at))
         return *ok = false;
-    occurrence *o = &g->occurrences[at];
-    if (isnew || o->run != seen->run) *o = (occurrence){seen->run, 0};
-    key[2] = ++o->n;
-    if (!find(&g->last_by_key, tt_checksum(key, sizeof key), &g->n_lasts, &at, &isnew))
-        return *ok = false;
+    const bool isnew = at == TT_NONE;
+    if (isnew) at = g->n_lasts++;
     last *l = &g->lasts[at];
     const bool same = !isnew && l->n == p->n && p->n > 1 && l->batch != batch &&
                       memcmp(l->hash, p->hash, sizeof l->hash) == 0;
@@ -205,7 +191,8 @@ static uint32_t group_of(grouping *g, tt_values_walk *w, const tt_values_seen *s
         return TT_NONE;
     at = (uint32_t)out->n;
     if (!texts && !tt_idmap_add(&g->by_number, (uint64_t)(number + 1), at, &was)) return TT_NONE;
-    out->list[at] = (tt_values_group){.key = texts ? g->keys->texts[at] : NULL, .number = number};
+    out->list[at] =
+        (tt_values_group){.key = texts ? g->keys->texts.list[at] : NULL, .number = number};
     g->sums[at] = (tt_values_sum){0};
     out->n++;
     return at;
@@ -277,7 +264,7 @@ tt_status tt_values_groups_make(const tt_model *m, const tt_values_query *q, tt_
     free(g.occurrences);
     tt_idmap_free(&g.by_number);
     tt_idmap_free(&g.last_by_key);
-    tt_idmap_free(&g.occurrence_by_key);
+    tt_texts_free(&g.nodes);
     return status;
 }
 

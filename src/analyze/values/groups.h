@@ -3,6 +3,7 @@
 #ifndef TT_ANALYZE_VALUES_GROUPS_H
 #define TT_ANALYZE_VALUES_GROUPS_H
 
+#include "analyze/texts.h"
 #include "analyze/values/values.h"
 #include "base/idmap.h"
 #include "value/fingerprint.h"
@@ -22,10 +23,8 @@ typedef enum tt_values_key {
 typedef struct tt_values_keys {
     tt_values_key what;
     const tt_model *m;
-    char **texts; /* by number, in the order of first use */
-    uint32_t n, capacity;
+    tt_texts texts;      /* their numbers are the keys' */
     uint32_t **of_graph; /* private: by graph, by node, number + 1 */
-    tt_idmap by_text;    /* private */
 } tt_values_keys;
 
 /* The number of an output's key; TT_NONE if out of memory. */

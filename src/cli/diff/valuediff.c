@@ -90,7 +90,7 @@ static void write_plot(const tt_page *p, FILE *out)
 static int write_files(const tt_page *p, extra *page, extra *svg)
 {
     tt_error err;
-    if (p->failed) return tt_report_usage("out of memory for the page");
+    if (p->failed) return tt_report_memory();
     if (page->path) {
         tt_page_html(p, page->file.stream);
         if (tt_outfile_commit(&page->file, &err) != TT_OK) return tt_report_error(&err);

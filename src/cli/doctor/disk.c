@@ -206,7 +206,7 @@ int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)
 {
     disk_test *t = calloc(1, sizeof *t);
     tt_listing l = {0};
-    if (!t) return tt_report_usage("out of memory");
+    if (!t) return tt_report_memory();
     const tt_rowset set =
         TT_ROWSET(&tt_doctor_disk_schema, 0, NULL, t->rates.cells, (size_t)TT_DISK_CELLS);
     const tt_listing_wish wish = tt_list_wish(list, json, NULL);

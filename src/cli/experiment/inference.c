@@ -298,7 +298,7 @@ bool tt_work_infer(tt_experiment_work *w)
     tt_work_begin(w, TT_STAGE_INFERENCE);
     w->words = tt_experiment_words(&w->b->settings, &w->e);
     r->command = w->words ? tt_words_quote(w->words) : NULL;
-    if (!r->command) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    if (!r->command) return tt_work_fail(w, TT_EXIT_NO_MEMORY, "free memory", "out of memory");
     tt_log_line(&w->b->log, TT_STAGE_INFERENCE, "%s", r->command);
     if (!run_program(w)) return false;
     uint64_t trace_bytes = size_of(w, TT_RUN_TRACE);

@@ -278,7 +278,7 @@ static bool keep_folder(tt_experiment_work *w, const char *made, tt_outcome_stat
     (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
     w->end->state = state;
     return tt_results_add(&w->b->results, r) ||
-           tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+           tt_work_fail(w, TT_EXIT_NO_MEMORY, "free memory", "out of memory");
 }
 
 static void name_folder(tt_experiment_work *w)
@@ -307,7 +307,7 @@ bool tt_work_keep_killed(tt_experiment_work *w)
 {
     tt_error err;
     tt_work_begin(w, "summary");
-    if (!fill_killed(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    if (!fill_killed(w)) return tt_work_fail(w, TT_EXIT_NO_MEMORY, "free memory", "out of memory");
     tt_work_end(w, 2, 0);
     name_folder(w);
     tt_log_line(&w->b->log, w->stage, "%s/%s: %s", w->b->store.folder, w->result.folder,
@@ -328,7 +328,7 @@ bool tt_work_summarize(tt_experiment_work *w)
     tt_result *r = &w->result;
     tt_work_begin(w, summary);
     if (tt_dataset_experiment(w->dataset, &sum, &err) != TT_OK) return tt_work_fail_with(w, &err);
-    if (!fill_result(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    if (!fill_result(w)) return tt_work_fail(w, TT_EXIT_NO_MEMORY, "free memory", "out of memory");
     tt_work_end(w, sum.n_files, sum.size_bytes);
     name_folder(w);
     tt_log_line(&w->b->log, summary, "%s files, %s, in %s; inference %" PRIu64 " batches",

@@ -32,8 +32,8 @@ export interface LogTableProps {
   terms?: readonly Term[] | null;
   /** One row per thread. */
   lanes?: boolean;
-  /** Called when the rows change (another filter, another trace). */
-  onRows?: (rows: LogRowsCache) => void;
+  /** Called when the rows change (another filter, another trace), with the terms that they pass. */
+  onRows?: (rows: LogRowsCache, terms: readonly Term[]) => void;
 }
 
 /** Whether the op reads or writes bytes of the region. */
@@ -78,7 +78,7 @@ function useSelectedTerms(): { readonly value: readonly Term[] } {
   return kept;
 }
 
-function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRowsCache) => void): LogRowsCache {
+function useRows(terms: readonly Term[], lanes: boolean, onRows?: LogTableProps["onRows"]): LogRowsCache {
   const trace = selection.value.trace;
   const { id, most } = order();
   const same = JSON.stringify([trace, lanes, termsText(terms), id, most]);
@@ -91,7 +91,7 @@ function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRows
     return made;
   }, [same, generation.value]);
   useEffect(() => {
-    onRows?.(rows);
+    onRows?.(rows, terms);
     return () => rows.dispose();
   }, [rows]);
   return rows;

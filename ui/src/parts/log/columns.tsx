@@ -1,7 +1,7 @@
 // The columns of the log.
 
 import type { LogRow, Place, Source } from "../../api/log";
-import { bytes, count, duration, plainName, visible } from "../../draw/format";
+import { bytes, count, counted, duration, plainName, visible } from "../../draw/format";
 import { badWords } from "../../state/bad";
 import { batchIndex, summary } from "../../state/trace";
 import type { Column } from "../VirtualTable";
@@ -24,11 +24,29 @@ function expertsText(s: Source): string {
   return s.experts.length > 8 ? ` {${s.experts.length} experts}` : ` {${shown.join(",")}}`;
 }
 
-/** With the offset in the model file of a weight that was copied to a buffer. */
-function sourceText(s: Source): string {
-  const copied = s.origin !== "file" && s.file_offset_bytes !== undefined;
-  const from = copied ? `, a copy of the file's bytes at ${count(s.file_offset_bytes)}` : "";
-  return `${plainName(s.name)}${expertsText(s)} [${placeText(s)}${from}]`;
+const hex = (offset: number | undefined) => (offset === undefined ? "an offset not observed" : `0x${offset.toString(16)}`);
+
+/** "m.gguf at 0x1080": the place in full; with that in the model file of a weight that was copied to a buffer. */
+function placeInFull(p: Place): string {
+  const file = `${p.model_file ? plainName(p.model_file.replace(/.*\//, "")) : "file"} at ${hex(p.file_offset_bytes)}`;
+  if (p.origin === "file") return file;
+  const buffer = p.buffer_id === undefined ? placeText(p) : `buffer ${p.buffer_id} at ${hex(p.buffer_offset_bytes)}`;
+  return p.file_offset_bytes === undefined ? buffer : `${buffer}, a copy of ${file}`;
+}
+
+/** The layer that a tensor's name says, as in blk.3.attn_q.weight, Qcur-3 and cache_k_l3. */
+function layerText(name: string): string {
+  const found = /^blk\.(\d+)\./.exec(name) ?? /-(\d+)(?: |$)/.exec(name) ?? /_l(\d+)(?: |$)/.exec(name);
+  return found ? `layer ${found[1]}` : "no layer";
+}
+
+/** All that an op reads, a line each, and their sum. */
+function card(r: LogRow): string {
+  const lines = r.sources.map(
+    (s) => `${plainName(s.name)}${expertsText(s)}: ${bytes(s.size_bytes)}, ${layerText(s.name)}, ${placeInFull(s)}`,
+  );
+  const sum = r.sources.reduce((all, s) => all + s.size_bytes, 0);
+  return [`${plainName(r.op)} ${plainName(r.name)}`, ...lines, `${counted(r.sources.length, "source")}: ${bytes(sum)}`].join("\n");
 }
 
 function lanes(row: LogRow): string {
@@ -80,14 +98,14 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     },
   },
   { id: "layer", unsorted: true, key: "layer_id", value: (r) => r.layer_id, title: "Layer", width: 60, number: true, cell: (r) => r.layer_id ?? "none" },
-  { id: "op", unsorted: true, title: "Op", width: 130, tip: (r) => r.op, middle: true, cell: (r) => plainName(r.op) },
+  { id: "op", unsorted: true, title: "Op", width: 130, tip: card, middle: true, cell: (r) => plainName(r.op) },
   {
     id: "name",
     unsorted: true,
     title: "Name",
     width: 170,
     hint: "What the op computes.",
-    tip: (r) => plainName(r.name),
+    tip: card,
     middle: true,
     cell: (r) => plainName(r.name),
   },
@@ -126,7 +144,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Sources",
     width: 640,
     hint: "What it read: tensors, with the location of their bytes in the model file or in a buffer.",
-    tip: (r) => r.sources.map(sourceText).join("\n"),
+    tip: card,
     cell: (r) =>
       r.sources.map((s, i) => (
         <span key={i} class={`log-source log-${s.origin}`}>

@@ -1,6 +1,6 @@
 // The memory map: accesses to the model file and the buffers.
 
-import { useComputed } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
@@ -11,6 +11,8 @@ import { announce } from "../../parts/announce";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { NoOps } from "../../parts/NoOps";
 import { LogTable } from "../../parts/log/LogTable";
+import type { LogRowsCache } from "../../parts/log/rows";
+import { termsText, type Term } from "../../state/logTerms";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
@@ -131,15 +133,27 @@ function toggleLog(): void {
   logParam.value = logParam.value === "1" ? "0" : "1";
 }
 
+/** "(all) [150 entries]", "(filtered: layer:3) [12 entries]": what the log shows, and how many ops. */
+function LogCountText(props: { rows: LogRowsCache; terms: readonly Term[] }) {
+  const count = props.rows.count.value;
+  const about = count && !count.done ? "about " : "";
+  return (
+    <span class="memory-log-count">
+      ({props.terms.length ? `filtered: ${termsText(props.terms)}` : "all"}) [{count ? about + counted(count.all_rows ?? props.rows.length, "entry", "entries") : "counting"}]
+    </span>
+  );
+}
+
 /** The log of the selection, shut at first. */
 function LogPart(props: { share: number }) {
   const open = logParam.value === "1";
+  const shown = useSignal<{ rows: LogRowsCache; terms: readonly Term[] } | null>(null);
   return (
     <section class={open ? "memory-log" : "memory-log shut"} style={open ? { flexGrow: 1 - props.share } : {}} aria-label="Log of the selection">
       <button type="button" class="memory-log-head" aria-expanded={open} onClick={toggleLog}>
-        {open ? "▾" : "▸"} Log of the selection
+        {open ? "▾" : "▸"} Log of the selection {open && shown.value && <LogCountText {...shown.value} />}
       </button>
-      {open && <LogTable />}
+      {open && <LogTable onRows={(rows, terms) => (shown.value = { rows, terms })} />}
     </section>
   );
 }
