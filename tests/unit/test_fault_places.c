@@ -5,6 +5,7 @@
 #include "export_trace.h"
 
 #include "analyze/faults.h"
+#include "analyze/verify/verify.h"
 #include "analyze/why/why.h"
 
 #include <string.h>
@@ -185,11 +186,51 @@ static void faults_of_one_op_are_its_own(void **state)
     hand_close(&h, m);
 }
 
+/* Of two computations on two threads, one has the ops of one thread only; or both have. */
+static void a_thread_without_ops_is_missed(void **state)
+{
+    (void)state;
+    for (int lacking = 1; lacking <= 2; lacking++) {
+        tt_check checks[TT_CHECKS_MAX];
+        hand h;
+        size_t n;
+        hand_begin_whole(&h);
+        hand_model(&h, 1, "/m.gguf", 1);
+        hand_source(hand_tensor(&h, "plain", "MUL_MAT", 4, 4, 16), 1);
+        (void)hand_tensor(&h, "w0", "NONE", 4, 4, 16);
+        hand_graph(&h, 1, 1);
+        for (uint32_t run = 1; run <= 2; run++) {
+            tt_meta_run r = {.id = run, .graph = 1, .observed = TT_OBSERVED_HOOK, .threads = 2};
+            r.ticks = 1000 * run;
+            tt_meta_put_run(&h.record, &r);
+            hand_put(&h, TT_META_RUN);
+            hand_end(&h, TT_META_RUN_END, run, 1000 * run + 500);
+        }
+        const tt_op_record first[] = {hand_op(1, 0, 0, 1100, 1200, 1200),
+                                      hand_op(2, 0, 0, 2100, 2200, 2200)},
+                           second[] = {hand_op(1, 0, 1, 1100, 1200, 1200)};
+        hand_ops(&h, 1, first, 2);
+        if (lacking == 1) hand_ops(&h, 2, second, 1);
+        tt_model *m = hand_open(&h, true);
+        assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, NULL), TT_OK);
+        for (size_t i = 0; i < n; i++) {
+            if (strcmp(checks[i].name, "graph-order") != 0) continue;
+            assert_int_equal(checks[i].verdict, lacking == 1 ? TT_CHECK_FAILED : TT_CHECK_PASSED);
+            assert_non_null(
+                strstr(checks[i].detail,
+                       lacking == 1 ? "run 2 was asked for on 2 threads, ops of 1 are there"
+                                    : "2 runs were asked for on up to 2 threads, and 1 took part"));
+        }
+        hand_close(&h, m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_are_where_their_addresses_are),
         cmocka_unit_test(faults_of_one_op_are_its_own),
+        cmocka_unit_test(a_thread_without_ops_is_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
