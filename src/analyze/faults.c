@@ -3,6 +3,7 @@
 #include "analyze/filter.h"
 #include "analyze/kernel.h"
 #include "analyze/ops.h"
+#include "analyze/page_faults.h"
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"
@@ -28,6 +29,7 @@ struct tt_faults {
     tt_arena keys;
     tt_faults_row total;
     tt_fault_counts batches;
+    tt_weight_locations places;
     uint64_t *file_base; /* each file's offset in the sequence of all files */
     uint32_t last_run;
     tt_over over;
@@ -45,8 +47,9 @@ tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *fi
     f->total = (tt_faults_row){.key = "all", .number = -1, .weight = TT_NONE};
     tt_arena_init(&f->keys, TT_MODEL_MEMORY_MAX);
     f->kernel = tt_kernel_new(m);
+    const tt_status placed = tt_weight_locations_find(&f->places, m, NULL);
     f->file_base = calloc((size_t)m->n_files + 1, sizeof *f->file_base);
-    if (!f->kernel || !f->file_base) {
+    if (placed != TT_OK || !f->kernel || !f->file_base) {
         tt_faults_free(f);
         return NULL;
     }
@@ -101,6 +104,7 @@ void tt_faults_free(tt_faults *f)
     free_row(&f->total);
     free(f->rows);
     free(f->file_base);
+    tt_weight_locations_free(&f->places);
     tt_idmap_free(&f->row_of_key);
     tt_arena_free(&f->keys);
     tt_kernel_free(f->kernel);
@@ -219,10 +223,19 @@ static int64_t token_of(const tt_faults *f, uint32_t batch)
     return batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(f->m, batch);
 }
 
-static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const part *p)
+/* Something of the row was read in the op. */
+static void note_reading(const tt_faults *f, tt_faults_row *row, const tt_fault_op *op)
 {
     const int64_t token = token_of(f, f->m->runs[op->run].batch);
     const uint64_t start = op->times->start;
+    if (!row->first_known || start < row->first_ticks) row->first_ticks = start;
+    if (!row->first_known || start > row->last_ticks) row->last_ticks = start;
+    row->first_known = true;
+    if (token >= 0) tt_ranges_add(&row->batches, (uint64_t)token, (uint64_t)token + 1);
+}
+
+static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const part *p)
+{
     row->count++;
     add_counts(&row->counts, &p->counts);
     row->busy_ticks += p->busy;
@@ -231,10 +244,7 @@ static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, co
     if (!p->read) return;
     row->reading_count++;
     row->reading_ticks += p->ticks;
-    if (!row->first_known || start < row->first_ticks) row->first_ticks = start;
-    if (!row->first_known || start > row->last_ticks) row->last_ticks = start;
-    row->first_known = true;
-    if (token >= 0) tt_ranges_add(&row->batches, (uint64_t)token, (uint64_t)token + 1);
+    note_reading(f, row, op);
 }
 
 bool tt_fault_op_maps(const tt_fault_op *op, const tt_access *a)
@@ -402,6 +412,56 @@ static void add_unit(tt_faults *f, const tt_fault_op *op, const part *whole, siz
     s->before += size;
 }
 
+/* Whether a row of what the op reads has the faults of that place; else *expert is the row's. */
+static bool is_read(const tt_faults *f, const tt_fault_op *op, const tt_weight_location *at,
+                    int64_t *expert)
+{
+    *expert = f->by == TT_FAULTS_BY_EXPERT ? at->expert : TT_EXPERT_NONE;
+    for (size_t i = 0; i < op->n_accesses; i++) {
+        const tt_access *a = &op->accesses[i];
+        if (a->weight != at->weight) continue;
+        if (f->by != TT_FAULTS_BY_EXPERT || a->expert == TT_EXPERT_NONE) return true;
+        *expert = (int64_t)(at->offset_bytes / a->span_bytes);
+        if (*expert == a->expert) return true;
+    }
+    return false;
+}
+
+/* Faults on weights and experts that the op does not read belong to them all the same. */
+static void add_others(tt_faults *f, const tt_fault_op *op, sharing *s)
+{
+    const tt_model *m = f->m;
+    for (size_t i = 0; i < op->n_details && s->rest.minor + s->rest.major; i++) {
+        const tt_fault_lane *l = &op->lanes[i];
+        uint32_t k, last;
+        tt_model_faults_between(m, l->thread, l->first, l->last, &k, &last);
+        for (; k < last; k++) {
+            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[k].fault];
+            uint64_t offset;
+            const uint32_t file = tt_model_fault_file(m, fault, &offset);
+            if (file == TT_NONE) continue;
+            const tt_weight_location at = tt_weight_locations_at(&f->places, file, offset);
+            int64_t number;
+            if (at.weight == TT_NONE || is_read(f, op, &at, &number)) continue;
+            tt_fault_counts one = {.observed = 1, .minor = !fault->major, .major = fault->major};
+            if (op->counts.observed_reads) {
+                one.observed_reads = 1;
+                one.read_bytes = tt_faults_share(op->counts.read_bytes, s->major_before, one.major,
+                                                 s->major ? s->major : 1);
+            }
+            s->major_before += one.major;
+            tt_faults_row *row =
+                row_of(f, m->weights[at.weight].name, number, at.weight, TT_ORIGIN_FILE);
+            if (!row) return;
+            add_counts(&row->counts, &one);
+            if (fault->major) note_reading(f, row, op);
+            take(&s->rest.minor, one.minor);
+            take(&s->rest.major, one.major);
+            take(&s->rest.read_bytes, one.read_bytes);
+        }
+    }
+}
+
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
     /* Sums that overflow are not of a real file. */
@@ -412,18 +472,16 @@ static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
         if (i > 0 && same_unit(f, &op->accesses[i], &op->accesses[i - 1])) continue;
         if (!is_repeated(f, op, i)) add_unit(f, op, whole, i, &s);
     }
+    if (s.by_address) add_others(f, op, &s);
     /* The rest is in other memory: buffers, the stack, the program's own files. */
     if (op->n_accesses && (!s.by_address || s.rest.minor + s.rest.major == 0)) return;
     part rest = *whole;
     if (op->n_accesses) {
-        rest.counts = (tt_fault_counts){.observed = s.rest.observed,
-                                        .minor = s.rest.minor,
-                                        .major = s.rest.major,
-                                        .read_bytes = s.rest.read_bytes,
-                                        .observed_reads = s.rest.observed_reads};
+        s.rest.cpu_ns = s.rest.observed_cpu = 0;
         rest.busy = rest.busy_cpu = 0;
-        rest.read = rest.counts.major > 0 || rest.counts.read_bytes > 0;
     }
+    rest.counts = s.rest;
+    rest.read = rest.counts.major > 0 || rest.counts.read_bytes > 0;
     tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
     if (row) add_part(f, row, op, &rest);
 }

@@ -61,7 +61,8 @@ static const tt_column check_columns[] = {
               .text = show_examined),
     TT_FIELD("examined_what", "of what", .type = TT_CELL_NAME, .get = get_unit),
     TT_FIELD("offences", "found", TT_MEMBER(tt_check, offences)),
-    TT_FIELD("detail", "the first offence, or why not", TT_MEMBER_CHARS(tt_check, detail)),
+    TT_FIELD("detail", "the first offence, or why not; of a check that passed, what it cannot tell",
+             TT_MEMBER_CHARS(tt_check, detail)),
     TT_FIELD("offset_bytes", "of the first offence", TT_MEMBER(tt_check, offset_bytes),
              .known = has_offset),
 };
@@ -134,18 +135,20 @@ static void print_unseen(const tt_check *checks, size_t n)
     }
 }
 
-static void print_failed(const tt_check *checks, size_t n)
+/* What failed; and what a check that passed cannot tell. */
+static void print_details(const tt_check *checks, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const tt_check *c = &checks[i];
         char text[TT_CHECK_TEXT];
-        if (c->verdict != TT_CHECK_FAILED) continue;
+        const bool failed = c->verdict == TT_CHECK_FAILED;
+        if (!failed && (c->verdict != TT_CHECK_PASSED || !*c->detail)) continue;
         char line[TT_CHECK_TEXT + 128], at[48] = "", more[48] = "";
         if (c->offset_bytes != TT_NO_OFFSET)
             (void)snprintf(at, sizeof at, " (at byte %" PRIu64 ")", c->offset_bytes);
         if (c->offences > 1)
             (void)snprintf(more, sizeof more, "; %" PRIu64 " more like it", c->offences - 1);
-        (void)snprintf(line, sizeof line, "%.24s failed: %s%s%s", c->name,
+        (void)snprintf(line, sizeof line, "%.24s %s: %s%s%s", c->name, failed ? "failed" : "passed",
                        tt_trace_text(text, sizeof text, c->detail), at, more);
         tt_table_text(stdout, 2, line);
     }
@@ -169,7 +172,7 @@ static bool print_checks(const tt_input *input, const tt_check *checks, size_t n
     char failures[48] = "", unknown[48] = "";
     if (!print_table(checks, n)) return false;
     print_unseen(checks, n);
-    print_failed(checks, n);
+    print_details(checks, n);
     const size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
     const size_t unseen = count_verdict(checks, n, TT_CHECK_NOT_OBSERVED);
     if (failed) (void)snprintf(failures, sizeof failures, ", %zu failed", failed);

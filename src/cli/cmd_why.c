@@ -59,8 +59,11 @@ static bool print_ops(const tt_why *w)
 static bool print_faults(const tt_why *w)
 {
     const tt_rowset set = TT_ROWSET(&tt_why_fault_schema, 0, w->m, w->faults, w->n_faults);
-    return tt_list_print_under("Page faults by tensor", &set, &(tt_listing_wish){.text = true},
-                               NULL);
+    char caption[80] = "Page faults by tensor";
+    if (w->faults_total > w->n_faults)
+        (void)snprintf(caption, sizeof caption, "Page faults by tensor (%zu of %" PRIu64 ")",
+                       w->n_faults, w->faults_total);
+    return tt_list_print_under(caption, &set, &(tt_listing_wish){.text = true}, NULL);
 }
 
 static bool print_why(const tt_why *w)

@@ -66,7 +66,7 @@ static void release_faults(fault_rows *f)
 static tt_status sum_faults(fault_rows *f, tt_model *m, const tt_filter *filter, tt_over over,
                             tt_error *err)
 {
-    f->sums = tt_faults_new(m, TT_FAULTS_BY_TENSOR, filter);
+    f->sums = tt_faults_new(m, TT_FAULTS_BY_EXPERT, filter);
     if (!f->sums) return tt_error_memory(err, "the faults");
     tt_faults_until(f->sums, over);
     tt_status status = tt_faults_sum(f->sums, NULL, NULL, err);
@@ -312,13 +312,17 @@ tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
 
 TT_COLUMN_KNOWN(is_weight, tt_faults_row, f, f->weight != TT_NONE)
 
-/* Rows of weights, in file order. */
+TT_COLUMN_GET(get_fault_expert, tt_faults_row, f, cell->known = f->number >= 0;
+              if (cell->known) cell->u64 = (uint64_t)f->number;)
+
+/* Rows of weights and of their experts, in file order. */
 static tt_status reply_faults(const tt_model *m, const fault_rows *f, tt_reply *r, tt_error *err)
 {
-    static const tt_column weight =
-        TT_COLUMN("weight", NULL, ID, "row of tensors", TT_MEMBER(tt_faults_row, weight));
-    static const tt_schema names = {"weights", "of the rows", &weight, 1};
-    const tt_faults_context x = {.m = m, .by = TT_FAULTS_BY_TENSOR};
+    static const tt_column columns[] = {
+        TT_COLUMN("weight", NULL, ID, "row of tensors", TT_MEMBER(tt_faults_row, weight)),
+        TT_FIELD("expert", "", .type = TT_CELL_U32, .get = get_fault_expert)};
+    static const tt_schema names = TT_SCHEMA("weights", "of the rows", columns);
+    const tt_faults_context x = {.m = m, .by = TT_FAULTS_BY_EXPERT};
     const tt_rowset set = tt_faults_rowset(&x, x.by, f->rows, f->n);
     const tt_rowset weights = TT_ROWSET(&names, 0, NULL, f->rows, f->n);
     const tt_listing_wish counts = {.columns = "major_faults,minor_faults,read_bytes,count,shared",

@@ -48,6 +48,10 @@ class Check:
         at = source.get("file_offset_bytes")
         if "model_file" not in source or Path(source["model_file"]).name != file:
             self.complain(f"{what}: file {source.get('model_file')}, expected {file}")
+        elif at is None:
+            # Rows or experts that were not observed.
+            if source["read_bytes"] >= size and not source.get("read_bytes_at_most"):
+                self.complain(f"{what}: all of it was read, but where is not said")
         elif "view_of" in source:
             if at is None or not offset <= at <= offset + size - source["size_bytes"]:
                 self.complain(f"{what}: view at {at}, expected in {offset}..{offset + size}")

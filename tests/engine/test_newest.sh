@@ -72,6 +72,10 @@ tests=$TT_NEWEST/usr/libexec/x86_64-linux-gnu
 program completion tokens $run "$bin/llama-completion" -m tiny.gguf -p "Once upon a time" -n 6 -no-cnv --no-warmup -t 2 --temp 0
 program bench tokens $run "$bin/llama-bench" -m tiny.gguf -p 16 -n 4 -r 1 -t 2
 program eval-callback tokens $run "$bin/llama-eval-callback" -m tiny.gguf -p Hello -t 1
+# Node by node: graphs of one node each, which may differ in their sources alone.
+program debug tokens $run "$bin/llama-debug" -m tiny.gguf -p Once -n 1 -t 1
+about=debug
+check check_printed debug.ttrace debug.out
 
 # until_printed NAME PATTERN COMMAND...: NAME.plain.err has it. Loggers end now and then with their program
 # before they have printed all; what is printed is the same each time.

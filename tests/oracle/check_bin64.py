@@ -61,10 +61,11 @@ class Wanted:
         decoded = traces.decoded(path)
         self.view = traces.decoder.View(decoded)
         self.bases = {b["id"]: b["base"] for b in self.view.all("buffer")}
-        self.weights = {}
+        self.weights, self.offsets = {}, {}
         for m in self.view.all("model"):
             for w in m["weights"]:
                 self.weights.setdefault(w["name"], len(self.weights))
+                self.offsets.setdefault(w["name"], w["offset_bytes"])
         self.choices = {}
         for kind, at in (("experts", 0), ("weights", 1)):
             for d in traces.details_of(decoded, kind):
@@ -96,6 +97,16 @@ class Wanted:
             for (node, t, s), source in zip(taken, op["sources"], strict=True):
                 yield from self.of_source(op, g, node, t, s, source)
 
+    @staticmethod
+    def at(g, s):
+        """The tensor's root, its offset in the buffer, and in the root; of what it selects nothing is said."""
+        t = g["tensors"][s - 1]
+        inside, place = 0, t["location"] if t["buffer"] else None
+        while t["view_src"]:
+            inside += t["view_offset_bytes"]
+            t = g["tensors"][t["view_src"] - 1]
+        return t, t["location"] + inside if place is None else place, inside
+
     def of_source(self, op, g, node, t, s, source):
         root = source.get("view_of", source["name"])
         record = dict.fromkeys(FIELDS, 0)
@@ -105,11 +116,11 @@ class Wanted:
             thread_id=self.lane[(op["graph_run"], op["node"])], operation_type=min(t["op"], NONE_8),
             phase=PHASES.get(op["phase"], NONE_8),
             tensor_idx=self.weights[root] if "file_offset_bytes" in source else NONE_32,
-            file_offset=source["file_offset_bytes"] if source["origin"] == "file" else 0,
+            file_offset=self.at(g, s)[2] + self.offsets[root] if source["origin"] == "file" else 0,
             size_bytes=min(source["size_bytes"], NONE_32), attention_head=NONE_8,
             qkv_type=qkv_of(source["name"]), expert_id=NONE_8, expert_rank=NONE_8)
         if "buffer_id" in source:
-            record["tensor_ptr"] = self.bases[source["buffer_id"]] + source["buffer_offset_bytes"] & MOST_64
+            record["tensor_ptr"] = self.bases[source["buffer_id"]] + self.at(g, s)[1] & MOST_64
         else:
             record["tensor_ptr"] = g["tensors"][s - 1]["location"]
         picks = self.view.strings[t["op_name"]] == "MUL_MAT_ID" and t["src"][0] == s

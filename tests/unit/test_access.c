@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* Weights have 16 slices of 4 rows of 16 bytes. Nodes and leafs of the graph: */
-enum { ROWS, UP, DOWN, BIAS, PLAIN, VIEW, N_NODES, W0 = N_NODES, W1, W2, INPUT, IDS, N_TENSORS };
+enum { ROWS, UP, DOWN, BIAS, PLAIN, VIEW, INNER, OF_INNER, N_NODES, W0 = N_NODES, W1, W2, INPUT, IDS, N_TENSORS };
 enum { TOKENS = 3, RANKS = 2 };
 
 static void put_tensors(hand *h)
@@ -34,6 +34,12 @@ static void put_tensors(hand *h)
     t->flags = 0;
     t->view_src = W1 + 1;
     t->view_offset_bytes = 128;
+    t = hand_tensor(h, "w1 (view) (view)", "VIEW", 4, 2, 1);
+    t->flags = 0;
+    t->view_src = VIEW + 1;
+    t->view_offset_bytes = 48;
+    t = hand_tensor(h, "inner", "MUL_MAT", 4, 4, 1);
+    hand_source(t, INNER);
     (void)hand_tensor(h, "w0", "NONE", 4, 64, 1); /* as a matrix: 64 rows */
     (void)hand_tensor(h, "w1", "NONE", 4, 4, 16);
     (void)hand_tensor(h, "w2", "NONE", 4, 4, 16);
@@ -101,6 +107,10 @@ static void plain_ops_read_the_view(void **state)
     expect(l.list, 1, 128, 128, TT_EXPERT_NONE, 1);
     assert_int_equal(l.list->tensor, VIEW);
     assert_false(l.op.picks);
+    /* A view of that view: both offsets, from the weight's begin. */
+    l = look(m, a, OF_INNER, 0);
+    assert_int_equal(l.n, 1);
+    expect(l.list, 1, 128 + 48, 2 * 16, TT_EXPERT_NONE, 1);
     tt_accesses_free(a);
     hand_close(&h, m);
 }

@@ -308,6 +308,31 @@ static void amounts_without_places(void **state)
     tt_heat_free(&h);
 }
 
+/* With memory for all weights, a boosted run that begins warm reads nothing, and a cold one each used
+ * byte once; with none, both read all. */
+static void boost_begins_warm_or_cold(void **state)
+{
+    const tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const uint64_t rams[] = {0, 1 << 20};
+    (void)state;
+    for (int warm = 0; warm < 2; warm++) {
+        tt_whatif *w;
+        tt_whatif_result results[2];
+        const tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT,
+                                     .reader = TT_WHATIF_DIRECT,
+                                     .boost = true,
+                                     .depth = 1,
+                                     .warm = warm};
+        assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
+        assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, rams, 2, results, NULL), TT_OK);
+        /* The norm three times, experts 0 and 1, 1, 2; rows are left to the page cache. */
+        assert_int_equal(results[0].total.missed_bytes, 30 + 40);
+        assert_int_equal(results[1].total.missed_bytes, warm ? 0 : 10 + 30);
+        tt_whatif_free(w);
+    }
+}
+
 /* Pages of a row whose number is not known are no pages: left out, and counted. */
 static void replays_leave_out_unknown_places(void **state)
 {
@@ -664,6 +689,7 @@ int main(void)
         cmocka_unit_test(what_was_not_observed),
         cmocka_unit_test(amounts_without_places),
         cmocka_unit_test(replays_leave_out_unknown_places),
+        cmocka_unit_test(boost_begins_warm_or_cold),
         cmocka_unit_test(filters_name_what_is_missed),
         cmocka_unit_test(steps_by_hand),
         cmocka_unit_test(offsets_by_hand),

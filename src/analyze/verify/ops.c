@@ -3,6 +3,7 @@
 #include "analyze/verify/checks.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,11 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
     tt_status status = walk(m, c, false, check_order, &s, err);
     if (status != TT_OK) return status;
     end_lane(&s, m, c);
+    uint32_t most = 0, limited = 0, most_wanted = 0;
+    for (uint32_t i = 0; i < m->n_runs; i++) {
+        uint32_t highest, lanes = lanes_of_run(m, &m->runs[i], &highest);
+        if (m->runs[i].observed == TT_OBSERVED_HOOK && lanes > most) most = lanes;
+    }
     for (uint32_t i = 0; i < m->n_runs; i++) {
         const tt_run *run = &m->runs[i];
         uint32_t highest, lanes = lanes_of_run(m, run, &highest);
@@ -244,7 +250,6 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
         if (lanes == 0)
             tt_check_offend(c, TT_NO_OFFSET, "run %u (graph %u) has no ops at all", run->id,
                             m->graphs[run->graph].id);
-        /* Fewer than requested may take part: the pool is smaller, or OpenMP has a limit. */
         else if (run->threads > 0 && run->threads < lanes && run->observed == TT_OBSERVED_HOOK)
             tt_check_offend(c, TT_NO_OFFSET,
                             "run %u was asked for on %u thread%s, ops of %u are there", run->id,
@@ -252,7 +257,22 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
         else if (lanes != highest + 1)
             tt_check_offend(c, TT_NO_OFFSET, "run %u has ops of %u lanes, the highest is lane %u",
                             run->id, lanes, highest);
+        else if (run->threads > lanes && lanes < most && run->observed == TT_OBSERVED_HOOK)
+            tt_check_offend(c, TT_NO_OFFSET,
+                            "run %u was asked for on %u threads, ops of %u are there, and of %u of "
+                            "another run",
+                            run->id, run->threads, lanes, most);
+        /* Where no run has more, the pool may be smaller, or OpenMP may have a limit. */
+        else if (run->threads > lanes && run->observed == TT_OBSERVED_HOOK) {
+            limited++;
+            if (run->threads > most_wanted) most_wanted = run->threads;
+        }
     }
+    if (limited && c->offences == 0)
+        (void)snprintf(c->detail, sizeof c->detail,
+                       "%u run%s asked for on up to %u threads, and %u took part: a limit of the "
+                       "program's, or lanes that are not in the trace",
+                       limited, limited == 1 ? " was" : "s were", most_wanted, most);
     if (m->n_runs == 0) tt_check_not_observed(c, "the trace holds no runs");
     return TT_OK;
 }

@@ -21,7 +21,8 @@ typedef struct tt_check {
     uint64_t examined;
     uint64_t offences;
     uint64_t offset_bytes;      /* of the first violation, or TT_NO_OFFSET */
-    char detail[TT_CHECK_TEXT]; /* the first violation, or why it was not observed */
+    char detail[TT_CHECK_TEXT]; /* the first violation, or why it was not observed; of a check that
+                                   passed: what it cannot tell; "": nothing */
     char examined_what[24];     /* the unit of `examined`: "records" */
 } tt_check;
 

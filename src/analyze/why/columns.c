@@ -130,8 +130,9 @@ static const tt_column why_columns[] = {
     TT_FIELD("parts", "of its time", .type = TT_CELL_ROWS, .rows = why_parts),
     TT_FIELD("ops", "that took longer", .type = TT_CELL_ROWS, .inner = &tt_why_op_schema,
              .rows = why_ops),
-    TT_FIELD("faults", "by tensor", .type = TT_CELL_ROWS, .inner = &tt_why_fault_schema,
-             .rows = why_faults),
+    TT_FIELD("faults", "by tensor, the ten with most", .type = TT_CELL_ROWS,
+             .inner = &tt_why_fault_schema, .rows = why_faults),
+    TT_FIELD("faults_total", "tensors with faults", TT_MEMBER(tt_why, faults_total)),
     SENTENCES("excluded", "causes that it was not", why_excluded),
     SENTENCES("not_known", "what the trace does not tell", why_not_known),
 };

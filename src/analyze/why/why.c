@@ -191,6 +191,7 @@ static void add_fault(tt_why *w, const tt_faults_row *r)
 {
     const tt_fault_counts *c = &r->counts;
     if (!c->observed || (!c->major && !c->minor && !c->read_bytes)) return;
+    w->faults_total++;
     const tt_why_fault row = {.tensor = tt_why_keep(w, "%s", r->key),
                               .major = c->major,
                               .minor = c->minor,

@@ -95,6 +95,7 @@ typedef struct tt_why {
     size_t n_ops;
     tt_why_fault faults[TT_WHY_FAULTS_MAX];
     size_t n_faults;
+    uint64_t faults_total; /* also of the tensors that are not among them */
     tt_sentences text, excluded, not_known;
     tt_arena texts; /* private */
     bool failed;    /* private: out of memory */

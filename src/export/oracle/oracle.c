@@ -157,7 +157,7 @@ static bool put_row(const writing *w, tt_bytes *row, uint64_t first, uint64_t la
     tt_csv_put_text(row, path, strlen(path));
     tt_bytes_u8(row, ',');
     put_number(row, of->offset_bytes);
-    put_number(row, of->size_bytes);
+    put_number(row, of->span_bytes);
     tt_csv_put_text(row, weight->name, strlen(weight->name));
     places[n++] = ',';
     if (weight->place.layer_id != TT_LAYER_NONE)
@@ -193,7 +193,7 @@ static bool put_wholes(const writing *w, tt_bytes *row, FILE *out)
         const tt_read_range of = {.weight = slice->weight,
                                   .expert = slice->expert,
                                   .offset_bytes = slice->begin - file,
-                                  .size_bytes = slice->size};
+                                  .span_bytes = slice->size};
         if (w->next[i]) ok = put_row(w, row, i, i, &of, out);
     }
     tt_slices_free(&s);

@@ -7,9 +7,10 @@ export interface Place {
   size_bytes: number;
   origin: "file" | "buffer" | "unknown";
   model_file?: string;
-  file_offset_bytes?: number;
+  /** null: what was selected was not observed. */
+  file_offset_bytes?: number | null;
   buffer_id?: number;
-  buffer_offset_bytes?: number;
+  buffer_offset_bytes?: number | null;
 }
 
 export interface Source extends Place {

@@ -6,7 +6,7 @@ import { decodeColumns } from "../../api/columns";
 import { momentKey, momentOp } from "../../state/moment";
 import { playhead_ns } from "../../state/playback";
 import { selectedToken, selectedTrace, selection } from "../../state/selection";
-import { batchIndex, generation, summary, tensors } from "../../state/trace";
+import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { firstMetric, type First } from "./first";
 import { faultsOf, heatOf, METRICS, residencyOf, type Faults, type Heat, type Known, type Metric, type Residency, type Sample } from "./heat";
@@ -167,7 +167,7 @@ async function load({ part: p, map, metric: m }: Ask): Promise<Answer> {
   return {
     heat: heatOf(map, decodeColumns<{ ops: number }>(h)),
     residency: r && residencyOf(map, decodeColumns<{ samples: Sample[] }>(r)),
-    faults: f && faultsOf(tensors.value?.name.length ?? 0, decodeColumns(f)),
+    faults: f && faultsOf(decodeColumns(f)),
   };
 }
 

@@ -79,14 +79,12 @@ function pageFacts(k: Known, unit: number): Fact[] {
   return [["In RAM", `${bytes(resident)} of ${bytes(observed)} (${percent(resident / observed)})`]];
 }
 
-function faultFacts(k: Known, region: number): Fact[] {
-  const w = k.map.regions.weight[region];
-  const major = w === null || w === undefined ? NaN : (k.faults?.major[w] ?? NaN);
-  if (Number.isNaN(major)) return [];
-  const shared = k.faults!.shared[w!] ? ", some divided among the tensors of an op" : "";
-  const facts: Fact[] = [["Page faults", `${count(major)} major, ${count(k.faults!.minor[w!]!)} minor${shared}`]];
-  const disk = k.faults!.diskBytes[w!]!;
-  if (!Number.isNaN(disk)) facts.push(["Read from disk", bytes(disk)]);
+function faultFacts(k: Known, region: number, expert: number | null): Fact[] {
+  const f = k.faults?.of(k.map.regions.weight[region], expert) ?? null;
+  if (f === null || Number.isNaN(f.major)) return [];
+  const shared = f.shared ? `, some divided among ${expert === null ? "the tensors" : "what else was read"} of an op` : "";
+  const facts: Fact[] = [["Page faults", `${count(f.major)} major, ${count(f.minor)} minor${shared}`]];
+  if (!Number.isNaN(f.diskBytes)) facts.push(["Read from disk", bytes(f.diskBytes)]);
   return facts;
 }
 
@@ -109,7 +107,7 @@ export function factsOf(k: Known, tensors: Tensors | null, region: number, exper
   facts.push(["Offset", `${count(from)} (${bytes(from)})`], ["Size", `${bytes(size)} (${count(size)} B)`]);
   if (regions.kind[region] === "gap" || regions.kind[region] === "head") return facts;
   facts.push(["Origin", originOf(k.map, region)]);
-  return [...facts, ...heatFacts(k, unit, size), ...pageFacts(k, unit), ...faultFacts(k, region)];
+  return [...facts, ...heatFacts(k, unit, size), ...pageFacts(k, unit), ...faultFacts(k, region, expert)];
 }
 
 /** A value of the metric as the legend and the table write it. */

@@ -82,24 +82,48 @@ export function residencyOf(map: Atlas, c: Columns<{ samples: Sample[] }>): Resi
   };
 }
 
-/** By row of `tensors`; NaN: not observed. */
-export interface Faults {
-  readonly major: Float64Array;
-  readonly minor: Float64Array;
-  readonly diskBytes: Float64Array;
-  /** Some were of ops that read other weights too. */
-  readonly shared: Uint8Array;
+/** NaN: not observed. */
+export interface FaultCounts {
+  major: number;
+  minor: number;
+  diskBytes: number;
+  /** Some were of ops that read other weights or experts too. */
+  shared: boolean;
 }
 
-export function faultsOf(n_tensors: number, c: Columns<unknown>): Faults {
-  const weights = c.u32("weight");
-  const shared = new Uint8Array(n_tensors);
-  weights.forEach((w, i) => (shared[w] = c.u8("shared")[i]!));
+export interface Faults {
+  /** The tensor (a row of `tensors`), or one of its experts; null: nothing was counted of it, or of some ops it is
+   * not known which experts they read. */
+  of(weight: number | null | undefined, expert: number | null): FaultCounts | null;
+}
+
+export function faultsOf(c: Columns<unknown>): Faults {
+  const [experts, major, minor, disk, shared] = [c.u32("expert"), c.f64("major_faults"), c.f64("minor_faults"), c.f64("read_bytes"), c.u8("shared")];
+  const whole = new Map<number, FaultCounts>();
+  const parts = new Map<number, Map<number, FaultCounts>>();
+  c.u32("weight").forEach((w, i) => {
+    const e = experts[i]!;
+    if (!parts.has(w)) parts.set(w, new Map());
+    for (const [map, key] of [[whole, w], [parts.get(w)!, e]] as const) {
+      const sum = map.get(key) ?? { major: 0, minor: 0, diskBytes: 0, shared: false };
+      map.set(key, {
+        major: sum.major + major[i]!,
+        minor: sum.minor + minor[i]!,
+        diskBytes: sum.diskBytes + disk[i]!,
+        shared: sum.shared || shared[i] === 1,
+      });
+    }
+  });
   return {
-    major: spread(n_tensors, weights, c.f64("major_faults"), NaN),
-    minor: spread(n_tensors, weights, c.f64("minor_faults"), NaN),
-    diskBytes: spread(n_tensors, weights, c.f64("read_bytes"), NaN),
-    shared,
+    of(weight, expert) {
+      const w = weight ?? -1;
+      if (expert === null) return whole.get(w) ?? null;
+      const of = parts.get(w);
+      if (!of) return null;
+      const found = of.get(expert);
+      if (of.has(NO_U32)) return null;
+      return found ?? { major: 0, minor: 0, diskBytes: Number.isNaN(whole.get(w)!.diskBytes) ? NaN : 0, shared: false };
+    },
   };
 }
 
@@ -141,7 +165,7 @@ export const METRIC_ABOUT: Record<Metric, string> = {
 /** A unit's value, or why it has none ("pending": the reply is not here yet). */
 export type Shown = number | "never" | "unknown" | "pending";
 
-/** A region's own unit is its number; a slice shows its own heat, but its tensor's faults. */
+/** A region's own unit is its number; others are its slices. */
 export function valueOf(k: Known, metric: Metric, unit: number, region: number, now_ns: number): Shown {
   if (metric === "pages" || metric === "loading") return "unknown";
   if (metric === "residency") {
@@ -151,9 +175,8 @@ export function valueOf(k: Known, metric: Metric, unit: number, region: number, 
   }
   if (metric === "faults") {
     if (!k.faults && k.map.observed.faults) return "pending";
-    const weight = k.map.regions.weight[region];
-    const major = weight === null || weight === undefined ? NaN : (k.faults?.major[weight] ?? NaN);
-    return Number.isNaN(major) ? "unknown" : major + k.faults!.minor[weight!]!;
+    const f = k.faults?.of(k.map.regions.weight[region], unit === region ? null : unit - k.map.regions.first_slice[region]!) ?? null;
+    return f === null || Number.isNaN(f.major) ? "unknown" : f.major + f.minor;
   }
   if (!k.heat) return "pending";
   if (k.heat.accesses[unit] === 0) return "never";
