@@ -145,16 +145,28 @@ class Rows:
         layer: Optional[Layer] = None,
         op: Optional[str] = None,
         tensor: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
     ) -> "Rows":
         """Only some of the rows; the others are not made.
 
         batch:  ``3``, ``range(0, 10)``, ``(0, 9)``: as ``batch_id``, from 0
         phase:  prompt, generate, mixed or warmup
-        layer:  its number, or "none" (tables ops, lanes and sources; analyses)
+        layer:  its number, "enc 3" for that of a stack, or "none" (tables ops, lanes and sources; analyses)
         op:     a kind of op, as MUL_MAT (likewise)
         tensor: a pattern for the name of the node or a source, as "blk.0.*" (likewise)
+        model:  the name of a model's file, or a pattern for it
+        context: the number of a context of the engine: ``context_id``
         """
-        asked = {"batch": batch, "phase": phase, "layer": layer, "op": op, "tensor": tensor}
+        asked = {
+            "batch": batch,
+            "phase": phase,
+            "layer": layer,
+            "op": op,
+            "tensor": tensor,
+            "model": model,
+            "context": context,
+        }
         given = {name: value for name, value in asked.items() if value is not None}
         return Rows(self._trace, self._table, self.name, {**self._options, **given})
 

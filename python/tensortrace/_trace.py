@@ -257,13 +257,15 @@ class Trace:
         layer: Optional[Layer] = None,
         op: Optional[str] = None,
         tensor: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         sort: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Rows:
         """How often each weight is read, hottest first: ``tensortrace heat``.
 
-        by:   tensor, expert, layer or component; expert where choices of experts were observed
+        by:   tensor, expert, layer, component or model; expert where choices of experts were observed
         cold: only what was never read
 
         ``read_bytes`` are over all reads, ``reuse_median_bytes`` the median of distinct bytes of
@@ -271,6 +273,7 @@ class Trace:
         """
         return self._rows(
             "heat", by=by, cold=cold, batch=batch, phase=phase, layer=layer, op=op, tensor=tensor,
+            model=model, context=context,
             columns=columns, sort=sort, limit=limit,
         )  # fmt: skip
 
@@ -283,16 +286,19 @@ class Trace:
         layer: Optional[Layer] = None,
         op: Optional[str] = None,
         tensor: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         sort: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Rows:
         """Time (ns) and bytes of the ops, summed up: ``tensortrace stats``.
 
-        by: op (default), layer, component, category, tensor, thread, batch or phase
+        by: op (default), layer, component, category, tensor, thread, batch, phase, model or context
         """
         return self._rows(
             "stats", by=by, batch=batch, phase=phase, layer=layer, op=op, tensor=tensor,
+            model=model, context=context,
             columns=columns, sort=sort, limit=limit,
         )  # fmt: skip
 
@@ -310,13 +316,15 @@ class Trace:
         layer: Optional[Layer] = None,
         op: Optional[str] = None,
         tensor: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         sort: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Rows:
         """What had to come from disk, for which weights: ``tensortrace faults``.
 
-        by:         tensor (default), batch, layer, op or thread
+        by:         tensor (default), batch, layer, op, thread, model or context
         pages:      each page that faulted; mappings: by mapped file (``run --faults=both``)
         loading:    how the model came into RAM (``run --residency``)
         pool:       what ``boost`` read and kept, by batch; pool_reads: each of its reads
@@ -326,6 +334,7 @@ class Trace:
         return self._rows(
             "faults", by=by, pages=pages, mappings=mappings, loading=loading, pool=pool,
             pool_reads=pool_reads, batch=batch, phase=phase, layer=layer, op=op, tensor=tensor,
+            model=model, context=context,
             columns=columns, sort=sort, limit=limit,
         )  # fmt: skip
 
@@ -373,6 +382,8 @@ class Trace:
         layer: Optional[Layer] = None,
         batch: Optional[Batches] = None,
         phase: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         transitions: bool = False,
         over_time: Optional[int] = None,
         columns: Columns = None,
@@ -386,8 +397,8 @@ class Trace:
         over_time:   with layer: use of its experts in so many intervals of the batches
         """
         return self._rows(
-            "routing", layer=layer, batch=batch, phase=phase, transitions=transitions,
-            over_time=over_time, columns=columns, sort=sort, limit=limit,
+            "routing", layer=layer, batch=batch, phase=phase, model=model, context=context,
+            transitions=transitions, over_time=over_time, columns=columns, sort=sort, limit=limit,
         )  # fmt: skip
 
     def buffers(
@@ -422,6 +433,8 @@ class Trace:
         layer: Optional[Layer] = None,
         op: Optional[str] = None,
         tensor: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         limit: Optional[int] = None,
     ) -> Rows:
@@ -437,6 +450,7 @@ class Trace:
         return self._rows(
             "log", lanes=lanes, thread=thread, origin=origin, text=text, min_duration=min_duration,
             max_duration=max_duration, batch=batch, phase=phase, layer=layer, op=op, tensor=tensor,
+            model=model, context=context,
             columns=columns, limit=limit, **options,
         )  # fmt: skip
 
@@ -455,6 +469,8 @@ class Trace:
         layer: Optional[Layer] = None,
         op: Optional[str] = None,
         tensor: Optional[str] = None,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         sort: Optional[str] = None,
         limit: Optional[int] = None,
@@ -470,6 +486,7 @@ class Trace:
         return self._rows(
             "values", by=by, outliers=outliers, growth=growth, base_name=base_name, only=only,
             samples=samples, name=name, batch=batch, phase=phase, layer=layer, op=op, tensor=tensor,
+            model=model, context=context,
             columns=columns, sort=sort, limit=limit,
         )  # fmt: skip
 

@@ -85,12 +85,14 @@ static void get_layers(const void *context, const void *row, tt_cell *cell)
     size_t used = 0;
     cell->room[0] = '\0';
     for (uint32_t i = 0, last; i < u->n_layers; i = last + 1) {
-        char text[40];
+        char text[64];
+        const char *stack = tt_layer_stack_name(u->layers[i]);
         for (last = i; last + 1 < u->n_layers && u->layers[last + 1] == u->layers[last] + 1;)
             last++;
         const int n =
-            snprintf(text, sizeof text, last == i ? "%s%" PRId32 : "%s%" PRId32 "-%" PRId32,
-                     i ? ", " : "", u->layers[i], u->layers[last]);
+            snprintf(text, sizeof text, last == i ? "%s%s%s%" PRId32 : "%s%s%s%" PRId32 "-%" PRId32,
+                     i ? ", " : "", stack ? stack : "", stack ? " " : "",
+                     tt_layer_number(u->layers[i]), tt_layer_number(u->layers[last]));
         if (n < 0 || used + (size_t)n + sizeof ", .." > room) {
             (void)snprintf(cell->room + used, room - used, ", ..");
             break;
@@ -102,8 +104,8 @@ static void get_layers(const void *context, const void *row, tt_cell *cell)
 }
 
 TT_COLUMN_JSON(put_layers, tt_buffer, b, const tt_buffer_life *u = life(context, b);
-               tt_json_array(j);
-               for (uint32_t i = 0; i < u->n_layers; i++) tt_json_i64(j, u->layers[i]);
+               tt_json_array(j); for (uint32_t i = 0; i < u->n_layers; i++)
+                   tt_json_i64(j, tt_layer_number(u->layers[i]));
                tt_json_array_end(j);)
 
 static void get_place(const void *context, const void *row, tt_cell *cell)
@@ -305,7 +307,8 @@ TT_COLUMN_VALUE(get_tensor_bytes, tt_kv_tensor, t, u64,
 static const tt_column tensor_columns[] = {
     TT_COLUMN("buffer_id", "BUFFER", ID, "that it is in", .type = TT_CELL_U64, .nullable = true,
               .show = TT_SHOW_TEXT | TT_SHOW_DASH, .get = get_tensor_buffer),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_MEMBER(tt_kv_tensor, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER, TT_LAYER_AT(tt_kv_tensor, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_kv_tensor, layer_id)),
     TT_COLUMN("name", "TENSOR", NONE, "its name", .show = TT_SHOW_CUT | TT_SHOW_KEY,
               TT_MEMBER(tt_kv_tensor, name)),
     TT_COLUMN("role", NULL, NONE, "k or v; another letter: a recurrent state", .type = TT_CELL_NAME,

@@ -226,7 +226,7 @@ static bool find_structure(maker *k)
     tt_bytes b;
     tt_bytes_init(&b, 32 * ((size_t)c->n_parts + c->n_passages + 1));
     for (uint32_t i = 0; i < c->n_parts; i++) {
-        tt_bytes_u32(&b, (uint32_t)c->parts[i].layer_id);
+        tt_bytes_u32(&b, (uint32_t)tt_layer_number(c->parts[i].layer_id));
         tt_bytes_u8(&b, c->parts[i].behind);
         tt_bytes_u64(&b, c->shapes[c->parts[i].shape]);
     }

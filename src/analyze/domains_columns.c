@@ -25,18 +25,14 @@ static const tt_column domain_columns[] = {
 };
 const tt_schema tt_domain_schema = TT_SCHEMA("domains", "runs of one kind", domain_columns);
 
-TT_COLUMN_KNOWN(use_has_layer, tt_domain_use, u, u->layer_id >= 0)
-TT_COLUMN_KNOWN(expert_has_layer, tt_domain_expert, e, e->layer_id >= 0)
-TT_COLUMN_KNOWN(pair_has_layer, tt_domain_pair, p, p->layer_id >= 0)
-TT_COLUMN_KNOWN(layer_has_layer, tt_domain_layer, l, l->layer_id >= 0)
-
 /* For rows that are nested in a layer in JSON. */
-#define LAYER_COLUMN(row_, known_)                                                                 \
-    TT_COLUMN("layer_id", NULL, ID, "the layer", .nullable = true, .known = known_,                \
-              .show = TT_SHOW_FLAT, TT_MEMBER(row_, layer_id))
+#define LAYER_COLUMN(row_)                                                                         \
+    TT_COLUMN("layer_id", NULL, ID, "the layer", TT_LAYER, .show = TT_SHOW_FLAT,                   \
+              TT_LAYER_AT(row_, layer_id)),                                                        \
+        TT_STACK(TT_LAYER_AT(row_, layer_id), .show = TT_SHOW_FLAT)
 
 static const tt_column use_columns[] = {
-    LAYER_COLUMN(tt_domain_use, use_has_layer),
+    LAYER_COLUMN(tt_domain_use),
     TT_COLUMN("expert_id", NULL, ID, "its number in the layer", .show = TT_SHOW_FLAT,
               TT_MEMBER(tt_domain_use, expert_id)),
     TT_COLUMN("domain", NULL, NONE, "of the tokens", TT_MEMBER(tt_domain_use, domain)),
@@ -60,7 +56,7 @@ TT_COLUMN_GET(get_residual, tt_domain_expert, e, cell->known = e->most && !isnan
 TT_COLUMN_ROWS(get_uses, tt_domain_expert, e, e->uses, e->n_uses)
 
 static const tt_column expert_columns[] = {
-    LAYER_COLUMN(tt_domain_expert, expert_has_layer),
+    LAYER_COLUMN(tt_domain_expert),
     TT_COLUMN("expert_id", "EXPERT", ID, "its number in the layer", .show = TT_SHOW_LEFT,
               TT_MEMBER(tt_domain_expert, expert_id)),
     TT_COLUMN("kind", "KIND", NONE, "specialist, generalist, mixed or unused", .type = TT_CELL_NAME,
@@ -83,7 +79,7 @@ const tt_schema tt_domain_expert_schema =
     TT_SCHEMA("domain experts", "an expert of a layer", expert_columns);
 
 static const tt_column pair_columns[] = {
-    LAYER_COLUMN(tt_domain_pair, pair_has_layer),
+    LAYER_COLUMN(tt_domain_pair),
     TT_COLUMN("domain", NULL, NONE, "one", TT_MEMBER(tt_domain_pair, a)),
     TT_COLUMN("other_domain", NULL, NONE, "the other", TT_MEMBER(tt_domain_pair, b)),
     FIGURE("jsd_bits", NULL, "Jensen-Shannon divergence of their shares, 0 to 1", tt_domain_pair,
@@ -99,8 +95,9 @@ TT_COLUMN_VALUE(get_generalists, tt_domain_layer, l, u64, l->kinds[TT_EXPERT_GEN
 TT_COLUMN_VALUE(get_unused, tt_domain_layer, l, u64, l->kinds[TT_EXPERT_UNUSED])
 
 static const tt_column layer_columns[] = {
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = layer_has_layer,
-              .show = TT_SHOW_LEFT, TT_MEMBER(tt_domain_layer, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER, .show = TT_SHOW_LEFT,
+              TT_LAYER_AT(tt_domain_layer, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_domain_layer, layer_id)),
     TT_COLUMN("n_experts", "EXPERTS", COUNT, "its experts", .show = TT_SHOW_WIDE,
               TT_MEMBER(tt_domain_layer, n_experts)),
     TT_COLUMN("choices", "CHOICES", COUNT, "of experts, in all domains", .show = TT_SHOW_WIDE,

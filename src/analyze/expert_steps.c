@@ -61,7 +61,7 @@ static bool add_spans(const tt_routers *r, int32_t layer, uint32_t first, uint32
         uint32_t experts;
         tt_router_sum sum;
         const tt_expert_use *uses = tt_router_uses(layers[i].router, &experts);
-        if (layers[i].layer_id != layer) continue;
+        if (!tt_layer_passes(layer, layers[i].layer_id)) continue;
         tt_router_sum_up(layers[i].router, &sum);
         for (uint32_t e = 0; e < experts; e++) {
             if (!tt_array_one_more(*list, *n, *room)) return false;
@@ -132,14 +132,12 @@ tt_status tt_expert_spans_make(const tt_model *m, const tt_filter *filter, uint3
 
 /* --- columns --- */
 
-TT_COLUMN_KNOWN(step_has_layer, tt_expert_step, s, s->layer_id >= 0)
-TT_COLUMN_KNOWN(span_has_layer, tt_expert_span, s, s->layer_id >= 0)
-
 static const tt_column step_columns[] = {
     TT_COLUMN("domain", "DOMAIN", NONE, "of the tokens", .kinds = TT_EXPERTS_OF_DOMAINS,
               TT_MEMBER(tt_expert_step, domain)),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = step_has_layer,
-              TT_MEMBER(tt_expert_step, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER,
+              TT_LAYER_AT(tt_expert_step, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_expert_step, layer_id)),
     TT_COLUMN("expert_id", "EXPERT", ID, "expert that a token chose",
               TT_MEMBER(tt_expert_step, expert_id)),
     TT_COLUMN("next_expert_id", "NEXT", ID, "expert that the next token of its sequence chose",
@@ -157,8 +155,9 @@ const tt_schema tt_expert_step_schema =
 static const tt_column span_columns[] = {
     TT_COLUMN("domain", "DOMAIN", NONE, "of the tokens", .kinds = TT_EXPERTS_OF_DOMAINS,
               TT_MEMBER(tt_expert_span, domain)),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .nullable = true, .known = span_has_layer,
-              TT_MEMBER(tt_expert_span, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER,
+              TT_LAYER_AT(tt_expert_span, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_expert_span, layer_id)),
     TT_COLUMN("expert_id", "EXPERT", ID, "its number in the layer",
               TT_MEMBER(tt_expert_span, expert_id)),
     TT_COLUMN("stretch", "STRETCH", ID, "of the domain's runs: 0 to 15",

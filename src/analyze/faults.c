@@ -548,6 +548,7 @@ static bool add_visited(void *context, const tt_fault_op *op)
     tt_faults *f = context;
     const uint32_t batch = f->m->runs[op->run].batch;
     const part whole = whole_op(op);
+    const char *path;
     finish_token(f, op->run);
     if (batch != TT_NONE && op->counts.observed) {
         tt_kernel_sum window;
@@ -572,6 +573,14 @@ static bool add_visited(void *context, const tt_fault_op *op)
         break;
     case TT_FAULTS_BY_THREAD:
         add_threads(f, op);
+        break;
+    case TT_FAULTS_BY_MODEL:
+        path = tt_model_path(f->m, op->op->graph->model);
+        add_op(f, named_row(f, path ? path : "-"), op, &whole);
+        break;
+    case TT_FAULTS_BY_CONTEXT:
+        add_op(f, numbered_row(f, batch == TT_NONE ? -1 : (int64_t)f->m->batches[batch].context),
+               op, &whole);
         break;
     }
     return !f->failed;

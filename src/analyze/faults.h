@@ -97,12 +97,14 @@ typedef enum tt_faults_by {
     TT_FAULTS_BY_LAYER,
     TT_FAULTS_BY_OP,
     TT_FAULTS_BY_THREAD,
-    TT_FAULTS_BY_EXPERT /* as by tensor, expert tensors slice by slice */
+    TT_FAULTS_BY_EXPERT, /* as by tensor, expert tensors slice by slice */
+    TT_FAULTS_BY_MODEL,
+    TT_FAULTS_BY_CONTEXT
 } tt_faults_by;
 
 typedef struct tt_faults_row {
     const char *key; /* as text */
-    int64_t number;  /* of a layer, token, thread or expert; -1: none */
+    int64_t number;  /* a layer, or of a token, thread, expert or context; -1: none */
     uint32_t
         weight; /* by tensor and by expert: in tt_model.weights, or TT_NONE: ops without a weight */
     tt_origin origin;       /* by tensor: where the ops read it */
@@ -169,7 +171,7 @@ typedef struct tt_faults_dimension {
     const char *sort; /* the default order */
 } tt_faults_dimension;
 
-#define TT_FAULTS_DIMENSIONS 6u
+#define TT_FAULTS_DIMENSIONS 8u
 extern const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS];
 
 /* Passed to the columns. */

@@ -1,10 +1,12 @@
 /* The columns of faults, for every output. */
 #include "analyze/faults.h"
+#include "base/path.h"
 #include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/types.h>
 
@@ -20,6 +22,8 @@ const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
     {"op", TT_FAULTS_BY_OP, "read_bytes,major_faults,minor_faults"},
     {"thread", TT_FAULTS_BY_THREAD, "key"},
     {"expert", TT_FAULTS_BY_EXPERT, "read_bytes,major_faults,minor_faults"},
+    {"model", TT_FAULTS_BY_MODEL, "read_bytes,major_faults,minor_faults"},
+    {"context", TT_FAULTS_BY_CONTEXT, "key"},
 };
 
 static const tt_faults_row *of(const void *row)
@@ -151,6 +155,30 @@ static uint64_t slice_of(const tt_weight *w, const tt_faults_row *row, uint64_t 
     if (size) *size = each ? each : w->size_bytes;
     return each * (uint64_t)(row->number >= 0 ? row->number : 0);
 }
+
+static const tt_model *model_of(const void *context)
+{
+    return ((const tt_faults_context *)context)->m;
+}
+
+static uint32_t layer_model(const void *row)
+{
+    return of(row)->number < 0 ? TT_NONE : tt_layer_model((int32_t)of(row)->number);
+}
+
+/* These are empty in text if there is one model. */
+TT_COLUMN_SHOW(show_model, tt_faults_row, r, const tt_weight *w = weight_of(context, r);
+               if (w && model_of(context)->n_models > 1)
+                   tt_cell_text_copy(out, room,
+                                     tt_base_name(model_of(context)->files[w->file].path));)
+TT_COLUMN_SHOW(show_layer_model, tt_faults_row, r,
+               tt_cell_text_copy(out, room, tt_model_label(model_of(context), layer_model(r)));)
+TT_COLUMN_GET(get_layer_model, tt_faults_row, r,
+              tt_cell_text(cell, tt_model_path(model_of(context), layer_model(r)));)
+TT_COLUMN_GET(get_key_model, tt_faults_row, r,
+              tt_cell_text(cell, strcmp(r->key, "-") == 0 ? NULL : r->key);)
+TT_COLUMN_SHOW(show_key_model, tt_faults_row, r,
+               tt_cell_text_copy(out, room, tt_base_name(r->key));)
 
 static void get_offset(const void *context, const void *row, tt_cell *cell)
 {
@@ -330,6 +358,8 @@ static void process(const void *context, const void *row, tt_rowset *out)
 
 /* --- the table --- */
 
+TT_COLUMN_GET(get_layer, tt_faults_row, r, tt_cell_id(cell, r->number);)
+
 #define NAME .show = TT_SHOW_CUT | TT_SHOW_KEY
 #define NUMBER .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY
 #define ROW_COUNT(key_, title_, show_, about_, member_)                                            \
@@ -348,19 +378,29 @@ static const tt_column columns[] = {
     TT_COLUMN("batch_id", "BATCH", ID, "the batch; null: outside any", .nullable = true, NUMBER,
               .kinds = BY(BATCH), .known = has_number, TT_MEMBER(tt_faults_row, number),
               .text = show_key),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: ops of no layer", .nullable = true, NUMBER,
-              .kinds = BY(LAYER), .known = has_number, TT_MEMBER(tt_faults_row, number),
-              .text = show_key),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: ops of no layer", TT_LAYER,
+              .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY | TT_SHOW_DASH, .kinds = BY(LAYER),
+              .get = get_layer),
+    TT_STACK(.kinds = BY(LAYER), .get = get_layer),
     TT_COLUMN("thread_id", "THREAD", ID, "number of the thread in the graph computation", NUMBER,
               .kinds = BY(THREAD), .known = has_number, TT_MEMBER(tt_faults_row, number),
               .text = show_key),
+    TT_COLUMN("context_id", "CONTEXT", ID, "the engine's context; null: outside any batch",
+              .nullable = true, NUMBER, .kinds = BY(CONTEXT), .known = has_number,
+              TT_MEMBER(tt_faults_row, number), .text = show_key),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the model; null: not known",
+              .type = TT_CELL_NAME, .nullable = true, NAME, .kinds = BY(MODEL),
+              .get = get_key_model, .text = show_key_model),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the layer's model", .type = TT_CELL_NAME,
+              .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_CUT, .kinds = BY(LAYER),
+              .get = get_layer_model, .text = show_layer_model),
     TT_COLUMN("phase", "PHASE", NONE, "phase of the batch", .type = TT_CELL_NAME, .nullable = true,
               .show = TT_SHOW_WIDEST | TT_SHOW_ROW, .kinds = BY(BATCH), .get = get_phase),
     TT_COLUMN("n_tokens", NULL, COUNT, "tokens in the batch", .type = TT_CELL_U32, .nullable = true,
               .show = TT_SHOW_ROW, .kinds = BY(BATCH), .get = get_tokens),
-    TT_COLUMN("model_file", NULL, NONE, "path of the weight's model file", .type = TT_CELL_NAME,
-              .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR) | BY(EXPERT),
-              .get = get_model),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the weight's model file", .type = TT_CELL_NAME,
+              .nullable = true, .show = TT_SHOW_ROW | TT_SHOW_KNOWN | TT_SHOW_CUT,
+              .kinds = BY(TENSOR) | BY(EXPERT), .get = get_model, .text = show_model),
     TT_COLUMN("file_offset_bytes", NULL, BYTES, "offset of the weight, or of the expert, in it",
               .type = TT_CELL_U64, .nullable = true, .show = TT_SHOW_ROW,
               .kinds = BY(TENSOR) | BY(EXPERT), .get = get_offset),
@@ -474,7 +514,7 @@ TT_COLUMN_KNOWN(is_in_batch, tt_fault_op, op, op_run_of(context, op)->batch != T
 TT_COLUMN_VALUE(get_batch, tt_fault_op, op, u64,
                 tt_model_batch_number(context, op_run_of(context, op)->batch))
 TT_COLUMN_VALUE(get_run, tt_fault_op, op, u64, op_run_of(context, op)->id)
-TT_COLUMN_KNOWN(has_layer, tt_fault_op, op, op->op->place.layer_id >= 0)
+TT_COLUMN_GET(get_op_layer, tt_fault_op, op, tt_cell_id(cell, op->op->place.layer_id);)
 TT_COLUMN_KNOWN(has_reads, tt_fault_op, op, op->counts.observed_reads > 0)
 TT_COLUMN_JSON(json_tensors, tt_fault_op, op, {
     const tt_model *m = context;
@@ -529,7 +569,8 @@ static const tt_column op_columns[] = {
               TT_MEMBER_CHARS(tt_op, op), .show = TT_SHOW_CUT | TT_SHOW_WIDE),
     TT_COLUMN("name", "NODE", NONE, "name of the node", OF_OP(name),
               .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    TT_FIELD("layer_id", "null: outside any", OF_OP(place.layer_id), .known = has_layer),
+    TT_FIELD("layer_id", "null: outside any", TT_LAYER, .get = get_op_layer),
+    TT_STACK(.get = get_op_layer),
     TT_FIELD("minor_faults", "faults that did not wait for a device", COUNTED(minor)),
     TT_COLUMN("major_faults", "MAJOR", COUNT, "faults that waited for a device", COUNTED(major),
               .show = TT_SHOW_WIDEST),

@@ -1,6 +1,7 @@
 #include "analyze/filter.h"
 
 #include "analyze/ops.h"
+#include "base/path.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -106,12 +107,45 @@ bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch)
     uint32_t number = batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch);
     if (f->has_batch && (batch == TT_NONE || number < f->batch_first || number > f->batch_last))
         return false;
+    if (f->has_context && (batch == TT_NONE || m->batches[batch].context != f->context))
+        return false;
+    if (f->model && batch != TT_NONE && m->batches[batch].last_run != TT_NONE &&
+        !tt_filter_graph(f, m, m->runs[m->batches[batch].last_run].graph))
+        return false;
     return !f->phase || (batch != TT_NONE && m->batches[batch].phase == f->phase);
+}
+
+bool tt_filter_file(const char *pattern, const tt_model_file *file)
+{
+    return fnmatch(pattern, file->path, 0) == 0 ||
+           fnmatch(pattern, tt_base_name(file->path), 0) == 0;
+}
+
+/* Whether one of the model's files is asked for. */
+static bool model_passes(const tt_filter *f, const tt_model *m, uint32_t model)
+{
+    for (uint32_t i = 0; i < m->n_files; i++)
+        if (m->files[i].model == model && tt_filter_file(f->model, &m->files[i])) return true;
+    return false;
+}
+
+bool tt_filter_graph(const tt_filter *f, const tt_model *m, uint32_t graph)
+{
+    if (!f->model) return true;
+    return graph != TT_NONE && m->graphs[graph].model != TT_NONE &&
+           model_passes(f, m, m->graphs[graph].model);
+}
+
+bool tt_filter_weight(const tt_filter *f, const tt_model *m, const tt_weight *w)
+{
+    if (f->has_layer && !tt_layer_passes(f->layer, w->place.layer_id)) return false;
+    if (f->model && !model_passes(f, m, m->files[w->file].model)) return false;
+    return !f->tensor || tt_slice_name_matches(f->tensor, w->name);
 }
 
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run)
 {
-    if (!tt_filter_batch(f, m, run->batch)) return false;
+    if (!tt_filter_batch(f, m, run->batch) || !tt_filter_graph(f, m, run->graph)) return false;
     if (f->has_to && tt_model_ns(m, run->begin_ticks) > f->to_ns) return false;
     return !(f->has_from && run->ended && tt_model_ns(m, run->end_ticks) < f->from_ns);
 }
@@ -160,7 +194,7 @@ static bool text_passes(const tt_filter *f, const tt_op *op)
 
 bool tt_filter_op(const tt_filter *f, const tt_op *op)
 {
-    if (f->has_layer && op->place.layer_id != f->layer) return false;
+    if (f->has_layer && !tt_layer_passes(f->layer, op->place.layer_id)) return false;
     if (f->op && !op_passes(f, op)) return false;
     if (f->tensor && !tensor_passes(f, op)) return false;
     if (f->text && !text_passes(f, op)) return false;

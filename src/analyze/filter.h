@@ -16,7 +16,12 @@ typedef struct tt_filter {
     uint32_t batch_first; /* of tt_model_batch_number */
     uint32_t batch_last;
     bool has_layer;
-    int32_t layer;
+    int32_t layer; /* of tt_layer_read, or a layer itself: for tt_layer_passes */
+    bool has_context;
+    uint32_t context; /* tt_batch.context */
+    /* fnmatch pattern for the path or the name of one of a model's files: only ops whose graph is
+     * of that model, only weights of it. NULL: any. */
+    const char *model;
     bool has_lane;
     uint32_t lane;
     unsigned phase;   /* enum tt_phase; 0: any */
@@ -35,9 +40,15 @@ typedef struct tt_filter {
     double least_ns, most_ns;
 } tt_filter;
 
-/* Whether the batch (in m->batches, or TT_NONE: none) passes: token, phase. */
+/* Whether the batch (in m->batches, or TT_NONE: none) passes: token, phase, context. */
 bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch);
-/* Whether the run can hold ops that pass (token, phase, time). */
+/* Whether the pattern is that of the model file: its name, or its path. */
+bool tt_filter_file(const char *pattern, const tt_model_file *file);
+/* Whether ops of the graph (in m->graphs, or TT_NONE) pass: model. */
+bool tt_filter_graph(const tt_filter *f, const tt_model *m, uint32_t graph);
+/* Whether the weight passes: model, layer, tensor. */
+bool tt_filter_weight(const tt_filter *f, const tt_model *m, const tt_weight *w);
+/* Whether the run can hold ops that pass (token, phase, context, model, time). */
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run);
 /* Whether the op passes, apart from time, duration and lane. */
 bool tt_filter_op(const tt_filter *f, const tt_op *op);

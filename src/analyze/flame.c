@@ -312,6 +312,15 @@ TT_COLUMN_GET(get_kind, tt_flame_node, x, {
     tt_cell_text(cell, names[x->kind]);
 })
 TT_COLUMN_KNOWN(is_named, tt_flame_node, x, x->name != NULL)
+TT_COLUMN_GET(get_layer, tt_flame_node, x,
+              tt_cell_id(cell, x->kind == TT_FLAME_LAYER ? x->first : -1);)
+/* The numbers of layers, without their stacks. */
+static void set_number(tt_cell *cell, const tt_flame_node *x, int64_t number)
+{
+    tt_cell_id(cell, x->kind == TT_FLAME_LAYER ? tt_layer_number((int32_t)number) : number);
+}
+TT_COLUMN_GET(get_first, tt_flame_node, x, set_number(cell, x, x->first);)
+TT_COLUMN_GET(get_last, tt_flame_node, x, set_number(cell, x, x->last);)
 TT_COLUMN_KNOWN(is_numbered, tt_flame_node, x, !x->name && x->first >= 0)
 TT_COLUMN_KNOWN(has_op, tt_flame_node, x, x->node != TT_NONE)
 TT_COLUMN_KNOWN(is_in_batch, tt_flame_node, x,
@@ -326,10 +335,11 @@ static const tt_column columns[] = {
              .known = is_named),
     TT_FIELD("category", "of a component or an op", TT_MEMBER(tt_flame_node, category),
              .nullable = true, .known = is_named),
-    TT_FIELD("first_id", "the layer, or the first batch", TT_MEMBER(tt_flame_node, first),
-             .nullable = true, .known = is_numbered),
-    TT_FIELD("last_id", "the layer, or the last batch", TT_MEMBER(tt_flame_node, last),
-             .nullable = true, .known = is_numbered),
+    TT_FIELD("first_id", "the layer, or the first batch", .type = TT_CELL_I64, .nullable = true,
+             .known = is_numbered, .get = get_first),
+    TT_FIELD("last_id", "the layer, or the last batch", .type = TT_CELL_I64, .nullable = true,
+             .known = is_numbered, .get = get_last),
+    TT_STACK(.get = get_layer),
     TT_FIELD("count", "ops", TT_MEMBER(tt_flame_node, count)),
     TT_FIELD("time_ns", "of all threads, with their waits", TT_MEMBER(tt_flame_node, time_ns)),
     TT_FIELD("wait_ns", "of these, waits", TT_MEMBER(tt_flame_node, wait_ns)),

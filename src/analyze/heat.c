@@ -84,11 +84,10 @@ bool tt_heat_has_experts(const tt_reads *reads)
 }
 
 /* Whether to list a weight that was not read: the filter can only exclude what it names. */
-static bool is_asked_for(const tt_filter *f, const tt_weight *w)
+static bool is_asked_for(const tt_filter *f, const tt_model *m, const tt_weight *w)
 {
     if (f->op) return false;
-    if (f->has_layer && w->place.layer_id != f->layer) return false;
-    return !f->tensor || tt_slice_name_matches(f->tensor, w->name);
+    return tt_filter_weight(f, m, w);
 }
 
 typedef struct looked_for {
@@ -110,7 +109,11 @@ static uint32_t row_of(measure *q, tt_heat_by by, const tt_slice *s, tt_idmap *r
     tt_heat *heat = q->heat;
     uint64_t key = (uint64_t)(s - q->slices.list); /* of an expert */
     uint32_t was = TT_NONE;
-    if (by == TT_HEAT_LAYER) key = (uint64_t)(int64_t)w->place.layer_id;
+    /* What is outside the layers is of its model, too. */
+    const uint32_t model = q->m->files[w->file].model;
+    if (by == TT_HEAT_LAYER)
+        key = w->place.layer_id < 0 ? (uint64_t)model << 32 : (uint64_t)w->place.layer_id + 1;
+    if (by == TT_HEAT_MODEL) key = model;
     if (by == TT_HEAT_TENSOR) key = s->weight;
     if (by == TT_HEAT_COMPONENT) {
         const looked_for l = {q, w->place.component};
@@ -137,7 +140,7 @@ static bool make_rows(measure *q, tt_heat_by by)
     for (uint32_t i = 0; ok && i < q->slices.n; i++) {
         const tt_slice *s = &q->slices.list[i];
         q->units[i].row = TT_NONE;
-        if (!q->was_read[s->weight] && !is_asked_for(q->filter, &q->m->weights[s->weight]))
+        if (!q->was_read[s->weight] && !is_asked_for(q->filter, q->m, &q->m->weights[s->weight]))
             continue;
         uint32_t row = row_of(q, by, s, &rows);
         ok = row != TT_NONE;

@@ -23,7 +23,8 @@ typedef enum tt_heat_by {
     TT_HEAT_TENSOR,
     TT_HEAT_EXPERT, /* tensors, expert tensors slice by slice */
     TT_HEAT_LAYER,
-    TT_HEAT_COMPONENT
+    TT_HEAT_COMPONENT,
+    TT_HEAT_MODEL
 } tt_heat_by;
 
 typedef struct tt_heat_row {

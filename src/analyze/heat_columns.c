@@ -1,6 +1,7 @@
 /* The columns of heat, for every output. */
 #include "analyze/heat.h"
 
+#include "base/path.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@ enum {
     BY_TENSOR = 1 << TT_HEAT_TENSOR,
     BY_EXPERT = 1 << TT_HEAT_EXPERT,
     BY_LAYER = 1 << TT_HEAT_LAYER,
-    BY_COMPONENT = 1 << TT_HEAT_COMPONENT
+    BY_COMPONENT = 1 << TT_HEAT_COMPONENT,
+    BY_MODEL = 1 << TT_HEAT_MODEL
 };
 
 /* --- rows --- */
@@ -51,8 +53,29 @@ static void get_layer(const void *context, const void *row, tt_cell *cell)
 
 static void show_layer(const void *context, const void *row, char *out, size_t room)
 {
-    const int32_t layer = weight_of(context, row)->place.layer_id;
-    (void)snprintf(out, room, layer < 0 ? "-" : "%" PRId32, layer);
+    char text[TT_LAYER_TEXT];
+    (void)snprintf(out, room, "%s", tt_layer_text(text, weight_of(context, row)->place.layer_id));
+}
+
+static const char *model_file(const tt_heat_context *x, const void *row)
+{
+    return x->m->files[weight_of(x, row)->file].path;
+}
+
+static void get_model(const void *context, const void *row, tt_cell *cell)
+{
+    tt_cell_text(cell, model_file(context, row));
+}
+
+static void show_model(const void *context, const void *row, char *out, size_t room)
+{
+    tt_cell_text_copy(out, room, tt_base_name(model_file(context, row)));
+}
+
+/* Empty if there is one model. */
+static void show_label(const void *context, const void *row, char *out, size_t room)
+{
+    if (((const tt_heat_context *)context)->m->n_models > 1) show_model(context, row, out, room);
 }
 
 static void get_component(const void *context, const void *row, tt_cell *cell)
@@ -135,13 +158,19 @@ static const tt_column row_columns[] = {
     TT_COLUMN("expert_id", NULL, ID,
               "the expert; null: the tensor has none, or they were not observed",
               .type = TT_CELL_I32, .nullable = true, .kinds = BY_EXPERT, .get = get_expert),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: weights outside the layers",
-              .type = TT_CELL_I32, .nullable = true,
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: weights outside the layers", TT_LAYER,
               .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_LAYER, .get = get_layer,
               .text = show_layer),
-    TT_COLUMN("layer_id", NULL, ID, "the tensor's layer; null: outside the layers",
-              .type = TT_CELL_I32, .nullable = true, .kinds = BY_TENSOR | BY_EXPERT,
-              .get = get_layer),
+    TT_STACK(.kinds = BY_LAYER, .get = get_layer),
+    TT_COLUMN("layer_id", NULL, ID, "the tensor's layer; null: outside the layers", TT_LAYER,
+              .kinds = BY_TENSOR | BY_EXPERT, .get = get_layer),
+    TT_STACK(.kinds = BY_TENSOR | BY_EXPERT, .get = get_layer),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the model file", .type = TT_CELL_NAME,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_MODEL, .get = get_model,
+              .text = show_model),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the model file", .type = TT_CELL_NAME,
+              .kinds = BY_TENSOR | BY_EXPERT | BY_LAYER, .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
+              .get = get_model, .text = show_label),
     TT_COLUMN("component", NULL, NONE, "role of the tensor in its layer (attn_q, ffn_up, ...)",
               .type = TT_CELL_NAME, .kinds = BY_TENSOR | BY_EXPERT, .get = get_component),
     TT_COLUMN("component", "COMPONENT", NONE,

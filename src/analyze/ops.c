@@ -89,11 +89,11 @@ static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
                             .node = (uint32_t)(node - g->tensors),
                             .slot = i};
         measure(g, s);
-        if (s->weight == TT_NONE) continue;
+        if (!g->tensors[s->tensor].is_weight) continue;
         if (s->weight < m->n_weights && op->weight_bytes == 0)
-            op->place = tt_model_place_of_use(m->weights[s->weight].place, node->op_name);
+            op->place = tt_model_place_of_use(g->tensors[s->tensor].place, node->op_name);
         op->weight_bytes = tt_plus(op->weight_bytes, s->read_bytes);
-        op->picks |= s->picks;
+        op->picks |= s->picks && s->weight != TT_NONE;
         op->at_most |= s->at_most;
     }
 }

@@ -30,7 +30,7 @@ typedef struct tt_op {
     uint32_t n_sources; /* without values that stay inside a fused op */
     tt_op_source sources[TT_OP_SOURCES_MAX];
     tt_place place;
-    uint64_t weight_bytes; /* read from weights */
+    uint64_t weight_bytes; /* read from weights, also from those of unknown files */
     bool picks;            /* from a weight; then analyze/access.h may know more */
     bool at_most;
 } tt_op;

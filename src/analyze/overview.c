@@ -406,6 +406,15 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
     return set_peak(o, err);
 }
 
+/* The weight of a row by tensor. */
+static uint32_t weight_of(const tt_model *m, const tt_stats_row *r)
+{
+    uint32_t w = tt_model_weight(m, r->key);
+    while (w != TT_NONE && tt_model_path(m, m->files[m->weights[w].file].model) != r->model_file)
+        w = m->weights[w].next_same_name;
+    return w;
+}
+
 static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
 {
     size_t n;
@@ -419,9 +428,11 @@ static void set_tensors(tt_overview *o, const tt_overview_sums *sums)
         for (size_t i = 0; i < l.n && o->n_tensors < TT_OVERVIEW_TENSORS; i++) {
             const tt_stats_row *r = tt_listing_row(&l, i);
             if (r->key[0] == '(') continue; /* "(no weight)" */
-            const uint32_t w = tt_model_weight(o->m, r->key);
+            const uint32_t w = weight_of(o->m, r);
             o->tensors[o->n_tensors++] = (tt_overview_tensor){
-                .tensor = tt_why_keep(&o->texts, "%s", r->key),
+                .tensor = *r->model_label
+                              ? tt_why_keep(&o->texts, "%s of %s", r->key, r->model_label)
+                              : tt_why_keep(&o->texts, "%s", r->key),
                 .size_bytes = w == TT_NONE ? (double)NAN : (double)o->m->weights[w].size_bytes,
                 .read_bytes = r->weight_bytes,
                 .time_ns = r->total_ns,

@@ -166,11 +166,10 @@ bool tt_page_faults_passes(const tt_page_faults *f, const tt_filter *filter, uin
     if (!tt_filter_time(filter, tt_model_ns(m, m->page_faults[fault].ticks)) ||
         !tt_filter_batch(filter, m, tt_page_faults_batch(f, fault)))
         return false;
-    if (!filter->has_layer && !filter->tensor) return true;
+    if (!filter->has_layer && !filter->tensor && !filter->model) return true;
     const uint32_t weight = tt_page_faults_target(f, fault).weight;
     const tt_weight *w = weight == TT_NONE ? NULL : &m->weights[weight];
-    return w && (!filter->has_layer || w->place.layer_id == filter->layer) &&
-           (!filter->tensor || fnmatch(filter->tensor, w->name, 0) == 0);
+    return w && tt_filter_weight(filter, m, w);
 }
 
 typedef struct known_page {
@@ -578,7 +577,7 @@ static bool passes(const sieve *s, const tt_page_location *p)
     if (p->fault < s->first || p->fault >= s->end ||
         !tt_filter_batch(s->filter, s->x->faults->m, p->batch))
         return false;
-    return (!s->filter->has_layer && !s->filter->tensor) ||
+    return (!s->filter->has_layer && !s->filter->tensor && !s->filter->model) ||
            tt_page_faults_passes(s->x->faults, s->filter, p->fault);
 }
 

@@ -113,7 +113,7 @@ static void find_slices(const tt_routers *r, const tt_graph *g, uint32_t router,
 static bool keeps_transitions(tt_routers *r, const tt_router_layer *layer)
 {
     const uint64_t bytes = (uint64_t)layer->n_experts * layer->n_experts * sizeof(uint64_t);
-    const bool asked = !r->filter.has_layer || r->filter.layer == layer->layer_id;
+    const bool asked = !r->filter.has_layer || tt_layer_passes(r->filter.layer, layer->layer_id);
     if (!r->keeps_transitions || !asked || layer->n_experts > TT_ROUTER_TRANSITIONS_MAX ||
         bytes > TT_ROUTERS_TRANSITIONS_MAX - r->transitions_bytes)
         return false;

@@ -225,8 +225,9 @@ static const tt_schema window_schema = {"working_sets", "", window_columns, COUN
               .show = TT_SHOW_TEXT | (show_), .get = get_)
 
 static const tt_column layer_columns[] = {
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .type = TT_CELL_I32, .nullable = true,
-              .show = TT_SHOW_KEY | TT_SHOW_DASH, .get = get_layer),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER, .show = TT_SHOW_KEY | TT_SHOW_DASH,
+              .get = get_layer),
+    TT_STACK(.get = get_layer),
     TT_COLUMN("model_file", NULL, NONE, "the model file of the experts", .type = TT_CELL_NAME,
               .nullable = true, .get = get_file),
     TT_COLUMN("n_experts", "EXPERTS", COUNT, "number of experts",
@@ -289,7 +290,8 @@ tt_rowset tt_routing_layer_rowset(const tt_routing_context *x, uint8_t kind,
 bool tt_routing_passes(const void *context, const void *row)
 {
     const tt_filter *f = ((const tt_routing_context *)context)->filter;
-    return !f || !f->has_layer || f->layer == ((const tt_routing_row *)row)->layer->layer_id;
+    return !f || !f->has_layer ||
+           tt_layer_passes(f->layer, ((const tt_routing_row *)row)->layer->layer_id);
 }
 
 /* --- texts --- */

@@ -135,20 +135,20 @@ void tt_stats_free(tt_stats *s)
 
 typedef struct looked_for {
     const tt_stats *s;
-    const char *text;
+    const char *text, *model_file;
 } looked_for;
 
 static bool is_of_text(const void *context, uint32_t row)
 {
     const looked_for *l = context;
-    return strcmp(l->s->rows[row].key, l->text) == 0;
+    return strcmp(l->s->rows[row].key, l->text) == 0 && l->s->rows[row].model_file == l->model_file;
 }
 
-/* The row of that key, made on demand. */
-static uint32_t stats_row_of(tt_stats *s, const char *text, int64_t number)
+/* The row of that key of that model (TT_NONE: rows of all models, or of none), made on demand. */
+static uint32_t stats_row_of_model(tt_stats *s, const char *text, int64_t number, uint32_t model)
 {
-    const looked_for l = {s, text};
-    uint64_t key = tt_checksum(text, strlen(text));
+    const looked_for l = {s, text, tt_model_path(s->m, model)};
+    uint64_t key = tt_checksum(text, strlen(text)) ^ (uint64_t)model << 32;
     uint32_t was = tt_idmap_find(&s->row_of_key, &key, is_of_text, &l);
     if (was != TT_NONE) return was;
     if (!tt_array_one_more(s->rows, s->n_rows, s->rows_capacity) || s->n_rows >= TT_NONE ||
@@ -158,12 +158,28 @@ static uint32_t stats_row_of(tt_stats *s, const char *text, int64_t number)
     }
     const char *copy = tt_arena_text(&s->keys, text, strlen(text));
     s->failed |= !copy;
-    s->rows[s->n_rows] = (tt_stats_row){.key = copy ? copy : "", .number = number};
+    s->rows[s->n_rows] = (tt_stats_row){.key = copy ? copy : "",
+                                        .number = number,
+                                        .model_file = l.model_file,
+                                        .model_label = tt_model_label(s->m, model)};
     if (s->axis.n_buckets && s->n_rows < TT_STATS_SERIES_ROWS_MAX) {
         s->rows[s->n_rows].series = calloc(s->axis.n_buckets, sizeof(tt_stats_cell));
         s->failed |= !s->rows[s->n_rows].series;
     }
     return (uint32_t)s->n_rows++;
+}
+
+static uint32_t stats_row_of(tt_stats *s, const char *text, int64_t number)
+{
+    return stats_row_of_model(s, text, number, TT_NONE);
+}
+
+static uint32_t stats_layer_row(tt_stats *s, int32_t layer, uint32_t model)
+{
+    char text[TT_LAYER_TEXT];
+    /* What is outside the only model's layers may be of a graph without weights. */
+    if (s->m->n_models == 1) model = 0;
+    return stats_row_of_model(s, tt_layer_text(text, layer), layer, model);
 }
 
 static uint32_t stats_numbered_row(tt_stats *s, int64_t number)
@@ -189,8 +205,21 @@ static void add_weight_shares(tt_stats *s, stats_node *info, const tt_op *op)
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_op_source *from = &op->sources[i];
         if (from->weight != TT_NONE)
-            add_share(s, info, stats_row_of(s, s->m->weights[from->weight].name, -1),
+            add_share(s, info,
+                      stats_row_of_model(s, s->m->weights[from->weight].name, -1,
+                                         s->m->files[s->m->weights[from->weight].file].model),
                       from->read_bytes, from->at_most);
+    }
+    for (uint32_t i = 0; i < op->n_sources; i++) {
+        const tt_op_source *from = &op->sources[i];
+        const tt_tensor *t = &op->graph->tensors[from->tensor];
+        const tt_tensor *root = &op->graph->tensors[t->root];
+        if (from->weight != TT_NONE || !t->is_weight) continue;
+        /* Names that ggml gave are other tensors' in other graphs. */
+        char text[64];
+        (void)snprintf(text, sizeof text, "(no name: buffer%" PRIu64 ":%" PRIu64 ")",
+                       s->m->buffers[root->buffer].id, root->location);
+        add_share(s, info, stats_row_of(s, text, -1), from->read_bytes, from->at_most);
     }
     if (info->n == 0) add_share(s, info, stats_row_of(s, NO_WEIGHT, -1), 0, false);
 }
@@ -245,7 +274,8 @@ static void stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint
         add_share(s, info, stats_row_of(s, op.op, -1), op.weight_bytes, op.at_most);
         break;
     case TT_BY_LAYER:
-        add_share(s, info, stats_numbered_row(s, op.place.layer_id), op.weight_bytes, op.at_most);
+        add_share(s, info, stats_layer_row(s, op.place.layer_id, g->model), op.weight_bytes,
+                  op.at_most);
         break;
     case TT_BY_COMPONENT:
         add_share(s, info, stats_row_of(s, op.place.component, -1), op.weight_bytes, op.at_most);
@@ -259,6 +289,8 @@ static void stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint
     case TT_BY_THREAD:
     case TT_BY_BATCH:
     case TT_BY_PHASE:
+    case TT_BY_MODEL:
+    case TT_BY_CONTEXT:
         break; /* the row is the lane's or the run's */
     }
     if (!s->failed) count_sources(s, &op, info);
@@ -420,6 +452,14 @@ static uint32_t row_of_run(tt_stats *s, const tt_run *run)
                             tt_phase_name(run->batch == TT_NONE ? TT_PHASE_UNKNOWN
                                                                 : s->m->batches[run->batch].phase),
                             -1);
+    if (s->by == TT_BY_MODEL) {
+        const uint32_t model = s->m->graphs[run->graph].model;
+        const char *path = tt_model_path(s->m, model);
+        return stats_row_of_model(s, path ? path : "-", -1, model);
+    }
+    if (s->by == TT_BY_CONTEXT)
+        return stats_numbered_row(
+            s, run->batch == TT_NONE ? -1 : (int64_t)s->m->batches[run->batch].context);
     return TT_NONE;
 }
 
@@ -605,7 +645,8 @@ static int by_key(const void *a, const void *b)
 {
     const tt_stats_row *x = a, *y = b;
     if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    return strcmp(x->key, y->key);
+    const int order = strcmp(x->key, y->key);
+    return order || !x->model_file || !y->model_file ? order : strcmp(x->model_file, y->model_file);
 }
 
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,

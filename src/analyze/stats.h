@@ -26,7 +26,9 @@ typedef enum tt_stats_by {
     TT_BY_TENSOR, /* the weights an op reads; an op of two weights counts for both */
     TT_BY_THREAD,
     TT_BY_BATCH,
-    TT_BY_PHASE
+    TT_BY_PHASE,
+    TT_BY_MODEL,
+    TT_BY_CONTEXT
 } tt_stats_by;
 
 /* A row's share of some tokens. */
@@ -41,7 +43,9 @@ typedef struct tt_stats_cell {
 
 typedef struct tt_stats_row {
     const char *key; /* as text */
-    int64_t number;  /* of a layer, thread or token; -1: none */
+    int64_t number;  /* a layer, or of a thread, token or context; -1: none */
+    /* Of a layer, tensor or model: tt_model_path and tt_model_label of its model. */
+    const char *model_file, *model_label;
     uint64_t count;
     uint64_t timed; /* of these; the others have no observed end, and no times */
     uint64_t bent;  /* of the timed: their times fall, or are outside of their run */
@@ -102,8 +106,8 @@ void tt_stats_until(tt_stats *s, tt_over over);
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
                         tt_stats_progress *progress, void *context, tt_error *err);
 
-/* After the walk: the rows by number, then by key; several threads may read them. They belong to
- * s. */
+/* After the walk: the rows by number, then by key, then by model; several threads may read them.
+ * They belong to s. */
 const tt_stats_row *tt_stats_rows(const tt_stats *s, size_t *n);
 /* All ops that passed the filter, each once, whatever the rows' dimension. */
 const tt_stats_row *tt_stats_total(const tt_stats *s);
@@ -127,7 +131,7 @@ typedef struct tt_stats_dimension {
     const char *sort; /* the default order */
 } tt_stats_dimension;
 
-#define TT_STATS_DIMENSIONS 8u
+#define TT_STATS_DIMENSIONS 10u
 extern const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS];
 
 /* Passed to the columns. */

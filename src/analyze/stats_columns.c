@@ -1,12 +1,14 @@
 /* The columns of statistics, for every output. */
 #include "analyze/stats.h"
 
+#include "base/path.h"
+
 #include <math.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define BY(dimension) (uint8_t)(1u << TT_BY_##dimension)
-#define NOT_BY(dimension) (uint8_t)~(1u << TT_BY_##dimension)
+#define BY(dimension) (uint16_t)(1u << TT_BY_##dimension)
+#define NOT_BY(dimension) (uint16_t) ~(1u << TT_BY_##dimension)
 
 const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
     {"op", "op", TT_BY_OP, "work_ns"},
@@ -17,12 +19,19 @@ const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
     {"thread", "thread_id", TT_BY_THREAD, "key"},
     {"batch", "batch_id", TT_BY_BATCH, "key"},
     {"phase", "phase", TT_BY_PHASE, "work_ns"},
+    {"model", "model_file", TT_BY_MODEL, "work_ns"},
+    {"context", "context_id", TT_BY_CONTEXT, "key"},
 };
 
 TT_COLUMN_KNOWN(has_number, tt_stats_row, r, r->number >= 0)
 
 /* A dash for no layer, no batch. */
 TT_COLUMN_SHOW(show_key, tt_stats_row, r, tt_cell_text_copy(out, room, r->key);)
+
+TT_COLUMN_GET(get_layer, tt_stats_row, r, tt_cell_id(cell, r->number);)
+TT_COLUMN_SHOW(show_model, tt_stats_row, r,
+               tt_cell_text_copy(out, room, r->model_file ? tt_base_name(r->model_file) : "-");)
+TT_COLUMN_SHOW(show_label, tt_stats_row, r, tt_cell_text_copy(out, room, r->model_label);)
 
 /* Ops without an observed end have no times, which is not a time of 0. */
 TT_COLUMN_KNOWN(is_timed, tt_stats_row, r, r->timed > 0)
@@ -107,13 +116,24 @@ static void show_rate(const void *context, const void *row, char *out, size_t ro
 
 static const tt_column columns[] = {
     KEY_TEXT(OP, "op", "OP", "the kind of op"),
-    KEY_NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: ops of no layer"),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: ops of no layer", TT_LAYER,
+              .kinds = BY(LAYER), .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY,
+              .get = get_layer, .text = show_key),
+    TT_STACK(.kinds = BY(LAYER), .get = get_layer),
+    TT_STACK(.kinds = BY(LAYER), .get = get_layer),
     KEY_TEXT(COMPONENT, "component", "COMPONENT", "role in its layer (attn_q, ffn_up, ...)"),
     KEY_TEXT(CATEGORY, "category", "CATEGORY", "the part of the network"),
     KEY_TEXT(TENSOR, "tensor", "TENSOR", "the weight; an op of two weights counts for both"),
     KEY_NUMBER(THREAD, "thread_id", "THREAD", "number of the thread in the graph computation"),
     KEY_NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
     KEY_TEXT(PHASE, "phase", "PHASE", "phase of the batch"),
+    KEY_NUMBER(CONTEXT, "context_id", "CONTEXT", "the engine's context; null: outside any batch"),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the model; null: not known", .nullable = true,
+              .kinds = BY(MODEL), .show = TT_SHOW_CUT | TT_SHOW_KEY,
+              TT_MEMBER(tt_stats_row, model_file), .text = show_model),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of its model", .nullable = true,
+              .kinds = BY(LAYER) | BY(TENSOR), .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
+              TT_MEMBER(tt_stats_row, model_file), .text = show_label),
     TT_COLUMN("count", "COUNT", COUNT, "number of ops", TT_MEMBER(tt_stats_row, count)),
     TT_COLUMN("count_share", "OF OPS", SHARE, "share of the count of all rows", .type = TT_CELL_F64,
               .show = TT_SHOW_ASKED, .get = get_count_share, .sort = "count"),

@@ -63,8 +63,8 @@ static const tt_column columns[] = {
         .get = get_name),
     OLD("file_offset", ID, "offset_start, likewise", TT_MEMBER(tt_memory_entry, offset_start)),
     TT_COLUMN("size_bytes", "SIZE", BYTES, "its size", TT_MEMBER(tt_memory_entry, size_bytes)),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer it belongs to", .type = TT_CELL_I32,
-              .get = get_layer, .nullable = true, .show = TT_SHOW_WIDEST),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer it belongs to", TT_LAYER, .get = get_layer,
+              .show = TT_SHOW_WIDEST),
     TT_COLUMN("component_type", "COMPONENT", NONE, "its component in words",
               TT_MEMBER_CHARS(tt_memory_entry, component.component_type),
               .show = TT_SHOW_CUT | TT_SHOW_WIDEST),
@@ -90,16 +90,18 @@ static const tt_column columns[] = {
               TT_MEMBER(tt_memory_entry, offset_end)),
     TT_COLUMN("shape", "SHAPE", NONE, "fastest dimension first, ones at the end dropped",
               .type = TT_CELL_NAME, .get = get_shape, .json = put_shape, .show = TT_SHOW_RIGHT),
-    TT_COLUMN("category", NULL, NONE, "input, attention, ffn, norm, output or other",
+    TT_COLUMN("category", NULL, NONE,
+              "input, attention, ffn, norm, output, ssm, rwkv, conv, projector or other",
               TT_MEMBER(tt_memory_entry, component.category)),
     TT_COLUMN("component", NULL, NONE, "its component in short", .type = TT_CELL_NAME,
               .get = get_component),
+    TT_STACK(.get = get_layer, .show = TT_SHOW_OMIT),
 };
 const tt_schema tt_tensor_map_schema =
     TT_SCHEMA("tensors", "a tensor of a model file, or an expert's slice of one", columns);
 const char tt_tensor_map_columns[] =
     "name,file,offset_start,offset_end,size_bytes,shape,dtype,layer_id,category,component,"
-    "component_type,expert_id";
+    "component_type,expert_id,stack";
 
 void tt_tensor_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
                         const tt_listing *entries, tt_json *j)

@@ -26,8 +26,9 @@ TT_COLUMN_SHOW(show_sum_weights, tt_topology_sum, s, char size[TT_UNITS_TEXT];
 static const tt_column sum_columns[] = {
     TT_COLUMN("op", "OP", NONE, "the op", .type = TT_CELL_NAME, .get = get_sum_op,
               .kinds = TT_TOPOLOGY_BY_OP, .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer", .type = TT_CELL_I32, .get = get_sum_layer,
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER, .get = get_sum_layer,
               .kinds = TT_TOPOLOGY_BY_LAYER, .show = TT_SHOW_DASH | TT_SHOW_KEY),
+    TT_STACK(.kinds = TT_TOPOLOGY_BY_LAYER, .get = get_sum_layer),
     TT_COLUMN("count", "OPS", COUNT, "its ops", TT_MEMBER(tt_topology_sum, count)),
     TT_COLUMN("total_ns", "TOTAL", NS, "their time", .type = TT_CELL_I64, .get = get_sum_ns),
     TT_COLUMN("share", "SHARE", SHARE, "of all ops' time", .type = TT_CELL_F64,
@@ -111,7 +112,8 @@ TT_COLUMN_GET(get_part_layer, tt_collapse_part, p, tt_cell_id(cell, p->layer_id)
 TT_COLUMN_GET(get_part_ns, tt_collapse_part, p, set_span(context, cell, p->timed > 0, p->ticks);)
 
 static const tt_column part_columns[] = {
-    TT_COLUMN("layer_id", NULL, ID, "the layer", .type = TT_CELL_I32, .get = get_part_layer),
+    TT_COLUMN("layer_id", NULL, ID, "the layer", TT_LAYER, .get = get_part_layer),
+    TT_STACK(.get = get_part_layer),
     TT_COLUMN("behind", NULL, NONE, "whether it comes after the layers",
               TT_MEMBER(tt_collapse_part, behind)),
     TT_COLUMN("shape", NULL, ID, "parts with the same one are built alike",

@@ -6,9 +6,7 @@
 
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
 {
-    const tt_filter *f = v->filter;
-    if (f->has_layer && w->place.layer_id != f->layer) return false;
-    return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
+    return tt_filter_weight(v->filter, v->m, w);
 }
 
 static void add_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define FILTER "columns threads batch phase"
+#define FILTER "columns threads batch phase model context"
 #define FILTER_OPS FILTER " layer op tensor"
 
 static const tt_export_table *table_at(uint32_t index)

@@ -148,7 +148,7 @@ tt_status tt_reader_get_tensor(const tt_reader *reader, uint32_t graph, uint32_t
                               .n_sources = t->n_src,
                               .view_source = t->view_src,
                               .origin = t->origin,
-                              .layer_id = t->place.layer_id,
+                              .layer_id = tt_layer_number(t->place.layer_id),
                               .category = t->place.category};
     memcpy(out->ne, t->ne, sizeof out->ne);
     memcpy(out->nb, t->nb, sizeof out->nb);

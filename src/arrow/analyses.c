@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILTER "batch phase layer op tensor"
+#define FILTER "batch phase layer op tensor model context"
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define STRETCHES_MAX 64u
 
@@ -60,7 +60,7 @@ static bool is_cold(const void *context, const void *row)
 static tt_status heat(const tt_model *m, const tt_arrow_options *o, tt_arrow_listed *l,
                       tt_error *err)
 {
-    static const char *const names[] = {"tensor", "expert", "layer", "component"};
+    static const char *const names[] = {"tensor", "expert", "layer", "component", "model"};
     const tt_heat_context x = {m};
     tt_reads reads = {0};
     tt_heat h = {0};
@@ -68,7 +68,7 @@ static tt_status heat(const tt_model *m, const tt_arrow_options *o, tt_arrow_lis
     while (o->by && by < COUNT(names) && strcmp(o->by, names[by]) != 0)
         by++;
     if (by == COUNT(names))
-        return tt_arrow_no_value("by", o->by, "tensor, expert, layer or component", err);
+        return tt_arrow_no_value("by", o->by, "tensor, expert, layer, component or model", err);
     tt_status status = tt_reads_collect(m, &o->filter, &reads, NULL, NULL, err);
     if (!o->by && tt_heat_has_experts(&reads)) by = TT_HEAT_EXPERT;
     if (status == TT_OK) status = tt_heat_measure(m, &reads, &o->filter, (tt_heat_by)by, &h, err);
@@ -93,7 +93,8 @@ static tt_status stats(const tt_model *m, const tt_arrow_options *o, tt_arrow_li
         by++;
     if (by == end)
         return tt_arrow_no_value(
-            "by", o->by, "op, layer, component, category, tensor, thread, batch or phase", err);
+            "by", o->by,
+            "op, layer, component, category, tensor, thread, batch, phase, model or context", err);
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK) return status;
     tt_stats *s = tt_stats_new(m, by->by, &o->filter);
@@ -170,7 +171,9 @@ static tt_status fault_sums(const tt_model *m, const tt_arrow_options *o, tt_arr
     size_t n;
     while (o->by && by < end && strcmp(o->by, by->name) != 0)
         by++;
-    if (by == end) return tt_arrow_no_value("by", o->by, "tensor, batch, layer, op or thread", err);
+    if (by == end)
+        return tt_arrow_no_value("by", o->by,
+                                 "tensor, expert, batch, layer, op, thread, model or context", err);
     if (!tt_model_has_faults(m)) return not_recorded("faults of ops were", "--faults", err);
     tt_kernel *kernel = tt_kernel_new(m);
     tt_faults *f = tt_faults_new(m, by->by, &o->filter);
@@ -381,7 +384,8 @@ static const tt_arrow_analysis_kind kinds[] = {
     {"whatif", "what a cache of some size would have to read from disk",
      "ram curve policy unit page-size readahead warm reserve disk reader ahead depth guess boost",
      tt_arrow_whatif},
-    {"routing", "which experts were chosen", "layer batch phase transitions over-time", routing},
+    {"routing", "which experts were chosen",
+     "layer batch phase model context transitions over-time", routing},
     {"buffers", "what memory the engine asked for, when, and for what", "timeline kv", buffers},
     {"log", "the ops in the order in which they began",
      "lanes thread origin from to text min-duration max-duration " FILTER, ops_log},

@@ -11,8 +11,9 @@ typedef enum kind {
     TEXT,   /* const char * */
     COUNT,  /* uint64_t */
     NUMBER, /* uint32_t */
-    BATCH,  /* these four: of the filter */
+    BATCH,  /* these: of the filter */
     LAYER,
+    CONTEXT,
     PHASE,
     ORIGIN,
     FROM,
@@ -33,6 +34,8 @@ static const struct option {
     {"threads", NUMBER, OF(threads)},
     {"batch", BATCH, 0},
     {"layer", LAYER, 0},
+    {"context", CONTEXT, 0},
+    {"model", TEXT, OF(filter.model)},
     {"phase", PHASE, 0},
     {"op", TEXT, OF(filter.op)},
     {"tensor", TEXT, OF(filter.tensor)},
@@ -115,15 +118,12 @@ static bool read_number(const char *v, uint64_t most, uint64_t *out)
     return true;
 }
 
-static bool read_layer(tt_filter *f, const char *v)
+static bool read_context(tt_filter *f, const char *v)
 {
     uint64_t n = 0;
-    f->has_layer = true;
-    f->layer = TT_LAYER_NONE;
-    if (strcmp(v, "none") == 0) return true;
-    if (!read_number(v, INT32_MAX, &n)) return false;
-    f->layer = (int32_t)n;
-    return true;
+    f->has_context = read_number(v, UINT32_MAX, &n);
+    f->context = (uint32_t)n;
+    return f->has_context;
 }
 
 static bool read_phase(tt_filter *f, const char *v)
@@ -148,7 +148,9 @@ static bool read_of_filter(tt_filter *f, kind k, const char *v)
         f->has_batch = true;
         return tt_units_parse_range(v, &f->batch_first, &f->batch_last);
     case LAYER:
-        return read_layer(f, v);
+        return (f->has_layer = tt_layer_read(v, &f->layer));
+    case CONTEXT:
+        return read_context(f, v);
     case PHASE:
         return read_phase(f, v);
     case ORIGIN:
@@ -189,6 +191,7 @@ static bool read_value(tt_arrow_options *o, const struct option *option, char *v
         return true;
     case BATCH:
     case LAYER:
+    case CONTEXT:
     case PHASE:
     case ORIGIN:
     case FROM:

@@ -365,7 +365,8 @@ static bool is_of_pool(const tt_faults_options *o)
 }
 
 static const tt_option option_table[] = {
-    {"by", 0, "WHAT", "Sum up by tensor (default), expert, batch, layer, op or thread", 1,
+    {"by", 0, "WHAT",
+     "Sum up by tensor (default), expert, batch, layer, op, thread, model or context", 1,
      TT_ROW(tt_faults_options, by, tt_faults_dimensions, TT_FAULTS_DIMENSIONS),
      TT_GIVEN(tt_faults_options, by_given)},
     {"reads", 0, 0, "Each op that had to wait for a device, in time order", 1,

@@ -147,18 +147,15 @@ static const struct dimension {
     const char *name;
     tt_heat_by by;
 } dimensions[] = {
-    {"tensor", TT_HEAT_TENSOR},
-    {"expert", TT_HEAT_EXPERT},
-    {"layer", TT_HEAT_LAYER},
-    {"component", TT_HEAT_COMPONENT},
+    {"tensor", TT_HEAT_TENSOR},       {"expert", TT_HEAT_EXPERT}, {"layer", TT_HEAT_LAYER},
+    {"component", TT_HEAT_COMPONENT}, {"model", TT_HEAT_MODEL},
 };
 
 /* With --cold: nothing else is known of weights that were never read. */
 static const char *const cold_columns[] = {
-    [TT_HEAT_TENSOR] = "tensor,size_bytes",
-    [TT_HEAT_EXPERT] = "name,size_bytes",
-    [TT_HEAT_LAYER] = "layer_id,size_bytes",
-    [TT_HEAT_COMPONENT] = "component,size_bytes",
+    [TT_HEAT_TENSOR] = "tensor,size_bytes",    [TT_HEAT_EXPERT] = "name,size_bytes",
+    [TT_HEAT_LAYER] = "layer_id,size_bytes",   [TT_HEAT_COMPONENT] = "component,size_bytes",
+    [TT_HEAT_MODEL] = "model_file,size_bytes",
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -175,7 +172,8 @@ struct options {
 
 static const tt_option option_table[] = {
     {"by", 0, "WHAT",
-     "A row for each tensor, expert, layer or component (default: expert if choices of experts "
+     "A row for each tensor, expert, layer, component or model (default: expert if choices of "
+     "experts "
      "were observed, else tensor)",
      1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
     {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
@@ -239,7 +237,11 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
     const tt_heat_context context = {m};
     const tt_rowset rowset = tt_heat_rowset(&context, heat, o->by->by);
     tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, o->cold ? "size" : "read");
-    if (o->cold && wish.text && !wish.columns) wish.columns = cold_columns[o->by->by];
+    char cold[64];
+    const bool of_models = m->n_models > 1 && o->by->by <= TT_HEAT_LAYER;
+    (void)snprintf(cold, sizeof cold, "%s%s", cold_columns[o->by->by],
+                   of_models ? ",model_file" : "");
+    if (o->cold && wish.text && !wish.columns) wish.columns = cold;
     if (wish.text && !o->list.limited) wish.limit = TABLE_ROWS;
     wish.passes = o->cold ? is_cold : NULL;
     tt_listing rows;

@@ -584,11 +584,12 @@ static bool print_findings(const tt_info *info)
     char by_op[64] = "Time by op";
     (void)tt_stats_rows(info->by_op, &n);
     if (n > TOP_OPS) (void)snprintf(by_op, sizeof by_op, "Time by op (%u of %zu)", TOP_OPS, n);
-    bool ok =
-        time_table("Time by part of the network", "category" TIMES, TT_BY_CATEGORY,
-                   info->by_category, 0) &&
-        time_table(by_op, "op" TIMES, TT_BY_OP, info->by_op, TOP_OPS) &&
-        time_table("Busiest tensors", "tensor" TIMES, TT_BY_TENSOR, info->by_tensor, TOP_TENSORS);
+    bool ok = time_table("Time by part of the network", "category" TIMES, TT_BY_CATEGORY,
+                         info->by_category, 0) &&
+              time_table(by_op, "op" TIMES, TT_BY_OP, info->by_op, TOP_OPS) &&
+              time_table("Busiest tensors",
+                         info->m->n_models > 1 ? "tensor,model_file" TIMES : "tensor" TIMES,
+                         TT_BY_TENSOR, info->by_tensor, TOP_TENSORS);
     if (reads_weights(info, "prompt", &info->summary.prompt) ||
         reads_weights(info, "generate", &info->summary.generate))
         printf("\nWeights read\n");

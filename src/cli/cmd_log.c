@@ -20,7 +20,7 @@
 #define BLOCK_ROWS 10000u /* rows laid out together, because a table is kept in memory */
 #define CELL_TEXT 512
 /* The default columns of the table. */
-#define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
+#define SHOWN "start_relative_ns,batch_id,phase,%s,op,name%s,duration_ns,wait_ns,off_cpu_ns,sources"
 /* The same with --places. */
 #define SHOWN_PLACES "start_relative_ns,batch_id,layer_id,op,duration_ns,destination,sources"
 #define SHOWN_PLACES_COLUMNS 7u
@@ -120,14 +120,15 @@ static void print_places(printer *p)
 
 static int open_writer(printer *p)
 {
-    char shown[sizeof SHOWN + 16];
+    char shown[sizeof SHOWN + 32];
     const struct options *o = p->o;
     const tt_log_format format = o->list.csv     ? TT_LOG_CSV
                                  : o->input.json ? TT_LOG_JSON
                                                  : TT_LOG_TEXT;
     const char *columns = o->list.columns;
     tt_error err;
-    (void)snprintf(shown, sizeof shown, SHOWN, o->by_lane ? "thread_id" : "threads");
+    (void)snprintf(shown, sizeof shown, SHOWN, o->by_lane ? "thread_id" : "threads",
+                   p->m->n_models > 1 ? ",model_file" : "");
     if (!columns && format == TT_LOG_TEXT) columns = o->places ? SHOWN_PLACES : shown;
     if (tt_log_writer_open(&p->w, p->m, o->by_lane, format, columns, stdout, &err) != TT_OK)
         return tt_list_error(&err);

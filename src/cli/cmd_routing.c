@@ -58,8 +58,10 @@ static void take_domains(void *options, char *arg, tt_parse *p)
 static const tt_option option_table[] = {
     TT_FILTER_BATCH(tt_routing_options, filter., "N[..M]", 1),
     TT_FILTER_PHASE(tt_routing_options, filter., 1),
-    {"layer", 'l', "N", "The experts of this layer, one per row", 1, .kind = TT_OPTION_TAKE,
-     .take = take_layer, TT_GIVEN(tt_routing_options, filter.has_layer), .flags = TT_OPTION_FIRST},
+    TT_FILTER_MODEL(tt_routing_options, filter., 1),
+    {"layer", 'l', "N", "The experts of this layer (enc 3: of that stack), one per row", 1,
+     .kind = TT_OPTION_TAKE, .take = take_layer, TT_GIVEN(tt_routing_options, filter.has_layer),
+     .flags = TT_OPTION_FIRST},
     {"matrix", 0, 0, "A map of all layers and experts, darker where used more", 2,
      TT_FLAG(tt_routing_options, matrix), .excludes = "overlap"},
     {"overlap", 0, 0, "How similar the experts of different prompts are, also across several FILEs",

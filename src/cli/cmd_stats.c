@@ -23,8 +23,9 @@ struct options {
 
 static const tt_option option_table[] = {
     {"by", 0, "WHAT",
-     "Sum up by op (default), layer, component, category, tensor, thread, batch or phase", 1,
-     TT_ROW(struct options, by, tt_stats_dimensions, TT_STATS_DIMENSIONS)},
+     "Sum up by op (default), layer, component, category, tensor, thread, batch, phase, model or "
+     "context",
+     1, TT_ROW(struct options, by, tt_stats_dimensions, TT_STATS_DIMENSIONS)},
     TT_WHERE(struct options, where, 1),
     {0},
 };

@@ -125,7 +125,7 @@ static int add_path(const tt_routing_options *o, const char *path, tt_domains *d
 static bool passes(const void *context, const void *row)
 {
     const tt_filter *f = context;
-    return !f->has_layer || ((const tt_domain_layer *)row)->layer_id == f->layer;
+    return !f->has_layer || tt_layer_passes(f->layer, ((const tt_domain_layer *)row)->layer_id);
 }
 
 static int show_layers(const tt_routing_options *o, const tt_domains *d)
@@ -143,7 +143,8 @@ static int show_experts(const tt_routing_options *o, const tt_domains *d)
             TT_ROWSET(&tt_domain_expert_schema, 0, NULL, l->experts, l->n_experts);
         if (passes(&o->filter, l)) return tt_list_show(&set, &o->list, "residual");
     }
-    return tt_report_usage("there is no layer %" PRId32 " with a router", o->filter.layer);
+    return tt_report_usage("there is no layer %s with a router",
+                           tt_layer_text((char[TT_LAYER_TEXT]){0}, o->filter.layer));
 }
 
 /* --- as files --- */

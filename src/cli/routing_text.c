@@ -156,7 +156,8 @@ static void print_block(const tt_routing_options *o, const tt_routing_view *v, u
         const tt_expert_use *uses = tt_router_uses(v->layers[i].router, &n);
         if (first >= n || !tt_routing_passes(&x, &v->rows.rows[i])) continue;
         if (v->layers[i].layer_id >= 0)
-            (void)snprintf(layer, sizeof layer, "%" PRId32, v->layers[i].layer_id);
+            (void)snprintf(layer, sizeof layer, "%s",
+                           tt_layer_text((char[TT_LAYER_TEXT]){0}, v->layers[i].layer_id));
         (void)printf("%5s  ", layer);
         for (uint32_t e = first; e < n && e < first + width; e++)
             (void)fputs(shade(uses[e].count, v->rows.rows[i].sum.choices, n), stdout);

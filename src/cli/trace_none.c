@@ -1,6 +1,7 @@
 /* Advice when a command's filters leave nothing. */
 #include "analyze/filter.h"
 #include "base/nearest.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
@@ -58,7 +59,7 @@ static void see_tensor(survey *s, const tt_tensor *t, bool node)
     if (strcmp(t->op_desc, t->op_name) != 0 && s->f->op)
         s->op |= strcasecmp(s->f->op, t->op_name) == 0;
     const int32_t layer = t->place.layer_id;
-    s->layer |= layer == s->f->layer;
+    s->layer |= s->f->has_layer && tt_layer_passes(s->f->layer, layer);
     if (layer == TT_LAYER_NONE) return;
     if (!s->any_layer || layer < s->layer_first) s->layer_first = layer;
     if (!s->any_layer || layer > s->layer_last) s->layer_last = layer;
@@ -101,15 +102,50 @@ static bool write_thread(const tt_model *m, const tt_filter *f)
 
 static bool write_layer(const survey *s)
 {
+    char first[TT_LAYER_TEXT], last[TT_LAYER_TEXT];
     if (!s->f->has_layer || s->layer) return false;
+    (void)tt_layer_text(first, s->layer_first);
+    (void)tt_layer_text(last, s->layer_last);
     if (!s->any_layer)
         tt_report_note("no op of the trace is of a layer: leave out --layer");
     else if (s->f->layer == TT_LAYER_NONE)
-        tt_report_note("every op of the trace is of a layer: %" PRId32 " to %" PRId32,
-                       s->layer_first, s->layer_last);
+        tt_report_note("every op of the trace is of a layer: %s to %s", first, last);
     else
-        tt_report_note("no layer %" PRId32 ": the trace has layers %" PRId32 " to %" PRId32,
-                       s->f->layer, s->layer_first, s->layer_last);
+        tt_report_note("no layer %s: the trace has layers %s to %s",
+                       tt_layer_text((char[TT_LAYER_TEXT]){0}, s->f->layer), first, last);
+    return true;
+}
+
+static bool write_model(const tt_model *m, const tt_filter *f)
+{
+    char list[LIST_TEXT] = "", safe[LIST_TEXT], asked[128];
+    size_t used = 0;
+    if (!f->model) return false;
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        if (tt_filter_file(f->model, &m->files[i])) return false;
+        const int n = snprintf(list + used, sizeof list - used, "%s%.60s", i ? ", " : "",
+                               tt_base_name(m->files[i].path));
+        if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
+    }
+    tt_report_note("no model file %s; the trace has %s",
+                   tt_trace_text(asked, sizeof asked, f->model),
+                   m->n_files ? tt_trace_text(safe, sizeof safe, list) : "none");
+    return true;
+}
+
+static bool write_context(const tt_model *m, const tt_filter *f)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    if (!f->has_context || m->n_batches == 0) return false;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const uint32_t context = m->batches[i].context;
+        if (context == f->context) return false;
+        if (context < first) first = context;
+        if (context > last) last = context;
+    }
+    tt_report_note("no batch of context %" PRIu32 ": the trace has contexts %" PRIu32
+                   " to %" PRIu32,
+                   f->context, first, last);
     return true;
 }
 
@@ -160,8 +196,8 @@ static bool write_tensor(const survey *s)
 static bool any_filter(const tt_filter *f)
 {
     return f->has_batch || f->has_layer || f->has_lane || f->phase || f->op || f->tensor ||
-           f->text || f->origin != TT_ORIGIN_UNKNOWN || f->has_from || f->has_to || f->has_least ||
-           f->has_most;
+           f->model || f->has_context || f->text || f->origin != TT_ORIGIN_UNKNOWN || f->has_from ||
+           f->has_to || f->has_least || f->has_most;
 }
 
 int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what)
@@ -181,7 +217,8 @@ int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what)
     /* Reports everything at once: each call prints its own. */
     const bool batches = write_batches(m, f), thread = write_thread(m, f), layer = write_layer(&s);
     const bool op = write_op(&s), tensor = write_tensor(&s);
-    if (!batches && !thread && !layer && !op && !tensor)
+    const bool model = write_model(m, f), context = write_context(m, f);
+    if (!batches && !thread && !layer && !op && !tensor && !model && !context)
         tt_report_note("no %s passes these filters together", what);
     return TT_EXIT_DIFFERS;
 }

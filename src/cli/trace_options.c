@@ -9,13 +9,11 @@
 
 void tt_trace_take_layer(void *layer, char *arg, tt_parse *p)
 {
-    uint32_t v = 0;
-    int32_t *out = layer;
-    *out = TT_LAYER_NONE;
-    if (strcmp(arg, "none") == 0) return;
-    if (!tt_units_parse_u32(arg, arg + strlen(arg), &v) || v > INT32_MAX)
-        tt_parse_refuse(p, "\"%.40s\" is not a layer's number (or none)", arg);
-    *out = (int32_t)v;
+    if (!tt_layer_read(arg, layer))
+        tt_parse_refuse(p,
+                        "\"%.40s\" is not a layer: a number, a stack with a number (\"enc 3\"), or "
+                        "none",
+                        arg);
 }
 
 const tt_option_name tt_trace_phases[TT_TRACE_PHASES] = {{"prompt", TT_PHASE_PROMPT},
@@ -34,11 +32,12 @@ void tt_trace_check_page(tt_parse *p, uint64_t bytes)
 
 const tt_option tt_filter_options[] = {
     TT_FILTER_BATCH(tt_filter, , "N[..M]", 2),
-    {"layer", 'l', "N", "Only this layer (none: outside any)", 2, TT_FILTER_LAYER(tt_filter, )},
+    {"layer", 'l', "N", TT_LAYER_ABOUT, 2, TT_FILTER_LAYER(tt_filter, )},
     {"op", 'o', "NAME", "Only this op", 2, TT_TEXT(tt_filter, op)},
     {"tensor", 'T', "GLOB", "Only ops whose node or a source has such a name", 2,
      TT_TEXT(tt_filter, tensor)},
     TT_FILTER_PHASE(tt_filter, , 2),
+    TT_FILTER_MODEL(tt_filter, , 2),
     {0},
 };
 

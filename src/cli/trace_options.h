@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The set of the common filters: batch, layer, op, tensor, phase. */
+/* The set of the common filters: batch, layer, op, tensor, phase, model, context. */
 #define TT_FILTER(S, m)                                                                            \
     {                                                                                              \
         .options = tt_filter_options, .at = TT_OF_(tt_filter, S, m)                                \
@@ -37,6 +37,16 @@ extern const tt_option tt_filter_options[];
         "phase", 'p', "PHASE", "Only prompt, generate, mixed or warmup", group,                    \
             TT_NAME(S, f phase, tt_trace_phases)                                                   \
     }
+#define TT_FILTER_MODEL(S, f, group)                                                               \
+    {                                                                                              \
+        "model", 0,                                                                                \
+        "NAME",  "Only of the model with a file of this name",                                     \
+        group,   TT_TEXT(S, f model)},                                                             \
+    {                                                                                              \
+        "context", 0, "N", "Only batches of this context of the engine", group,                    \
+            TT_WHOLE(S, f context, 0, UINT32_MAX), TT_GIVEN(S, f has_context)                      \
+    }
+#define TT_LAYER_ABOUT "Only this layer (enc 3: of this stack only; none: outside any)"
 /* Where the value of --layer is stored. */
 #define TT_FILTER_LAYER(S, f) TT_TAKE(S, f layer, tt_trace_take_layer), TT_GIVEN(S, f has_layer)
 tt_option_take tt_trace_take_layer; /* of an int32_t */

@@ -75,8 +75,9 @@ json_t *tt_dataset_parse(const char *text, size_t n, tt_error *err)
         .name = NULL                                                                               \
     }
 
-static const char *const categories[] = {"input",  "attention", "ffn",       "norm",
-                                         "output", "other",     "embedding", NULL};
+static const char *const categories[] = {"input",     "attention", "ffn",       "norm",
+                                         "output",    "ssm",       "rwkv",      "conv",
+                                         "projector", "other",     "embedding", NULL};
 static const char *const usages[] = {"ANY", "WEIGHTS", "COMPUTE", NULL};
 static const char *const events[] = {"alloc", "dealloc", NULL};
 static const char *const phases[] = {"PROMPT", "GENERATE", NULL};

@@ -59,25 +59,74 @@ static const rule rules[] = {
 };
 
 /* For names without a rule, the first match; `inside` ones match anywhere, the others at the
- * beginning. ffn_moe precedes norm: ffn_moe_weights_norm is a routing step, not a norm layer.
- * The end of attention (sa_out, with the residual) or of a layer (l_out, after the feed-forward
- * part) belongs to what it ends. */
+ * beginning. ffn_moe precedes norm: ffn_moe_weights_norm is a routing step, not a norm layer; and
+ * the parts of recurrent layers precede it, whose norms and convolutions belong to them. The end of
+ * attention (sa_out, with the residual; cross_inp, before the attention to an encoder's output) or
+ * of a layer (l_out, after the feed-forward part) belongs to what it ends. */
 static const struct {
     const char *text;
     bool inside;
     const char *category;
 } fallbacks[] = {
-    {"ffn_moe", false, TT_CATEGORY_FFN},       {"norm", true, TT_CATEGORY_NORM},
-    {"inp_", false, TT_CATEGORY_INPUT},        {"out_ids", false, TT_CATEGORY_INPUT},
-    {"attn_inp_", false, TT_CATEGORY_INPUT},   {"KQ_mask", false, TT_CATEGORY_INPUT},
-    {"attn", false, TT_CATEGORY_ATTENTION},    {"cache_k", false, TT_CATEGORY_ATTENTION},
-    {"cache_v", false, TT_CATEGORY_ATTENTION}, {"k_cache", false, TT_CATEGORY_ATTENTION},
-    {"v_cache", false, TT_CATEGORY_ATTENTION}, {"kq", false, TT_CATEGORY_ATTENTION},
-    {"Qcur", false, TT_CATEGORY_ATTENTION},    {"Kcur", false, TT_CATEGORY_ATTENTION},
-    {"Vcur", false, TT_CATEGORY_ATTENTION},    {"__fattn__", false, TT_CATEGORY_ATTENTION},
-    {"ffn", false, TT_CATEGORY_FFN},           {"result", false, TT_CATEGORY_OUTPUT},
-    {"sa_out", false, TT_CATEGORY_ATTENTION},  {"l_out", false, TT_CATEGORY_FFN},
+    {"ffn_moe", false, TT_CATEGORY_FFN},
+    {"ssm_", false, TT_CATEGORY_SSM},
+    {"time_mix_", false, TT_CATEGORY_RWKV},
+    {"channel_mix_", false, TT_CATEGORY_RWKV},
+    {"wkv", true, TT_CATEGORY_RWKV},
+    {"mm.", false, TT_CATEGORY_PROJECTOR},
+    {"resampler.", false, TT_CATEGORY_PROJECTOR},
+    {"norm", true, TT_CATEGORY_NORM},
+    {"ln", false, TT_CATEGORY_NORM}, /* these two: layer norms of towers and of whisper */
+    {"_ln", true, TT_CATEGORY_NORM},
+    {"inp_", false, TT_CATEGORY_INPUT},
+    {"out_ids", false, TT_CATEGORY_INPUT},
+    {"attn_inp_", false, TT_CATEGORY_INPUT},
+    {"kq_mask", true, TT_CATEGORY_INPUT},
+    {"KQ_mask", true, TT_CATEGORY_INPUT},
+    {"attn", false, TT_CATEGORY_ATTENTION},
+    {"cross_", false, TT_CATEGORY_ATTENTION},
+    {"cache_k", false, TT_CATEGORY_ATTENTION},
+    {"cache_v", false, TT_CATEGORY_ATTENTION},
+    {"k_cache", false, TT_CATEGORY_ATTENTION},
+    {"v_cache", false, TT_CATEGORY_ATTENTION},
+    {"cache_r", false, TT_CATEGORY_SSM}, /* these: or of another recurrent part of the network */
+    {"cache_s", false, TT_CATEGORY_SSM},
+    {"rs_", false, TT_CATEGORY_SSM},
+    {"kq", false, TT_CATEGORY_ATTENTION},
+    {"Qcur", false, TT_CATEGORY_ATTENTION},
+    {"Kcur", false, TT_CATEGORY_ATTENTION},
+    {"Vcur", false, TT_CATEGORY_ATTENTION},
+    {"pos_bias", false, TT_CATEGORY_ATTENTION},
+    {"pos_bucket", false, TT_CATEGORY_ATTENTION},
+    {"__fattn__", false, TT_CATEGORY_ATTENTION},
+    {"ffn", false, TT_CATEGORY_FFN},
+    {"mlp", false, TT_CATEGORY_FFN},
+    {"result", false, TT_CATEGORY_OUTPUT},
+    {"sa_out", false, TT_CATEGORY_ATTENTION},
+    {"l_out", false, TT_CATEGORY_FFN},
     {"output", false, TT_CATEGORY_OUTPUT},
+    {"cls", false, TT_CATEGORY_OUTPUT},
+    {"conv", true, TT_CATEGORY_CONV},
+    {"embd", true, TT_CATEGORY_INPUT},
+    {"embedding", true, TT_CATEGORY_INPUT},
+};
+
+/* How weights of a stack with a name begin, before the layer's number; as whisper.cpp's files have
+ * it, too. */
+static const struct {
+    const char *front;
+    tt_stack stack;
+} stacks[] = {
+    {"enc.blk.", TT_STACK_ENCODER},
+    {"dec.blk.", TT_STACK_DECODER},
+    {"encoder.blocks.", TT_STACK_ENCODER},
+    {"decoder.blocks.", TT_STACK_DECODER},
+    {"v.blk.", TT_STACK_VISION},
+    {"v.sam.blk.", TT_STACK_SAM},
+    {"a.blk.", TT_STACK_AUDIO},
+    {"a.proj_blk.", TT_STACK_QUERIES},
+    {"posnet.", TT_STACK_POSNET},
+    {"convnext.", TT_STACK_CONVNEXT},
 };
 
 /* The whole number from `text` exactly to `end`; -1 when there is none. */
@@ -117,18 +166,29 @@ static int32_t take_slice(char *name)
     return expert;
 }
 
-/* Cuts the layer's number out of the name and returns it; -1 when there is none. */
-static int32_t take_layer(char *name)
+/* Cuts the layer out of the name, "DIGITS." from `digits` on with all before; returns its number,
+ * -1 when there is none. */
+static int32_t take_block(char *name, char *digits)
 {
-    /* Stored weights: "blk.3.REST"; encoders and decoders add a prefix. */
-    char *block = strncmp(name, "blk.", 4) == 0 ? name : strstr(name, ".blk.");
-    if (block) {
-        char *digits = block + (block == name ? 4 : 5);
-        char *dot = strchr(digits, '.');
-        int32_t layer = dot ? number_at(digits, dot) : -1;
-        if (layer >= 0) memmove(name, dot + 1, strlen(dot + 1) + 1);
-        return layer;
+    char *dot = strchr(digits, '.');
+    int32_t layer = dot ? number_at(digits, dot) : -1;
+    if (layer >= 0) memmove(name, dot + 1, strlen(dot + 1) + 1);
+    return layer;
+}
+
+/* Cuts the layer's number out of the name and returns it; -1 when there is none. */
+static int32_t take_layer(char *name, tt_stack *stack)
+{
+    *stack = TT_STACK_PLAIN;
+    for (size_t i = 0; i < sizeof stacks / sizeof stacks[0]; i++) {
+        const size_t n = strlen(stacks[i].front);
+        if (strncmp(name, stacks[i].front, n) != 0) continue;
+        *stack = stacks[i].stack;
+        return take_block(name, name + n);
     }
+    /* Stored weights: "blk.3.REST"; stacks that are not known above add a prefix. */
+    char *block = strncmp(name, "blk.", 4) == 0 ? name : strstr(name, ".blk.");
+    if (block) return take_block(name, block + (block == name ? 4 : 5));
     /* Caches: "cache_k_l3". */
     char *end = name + strlen(name);
     char *mark = strncmp(name, "cache_", 6) == 0 ? strrchr(name, 'l') : NULL;
@@ -188,14 +248,26 @@ static void name_expert(tt_component *c)
                    c->expert_id);
 }
 
+/* The name without the tower that it begins with: "v.patch_embd" is "patch_embd". */
+static const char *after_tower(const char *name)
+{
+    static const char *const towers[] = {"enc.", "dec.",     "v.sam.",  "v.",
+                                         "a.",   "encoder.", "decoder."};
+    for (size_t i = 0; i < sizeof towers / sizeof towers[0]; i++)
+        if (strncmp(name, towers[i], strlen(towers[i])) == 0) return name + strlen(towers[i]);
+    return name;
+}
+
 tt_component tt_layout_classify(const char *name)
 {
     tt_component c = {.category = TT_CATEGORY_OTHER};
     char base[NAME_MAX_BYTES];
+    tt_stack stack;
     (void)snprintf(base, sizeof base, "%.*s", NAME_MAX_BYTES - 1, name);
     undecorate(base);
     c.expert_id = take_slice(base);
-    c.layer_id = take_layer(base);
+    const int32_t layer = take_layer(base, &stack);
+    c.layer_id = tt_layer_make(layer, stack, 0);
     int32_t stored_expert = take_suffix(base);
     if (c.expert_id < 0) c.expert_id = stored_expert;
     drop_serial(base);
@@ -209,9 +281,12 @@ tt_component tt_layout_classify(const char *name)
         if (c.expert_id >= 0) name_expert(&c);
         return c;
     }
+    /* What stands before the layers of a tower, an encoder or a decoder is classified without that.
+     */
+    const char *bare = after_tower(base);
     for (size_t i = 0; i < sizeof fallbacks / sizeof fallbacks[0]; i++) {
-        const char *found = strstr(base, fallbacks[i].text);
-        if (!found || (!fallbacks[i].inside && found != base)) continue;
+        const char *found = strstr(bare, fallbacks[i].text);
+        if (!found || (!fallbacks[i].inside && found != bare)) continue;
         c.category = fallbacks[i].category;
         break;
     }

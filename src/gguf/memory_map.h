@@ -3,10 +3,12 @@
  * Understands the names of stored weights ("blk.3.attn_q.weight"), of expert slices
  * ("blk.3.ffn_up_exps.weight[5]"), and of values in llama.cpp's graphs ("Qcur-3 (reshaped)",
  * "cache_k_l0 (view)", "ffn_moe_gate-1", "result_output"), so that a weight and the values
- * computed from it are counted together. */
+ * computed from it are counted together. Only names of weights tell their stack; values get it from
+ * the weights of their graph (model/link.c). */
 #ifndef TT_GGUF_MEMORY_MAP_H
 #define TT_GGUF_MEMORY_MAP_H
 
+#include "base/layer.h"
 #include "gguf/reader.h"
 
 #include <stdint.h>
@@ -20,11 +22,16 @@
 #define TT_CATEGORY_FFN "ffn"
 #define TT_CATEGORY_NORM "norm"
 #define TT_CATEGORY_OUTPUT "output"
+#define TT_CATEGORY_SSM "ssm"   /* a state space model's scan, or a layer like it: Mamba */
+#define TT_CATEGORY_RWKV "rwkv" /* time mix and channel mix */
+#define TT_CATEGORY_CONV "conv"
+#define TT_CATEGORY_PROJECTOR "projector" /* from a tower of images or sound to the text's model   \
+                                           */
 #define TT_CATEGORY_OTHER "other"
 #define TT_CATEGORY_EMBEDDING "embedding" /* by tt_layout_old_words only */
 
 typedef struct tt_component {
-    int32_t layer_id;                       /* -1: belongs to no layer */
+    int32_t layer_id;                       /* with its stack (base/layer.h); -1: of no layer */
     int32_t expert_id;                      /* -1: not of a single expert */
     const char *category;                   /* one of the above; static storage */
     char component[TT_COMPONENT_TEXT];      /* short: "attn_q", "ffn_down_exps", "kq" */

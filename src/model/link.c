@@ -8,6 +8,62 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- which files are which model --- */
+
+static const char *file_kv(const tt_model_file *f, const char *key)
+{
+    for (uint32_t i = 0; i < f->n_kvs; i++)
+        if (strcmp(f->kvs[i].key, key) == 0) return f->kvs[i].value;
+    return NULL;
+}
+
+static bool same_file(const tt_model_file *a, const tt_model_file *b)
+{
+    return a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns &&
+           ((a->device == b->device && a->inode == b->inode && a->inode) ||
+            strcmp(a->path, b->path) == 0);
+}
+
+/* LoRAs, control vectors, importance matrices. */
+static bool is_adapter(const tt_model_file *f)
+{
+    const char *type = file_kv(f, "general.type");
+    return type && strcmp(type, "model") != 0 && strcmp(type, "mmproj") != 0;
+}
+
+static bool is_later_part(const tt_model_file *f)
+{
+    const char *number = file_kv(f, "split.no");
+    return number && strcmp(number, "0") != 0;
+}
+
+/* Of more files, the later ones are models of their own. */
+#define FILES_COMPARED 256u
+
+static void link_models(tt_model *m)
+{
+    uint32_t newest = 0; /* opened last, that is no adapter */
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        tt_model_file *f = &m->files[i];
+        uint32_t same = 0;
+        while (same < i && same < FILES_COMPARED && !same_file(f, &m->files[same]))
+            same++;
+        f->is_adapter = is_adapter(f);
+        if (same < i && same < FILES_COMPARED)
+            f->model = m->files[same].model;
+        else if (m->n_models && (f->is_adapter || is_later_part(f)))
+            f->model = newest;
+        else
+            f->model = m->n_models++;
+        if (!f->is_adapter) newest = f->model;
+    }
+    for (uint32_t i = 0; i < m->n_weights; i++) {
+        tt_place *p = &m->weights[i].place;
+        p->layer_id = tt_layer_make(tt_layer_number(p->layer_id), tt_layer_stack(p->layer_id),
+                                    m->files[m->weights[i].file].model);
+    }
+}
+
 /* After loading: ids in records become indices. */
 
 void tt_link_files(tt_loader *l)
@@ -192,13 +248,37 @@ static bool unnamed(const tt_tensor *t)
            strncmp(t->name, "leaf_", 5) == 0;
 }
 
+/* ggml_backend_buffer_usage */
+enum { USAGE_ANY = 0, USAGE_WEIGHTS = 1, USAGE_COMPUTE = 2 };
+
+/* Recognizes llama.cpp's names: keys and values of attention, and both parts of a recurrent
+ * state. */
+static bool is_cache(const char *name)
+{
+    static const char *const names[] = {"cache_k_l", "cache_v_l", "cache_r_l", "cache_s_l"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+/* Whether a root lies where an engine keeps weights, and nothing computes it. Files that are not
+ * GGUF are not recorded: their weights have neither names nor offsets. */
+static bool is_kept_weight(const tt_model *m, const tt_graph *g, const tt_tensor *root)
+{
+    return root >= g->tensors + g->n_nodes && root->buffer != TT_NONE &&
+           m->buffers[root->buffer].usage == USAGE_WEIGHTS && !(root->flags & TT_TENSOR_INPUT) &&
+           !is_cache(root->name);
+}
+
 static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
 {
     const tt_tensor *root = &g->tensors[t->root];
     t->weight = root->weight;
+    t->is_weight = t->weight != TT_NONE || is_kept_weight(m, g, root);
     if (t->weight != TT_NONE)
         t->place = m->weights[t->weight].place;
-    else if (t->n_src == 0 && t->flags & TT_TENSOR_INPUT && unnamed(t))
+    else if (t->n_src == 0 && t->flags & TT_TENSOR_INPUT &&
+             (unnamed(t) || strcmp(t->place.category, TT_CATEGORY_OTHER) == 0))
         t->place.category = TT_CATEGORY_INPUT; /* the program's inputs: older masks have no name */
     /* A view has its own buffer if the root's was not observed. */
     t->origin = origin_of(m, root->buffer != TT_NONE || t->weight != TT_NONE ? root : t);
@@ -209,6 +289,26 @@ tt_place tt_model_place_of_use(tt_place weight, const char *op_name)
     if (strcmp(op_name, "MUL_MAT") != 0 || strcmp(weight.component, "token_embd") != 0)
         return weight;
     return (tt_place){weight.layer_id, TT_CATEGORY_OUTPUT, "output"};
+}
+
+/* What some ops are for, whatever their names; NULL: others. */
+static const char *category_of_op(const char *op)
+{
+    static const struct {
+        const char *front, *category;
+    } ops[] = {
+        {"FLASH_ATTN", TT_CATEGORY_ATTENTION},
+        {"SOFT_MAX", TT_CATEGORY_ATTENTION},
+        {"NORM", TT_CATEGORY_NORM},
+        {"RMS_NORM", TT_CATEGORY_NORM},
+        {"IM2COL", TT_CATEGORY_CONV},
+        {"CONV", TT_CATEGORY_CONV},
+        {"SSM_", TT_CATEGORY_SSM},
+        {"RWKV_", TT_CATEGORY_RWKV},
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strncmp(op, ops[i].front, strlen(ops[i].front)) == 0) return ops[i].category;
+    return NULL;
 }
 
 static void place_node(tt_graph *g, tt_tensor *t)
@@ -223,7 +323,80 @@ static void place_node(tt_graph *g, tt_tensor *t)
         }
         if (!from || (from->place.layer_id < 0 && s->place.layer_id >= 0)) from = s;
     }
+    const bool nothing_told = strcmp(t->place.category, TT_CATEGORY_OTHER) == 0;
     if (from && unnamed(t)) t->place = from->place;
+    const char *of_op = nothing_told ? category_of_op(t->op_name) : NULL;
+    if (of_op) t->place.category = of_op;
+    /* A name that tells nothing: its part of the network is that of what it is computed from. */
+    if (from && strcmp(t->place.category, TT_CATEGORY_OTHER) == 0)
+        t->place.category = from->place.category;
+}
+
+/* The model whose weights the graph has; of adapters, only if there are no others. */
+static uint32_t model_of_weights(const tt_model *m, const tt_graph *g)
+{
+    uint32_t model = TT_NONE;
+    for (uint32_t i = g->n_nodes; i < g->n_tensors; i++) {
+        if (g->tensors[i].weight == TT_NONE) continue;
+        const tt_model_file *f = &m->files[m->weights[g->tensors[i].weight].file];
+        if (!f->is_adapter) return f->model;
+        model = f->model;
+    }
+    return model;
+}
+
+static bool is_recurrent(const char *category)
+{
+    return strcmp(category, TT_CATEGORY_SSM) == 0 || strcmp(category, TT_CATEGORY_RWKV) == 0 ||
+           strcmp(category, TT_CATEGORY_CONV) == 0;
+}
+
+/* What the names of values do not tell, and those of the graph's weights do: the stack of a layer
+ * (if all are of one), and what a recurrent state is of. */
+static void complete_places(tt_graph *g)
+{
+    const char *recurrent = NULL;
+    unsigned stack = TT_STACKS;
+    bool several = false;
+    for (uint32_t i = g->n_nodes; i < g->n_tensors; i++) {
+        const tt_tensor *t = &g->tensors[i];
+        if (t->weight == TT_NONE) continue;
+        if (!recurrent && is_recurrent(t->place.category)) recurrent = t->place.category;
+        if (t->place.layer_id < 0) continue;
+        several |= stack != TT_STACKS && stack != tt_layer_stack(t->place.layer_id);
+        stack = tt_layer_stack(t->place.layer_id);
+    }
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        tt_place *p = &g->tensors[i].place;
+        if (recurrent && g->tensors[i].weight == TT_NONE && is_recurrent(p->category))
+            p->category = recurrent;
+        if (p->layer_id < 0 || g->tensors[i].weight != TT_NONE) continue;
+        if (stack != TT_STACKS && !several)
+            p->layer_id = tt_layer_make(tt_layer_number(p->layer_id), stack, 0);
+    }
+}
+
+/* A graph with weights of several stacks: the values of a layer of that number follow the weights
+ * of their stack. */
+static void follow_stack(const tt_graph *g, tt_tensor *t, unsigned *stack)
+{
+    for (uint32_t i = 0; i < t->n_src; i++) {
+        const tt_tensor *s = t->src[i] == TT_NONE ? NULL : &g->tensors[t->src[i]];
+        if (s && s->weight != TT_NONE && s->place.layer_id >= 0)
+            *stack = tt_layer_stack(s->place.layer_id);
+    }
+    if (t->place.layer_id >= 0 && tt_layer_stack(t->place.layer_id) == TT_STACK_PLAIN)
+        t->place.layer_id = tt_layer_make(tt_layer_number(t->place.layer_id), *stack, 0);
+}
+
+static void set_model(tt_graph *g, uint32_t model)
+{
+    g->model = model;
+    for (uint32_t i = 0; model != TT_NONE && i < g->n_tensors; i++) {
+        tt_place *p = &g->tensors[i].place;
+        p->layer_id =
+            tt_layer_make(tt_layer_number(p->layer_id), tt_layer_stack(p->layer_id), model);
+    }
 }
 
 static void link_graph(tt_loader *l, tt_graph *g)
@@ -238,12 +411,37 @@ static void link_graph(tt_loader *l, tt_graph *g)
     }
     for (uint32_t i = 0; i < g->n_tensors; i++)
         link_tensor(m, g, &g->tensors[i]);
-    for (uint32_t i = 0; i < g->n_nodes; i++)
+    complete_places(g);
+    unsigned stack = TT_STACK_PLAIN;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
         place_node(g, &g->tensors[i]);
+        follow_stack(g, &g->tensors[i], &stack);
+    }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (g->tensors[i].stage && g->tensors[i].stage_layer >= 0 &&
             g->tensors[i].stage_layer <= TT_LAYOUT_LAYER_MAX)
             g->tensors[i].place.layer_id = g->tensors[i].stage_layer;
+    set_model(g, model_of_weights(m, g));
+}
+
+/* Graphs without weights (a context's cache is moved): the model of their context. */
+static void link_contexts(tt_loader *l)
+{
+    tt_model *m = l->m;
+    tt_idmap models = {0};
+    uint32_t was;
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t i = 0; i < m->n_runs; i++) {
+            const tt_run *r = &m->runs[i];
+            if (r->batch == TT_NONE || r->graph == TT_NONE) continue;
+            tt_graph *g = &m->graphs[r->graph];
+            const uint32_t context = m->batches[r->batch].context;
+            if (fill && g->model == TT_NONE) set_model(g, tt_idmap_get(&models, context));
+            if (!fill && g->model != TT_NONE && !tt_idmap_add(&models, context, g->model, &was))
+                l->no_memory = true;
+        }
+    }
+    tt_idmap_free(&models);
 }
 
 TT_ORDER_BY(by_id, tt_run, id)
@@ -333,21 +531,8 @@ static void fit_clock(tt_loader *l)
 
 /* --- what buffers are for, by their usage and the tensors in them --- */
 
-/* ggml_backend_buffer_usage */
-enum { USAGE_ANY = 0, USAGE_WEIGHTS = 1, USAGE_COMPUTE = 2 };
-
 /* The contents of a buffer. */
 enum { HOLDS_TENSOR = 1, HOLDS_WEIGHT = 2, HOLDS_CACHE = 4, HOLDS_RESULT = 8 };
-
-/* Recognizes llama.cpp's names: keys and values of attention, and both parts of a recurrent
- * state. */
-static bool is_cache(const char *name)
-{
-    static const char *const names[] = {"cache_k_l", "cache_v_l", "cache_r_l", "cache_s_l"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
-    return false;
-}
 
 static void look_at_graph(const tt_model *m, const tt_graph *g, uint8_t *holds)
 {
@@ -397,11 +582,13 @@ static void link_buffers(tt_loader *l)
 void tt_model_link(tt_loader *l)
 {
     l->chunk_offset = TT_NO_OFFSET;
+    link_models(l->m);
     tt_link_files(l);
     for (uint32_t i = 0; i < l->m->n_graphs; i++)
         link_graph(l, &l->m->graphs[i]);
     link_buffers(l);
     link_runs(l);
+    link_contexts(l);
     tt_link_records(l);
     fit_clock(l);
     find_what_is_unknown(l->m);

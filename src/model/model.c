@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/order.h"
+#include "base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,19 @@ bool tt_model_lacks_batches(const tt_model *m)
     (void)tt_model_count(m, "batches_not_asked", &not_asked);
     (void)tt_model_count(m, "batches_after_limit", &after);
     return not_asked || after || m->front.present || !m->trace.complete;
+}
+
+const char *tt_model_path(const tt_model *m, uint32_t model)
+{
+    for (uint32_t i = 0; i < m->n_files; i++)
+        if (m->files[i].model == model) return m->files[i].path;
+    return NULL;
+}
+
+const char *tt_model_label(const tt_model *m, uint32_t model)
+{
+    const char *path = m->n_models > 1 ? tt_model_path(m, model) : NULL;
+    return path ? tt_base_name(path) : "";
 }
 
 const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key)

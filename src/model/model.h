@@ -9,6 +9,7 @@
 #define TT_MODEL_MODEL_H
 
 #include "base/idmap.h"
+#include "base/layer.h"
 #include "base/status.h"
 #include "format/meta.h"
 #include "format/page_faults.h"
@@ -33,8 +34,8 @@
 
 /* The part of the network that a name implies (gguf/memory_map.h). */
 typedef struct tt_place {
-    int32_t layer_id;      /* TT_LAYER_NONE: none */
-    const char *category;  /* "input" "attention" "ffn" "norm" "output" "other" */
+    int32_t layer_id;      /* with its stack and model (base/layer.h); TT_LAYER_NONE: none */
+    const char *category;  /* TT_CATEGORY_... of gguf/memory_map.h */
     const char *component; /* "attn_q", "ffn_down", "kq" */
 } tt_place;
 
@@ -82,6 +83,10 @@ typedef struct tt_model_file {
     uint32_t n_kvs;
     uint32_t first_weight; /* in tt_model.weights */
     uint32_t n_weights;
+    /* Derived. The parts of a split model are one model, numbered from 0; adapters belong to the
+     * one opened before them. */
+    uint32_t model;
+    bool is_adapter;                /* or a control vector, ...: it is no model */
     bool checked_at_end;            /* then end_state is valid */
     uint8_t end_state;              /* enum tt_model_state */
     const tt_file_extents *extents; /* NULL: older recorders did not record them */
@@ -151,6 +156,8 @@ typedef struct tt_tensor {
     uint32_t root;              /* the tensor of which this is finally a view; itself if it is
                                    none */
     uint32_t weight;            /* of the root, in tt_model.weights, or TT_NONE */
+    bool is_weight; /* it, or its root, is a weight: of a known file, or what lies in a buffer of
+                       weights while no file that was recorded has its name (weight is TT_NONE) */
     uint64_t root_offset_bytes; /* offset of its bytes in the root's */
     tt_origin origin;
     tt_place place;
@@ -168,6 +175,7 @@ typedef struct tt_graph {
     uint32_t n_untimed;  /* ... of which these have no op records: TT_TENSOR_UNTIMED */
     tt_tensor *tensors;
     uint64_t chunk_offset_bytes; /* of its META chunk */
+    uint32_t model; /* tt_model_file.model of its weights, or of its context; TT_NONE: not known */
 } tt_graph;
 
 /* One scheduler graph computation; numbered from 0 (see tt_model_batch_number). */
@@ -353,6 +361,7 @@ typedef struct tt_model {
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
         n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses,
         n_pool_states, n_pool_reads;
+    uint32_t n_models; /* of the files */
     tt_clock_fit clock;
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; how many of them are earlier than the
                                          previous one */
@@ -430,6 +439,10 @@ const char *tt_model_token_text(const tt_model *m, uint32_t vocabulary, int32_t 
 /* The place of an op that reads a weight of that place: in models with tied embeddings, the table
  * is input if rows are gathered, and the output projection if it is multiplied. */
 tt_place tt_model_place_of_use(tt_place weight, const char *op_name);
+/* The path of a model's first file (< n_models; TT_NONE: NULL). */
+const char *tt_model_path(const tt_model *m, uint32_t model);
+/* For lists for people: its name, or "" if there are no others to tell it from. */
+const char *tt_model_label(const tt_model *m, uint32_t model);
 /* The values of the leaf `tensor` in that run (index in tt_model.runs); NULL: not observed. */
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */

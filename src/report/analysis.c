@@ -203,16 +203,17 @@ void tt_analysis_free(tt_analysis *a)
 /* --- experts, by layer --- */
 
 TT_COLUMN_KNOWN(has_size, tt_layer_experts, l, l->expert_bytes > 0)
-TT_COLUMN_KNOWN(has_layer, tt_layer_experts, l, l->layer_id >= 0)
-TT_COLUMN_SHOW(show_layer, tt_layer_experts, l,
-               (void)snprintf(out, room, l->layer_id < 0 ? "no layer" : "%d", l->layer_id);)
+TT_COLUMN_SHOW(show_layer, tt_layer_experts, l, char text[TT_LAYER_TEXT];
+               (void)snprintf(out, room, "%s",
+                              l->layer_id < 0 ? "no layer" : tt_layer_text(text, l->layer_id));)
 
 #define OF_LAYER(key_, title_, unit_, about_, member_, ...)                                        \
     TT_COLUMN(key_, title_, unit_, about_, TT_MEMBER(tt_layer_experts, member_), __VA_ARGS__)
 
 static const tt_column experts_columns[] = {
-    OF_LAYER("layer_id", "LAYER", ID, "the layer", layer_id, .known = has_layer, .text = show_layer,
-             .show = TT_SHOW_LEFT),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER,
+              TT_LAYER_AT(tt_layer_experts, layer_id), .text = show_layer, .show = TT_SHOW_LEFT),
+    TT_STACK(TT_LAYER_AT(tt_layer_experts, layer_id)),
     OF_LAYER("experts", "EXPERTS", COUNT, "that it has", sum.experts),
     OF_LAYER("picked", "A TOKEN PICKS", COUNT, "the most a token", sum.chosen_most),
     OF_LAYER("n_tokens", "TOKENS", COUNT, "routed", sum.tokens),

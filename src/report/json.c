@@ -46,13 +46,13 @@ FIGURE(rollup_share, tt_rollup, r, of(r->work_ns, a->work_ns))
 FIGURE(rollup_thread_share, tt_rollup, r, of(r->compute_ns + r->wait_ns, a->total_ns))
 FIGURE(rollup_wait, tt_rollup, r, a->waits_observed ? r->wait_ns : NAN)
 TT_COLUMN_KNOWN(has_wall, tt_rollup, r, r->timed > 0)
-TT_COLUMN_KNOWN(has_layer, tt_rollup, r, r->number >= 0)
 
+TT_COLUMN_GET(get_layer, tt_rollup, r, tt_cell_id(cell, r->number);)
 static const tt_column rollup_columns[] = {
     TT_FIELD("category", "part of the network", TT_MEMBER(tt_rollup, key), .kinds = BY_CATEGORY),
     TT_FIELD("op", "kind of op", TT_MEMBER(tt_rollup, key), .kinds = BY_OP),
-    TT_FIELD("layer_id", "null: outside any", TT_MEMBER(tt_rollup, number), .kinds = BY_LAYER,
-             .known = has_layer),
+    TT_FIELD("layer_id", "null: outside any", TT_LAYER, .get = get_layer, .kinds = BY_LAYER),
+    TT_STACK(.kinds = BY_LAYER, .get = get_layer),
     TT_FIELD("count", "executions", TT_MEMBER(tt_rollup, count)),
     TT_FIELD("share", "of all own work", F64(rollup_share)),
     TT_FIELD("thread_time_share", "of the threads' time", F64(rollup_thread_share)),

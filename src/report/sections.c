@@ -60,7 +60,8 @@ const char *tt_format_number(tt_page *p, double v)
 
 const char *tt_format_layer(tt_page *p, int64_t layer)
 {
-    return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
+    char text[TT_LAYER_TEXT];
+    return layer < 0 ? "no layer" : tt_page_format(p, "%s", tt_layer_text(text, (int32_t)layer));
 }
 
 static void slow_tokens(tt_page *p, const tt_overview *o)

@@ -92,8 +92,9 @@ static void draw(tt_plot *plot, const tt_values_growth *list, uint32_t n, const 
         const tt_values_cell *c = &list[l].all;
         const double most = fmax(fabs((double)c->min), fabs((double)c->max));
         if (!c->has_range || list[l].layer_id < 0) continue;
-        if (c->rms > 0) tt_series_add(rms, list[l].layer_id, c->rms, 0, 0);
-        if (most > 0) tt_series_add(largest, list[l].layer_id, most, 0, 0);
+        const int32_t number = tt_layer_number(list[l].layer_id);
+        if (c->rms > 0) tt_series_add(rms, number, c->rms, 0, 0);
+        if (most > 0) tt_series_add(largest, number, most, 0, 0);
     }
 }
 

@@ -50,7 +50,6 @@ static void list(search *s, const tt_schema *schema, const void *row)
 
 /* A tensor of a model file or a graph. */
 TT_COLUMN_VALUE(is_weight, tt_name, n, boolean, n->weight != TT_NONE)
-TT_COLUMN_KNOWN(has_layer, tt_name, n, n->layer_id >= 0)
 TT_COLUMN_VALUE(get_size, tt_name, n, u64,
                 n->weight != TT_NONE
                     ? ((const tt_model *)context)->weights[n->weight].size_bytes
@@ -59,7 +58,8 @@ TT_COLUMN_VALUE(get_size, tt_name, n, u64,
 static const tt_column tensor_columns[] = {
     TT_FIELD("name", "", TT_MEMBER(tt_name, name)),
     TT_FIELD("weight", "of a model file", .type = TT_CELL_BOOL, .get = is_weight),
-    TT_FIELD("layer_id", "", TT_MEMBER(tt_name, layer_id), .known = has_layer),
+    TT_FIELD("layer_id", "", TT_LAYER, TT_LAYER_AT(tt_name, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_name, layer_id)),
     TT_FIELD("size_bytes", "", .type = TT_CELL_U64, .get = get_size),
 };
 static const tt_schema tensor_schema = TT_SCHEMA("tensor", "by name", tensor_columns);
@@ -96,7 +96,8 @@ static void find_layers(search *s, const tt_names *names)
     const bool all = strcasecmp(s->text, "layer") == 0 || strcasecmp(s->text, "layers") == 0;
     int64_t n = 0;
     for (uint32_t i = 0; i < names->n_tensors; i++)
-        if (names->tensors[i].layer_id >= n) n = names->tensors[i].layer_id + (int64_t)1;
+        if (tt_layer_number(names->tensors[i].layer_id) >= n)
+            n = tt_layer_number(names->tensors[i].layer_id) + (int64_t)1;
     begin_group(s, "layer");
     /* A number is one layer; the number of layers comes from names, which may be damaged, and is
      * not iterated over. */

@@ -54,6 +54,8 @@ MEMO(TT_BY_TENSOR)
 MEMO(TT_BY_THREAD)
 MEMO(TT_BY_BATCH)
 MEMO(TT_BY_PHASE)
+MEMO(TT_BY_MODEL)
+MEMO(TT_BY_CONTEXT)
 
 static const tt_source_memo *const memos[] = {
     [TT_BY_OP] = &memo_TT_BY_OP,
@@ -64,6 +66,8 @@ static const tt_source_memo *const memos[] = {
     [TT_BY_THREAD] = &memo_TT_BY_THREAD,
     [TT_BY_BATCH] = &memo_TT_BY_BATCH,
     [TT_BY_PHASE] = &memo_TT_BY_PHASE,
+    [TT_BY_MODEL] = &memo_TT_BY_MODEL,
+    [TT_BY_CONTEXT] = &memo_TT_BY_CONTEXT,
 };
 
 /* --- request --- */

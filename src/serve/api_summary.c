@@ -38,7 +38,8 @@ static int64_t layers(const tt_model *m)
         if (m->weights[i].place.layer_id >= 0) n = 0;
     if (n != 0) return n;
     for (uint32_t i = 0; i < m->n_weights; i++)
-        if (m->weights[i].place.layer_id >= n) n = m->weights[i].place.layer_id + 1;
+        if (tt_layer_number(m->weights[i].place.layer_id) >= n)
+            n = tt_layer_number(m->weights[i].place.layer_id) + 1;
     return n;
 }
 

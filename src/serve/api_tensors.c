@@ -5,15 +5,14 @@
 TT_COLUMN_JSON(put_ne, tt_weight, w, tt_json_array(j);
                for (uint32_t d = 0; d < w->n_dims && d < TT_DIMS; d++) tt_json_u64(j, w->ne[d]);
                tt_json_array_end(j);)
-TT_COLUMN_KNOWN(has_layer, tt_weight, w, w->place.layer_id >= 0)
-TT_COLUMN_KNOWN(has_file, tt_weight, w, w->file != TT_NONE)
 
+TT_COLUMN_KNOWN(has_file, tt_weight, w, w->file != TT_NONE)
 static const tt_column columns[] = {
     TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_weight, name)),
     TT_COLUMN("type", NULL, NONE, "type of its elements", TT_MEMBER(tt_weight, type_name)),
     TT_COLUMN("ne", NULL, NONE, "its sizes", .json = put_ne),
-    TT_COLUMN("layer_id", NULL, ID, "the layer", TT_MEMBER(tt_weight, place.layer_id),
-              .known = has_layer),
+    TT_COLUMN("layer_id", NULL, ID, "the layer", TT_LAYER, TT_LAYER_AT(tt_weight, place.layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_weight, place.layer_id)),
     TT_COLUMN("category", NULL, NONE, "its category", TT_MEMBER(tt_weight, place.category)),
     TT_COLUMN("component", NULL, NONE, "its component", TT_MEMBER(tt_weight, place.component)),
     TT_COLUMN("model_file_id", NULL, ID, "", TT_MEMBER(tt_weight, file), .known = has_file),

@@ -58,7 +58,7 @@ static void put_slices(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u32, t->slices, n, x->name);
     COLUMN(b, tt_bytes_u32, t->slices, n, x->weight);
     COLUMN(b, tt_bytes_u32, t->slices, n, batch_of(m, x->run));
-    COLUMN(b, tt_bytes_u32, t->slices, n, (uint32_t)x->layer_id);
+    COLUMN(b, tt_bytes_u32, t->slices, n, (uint32_t)tt_layer_number(x->layer_id));
     COLUMN(b, tt_bytes_u16, t->slices, n, x->track);
     COLUMN(b, tt_bytes_u8, t->slices, n, x->kind);
     COLUMN(b, tt_bytes_u8, t->slices, n, x->flags);
@@ -93,8 +93,8 @@ static void put_layers(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, put_f64, t->layers, n, x->start_ns);
     COLUMN(b, put_f64, t->layers, n, x->end_ns);
     COLUMN(b, tt_bytes_u32, t->layers, n, batch_of(m, x->run));
-    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)x->first);
-    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)x->last);
+    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)tt_layer_number(x->first));
+    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)tt_layer_number(x->last));
     COLUMN(b, tt_bytes_u32, t->layers, n, x->count);
     COLUMN(b, tt_bytes_u16, t->layers, n, x->row);
 }
@@ -143,20 +143,18 @@ tt_status tt_answer_timeline(tt_request *q, tt_reply *r, tt_error *err)
     static const char *const yes_no[] = {"0", "1", NULL};
     const tt_timeline *t;
     uint8_t *tracks = NULL;
-    uint64_t n_buckets, layer;
+    uint64_t n_buckets;
     size_t layers;
     tt_tile tile = {0};
-    tt_tile_query query = {.tensor = tt_request_text(q, "tensor"),
-                           .has_layer = tt_request_text(q, "layer") != NULL};
+    tt_tile_query query = {.tensor = tt_request_text(q, "tensor")};
     tt_status status = tt_timeline_of_request(q, &t, err);
     if (status == TT_OK) status = tt_timeline_window(q, t, &query.from_ns, &query.to_ns, err);
     if (status != TT_OK) return status;
     if (!tt_request_u64(q, "buckets", 1, TT_TILE_BUCKETS_MAX, BUCKETS_DEFAULT, &n_buckets, err) ||
-        !tt_request_u64(q, "layer", 0, INT32_MAX, 0, &layer, err) ||
+        !tt_request_layer(q, &query.has_layer, &query.layer, err) ||
         !tt_request_choice(q, "layers", yes_no, 0, &layers, err))
         return TT_E_USAGE;
     query.n_buckets = (uint32_t)n_buckets;
-    query.layer = (int32_t)layer;
     query.layers = layers == 1;
     status = tt_timeline_tracks_param(q, t, &tracks, err);
     query.tracks = tracks;

@@ -97,7 +97,8 @@ static bool is_same(const tt_filter *a, const tt_filter *b)
            a->batch_last == b->batch_last && a->has_layer == b->has_layer && a->layer == b->layer &&
            a->has_lane == b->has_lane && a->lane == b->lane && a->phase == b->phase &&
            a->origin == b->origin && same_text(a->op, b->op) && same_text(a->tensor, b->tensor) &&
-           same_text(a->text, b->text) &&
+           same_text(a->text, b->text) && same_text(a->model, b->model) &&
+           a->has_context == b->has_context && a->context == b->context &&
            same_range(a->has_from, a->from_ns, b->has_from, b->from_ns) &&
            same_range(a->has_to, a->to_ns, b->has_to, b->to_ns) &&
            same_range(a->has_least, a->least_ns, b->has_least, b->least_ns) &&

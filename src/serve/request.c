@@ -38,18 +38,24 @@ static bool times(const tt_request *q, tt_filter *f, tt_error *err)
     return false;
 }
 
-static bool layer(const tt_request *q, tt_filter *f, tt_error *err)
+bool tt_request_layer(const tt_request *q, bool *given, int32_t *layer, tt_error *err)
 {
-    uint64_t number = 0;
     const char *text = tt_request_text(q, "layer");
-    f->has_layer = text != NULL;
-    /* Ops outside of batches. */
-    if (text && strcmp(text, "none") == 0) {
-        f->layer = TT_LAYER_NONE;
-        return true;
-    }
-    if (!tt_request_u64(q, "layer", 0, INT32_MAX, 0, &number, err)) return false;
-    f->layer = (int32_t)number;
+    *given = text != NULL;
+    *layer = TT_LAYER_NONE;
+    if (!text || tt_layer_read(text, layer)) return true;
+    (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                       "layer is a number, a stack with a number (\"enc 3\"), or none");
+    return false;
+}
+
+static bool model(const tt_request *q, tt_filter *f, tt_error *err)
+{
+    uint64_t number;
+    f->model = tt_request_text(q, "model");
+    f->has_context = tt_request_text(q, "context") != NULL;
+    if (!tt_request_u64(q, "context", 0, UINT32_MAX, 0, &number, err)) return false;
+    f->context = (uint32_t)number;
     return true;
 }
 
@@ -77,7 +83,8 @@ bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
                                        TT_PHASE_WARMUP};
     size_t phase = 0;
     memset(out, 0, sizeof *out);
-    if (!batches(q, out, err) || !times(q, out, err) || !layer(q, out, err) ||
+    if (!batches(q, out, err) || !times(q, out, err) ||
+        !tt_request_layer(q, &out->has_layer, &out->layer, err) || !model(q, out, err) ||
         !tt_request_choice(q, "phase", phases, 0, &phase, err) || !pattern(q, out, err))
         return false;
     out->phase = numbers[phase];
@@ -87,8 +94,8 @@ bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
 
 bool tt_request_is_unfiltered(const tt_request *q)
 {
-    static const char *const names[] = {"batch", "batch_to", "phase",   "layer",
-                                        "op",    "tensor",   "from_ns", "to_ns"};
+    static const char *const names[] = {"batch",  "batch_to", "phase", "layer", "op",
+                                        "tensor", "from_ns",  "to_ns", "model", "context"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (tt_request_text(q, names[i])) return false;
     return true;

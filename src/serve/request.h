@@ -58,6 +58,8 @@ bool tt_request_u64(const tt_request *q, const char *name, uint64_t least, uint6
 tt_status tt_request_op(const tt_request *q, uint32_t *run, uint32_t *node, tt_error *err);
 bool tt_request_double(const tt_request *q, const char *name, double least, double most,
                        double otherwise, double *out, tt_error *err);
+/* A layer as tt_layer_read has it: TT_LAYER_NONE if it is not given. */
+bool tt_request_layer(const tt_request *q, bool *given, int32_t *layer, tt_error *err);
 /* One of n names (`names` ends with NULL); *out gets its index. */
 bool tt_request_choice(const tt_request *q, const char *name, const char *const *names,
                        size_t otherwise, size_t *out, tt_error *err);
@@ -67,7 +69,7 @@ bool tt_request_choice(const tt_request *q, const char *name, const char *const 
 
 /* For tt_endpoint.params. token_to: the last of the tokens from `token` on; tensor: a pattern of
  * fnmatch; from_ns, to_ns: of ops' starts, since the trace's origin. */
-#define TT_REQUEST_FILTER_PARAMS "batch batch_to phase layer op tensor from_ns to_ns"
+#define TT_REQUEST_FILTER_PARAMS "batch batch_to phase layer op tensor from_ns to_ns model context"
 
 /* Clears it and sets the given parameters; texts belong to the request. False: *err names the
  * parameter and what it must be. */

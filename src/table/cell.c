@@ -1,5 +1,6 @@
 #include "table/table.h"
 
+#include "base/layer.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -65,6 +66,10 @@ static void get_member(const tt_column *column, const void *row, tt_cell *cell)
 {
     if (column->through) row = *(const void *const *)((const char *)row + column->through - 1);
     const void *at = (const char *)row + column->offset;
+    if (column->layer) {
+        tt_cell_id(cell, *(const int32_t *)at);
+        return;
+    }
     switch (column->type) {
     case TT_CELL_BOOL:
         cell->boolean = *(const bool *)at;
@@ -108,7 +113,17 @@ static void get_member(const tt_column *column, const void *row, tt_cell *cell)
     cell->known = true;
 }
 
-void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell)
+/* Of a column of a layer: that part of it. */
+static void take_part_of_layer(const tt_column *column, tt_cell *cell)
+{
+    const int32_t layer = (int32_t)cell->i64;
+    if (column->layer == TT_OF_LAYER_NUMBER)
+        cell->i64 = tt_layer_number(layer);
+    else
+        tt_cell_text(cell, cell->known ? tt_layer_stack_name(layer) : NULL);
+}
+
+static void get_whole(const tt_column *column, const void *context, const void *row, tt_cell *cell)
 {
     cell->known = false;
     cell->bound = TT_EXACT;
@@ -121,6 +136,12 @@ void tt_cell_get(const tt_column *column, const void *context, const void *row, 
     if ((column->type == TT_CELL_F32 || column->type == TT_CELL_F64) && !isfinite(cell->f64))
         cell->known = false;
     if (cell->known && column->bound) cell->bound = column->bound(context, row);
+}
+
+void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell)
+{
+    get_whole(column, context, row, cell);
+    if (column->layer) take_part_of_layer(column, cell);
 }
 
 static void show_real(tt_cell_unit unit, double v, char out[CELL_NUMBER])
@@ -209,6 +230,13 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     out[0] = '\0';
     if (column->text) {
         column->text(context, row, out, room);
+        return;
+    }
+    if (column->layer == TT_OF_LAYER_NUMBER) {
+        get_whole(column, context, row, &cell);
+        const bool dash = !cell.known || cell.i64 < 0;
+        if (!dash) (void)snprintf(out, room, "%s", tt_layer_text(text, (int32_t)cell.i64));
+        if (dash && column->show & TT_SHOW_DASH) (void)snprintf(out, room, "-");
         return;
     }
     tt_cell_get(column, context, row, &cell);

@@ -75,6 +75,12 @@ enum {
     TT_SHOW_OMIT = 8192   /* left out of JSON, not null, if it is not known */
 };
 
+/* What a column of a layer has of it; not known if there is no layer. */
+enum {
+    TT_OF_LAYER_NUMBER = 1, /* text shows its stack, too: "enc 3" */
+    TT_OF_LAYER_STACK = 2
+};
+
 /* How exact a number is; text shows it as a prefix. */
 typedef enum tt_certainty {
     TT_EXACT,
@@ -112,10 +118,11 @@ struct tt_column {
     tt_cell_unit unit;
     bool nullable;    /* not every row has it */
     uint16_t show;    /* TT_SHOW_... */
-    uint8_t kinds;    /* bits of the kinds of rowset that have the column; 0: all */
+    uint16_t kinds;   /* bits of the kinds of rowset that have the column; 0: all */
     uint32_t offset;  /* of the member (TT_MEMBER), if there is no `get` */
     uint32_t through; /* 0, or 1 + the offset of the row's pointer to the struct with the member */
     bool chars;       /* a NAME's member is an array, not a pointer; empty: not known */
+    uint8_t layer;    /* TT_OF_LAYER_...: the member, or what `get` sets, is one of base/layer.h */
     bool (*known)(const void *context, const void *row);         /* for members; NULL: always */
     tt_certainty (*bound)(const void *context, const void *row); /* NULL: exact */
     /* Sets the value; the cell is not known and its value zero before. */
@@ -155,6 +162,17 @@ struct tt_column {
         char **: TT_CELL_NAME,                                                                     \
         const char **: TT_CELL_NAME),                                                              \
     .offset = offsetof(row_type, member)
+
+/* For a column with a layer's number, and the column of its stack that goes with it: both with
+ * TT_LAYER_AT, or a `get` that sets a layer (cell->i64). */
+#define TT_LAYER .type = TT_CELL_I32, .nullable = true, .layer = TT_OF_LAYER_NUMBER
+#define TT_STACK(...)                                                                              \
+    TT_COLUMN("stack", NULL, NONE,                                                                 \
+              "the layer's stack, if it has a name: enc, dec, v (images), a (sound), ...",         \
+              .type = TT_CELL_NAME, .nullable = true, .layer = TT_OF_LAYER_STACK, __VA_ARGS__)
+/* A member, an int32_t. */
+#define TT_LAYER_AT(row_type, member)                                                              \
+    .offset = offsetof(row_type, member) + 0 * sizeof(&((row_type *)0)->member == (int32_t *)0)
 
 /* The same for a text that is an array, and for a member of the struct that the row's POINTER
  * points to. */
@@ -254,7 +272,7 @@ struct tt_schema {
 /* Rows one after the other in memory. It owns nothing. */
 struct tt_rowset {
     const tt_schema *schema;
-    uint8_t kind;        /* one bit; 0: columns of all kinds */
+    uint16_t kind;       /* one bit; 0: columns of all kinds */
     const void *context; /* passed to the columns' functions */
     const void *rows;
     size_t row_bytes;
@@ -268,7 +286,7 @@ struct tt_rowset {
 /* A rowset of N rows at ROWS, an array or pointer of their type. */
 #define TT_ROWSET(schema_, kind_, context_, rows_, n_)                                             \
     ((tt_rowset){.schema = (schema_),                                                              \
-                 .kind = (uint8_t)(kind_),                                                         \
+                 .kind = (uint16_t)(kind_),                                                        \
                  .context = (context_),                                                            \
                  .rows = (rows_),                                                                  \
                  .row_bytes = sizeof *(rows_),                                                     \

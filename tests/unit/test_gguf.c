@@ -455,12 +455,68 @@ static void test_layout_of_weights(void **state)
     classify("blk.0.ffn_up_exps.weight", 0, "ffn", "ffn_up_exps", "FFN Up Experts");
     classify("blk.0.ffn_up_exps.weight[12]", 0, "ffn", "ffn_up_exps", "FFN Up Expert 12");
     classify("blk.0.ffn_down.3.weight", 0, "ffn", "ffn_down", "FFN Down Expert 3");
-    classify("enc.blk.4.attn_q.weight", 4, "attention", "attn_q", "Attention Q");
-    classify("blk.7.ssm_in.weight", 7, "other", "ssm_in", "Other");
+    classify("blk.7.ssm_in.weight", 7, "ssm", "ssm_in", "Other");
+    classify("blk.7.ssm_norm.weight", 7, "ssm", "ssm_norm", "Other");
+    classify("blk.7.time_mix_w0.weight", 7, "rwkv", "time_mix_w0", "Other");
+    classify("blk.7.channel_mix_key.weight", 7, "rwkv", "channel_mix_key", "Other");
+    classify("blk.7.shortconv.conv.weight", 7, "conv", "shortconv.conv", "Other");
+    classify("mm.0.weight", -1, "projector", "mm.0", "Other");
+    classify("v.patch_embd.weight", -1, "input", "v.patch_embd", "Other");
+    classify("v.post_ln.weight", -1, "norm", "v.post_ln", "Other");
+    classify("a.conv1d.0.weight", -1, "conv", "a.conv1d.0", "Other");
     classify("rope_freqs.weight", -1, "other", "rope_freqs", "Other");
     assert_int_equal(tt_layout_classify("blk.0.ffn_up_exps.weight[12]").expert_id, 12);
     assert_int_equal(tt_layout_classify("blk.0.ffn_down.3.weight").expert_id, 3);
     assert_int_equal(tt_layout_classify("blk.0.ffn_up_exps.weight").expert_id, -1);
+}
+
+/* "enc 4", and back: layers of several stacks have one number, and are not the same. */
+static void test_layers_of_stacks(void **state)
+{
+    static const struct {
+        const char *name, *layer, *category;
+    } weights[] = {
+        {"enc.blk.4.attn_q.weight", "enc 4", "attention"},
+        {"dec.blk.4.attn_q.weight", "dec 4", "attention"},
+        {"dec.blk.4.cross_attn_q.weight", "dec 4", "attention"},
+        {"dec.blk.4.cross_attn_norm.weight", "dec 4", "norm"},
+        {"blk.4.attn_q.weight", "4", "attention"},
+        {"v.blk.4.ln1.weight", "v 4", "norm"},
+        {"v.blk.4.ffn_up.weight", "v 4", "ffn"},
+        {"v.sam.blk.4.attn.qkv.weight", "v.sam 4", "attention"},
+        {"a.blk.4.attn_q.weight", "a 4", "attention"},
+        {"a.proj_blk.4.cross_attn_q.weight", "a.proj 4", "attention"},
+        {"posnet.4.conv1.weight", "posnet 4", "conv"},
+        {"convnext.4.dw.weight", "convnext 4", "other"},
+        {"encoder.blocks.4.attn.query.weight", "enc 4", "attention"},
+        {"decoder.blocks.4.cross_attn_ln.weight", "dec 4", "norm"},
+        {"decoder.blocks.4.mlp.0.weight", "dec 4", "ffn"},
+    };
+    const size_t n = sizeof weights / sizeof *weights;
+    int32_t any, exact;
+    char text[TT_LAYER_TEXT];
+    (void)state;
+    assert_true(tt_layer_read("4", &any));
+    for (size_t i = 0; i < n; i++) {
+        const tt_component c = tt_layout_classify(weights[i].name);
+        assert_string_equal(tt_layer_text(text, c.layer_id), weights[i].layer);
+        assert_string_equal(c.category, weights[i].category);
+        assert_int_equal(tt_layer_number(c.layer_id), 4);
+        assert_true(tt_layer_passes(any, c.layer_id));
+        if (!tt_layer_stack_name(c.layer_id)) continue;
+        assert_true(tt_layer_read(weights[i].layer, &exact));
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(tt_layer_passes(exact, tt_layout_classify(weights[k].name).layer_id),
+                             strcmp(weights[i].layer, weights[k].layer) == 0);
+    }
+    const int32_t other = tt_layer_make(4, TT_STACK_ENCODER, 1);
+    assert_true(tt_layer_read("enc.4", &exact) && tt_layer_passes(exact, other));
+    assert_false(tt_layer_passes(tt_layer_make(4, TT_STACK_ENCODER, 0), other));
+    assert_true(tt_layer_read("none", &any) && tt_layer_passes(any, -1));
+    assert_false(tt_layer_passes(any, other) || tt_layer_passes(other, -1));
+    assert_false(tt_layer_read("x 4", &any) || tt_layer_read("enc", &any));
+    assert_false(tt_layer_read("enc 65536", &any) || tt_layer_read("-1", &any));
+    assert_false(tt_layer_read("", &any) || tt_layer_read("enc 4 ", &any));
 }
 
 static void test_layout_of_graph_values(void **state)
@@ -549,13 +605,14 @@ static void test_csv_of_experts(void **state)
     (void)snprintf(
         want, sizeof want,
         "tensor_name,file_offset,size_bytes,layer_id,component_type,dtype,n_dims,ne0,ne1,ne2,ne3,"
-        "expert_id,dim0,dim1,dim2,dim3,name,file,offset_start,offset_end,shape,category,component\n"
+        "expert_id,dim0,dim1,dim2,dim3,name,file,offset_start,offset_end,shape,category,component,"
+        "stack\n"
         "output_norm.weight,%d,32,,Other,F32,1,8,1,1,1,,8,1,1,1,output_norm.weight,,%d,%d,8,norm,"
-        "output_norm\n"
+        "output_norm,\n"
         "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0,32,4,1,1,"
-        "blk.0.ffn_up_exps.weight[0],,%d,%d,32 x 4,ffn,ffn_up_exps\n"
+        "blk.0.ffn_up_exps.weight[0],,%d,%d,32 x 4,ffn,ffn_up_exps,\n"
         "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1,32,4,1,1,"
-        "blk.0.ffn_up_exps.weight[1],,%d,%d,32 x 4,ffn,ffn_up_exps\n",
+        "blk.0.ffn_up_exps.weight[1],,%d,%d,32 x 4,ffn,ffn_up_exps,\n",
         at, at, at + 32, at + 32, at + 32, at + 168, at + 168, at + 168, at + 304);
     assert_string_equal(out.data, want);
     tt_bytes_free(&out);
@@ -911,6 +968,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_small_floats),
         cmocka_unit_test(test_layout_of_weights),
+        cmocka_unit_test(test_layers_of_stacks),
         cmocka_unit_test(test_layout_of_graph_values),
         cmocka_unit_test(test_layout_of_odd_names),
         cmocka_unit_test(test_csv_of_experts),

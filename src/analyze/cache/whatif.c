@@ -2,6 +2,7 @@
 
 #include "analyze/reads.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "policy/policy.h"
 
@@ -92,6 +93,36 @@ static uint32_t layer_of(const tt_whatif *w, uint32_t weight)
     return layer == TT_LAYER_NONE || layer < 0 ? TT_POLICY_NO_LAYER : (uint32_t)layer;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Policies have lists of layers by number: those of several stacks or models are counted through,
+ * in their order. False if out of memory. */
+static bool number_layers(uint32_t *layers, size_t n)
+{
+    size_t n_distinct = 0, i = 0, at;
+    while (i < n && (layers[i] < TT_LAYER_NUMBERS || layers[i] == TT_POLICY_NO_LAYER))
+        i++;
+    if (i == n) return true;
+    uint32_t *distinct = malloc(n * sizeof *distinct);
+    if (!distinct) return false;
+    memcpy(distinct, layers, n * sizeof *distinct);
+    qsort(distinct, n, sizeof *distinct, by_number);
+    for (i = 0; i < n; i++)
+        if (n_distinct == 0 || distinct[i] != distinct[n_distinct - 1])
+            distinct[n_distinct++] = distinct[i];
+    for (i = 0; i < n; i++) {
+        if (layers[i] == TT_POLICY_NO_LAYER) continue;
+        tt_lower_bound(at, n_distinct, distinct[at] < layers[i]);
+        layers[i] = (uint32_t)at;
+    }
+    free(distinct);
+    return true;
+}
+
 static void leave_out(tt_whatif *w, const tt_read_range *r)
 {
     w->left_out++;
@@ -131,7 +162,8 @@ static bool make_pages(tt_whatif *w, const tt_reads *reads, size_t *first, bool 
     w->stream.n_extents = (uint32_t)reads->n_ranges;
     w->stream.order = w->order;
     w->stream.n = n;
-    return layout && w->extents && w->layers && w->order && !*beyond;
+    return layout && w->extents && w->layers && w->order &&
+           number_layers(w->layers, w->stream.n_extents) && !*beyond;
 }
 
 /* The slices of an op's reads, without repetitions (rows of one tensor). */
@@ -253,6 +285,7 @@ static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
     ok = ok && w->layers;
     for (uint32_t i = 0; ok && i < s.n; i++)
         w->layers[i] = layer_of(w, s.list[i].weight);
+    ok = ok && number_layers(w->layers, s.n);
     for (uint32_t i = 0; ok && i < s.n; i++)
         w->extents[i] = (tt_extent){s.list[i].begin, s.list[i].begin + s.list[i].size};
     for (size_t k = 0; ok && k < reads->n_ops; k++)

@@ -80,9 +80,9 @@ TT_COLUMN_SHOW(show_key, tt_diff_row, r, char text[256];
                if (r->key_b)(void) snprintf(text, sizeof text, "%s | %s", r->key, r->key_b);
                else(void) snprintf(text, sizeof text, "%s", *r->key ? r->key : "(between ops)");
                tt_cell_text_copy(out, room, text);)
-TT_COLUMN_KNOWN(in_layer, tt_diff_row, r, r->layer_id >= 0)
-TT_COLUMN_SHOW(show_layer, tt_diff_row, r,
-               (void)snprintf(out, room, r->layer_id < 0 ? "no layer" : "%d", r->layer_id);)
+TT_COLUMN_SHOW(show_layer, tt_diff_row, r, char text[TT_LAYER_TEXT];
+               (void)snprintf(out, room, "%s",
+                              r->layer_id < 0 ? "no layer" : tt_layer_text(text, r->layer_id));)
 TT_COLUMN_GET(get_name_b, tt_diff_row, r,
               tt_cell_text(cell, r->key_b  ? r->key_b
                                  : r->op_b ? r->key
@@ -147,11 +147,13 @@ static const tt_column row_columns[] = {
     KEY(COMPONENTS, "component", "COMPONENT", "role in its layer"),
     KEY(KINDS, "op", "OP", "the kind of op"),
     KEY(OPS, "name", "NODE", "name of the node; of A if the sides differ"),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", .nullable = true,
-              .kinds = BY(LAYERS), .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY,
-              .known = in_layer, TT_MEMBER(tt_diff_row, layer_id), .text = show_layer),
-    TT_COLUMN("layer_id", NULL, ID, "of the node; null: none", .nullable = true, .kinds = BY(OPS),
-              .known = in_layer, TT_MEMBER(tt_diff_row, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .kinds = BY(LAYERS),
+              .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY, TT_LAYER_AT(tt_diff_row, layer_id),
+              .text = show_layer),
+    TT_STACK(.kinds = BY(LAYERS), TT_LAYER_AT(tt_diff_row, layer_id)),
+    TT_COLUMN("layer_id", NULL, ID, "of the node; null: none", TT_LAYER, .kinds = BY(OPS),
+              TT_LAYER_AT(tt_diff_row, layer_id)),
+    TT_STACK(.kinds = BY(OPS), TT_LAYER_AT(tt_diff_row, layer_id)),
     TT_COLUMN("name_b", NULL, NONE, "name of the node in B", .type = TT_CELL_NAME, .nullable = true,
               .kinds = BY(OPS), .get = get_name_b),
     OF_NODE(op_a, "op that computes it in A"),
@@ -248,8 +250,8 @@ static const tt_column change_columns[] = {
               TT_MEMBER(tt_diff_change, op_a)),
     TT_COLUMN("computed_by_b", NULL, NONE, "in B", .nullable = true,
               TT_MEMBER(tt_diff_change, op_b)),
-    TT_COLUMN("layer_id", NULL, ID, "null: none", .type = TT_CELL_I32, .nullable = true,
-              .get = get_change_layer),
+    TT_COLUMN("layer_id", NULL, ID, "null: none", TT_LAYER, .get = get_change_layer),
+    TT_STACK(.get = get_change_layer),
     TT_COLUMN("differs", NULL, NONE, "what of it", .type = TT_CELL_ROWS, .json = json_differs),
     TT_COLUMN("text", NULL, NONE, "the same in words", .type = TT_CELL_ROWS, .json = json_text),
 };
@@ -488,13 +490,12 @@ tt_rowset tt_diff_buffers(const tt_diff_around *x)
 }
 
 TT_COLUMN_VALUE(get_all, tt_diff_fault_row, f, boolean, f->layer_id == INT64_MIN)
-TT_COLUMN_KNOWN(fault_in_layer, tt_diff_fault_row, f, f->layer_id >= 0)
-TT_COLUMN_SHOW(show_fault_layer, tt_diff_fault_row, f,
-               (void)snprintf(out, room,
+TT_COLUMN_GET(get_fault_layer, tt_diff_fault_row, f, tt_cell_id(cell, f->layer_id);)
+TT_COLUMN_SHOW(show_fault_layer, tt_diff_fault_row, f, char text[TT_LAYER_TEXT];
+               (void)snprintf(out, room, "%s",
                               f->layer_id == INT64_MIN ? "all"
                               : f->layer_id < 0        ? "no layer"
-                                                       : "%lld",
-                              (long long)f->layer_id);)
+                                                : tt_layer_text(text, (int32_t)f->layer_id));)
 TT_COLUMN_KNOWN(has_reads, tt_diff_fault_row, f, f->has_reads)
 /* How much a row's faults differ; faults that read from disk weigh most. The total comes first. */
 TT_COLUMN_VALUE(get_weight, tt_diff_fault_row, f, f64,
@@ -507,9 +508,9 @@ TT_COLUMN_VALUE(get_weight, tt_diff_fault_row, f, f64,
 
 static const tt_column fault_columns[] = {
     TT_COLUMN("all", NULL, NONE, "the sum of all rows", .type = TT_CELL_BOOL, .get = get_all),
-    TT_COLUMN("layer_id", "LAYER", ID, "null: ops of no layer, or all", .nullable = true,
-              .show = TT_SHOW_LEFT, .known = fault_in_layer, TT_MEMBER(tt_diff_fault_row, layer_id),
-              .text = show_fault_layer),
+    TT_COLUMN("layer_id", "LAYER", ID, "null: ops of no layer, or all", TT_LAYER,
+              .show = TT_SHOW_LEFT, .get = get_fault_layer, .text = show_fault_layer),
+    TT_STACK(.get = get_fault_layer),
     FAULTS(minor_a, "MINOR A", "that read nothing, of A"),
     FAULTS(minor_b, "MINOR B", "of B"),
     FAULTS(major_a, "MAJOR A", "that read from disk, of A"),
@@ -529,7 +530,6 @@ tt_rowset tt_diff_faults(const tt_diff_around *x)
     return TT_ROWSET(&fault_schema, 0, NULL, x->faults, x->has_faults ? x->n_faults : 0);
 }
 
-TT_COLUMN_KNOWN(router_in_layer, tt_diff_router, r, r->layer_id >= 0)
 TT_COLUMN_SHOW(show_divergence, tt_diff_router, r,
                if (!isnan(r->divergence_bits))(void)
                    snprintf(out, room, "%.4f bit", r->divergence_bits);)
@@ -538,8 +538,9 @@ TT_COLUMN_SHOW(show_divergence, tt_diff_router, r,
     TT_COLUMN(#key_, title_, COUNT, about_, TT_MEMBER(tt_diff_router, key_))
 
 static const tt_column router_columns[] = {
-    TT_COLUMN("layer_id", "LAYER", ID, "the router's", .nullable = true, .show = TT_SHOW_LEFT,
-              .known = router_in_layer, TT_MEMBER(tt_diff_router, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the router's", TT_LAYER, .show = TT_SHOW_LEFT,
+              TT_LAYER_AT(tt_diff_router, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_diff_router, layer_id)),
     ROUTER(experts_a, NULL, "experts that A has"),
     ROUTER(experts_b, NULL, "that B has"),
     ROUTER(n_tokens_a, "TOKENS A", "that A routed"),

@@ -1,5 +1,6 @@
 #include "analyze/log/columns.h"
 
+#include "base/path.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -144,6 +145,13 @@ static void show_phase(const void *context, const void *row, char *out, size_t r
     (void)snprintf(out, room, "%s", in_batch(context, row) ? cell.text.at : "-");
 }
 
+TT_COLUMN_VALUE(get_context, tt_log_row, r, u64,
+                ((const tt_model *)context)->batches[r->row->run->batch].context)
+TT_COLUMN_GET(get_model, tt_log_row, r,
+              tt_cell_text(cell, tt_model_path(context, r->op->graph->model));)
+TT_COLUMN_SHOW(show_model, tt_log_row, r,
+               const char *path = tt_model_path(context, r->op->graph->model);
+               tt_cell_text_copy(out, room, path ? tt_base_name(path) : "-");)
 TT_COLUMN_VALUE(get_run, tt_log_row, r, u64, r->row->run->id)
 TT_COLUMN_VALUE(get_graph, tt_log_row, r, u64, r->op->graph->id)
 TT_COLUMN_VALUE(get_node, tt_log_row, r, u64, r->op->node)
@@ -152,8 +160,7 @@ TT_COLUMN_VALUE(get_threads, tt_log_row, r, u64, r->row->lanes)
 TT_COLUMN_VALUE(get_thread, tt_log_row, r, u64, r->row->lane)
 TT_COLUMN_GET(get_op, tt_log_row, r, tt_cell_text(cell, r->op->op);)
 TT_COLUMN_GET(get_name, tt_log_row, r, tt_cell_text(cell, r->op->name);)
-TT_COLUMN_KNOWN(in_layer, tt_log_row, r, r->op->place.layer_id >= 0)
-TT_COLUMN_VALUE(get_layer, tt_log_row, r, i64, r->op->place.layer_id)
+TT_COLUMN_GET(get_layer, tt_log_row, r, tt_cell_id(cell, r->op->place.layer_id);)
 TT_COLUMN_GET(get_category, tt_log_row, r, tt_cell_text(cell, r->op->place.category);)
 TT_COLUMN_GET(get_component, tt_log_row, r, tt_cell_text(cell, r->op->place.component);)
 TT_COLUMN_VALUE(get_weight_bytes, tt_log_row, r, u64, r->op->weight_bytes)
@@ -317,6 +324,10 @@ static const tt_column columns[] = {
            .known = in_batch, .show = TT_SHOW_DASH),
     TEXT("phase", "PHASE", get_phase, "phase of the batch", .show = TT_SHOW_WIDE,
          .text = show_phase),
+    NUMBER("context_id", "CONTEXT", get_context, "the engine's context; null: outside any batch",
+           .nullable = true, .known = in_batch, .show = TT_SHOW_ASKED),
+    TEXT("model_file", "MODEL", get_model, "path of the model; null: not known", .nullable = true,
+         .show = TT_SHOW_ASKED | TT_SHOW_CUT, .text = show_model),
     NUMBER("graph_run", NULL, get_run, "the graph computation", .show = 0),
     NUMBER("graph_id", NULL, get_graph, "the graph", .show = 0),
     NUMBER("node", NULL, get_node, "number of the op's first node in the graph", .show = 0),
@@ -328,8 +339,8 @@ static const tt_column columns[] = {
     TEXT("op", "OP", get_op, "the kind of op", .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TEXT("name", "NODE", get_name, "name of the node; of a fused op, the last one",
          .show = TT_SHOW_CUT | TT_SHOW_KEY),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", .type = TT_CELL_I32,
-              .nullable = true, .known = in_layer, .get = get_layer),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .get = get_layer),
+    TT_STACK(.get = get_layer),
     TEXT("category", NULL, get_category, "the part of the network", .show = 0),
     TEXT("component", NULL, get_component, "role in its layer", .show = 0),
     TT_COLUMN("weight_bytes", NULL, BYTES, "bytes read from weights", .type = TT_CELL_U64,
@@ -343,7 +354,7 @@ static const tt_column columns[] = {
          .show = TT_SHOW_CUT, .text = show_destination, .json = json_destination),
 };
 
-#define DESCRIPTION 15u
+#define DESCRIPTION 17u
 
 const tt_schema tt_log_schema = {"log", "an op, or a thread's part of it", columns,
                                  sizeof columns / sizeof *columns};
@@ -361,11 +372,9 @@ static void description(tt_json *j, const tt_model *m, const tt_op *op, const tt
 {
     tt_json_kv_string(j, "op", op->op);
     tt_json_kv_string(j, "name", op->name);
-    tt_json_key(j, "layer_id");
-    if (op->place.layer_id < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, op->place.layer_id);
+    tt_json_kv_i64_or_null(j, "layer_id", op->place.layer_id >= 0,
+                           tt_layer_number(op->place.layer_id));
+    tt_json_kv_string(j, "stack", tt_layer_stack_name(op->place.layer_id));
     tt_json_kv_string(j, "category", op->place.category);
     tt_json_kv_string(j, "component", op->place.component);
     tt_json_kv_u64(j, "weight_bytes", op->weight_bytes);

@@ -149,7 +149,7 @@ typedef struct log_index_position {
 
 struct tt_log_index {
     tt_filter filter;
-    char *texts[3]; /* of the filter */
+    char *texts[4]; /* of the filter */
     bool by_lane;
     tt_log_survey *survey;
     uint32_t n_runs;
@@ -353,7 +353,7 @@ tt_status tt_log_index_locate_time(const tt_log_index *x, const tt_model *m, dou
 
 static bool copy_texts(tt_log_index *x)
 {
-    const char **texts[] = {&x->filter.op, &x->filter.tensor, &x->filter.text};
+    const char **texts[] = {&x->filter.op, &x->filter.tensor, &x->filter.text, &x->filter.model};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (!*texts[i]) continue;
         x->texts[i] = strdup(*texts[i]);

@@ -89,7 +89,6 @@ static const tt_schema segment_schema = {"segments", "a model file or a buffer, 
 
 /* --- tensors in them --- */
 
-TT_COLUMN_KNOWN(has_layer, tt_placed, p, p->layer_id >= 0)
 TT_COLUMN_KNOWN(is_weight, tt_placed, p, p->weight != TT_NONE)
 TT_COLUMN_KNOWN(in_graph, tt_placed, p, p->graph != TT_NONE)
 TT_COLUMN_KNOWN(is_node, tt_placed, p, p->tensor != TT_NONE)
@@ -103,8 +102,8 @@ static const tt_column placed_columns[] = {
     TT_COLUMN("type", NULL, NONE, "of its numbers", TT_MEMBER(tt_placed, type_name)),
     TT_COLUMN("offset_bytes", NULL, BYTES, "in the segment", TT_MEMBER(tt_placed, begin)),
     TT_COLUMN("size_bytes", NULL, BYTES, "", .type = TT_CELL_U64, .get = get_placed_size),
-    TT_COLUMN("layer_id", NULL, ID, "", .nullable = true, .known = has_layer,
-              TT_MEMBER(tt_placed, layer_id)),
+    TT_COLUMN("layer_id", NULL, ID, "", TT_LAYER, TT_LAYER_AT(tt_placed, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_placed, layer_id)),
     TT_COLUMN("component", NULL, NONE, "", TT_MEMBER(tt_placed, component)),
     TT_COLUMN("weight", NULL, ID, "row of tensors", .nullable = true, .known = is_weight,
               TT_MEMBER(tt_placed, weight)),
@@ -130,8 +129,6 @@ static const tt_placed *first_of(const void *context, const tt_region *r)
 
 TT_COLUMN_KNOWN(is_covered, tt_region, r, r->placed != TT_NONE)
 TT_COLUMN_KNOWN(has_one, tt_region, r, r->placed != TT_NONE && r->n_placed == 1)
-TT_COLUMN_KNOWN(has_layered_one, tt_region, r,
-                has_one(context, r) && first_of(context, r)->layer_id >= 0)
 TT_COLUMN_KNOWN(has_weight, tt_region, r, r->weight != TT_NONE)
 TT_COLUMN_KNOWN(is_cut, tt_region, r, r->n_slices > 0)
 TT_COLUMN_GET(get_region_segment, tt_region, r,
@@ -140,7 +137,8 @@ TT_COLUMN_GET(get_region_kind, tt_region, r, tt_cell_text(cell, tt_region_kind_n
 TT_COLUMN_VALUE(get_region_size, tt_region, r, u64, r->end - r->begin)
 TT_COLUMN_GET(get_tensor, tt_region, r, tt_cell_text(cell, first_of(context, r)->name);)
 TT_COLUMN_GET(get_type, tt_region, r, tt_cell_text(cell, first_of(context, r)->type_name);)
-TT_COLUMN_VALUE(get_layer, tt_region, r, i64, first_of(context, r)->layer_id)
+TT_COLUMN_GET(get_layer, tt_region, r,
+              tt_cell_id(cell, has_one(context, r) ? first_of(context, r)->layer_id : -1);)
 TT_COLUMN_GET(get_component, tt_region, r, tt_cell_text(cell, first_of(context, r)->component);)
 
 /* The first TT_MEMORY_LIST_MAX tensors that cover it. */
@@ -177,8 +175,8 @@ static const tt_column region_columns[] = {
               .nullable = true, .known = has_weight, TT_MEMBER(tt_region, weight)),
     TT_COLUMN("type", NULL, NONE, "of the tensor, when it is the only one", .type = TT_CELL_NAME,
               .nullable = true, .known = has_one, .get = get_type),
-    TT_COLUMN("layer_id", NULL, ID, "likewise", .type = TT_CELL_I32, .nullable = true,
-              .known = has_layered_one, .get = get_layer),
+    TT_COLUMN("layer_id", NULL, ID, "likewise", TT_LAYER, .get = get_layer),
+    TT_STACK(.get = get_layer),
     TT_COLUMN("component", NULL, NONE, "likewise", .type = TT_CELL_NAME, .nullable = true,
               .known = has_one, .get = get_component),
     TT_COLUMN("n_slices", NULL, COUNT, "experts", TT_MEMBER(tt_region, n_slices)),

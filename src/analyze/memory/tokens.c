@@ -68,7 +68,8 @@ static uint32_t experts_of(const tt_model *m, const tt_filter *f)
         const tt_weight *w = &m->weights[i];
         const bool expert = w->n_dims >= 3 && w->ne[2] > 1 && w->place.component &&
                             strstr(w->place.component, "_exps");
-        if (expert && (!f->has_layer || w->place.layer_id == f->layer) && w->ne[2] > most)
+        if (expert && (!f->has_layer || tt_layer_passes(f->layer, w->place.layer_id)) &&
+            w->ne[2] > most)
             most = w->ne[2];
     }
     return most > TT_SLICES_MAX ? TT_SLICES_MAX : (uint32_t)most;
@@ -78,7 +79,8 @@ static uint32_t layers_of(const tt_model *m)
 {
     int32_t last = -1;
     for (uint32_t i = 0; i < m->n_weights; i++)
-        if (m->weights[i].place.layer_id > last) last = m->weights[i].place.layer_id;
+        if (tt_layer_number(m->weights[i].place.layer_id) > last)
+            last = tt_layer_number(m->weights[i].place.layer_id);
     return last < (int32_t)TT_TOKENS_COLUMNS_MAX - 1 ? (uint32_t)(last + 1)
                                                      : TT_TOKENS_COLUMNS_MAX - 1;
 }
@@ -155,7 +157,8 @@ static bool visit(void *context, const tt_reading *r)
     for (size_t i = 0; i < r->n; i++) {
         const tt_access *a = &r->list[i];
         if (!tt_reads_counts(q->m, a)) continue;
-        const int32_t number = t->by == TT_TOKENS_BY_LAYER ? q->m->weights[a->weight].place.layer_id
+        const int32_t number = t->by == TT_TOKENS_BY_LAYER
+                                   ? tt_layer_number(q->m->weights[a->weight].place.layer_id)
                                : t->by == TT_TOKENS_BY_EXPERT ? a->expert
                                                               : 0;
         t->experts |= a->expert >= 0;

@@ -277,7 +277,7 @@ static bool name_is(const drawing *d, const char *name)
 static bool is_marked(const drawing *d, const tt_graph *g, uint32_t node,
                       const tt_timeline_node *info)
 {
-    if (d->q->has_layer && info->layer_id == d->q->layer) return true;
+    if (d->q->has_layer && tt_layer_passes(d->q->layer, info->layer_id)) return true;
     if (!d->q->tensor) return false;
     uint32_t nodes[TT_OP_NODES_MAX] = {node};
     uint32_t n = 1 + tt_op_covered(g, node, info->covers, nodes + 1);

@@ -541,8 +541,8 @@ void tt_timeline_spans(const tt_timeline *t, int64_t from, int64_t to, size_t *f
 
 /* --- what ops are --- */
 
-static const char *const categories[TT_TIMELINE_CATEGORIES] = {"input", "norm",   "attention",
-                                                               "ffn",   "output", "other"};
+static const char *const categories[TT_TIMELINE_CATEGORIES] = {
+    "input", "norm", "attention", "ffn", "ssm", "rwkv", "conv", "projector", "output", "other"};
 
 const char *tt_timeline_category_name(uint8_t category)
 {

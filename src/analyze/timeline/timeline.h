@@ -30,7 +30,7 @@
 #define TT_TIMELINE_OPEN_RUNS_MAX 64u
 
 /* The categories of tt_place, in the order of tt_timeline_category_name. */
-#define TT_TIMELINE_CATEGORIES 6u
+#define TT_TIMELINE_CATEGORIES 10u
 
 /* The kind of a drawing's items. */
 typedef struct tt_timeline_kind {
@@ -38,7 +38,7 @@ typedef struct tt_timeline_kind {
     uint8_t category;
 } tt_timeline_kind;
 
-/* "input", "norm", "attention", "ffn", "output", "other" */
+/* "input", "norm", "attention", "ffn", "ssm", ..., "other": the last one is for all others */
 const char *tt_timeline_category_name(uint8_t category);
 
 typedef struct tt_timeline tt_timeline;

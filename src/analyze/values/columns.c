@@ -47,11 +47,15 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
 #define GROUP_RANGE(key_, title_, show_, about_)                                                   \
     RANGE(tt_values_group, #key_, title_, key_, has_range, show_, about_)
 
+TT_COLUMN_GET(get_group_layer, tt_values_group, g, tt_cell_id(cell, g->number);)
+
 static const tt_column group_columns[] = {
     KEY(TENSOR, "tensor", "NAME", "name of the node"),
     KEY(BASE_NAME, "base_name", "BASE NAME", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
-    NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: none"),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .kinds = BY(LAYER),
+              .show = TT_SHOW_DASH, .get = get_group_layer),
+    TT_STACK(.kinds = BY(LAYER), .get = get_group_layer),
     NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
     GROUP(outputs, "OUTPUTS", 0, "number of measured outputs"),
     GROUP(elements, "ELEMENTS", TT_SHOW_WIDE, "number of elements in these"),
@@ -81,7 +85,6 @@ tt_rowset tt_values_groups_rowset(const tt_values_groups *g)
 
 /* --- growth --- */
 
-TT_COLUMN_KNOWN(in_layer, tt_values_growth, x, x->layer_id >= 0)
 TT_COLUMN_KNOWN(range_known, tt_values_growth, x, x->all.has_range)
 TT_COLUMN_KNOWN(has_ratio, tt_values_growth, x, x->has_ratio)
 TT_COLUMN_GET(get_phase, tt_values_growth, x, tt_cell_text(cell, tt_phase_name(x->phase));)
@@ -97,8 +100,9 @@ static const tt_column growth_columns[] = {
     TT_COLUMN("phase", "PHASE", NONE, "phase of the batches", .type = TT_CELL_NAME,
               .get = get_phase),
     LAYER("batches", batches, "number of batches of that phase"),
-    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", .nullable = true,
-              .show = TT_SHOW_DASH, .known = in_layer, TT_MEMBER(tt_values_growth, layer_id)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .show = TT_SHOW_DASH,
+              TT_LAYER_AT(tt_values_growth, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_values_growth, layer_id)),
     LAYER("outputs", outputs, "number of measured outputs"),
     LAYER("elements", all.elements, "number of elements in these"),
     LAYER("n_nan", all.n_nan, "elements that are NaN"),
@@ -277,8 +281,9 @@ static const tt_column output_columns[] = {
     OUTPUT_ID("graph_run", NULL, get_run_id, "the graph computation", .type = TT_CELL_U32),
     OUTPUT_ID("graph_id", NULL, get_graph_id, "number of its graph", .type = TT_CELL_U32),
     TT_COLUMN("node", NULL, ID, "number of the node in the graph", TT_MEMBER(tt_values_row, node)),
-    OUTPUT_ID("layer_id", "LAYER", get_layer, "the layer; null: none", .nullable = true,
-              .type = TT_CELL_I32, .show = TT_SHOW_DASH | TT_SHOW_WIDE),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER,
+              .show = TT_SHOW_DASH | TT_SHOW_WIDE, .get = get_layer),
+    TT_STACK(.get = get_layer),
     OUTPUT_TEXT("name", "NAME", get_name, "name of the node", .show = TT_SHOW_CUT | TT_SHOW_KEY),
     OUTPUT_TEXT("op", "OP", get_op, "op that computed it", .kinds = HAS_OP,
                 .show = TT_SHOW_CUT | TT_SHOW_KEY),

@@ -40,13 +40,13 @@ char *tt_values_base_name(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
     char mark[24];
     (void)snprintf(out, TT_VALUES_KEY_TEXT, "%s", is_unnamed(t->name) ? t->op_desc : t->name);
     if (layer < 0 || is_unnamed(t->name)) return out;
-    (void)snprintf(mark, sizeof mark, "blk.%" PRId32 ".", layer);
+    (void)snprintf(mark, sizeof mark, "blk.%" PRId32 ".", tt_layer_number(layer));
     if (strncmp(t->name, mark, strlen(mark)) == 0) {
         (void)snprintf(out, TT_VALUES_KEY_TEXT, "%s", t->name + strlen(mark));
         return out;
     }
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        (void)snprintf(mark, sizeof mark, "%s%" PRId32, marks[i], layer);
+        (void)snprintf(mark, sizeof mark, "%s%" PRId32, marks[i], tt_layer_number(layer));
         const char *at = find_mark(t->name, mark, ' ');
         if (!at || at == t->name) continue;
         (void)snprintf(out, TT_VALUES_KEY_TEXT, "%.*s%s", (int)(at - t->name), t->name,

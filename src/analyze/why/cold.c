@@ -98,8 +98,8 @@ static void count(tt_evidence *e, const chosen_list *read, const chosen_list *no
         if (was_cold || holds(lately, c, false)) continue;
         was_cold = true;
         if (!e->layers_cold++)
-            (void)snprintf(e->expert_name, sizeof e->expert_name,
-                           "expert %" PRIu32 " of layer %" PRId32, c.expert, c.layer);
+            (void)snprintf(e->expert_name, sizeof e->expert_name, "expert %" PRIu32 " of layer %s",
+                           c.expert, tt_layer_text((char[TT_LAYER_TEXT]){0}, c.layer));
     }
 }
 

@@ -57,13 +57,13 @@ const tt_schema tt_why_part_schema = TT_SCHEMA("parts", "a part of a time", part
 TT_COLUMN_GET(get_kind, tt_why, w, tt_cell_text(cell, tt_why_kind_name(w->kind));)
 TT_COLUMN_KNOWN(of_batch, tt_why, w, w->batch != TT_NONE)
 TT_COLUMN_VALUE(get_batch, tt_why, w, u64, batch_number(context, w->batch))
-TT_COLUMN_KNOWN(of_layer, tt_why, w, w->has_layer && w->layer_id >= 0)
 TT_COLUMN_KNOWN(of_run, tt_why, w, w->run != TT_NONE)
 TT_COLUMN_KNOWN(of_node, tt_why, w, w->node != TT_NONE)
 static const tt_column of_columns[] = {
     TT_FIELD("kind", "batch, layer or op", .type = TT_CELL_NAME, .get = get_kind),
     TT_FIELD("batch_id", "the batch", .type = TT_CELL_U64, .known = of_batch, .get = get_batch),
-    TT_FIELD("layer_id", "the layer", TT_MEMBER(tt_why, layer_id), .known = of_layer),
+    TT_FIELD("layer_id", "the layer", TT_LAYER, TT_LAYER_AT(tt_why, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_why, layer_id)),
     TT_FIELD("run", "of the op", TT_MEMBER(tt_why, run), .known = of_run),
     TT_FIELD("node", "of the op", TT_MEMBER(tt_why, node), .known = of_node),
     TT_FIELD("name", "in words", TT_MEMBER(tt_why, name)),
@@ -72,7 +72,6 @@ static const tt_schema of_schema = TT_SCHEMA("of", "what is explained", of_colum
 
 TT_COLUMN_KNOWN(op_of_batch, tt_why_op, o, o->batch != TT_NONE)
 TT_COLUMN_VALUE(get_op_batch, tt_why_op, o, u64, batch_number(context, o->batch))
-TT_COLUMN_KNOWN(op_of_layer, tt_why_op, o, o->layer_id >= 0)
 TT_COLUMN_SHOW(show_place, tt_why_op, o,
                { (void)snprintf(out, room, "%" PRIu32 ":%" PRIu32, o->run, o->node); })
 static const tt_column op_columns[] = {
@@ -83,7 +82,8 @@ static const tt_column op_columns[] = {
     TT_COLUMN("name", "NAME", NONE, "of the node", TT_MEMBER(tt_why_op, name),
               .show = TT_SHOW_CUT | TT_SHOW_KEY),
     TT_COLUMN("op", "OP", NONE, "the op", TT_MEMBER(tt_why_op, op), .show = TT_SHOW_WIDE),
-    TT_FIELD("layer_id", "the layer", TT_MEMBER(tt_why_op, layer_id), .known = op_of_layer),
+    TT_FIELD("layer_id", "the layer", TT_LAYER, TT_LAYER_AT(tt_why_op, layer_id)),
+    TT_STACK(TT_LAYER_AT(tt_why_op, layer_id)),
     TT_COLUMN("time_ns", "TIME", NS, "it took", TT_MEMBER(tt_why_op, time_ns)),
     TT_COLUMN("usual_ns", "USUAL", NS, "its median", TT_MEMBER(tt_why_op, usual_ns)),
     TT_COLUMN("excess_ns", "MORE", NS, "than usual", TT_MEMBER(tt_why_op, excess_ns)),
@@ -180,13 +180,14 @@ static const tt_column tensor_columns[] = {
 const tt_schema tt_overview_tensor_schema = TT_SCHEMA("tensors", "a tensor", tensor_columns);
 
 TT_COLUMN_KNOWN(selects_batch, tt_selects, s, s->batch_id >= 0)
-TT_COLUMN_KNOWN(selects_layer, tt_selects, s, s->layer_id >= 0)
+TT_COLUMN_GET(selects_layer, tt_selects, s, tt_cell_id(cell, s->layer_id);)
 TT_COLUMN_KNOWN(selects_run, tt_selects, s, s->run >= 0)
 TT_COLUMN_KNOWN(selects_node, tt_selects, s, s->node >= 0)
 TT_COLUMN_KNOWN(selects_lane, tt_selects, s, s->lane >= 0)
 static const tt_column select_columns[] = {
     TT_FIELD("batch_id", "the batch", TT_MEMBER(tt_selects, batch_id), .known = selects_batch),
-    TT_FIELD("layer_id", "the layer", TT_MEMBER(tt_selects, layer_id), .known = selects_layer),
+    TT_FIELD("layer_id", "the layer", TT_LAYER, .get = selects_layer),
+    TT_STACK(.get = selects_layer),
     TT_FIELD("tensor", "the tensor", TT_MEMBER(tt_selects, tensor)),
     TT_FIELD("run", "of the op", TT_MEMBER(tt_selects, run), .known = selects_run),
     TT_FIELD("node", "of the op", TT_MEMBER(tt_selects, node), .known = selects_node),

@@ -1,6 +1,7 @@
 /* Why a layer or an op: the ops of one layer or name, summed over batches, and their usual. */
 #include "analyze/why/why.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 
 #define BATCHES_MAX 256u /* that are read, evenly spread */
 #define LAYERS_MAX 4096u
+#define LAYER_OF_MODEL_TEXT 96
 #define MOST 0.5
 #define MORE_BYTES 1.1 /* more weights than other layers read */
 #define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
@@ -35,20 +37,26 @@ typedef struct spans {
     const tt_model *m;
     tt_op_table *table;
     const char *name; /* by name: the wanted one; else by layer */
-    span_sum *list;   /* by layer + 1; by name one */
+    int32_t *layers;  /* ascending, the first is TT_LAYER_NONE; by name NULL */
+    span_sum *list;   /* by layer of these; by name one */
     size_t n;
     uint32_t batch; /* that is being read, of n_batches */
     uint32_t n_batches;
     bool failed;
 } spans;
 
+/* The layer's index in s->layers; s->n: it is not among them. */
+static size_t index_of(const spans *s, int32_t layer)
+{
+    size_t at;
+    tt_lower_bound(at, s->n, s->layers[at] < layer);
+    return at < s->n && s->layers[at] == layer ? at : s->n;
+}
+
 static span_sum *of_op(spans *s, const tt_op *op)
 {
-    size_t at = 0;
-    if (s->name)
-        at = strcmp(op->name, s->name) == 0 ? 0 : s->n;
-    else
-        at = (size_t)((int64_t)op->place.layer_id + 1);
+    if (s->name) return strcmp(op->name, s->name) == 0 ? s->list : NULL;
+    const size_t at = index_of(s, op->place.layer_id);
     return at < s->n ? &s->list[at] : NULL;
 }
 
@@ -74,24 +82,62 @@ static void add_op(void *context, const tt_parts_op *op)
     *t = (span_time){t->ns, ns, op->run, op->node};
 }
 
-static size_t n_layers(const tt_model *m)
+/* All layers, at most LAYERS_MAX, for free(). */
+static int32_t *list_layers(const tt_model *m, size_t *n)
 {
-    size_t n = 0;
+    int32_t *list = malloc((LAYERS_MAX + 1) * sizeof *list);
+    *n = 1;
+    if (!list) return NULL;
+    list[0] = TT_LAYER_NONE;
     for (uint32_t g = 0; g < m->n_graphs; g++)
         for (uint32_t i = 0; i < m->graphs[g].n_nodes; i++) {
             const int32_t layer = m->graphs[g].tensors[i].place.layer_id;
-            if (layer >= 0 && (size_t)layer < LAYERS_MAX && (size_t)layer + 1 > n)
-                n = (size_t)layer + 1;
+            size_t at;
+            tt_lower_bound(at, *n, list[at] < layer);
+            if ((at < *n && list[at] == layer) || *n > LAYERS_MAX) continue;
+            memmove(list + at + 1, list + at, (*n - at) * sizeof *list);
+            list[at] = layer;
+            ++*n;
         }
-    return n;
+    return list;
+}
+
+/* "enc 3 of t5.gguf" */
+static const char *layer_of_model(const tt_model *m, int32_t layer, char out[LAYER_OF_MODEL_TEXT])
+{
+    char text[TT_LAYER_TEXT];
+    const char *label = tt_model_label(m, tt_layer_model(layer));
+    (void)snprintf(out, LAYER_OF_MODEL_TEXT, "%s%s%.60s", tt_layer_text(text, layer),
+                   *label ? " of " : "", label);
+    return out;
+}
+
+/* The layer that was asked for. */
+static tt_status find_layer(const spans *s, int32_t asked, size_t *found, tt_error *err)
+{
+    char one[LAYER_OF_MODEL_TEXT], other[LAYER_OF_MODEL_TEXT];
+    *found = s->n;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!tt_layer_passes(asked, s->layers[i])) continue;
+        if (*found < s->n)
+            return tt_error_set(
+                err, TT_E_USAGE, TT_NO_OFFSET, "there are several layers %" PRId32 ": %s, and %s",
+                tt_layer_number(asked), layer_of_model(s->m, s->layers[*found], one),
+                layer_of_model(s->m, s->layers[i], other));
+        *found = i;
+    }
+    if (*found < s->n) return TT_OK;
+    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of layer %" PRId32,
+                        tt_layer_number(asked));
 }
 
 static bool open_spans(spans *s, const tt_model *m, const char *name)
 {
     *s = (spans){.m = m, .name = name, .table = tt_op_table_new(m)};
-    s->n = name ? 1 : n_layers(m) + 1;
+    s->n = 1;
+    if (!name) s->layers = list_layers(m, &s->n);
     s->list = calloc(s->n, sizeof *s->list);
-    return s->table && s->list;
+    return s->table && s->list && (name || s->layers);
 }
 
 static void close_spans(spans *s)
@@ -99,19 +145,30 @@ static void close_spans(spans *s)
     for (size_t i = 0; s->list && i < s->n; i++)
         free(s->list[i].times);
     free(s->list);
+    free(s->layers);
     tt_op_table_free(s->table);
 }
 
-/* Of the batches that generate, after the first one; of all, if there are none. */
-static uint32_t choose(const tt_model *m, uint32_t out[BATCHES_MAX])
+/* Whether the batch is one of the model's (TT_NONE: of any), and has ended. */
+static bool is_batch_of(const tt_model *m, const tt_batch *b, uint32_t model)
+{
+    if (!b->ended || model == TT_NONE || b->last_run == TT_NONE) return b->ended;
+    const uint32_t graph = m->runs[b->last_run].graph;
+    return graph == TT_NONE || m->graphs[graph].model == TT_NONE || m->graphs[graph].model == model;
+}
+
+/* Of the model's batches that generate, after the first one; of all, if there are none. */
+static uint32_t choose(const tt_model *m, uint32_t model, uint32_t out[BATCHES_MAX])
 {
     for (unsigned any = 0; any < 2; any++) {
         uint64_t n = 0;
         uint32_t at = 0, taken = 0;
         for (uint32_t i = 0; i < m->n_batches; i++)
-            n += m->batches[i].ended && (any || m->batches[i].phase == TT_PHASE_GENERATE);
+            n += is_batch_of(m, &m->batches[i], model) &&
+                 (any || m->batches[i].phase == TT_PHASE_GENERATE);
         for (uint32_t i = 0; i < m->n_batches && n && taken < BATCHES_MAX; i++) {
-            if (!m->batches[i].ended || (!any && m->batches[i].phase != TT_PHASE_GENERATE))
+            if (!is_batch_of(m, &m->batches[i], model) ||
+                (!any && m->batches[i].phase != TT_PHASE_GENERATE))
                 continue;
             if ((uint64_t)at++ * BATCHES_MAX >= (uint64_t)taken * n) out[taken++] = i;
         }
@@ -151,6 +208,12 @@ static double total(const double part_ns[TT_PARTS])
 
 /* --- what is usual for a layer: the other layers --- */
 
+static bool is_of_same_stack(int32_t a, int32_t b)
+{
+    return b < 0 ||
+           (tt_layer_stack(a) == tt_layer_stack(b) && tt_layer_model(a) == tt_layer_model(b));
+}
+
 static void usual_of_layers(const spans *s, int32_t layer, tt_usual_value *u,
                             double part_ns[TT_PARTS], double *bytes)
 {
@@ -160,7 +223,9 @@ static void usual_of_layers(const spans *s, int32_t layer, tt_usual_value *u,
         size_t n = 0;
         for (size_t i = 1; i < s->n; i++) {
             double parts[TT_PARTS];
-            if (!s->list[i].times || (int32_t)i - 1 == layer) continue;
+            if (!s->list[i].times || s->layers[i] == layer ||
+                !is_of_same_stack(s->layers[i], layer))
+                continue;
             average(s, &s->list[i], parts);
             values[n++] = what < TT_PARTS    ? parts[what]
                           : what == TT_PARTS ? total(parts)
@@ -281,7 +346,7 @@ static tt_status explain_layer(tt_why *w, spans *s, tt_parts_walker *walker, con
                                tt_error *err)
 {
     double part_ns[TT_PARTS], usual_ns[TT_PARTS], bytes, usual_bytes = 0;
-    const span_sum *sum = &s->list[w->layer_id + 1];
+    const span_sum *sum = &s->list[index_of(s, w->layer_id)];
     if (!sum->times)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of %s was recorded%s",
                             w->name, w->batch == TT_NONE ? " in a generated token" : " there");
@@ -312,22 +377,31 @@ tt_status tt_why_layer(const tt_model *m, int32_t layer, uint32_t batch, const t
                        tt_why *w, tt_error *err)
 {
     uint32_t batches[BATCHES_MAX], n = 1;
+    char text[TT_LAYER_TEXT];
+    size_t at;
     spans s;
     tt_why_begin(w, m, TT_WHY_LAYER);
     w->batch = batch;
     w->has_layer = true;
-    w->layer_id = layer;
-    w->name = layer < 0 ? "no layer" : tt_why_keep(w, "layer %" PRId32, layer);
+    tt_status status = open_spans(&s, m, NULL) ? TT_OK : tt_error_memory(err, "the answer");
+    if (status == TT_OK) status = find_layer(&s, layer, &at, err);
+    if (status != TT_OK) {
+        close_spans(&s);
+        return status;
+    }
+    w->layer_id = s.layers[at];
+    w->name = layer < 0 ? "no layer" : tt_why_keep(w, "layer %s", tt_layer_text(text, w->layer_id));
     if (batch != TT_NONE)
         w->name = tt_why_keep(w, "%s in batch %" PRIu32, w->name, tt_model_batch_number(m, batch));
-    if (tt_why_untimed(w)) return TT_OK;
+    if (tt_why_untimed(w)) {
+        close_spans(&s);
+        return TT_OK;
+    }
     batches[0] = batch;
-    if (batch == TT_NONE) n = choose(m, batches);
+    if (batch == TT_NONE)
+        n = choose(m, w->layer_id < 0 ? TT_NONE : tt_layer_model(w->layer_id), batches);
     tt_parts_walker *walker = tt_parts_open(m);
-    tt_status status =
-        open_spans(&s, m, NULL) && walker ? TT_OK : tt_error_memory(err, "the answer");
-    if (status == TT_OK && (layer < -1 || (int64_t)layer + 1 >= (int64_t)s.n))
-        status = tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of layer %" PRId32, layer);
+    if (!walker) status = tt_error_memory(err, "the answer");
     if (status == TT_OK) status = read_batches(&s, walker, batches, n, over, err);
     if (status == TT_OK) status = explain_layer(w, &s, walker, over, err);
     close_spans(&s);
@@ -513,7 +587,7 @@ tt_status tt_why_op_named(const tt_model *m, const char *name, uint32_t batch, c
     tt_why_begin(w, m, TT_WHY_OP);
     w->name = tt_why_keep(w, "%s", name);
     if (tt_why_untimed(w)) return TT_OK;
-    const uint32_t n = batch == TT_NONE ? choose(m, batches) : 1;
+    const uint32_t n = batch == TT_NONE ? choose(m, TT_NONE, batches) : 1;
     tt_parts_walker *walker = tt_parts_open(m);
     tt_status status =
         open_spans(&s, m, name) && walker ? TT_OK : tt_error_memory(err, "the answer");

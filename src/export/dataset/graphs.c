@@ -54,7 +54,7 @@ static int32_t layer_of(const tt_topology *t, uint32_t i)
 {
     int32_t layer =
         i < t->graph->n_nodes ? t->nodes[i].layer_id : t->graph->tensors[i].place.layer_id;
-    return layer < (int32_t)LAYERS_MAX ? layer : TT_LAYER_NONE;
+    return tt_layer_number(layer) < (int32_t)LAYERS_MAX ? tt_layer_number(layer) : TT_LAYER_NONE;
 }
 
 static const char *node_type(const tt_graph *g, uint32_t i)

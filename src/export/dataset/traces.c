@@ -216,7 +216,8 @@ static void *open_tracer(tt_dataset *d)
 
 static void put_layer(tt_json *j, int32_t layer)
 {
-    tt_dataset_known(j, "layer_id", layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
+    tt_dataset_known(j, "layer_id", layer >= 0,
+                     (uint64_t)(layer >= 0 ? tt_layer_number(layer) : 0));
 }
 
 static void put_source(tt_json *j, const tt_dataset *d, const tt_graph *g, uint32_t tensor)
@@ -296,7 +297,7 @@ static op_text *make_text(const tt_dataset *d, const tt_op *op)
     if (!text) return NULL;
     if (op->place.layer_id >= 0)
         (void)snprintf(layer, sizeof layer,
-                       ",\"layer_id\":%d,\"thread_id\":", (int)op->place.layer_id);
+                       ",\"layer_id\":%d,\"thread_id\":", (int)tt_layer_number(op->place.layer_id));
     size_t layer_n = strlen(layer);
     op_text *o = malloc(sizeof *o + layer_n + n);
     if (o) {

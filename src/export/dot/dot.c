@@ -308,7 +308,8 @@ static void title(FILE *out, const tt_graph_view *v)
         (void)fprintf(out, ", batch %" PRIu32 " (%s)", tt_model_batch_number(t->m, r->batch),
                       tt_phase_name(t->m->batches[r->batch].phase));
     (void)fprintf(out, ", run %" PRIu32, r->id);
-    if (v->has_layer && v->layer >= 0) (void)fprintf(out, ", layer %" PRId32, v->layer);
+    if (v->has_layer && v->layer >= 0)
+        (void)fprintf(out, ", layer %s", tt_layer_text((char[TT_LAYER_TEXT]){0}, v->layer));
     if (v->has_layer && v->layer < 0) (void)fputs(", outside any layer", out);
 }
 

@@ -23,7 +23,8 @@ bool tt_graph_view_choose(tt_graph_view *v)
     v->shown = calloc((size_t)g->n_tensors + 1, 1);
     if (!v->shown) return false;
     for (uint32_t i = 0; i < g->n_tensors; i++)
-        if (!v->has_layer || tt_graph_layer(v->t, i) == v->layer) v->shown[i] = TT_GRAPH_SHOW_ASKED;
+        if (!v->has_layer || tt_layer_passes(v->layer, tt_graph_layer(v->t, i)))
+            v->shown[i] = TT_GRAPH_SHOW_ASKED;
     for (uint32_t i = 0; i < g->n_tensors && v->has_layer; i++) {
         uint32_t n = tt_topology_edges(g, i, edges);
         for (uint32_t k = 0; k < n; k++) {
@@ -66,7 +67,7 @@ static void put_part(const tt_collapse *c, uint32_t i, const tt_dot_scale *scale
     char text[TT_UNITS_TEXT];
     (void)fprintf(out, "  p%" PRIu32 " [label=\"", i);
     if (p->layer_id >= 0)
-        (void)fprintf(out, "layer %" PRId32, p->layer_id);
+        (void)fprintf(out, "layer %s", tt_layer_text((char[TT_LAYER_TEXT]){0}, p->layer_id));
     else
         (void)fputs(p->behind ? "output" : "input", out);
     if (p->n_ops)

@@ -216,11 +216,9 @@ static void put_entry(writing *w, const tt_values_seen *seen, const tt_output_da
     tt_json_kv_u64(j, "op_node", seen->first);
     tt_json_kv_string(j, "name", t->name);
     tt_json_kv_string(j, "op", t->op_desc);
-    tt_json_key(j, "layer_id");
-    if (t->place.layer_id >= 0)
-        tt_json_i64(j, t->place.layer_id);
-    else
-        tt_json_null(j);
+    tt_json_kv_i64_or_null(j, "layer_id", t->place.layer_id >= 0,
+                           tt_layer_number(t->place.layer_id));
+    tt_json_kv_string(j, "stack", tt_layer_stack_name(t->place.layer_id));
     tt_json_kv_string(j, "type", t->type_name);
     put_numbers(j, "ne", data->shape.ne, TT_VALUE_DIMS, false);
     tt_json_kv_string(j, "dtype", dtype);

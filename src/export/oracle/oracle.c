@@ -161,7 +161,8 @@ static bool put_row(const writing *w, tt_bytes *row, uint64_t first, uint64_t la
     tt_csv_put_text(row, weight->name, strlen(weight->name));
     places[n++] = ',';
     if (weight->place.layer_id != TT_LAYER_NONE)
-        n += (size_t)snprintf(places + n, sizeof places - n, "%" PRId32, weight->place.layer_id);
+        n += (size_t)snprintf(places + n, sizeof places - n, "%" PRId32,
+                              tt_layer_number(weight->place.layer_id));
     places[n++] = ',';
     if (of->expert != TT_EXPERT_NONE)
         n += (size_t)snprintf(places + n, sizeof places - n, "%" PRId32, of->expert);

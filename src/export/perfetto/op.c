@@ -290,7 +290,8 @@ static const char *op_text(const tt_op *op)
 static void put_layer(const tt_op *op, tt_bytes *b)
 {
     if (op->place.layer_id >= 0)
-        tt_perfetto_put_int(b, PB_DEBUG_ANNOTATIONS, ARG_LAYER_ID, op->place.layer_id);
+        tt_perfetto_put_int(b, PB_DEBUG_ANNOTATIONS, ARG_LAYER_ID,
+                            tt_layer_number(op->place.layer_id));
 }
 
 void tt_perfetto_op_body(const tt_perfetto *p, const tt_op *op, const tt_access *list, size_t n,

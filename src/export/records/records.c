@@ -72,7 +72,7 @@ uint32_t tt_record_u32(uint64_t v, uint64_t *lost)
 
 uint16_t tt_record_layer(int32_t layer_id)
 {
-    return layer_id >= 0 && layer_id < TT_RECORD_NONE_16 ? (uint16_t)layer_id : TT_RECORD_NONE_16;
+    return layer_id >= 0 ? (uint16_t)tt_layer_number(layer_id) : TT_RECORD_NONE_16;
 }
 
 /* --- ops --- */

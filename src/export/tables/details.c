@@ -14,6 +14,7 @@ enum {
     ROUTING_TOKEN_ID,
     ROUTING_TOKEN_INDEX,
     ROUTING_LAYER,
+    ROUTING_STACK,
     ROUTING_ROW,
     ROUTING_RANK,
     ROUTING_EXPERT,
@@ -32,6 +33,7 @@ static const tt_column routing_columns[ROUTING_COLUMNS] = {
         TT_EXPORT_COLUMN("token_index", TT_CELL_U32, true,
                          "the token in its batch, as in `tokens`; null: not known"),
     [ROUTING_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer"),
+    [ROUTING_STACK] = TT_TABLES_STACK,
     [ROUTING_ROW] = TT_EXPORT_COLUMN(
         "row", TT_CELL_U32, false,
         "row of the router's output; the last layer has only the rows with a requested output"),
@@ -71,7 +73,7 @@ static void put_choice(tt_rows *rows, const tt_model *m, uint32_t run, const tt_
     tt_tables_put_known(rows, ROUTING_TOKEN_ID, in_batch,
                         in_batch ? tt_model_batch_number(m, r->batch) : 0);
     tt_tables_put_known(rows, ROUTING_TOKEN_INDEX, placed, token);
-    tt_tables_put_known(rows, ROUTING_LAYER, layer >= 0, (uint64_t)layer);
+    tt_tables_put_layer(rows, ROUTING_LAYER, ROUTING_STACK, layer);
     tt_rows_integer(rows, ROUTING_ROW, c->token);
     tt_rows_integer(rows, ROUTING_RANK, c->rank);
     tt_rows_integer(rows, ROUTING_EXPERT, c->expert);

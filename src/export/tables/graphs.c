@@ -51,6 +51,7 @@ enum {
     NODES_NE0,
     NODES_NB0 = NODES_NE0 + TT_DIMS,
     NODES_LAYER = NODES_NB0 + TT_DIMS,
+    NODES_STACK,
     NODES_CATEGORY,
     NODES_COMPONENT,
     NODES_EXECUTES,
@@ -105,8 +106,10 @@ static const tt_column nodes_columns[NODES_COLUMNS] = {
     [NODES_NB0 + 3] =
         TT_EXPORT_COLUMN("nb3", TT_CELL_U64, false, "distance in bytes along the fourth dimension"),
     [NODES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
-    [NODES_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
-                                        "input, attention, ffn, norm, output or other"),
+    [NODES_STACK] = TT_TABLES_STACK,
+    [NODES_CATEGORY] = TT_EXPORT_COLUMN(
+        "category", TT_CELL_NAME, false,
+        "input, attention, ffn, norm, output, ssm, rwkv, conv, projector or other"),
     [NODES_COMPONENT] =
         TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
     [NODES_EXECUTES] = TT_EXPORT_COLUMN("executes", TT_CELL_BOOL, true,
@@ -146,7 +149,7 @@ static tt_status put_node(tt_rows *rows, tt_tables_own *own, uint32_t graph, uin
     tt_rows_name(rows, NODES_OP, t->op_name);
     tt_rows_name(rows, NODES_OP_DESC, t->op_desc);
     put_shape(rows, t);
-    tt_tables_put_known(rows, NODES_LAYER, t->place.layer_id >= 0, (uint64_t)t->place.layer_id);
+    tt_tables_put_layer(rows, NODES_LAYER, NODES_STACK, t->place.layer_id);
     tt_rows_name(rows, NODES_CATEGORY, t->place.category);
     tt_rows_name(rows, NODES_COMPONENT, t->place.component);
     tt_tables_put_known(rows, NODES_EXECUTES, is_node, (t->flags & TT_TENSOR_EXECUTES) != 0);

@@ -41,6 +41,7 @@ enum {
     TENSORS_NE2,
     TENSORS_NE3,
     TENSORS_LAYER,
+    TENSORS_STACK,
     TENSORS_CATEGORY,
     TENSORS_COMPONENT,
     TENSORS_COLUMNS
@@ -65,8 +66,10 @@ static const tt_column tensors_columns[TENSORS_COLUMNS] = {
     [TENSORS_NE3] = TT_EXPORT_COLUMN("ne3", TT_CELL_U64, true, "fourth dimension"),
     [TENSORS_LAYER] =
         TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
-    [TENSORS_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
-                                          "input, attention, ffn, norm, output or other"),
+    [TENSORS_STACK] = TT_TABLES_STACK,
+    [TENSORS_CATEGORY] = TT_EXPORT_COLUMN(
+        "category", TT_CELL_NAME, false,
+        "input, attention, ffn, norm, output, ssm, rwkv, conv, projector or other"),
     [TENSORS_COMPONENT] =
         TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
 };
@@ -95,8 +98,7 @@ static tt_status fill_tensors(const tt_model *m, const tt_filter *filter, uint32
         tt_tables_put_known(rows, TENSORS_DIMS, w->n_dims > 0, w->n_dims);
         for (uint32_t d = 0; d < TT_DIMS; d++)
             tt_tables_put_known(rows, TENSORS_NE0 + d, w->n_dims > 0, w->ne[d]);
-        tt_tables_put_known(rows, TENSORS_LAYER, w->place.layer_id >= 0,
-                            (uint64_t)w->place.layer_id);
+        tt_tables_put_layer(rows, TENSORS_LAYER, TENSORS_STACK, w->place.layer_id);
         tt_rows_name(rows, TENSORS_CATEGORY, w->place.category);
         tt_rows_name(rows, TENSORS_COMPONENT, w->place.component);
     }

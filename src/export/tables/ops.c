@@ -10,6 +10,8 @@ enum {
     OPS_OP_ID,
     OPS_GRAPH_RUN,
     OPS_TOKEN_ID,
+    OPS_CONTEXT,
+    OPS_MODEL,
     OPS_PHASE,
     OPS_GRAPH_ID,
     OPS_NODE,
@@ -17,6 +19,7 @@ enum {
     OPS_OP,
     OPS_NAME,
     OPS_LAYER,
+    OPS_STACK,
     OPS_CATEGORY,
     OPS_COMPONENT,
     OPS_TYPE,
@@ -48,6 +51,10 @@ static const tt_column columns[OPS_COLUMNS] = {
         TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
                          "graph_run x 2^20 + node: one execution of one op, ascending as executed"),
     [OPS_GRAPH_RUN] = TT_EXPORT_COLUMN("graph_run", TT_CELL_U32, false, "the graph computation"),
+    [OPS_CONTEXT] =
+        TT_EXPORT_COLUMN("context_id", TT_CELL_U32, true, "the engine's context; null: no batch"),
+    [OPS_MODEL] = TT_EXPORT_COLUMN("model_file", TT_CELL_NAME, true,
+                                   "path of the model's first file; null: not known"),
     [OPS_TOKEN_ID] =
         TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, true, "its batch; null: outside any"),
     [OPS_PHASE] = TT_EXPORT_COLUMN("phase", TT_CELL_NAME, false,
@@ -62,8 +69,10 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_NAME] =
         TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "name of the tensor that it computes"),
     [OPS_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
-    [OPS_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
-                                      "input, attention, ffn, norm, output or other"),
+    [OPS_STACK] = TT_TABLES_STACK,
+    [OPS_CATEGORY] = TT_EXPORT_COLUMN(
+        "category", TT_CELL_NAME, false,
+        "input, attention, ffn, norm, output, ssm, rwkv, conv, projector or other"),
     [OPS_COMPONENT] =
         TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
     [OPS_TYPE] =
@@ -152,6 +161,15 @@ static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
         fill_u32(rows, OPS_TOKEN_ID, n, tt_model_batch_number(m, r->batch));
     else
         fill_nulls(rows, OPS_TOKEN_ID, n);
+    if (in_batch)
+        fill_u32(rows, OPS_CONTEXT, n, m->batches[r->batch].context);
+    else
+        fill_nulls(rows, OPS_CONTEXT, n);
+    const char *model = tt_model_path(m, m->graphs[r->graph].model);
+    if (model)
+        fill_name(rows, OPS_MODEL, n, model);
+    else
+        fill_nulls(rows, OPS_MODEL, n);
     fill_name(rows, OPS_PHASE, n,
               tt_phase_name(in_batch ? m->batches[r->batch].phase : TT_PHASE_UNKNOWN));
     fill_u32(rows, OPS_GRAPH_ID, n, m->graphs[r->graph].id);
@@ -244,11 +262,15 @@ static void put_facts(tt_rows *rows, const tt_op_facts *const *facts, uint32_t n
     EACH(uint64_t, OPS_WEIGHT_BYTES, facts[i]->weight_bytes)
     EACH(uint8_t, OPS_AT_MOST, facts[i]->at_most)
     EACH(uint32_t, OPS_BACKEND, facts[i]->backend ? facts[i]->codes[5] : 0)
-    EACH(int32_t, OPS_LAYER, facts[i]->layer_id >= 0 ? facts[i]->layer_id : 0)
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         if (!facts[i]->backend) tt_rows_valid(rows, OPS_BACKEND)[rows->n + i] = 0;
-        if (facts[i]->layer_id < 0) tt_rows_valid(rows, OPS_LAYER)[rows->n + i] = 0;
+    if (!tt_rows_wants(rows, OPS_LAYER) && !tt_rows_wants(rows, OPS_STACK)) return;
+    const size_t begin = rows->n;
+    for (uint32_t i = 0; i < n; i++) {
+        rows->n = begin + i;
+        tt_tables_put_layer(rows, OPS_LAYER, OPS_STACK, facts[i]->layer_id);
     }
+    rows->n = begin;
 }
 
 /* Of all touched ops. */

@@ -14,6 +14,7 @@ enum {
     SOURCES_AT_MOST,
     SOURCES_TENSOR,
     SOURCES_LAYER,
+    SOURCES_STACK,
     SOURCES_COMPONENT,
     SOURCES_EXPERT,
     SOURCES_TOKENS,
@@ -59,6 +60,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
     [SOURCES_TENSOR] =
         TT_EXPORT_COLUMN("tensor_id", TT_CELL_U32, true, "of a weight, its row in `tensors`"),
     [SOURCES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer of the source"),
+    [SOURCES_STACK] = TT_TABLES_STACK,
     [SOURCES_COMPONENT] = TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer"),
     [SOURCES_EXPERT] =
         TT_EXPORT_COLUMN("expert_id", TT_CELL_I32, true, "the expert whose slice was read"),
@@ -97,7 +99,7 @@ static void put_source(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt
     tt_rows_integer(rows, SOURCES_READ, s->read_bytes);
     tt_rows_integer(rows, SOURCES_AT_MOST, s->at_most);
     tt_tables_put_known(rows, SOURCES_TENSOR, s->weight != TT_NONE, s->weight);
-    tt_tables_put_known(rows, SOURCES_LAYER, t->place.layer_id >= 0, (uint64_t)t->place.layer_id);
+    tt_tables_put_layer(rows, SOURCES_LAYER, SOURCES_STACK, t->place.layer_id);
     tt_rows_name(rows, SOURCES_COMPONENT, t->place.component);
     tt_rows_null(rows, SOURCES_EXPERT);
     tt_rows_null(rows, SOURCES_TOKENS);

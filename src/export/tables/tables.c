@@ -61,7 +61,8 @@ const tt_filter *tt_tables_filter(const tt_filter *filter)
 
 bool tt_tables_run_passes(const tt_model *m, const tt_filter *filter, uint32_t run)
 {
-    return m->runs[run].graph != TT_NONE && tt_filter_batch(filter, m, m->runs[run].batch);
+    return m->runs[run].graph != TT_NONE && tt_filter_batch(filter, m, m->runs[run].batch) &&
+           tt_filter_graph(filter, m, m->runs[run].graph);
 }
 
 uint32_t tt_parts_of(uint64_t n, uint32_t each)
@@ -446,4 +447,14 @@ void tt_tables_put_known(tt_rows *rows, uint32_t column, bool known, uint64_t v)
         tt_rows_integer(rows, column, v);
     else
         tt_rows_null(rows, column);
+}
+
+void tt_tables_put_layer(tt_rows *rows, uint32_t number, uint32_t stack, int32_t layer)
+{
+    const char *name = tt_layer_stack_name(layer);
+    tt_tables_put_known(rows, number, layer >= 0, (uint64_t)tt_layer_number(layer));
+    if (name)
+        tt_rows_text(rows, stack, name, strlen(name));
+    else
+        tt_rows_null(rows, stack);
 }

@@ -176,5 +176,10 @@ void tt_tables_put_mono(tt_rows *rows, uint32_t column, const tt_model *m, uint6
 void tt_tables_put_utc(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks);
 /* Null if not known. */
 void tt_tables_put_known(tt_rows *rows, uint32_t column, bool known, uint64_t v);
+/* A layer (base/layer.h), in the columns layer_id and stack. */
+void tt_tables_put_layer(tt_rows *rows, uint32_t number, uint32_t stack, int32_t layer);
+#define TT_TABLES_STACK                                                                            \
+    TT_EXPORT_COLUMN("stack", TT_CELL_NAME, true,                                                  \
+                     "the layer's stack, if it has a name: enc, dec, v (images), a (sound), ...")
 
 #endif

@@ -13,6 +13,7 @@ enum {
     VALUES_TOKEN_ID,
     VALUES_NODE,
     VALUES_LAYER,
+    VALUES_STACK,
     VALUES_NAME,
     VALUES_TYPE,
     VALUES_ELEMENTS,
@@ -41,6 +42,7 @@ static const tt_column values_columns[VALUES_COLUMNS] = {
     [VALUES_NODE] = TT_EXPORT_COLUMN("node", TT_CELL_U32, false,
                                      "the node whose output it is; of a fused op the last"),
     [VALUES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: outside any"),
+    [VALUES_STACK] = TT_TABLES_STACK,
     [VALUES_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "the node's name"),
     [VALUES_TYPE] = TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "type of its elements"),
     [VALUES_ELEMENTS] = TT_EXPORT_COLUMN("elements", TT_CELL_U64, false,
@@ -121,7 +123,7 @@ static tt_status put_value(void *context, tt_values_walk *w, const tt_values_see
     tt_tables_put_known(rows, VALUES_TOKEN_ID, in_batch,
                         in_batch ? tt_model_batch_number(m, r->batch) : 0);
     tt_rows_integer(rows, VALUES_NODE, seen->node);
-    tt_tables_put_known(rows, VALUES_LAYER, t->place.layer_id >= 0, (uint64_t)t->place.layer_id);
+    tt_tables_put_layer(rows, VALUES_LAYER, VALUES_STACK, t->place.layer_id);
     tt_rows_name(rows, VALUES_NAME, t->name);
     tt_rows_name(rows, VALUES_TYPE, t->type_name);
     tt_rows_integer(rows, VALUES_ELEMENTS, p->n);

@@ -5,7 +5,10 @@ export type By = "op" | "layer" | "component" | "category" | "tensor" | "thread"
 
 export type Key = "op" | "layer_id" | "component" | "category" | "tensor" | "thread_id" | "batch_id" | "phase";
 
-type Keyed = { readonly [K in Key]?: string | number | null };
+type Keyed = { readonly [K in Key]?: string | number | null } & {
+  /** Of a layer that is not of the only stack: "enc". */
+  readonly stack?: string | null;
+};
 
 export interface Sums {
   readonly count: number;
@@ -111,12 +114,13 @@ export const DIMENSIONS: readonly Dimension[] = [
 
 /** For a legend: "layer 3", "ffn". */
 export function keyName(dimension: Dimension, text: string): string {
-  return /^\d+$/.test(text) ? `${dimension.id} ${text}` : text;
+  return /^([a-z.]+ )?\d+$/.test(text) ? `${dimension.id} ${text}` : text;
 }
 
 /** Name of a row; also of rows without layer or token. */
 export function keyText(dimension: Dimension, row: Keyed): string {
   const key = row[dimension.key];
-  if (key !== null && key !== undefined) return String(key);
+  if (key !== null && key !== undefined)
+    return dimension.id === "layer" && row.stack ? `${row.stack} ${key}` : String(key);
   return dimension.id === "layer" ? "no layer" : "outside any";
 }

@@ -31,13 +31,28 @@ const CATEGORY_COLOURS: Record<string, Rgb> = {
   attention: [0, 114, 178],
   ffn: [230, 159, 0],
   norm: [0, 158, 115],
+  ssm: [86, 180, 233],
+  rwkv: [150, 140, 40],
+  conv: [240, 228, 66],
+  projector: [150, 110, 190],
   input: [204, 121, 167],
   output: [213, 94, 0],
   other: [128, 134, 142],
 };
 
 /** Where a part of the network belongs, in the order in which legends show them. */
-export const CATEGORIES = ["input", "norm", "attention", "ffn", "output", "other"] as const;
+export const CATEGORIES = [
+  "input",
+  "norm",
+  "attention",
+  "ffn",
+  "ssm",
+  "rwkv",
+  "conv",
+  "projector",
+  "output",
+  "other",
+] as const;
 
 /** Of a category ("attention", ...); another word gets that of "other". */
 export function categoryColour(category: string): Rgb {

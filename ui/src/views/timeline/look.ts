@@ -9,6 +9,10 @@ export const PATTERN_OF: Record<string, number> = {
   norm: PATTERN.upright,
   attention: PATTERN.rising,
   ffn: PATTERN.plain,
+  ssm: PATTERN.rising,
+  rwkv: PATTERN.falling,
+  conv: PATTERN.upright,
+  projector: PATTERN.dots,
   output: PATTERN.falling,
   other: PATTERN.level,
 };

@@ -35,6 +35,7 @@ export interface OpDetails extends OpRef {
     op: string;
     name: string;
     layer_id: number | null;
+    stack: string | null;
     category: string;
     duration_ns: number | null;
     /** experts: of a stack of weights, those that it read; absent: not known, or no stack. */
@@ -90,7 +91,7 @@ export function selectOp(op: OpRef, token: number | null, layer: number | null, 
 
 /** As a sentence for screen readers. */
 export function opInWords(d: OpDetails, duration: (ns: number | null) => string): string {
-  const layer = d.log.layer_id === null ? "" : `, layer ${d.log.layer_id}`;
+  const layer = d.log.layer_id === null ? "" : `, layer ${d.log.stack ? `${d.log.stack} ` : ""}${d.log.layer_id}`;
   const lanes = d.lanes.map((l) => `thread ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);
   return `${d.log.name}, ${d.log.op}${layer}${d.batch_id === null ? "" : `, token ${d.batch_id}`}; ${lanes.join("; ")}`;
 }
