@@ -434,6 +434,11 @@ static inline uint32_t tt_model_delivered(const tt_batch *b)
 {
     return b->drafts ? 0 : b->n_generate - b->n_drafted + b->n_accepted;
 }
+/* The same with the tokens of prompts; of any batch: guesses that are not known count as got. */
+static inline uint32_t tt_model_got(const tt_batch *b)
+{
+    return b->drafts ? 0 : b->n_tokens - b->n_drafted + b->n_accepted;
+}
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);
 /* A token's text (perhaps partly invalid UTF-8), or NULL: not observed. *n, if not NULL, gets its

@@ -95,7 +95,7 @@ static bool is_draft(const tt_phases_sequence *s)
 static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
 {
     int64_t before = s->first - 1;
-    if (before < 0 || (s->halted && p->goes_on)) return false;
+    if (before < 0 || s->begins) return false;
     if (had_output_at(s, before)) return true;
     /* Positions moved by a context shift are smaller than before. */
     if (p->shifted && s->seen && s->rows == 1 && s->first_output < s->next && s->first < s->next)
@@ -285,7 +285,9 @@ static void ask_others(const call_rows *c, uint8_t *out)
 {
     for (uint32_t i = 0; i < c->rows->n; i++)
         for (uint32_t k = 0; k < c->p->n_others && out[i] != TT_PHASE_GENERATE; k++) {
-            bool asks = c->each[i].sequence >= 0 && c->p->list[c->each[i].sequence].first > 0;
+            const tt_phases_sequence *s =
+                c->each[i].sequence >= 0 ? &c->p->list[c->each[i].sequence] : NULL;
+            bool asks = s && s->first > 0 && !s->begins;
             uint8_t phase = asks ? phase_by(c, i, c->p->others[k]) : TT_PHASE_UNKNOWN;
             if (phase == TT_PHASE_GENERATE || out[i] == TT_PHASE_UNKNOWN) out[i] = phase;
         }
@@ -337,6 +339,7 @@ static void decide_phases(tt_phases *p, const tt_phases_rows *rows, tt_phases_se
 {
     /* All are decided before any moves on: one may be a copy of another's earlier state. */
     for (tt_phases_sequence *s = all; s; s = s->other) {
+        s->begins = s->halted && p->goes_on && !p->drafts;
         bool follows = follows_output(p, s), may_generate = s->rows == 1 || is_draft(s);
         s->root = rows->ids[rows->first[s->first_row]];
         s->generates = follows && may_generate;

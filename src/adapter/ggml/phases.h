@@ -59,7 +59,7 @@ typedef struct tt_phases_sequence {
     bool drafted;  /* drafts were among them */
     bool halted;   /* since then the program has cut it where it ends */
     /* In the current call: */
-    bool touched, generates, is_unknown, ends_in_output;
+    bool touched, begins, generates, is_unknown, ends_in_output;
     uint32_t rows, outputs;
     uint32_t first_row;
     int32_t root; /* the first sequence of that row */
