@@ -219,7 +219,7 @@ static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t contex
         const tt_batch *b = &m->batches[i];
         const uint32_t previous = before;
         if (b->context != context) continue;
-        before = i;
+        if (b->n_tokens) before = i;
         const bool generates = b->phase == TT_PHASE_GENERATE;
         if (previous == TT_NONE || !b->ended || b->end_ticks < b->begin_ticks ||
             (!generates && b->phase != TT_PHASE_MIXED))
@@ -258,7 +258,10 @@ static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batc
                                 .ratio = (why.time_ns + (late ? why.before_ns : 0)) / usual,
                                 .cause = why.cause};
         s->text =
-            late ? tt_why_keep(&o->texts,
+            late && why.shift != TT_NONE
+                ? tt_why_keep(&o->texts, "%s late: the context was full and its positions were moved",
+                              NS(why.late_ns))
+            : late ? tt_why_keep(&o->texts,
                                "%s late: the program began it %s after the one before, usually %s",
                                NS(why.late_ns), NS(why.before_ns), NS(why.usual_before.median_ns))
                  : tt_why_keep(&o->texts, "%s a usual token%s (%s): %s",

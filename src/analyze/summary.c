@@ -7,15 +7,17 @@
 
 static void add_batches(const tt_model *m, tt_summary *s)
 {
-    uint64_t ticks[TT_PHASES] = {0}, timed[TT_PHASES] = {0};
-    tt_phase_summary *of[TT_PHASES] = {&s->unknown, &s->prompt, &s->generate, &s->mixed,
-                                       &s->warmup};
+    enum { TRAINING = TT_PHASES, ROWS };
+    uint64_t ticks[ROWS] = {0}, timed[ROWS] = {0};
+    tt_phase_summary *of[ROWS] = {&s->unknown, &s->prompt, &s->generate,
+                                  &s->mixed,   &s->warmup, &s->training};
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
-        unsigned phase = b->phase;
+        const unsigned phase = b->trains ? TRAINING : b->phase;
         of[phase]->batches++;
         of[phase]->tokens += b->n_tokens;
-        const bool works = phase != TT_PHASE_WARMUP && phase != TT_PHASE_UNKNOWN;
+        const bool works = phase == TT_PHASE_PROMPT || phase == TT_PHASE_GENERATE ||
+                           phase == TT_PHASE_MIXED;
         const uint32_t got = works ? tt_model_got(b) : b->n_tokens;
         if (phase == TT_PHASE_MIXED) {
             s->generate.mixed_tokens += b->n_generate;
@@ -33,7 +35,7 @@ static void add_batches(const tt_model *m, tt_summary *s)
     s->generate.tokens += s->generate.mixed_tokens;
     s->generate.delivered += s->generate.mixed_delivered;
     s->prompt.delivered_known = s->generate.delivered_known = m->fates_known;
-    for (unsigned i = 0; i < TT_PHASES; i++) {
+    for (unsigned i = 0; i < ROWS; i++) {
         of[i]->total_ns = tt_model_span_ns(m, ticks[i]);
         if (of[i]->total_ns > 0 && i != TT_PHASE_WARMUP && i != TT_PHASE_UNKNOWN && m->fates_known)
             of[i]->tokens_per_s = (double)timed[i] / of[i]->total_ns * 1e9;

@@ -52,6 +52,7 @@ typedef struct tt_kind_summary {
 
 typedef struct tt_summary {
     tt_phase_summary prompt, generate, mixed, warmup, unknown;
+    tt_phase_summary training; /* not among the unknown */
     tt_speculation speculation;
     tt_first_tokens first_tokens;
     double elapsed_ns;  /* from the start of the first batch or run to the end of the last */

@@ -357,6 +357,7 @@ static const tt_column info_columns[] = {
     OF_PHASE(generate, "batches of generated tokens"),
     OF_PHASE(mixed, "batches with both"),
     OF_PHASE(warmup, "batches of the engine's warm-up"),
+    OF_PHASE(training, "batches of training a model, and of evaluating that"),
     OF_PHASE(unknown, "other batches"),
     TT_FIELD("speculation", "if some generated tokens were guesses", .type = TT_CELL_OBJECT,
              .inner = &tt_speculation_schema, .rows = speculation),

@@ -496,6 +496,7 @@ static void print_head(const tt_info *info, const tt_overview *overview)
     first_token_line(&info->summary.first_tokens);
     phase_line("mixed", &info->summary.mixed);
     phase_line("warm-up", &info->summary.warmup);
+    phase_line("training", &info->summary.training);
     phase_line("other", &info->summary.unknown);
     if (m->clock.known)
         tt_table_line(stdout, "time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),

@@ -68,7 +68,8 @@ enum {
     TT_FATE_DRAFTS = 1,    /* another context verifies what its context computes */
     TT_FATE_PROBE = 2,     /* it only tried the context's memory */
     TT_FATE_GENERATES = 4, /* its tokens are generated, although its phase is prompt */
-    TT_FATE_DRAFTED_PROMPT = 8 /* its drafted tokens are, although it counts them as a prompt */
+    TT_FATE_DRAFTED_PROMPT = 8, /* its drafted tokens are, although it counts them as a prompt */
+    TT_FATE_TRAINS = 16 /* the model is being trained, or its training evaluated */
 };
 
 /* MODEL_CHECK: the file at the model's path when recording ended. */

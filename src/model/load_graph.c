@@ -141,6 +141,10 @@ bool tt_load_fate(tt_loader *l, tt_cursor *c)
     if (at == TT_NONE) return true;
     tt_batch *b = &l->m->batches[at];
     if (f.flags & TT_FATE_DRAFTS) b->drafts = true;
+    if (f.flags & TT_FATE_TRAINS) {
+        b->trains = true;
+        b->phase = TT_PHASE_UNKNOWN;
+    }
     if (f.flags & TT_FATE_PROBE) b->phase = TT_PHASE_WARMUP;
     if (f.flags & TT_FATE_GENERATES && b->phase == TT_PHASE_PROMPT) {
         b->phase = TT_PHASE_GENERATE;

@@ -183,6 +183,7 @@ typedef struct tt_batch {
     /* Of the generated tokens: guesses; of these: that the sequence went on behind, or not. Of the
      * others it is not known. */
     uint32_t n_drafted, n_accepted, n_rejected;
+    bool trains;   /* the model; its phase is unknown */
     bool drafts;   /* another context verifies what its context computes */
     uint8_t phase; /* enum tt_phase */
     bool ended;

@@ -328,7 +328,7 @@ static void write_run(tt_page *p, const tt_analysis *a)
 {
     char guesses[TT_SPECULATION_TEXT];
     const char *engine = engine_of(p, a), *cpu = environment(a, "cpu");
-    tt_page_add(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s.",
+    tt_page_add(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s%s.",
                 a->m->n_files ? tt_base_name(a->m->files[0].path) : "A model that was not observed",
                 engine ? engine : "an engine of unknown version", cpu ? ", " : "", cpu ? cpu : "",
                 a->lanes && a->threads_observed
@@ -337,6 +337,7 @@ static void write_run(tt_page *p, const tt_analysis *a)
                 phase_text(p, "prompt", &a->summary.prompt),
                 phase_text(p, "generated", &a->summary.generate), mixed_text(p, &a->summary),
                 phase_text(p, "warm-up", &a->summary.warmup),
+                phase_text(p, "training", &a->summary.training),
                 phase_text(p, "other", &a->summary.unknown));
     if (tt_speculation_say(&a->summary.speculation, guesses)[0])
         tt_page_add(p, TT_BLOCK_TEXT, "Some generated tokens were guessed first: %s.", guesses);

@@ -212,6 +212,10 @@ static tt_status generate(tt_generated *g, tt_error *err)
                             (unsigned)g->result->n_prompt, (unsigned)g->result->n_ctx);
     tt_status status = decode_prompt(g, err);
     if (status != TT_OK) return status;
+    if (g->options->n_predict != 0 && !g->api->logits(g->context))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "the model computes embeddings, no logits to choose a token from, so "
+                            "it cannot generate a text; give -n 0 to trace the prompt alone");
     struct tt_llama_sampler *sampler = new_sampler(g);
     if (!sampler) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     status = generate_with(g, sampler, err);

@@ -133,6 +133,10 @@ static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
 {
     tt_phases *p = &c->phases;
     uint32_t counts[TT_PHASES];
+    if (tt_tokens_in_training()) {
+        tt_phases_note_training(p, b->id);
+        return;
+    }
     uint8_t guessed = tt_phases_guess(&c->phases, positions, b->n_tokens, b->n_outputs_plus_1);
     if (b->n_tokens == 0) {
         c->phases.shifted |= tt_tokens_in_call();

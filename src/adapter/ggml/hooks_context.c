@@ -212,6 +212,23 @@ TT_EXPORT void llama_memory_clear(void *memory, bool data)
 CLEAR(llama_kv_self_clear)
 CLEAR(llama_kv_cache_clear)
 
+/* --- training --- */
+
+void llama_opt_epoch(void *context, void *data, void *of_training, void *of_evaluation,
+                     int64_t n_training, void (*on_training)(void), void (*on_evaluation)(void));
+TT_EXPORT void llama_opt_epoch(void *context, void *data, void *of_training, void *of_evaluation,
+                               int64_t n_training, void (*on_training)(void),
+                               void (*on_evaluation)(void))
+{
+    static tt_real real_epoch = {.name = "llama_opt_epoch"};
+    void (*real)(void *, void *, void *, void *, int64_t, void (*)(void), void (*)(void));
+    *(void **)&real = tt_real_get(&real_epoch, TT_CALLER);
+    tt_tokens_set_training(true);
+    if (real)
+        real(context, data, of_training, of_evaluation, n_training, on_training, on_evaluation);
+    tt_tokens_set_training(false);
+}
+
 /* --- its end --- */
 
 void llama_free(void *context);

@@ -198,6 +198,12 @@ void tt_phases_note_drafting(tt_phases *p)
     p->drafts_told = true;
 }
 
+void tt_phases_note_training(tt_phases *p, uint32_t batch)
+{
+    p->last_batch = batch;
+    mark(p, TT_FATE_TRAINS);
+}
+
 /* Rows behind one that another sequence generates alone, in the same call, are guesses. */
 static bool is_branch(const tt_phases *p, const tt_phases_rows *rows, const tt_phases_sequence *s)
 {

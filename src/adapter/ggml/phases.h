@@ -110,6 +110,8 @@ void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_po
 /* A drafted row of the current call, whose first sequence this is, is computed by that batch.
  * position < 0: not known. */
 void tt_phases_drafted(tt_phases *p, uint32_t batch, int32_t sequence, int32_t position);
+/* Notes for the record of that batch that it trains. */
+void tt_phases_note_training(tt_phases *p, uint32_t batch);
 /* Notes for the record of its last batch that the context drafts, if it does. */
 void tt_phases_note_drafting(tt_phases *p);
 /* The phase (enum tt_phase) of a batch with unknown sequences, by the positions of the previous

@@ -354,6 +354,18 @@ void tt_tokens_assign_phases(tt_phases *p, int32_t first_position)
                      first_position, c->phases, c->drafted);
 }
 
+static __thread bool trains __attribute__((tls_model("initial-exec")));
+
+void tt_tokens_set_training(bool on)
+{
+    trains = on;
+}
+
+bool tt_tokens_in_training(void)
+{
+    return trains;
+}
+
 void tt_tokens_end(void)
 {
     if (current) current->n = 0;

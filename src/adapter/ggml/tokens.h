@@ -32,6 +32,9 @@ void tt_tokens_end(void);
 /* The program has switched the context's warm-up mode, or frees it. Any thread. */
 void tt_tokens_set_warmup(const void *context, bool on);
 
+/* The program trains a model on this thread, which computes without such calls; or has ended it. */
+void tt_tokens_set_training(bool on);
+bool tt_tokens_in_training(void);
 /* Whether such a call is active on this thread. */
 bool tt_tokens_in_call(void);
 
