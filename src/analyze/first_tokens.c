@@ -93,18 +93,22 @@ static void generate(walk *w, const tt_batch *b, const group *g)
 }
 
 /* A mixed batch does not say which of its tokens are generated: first those of sequences that
- * generate already, then single ones behind a prompt. */
+ * generate already, then single ones, or as many as are left, behind a prompt. */
 static void read_mixed(walk *w, const tt_batch *b)
 {
     enum { GOES_ON, FIRST, PROMPT, PASSES };
     uint32_t left = b->n_generate;
     for (int pass = 0; pass < PASSES; pass++)
         for (uint32_t at = 0; at < b->n_tokens;) {
-            const group g = group_at(w, b, at);
+            group g = group_at(w, b, at);
             at += g.n;
             if (!g.of || g.of->last_batch == b->id) continue;
-            const bool may = pass == GOES_ON ? g.of->generates : g.n == 1 && g.of->open;
-            if (pass == PROMPT) read_prompt(w, b, &g);
+            const bool may = pass == GOES_ON ? g.of->generates
+                                             : g.of->open && (g.n == 1 || g.n == left);
+            if (pass == PROMPT) {
+                g.n -= left < g.n ? left : 0; /* drafts behind a prompt's last token */
+                read_prompt(w, b, &g);
+            }
             if (pass == PROMPT || !may || g.n > left) continue;
             left -= g.n;
             g.of->last_batch = b->id;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a llama-server one thing after the other, then several at once, one of which hangs up.
+"""Asks a llama-server one thing after the other, then several at once.
 
 Usage: ask_cached.py LOG
 

@@ -72,6 +72,9 @@ def main():
         want = of_log(given.pop("log"), given.pop("ahead", "") == "yes")
     if "answers" in given:
         want = of_answers(given.pop("answers"))
+        # Mixed batches do not say which of their tokens are of which kind.
+        if given.pop("slots", "1") != "1":
+            del want["first_tokens"]
     want.update({name: int(value) for name, value in given.items()})
     if not want:
         problem("the program printed no numbers")

@@ -83,27 +83,27 @@ counted imatrix delivered=0 first_tokens=0
 traced embedding llama-embedding -m tiny.gguf -p Hello --pooling mean -t 1
 counted embedding delivered=0 first_tokens=0
 "$TT_BIN" synth --type F32 --type-embd F32 --type-output F32 --layers 2 -o f32.gguf --force 2>/dev/null || fail "synth"
-head -c 900 long.txt >short.txt
-traced finetune llama-finetune -m f32.gguf -f short.txt -c 64 -b 64 -ub 64 -epochs 1 -t 1 --cache-type-k f32 --cache-type-v f32 -o trained.gguf
+
+traced finetune llama-finetune -m f32.gguf -f long.txt -c 64 -b 64 -ub 64 -epochs 1 -t 1 --cache-type-k f32 --cache-type-v f32 -o trained.gguf
 counted finetune prompt=0 delivered=0 unknown=0 first_tokens=0
 [ "$(field finetune.ttrace training)" != "" ] || fail "finetune: no training"
 
-# served NAME ARGUMENTS...: a server, to which several texts are sent.
+# served NAME SLOTS ARGUMENTS...: a server, to which several texts are sent.
 served() {
-    name=$1
-    shift
-    "$TT_BIN" run -q -o "$name.ttrace" --force -- $run "$bin/llama-server" -m tiny.gguf --host 127.0.0.1 --port 0 -c 1536 -t 1 "$@" >"$name.log" 2>&1 </dev/null &
+    name=$1 slots=$2
+    shift 2
+    "$TT_BIN" run -q -o "$name.ttrace" --force -- $run "$bin/llama-server" -m tiny.gguf --host 127.0.0.1 --port 0 -c 1536 -t 1 -np $slots "$@" >"$name.log" 2>&1 </dev/null &
     server=$!
     python3 "$TT_SOURCE_DIR/tests/engine/ask_cached.py" "$name.log" >"$name.answers" || fail "$name: no answers"
     kill -TERM $server
     wait $server
     expect "$name: exit code" 0 $?
     verified "$name.ttrace"
-    counted "$name" "answers=$name.answers"
+    counted "$name" "answers=$name.answers" "slots=$slots"
 }
-served server -np 1
-served server-slots -np 3
-served server-draft -np 1 -md draft.gguf --spec-type draft-simple
-served server-good-draft -np 3 -md tiny.gguf --spec-type draft-simple
-served server-ngram -np 1 --spec-type ngram-cache
+served server 1
+served server-slots 3
+served server-draft 1 -md draft.gguf --spec-type draft-simple
+served server-good-draft 3 -md tiny.gguf --spec-type draft-simple
+served server-ngram 1 --spec-type ngram-cache
 finish
