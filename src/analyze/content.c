@@ -10,7 +10,7 @@ enum {
     DAMAGED,
     UNKNOWN_CHUNKS,
     META,                          /* + record type; + 0: of a type unknown here */
-    OPS = META + TT_META_POOL + 1, /* + column of OPS_COLUMNS */
+    OPS = META + TT_META_FATE + 1, /* + column of OPS_COLUMNS */
     DETAIL = OPS + 6,              /* + kind; + 0: of a kind unknown here */
     DATA = DETAIL + TT_DETAIL_KINDS,
     ROWS
@@ -55,6 +55,7 @@ static const struct {
     [META + TT_META_EXTENTS] = {"meta", "extents"},
     [META + TT_META_LOAD_STEP] = {"meta", "load_step"},
     [META + TT_META_POOL] = {"meta", "pool"},
+    [META + TT_META_FATE] = {"meta", "fate"},
     [OPS] = {"ops", "nodes"},
     [OPS + 1] = {"ops", "segments"},
     [OPS + 2] = {"ops", "gap"},
@@ -98,7 +99,7 @@ static void give_meta(share *s, tt_span payload)
     uint8_t type;
     tt_span record;
     for (size_t before = 0; tt_meta_next(&c, &type, &record); before = c.at)
-        give(s, META + (type <= TT_META_POOL && NAMES[META + type].part ? type : 0u), c.at - before,
+        give(s, META + (type <= TT_META_FATE && NAMES[META + type].part ? type : 0u), c.at - before,
              1);
 }
 

@@ -169,7 +169,7 @@ static uint32_t usual_batch(const tt_model *m)
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         uint32_t n = tt_idmap_get(&counts, b->context), was;
-        if (b->phase != TT_PHASE_GENERATE || !b->ended) continue;
+        if (b->phase != TT_PHASE_GENERATE || !b->ended || b->drafts) continue;
         if (n == TT_NONE) n = 0;
         if (!(n ? tt_idmap_set(&counts, b->context, n + 1)
                 : tt_idmap_add(&counts, b->context, 1, &was)))
@@ -219,7 +219,7 @@ static size_t find_candidates(tt_overview *o, const tt_usual *u, uint32_t contex
         const tt_batch *b = &m->batches[i];
         const uint32_t previous = before;
         if (b->context != context) continue;
-        before = i;
+        if (b->n_tokens) before = i;
         const bool generates = b->phase == TT_PHASE_GENERATE;
         if (previous == TT_NONE || !b->ended || b->end_ticks < b->begin_ticks ||
             (!generates && b->phase != TT_PHASE_MIXED))
@@ -258,7 +258,10 @@ static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batc
                                 .ratio = (why.time_ns + (late ? why.before_ns : 0)) / usual,
                                 .cause = why.cause};
         s->text =
-            late ? tt_why_keep(&o->texts,
+            late && why.shift != TT_NONE
+                ? tt_why_keep(&o->texts, "%s late: the context was full and its positions were moved",
+                              NS(why.late_ns))
+            : late ? tt_why_keep(&o->texts,
                                "%s late: the program began it %s after the one before, usually %s",
                                NS(why.late_ns), NS(why.before_ns), NS(why.usual_before.median_ns))
                  : tt_why_keep(&o->texts, "%s a usual token%s (%s): %s",
@@ -308,28 +311,11 @@ static const char *rate_text(tt_overview *o, double rate)
     return tt_why_keep(&o->texts, "%s tokens/s", tt_units_speed((char[TT_UNITS_TEXT]){0}, rate));
 }
 
-/* From the begin of the first prompt to the end of its last batch, when the first token is known.
- */
-static double first_token_ns(const tt_model *m)
-{
-    uint64_t begin = 0, end = 0;
-    bool any = false;
-    for (uint32_t i = 0; i < m->n_batches; i++) {
-        const tt_batch *b = &m->batches[i];
-        if (b->phase == TT_PHASE_WARMUP) continue;
-        if (b->phase != TT_PHASE_PROMPT || !b->ended) break;
-        if (!any) begin = b->begin_ticks;
-        any = true;
-        end = b->end_ticks;
-    }
-    return any && m->clock.known && end >= begin ? tt_model_span_ns(m, end - begin) : (double)NAN;
-}
-
 static double token_bytes(const tt_overview *o, const tt_overview_sums *sums, bool *at_most)
 {
     size_t n;
     const tt_stats_row *rows = sums->by_phase ? tt_stats_rows(sums->by_phase, &n) : NULL;
-    const uint64_t tokens = o->summary.generate.tokens - o->summary.generate.mixed_tokens;
+    const uint64_t tokens = o->summary.generate.delivered - o->summary.generate.mixed_delivered;
     for (size_t i = 0; rows && i < n; i++) {
         if (strcmp(rows[i].key, "generate") != 0 || !tokens) continue;
         *at_most = rows[i].at_most;
@@ -383,19 +369,24 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
 {
     const tt_summary *s = &o->summary;
     const double generated = s->generate.tokens_per_s, prompt = s->prompt.tokens_per_s;
-    const double first = first_token_ns(o->m);
+    const tt_first_tokens *first = &s->first_tokens;
     bool at_most = false;
     const double bytes = o->m->remote ? 0 : token_bytes(o, sums, &at_most);
     const char *no_clock = o->m->clock.known ? NULL : "the trace cannot turn ticks into time";
     set_tile(o, 0, "generate_tokens_per_s", "Generated", "tokens/s",
              generated > 0 ? generated : (double)NAN, rate_text(o, generated),
-             no_clock ? no_clock : "the trace holds no batch of generated tokens alone");
+             no_clock          ? no_clock
+             : !o->m->fates_known ? "which of the generated tokens were guesses was not recorded"
+                               : "the trace holds no batch of generated tokens alone");
     set_tile(o, 1, "prompt_tokens_per_s", "Prompt", "tokens/s", prompt > 0 ? prompt : (double)NAN,
              rate_text(o, prompt),
              no_clock ? no_clock : "the trace holds no batch of a prompt alone");
-    set_tile(o, 2, "first_token_ns", "Time to first token", "ns", first,
-             isnan(first) ? "" : tt_why_keep(&o->texts, "%s", NS(first)),
-             no_clock ? no_clock : "the trace does not begin with a prompt");
+    set_tile(o, 2, "first_token_ns", "Time to first token", "ns",
+             first->n ? first->median_ns : (double)NAN,
+             first->n > 1 ? tt_why_keep(&o->texts, "%s, at most %s", NS(first->median_ns),
+                                        NS(first->worst_ns))
+                          : tt_why_keep(&o->texts, "%s", NS(first->median_ns)),
+             no_clock ? no_clock : "nothing was generated behind a whole prompt");
     set_tile(o, 3, "token_weight_bytes", "Weights a token", "bytes",
              bytes > 0 ? bytes : (double)NAN,
              bytes > 0

@@ -74,7 +74,7 @@ tt_status tt_pool_sums_make(tt_pool_sums *s, const tt_pool_report *p, const tt_p
         if (passes(p, filter, r)) {
             s->rows[s->n++] = *r;
             add_row(&s->total, r);
-            if (r->batch != TT_NONE) s->tokens += m->batches[r->batch].n_tokens;
+            if (r->batch != TT_NONE) s->tokens += tt_model_got(&m->batches[r->batch]);
             add_causes(s, m, state, r->runs, counted);
         }
         state += r->runs;

@@ -16,9 +16,33 @@ typedef struct tt_phase_summary {
     uint64_t batches;
     uint64_t tokens;       /* of the phase, including those in mixed batches */
     uint64_t mixed_tokens; /* of these, in mixed batches */
-    double total_ns;       /* from batches' start to end, summed; without those that have no end */
-    double tokens_per_s;   /* of these batches; 0: unknown, or a warm-up's, which is not a rate */
+    /* Of the phase, that somebody got: prompts that a verifying context read, generated tokens that
+     * were accepted. */
+    uint64_t delivered, mixed_delivered;
+    bool delivered_known;
+    double total_ns;     /* from batches' start to end, summed; without those that have no end */
+    double tokens_per_s; /* delivered, of these batches; 0: unknown, or a warm-up's, which is not a
+                            rate */
 } tt_phase_summary;
+
+/* Generated tokens, if some of them were guesses. */
+typedef struct tt_speculation {
+    bool known; /* which ones were */
+    bool any;
+    bool has_draft;    /* a context of its own drafted */
+    uint64_t computed; /* by all contexts */
+    uint64_t drafted;  /* of these, by contexts that draft for others */
+    uint64_t verified; /* guesses that were checked: accepted + rejected + undecided */
+    uint64_t accepted, rejected;
+    uint64_t undecided; /* the trace does not show how the sequence went on */
+} tt_speculation;
+
+/* The time from the begin of a prompt's first batch to the end of its last, without the time in
+ * which no batch was computed: of each prompt behind which tokens were generated. */
+typedef struct tt_first_tokens {
+    uint32_t n; /* 0: unknown, or nothing was generated */
+    double median_ns, worst_ns;
+} tt_first_tokens;
 
 /* Buffers of one kind. */
 typedef struct tt_kind_summary {
@@ -28,6 +52,9 @@ typedef struct tt_kind_summary {
 
 typedef struct tt_summary {
     tt_phase_summary prompt, generate, mixed, warmup, unknown;
+    tt_phase_summary training; /* not among the unknown */
+    tt_speculation speculation;
+    tt_first_tokens first_tokens;
     double elapsed_ns;  /* from the start of the first batch or run to the end of the last */
     uint64_t records;   /* op records: executed ops x lanes */
     uint64_t ops;       /* executed: of each run the most that a lane recorded */
@@ -50,5 +77,14 @@ void tt_summarize(const tt_model *m, tt_summary *s);
 
 /* For a tt_phase_summary. Context: the tt_model, or NULL: then a time of zero is null. */
 extern const tt_schema tt_phase_summary_schema;
+extern const tt_schema tt_speculation_schema, tt_first_tokens_schema;
+
+#define TT_SPECULATION_TEXT 200u
+/* "of 94 guessed tokens 20 were accepted (21 %); 211 more were computed to draft them"; "" if there
+ * were none. */
+const char *tt_speculation_say(const tt_speculation *s, char out[TT_SPECULATION_TEXT]);
+
+/* Private to summary.c: of all contexts that do not draft. */
+void tt_first_tokens_find(const tt_model *m, tt_first_tokens *out);
 
 #endif

@@ -291,6 +291,10 @@ TT_COLUMN_ROWSET(files, tt_info, i,
                  TT_ROWSET(&tt_info_file_schema, TT_INFO_COMMAND, i->m, i->m->files, i->m->n_files))
 TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
 
+TT_COLUMN_ROWS(speculation, tt_info, i, &i->summary.speculation,
+               i->summary.speculation.known && i->summary.speculation.any)
+TT_COLUMN_ROWS(first_tokens, tt_info, i, &i->summary.first_tokens, i->summary.first_tokens.n > 0)
+
 #define OF_PHASE(phase_, about_)                                                                   \
     TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_phase_summary_schema))
 TT_COLUMN_JSON(json_system, tt_info, info, tt_system_json(j, info->m);)
@@ -353,7 +357,12 @@ static const tt_column info_columns[] = {
     OF_PHASE(generate, "batches of generated tokens"),
     OF_PHASE(mixed, "batches with both"),
     OF_PHASE(warmup, "batches of the engine's warm-up"),
+    OF_PHASE(training, "batches of training a model, and of evaluating that"),
     OF_PHASE(unknown, "other batches"),
+    TT_FIELD("speculation", "if some generated tokens were guesses", .type = TT_CELL_OBJECT,
+             .inner = &tt_speculation_schema, .rows = speculation),
+    TT_FIELD("first_token", "of prompts behind which tokens were generated",
+             .type = TT_CELL_OBJECT, .inner = &tt_first_tokens_schema, .rows = first_tokens),
     TT_FIELD("batches", "decode calls", .type = TT_CELL_ROWS, .inner = &batch_schema,
              .rows = batches),
 };

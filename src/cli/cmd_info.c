@@ -354,15 +354,34 @@ static void ending_line(const tt_info *info)
                       damaged == 1 ? "" : "s", damage.offset, damage.message);
 }
 
+static void speculation_line(const tt_summary *s)
+{
+    char text[TT_SPECULATION_TEXT];
+    if (!s->speculation.known)
+        tt_table_line(stdout, "", "which of the generated tokens were guesses was not recorded");
+    else if (s->speculation.any)
+        tt_table_line(stdout, "", "%s", tt_speculation_say(&s->speculation, text));
+}
+
+static void first_token_line(const tt_first_tokens *f)
+{
+    char median[TT_UNITS_TEXT], worst[TT_UNITS_TEXT];
+    if (f->n == 1)
+        tt_table_line(stdout, "first token", "after %s", tt_units_ns(median, f->median_ns));
+    else if (f->n)
+        tt_table_line(stdout, "first token", "after %s (median of %u prompts; at most %s)",
+                      tt_units_ns(median, f->median_ns), f->n, tt_units_ns(worst, f->worst_ns));
+}
+
 static void phase_line(const char *what, const tt_phase_summary *p)
 {
     char a[TT_UNITS_TEXT], mixed[2 * TT_UNITS_TEXT + 48] = "", time[TT_UNITS_TEXT + 2] = "";
     char rate[48] = "";
-    if (p->batches == 0 && p->mixed_tokens == 0) return;
-    if (p->mixed_tokens > 0) {
+    if (p->batches == 0 && p->mixed_delivered == 0) return;
+    if (p->mixed_delivered > 0) {
         char all[TT_UNITS_TEXT];
         (void)snprintf(mixed, sizeof mixed, "%s tokens, %s of them in mixed batches",
-                       tt_units_count(all, p->tokens), tt_units_count(a, p->mixed_tokens));
+                       tt_units_count(all, p->delivered), tt_units_count(a, p->mixed_delivered));
         if (p->batches == 0) {
             tt_table_line(stdout, what, "%s", mixed);
             return;
@@ -376,8 +395,9 @@ static void phase_line(const char *what, const tt_phase_summary *p)
     char batches[TT_UNITS_TEXT];
     tt_units_count(batches, p->batches);
     if (p->tokens > 0)
-        tt_table_line(stdout, what, "%s%s tokens in %s batch%s%s%s", mixed,
-                      tt_units_count(a, p->tokens - p->mixed_tokens), batches,
+        tt_table_line(stdout, what, "%s%s token%s in %s batch%s%s%s", mixed,
+                      tt_units_count(a, p->delivered - p->mixed_delivered),
+                      p->delivered - p->mixed_delivered == 1 ? "" : "s", batches,
                       p->batches == 1 ? "" : "es", time, rate);
     else
         tt_table_line(stdout, what, "%s batch%s without tokens%s", batches,
@@ -471,9 +491,12 @@ static void print_head(const tt_info *info, const tt_overview *overview)
     char text[TT_UNITS_TEXT];
     if (overview) tt_table_printf(stdout, 0, "%s\n\n", overview->headline);
     phase_line("generate", &info->summary.generate);
+    speculation_line(&info->summary);
     phase_line("prompt", &info->summary.prompt);
+    first_token_line(&info->summary.first_tokens);
     phase_line("mixed", &info->summary.mixed);
     phase_line("warm-up", &info->summary.warmup);
+    phase_line("training", &info->summary.training);
     phase_line("other", &info->summary.unknown);
     if (m->clock.known)
         tt_table_line(stdout, "time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),

@@ -38,7 +38,8 @@ enum tt_meta_type {
     TT_META_PAGE_FAULT_LOSS = 26,
     TT_META_EXTENTS = 27,
     TT_META_LOAD_STEP = 28,
-    TT_META_POOL = 29
+    TT_META_POOL = 29,
+    TT_META_FATE = 32
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -61,6 +62,15 @@ enum {
 
 #define TT_PHASES 5u /* of enum tt_phase */
 enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2, TT_BATCH_SEQUENCES = 4 };
+
+/* FATE: what a later call showed of a batch. */
+enum {
+    TT_FATE_DRAFTS = 1,    /* another context verifies what its context computes */
+    TT_FATE_PROBE = 2,     /* it only tried the context's memory */
+    TT_FATE_GENERATES = 4, /* its tokens are generated, although its phase is prompt */
+    TT_FATE_DRAFTED_PROMPT = 8, /* its drafted tokens are, although it counts them as a prompt */
+    TT_FATE_TRAINS = 16 /* the model is being trained, or its training evaluated */
+};
 
 /* MODEL_CHECK: the file at the model's path when recording ended. */
 enum tt_model_state {
@@ -431,6 +441,14 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint32, thread)          /* the first of them; 0: none */                                  \
     F(varint64, waited_ticks)    /* by that thread */
 
+/* What became known of a batch's tokens after it began; of several records, the numbers add up. */
+#define TT_META_FATE_FIELDS(F)                                                                     \
+    F(varint32, batch)      /* id */                                                               \
+    F(u8, flags)            /* TT_FATE_* */                                                        \
+    F(varint32, n_drafted)  /* tokens that were only guessed */                                    \
+    F(varint32, n_accepted) /* of these: the sequence went on behind them */                       \
+    F(varint32, n_rejected) /* of these: it did not */
+
 /* R(name, fields, where they are): defines a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is separate. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -466,7 +484,8 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")                             \
     R(load_step, TT_META_LOAD_STEP_FIELDS, "28 LOAD_STEP")                                         \
     R(pool, TT_META_POOL_FIELDS, "29 POOL")                                                        \
-    R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")
+    R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")                                     \
+    R(fate, TT_META_FATE_FIELDS, "32 FATE")
 
 /* --- structs --- */
 

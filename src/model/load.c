@@ -488,6 +488,8 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return tt_load_load_step(l, c);
     case TT_META_POOL:
         return tt_load_pool(l, c);
+    case TT_META_FATE:
+        return tt_load_fate(l, c);
     default:
         l->m->unknown_records++;
         return true;
@@ -606,6 +608,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     if (status != TT_OK) return status;
     tt_model_link(l);
     tt_link_page_faults(l);
+    tt_link_fates(l);
     m->run_faults = calloc(1, sizeof *m->run_faults);
     l->no_memory |= !m->run_faults;
     if (m->front.present) end_cut(l);

@@ -49,6 +49,7 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c);
 bool tt_load_graph(tt_loader *l, tt_cursor *c);
 
 bool tt_load_batch(tt_loader *l, tt_cursor *c);
+bool tt_load_fate(tt_loader *l, tt_cursor *c);
 bool tt_load_token_text(tt_loader *l, tt_cursor *c);
 bool tt_load_indices(tt_loader *l, tt_cursor *c);
 bool tt_load_usage(tt_loader *l, tt_cursor *c);
@@ -71,5 +72,6 @@ void tt_model_link(tt_loader *l);
 void tt_link_files(tt_loader *l); /* before the graphs are linked */
 void tt_link_records(tt_loader *l);
 void tt_link_page_faults(tt_loader *l);
+void tt_link_fates(tt_loader *l);
 
 #endif

@@ -127,6 +127,84 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
     return true;
 }
 
+static uint32_t sum(uint32_t a, uint32_t b, uint32_t most)
+{
+    return b > most - a ? most : a + b;
+}
+
+/* Records of batches that were left out are, too. */
+bool tt_load_fate(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_fate f;
+    if (!tt_meta_get_fate(c, &f)) return false;
+    const uint32_t at = tt_idmap_get(&l->m->batch_by_id, f.batch);
+    if (at == TT_NONE) return true;
+    tt_batch *b = &l->m->batches[at];
+    if (f.flags & TT_FATE_DRAFTS) b->drafts = true;
+    if (f.flags & TT_FATE_TRAINS) {
+        b->trains = true;
+        b->phase = TT_PHASE_UNKNOWN;
+    }
+    if (f.flags & TT_FATE_PROBE) b->phase = TT_PHASE_WARMUP;
+    if (f.flags & TT_FATE_GENERATES && b->phase == TT_PHASE_PROMPT) {
+        b->phase = TT_PHASE_GENERATE;
+        b->n_generate = b->n_tokens;
+    }
+    if (f.flags & TT_FATE_DRAFTED_PROMPT && b->phase != TT_PHASE_GENERATE) {
+        b->phase = TT_PHASE_MIXED;
+        b->n_generate = sum(b->n_generate, f.n_drafted, b->n_tokens);
+    }
+    b->n_drafted = sum(b->n_drafted, f.n_drafted, b->n_generate);
+    b->n_accepted = sum(b->n_accepted, f.n_accepted, b->n_drafted);
+    b->n_rejected = sum(b->n_rejected, f.n_rejected, b->n_drafted - b->n_accepted);
+    return true;
+}
+
+/* Whether all its tokens are of different sequences, so that none is a guess. */
+static bool is_one_each(const tt_batch *b, tt_idmap *seen, uint32_t at)
+{
+    for (uint32_t i = 0; b->sequences && i < b->n_tokens; i++) {
+        uint32_t was, first = b->sequence_first[i];
+        if (first == b->sequence_first[i + 1]) continue;
+        const uint64_t id = (uint32_t)b->sequences[first];
+        if (!tt_idmap_add(seen, id, at, &was) || was == at) return false;
+        if (was != TT_NONE && !tt_idmap_set(seen, id, at)) return false;
+    }
+    return true;
+}
+
+/* Without fates, all generated tokens are sure ones if they could not be anything else: one a
+ * sequence and batch, in one context. */
+static bool has_no_guesses(const tt_model *m)
+{
+    tt_idmap seen = {0};
+    uint32_t context = 0;
+    bool has = true;
+    for (uint32_t i = 0; i < m->n_batches && has; i++) {
+        const tt_batch *b = &m->batches[i];
+        if (b->phase == TT_PHASE_MIXED) has = false;
+        if (b->phase != TT_PHASE_GENERATE) continue;
+        if (!context) context = b->context;
+        has = context == b->context && is_one_each(b, &seen, i);
+    }
+    tt_idmap_free(&seen);
+    return has;
+}
+
+void tt_link_fates(tt_loader *l)
+{
+    tt_model *m = l->m;
+    const char *said = tt_model_environment(m, "capture_fates");
+    tt_idmap drafting = {0};
+    uint32_t was;
+    m->fates_known = (said && strcmp(said, "on") == 0) || has_no_guesses(m);
+    for (uint32_t i = 0; i < m->n_batches; i++)
+        if (m->batches[i].drafts) (void)tt_idmap_add(&drafting, m->batches[i].context, 0, &was);
+    for (uint32_t i = 0; i < m->n_batches; i++)
+        m->batches[i].drafts = tt_idmap_get(&drafting, m->batches[i].context) != TT_NONE;
+    tt_idmap_free(&drafting);
+}
+
 bool tt_load_token_text(tt_loader *l, tt_cursor *c)
 {
     tt_meta_token_text t;

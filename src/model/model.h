@@ -188,7 +188,12 @@ typedef struct tt_batch {
     uint32_t n_outputs_plus_1; /* 0: not observed */
     uint32_t n_generate; /* generated tokens, if the phase is known; the others are of a prompt or a
                             warm-up */
-    uint8_t phase;       /* enum tt_phase */
+    /* Of the generated tokens: guesses; of these: that the sequence went on behind, or not. Of the
+     * others it is not known. */
+    uint32_t n_drafted, n_accepted, n_rejected;
+    bool trains;   /* the model; its phase is unknown */
+    bool drafts;   /* another context verifies what its context computes */
+    uint8_t phase; /* enum tt_phase */
     bool ended;
     const int32_t *tokens;    /* n_tokens, or NULL: not observed */
     const int32_t *positions; /* likewise */
@@ -366,6 +371,8 @@ typedef struct tt_model {
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; how many of them are earlier than the
                                          previous one */
     uint64_t losses_total, detail_losses_total;
+    /* Whether it is known which generated tokens are guesses (see tt_model_delivered). */
+    bool fates_known;
     uint64_t unknown_records; /* META records of an unknown type */
     tt_problem problems[TT_MODEL_PROBLEMS_MAX];
     uint32_t n_problems; /* found; only the first TT_MODEL_PROBLEMS_MAX are kept */
@@ -430,6 +437,17 @@ uint32_t tt_model_batch_at(const tt_model *m, uint64_t ticks);
 static inline uint32_t tt_model_batch_number(const tt_model *m, uint32_t batch)
 {
     return m->batches[batch].number;
+}
+/* The tokens of a batch that somebody got: generated ones that were chosen before, or guesses that
+ * were right; none of a context that drafts for another. Only with m->fates_known. */
+static inline uint32_t tt_model_delivered(const tt_batch *b)
+{
+    return b->drafts ? 0 : b->n_generate - b->n_drafted + b->n_accepted;
+}
+/* The same with the tokens of prompts; of any batch: guesses that are not known count as got. */
+static inline uint32_t tt_model_got(const tt_batch *b)
+{
+    return b->drafts ? 0 : b->n_tokens - b->n_drafted + b->n_accepted;
 }
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);

@@ -32,7 +32,7 @@ static const char *created(tt_page *p, const tt_model *m)
 
 static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s)
 {
-    const uint64_t alone = s->tokens - s->mixed_tokens;
+    const uint64_t alone = s->delivered - s->mixed_delivered;
     if (s->tokens_per_s <= 0) return;
     tt_page_figure_add(p, tt_page_format(p, "%s tokens/s", tt_format_number(p, s->tokens_per_s)),
                        tt_page_format(p, "%s, %s token%s%s", what,
@@ -307,7 +307,7 @@ static void file_rows(tt_page *p, tt_page_table *t, const tt_model *m)
 
 static const char *phase_text(tt_page *p, const char *what, const tt_phase_summary *s)
 {
-    const uint64_t alone = s->tokens - s->mixed_tokens;
+    const uint64_t alone = s->delivered - s->mixed_delivered;
     if (alone == 0) return "";
     return tt_page_format(p, "; %s %s token%s%s%s", tt_format_count(p, (double)alone), what,
                           alone == 1 ? "" : "s", s->total_ns > 0 ? " in " : "",
@@ -318,16 +318,17 @@ static const char *mixed_text(tt_page *p, const tt_summary *s)
 {
     if (s->mixed.tokens == 0) return "";
     return tt_page_format(p, "; %s prompt and %s generated tokens in mixed batches%s%s",
-                          tt_format_count(p, (double)s->prompt.mixed_tokens),
-                          tt_format_count(p, (double)s->generate.mixed_tokens),
+                          tt_format_count(p, (double)s->prompt.mixed_delivered),
+                          tt_format_count(p, (double)s->generate.mixed_delivered),
                           s->mixed.total_ns > 0 ? " in " : "",
                           s->mixed.total_ns > 0 ? tt_format_ns(p, s->mixed.total_ns) : "");
 }
 
 static void write_run(tt_page *p, const tt_analysis *a)
 {
+    char guesses[TT_SPECULATION_TEXT];
     const char *engine = engine_of(p, a), *cpu = environment(a, "cpu");
-    tt_page_add(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s.",
+    tt_page_add(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s%s.",
                 a->m->n_files ? tt_base_name(a->m->files[0].path) : "A model that was not observed",
                 engine ? engine : "an engine of unknown version", cpu ? ", " : "", cpu ? cpu : "",
                 a->lanes && a->threads_observed
@@ -336,7 +337,10 @@ static void write_run(tt_page *p, const tt_analysis *a)
                 phase_text(p, "prompt", &a->summary.prompt),
                 phase_text(p, "generated", &a->summary.generate), mixed_text(p, &a->summary),
                 phase_text(p, "warm-up", &a->summary.warmup),
+                phase_text(p, "training", &a->summary.training),
                 phase_text(p, "other", &a->summary.unknown));
+    if (tt_speculation_say(&a->summary.speculation, guesses)[0])
+        tt_page_add(p, TT_BLOCK_TEXT, "Some generated tokens were guessed first: %s.", guesses);
 }
 
 void tt_section_run(tt_page *p, const tt_analysis *a)

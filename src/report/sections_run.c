@@ -23,18 +23,24 @@ static double quantile(double *values, size_t n, double share)
     return tt_quantiles_sorted(values, n, share);
 }
 
-/* Times of completed batches of generated tokens, in ns per token. */
+/* Times of completed batches of generated tokens, in ns per token that somebody got, with the time
+ * that drafts took since the one before. */
 static size_t token_times(const tt_model *m, double *ns, double *tokens, double *slowest)
 {
     size_t n = 0;
-    double most = 0;
+    double most = 0, drafts_ns = 0;
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         if (b->phase != TT_PHASE_GENERATE || !b->ended || b->n_tokens == 0 ||
             b->end_ticks < b->begin_ticks)
             continue;
+        const double time_ns = tt_model_span_ns(m, b->end_ticks - b->begin_ticks);
+        const uint32_t got = tt_model_got(b);
+        drafts_ns = got ? drafts_ns : drafts_ns + time_ns;
+        if (!got) continue;
         tokens[n] = tt_model_batch_number(m, i);
-        ns[n] = tt_model_span_ns(m, b->end_ticks - b->begin_ticks) / b->n_tokens;
+        ns[n] = (drafts_ns + time_ns) / got;
+        drafts_ns = 0;
         if (ns[n] > most) {
             most = ns[n];
             *slowest = tokens[n];

@@ -281,6 +281,7 @@ static const function functions[] = {
     {AT(sampler_greedy), "llama_sampler_init_greedy", NULL, false},
     {AT(sampler_temp), "llama_sampler_init_temp", NULL, false},
     {AT(sampler_dist), "llama_sampler_init_dist", NULL, false},
+    {AT(logits), "llama_get_logits", NULL, false},
     {AT(sample), "llama_sampler_sample", NULL, false},
     {AT(sampler_free), "llama_sampler_free", NULL, false},
     {AT(model_get_vocab), "llama_model_get_vocab", NULL, true},

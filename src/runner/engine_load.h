@@ -141,6 +141,7 @@ typedef struct tt_engine_api {
     struct tt_llama_sampler *(*sampler_greedy)(void);
     struct tt_llama_sampler *(*sampler_temp)(float);
     struct tt_llama_sampler *(*sampler_dist)(uint32_t seed);
+    const float *(*logits)(struct tt_llama_context *); /* of the last call; NULL: none */
     int32_t (*sample)(struct tt_llama_sampler *, struct tt_llama_context *, int32_t at);
     void (*sampler_free)(struct tt_llama_sampler *);
 

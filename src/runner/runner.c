@@ -203,6 +203,17 @@ static tt_status generate_with(tt_generated *g, struct tt_llama_sampler *sampler
     return status;
 }
 
+/* Whether the last call computed any: an engine may hand out memory that no op has written. */
+static bool has_logits(const tt_generated *g)
+{
+    const float *logits = g->api->logits(g->context);
+    const int32_t n = g->api->n_vocab ? g->api->n_vocab(g->vocab) : 0;
+    int32_t zeros = 0;
+    while (logits && zeros < n && logits[zeros] == 0)
+        zeros++;
+    return logits && (n <= 0 || zeros < n);
+}
+
 /* Decodes the prompt and generates. Needs everything in *g. */
 static tt_status generate(tt_generated *g, tt_error *err)
 {
@@ -212,6 +223,10 @@ static tt_status generate(tt_generated *g, tt_error *err)
                             (unsigned)g->result->n_prompt, (unsigned)g->result->n_ctx);
     tt_status status = decode_prompt(g, err);
     if (status != TT_OK) return status;
+    if (g->options->n_predict != 0 && !has_logits(g))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "the model computes embeddings, no logits to choose a token from, so "
+                            "it cannot generate a text; give -n 0 to trace the prompt alone");
     struct tt_llama_sampler *sampler = new_sampler(g);
     if (!sampler) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     status = generate_with(g, sampler, err);

@@ -34,11 +34,11 @@ static void add_speed(tt_study_run *r, const tt_model *m)
     for (uint32_t i = 0; i < m->n_files; i++)
         r->model_bytes += m->files[i].size_bytes;
     if (!r->model_bytes) r->model_bytes = s.model_bytes;
-    r->prompt_tokens = s.prompt.tokens;
-    r->generated_tokens = s.generate.tokens;
+    r->prompt_tokens = s.prompt.delivered;
+    r->generated_tokens = s.generate.delivered;
     r->prompt_tokens_per_s = s.prompt.tokens_per_s;
     r->tokens_per_s = s.generate.tokens_per_s;
-    r->first_token_ns = s.prompt.batches ? s.prompt.total_ns : 0;
+    r->first_token_ns = s.first_tokens.n ? s.first_tokens.median_ns : 0;
     r->generate_ns = s.generate.total_ns;
 }
 

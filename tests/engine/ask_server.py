@@ -61,4 +61,5 @@ def main():
         print(ask(base, prompt))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -434,6 +434,7 @@ RECORDS = {
     27: ("extents", extents),
     28: ("load_step", load_step),
     29: ("pool", pool),
+    32: ("fate", fields(("batch", V), ("flags", Reader.u8), ("n_drafted", V), ("n_accepted", V), ("n_rejected", V))),
 }
 
 

@@ -22,7 +22,7 @@ static void judge_at(tt_phases *p, const hand_row *rows, uint32_t n, bool has_po
 {
     int32_t positions[ROWS_MAX], ids[ROWS_MAX * 4], tokens[ROWS_MAX];
     uint32_t first[ROWS_MAX + 1], at = 0;
-    uint8_t outputs[ROWS_MAX], phases[ROWS_MAX];
+    uint8_t outputs[ROWS_MAX], phases[ROWS_MAX], drafted[ROWS_MAX];
     char got[ROWS_MAX + 1] = "";
     assert_true(n <= ROWS_MAX && n == strlen(expected));
     for (uint32_t i = 0; i < n; i++) {
@@ -35,7 +35,7 @@ static void judge_at(tt_phases *p, const hand_row *rows, uint32_t n, bool has_po
     }
     first[n] = at;
     const tt_phases_rows call = {n, has_positions ? positions : NULL, first, ids, outputs, tokens};
-    tt_phases_assign(p, &call, first_position, phases);
+    tt_phases_assign(p, &call, first_position, phases, drafted);
     for (uint32_t i = 0; i < n; i++)
         got[i] = "?pg"[phases[i]];
     assert_string_equal(got, expected);
@@ -326,6 +326,177 @@ static void test_contexts_that_work_together(void **state)
     tt_phases_free(&draft);
 }
 
+/* What is known of the batches: their ids, flags, and numbers that add up. */
+static void expect_fate(const tt_phases *p, uint32_t batch, uint8_t flags, uint32_t drafted,
+                        uint32_t accepted, uint32_t rejected)
+{
+    tt_meta_fate sum = {0};
+    for (size_t i = 0; i < p->n_fates; i++) {
+        if (p->fates[i].batch != batch) continue;
+        sum.flags |= p->fates[i].flags;
+        sum.n_drafted += p->fates[i].n_drafted;
+        sum.n_accepted += p->fates[i].n_accepted;
+        sum.n_rejected += p->fates[i].n_rejected;
+    }
+    assert_int_equal(sum.flags, flags);
+    assert_int_equal(sum.n_drafted, drafted);
+    assert_int_equal(sum.n_accepted, accepted);
+    assert_int_equal(sum.n_rejected, rejected);
+}
+
+/* The rows that a batch of the last call computes. */
+static void computed(tt_phases *p, uint32_t batch, int32_t sequence, int32_t from, int32_t to)
+{
+    p->last_batch = batch;
+    for (int32_t position = from; position < to; position++)
+        tt_phases_drafted(p, batch, sequence, position);
+}
+
+static void test_fates_of_drafts(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "gggg", {"0", 2, 1, 0}, {"0", 3, 1, 0}, {"0", 4, 1, 0}, {"0", 5, 1, 0});
+    computed(&p, 7, 0, 3, 6);
+    /* 3 was right: the sequence goes on at 4, with no cut that was seen. */
+    JUDGE(&p, "gg", {"0", 4, 1, 0}, {"0", 5, 1, 0});
+    expect_fate(&p, 7, 0, 3, 1, 2);
+    computed(&p, 8, 0, 5, 6);
+    expect_fate(&p, 8, 0, 1, 0, 0);
+    tt_phases_remove(&p, 0, 6, -1); /* nothing, so all were right */
+    expect_fate(&p, 8, 0, 1, 1, 0);
+    JUDGE(&p, "gg", {"0", 6, 1, 0}, {"0", 7, 1, 0});
+    computed(&p, 9, 0, 7, 8);
+    tt_phases_remove(&p, -1, -1, -1); /* the end, which says nothing of them */
+    expect_fate(&p, 9, 0, 1, 0, 0);
+    tt_phases_free(&p);
+}
+
+/* A window of guesses in sequences of its own, and two drafts in others, behind one token. */
+static void test_lookahead(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "p", {"0", 0, 1, 0});
+    for (int32_t to = 1; to < 4; to++)
+        tt_phases_copy(&p, 0, to, -1, -1);
+    JUDGE(&p, "ggggg", {"0123", 1, 1, 0}, {"2", 2, 1, 0}, {"3", 2, 1, 0}, {"2", 3, 1, 0},
+          {"1", 2, 0, 0});
+    p.last_batch = 5;
+    tt_phases_drafted(&p, 5, 2, 2);
+    tt_phases_drafted(&p, 5, 3, 2);
+    tt_phases_drafted(&p, 5, 2, 3);
+    tt_phases_drafted(&p, 5, 1, 2);
+    /* One draft of one token was right. */
+    tt_phases_remove(&p, -1, 3, -1);
+    expect_fate(&p, 5, 0, 4, 1, 3);
+    tt_phases_keep(&p, 2);
+    tt_phases_copy(&p, 2, 0, -1, -1);
+    JUDGE(&p, "gg", {"0123", 3, 1, 0}, {"1", 4, 0, 0});
+    tt_phases_free(&p);
+}
+
+static void test_first_draft_without_another_context(void **state)
+{
+    tt_phases p = {.reads_are_seen = true};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "ppp", {"0", 2, 1, 0}, {"0", 3, 1, 0}, {"0", 4, 1, 0});
+    p.last_batch = 2;
+    p.was_read = p.was_fetched = p.was_chosen_from = true;
+    tt_phases_remove(&p, 0, 4, -1);
+    expect_fate(&p, 2, TT_FATE_DRAFTED_PROMPT, 2, 1, 1);
+    JUDGE(&p, "g", {"0", 4, 1, 0});
+    tt_phases_free(&p);
+}
+
+static void test_probe(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    p.last_batch = 3;
+    tt_phases_remove(&p, 0, 1, -1);
+    assert_int_equal(p.n_fates, 0);
+    tt_phases_remove(&p, -1, -1, -1);
+    expect_fate(&p, 3, TT_FATE_PROBE, 0, 0, 0);
+    /* Not in a context that was used before; nor if outputs were read. */
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    p.last_batch = 4;
+    tt_phases_remove(&p, -1, -1, -1);
+    expect_fate(&p, 4, 0, 0, 0, 0);
+    tt_phases_free(&p);
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    p.last_batch = 3;
+    p.was_fetched = true;
+    tt_phases_remove(&p, -1, -1, -1);
+    assert_int_equal(p.n_fates, 0);
+    tt_phases_free(&p);
+}
+
+/* A prompt that begins like an earlier text: only its last token is computed. */
+static void test_one_new_token(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    for (int32_t i = 2; i < 6; i++)
+        JUDGE(&p, "g", {"0", i, 1, 0});
+    tt_phases_remove(&p, 0, 4, -1); /* within what was generated */
+    JUDGE(&p, "p", {"0", 4, 1, 0});
+    JUDGE(&p, "g", {"0", 5, 1, 0});
+    tt_phases_remove(&p, 0, 6, -1); /* all of it is used again; no cut while it generated */
+    JUDGE(&p, "p", {"0", 6, 1, 0});
+    JUDGE(&p, "g", {"0", 7, 1, 0});
+    tt_phases_free(&p);
+    /* A program that cuts after each token. */
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    for (int32_t i = 2; i < 6; i++) {
+        tt_phases_remove(&p, 0, i, -1);
+        JUDGE(&p, "g", {"0", i, 1, 0});
+    }
+    tt_phases_free(&p);
+}
+
+static void test_benchmark(void **state)
+{
+    tt_phases p = {.reads_are_seen = true};
+    (void)state;
+    JUDGE(&p, "p", {"0", 0, 1, 0});
+    p.last_batch = 1;
+    p.was_read = true; /* only waited for */
+    JUDGE(&p, "g", {"0", 1, 1, 0});
+    expect_fate(&p, 1, TT_FATE_GENERATES, 0, 0, 0);
+    tt_phases_free(&p);
+    p = (tt_phases){.reads_are_seen = true};
+    JUDGE(&p, "p", {"0", 0, 1, 0});
+    p.last_batch = 1;
+    p.was_read = p.was_fetched = true;
+    JUDGE(&p, "g", {"0", 1, 1, 0});
+    assert_int_equal(p.n_fates, 0);
+    tt_phases_free(&p);
+}
+
+/* One context chooses token by token what the other one verifies. */
+static void test_who_drafts(void **state)
+{
+    tt_phases target = {0}, draft = {.others = {&target}, .n_others = 1};
+    (void)state;
+    target.others[target.n_others++] = &draft;
+    JUDGE(&target, "pp", {"0", 0, 0, 1}, {"0", 1, 1, 2});
+    JUDGE(&draft, "pp", {"0", 0, 0, 1}, {"0", 1, 1, 2});
+    JUDGE(&draft, "g", {"0", 2, 1, 3});
+    JUDGE(&draft, "g", {"0", 3, 1, 4});
+    JUDGE(&target, "ggg", {"0", 2, 1, 3}, {"0", 3, 1, 4}, {"0", 4, 1, 5});
+    assert_true(draft.drafts && !target.drafts);
+    /* It repeats what it lacks: no reason to take the other for the one that drafts. */
+    JUDGE(&draft, "gg", {"0", 4, 1, 5}, {"0", 5, 1, 6});
+    assert_true(!target.drafts);
+    tt_phases_free(&target);
+    tt_phases_free(&draft);
+}
+
 static void test_impossible_sequences(void **state)
 {
     tt_phases p = {0};
@@ -334,9 +505,9 @@ static void test_impossible_sequences(void **state)
     const uint8_t output = 1;
     (void)state;
     for (int32_t id = -1; id < 1 << 30; id += 1 << 29) {
-        uint8_t phase = 9;
+        uint8_t phase = 9, drafted;
         tt_phases_assign(&p, &(tt_phases_rows){1, &position, first, &id, &output, NULL}, -1,
-                         &phase);
+                         &phase, &drafted);
         assert_int_equal(phase, TT_PHASE_UNKNOWN);
     }
     tt_phases_free(&p);
@@ -517,6 +688,13 @@ int main(void)
         cmocka_unit_test(test_memory_is_copied),
         cmocka_unit_test(test_memory_is_moved),
         cmocka_unit_test(test_contexts_that_work_together),
+        cmocka_unit_test(test_fates_of_drafts),
+        cmocka_unit_test(test_lookahead),
+        cmocka_unit_test(test_first_draft_without_another_context),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_one_new_token),
+        cmocka_unit_test(test_benchmark),
+        cmocka_unit_test(test_who_drafts),
         cmocka_unit_test(test_impossible_sequences),
         cmocka_unit_test(test_unknown_sequences),
         cmocka_unit_test(test_rows),

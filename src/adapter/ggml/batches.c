@@ -114,12 +114,29 @@ static uint32_t count_outputs(const tt_batch_inputs *in)
     return in->output && in->output->ne[1] >= 0 ? (uint32_t)in->output->ne[1] + 1 : 0;
 }
 
+void tt_batches_tell_fates(tt_phases *p)
+{
+    tt_recorder *r = p->n_fates ? tt_process_recorder_if_open() : NULL;
+    for (size_t i = 0; r && i < p->n_fates; i++) {
+        tt_bytes payload;
+        tt_bytes_init(&payload, 64);
+        tt_meta_put_fate(&payload, &p->fates[i]);
+        (void)tt_process_put(r, TT_META_FATE, &payload);
+    }
+    p->n_fates = 0;
+}
+
 /* Sets phase and sequences from the current call. A batch without tokens shifts the context: the
  * engine moves positions before it computes the call. counts: see tt_tokens_match. */
 static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
                       const int32_t *positions, tt_batch_sequences *sequences)
 {
+    tt_phases *p = &c->phases;
     uint32_t counts[TT_PHASES];
+    if (tt_tokens_in_training()) {
+        tt_phases_note_training(p, b->id);
+        return;
+    }
     uint8_t guessed = tt_phases_guess(&c->phases, positions, b->n_tokens, b->n_outputs_plus_1);
     if (b->n_tokens == 0) {
         c->phases.shifted |= tt_tokens_in_call();
@@ -127,13 +144,26 @@ static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
     }
     tt_contexts_find_others(c);
     tt_tokens_assign_phases(&c->phases, positions ? positions[0] : -1);
+    p->last_batch = b->id;
     b->phase = guessed;
-    if (!tt_tokens_match(tokens, positions, b->n_tokens, sequences, counts)) return;
+    if (!tt_tokens_match(tokens, positions, b->n_tokens, p, sequences, counts)) return;
     b->flags |= TT_BATCH_SEQUENCES;
     b->n_generate = counts[TT_PHASE_GENERATE];
     b->phase = counts[TT_PHASE_WARMUP]
                    ? TT_PHASE_WARMUP
                    : tt_phases_of(counts[TT_PHASE_PROMPT], b->n_generate, counts[TT_PHASE_UNKNOWN]);
+}
+
+/* Contexts that draft say so at each batch: a flight recorder keeps the last ones. */
+static void tell_fates_of_call(tt_context *c)
+{
+    tt_phases_note_drafting(&c->phases);
+    for (uint32_t i = 0; i < c->phases.n_others; i++) {
+        tt_phases *other = c->phases.others[i];
+        if (!other->drafts_told) tt_phases_note_drafting(other);
+        tt_batches_tell_fates(other);
+    }
+    tt_batches_tell_fates(&c->phases);
 }
 
 /* Follows a batch that is not recorded, because the phases of later ones depend on it. */
@@ -145,6 +175,7 @@ static void look_past(const tt_engine *e, tt_context *context, struct ggml_cgrap
     tt_batch_sequences sequences;
     int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
     set_phase(context, &b, NULL, positions, &sequences);
+    tell_fates_of_call(context);
     free(positions);
 }
 
@@ -195,6 +226,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_batch(&payload, &b, tokens, positions, &sequences);
     (void)tt_process_put(r, TT_META_BATCH, &payload);
+    tell_fates_of_call(context);
     free(tokens);
     free(positions);
     return b.id;

@@ -31,6 +31,8 @@ bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, in
 /* Whether the scheduler created the tensor ("BACKEND#NAME#N") to copy another one into while the
  * graph runs; before that it holds stale values. */
 bool tt_batches_is_copy(const struct ggml_tensor *t);
+/* Records what the phases have learned of earlier batches. tt_process_lock is held. */
+void tt_batches_tell_fates(tt_phases *p);
 void tt_batches_end(tt_recorder *r, uint32_t batch, int status);
 
 #endif

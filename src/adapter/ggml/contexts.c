@@ -116,7 +116,7 @@ void tt_contexts_find_others(tt_context *c)
 {
     tt_phases *p = &c->phases;
     p->n_others = 0;
-    for (const tt_context *other = contexts; other; other = other->next)
+    for (tt_context *other = contexts; other; other = other->next)
         if (other != c && other->phases.called && p->n_others < TT_PHASES_OTHERS)
             p->others[p->n_others++] = &other->phases;
 }

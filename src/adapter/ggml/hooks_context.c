@@ -5,10 +5,16 @@
  * are llama_memory_* of its memory. In some engines the older ones call the newer ones, through
  * the hooks or not; a change that would count twice is counted once. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/batches.h"
 #include "adapter/ggml/contexts.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/tokens.h"
+
+static void leave(void)
+{
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
 
 /* The phases of the handle, which is a context or a memory; NULL if unknown. If found,
  * tt_process_lock is held until `leave` is called. */
@@ -20,52 +26,51 @@ static tt_phases *enter(const void *handle)
     return p;
 }
 
-static void leave(void)
-{
-    (void)pthread_mutex_unlock(&tt_process_lock);
-}
-
 /* --- outputs are read --- */
 
-static void read_outputs(const void *context)
+enum { WAITS, GETS_EMBEDDINGS, CHOOSES };
+
+static void read_outputs(const void *context, int what)
 {
     tt_phases *p = enter(context);
     if (!p) return;
     p->was_read = true;
+    p->was_fetched |= what != WAITS;
+    p->was_chosen_from |= what == CHOOSES;
     leave();
 }
 
 /* A function that returns outputs of the context's last call. */
-#define READER(type, function)                                                                     \
+#define READER(type, function, what)                                                               \
     type function(void *context);                                                                  \
     TT_EXPORT type function(void *context)                                                         \
     {                                                                                              \
         static tt_real real_function = {.name = #function};                                        \
         type (*real)(void *);                                                                      \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        read_outputs(context);                                                                     \
+        read_outputs(context, what);                                                               \
         return real ? real(context) : (type)0;                                                     \
     }
-#define READER_OF(type, function)                                                                  \
+#define READER_OF(type, function, what)                                                            \
     type function(void *context, int32_t index);                                                   \
     TT_EXPORT type function(void *context, int32_t index)                                          \
     {                                                                                              \
         static tt_real real_function = {.name = #function};                                        \
         type (*real)(void *, int32_t);                                                             \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        read_outputs(context);                                                                     \
+        read_outputs(context, what);                                                               \
         return real ? real(context, index) : (type)0;                                              \
     }
 
-READER(float *, llama_get_logits)
-READER_OF(float *, llama_get_logits_ith)
-READER(float *, llama_get_embeddings)
-READER_OF(float *, llama_get_embeddings_ith)
-READER_OF(float *, llama_get_embeddings_seq)
-READER_OF(int32_t, llama_get_sampled_token_ith)
-READER_OF(float *, llama_get_sampled_probs_ith)
-READER_OF(float *, llama_get_sampled_logits_ith)
-READER_OF(int32_t *, llama_get_sampled_candidates_ith)
+READER(float *, llama_get_logits, CHOOSES)
+READER_OF(float *, llama_get_logits_ith, CHOOSES)
+READER(float *, llama_get_embeddings, GETS_EMBEDDINGS)
+READER_OF(float *, llama_get_embeddings_ith, GETS_EMBEDDINGS)
+READER_OF(float *, llama_get_embeddings_seq, GETS_EMBEDDINGS)
+READER_OF(int32_t, llama_get_sampled_token_ith, CHOOSES)
+READER_OF(float *, llama_get_sampled_probs_ith, CHOOSES)
+READER_OF(float *, llama_get_sampled_logits_ith, CHOOSES)
+READER_OF(int32_t *, llama_get_sampled_candidates_ith, CHOOSES)
 
 int32_t llama_sampler_sample(void *sampler, void *context, int32_t index);
 TT_EXPORT int32_t llama_sampler_sample(void *sampler, void *context, int32_t index)
@@ -73,7 +78,7 @@ TT_EXPORT int32_t llama_sampler_sample(void *sampler, void *context, int32_t ind
     static tt_real real_sample = {.name = "llama_sampler_sample"};
     int32_t (*real)(void *, void *, int32_t);
     *(void **)&real = tt_real_get(&real_sample, TT_CALLER);
-    read_outputs(context);
+    read_outputs(context, CHOOSES);
     return real ? real(sampler, context, index) : -1;
 }
 
@@ -84,7 +89,7 @@ TT_EXPORT void llama_synchronize(void *context)
     static tt_real real_synchronize = {.name = "llama_synchronize"};
     void (*real)(void *);
     *(void **)&real = tt_real_get(&real_synchronize, TT_CALLER);
-    read_outputs(context);
+    read_outputs(context, WAITS);
     if (real) real(context);
 }
 
@@ -95,6 +100,7 @@ static void removed(const void *handle, int32_t sequence, int32_t from, int32_t 
     tt_phases *p = enter(handle);
     if (!p) return;
     tt_phases_remove(p, sequence, from, to);
+    tt_batches_tell_fates(p);
     leave();
 }
 
@@ -205,6 +211,23 @@ TT_EXPORT void llama_memory_clear(void *memory, bool data)
 
 CLEAR(llama_kv_self_clear)
 CLEAR(llama_kv_cache_clear)
+
+/* --- training --- */
+
+void llama_opt_epoch(void *context, void *data, void *of_training, void *of_evaluation,
+                     int64_t n_training, void (*on_training)(void), void (*on_evaluation)(void));
+TT_EXPORT void llama_opt_epoch(void *context, void *data, void *of_training, void *of_evaluation,
+                               int64_t n_training, void (*on_training)(void),
+                               void (*on_evaluation)(void))
+{
+    static tt_real real_epoch = {.name = "llama_opt_epoch"};
+    void (*real)(void *, void *, void *, void *, int64_t, void (*)(void), void (*)(void));
+    *(void **)&real = tt_real_get(&real_epoch, TT_CALLER);
+    tt_tokens_set_training(true);
+    if (real)
+        real(context, data, of_training, of_evaluation, n_training, on_training, on_evaluation);
+    tt_tokens_set_training(false);
+}
 
 /* --- its end --- */
 

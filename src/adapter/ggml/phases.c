@@ -1,5 +1,7 @@
 #include "adapter/ggml/phases.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +37,10 @@ static int64_t at_most(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void add_row(tt_phases_sequence *s, int64_t position, bool has_output)
+static void add_row(tt_phases_sequence *s, uint32_t row, int64_t position, bool has_output)
 {
     if (s->rows++ == 0) {
+        s->first_row = row;
         s->first = position;
         s->outputs_reach = position;
     }
@@ -66,7 +69,8 @@ static tt_phases_sequence *gather(tt_phases *p, const tt_phases_rows *rows, int3
                 all = s;
             }
             add_row(
-                s, rows->positions ? rows->positions[i] : place_of(s, i == 0 ? first_position : -1),
+                s, i,
+                rows->positions ? rows->positions[i] : place_of(s, i == 0 ? first_position : -1),
                 rows->outputs[i]);
         }
     }
@@ -91,7 +95,7 @@ static bool is_draft(const tt_phases_sequence *s)
 static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
 {
     int64_t before = s->first - 1;
-    if (before < 0) return false;
+    if (before < 0 || s->begins) return false;
     if (had_output_at(s, before)) return true;
     /* Positions moved by a context shift are smaller than before. */
     if (p->shifted && s->seen && s->rows == 1 && s->first_output < s->next && s->first < s->next)
@@ -104,6 +108,7 @@ static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
 static void move_on(tt_phases_sequence *s, uint32_t call)
 {
     s->call = call;
+    s->drafted = s->halted = false;
     bool goes_on = s->generates && had_output_at(s, s->first - 1);
     if (!goes_on || s->outputs_reach > s->first) s->first_output = s->outputs_reach;
     /* A scored text is never taken back. */
@@ -126,6 +131,84 @@ static void forget_unread(tt_phases *p)
         if (row->call != p->n_calls) return;
         row->has_output = false;
     }
+}
+
+/* --- drafts --- */
+
+static tt_meta_fate *fate_of(tt_phases *p, uint32_t batch)
+{
+    tt_meta_fate *last = p->n_fates ? &p->fates[p->n_fates - 1] : NULL;
+    if (last && last->batch == batch) return last;
+    tt_meta_fate *f = batch ? tt_array_add(p->fates, p->n_fates, p->fates_capacity) : NULL;
+    if (f) *f = (tt_meta_fate){.batch = batch};
+    return f;
+}
+
+static void mark(tt_phases *p, uint8_t flag)
+{
+    tt_meta_fate *f = fate_of(p, p->last_batch);
+    if (f) f->flags |= flag;
+}
+
+/* Whether an earlier open draft of that root has the same position: the sequence went on behind
+ * one of them. */
+static bool is_doubled(const tt_phases *p, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (p->open[i].root == p->open[at].root && p->open[i].position == p->open[at].position)
+            return true;
+    return false;
+}
+
+/* The sequence goes on at that position, so its drafts before it were right. If it goes back behind
+ * the row that they follow, their fate remains unknown. */
+static void decide(tt_phases *p, int32_t root, int64_t position)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->n_open; i++) {
+        const tt_phases_draft *d = &p->open[i];
+        if (d->root != root || position <= d->base) continue;
+        tt_meta_fate *f = fate_of(p, d->batch);
+        if (!f) continue;
+        if (d->position < position && !is_doubled(p, i))
+            f->n_accepted++;
+        else
+            f->n_rejected++;
+    }
+    for (size_t i = 0; i < p->n_open; i++)
+        if (p->open[i].root != root) p->open[left++] = p->open[i];
+    p->n_open = left;
+}
+
+void tt_phases_drafted(tt_phases *p, uint32_t batch, int32_t sequence, int32_t position)
+{
+    if (sequence < 0 || (uint32_t)sequence >= p->n) return;
+    const tt_phases_sequence *s = &p->list[sequence];
+    tt_meta_fate *f = fate_of(p, batch);
+    if (f) f->n_drafted++;
+    if (!f || position < 0 || p->n_open >= TT_PHASES_DRAFTS_MAX) return;
+    tt_phases_draft *d = tt_array_add(p->open, p->n_open, p->open_capacity);
+    if (d) *d = (tt_phases_draft){s->root, s->first, position, batch};
+}
+
+void tt_phases_note_drafting(tt_phases *p)
+{
+    if (!p->drafts || !p->last_batch) return;
+    mark(p, TT_FATE_DRAFTS);
+    p->drafts_told = true;
+}
+
+void tt_phases_note_training(tt_phases *p, uint32_t batch)
+{
+    p->last_batch = batch;
+    mark(p, TT_FATE_TRAINS);
+}
+
+/* Rows behind one that another sequence generates alone, in the same call, are guesses. */
+static bool is_branch(const tt_phases *p, const tt_phases_rows *rows, const tt_phases_sequence *s)
+{
+    const tt_phases_sequence *first = &p->list[rows->ids[rows->first[s->first_row]]];
+    return first != s && first->generates && first->rows == 1;
 }
 
 /* --- contexts that compute the same text --- */
@@ -156,19 +239,26 @@ static bool is_same_sequence(const call_rows *c, uint32_t a, uint32_t b)
 
 /* For a draft chosen by another context: all rows have outputs, and the other one has computed
  * all but the last. The phase of the first row there; UNKNOWN: these rows are no draft. */
-static uint8_t phase_of_drafted(const call_rows *c, uint32_t row, const tt_phases *other)
+static uint8_t phase_of_drafted(const call_rows *c, uint32_t row, tt_phases *other)
 {
     const tt_phases_sequence *s = &c->p->list[c->each[row].sequence];
     uint8_t phase = TT_PHASE_UNKNOWN;
+    uint32_t call = 0;
+    bool ahead = false; /* the other context chose what follows, token by token */
     if (s->outputs != s->rows || s->rows < 2 || s->outputs >= SCORED_MIN) return phase;
     for (uint32_t i = 0; i < c->rows->n; i++) {
         const tt_phases_row *own = &c->each[i];
-        if (!is_same_sequence(c, i, row) || own->position == s->last) continue;
+        if (!is_same_sequence(c, i, row)) continue;
         const tt_phases_row *theirs = find_recent(other, own->position, &own->token, NULL);
+        ahead |= own->position == s->last ? !theirs : theirs && call && theirs->call != call;
+        if (own->position == s->last) continue;
         if (!theirs || !theirs->has_output || other->n_calls - theirs->call > s->rows)
             return TT_PHASE_UNKNOWN;
         if (own->position == s->first) phase = theirs->phase;
+        call = theirs->call;
     }
+    /* It is the one that verifies only the first time: then it may repeat what the other lacks. */
+    other->drafts |= ahead && phase != TT_PHASE_UNKNOWN && !c->p->drafts;
     return phase;
 }
 
@@ -186,7 +276,7 @@ static bool follows_theirs(const call_rows *c, uint32_t row, const tt_phases *ot
 
 /* The phase of a row that another context has just computed; UNKNOWN: it has not. A row that
  * comes much later, or from the text's start, is a prompt that repeats generated text. */
-static uint8_t phase_by(const call_rows *c, uint32_t row, const tt_phases *other)
+static uint8_t phase_by(const call_rows *c, uint32_t row, tt_phases *other)
 {
     const tt_phases_row *own = &c->each[row];
     uint8_t first = phase_of_drafted(c, row, other);
@@ -201,7 +291,9 @@ static void ask_others(const call_rows *c, uint8_t *out)
 {
     for (uint32_t i = 0; i < c->rows->n; i++)
         for (uint32_t k = 0; k < c->p->n_others && out[i] != TT_PHASE_GENERATE; k++) {
-            bool asks = c->each[i].sequence >= 0 && c->p->list[c->each[i].sequence].first > 0;
+            const tt_phases_sequence *s =
+                c->each[i].sequence >= 0 ? &c->p->list[c->each[i].sequence] : NULL;
+            bool asks = s && s->first > 0 && !s->begins;
             uint8_t phase = asks ? phase_by(c, i, c->p->others[k]) : TT_PHASE_UNKNOWN;
             if (phase == TT_PHASE_GENERATE || out[i] == TT_PHASE_UNKNOWN) out[i] = phase;
         }
@@ -229,7 +321,12 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
                                   .has_output = rows->outputs[i] != 0};
         if (s && s->at < INT32_MAX) s->at++;
     }
-    ask_others(&(call_rows){p, rows, each}, out);
+    const call_rows c = {p, rows, each};
+    for (const tt_phases_sequence *s = all; s; s = s->other)
+        if (s->root == s - p->list && s->rows > 1)
+            for (uint32_t k = 0; k < p->n_others; k++)
+                (void)phase_of_drafted(&c, s->first_row, p->others[k]);
+    ask_others(&c, out);
     for (uint32_t i = 0; i < rows->n; i++) {
         each[i].phase = out[i];
         p->recent[p->n_recent++ % TT_PHASES_RECENT] = each[i];
@@ -237,22 +334,54 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
     free(each);
 }
 
-void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
-                      uint8_t *out)
+/* Programs of llama.cpp's common library try so whether parts of a new context's memory can be
+ * removed. */
+static bool is_trial(const tt_phases *p, const tt_phases_rows *rows)
 {
-    memset(out, TT_PHASE_UNKNOWN, rows->n);
-    forget_unread(p);
-    p->called = true;
-    p->was_read = false;
-    p->n_calls++;
-    if (!make_places(p, rows)) return;
-    tt_phases_sequence *all = gather(p, rows, first_position);
+    return p->n_calls == 1 && rows->n == 2 && rows->tokens && !rows->tokens[0] && !rows->tokens[1];
+}
+
+static void decide_phases(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence *all)
+{
     /* All are decided before any moves on: one may be a copy of another's earlier state. */
     for (tt_phases_sequence *s = all; s; s = s->other) {
+        s->begins = s->halted && p->goes_on && !p->drafts;
         bool follows = follows_output(p, s), may_generate = s->rows == 1 || is_draft(s);
+        s->root = rows->ids[rows->first[s->first_row]];
         s->generates = follows && may_generate;
         s->is_unknown = !follows && may_generate && s->first > s->next;
     }
+    for (tt_phases_sequence *s = all; s; s = s->other) {
+        if (is_branch(p, rows, s)) {
+            s->generates = true;
+            s->is_unknown = false;
+        }
+        if (s->generates && !s->drafted && !s->halted) p->goes_on = true;
+    }
+}
+
+void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
+                      uint8_t *out, uint8_t *drafted)
+{
+    /* A benchmark generates without reading outputs, also its first token. */
+    const bool is_benchmark =
+        p->is_lone && p->reads_are_seen && p->was_read && !p->was_fetched && rows->n == 1;
+    memset(out, TT_PHASE_UNKNOWN, rows->n);
+    memset(drafted, 0, rows->n);
+    forget_unread(p);
+    p->called = true;
+    p->was_read = p->was_fetched = p->was_chosen_from = false;
+    p->n_calls++;
+    p->is_trial = is_trial(p, rows);
+    p->is_lone = false;
+    if (!make_places(p, rows)) return;
+    tt_phases_sequence *all = gather(p, rows, first_position);
+    for (tt_phases_sequence *s = all; s && p->n_open; s = s->other)
+        decide(p, (int32_t)(s - p->list), s->first);
+    if (is_benchmark && all && all->first == 1 && all->next == 1) mark(p, TT_FATE_GENERATES);
+    p->last_batch = 0;
+    p->is_lone = rows->n == 1 && all && all->first == 0;
+    decide_phases(p, rows, all);
     for (tt_phases_sequence *s = all; s; s = s->other)
         move_on(s, p->n_calls);
     for (uint32_t i = 0; i < rows->n; i++) {
@@ -263,6 +392,13 @@ void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_po
                                  : TT_PHASE_PROMPT;
     }
     compare(p, rows, all, out);
+    for (uint32_t i = 0; i < rows->n && !p->drafts; i++) {
+        if (rows->first[i] == rows->first[i + 1] || out[i] != TT_PHASE_GENERATE) continue;
+        tt_phases_sequence *s = &p->list[rows->ids[rows->first[i]]];
+        drafted[i] = i != s->first_row;
+        s->drafted |= drafted[i];
+        p->list[s->root].drafted |= drafted[i];
+    }
     p->shifted = false;
 }
 
@@ -364,23 +500,51 @@ static span range_of(int32_t from, int32_t to)
     return (span){from < 0 ? 0 : from, to < 0 ? END : to};
 }
 
+/* A prompt's last token may have been computed with drafts behind it: a cut behind that token, of
+ * rows that all had outputs to choose from, shows it. */
+static void find_drafts(tt_phases *p, tt_phases_sequence *s, span r)
+{
+    if (r.to != END || r.from <= s->first || s->generates || s->drafted || s->call != p->n_calls ||
+        s->rows < 2 || s->outputs != s->rows || s->outputs >= SCORED_MIN || !p->was_chosen_from)
+        return;
+    tt_meta_fate *f = fate_of(p, p->last_batch);
+    const uint32_t n = s->rows - 1, kept = (uint32_t)at_most(r.from - s->first - 1, n);
+    if (f) {
+        f->flags |= TT_FATE_DRAFTED_PROMPT;
+        f->n_drafted += n;
+        f->n_accepted += kept;
+        f->n_rejected += n - kept;
+    }
+    s->drafted = true;
+}
+
 static void remove_from(tt_phases_sequence *s, span r)
 {
+    s->halted |= r.from == s->next && r.to == END && !s->drafted;
     if (r.from >= s->next || r.from >= r.to) return;
     if (r.to < s->next) { /* a hole: outputs before it are not continued */
         s->first_output = at_least(s->first_output, r.to);
         return;
     }
     s->next = r.from;
-    s->first_output = at_most(s->first_output, r.from);
+    /* Outputs of calls before the last one are gone: what follows was not chosen from them. */
+    s->first_output = r.from <= s->first ? r.from : at_most(s->first_output, r.from);
     s->is_scored = false;
 }
 
 void tt_phases_remove(tt_phases *p, int32_t sequence, int32_t from, int32_t to)
 {
-    for (uint32_t i = 0; i < p->n; i++)
-        if (p->list[i].seen && (sequence < 0 || (int32_t)i == sequence))
-            remove_from(&p->list[i], range_of(from, to));
+    const span r = range_of(from, to);
+    if (p->is_trial && !p->was_fetched && sequence < 0 && r.from == 0 && r.to == END) {
+        mark(p, TT_FATE_PROBE);
+        p->is_trial = false;
+    }
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (!p->list[i].seen || (sequence >= 0 && (int32_t)i != sequence)) continue;
+        if (p->n_open && r.to == END) decide(p, (int32_t)i, r.from);
+        find_drafts(p, &p->list[i], r);
+        remove_from(&p->list[i], r);
+    }
 }
 
 void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, int32_t to)
@@ -396,6 +560,8 @@ void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, 
     t->first_output = same_end ? at_most(t->first_output, first_output) : first_output;
     t->next = end;
     t->is_scored = s->is_scored;
+    t->first = s->first;
+    t->drafted = s->drafted;
     t->seen = true;
     t->call = s->call;
 }
@@ -417,6 +583,12 @@ void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int
     }
     s->first_output = moved(at_least(s->first_output, r.from), delta);
     s->next = moved(s->next, delta);
+    s->first = moved(s->first, delta);
+    for (size_t i = 0; i < p->n_open; i++)
+        if (p->open[i].root == sequence) {
+            p->open[i].base += delta;
+            p->open[i].position += delta;
+        }
 }
 
 void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t divisor)
@@ -437,5 +609,7 @@ void tt_phases_free(tt_phases *p)
 {
     free(p->list);
     free(p->recent);
+    free(p->open);
+    free(p->fates);
     *p = (tt_phases){0};
 }

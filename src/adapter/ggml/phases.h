@@ -8,7 +8,11 @@
  * scores a text (perplexity): that text, and more of it, is a prompt.
  *
  * Contexts that cooperate on drafts compute the same text: what is generated for one is generated
- * for another one that computes the same token at the same position. */
+ * for another one that computes the same token at the same position.
+ *
+ * The first generated row of a sequence in a call was chosen before it is computed. The others are
+ * drafts: which of them were right shows where the sequence goes on, in its next call or by what is
+ * removed from the engine's memory. This is reported afterwards, as the fate of their batch. */
 #ifndef TT_ADAPTER_GGML_PHASES_H
 #define TT_ADAPTER_GGML_PHASES_H
 
@@ -20,6 +24,7 @@
 #define TT_PHASES_LAST 256u
 #define TT_PHASES_RECENT 512u
 #define TT_PHASES_OTHERS 8u
+#define TT_PHASES_DRAFTS_MAX 1024u /* rows of a context whose fate is open */
 
 /* The rows of one call of the engine, as passed by the program. */
 typedef struct tt_phases_rows {
@@ -39,15 +44,26 @@ typedef struct tt_phases_row {
     bool has_output;
 } tt_phases_row;
 
+/* A draft. */
+typedef struct tt_phases_draft {
+    int32_t root;           /* the first sequence of the row that it follows in its call */
+    int64_t base, position; /* of that row, and its own */
+    uint32_t batch;         /* id */
+} tt_phases_draft;
+
 /* State of a sequence. Each position from first_output to next - 1 had an output. */
 typedef struct tt_phases_sequence {
     int64_t next, first_output; /* highest position + 1, which int32_t may not hold */
     bool seen, is_scored;
     uint32_t call; /* the last call that computed rows of it */
+    bool drafted;  /* drafts were among them */
+    bool halted;   /* since then the program has cut it where it ends */
     /* In the current call: */
-    bool touched, generates, is_unknown, ends_in_output;
+    bool touched, begins, generates, is_unknown, ends_in_output;
     uint32_t rows, outputs;
-    int64_t first, last, at;          /* positions */
+    uint32_t first_row;
+    int32_t root; /* the first sequence of that row */
+    int64_t first, last, at;          /* positions; first: of the last call until the next one */
     int64_t outputs_reach;            /* from here to the last row, each row had an output */
     struct tt_phases_sequence *other; /* next sequence in the call */
 } tt_phases_sequence;
@@ -59,11 +75,22 @@ typedef struct tt_phases {
     bool called;  /* a call has been processed */
     bool shifted; /* the engine has moved positions for the current call */
     /* Whether the hooks see reads of outputs; whether those of the last call were read. */
-    bool reads_are_seen, was_read;
+    bool reads_are_seen;
+    bool was_read, was_fetched, was_chosen_from; /* not only waited for; not only embeddings */
+    /* It has generated a token without a cut after the one before. Then such a cut begins a text. */
+    bool goes_on;
+    bool is_trial;  /* the last call may have tried the memory: two tokens of id 0 in a new context */
+    bool is_lone;   /* the last call was one token at position 0 */
+    bool drafts, drafts_told; /* another context verifies what this one computes */
     uint32_t n_calls;
+    uint32_t last_batch; /* id of the last call's last batch; 0: not recorded */
+    tt_phases_draft *open; /* drafts whose fate is not known */
+    size_t n_open, open_capacity;
+    tt_meta_fate *fates; /* to be recorded */
+    size_t n_fates, fates_capacity;
     const void *engine_context, *engine_memory; /* owner of the phases; only for comparison */
     /* Other contexts of the process, for the current call. */
-    const struct tt_phases *others[TT_PHASES_OTHERS];
+    struct tt_phases *others[TT_PHASES_OTHERS];
     uint32_t n_others;
     tt_phases_row *recent; /* a ring; NULL: none yet */
     uint64_t n_recent;     /* rows ever put into it */
@@ -76,9 +103,17 @@ typedef struct tt_phases {
 
 /* Writes each row's phase (enum tt_phase) into out (n bytes) and advances the sequences.
  * first_position: of row 0 if the engine chose it; -1: unknown. A row is UNKNOWN if its sequence id
- * is invalid, out of memory, or if earlier positions were not observed. */
+ * is invalid, out of memory, or if earlier positions were not observed. drafted (n bytes): whether
+ * a row is a draft. */
 void tt_phases_assign(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
-                      uint8_t *out);
+                      uint8_t *out, uint8_t *drafted);
+/* A drafted row of the current call, whose first sequence this is, is computed by that batch.
+ * position < 0: not known. */
+void tt_phases_drafted(tt_phases *p, uint32_t batch, int32_t sequence, int32_t position);
+/* Notes for the record of that batch that it trains. */
+void tt_phases_note_training(tt_phases *p, uint32_t batch);
+/* Notes for the record of its last batch that the context drafts, if it does. */
+void tt_phases_note_drafting(tt_phases *p);
 /* The phase (enum tt_phase) of a batch with unknown sequences, by the positions of the previous
  * batch. positions: n, or NULL. Call it for every batch. */
 uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,

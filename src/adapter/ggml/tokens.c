@@ -35,6 +35,7 @@ typedef struct call {
     uint8_t *used;
     uint8_t *outputs;      /* requested */
     uint8_t *phases;       /* enum tt_phase, once decided */
+    uint8_t *drafted;      /* likewise */
     uint32_t first_unused; /* rows before it are used up */
     size_t ids_capacity;
     uint32_t capacity;
@@ -60,7 +61,8 @@ static bool grow(call *c, uint32_t n)
                   {(void **)&c->out_first, (n + 1) * sizeof *c->out_first},
                   {(void **)&c->used, n},
                   {(void **)&c->outputs, n},
-                  {(void **)&c->phases, n}};
+                  {(void **)&c->phases, n},
+                  {(void **)&c->drafted, n}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         void *more = realloc(*arrays[i].at, arrays[i].bytes);
         if (!more) return false;
@@ -338,6 +340,7 @@ void tt_tokens_assign_phases(tt_phases *p, int32_t first_position)
     bool warms_up = c->warms_up || (c->is_bos_eos && !p->called);
     if (warms_up || c->encodes) {
         memset(c->phases, warms_up ? TT_PHASE_WARMUP : TT_PHASE_PROMPT, c->n);
+        memset(c->drafted, 0, c->n);
         p->called = true;
         return;
     }
@@ -348,7 +351,19 @@ void tt_tokens_assign_phases(tt_phases *p, int32_t first_position)
                                        .ids = c->ids,
                                        .outputs = c->outputs,
                                        .tokens = c->has_tokens ? c->tokens : NULL},
-                     first_position, c->phases);
+                     first_position, c->phases, c->drafted);
+}
+
+static __thread bool trains __attribute__((tls_model("initial-exec")));
+
+void tt_tokens_set_training(bool on)
+{
+    trains = on;
+}
+
+bool tt_tokens_in_training(void)
+{
+    return trains;
 }
 
 void tt_tokens_end(void)
@@ -373,6 +388,7 @@ void tt_tokens_thread_ends(void)
     free(c->used);
     free(c->outputs);
     free(c->phases);
+    free(c->drafted);
     free(c->out_first);
     free(c->out_ids);
     free(c);
@@ -439,7 +455,7 @@ static bool give(call *c, uint32_t at, uint32_t row)
     return true;
 }
 
-bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n,
+bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n, tt_phases *p,
                      tt_batch_sequences *s, uint32_t counts[TT_PHASES])
 {
     call *c = current;
@@ -455,6 +471,11 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
         if (row == NONE || !give(c, i, row)) return false;
         c->used[row] = 1;
         counts[c->has_phases ? c->phases[row] : TT_PHASE_UNKNOWN]++;
+        if (c->has_phases && c->drafted[row])
+            tt_phases_drafted(p, p->last_batch, c->ids[c->first[row]],
+                              c->has_positions ? c->positions[row]
+                              : positions      ? positions[i]
+                                               : -1);
     }
     *s = (tt_batch_sequences){c->out_first, c->out_ids};
     return true;

@@ -32,6 +32,9 @@ void tt_tokens_end(void);
 /* The program has switched the context's warm-up mode, or frees it. Any thread. */
 void tt_tokens_set_warmup(const void *context, bool on);
 
+/* The program trains a model on this thread, which computes without such calls; or has ended it. */
+void tt_tokens_set_training(bool on);
+bool tt_tokens_in_training(void);
 /* Whether such a call is active on this thread. */
 bool tt_tokens_in_call(void);
 
@@ -42,8 +45,8 @@ void tt_tokens_assign_phases(tt_phases *p, int32_t first_position);
 /* Finds the sequences of n rows of a batch with these ids and positions (each may be NULL: unknown)
  * in the current call; each row is found once. False if there is no call, or it lacks a row. *s is
  * valid until the next call on this thread. counts: gets the number of rows of each phase (enum
- * tt_phase). */
-bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n,
+ * tt_phase). p, whose last_batch is this one, gets its drafts. */
+bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n, tt_phases *p,
                      tt_batch_sequences *s, uint32_t counts[TT_PHASES]);
 /* The vocabulary of the current call; 0 when unknown. */
 uint32_t tt_tokens_vocabulary(void);

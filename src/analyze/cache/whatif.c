@@ -510,14 +510,14 @@ static void add_batch(const tt_whatif *w, uint32_t batch, const batch_sum *sum, 
     const tt_batch *b = batch < w->m->n_batches ? &w->m->batches[batch] : NULL;
     const uint64_t block = block_bytes(w), missed = sum->missed * block;
     p->batches += b != NULL;
-    p->tokens += b ? b->n_tokens : 0;
+    p->tokens += b ? tt_model_got(b) : 0;
     p->asked_bytes += w->asked[batch];
     p->read_bytes += w->read[batch] * block;
     p->first_bytes += w->first[batch] * block;
     p->missed_bytes += missed;
     if (!is_timed(w, batch)) return;
     const double compute_ns = tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks);
-    p->timed_tokens += b->n_tokens;
+    p->timed_tokens += tt_model_got(b);
     p->compute_ns += compute_ns;
     if (w->plan.disk.bytes_per_s <= 0) return;
     p->disk_ns += (double)missed / w->plan.disk.bytes_per_s * 1e9;

@@ -176,6 +176,9 @@ static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over 
     tt_why *w = e->why;
     const uint32_t before = tt_usual_batch_before(w->m, w->batch);
     if (before != TT_NONE) w->before_ns = tt_usual_before_ns(w->m, before, w->batch);
+    for (uint32_t i = w->batch; before != TT_NONE && i-- > before + 1;)
+        if (w->m->batches[i].context == w->m->batches[w->batch].context && w->m->batches[i].ended)
+            w->shift = i;
     narrow(e);
     tt_status status = tt_usual_sample(e->usual, walker, over, err);
     if (status == TT_OK) status = gather(e, walker, err);

@@ -339,6 +339,19 @@ static void write_headline(const tt_evidence *e)
                      is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
 }
 
+static void write_shift(tt_why *w)
+{
+    if (w->shift == TT_NONE) return;
+    const tt_batch *b = &w->m->batches[w->shift];
+    tt_why_write(w, &w->text,
+                 "Before it the context was full: the engine moved the positions of what was kept "
+                 "(batch %" PRIu32 ", %s).",
+                 tt_model_batch_number(w->m, w->shift),
+                 NS(tt_model_span_ns(w->m, b->ended && b->end_ticks > b->begin_ticks
+                                               ? b->end_ticks - b->begin_ticks
+                                               : 0)));
+}
+
 static void write_ops(const tt_evidence *e)
 {
     tt_why *w = e->why;
@@ -432,6 +445,7 @@ void tt_why_decide(tt_evidence *e)
     if (!tt_usual_known(u)) write_most(e);
     if (tt_usual_known(u) && w->slow) {
         write_cause(e);
+        write_shift(w);
         if (w->cause != TT_CAUSE_BETWEEN_BATCHES) write_ops(e);
     }
     if (!w->slow && w->cause == TT_CAUSE_CONTEXT) write_cause(e);

@@ -61,8 +61,10 @@ double tt_usual_before_ns(const tt_model *m, uint32_t before, uint32_t batch)
 
 uint32_t tt_usual_batch_before(const tt_model *m, uint32_t batch)
 {
+    const tt_batch *b = &m->batches[batch];
     for (uint32_t i = batch; i-- > 0;)
-        if (m->batches[i].context == m->batches[batch].context) return i;
+        if (m->batches[i].context == b->context && (m->batches[i].n_tokens || !b->n_tokens))
+            return i;
     return TT_NONE;
 }
 
@@ -104,8 +106,9 @@ static void find(tt_usual *u, uint32_t context, double *values)
     u->n_batches = 0;
     for (uint32_t i = 0; i < u->m->n_batches; i++) {
         const uint32_t of = u->m->batches[i].context, was = tt_idmap_get(&last, of);
-        u->failed |= !(was == TT_NONE ? tt_idmap_add(&last, of, i, &(uint32_t){0})
-                                      : tt_idmap_set(&last, of, i));
+        if (u->m->batches[i].n_tokens)
+            u->failed |= !(was == TT_NONE ? tt_idmap_add(&last, of, i, &(uint32_t){0})
+                                          : tt_idmap_set(&last, of, i));
         if (!is_comparable(u, i, context)) continue;
         const double ns = time_of(u->m, &u->m->batches[i]);
         if (isnan(ns)) continue;

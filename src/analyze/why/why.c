@@ -107,7 +107,7 @@ void tt_why_begin(tt_why *w, const tt_model *m, tt_why_kind kind)
     memset(w, 0, sizeof *w);
     w->m = m;
     w->kind = kind;
-    w->batch = w->run = w->node = TT_NONE;
+    w->batch = w->run = w->node = w->shift = TT_NONE;
     w->layer_id = TT_LAYER_NONE;
     w->time_ns = w->before_ns = w->late_ns = NAN;
     w->name = "";

@@ -85,6 +85,7 @@ typedef struct tt_why {
     double time_ns;     /* NAN: not known */
     double before_ns;   /* of a batch: since the one before it ended; NAN: not known */
     double late_ns;     /* of a batch that began late: what of that is unusual; else NAN */
+    uint32_t shift;     /* of a batch: the one that moved the context's positions before it; or TT_NONE */
     tt_usual_value usual, usual_before;
     bool near; /* both are of the batches near it */
     bool slow; /* unusually long, or began unusually late */

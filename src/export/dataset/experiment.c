@@ -106,8 +106,8 @@ static bool pass_batch(tt_idmap *phases, const tt_batch *b, uint32_t *next)
            (*next == TT_NONE || tt_idmap_set(phases, b->context, b->phase));
 }
 
-/* Tokens that the engine was asked to predict: one per sequence for each generating batch, and one
- * for the end of the prompt. *known: false if not observed. */
+/* Tokens that the engine was asked to predict: one per sequence for each generating batch (and one
+ * for each draft that was right), and one for the end of the prompt. *known: false if not observed. */
 static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt_error *err)
 {
     tt_idmap phases = {0}; /* by context, of the following batch */
@@ -117,7 +117,7 @@ static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt
     for (uint32_t i = m->n_batches; i-- > 0 && *known;) {
         const tt_batch *b = &m->batches[i];
         uint32_t next;
-        if (b->phase == TT_PHASE_WARMUP) continue;
+        if (b->phase == TT_PHASE_WARMUP || b->drafts) continue;
         memory = pass_batch(&phases, b, &next);
         if (!memory) break;
         /* The next token was sampled from a prompt's batch if that is the context's last one before
@@ -128,7 +128,9 @@ static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt
         *known = b->phase != TT_PHASE_UNKNOWN && b->n_outputs_plus_1 != 0;
         uint64_t outputs = *known ? b->n_outputs_plus_1 - 1 : 0;
         /* Programs that score a text request an output at each of its tokens. */
-        *n += b->phase == TT_PHASE_PROMPT && outputs > 1 ? 1 : outputs;
+        *n += b->phase == TT_PHASE_PROMPT && outputs > 1 ? 1
+              : b->n_drafted                             ? tt_model_delivered(b)
+                                                         : outputs;
     }
     tt_idmap_free(&phases);
     return memory ? TT_OK

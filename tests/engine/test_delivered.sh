@@ -1,0 +1,109 @@
+# Tokens that somebody got, guesses and prompts, as the newest llama.cpp's programs count them themselves:
+# drafts of a model, of n-grams and of a look ahead, parallel sequences, servers with cached prompts, and programs
+# that generate nothing.
+. "$TT_SOURCE_DIR/tests/engine/lib.sh"
+need_newest
+need_python
+model tiny
+"$TT_BIN" synth --layers 1 -o draft.gguf --force 2>/dev/null || fail "synth"
+run=$(newest_command)
+bin=$TT_NEWEST/usr/bin
+
+# traced NAME PROGRAM ARGUMENTS...: to NAME.ttrace; what it prints to NAME.log
+traced() {
+    name=$1 program=$2
+    shift 2
+    "$TT_BIN" run -q -o "$name.ttrace" --force -- $run "$bin/$program" "$@" >"$name.log" 2>&1 </dev/null
+    expect "$name: exit code" 0 $?
+    verified "$name.ttrace"
+}
+
+# counted NAME NAME=VALUE...
+counted() {
+    name=$1
+    shift
+    python3 "$TT_SOURCE_DIR/tests/engine/check_delivered.py" "$TT_BIN" "trace=$name.ttrace" "$@" || fail "$name"
+}
+
+# What the loggers print at the end now and then gets lost: the same program once more, without tracing.
+complete() {
+    name=$1 program=$2 n=0
+    shift 2
+    until grep -q "$wanted" "$name.log"; do
+        n=$((n + 1))
+        [ $n -lt 20 ] || { fail "$name: prints no $wanted"; return; }
+        $run "$bin/$program" "$@" >"$name.log" 2>&1 </dev/null
+    done
+}
+
+# guesses NAME PROGRAM ARGUMENTS...
+guesses() {
+    name=$1 wanted='n_accept  *='
+    ahead=no
+    [ "$2" = llama-lookahead ] && ahead=yes
+    traced "$@"
+    complete "$@"
+    counted "$name" "log=$name.log" "ahead=$ahead" first_tokens=1
+}
+
+all="-t 1 --temp 0 -c 512 -m tiny.gguf"
+text="one two three one two three one two three one two three one two three one two three"
+guesses simple-bad llama-speculative-simple $all -md draft.gguf --spec-type draft-simple -p "Once upon a time" -n 24
+guesses simple-good llama-speculative-simple $all -md tiny.gguf --spec-type draft-simple -p "Once upon a time" -n 24
+guesses speculative llama-speculative $all -md tiny.gguf -p "Hello there my friend" -n 24 -s 1
+guesses lookahead llama-lookahead $all -p "Hello there my friend" -n 40 -s 1
+guesses lookup llama-lookup $all -p "$text" -n 150 -s 1
+for kind in ngram-simple ngram-map-k ngram-mod ngram-cache; do
+    guesses $kind llama-speculative-simple $all --spec-type $kind -p "$text" -n 60
+done
+
+wanted='Total gen tokens'
+set -- parallel llama-parallel -m tiny.gguf -c 4096 -n 8 -np 2 -ns 4 -t 1 -s 1 --temp 0
+traced "$@"
+complete "$@"
+counted parallel log=parallel.log
+
+# A benchmark: 3 prompts of 16 (one to warm up) and 1 + 2 x 4 tokens, of which the one that warms up
+# is a text of one token.
+traced bench llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1
+counted bench prompt=49 delivered=8 first_tokens=0
+traced batched-bench llama-batched-bench -m tiny.gguf -c 512 -npp 8 -ntg 4 -npl 1,2 -t 1
+counted batched-bench delivered=12
+
+# What generates nothing has no time to a first token.
+i=0
+while [ $i -lt 40 ]; do
+    echo "Once upon a time there was a little girl who lived in a house near the wood."
+    i=$((i + 1))
+done >long.txt
+traced perplexity llama-perplexity -m tiny.gguf -f long.txt -c 64 -t 1
+counted perplexity delivered=0 first_tokens=0
+traced imatrix llama-imatrix -m tiny.gguf -f long.txt -c 64 -t 1 -o imatrix.gguf
+counted imatrix delivered=0 first_tokens=0
+traced embedding llama-embedding -m tiny.gguf -p Hello --pooling mean -t 1
+counted embedding delivered=0 first_tokens=0
+"$TT_BIN" synth --type F32 --type-embd F32 --type-output F32 --layers 2 -o f32.gguf --force 2>/dev/null || fail "synth"
+
+traced finetune llama-finetune -m f32.gguf -f long.txt -c 64 -b 64 -ub 64 -epochs 1 -t 1 --cache-type-k f32 --cache-type-v f32 -o trained.gguf
+counted finetune prompt=0 delivered=0 unknown=0 first_tokens=0
+[ "$(field finetune.ttrace training)" != "" ] || fail "finetune: no training"
+
+# served NAME SLOTS ARGUMENTS...: a server, to which several texts are sent.
+served() {
+    name=$1 slots=$2
+    shift 2
+    "$TT_BIN" run -q -o "$name.ttrace" --force -- $run "$bin/llama-server" -m tiny.gguf --host 127.0.0.1 --port 0 -c 1536 -t 1 -np $slots "$@" >"$name.log" 2>&1 </dev/null &
+    server=$!
+    python3 "$TT_SOURCE_DIR/tests/engine/ask_cached.py" "$name.log" >"$name.answers" || fail "$name: no answers"
+    kill -TERM $server
+    wait $server
+    expect "$name: exit code" 0 $?
+    verified "$name.ttrace"
+    counted "$name" "answers=$name.answers" "slots=$slots"
+}
+served server 1
+served server-slots 3
+served server-draft 1 -md draft.gguf --spec-type draft-simple
+served server-good-draft 3 -md tiny.gguf --spec-type draft-simple
+served server-ngram 1 --spec-type ngram-cache
+finish
