@@ -9,9 +9,9 @@ enum {
     INDEX,
     DAMAGED,
     UNKNOWN_CHUNKS,
-    META,                          /* + record type; + 0: of a type unknown here */
-    OPS = META + TT_META_POOL + 1, /* + column of OPS_COLUMNS */
-    DETAIL = OPS + 6,              /* + kind; + 0: of a kind unknown here */
+    META,                           /* + record type; + 0: of a type unknown here */
+    OPS = META + TT_META_PAUSE + 1, /* + column of OPS_COLUMNS */
+    DETAIL = OPS + 6,               /* + kind; + 0: of a kind unknown here */
     DATA = DETAIL + TT_DETAIL_KINDS,
     ROWS
 };
@@ -55,6 +55,8 @@ static const struct {
     [META + TT_META_EXTENTS] = {"meta", "extents"},
     [META + TT_META_LOAD_STEP] = {"meta", "load_step"},
     [META + TT_META_POOL] = {"meta", "pool"},
+    [META + TT_META_THROTTLED] = {"meta", "throttled"},
+    [META + TT_META_PAUSE] = {"meta", "pause"},
     [OPS] = {"ops", "nodes"},
     [OPS + 1] = {"ops", "segments"},
     [OPS + 2] = {"ops", "gap"},
@@ -64,6 +66,8 @@ static const struct {
     [DETAIL] = {"detail", "unknown"},
     [DETAIL + TT_DETAIL_FAULTS] = {"detail", "faults"},
     [DETAIL + TT_DETAIL_OFF_CPU] = {"detail", "off cpu"},
+    [DETAIL + TT_DETAIL_THREAD] = {"detail", "thread"},
+    [DETAIL + TT_DETAIL_BETWEEN] = {"detail", "between"},
     [DETAIL + TT_DETAIL_EXPERTS] = {"detail", "experts"},
     [DETAIL + TT_DETAIL_WEIGHTS_F32] = {"detail", "weights"},
     [DETAIL + TT_DETAIL_VALUE] = {"detail", "values"},

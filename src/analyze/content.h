@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_CONTENT_ROWS_MAX 48u
+#define TT_CONTENT_ROWS_MAX 64u
 
 /* One kind of content. */
 typedef struct tt_content_row {

@@ -38,7 +38,9 @@ enum tt_meta_type {
     TT_META_PAGE_FAULT_LOSS = 26,
     TT_META_EXTENTS = 27,
     TT_META_LOAD_STEP = 28,
-    TT_META_POOL = 29
+    TT_META_POOL = 29,
+    TT_META_THROTTLED = 30,
+    TT_META_PAUSE = 31
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -322,6 +324,25 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, n_pages)                                                                           \
     F(count1, n_intervals)
 
+/* Totals of the control groups with a quota of processor time that the process is in, since they
+ * were made: how long their threads were kept from running because it was used up, on all
+ * processors. */
+#define TT_META_THROTTLED_FIELDS(F)                                                                \
+    F(varint32, batch) /* id; 0: none */                                                           \
+    F(u8, moment)      /* enum tt_moment */                                                        \
+    F(u64, ticks)                                                                                  \
+    F(varint64, throttled_ns)                                                                      \
+    F(varint64, periods) /* in which that happened */
+
+/* The recorder's own thread slept from begin_ticks on, was to wake at due_ticks and ran at
+ * end_ticks only, though it was ready to run for delay_ns at most: the process, or the machine, was
+ * stopped. */
+#define TT_META_PAUSE_FIELDS(F)                                                                    \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, due_ticks)                                                                              \
+    F(u64, end_ticks)                                                                              \
+    F(varint64, delay_ns)
+
 #define TT_META_MODEL_CHECK_FIELDS(F)                                                              \
     F(varint32, model)                                                                             \
     F(u64, ticks)                                                                                  \
@@ -466,7 +487,9 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")                             \
     R(load_step, TT_META_LOAD_STEP_FIELDS, "28 LOAD_STEP")                                         \
     R(pool, TT_META_POOL_FIELDS, "29 POOL")                                                        \
-    R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")
+    R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")                                     \
+    R(throttled, TT_META_THROTTLED_FIELDS, "30 THROTTLED")                                         \
+    R(pause, TT_META_PAUSE_FIELDS, "31 PAUSE")
 
 /* --- structs --- */
 
