@@ -12,7 +12,7 @@ typedef struct sequence {
     bool open;                       /* there is a prompt behind which nothing was generated yet */
     bool generates;
     uint32_t last_batch; /* id of a mixed one in which it generates */
-    bool is_cut; /* the trace may lack the prompt's begin */
+    bool is_cut;         /* the trace may lack the prompt's begin */
 } sequence;
 
 typedef struct walk {
@@ -39,8 +39,7 @@ static sequence *find(walk *w, const tt_batch *b, uint32_t row)
     const uint64_t key = (uint64_t)b->context << 32 | id;
     uint32_t at = tt_idmap_get(&w->by_id, key);
     if (at != TT_NONE) return &w->list[at];
-    if (w->n >= TT_SUMMARY_SEQUENCES_MAX ||
-        !tt_idmap_add(&w->by_id, key, (uint32_t)w->n, &at))
+    if (w->n >= TT_SUMMARY_SEQUENCES_MAX || !tt_idmap_add(&w->by_id, key, (uint32_t)w->n, &at))
         return NULL;
     sequence *s = tt_array_add(w->list, w->n, w->capacity);
     if (s) *s = (sequence){.is_cut = w->begins_late};
@@ -50,8 +49,7 @@ static sequence *find(walk *w, const tt_batch *b, uint32_t row)
 static bool is_same(const tt_batch *b, uint32_t i, uint32_t j)
 {
     const uint32_t *first = b->sequence_first;
-    if (!b->sequences || first[i] == first[i + 1] || first[j] == first[j + 1])
-        return !b->sequences;
+    if (!b->sequences || first[i] == first[i + 1] || first[j] == first[j + 1]) return !b->sequences;
     return b->sequences[first[i]] == b->sequences[first[j]];
 }
 
@@ -103,8 +101,8 @@ static void read_mixed(walk *w, const tt_batch *b)
             group g = group_at(w, b, at);
             at += g.n;
             if (!g.of || g.of->last_batch == b->id) continue;
-            const bool may = pass == GOES_ON ? g.of->generates
-                                             : g.of->open && (g.n == 1 || g.n == left);
+            const bool may =
+                pass == GOES_ON ? g.of->generates : g.of->open && (g.n == 1 || g.n == left);
             if (pass == PROMPT) {
                 g.n -= left < g.n ? left : 0; /* drafts behind a prompt's last token */
                 read_prompt(w, b, &g);

@@ -21,7 +21,8 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
     if (!tt_array_room(o->list, o->capacity, n)) return tt_error_memory(err, "a run's details");
     for (size_t i = 0; i < n; i++)
         if (tt_detail_kind_of(&list[i]) == TT_DETAIL_OFF_CPU ||
-            tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS)
+            tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS ||
+            tt_detail_kind_of(&list[i]) >= TT_DETAIL_THREAD)
             o->list[o->n++] = list[i];
     return TT_OK;
 }
@@ -41,12 +42,30 @@ uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uin
     for (; low < o->n; low++) {
         const tt_detail *d = &o->list[low];
         if (tt_detail_node(d) != node || tt_detail_lane(d) != lane) break;
+        if (tt_detail_kind_of(d) >= TT_DETAIL_THREAD) continue;
         double ns = tt_detail_kind_of(d) == TT_DETAIL_OFF_CPU ? (double)d->off_cpu.ns
                                                               : busy_ns - (double)d->faults.cpu_ns;
         if (ns >= LEAST_NS) off_ns += ns;
     }
     if (off_ns >= busy_ns) return busy_ticks;
     return (uint64_t)(off_ns / o->ns_per_tick);
+}
+
+bool tt_off_cpu_delay(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t *ticks)
+{
+    double ns = 0;
+    bool known = false;
+    size_t low;
+    tt_lower_bound(low, o->n, is_before(&o->list[low], node, lane));
+    for (; low < o->n; low++) {
+        const tt_detail *d = &o->list[low];
+        if (tt_detail_node(d) != node || tt_detail_lane(d) != lane) break;
+        if (tt_detail_kind_of(d) != TT_DETAIL_THREAD || d->thread.delay_us == UINT32_MAX) continue;
+        known = true;
+        ns += 1e3 * (double)d->thread.delay_us;
+    }
+    *ticks = (uint64_t)(ns / o->ns_per_tick);
+    return known;
 }
 
 void tt_off_cpu_free(tt_off_cpu *o)

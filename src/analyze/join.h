@@ -14,7 +14,7 @@
 /* Of one run. Zero-filled is empty; memory is reused for each run. */
 typedef struct tt_off_cpu {
     bool known;      /* else nothing was observed of its ops */
-    tt_detail *list; /* OFF_CPU and FAULTS, by ascending node, lane, kind */
+    tt_detail *list; /* OFF_CPU, FAULTS, THREAD and BETWEEN, by ascending node, lane, kind */
     size_t n;
     size_t capacity;
     double ns_per_tick;
@@ -25,6 +25,10 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
 /* For an op on a lane, which worked busy_ticks there (start to arrive): ticks, at most
  * busy_ticks. */
 uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t busy_ticks);
+/* Of the time off CPU that ended with the op on that lane, how long the thread was ready to run but
+ * had no processor: the kernel's count since the thread's last reading, so also of ops before.
+ * False: it was not read there. */
+bool tt_off_cpu_delay(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t *ticks);
 void tt_off_cpu_free(tt_off_cpu *o);
 
 /* The records of a run, with the lanes of each op joined. */

@@ -46,6 +46,7 @@ typedef struct walk {
     spell *spells;
     size_t n_spells, capacity;
     tt_parts parts;
+    uint64_t idle_us;
     tt_overview_lanes lanes;
 } walk;
 
@@ -55,7 +56,12 @@ static void visit(void *context, const tt_parts_op *op)
     const uint32_t lane = op->times->last_lane;
     tt_amount_add(&w->lanes.major, op->major);
     tt_amount_add(&w->lanes.read_bytes, op->read_bytes);
+    if (op->times->lanes > w->lanes.threads) w->lanes.threads = op->times->lanes;
     if (op->times->lanes < 2 || lane >= TT_WHY_LANES_MAX) return;
+    /* Threads wait for one that has no processor; that says nothing of how the op divides. */
+    w->lanes.disturbed |= op->times->off_cpu > 0;
+    if (op->times->off_cpu) return;
+    w->lanes.even_ticks += tt_parts_sum(&op->parts);
     w->lanes.ops++;
     w->lanes.last[lane]++;
     w->lanes.wait_ticks[lane] += op->parts.ticks[TT_PART_WAIT];
@@ -66,6 +72,7 @@ static bool add_spell(walk *w, const tt_parts_state *s)
     spell *to = tt_array_add(w->spells, w->n_spells, w->capacity);
     if (!to) return false;
     *to = (spell){s->begin, s->at};
+    w->idle_us += s->idle_us;
     for (unsigned i = 0; i < TT_PARTS; i++)
         w->parts.ticks[i] += s->parts.ticks[i];
     return true;
@@ -84,7 +91,7 @@ static tt_status add_run(walk *w, uint32_t at, tt_error *err)
     tt_parts_state *s = b == TT_NONE ? &alone : &w->batches[b];
     tt_status status = tt_parts_run(w->walker, at, s, visit, w, err);
     if (status != TT_OK || b != TT_NONE) return status;
-    if (run->ended) tt_parts_end(s, run->end_ticks);
+    if (run->ended) tt_parts_end(w->walker, TT_NONE, s, run->end_ticks);
     return add_spell(w, s) ? TT_OK : tt_error_memory(err, "the overview");
 }
 
@@ -94,7 +101,7 @@ static tt_status end_batches(walk *w, tt_error *err)
     for (uint32_t i = 0; i < m->n_batches; i++) {
         tt_parts_state *s = &w->batches[i];
         if (!w->begun[i]) tt_parts_begin(s, m->batches[i].begin_ticks);
-        if (m->batches[i].ended) tt_parts_end(s, m->batches[i].end_ticks);
+        if (m->batches[i].ended) tt_parts_end(w->walker, i, s, m->batches[i].end_ticks);
         if (!add_spell(w, s)) return tt_error_memory(err, "the overview");
     }
     return TT_OK;
@@ -117,7 +124,10 @@ static void set_parts(walk *w)
     tt_overview *o = w->o;
     tt_why *t = &o->texts;
     double ns[TT_PARTS];
-    w->parts.ticks[TT_PART_BETWEEN_BATCHES] = between(w);
+    const uint64_t all = between(w);
+    const double idle = 1e3 * (double)w->idle_us / o->m->clock.ns_per_tick;
+    w->parts.ticks[TT_PART_IDLE] = idle < (double)all ? (uint64_t)idle : all;
+    w->parts.ticks[TT_PART_BETWEEN_BATCHES] = all - w->parts.ticks[TT_PART_IDLE];
     for (unsigned i = 0; i < TT_PARTS; i++) {
         ns[i] = tt_model_span_ns(o->m, w->parts.ticks[i]);
         o->total_ns += ns[i];
@@ -259,14 +269,16 @@ static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batc
                                 .cause = why.cause};
         s->text =
             late && why.shift != TT_NONE
-                ? tt_why_keep(&o->texts, "%s late: the context was full and its positions were moved",
+                ? tt_why_keep(&o->texts,
+                              "%s late: the context was full and its positions were moved",
                               NS(why.late_ns))
-            : late ? tt_why_keep(&o->texts,
-                               "%s late: the program began it %s after the one before, usually %s",
-                               NS(why.late_ns), NS(why.before_ns), NS(why.usual_before.median_ns))
-                 : tt_why_keep(&o->texts, "%s a usual token%s (%s): %s",
-                               tt_why_times(&o->texts, s->ratio), why.near ? " near it" : "",
-                               NS(usual), tt_cause_phrase(s->cause));
+            : late
+                ? tt_why_keep(&o->texts,
+                              "%s late: the program began it %s after the one before, usually %s",
+                              NS(why.late_ns), NS(why.before_ns), NS(why.usual_before.median_ns))
+                : tt_why_keep(&o->texts, "%s a usual token%s (%s): %s",
+                              tt_why_times(&o->texts, s->ratio), why.near ? " near it" : "",
+                              NS(usual), tt_cause_phrase(s->cause));
     }
     tt_why_free(&why);
     return status;
@@ -375,9 +387,9 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
     const char *no_clock = o->m->clock.known ? NULL : "the trace cannot turn ticks into time";
     set_tile(o, 0, "generate_tokens_per_s", "Generated", "tokens/s",
              generated > 0 ? generated : (double)NAN, rate_text(o, generated),
-             no_clock          ? no_clock
+             no_clock             ? no_clock
              : !o->m->fates_known ? "which of the generated tokens were guesses was not recorded"
-                               : "the trace holds no batch of generated tokens alone");
+                                  : "the trace holds no batch of generated tokens alone");
     set_tile(o, 1, "prompt_tokens_per_s", "Prompt", "tokens/s", prompt > 0 ? prompt : (double)NAN,
              rate_text(o, prompt),
              no_clock ? no_clock : "the trace holds no batch of a prompt alone");
@@ -469,7 +481,9 @@ static void set_headline(tt_overview *o, const tt_overview_lanes *lanes)
     }
     for (unsigned i = 0; i < TT_PARTS; i++) {
         const double share = 100 * part_ns(o, (tt_part_kind)i) / o->total_ns;
-        if (i > 0 && share < (i <= TT_PART_DISK ? WORTH_SAYING : WORTH_SAYING_BETWEEN)) continue;
+        if ((i == TT_PART_KERNEL && share < WORTH_SAYING_BETWEEN) ||
+            (i > 0 && share < (i <= TT_PART_DISK ? WORTH_SAYING : WORTH_SAYING_BETWEEN)))
+            continue;
         list = tt_why_keep(t, "%s%s%s %.0f %%", list, i ? ", " : "", tt_part_title((tt_part_kind)i),
                            share);
     }

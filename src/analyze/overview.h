@@ -119,11 +119,15 @@ const char *tt_overview_flaws(const tt_model *m, char out[TT_OVERVIEW_FLAWS_TEXT
 
 /* Private to overview*.c: */
 typedef struct tt_overview_lanes {
+    /* Of ops in which no thread was off CPU: */
     uint64_t wait_ticks[TT_WHY_LANES_MAX]; /* that the others waited for it */
     uint64_t last[TT_WHY_LANES_MAX];       /* ops at which it arrived last */
-    uint64_t ops;                          /* of several threads */
-    tt_amount major, read_bytes;           /* of all ops */
-    tt_amount process_read_bytes;          /* of the process in batches, as the kernel counts */
+    uint64_t ops, even_ticks;              /* of several threads; their time */
+    /* Of all ops: */
+    tt_amount major, read_bytes;
+    tt_amount process_read_bytes; /* of the process in batches, as the kernel counts */
+    uint32_t threads;             /* of one op */
+    bool disturbed;               /* some thread was off CPU in one */
 } tt_overview_lanes;
 /* "18.9 MiB came from disk": of the ops if that was observed, else of the process; NULL: neither
  * was. */

@@ -5,6 +5,7 @@
 #include "analyze/pool_sums.h"
 #include "analyze/pool_time.h"
 #include "analyze/routers.h"
+#include "analyze/storage.h"
 #include "analyze/values/first.h"
 #include "analyze/values/outputs.h"
 #include "base/units.h"
@@ -182,10 +183,57 @@ static void find_pool(tt_overview *o, double disk, const tt_overview_lanes *lane
     tt_pool_free(&p);
 }
 
+/* Threads that were not running, by what the kernel counts. */
+static void find_off_cpu(tt_overview *o, const tt_overview_lanes *lanes)
+{
+    static const struct {
+        tt_part_kind part;
+        const char *kind, *text;
+    } kinds[] = {
+        {TT_PART_PROCESSOR, "processor",
+         "Threads were ready to run, but waited for a processor for %.0f %% of the time: other "
+         "threads had them."},
+        {TT_PART_THROTTLED, "throttled",
+         "For %.0f %% of the time the control group's quota of processor time was used up: the "
+         "kernel kept the threads from running."},
+        {TT_PART_STOPPED, "stopped",
+         "The program was stopped for %.0f %% of the time: the recorder's own thread did not run "
+         "either, though no processor was missing."}};
+    const double off = share_of(o, TT_PART_OFF_CPU);
+    tt_host_system s;
+    tt_system_of(o->m, &s);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const double share = share_of(o, kinds[i].part);
+        if (share < MUCH) continue;
+        char text[256];
+        const bool crowded = i == 0 && lanes->threads > s.usable_processors;
+        (void)snprintf(text, sizeof text, kinds[i].text, 100 * share);
+        add(o, TT_SEVERITY_WARNING, crowded ? "more_threads" : kinds[i].kind, "timeline", nothing,
+            crowded
+                ? tt_why_keep(&o->texts,
+                              "%u threads computed on %s usable processor%s: they waited for one "
+                              "for %.0f %% of the time.",
+                              lanes->threads, COUNT(s.usable_processors),
+                              s.usable_processors == 1 ? "" : "s", 100 * share)
+                : tt_why_keep(&o->texts, "%s", text));
+    }
+    if (off < MUCH) return;
+    add(o, TT_SEVERITY_WARNING, "off_cpu", "timeline", nothing,
+        tt_why_keep(&o->texts, "Threads were off CPU for %.0f %% of the time%s: %s.", 100 * off,
+                    o->m->delay_known ? " besides" : "",
+                    o->m->delay_known
+                        ? lanes->major.known
+                              ? "blocked, for what is not known"
+                              : "blocked, for a disk (page faults were not recorded) or something "
+                                "else"
+                    : lanes->major.known ? "why was not recorded"
+                                         : "why was not recorded; a disk is among it"));
+}
+
 static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
 {
-    const double off = share_of(o, TT_PART_OFF_CPU), disk = share_of(o, TT_PART_DISK);
-    const double between = share_of(o, TT_PART_BETWEEN_BATCHES);
+    const double disk = share_of(o, TT_PART_DISK);
+    const double between = share_of(o, TT_PART_BETWEEN_BATCHES), idle = share_of(o, TT_PART_IDLE);
     const char *faults = tt_why_keep(&o->texts, "%s%s major page faults",
                                      tt_amount_bound(lanes->major), COUNT(lanes->major.value));
     const char *read = tt_overview_disk(o, lanes);
@@ -200,18 +248,30 @@ static void find_parts(tt_overview *o, const tt_overview_lanes *lanes)
         add(o, TT_SEVERITY_NOTE, "disk", "memory", nothing,
             tt_why_keep(&o->texts, "%c%s, with %s.", toupper((unsigned char)read[0]), read + 1,
                         faults));
-    if (off >= MUCH)
-        add(o, TT_SEVERITY_WARNING, "off_cpu", "timeline", nothing,
-            tt_why_keep(&o->texts,
-                        "Threads were off CPU for %.0f %% of the time: the machine was busy with "
-                        "others%s.",
-                        100 * off, lanes->major.known ? "" : ", or they waited for a disk"));
+    find_off_cpu(o, lanes);
+    if (idle >= BETWEEN_MUCH)
+        add(o, TT_SEVERITY_NOTE, "idle", "timeline", nothing,
+            tt_why_keep(
+                &o->texts,
+                "%.0f %% of the time the program was idle: between batches, the thread that "
+                "computes them slept, as it does while it waits for requests.",
+                100 * idle));
     if (between >= BETWEEN_MUCH)
         add(o, TT_SEVERITY_NOTE, "between_batches", "timeline", nothing,
             tt_why_keep(&o->texts,
                         "%.0f %% of the time passed between batches: in the program, not in the "
-                        "engine.",
-                        100 * between));
+                        "engine%s.",
+                        100 * between,
+                        o->m->delay_known ? "" : "; whether it worked or waited was not recorded"));
+}
+
+/* In which threads had no processor, or were stopped. */
+static double off_share(const tt_overview *o)
+{
+    double share = 0;
+    for (unsigned i = TT_PART_PROCESSOR; i <= TT_PART_DISK; i++)
+        share += share_of(o, (tt_part_kind)i);
+    return share;
 }
 
 static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
@@ -224,25 +284,30 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
         all += lanes->wait_ticks[i];
     }
     const double waits = tt_model_span_ns(o->m, all);
-    if (n < 2 || !o->m->waits_known || waits < UNEVEN_WAITS * o->total_ns) return;
+    const double all_ns = tt_model_span_ns(o->m, lanes->even_ticks);
+    const double in_batches_ns = o->total_ns * (1 - share_of(o, TT_PART_BETWEEN_BATCHES) -
+                                                share_of(o, TT_PART_IDLE) - off_share(o));
+    if (n < 2 || !o->m->waits_known || waits < UNEVEN_WAITS * fmax(all_ns, in_batches_ns)) return;
     const double share = (double)lanes->wait_ticks[most] / (double)all;
     tt_selects s = nothing;
+    const char *undisturbed = lanes->disturbed ? " in which none was off CPU" : "";
     if (share < UNEVEN_SHARE / n) {
         add(o, TT_SEVERITY_NOTE, "uneven_threads", "timeline", s,
-            tt_why_keep(&o->texts,
-                        "Threads waited for each other for %.0f %% of the time, for no one in "
-                        "particular: the ops divide unevenly.",
-                        100 * waits / o->total_ns));
+            tt_why_keep(
+                &o->texts,
+                "Threads waited for each other for %.0f %% of the time of ops%s, for no one "
+                "in particular: the ops divide unevenly.",
+                100 * waits / all_ns, undisturbed));
         return;
     }
     s.lane = most;
     add(o, TT_SEVERITY_WARNING, "uneven_threads", "timeline", s,
-        tt_why_keep(&o->texts,
-                    "Thread %u is slower: the others waited for it %s, %.0f %% of the time, and it "
-                    "arrived last at %.0f %% of the ops.",
-                    most, NS(tt_model_span_ns(o->m, lanes->wait_ticks[most])),
-                    100 * share * waits / o->total_ns,
-                    100 * (double)lanes->last[most] / (double)(lanes->ops ? lanes->ops : 1)));
+        tt_why_keep(
+            &o->texts,
+            "Thread %u is slower: the others waited for it %s, %.0f %% of the time of ops%s, "
+            "and it arrived last at %.0f %% of them.",
+            most, NS(tt_model_span_ns(o->m, lanes->wait_ticks[most])), 100 * share * waits / all_ns,
+            undisturbed, 100 * (double)lanes->last[most] / (double)(lanes->ops ? lanes->ops : 1)));
 }
 
 static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error *err)

@@ -65,7 +65,6 @@ tt_weight_location tt_weight_locations_at(const tt_weight_locations *p, uint32_t
     return found;
 }
 
-
 /* --- the op --- */
 
 static void note(tt_page_faults *f, uint32_t fault, uint32_t run, uint32_t node, uint32_t lane)

@@ -16,8 +16,8 @@ static void add_batches(const tt_model *m, tt_summary *s)
         const unsigned phase = b->trains ? TRAINING : b->phase;
         of[phase]->batches++;
         of[phase]->tokens += b->n_tokens;
-        const bool works = phase == TT_PHASE_PROMPT || phase == TT_PHASE_GENERATE ||
-                           phase == TT_PHASE_MIXED;
+        const bool works =
+            phase == TT_PHASE_PROMPT || phase == TT_PHASE_GENERATE || phase == TT_PHASE_MIXED;
         const uint32_t got = works ? tt_model_got(b) : b->n_tokens;
         if (phase == TT_PHASE_MIXED) {
             s->generate.mixed_tokens += b->n_generate;

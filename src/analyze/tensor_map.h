@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct tt_tensor_map_style {
-    bool experts;   /* a slice for each expert */
+    bool experts;     /* a slice for each expert */
     bool old_words;   /* tt_layout_old_words */
     bool old_numbers; /* a layer_id of -1, where others leave it out */
 } tt_tensor_map_style;

@@ -138,6 +138,8 @@ static void add_to_cell(tt_work_cell *c, const tt_joined *op, const node_info *i
     if (op->open) return;
     c->timed++;
     c->ticks += tt_joined_ticks(op);
+    c->lost_ticks +=
+        op->last_off_cpu < tt_joined_ticks(op) ? op->last_off_cpu : tt_joined_ticks(op);
     if (info->cost.flops.known) c->flops += (double)info->cost.flops.flops;
     c->moved_bytes += (double)info->cost.read_bytes + (double)info->cost.write_bytes;
     c->weight_bytes += (double)info->weight_bytes;
@@ -471,6 +473,7 @@ static void add(tt_rollup *r, const tt_work_cell *c, const tt_model *m)
     r->wait_ns += tt_model_span_ns(m, c->wait_ticks);
     r->work_ns += tt_model_span_ns(m, c->busy_ticks - c->off_cpu_ticks);
     r->wall_ns += tt_model_span_ns(m, c->ticks);
+    r->quiet_ns += tt_model_span_ns(m, c->ticks - c->lost_ticks);
     r->flops += c->flops;
     r->moved_bytes += c->moved_bytes;
     r->weight_bytes += c->weight_bytes;
@@ -528,10 +531,10 @@ tt_bound tt_bound_of(const tt_peaks *e, const tt_rollup *r, double *share)
 {
     const double peak = tt_peaks_flops(e, r);
     *share = 0;
-    if (e->bytes_per_s <= 0 || peak <= 0 || !r->flops_known || r->wall_ns <= 0)
+    if (e->bytes_per_s <= 0 || peak <= 0 || !r->flops_known || r->quiet_ns <= 0)
         return TT_BOUND_UNKNOWN;
     const double moving = r->moved_bytes / e->bytes_per_s, computing = r->flops / peak;
-    *share = (moving > computing ? moving : computing) / (r->wall_ns / 1e9);
+    *share = (moving > computing ? moving : computing) / (r->quiet_ns / 1e9);
     if (*share < NEITHER_SHARE) return TT_BOUND_NEITHER;
     return moving > computing ? TT_BOUND_MEMORY : TT_BOUND_COMPUTE;
 }

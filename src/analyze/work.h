@@ -37,6 +37,7 @@ typedef struct tt_work_cell {
     uint64_t off_cpu_ticks; /* of busy_ticks, known to be off CPU */
     uint64_t timed;         /* executions with an observed end; of these: */
     uint64_t ticks;         /* from the first thread's start to the last one's arrival */
+    uint64_t lost_ticks;    /* of these, the last one was off CPU */
     double flops;           /* 0 unless known */
     double moved_bytes;     /* read and written */
     double weight_bytes;    /* of these, of weights */
@@ -105,6 +106,8 @@ typedef struct tt_rollup {
     double compute_ns, wait_ns; /* of threads */
     double work_ns;             /* own work: compute_ns minus the time known to be off CPU */
     double wall_ns;             /* of the timed ones */
+    double
+        quiet_ns; /* of that, without the time in which the thread that ended the op was off CPU */
     double flops, moved_bytes, weight_bytes;
 } tt_rollup;
 

@@ -361,8 +361,8 @@ static const tt_column info_columns[] = {
     OF_PHASE(unknown, "other batches"),
     TT_FIELD("speculation", "if some generated tokens were guesses", .type = TT_CELL_OBJECT,
              .inner = &tt_speculation_schema, .rows = speculation),
-    TT_FIELD("first_token", "of prompts behind which tokens were generated",
-             .type = TT_CELL_OBJECT, .inner = &tt_first_tokens_schema, .rows = first_tokens),
+    TT_FIELD("first_token", "of prompts behind which tokens were generated", .type = TT_CELL_OBJECT,
+             .inner = &tt_first_tokens_schema, .rows = first_tokens),
     TT_FIELD("batches", "decode calls", .type = TT_CELL_ROWS, .inner = &batch_schema,
              .rows = batches),
 };

@@ -21,7 +21,8 @@ static const tt_column point_columns[] = {
     TT_FIELD("integers", "it multiplies integers", TT_MEMBER(tt_rollup, integers)),
     TT_FIELD("count", "executions", TT_MEMBER(tt_rollup, count)),
     TT_FIELD("timed", "executions with a time", TT_MEMBER(tt_rollup, timed)),
-    TT_FIELD("total_ns", "of these", TT_MEMBER(tt_rollup, wall_ns), .known = is_timed),
+    TT_FIELD("total_ns", "of these, without time off CPU", TT_MEMBER(tt_rollup, quiet_ns),
+             .known = is_timed),
     TT_FIELD("flops", "operations", TT_MEMBER(tt_rollup, flops), .known = has_flops),
     TT_FIELD("flops_at_most", "flops is an upper bound", TT_MEMBER(tt_rollup, flops_at_most)),
     TT_FIELD("moved_bytes", "read and written", TT_MEMBER(tt_rollup, moved_bytes)),
@@ -46,7 +47,7 @@ static const tt_column columns[] = {
     TT_FIELD("file", "the trace", TT_MEMBER(roofline, path)),
     TT_FIELD("ops", "the points", .type = TT_CELL_ROWS, .inner = &tt_roofline_point_schema,
              .rows = points),
-    TT_FIELD("total_ns", "of all ops", TT_MEMBER(roofline, all_ns)),
+    TT_FIELD("total_ns", "of all ops, likewise", TT_MEMBER(roofline, all_ns)),
     TT_FIELD("flops_not_known", "executions", TT_MEMBER(roofline, unknown_ops)),
     TT_FIELD("flops_not_known_ns", "of these", TT_MEMBER(roofline, unknown_ns)),
 };
@@ -57,10 +58,10 @@ void tt_roofline_json(tt_json *j, const char *path, const tt_rollups *points, co
     roofline all = {.path = path, .points = points};
     for (size_t i = 0; i < points->n; i++) {
         const tt_rollup *r = &points->list[i];
-        all.all_ns += r->wall_ns;
+        all.all_ns += r->quiet_ns;
         if (r->flops_known) continue;
         all.unknown_ops += r->count;
-        all.unknown_ns += r->wall_ns;
+        all.unknown_ns += r->quiet_ns;
     }
     tt_row_json(j, NULL, &schema, peaks, &all);
 }

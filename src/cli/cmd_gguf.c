@@ -28,9 +28,10 @@ static const tt_option option_table[] = {
      TT_SET(struct options, style.experts, true)},
     {"no-experts", 0, 0, "One entry for all experts of a tensor together", 2,
      TT_SET(struct options, style.experts, false)},
-    {"old-words", 0, 0, "Components in the words of earlier converters: query, embedding; with --csv the layer_id -1 "
-     "where there is none", 2,
-     TT_FLAG(struct options, style.old_words), .needs = "csv json"},
+    {"old-words", 0, 0,
+     "Components in the words of earlier converters: query, embedding; with --csv the layer_id -1 "
+     "where there is none",
+     2, TT_FLAG(struct options, style.old_words), .needs = "csv json"},
     {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
      TT_TEXT(struct options, output)},
     {"force", 0, 0, "Overwrite FILE if it exists", 3, TT_FLAG(struct options, force)},

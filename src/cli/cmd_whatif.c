@@ -242,20 +242,37 @@ static int print(const struct options *o, const tt_whatif_view *v)
     return code;
 }
 
+/* What of the traced times is none of another run's. */
+static void note_lost(const tt_whatif_result *r)
+{
+    const double share = tt_whatif_lost_share(&r->total);
+    if (share > TT_WHATIF_LOST_MOST)
+        tt_report_note(
+            "no rate is told: for %.0f %% of the traced time threads were off CPU (`why` "
+            "says what for), and what is left tells nothing of an undisturbed run",
+            100 * share);
+    else if (share >= 0.01)
+        tt_report_note("for %.0f %% of the traced time threads were off CPU: that is left out of "
+                       "the compute times",
+                       100 * share);
+}
+
 static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_view *v)
 {
     tt_error err;
     tt_whatif_result *results;
     const tt_status status = tt_whatif_wish_run(&o->wish, w, v, &results, &err);
+    if (status == TT_OK && v->n_results && v->disk.bytes_per_s > 0) note_lost(&v->results[0]);
     const int code = status == TT_OK ? print(o, v) : tt_report_error(&err);
     free(results);
     return code;
 }
 
-/* The compute times are those of the traced run, including its waits. */
+/* Compute times hold waits for the disk, unless these were observed. */
 static void note_faults(const tt_model *m)
 {
     uint64_t least = UINT64_MAX, most = 0;
+    if (m->off_cpu_known) return;
     for (uint32_t i = 0; i < m->n_usages; i++) {
         if (!(m->usages[i].flags & TT_USAGE_FAULTS)) continue;
         if (m->usages[i].major < least) least = m->usages[i].major;
@@ -282,7 +299,7 @@ static void note_what_is_missing(const tt_model *m, const tt_reads *reads, const
     tt_whatif_left_out_text(w, text);
     if (*text) tt_report_note("%s", text);
     note_faults(m);
-    if (m->n_pool_states)
+    if (m->n_pool_states && !m->off_cpu_known)
         tt_report_note(
             "the traced run was that of `tensortrace boost`: its compute times hold waits "
             "for reads; for better ones trace a run with the whole model in RAM");

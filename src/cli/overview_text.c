@@ -82,7 +82,8 @@ static bool print_slow(const tt_overview *o)
 static bool print_tensors(const tt_overview *o)
 {
     const tt_rowset set = TT_ROWSET(&tt_overview_tensor_schema, 0, o->m, o->tensors, o->n_tensors);
-    const tt_listing_wish wish = {.columns = "tensor,share,time_ns,work_ns,read_bytes", .text = true};
+    const tt_listing_wish wish = {.columns = "tensor,share,time_ns,work_ns,read_bytes",
+                                  .text = true};
     return tt_list_print_under("Tensors whose ops took most of the time", &set, &wish, NULL);
 }
 

@@ -138,7 +138,7 @@ static bool has_systemd(void)
 static tt_status find_group(tt_held *held, tt_error *err)
 {
     group_search search = {held, ENOENT};
-    tt_host_each_group("", try_group, &search);
+    tt_host_each_group("", "memory", try_group, &search);
     if (held->group[0]) return TT_OK;
     held->by_systemd = has_systemd();
     if (held->by_systemd) return TT_OK;

@@ -9,22 +9,47 @@
 #define RANKS_MAX (1u << 16)
 
 /* All columns. Token, rank and count are at the same offsets for experts and weights. */
-enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT, PART, OFF };
+enum column {
+    RUN,
+    NODE,
+    LANE,
+    MINOR,
+    MAJOR,
+    CPU,
+    READ,
+    TOKEN,
+    RANK,
+    COUNT,
+    PART,
+    OFF,
+    ELAPSED,
+    USER,
+    SYSTEM,
+    DELAY,
+    SWITCHES
+};
 
 /* A kind of detail: its columns, in the order of docs/format.md. */
 typedef struct shape {
     uint8_t n_columns;
-    uint8_t columns[7];
+    uint8_t columns[9];
     uint8_t items_max; /* experts or weights in one record; 0: no list */
     uint8_t raw_bytes; /* of each record, after the columns */
 } shape;
+
+#define THREAD_COLUMNS                                                                             \
+    {                                                                                              \
+        RUN, NODE, LANE, ELAPSED, USER, SYSTEM, DELAY, MAJOR, SWITCHES                             \
+    }
 
 static const shape SHAPES[] = {
     [TT_DETAIL_FAULTS] = {7, {RUN, NODE, LANE, MINOR, MAJOR, CPU, READ}, 0, 0},
     [TT_DETAIL_EXPERTS] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_EXPERTS_MAX, 0},
     [TT_DETAIL_WEIGHTS_F32] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_WEIGHTS_MAX, 0},
     [TT_DETAIL_VALUE] = {4, {RUN, NODE, LANE, PART}, 0, TT_DETAIL_VALUE_BYTES},
-    [TT_DETAIL_OFF_CPU] = {4, {RUN, NODE, LANE, OFF}, 0, 0}};
+    [TT_DETAIL_OFF_CPU] = {4, {RUN, NODE, LANE, OFF}, 0, 0},
+    [TT_DETAIL_THREAD] = {9, THREAD_COLUMNS, 0, 0},
+    [TT_DETAIL_BETWEEN] = {9, THREAD_COLUMNS, 0, 0}};
 
 /* What decoding returns if it ran out: that is no fault of the chunk. */
 static const char no_memory[] = "no memory";
@@ -35,6 +60,11 @@ _Static_assert(sizeof SHAPES / sizeof *SHAPES == KINDS, "each kind has a shape")
 static bool is_difference(enum column what)
 {
     return what == RUN || what == NODE || what == TOKEN;
+}
+
+static bool is_thread(const tt_detail *d)
+{
+    return tt_detail_kind_of(d) >= TT_DETAIL_THREAD;
 }
 
 static uint64_t value_of(const tt_detail *d, enum column what)
@@ -49,7 +79,7 @@ static uint64_t value_of(const tt_detail *d, enum column what)
     case MINOR:
         return d->faults.minor;
     case MAJOR:
-        return d->faults.major;
+        return is_thread(d) ? d->thread.major : d->faults.major;
     case CPU:
         return d->faults.cpu_ns;
     case READ:
@@ -64,6 +94,16 @@ static uint64_t value_of(const tt_detail *d, enum column what)
         return d->value.part;
     case OFF:
         return d->off_cpu.ns;
+    case ELAPSED:
+        return d->thread.elapsed_us;
+    case USER:
+        return d->thread.user_us;
+    case SYSTEM:
+        return d->thread.system_us;
+    case DELAY:
+        return (uint32_t)(d->thread.delay_us + 1); /* not observed becomes 0 */
+    case SWITCHES:
+        return d->thread.switches;
     }
     return 0;
 }
@@ -168,7 +208,12 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
                                       [RANK] = RANKS_MAX - 1,
                                       [COUNT] = TT_DETAIL_EXPERTS_MAX,
                                       [PART] = TT_DETAIL_VALUE_PARTS - 1,
-                                      [OFF] = UINT64_MAX};
+                                      [OFF] = UINT64_MAX,
+                                      [ELAPSED] = UINT32_MAX,
+                                      [USER] = UINT32_MAX,
+                                      [SYSTEM] = UINT32_MAX,
+                                      [DELAY] = UINT32_MAX,
+                                      [SWITCHES] = UINT32_MAX};
     if (v > LIMITS[what]) return false;
     switch (what) {
     case RUN:
@@ -184,7 +229,10 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         d->faults.minor = (uint32_t)v;
         break;
     case MAJOR:
-        d->faults.major = (uint32_t)v;
+        if (is_thread(d))
+            d->thread.major = (uint32_t)v;
+        else
+            d->faults.major = (uint32_t)v;
         break;
     case CPU:
         d->faults.cpu_ns = v;
@@ -206,6 +254,21 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         break;
     case OFF:
         d->off_cpu.ns = v;
+        break;
+    case ELAPSED:
+        d->thread.elapsed_us = (uint32_t)v;
+        break;
+    case USER:
+        d->thread.user_us = (uint32_t)v;
+        break;
+    case SYSTEM:
+        d->thread.system_us = (uint32_t)v;
+        break;
+    case DELAY:
+        d->thread.delay_us = (uint32_t)v - 1;
+        break;
+    case SWITCHES:
+        d->thread.switches = (uint32_t)v;
         break;
     }
     return true;

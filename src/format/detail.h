@@ -23,9 +23,11 @@ enum tt_detail_kind {
     TT_DETAIL_EXPERTS = 2,
     TT_DETAIL_WEIGHTS_F32 = 3,
     TT_DETAIL_VALUE = 4,
-    TT_DETAIL_OFF_CPU = 5
+    TT_DETAIL_OFF_CPU = 5,
+    TT_DETAIL_THREAD = 6,
+    TT_DETAIL_BETWEEN = 7
 };
-#define TT_DETAIL_KINDS 6u
+#define TT_DETAIL_KINDS 8u
 
 /* The kernel's counts for the thread while it worked on an op (start to arrive). */
 typedef struct tt_detail_faults {
@@ -64,6 +66,19 @@ typedef struct tt_detail_off_cpu {
     uint64_t ns;
 } tt_detail_off_cpu;
 
+/* The kernel's counts for the thread since its last such reading, in microseconds. Readings are
+ * milliseconds apart: the op is the one at whose end this one was made. BETWEEN: the op is the
+ * first one of a run, which this thread called; it was read before that, and the time since the
+ * last reading is in no op. */
+typedef struct tt_detail_thread {
+    uint32_t elapsed_us;
+    uint32_t user_us;
+    uint32_t system_us;
+    uint32_t delay_us; /* ready to run, but waiting for a processor; UINT32_MAX: not observed */
+    uint32_t major;    /* page faults */
+    uint32_t switches; /* how often it gave its processor up */
+} tt_detail_thread;
+
 /* One detail of one op on one lane, as the hot path writes it: the size of a tt_op_record.
  *
  *   0     4      8                            32
@@ -80,6 +95,7 @@ typedef struct tt_detail {
         tt_detail_weights weights;
         tt_detail_value value;
         tt_detail_off_cpu off_cpu;
+        tt_detail_thread thread;
     };
 } tt_detail;
 

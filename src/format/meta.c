@@ -287,6 +287,7 @@ static bool add_record(tt_index_meta *a, uint8_t type, tt_cursor *c)
         widen(&a->run_min, &a->run_max, x.run);
         return true;
     case TT_META_USAGE:
+    case TT_META_THROTTLED:
         widen(&a->batch_min, &a->batch_max, tt_cursor_varint32(c));
         return !c->failed;
     case TT_META_RESIDENCY:

@@ -39,6 +39,8 @@ enum tt_meta_type {
     TT_META_EXTENTS = 27,
     TT_META_LOAD_STEP = 28,
     TT_META_POOL = 29,
+    TT_META_THROTTLED = 30,
+    TT_META_PAUSE = 31,
     TT_META_FATE = 32
 };
 
@@ -65,11 +67,11 @@ enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2, TT_BATCH_SEQUENCES = 4 };
 
 /* FATE: what a later call showed of a batch. */
 enum {
-    TT_FATE_DRAFTS = 1,    /* another context verifies what its context computes */
-    TT_FATE_PROBE = 2,     /* it only tried the context's memory */
-    TT_FATE_GENERATES = 4, /* its tokens are generated, although its phase is prompt */
+    TT_FATE_DRAFTS = 1,         /* another context verifies what its context computes */
+    TT_FATE_PROBE = 2,          /* it only tried the context's memory */
+    TT_FATE_GENERATES = 4,      /* its tokens are generated, although its phase is prompt */
     TT_FATE_DRAFTED_PROMPT = 8, /* its drafted tokens are, although it counts them as a prompt */
-    TT_FATE_TRAINS = 16 /* the model is being trained, or its training evaluated */
+    TT_FATE_TRAINS = 16         /* the model is being trained, or its training evaluated */
 };
 
 /* MODEL_CHECK: the file at the model's path when recording ended. */
@@ -332,6 +334,25 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, n_pages)                                                                           \
     F(count1, n_intervals)
 
+/* Totals of the control groups with a quota of processor time that the process is in, since they
+ * were made: how long their threads were kept from running because it was used up, on all
+ * processors. */
+#define TT_META_THROTTLED_FIELDS(F)                                                                \
+    F(varint32, batch) /* id; 0: none */                                                           \
+    F(u8, moment)      /* enum tt_moment */                                                        \
+    F(u64, ticks)                                                                                  \
+    F(varint64, throttled_ns)                                                                      \
+    F(varint64, periods) /* in which that happened */
+
+/* The recorder's own thread slept from begin_ticks on, was to wake at due_ticks and ran at
+ * end_ticks only, though it was ready to run for delay_ns at most: the process, or the machine, was
+ * stopped. */
+#define TT_META_PAUSE_FIELDS(F)                                                                    \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, due_ticks)                                                                              \
+    F(u64, end_ticks)                                                                              \
+    F(varint64, delay_ns)
+
 #define TT_META_MODEL_CHECK_FIELDS(F)                                                              \
     F(varint32, model)                                                                             \
     F(u64, ticks)                                                                                  \
@@ -485,6 +506,8 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(load_step, TT_META_LOAD_STEP_FIELDS, "28 LOAD_STEP")                                         \
     R(pool, TT_META_POOL_FIELDS, "29 POOL")                                                        \
     R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")                                     \
+    R(throttled, TT_META_THROTTLED_FIELDS, "30 THROTTLED")                                         \
+    R(pause, TT_META_PAUSE_FIELDS, "31 PAUSE")                                                     \
     R(fate, TT_META_FATE_FIELDS, "32 FATE")
 
 /* --- structs --- */

@@ -25,8 +25,9 @@
 #define TT_CATEGORY_SSM "ssm"   /* a state space model's scan, or a layer like it: Mamba */
 #define TT_CATEGORY_RWKV "rwkv" /* time mix and channel mix */
 #define TT_CATEGORY_CONV "conv"
-#define TT_CATEGORY_PROJECTOR "projector" /* from a tower of images or sound to the text's model   \
-                                           */
+#define TT_CATEGORY_PROJECTOR                                                                      \
+    "projector" /* from a tower of images or sound to the text's model                             \
+                 */
 #define TT_CATEGORY_OTHER "other"
 #define TT_CATEGORY_EMBEDDING "embedding" /* by tt_layout_old_words only */
 

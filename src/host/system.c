@@ -1,7 +1,9 @@
 #include "host/system.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,8 +208,9 @@ static uint64_t soft_limit(int of)
 
 /* --- control groups --- */
 
-/* The group that counts this process's memory, from /proc/self/cgroup. */
+/* A group of this process, from /proc/self/cgroup. */
 typedef struct group {
+    const char *controller;
     bool is_v1;
     char path[PATH_MAX];
     char point[1024], top[1024]; /* where its hierarchy is mounted, and which part of it */
@@ -221,8 +224,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Lines are "4:memory:/path"; that of version 2 is "0::/path". If version 1 has memory, version 2
- * does not. */
+/* Lines are "4:memory:/path"; that of version 2 is "0::/path". If version 1 has a controller,
+ * version 2 does not. */
 static bool find_group(const char *root, group *g)
 {
     char line[PATH_MAX], file[PATH_MAX];
@@ -235,7 +238,7 @@ static bool find_group(const char *root, group *g)
         char *path = controllers ? strchr(++controllers, ':') : NULL;
         if (!path) continue;
         *path++ = '\0';
-        const bool is_v1 = has_word(controllers, "memory");
+        const bool is_v1 = has_word(controllers, g->controller);
         if (!is_v1 && (*controllers || strncmp(line, "0:", 2) != 0)) continue;
         (void)snprintf(g->path, sizeof g->path, "%s", path);
         g->is_v1 = is_v1;
@@ -249,7 +252,7 @@ static bool see_mount(void *context, const tt_host_mount *m)
 {
     group *g = context;
     if (strcmp(m->type, g->is_v1 ? "cgroup" : "cgroup2") != 0) return true;
-    if (g->is_v1 && !has_word(m->super, "memory")) return true;
+    if (g->is_v1 && !has_word(m->super, g->controller)) return true;
     if (!tt_host_below(g->path, m->root)) return true;
     (void)snprintf(g->point, sizeof g->point, "%s", m->point);
     (void)snprintf(g->top, sizeof g->top, "%s", m->root);
@@ -263,10 +266,10 @@ static void tighten(uint64_t *limit, uint64_t to, bool is_v1)
     if (*limit == TT_HOST_UNKNOWN || to < *limit) *limit = to;
 }
 
-void tt_host_each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
-                        void *context)
+void tt_host_each_group(const char *root, const char *controller,
+                        void (*visit)(void *context, const char *dir, bool is_v1), void *context)
 {
-    group g = {0};
+    group g = {.controller = controller};
     char dir[PATH_MAX];
     if (!find_group(root, &g) || !tt_host_mounts(root, see_mount, &g) || !g.point[0]) return;
     const char *below = tt_host_below(g.path, g.top);
@@ -318,6 +321,83 @@ static uint64_t sum_of(const char *dir, const char *name, const char *const *key
     return sum;
 }
 
+/* --- quotas of processor time --- */
+
+/* Version 1: two files; version 2: "20000 100000" or "max 100000". */
+static uint64_t cpu_quota(const char *dir, bool is_v1)
+{
+    char line[64];
+    uint64_t quota_us, period_us;
+    if (is_v1) {
+        if (!tt_host_line(dir, "cpu.cfs_quota_us", line, sizeof line)) return TT_HOST_UNKNOWN;
+        quota_us = line[0] == '-' ? TT_HOST_UNLIMITED : tt_host_parse(line);
+        period_us = tt_host_number(dir, "cpu.cfs_period_us");
+    } else {
+        if (!tt_host_line(dir, "cpu.max", line, sizeof line)) return TT_HOST_UNKNOWN;
+        char *period = line + strcspn(line, " ");
+        if (*period) *period++ = '\0';
+        quota_us = tt_host_parse(line);
+        period_us = tt_host_parse(period);
+    }
+    if (quota_us >= TT_HOST_UNLIMITED) return quota_us;
+    if (period_us == 0 || period_us >= TT_HOST_UNLIMITED) return TT_HOST_UNKNOWN;
+    return (uint64_t)((double)quota_us / (double)period_us * 1e9);
+}
+
+static void look_at_quota(void *context, const char *dir, bool is_v1)
+{
+    tighten(context, cpu_quota(dir, is_v1), false);
+}
+
+static void add_quota(void *context, const char *dir, bool is_v1)
+{
+    tt_host_quotas *q = context;
+    struct tt_host_quota *to = &q->list[q->n];
+    if (q->n == sizeof q->list / sizeof *q->list || strlen(dir) >= sizeof to->dir ||
+        cpu_quota(dir, is_v1) >= TT_HOST_UNLIMITED)
+        return;
+    to->is_v1 = is_v1;
+    (void)snprintf(to->dir, sizeof to->dir, "%s", dir);
+    q->n++;
+}
+
+void tt_host_quotas_find(const char *root, tt_host_quotas *q)
+{
+    q->n = 0;
+    tt_host_each_group(root, "cpu", add_quota, q);
+}
+
+/* Lines "key number". Once a batch: nothing is allocated. */
+static bool read_stat(const struct tt_host_quota *q, uint64_t *ns, uint64_t *periods)
+{
+    char text[1024], path[sizeof q->dir + 16];
+    (void)snprintf(path, sizeof path, "%s/cpu.stat", q->dir);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) (void)close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    const char *key = q->is_v1 ? "throttled_time " : "throttled_usec ";
+    const char *withheld = strstr(text, key), *times = strstr(text, "nr_throttled ");
+    if (!withheld || !times) return false;
+    *ns = strtoull(withheld + strlen(key), NULL, 10) * (q->is_v1 ? 1 : 1000);
+    *periods = strtoull(times + strlen("nr_throttled "), NULL, 10);
+    return true;
+}
+
+bool tt_host_throttled(const tt_host_quotas *q, uint64_t *ns, uint64_t *periods)
+{
+    *ns = *periods = 0;
+    for (uint32_t i = 0; i < q->n; i++) {
+        const struct tt_host_quota *of = &q->list[i];
+        uint64_t withheld, times;
+        if (!read_stat(of, &withheld, &times)) return false;
+        *ns += withheld;
+        *periods += times;
+    }
+    return q->n > 0;
+}
+
 static uint64_t group_limit(const char *dir, bool is_v1)
 {
     uint64_t limit = TT_HOST_UNKNOWN;
@@ -348,7 +428,7 @@ static void look_at_room(void *context, const char *dir, bool is_v1)
 uint64_t tt_host_memory_room(const char *root)
 {
     uint64_t room = tt_host_memory_available(root);
-    tt_host_each_group(root, look_at_room, &room);
+    tt_host_each_group(root, "memory", look_at_room, &room);
     return room;
 }
 
@@ -402,7 +482,7 @@ tt_host_growth *tt_host_growth_new(const char *root)
     tt_host_growth *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     (void)snprintf(g->proc, sizeof g->proc, "%s/proc/self", root);
-    tt_host_each_group(root, add_limited_group, g);
+    tt_host_each_group(root, "memory", add_limited_group, g);
     tt_host_growth_mark(g);
     return g;
 }
@@ -444,5 +524,9 @@ void tt_host_system_look(const char *root, tt_host_system *s)
     s->address_space_limit_bytes = soft_limit(RLIMIT_AS);
     (void)snprintf(proc, sizeof proc, "%s/proc/sys/vm", root);
     s->swappiness = tt_host_number(proc, "swappiness");
-    tt_host_each_group(root, look_at_group, s);
+    tt_host_each_group(root, "memory", look_at_group, s);
+    tt_host_each_group(root, "cpu", look_at_quota, &s->cgroup_cpu_ns_per_s);
+    cpu_set_t may;
+    if (sched_getaffinity(0, sizeof may, &may) == 0)
+        s->usable_processors = (uint64_t)CPU_COUNT(&may);
 }

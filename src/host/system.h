@@ -57,6 +57,10 @@ const char *tt_host_below(const char *path, const char *folder);
     F(cgroup_swap_max_bytes, "cgroup swap", BYTES, "swap limit of the control group")              \
     F(cgroup_memory_and_swap_max_bytes, "with swap", BYTES,                                        \
       "both together, which is what version 1 of control groups limits")                           \
+    F(usable_processors, "usable processors", COUNT,                                               \
+      "processors on which the threads that compute may run")                                      \
+    F(cgroup_cpu_ns_per_s, "cgroup CPU time", NS,                                                  \
+      "processor time that the control group may use a second: the least of its ancestors")        \
     F(memlock_limit_bytes, "may lock", BYTES, "memory that the process may lock")                  \
     F(address_space_limit_bytes, "may map", BYTES, "memory that the process may map")              \
     F(swappiness, "swappiness", COUNT, "the kernel's swappiness, 0 to 200")                        \
@@ -94,10 +98,24 @@ void tt_host_growth_mark(tt_host_growth *g);
 uint64_t tt_host_growth_bytes(const tt_host_growth *g, uint64_t known);
 void tt_host_growth_free(tt_host_growth *g);
 
-/* Visits the folder of the control group that counts this process's memory, and all visible ones
- * above it, from the group on. is_v1: control groups version 1. */
-void tt_host_each_group(const char *root, void (*visit)(void *context, const char *dir, bool is_v1),
-                        void *context);
+/* The control groups of this process that have a quota of processor time. */
+typedef struct tt_host_quotas {
+    struct tt_host_quota {
+        char dir[512];
+        bool is_v1;
+    } list[4]; /* the innermost ones */
+    uint32_t n;
+} tt_host_quotas;
+
+void tt_host_quotas_find(const char *root, tt_host_quotas *q);
+/* How long the groups' threads were kept from running because the quota was used up, on all
+ * processors, and in how many periods: totals of all the groups. False: it cannot be read. */
+bool tt_host_throttled(const tt_host_quotas *q, uint64_t *ns, uint64_t *periods);
+
+/* Visits the folder of the control group that `controller` ("memory", "cpu") counts this process
+ * in, and all visible ones above it, from the group on. is_v1: control groups version 1. */
+void tt_host_each_group(const char *root, const char *controller,
+                        void (*visit)(void *context, const char *dir, bool is_v1), void *context);
 
 /* The member of an ENVIRONMENT key; NULL: none. */
 uint64_t *tt_host_system_member(tt_host_system *s, const char *key);

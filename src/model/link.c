@@ -156,6 +156,9 @@ void tt_link_records(tt_loader *l)
     link_indices(l);
     for (uint32_t i = 0; i < l->m->n_usages; i++)
         l->m->usages[i].batch = link_batch(l, l->m->usages[i].batch, "counters of the kernel");
+    for (uint32_t i = 0; i < l->m->n_throttled; i++)
+        l->m->throttled[i].batch =
+            link_batch(l, l->m->throttled[i].batch, "counters of the control group");
     link_residencies(l);
     for (uint32_t i = 0; i < l->m->n_pool_states; i++)
         l->m->pool_states[i].at.run = tt_model_run(l->m, l->m->pool_states[i].at.run);
@@ -494,6 +497,8 @@ static void find_what_is_unknown(tt_model *m)
     const char *faults = tt_model_environment(m, "capture_faults");
     m->off_cpu_known =
         (off_cpu && strcmp(off_cpu, "on") == 0) || (faults && strcmp(faults, "on") == 0);
+    const char *delay = tt_model_environment(m, "capture_delay");
+    m->delay_known = m->off_cpu_known && delay && strcmp(delay, "on") == 0;
 }
 
 static void fit_clock(tt_loader *l)

@@ -98,6 +98,7 @@ static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
         return tt_cursor_varint(&c) <= l->last_cut_batch;
     case TT_META_BATCH_END:
     case TT_META_USAGE:
+    case TT_META_THROTTLED:
         return is_cut_batch(l, tt_cursor_varint32(&c));
     case TT_META_RESIDENCY: {
         (void)tt_cursor_varint32(&c);
@@ -470,6 +471,10 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return tt_load_indices(l, c);
     case TT_META_USAGE:
         return tt_load_usage(l, c);
+    case TT_META_THROTTLED:
+        return tt_load_throttled(l, c);
+    case TT_META_PAUSE:
+        return tt_load_pause(l, c);
     case TT_META_RESIDENCY:
         return tt_load_residency(l, c);
     case TT_META_MODEL_CHECK:

@@ -27,8 +27,8 @@ typedef struct tt_loader {
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
     struct tt_capacities {   /* of the model's arrays */
         size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
-            losses, detail_losses, indices, usages, residencies, load_steps, pool_states,
-            pool_reads, token_texts, mappings, page_faults, fault_spans, fault_losses;
+            losses, detail_losses, indices, usages, throttled, pauses, residencies, load_steps,
+            pool_states, pool_reads, token_texts, mappings, page_faults, fault_spans, fault_losses;
     } capacity;
     tt_page_fault *faults; /* of one record */
     tt_meta_clock first_clock, last_clock;
@@ -53,6 +53,8 @@ bool tt_load_fate(tt_loader *l, tt_cursor *c);
 bool tt_load_token_text(tt_loader *l, tt_cursor *c);
 bool tt_load_indices(tt_loader *l, tt_cursor *c);
 bool tt_load_usage(tt_loader *l, tt_cursor *c);
+bool tt_load_throttled(tt_loader *l, tt_cursor *c);
+bool tt_load_pause(tt_loader *l, tt_cursor *c);
 bool tt_load_residency(tt_loader *l, tt_cursor *c);
 bool tt_load_load_step(tt_loader *l, tt_cursor *c);
 bool tt_load_pool(tt_loader *l, tt_cursor *c);

@@ -220,6 +220,29 @@ bool tt_load_usage(tt_loader *l, tt_cursor *c)
     return true;
 }
 
+bool tt_load_throttled(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_throttled x;
+    tt_model *m = l->m;
+    if (!tt_meta_get_throttled(c, &x)) return false;
+    if (TT_GROW(l, m->throttled, m->n_throttled, l->capacity.throttled))
+        m->throttled[m->n_throttled++] = x;
+    return true;
+}
+
+bool tt_load_pause(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_pause x;
+    tt_model *m = l->m;
+    if (!tt_meta_get_pause(c, &x)) return false;
+    /* They follow each other; what does not is no pause. */
+    const uint64_t after = m->n_pauses ? m->pauses[m->n_pauses - 1].end_ticks : 0;
+    if (x.begin_ticks < after || x.due_ticks < x.begin_ticks || x.end_ticks < x.due_ticks)
+        return true;
+    if (TT_GROW(l, m->pauses, m->n_pauses, l->capacity.pauses)) m->pauses[m->n_pauses++] = x;
+    return true;
+}
+
 /* Whether the intervals add up to the pages, and end at a possible file offset. */
 static bool residency_plausible(const tt_residency *r)
 {

@@ -75,6 +75,8 @@ void tt_model_close(tt_model *m)
     free(m->detail_losses);
     free(m->indices);
     free(m->usages);
+    free(m->throttled);
+    free(m->pauses);
     free(m->residencies);
     free(m->load_steps);
     free(m->pool_states);

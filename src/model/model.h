@@ -153,11 +153,11 @@ typedef struct tt_tensor {
     uint32_t buffer;   /* in tt_model.buffers, or TT_NONE */
     uint64_t location; /* offset in the buffer; an address without one */
     /* Derived: */
-    uint32_t root;              /* the tensor of which this is finally a view; itself if it is
-                                   none */
-    uint32_t weight;            /* of the root, in tt_model.weights, or TT_NONE */
-    bool is_weight; /* it, or its root, is a weight: of a known file, or what lies in a buffer of
-                       weights while no file that was recorded has its name (weight is TT_NONE) */
+    uint32_t root;   /* the tensor of which this is finally a view; itself if it is
+                        none */
+    uint32_t weight; /* of the root, in tt_model.weights, or TT_NONE */
+    bool is_weight;  /* it, or its root, is a weight: of a known file, or what lies in a buffer of
+                        weights while no file that was recorded has its name (weight is TT_NONE) */
     uint64_t root_offset_bytes; /* offset of its bytes in the root's */
     tt_origin origin;
     tt_place place;
@@ -348,12 +348,14 @@ typedef struct tt_model {
     tt_count *counts; /* the last COUNTS record */
     tt_meta_loss *losses;
     tt_meta_loss *detail_losses;
-    tt_indices *indices;        /* by ascending run, tensor */
-    tt_meta_usage *usages;      /* in the order observed; `batch` is an index, or TT_NONE */
-    tt_residency *residencies;  /* in the order observed */
-    tt_load_step *load_steps;   /* likewise */
-    tt_pool_state *pool_states; /* likewise */
-    tt_pool_read *pool_reads;   /* likewise */
+    tt_indices *indices;          /* by ascending run, tensor */
+    tt_meta_usage *usages;        /* in the order observed; `batch` is an index, or TT_NONE */
+    tt_meta_throttled *throttled; /* likewise */
+    tt_meta_pause *pauses;        /* by ascending time */
+    tt_residency *residencies;    /* in the order observed */
+    tt_load_step *load_steps;     /* likewise */
+    tt_pool_state *pool_states;   /* likewise */
+    tt_pool_read *pool_reads;     /* likewise */
     tt_token_text *token_texts;
     tt_mapping *mappings;
     tt_page_fault *page_faults;            /* by ascending time */
@@ -363,9 +365,9 @@ typedef struct tt_model {
     tt_details *details;                   /* observed of ops, besides their times */
     tt_data *data;                         /* of outputs, if it was recorded */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
-        n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
-        n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses,
-        n_pool_states, n_pool_reads;
+        n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_throttled, n_pauses,
+        n_residencies, n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans,
+        n_fault_losses, n_pool_states, n_pool_reads;
     uint32_t n_models; /* of the files */
     tt_clock_fit clock;
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; how many of them are earlier than the
@@ -386,12 +388,13 @@ typedef struct tt_model {
     const char *remote; /* why ops of TT_TENSOR_UNTIMED were not observed; NULL: there are none */
     bool waits_known;   /* of all computations; see tt_model_waits_known */
     bool off_cpu_known; /* of threads, in ops of hooked runs */
+    bool delay_known;   /* likewise, of that, how long they waited for a processor */
     /* Private: */
-    bool is_share; /* only pieces, details, data and run_faults are its own */
+    bool is_share;         /* only pieces, details, data and run_faults are its own */
     struct tt_run_faults { /* of the last run, derived from events */
         tt_detail *list;
         size_t n, capacity;
-    } *run_faults;
+    } * run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token, mapping_by_id;

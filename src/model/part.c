@@ -3,14 +3,15 @@
 
 #include <stdlib.h>
 
-#define KIND(type) (1u << ((type) - 1))
+#define KIND(type) (1u << ((type)-1))
 /* Records that belong to batches and runs, or of which the first and the last are enough. Any
  * other record may be referred to from anywhere. */
 #define KINDS_OF_PARTS                                                                             \
     (KIND(TT_META_BATCH) | KIND(TT_META_BATCH_END) | KIND(TT_META_RUN) | KIND(TT_META_RUN_END) |   \
      KIND(TT_META_CLOCK) | KIND(TT_META_RING) | KIND(TT_META_COUNTS) | KIND(TT_META_DECODE) |      \
      KIND(TT_META_LOSS) | KIND(TT_META_TOKEN_TEXT) | KIND(TT_META_INDICES) | KIND(TT_META_USAGE) | \
-     KIND(TT_META_RESIDENCY) | KIND(TT_META_MODEL_CHECK) | KIND(TT_META_DETAIL_LOSS))
+     KIND(TT_META_RESIDENCY) | KIND(TT_META_MODEL_CHECK) | KIND(TT_META_DETAIL_LOSS) |             \
+     KIND(TT_META_THROTTLED))
 
 typedef struct chooser {
     const tt_trace *trace;

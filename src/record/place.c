@@ -133,8 +133,7 @@ tt_status tt_place_try(const char *path, tt_error *err)
         (void)unlink(path);
     }
     if (!problem) return TT_OK;
-    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", path,
-                        strerror(problem));
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", path, strerror(problem));
 }
 
 tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/run_delay.h"
 #include "base/status.h"
 #include "format/meta.h"
 #include "record/compact.h"
@@ -114,6 +115,7 @@ static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
 #define FLUSH_NS 250000000ull
 #define SYNC_NS 750000000ull
 #define RETRY_NS 1000000000ull /* after a failed write */
+#define PAUSE_NS 10000000ull   /* asleep for so much longer than wanted: it was stopped */
 #define SPARE_RINGS 2u         /* prepared before a thread needs one */
 #define DRAIN_STACK_BYTES (512u << 10)
 
@@ -397,10 +399,31 @@ static void drain(tt_recorder *r, uint64_t now_ns)
     tt_area_prepare_spares(&r->map, SPARE_RINGS);
 }
 
-/* Waits until the next poll or until woken. stop_lock is held. */
-static void wait_for_work(tt_recorder *r, long poll_ns)
+/* The drain slept since begin_ticks and was to wake at `due`. Whatever stops the whole process, or
+ * the machine, stops it too; what only lets threads wait for processors, the kernel counts. */
+static void note_pause(tt_recorder *r, uint64_t begin_ticks, const struct timespec *due, int delay,
+                       uint64_t delay_before_ns)
+{
+    const uint64_t due_ns = (uint64_t)due->tv_sec * 1000000000u + (uint64_t)due->tv_nsec;
+    const uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC), hz = r->map.area->tick_hz;
+    uint64_t delay_ns;
+    if (now_ns < due_ns + PAUSE_NS || !tt_run_delay_read(delay, &delay_ns)) return;
+    delay_ns -= delay_before_ns;
+    if (delay_ns >= (now_ns - due_ns) / 4) return;
+    const uint64_t ticks = tt_ticks();
+    const uint64_t over = (uint64_t)((double)(now_ns - due_ns) * 1e-9 * (double)hz);
+    tt_bytes payload;
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_pause(&payload, &(tt_meta_pause){begin_ticks, ticks - over, ticks, delay_ns});
+    (void)tt_recorder_meta(r, TT_META_PAUSE, &payload);
+    tt_bytes_free(&payload);
+}
+
+/* Waits until the next poll or until woken. stop_lock is held; delay: this thread's file. */
+static void wait_for_work(tt_recorder *r, long poll_ns, int delay)
 {
     struct timespec until;
+    uint64_t delay_ns = 0;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     bool idle = tt_clock_ns(CLOCK_MONOTONIC) - r->changed_ns >= IDLE_NS && !r->snapshot.active;
     if (idle) {
@@ -411,27 +434,32 @@ static void wait_for_work(tt_recorder *r, long poll_ns)
     until.tv_nsec += poll_ns;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
+    const uint64_t begin = tt_ticks();
+    const bool counted = tt_run_delay_read(delay, &delay_ns);
     if (poll_ns) (void)pthread_cond_timedwait(&r->stop_cond, &r->stop_lock, &until);
     atomic_store(&r->asleep, 0);
+    if (counted) note_pause(r, begin, &until, delay, delay_ns);
 }
 
 static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
     long poll_ns = POLL_MIN_NS;
+    const int delay = tt_run_delay_open();
     /* A short run needs no thread that asks the disk. */
     r->flushed_ns = r->changed_ns = r->synced_ns = tt_clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&r->stop_lock);
     atomic_store(&r->tid, (unsigned)syscall(SYS_gettid));
     (void)pthread_cond_broadcast(&r->stop_cond);
     while (!r->stop) {
-        wait_for_work(r, poll_ns);
+        wait_for_work(r, poll_ns, delay);
         (void)pthread_mutex_unlock(&r->stop_lock);
         poll_ns = next_poll(r, poll_ns);
         drain(r, tt_clock_ns(CLOCK_MONOTONIC));
         (void)pthread_mutex_lock(&r->stop_lock);
     }
     (void)pthread_mutex_unlock(&r->stop_lock);
+    if (delay >= 0) (void)close(delay);
     return NULL;
 }
 

@@ -53,6 +53,7 @@ typedef struct tt_analysis_options {
 typedef struct tt_bounds {
     double wall_ns[TT_BOUND_NEITHER + 1];
     double all_ns;
+    double lost_ns; /* besides, in which ops did not end because a thread was off CPU */
     /* For the memory-bound ones: */
     double bytes, flops;
 } tt_bounds;

@@ -2,8 +2,9 @@
 
 static void add_bound(tt_bounds *b, tt_bound bound, const tt_rollup *r)
 {
-    b->wall_ns[bound] += r->wall_ns;
-    b->all_ns += r->wall_ns;
+    b->wall_ns[bound] += r->quiet_ns;
+    b->all_ns += r->quiet_ns;
+    b->lost_ns += r->wall_ns - r->quiet_ns;
     if (bound != TT_BOUND_MEMORY) return;
     b->bytes += r->moved_bytes;
     b->flops += r->flops;
@@ -25,7 +26,7 @@ bool tt_rollups_make(tt_analysis *a)
         if (r->phase == TT_PHASE_GENERATE) add_bound(&a->generate, bound, r);
         if (r->flops_known) continue;
         a->unknown_ops += r->count;
-        a->unknown_ns += r->wall_ns;
+        a->unknown_ns += r->quiet_ns;
     }
     return true;
 }

@@ -32,6 +32,14 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
     const double reached = memory > 0 ? b->bytes / memory * 1e9 / e->bytes_per_s : 0;
     const char *what = generated ? "Generating" : "The run";
     if (!a->timed || e->bytes_per_s <= 0 || e->flops_per_s <= 0 || b->all_ns <= 0) return false;
+    if (b->lost_ns > TT_WHATIF_LOST_MOST * (b->lost_ns + b->all_ns)) {
+        (void)snprintf(
+            out, room,
+            "Memory- or compute-bound could not be decided: for %.0f %% of the ops' time "
+            "a thread was off CPU, and what is left tells nothing of an undisturbed run.",
+            100 * b->lost_ns / (b->lost_ns + b->all_ns));
+        return true;
+    }
     if (fits_cache(a)) {
         (void)snprintf(
             out, room,
@@ -86,7 +94,7 @@ static void draw_roof(tt_series *s, double bytes_per_s, double peak, double from
 
 static bool is_point(const tt_rollup *r)
 {
-    return r->flops > 0 && r->moved_bytes > 0 && r->wall_ns > 0;
+    return r->flops > 0 && r->moved_bytes > 0 && r->quiet_ns > 0;
 }
 
 static void plot_roofline(tt_page *p, const tt_analysis *a)
@@ -127,7 +135,7 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
         const tt_rollup *r = &a->points.list[i];
         tt_series *s = of[r->phase <= TT_PHASE_GENERATE ? r->phase : 0];
         if (!is_point(r)) continue;
-        tt_series_add(s, r->flops / r->moved_bytes, r->flops / r->wall_ns, 0, 0);
+        tt_series_add(s, r->flops / r->moved_bytes, r->flops / r->quiet_ns, 0, 0);
         /* Points get their numbers in the table, because names would overlap. */
         tt_series_label(plot, s, i < POINTS_SHOWN ? tt_page_format(p, "%zu", i + 1) : "");
     }
@@ -139,17 +147,17 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
 static const char *point_flops(tt_page *p, const tt_rollup *r)
 {
     if (!r->flops_known) return "not known";
-    if (r->wall_ns <= 0) return "";
+    if (r->quiet_ns <= 0) return "";
     if (r->flops <= 0) return "nothing";
     return tt_page_format(p, "%s%s", r->flops_at_most ? "<= " : "",
-                          tt_format_flops(p, r->flops / r->wall_ns * 1e9));
+                          tt_format_flops(p, r->flops / r->quiet_ns * 1e9));
 }
 
 static const char *point_bytes(tt_page *p, const tt_rollup *r)
 {
-    if (r->wall_ns <= 0) return "";
+    if (r->quiet_ns <= 0) return "";
     return tt_page_format(p, "%s%s", r->bytes_at_most ? "<= " : "",
-                          tt_format_rate(p, r->moved_bytes / r->wall_ns * 1e9));
+                          tt_format_rate(p, r->moved_bytes / r->quiet_ns * 1e9));
 }
 
 static void table_of_points(tt_page *p, const tt_analysis *a)
@@ -167,7 +175,7 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
         const char *cells[] = {tt_page_format(p, "%zu %s", i + 1, r->key),
                                r->part,
                                tt_phase_name(r->phase),
-                               tt_percent(p, r->wall_ns, a->bounds.all_ns),
+                               tt_percent(p, r->quiet_ns, a->bounds.all_ns),
                                intensity ? tt_format_number(p, r->flops / r->moved_bytes)
                                          : "not known",
                                point_flops(p, r),
@@ -239,6 +247,11 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
         tt_page_add(p, TT_BLOCK_NOTE,
                     "The limit is memory's all the same, below and in the table; what comes out of "
                     "a cache may pass it.");
+    if (a->bounds.lost_ns > 0)
+        tt_page_add(p, TT_BLOCK_NOTE,
+                    "Time in which the thread that ended an op was off CPU is left out: %s besides "
+                    "the %s here.",
+                    tt_format_ns(p, a->bounds.lost_ns), tt_format_ns(p, a->bounds.all_ns));
     plot_roofline(p, a);
     table_of_points(p, a);
     if (a->points.n > POINTS_SHOWN)

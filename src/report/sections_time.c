@@ -146,13 +146,13 @@ static void write_shares(tt_page *p, const tt_analysis *a)
     const char *span = tt_format_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
     const char *lost = tt_ops_are_lost(a) ? " or in ops that were lost" : "";
     if (a->waits_observed)
-        tt_page_add(p, TT_BLOCK_ANSWER,
-                    "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier "
-                    "for other threads, %s idle within a batch%s, and %s between batches.",
-                    a->lanes, a->lanes == 1 ? "" : "s", span,
-                    tt_percent(p, a->compute_ns, a->total_ns),
-                    tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
-                    lost, tt_percent(p, a->between_ns, a->total_ns));
+        tt_page_add(
+            p, TT_BLOCK_ANSWER,
+            "Of the time of %u thread%s over %s, %s was computing, %s at barriers, where "
+            "threads wait for each other, %s idle within a batch%s, and %s between batches.",
+            a->lanes, a->lanes == 1 ? "" : "s", span, tt_percent(p, a->compute_ns, a->total_ns),
+            tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns), lost,
+            tt_percent(p, a->between_ns, a->total_ns));
     else
         tt_page_add(p, TT_BLOCK_ANSWER,
                     "Of %s, %s was spent in ops, %s in a batch but in no op%s, and %s between "
@@ -184,7 +184,7 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
         tt_page_add(
             p, TT_BLOCK_TEXT,
             "The threads were off CPU for %s of their time in ops, which counts as computing "
-            "here: the machine was busy with others, or they waited for a disk.",
+            "here; the parts of the run's time above say what for, where that was recorded.",
             tt_percent(p, off, busy));
     plot_parts(p, a);
     plot_layers(p, a);
@@ -196,7 +196,10 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
         "start until it has done its part; then it waits until all have. What is left of a batch "
         "is idle: before the first op, behind the last one, between "
         "two. Barriers inside an op are part of its compute. Between batches the program samples, "
-        "prints, or waits for its user; all threads count there, too.",
+        "prints, or waits for its user; all threads count there, too. A "
+        "time at barriers is a sum over threads, most of which has a cause in the last one's work "
+        "or "
+        "time off CPU: how long the run itself waited for threads is among its parts above.",
         a->work.off_cpu_known ? ", without the time in which they were off CPU"
                               : " (time in which they were off CPU was not observed, and "
                                 "is in it)");
@@ -295,7 +298,8 @@ static void write_waits(tt_page *p, const tt_analysis *a)
     }
     tt_page_add(p, TT_BLOCK_ANSWER,
                 "The others waited longest for thread %u: %s, as it was the last to arrive at %s "
-                "of %s barriers%s; all threads together waited %s, %s of their time.",
+                "of %s barriers%s; all threads together were at barriers for %s, %s of "
+                "their time.",
                 dearest, tt_format_ns(p, tt_model_span_ns(a->m, waited_for(w, dearest))),
                 format_last(p, a, dearest), tt_format_count(p, (double)w->barriers),
                 often == dearest

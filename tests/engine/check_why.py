@@ -18,7 +18,7 @@ CAUSES = {
     "sleep": ("between_batches", lambda r: r.randint(20, 200)),
     "sleep_op": ("between_ops", lambda r: r.randint(20, 200)),
     "stop": ("stopped", lambda r: r.randint(40, 250)),
-    "hog": ("off_cpu", lambda r: r.randint(1, 3)),
+    "hog": ("processor", lambda r: r.randint(1, 3)),
     "prompt": ("long_prompt", lambda r: r.randint(24, 160)),
     "squeeze": ("disk", lambda r: r.randint(90, 170)),
     "drop": ("cold_expert", None),

@@ -434,6 +434,8 @@ RECORDS = {
     27: ("extents", extents),
     28: ("load_step", load_step),
     29: ("pool", pool),
+    30: ("throttled", fields(("batch", V), ("moment", Reader.u8), ("ticks", U64), ("throttled_ns", V), ("periods", V))),
+    31: ("pause", fields(("begin_ticks", U64), ("due_ticks", U64), ("end_ticks", U64), ("delay_ns", V))),
     32: ("fate", fields(("batch", V), ("flags", Reader.u8), ("n_drafted", V), ("n_accepted", V), ("n_rejected", V))),
 }
 
@@ -472,7 +474,7 @@ def cut_front(meta):
             return r["id"] in batches
         if kind == "indices":
             return r["run"] in runs
-        if kind == "usage":
+        if kind in ("usage", "throttled"):
             return r["batch"] == 0 or r["batch"] in batches
         if kind == "residency":
             return r["batch"] in batches or (r["batch"] == 0 and r["moment"] != 2)
@@ -648,7 +650,7 @@ def read_details(payload, count):
         kind, n = r.varint(), r.varint()
         if kind <= before:
             raise Bad("the kinds of details do not ascend")
-        if kind > 5:
+        if kind > 7:
             break  # its columns are not known, nor where it ends
         before = kind
         if not 0 < n <= count - len(details):
@@ -661,6 +663,10 @@ def read_details(payload, count):
             rest = [list(x) for x in zip(minor, major, cpu_ns, ((v - 1) & M64 for v in read_bytes))]
         elif kind == 5:
             rest = [[ns] for ns in column(r, n, M64)]
+        elif kind >= 6:
+            counts = [column(r, n, (1 << 32) - 1) for _ in range(6)]
+            counts[3] = [(us - 1) & 0xFFFFFFFF for us in counts[3]]
+            rest = [list(x) for x in zip(*counts)]
         elif kind == 4:
             parts = column(r, n, 8)
             rest = [[part, r.take(23).hex()] for part in parts]
@@ -948,6 +954,8 @@ def memory(view):
         "token_texts": [[t["vocabulary"], t["token"], *t["bytes"]] for t in view.all("token_text")],
         "indices": sorted([x["run"], x["tensor"], *x["values"]] for x in view.all("indices")),
         "usages": usages,
+        "throttled": [list(t.values()) for t in view.all("throttled")],
+        "pauses": [list(p.values()) for p in view.all("pause")],
         "residencies": [[*(x[key] for key in head), *x["intervals"]] for x in view.all("residency")],
         "mappings": [list(x.values()) for x in {x["id"]: x for x in view.all("mapping")}.values()],
         "page_faults": sorted([f[key] for key in ("ticks", "thread", "address", "mapping", "major")]

@@ -97,6 +97,35 @@ static void put_tokens_and_rows(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
+static void put_stops(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "throttled");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_throttled; i++) {
+        const tt_meta_throttled *t = &m->throttled[i];
+        tt_json_array(j);
+        tt_json_u64(j, t->batch == TT_NONE ? 0 : m->batches[t->batch].id);
+        tt_json_u64(j, t->moment);
+        tt_json_u64(j, t->ticks);
+        tt_json_u64(j, t->throttled_ns);
+        tt_json_u64(j, t->periods);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+    tt_json_key(j, "pauses");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_pauses; i++) {
+        const tt_meta_pause *p = &m->pauses[i];
+        tt_json_array(j);
+        tt_json_u64(j, p->begin_ticks);
+        tt_json_u64(j, p->due_ticks);
+        tt_json_u64(j, p->end_ticks);
+        tt_json_u64(j, p->delay_ns);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
 static void put_usages(tt_json *j, const tt_model *m)
 {
     tt_json_key(j, "usages");
@@ -314,6 +343,13 @@ static void put_detail(tt_json *j, const tt_detail *d)
             (void)snprintf(hex + 2 * k, 3, "%02x", d->value.bytes[k]);
         tt_json_u64(j, d->value.part);
         tt_json_string(j, hex);
+    } else if (tt_detail_kind_of(d) == TT_DETAIL_OFF_CPU) {
+        tt_json_u64(j, d->off_cpu.ns);
+    } else if (tt_detail_kind_of(d) >= TT_DETAIL_THREAD) {
+        const uint64_t counts[] = {d->thread.elapsed_us, d->thread.user_us, d->thread.system_us,
+                                   d->thread.delay_us,   d->thread.major,   d->thread.switches};
+        for (size_t k = 0; k < 6; k++)
+            tt_json_u64(j, counts[k]);
     } else {
         tt_json_u64(j, d->experts.token);
         tt_json_u64(j, d->experts.first_rank);
@@ -391,6 +427,7 @@ int main(int argc, char **argv)
     put_batches(&j, m);
     put_tokens_and_rows(&j, m);
     put_usages(&j, m);
+    put_stops(&j, m);
     put_residencies(&j, m);
     put_page_faults(&j, m);
     bool ok = put_op_faults(&j, m, &err) && put_details(&j, m, &err) && put_data(&j, m, &err);

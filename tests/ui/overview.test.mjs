@@ -334,7 +334,7 @@ test('waiting of several threads is said to be of several; a layer has a why, to
     const { total } = await v.api('traces/0/stats?by=op&limit=1&batch=3');
     assert.ok(total.wait_ns > 0);
     const token = inspector(v).getByRole('region', { name: 'Token', exact: true });
-    await v.until(async () => / \(2 threads together\)/.test((await token.locator('.figure', { hasText: /^Waited/ }).textContent()) ?? ''), 'of two threads');
+    await v.until(async () => / \(2 threads\' sum\)/.test((await token.locator('.figure', { hasText: /^At barriers/ }).textContent()) ?? ''), 'of two threads');
     const why = said('why', trace('moe'), '--layer', '1', '--token', '3');
     const layer = inspector(v).getByRole('region', { name: 'Layer', exact: true });
     await layer.getByRole('region', { name: 'Why' }).getByText(why.text[0]).waitFor();

@@ -7,7 +7,23 @@
 #include <math.h>
 
 /* Weights have 16 slices of 4 rows of 16 bytes. Nodes and leafs of the graph: */
-enum { ROWS, UP, DOWN, BIAS, PLAIN, VIEW, INNER, OF_INNER, N_NODES, W0 = N_NODES, W1, W2, INPUT, IDS, N_TENSORS };
+enum {
+    ROWS,
+    UP,
+    DOWN,
+    BIAS,
+    PLAIN,
+    VIEW,
+    INNER,
+    OF_INNER,
+    N_NODES,
+    W0 = N_NODES,
+    W1,
+    W2,
+    INPUT,
+    IDS,
+    N_TENSORS
+};
 enum { TOKENS = 3, RANKS = 2 };
 
 static void put_tensors(hand *h)

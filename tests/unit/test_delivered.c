@@ -37,10 +37,10 @@ static tt_first_tokens find(tt_batch *list, uint32_t n)
 static void test_idle_time_is_nobodys(void **state)
 {
     tt_batch list[] = {
-        batch(TT_PHASE_WARMUP, 0, 2, 0, 900),
-        batch(TT_PHASE_PROMPT, 0, 3, 1000, 1100),    batch(TT_PHASE_PROMPT, 3, 2, 9000, 9050),
-        batch(TT_PHASE_GENERATE, 5, 1, 20000, 20010), batch(TT_PHASE_PROMPT, 0, 4, 50000, 50400),
-        batch(TT_PHASE_GENERATE, 4, 1, 50500, 50510), batch(TT_PHASE_PROMPT, 0, 8, 60000, 60800),
+        batch(TT_PHASE_WARMUP, 0, 2, 0, 900),       batch(TT_PHASE_PROMPT, 0, 3, 1000, 1100),
+        batch(TT_PHASE_PROMPT, 3, 2, 9000, 9050),   batch(TT_PHASE_GENERATE, 5, 1, 20000, 20010),
+        batch(TT_PHASE_PROMPT, 0, 4, 50000, 50400), batch(TT_PHASE_GENERATE, 4, 1, 50500, 50510),
+        batch(TT_PHASE_PROMPT, 0, 8, 60000, 60800),
     };
     (void)state;
     /* 100 + 50; 400; nothing was generated behind the last one. */

@@ -308,8 +308,8 @@ static void amounts_without_places(void **state)
     tt_heat_free(&h);
 }
 
-/* With memory for all weights, a boosted run that begins warm reads nothing, and a cold one each used
- * byte once; with none, both read all. */
+/* With memory for all weights, a boosted run that begins warm reads nothing, and a cold one each
+ * used byte once; with none, both read all. */
 static void boost_begins_warm_or_cold(void **state)
 {
     const tt_model m = make_model();

@@ -506,8 +506,8 @@ static void test_impossible_sequences(void **state)
     (void)state;
     for (int32_t id = -1; id < 1 << 30; id += 1 << 29) {
         uint8_t phase = 9, drafted;
-        tt_phases_assign(&p, &(tt_phases_rows){1, &position, first, &id, &output, NULL}, -1,
-                         &phase, &drafted);
+        tt_phases_assign(&p, &(tt_phases_rows){1, &position, first, &id, &output, NULL}, -1, &phase,
+                         &drafted);
         assert_int_equal(phase, TT_PHASE_UNKNOWN);
     }
     tt_phases_free(&p);

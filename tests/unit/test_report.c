@@ -206,7 +206,7 @@ static void what_bounds_an_op(void **state)
     const tt_peaks e = {.bytes_per_s = 10e9, .flops_per_s = 100e9, .int8_ops_per_s = 400e9};
     const tt_peaks none = {.bytes_per_s = 10e9};
     /* 1 ms: 8 MB moved, 1 MFLOP computed. */
-    tt_rollup r = {.flops_known = true, .wall_ns = 1e6, .moved_bytes = 8e6, .flops = 1e6};
+    tt_rollup r = {.flops_known = true, .quiet_ns = 1e6, .moved_bytes = 8e6, .flops = 1e6};
     double share;
     (void)state;
     assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_MEMORY);
@@ -218,7 +218,7 @@ static void what_bounds_an_op(void **state)
     r.integers = true;
     assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_MEMORY);
     assert_true(fabs(tt_peaks_flops(&e, &r) - 400e9) < 1);
-    r.wall_ns = 1e8;
+    r.quiet_ns = 1e8;
     assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_NEITHER);
     assert_int_equal(tt_bound_of(&none, &r, &share), TT_BOUND_UNKNOWN);
     r.flops_known = false;

@@ -335,7 +335,7 @@ static void totals_are_differences(void **state)
     assert_true(s.windows == 0 && s.missing == 1);
     tt_kernel_batches(k, &(tt_filter){0}, &s);
     assert_true(s.windows == 2 && s.missing == 1 && s.overlap);
-    assert_int_equal(s.tokens, 6); /* of the two that were observed */
+    assert_int_equal(s.tokens, 6);          /* of the two that were observed */
     assert_true(s.has_faults && !s.has_io); /* not observed once is not observed */
     assert_int_equal(s.minor, 31);
     assert_int_equal(s.devices[0].read_bytes, 50);

@@ -25,21 +25,45 @@ enum {
     UNEVEN,
     GAP,
     PAUSE,
+    SHORT_PAUSE,
+    OTHER_OFF,
     DISK,
     PROMPT,
     SLOW_WORK,
     CONTEXT,
-    GROWING
+    SAME_CONTEXT,
+    GROWING,
+    /* With the kernel's counts of threads: */
+    PROCESSOR,
+    THROTTLED,
+    STOP,
+    BLOCKED,
+    KERNEL,
+    CROWDED,
+    HALF,
+    SPREAD
 };
 
 /* The tensor of attention without a weight. */
 static const char *const names[OPS] = {"attn_norm-0", "kq-0", "ffn_up-0", "ffn_down-1"};
 
-static void put_environment(hand *h)
+static bool is_counted(int odd)
 {
-    const tt_meta_pair pair = {hand_span("capture_off_cpu"), hand_span("on")};
+    return odd >= PROCESSOR;
+}
+
+static void put_pair(hand *h, const char *key, const char *value)
+{
+    const tt_meta_pair pair = {hand_span(key), hand_span(value)};
     tt_meta_put_pairs(&h->record, &pair, 1);
     hand_put(h, TT_META_ENVIRONMENT);
+}
+
+static void put_environment(hand *h, int odd)
+{
+    put_pair(h, "capture_off_cpu", "on");
+    if (is_counted(odd)) put_pair(h, "capture_delay", "on");
+    if (is_counted(odd)) put_pair(h, "usable_processors", odd == CROWDED ? "1" : "2");
 }
 
 static void put_batch(hand *h, uint32_t id, uint64_t ticks, int odd)
@@ -50,8 +74,13 @@ static void put_batch(hand *h, uint32_t id, uint64_t ticks, int odd)
                              .ticks = ticks,
                              .n_tokens = prompt ? 33 : 1,
                              .n_generate = prompt ? 1 : 0,
-                             .phase = prompt ? TT_PHASE_MIXED : TT_PHASE_GENERATE};
-    tt_meta_put_batch(&h->record, &b, NULL, NULL, NULL);
+                             .phase = prompt ? TT_PHASE_MIXED : TT_PHASE_GENERATE,
+                             .flags = TT_BATCH_POSITIONS};
+    const int32_t position = odd == CONTEXT && id == ODD + 1 ? 40 * (int32_t)id : (int32_t)id;
+    int32_t positions[33];
+    for (uint32_t i = 0; i < b.n_tokens; i++)
+        positions[i] = position + (int32_t)i;
+    tt_meta_put_batch(&h->record, &b, NULL, positions, NULL);
     hand_put(h, TT_META_BATCH);
 }
 
@@ -86,6 +115,41 @@ static void put_off(made *x, uint32_t run, uint32_t node, uint32_t lane, uint64_
         .run = run, .place = tt_detail_place(node, lane, TT_DETAIL_OFF_CPU), .off_cpu = {ns}};
 }
 
+/* A reading of the kernel's counts that covers 31 ms. */
+static void put_thread(made *x, uint32_t run, uint32_t node, uint32_t lane, uint64_t delay_ns,
+                       uint64_t system_ns)
+{
+    x->details[x->n_details++] =
+        (tt_detail){.run = run,
+                    .place = tt_detail_place(node, lane, TT_DETAIL_THREAD),
+                    .thread = {.elapsed_us = 31000,
+                               .user_us = (uint32_t)(1000 - system_ns / 1000),
+                               .system_us = (uint32_t)(system_ns / 1000),
+                               .delay_us = (uint32_t)(delay_ns / 1000)}};
+}
+
+/* What keeps lane 1 from running for 30 ms from `from` on. */
+static void put_reason(made *x, uint32_t run, uint32_t node, int odd, uint64_t from)
+{
+    hand *h = &x->h;
+    const uint64_t delay = odd == STOP || odd == BLOCKED ? 0 : odd == HALF ? 14 * MS : 30 * MS;
+    put_off(x, run, node, 1, 30 * MS);
+    put_thread(x, run, node, 1, delay, 0);
+    if (odd == STOP) {
+        tt_meta_put_pause(&h->record, &(tt_meta_pause){from - MS, from + MS, from + 31 * MS, 1000});
+        hand_put(h, TT_META_PAUSE);
+    }
+}
+
+static void put_throttled(hand *h, uint32_t batch, enum tt_moment moment, uint64_t at, uint64_t ns)
+{
+    tt_meta_put_throttled(&h->record, &(tt_meta_throttled){.batch = batch,
+                                                           .moment = (uint8_t)moment,
+                                                           .ticks = at,
+                                                           .throttled_ns = ns});
+    hand_put(h, TT_META_THROTTLED);
+}
+
 /* An op of 1 ms on both lanes, 10 us after the one before, and a barrier of 1 us. */
 static void put_op(made *x, uint32_t run, uint32_t node, int odd)
 {
@@ -97,6 +161,13 @@ static void put_op(made *x, uint32_t run, uint32_t node, int odd)
         arrive[lane] = x->at + MS;
     }
     if (odd == LATE && node == 2) start[1] += 30 * MS, arrive[1] += 30 * MS;
+    /* The thread that arrives last was never off CPU: the other one was, which nobody waited for.
+     */
+    if (odd == OTHER_OFF && node == 2) {
+        arrive[1] += 30 * MS;
+        arrive[0] += 5 * MS;
+        put_off(x, run, node, 0, 5 * MS);
+    }
     if (odd == UNEVEN) arrive[1] += 10 * MS;
     if (odd == PROMPT || odd == SLOW_WORK) arrive[0] += 10 * MS, arrive[1] += 10 * MS;
     if (odd == GROWING && run == ODD + 1 && node == 2) {
@@ -104,8 +175,16 @@ static void put_op(made *x, uint32_t run, uint32_t node, int odd)
         put_off(x, run, node, 1, 5 * MS);
     }
     if (odd == GROWING && node == 1) arrive[0] += run * 10000ull, arrive[1] += run * 10000ull;
-    if (odd == CONTEXT && node == 1) arrive[0] += 10 * MS, arrive[1] += 10 * MS;
+    if ((odd == CONTEXT || odd == SAME_CONTEXT) && node == 1)
+        arrive[0] += 10 * MS, arrive[1] += 10 * MS;
+    const bool counted = node == 2 && is_counted(odd) && odd != KERNEL && odd != SPREAD;
     const bool off = node == 2 && (odd == OFF_CPU || odd == STOPPED || odd == DISK);
+    if (counted) put_reason(x, run, node, odd, arrive[1]);
+    if (counted) arrive[1] += 30 * MS;
+    if (odd == SPREAD) arrive[0] += run * MS, arrive[1] += run * MS;
+    if (odd == KERNEL) arrive[0] += 6 * MS, arrive[1] += 6 * MS;
+    /* Of the four ops' 28 ms, 24 in the kernel: 24 of each 28. */
+    if (odd == KERNEL && node == 3) put_thread(x, run, node, 1, 0, 31 * MS * 24 / 28);
     if (off) arrive[1] += 30 * MS;
     if (off && odd == STOPPED) arrive[0] += 30 * MS;
     if (off && odd != DISK) put_off(x, run, node, 1, 30 * MS);
@@ -139,7 +218,7 @@ static void make(made *x, uint32_t batches, int odd, bool faults)
 {
     memset(x, 0, sizeof *x);
     hand_begin(&x->h);
-    put_environment(&x->h);
+    put_environment(&x->h, odd);
     hand_clock(&x->h, 1, 1);
     hand_clock(&x->h, 1 + 1000 * MS, 1 + 1000 * MS);
     for (uint32_t i = 0; i < OPS; i++)
@@ -147,17 +226,19 @@ static void make(made *x, uint32_t batches, int odd, bool faults)
     hand_graph(&x->h, 1, OPS);
     x->at = MS;
     for (uint32_t b = 0; b < batches; b++) {
-        const int is = b == ODD || odd == GROWING ? odd : PLAIN;
-        x->at += 100000 + (is == PAUSE ? 50 * MS : 0);
+        const int is = b == ODD || odd == GROWING || odd == SPREAD ? odd : PLAIN;
+        x->at += 100000 + (is == PAUSE ? 50 * MS : is == SHORT_PAUSE ? 200000 : 0);
         put_batch(&x->h, b + 1, x->at, odd);
         if (process_read_bytes)
             put_usage(&x->h, b + 1, TT_AT_BATCH_BEGIN, x->at, b * (process_read_bytes / batches));
+        if (is == THROTTLED) put_throttled(&x->h, b + 1, TT_AT_BATCH_BEGIN, x->at, 7);
         x->at += 20000;
         hand_run_at(&x->h, b + 1, b + 1, 1, x->at);
         for (uint32_t node = 0; node < OPS; node++)
             put_op(x, b + 1, node, is);
         hand_end(&x->h, TT_META_RUN_END, b + 1, x->at);
         x->at += 5000;
+        if (is == THROTTLED) put_throttled(&x->h, b + 1, TT_AT_BATCH_END, x->at, 7 + 20 * MS);
         hand_end(&x->h, TT_META_BATCH_END, b + 1, x->at);
         if (process_read_bytes)
             put_usage(&x->h, b + 1, TT_AT_BATCH_END, x->at,
@@ -258,6 +339,15 @@ static void causes(void **state)
         {PROMPT, true, TT_CAUSE_LONG_PROMPT, TT_PART_WORK, 44 * MS},
         {SLOW_WORK, true, TT_CAUSE_UNKNOWN, TT_PART_WORK, 44 * MS},
         {CONTEXT, true, TT_CAUSE_CONTEXT, TT_PART_WORK, 14 * MS},
+        /* Attention took longer, but its context is none. */
+        {SAME_CONTEXT, true, TT_CAUSE_UNKNOWN, TT_PART_WORK, 14 * MS},
+        {PROCESSOR, false, TT_CAUSE_PROCESSOR, TT_PART_PROCESSOR, 30 * MS},
+        {CROWDED, false, TT_CAUSE_MORE_THREADS, TT_PART_PROCESSOR, 30 * MS},
+        {THROTTLED, false, TT_CAUSE_THROTTLED, TT_PART_THROTTLED, 20 * MS},
+        {STOP, false, TT_CAUSE_STOPPED, TT_PART_STOPPED, 30 * MS},
+        {BLOCKED, false, TT_CAUSE_OFF_CPU, TT_PART_OFF_CPU, 30 * MS},
+        /* Of 30 ms, 14 are known to be a wait for a processor: 16 are not. */
+        {HALF, false, TT_CAUSE_OFF_CPU, TT_PART_OFF_CPU, 16 * MS},
     };
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -272,6 +362,64 @@ static void causes(void **state)
         tt_why_free(&w);
         unmake(x);
     }
+}
+
+/* Only what the last thread did is in an op's time; and a pause that is short against a token makes
+ * it no late one, however regular the pauses are. */
+static void not_told(void **state)
+{
+    made *x = of(BATCHES, OTHER_OFF, false);
+    tt_why w;
+    (void)state;
+    check_sums(x);
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    near(0, part(&w, TT_PART_OFF_CPU));
+    assert_int_equal(w.cause, TT_CAUSE_WAITS);
+    tt_why_free(&w);
+    unmake(x);
+    x = of(BATCHES, SHORT_PAUSE, true);
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    near(300000, w.before_ns);
+    assert_false(w.slow);
+    tt_why_free(&w);
+    unmake(x);
+}
+
+/* Of 28 ms that the ops took, the kernel counted 24 of each 28 as its own. */
+static void in_the_kernel(void **state)
+{
+    made *x = of(BATCHES, KERNEL, false);
+    tt_why w;
+    (void)state;
+    check_sums(x);
+    assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+    assert_int_equal(w.cause, TT_CAUSE_KERNEL);
+    near(28 * MS, part(&w, TT_PART_WORK) + part(&w, TT_PART_KERNEL));
+    const double wanted = w.time_ns * 24 / 28;
+    if (fabs(part(&w, TT_PART_KERNEL) - wanted) > 2000) fail_msg("%f", part(&w, TT_PART_KERNEL));
+    tt_why_free(&w);
+    unmake(x);
+}
+
+/* Ten batches of ever more work: the longest of all is neither unusual nor as usual. */
+static void beyond(void **state)
+{
+    double ten[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    const tt_usual_value u = tt_usual_of(ten, 10);
+    (void)state;
+    /* Whatever the deviation: one of ten is not unusual, and the longest is not among eight of ten.
+     */
+    assert_true(u.slow_ns >= u.high_ns);
+    near(9.1, u.high_ns);
+    made *x = of(BATCHES, SPREAD, true);
+    tt_why w;
+    assert_int_equal(tt_why_batch(x->m, BATCHES - 1, NULL, &w, NULL), TT_OK);
+    assert_false(w.slow);
+    assert_true(w.time_ns > w.usual.high_ns);
+    assert_null(strstr(w.text.list[0], "as usual"));
+    assert_non_null(strstr(w.text.list[0], "more than 9 of 10"));
+    tt_why_free(&w);
+    unmake(x);
 }
 
 /* What the answer names: the op, its median, the faults' weight, what it excludes. */
@@ -655,6 +803,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_parts),
         cmocka_unit_test(causes),
+        cmocka_unit_test(in_the_kernel),
+        cmocka_unit_test(beyond),
+        cmocka_unit_test(not_told),
         cmocka_unit_test(evidence),
         cmocka_unit_test(few_batches),
         cmocka_unit_test(the_run),

@@ -244,9 +244,10 @@ static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment
 {
     uint32_t every = tt_capture_options.residency_every;
     bool pages = every && moment == TT_AT_BATCH_END && batch % every == 0;
-    if (!tt_capture_options.faults_way && !pages) return;
+    const bool counts = tt_capture_options.faults_way || tt_usage_has_quotas();
+    if (!counts && !pages) return;
     (void)pthread_mutex_lock(&tt_process_lock);
-    if (tt_capture_options.faults_way) tt_usage_record_batch(r, batch, moment);
+    if (counts) tt_usage_record_batch(r, batch, moment);
     if (pages) tt_residency_record(r, batch, moment);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }

@@ -6,14 +6,25 @@
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "base/array.h"
+#include "base/run_delay.h"
 #include "format/meta.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define RUNS_MAX 256u
+#define PROCESSORS 1024u /* that are distinguished, of cpu_set_t */
 #define ASK_AFTER_US 200u
+#define COUNT_AFTER_US 4000u  /* the kernel's counts are read so often, in ops that last */
+#define AFRESH_AFTER_US 2000u /* and before a run, to leave out what the thread did in between */
+#define LONG_OFF_NS 1000000u  /* off CPU for so long, they are read at once */
 #define OFF_CPU_MIN_NS 10000u /* shorter interruptions are not recorded */
 /* Until a run has shown that barriers between ops do not reach the hooks, a barrier inside an op
  * looks like its end. To correct that, a thread's first starts are kept in this many runs. */
@@ -36,6 +47,8 @@ __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 _Atomic uint32_t tt_runs_epoch = 1;
 _Atomic uint32_t tt_runs_hooked;
 _Atomic uint64_t tt_lane_ask_after = UINT64_MAX;
+static _Atomic uint64_t processors[PROCESSORS / 64];
+static _Atomic uint64_t ticks_per_us; /* 0: not known, and nothing is asked */
 
 static active_run runs[RUNS_MAX];
 static uint32_t runs_used; /* entries from here on were never used */
@@ -113,25 +126,122 @@ bool tt_lanes_waits_are_unseen(void)
     return atomic_load_explicit(&waits_are_unseen, memory_order_relaxed);
 }
 
+static uint64_t us_of(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * 1000000u + (uint64_t)t->tv_usec;
+}
+
+static void read_counts(tt_thread_counts *c, uint64_t now)
+{
+    struct rusage u = {0};
+    uint64_t delay_ns;
+    const int before = errno;
+    if (c->delay == 0) c->delay = tt_run_delay_open() + 1;
+    if (c->delay == 0) c->delay = -1;
+    (void)getrusage(RUSAGE_THREAD, &u);
+    c->ticks = now;
+    c->wall_us = tt_clock_ns(CLOCK_MONOTONIC) / 1000u;
+    c->user_us = us_of(&u.ru_utime);
+    c->system_us = us_of(&u.ru_stime);
+    c->major = (uint64_t)u.ru_majflt;
+    c->switches = (uint64_t)u.ru_nvcsw;
+    c->delay_us =
+        c->delay > 0 && tt_run_delay_read(c->delay - 1, &delay_ns) ? delay_ns / 1000u : UINT64_MAX;
+    errno = before;
+}
+
+static void close_counts(tt_thread_counts *c)
+{
+    uint64_t ns;
+    /* The program may have closed the descriptor, and opened another file under its number. */
+    if (c->delay > 0 && tt_run_delay_read(c->delay - 1, &ns)) (void)close(c->delay - 1);
+    memset(c, 0, sizeof *c);
+}
+
+/* Between two readings of what only grows. */
+static uint32_t grown(uint64_t from, uint64_t to)
+{
+    return to <= from ? 0 : to - from < UINT32_MAX ? (uint32_t)(to - from) : UINT32_MAX - 1;
+}
+
+static uint64_t ticks_per_us_now(void)
+{
+    const uint64_t n = atomic_load_explicit(&ticks_per_us, memory_order_relaxed);
+    return n ? n : 1;
+}
+
+static bool is_due(const tt_lane *l, uint64_t now, uint64_t after_us)
+{
+    const uint64_t per_us = atomic_load_explicit(&ticks_per_us, memory_order_relaxed);
+    return per_us && now - l->counts.ticks >= per_us * after_us;
+}
+
+/* Reads the thread's counts (two system calls), and puts down what they grew by since the last
+ * reading. kind NONE: not even that. */
+static void count(tt_lane *l, uint64_t now, uint32_t run, uint32_t node, uint32_t lane,
+                  enum tt_detail_kind kind)
+{
+    const tt_thread_counts was = l->counts;
+    read_counts(&l->counts, now);
+    const tt_thread_counts *is = &l->counts;
+    tt_detail *d =
+        kind != TT_DETAIL_NONE && was.ticks && l->details.ring ? tt_detail_next(&l->details) : NULL;
+    if (!d) return;
+    const bool knows = was.delay_us != UINT64_MAX && is->delay_us != UINT64_MAX;
+    d->run = run;
+    d->thread =
+        (tt_detail_thread){.elapsed_us = grown(was.wall_us, is->wall_us),
+                           .user_us = grown(was.user_us, is->user_us),
+                           .system_us = grown(was.system_us, is->system_us),
+                           .delay_us = knows ? grown(was.delay_us, is->delay_us) : UINT32_MAX,
+                           .major = grown(was.major, is->major),
+                           .switches = grown(was.switches, is->switches)};
+    tt_detail_complete(d, tt_detail_place(node, lane, kind));
+}
+
+static void count_op(tt_lane *l, uint64_t now, const tt_op_record *op)
+{
+    count(l, now, op->run, tt_op_node(op), tt_op_lane(op), TT_DETAIL_THREAD);
+}
+
+/* What the thread did between its computations is none of theirs; of the one that calls them it
+ * tells whether the program waited. */
+static void count_between(tt_lane *l, const active_run *run, const struct ggml_tensor *op)
+{
+    const uint64_t now = tt_ticks();
+    uint32_t node = 0;
+    if (!l->details.ring || !is_due(l, now, AFRESH_AFTER_US)) return;
+    while (node + 1 < run->n_nodes && run->nodes[node] != op)
+        node++;
+    count(l, now, run->run, node, 0,
+          pthread_equal(run->thread, pthread_self()) ? TT_DETAIL_BETWEEN : TT_DETAIL_NONE);
+}
+
+/* What the thread was off CPU in the op. */
+static void put_off_cpu(tt_lane *l, const tt_op_record *op, uint64_t ns)
+{
+    tt_detail *d = l->details.ring ? tt_detail_next(&l->details) : NULL;
+    if (!d) return;
+    d->run = op->run;
+    d->off_cpu.ns = ns;
+    tt_detail_complete(d, tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_OFF_CPU));
+}
+
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
 {
-    const uint64_t asked = l->asked, after = tt_lane_ask_ticks();
+    const uint64_t asked = l->asked;
     uint64_t wall = tt_clock_ns(CLOCK_MONOTONIC), cpu = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t off = wall - l->wall_ns - (cpu - l->cpu_ns);
     bool is_known = l->asked && wall - l->wall_ns > cpu - l->cpu_ns;
     l->asked = now;
     l->wall_ns = wall;
     l->cpu_ns = cpu;
-    if (!op || !is_known) return;
+    if (!op) return;
     /* The time off the CPU may all have been before the op: only the excess was in the op. */
-    uint64_t outside = op->start > asked ? (op->start - asked) * (ASK_AFTER_US * 1000u) / after : 0;
-    if (off < outside + OFF_CPU_MIN_NS) return;
-    off -= outside;
-    tt_detail *d = l->details.ring ? tt_detail_next(&l->details) : NULL;
-    if (!d) return;
-    d->run = op->run;
-    d->off_cpu.ns = off;
-    tt_detail_complete(d, tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_OFF_CPU));
+    uint64_t outside = op->start > asked ? (op->start - asked) * 1000u / ticks_per_us_now() : 0;
+    if (is_known && off >= outside + OFF_CPU_MIN_NS) put_off_cpu(l, op, off - outside);
+    if (is_due(l, now, COUNT_AFTER_US) || (is_known && off >= outside + LONG_OFF_NS))
+        count_op(l, now, op);
 }
 
 /* Corrects the thread's first ops of the run, which ended at barriers inside them: each ends
@@ -234,7 +344,11 @@ void tt_lanes_run_over(uint32_t run)
 {
     tt_lane *l = &tt_lane_self;
     uint64_t now = tt_ticks();
-    if (l->run == run) end_op(l, now);
+    if (l->run == run) {
+        const tt_op_record *last = l->under_way ? l->under_way : l->open;
+        if (last && last->run == run && is_due(l, now, AFRESH_AFTER_US)) count_op(l, now, last);
+        end_op(l, now);
+    }
     if (atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed)) end_last_ops(run, now);
 }
 
@@ -273,6 +387,8 @@ void tt_lanes_reset(void)
     atomic_fetch_add(&tt_lanes_era, 1);
     atomic_store(&run_was_refused, false);
     atomic_store(&tt_lane_ask_after, UINT64_MAX);
+    for (uint32_t i = 0; i < PROCESSORS / 64; i++)
+        atomic_store(&processors[i], 0);
 }
 
 void tt_lanes_in_child(void)
@@ -280,6 +396,7 @@ void tt_lanes_in_child(void)
     const pthread_rwlock_t fresh = PTHREAD_RWLOCK_INITIALIZER;
     runs_lock = fresh;
     tt_faults_close(&tt_lane_self.faults);
+    close_counts(&tt_lane_self.counts);
     memset(&tt_lane_self, 0, sizeof tt_lane_self);
     clear_runs();
 }
@@ -292,6 +409,7 @@ static void leave_ring(void *argument)
     tt_ring *ring = l->ring;
     if (l->under_way && !l->under_way->release) end_op(l, tt_ticks());
     tt_faults_close(&l->faults);
+    close_counts(&l->counts);
     tt_tokens_thread_ends();
     memset(l, 0, sizeof *l);
     if (ring) atomic_store_explicit(&ring->owner, 0, memory_order_release);
@@ -308,8 +426,29 @@ static void renew(tt_lane *l)
     const uint32_t now = atomic_load_explicit(&tt_lanes_era, memory_order_acquire);
     if (l->era == now) return;
     tt_faults_close(&l->faults);
+    close_counts(&l->counts);
     memset(l, 0, sizeof *l);
     l->era = now;
+}
+
+/* Notes on which processors the threads that compute may run. */
+static void note_processors(tt_recorder *r)
+{
+    cpu_set_t may;
+    char text[16];
+    uint32_t before = 0, n = 0;
+    if (sched_getaffinity(0, sizeof may, &may) != 0) return;
+    for (uint32_t i = 0; i < PROCESSORS / 64; i++) {
+        uint64_t bits = 0;
+        for (uint32_t k = 0; k < 64; k++)
+            bits |= (uint64_t)(CPU_ISSET(64 * i + k, &may) != 0) << k;
+        const uint64_t was = atomic_fetch_or(&processors[i], bits);
+        before += (uint32_t)__builtin_popcountll(was);
+        n += (uint32_t)__builtin_popcountll(was | bits);
+    }
+    if (n == before) return;
+    (void)snprintf(text, sizeof text, "%" PRIu32, n);
+    tt_process_environment(r, "usable_processors", text);
 }
 
 bool tt_lane_claim_ring(tt_lane *l)
@@ -325,9 +464,10 @@ bool tt_lane_claim_ring(tt_lane *l)
     if (!ring) return false;
     uint32_t index = (uint32_t)(ring - map->rings);
     /* With --faults, the counters already hold the CPU time of each op. */
-    if (!tt_capture_options.faults && map->area->tick_hz >= 1000000u)
-        atomic_store_explicit(&tt_lane_ask_after, map->area->tick_hz / 1000000u * ASK_AFTER_US,
-                              memory_order_relaxed);
+    const uint64_t per_us = map->area->tick_hz / 1000000u;
+    atomic_store_explicit(&ticks_per_us, per_us, memory_order_relaxed);
+    if (!tt_capture_options.faults && per_us)
+        atomic_store_explicit(&tt_lane_ask_after, per_us * ASK_AFTER_US, memory_order_relaxed);
     tt_area_populate(map, index);
     l->ring = ring;
     l->slots = tt_area_slots(map, index);
@@ -339,6 +479,7 @@ bool tt_lane_claim_ring(tt_lane *l)
     tt_bytes_init(&payload, 64);
     tt_meta_put_ring(&payload, &(tt_meta_ring){index, thread, tt_ticks()});
     (void)tt_process_put(r, TT_META_RING, &payload);
+    note_processors(r);
     /* Claimed now rather than when first needed: other threads might wait for this one then. */
     if (tt_lane_ask_ticks() != UINT64_MAX) (void)tt_lane_claim_details(l);
     return true;
@@ -392,6 +533,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->pending = 0;
             if (l->fingerprints) (void)tt_lane_claim_details(l);
             tt_faults_count(&l->faults, TT_FAULTS_OF_THREAD);
+            count_between(l, run, op);
         }
         l->epoch = atomic_load(&tt_runs_epoch);
     }
@@ -451,10 +593,16 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
 {
     if (l->is_early) keep_early(l, fresh);
     if (lane == 0 && l->n_tracepoints) copy_values(l, node);
-    if (tt_capture_options.faults && l->open && l->details.ring)
+    if (tt_capture_options.faults && l->open && l->details.ring) {
+        /* While an op's counters are open, the thread has no other detail: it is read now. */
+        const tt_op_record *before = &l->slots[(l->head - 2) & l->mask];
+        if (l->head >= 2 && is_due(l, l->open->start, LONG_OFF_NS / 1000u))
+            count(l, l->open->start, before->run, tt_op_node(before), tt_op_lane(before),
+                  before->run == l->run ? TT_DETAIL_THREAD : TT_DETAIL_NONE);
         tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);
-    else
+    } else {
         l->faults.open = NULL;
+    }
     if (!l->unseen) return;
     l->under_way = l->open;
     l->open = NULL;

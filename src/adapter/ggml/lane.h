@@ -21,6 +21,14 @@
 #define TT_LANE_EARLY 8u
 #define TT_LANE_FETCH_AHEAD 8u /* records: four cache lines */
 
+/* The kernel's counts for a thread since it started. */
+typedef struct tt_thread_counts {
+    uint64_t ticks; /* when they were read; 0: not yet */
+    uint64_t wall_us, user_us, system_us, major, switches;
+    uint64_t delay_us; /* UINT64_MAX: not observed */
+    int delay;         /* descriptor of its file + 1; 0: not opened yet, -1: cannot be */
+} tt_thread_counts;
+
 /* One of a thread's first ops in a run. */
 typedef struct tt_early_op {
     uint64_t at;    /* its index in the ring */
@@ -53,6 +61,7 @@ typedef struct tt_lane {
     /* The thread's CPU time when last read. */
     uint64_t asked; /* ticks */
     uint64_t wall_ns, cpu_ns;
+    tt_thread_counts counts;       /* the kernel's, when last read */
     tt_fingerprints *fingerprints; /* of the run; NULL: it takes none */
     uint32_t pending;              /* node + 1 of the output to capture; 0: none */
     /* While it is unknown whether barriers between ops reach the hooks: */

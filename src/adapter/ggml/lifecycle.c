@@ -15,11 +15,13 @@
 #include "adapter/ggml/storage.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
+#include "base/run_delay.h"
 #include "base/words.h"
 #include "host/system.h"
 #include "record/recorder.h"
 #include "record/session.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -146,6 +148,21 @@ static void choose_faults(tt_recorder *r)
                                                  : text);
 }
 
+/* Whether the kernel counts how long threads wait for a processor. */
+static void describe_delay(tt_recorder *r, enum tt_mode mode)
+{
+    char text[96] = "on";
+    const int fd = tt_run_delay_open();
+    uint64_t ns;
+    if (fd < 0)
+        (void)snprintf(text, sizeof text, "not observed: /proc/thread-self/schedstat: %s",
+                       strerror(errno));
+    else if (!tt_run_delay_read(fd, &ns))
+        (void)snprintf(text, sizeof text, "not observed: the kernel does not count it");
+    if (fd >= 0) (void)close(fd);
+    tt_process_environment(r, "capture_delay", mode == TT_MODE_API ? "off" : text);
+}
+
 static void describe_capture(tt_recorder *r)
 {
     static const char *const modes[] = {[TT_MODE_AUTO] = "auto",
@@ -169,6 +186,7 @@ static void describe_capture(tt_recorder *r)
     tt_process_environment(r, "capture_fates", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
+    describe_delay(r, mode);
     tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
     describe_values(r);
 }
@@ -218,6 +236,8 @@ static void observe_memory(tt_recorder *r, enum tt_moment moment)
     if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
     if (moment == TT_AT_BEGIN) tt_storage_models(r);
     if (tt_capture_options.faults_way) tt_usage_record(r, 0, moment);
+    if (moment == TT_AT_BEGIN) tt_usage_find_quotas();
+    if (tt_usage_has_quotas()) tt_usage_record_throttled(r, 0, moment);
     /* A forked child begins with the models of its parent. */
     if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
     if (moment == TT_AT_END && tt_capture_options.residency_every)

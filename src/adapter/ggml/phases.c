@@ -68,10 +68,10 @@ static tt_phases_sequence *gather(tt_phases *p, const tt_phases_rows *rows, int3
                 s->other = all;
                 all = s;
             }
-            add_row(
-                s, i,
-                rows->positions ? rows->positions[i] : place_of(s, i == 0 ? first_position : -1),
-                rows->outputs[i]);
+            add_row(s, i,
+                    rows->positions ? rows->positions[i]
+                                    : place_of(s, i == 0 ? first_position : -1),
+                    rows->outputs[i]);
         }
     }
     return all;

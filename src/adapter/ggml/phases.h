@@ -62,7 +62,7 @@ typedef struct tt_phases_sequence {
     bool touched, begins, generates, is_unknown, ends_in_output;
     uint32_t rows, outputs;
     uint32_t first_row;
-    int32_t root; /* the first sequence of that row */
+    int32_t root;                     /* the first sequence of that row */
     int64_t first, last, at;          /* positions; first: of the last call until the next one */
     int64_t outputs_reach;            /* from here to the last row, each row had an output */
     struct tt_phases_sequence *other; /* next sequence in the call */
@@ -77,13 +77,15 @@ typedef struct tt_phases {
     /* Whether the hooks see reads of outputs; whether those of the last call were read. */
     bool reads_are_seen;
     bool was_read, was_fetched, was_chosen_from; /* not only waited for; not only embeddings */
-    /* It has generated a token without a cut after the one before. Then such a cut begins a text. */
+    /* It has generated a token without a cut after the one before. Then such a cut begins a text.
+     */
     bool goes_on;
-    bool is_trial;  /* the last call may have tried the memory: two tokens of id 0 in a new context */
-    bool is_lone;   /* the last call was one token at position 0 */
+    bool
+        is_trial; /* the last call may have tried the memory: two tokens of id 0 in a new context */
+    bool is_lone; /* the last call was one token at position 0 */
     bool drafts, drafts_told; /* another context verifies what this one computes */
     uint32_t n_calls;
-    uint32_t last_batch; /* id of the last call's last batch; 0: not recorded */
+    uint32_t last_batch;   /* id of the last call's last batch; 0: not recorded */
     tt_phases_draft *open; /* drafts whose fate is not known */
     size_t n_open, open_capacity;
     tt_meta_fate *fates; /* to be recorded */

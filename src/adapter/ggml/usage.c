@@ -5,6 +5,7 @@
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
 #include "base/clock.h"
+#include "host/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,8 @@ static uint32_t models_seen;
 static uint32_t read_batch; /* the last one with a reading around it */
 static uint64_t read_at;    /* ticks */
 static bool io_reported;    /* that it cannot be read */
+static tt_host_quotas quotas;
+static uint64_t throttled_at; /* ticks of the last reading of them */
 
 static int open_statistics(uint64_t device)
 {
@@ -130,14 +133,39 @@ void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
     (void)tt_process_put(r, TT_META_USAGE, &payload);
 }
 
+static bool is_long_ago(tt_recorder *r, uint64_t at)
+{
+    return tt_ticks() - at >= tt_recorder_area(r)->area->tick_hz / 1000u * PAUSE_MS;
+}
+
+void tt_usage_find_quotas(void)
+{
+    tt_host_quotas_find("", &quotas);
+}
+
+bool tt_usage_has_quotas(void)
+{
+    return quotas.n > 0;
+}
+
+void tt_usage_record_throttled(tt_recorder *r, uint32_t batch, enum tt_moment moment)
+{
+    tt_meta_throttled t = {.batch = batch, .moment = (uint8_t)moment, .ticks = tt_ticks()};
+    tt_bytes payload;
+    if (!tt_host_throttled(&quotas, &t.throttled_ns, &t.periods)) return;
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_throttled(&payload, &t);
+    (void)tt_process_put(r, TT_META_THROTTLED, &payload);
+    throttled_at = t.ticks;
+}
+
 void tt_usage_record_batch(tt_recorder *r, uint32_t batch, enum tt_moment moment)
 {
-    const uint64_t pause = tt_recorder_area(r)->area->tick_hz / 1000u * PAUSE_MS;
-    const uint64_t now = tt_ticks();
-    const bool is_due = moment == TT_AT_BATCH_END ? batch == read_batch : now - read_at >= pause;
-    if (!tt_capture_options.faults && !is_due) return;
-    read_batch = batch;
+    if (quotas.n && is_long_ago(r, throttled_at)) tt_usage_record_throttled(r, batch, moment);
+    const bool due = moment == TT_AT_BATCH_END ? batch == read_batch : is_long_ago(r, read_at);
+    if (!tt_capture_options.faults_way || (!due && !tt_capture_options.faults)) return;
     tt_usage_record(r, batch, moment);
+    read_batch = batch;
     read_at = tt_ticks();
 }
 
@@ -145,6 +173,6 @@ void tt_usage_reset(void)
 {
     io_reported = false;
     read_batch = 0;
-    read_at = 0;
+    read_at = throttled_at = 0;
     n_devices = models_seen = 0;
 }

@@ -1,6 +1,7 @@
 #include "analyze/cache/whatif.h"
 
 #include "analyze/reads.h"
+#include "analyze/why/parts.h"
 #include "base/array.h"
 #include "base/order.h"
 #include "base/units.h"
@@ -17,7 +18,7 @@
 #define REQUEST_BYTES ((uint64_t)1 << 20) /* default size; larger if there are more than: */
 #define REQUESTS_MAX 4194304.0
 #define REQUESTS_OF_OP 512.0 /* on average: weights may be of any size, a trace is not */
-#define USUAL_RATE 1e9 /* default rate of bytes that page faults read */
+#define USUAL_RATE 1e9       /* default rate of bytes that page faults read */
 /* A thread's time to add a page to the page cache of a control group at its limit, and to evict
  * another for it: with 8 MiB of readahead, half of the system time of bench/memory's two threads
  * (0.71 to 0.78 ms per MiB, Linux 6.18 on an AMD EPYC). */
@@ -45,9 +46,10 @@ struct tt_whatif {
     uint32_t *layers;     /* of the extents */
     uint32_t *batches;    /* of the ops; those without one follow the last */
     timed_op *ops;
-    uint32_t n_ops;                 /* the stream's groups */
-    double *op_ns;                  /* by op: from the end of the previous op to its own end */
-    double *tail_ns;                /* by batch: computing after its last op */
+    uint32_t n_ops;  /* the stream's groups */
+    double *op_ns;   /* by op: from the end of the previous op to its own end */
+    double *tail_ns; /* by batch: computing after its last op */
+    double *lost_ns; /* likewise: in which threads were off CPU, in none of the above */
     uint64_t *asked, *read, *first; /* by batch, the last one for reads outside of batches */
     uint64_t *op_read;              /* by op, in blocks */
     uint64_t touched;               /* in blocks of the stream */
@@ -75,6 +77,7 @@ void tt_whatif_free(tt_whatif *w)
     free(w->ops);
     free(w->op_ns);
     free(w->tail_ns);
+    free(w->lost_ns);
     free(w->asked);
     free(w->read);
     free(w->op_read);
@@ -360,6 +363,18 @@ static bool is_timed(const tt_whatif *w, uint32_t batch)
     return b->ended && b->end_ticks > b->begin_ticks;
 }
 
+static double batch_ns(const tt_whatif *w, uint32_t batch)
+{
+    const tt_batch *b = &w->m->batches[batch];
+    return tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks);
+}
+
+/* The share of a timed batch in which its threads ran. */
+static double left_of(const tt_whatif *w, uint32_t batch)
+{
+    return fmax(0, 1 - w->lost_ns[batch] / batch_ns(w, batch));
+}
+
 /* Divides each batch's time at its ops: computing before each op, in it, and after the last. For
  * overlapping ops, only the time after the earlier ones counts. */
 static bool make_times(tt_whatif *w, const tt_reads *reads)
@@ -394,6 +409,38 @@ static bool make_times(tt_whatif *w, const tt_reads *reads)
             w->tail_ns[i] = tt_model_span_ns(m, m->batches[i].end_ticks - at[i]);
     free(at);
     return ok;
+}
+
+/* Leaves out the time in which threads were off CPU, evenly over the batch's ops: whoever took the
+ * processors, or the disk that was read, is not part of another run. */
+static tt_status take_lost_times(tt_whatif *w, tt_error *err)
+{
+    const tt_model *m = w->m;
+    w->lost_ns = calloc((size_t)m->n_batches + 1, sizeof *w->lost_ns);
+    if (!w->lost_ns) return tt_error_memory(err, "the times");
+    if (!m->off_cpu_known || !m->clock.known) return TT_OK;
+    tt_parts_walker *walker = tt_parts_open(m);
+    tt_status status = walker ? TT_OK : tt_error_memory(err, "the times");
+    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++) {
+        tt_parts_state s;
+        if (!is_timed(w, i)) continue;
+        status = tt_parts_batch(walker, i, &s, NULL, NULL, err);
+        uint64_t lost = 0;
+        for (unsigned part = TT_PART_PROCESSOR; part <= TT_PART_DISK; part++)
+            lost += s.parts.ticks[part];
+        w->lost_ns[i] = tt_model_span_ns(m, lost);
+    }
+    tt_parts_close(walker);
+    for (uint32_t k = 0; k < w->n_ops && status == TT_OK; k++) {
+        timed_op *op = &w->ops[k];
+        if (!is_timed(w, op->batch)) continue;
+        op->before_ns *= left_of(w, op->batch);
+        op->compute_ns *= left_of(w, op->batch);
+        w->op_ns[k] = op->before_ns + op->compute_ns;
+    }
+    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++)
+        if (is_timed(w, i)) w->tail_ns[i] *= left_of(w, i);
+    return status;
 }
 
 /* The reads of a layer's experts are known from their first op on: before that the router has not
@@ -462,6 +509,11 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
                                 "a read lies outside of the weights of its model file");
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
     }
+    if (take_lost_times(w, err) != TT_OK) {
+        tt_whatif_free(w);
+        *out = NULL;
+        return err ? err->status : TT_E_MEMORY;
+    }
     w->first_generated = TT_NONE;
     for (size_t i = 0; i < m->n_load_steps; i++)
         w->populated |=
@@ -516,7 +568,8 @@ static void add_batch(const tt_whatif *w, uint32_t batch, const batch_sum *sum, 
     p->first_bytes += w->first[batch] * block;
     p->missed_bytes += missed;
     if (!is_timed(w, batch)) return;
-    const double compute_ns = tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks);
+    const double compute_ns = fmax(0, batch_ns(w, batch) - w->lost_ns[batch]);
+    p->lost_ns += batch_ns(w, batch) - compute_ns;
     p->timed_tokens += tt_model_got(b);
     p->compute_ns += compute_ns;
     if (w->plan.disk.bytes_per_s <= 0) return;
@@ -807,6 +860,11 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
 
 /* --- rates --- */
 
+double tt_whatif_lost_share(const tt_whatif_part *p)
+{
+    return p->lost_ns > 0 ? p->lost_ns / (p->lost_ns + p->compute_ns) : 0;
+}
+
 double tt_whatif_compute_ns(const tt_whatif_part *p)
 {
     return p->timed_tokens ? p->compute_ns / (double)p->timed_tokens : 0;
@@ -819,7 +877,9 @@ double tt_whatif_disk_ns(const tt_whatif_part *p)
 
 static double rate(const tt_whatif_part *p, double ns)
 {
-    return p->timed_tokens && ns > 0 ? (double)p->timed_tokens / ns * 1e9 : 0;
+    return p->timed_tokens && ns > 0 && tt_whatif_lost_share(p) <= TT_WHATIF_LOST_MOST
+               ? (double)p->timed_tokens / ns * 1e9
+               : 0;
 }
 
 double tt_whatif_rate_apart(const tt_whatif_part *p)

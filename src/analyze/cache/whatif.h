@@ -80,11 +80,12 @@ typedef struct tt_whatif_part {
     uint64_t missed_bytes; /* of read_bytes: fetched from disk, including first ones */
     /* Of the batches whose time is known: */
     uint64_t timed_tokens;
-    double compute_ns; /* as traced */
-    double disk_ns;    /* of the missed bytes, at the disk's rate */
-    double causal_ns;  /* simulated, with experts known once chosen, everything else always, and the
-                          disk's greatest depth */
-    double ns;         /* simulated, with the plan's reader */
+    double compute_ns; /* as traced, without: */
+    double lost_ns; /* threads were off CPU: others ran, a quota was used up, a disk was read ... */
+    double disk_ns; /* of the missed bytes, at the disk's rate */
+    double causal_ns; /* simulated, with experts known once chosen, everything else always, and the
+                         disk's greatest depth */
+    double ns;        /* simulated, with the plan's reader */
     double transfer_ns, latency_ns; /* of that: waiting with and without a transfer */
 } tt_whatif_part;
 
@@ -120,6 +121,10 @@ uint32_t tt_whatif_batch(const tt_whatif *w, uint32_t group);
 tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
                         tt_whatif_result *results, tt_error *err);
 
+/* The share of the traced time that is lost_ns; if it is more than this, what is left tells nothing
+ * of an undisturbed run, and no rate is known. */
+#define TT_WHATIF_LOST_MOST 0.5
+double tt_whatif_lost_share(const tt_whatif_part *p);
 /* ns per token; 0: not known. */
 double tt_whatif_compute_ns(const tt_whatif_part *p);
 double tt_whatif_disk_ns(const tt_whatif_part *p);

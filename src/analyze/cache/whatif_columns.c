@@ -48,13 +48,15 @@ static void set_timed(tt_cell *cell, const tt_whatif_part *p, double value)
 static void set_disk(tt_cell *cell, const tt_whatif_view *v, const tt_whatif_part *p, double value)
 {
     set_timed(cell, p, value);
-    cell->known &= v->disk.bytes_per_s > 0;
+    cell->known &= v->disk.bytes_per_s > 0 && tt_whatif_lost_share(p) <= TT_WHATIF_LOST_MOST;
 }
 
 TT_COLUMN_GET(get_miss_ratio, tt_whatif_part, p, set_ratio(cell, p->missed_bytes, p->read_bytes);)
 TT_COLUMN_GET(get_missed, tt_whatif_part, p, set_ratio(cell, p->missed_bytes, p->tokens);)
 TT_COLUMN_GET(get_compute, tt_whatif_part, p, set_timed(cell, p, tt_whatif_compute_ns(p));)
-TT_COLUMN_GET(get_disk, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_disk_ns(p));)
+TT_COLUMN_GET(get_lost, tt_whatif_part, p, set_timed(cell, p, tt_whatif_lost_share(p));)
+TT_COLUMN_GET(get_disk, tt_whatif_part, p, set_timed(cell, p, tt_whatif_disk_ns(p));
+              cell->known &= ((const tt_whatif_view *)context)->disk.bytes_per_s > 0;)
 TT_COLUMN_GET(get_apart, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_rate_apart(p));)
 TT_COLUMN_GET(get_overlap, tt_whatif_part, p,
               set_disk(cell, context, p, tt_whatif_rate_overlap(p));)
@@ -87,7 +89,11 @@ static const tt_column part_columns[] = {
               TT_MEMBER(tt_whatif_part, missed_bytes)),
     RATIO("miss_ratio", NULL, SHARE, "missed, of whole units", .get = get_miss_ratio),
     RATIO("missed_per_token_bytes", NULL, BYTES, "missed for a token", .get = get_missed),
-    RATIO("compute_per_token_ns", NULL, NS, "computing, as traced", .get = get_compute),
+    RATIO("compute_per_token_ns", NULL, NS, "computing, as traced, without lost times",
+          .get = get_compute),
+    RATIO("lost_share", NULL, SHARE,
+          "of the traced time: threads were off CPU; no rates if it is more than half",
+          .get = get_lost),
     RATIO("disk_per_token_ns", NULL, NS, "reading what is missed", .get = get_disk),
     RATIO("tokens_per_s_no_overlap", NULL, NONE, "computing waits for each read", .get = get_apart),
     RATIO("tokens_per_s_full_overlap", NULL, NONE, "reading hides behind computing",

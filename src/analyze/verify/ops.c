@@ -451,11 +451,14 @@ static void check_detail(const tt_model *m, const tt_detail *d, tt_check *c, uin
                         node);
         return;
     }
-    if (tt_detail_kind_of(d) == TT_DETAIL_FAULTS || tt_detail_kind_of(d) == TT_DETAIL_OFF_CPU) {
+    const enum tt_detail_kind kind = tt_detail_kind_of(d);
+    if (kind == TT_DETAIL_FAULTS || kind >= TT_DETAIL_OFF_CPU) {
         if (!has_lane(m, d->run, tt_detail_lane(d)))
             tt_check_offend(c, offset, "run %u, node %u (%.64s): %s of lane %u, which has no ops",
                             d->run, node, g->tensors[node].name,
-                            tt_detail_kind_of(d) == TT_DETAIL_FAULTS ? "faults" : "off-CPU time",
+                            kind == TT_DETAIL_FAULTS    ? "faults"
+                            : kind == TT_DETAIL_OFF_CPU ? "off-CPU time"
+                                                        : "the thread's time",
                             tt_detail_lane(d));
     } else if (tt_detail_kind_of(d) != TT_DETAIL_VALUE) {
         check_experts(g, d, c, offset);

@@ -1,6 +1,7 @@
 #include "analyze/why/batch.h"
 
 #include "analyze/faults.h"
+#include "analyze/storage.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -47,7 +48,7 @@ static void add_op(void *context, const tt_parts_op *op)
     tt_usual_op *row = tt_usual_op_of(e->usual, op, &described);
     const char *name = described ? described->name : "";
     const uint64_t *ticks = op->parts.ticks;
-    const uint64_t off = ticks[TT_PART_OFF_CPU];
+    const uint64_t off = ticks[TT_PART_OFF_CPU] + ticks[TT_PART_PROCESSOR] + ticks[TT_PART_STOPPED];
     const char *before = g->before;
     note_gap(g, op, name);
     note_lane(g, op, name);
@@ -87,8 +88,32 @@ static void find_last_lane(gathering *g)
     }
 }
 
+/* The positions of its first token; -1: not known. */
+static double position_of(const tt_batch *b)
+{
+    return b->positions && b->n_tokens ? (double)b->positions[0] : -1;
+}
+
+/* By which share the context is longer than in a typical batch; 0: it is not, or that is not known.
+ */
+static double longer_context(const tt_evidence *e)
+{
+    uint32_t chosen[TT_USUAL_SAMPLES];
+    double positions[TT_USUAL_SAMPLES];
+    size_t n = 0;
+    const double here = position_of(e->batch);
+    const uint32_t n_chosen = tt_usual_typical(e->usual, chosen, TT_USUAL_SAMPLES);
+    for (uint32_t i = 0; i < n_chosen; i++) {
+        const double at = position_of(&e->why->m->batches[chosen[i]]);
+        if (at >= 0) positions[n++] = at;
+    }
+    const double typical = n ? tt_usual_of(positions, n).median_ns : 0;
+    return here > typical && typical > 0 ? here / typical - 1 : 0;
+}
+
 static void add_rows(tt_evidence *e)
 {
+    double attention_ns = 0;
     for (size_t i = 0; i < e->usual->n_ops; i++) {
         const tt_usual_op *o = &e->usual->ops[i];
         if (o->run == TT_NONE) continue;
@@ -96,7 +121,10 @@ static void add_rows(tt_evidence *e)
         const bool known = tt_usual_known(&usual);
         const double excess = known ? o->time_ns - usual.median_ns : NAN;
         e->expert_disk_ns += o->picks_experts ? o->part_ns[TT_PART_DISK] : 0;
-        if (known && o->attends) e->attention_ns += excess;
+        if (known && o->attends) {
+            e->attention_ns += o->part_ns[TT_PART_WORK] - usual.median_ns;
+            attention_ns += usual.median_ns;
+        }
         if (known && o->read) e->read_ns += excess;
         tt_why_add_op(e->why, &(tt_why_op){.run = o->run,
                                            .node = o->node,
@@ -108,6 +136,21 @@ static void add_rows(tt_evidence *e)
                                            .usual_ns = known ? usual.median_ns : NAN,
                                            .excess_ns = known ? excess : o->time_ns});
     }
+    const double longer = longer_context(e);
+    if (longer > 0) e->attention_grown_ns = fmin(e->attention_ns, longer * attention_ns);
+}
+
+/* Threads that its computations asked for, and the processors that they may use. */
+static void count_threads(tt_evidence *e)
+{
+    const tt_model *m = e->why->m;
+    tt_host_system s;
+    tt_system_of(m, &s);
+    e->threads = e->lanes;
+    if (s.usable_processors < UINT32_MAX) e->usable = (uint32_t)s.usable_processors;
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        if (m->runs[i].batch == e->why->batch && m->runs[i].threads > e->threads)
+            e->threads = m->runs[i].threads;
 }
 
 static tt_status ask_kernel(tt_evidence *e, tt_error *err)
@@ -185,6 +228,7 @@ static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over 
     if (status == TT_OK) status = ask_kernel(e, err);
     if (status != TT_OK) return status;
     add_rows(e);
+    count_threads(e);
     w->time_ns = 0;
     for (unsigned i = 0; i < TT_PARTS; i++)
         w->time_ns += e->part_ns[i];

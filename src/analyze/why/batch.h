@@ -19,13 +19,16 @@ typedef struct tt_evidence {
     double part_ns[TT_PARTS];
     double excess_ns; /* of its time; and of the time before it: */
     double excess_before_ns;
-    tt_evidence_op off;          /* the longest time off CPU in one op */
-    uint64_t all_off_ticks;      /* of it, on all threads */
-    uint32_t off_lanes;          /* threads of that op */
-    tt_evidence_op gap;          /* the longest gap before an op; behind the last one: "" */
-    bool gap_first;              /* it is before the first op */
-    const char *gap_after;       /* the op before the gap */
-    double attention_ns;         /* excess of attention's ops over their medians */
+    tt_evidence_op off;     /* the longest time off CPU in one op, whatever for */
+    uint64_t all_off_ticks; /* of it, on all threads */
+    uint32_t off_lanes;     /* threads of that op */
+    tt_evidence_op gap;     /* the longest gap before an op; behind the last one: "" */
+    bool gap_first;         /* it is before the first op */
+    const char *gap_after;  /* the op before the gap */
+    /* Of attention's ops: excess of their own work over their medians; and what the context, longer
+     * than that of a typical batch, explains of it, if it takes the same time a position. */
+    double attention_ns, attention_grown_ns;
+    uint32_t threads, usable;    /* of its runs; processors; 0: not known */
     double read_ns;              /* excess of the ops that read from a device */
     double expert_disk_ns;       /* of part_ns[TT_PART_DISK], in ops that pick experts */
     tt_amount major, read_bytes; /* of its ops */

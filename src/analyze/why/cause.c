@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define MOST 0.5               /* a cause explains at least this share of the excess */
-#define LATER 0.3              /* above the median */
+#define LATER 0.3              /* above the median, worth explaining */
 #define UNEVEN 0.4             /* of the additional work and waits */
 #define SOME 0.25              /* with other parts that follow from it, at least this one */
 #define STOPPED_NS 20e6        /* a scheduler's time slices are shorter ... */
@@ -26,6 +26,13 @@ static double excess_of(const tt_evidence *e, tt_part_kind part)
 {
     const double usual = tt_usual_known(&e->why->usual) ? e->usual->part_ns[part] : 0;
     return e->part_ns[part] - usual;
+}
+
+/* Off CPU, but for a disk. */
+static double off_excess(const tt_evidence *e)
+{
+    return excess_of(e, TT_PART_PROCESSOR) + excess_of(e, TT_PART_THROTTLED) +
+           excess_of(e, TT_PART_STOPPED) + excess_of(e, TT_PART_OFF_CPU);
 }
 
 #define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
@@ -47,8 +54,26 @@ static bool was_stopped(const tt_evidence *e, double excess_ns)
     return longest >= STOPPED_ALONE_NS;
 }
 
+/* Of the time off CPU, what the kernel counts: the cause, if it is most of that; else it is not
+ * known. */
 static tt_cause off_cpu_cause(const tt_evidence *e, double excess_ns)
 {
+    static const struct {
+        tt_part_kind part;
+        tt_cause cause;
+    } kinds[] = {{TT_PART_PROCESSOR, TT_CAUSE_PROCESSOR},
+                 {TT_PART_THROTTLED, TT_CAUSE_THROTTLED},
+                 {TT_PART_STOPPED, TT_CAUSE_STOPPED}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (excess_of(e, kinds[i].part) < MOST * excess_ns) continue;
+        const bool crowded = e->usable && e->threads > e->usable;
+        return kinds[i].part == TT_PART_PROCESSOR && crowded ? TT_CAUSE_MORE_THREADS
+                                                             : kinds[i].cause;
+    }
+    if (excess_of(e, TT_PART_OFF_CPU) < MOST * excess_ns) return TT_CAUSE_UNKNOWN;
+    if (tt_parts_delay_known(e->walker) && !e->major.known && e->kernel_known && e->kernel_major)
+        return TT_CAUSE_DISK;
+    if (tt_parts_delay_known(e->walker)) return TT_CAUSE_OFF_CPU;
     if (!e->major.known && e->kernel_known && e->kernel_major > 0) return TT_CAUSE_DISK;
     return was_stopped(e, excess_ns) ? TT_CAUSE_STOPPED : TT_CAUSE_OFF_CPU;
 }
@@ -73,7 +98,7 @@ static uint32_t more_tokens(const tt_evidence *e)
 static tt_cause work_cause(const tt_evidence *e, double excess_ns)
 {
     if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
-    if (e->attention_ns >= MOST * excess_ns) return TT_CAUSE_CONTEXT;
+    if (e->attention_grown_ns >= MOST * excess_ns) return TT_CAUSE_CONTEXT;
     return TT_CAUSE_UNKNOWN;
 }
 
@@ -97,6 +122,11 @@ static tt_cause part_cause(tt_evidence *e, tt_part_kind part, double excess_ns)
     switch (part) {
     case TT_PART_DISK:
         return disk_cause(e);
+    case TT_PART_KERNEL:
+        return TT_CAUSE_KERNEL;
+    case TT_PART_PROCESSOR:
+    case TT_PART_THROTTLED:
+    case TT_PART_STOPPED:
     case TT_PART_OFF_CPU:
         return off_cpu_cause(e, excess_ns);
     case TT_PART_BETWEEN_OPS:
@@ -128,7 +158,7 @@ static bool is_by_disk(const tt_evidence *e, double excess_ns)
 /* Threads wait for those that are off CPU, of which only the longer times are recorded. */
 static bool is_by_others(const tt_evidence *e, double excess_ns)
 {
-    const double off = excess_of(e, TT_PART_OFF_CPU);
+    const double off = off_excess(e);
     return off >= SOME * excess_ns && off + excess_of(e, TT_PART_WAIT) >= MOST * excess_ns;
 }
 
@@ -160,7 +190,7 @@ static void find_cause(tt_evidence *e)
     if (is_by_disk(e, excess))
         w->cause = disk_cause(e);
     else if (is_by_others(e, excess))
-        w->cause = off_cpu_cause(e, excess_of(e, TT_PART_OFF_CPU));
+        w->cause = off_cpu_cause(e, off_excess(e));
     else if (is_uneven(e, excess))
         w->cause = wait_cause(e, excess);
     else if (excess_of(e, most) >= MOST * excess)
@@ -169,18 +199,47 @@ static void find_cause(tt_evidence *e)
 
 /* --- what it says of the cause --- */
 
+static bool is_token(const tt_evidence *e)
+{
+    return e->usual->phase == TT_PHASE_GENERATE && e->usual->n_tokens == 1;
+}
+
 static void write_off_cpu(const tt_evidence *e)
 {
     tt_why *w = e->why;
-    tt_why_write(w, &w->text,
-                 "Its threads were off CPU for %s%s: other programs had the processors%s.",
+    tt_why_write(w, &w->text, "Its threads were off CPU for %s%s: %s.",
                  NS(e->part_ns[TT_PART_OFF_CPU]),
                  e->off.name ? tt_why_keep(w, ", longest in %s (%s)", e->off.name,
                                            NS(ns_of(e, e->off.ticks)))
                              : "",
-                 e->major.known || (e->kernel_known && !e->kernel_major)
-                     ? ""
-                     : ", or they waited for a disk (page faults were not recorded)");
+                 tt_parts_delay_known(e->walker)
+                     ? e->major.known || (e->kernel_known && !e->kernel_major)
+                           ? "they were blocked, ready to run for none of it; for what is not known"
+                           : "they were blocked, for a disk (page faults were not recorded) or "
+                             "something else"
+                 : e->major.known || (e->kernel_known && !e->kernel_major)
+                     ? "others had the processors, or something else held them"
+                     : "others had the processors, or they waited for a disk (page faults were "
+                       "not recorded)");
+}
+
+/* What the kernel counted of its time off CPU. */
+static void write_processor(const tt_evidence *e)
+{
+    tt_why *w = e->why;
+    const char *longest = e->off.name ? tt_why_keep(w, ", longest in %s (%s)", e->off.name,
+                                                    NS(ns_of(e, e->off.ticks)))
+                                      : "";
+    if (w->cause == TT_CAUSE_MORE_THREADS)
+        tt_why_write(w, &w->text,
+                     "Its %u threads may use %u processor%s: they waited for one for %s%s.",
+                     e->threads, e->usable, e->usable == 1 ? "" : "s",
+                     NS(e->part_ns[TT_PART_PROCESSOR]), longest);
+    else
+        tt_why_write(w, &w->text,
+                     "Its threads were ready to run, but waited for a processor for %s%s: other "
+                     "threads had them.",
+                     NS(e->part_ns[TT_PART_PROCESSOR]), longest);
 }
 
 static void write_disk(const tt_evidence *e)
@@ -265,12 +324,38 @@ static void write_cause(const tt_evidence *e)
     case TT_CAUSE_OFF_CPU:
         write_off_cpu(e);
         break;
-    case TT_CAUSE_STOPPED:
+    case TT_CAUSE_KERNEL:
+        tt_why_write(w, &w->text,
+                     "Its threads worked in the kernel for %s, usually %s: page faults, memory "
+                     "that had to be reclaimed, or system calls.",
+                     NS(e->part_ns[TT_PART_KERNEL]),
+                     NS(tt_usual_known(&w->usual) ? e->usual->part_ns[TT_PART_KERNEL] : 0));
+        break;
+    case TT_CAUSE_PROCESSOR:
+    case TT_CAUSE_MORE_THREADS:
+        write_processor(e);
+        break;
+    case TT_CAUSE_THROTTLED:
         tt_why_write(
             w, &w->text,
-            "All its threads were off CPU at once for %s, in %s: the process was stopped (a "
-            "signal, a debugger, a limit of CPU time) or the machine was.",
-            NS(ns_of(e, e->off.ticks)), e->off.name);
+            "The quota of processor time of its control group was used up: the kernel kept "
+            "it from running for %s.",
+            NS(e->part_ns[TT_PART_THROTTLED]));
+        break;
+    case TT_CAUSE_STOPPED:
+        if (e->part_ns[TT_PART_STOPPED] > 0)
+            tt_why_write(w, &w->text,
+                         "It was stopped for %s%s: the recorder's own thread did not run either, "
+                         "though no processor was missing (a signal, a debugger, a frozen group, "
+                         "or the machine).",
+                         NS(e->part_ns[TT_PART_STOPPED]),
+                         e->off.name ? tt_why_keep(w, ", in %s", e->off.name) : "");
+        else
+            tt_why_write(
+                w, &w->text,
+                "All its threads were off CPU at once for %s, in %s: the process was stopped (a "
+                "signal, a debugger, a limit of processor time) or the machine was.",
+                NS(ns_of(e, e->off.ticks)), e->off.name);
         break;
     case TT_CAUSE_DISK:
     case TT_CAUSE_COLD_EXPERT:
@@ -293,8 +378,9 @@ static void write_cause(const tt_evidence *e)
         break;
     case TT_CAUSE_CONTEXT:
         tt_why_write(w, &w->text,
-                     "Attention's ops took %s more than usual: the context is longer than it was.",
-                     NS(e->attention_ns));
+                     "Attention's own work took %s more than usual: the context is longer than in "
+                     "such a %s.",
+                     NS(e->attention_ns), is_token(e) ? "token" : "batch");
         break;
     default:
         tt_why_write(w, &w->text, "The cause is not known: %s.", unknown_because(e));
@@ -303,9 +389,10 @@ static void write_cause(const tt_evidence *e)
 
 /* --- sentences --- */
 
-static bool is_token(const tt_evidence *e)
+/* It is not unusual, but longer than 8 of 10. */
+static bool is_beyond(const tt_why *w)
 {
-    return e->usual->phase == TT_PHASE_GENERATE && e->usual->n_tokens == 1;
+    return !w->slow && w->time_ns > w->usual.high_ns;
 }
 
 static void write_headline(const tt_evidence *e)
@@ -328,11 +415,13 @@ static void write_headline(const tt_evidence *e)
         tt_why_write(w, &w->text, "%s took %s, %s a usual %s%s (%s).", name, NS(w->time_ns),
                      tt_why_times(w, w->time_ns / u->median_ns), kind, w->near ? " near it" : "",
                      NS(u->median_ns));
-    else if (w->cause == TT_CAUSE_CONTEXT)
-        tt_why_write(w, &w->text, "%s took %s, %s the median (%s); 8 of 10 such %s take %s to %s.",
-                     name, NS(w->time_ns), tt_why_times(w, w->time_ns / u->median_ns),
-                     NS(u->median_ns), is_token(e) ? "tokens" : "batches", NS(u->low_ns),
-                     NS(u->high_ns));
+    else if (is_beyond(w))
+        tt_why_write(
+            w, &w->text,
+            "%s took %s, %s the median (%s) and more than 9 of 10 such %s (%s to %s for 8 of "
+            "10), which vary so much that this is not unusual.",
+            name, NS(w->time_ns), tt_why_times(w, w->time_ns / u->median_ns), NS(u->median_ns),
+            is_token(e) ? "tokens" : "batches", NS(u->low_ns), NS(u->high_ns));
     else
         tt_why_write(w, &w->text, "%s took %s, %s usual: 8 of 10 such %s take %s to %s.", name,
                      NS(w->time_ns), w->time_ns < u->low_ns ? "less than" : "as",
@@ -386,6 +475,13 @@ static bool was_cause(const tt_why *w, tt_cause a, tt_cause b)
     return w->cause == a || w->cause == b;
 }
 
+/* Off CPU, for whatever. */
+static double off_ns(const tt_evidence *e)
+{
+    return e->part_ns[TT_PART_PROCESSOR] + e->part_ns[TT_PART_THROTTLED] +
+           e->part_ns[TT_PART_STOPPED] + e->part_ns[TT_PART_OFF_CPU];
+}
+
 /* What was looked for and is not there. */
 static void exclude(const tt_evidence *e)
 {
@@ -403,11 +499,8 @@ static void exclude(const tt_evidence *e)
         tt_why_write(w, x, "Disk: it had %s%s major page faults, but %s for them.",
                      tt_amount_bound(e->major), COUNT(e->major.value),
                      tt_why_only(w, e->part_ns[TT_PART_DISK], "never waited", "waited only %s"));
-    if (tt_parts_off_cpu_known(e->walker) && !was_cause(w, TT_CAUSE_OFF_CPU, TT_CAUSE_STOPPED) &&
-        e->part_ns[TT_PART_OFF_CPU] < none)
-        tt_why_write(
-            w, x, "Other programs: its threads were %s.",
-            tt_why_only(w, e->part_ns[TT_PART_OFF_CPU], "never off CPU", "off CPU for only %s"));
+    if (tt_parts_off_cpu_known(e->walker) && off_ns(e) < none)
+        tt_why_write(w, x, "Off CPU: %s.", tt_why_only(w, off_ns(e), "never", "only for %s"));
     if (!more_tokens(e) && tt_usual_known(&w->usual))
         tt_why_write(w, x, "A prompt: it computes %s token%s, as usual.", COUNT(e->batch->n_tokens),
                      e->batch->n_tokens == 1 ? "" : "s");
@@ -421,13 +514,6 @@ static void exclude(const tt_evidence *e)
             tt_why_only(w, e->part_ns[TT_PART_BETWEEN_OPS], "no time passed", "only %s passed"));
 }
 
-/* Whether it takes longer than most for its context alone, which is no surprise. */
-static bool is_later(const tt_evidence *e)
-{
-    const double excess = e->why->time_ns - e->why->usual.median_ns;
-    return excess > LATER * e->why->usual.median_ns && e->attention_ns >= MOST * excess;
-}
-
 void tt_why_decide(tt_evidence *e)
 {
     tt_why *w = e->why;
@@ -439,7 +525,11 @@ void tt_why_decide(tt_evidence *e)
         e->excess_before_ns = late ? w->before_ns - b->median_ns : 0;
         w->slow = e->excess_ns > 0 || e->excess_before_ns > 0;
         if (w->slow) find_cause(e);
-        if (!w->slow && is_later(e)) w->cause = TT_CAUSE_CONTEXT;
+        /* Also of what is not unusual, because all vary. */
+        if (!w->slow && w->time_ns > (1 + LATER) * u->median_ns) {
+            e->excess_ns = w->time_ns - u->median_ns;
+            find_cause(e);
+        }
     }
     write_headline(e);
     if (!tt_usual_known(u)) write_most(e);
@@ -448,7 +538,7 @@ void tt_why_decide(tt_evidence *e)
         write_shift(w);
         if (w->cause != TT_CAUSE_BETWEEN_BATCHES) write_ops(e);
     }
-    if (!w->slow && w->cause == TT_CAUSE_CONTEXT) write_cause(e);
+    if (!w->slow && w->cause != TT_CAUSE_UNKNOWN) write_cause(e);
     exclude(e);
     tt_why_note_unknown(w, e->walker);
     if (!tt_usual_known(u))

@@ -11,6 +11,9 @@
 #define LATE_NS 50e3
 #define LATE_FIRST_NS 500e3
 
+/* Batches between two readings, which are 4 ms apart; further ones get no share. */
+#define BETWEEN_READINGS_MAX 1024u
+
 struct tt_parts_walker {
     const tt_model *m;
     tt_join join;
@@ -20,21 +23,65 @@ struct tt_parts_walker {
     tt_pool_lanes pool;      /* which ops waited for its reads */
     const tt_detail *faults; /* of the current run */
     size_t n_faults;
+    double *throttled_ns; /* by batch; NULL: of none */
 };
 
 const char *tt_part_name(tt_part_kind part)
 {
     static const char *const names[TT_PARTS] = {
-        "work", "wait", "off_cpu", "disk", "between_ops", "unrecorded", "between_batches"};
+        "work",    "kernel", "wait",        "processor",  "throttled",       "stopped",
+        "off_cpu", "disk",   "between_ops", "unrecorded", "between_batches", "idle"};
     return part < TT_PARTS ? names[part] : "";
 }
 
 const char *tt_part_title(tt_part_kind part)
 {
-    static const char *const titles[TT_PARTS] = {
-        "own work",    "waiting for threads", "off CPU",        "waiting for disk",
-        "between ops", "ops not recorded",    "between batches"};
+    static const char *const titles[TT_PARTS] = {"own work",
+                                                 "own work in the kernel",
+                                                 "waiting for threads",
+                                                 "waiting for a processor",
+                                                 "throttled",
+                                                 "stopped",
+                                                 "off CPU",
+                                                 "waiting for disk",
+                                                 "between ops",
+                                                 "ops not recorded",
+                                                 "between batches",
+                                                 "idle between batches"};
     return part < TT_PARTS ? titles[part] : "";
+}
+
+/* The share of what quotas withheld between two readings that is the batches' since the first one,
+ * by their time between the two. */
+static void spread_throttled(tt_parts_walker *w, const tt_meta_throttled *from,
+                             const tt_meta_throttled *to)
+{
+    const tt_model *m = w->m;
+    if (to->throttled_ns < from->throttled_ns || to->ticks <= from->ticks) return;
+    const double ns = (double)(to->throttled_ns - from->throttled_ns);
+    uint64_t all_ticks = 0;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (uint32_t i = to->batch + 1, n = 0; i-- > 0 && n < BETWEEN_READINGS_MAX; n++) {
+            const tt_batch *b = &m->batches[i];
+            const uint64_t begin = b->begin_ticks > from->ticks ? b->begin_ticks : from->ticks;
+            const uint64_t end = b->ended && b->end_ticks < to->ticks ? b->end_ticks : to->ticks;
+            if (end <= begin) break;
+            if (pass == 0)
+                all_ticks += end - begin;
+            else
+                w->throttled_ns[i] += ns * (double)(end - begin) / (double)all_ticks;
+        }
+}
+
+static bool find_throttled(tt_parts_walker *w)
+{
+    const tt_model *m = w->m;
+    if (!m->n_throttled) return true;
+    w->throttled_ns = calloc((size_t)m->n_batches + 1, sizeof *w->throttled_ns);
+    for (uint32_t i = 1; w->throttled_ns && i < m->n_throttled; i++)
+        if (m->throttled[i].moment == TT_AT_BATCH_END && m->throttled[i].batch < m->n_batches)
+            spread_throttled(w, &m->throttled[i - 1], &m->throttled[i]);
+    return w->throttled_ns != NULL;
 }
 
 tt_parts_walker *tt_parts_open(const tt_model *m)
@@ -48,6 +95,10 @@ tt_parts_walker *tt_parts_open(const tt_model *m)
     for (uint32_t i = 0; i < m->n_runs; i++)
         w->off_cpu_known &=
             m->runs[i].observed == TT_OBSERVED_HOOK || m->runs[i].observed == TT_OBSERVED_BOUNDS;
+    if (!find_throttled(w)) {
+        tt_parts_close(w);
+        return NULL;
+    }
     if (m->n_pool_states) {
         w->has_pool = tt_pool_lanes_find(&w->pool, m, NULL) == TT_OK;
         if (!w->has_pool) tt_pool_lanes_free(&w->pool);
@@ -60,6 +111,7 @@ void tt_parts_close(tt_parts_walker *w)
     if (!w) return;
     tt_join_free(&w->join);
     if (w->has_pool) tt_pool_lanes_free(&w->pool);
+    free(w->throttled_ns);
     free(w);
 }
 
@@ -71,6 +123,11 @@ bool tt_parts_off_cpu_known(const tt_parts_walker *w)
 bool tt_parts_disk_known(const tt_parts_walker *w)
 {
     return w->has_faults && w->off_cpu_known && !w->m->n_fault_losses;
+}
+
+bool tt_parts_delay_known(const tt_parts_walker *w)
+{
+    return w->off_cpu_known && w->m->delay_known;
 }
 
 void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks)
@@ -101,10 +158,42 @@ static void pass_unrecorded(tt_parts_state *s, uint64_t to)
     s->at = to;
 }
 
-void tt_parts_end(tt_parts_state *s, uint64_t end_ticks)
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void move(tt_parts *p, tt_part_kind from, tt_part_kind to, double ticks)
+{
+    const uint64_t n = ticks > 0 ? at_most((uint64_t)ticks, p->ticks[from]) : 0;
+    p->ticks[from] -= n;
+    p->ticks[to] += n;
+}
+
+/* The threads' counts are read every few milliseconds, so shorter waits are known of the batch, not
+ * of its ops. No thread waited for a processor longer than this part says; the least of what is
+ * possible. */
+static void divide_batch(const tt_parts_walker *w, uint32_t batch, tt_parts_state *s)
+{
+    tt_parts *p = &s->parts;
+    const double ns_per_tick = w->m->clock.ns_per_tick;
+    uint64_t most_us = 0;
+    for (uint32_t i = 0; i < TT_PARTS_LANES; i++)
+        if (s->delay_us[i] > most_us) most_us = s->delay_us[i];
+    move(p, TT_PART_OFF_CPU, TT_PART_PROCESSOR,
+         1e3 * (double)most_us / ns_per_tick - (double)p->ticks[TT_PART_PROCESSOR]);
+    if (batch != TT_NONE && w->throttled_ns)
+        move(p, TT_PART_PROCESSOR, TT_PART_THROTTLED, w->throttled_ns[batch] / ns_per_tick);
+    if (s->elapsed_us)
+        move(p, TT_PART_WORK, TT_PART_KERNEL,
+             (double)(s->at - s->begin) * (double)s->system_us / (double)s->elapsed_us);
+}
+
+void tt_parts_end(const tt_parts_walker *w, uint32_t batch, tt_parts_state *s, uint64_t end_ticks)
 {
     if (!s->seen) pass_unrecorded(s, end_ticks);
     s->last_gap = pass_gap(s, end_ticks, s->remote ? TT_PART_UNRECORDED : TT_PART_BETWEEN_OPS);
+    divide_batch(w, batch, s);
 }
 
 /* --- an op --- */
@@ -150,17 +239,45 @@ static uint64_t pool_ticks(const tt_parts_walker *w, const tt_parts_op *op)
     return (uint64_t)(ns / w->m->clock.ns_per_tick);
 }
 
-static uint64_t at_most(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The time before the op's last lane began it, while others had. */
 static void divide_late(const tt_parts_walker *w, tt_parts_op *op, uint64_t late)
 {
     const bool off =
         !op->first && w->m->waits_known && (double)late * w->m->clock.ns_per_tick > LATE_NS;
     op->parts.ticks[off ? TT_PART_OFF_CPU : TT_PART_WAIT] += late;
+}
+
+/* How long the process was stopped between those times. */
+static uint64_t stopped_ticks(const tt_parts_walker *w, uint64_t from, uint64_t to)
+{
+    const tt_model *m = w->m;
+    uint64_t sum = 0;
+    uint32_t i;
+    tt_lower_bound(i, m->n_pauses, m->pauses[i].end_ticks <= from);
+    for (; i < m->n_pauses && m->pauses[i].begin_ticks < to; i++) {
+        const tt_meta_pause *p = &m->pauses[i];
+        const uint64_t begin = p->begin_ticks > from ? p->begin_ticks : from;
+        const uint64_t end = at_most(p->end_ticks, to);
+        /* It was stopped at some time between the begin of its sleep and when that was to end. */
+        if (end > begin && end > p->due_ticks) sum += end - begin;
+    }
+    return sum;
+}
+
+/* The time off CPU of the op's last thread, `off`, of which it waited `pool` for reads of boost. */
+static void divide_off(const tt_parts_walker *w, tt_parts_op *op, uint64_t begun, uint64_t off,
+                       uint64_t pool, bool read)
+{
+    const tt_joined *t = op->times;
+    uint64_t *parts = op->parts.ticks, delay = 0;
+    uint64_t rest = off - pool;
+    (void)tt_off_cpu_delay(&w->join.off_cpu, op->node, t->last_lane, &delay);
+    parts[TT_PART_PROCESSOR] = at_most(delay, rest);
+    rest -= parts[TT_PART_PROCESSOR];
+    parts[TT_PART_STOPPED] = at_most(rest, stopped_ticks(w, begun, t->arrive));
+    rest -= parts[TT_PART_STOPPED];
+    parts[TT_PART_DISK] = pool + (read ? rest : 0);
+    parts[TT_PART_OFF_CPU] = read ? 0 : rest;
 }
 
 /* Of the op's time, from `from` on. */
@@ -177,8 +294,7 @@ static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
     const uint64_t even = (t->busy > t->off_cpu ? t->busy - t->off_cpu : 0) / t->lanes;
     parts[TT_PART_WORK] = at_most(own, even);
     parts[TT_PART_WAIT] = own - parts[TT_PART_WORK];
-    parts[TT_PART_DISK] = read ? off : pool;
-    parts[TT_PART_OFF_CPU] = off - parts[TT_PART_DISK];
+    divide_off(w, op, begun, off, pool, read);
     divide_late(w, op, begun - from);
     const uint64_t others = (t->arrive - from) * (t->lanes - 1);
     op->all_off_ticks = t->off_cpu > others ? at_most(t->off_cpu - others, off) : 0;
@@ -224,6 +340,27 @@ static void pass_unseen(const tt_model *m, const tt_run *run, tt_parts_state *s)
     pass_unrecorded(s, run->end_ticks);
 }
 
+/* Neither on a processor nor waiting for one; 0 if that is not known. */
+static uint64_t asleep_us(const tt_detail_thread *t)
+{
+    const uint64_t awake = (uint64_t)t->user_us + t->system_us + t->delay_us;
+    return t->delay_us != UINT32_MAX && t->elapsed_us > awake ? t->elapsed_us - awake : 0;
+}
+
+static void add_counts(const tt_join *j, tt_parts_state *s)
+{
+    for (size_t i = 0; i < j->off_cpu.n; i++) {
+        const tt_detail *d = &j->off_cpu.list[i];
+        const uint32_t lane = tt_detail_lane(d);
+        if (tt_detail_kind_of(d) == TT_DETAIL_BETWEEN) s->idle_us += asleep_us(&d->thread);
+        if (tt_detail_kind_of(d) != TT_DETAIL_THREAD) continue;
+        s->system_us += d->thread.system_us;
+        s->elapsed_us += d->thread.elapsed_us;
+        if (lane < TT_PARTS_LANES && d->thread.delay_us != UINT32_MAX)
+            s->delay_us[lane] += d->thread.delay_us;
+    }
+}
+
 tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_parts_visit *visit,
                        void *context, tt_error *err)
 {
@@ -237,6 +374,7 @@ tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_p
     }
     s->seen = true;
     s->remote = w->m->remote && w->m->runs[run].observed == TT_OBSERVED_HOOK;
+    add_counts(j, s);
     if (w->has_faults) status = tt_model_faults_of_run(w->m, run, &w->faults, &w->n_faults, err);
     for (uint32_t i = 0; i < j->n_touched && status == TT_OK; i++) {
         tt_parts_op op = {
@@ -267,6 +405,6 @@ tt_status tt_parts_batch(tt_parts_walker *w, uint32_t batch, tt_parts_state *s,
     for (uint32_t i = first; b->n_runs && b->last_run != TT_NONE && i <= b->last_run; i++)
         if (w->m->runs[i].batch == batch && status == TT_OK)
             status = tt_parts_run(w, i, s, visit, context, err);
-    if (b->ended) tt_parts_end(s, b->end_ticks);
+    if (b->ended) tt_parts_end(w, batch, s, b->end_ticks);
     return status;
 }

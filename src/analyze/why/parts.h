@@ -5,10 +5,14 @@
  * divided by what the thread that arrived last did:
  *
  *     work      its own work, as much as the threads had on average: with evenly divided work the
- *               op could not end sooner
+ *               op could not end sooner; of whole batches, what of that was in the kernel is apart
  *     wait      for it: its work beyond that average, and a short time before it began the op
- *     off CPU   it was not running, and is not known to have waited for a disk; also when it began
- *               the op late, because a running thread leaves its barrier at once
+ *     processor it was ready to run, but another one had the processor; of whole batches, what a
+ *               quota of processor time withheld (throttled) is apart
+ *     stopped   it was not running while the recorder's own thread was not either, though it had
+ *               nothing to wait for: a signal, a debugger, a freezer, the machine
+ *     off CPU   it was not running, and why is not known; also when it began the op late, because a
+ *               running thread leaves its barrier at once
  *     disk      it was not running while it had major page faults or read from a device, or it
  *               waited for a read of `boost`
  *
@@ -28,12 +32,17 @@
 
 typedef enum tt_part_kind {
     TT_PART_WORK,
+    TT_PART_KERNEL,
     TT_PART_WAIT,
+    TT_PART_PROCESSOR,
+    TT_PART_THROTTLED,
+    TT_PART_STOPPED,
     TT_PART_OFF_CPU,
     TT_PART_DISK,
     TT_PART_BETWEEN_OPS,
     TT_PART_UNRECORDED,      /* computations whose ops are not in the trace */
     TT_PART_BETWEEN_BATCHES, /* of whole runs alone: in the program */
+    TT_PART_IDLE,            /* likewise, of that: the thread that computes slept */
     TT_PARTS
 } tt_part_kind;
 
@@ -58,12 +67,16 @@ typedef struct tt_parts_op {
     uint32_t node;
     bool first; /* of its run */
     const tt_joined *times;
-    tt_parts parts;         /* of its time, without barrier and gap */
-    uint64_t gap_ticks;     /* since the op before (the batch's begin) ended, in no op */
-    uint64_t stuck_ticks;   /* all threads were in the barrier before it, but none left it */
-    uint64_t all_off_ticks; /* of its time, surely off CPU on all threads at once */
+    tt_parts parts;              /* of its time, without barrier and gap */
+    uint64_t gap_ticks;          /* since the op before (the batch's begin) ended, in no op */
+    uint64_t stuck_ticks;        /* all threads were in the barrier before it, but none left it */
+    uint64_t all_off_ticks;      /* of its time, surely off CPU on all threads at once */
     tt_amount major, read_bytes; /* of all its threads: page faults, and what they read */
 } tt_parts_op;
+
+#define TT_PARTS_LANES                                                                             \
+    16u /* the threads whose counts are summed up; further ones count as none                      \
+         */
 
 /* Where a batch's time has been divided up to. */
 typedef struct tt_parts_state {
@@ -75,6 +88,10 @@ typedef struct tt_parts_state {
     uint64_t last_gap;   /* behind the last op, after tt_parts_end */
     uint64_t stuck;      /* private: of the last barrier; and how long that may take */
     uint64_t barrier_most;
+    uint64_t delay_us[TT_PARTS_LANES]; /* private: of each thread, waiting for a processor */
+    uint64_t system_us,
+        elapsed_us;   /* private: of all threads, where the kernel's counts were read */
+    uint64_t idle_us; /* the thread that computes slept before runs */
 } tt_parts_state;
 
 typedef void tt_parts_visit(void *context, const tt_parts_op *op);
@@ -87,13 +104,15 @@ void tt_parts_close(tt_parts_walker *w);
 /* What the trace tells; else the time is in other parts. */
 bool tt_parts_off_cpu_known(const tt_parts_walker *w); /* else in work */
 bool tt_parts_disk_known(const tt_parts_walker *w);    /* else in off CPU or work */
+bool tt_parts_delay_known(const tt_parts_walker *w);   /* else in off CPU */
 
 void tt_parts_begin(tt_parts_state *s, uint64_t begin_ticks);
 /* Divides the time up to the last op of a run (index in m->runs), which began after those before.
  * visit may be NULL. */
 tt_status tt_parts_run(tt_parts_walker *w, uint32_t run, tt_parts_state *s, tt_parts_visit *visit,
                        void *context, tt_error *err);
-void tt_parts_end(tt_parts_state *s, uint64_t end_ticks);
+/* batch: its index, or TT_NONE. */
+void tt_parts_end(const tt_parts_walker *w, uint32_t batch, tt_parts_state *s, uint64_t end_ticks);
 /* A whole batch (index in m->batches), which has ended. */
 tt_status tt_parts_batch(tt_parts_walker *w, uint32_t batch, tt_parts_state *s,
                          tt_parts_visit *visit, void *context, tt_error *err);

@@ -252,10 +252,12 @@ static tt_part_kind most_of(const double *ns, const double *usual)
 
 static tt_cause cause_of(tt_part_kind part)
 {
-    return part == TT_PART_DISK      ? TT_CAUSE_DISK
-           : part == TT_PART_OFF_CPU ? TT_CAUSE_OFF_CPU
-           : part == TT_PART_WAIT    ? TT_CAUSE_WAITS
-                                     : TT_CAUSE_UNKNOWN;
+    return part == TT_PART_DISK        ? TT_CAUSE_DISK
+           : part == TT_PART_OFF_CPU   ? TT_CAUSE_OFF_CPU
+           : part == TT_PART_PROCESSOR ? TT_CAUSE_PROCESSOR
+           : part == TT_PART_STOPPED   ? TT_CAUSE_STOPPED
+           : part == TT_PART_WAIT      ? TT_CAUSE_WAITS
+                                       : TT_CAUSE_UNKNOWN;
 }
 
 static void write_most(tt_why *w, const double *part_ns)
@@ -313,10 +315,10 @@ static void exclude(tt_why *w, const tt_parts_walker *walker, const double *part
     if (tt_parts_disk_known(walker) && part_ns[TT_PART_DISK] < none)
         tt_why_write(w, &w->excluded, "Disk: threads %s for it.",
                      tt_why_only(w, part_ns[TT_PART_DISK], "never waited", "waited only %s"));
-    if (tt_parts_off_cpu_known(walker) && part_ns[TT_PART_OFF_CPU] < none)
-        tt_why_write(
-            w, &w->excluded, "Other programs: threads were %s.",
-            tt_why_only(w, part_ns[TT_PART_OFF_CPU], "never off CPU", "off CPU for only %s"));
+    const double off =
+        part_ns[TT_PART_OFF_CPU] + part_ns[TT_PART_PROCESSOR] + part_ns[TT_PART_STOPPED];
+    if (tt_parts_off_cpu_known(walker) && off < none)
+        tt_why_write(w, &w->excluded, "Off CPU: %s.", tt_why_only(w, off, "never", "only for %s"));
     if (w->m->waits_known && part_ns[TT_PART_WAIT] < none)
         tt_why_write(w, &w->excluded, "Uneven threads: they %s.",
                      tt_why_only(w, part_ns[TT_PART_WAIT], "never waited for each other",

@@ -82,8 +82,9 @@ typedef struct tt_usual {
     bool failed;
 } tt_usual;
 
-/* The batch before this one (indices in m->batches), of the same context; TT_NONE: none. One without
- * tokens, which moves the positions of a full context, is part of the time before the next token's.
+/* The batch before this one (indices in m->batches), of the same context; TT_NONE: none. One
+ * without tokens, which moves the positions of a full context, is part of the time before the next
+ * token's.
  */
 uint32_t tt_usual_batch_before(const tt_model *m, uint32_t batch);
 /* The time between the end of that one and the begin of this one; NAN: they overlap. */

@@ -22,9 +22,21 @@ const char *tt_why_kind_name(tt_why_kind kind)
 
 const char *tt_cause_name(tt_cause cause)
 {
-    static const char *const names[TT_CAUSES] = {
-        NULL,          "long_prompt",     "disk",    "cold_expert", "off_cpu", "stopped", "waits",
-        "between_ops", "between_batches", "context", "more_bytes"};
+    static const char *const names[TT_CAUSES] = {NULL,
+                                                 "long_prompt",
+                                                 "disk",
+                                                 "cold_expert",
+                                                 "kernel",
+                                                 "processor",
+                                                 "more_threads",
+                                                 "throttled",
+                                                 "off_cpu",
+                                                 "stopped",
+                                                 "waits",
+                                                 "between_ops",
+                                                 "between_batches",
+                                                 "context",
+                                                 "more_bytes"};
     return cause < TT_CAUSES ? names[cause] : NULL;
 }
 
@@ -35,8 +47,12 @@ const char *tt_cause_phrase(tt_cause cause)
         "it also computes a prompt",
         "it waited for disk",
         "it read experts from disk that were not used lately",
+        "its threads worked in the kernel",
+        "its threads waited for a processor",
+        "it has more threads than usable processors",
+        "a quota of processor time was used up",
         "its threads were off CPU",
-        "all its threads were stopped",
+        "it was stopped",
         "threads waited for one that had more to do",
         "time passed between its ops",
         "the program began it late",
@@ -150,10 +166,11 @@ void tt_why_set_parts(tt_why *w, const tt_parts_walker *walker, const double par
         total_ns += part_ns[i];
     for (unsigned i = 0; i < TT_PARTS; i++) {
         const tt_part_kind part = (tt_part_kind)i;
-        const bool optional = part == TT_PART_UNRECORDED || part == TT_PART_BETWEEN_BATCHES ||
-                              (part == TT_PART_BETWEEN_OPS && w->kind != TT_WHY_BATCH);
-        const bool in_ops = part == TT_PART_WORK || part == TT_PART_WAIT ||
-                            part == TT_PART_OFF_CPU || part == TT_PART_DISK;
+        const bool optional = part == TT_PART_UNRECORDED || part >= TT_PART_BETWEEN_BATCHES ||
+                              (part == TT_PART_BETWEEN_OPS && w->kind != TT_WHY_BATCH) ||
+                              (part >= TT_PART_PROCESSOR && part <= TT_PART_STOPPED) ||
+                              part == TT_PART_KERNEL;
+        const bool in_ops = part <= TT_PART_DISK;
         if (optional && part_ns[i] <= 0) continue;
         w->parts[w->n_parts++] = (tt_why_part){
             .part = part,
@@ -250,6 +267,14 @@ static void note_disk(tt_why *w, const tt_parts_walker *walker)
         tt_why_write(w, &w->not_known, "How long threads waited for disk is part of %s.", in);
 }
 
+static bool has_off_cpu(const tt_why *w)
+{
+    bool has = false;
+    for (size_t i = 0; i < w->n_parts; i++)
+        has |= w->parts[i].part == TT_PART_OFF_CPU && w->parts[i].time_ns > 0;
+    return has;
+}
+
 void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
 {
     const tt_model *m = w->m;
@@ -263,6 +288,11 @@ void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
     if (!tt_parts_off_cpu_known(walker))
         tt_why_write(w, &w->not_known,
                      "How long threads were off CPU was not recorded: own work includes it.");
+    else if (!tt_parts_delay_known(walker) && has_off_cpu(w))
+        tt_why_write(
+            w, &w->not_known,
+            "Why threads were off CPU was not recorded: whether others had the processors, "
+            "a quota was used up, or the process was stopped.");
     if (!tt_parts_disk_known(walker)) note_disk(w, walker);
     if (m->losses_total)
         tt_why_write(w, &w->not_known,

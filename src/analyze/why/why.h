@@ -29,6 +29,10 @@ typedef enum tt_cause {
     TT_CAUSE_LONG_PROMPT,
     TT_CAUSE_DISK,
     TT_CAUSE_COLD_EXPERT,
+    TT_CAUSE_KERNEL,
+    TT_CAUSE_PROCESSOR,
+    TT_CAUSE_MORE_THREADS,
+    TT_CAUSE_THROTTLED,
     TT_CAUSE_OFF_CPU,
     TT_CAUSE_STOPPED,
     TT_CAUSE_WAITS,
@@ -85,7 +89,8 @@ typedef struct tt_why {
     double time_ns;     /* NAN: not known */
     double before_ns;   /* of a batch: since the one before it ended; NAN: not known */
     double late_ns;     /* of a batch that began late: what of that is unusual; else NAN */
-    uint32_t shift;     /* of a batch: the one that moved the context's positions before it; or TT_NONE */
+    uint32_t
+        shift; /* of a batch: the one that moved the context's positions before it; or TT_NONE */
     tt_usual_value usual, usual_before;
     bool near; /* both are of the batches near it */
     bool slow; /* unusually long, or began unusually late */

@@ -118,8 +118,8 @@ static char *copy_word(const tt_experiment_work *w, tt_setting setting)
     return word ? strdup(word) : NULL;
 }
 
-static void __attribute__((format(printf, 2, 3))) note_unmet(tt_experiment_work *w, const char *fmt,
-                                                             ...)
+static void __attribute__((format(printf, 2, 3)))
+note_unmet(tt_experiment_work *w, const char *fmt, ...)
 {
     char *unmet = w->held.unmet;
     size_t n = strlen(unmet);

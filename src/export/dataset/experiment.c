@@ -107,7 +107,8 @@ static bool pass_batch(tt_idmap *phases, const tt_batch *b, uint32_t *next)
 }
 
 /* Tokens that the engine was asked to predict: one per sequence for each generating batch (and one
- * for each draft that was right), and one for the end of the prompt. *known: false if not observed. */
+ * for each draft that was right), and one for the end of the prompt. *known: false if not observed.
+ */
 static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt_error *err)
 {
     tt_idmap phases = {0}; /* by context, of the following batch */

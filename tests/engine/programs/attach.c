@@ -1,5 +1,6 @@
 /* Preloaded into a program that knows nothing of recording: opens the hook library that ATTACH_HOOK
- * names, late as tensortrace/attach.h says, records into ATTACH_TO, and ends at the program's exit. */
+ * names, late as tensortrace/attach.h says, records into ATTACH_TO, and ends at the program's exit.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

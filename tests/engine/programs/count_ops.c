@@ -1,7 +1,7 @@
 /* Counts what ggml's CPU library computes, without any code of tensortrace: preloaded, it appends
- * "OPS TOKENS GRAPHS" to the file that COUNT_OPS names when the program ends. OPS are calls of thread 0
- * that compute (a fused pair is one), TOKENS the rows looked up in token_embd.weight, GRAPHS what the
- * scheduler is given to compute.
+ * "OPS TOKENS GRAPHS" to the file that COUNT_OPS names when the program ends. OPS are calls of
+ * thread 0 that compute (a fused pair is one), TOKENS the rows looked up in token_embd.weight,
+ * GRAPHS what the scheduler is given to compute.
  *
  * It may stand before the hook library in LD_PRELOAD, to count in the same run. Both find the
  * real function by who calls, so a call is passed on by a jump, which leaves the caller's return

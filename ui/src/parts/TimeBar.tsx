@@ -12,7 +12,9 @@ export interface TimePart {
   readonly usual_ns?: number | null;
 }
 
-const PARTS = ["work", "wait", "off_cpu", "disk", "between_ops", "unrecorded", "between_batches"];
+const PARTS = [
+  "work", "kernel", "wait", "processor", "throttled", "stopped", "off_cpu", "disk", "between_ops", "unrecorded", "between_batches", "idle",
+];
 /** A part of the bar so wide has room for its share. */
 const LABELLED_FROM = 0.06;
 

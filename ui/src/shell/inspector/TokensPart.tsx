@@ -99,7 +99,7 @@ export function TokensPart(props: { token: number; other: number }) {
             <>
               <Row name="Ops" a={a.total.count} b={b.total.count} words={(n) => count(n ?? 0)} />
               <Row name="Time of ops" a={a.total.total_ns} b={b.total.total_ns} words={duration} />
-              <Row name="Waited" a={a.total.wait_ns} b={b.total.wait_ns} words={duration} />
+              <Row name="At barriers" a={a.total.wait_ns} b={b.total.wait_ns} words={duration} />
               <Row name="Weights read" a={a.total.weight_bytes} b={b.total.weight_bytes} words={bytes} />
               {byComponent(a, b)
                 .slice(0, PARTS_MOST)

@@ -41,9 +41,9 @@ export function Used(props: { filter: Params }) {
     <>
       <Figure name="Ops">{count(total.count)}</Figure>
       <Figure name="Time of ops">{duration(total.total_ns)}</Figure>
-      <Figure name="Waited">
+      <Figure name="At barriers">
         {duration(total.wait_ns)}
-        {total.wait_ns !== null && lanes > 1 && ` (${lanes} threads together)`}
+        {total.wait_ns !== null && lanes > 1 && ` (${lanes} threads' sum)`}
       </Figure>
       <Figure name="Weights read">
         {total.weight_bytes_at_most && "at most "}

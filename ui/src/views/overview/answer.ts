@@ -93,6 +93,10 @@ export interface Overview {
 }
 
 const CAUSES: Record<string, string> = {
+  kernel: "work in the kernel",
+  processor: "no processor",
+  more_threads: "more threads than processors",
+  throttled: "throttled",
   off_cpu: "off CPU",
   disk: "disk",
   long_prompt: "prompt in the batch",
