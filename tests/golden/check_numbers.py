@@ -94,7 +94,7 @@ class Served:
         slices = {name: take(kind, n_slices) for name, kind in names}
         names = [("busy", "d"), ("wait", "d"), ("bucket", "I"), ("count", "I"), ("marked", "I"), ("track", "H"), ("kind", "B")]
         merged = {name: take(kind, n_merged) for name, kind in names}
-        merged["shares"] = take("B", n_merged, 6)
+        merged["shares"] = take("B", n_merged, 10)
         return begin, (end - begin) / buckets, slices, merged
 
 
