@@ -120,7 +120,6 @@ static const tt_column columns[] = {
               .kinds = BY(LAYER), .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY,
               .get = get_layer, .text = show_key),
     TT_STACK(.kinds = BY(LAYER), .get = get_layer),
-    TT_STACK(.kinds = BY(LAYER), .get = get_layer),
     KEY_TEXT(COMPONENT, "component", "COMPONENT", "role in its layer (attn_q, ffn_up, ...)"),
     KEY_TEXT(CATEGORY, "category", "CATEGORY", "the part of the network"),
     KEY_TEXT(TENSOR, "tensor", "TENSOR", "the weight; an op of two weights counts for both"),

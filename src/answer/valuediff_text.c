@@ -150,6 +150,9 @@ static void put_blame(sentence *s, const tt_valuediff *d)
         else
             put(s, "; it reads no other value: the error is made here, or in what the model or "
                    "its user puts in");
+        if (i->only_a) put(s, " (only A computes %s", i->only_a);
+        if (i->only_b) put(s, "%s only B computes %s", i->only_a ? ";" : " (", i->only_b);
+        if (i->only_a || i->only_b) put(s, ")");
         break;
     case TT_BLAME_EXTRA:
         if (i->input_rel_l2 > 0)

@@ -288,6 +288,7 @@ static const function functions[] = {
     {AT(n_vocab), "llama_vocab_n_tokens", "llama_n_vocab", true},
     {AT(n_ctx_train), "llama_model_n_ctx_train", "llama_n_ctx_train", true},
     {AT(has_encoder), "llama_model_has_encoder", NULL, true},
+    {AT(meta_text), "llama_model_meta_val_str", NULL, true},
     {AT(perf_context), "llama_perf_context", NULL, true},
     {AT(load_mode_name), "llama_load_mode_name", NULL, true},
     {AT(print_system_info), "llama_print_system_info", NULL, true},

@@ -150,6 +150,8 @@ typedef struct tt_engine_api {
     int32_t (*n_vocab)(const struct tt_llama_vocab *);
     int32_t (*n_ctx_train)(const struct tt_llama_model *);
     bool (*has_encoder)(const struct tt_llama_model *);
+    /* Returns the length, or -1: no such key. */
+    int32_t (*meta_text)(const struct tt_llama_model *, const char *key, char *out, size_t room);
     tt_abi_blob (*perf_context)(const struct tt_llama_context *);
     const char *(*load_mode_name)(int32_t mode);
     const char *(*print_system_info)(void);

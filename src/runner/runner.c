@@ -203,7 +203,20 @@ static tt_status generate_with(tt_generated *g, struct tt_llama_sampler *sampler
     return status;
 }
 
-/* Whether the last call computed any: an engine may hand out memory that no op has written. */
+/* Whether each token sees those behind it, too, as in models for embeddings. */
+static bool is_bidirectional(const tt_generated *g)
+{
+    char name[64], key[96], causal[8] = "";
+    if (!g->api->meta_text ||
+        g->api->meta_text(g->model, "general.architecture", name, sizeof name) < 0)
+        return false;
+    (void)snprintf(key, sizeof key, "%s.attention.causal", name);
+    return g->api->meta_text(g->model, key, causal, sizeof causal) > 0 &&
+           strcmp(causal, "false") == 0;
+}
+
+/* Whether the last call computed any: an engine may hand out memory that no op has written. Zeros
+ * alone prove nothing, as they may come of NaN. */
 static bool has_logits(const tt_generated *g)
 {
     const float *logits = g->api->logits(g->context);
@@ -211,7 +224,7 @@ static bool has_logits(const tt_generated *g)
     int32_t zeros = 0;
     while (logits && zeros < n && logits[zeros] == 0)
         zeros++;
-    return logits && (n <= 0 || zeros < n);
+    return logits && (n <= 0 || zeros < n || !is_bidirectional(g));
 }
 
 /* Decodes the prompt and generates. Needs everything in *g. */

@@ -173,7 +173,7 @@ def rows_of(said):
         return {**more, **{k: v for k, v in row.items() if not isinstance(v, list)}}
     out = {"domains": said["domains"], "layers": [flat(l) for l in said["layers"]], "pairs": [], "experts": [], "matrix": []}
     for layer in said["layers"]:
-        at = {"layer_id": layer["layer_id"]}
+        at = {"layer_id": layer["layer_id"], "stack": layer["stack"]}
         out["pairs"] += [flat(p, **at) for p in layer["pairs"]]
         for e in layer["experts"]:
             out["experts"].append(flat(e, **at))

@@ -267,6 +267,40 @@ def state_space():
           rows["ssm"]["weight_bytes"])
 
 
+def make_bert(path, tokenizer):
+    """Computes embeddings, and no logits."""
+    w = begin(path, "bert", tokenizer)
+    w.add_feed_forward_length(FFN)
+    w.add_head_count(HEADS)
+    w.add_layer_norm_eps(1e-12)
+    w.add_causal_attention(False)
+    w.add_pooling_type(gguf.PoolingType.MEAN)
+    w.add_tensor("position_embd.weight", matrix(512, EMBD).astype(np.float32))
+    w.add_tensor("token_types.weight", matrix(2, EMBD).astype(np.float32))
+    norms = ["token_embd_norm"] + [f"blk.{i}.{x}_output_norm" for i in range(LAYERS) for x in ("attn", "layer")]
+    for norm in norms:
+        w.add_tensor(norm + ".weight", ones(EMBD))
+        w.add_tensor(norm + ".bias", 0 * ones(EMBD))
+    for i in range(LAYERS):
+        shapes = {x: (EMBD, EMBD) for x in ("attn_q", "attn_k", "attn_v", "attn_output")}
+        shapes |= {"ffn_up": (FFN, EMBD), "ffn_down": (EMBD, FFN)}
+        for name, shape in shapes.items():
+            w.add_tensor(f"blk.{i}.{name}.weight", matrix(*shape))
+            w.add_tensor(f"blk.{i}.{name}.bias", 0 * ones(shape[0]))
+    end(w)
+
+
+def embeddings():
+    """A model without logits generates nothing: its prompt can be traced, and nothing is said of tokens that nobody got."""
+    tool("run", "-q", "--force", "-o", "none.ttrace", "-m", "bert.gguf", "-p", "Once", "-n", "6", "-t", "1", code=2)
+    tool("run", "-q", "--force", "-o", "bert.ttrace", "-m", "bert.gguf", "-p", "Once", "-n", "0", "-t", "1")
+    info = asked("info", "bert.ttrace")
+    equal("generated", 0, info["generate"]["n_tokens"])
+    equal("first token", None, info["first_token"])
+    equal("other", 0, sum(r["count"] for r in asked("stats", "--by", "category", "bert.ttrace")["rows"]
+                          if r["category"] == "other"))
+
+
 def main():
     if not (ROOT / "usr/bin/llama-speculative-simple").exists():
         print("skipped: the newest engine was not fetched (see engine.newest_engine)")
@@ -280,6 +314,8 @@ def main():
     draft_and_target()
     encoder_and_decoder()
     state_space()
+    make_bert("bert.gguf", tokenizer)
+    embeddings()
     complain.finish()
 
 

@@ -508,8 +508,8 @@ static void test_unmeasured(void **state)
     assert_int_equal(d->counts[TT_VALUE_UNMEASURED], 2);
     assert_int_equal(d->compared, 2);
     assert_string_equal(d->first.stage, "q_proj");
-    /* An op that B lacks is between. */
-    assert_int_equal(d->first.blame, TT_BLAME_EXTRA);
+    /* An op that B lacks is between, but reads nothing else. */
+    assert_int_equal(d->first.blame, TT_BLAME_OWN);
     assert_string_equal(d->first.only_a, "MUL_MAT");
     assert_null(d->first.only_b);
     assert_string_equal(d->first_inputs[0].stage, "norm");
@@ -629,9 +629,9 @@ static void test_moved_behind_others(void **state)
     reads(value(&b, 0, "attn_heads", 32, 6), 0);
     tt_valuediff *d = compare(&a, &b, &defaults);
     assert_string_equal(d->first.stage, "attn_heads");
-    assert_int_equal(d->first.blame, TT_BLAME_EXTRA);
-    assert_non_null(strstr(tt_valuediff_text(d, text),
-                           "the error is made here or in ops that only A has: MUL_MAT."));
+    assert_int_equal(d->first.blame, TT_BLAME_OWN);
+    assert_non_null(
+        strstr(tt_valuediff_text(d, text), "the error is made here (only A computes MUL_MAT)."));
     tt_valuediff_free(d);
     finish(&a, &b);
 }

@@ -213,8 +213,10 @@ static void count_between(tt_lane *l, const active_run *run, const struct ggml_t
     if (!l->details.ring || !is_due(l, now, AFRESH_AFTER_US)) return;
     while (node + 1 < run->n_nodes && run->nodes[node] != op)
         node++;
-    count(l, now, run->run, node, 0,
-          pthread_equal(run->thread, pthread_self()) ? TT_DETAIL_BETWEEN : TT_DETAIL_NONE);
+    /* Older engines pass views to the hook, too, which have no records. */
+    const bool told = run->nodes[node] == op && tt_graphs_executes(op, false) &&
+                      pthread_equal(run->thread, pthread_self());
+    count(l, now, run->run, node, 0, told ? TT_DETAIL_BETWEEN : TT_DETAIL_NONE);
 }
 
 /* What the thread was off CPU in the op. */

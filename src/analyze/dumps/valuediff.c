@@ -39,6 +39,7 @@ typedef struct tt_blame {
     tt_blame_cache *caches;
     size_t n_caches;
     tt_blame_state others; /* of the value's inputs on the other side */
+    bool brings;           /* one side's ops since them read what the other side does not */
     bool blind;            /* inputs of values are unknown on this side */
     bool cut;              /* earlier steps were not compared, or there are too many caches */
 } tt_blame;
@@ -152,7 +153,8 @@ static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned c
     tt_tolerance step = tt_tolerance_of_step(from.coarseness);
     if (!isnan(rel_l2)) step.rel_l2 = rel_l2;
     item->blame = evaluate(item, v, &from);
-    if (item->blame == TT_BLAME_OWN && (item->only_a || item->only_b)) item->blame = TT_BLAME_EXTRA;
+    if (item->blame == TT_BLAME_OWN && (item->only_a || item->only_b) && b->brings)
+        item->blame = TT_BLAME_EXTRA;
     item->input_rel_l2 = from.unknown ? NAN : from.rel_l2;
     if (item->verdict == TT_VALUE_CLOSE && item->blame == TT_BLAME_OWN &&
         item->error.rel_l2 > step.rel_l2) {
@@ -542,8 +544,24 @@ static bool name_extra(walk *w, const path *p, const path *q, const char **out)
     return *out != NULL;
 }
 
-/* What only one side computes between the value and its compared inputs; and the errors of those
- * that it has on the other side. */
+/* Whether an op of p reads a weight, or an input of the graph, that neither q nor the value there
+ * does. If none does, one op may do on one side what several do on the other. Each engine has the
+ * mask of attention in its own way. */
+static bool brings_operand(const path *p, const path *q, const char *own)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const char *operand = p->list[i].operand;
+        bool known = !operand || (own && strcmp(operand, own) == 0) ||
+                     strcmp(p->list[i].op, "SOFT_MAX") == 0;
+        for (uint32_t k = 0; k < q->n && !known; k++)
+            known = q->list[k].operand && strcmp(operand, q->list[k].operand) == 0;
+        if (!known) return true;
+    }
+    return false;
+}
+
+/* What only one side computes between the value and its compared inputs, if that brings in
+ * something else; and the errors of those inputs that it has on the other side. */
 static bool find_extra(walk *w, const tt_dump_step *s, size_t value, const tt_dump_step *other,
                        uint32_t with, const uint32_t *partner, const uint32_t *back, bool by_a,
                        tt_valuediff_item *item)
@@ -560,6 +578,8 @@ static bool find_extra(walk *w, const tt_dump_step *s, size_t value, const tt_du
             w->blame.others.unknown = true;
     }
     w->blame.others.unknown |= there.more;
+    w->blame.brings = brings_operand(&here, &there, other->values[with].operand) ||
+                      brings_operand(&there, &here, s->values[value].operand);
     return name_extra(w, &here, &there, by_a ? &item->only_a : &item->only_b) &&
            name_extra(w, &there, &here, by_a ? &item->only_b : &item->only_a);
 }
@@ -595,12 +615,14 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
         tt_status status = compare_pair(w, va, vb, item);
         if (status != TT_OK) return status;
         w->blame.others = (tt_blame_state){0};
+        w->blame.brings = false;
         if (own && others && !item->other_axes &&
             !find_extra(w, s, i, other, partner[i], partner, back, by_a, item))
             return no_memory(w);
         if (own && !blame_value(&w->blame, s, i, own_coarseness(va, vb), step, item, &cache))
             return no_memory(w);
-        if (item->blame != TT_BLAME_EXTRA) item->only_a = item->only_b = NULL;
+        if (item->blame != TT_BLAME_EXTRA && item->blame != TT_BLAME_OWN)
+            item->only_a = item->only_b = NULL;
         if (!is_wanted(w, item)) continue;
         if (!tt_valuediff_tally_item(w->d, &w->tally, item) || !keep(w, item) ||
             !note_first(w, s, i, item, results, &cache))

@@ -72,7 +72,8 @@ typedef enum tt_value_blame {
     TT_BLAME_OWN,       /* its inputs are equal, or much closer: it is made here */
     TT_BLAME_INHERITED, /* an input differs, or has an error of this size */
     TT_BLAME_UNKNOWN,   /* inputs are unknown, or unmeasured */
-    TT_BLAME_EXTRA      /* as OWN, or made by ops since those inputs that only one side has */
+    TT_BLAME_EXTRA /* as OWN, or made by ops since those inputs that only one side has, and that
+                      bring in a weight or an input that the other side lacks */
 } tt_value_blame;
 
 /* The limits for "close". Infinite: no limit. */
@@ -152,8 +153,8 @@ typedef struct tt_valuediff_item {
     tt_value_blame blame;
     tt_tolerance tolerance; /* that was applied */
     tt_value_error error;
-    /* For TT_BLAME_EXTRA: the ops that only that side has, "MUL_MAT with attn_inp_k_rot, ADD"; else
-     * NULL. */
+    /* For OWN and EXTRA: the ops since its inputs that only that side has, "MUL_MAT with
+     * attn_inp_k_rot, ADD"; NULL: none. */
     const char *only_a, *only_b;
     bool other_axes;     /* not measured: one side is multiplied with what the other is not, see
                             tt_dump_value.basis */

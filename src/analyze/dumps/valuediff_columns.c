@@ -196,7 +196,7 @@ static const tt_column item_columns[] = {
               .get = item_verdict, .text = show_verdict),
     TT_COLUMN("blame", NULL, NONE, "whether the error is made here or inherited",
               .type = TT_CELL_NAME, .get = item_blame),
-    TT_COLUMN("only_a", NULL, NONE, "ops since its inputs that only A has, if blame is extra",
+    TT_COLUMN("only_a", NULL, NONE, "ops since its inputs that only A has, if blame is own or extra",
               .nullable = true, TT_MEMBER(tt_valuediff_item, only_a)),
     TT_COLUMN("only_b", NULL, NONE, "likewise of B", .nullable = true,
               TT_MEMBER(tt_valuediff_item, only_b)),
