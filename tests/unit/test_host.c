@@ -170,6 +170,74 @@ static void version_1_limits_are_found_below_the_mounted_part(void **state)
     remove_root();
 }
 
+/* What was withheld is the sum of all groups that have a quota. cpu.stat has what Linux 6.1 writes.
+ */
+static void what_a_quota_withheld_is_found_in_both_versions(void **state)
+{
+    static const char mounted_v2[] = "2 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+    tt_host_quotas q;
+    uint64_t ns, periods;
+    tt_host_system s;
+    (void)state;
+    make_root();
+    put("proc/self/cgroup", "0::/a/b\n");
+    put("proc/self/mountinfo", mounted_v2);
+    put("sys/fs/cgroup/cpu.max", "max 100000\n");
+    put("sys/fs/cgroup/cpu.stat", "nr_throttled 1000\nthrottled_usec 1000\n");
+    put("sys/fs/cgroup/a/cpu.max", "50000 100000\n");
+    put("sys/fs/cgroup/a/cpu.stat",
+        "usage_usec 900\nuser_usec 500\nsystem_usec 400\nnr_periods 70\nnr_throttled 7\n"
+        "throttled_usec 1234567\nnr_bursts 3\nburst_usec 99\n");
+    put("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+    put("sys/fs/cgroup/a/b/cpu.stat", "nr_throttled 5\nthrottled_usec 5\n"); /* no quota */
+    tt_host_quotas_find(root, &q);
+    assert_int_equal(q.n, 1);
+    assert_true(tt_host_throttled(&q, &ns, &periods));
+    assert_int_equal(ns, 1234567000);
+    assert_int_equal(periods, 7);
+    tt_host_system_look(root, &s);
+    assert_int_equal(s.cgroup_cpu_ns_per_s, 500000000);
+    /* Both have one, and the lower one's is less. */
+    put("sys/fs/cgroup/a/b/cpu.max", "20000 80000\n");
+    tt_host_quotas_find(root, &q);
+    assert_int_equal(q.n, 2);
+    assert_true(tt_host_throttled(&q, &ns, &periods));
+    assert_int_equal(ns, 1234572000);
+    assert_int_equal(periods, 12);
+    tt_host_system_look(root, &s);
+    assert_int_equal(s.cgroup_cpu_ns_per_s, 250000000);
+    /* One that cannot be read: the sum is not known. */
+    put("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 900\n");
+    assert_false(tt_host_throttled(&q, &ns, &periods));
+    put("sys/fs/cgroup/a/b/cpu.stat", "");
+    assert_false(tt_host_throttled(&q, &ns, &periods));
+    put("sys/fs/cgroup/a/cpu.max", "max 100000\n");
+    put("sys/fs/cgroup/a/b/cpu.max", "max\n");
+    tt_host_quotas_find(root, &q);
+    assert_int_equal(q.n, 0); /* none: nothing is withheld that could be read */
+    assert_false(tt_host_throttled(&q, &ns, &periods));
+    remove_root();
+
+    /* Version 1 counts ns. */
+    make_root();
+    put("proc/self/cgroup", "5:cpu,cpuacct:/x\n0::/\n");
+    put("proc/self/mountinfo", "3 1 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+    put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    put("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "150000\n");
+    put("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+    put("sys/fs/cgroup/cpu/x/cpu.stat",
+        "nr_periods 70\nnr_throttled 7\nthrottled_time 1234567\nwait_sum 8\n");
+    tt_host_quotas_find(root, &q);
+    assert_int_equal(q.n, 1);
+    assert_true(tt_host_throttled(&q, &ns, &periods));
+    assert_int_equal(ns, 1234567);
+    assert_int_equal(periods, 7);
+    tt_host_system_look(root, &s);
+    assert_int_equal(s.cgroup_cpu_ns_per_s, 1500000000);
+    remove_root();
+}
+
 static void growth_is_that_of_the_process_or_a_limited_group(void **state)
 {
     (void)state;
@@ -539,6 +607,7 @@ int main(void)
         cmocka_unit_test(version_2_limits_are_the_least_of_all_ancestors),
         cmocka_unit_test(room_is_the_least_of_machine_and_groups),
         cmocka_unit_test(version_1_limits_are_found_below_the_mounted_part),
+        cmocka_unit_test(what_a_quota_withheld_is_found_in_both_versions),
         cmocka_unit_test(growth_is_that_of_the_process_or_a_limited_group),
         cmocka_unit_test(a_group_that_is_not_shown_has_no_known_limits),
         cmocka_unit_test(what_is_told_comes_back_and_the_rest_is_unknown),

@@ -1,10 +1,13 @@
 /* Why batches take their time, in traces put together tick by tick: the parts, and the causes. */
 #include "tests.h"
 
+#include "analyze/cache/whatif.h"
 #include "analyze/overview.h"
 #include "analyze/stats.h"
 #include "analyze/why/why.h"
 #include "export_trace.h"
+#include "report/analysis.h"
+#include "report/sections.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +44,8 @@ enum {
     KERNEL,
     CROWDED,
     HALF,
-    SPREAD
+    SPREAD,
+    LOST /* in every batch, for lost_ns */
 };
 
 /* The tensor of attention without a weight. */
@@ -88,6 +92,8 @@ static void put_batch(hand *h, uint32_t id, uint64_t ticks, int odd)
 static bool reads_are_counted = true; /* bytes; the kernel's events have none */
 static uint32_t counted_lanes = 2;
 static uint64_t process_read_bytes; /* by the kernel, over all batches; 0: not recorded */
+static uint64_t lost_ns;            /* whole us */
+static bool reads_weights;          /* the op that may be off CPU, of a model's only one */
 
 static void put_usage(hand *h, uint32_t batch, uint8_t moment, uint64_t ticks, uint64_t read_bytes)
 {
@@ -177,7 +183,15 @@ static void put_op(made *x, uint32_t run, uint32_t node, int odd)
     if (odd == GROWING && node == 1) arrive[0] += run * 10000ull, arrive[1] += run * 10000ull;
     if ((odd == CONTEXT || odd == SAME_CONTEXT) && node == 1)
         arrive[0] += 10 * MS, arrive[1] += 10 * MS;
-    const bool counted = node == 2 && is_counted(odd) && odd != KERNEL && odd != SPREAD;
+    const bool counted =
+        node == 2 && is_counted(odd) && odd != KERNEL && odd != SPREAD && odd != LOST;
+    if (odd == LOST && node == 2) {
+        arrive[0] += lost_ns;
+        put_off(x, run, node, 0, lost_ns);
+        put_thread(x, run, node, 0, lost_ns, 0);
+        arrive[1] += lost_ns / 2; /* for which nobody waited */
+        put_off(x, run, node, 1, lost_ns / 2);
+    }
     const bool off = node == 2 && (odd == OFF_CPU || odd == STOPPED || odd == DISK);
     if (counted) put_reason(x, run, node, odd, arrive[1]);
     if (counted) arrive[1] += 30 * MS;
@@ -221,12 +235,18 @@ static void make(made *x, uint32_t batches, int odd, bool faults)
     put_environment(&x->h, odd);
     hand_clock(&x->h, 1, 1);
     hand_clock(&x->h, 1 + 1000 * MS, 1 + 1000 * MS);
+    if (reads_weights) hand_model(&x->h, 1, "model.gguf", 1);
     for (uint32_t i = 0; i < OPS; i++)
         (void)hand_tensor(&x->h, names[i], i == 0 ? "RMS_NORM" : "MUL_MAT", 4, 1, 1);
+    if (reads_weights) {
+        hand_source(&x->h.tensors[2], OPS);
+        hand_source(&x->h.tensors[2], 0);
+        (void)hand_tensor(&x->h, "w0", "NONE", 4, 4, 16);
+    }
     hand_graph(&x->h, 1, OPS);
     x->at = MS;
     for (uint32_t b = 0; b < batches; b++) {
-        const int is = b == ODD || odd == GROWING || odd == SPREAD ? odd : PLAIN;
+        const int is = b == ODD || odd == GROWING || odd == SPREAD || odd == LOST ? odd : PLAIN;
         x->at += 100000 + (is == PAUSE ? 50 * MS : is == SHORT_PAUSE ? 200000 : 0);
         put_batch(&x->h, b + 1, x->at, odd);
         if (process_read_bytes)
@@ -775,6 +795,93 @@ static void lost_ops(void **state)
     hand_close(&h, m);
 }
 
+/* Each batch takes 4 ms in its ops, 69 us around them, and is off CPU for some more. What is
+ * predicted leaves that out, and nothing is predicted where it is more than half. */
+#define AROUND_NS 69000.0 /* 20 before, 10 before and 1 behind each op, 5 behind the last */
+
+static void predict(uint64_t ns, bool told)
+{
+    const tt_whatif_plan plan = {
+        .unit = TT_WHATIF_TENSOR, .depth = 1, .disk = {.bytes_per_s = 1e9}};
+    const double left_ns = 4.0 * MS + AROUND_NS;
+    const uint64_t ram = 1 << 20;
+    const tt_filter all = {0};
+    tt_reads reads = {.n = 0};
+    tt_whatif *w;
+    tt_whatif_result r;
+    lost_ns = ns;
+    reads_weights = true;
+    made *x = of(BATCHES, LOST, false);
+    assert_int_equal(tt_reads_collect(x->m, &all, &reads, NULL, NULL, NULL), TT_OK);
+    assert_int_equal(tt_whatif_new(x->m, &reads, &plan, &w, NULL), TT_OK);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, &r, NULL), TT_OK);
+    assert_int_equal(r.total.timed_tokens, BATCHES);
+    near(BATCHES * (double)ns, r.total.lost_ns);
+    near(BATCHES * left_ns, r.total.compute_ns);
+    near(left_ns, tt_whatif_compute_ns(&r.total));
+    near(1e9 * (double)ns / ((double)ns + left_ns), 1e9 * tt_whatif_lost_share(&r.total));
+    /* Generated tokens behind the first one read from memory alone. */
+    near(0, r.steady.disk_ns);
+    const double wanted = told ? 1e9 / left_ns : 0;
+    const double rates[] = {tt_whatif_rate(&r.steady), tt_whatif_rate_apart(&r.steady),
+                            tt_whatif_rate_overlap(&r.steady), tt_whatif_rate_causal(&r.steady)};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (fabs(rates[i] - wanted) > 1e-3) fail_msg("wanted %f, got %f", wanted, rates[i]);
+    tt_whatif_free(w);
+    tt_reads_free(&reads);
+    unmake(x);
+    reads_weights = false;
+}
+
+static void predictions_are_of_undisturbed_time(void **state)
+{
+    (void)state;
+    predict(0, true);
+    predict(MS, true);
+    predict(4 * MS + 68000, true); /* a us less than half, and more */
+    predict(4 * MS + 70000, false);
+    predict(30 * MS, false);
+}
+
+/* The same of what bounds the ops: their 4 ms are left. */
+static void bound(uint64_t ns, const char *sentence, const char *also)
+{
+    const tt_analysis_options options = {.edges = {.bandwidth_from = TT_EDGES_GIVEN,
+                                                   .peak_from = TT_EDGES_GIVEN,
+                                                   .bytes_per_s = 1e10,
+                                                   .flops_per_s = 1e11}};
+    tt_analysis a;
+    char text[512];
+    double off_ns = 0, rolled_ns = 0;
+    lost_ns = ns;
+    made *x = of(BATCHES, LOST, false);
+    assert_int_equal(tt_analysis_make(x->m, "a.ttrace", &options, &a, NULL), TT_OK);
+    near(BATCHES * 4.0 * MS, a.bounds.all_ns);
+    near(BATCHES * 4.0 * MS, a.generate.all_ns);
+    near(BATCHES * (double)ns, a.bounds.lost_ns);
+    near(BATCHES * (double)ns, a.generate.lost_ns);
+    for (size_t i = 0; i < a.points.n; i++) {
+        rolled_ns += a.points.list[i].quiet_ns;
+        off_ns += a.points.list[i].wall_ns - a.points.list[i].quiet_ns;
+    }
+    near(BATCHES * 4.0 * MS, rolled_ns);
+    near(BATCHES * (double)ns, off_ns);
+    assert_true(tt_bound_sentence(&a, text, sizeof text));
+    if (!strstr(text, sentence) || !strstr(text, also)) fail_msg("%s", text);
+    tt_analysis_free(&a);
+    unmake(x);
+}
+
+static void limits_are_of_undisturbed_time(void **state)
+{
+    (void)state;
+    bound(0, "Generating is", "bound");
+    bound(3 * MS, "Generating is", "bound");
+    bound(4 * MS - 1000, "Generating is", "bound");
+    bound(4 * MS + 1000, "could not be decided", "for 50 %");
+    bound(12 * MS, "could not be decided", "for 75 %");
+}
+
 /* A trace without a clock has no times, and says so. */
 static void no_clock(void **state)
 {
@@ -812,6 +919,8 @@ int main(void)
         cmocka_unit_test(no_clock),
         cmocka_unit_test(layers_and_ops),
         cmocka_unit_test(lost_ops),
+        cmocka_unit_test(predictions_are_of_undisturbed_time),
+        cmocka_unit_test(limits_are_of_undisturbed_time),
         cmocka_unit_test(a_growing_context),
         cmocka_unit_test(a_late_token),
         cmocka_unit_test(what_came_from_disk),
