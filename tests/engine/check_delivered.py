@@ -22,6 +22,8 @@ PATTERNS = {
     "n_accept": r"n_accept *= *(\d+)",
     "total_prompt": r"Total prompt tokens: *(\d+)",
     "total_gen": r"Total gen tokens: *(\d+)",
+    "perf_prompt": r"prompt eval time = .*/ *(\d+) tokens",
+    "perf_runs": r" eval time = .*/ *(\d+) runs",
 }
 
 
@@ -36,6 +38,8 @@ def of_log(path, looks_ahead):
     want = {}
     if "total_gen" in said:
         return {"prompt": said["total_prompt"], "delivered": said["total_gen"]}
+    if "perf_runs" in said and "encoded" not in said:
+        return {"prompt": said["perf_prompt"], "delivered": said["perf_runs"]}
     if "encoded" in said:
         want["prompt"] = said["encoded"]
     # The last token is chosen and not computed; the look ahead does not count the first.

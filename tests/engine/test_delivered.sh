@@ -63,6 +63,15 @@ traced "$@"
 complete "$@"
 counted parallel log=parallel.log
 
+# A context that gets full twice, of which half is given up each time.
+wanted=' eval time = '
+set -- shift llama-completion -m tiny.gguf -c 256 -n 400 --context-shift -no-cnv --ignore-eos -t 1 --temp 0 -v -p "Once upon a time"
+traced "$@"
+complete "$@"
+counted shift log=shift.log first_tokens=1
+about=shift
+check check_shift shift.ttrace shift.log
+
 # A benchmark: 3 prompts of 16 (one to warm up) and 1 + 2 x 4 tokens, of which the one that warms up
 # is a text of one token.
 traced bench llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1

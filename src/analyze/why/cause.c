@@ -367,7 +367,8 @@ static void write_cause(const tt_evidence *e)
     case TT_CAUSE_BETWEEN_BATCHES:
         tt_why_write(w, &w->text,
                      "The program did something else, slept or was stopped before it: the engine "
-                     "computed nothing.");
+                     "computed %s.",
+                     w->shift == TT_NONE ? "nothing" : "no token");
         break;
     case TT_CAUSE_WAITS:
         tt_why_write(w, &w->text,
