@@ -57,13 +57,17 @@ def of_log(path, looks_ahead):
 def of_answers(path):
     answers = [json.loads(line) for line in Path(path).read_text().splitlines()]
     total = {key: sum(a.get(key) or 0 for a in answers) for key in ("prompt_n", "draft_n", "draft_n_accepted")}
-    return {
+    want = {
         "prompt": total["prompt_n"],
         "delivered": sum(max(a["predicted_n"] - 1, 0) for a in answers),
         "verified": total["draft_n"],
         "accepted": total["draft_n_accepted"],
         "first_tokens": sum(a["predicted_n"] > 1 for a in answers),
     }
+    # Of a request that was cancelled the server does not tell its guesses.
+    if any(a.get("cancelled") for a in answers):
+        del want["verified"], want["accepted"]
+    return want
 
 
 def main():

@@ -97,13 +97,14 @@ traced finetune llama-finetune -m f32.gguf -f long.txt -c 64 -b 64 -ub 64 -epoch
 counted finetune prompt=0 delivered=0 unknown=0 first_tokens=0
 [ "$(field finetune.ttrace training)" != "" ] || fail "finetune: no training"
 
-# served NAME SLOTS ARGUMENTS...: a server, to which several texts are sent.
+# served NAME SLOTS ARGUMENTS...: a server, to which $asks sends several texts.
+asks=ask_cached
 served() {
     name=$1 slots=$2
     shift 2
     "$TT_BIN" run -q -o "$name.ttrace" --force -- $run "$bin/llama-server" -m tiny.gguf --host 127.0.0.1 --port 0 -c 1536 -t 1 -np $slots "$@" >"$name.log" 2>&1 </dev/null &
     server=$!
-    python3 "$TT_SOURCE_DIR/tests/engine/ask_cached.py" "$name.log" >"$name.answers" || fail "$name: no answers"
+    python3 "$TT_SOURCE_DIR/tests/engine/$asks.py" "$name.log" >"$name.answers" || fail "$name: no answers"
     kill -TERM $server
     wait $server
     expect "$name: exit code" 0 $?
@@ -115,4 +116,9 @@ served server-slots 3
 served server-draft 1 -md draft.gguf --spec-type draft-simple
 served server-good-draft 3 -md tiny.gguf --spec-type draft-simple
 served server-ngram 1 --spec-type ngram-cache
+# Answers without an end: only the client's hanging up ends them.
+"$TT_BIN" synth --ctx 16384 -o long.gguf --force 2>/dev/null || fail "synth"
+asks=ask_cancelled
+served cancelled 1 -m long.gguf -c 16384
+served cancelled-draft 1 -m long.gguf -c 16384 -md long.gguf --spec-type draft-simple
 finish
