@@ -833,6 +833,41 @@ static void predict(uint64_t ns, bool told)
     reads_weights = false;
 }
 
+/* The one weight is read anew in each batch, for 20 ms, one after the other: the last read ends
+ * after 400 ms, and behind it is what is left of the last batch. The time before its op and the
+ * time from there on both lost the same share of themselves. */
+static void predict_reading(uint64_t ns)
+{
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_TENSOR,
+                                 .reader = TT_WHATIF_DIRECT,
+                                 .ahead_bytes = 1 << 20,
+                                 .depth = 1,
+                                 .disk = {.bytes_per_s = 1024 / 20e-3}};
+    const double left_ns = 4.0 * MS + AROUND_NS;
+    const double before_ns = 20000 + 2 * (10000.0 + MS + 1000) + 10000;
+    const double wanted_ns =
+        BATCHES * 20.0 * MS + left_ns - before_ns * left_ns / (left_ns + (double)ns);
+    const tt_filter all = {0};
+    const uint64_t ram = 0;
+    tt_reads reads = {.n = 0};
+    tt_whatif *w;
+    tt_whatif_result r;
+    lost_ns = ns;
+    reads_weights = true;
+    made *x = of(BATCHES, LOST, false);
+    assert_int_equal(tt_reads_collect(x->m, &all, &reads, NULL, NULL, NULL), TT_OK);
+    assert_int_equal(tt_whatif_new(x->m, &reads, &plan, &w, NULL), TT_OK);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, &r, NULL), TT_OK);
+    near(BATCHES * 20.0 * MS, r.total.disk_ns);
+    if (fabs(r.total.ns - wanted_ns) > 100) fail_msg("wanted %f, got %f", wanted_ns, r.total.ns);
+    if (fabs(r.total.causal_ns - wanted_ns) > 100)
+        fail_msg("wanted %f, got %f", wanted_ns, r.total.causal_ns);
+    tt_whatif_free(w);
+    tt_reads_free(&reads);
+    unmake(x);
+    reads_weights = false;
+}
+
 static void predictions_are_of_undisturbed_time(void **state)
 {
     (void)state;
@@ -841,6 +876,8 @@ static void predictions_are_of_undisturbed_time(void **state)
     predict(4 * MS + 68000, true); /* a us less than half, and more */
     predict(4 * MS + 70000, false);
     predict(30 * MS, false);
+    predict_reading(0);
+    predict_reading(2 * MS);
 }
 
 /* The same of what bounds the ops: their 4 ms are left. */
