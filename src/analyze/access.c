@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define EXPERTS_MAX 65536u /* an expert is a 16-bit number in the details */
-/* Runs that are looked at before one, for the choices of experts: one for each node of a large
- * graph. */
-#define RUNS_BEFORE_MAX 8192u
+/* Runs, and their nodes, that are looked at before one, for the choices of experts: those of a
+ * large graph that is computed node by node. */
+#define NODES_BEFORE_MAX 16384u
 /* Choices of one run: a long prompt, many layers, many experts per token. */
 #define CHOICES_MAX ((size_t)16 << 20)
 
@@ -102,9 +102,11 @@ bool tt_access_router_counts(const tt_model *m, uint32_t run, uint32_t router)
     const uint32_t ids = g->tensors[router].src[2];
     const char *name = g->tensors[ids].name;
     if (ids < g->n_nodes || r->batch == TT_NONE || !*name) return true;
-    for (uint32_t i = run, looked = 0; i-- > 0 && looked < RUNS_BEFORE_MAX; looked++) {
+    uint64_t looked = 0;
+    for (uint32_t i = run; i-- > 0 && looked < NODES_BEFORE_MAX; looked++) {
         const tt_run *before = &m->runs[i];
         if (before->batch != r->batch || before->graph == TT_NONE) continue;
+        looked += m->graphs[before->graph].n_nodes;
         const int found = ids_before(&m->graphs[before->graph], name);
         if (found) return found < 0;
     }

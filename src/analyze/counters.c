@@ -69,7 +69,7 @@ static void list_tokens(tt_counters *c, const tt_model *m)
         const tt_batch *b = &m->batches[i];
         if (b->ended)
             put(c, TT_COUNTER_TOKENS_PER_S, tt_model_ns(m, b->begin_ticks),
-                tt_model_ns(m, b->end_ticks), b->n_tokens);
+                tt_model_ns(m, b->end_ticks), tt_model_got(b));
     }
 }
 

@@ -110,7 +110,7 @@ void tt_kernel_batches(const tt_kernel *k, const tt_filter *filter, tt_kernel_su
         ends e = k->batches[i];
         add_window(k, e, sum);
         if (e.begin == TT_NONE || e.end == TT_NONE) continue;
-        sum->tokens += k->m->batches[i].n_tokens;
+        sum->tokens += tt_model_got(&k->m->batches[i]);
         sum->overlap |= sum->windows > 1 && k->m->usages[e.begin].ticks < last_end;
         if (k->m->usages[e.end].ticks > last_end) last_end = k->m->usages[e.end].ticks;
     }

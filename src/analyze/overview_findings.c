@@ -148,7 +148,7 @@ static const char *pool_bound(tt_overview *o, const tt_pool_report *p)
 {
     const tt_filter generated = {.phase = TT_PHASE_GENERATE};
     const tt_phase_summary *g = &o->summary.generate;
-    const double tokens = (double)(g->tokens - g->mixed_tokens);
+    const double tokens = (double)(g->delivered - g->mixed_delivered);
     const char *text = "";
     tt_pool_time t = {0};
     tt_pool_sums s = {0};

@@ -499,8 +499,10 @@ static bool drop_edges(tt_pagepool *p, region *r, range pages)
 static void hand_back(tt_pagepool *p, region *r)
 {
     if (r->closed) return;
-    tt_boost_report_problem(p->report, "the model's file was changed: it was left to the kernel's "
-                                       "paging until it had stayed the same for a second");
+    tt_boost_report_problem(
+        p->report,
+        "the model's file was changed: it is left to the kernel's paging; if it keeps its "
+        "size, until it has stayed the same for a second");
     r->closed = true;
     r->changed_ns = tt_clock_ns(CLOCK_MONOTONIC);
     atomic_fetch_add(&p->report->handed_back, 1);

@@ -396,7 +396,7 @@ static void check_by(void *options, tt_parse *p)
 {
     tt_faults_options *o = options;
     if (o->list.schema == &tt_faults_schema && !o->residency)
-        o->list.kind = (uint8_t)(1u << o->by->by);
+        o->list.kind = (uint16_t)(1u << o->by->by);
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_BATCH)
         tt_parse_error(p, "--residency is by batch or by tensor");
     const tt_filter *f = &o->filter;

@@ -190,7 +190,7 @@ static void check(void *options, tt_parse *p)
 {
     struct options *o = options;
     (void)p;
-    if (o->by) o->list.kind = (uint8_t)(1u << o->by->by);
+    if (o->by) o->list.kind = (uint16_t)(1u << o->by->by);
 }
 
 static bool is_cold(const void *context, const void *row)

@@ -34,7 +34,7 @@ static void check(void *options, tt_parse *p)
 {
     struct options *o = options;
     (void)p;
-    o->list.kind = (uint8_t)(1u << (o->by ? o->by : &tt_stats_dimensions[0])->by);
+    o->list.kind = (uint16_t)(1u << (o->by ? o->by : &tt_stats_dimensions[0])->by);
 }
 
 static bool print_json(const struct options *o, const tt_model *m, const tt_stats *s,

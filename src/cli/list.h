@@ -14,7 +14,7 @@
 /* --columns, --sort, --limit, --csv. */
 typedef struct tt_list_options {
     const tt_schema *schema; /* of the rows; set by the command, or by options before this set */
-    uint8_t kind;            /* likewise: that of their rowset; 0: not known */
+    uint16_t kind;           /* likewise: that of their rowset; 0: not known */
     const char *columns;     /* NULL: not given */
     const char *sort;
     uint64_t limit; /* rows; 0: all */

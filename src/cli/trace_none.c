@@ -61,8 +61,10 @@ static void see_tensor(survey *s, const tt_tensor *t, bool node)
     const int32_t layer = t->place.layer_id;
     s->layer |= s->f->has_layer && tt_layer_passes(s->f->layer, layer);
     if (layer == TT_LAYER_NONE) return;
-    if (!s->any_layer || layer < s->layer_first) s->layer_first = layer;
-    if (!s->any_layer || layer > s->layer_last) s->layer_last = layer;
+    /* Of whatever model. */
+    const int32_t own = tt_layer_make(tt_layer_number(layer), tt_layer_stack(layer), 0);
+    if (!s->any_layer || own < s->layer_first) s->layer_first = own;
+    if (!s->any_layer || own > s->layer_last) s->layer_last = own;
     s->any_layer = true;
 }
 

@@ -543,7 +543,11 @@ static bool is_of_shape(reader *r)
     uint32_t shape = 1;
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         shape |= (uint32_t)has(r, told[i].field) << told[i].field;
+    if (is_nested(&r->values[TT_IMPORT_EXPERTS])) shape |= UINT32_C(1) << 31;
     if (!r->shape) r->shape = shape;
+    if ((shape ^ r->shape) >> 31)
+        return refuse(r, r->line,
+                      "lists of the experts of several tokens in some lines, of one in others");
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         if ((shape ^ r->shape) >> told[i].field & 1) {
             char text[120];
@@ -832,6 +836,12 @@ static bool take_object(reader *r, bool by_name)
         v.end = r->at;
         const tt_import_field f =
             by_name ? named_field(r, key + 1, n) : tt_import_field_named(key + 1, n);
+        /* As if it were not there; its name is understood all the same. */
+        if (by_name && f != TT_IMPORT_FIELDS && f != TT_IMPORT_VOCABULARY && v.end - v.begin == 4 &&
+            memcmp(v.begin, "null", 4) == 0) {
+            skip_blanks(r);
+            continue;
+        }
         /* A vocabulary's number alone is an error at its name. */
         if (f == TT_IMPORT_VOCABULARY) v = (value){key + 1, key + 1 + n};
         if (f != TT_IMPORT_VOCABULARY && *v.begin == '"') {

@@ -322,10 +322,7 @@ static int by_place(const void *a, const void *b)
     if (kind_x == TT_DETAIL_VALUE) return (int)x->value.part - (int)y->value.part;
     /* Several of one op: in an order that the trace alone decides. */
     if (kind_x == TT_DETAIL_OFF_CPU) return tt_order(x->off_cpu.ns, y->off_cpu.ns);
-    if (kind_x >= TT_DETAIL_THREAD)
-        return x->thread.elapsed_us != y->thread.elapsed_us
-                   ? tt_order(x->thread.elapsed_us, y->thread.elapsed_us)
-                   : tt_order(x->thread.user_us, y->thread.user_us);
+    if (kind_x >= TT_DETAIL_THREAD) return memcmp(&x->thread, &y->thread, sizeof x->thread);
     if (kind_x != TT_DETAIL_EXPERTS && kind_x != TT_DETAIL_WEIGHTS_F32) return 0;
     if (x->experts.token != y->experts.token) return x->experts.token < y->experts.token ? -1 : 1;
     return x->experts.first_rank - y->experts.first_rank;

@@ -1,5 +1,7 @@
 #include "record/place.h"
 
+#include "base/descriptor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -127,7 +129,7 @@ tt_status tt_place_check(const char *path, tt_error *err)
 tt_status tt_place_try(const char *path, tt_error *err)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    const int problem = fd < 0 ? errno : posix_fallocate(fd, 0, TRIED_BYTES);
+    const int problem = fd < 0 ? errno : tt_descriptor_reserve(fd, 0, TRIED_BYTES);
     if (fd >= 0) {
         (void)close(fd);
         (void)unlink(path);

@@ -412,9 +412,11 @@ static void note_pause(tt_recorder *r, uint64_t begin_ticks, const struct timesp
     if (delay_ns >= (now_ns - due_ns) / 4) return;
     const uint64_t ticks = tt_ticks();
     const uint64_t over = (uint64_t)((double)(now_ns - due_ns) * 1e-9 * (double)hz);
+    /* hz may be measured too high: it was not due before it slept. */
+    const uint64_t due_ticks = ticks - begin_ticks > over ? ticks - over : begin_ticks;
     tt_bytes payload;
     tt_bytes_init(&payload, 64);
-    tt_meta_put_pause(&payload, &(tt_meta_pause){begin_ticks, ticks - over, ticks, delay_ns});
+    tt_meta_put_pause(&payload, &(tt_meta_pause){begin_ticks, due_ticks, ticks, delay_ns});
     (void)tt_recorder_meta(r, TT_META_PAUSE, &payload);
     tt_bytes_free(&payload);
 }
@@ -445,7 +447,12 @@ static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
     long poll_ns = POLL_MIN_NS;
-    const int delay = tt_run_delay_open();
+    uint64_t delay_ns;
+    int delay = tt_run_delay_open();
+    if (delay >= 0 && !tt_run_delay_read(delay, &delay_ns)) {
+        (void)close(delay);
+        delay = -1;
+    }
     /* A short run needs no thread that asks the disk. */
     r->flushed_ns = r->changed_ns = r->synced_ns = tt_clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&r->stop_lock);
@@ -459,7 +466,8 @@ static void *drain_main(void *argument)
         (void)pthread_mutex_lock(&r->stop_lock);
     }
     (void)pthread_mutex_unlock(&r->stop_lock);
-    if (delay >= 0) (void)close(delay);
+    /* The program may have closed it, and opened another file under its number. */
+    if (delay >= 0 && tt_run_delay_read(delay, &delay_ns)) (void)close(delay);
     return NULL;
 }
 

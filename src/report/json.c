@@ -271,18 +271,12 @@ static const tt_column part_columns[] = {
 };
 static const tt_schema part_schema = TT_SCHEMA("part", "with so much RAM", part_columns);
 
-static const tt_whatif_part *part_of(const tt_whatif_result *r)
-{
-    return r->steady.tokens                        ? &r->steady
-           : r->of_phase[TT_PHASE_GENERATE].tokens ? &r->of_phase[TT_PHASE_GENERATE]
-                                                   : &r->total;
-}
-
 /* A row is the result of LRU; that of Belady has the same index in its own list. */
-TT_COLUMN_ROWS(lru, tt_whatif_result, r, part_of(r), 1)
-TT_COLUMN_ROWS(
-    belady, tt_whatif_result, r,
-    part_of(&((const tt_analysis *)context)->belady[r - ((const tt_analysis *)context)->lru]), 1)
+TT_COLUMN_ROWS(lru, tt_whatif_result, r, tt_whatif_told(r), 1)
+TT_COLUMN_ROWS(belady, tt_whatif_result, r,
+               tt_whatif_told(&((const tt_analysis *)context)
+                                   ->belady[r - ((const tt_analysis *)context)->lru]),
+               1)
 
 static const tt_column size_columns[] = {
     TT_FIELD("ram_bytes", "of the cache", TT_MEMBER(tt_whatif_result, ram_bytes)),

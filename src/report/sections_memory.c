@@ -307,13 +307,6 @@ static double per_token(const tt_whatif_part *part)
 }
 
 /* Generated tokens without the first; if there are none, all tokens. */
-static const tt_whatif_part *part_of(const tt_whatif_result *r)
-{
-    return r->steady.tokens                        ? &r->steady
-           : r->of_phase[TT_PHASE_GENERATE].tokens ? &r->of_phase[TT_PHASE_GENERATE]
-                                                   : &r->total;
-}
-
 static const char *tokens_per_s(tt_page *p, double rate)
 {
     return rate > 0 ? tt_format_number(p, rate) : "";
@@ -327,7 +320,8 @@ static void whatif_table(tt_page *p, const tt_analysis *a)
     tt_page_table *t = tt_page_table_begin(p, "A token, by how much RAM keeps weights", 6, titles);
     if (t) t->head = false;
     for (size_t i = 0; i < TT_ANALYSIS_RAM_SIZES; i++) {
-        const tt_whatif_part *lru = part_of(&a->lru[i]), *best = part_of(&a->belady[i]);
+        const tt_whatif_part *lru = tt_whatif_told(&a->lru[i]),
+                             *best = tt_whatif_told(&a->belady[i]);
         const char *cells[] = {tt_format_bytes(p, (double)a->lru[i].ram_bytes),
                                tt_percent(p, (double)a->lru[i].ram_bytes, (double)a->touched_bytes),
                                tt_format_bytes(p, per_token(lru)),
@@ -350,9 +344,10 @@ static void plot_whatif(tt_page *p, const tt_analysis *a)
     plot->has_x = plot->has_y = true;
     plot->x_max = (double)a->touched_bytes / MIB;
     for (size_t i = 0; i < TT_ANALYSIS_RAM_SIZES; i++) {
-        double x = (double)a->lru[i].ram_bytes / MIB, y = per_token(part_of(&a->lru[i])) / MIB;
+        double x = (double)a->lru[i].ram_bytes / MIB,
+               y = per_token(tt_whatif_told(&a->lru[i])) / MIB;
         tt_series_add(lru, x, y, 0, 0);
-        tt_series_add(best, x, per_token(part_of(&a->belady[i])) / MIB, 0, 0);
+        tt_series_add(best, x, per_token(tt_whatif_told(&a->belady[i])) / MIB, 0, 0);
         plot->y_max = fmax(plot->y_max, isfinite(y) ? y * 1.08 : 0);
     }
     if (plot->y_max <= 0) plot->y_max = 1;
@@ -365,7 +360,8 @@ static void plot_whatif(tt_page *p, const tt_analysis *a)
 static void write_whatif(tt_page *p, const tt_analysis *a)
 {
     const size_t half = TT_ANALYSIS_RAM_SIZES / 2 - 1, all = TT_ANALYSIS_RAM_SIZES - 1;
-    const tt_whatif_part *lru = part_of(&a->lru[half]), *best = part_of(&a->belady[half]);
+    const tt_whatif_part *lru = tt_whatif_told(&a->lru[half]),
+                         *best = tt_whatif_told(&a->belady[half]);
     const double apart = tt_whatif_rate_apart(lru), overlap = tt_whatif_rate_overlap(lru);
     tt_page_add(p, TT_BLOCK_ANSWER,
                 "With %s of RAM for weights nothing but first reads comes from disk; with half of "
@@ -380,7 +376,7 @@ static void write_whatif(tt_page *p, const tt_analysis *a)
                 a->options.disk_bytes_per_s > 0 ? "" : " (an assumption; --disk sets it)",
                 tt_format_number(p, apart), tt_format_number(p, overlap),
                 100 * (overlap / apart - 1),
-                tt_format_number(p, tt_whatif_rate_apart(part_of(&a->lru[all]))));
+                tt_format_number(p, tt_whatif_rate_apart(tt_whatif_told(&a->lru[all]))));
 }
 
 void tt_section_whatif(tt_page *p, const tt_analysis *a)
@@ -398,7 +394,8 @@ void tt_section_whatif(tt_page *p, const tt_analysis *a)
                 "a cache that begins empty; a token here is a generated one after the first, where "
                 "there are such. Computing takes as long as in the trace%s. tensortrace whatif has "
                 "other rules, units and disks.",
-                a->kernel_batches.has_faults && a->kernel_batches.major
+                a->m->off_cpu_known ? ", without the time in which threads were off CPU"
+                : a->kernel_batches.has_faults && a->kernel_batches.major
                     ? ", whose own waiting for the disk is in it: trace a second run, with the "
                       "file in RAM, for better figures"
                     : "");

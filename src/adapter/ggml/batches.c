@@ -116,7 +116,7 @@ static uint32_t count_outputs(const tt_batch_inputs *in)
 
 void tt_batches_tell_fates(tt_phases *p)
 {
-    tt_recorder *r = p->n_fates ? tt_process_recorder_if_open() : NULL;
+    tt_recorder *r = p->n_fates && tt_owner_is_self() ? tt_process_recorder_if_open() : NULL;
     for (size_t i = 0; r && i < p->n_fates; i++) {
         tt_bytes payload;
         tt_bytes_init(&payload, 64);
@@ -133,7 +133,8 @@ static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
 {
     tt_phases *p = &c->phases;
     uint32_t counts[TT_PHASES];
-    if (tt_tokens_in_training()) {
+    tt_contexts_find_others(c); /* first: those of the batch before may have been freed */
+    if (tt_tokens_in_training() && !tt_tokens_in_call()) {
         tt_phases_note_training(p, b->id);
         return;
     }
@@ -142,7 +143,6 @@ static void set_phase(tt_context *c, tt_meta_batch *b, const int32_t *tokens,
         c->phases.shifted |= tt_tokens_in_call();
         return;
     }
-    tt_contexts_find_others(c);
     tt_tokens_assign_phases(&c->phases, positions ? positions[0] : -1);
     p->last_batch = b->id;
     b->phase = guessed;

@@ -137,6 +137,11 @@ static void read_counts(tt_thread_counts *c, uint64_t now)
     uint64_t delay_ns;
     const int before = errno;
     if (c->delay == 0) c->delay = tt_run_delay_open() + 1;
+    /* What is not counted now never will be; and only what can be read is known as ours later. */
+    if (c->delay > 0 && !c->ticks && !tt_run_delay_read(c->delay - 1, &delay_ns)) {
+        (void)close(c->delay - 1);
+        c->delay = 0;
+    }
     if (c->delay == 0) c->delay = -1;
     (void)getrusage(RUSAGE_THREAD, &u);
     c->ticks = now;
@@ -348,8 +353,9 @@ void tt_lanes_run_over(uint32_t run)
     uint64_t now = tt_ticks();
     if (l->run == run) {
         const tt_op_record *last = l->under_way ? l->under_way : l->open;
-        if (last && last->run == run && is_due(l, now, AFRESH_AFTER_US)) count_op(l, now, last);
         end_op(l, now);
+        /* Now its other details are complete. */
+        if (last && last->run == run && is_due(l, now, AFRESH_AFTER_US)) count_op(l, now, last);
     }
     if (atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed)) end_last_ops(run, now);
 }
@@ -433,24 +439,34 @@ static void renew(tt_lane *l)
     l->era = now;
 }
 
+static uint32_t count_processors(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < PROCESSORS / 64; i++)
+        n += (uint32_t)__builtin_popcountll(atomic_load(&processors[i]));
+    return n;
+}
+
 /* Notes on which processors the threads that compute may run. */
 static void note_processors(tt_recorder *r)
 {
     cpu_set_t may;
     char text[16];
-    uint32_t before = 0, n = 0;
+    uint32_t n, told = 0;
+    bool grew = false;
     if (sched_getaffinity(0, sizeof may, &may) != 0) return;
     for (uint32_t i = 0; i < PROCESSORS / 64; i++) {
         uint64_t bits = 0;
         for (uint32_t k = 0; k < 64; k++)
             bits |= (uint64_t)(CPU_ISSET(64 * i + k, &may) != 0) << k;
-        const uint64_t was = atomic_fetch_or(&processors[i], bits);
-        before += (uint32_t)__builtin_popcountll(was);
-        n += (uint32_t)__builtin_popcountll(was | bits);
+        grew |= (bits & ~atomic_fetch_or(&processors[i], bits)) != 0;
     }
-    if (n == before) return;
-    (void)snprintf(text, sizeof text, "%" PRIu32, n);
-    tt_process_environment(r, "usable_processors", text);
+    /* Again if other threads have added some: whoever writes last has all. */
+    while (grew && (n = count_processors()) != told) {
+        (void)snprintf(text, sizeof text, "%" PRIu32, n);
+        tt_process_environment(r, "usable_processors", text);
+        told = n;
+    }
 }
 
 bool tt_lane_claim_ring(tt_lane *l)

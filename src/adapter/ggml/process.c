@@ -198,8 +198,9 @@ static void open_recorder(void)
     tt_owner_mark();
     replay_records(recorder);
     EACH(part) if (part->begun) part->begun(recorder);
-    atomic_store_explicit(&state, RECORDING, memory_order_release);
     atomic_store_explicit(&tt_process_opened, recorder, memory_order_release);
+    /* Last: who ends the recording sees either nothing, or both. */
+    atomic_store_explicit(&state, RECORDING, memory_order_release);
 }
 
 tt_recorder *tt_process_recorder_if_open(void)
@@ -352,8 +353,8 @@ tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part 
 tt_status tt_process_end(tt_error *err)
 {
     if (atomic_load(&state) == RECORDING && !tt_owner_is_self()) return TT_OK;
-    atomic_store(&tt_process_opened, NULL);
     if (atomic_exchange(&state, OFF) != RECORDING) return TT_OK;
+    atomic_store(&tt_process_opened, NULL);
     EACH(part) if (part->stop) part->stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;
     EACH(part) if (!nothing && part->ending) part->ending(recorder);

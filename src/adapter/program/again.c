@@ -45,7 +45,8 @@ static bool has_source(const tt_record_tensor *from, const struct ggml_tensor *t
 
 uint32_t tt_program_again(tt_program_batch *b, uint32_t generation, const tt_record_tensor *output)
 {
-    if (!b || !b->same || b->is_loose || b->n_nodes >= b->n_before || !b->reported ||
+    if (!b || !b->same || b->is_loose || b->n_nodes >= b->n_before ||
+        b->n_nodes >= b->reported_capacity ||
         atomic_load_explicit(&b->generation, memory_order_acquire) != generation ||
         b->buffers_begin != tt_buffers_generation())
         return 0;

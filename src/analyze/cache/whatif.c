@@ -865,6 +865,13 @@ double tt_whatif_lost_share(const tt_whatif_part *p)
     return p->lost_ns > 0 ? p->lost_ns / (p->lost_ns + p->compute_ns) : 0;
 }
 
+const tt_whatif_part *tt_whatif_told(const tt_whatif_result *r)
+{
+    return r->steady.tokens                        ? &r->steady
+           : r->of_phase[TT_PHASE_GENERATE].tokens ? &r->of_phase[TT_PHASE_GENERATE]
+                                                   : &r->total;
+}
+
 double tt_whatif_compute_ns(const tt_whatif_part *p)
 {
     return p->timed_tokens ? p->compute_ns / (double)p->timed_tokens : 0;

@@ -125,6 +125,9 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
  * of an undisturbed run, and no rate is known. */
 #define TT_WHATIF_LOST_MOST 0.5
 double tt_whatif_lost_share(const tt_whatif_part *p);
+/* The part whose rates a reader looks for: generated tokens after the first, or generated ones, or
+ * all. */
+const tt_whatif_part *tt_whatif_told(const tt_whatif_result *r);
 /* ns per token; 0: not known. */
 double tt_whatif_compute_ns(const tt_whatif_part *p);
 double tt_whatif_disk_ns(const tt_whatif_part *p);

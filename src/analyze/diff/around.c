@@ -154,10 +154,11 @@ static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
     compare_system(x, a, b);
     compare_storage(x, a, b);
     add_setting(x, "engine_cpu_library", cpu_library(a), cpu_library(b));
-    add_setting(x, "prompt_tokens", keep_number(x, true, x->summary_a.prompt.tokens),
-                keep_number(x, true, x->summary_b.prompt.tokens));
-    add_setting(x, "generated_tokens", keep_number(x, true, x->summary_a.generate.tokens),
-                keep_number(x, true, x->summary_b.generate.tokens));
+    add_setting(x, "prompt_tokens", keep_number(x, a->fates_known, x->summary_a.prompt.delivered),
+                keep_number(x, b->fates_known, x->summary_b.prompt.delivered));
+    add_setting(x, "generated_tokens",
+                keep_number(x, a->fates_known, x->summary_a.generate.delivered),
+                keep_number(x, b->fates_known, x->summary_b.generate.delivered));
     if (a->losses_total || b->losses_total)
         add_setting(x, "records_dropped", keep_number(x, true, a->losses_total),
                     keep_number(x, true, b->losses_total));

@@ -50,7 +50,7 @@ static found find_tensor(const side *s, const tt_weight *w)
     size_t at;
     found best = FOUND_NONE;
     tt_lower_bound(at, s->n, strcmp(s->list[at]->name, w->name) < 0);
-    for (; at < s->n && strcmp(s->list[at]->name, w->name) == 0; at++)
+    for (; best != FOUND_SAME && at < s->n && strcmp(s->list[at]->name, w->name) == 0; at++)
         best = is_same_tensor(s->list[at], w) ? FOUND_SAME
                : best == FOUND_SAME           ? best
                                               : FOUND_OTHER;

@@ -127,8 +127,10 @@ static tt_status find_layer(const spans *s, int32_t asked, size_t *found, tt_err
         *found = i;
     }
     if (*found < s->n) return TT_OK;
-    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of layer %" PRId32,
-                        tt_layer_number(asked));
+    if (asked < 0)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op outside the layers");
+    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of layer %s",
+                        tt_layer_text(one, asked));
 }
 
 static bool open_spans(spans *s, const tt_model *m, const char *name)

@@ -99,7 +99,7 @@ static void put_rate(tt_perfetto *p, uint32_t i, tt_bytes *b)
     uint64_t begin = tt_model_mono_ns(p->m, s->begin), end = tt_model_mono_ns(p->m, s->end);
     if (end <= begin) return;
     tt_perfetto_counter_real(b, begin, TT_PERFETTO_TOKEN_RATE,
-                             t->n_tokens * 1e9 / (double)(end - begin));
+                             tt_model_got(t) * 1e9 / (double)(end - begin));
     uint64_t next =
         i + 1 < p->batches.n ? tt_model_mono_ns(p->m, p->batches.spans[i + 1].begin) : UINT64_MAX;
     if (next > end && next - end > end - begin)

@@ -89,6 +89,8 @@ export interface Tensors {
   type: string[];
   ne: number[][];
   layer_id: (number | null)[];
+  /** The layer's stack, if it has a name: "enc". */
+  stack: (string | null)[];
   category: string[];
   component: string[];
   model_file_id: number[];

@@ -13,8 +13,9 @@ function tokenText(token: number): string | null {
 
 /** "file +4,096", "buffer 5 +4,096": where the bytes begin. */
 export function placeText(p: Place): string {
-  if (p.origin === "file" && p.file_offset_bytes !== undefined) return `file +${count(p.file_offset_bytes)}`;
-  if (p.buffer_id !== undefined) return `buffer ${p.buffer_id} +${count(p.buffer_offset_bytes ?? null)}`;
+  const at = (offset: number | null | undefined) => (offset === null || offset === undefined ? ", offset not observed" : ` +${count(offset)}`);
+  if (p.origin === "file" && p.file_offset_bytes !== undefined) return `file${at(p.file_offset_bytes)}`;
+  if (p.buffer_id !== undefined) return `buffer ${p.buffer_id}${at(p.buffer_offset_bytes)}`;
   return p.origin === "unknown" ? "location not observed" : p.origin;
 }
 
@@ -24,7 +25,8 @@ function expertsText(s: Source): string {
   return s.experts.length > 8 ? ` {${s.experts.length} experts}` : ` {${shown.join(",")}}`;
 }
 
-const hex = (offset: number | undefined) => (offset === undefined ? "an offset not observed" : `0x${offset.toString(16)}`);
+const hex = (offset: number | null | undefined) =>
+  offset === null || offset === undefined ? "an offset not observed" : `0x${offset.toString(16)}`;
 
 /** "m.gguf at 0x1080": the place in full; with that in the model file of a weight that was copied to a buffer. */
 function placeInFull(p: Place): string {
@@ -36,8 +38,10 @@ function placeInFull(p: Place): string {
 
 /** The layer that a tensor's name says, as in blk.3.attn_q.weight, Qcur-3 and cache_k_l3. */
 function layerText(name: string): string {
-  const found = /^blk\.(\d+)\./.exec(name) ?? /-(\d+)(?: |$)/.exec(name) ?? /_l(\d+)(?: |$)/.exec(name);
-  return found ? `layer ${found[1]}` : "no layer";
+  const block = /^(?:([a-z.]+)\.)?blk\.(\d+)\./.exec(name);
+  if (block) return `layer ${block[1] ? `${block[1]} ` : ""}${block[2]}`;
+  const found = /-(\d+)(?: |$)/.exec(name) ?? /_l(\d+)(?: |$)/.exec(name);
+  return found ? `layer ${found[1]}` : "no layer in its name";
 }
 
 /** All that an op reads, a line each, and their sum. */

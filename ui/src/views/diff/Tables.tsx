@@ -74,13 +74,13 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
   return [
     name,
     ...op,
-    { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the compared tokens" },
-    { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the compared tokens" },
+    { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Undisturbed time of a token; the tip has the median" },
+    { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Undisturbed time of a token; the tip has the median" },
     { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's time minus A's" },
     { id: "bar", drawn: true, title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
     { id: "wait", title: "Waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "The part of the change in which threads did not compute, on average" },
     { id: "change", title: "Change", width: 75, number: true, cell: (row) => change(row.change), hint: "Typical change of the same token (Hodges-Lehmann estimate)" },
-    { id: "interval", title: `${sure} interval`, width: 140, number: true, cell: interval, hint: "Confidence interval of the change; too few tokens: tested, but with too few independent tokens for an interval at that level" },
+    { id: "interval", title: `${sure} interval`, width: 140, number: true, cell: interval, hint: "Confidence interval of the change" },
     { id: "p", title: "p", width: 70, number: true, cell: (row) => probability(row.p_adjusted), hint: "p value: how often noise alone would give such a difference, corrected for the number of rows" },
     { id: "sure", title: "Significant?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! yes, and it changes a token's time by more than the threshold; * yes, but not by that much; no: noise alone could look like this" },
   ];
