@@ -197,7 +197,7 @@ void tt_link_fates(tt_loader *l)
     const char *said = tt_model_environment(m, "capture_fates");
     tt_idmap drafting = {0};
     uint32_t was;
-    /* Guesses are told from others by the program's calls. */
+    /* Guesses are known by the program's calls. */
     uint64_t unseen = 0;
     const bool saw_calls =
         m->n_decodes && (!tt_model_count(m, "decode_unseen", &unseen) || !unseen);

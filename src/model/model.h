@@ -394,7 +394,7 @@ typedef struct tt_model {
     struct tt_run_faults { /* of the last run, derived from events */
         tt_detail *list;
         size_t n, capacity;
-    } * run_faults;
+    } *run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token, mapping_by_id;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define KIND(type) (1u << ((type)-1))
+#define KIND(type) (1u << ((type) - 1))
 /* Records that belong to batches and runs, or of which the first and the last are enough. Any
  * other record may be referred to from anywhere. */
 #define KINDS_OF_PARTS                                                                             \

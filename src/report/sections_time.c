@@ -80,6 +80,15 @@ static void plot_parts(tt_page *p, const tt_analysis *a)
     tt_plot_describe(plot, text);
 }
 
+static const char *layer_name(tt_page *p, const tt_analysis *a, int64_t layer)
+{
+    const char *name = tt_format_layer(p, layer);
+    return layer < 0 || a->m->n_models < 2
+               ? name
+               : tt_page_format(p, "%s of %s", name,
+                                tt_model_label(a->m, tt_layer_model((int32_t)layer)));
+}
+
 static void plot_layers(tt_page *p, const tt_analysis *a)
 {
     const size_t n = a->by_layer.n;
@@ -93,16 +102,20 @@ static void plot_layers(tt_page *p, const tt_analysis *a)
     tt_series *wait = tt_plot_series(plot, wait_word(a), TT_SERIES_COLUMNS, 2, n);
     if (!plot) return;
     const double all = a->total_ns / 100;
+    /* Of several stacks or models: consecutive, by their names. */
+    const bool plain = a->by_layer.list[n - 1].number < TT_LAYER_NUMBERS;
     plot->has_x = plot->has_y = plot->x_integers = true;
     for (size_t i = first; i < n; i++) {
         const tt_rollup *r = &a->by_layer.list[i];
+        const double x = plain ? (double)r->number : (double)(i - first);
+        if (!plain) tt_plot_label(plot, layer_name(p, a, r->number));
         double c = r->compute_ns / all, w = r->wait_ns / all;
-        tt_series_add(compute, (double)r->number, 0, 0, c);
-        tt_series_add(wait, (double)r->number, c, 0, c + w);
+        tt_series_add(compute, x, 0, 0, c);
+        tt_series_add(wait, x, c, 0, c + w);
         plot->y_max = fmax(plot->y_max, (c + w) * 1.08);
     }
-    plot->x_min = (double)a->by_layer.list[first].number - 0.6;
-    plot->x_max = (double)a->by_layer.list[n - 1].number + 0.6;
+    plot->x_min = (plain ? (double)a->by_layer.list[first].number : 0) - 0.6;
+    plot->x_max = (plain ? (double)a->by_layer.list[n - 1].number : (double)(n - first - 1)) + 0.6;
     plot->height = 260;
     tt_plot_describe(plot, "Columns: the share of the threads' time of each layer, computing below "
                            "and waiting above. The table of layers has the same figures.");
@@ -138,26 +151,32 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
     t = rollup_table(p, "By layer", "Layer");
     if (t) t->folded = true;
     for (size_t i = 0; i < a->by_layer.n; i++)
-        rollup_row(p, t, a, tt_format_layer(p, a->by_layer.list[i].number), &a->by_layer.list[i]);
+        rollup_row(p, t, a, layer_name(p, a, a->by_layer.list[i].number), &a->by_layer.list[i]);
 }
 
 static void write_shares(tt_page *p, const tt_analysis *a)
 {
     const char *span = tt_format_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
     const char *lost = tt_ops_are_lost(a) ? " or in ops that were lost" : "";
+    const double off = (double)a->work.off_cpu_ticks, busy = (double)a->work.busy_ticks;
+    const char *off_cpu =
+        a->work.off_cpu_known && off >= 0.01 * busy
+            ? tt_page_format(p, " (%s off CPU there)",
+                             tt_percent(p, a->compute_ns * off / busy, a->total_ns))
+            : "";
     if (a->waits_observed)
         tt_page_add(
             p, TT_BLOCK_ANSWER,
-            "Of the time of %u thread%s over %s, %s was computing, %s at barriers, where "
+            "Of the time of %u thread%s over %s, %s was in ops%s, %s at barriers, where "
             "threads wait for each other, %s idle within a batch%s, and %s between batches.",
             a->lanes, a->lanes == 1 ? "" : "s", span, tt_percent(p, a->compute_ns, a->total_ns),
-            tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns), lost,
-            tt_percent(p, a->between_ns, a->total_ns));
+            off_cpu, tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
+            lost, tt_percent(p, a->between_ns, a->total_ns));
     else
         tt_page_add(p, TT_BLOCK_ANSWER,
-                    "Of %s, %s was spent in ops, %s in a batch but in no op%s, and %s between "
+                    "Of %s, %s was spent in ops%s, %s in a batch but in no op%s, and %s between "
                     "batches; how much of it threads waited for each other was not observed.",
-                    span, tt_percent(p, a->compute_ns, a->total_ns),
+                    span, tt_percent(p, a->compute_ns, a->total_ns), off_cpu,
                     tt_percent(p, a->idle_ns, a->total_ns), lost,
                     tt_percent(p, a->between_ns, a->total_ns));
 }
