@@ -183,6 +183,27 @@ static void add_who(const tt_diff_view *v, char *out)
         add(out, "%.320s: ", models->text);
 }
 
+static bool guesses(const tt_summary *s)
+{
+    return s->generate.delivered_known && s->generate.delivered != s->generate.tokens;
+}
+
+/* Where tokens are guessed, a batch delivers more than one of them, or none: its time says nothing
+ * of how fast a text comes. */
+static void add_delivered(const tt_diff_view *v, char *out)
+{
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
+    const tt_summary *s = &v->d->around.summary_a, *t = &v->d->around.summary_b;
+    if ((!guesses(s) && !guesses(t)) || s->generate.tokens_per_s <= 0 ||
+        t->generate.tokens_per_s <= 0)
+        return;
+    add(out, "B delivers %s tokens/s, A %s: %s ahead. Batch by batch, ",
+        tt_units_speed(b, t->generate.tokens_per_s), tt_units_speed(a, s->generate.tokens_per_s),
+        !guesses(s)   ? "B guesses tokens"
+        : !guesses(t) ? "A guesses tokens"
+                      : "both guess tokens");
+}
+
 /* A change that the test of the total time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
@@ -247,6 +268,7 @@ char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         return out;
     }
     add_who(v, out);
+    add_delivered(v, out);
     add_verdict(v, out, p);
     add_causes(out, p);
     if (p->verdict == TT_DIFF_UNDECIDED || p->verdict == TT_DIFF_SHIFTED ||
