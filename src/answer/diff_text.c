@@ -1,5 +1,6 @@
 /* The sentences of `diff`. */
 #include "answer/diff.h"
+#include "base/layer.h"
 #include "base/path.h"
 #include "base/units.h"
 
@@ -86,9 +87,10 @@ static void add_layers(char *out, const tt_diff_cause *c)
             add(out, ", ...");
             return;
         }
-        add(out, "%s %d", i ? "," : "", c->layers[i]);
-        if (end - i == 2) add(out, ", %d", c->layers[end - 1]);
-        if (end - i > 2) add(out, " to %d", c->layers[end - 1]);
+        char first[TT_LAYER_TEXT], last[TT_LAYER_TEXT];
+        add(out, "%s %s", i ? "," : "", tt_layer_text(first, c->layers[i]));
+        if (end - i > 1)
+            add(out, "%s%s", end - i == 2 ? ", " : " to ", tt_layer_text(last, c->layers[end - 1]));
     }
 }
 

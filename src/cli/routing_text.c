@@ -105,16 +105,18 @@ static int print_rows(const tt_routing_options *o, const tt_rowset *set, const c
 
 int tt_routing_print_steps(const tt_routing_options *o, const tt_routing_view *v)
 {
+    char text[TT_LAYER_TEXT];
     tt_expert_step *list;
     size_t n;
     tt_error err;
     if (tt_expert_steps_make(v->routers, &list, &n, &err) != TT_OK) return tt_report_error(&err);
     const tt_rowset set = TT_ROWSET(&tt_expert_step_schema, TT_EXPERTS_OF_TRACE, NULL, list, n);
     const int code = n ? print_rows(o, &set, "transitions", "count", STEPS_SHOWN)
-                       : tt_report_usage("%s: of no two tokens of layer %" PRId32
+                       : tt_report_usage("%s: of no two tokens of layer %s"
                                          " it was seen that one follows the other, or it has more "
                                          "than %u experts",
-                                         v->path, o->filter.layer, TT_ROUTER_TRANSITIONS_MAX);
+                                         v->path, tt_layer_text(text, o->filter.layer),
+                                         TT_ROUTER_TRANSITIONS_MAX);
     free(list);
     return code;
 }
