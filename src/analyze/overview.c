@@ -393,7 +393,7 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
     set_tile(o, 1, "prompt_tokens_per_s", "Prompt", "tokens/s", prompt > 0 ? prompt : (double)NAN,
              rate_text(o, prompt),
              no_clock ? no_clock : "the trace holds no batch of a prompt alone");
-    set_tile(o, 2, "first_token_ns", "Time to first token", "ns",
+    set_tile(o, 2, "first_token_ns", "First token", "ns",
              first->n ? first->median_ns : (double)NAN,
              first->n > 1 ? tt_why_keep(&o->texts, "%s, at most %s", NS(first->median_ns),
                                         NS(first->worst_ns))

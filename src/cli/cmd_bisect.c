@@ -109,7 +109,7 @@ static const tt_options command = {
              "Exit codes: 0 nothing changes, 1 something does, 2 wrong usage or a folder that "
              "cannot be written, 3 no build could be traced.",
     .sets = {
-        {options, 0, take_dir, check}, TT_RUNNER(arguments, runner), TT_LIST(arguments, list)}};
+        {options, 0, take_dir, check, NULL}, TT_RUNNER(arguments, runner), TT_LIST(arguments, list)}};
 
 /* --- the page --- */
 

@@ -405,7 +405,7 @@ int tt_cmd_diff(int argc, char **argv)
             "usage, nothing to compare, or too few batches to compare their times.\n\n"
             "With --values: 0 all that both sides measured is equal or close; 1 something differs; "
             "2 wrong usage, or nothing to compare.",
-        .sets = {{option_table, 0, take_file, check_all},
+        .sets = {{option_table, 0, take_file, check_all, NULL},
                  TT_LIST(struct options, list),
                  {.options = value_options}}};
     struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},

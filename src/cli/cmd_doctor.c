@@ -56,7 +56,7 @@ static const tt_options command = {
         "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed. "
         "With --disk, how fast a disk is instead; nothing is written to it.\v"
         "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
-    .sets = {{option_table, 0, take_program, check}, TT_LIST(arguments, list)}};
+    .sets = {{option_table, 0, take_program, check, NULL}, TT_LIST(arguments, list)}};
 
 /* A folder with ggml but no libllama: whisper.cpp and similar. */
 static bool has_ggml_only(tt_doctor *d, const char *dir)

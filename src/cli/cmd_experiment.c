@@ -74,7 +74,7 @@ static const tt_options options_of = {
         "Exit codes: 0 all experiments exist, 1 a traced program failed, 2 wrong usage, "
         "unusable settings or a folder that cannot be written, 3 nothing could be traced. With "
         "several experiments: the code of the first failure.",
-    .sets = {{option_table, 0, take_word, check_list}, TT_LIST(struct options, rows)}};
+    .sets = {{option_table, 0, take_word, check_list, NULL}, TT_LIST(struct options, rows)}};
 
 /* --- before --- */
 

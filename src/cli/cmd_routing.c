@@ -276,7 +276,8 @@ int tt_cmd_routing(int argc, char **argv)
                  "its maximum (all experts used equally). REPEATED is the share of a token's "
                  "experts that the previous token of its sequence chose too; CHANCE is its "
                  "expectation if choices were independent and even.",
-        .sets = {{option_table, 0, take_file, check_files}, TT_LIST(tt_routing_options, list)}};
+        .sets = {{option_table, 0, take_file, check_files, NULL},
+                 TT_LIST(tt_routing_options, list)}};
     tt_routing_options o = {.list.schema = &tt_routing_layer_schema};
     tt_options_parse(&command, argc, argv, &o);
     if (o.domains) return tt_routing_show_domains(&o);

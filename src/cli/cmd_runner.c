@@ -64,7 +64,7 @@ static const tt_options command = {
     .words = NULL,
     .about =
         "Runs a GGUF model with llama.cpp's shared libraries and prints the text it generates.",
-    .sets = {{options, 0, refuse_word, check_model}, TT_RUNNER(arguments, runner)}};
+    .sets = {{options, 0, refuse_word, check_model, NULL}, TT_RUNNER(arguments, runner)}};
 
 static bool on_text(void *user, const char *bytes, size_t n)
 {

@@ -155,7 +155,7 @@ int tt_cmd_serve(int argc, char **argv)
                  "address, which only this machine can reach, and which holds a secret: whoever "
                  "has it can see the traces.\v"
                  "See also: tensortrace report and diff.",
-        .sets = {{option_table, 0, take_file, check_files}}};
+        .sets = {{option_table, 0, take_file, check_files, NULL}}};
     struct options o = {.opens = true};
     o.serve.paths = o.paths;
     tt_options_parse(&command, argc, argv, &o);

@@ -165,7 +165,7 @@ static const tt_options command = {
              "and runs it; what it generates means nothing. With --lora-for, writes a LoRA adapter "
              "for a model. The same options and seed give the same file.\v"
              "Exit codes: 0 done, 2 usage, an impossible shape, or a file that cannot be written.",
-    .sets = {{option_table, 0, refuse_word, check_output}},
+    .sets = {{option_table, 0, refuse_word, check_output, NULL}},
     .more = help_presets};
 
 static tt_status write_lora(struct options *o, tt_progress *progress, uint64_t *total,

@@ -254,7 +254,7 @@ int tt_cmd_verify(int argc, char **argv)
             "Exit code 0: no check failed; 1: a check failed (its first error is shown), or the "
             "file is cut off or damaged; 2: the file is not a trace, or the folder is neither "
             "kind. A check whose facts are missing is \"not observed\": neither passed nor failed.",
-        .sets = {{tt_input_options, 0, tt_input_word, tt_input_check}}};
+        .sets = {{tt_input_options, 0, tt_input_word, tt_input_check, NULL}}};
     tt_input input = {.what = "FILE or DIR"};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &input);

@@ -19,7 +19,7 @@ typedef struct tt_input {
 /* The set of the single argument and --json, for a command whose options have a tt_input. */
 #define TT_INPUT(S, m)                                                                             \
     {                                                                                              \
-        tt_input_options, TT_OF_(tt_input, S, m), tt_input_word, tt_input_check                    \
+        tt_input_options, TT_OF_(tt_input, S, m), tt_input_word, tt_input_check, NULL              \
     }
 extern const tt_option tt_input_options[];
 tt_option_take tt_input_word;

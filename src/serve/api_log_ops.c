@@ -2,6 +2,7 @@
  * needs. */
 #include "analyze/log/log.h"
 #include "base/array.h"
+#include "base/layer.h"
 #include "serve/columns.h"
 #include "serve/endpoints.h"
 #include "serve/request.h"
@@ -53,16 +54,16 @@ static bool add_op(void *context, const tt_log_op *row)
 
 TT_COLUMN_KNOWN(has_end, moment, one, !one->open)
 TT_COLUMN_KNOWN(has_weight, moment, one, one->weight != TT_NONE)
+TT_COLUMN_KNOWN(has_layer, moment, one, one->layer >= 0)
 TT_COLUMN_VALUE(get_start, moment, one, f64, tt_model_ns(context, one->start))
 TT_COLUMN_VALUE(get_end, moment, one, f64, tt_model_ns(context, one->end))
-TT_COLUMN_GET(get_layer, moment, one, tt_cell_id(cell, one->layer);)
+TT_COLUMN_VALUE(get_layer, moment, one, u64, (uint64_t)tt_layer_number(one->layer))
 
 static const tt_column columns[] = {
     TT_FIELD("run", "", TT_MEMBER(moment, run)),
     TT_FIELD("node", "", TT_MEMBER(moment, node)),
     TT_FIELD("weight", "", TT_MEMBER(moment, weight), .known = has_weight),
-    TT_FIELD("layer_id", "", TT_LAYER, .get = get_layer),
-    TT_STACK(.get = get_layer),
+    TT_FIELD("layer_id", "", .type = TT_CELL_U32, .get = get_layer, .known = has_layer),
     TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_start),
     TT_FIELD("end_relative_ns", "", .type = TT_CELL_F64, .get = get_end, .known = has_end),
 };

@@ -275,6 +275,7 @@ def make_bert(path, tokenizer):
     w.add_layer_norm_eps(1e-12)
     w.add_causal_attention(False)
     w.add_pooling_type(gguf.PoolingType.MEAN)
+    w.add_token_type_count(2)
     w.add_tensor("position_embd.weight", matrix(512, EMBD).astype(np.float32))
     w.add_tensor("token_types.weight", matrix(2, EMBD).astype(np.float32))
     norms = ["token_embd_norm"] + [f"blk.{i}.{x}_output_norm" for i in range(LAYERS) for x in ("attn", "layer")]

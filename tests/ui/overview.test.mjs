@@ -94,7 +94,7 @@ test('all of it is on one screen', async ({ open }) => {
         const v = await overview(open, name, { viewport: { width, height } });
         await v.rest();
         const size = await main(v).evaluate((e) => ({ room: e.clientHeight, content: e.scrollHeight, wide: e.scrollWidth - e.clientWidth }));
-        assert.ok(size.content <= size.room && size.wide <= 0, JSON.stringify(size));
+        assert.ok(size.content <= size.room && size.wide <= 0, JSON.stringify({ name, width, ...size }));
         // Nothing is cut off inside of it either, but for a long list of findings.
         const cut = await main(v).evaluate((e) => [...e.querySelectorAll('section, nav, footer, h2, dl, td, th')].filter((x) => x.scrollWidth > x.clientWidth + 1 && getComputedStyle(x).overflowX !== 'visible').map((x) => x.outerHTML.slice(0, 80)));
         assert.deepEqual(cut, []);
@@ -413,7 +413,7 @@ test('ggml alone, cut off, hostile: nothing is claimed that is not known', async
     const raw = await overview(open, 'raw');
     const text = await main(raw).textContent();
     assert.match(text, /No tokens were recorded/);
-    for (const title of ['Generated', 'Prompt', 'Time to first token', 'Weights a token'])
+    for (const title of ['Generated', 'Prompt', 'First token', 'Weights a token'])
         assert.match(await main(raw).locator('.tile').filter({ has: raw.page.getByText(title, { exact: true }) }).locator('dd').textContent(), /^not known\S/, 'with the reason');
     assert.equal(await main(raw).locator('.tokens canvas').count(), 0);
     const cut = await overview(open, 'cut');

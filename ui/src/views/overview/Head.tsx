@@ -16,7 +16,7 @@ function early(key: string): string | null {
 const EXPECTED: readonly (readonly [string, string])[] = [
   ["generate_tokens_per_s", "Generated"],
   ["prompt_tokens_per_s", "Prompt"],
-  ["first_token_ns", "Time to first token"],
+  ["first_token_ns", "First token"],
   ["token_weight_bytes", "Weights a token"],
   ["ram_peak_bytes", "Memory at most"],
 ];
@@ -70,6 +70,9 @@ export function Tiles(props: { answer: Overview | null }) {
   );
 }
 
+/** Not those that would be "0.0 %". */
+const isSeen = (p: { share: number | null }) => p.share === null || p.share >= 0.0005;
+
 export function Where(props: { answer: Overview }) {
   const { total_ns, parts, not_known } = props.answer.time;
   return (
@@ -82,7 +85,7 @@ export function Where(props: { answer: Overview }) {
         <>
           <TimeBar parts={parts.map((p) => ({ part: p.part, title: p.title, ns: p.time_ns ?? 0 }))} of_ns={total_ns} labelled />
           <ul class="legend">
-            {parts.map((p) => (
+            {parts.filter(isSeen).map((p) => (
               <li key={p.part}>
                 <PartSign part={p.part} /> {p.title} {p.time_ns === null ? "not known" : <><b>{percent(p.share)}</b> {duration(p.time_ns)}</>}
               </li>
