@@ -57,7 +57,7 @@ static const tt_options command = {
              "they computed, and writes a folder of results.\v"
              "Exit codes: 0 all scenarios matched, 1 some diverged, failed, or could not be "
              "compared, 2 wrong usage, unusable settings or a folder that cannot be written.",
-    .sets = {{option_table, 0, take_path, NULL}, TT_LIST(struct options, list)}};
+    .sets = {{option_table, 0, take_path, NULL, NULL}, TT_LIST(struct options, list)}};
 
 /* --- before --- */
 

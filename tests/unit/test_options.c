@@ -96,7 +96,7 @@ static void check_count(void *options, tt_parse *p)
 static const tt_options command = {
     .words = "[WORD...]",
     .about = "A command.",
-    .sets = {{table, 0, take_rest, check_count},
+    .sets = {{table, 0, take_rest, check_count, NULL},
              {.options = range, .at = offsetof(struct options, inner)}},
     .in_order = true,
 };
