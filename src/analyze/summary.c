@@ -63,7 +63,7 @@ static void add_speculation(const tt_model *m, tt_speculation *s)
 
 const char *tt_speculation_say(const tt_speculation *s, char out[TT_SPECULATION_TEXT])
 {
-    char n[4][TT_UNITS_TEXT], draft[64 + TT_UNITS_TEXT] = "", rest[64 + TT_UNITS_TEXT] = "";
+    char n[4][TT_UNITS_TEXT], draft[40 + TT_UNITS_TEXT] = "", rest[40 + TT_UNITS_TEXT] = "";
     out[0] = '\0';
     if (!s->known || !s->any) return out;
     if (s->has_draft)

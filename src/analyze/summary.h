@@ -79,7 +79,7 @@ void tt_summarize(const tt_model *m, tt_summary *s);
 extern const tt_schema tt_phase_summary_schema;
 extern const tt_schema tt_speculation_schema, tt_first_tokens_schema;
 
-#define TT_SPECULATION_TEXT 200u
+#define TT_SPECULATION_TEXT 320u
 /* "of 94 guessed tokens 20 were accepted (21 %); 211 more were computed to draft them"; "" if there
  * were none. */
 const char *tt_speculation_say(const tt_speculation *s, char out[TT_SPECULATION_TEXT]);
