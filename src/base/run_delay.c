@@ -2,14 +2,10 @@
 
 #include "base/descriptor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-int tt_run_delay_open(void)
-{
-    return tt_descriptor_raise(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
-}
 
 /* "time on the processor, time waiting for one, number of times it ran". */
 bool tt_run_delay_read(int fd, uint64_t *ns)
@@ -27,4 +23,20 @@ bool tt_run_delay_read(int fd, uint64_t *ns)
     *ns = values[1];
     /* A thread that runs has begun to at least once, if that is counted. */
     return *end == '\n' && values[2] > 0;
+}
+
+int tt_run_delay_open(void)
+{
+    uint64_t ns;
+    const int fd = tt_descriptor_raise(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+    if (fd < 0 || tt_run_delay_read(fd, &ns)) return fd;
+    (void)close(fd);
+    errno = ENODATA;
+    return -1;
+}
+
+void tt_run_delay_close(int fd)
+{
+    uint64_t ns;
+    if (fd >= 0 && tt_run_delay_read(fd, &ns)) (void)close(fd);
 }

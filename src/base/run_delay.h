@@ -6,10 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Opens the calling thread's file at a high descriptor, which the caller closes; -1 with errno. */
+/* Opens the calling thread's file at a high descriptor, for tt_run_delay_close; -1 with errno,
+ * which is ENODATA if the kernel does not count it. */
 int tt_run_delay_open(void);
 /* Total since the thread started, in nanoseconds. False: it cannot be read, is not of this kind
  * (the program may have reused the descriptor), or the kernel does not count it. */
 bool tt_run_delay_read(int fd, uint64_t *ns);
+/* Negative: does nothing. Nor if the program has closed it, and opened another file under its
+ * number. */
+void tt_run_delay_close(int fd);
 
 #endif

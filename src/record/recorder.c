@@ -447,12 +447,7 @@ static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
     long poll_ns = POLL_MIN_NS;
-    uint64_t delay_ns;
-    int delay = tt_run_delay_open();
-    if (delay >= 0 && !tt_run_delay_read(delay, &delay_ns)) {
-        (void)close(delay);
-        delay = -1;
-    }
+    const int delay = tt_run_delay_open();
     /* A short run needs no thread that asks the disk. */
     r->flushed_ns = r->changed_ns = r->synced_ns = tt_clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&r->stop_lock);
@@ -466,8 +461,7 @@ static void *drain_main(void *argument)
         (void)pthread_mutex_lock(&r->stop_lock);
     }
     (void)pthread_mutex_unlock(&r->stop_lock);
-    /* The program may have closed it, and opened another file under its number. */
-    if (delay >= 0 && tt_run_delay_read(delay, &delay_ns)) (void)close(delay);
+    tt_run_delay_close(delay);
     return NULL;
 }
 

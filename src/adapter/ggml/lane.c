@@ -137,11 +137,6 @@ static void read_counts(tt_thread_counts *c, uint64_t now)
     uint64_t delay_ns;
     const int before = errno;
     if (c->delay == 0) c->delay = tt_run_delay_open() + 1;
-    /* What is not counted now never will be; and only what can be read is known as ours later. */
-    if (c->delay > 0 && !c->ticks && !tt_run_delay_read(c->delay - 1, &delay_ns)) {
-        (void)close(c->delay - 1);
-        c->delay = 0;
-    }
     if (c->delay == 0) c->delay = -1;
     (void)getrusage(RUSAGE_THREAD, &u);
     c->ticks = now;
@@ -157,9 +152,7 @@ static void read_counts(tt_thread_counts *c, uint64_t now)
 
 static void close_counts(tt_thread_counts *c)
 {
-    uint64_t ns;
-    /* The program may have closed the descriptor, and opened another file under its number. */
-    if (c->delay > 0 && tt_run_delay_read(c->delay - 1, &ns)) (void)close(c->delay - 1);
+    if (c->delay > 0) tt_run_delay_close(c->delay - 1);
     memset(c, 0, sizeof *c);
 }
 

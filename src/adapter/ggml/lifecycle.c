@@ -153,13 +153,12 @@ static void describe_delay(tt_recorder *r, enum tt_mode mode)
 {
     char text[96] = "on";
     const int fd = tt_run_delay_open();
-    uint64_t ns;
-    if (fd < 0)
+    if (fd < 0 && errno == ENODATA)
+        (void)snprintf(text, sizeof text, "not observed: the kernel does not count it");
+    else if (fd < 0)
         (void)snprintf(text, sizeof text, "not observed: /proc/thread-self/schedstat: %s",
                        strerror(errno));
-    else if (!tt_run_delay_read(fd, &ns))
-        (void)snprintf(text, sizeof text, "not observed: the kernel does not count it");
-    if (fd >= 0) (void)close(fd);
+    tt_run_delay_close(fd);
     tt_process_environment(r, "capture_delay", mode == TT_MODE_API ? "off" : text);
 }
 
