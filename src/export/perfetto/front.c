@@ -14,18 +14,15 @@
 
 static bool add(tt_perfetto_names *n, const char *text, bool is_event)
 {
-    uint32_t was = TT_NONE, had = n->capacity;
     if (!text || !text[0]) return true;
-    if (!tt_array_one_more(n->texts, n->n, had) ||
-        !tt_array_one_more(n->is_event, n->n, n->capacity))
-        return false;
-    if (!tt_idmap_add(&n->by_address, (uint64_t)(uintptr_t)text, n->n, &was)) return false;
-    if (was != TT_NONE) {
-        n->is_event[was] |= is_event;
-        return true;
+    const uint64_t address = (uint64_t)(uintptr_t)text;
+    uint32_t i = tt_idmap_get(&n->by_address, address), was;
+    if (i == TT_NONE) {
+        i = tt_dictionary_code(&n->texts, text, strlen(text));
+        if (i == TT_NONE || !tt_idmap_add(&n->by_address, address, i, &was)) return false;
+        if (!tt_array_room_zeroed(n->is_event, n->capacity, n->texts.n)) return false;
     }
-    n->texts[n->n] = text;
-    n->is_event[n->n++] = is_event;
+    n->is_event[i] |= is_event;
     return true;
 }
 
@@ -62,7 +59,7 @@ tt_status tt_perfetto_names_collect(tt_perfetto_names *n, const tt_model *m, tt_
 void tt_perfetto_names_free(tt_perfetto_names *n)
 {
     tt_idmap_free(&n->by_address);
-    free(n->texts);
+    tt_dictionary_free(&n->texts);
     free(n->is_event);
     memset(n, 0, sizeof *n);
 }
@@ -96,11 +93,11 @@ static void perfetto_names_put(const tt_perfetto_names *n, uint32_t first, uint3
         for (uint32_t i = 1; i < ARGS; i++)
             put(b, ANNOTATION_NAMES, i, tt_perfetto_arg_name((tt_perfetto_arg)i));
         /* Not one of the texts: an op may have the same name. */
-        put(b, EVENT_NAMES, (uint64_t)n->n + 1, "wait");
+        put(b, EVENT_NAMES, (uint64_t)n->texts.n + 1, "wait");
     }
     for (uint32_t i = first; i < last; i++) {
-        put(b, STRING_VALUES, (uint64_t)i + 1, n->texts[i]);
-        if (n->is_event[i]) put(b, EVENT_NAMES, (uint64_t)i + 1, n->texts[i]);
+        put(b, STRING_VALUES, (uint64_t)i + 1, n->texts.texts[i]);
+        if (n->is_event[i]) put(b, EVENT_NAMES, (uint64_t)i + 1, n->texts.texts[i]);
     }
 }
 
@@ -225,8 +222,8 @@ tt_status tt_perfetto_front(tt_perfetto *p, tt_error *err)
     put_rows(&p->batches, "tokens", TT_PERFETTO_TOKENS, 10, &b);
     put_rows(&p->runs, "graph computations", TT_PERFETTO_GRAPHS, 20, &b);
     if (p->has_faults) put_fault_tracks(p, &b);
-    for (uint32_t i = 0; (i == 0 || i < p->names.n) && status == TT_OK; i += TEXTS_A_PACKET) {
-        uint32_t left = p->names.n - i;
+    for (uint32_t i = 0; (i == 0 || i < p->names.texts.n) && status == TT_OK; i += TEXTS_A_PACKET) {
+        uint32_t left = p->names.texts.n - i;
         size_t packet = tt_perfetto_packet(&b), data = tt_proto_begin(&b, PB_INTERNED_DATA);
         perfetto_names_put(&p->names, i, i + (left < TEXTS_A_PACKET ? left : TEXTS_A_PACKET), &b);
         tt_proto_end(&b, data);

@@ -327,7 +327,7 @@ void tt_perfetto_op_body(const tt_perfetto *p, const tt_op *op, const tt_access 
 void tt_perfetto_wait_body(const tt_perfetto *p, const tt_op *op, tt_bytes *b)
 {
     tt_proto_uint(b, PB_CATEGORY_IIDS, TT_PERFETTO_WAIT);
-    tt_proto_uint(b, PB_NAME_IID, (uint64_t)p->names.n + 1); /* "wait" */
+    tt_proto_uint(b, PB_NAME_IID, (uint64_t)p->names.texts.n + 1); /* "wait" */
     tt_perfetto_put_uint(b, PB_DEBUG_ANNOTATIONS, ARG_NODE, op->node);
     tt_perfetto_put_text(b, PB_DEBUG_ANNOTATIONS, ARG_OP, &p->names, op_text(op));
     tt_perfetto_put_text(b, PB_DEBUG_ANNOTATIONS, ARG_NAME, &p->names, op->name);

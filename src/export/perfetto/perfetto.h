@@ -19,6 +19,7 @@
 #include "export/export.h"
 #include "export/perfetto/protobuf.h"
 #include "export/runs.h"
+#include "export/tables/columns.h"
 #include "model/model.h"
 
 #include <stdatomic.h>
@@ -123,13 +124,13 @@ char *tt_perfetto_row_name(char out[96], const tt_perfetto_rows *r, uint32_t row
 
 /* --- texts --- */
 
-/* Texts of the model and of static storage, by address, each with an interning id: equal texts of a
- * trace have the same address. */
+/* Texts of the model and of static storage, each with an interning id, which is found by address.
+ * Equal texts have one id, whether or not a linker has merged them. */
 typedef struct tt_perfetto_names {
+    tt_dictionary texts;
     tt_idmap by_address;
-    const char **texts;
-    bool *is_event; /* it names slices */
-    uint32_t n, capacity;
+    bool *is_event; /* for each text: it names slices */
+    uint32_t capacity;
 } tt_perfetto_names;
 
 tt_status tt_perfetto_names_collect(tt_perfetto_names *n, const tt_model *m, tt_error *err);
