@@ -194,6 +194,17 @@ def check_sums(name, report):
                 complain(f"{name}: {by}: {what} add up to {total}, not {t[what]}")
 
 
+def check_rest(name, report, page):
+    """The two rows of time in no op, below the parts of the network."""
+    t = report["time"]
+    for title, key in (("idle in a batch", "idle_ns"), ("between batches", "between_batches_ns")):
+        rows = re.findall(rf"<tr><th scope=.row.>{title}</th>(.*?)</tr>", page, re.S)
+        found = [cell for row in rows for cell in re.findall(r">([\d.]+) %<", row)]
+        want = 100 * t[key] / t["thread_time_ns"] if t else 0
+        if t and (not found or any(abs(float(cell) - want) > 0.06 for cell in found)):
+            complain(f"{name}: {title} is {found} %, worked out {want:.2f}")
+
+
 def check_page(name, page):
     parser = html5lib.HTMLParser(strict=False)
     parser.parse(page)
@@ -225,7 +236,9 @@ def main():
         if name in COUNTED:
             ops += compare_counts(tool, name, trace, report)
             compare_waits(tool, name, trace, report)
-        plots += check_page(name, run(tool, "report", "-o", "-", "--bandwidth", "20G", "--peak", "300G", trace))
+        page = run(tool, "report", "-o", "-", "--bandwidth", "20G", "--peak", "300G", trace)
+        plots += check_page(name, page)
+        check_rest(name, report, page)
     # A file's own name is part of the page.
     odd = work / """a<b>&"c'`$(x)|*_.ttrace"""
     shutil.copy(GOLDEN / "good-plain.ttrace", odd)

@@ -337,6 +337,38 @@ static void what_was_dropped(void **state)
     tt_bytes_free(&b);
 }
 
+/* Of 100 ns, so many bound by memory and by computing: the word that says it, at both sides of the
+ * half and where they are equal. */
+static void what_bounds_a_run(void **state)
+{
+    static const struct {
+        double memory, compute, lost;
+        const char *says;
+    } cases[] = {
+        {50, 49, 0, "is memory-bound: 50.0 %"},
+        {49.9, 49, 0, "is limited by no single thing"},
+        {50, 50, 0, "is memory-bound: 50.0 %"},
+        {49, 50, 0, "is compute-bound: 50.0 %"},
+        {20, 49.9, 0, "is limited by no single thing"},
+        {0, 0, 0, "is limited by no single thing"},
+        {0, 100, 0, "is compute-bound: 100.0 %"},
+        {100, 0, 1e6, "could not be decided: for 100 %"},
+    };
+    tt_analysis a = {.timed = true};
+    (void)state;
+    a.options.edges = (tt_edges){
+        .bytes_per_s = 2e10, .flops_per_s = 3e11, .bandwidth_from = TT_EDGES_GIVEN};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        a.generate = (tt_bounds){.all_ns = 100, .lost_ns = cases[i].lost, .bytes = 100};
+        a.generate.wall_ns[TT_BOUND_MEMORY] = cases[i].memory;
+        a.generate.wall_ns[TT_BOUND_COMPUTE] = cases[i].compute;
+        a.generate.wall_ns[TT_BOUND_NEITHER] = 100 - cases[i].memory - cases[i].compute;
+        assert_true(tt_bound_sentence(&a, text, sizeof text));
+        if (!strstr(text, cases[i].says)) fail_msg("case %zu: %s", i, text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +379,7 @@ int main(void)
         cmocka_unit_test(every_range_is_an_axis),
         cmocka_unit_test(a_peak_of_buffers_is_drawn),
         cmocka_unit_test(what_bounds_an_op),
+        cmocka_unit_test(what_bounds_a_run),
         cmocka_unit_test(a_hostile_trace),
         cmocka_unit_test(what_was_dropped),
     };
