@@ -29,6 +29,8 @@ verified t.ttrace
 tokens=$("$TT_BIN" stats --by token --json t.ttrace | sed -n 's/.*"batch_id": \([0-9]*\).*/\1/p' | tr '\n' ' ')
 [ "$tokens" = "7 9 11 " ] || fail "tokens: recorded are $tokens"
 [ "$(field t.ttrace batches_not_asked)" -eq 297 ] || fail "tokens: the others are not counted"
+"$TT_BIN" info t.ttrace >info.txt
+grep -q "^batches  *3 of 300 recorded$" info.txt || fail "tokens: info does not say so: $(cat info.txt)"
 "$TT_BIN" run --force -q --mode callback --batches 298.. -o c.ttrace "$@" >traced.txt 2>err.txt
 same "tokens, callback: text" plain.txt traced.txt
 verified c.ttrace
