@@ -386,13 +386,14 @@ static const tt_arrow_analysis_kind kinds[] = {
     {"faults", "what had to come from disk, for which weights",
      "by pages mappings loading pool pool-reads " FILTER, faults},
     {"whatif", "what a cache of some size would have to read from disk",
-     "ram curve policy unit page-size readahead warm reserve disk reader ahead depth guess boost model "
+     "ram curve policy unit page-size readahead warm reserve disk reader ahead depth guess boost "
+     "model "
      "context",
      tt_arrow_whatif},
     {"routing", "which experts were chosen",
      "layer batch phase model context transitions over-time", routing},
-    {"buffers", "what memory the engine asked for, when, and for what",
-     "timeline kv model context", buffers},
+    {"buffers", "what memory the engine asked for, when, and for what", "timeline kv model context",
+     buffers},
     {"log", "the ops in the order in which they began",
      "lanes thread origin from to text min-duration max-duration " FILTER, ops_log},
     {"values", "outputs of the ops", "by outliers growth base_name only samples name " FILTER,

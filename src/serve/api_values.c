@@ -72,7 +72,7 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_source_get(q, &overview_memo, &made, err);
     if (status != TT_OK) return status;
     const overview *o = made;
-    const tt_rowset set = tt_values_groups_rowset(&o->places);
+    const tt_rowset set = tt_values_groups_rowset(q->m, &o->places);
     tt_json *j = tt_reply_json(r);
     tt_json_object(j);
     tt_json_kv_string(j, "level", o->level);
@@ -102,7 +102,7 @@ TT_COLUMN_GET(get_place, tt_values_grid, g, tt_cell_text(cell, g->place);)
 TT_COLUMN_JSON(json_layers, tt_values_grid, g, {
     tt_json_array(j);
     for (uint32_t i = 0; i < g->n_layers; i++)
-        tt_json_u64_or_null(j, g->layers[i] >= 0, (uint64_t)tt_layer_number(g->layers[i]));
+        tt_json_u64_or_null(j, g->layers[i] >= 0, (uint64_t)g->layers[i]);
     tt_json_array_end(j);
 })
 TT_COLUMN_JSON(json_batches, tt_values_grid, g, {
