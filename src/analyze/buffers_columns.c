@@ -116,6 +116,16 @@ TT_COLUMN_JSON(put_stacks, tt_buffer, b, const tt_buffer_life *u = life(context,
                    tt_json_string(j, tt_layer_stack_name(u->layers[i]));
                tt_json_array_end(j);)
 
+static bool has_keys(const void *context, const void *row)
+{
+    const tt_buffer_life *u = life(context, row);
+    return u->n_layers > 0 && u->layers[u->n_layers - 1] >= TT_LAYER_NUMBERS;
+}
+TT_COLUMN_JSON(put_keys, tt_buffer, b, const tt_buffer_life *u = life(context, b);
+               tt_json_array(j);
+               for (uint32_t i = 0; i < u->n_layers; i++) tt_json_i64(j, u->layers[i]);
+               tt_json_array_end(j);)
+
 static const char *file_of(const void *context, const tt_buffer *b)
 {
     const tt_buffers_context *x = context;
@@ -185,6 +195,10 @@ static const tt_column buffer_columns[] = {
               .json = put_layers),
     TT_COLUMN("stacks", NULL, NONE, "of each of these layers, the stack, if it has a name",
               .type = TT_CELL_LIST, .json = put_stacks),
+    TT_COLUMN("layer_keys", NULL, NONE,
+              "of each of these layers, a number that tells it from those of other stacks and "
+              "models; absent: it is layer_ids",
+              .type = TT_CELL_LIST, .show = TT_SHOW_OMIT, .known = has_keys, .json = put_keys),
     TT_COLUMN("context_id", "CONTEXT", ID,
               "the engine's context whose computations use it; null: none, or several",
               .type = TT_CELL_U32, .nullable = true, .show = TT_SHOW_KNOWN, .get = get_context,
