@@ -193,8 +193,8 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("layer_ids", "LAYERS", NONE, "layers of the weights and caches in it",
               .type = TT_CELL_NAME, .show = TT_SHOW_CUT | TT_SHOW_WIDE, .get = get_layers,
               .json = put_layers),
-    TT_COLUMN("stacks", NULL, NONE, "of each of these layers, the stack, if it has a name",
-              .type = TT_CELL_LIST, .json = put_stacks),
+    TT_COLUMN("stacks", NULL, NONE, "of each of these layers, the stack, if it has a name; absent: of none",
+              .type = TT_CELL_LIST, .show = TT_SHOW_OMIT, .known = has_keys, .json = put_stacks),
     TT_COLUMN("layer_keys", NULL, NONE,
               "of each of these layers, a number that tells it from those of other stacks and "
               "models; absent: it is layer_ids",

@@ -108,7 +108,7 @@ static void of_phases(char *out, size_t room, const tt_whatif_result *r,
                       bool say(char out[TT_UNITS_TEXT], const tt_whatif_part *p),
                       const char *before, const char *after)
 {
-    static const char *const words[TT_PHASES] = {"other", "prompt", "generated", "mixed",
+    static const char *const words[TT_PHASES] = {"unknown", "prompt", "generated", "mixed",
                                                  "warm-up"};
     char text[TT_UNITS_TEXT];
     size_t used = 0;

@@ -196,13 +196,14 @@ TT_COLUMN_KNOWN(is_timed, tt_values_mark, mark, mark->timed)
 TT_COLUMN_VALUE(get_mark_start, tt_values_mark, mark, f64, tt_model_ns(context, mark->start))
 TT_COLUMN_VALUE(get_mark_end, tt_values_mark, mark, f64, tt_model_ns(context, mark->end))
 
-TT_COLUMN_GET(get_mark_layer, tt_values_mark, mark, tt_cell_id(cell, mark->layer);)
+TT_COLUMN_KNOWN(has_mark_layer, tt_values_mark, mark, mark->layer >= 0)
+TT_COLUMN_VALUE(get_mark_layer, tt_values_mark, mark, u64, (uint64_t)mark->layer)
 static const tt_column mark_columns[] = {
     TT_FIELD("run", "", TT_MEMBER(tt_values_mark, run)),
     TT_FIELD("node", "", TT_MEMBER(tt_values_mark, node)),
     TT_FIELD("op", "", TT_MEMBER(tt_values_mark, op)),
-    TT_FIELD("layer_id", "", TT_LAYER, .get = get_mark_layer),
-    TT_STACK(.get = get_mark_layer),
+    TT_FIELD(TT_LAYER_KEY, "", .type = TT_CELL_U32, .get = get_mark_layer,
+             .known = has_mark_layer),
     TT_FIELD("batch_id", "", TT_MEMBER(tt_values_mark, token)),
     TT_FIELD("n_nan", "", TT_MEMBER(tt_values_mark, n_nan)),
     TT_FIELD("n_inf", "", TT_MEMBER(tt_values_mark, n_inf)),
