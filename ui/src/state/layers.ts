@@ -43,7 +43,7 @@ export function modelOf(layer: number): number {
   return Math.floor(layer / (NUMBERS * 32));
 }
 
-/** As filters take it: "3", "enc 3", "none", and "@2097155" where models must be told apart. */
+/** As filters take it: "3", "enc 3", "none", and "@2097155" where there are several models. */
 export function layerTerm(layer: number): string {
   if (layer < 0) return "none";
   return (summary.value?.models.length ?? 0) < 2 ? layerName(layer) : `@${layer}`;
