@@ -205,9 +205,9 @@ static const tt_column cut_columns[] = {
 static const tt_schema cut_schema = TT_SCHEMA("reads", "of which batches", cut_columns);
 
 static const tt_column generate_columns[] = {
-    TT_FIELD("generate_batch_bytes", "distinct, of a generated token", F64(generate_bytes)),
+    TT_FIELD("generate_batch_bytes", "distinct, of a batch that generates", F64(generate_bytes)),
 };
-static const tt_schema generate_schema = TT_SCHEMA("reads", "of a token", generate_columns);
+static const tt_schema generate_schema = TT_SCHEMA("reads", "of a batch", generate_columns);
 
 /* The columns of the heat's summary are between the analysis' own. */
 TT_COLUMN_JSON(json_reads, tt_analysis, a, {
