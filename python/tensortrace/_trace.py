@@ -265,7 +265,7 @@ class Trace:
     ) -> Rows:
         """How often each weight is read, hottest first: ``tensortrace heat``.
 
-        by:   tensor, expert, layer, component or model; expert where choices of experts were observed
+        by:   tensor, expert, layer, component, model or context; expert where choices of experts were observed
         cold: only what was never read
 
         ``read_bytes`` are over all reads, ``reuse_median_bytes`` the median of distinct bytes of
@@ -355,6 +355,8 @@ class Trace:
         depth: Optional[int] = None,
         guess: Union[float, str, None] = None,
         boost: bool = False,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         sort: Optional[str] = None,
         limit: Optional[int] = None,
@@ -373,7 +375,8 @@ class Trace:
         return self._rows(
             "whatif", ram=_size(ram), curve=curve, policy=policy, unit=unit, page_size=page_size,
             readahead=readahead, warm=warm, reserve=_size(reserve), disk=disk, reader=reader,
-            ahead=ahead, depth=depth, guess=guess, boost=boost, columns=columns, sort=sort, limit=limit,
+            ahead=ahead, depth=depth, guess=guess, boost=boost, model=model, context=context,
+            columns=columns, sort=sort, limit=limit,
         )  # fmt: skip
 
     def routing(
@@ -406,6 +409,8 @@ class Trace:
         *,
         timeline: bool = False,
         kv: bool = False,
+        model: Optional[str] = None,
+        context: Optional[int] = None,
         columns: Columns = None,
         sort: Optional[str] = None,
         limit: Optional[int] = None,
@@ -415,7 +420,10 @@ class Trace:
         timeline: allocations and frees in order, with the totals after each
         kv:       how the KV cache fills, batch by batch
         """
-        return self._rows("buffers", timeline=timeline, kv=kv, columns=columns, sort=sort, limit=limit)
+        return self._rows(
+            "buffers", timeline=timeline, kv=kv, model=model, context=context,
+            columns=columns, sort=sort, limit=limit,
+        )  # fmt: skip
 
     def log(
         self,

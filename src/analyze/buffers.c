@@ -12,6 +12,13 @@ typedef struct place {
     const char *name; /* equal strings of the trace have the same pointer */
 } place;
 
+/* Which graphs count, and in which context each was computed. */
+typedef struct graphs {
+    const tt_model *m;
+    bool *passes; /* by graph; NULL: all do */
+    tt_buffer_user *contexts;
+} graphs;
+
 typedef struct held_layer {
     uint32_t buffer;
     int32_t layer;
@@ -99,14 +106,35 @@ static bool sum_layers(tt_buffers *b, const held_layer *list, size_t n)
     return true;
 }
 
-static void collect(const tt_model *m, place *places, size_t *n, held_layer *layers,
+static void add_user(tt_buffer_user *u, const tt_buffer_user *one)
+{
+    if (!one->known) return;
+    u->several |= one->several || (u->known && u->id != one->id);
+    u->id = one->id;
+    u->known = true;
+}
+
+/* Of a weight that of its file, else that of the graph. */
+static tt_buffer_user model_of(const tt_model *m, const tt_graph *g, const tt_tensor *t)
+{
+    const uint32_t model =
+        t->weight == TT_NONE ? g->model : m->files[m->weights[t->weight].file].model;
+    return (tt_buffer_user){.id = model, .known = model != TT_NONE};
+}
+
+static void collect(const graphs *of, tt_buffers *b, place *places, size_t *n, held_layer *layers,
                     size_t *n_layers)
 {
+    const tt_model *m = of->m;
     for (uint32_t k = 0; k < m->n_graphs; k++) {
         const tt_graph *g = &m->graphs[k];
+        if (of->passes && !of->passes[k]) continue;
         for (uint32_t i = 0; i < g->n_tensors; i++) {
             const tt_tensor *t = &g->tensors[i];
             if (!is_root(g, i)) continue;
+            const tt_buffer_user model = model_of(m, g, t);
+            add_user(&b->uses[t->buffer].model, &model);
+            add_user(&b->uses[t->buffer].context, &of->contexts[k]);
             uint64_t room = m->buffers[t->buffer].size_bytes;
             uint64_t begin = t->location < room ? t->location : room;
             uint64_t end = t->size_bytes < room - begin ? begin + t->size_bytes : room;
@@ -117,8 +145,34 @@ static void collect(const tt_model *m, place *places, size_t *n, held_layer *lay
     }
 }
 
-static bool find_uses(tt_buffers *b, const tt_model *m)
+static bool find_graphs(graphs *of, const tt_filter *f)
 {
+    const tt_model *m = of->m;
+    if (f && !(of->passes = tt_filter_graphs(f, m))) return false;
+    of->contexts = calloc((size_t)m->n_graphs + 1, sizeof *of->contexts);
+    for (uint32_t i = 0; of->contexts && i < m->n_runs; i++) {
+        const tt_run *r = &m->runs[i];
+        if (r->graph == TT_NONE || r->batch == TT_NONE) continue;
+        const tt_buffer_user one = {.id = m->batches[r->batch].context, .known = true};
+        add_user(&of->contexts[r->graph], &one);
+    }
+    return of->contexts != NULL;
+}
+
+static void count_unused(tt_buffers *b, const tt_model *m)
+{
+    bool *used = calloc((size_t)m->n_buffers + 1, sizeof *used);
+    for (uint32_t k = 0; used && k < m->n_graphs; k++)
+        for (uint32_t i = 0; i < m->graphs[k].n_tensors; i++)
+            if (is_root(&m->graphs[k], i)) used[m->graphs[k].tensors[i].buffer] = true;
+    for (uint32_t i = 0; used && i < m->n_buffers; i++)
+        b->n_unused += !used[i];
+    free(used);
+}
+
+static bool find_uses(tt_buffers *b, const graphs *of)
+{
+    const tt_model *m = of->m;
     size_t most = 1, most_layers = 1, n = 0, n_layers = 0;
     for (uint32_t k = 0; k < m->n_graphs; k++)
         for (uint32_t i = 0; i < m->graphs[k].n_tensors; i++) {
@@ -130,7 +184,7 @@ static bool find_uses(tt_buffers *b, const tt_model *m)
     held_layer *layers = calloc(most_layers, sizeof *layers);
     bool ok = places && layers;
     if (ok) {
-        collect(m, places, &n, layers, &n_layers);
+        collect(of, b, places, &n, layers, &n_layers);
         qsort(places, n, sizeof *places, by_place);
         qsort(layers, n_layers, sizeof *layers, by_layer);
         sum_places(b, places, n);
@@ -186,12 +240,14 @@ static void sum_events(tt_buffers *b, const tt_model *m)
     }
 }
 
-static bool find_events(tt_buffers *b, const tt_model *m)
+/* used: only of buffers that some graph uses. */
+static bool find_events(tt_buffers *b, const tt_model *m, bool used)
 {
     b->events = calloc(2 * (size_t)m->n_buffers + 1, sizeof *b->events);
     if (!b->events) return false;
     for (uint32_t i = 0; i < m->n_buffers; i++) {
         const tt_buffer *buffer = &m->buffers[i];
+        if (used && !b->uses[i].n_tensors) continue;
         b->events[b->n_events++] = (tt_buffer_event){.ticks = buffer->alloc_ticks, .buffer = i};
         if (!buffer->free_ticks) continue;
         /* `verify` reports a free before its allocation; here it must not count twice. */
@@ -209,7 +265,7 @@ tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KI
     wide now[TT_BUFFER_KINDS] = {0}, most[TT_BUFFER_KINDS] = {0};
     uint32_t alive[TT_BUFFER_KINDS] = {0};
     tt_buffers b = {.uses = calloc((size_t)m->n_buffers + 1, sizeof *b.uses)};
-    const bool ok = b.uses && find_events(&b, m);
+    const bool ok = b.uses && find_events(&b, m, false);
     memset(peaks, 0, TT_BUFFER_KINDS * sizeof *peaks);
     for (uint32_t i = 0; ok && i < b.n_events; i++) {
         const tt_buffer *buffer = &m->buffers[b.events[i].buffer];
@@ -230,8 +286,9 @@ tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KI
     return ok ? TT_OK : tt_error_memory(err, "the buffers");
 }
 
-tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
+tt_status tt_buffers_of(const tt_model *m, const tt_filter *f, tt_buffers **out, tt_error *err)
 {
+    graphs of = {.m = m};
     *out = NULL;
     tt_buffers *b = calloc(1, sizeof *b);
     if (!b) return tt_error_memory(err, "the buffers");
@@ -241,7 +298,10 @@ tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
     bool ok = b->uses != NULL;
     for (uint32_t i = 0; ok && i < m->n_buffers; i++)
         b->uses[i].alloc_event = b->uses[i].free_event = TT_NONE;
-    ok = ok && find_events(b, m) && find_uses(b, m);
+    ok = ok && find_graphs(&of, f) && find_uses(b, &of) && find_events(b, m, f != NULL);
+    if (ok && f) count_unused(b, m);
+    free(of.passes);
+    free(of.contexts);
     if (!ok) {
         tt_buffers_free(b);
         return tt_error_memory(err, "the buffers");
@@ -257,6 +317,19 @@ void tt_buffers_free(tt_buffers *b)
     free(b->events);
     free(b->layers);
     free(b);
+}
+
+const char *tt_buffer_model(const tt_buffers *b, const tt_model *m, uint32_t buffer)
+{
+    const tt_buffer_user *u = &b->uses[buffer].model;
+    if (m->buffers[buffer].flags & TT_BUFFER_FILE) return m->buffers[buffer].path;
+    return u->known && !u->several ? tt_model_path(m, u->id) : NULL;
+}
+
+bool tt_buffer_of_one_stack(const tt_buffer_life *u)
+{
+    return u->n_layers > 0 && u->layers[0] >> TT_LAYER_STACK_SHIFT ==
+                                  u->layers[u->n_layers - 1] >> TT_LAYER_STACK_SHIFT;
 }
 
 bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event)

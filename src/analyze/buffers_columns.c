@@ -1,6 +1,8 @@
 /* The columns of buffers and KV caches, for every output. */
 #include "analyze/buffers.h"
 
+#include "base/path.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,15 +64,15 @@ TT_COLUMN_GET(get_lifetime, tt_buffer, b, const tt_model *m = model_of(context);
                          tt_model_span_ns(m, b->free_ticks - b->alloc_ticks));)
 
 /* No graph has a tensor in it: its use was not observed. */
-static bool is_used(const void *context, const void *row)
+bool tt_buffers_is_used(const void *context, const void *row)
 {
     return life(context, row)->n_tensors > 0;
 }
 
 static const tt_column shown_columns[] = {
-    TT_COLUMN("used_bytes", NULL, BYTES, "", .type = TT_CELL_U64, .known = is_used,
+    TT_COLUMN("used_bytes", NULL, BYTES, "", .type = TT_CELL_U64, .known = tt_buffers_is_used,
               .get = get_used),
-    TT_COLUMN("tensors", NULL, COUNT, "", .type = TT_CELL_U64, .known = is_used,
+    TT_COLUMN("tensors", NULL, COUNT, "", .type = TT_CELL_U64, .known = tt_buffers_is_used,
               .get = get_tensors),
 };
 
@@ -107,6 +109,52 @@ TT_COLUMN_JSON(put_layers, tt_buffer, b, const tt_buffer_life *u = life(context,
                tt_json_array(j); for (uint32_t i = 0; i < u->n_layers; i++)
                    tt_json_i64(j, tt_layer_number(u->layers[i]));
                tt_json_array_end(j);)
+
+/* Of each of its layers. */
+TT_COLUMN_JSON(put_stacks, tt_buffer, b, const tt_buffer_life *u = life(context, b);
+               tt_json_array(j); for (uint32_t i = 0; i < u->n_layers; i++)
+                   tt_json_string(j, tt_layer_stack_name(u->layers[i]));
+               tt_json_array_end(j);)
+
+static bool has_keys(const void *context, const void *row)
+{
+    const tt_buffer_life *u = life(context, row);
+    return u->n_layers > 0 && u->layers[u->n_layers - 1] >= TT_LAYER_NUMBERS;
+}
+TT_COLUMN_JSON(put_keys, tt_buffer, b, const tt_buffer_life *u = life(context, b);
+               tt_json_array(j);
+               for (uint32_t i = 0; i < u->n_layers; i++) tt_json_i64(j, u->layers[i]);
+               tt_json_array_end(j);)
+
+static const char *file_of(const void *context, const tt_buffer *b)
+{
+    const tt_buffers_context *x = context;
+    return tt_buffer_model(x->buffers, x->m, (uint32_t)(b - x->m->buffers));
+}
+
+static bool is_context(const void *context, const void *row)
+{
+    const tt_buffer_user *u = &life(context, row)->context;
+    return u->known && !u->several;
+}
+
+/* Nothing where all are of one model, or of one context. */
+static bool several_contexts(const tt_model *m)
+{
+    for (uint32_t i = 1; i < m->n_batches; i++)
+        if (m->batches[i].context != m->batches[0].context) return true;
+    return false;
+}
+
+TT_COLUMN_GET(get_file, tt_buffer, b, tt_cell_text(cell, file_of(context, b));)
+TT_COLUMN_SHOW(show_file, tt_buffer, b, const char *path = file_of(context, b);
+               if (model_of(context)->n_models > 1 && path)
+                   tt_cell_text_copy(out, room, tt_base_name(path));)
+TT_COLUMN_GET(get_context, tt_buffer, b, cell->known = is_context(context, b);
+              cell->u64 = life(context, b)->context.id;)
+TT_COLUMN_SHOW(show_context, tt_buffer, b,
+               if (is_context(context, b) && several_contexts(model_of(context)))(void)
+                   snprintf(out, room, "%" PRIu32, life(context, b)->context.id);)
 
 static void get_place(const void *context, const void *row, tt_cell *cell)
 {
@@ -145,6 +193,16 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("layer_ids", "LAYERS", NONE, "layers of the weights and caches in it",
               .type = TT_CELL_NAME, .show = TT_SHOW_CUT | TT_SHOW_WIDE, .get = get_layers,
               .json = put_layers),
+    TT_COLUMN("stacks", NULL, NONE, "of each of these layers, the stack, if it has a name; absent: of none",
+              .type = TT_CELL_LIST, .show = TT_SHOW_OMIT, .known = has_keys, .json = put_stacks),
+    TT_COLUMN("layer_keys", NULL, NONE,
+              "of each of these layers, a number that tells it from those of other stacks and "
+              "models; absent: it is layer_ids",
+              .type = TT_CELL_LIST, .show = TT_SHOW_OMIT, .known = has_keys, .json = put_keys),
+    TT_COLUMN("context_id", "CONTEXT", ID,
+              "the engine's context whose computations use it; null: none, or several",
+              .type = TT_CELL_U32, .nullable = true, .show = TT_SHOW_KNOWN, .get = get_context,
+              .text = show_context),
     TT_COLUMN("allocation_seen", NULL, NONE, "false: it was allocated before it was first seen",
               .type = TT_CELL_BOOL, .get = get_seen),
     TT_COLUMN("allocated_relative_ns", "FROM", MOMENT,
@@ -161,8 +219,12 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("location", "LOCATION", NONE, "the file and the offset in it, or who allocated it",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY | TT_SHOW_WIDE,
               .get = get_place),
-    TT_COLUMN("model_file", NULL, NONE, "the mapped file", .nullable = true, .known = is_file,
-              TT_MEMBER(tt_buffer, path)),
+    TT_COLUMN(
+        "model_file", "MODEL", NONE,
+        "the mapped file, or that of the model whose computations use it; null: not known, or "
+        "several",
+        .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
+        .get = get_file, .text = show_file),
     TT_COLUMN("file_offset_bytes", NULL, BYTES, "offset in the file at which the buffer begins",
               .nullable = true, .known = is_file, TT_MEMBER(tt_buffer, file_offset_bytes)),
 };
@@ -301,6 +363,11 @@ WRITTEN(tt_kv_cache, cache)
                   TT_MEMBER(type_, at_least))
 
 TT_COLUMN_GET(get_role, tt_kv_tensor, t, tt_cell_format(cell, "%c", t->role);)
+TT_COLUMN_GET(get_tensor_model, tt_kv_tensor, t,
+              tt_cell_text(cell, tt_model_path(model_of(context), tt_layer_model(t->layer_id)));)
+TT_COLUMN_SHOW(show_tensor_model, tt_kv_tensor, t,
+               tt_cell_text_copy(out, room,
+                                 tt_model_label(model_of(context), tt_layer_model(t->layer_id)));)
 TT_COLUMN_VALUE(get_tensor_bytes, tt_kv_tensor, t, u64,
                 tt_kv_written_bytes(((const tt_buffers_context *)context)->kv, t))
 
@@ -309,6 +376,9 @@ static const tt_column tensor_columns[] = {
               .show = TT_SHOW_TEXT | TT_SHOW_DASH, .get = get_tensor_buffer),
     TT_COLUMN("layer_id", "LAYER", ID, "the layer", TT_LAYER, TT_LAYER_AT(tt_kv_tensor, layer_id)),
     TT_STACK(TT_LAYER_AT(tt_kv_tensor, layer_id)),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of its model", .type = TT_CELL_NAME,
+              .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_CUT, .get = get_tensor_model,
+              .text = show_tensor_model),
     TT_COLUMN("name", "TENSOR", NONE, "its name", .show = TT_SHOW_CUT | TT_SHOW_KEY,
               TT_MEMBER(tt_kv_tensor, name)),
     TT_COLUMN("role", NULL, NONE, "k or v; another letter: a recurrent state", .type = TT_CELL_NAME,

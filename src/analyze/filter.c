@@ -150,6 +150,15 @@ bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run)
     return !(f->has_from && run->ended && tt_model_ns(m, run->end_ticks) < f->from_ns);
 }
 
+bool *tt_filter_graphs(const tt_filter *f, const tt_model *m)
+{
+    bool *list = calloc((size_t)m->n_graphs + 1, sizeof *list);
+    for (uint32_t i = 0; list && i < m->n_runs; i++)
+        if (m->runs[i].graph != TT_NONE && tt_filter_run(f, m, &m->runs[i]))
+            list[m->runs[i].graph] = true;
+    return list;
+}
+
 static bool op_passes(const tt_filter *f, const tt_op *op)
 {
     if (strcasecmp(f->op, op->op) == 0) return true;

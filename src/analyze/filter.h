@@ -46,6 +46,8 @@ bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch);
 bool tt_filter_file(const char *pattern, const tt_model_file *file);
 /* Whether ops of the graph (in m->graphs, or TT_NONE) pass: model. */
 bool tt_filter_graph(const tt_filter *f, const tt_model *m, uint32_t graph);
+/* By graph, whether a run that passes computed it; for free(). NULL: out of memory. */
+bool *tt_filter_graphs(const tt_filter *f, const tt_model *m);
 /* Whether the weight passes: model, layer, tensor. */
 bool tt_filter_weight(const tt_filter *f, const tt_model *m, const tt_weight *w);
 /* Whether the run can hold ops that pass (token, phase, context, model, time). */

@@ -56,6 +56,13 @@ typedef struct sample {
     uint64_t distance;
 } sample;
 
+/* What one context read, by context. */
+typedef struct own {
+    tt_reuse reuse; /* only for what is read first */
+    unit *units;    /* by slice; NULL: none */
+    unit *unit;     /* of the current read */
+} own;
+
 typedef struct measure {
     const tt_model *m;
     const tt_reads *reads;
@@ -69,6 +76,8 @@ typedef struct measure {
     size_t n_samples, samples_capacity;
     uint64_t *distinct;   /* by batch; the last one: none */
     uint64_t batch_began; /* reads of `reuse` when the current batch began */
+    own *owns;            /* by row; NULL: not by context */
+    uint32_t *row_of;     /* likewise: by batch, the last one: none */
     uint64_t elsewhere;   /* behind all files: bytes that stand for those of unplaced reads */
     /* Of the current read: */
     unit *unit;
@@ -125,10 +134,44 @@ static uint32_t row_of(measure *q, tt_heat_by by, const tt_slice *s, tt_idmap *r
     if (was != TT_NONE) return was;
     heat->rows[heat->n_rows] =
         (tt_heat_row){.weight = s->weight,
+                      .context = TT_NONE,
                       .expert = by == TT_HEAT_EXPERT ? s->expert : TT_EXPERT_NONE,
                       .first_batch = TT_NONE,
                       .last_batch = TT_NONE};
     return (uint32_t)heat->n_rows++;
+}
+
+/* A row for each context, and one for what is read outside any batch. */
+static bool make_context_rows(measure *q)
+{
+    const tt_model *m = q->m;
+    tt_idmap rows = {0};
+    bool ok = true;
+    q->row_of = calloc((size_t)m->n_batches + 1, sizeof *q->row_of);
+    q->owns = calloc((size_t)m->n_batches + 1, sizeof *q->owns);
+    tt_heat_row *list = realloc(q->heat->rows, ((size_t)m->n_batches + 1) * sizeof *list);
+    if (list) q->heat->rows = list;
+    if (!list || !q->row_of || !q->owns) return false;
+    for (uint32_t i = 0; ok && i <= m->n_batches; i++) {
+        const uint32_t context = i < m->n_batches ? m->batches[i].context : TT_NONE;
+        uint32_t was = TT_NONE;
+        ok = tt_idmap_add(&rows, context, (uint32_t)q->heat->n_rows, &was);
+        q->row_of[i] = was == TT_NONE ? (uint32_t)q->heat->n_rows : was;
+        if (was == TT_NONE)
+            list[q->heat->n_rows++] = (tt_heat_row){.weight = TT_NONE,
+                                                    .context = context,
+                                                    .expert = TT_EXPERT_NONE,
+                                                    .first_batch = TT_NONE,
+                                                    .last_batch = TT_NONE};
+    }
+    tt_idmap_free(&rows);
+    return ok;
+}
+
+/* The row of what the op read of the unit. */
+static uint32_t row_of_read(const measure *q, const unit *u, const tt_read_op *op)
+{
+    return q->row_of ? q->row_of[op->batch == TT_NONE ? q->m->n_batches : op->batch] : u->row;
 }
 
 static bool make_rows(measure *q, tt_heat_by by)
@@ -142,11 +185,11 @@ static bool make_rows(measure *q, tt_heat_by by)
         q->units[i].row = TT_NONE;
         if (!q->was_read[s->weight] && !is_asked_for(q->filter, q->m, &q->m->weights[s->weight]))
             continue;
-        uint32_t row = row_of(q, by, s, &rows);
+        uint32_t row = q->row_of ? 0 : row_of(q, by, s, &rows);
         ok = row != TT_NONE;
         if (!ok) break;
         q->units[i].row = row;
-        q->heat->rows[row].size_bytes += s->size;
+        if (!q->row_of) q->heat->rows[row].size_bytes += s->size;
         q->heat->model_bytes += s->size;
     }
     tt_idmap_free(&rows);
@@ -190,20 +233,41 @@ static void note_elsewhere(void *context, const tt_reused *part)
     q->distinct[q->batch == TT_NONE ? q->m->n_batches : q->batch] += part->size;
 }
 
+static void note_own(void *context, const tt_reused *part)
+{
+    if (part->distance == TT_REUSE_FIRST) ((own *)context)->unit->touched += part->size;
+}
+
+/* By context, its unit of that slice; else the unit. NULL: out of memory. */
+static unit *unit_of(measure *q, uint32_t slice, uint32_t row)
+{
+    own *o = q->owns ? &q->owns[row] : NULL;
+    if (!o) return &q->units[slice];
+    if (!o->units) o->units = calloc((size_t)q->slices.n + 1, sizeof *o->units);
+    o->unit = o->units ? &o->units[slice] : NULL;
+    if (o->unit && q->heat->rows[row].weight == TT_NONE)
+        q->heat->rows[row].weight = q->slices.list[slice].weight;
+    return o->unit;
+}
+
 /* What the weight's rows may have of a read whose place is not known. A row of several slices has
  * all of it, once; a slice at most its size. */
-static void add_unplaced(measure *q, const tt_read_range *r, size_t op, uint32_t first,
+static bool add_unplaced(measure *q, const tt_read_range *r, size_t op, uint32_t first,
                          uint32_t last)
 {
     const tt_heat_row *before = NULL;
     for (uint32_t i = first; i < last; i++) {
         unit *u = &q->units[i];
-        tt_heat_row *row = &q->heat->rows[u->row];
+        const uint32_t at = row_of_read(q, u, &q->reads->ops[op]);
+        tt_heat_row *row = &q->heat->rows[at];
+        unit *o = unit_of(q, i, at);
+        if (!o) return false;
         const uint64_t size = q->slices.list[i].size,
                        most = r->size_bytes < size ? r->size_bytes : size;
         const bool is_slice = row->expert != TT_EXPERT_NONE;
         u->loose = tt_plus(u->loose, most);
         u->read += most;
+        if (o != u) o->loose = tt_plus(o->loose, most);
         row->at_most |= r->at_most || is_slice;
         row->unplaced = true;
         if (row != before) {
@@ -213,6 +277,7 @@ static void add_unplaced(measure *q, const tt_read_range *r, size_t op, uint32_t
         before = row;
         add_use(row, &q->reads->ops[op], op);
     }
+    return true;
 }
 
 static bool add_placed(measure *q, const tt_read_range *r, size_t op, uint32_t first, uint32_t last)
@@ -221,10 +286,16 @@ static bool add_placed(measure *q, const tt_read_range *r, size_t op, uint32_t f
         uint64_t begin, end;
         q->unit = &q->units[i];
         if (!tt_slices_overlap(&q->slices, q->m, r, i, &begin, &end)) continue;
-        tt_heat_row *row = &q->heat->rows[q->unit->row];
+        const uint32_t at = row_of_read(q, q->unit, &q->reads->ops[op]);
+        tt_heat_row *row = &q->heat->rows[at];
+        const unit *o = unit_of(q, i, at);
+        if (!o) return false;
+        if (o != q->unit && !tt_reuse_read(&q->owns[at].reuse, begin, end, &q->owns[at].unit->hint,
+                                           note_own, &q->owns[at]))
+            return false;
         q->farthest = 0;
         if (!tt_reuse_read(&q->reuse, begin, end, &q->unit->hint, note_part, q)) return false;
-        if (q->farthest > 0 && !add_sample(q, q->unit->row)) return false;
+        if (q->farthest > 0 && !add_sample(q, at)) return false;
         q->unit->read += end - begin;
         row->read_bytes += end - begin;
         if (r->copied) row->copied_bytes += end - begin;
@@ -239,7 +310,7 @@ static bool add_read(measure *q, const tt_read_range *r, size_t op)
     tt_slices_of(&q->slices, q->m, r, &first, &last);
     q->heat->read_bytes += r->size_bytes;
     if (tt_read_range_is_placed(r)) return add_placed(q, r, op, first, last);
-    add_unplaced(q, r, op, first, last);
+    if (!add_unplaced(q, r, op, first, last)) return false;
     /* For the reuse of other weights, as many bytes that nobody else reads. */
     const uint64_t begin = q->elsewhere;
     if (__builtin_add_overflow(begin, r->size_bytes, &q->elsewhere)) return true;
@@ -358,7 +429,7 @@ static bool count_batches(measure *q)
             tt_slices_of(&q->slices, q->m, &reads->ranges[reads->order[i]], &from, &to);
             for (; from < to; from++) {
                 unit *u = &q->units[from];
-                tt_heat_row *row = &q->heat->rows[u->row];
+                tt_heat_row *row = &q->heat->rows[row_of_read(q, u, op)];
                 u->batches += u->stamp != op->batch + 1;
                 u->stamp = op->batch + 1;
                 row->batches += row->stamp != op->batch + 1;
@@ -386,9 +457,38 @@ static void add_sets(measure *q)
         if (u->read > 0) set->bytes += u->touched;
         h->partly += u->read > 0 && u->touched < size;
         h->never.bytes += size - u->touched;
-        h->rows[u->row].touched_bytes += u->touched;
+        if (!q->row_of) h->rows[u->row].touched_bytes += u->touched;
         h->touched_bytes += u->touched;
     }
+}
+
+/* By context: of what it read. Rows that read nothing are left out. */
+static void add_owns(measure *q)
+{
+    tt_heat *h = q->heat;
+    size_t kept = 0;
+    for (size_t r = 0; r < h->n_rows; r++) {
+        tt_heat_row *row = &h->rows[r];
+        for (uint32_t i = 0; q->owns[r].units && i < q->slices.n; i++) {
+            const unit *u = &q->owns[r].units[i];
+            const uint64_t size = q->slices.list[i].size, touched = tt_plus(u->touched, u->loose);
+            if (!touched) continue;
+            row->size_bytes += size;
+            row->touched_bytes += touched < size ? touched : size;
+        }
+        if (row->accesses) h->rows[kept++] = *row;
+    }
+    h->n_rows = kept;
+}
+
+static void free_owns(measure *q)
+{
+    for (uint32_t i = 0; q->owns && i <= q->m->n_batches; i++) {
+        tt_reuse_free(&q->owns[i].reuse);
+        free(q->owns[i].units);
+    }
+    free(q->owns);
+    free(q->row_of);
 }
 
 static int hottest_first(const void *a, const void *b)
@@ -501,6 +601,7 @@ static bool run(measure *q, tt_heat_by by)
     q->distinct = calloc(batches, sizeof *q->distinct);
     q->heat->rows = calloc((size_t)q->slices.n + 1, sizeof *q->heat->rows);
     if (!q->units || !q->was_read || !q->distinct || !q->heat->rows) return false;
+    if (by == TT_HEAT_CONTEXT && !make_context_rows(q)) return false;
     if (!make_rows(q, by) || !walk(q) || !count_batches(q)) return false;
     if (!walk_steps(q)) return false;
     add_sets(q);
@@ -511,6 +612,10 @@ static bool run(measure *q, tt_heat_by by)
     finish_jumps(&q->heat->file_steps.forward);
     finish_jumps(&q->heat->file_steps.backward);
     add_curve(q);
+    if (q->row_of) {
+        add_owns(q);
+        return true;
+    }
     qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_location, (void *)q->m);
     return true;
 }
@@ -530,6 +635,7 @@ tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_fil
     bool ok = run(&q, by);
     tt_slices_free(&q.slices);
     tt_reuse_free(&q.reuse);
+    free_owns(&q);
     free(q.units);
     free(q.was_read);
     free(q.distinct);

@@ -24,20 +24,22 @@ typedef enum tt_heat_by {
     TT_HEAT_EXPERT, /* tensors, expert tensors slice by slice */
     TT_HEAT_LAYER,
     TT_HEAT_COMPONENT,
-    TT_HEAT_MODEL
+    TT_HEAT_MODEL,
+    TT_HEAT_CONTEXT /* of the engine: what its batches read */
 } tt_heat_by;
 
 typedef struct tt_heat_row {
-    uint32_t weight; /* the first one of the row */
-    int32_t expert;  /* of a slice, or TT_EXPERT_NONE */
-    uint64_t size_bytes;
-    uint64_t touched_bytes;           /* distinct bytes read; see unplaced */
-    uint64_t read_bytes;              /* over all reads */
-    uint64_t copied_bytes;            /* of these, from copies in buffers */
-    uint64_t accesses;                /* ops that read it */
-    uint32_t batches;                 /* batches that read it */
-    uint64_t timed;                   /* of the accesses: those whose op has an observed end */
-    double time_ns;                   /* of these ops */
+    uint32_t weight;        /* the first one of the row */
+    uint32_t context;       /* tt_batch.context; TT_NONE: outside any batch, or not by context */
+    int32_t expert;         /* of a slice, or TT_EXPERT_NONE */
+    uint64_t size_bytes;    /* by context: of the units that it read */
+    uint64_t touched_bytes; /* distinct bytes read; see unplaced */
+    uint64_t read_bytes;    /* over all reads */
+    uint64_t copied_bytes;  /* of these, from copies in buffers */
+    uint64_t accesses;      /* ops that read it */
+    uint32_t batches;       /* batches that read it */
+    uint64_t timed;         /* of the accesses: those whose op has an observed end */
+    double time_ns;         /* of these ops */
     uint32_t first_batch, last_batch; /* TT_NONE: none */
     uint64_t first_ticks, last_ticks;
     /* Of each read of bytes that were read before: the largest distance (analyze/cache/reuse.h). */

@@ -14,7 +14,8 @@ enum {
     BY_EXPERT = 1 << TT_HEAT_EXPERT,
     BY_LAYER = 1 << TT_HEAT_LAYER,
     BY_COMPONENT = 1 << TT_HEAT_COMPONENT,
-    BY_MODEL = 1 << TT_HEAT_MODEL
+    BY_MODEL = 1 << TT_HEAT_MODEL,
+    BY_CONTEXT = 1 << TT_HEAT_CONTEXT
 };
 
 /* --- rows --- */
@@ -77,6 +78,8 @@ static void show_label(const void *context, const void *row, char *out, size_t r
 {
     if (((const tt_heat_context *)context)->m->n_models > 1) show_model(context, row, out, room);
 }
+
+TT_COLUMN_KNOWN(has_context, tt_heat_row, r, r->context != TT_NONE)
 
 static void get_component(const void *context, const void *row, tt_cell *cell)
 {
@@ -165,12 +168,15 @@ static const tt_column row_columns[] = {
     TT_COLUMN("layer_id", NULL, ID, "the tensor's layer; null: outside the layers", TT_LAYER,
               .kinds = BY_TENSOR | BY_EXPERT, .get = get_layer),
     TT_STACK(.kinds = BY_TENSOR | BY_EXPERT, .get = get_layer),
+    TT_COLUMN("context_id", "CONTEXT", ID, "the engine's context; null: outside any batch",
+              .nullable = true, .show = TT_SHOW_LEFT | TT_SHOW_KEY | TT_SHOW_DASH,
+              .kinds = BY_CONTEXT, .known = has_context, TT_MEMBER(tt_heat_row, context)),
     TT_COLUMN("model_file", "MODEL", NONE, "path of the model file", .type = TT_CELL_NAME,
               .show = TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_MODEL, .get = get_model,
               .text = show_model),
     TT_COLUMN("model_file", "MODEL", NONE, "path of the model file", .type = TT_CELL_NAME,
-              .kinds = BY_TENSOR | BY_EXPERT | BY_LAYER, .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
-              .get = get_model, .text = show_label),
+              .kinds = BY_TENSOR | BY_EXPERT | BY_LAYER | BY_CONTEXT,
+              .show = TT_SHOW_KNOWN | TT_SHOW_CUT, .get = get_model, .text = show_label),
     TT_COLUMN("component", NULL, NONE, "role of the tensor in its layer (attn_q, ffn_up, ...)",
               .type = TT_CELL_NAME, .kinds = BY_TENSOR | BY_EXPERT, .get = get_component),
     TT_COLUMN("component", "COMPONENT", NONE,
@@ -180,7 +186,8 @@ static const tt_column row_columns[] = {
               TT_MEMBER(tt_heat_row, accesses)),
     TT_COLUMN("batches", "BATCHES", COUNT, "batches in which it was read", .show = TT_SHOW_WIDE,
               TT_MEMBER(tt_heat_row, batches)),
-    TT_COLUMN("size_bytes", "SIZE", BYTES, "size of the tensor, expert, or whole row",
+    TT_COLUMN("size_bytes", "SIZE", BYTES,
+              "size of the tensor, expert, or whole row; of a context, of what it read",
               TT_MEMBER(tt_heat_row, size_bytes)),
     TT_COLUMN("touched_bytes", "TOUCHED", BYTES, "distinct bytes of it that were read",
               .show = TT_SHOW_WIDE, TT_MEMBER(tt_heat_row, touched_bytes), .text = show_touched),
@@ -223,8 +230,8 @@ static const tt_column row_columns[] = {
               .known = was_reused, TT_MEMBER(tt_heat_row, reuse_max_bytes)),
 };
 
-const tt_schema tt_heat_schema = {"heat", "a tensor, expert, layer or component", row_columns,
-                                  COUNT(row_columns)};
+const tt_schema tt_heat_schema = {"heat", "a tensor, expert, layer, component, model or context",
+                                  row_columns, COUNT(row_columns)};
 
 tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by)
 {

@@ -20,6 +20,8 @@ typedef struct writes {
 
 typedef struct follower {
     const tt_model *m;
+    const tt_filter *filter; /* NULL: everything */
+    bool *passes;            /* by graph; NULL: all do */
     tt_kv *kv;
     writes *of_graph;
     uint32_t *cache_of; /* by tensor */
@@ -68,7 +70,16 @@ static bool as_cache(const tt_graph *g, uint32_t i, tt_kv_tensor *out)
                           .buffer = t->buffer,
                           .offset_bytes = t->location,
                           .size_bytes = t->size_bytes};
-    return parse_name(t->name, &out->role, &out->layer_id);
+    if (!parse_name(t->name, &out->role, &out->layer_id)) return false;
+    if (tt_layer_number(t->place.layer_id) == out->layer_id) out->layer_id = t->place.layer_id;
+    return true;
+}
+
+/* The leafs of graph k that may be caches: first .. n_tensors - 1. */
+static uint32_t first_leaf(const follower *f, uint32_t k)
+{
+    const tt_graph *g = &f->m->graphs[k];
+    return f->passes && !f->passes[k] ? g->n_tensors : g->n_nodes;
 }
 
 static bool find_tensors(follower *f)
@@ -76,13 +87,13 @@ static bool find_tensors(follower *f)
     size_t n = 0, kept = 0;
     tt_kv_tensor t;
     for (uint32_t k = 0; k < f->m->n_graphs; k++)
-        for (uint32_t i = f->m->graphs[k].n_nodes; i < f->m->graphs[k].n_tensors; i++)
+        for (uint32_t i = first_leaf(f, k); i < f->m->graphs[k].n_tensors; i++)
             n += as_cache(&f->m->graphs[k], i, &t);
     tt_kv_tensor *list = calloc(n + 1, sizeof *list);
     if (!list) return false;
     n = 0;
     for (uint32_t k = 0; k < f->m->n_graphs; k++)
-        for (uint32_t i = f->m->graphs[k].n_nodes; i < f->m->graphs[k].n_tensors; i++)
+        for (uint32_t i = first_leaf(f, k); i < f->m->graphs[k].n_tensors; i++)
             n += as_cache(&f->m->graphs[k], i, &list[n]);
     qsort(list, n, sizeof *list, by_place);
     for (size_t i = 0; i < n; i++)
@@ -304,7 +315,7 @@ static bool add_step(tt_kv *kv, tt_kv_cache *c, uint32_t batch)
 static bool follow_run(follower *f, uint32_t run)
 {
     const tt_run *r = &f->m->runs[run];
-    if (r->graph == TT_NONE) return true;
+    if (r->graph == TT_NONE || (f->filter && !tt_filter_run(f->filter, f->m, r))) return true;
     const tt_graph *g = &f->m->graphs[r->graph];
     writes *w = &f->of_graph[r->graph];
     if (!w->known && !find_writes(f, g, w)) return false;
@@ -364,6 +375,7 @@ static bool join_steps(tt_kv *kv)
 static bool follow(follower *f)
 {
     const tt_model *m = f->m;
+    if (f->filter && !(f->passes = tt_filter_graphs(f->filter, m))) return false;
     if (!find_tensors(f) || !find_caches(f)) return false;
     f->of_graph = calloc((size_t)m->n_graphs + 1, sizeof *f->of_graph);
     if (!f->of_graph) return false;
@@ -376,13 +388,14 @@ static bool follow(follower *f)
     return ok && join_steps(f->kv);
 }
 
-tt_status tt_kv_analyze(const tt_model *m, tt_kv **out, tt_error *err)
+tt_status tt_kv_of(const tt_model *m, const tt_filter *filter, tt_kv **out, tt_error *err)
 {
-    follower f = {.m = m, .kv = calloc(1, sizeof *f.kv)};
+    follower f = {.m = m, .filter = filter, .kv = calloc(1, sizeof *f.kv)};
     *out = f.kv;
     bool ok = f.kv && follow(&f);
     free(f.of_graph);
     free(f.cache_of);
+    free(f.passes);
     if (ok) return TT_OK;
     tt_kv_free(f.kv);
     *out = NULL;

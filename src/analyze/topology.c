@@ -76,26 +76,32 @@ static uint32_t larger(const tt_model *m, uint32_t best, uint32_t run)
     return b->n_nodes > a->n_nodes ? run : best;
 }
 
-uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n)
+uint32_t tt_topology_run_of(const tt_model *m, const tt_filter *f, uint32_t batch, uint32_t *n)
 {
     uint32_t best = TT_NONE;
     *n = 0;
     for (uint32_t i = 0; i < m->n_runs; i++) {
         const tt_run *r = &m->runs[i];
-        if (r->batch != batch || r->graph == TT_NONE) continue;
+        if (r->batch != batch || r->graph == TT_NONE || !tt_filter_run(f, m, r)) continue;
         ++*n;
         best = larger(m, best, i);
     }
     return best;
 }
 
-uint32_t tt_topology_usual_batch(const tt_model *m)
+uint32_t tt_topology_usual_batch(const tt_model *m, const tt_filter *f)
 {
-    for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs) return i;
-    for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].n_runs) return i;
-    return TT_NONE;
+    uint32_t best = TT_NONE;
+    unsigned most = 0;
+    for (uint32_t i = m->n_batches; i-- > 0;) {
+        const tt_batch *b = &m->batches[i];
+        if (!b->n_runs || !tt_filter_batch(f, m, i)) continue;
+        const unsigned fits = 1u + (b->drafts ? 0 : 1) + (b->phase == TT_PHASE_GENERATE ? 2 : 0);
+        if (fits <= most) continue;
+        most = fits;
+        best = i;
+    }
+    return best;
 }
 
 /* n times TT_NONE. */

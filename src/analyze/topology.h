@@ -3,6 +3,7 @@
 #ifndef TT_ANALYZE_TOPOLOGY_H
 #define TT_ANALYZE_TOPOLOGY_H
 
+#include "analyze/filter.h"
 #include "base/status.h"
 #include "model/model.h"
 #include "table/table.h"
@@ -80,12 +81,12 @@ uint32_t tt_topology_batch(const tt_topology *t); /* in tt_model.batches */
 /* The edges into that tensor, by slot. */
 uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_EDGES_MAX]);
 
-/* The run of that batch (in m->batches) with the largest graph, or TT_NONE; *n gets the number of
- * its runs with a known graph. */
-uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n);
-/* The default batch (index in m->batches): the last generated one with a run, or else the last one
- * with a run; TT_NONE: none. */
-uint32_t tt_topology_usual_batch(const tt_model *m);
+/* Of the runs that pass the filter (model, context): the one of that batch (in m->batches) with the
+ * largest graph, or TT_NONE; *n gets the number of its runs with a known graph. */
+uint32_t tt_topology_run_of(const tt_model *m, const tt_filter *f, uint32_t batch, uint32_t *n);
+/* The default batch (index in m->batches) with a run, of those that pass: the last generated one, or
+ * else the last one; rather of a context that drafts for no other; TT_NONE: none. */
+uint32_t tt_topology_usual_batch(const tt_model *m, const tt_filter *f);
 /* By batch: the result of tt_topology_run_of, in one pass over the runs. The caller frees it; NULL
  * if out of memory. */
 uint32_t *tt_topology_run_of_each(const tt_model *m);

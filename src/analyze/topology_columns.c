@@ -60,6 +60,9 @@ TT_COLUMN_GET(get_batch_id, tt_topology, t, cell->known = tt_topology_batch(t) !
 TT_COLUMN_GET(get_phase, tt_topology, t, tt_cell_text(cell, tt_phase_name(phase_of(t)));)
 TT_COLUMN_GET(get_run_id, tt_topology, t, cell->known = tt_topology_run(t) != NULL;
               if (cell->known) cell->u64 = tt_topology_run(t)->id;)
+TT_COLUMN_GET(get_model, tt_topology, t, tt_cell_text(cell, tt_model_path(t->m, t->graph->model));)
+TT_COLUMN_GET(get_context, tt_topology, t, cell->known = tt_topology_batch(t) != TT_NONE;
+              if (cell->known) cell->u64 = t->m->batches[tt_topology_batch(t)].context;)
 TT_COLUMN_VALUE(get_nodes, tt_topology, t, u64, t->graph->n_nodes)
 
 TT_COLUMN_ROWSET(rows_by_op, tt_topology, t, tt_topology_sums_rowset(t, TT_TOPOLOGY_BY_OP))
@@ -70,6 +73,10 @@ static const tt_column graph_columns[] = {
     TT_COLUMN("batch_id", NULL, ID, "the batch of the run", .type = TT_CELL_U32,
               .get = get_batch_id),
     TT_COLUMN("phase", NULL, NONE, "phase of the batch", .type = TT_CELL_NAME, .get = get_phase),
+    TT_COLUMN("context_id", NULL, ID, "the engine's context of the batch", .type = TT_CELL_U32,
+              .get = get_context),
+    TT_COLUMN("model_file", NULL, NONE, "path of its model", .type = TT_CELL_NAME,
+              .get = get_model),
     TT_COLUMN("graph_run", NULL, ID, "what is shown", .type = TT_CELL_U32, .get = get_run_id),
     TT_COLUMN("runs", NULL, COUNT, "that computed this graph", TT_MEMBER(tt_topology, n_runs)),
     TT_COLUMN("batches", NULL, COUNT, "batches of these runs", TT_MEMBER(tt_topology, n_batches)),

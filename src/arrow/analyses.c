@@ -60,7 +60,8 @@ static bool is_cold(const void *context, const void *row)
 static tt_status heat(const tt_model *m, const tt_arrow_options *o, tt_arrow_listed *l,
                       tt_error *err)
 {
-    static const char *const names[] = {"tensor", "expert", "layer", "component", "model"};
+    static const char *const names[] = {"tensor",    "expert", "layer",
+                                        "component", "model",  "context"};
     const tt_heat_context x = {m};
     tt_reads reads = {0};
     tt_heat h = {0};
@@ -68,7 +69,8 @@ static tt_status heat(const tt_model *m, const tt_arrow_options *o, tt_arrow_lis
     while (o->by && by < COUNT(names) && strcmp(o->by, names[by]) != 0)
         by++;
     if (by == COUNT(names))
-        return tt_arrow_no_value("by", o->by, "tensor, expert, layer, component or model", err);
+        return tt_arrow_no_value("by", o->by, "tensor, expert, layer, component, model or context",
+                                 err);
     tt_status status = tt_reads_collect(m, &o->filter, &reads, NULL, NULL, err);
     if (!o->by && tt_heat_has_experts(&reads)) by = TT_HEAT_EXPERT;
     if (status == TT_OK) status = tt_heat_measure(m, &reads, &o->filter, (tt_heat_by)by, &h, err);
@@ -304,15 +306,17 @@ static tt_status buffers(const tt_model *m, const tt_arrow_options *o, tt_arrow_
     tt_kv *kv = NULL;
     if (o->timeline && o->kv)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "buffers: timeline or kv, not both");
-    tt_status status = tt_buffers_analyze(m, &b, err);
-    if (status == TT_OK) status = tt_kv_analyze(m, &kv, err);
+    const tt_filter *f = o->filter.model || o->filter.has_context ? &o->filter : NULL;
+    tt_status status = tt_buffers_of(m, f, &b, err);
+    if (status == TT_OK) status = tt_kv_of(m, f, &kv, err);
     if (status == TT_OK) {
         const tt_buffers_context x = {.m = m, .buffers = b, .kv = kv};
         const tt_rowset set =
             o->timeline ? TT_ROWSET(&tt_buffer_event_schema, 0, &x, b->events, b->n_events)
             : o->kv     ? tt_kv_step_rowset(&x)
                         : TT_ROWSET(&tt_buffer_schema, 0, &x, m->buffers, m->n_buffers);
-        status = tt_arrow_list(l, m, &set, o, NULL, NULL, err);
+        status = tt_arrow_list(l, m, &set, o, NULL,
+                               f && !o->timeline && !o->kv ? tt_buffers_is_used : NULL, err);
     }
     tt_buffers_free(b);
     tt_kv_free(kv);
@@ -382,11 +386,14 @@ static const tt_arrow_analysis_kind kinds[] = {
     {"faults", "what had to come from disk, for which weights",
      "by pages mappings loading pool pool-reads " FILTER, faults},
     {"whatif", "what a cache of some size would have to read from disk",
-     "ram curve policy unit page-size readahead warm reserve disk reader ahead depth guess boost",
+     "ram curve policy unit page-size readahead warm reserve disk reader ahead depth guess boost "
+     "model "
+     "context",
      tt_arrow_whatif},
     {"routing", "which experts were chosen",
      "layer batch phase model context transitions over-time", routing},
-    {"buffers", "what memory the engine asked for, when, and for what", "timeline kv", buffers},
+    {"buffers", "what memory the engine asked for, when, and for what", "timeline kv model context",
+     buffers},
     {"log", "the ops in the order in which they began",
      "lanes thread origin from to text min-duration max-duration " FILTER, ops_log},
     {"values", "outputs of the ops", "by outliers growth base_name only samples name " FILTER,

@@ -42,7 +42,7 @@ static tt_status groups(const tt_model *m, const tt_values_query *q, tt_values_b
     tt_values_groups g = {0};
     tt_status status = tt_values_groups_make(m, q, by, NULL, &g, err);
     if (status == TT_OK) {
-        const tt_rowset set = tt_values_groups_rowset(&g);
+        const tt_rowset set = tt_values_groups_rowset(m, &g);
         status = tt_arrow_list(l, m, &set, o, NULL, NULL, err);
     }
     tt_values_groups_free(&g);
@@ -71,7 +71,7 @@ static tt_status growth(const tt_model *m, const tt_values_query *q, const tt_ar
     tt_values_growth *rows = status == TT_OK ? tt_values_growth_list(m, &g, &n) : NULL;
     if (status == TT_OK && !rows) status = tt_error_memory(err, "the layers");
     if (status == TT_OK) {
-        const tt_rowset set = tt_values_growth_rowset(rows, n);
+        const tt_rowset set = tt_values_growth_rowset(m, rows, n);
         status = tt_arrow_list(l, m, &set, o, NULL, tt_values_growth_measured, err);
     }
     free(rows);

@@ -96,17 +96,16 @@ static tt_status read_wish(const tt_arrow_options *o, tt_whatif_wish *w, tt_erro
 tt_status tt_arrow_whatif(const tt_model *m, const tt_arrow_options *o, tt_arrow_listed *l,
                           tt_error *err)
 {
-    const tt_filter all = {0};
     tt_whatif_wish w;
     tt_reads reads = {0};
     tt_whatif *sim = NULL;
     tt_whatif_result *results = NULL;
     tt_status status = read_wish(o, &w, err);
     if (status != TT_OK) return status;
-    status = tt_reads_collect(m, &all, &reads, NULL, NULL, err);
+    status = tt_reads_collect(m, &o->filter, &reads, NULL, NULL, err);
     if (status == TT_OK) status = tt_whatif_new(m, &reads, &w.plan, &sim, err);
     if (status == TT_OK) {
-        tt_whatif_view v = tt_whatif_look(m, &reads, &w.plan, sim);
+        tt_whatif_view v = tt_whatif_look(m, &o->filter, &reads, &w.plan, sim);
         status = tt_whatif_wish_run(&w, sim, &v, &results, err);
         const tt_rowset set = TT_ROWSET(&tt_whatif_schema, 0, &v, v.results, v.n_results);
         if (status == TT_OK) status = tt_arrow_list(l, m, &set, o, NULL, NULL, err);

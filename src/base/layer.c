@@ -35,6 +35,12 @@ bool tt_layer_read(const char *text, int32_t *layer)
     uint32_t number;
     *layer = -1;
     if (strcmp(text, "none") == 0) return true;
+    if (*text == '@') {
+        const bool is_key =
+            tt_units_parse_u32(text + 1, text + strlen(text), &number) && number <= INT32_MAX;
+        *layer = is_key ? (int32_t)number : -1;
+        return is_key;
+    }
     for (unsigned i = 0; i < TT_STACKS; i++) {
         const size_t n = names[i] ? strlen(names[i]) : 0;
         if (n == 0 || strncmp(text, names[i], n) != 0) continue;

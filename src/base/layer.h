@@ -8,6 +8,7 @@
 #define TT_BASE_LAYER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* In this order, which is also that of rows by layer. */
@@ -40,6 +41,10 @@ static inline int32_t tt_layer_make(int32_t number, unsigned stack, uint32_t mod
                      (uint32_t)number);
 }
 
+/* One number for all three, as JSON calls it: the layer itself. It differs from its number only
+ * where there are several stacks or models. */
+#define TT_LAYER_KEY "layer_key"
+
 /* Its number; negative stays. */
 static inline int32_t tt_layer_number(int32_t layer)
 {
@@ -56,6 +61,13 @@ static inline uint32_t tt_layer_model(int32_t layer)
     return layer < 0 ? 0 : (uint32_t)layer >> TT_LAYER_MODEL_SHIFT;
 }
 
+/* Where the layer, the i-th of a list whose last one is `last`, is on an axis: at its number;
+ * beside layers of other stacks or models at its place in the list. */
+static inline double tt_layer_on_axis(int32_t layer, int32_t last, size_t i)
+{
+    return layer >= 0 && last < TT_LAYER_NUMBERS ? (double)layer : (double)i;
+}
+
 /* "enc", "dec", "v", "a", ...; NULL: the plain stack, or no layer. */
 const char *tt_layer_stack_name(int32_t layer);
 
@@ -64,7 +76,8 @@ const char *tt_layer_stack_name(int32_t layer);
 char *tt_layer_text(char out[TT_LAYER_TEXT], int32_t layer);
 
 /* What a user typed: "none", "enc 3" or "enc.3", and "3", which is the layer 3 of any stack; of any
- * model. False: it is none of these. For tt_layer_passes. */
+ * model; "@131075", a TT_LAYER_KEY, is that layer alone. False: it is none of these. For
+ * tt_layer_passes. */
 bool tt_layer_read(const char *text, int32_t *layer);
 /* Whether a layer is the one asked for: one that was read, or made. */
 static inline bool tt_layer_passes(int32_t asked, int32_t layer)

@@ -200,8 +200,9 @@ static void print_summary(const tt_buffers_context *r)
 struct options {
     tt_input input;
     tt_list_options list;
-    bool timeline; /* events and a plot instead of the table of buffers */
-    bool cache;    /* the KV caches' layers and tokens instead */
+    tt_filter filter; /* model, context */
+    bool timeline;    /* events and a plot instead of the table of buffers */
+    bool cache;       /* the KV caches' layers and tokens instead */
 };
 
 static void take_timeline(void *options, char *arg, tt_parse *p)
@@ -225,6 +226,7 @@ static void take_cache(void *options, char *arg, tt_parse *p)
 static const tt_option option_table[] = {
     {"timeline", 0, 0, "Allocations and frees in order, with the totals after each", 1,
      .kind = TT_OPTION_TAKE, .take = take_timeline, .flags = TT_OPTION_FIRST},
+    TT_FILTER_MODEL(struct options, filter., 1),
     {"kv", 0, 0, "The KV cache by layer, and how it fills batch by batch", 1,
      .kind = TT_OPTION_TAKE, .take = take_cache, .flags = TT_OPTION_FIRST},
     {0},
@@ -251,6 +253,11 @@ typedef struct view {
     tt_listing lists[LISTS];
 } view;
 
+static bool is_filtered(const struct options *o)
+{
+    return o->filter.model || o->filter.has_context;
+}
+
 /* The options apply to the requested list; the others are complete. */
 static int make_lists(view *v)
 {
@@ -269,6 +276,7 @@ static int make_lists(view *v)
     int code = TT_EXIT_OK;
     for (unsigned i = 0; i < LISTS && code == TT_EXIT_OK; i++) {
         tt_listing_wish wish = is_asked[i] ? asked : whole;
+        if (i == BUFFERS && is_filtered(o)) wish.passes = tt_buffers_is_used;
         if (i == BUFFERS && !o->list.limited) wish.limit = 0;
         code = tt_list_make(&v->lists[i], &v->sets[i], &wish);
     }
@@ -329,12 +337,20 @@ static int analyze_and_print(const struct options *o, const tt_model *m)
     tt_error err;
     tt_buffers *buffers = NULL;
     tt_kv *kv = NULL;
-    tt_status status = tt_buffers_analyze(m, &buffers, &err);
-    if (status == TT_OK) status = tt_kv_analyze(m, &kv, &err);
+    const tt_filter *f = is_filtered(o) ? &o->filter : NULL;
+    tt_status status = tt_buffers_of(m, f, &buffers, &err);
+    if (status == TT_OK) status = tt_kv_of(m, f, &kv, &err);
     int code;
     if (status != TT_OK) {
         code = tt_report_error(&err);
+    } else if (f && buffers->n_events == 0 && !o->input.json && !o->list.csv) {
+        code = tt_trace_none(m, f, "buffer");
     } else {
+        if (buffers->n_unused)
+            tt_report_note("%" PRIu32 " buffer%s no recorded computation used %s left out: whose "
+                           "they are was not observed",
+                           buffers->n_unused, buffers->n_unused == 1 ? " that" : "s that",
+                           buffers->n_unused == 1 ? "is" : "are");
         if (tt_model_need_clock(m, &err) != TT_OK)
             tt_report_note("%s; times are left out", err.message);
         code = print(o, m, buffers, kv);

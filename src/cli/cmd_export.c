@@ -74,15 +74,13 @@ static const tt_option option_table[] = {
      TT_WHOLE(struct options, export.threads, 1, 64)},
     TT_FILTER_BATCH(struct options, filter., "A[..B]", 2),
     TT_FILTER_PHASE(struct options, filter., 2),
-    {"context", 0, "N", "Only batches of this context of the engine", 2,
-     TT_WHOLE(struct options, filter.context, 0, UINT32_MAX),
-     TT_GIVEN(struct options, filter.has_context)},
+    TT_FILTER_MODEL(struct options, filter., 2),
     {"layer", 'l', "N", "npy: only outputs of this layer (none: outside any)", 3,
      TT_FILTER_LAYER(struct options, filter.)},
     {"op", 0, "NAME", "npy: only outputs of this op", 3, TT_TEXT(struct options, filter.op)},
     {"tensor", 'T', "GLOB", "npy: only outputs of ops whose node or a source has such a name", 3,
      TT_TEXT(struct options, filter.tensor)},
-    {"model", 0, "FILE", "The model file, if it has moved since it was traced", 3,
+    {"model-file", 0, "FILE", "dataset: the model file, if it has moved since it was traced", 3,
      TT_TEXT(struct options, export.model_path)},
     {"experts", 0, 0,
      "dataset: one entry for each expert's slice (default: when the model has experts)", 3,
@@ -122,7 +120,9 @@ static void check_format(void *options, tt_parse *p)
         unsigned flag;
     } takes[] = {{"batch", TT_EXPORT_TAKES_FILTER},
                  {"phase", TT_EXPORT_TAKES_FILTER},
-                 {"model", TT_EXPORT_TAKES_MODEL},
+                 {"model", TT_EXPORT_TAKES_FILTER},
+                 {"context", TT_EXPORT_TAKES_FILTER},
+                 {"model-file", TT_EXPORT_TAKES_MODEL},
                  {"experts", TT_EXPORT_TAKES_EXPERTS},
                  {"no-experts", TT_EXPORT_TAKES_EXPERTS},
                  {"compress", TT_EXPORT_TAKES_COMPRESS},
@@ -189,16 +189,17 @@ static void note(void *context, const char *text)
 static int check_filter(const struct options *o, const tt_model *m)
 {
     uint32_t first = UINT32_MAX, last = 0;
-    if (!o->filter.has_batch && !o->filter.phase) return TT_EXIT_OK;
+    const tt_filter *f = &o->filter;
+    if (!f->has_batch && !f->phase && !f->model && !f->has_context) return TT_EXIT_OK;
     for (uint32_t i = 0; i < m->n_batches; i++) {
-        if (tt_filter_batch(&o->filter, m, i)) return TT_EXIT_OK;
+        if (tt_filter_batch(f, m, i)) return TT_EXIT_OK;
         const uint32_t token = tt_model_batch_number(m, i);
         first = token < first ? token : first;
         last = token > last ? token : last;
     }
     if (m->n_batches == 0) return tt_report_usage("%s: the trace has no batches", o->input.path);
     return tt_report_usage("%s: none of the batches %" PRIu32 " to %" PRIu32
-                           " is what --batch and --phase ask for",
+                           " is what --batch, --phase, --model and --context ask for",
                            o->input.path, first, last);
 }
 

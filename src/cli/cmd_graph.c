@@ -110,6 +110,8 @@ static void summary(const tt_graph_view *v, FILE *out)
                   g->id, t->m->n_graphs, g->n_nodes, t->n_leafs, t->n_edges);
     tt_table_line(out, "", "stored once for %" PRIu32 " batch%s in %" PRIu32 " run%s", t->n_batches,
                   t->n_batches == 1 ? "" : "es", t->n_runs, plural(t->n_runs));
+    if (*tt_model_label(t->m, g->model))
+        tt_table_line(out, "model", "%s", tt_model_label(t->m, g->model));
     run_lines(t, out);
     tt_table_line(out, "nodes", "%" PRIu32 " execute, %" PRIu32 " only view or reshape",
                   g->n_nodes - t->n_views, t->n_views);
@@ -180,8 +182,7 @@ struct options {
     tt_list_options list;
     bool has_batch, has_graph, has_run;
     uint32_t batch, graph, run;
-    bool has_layer;
-    int32_t layer;
+    tt_filter filter; /* layer, model, context */
     enum form form;
     tt_graph_color color;
     bool collapse, as_ggml;
@@ -201,12 +202,14 @@ static const tt_option option_table[] = {
      .excludes = "graph run"},
     {"token", 't', TT_FORMER},
     {"run", 0, "ID", "As computed by this run", 1, TT_WHOLE(struct options, run, 0, UINT32_MAX - 1),
-     TT_GIVEN(struct options, has_run), .excludes = "graph"},
+     TT_GIVEN(struct options, has_run), .excludes = "graph model context"},
     {"graph", 0, "ID", "This graph, as its last run computed it", 1,
-     TT_WHOLE(struct options, graph, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_graph)},
+     TT_WHOLE(struct options, graph, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_graph),
+     .excludes = "model context"},
     {"layer", 'l', "N",
      "Only this layer's nodes (none: outside any) and, in pictures, their neighbours", 1,
-     TT_FILTER_LAYER(struct options, )},
+     TT_FILTER_LAYER(struct options, filter.)},
+    TT_FILTER_MODEL(struct options, filter., 1),
     {"dot", 0, 0, "Print it in Graphviz's language", 2, TT_SET(struct options, form, FORM_DOT),
      .excludes = "svg json columns sort limit csv"},
     {"svg", 0, 0, "Print it as a picture, drawn by Graphviz's dot", 2,
@@ -233,13 +236,13 @@ static void check_color(void *options, tt_parse *p)
 
 /* --- which graph --- */
 
-static uint32_t usual_token(const tt_model *m)
+static uint32_t usual_token(const tt_model *m, const tt_filter *f)
 {
-    uint32_t batch = tt_topology_usual_batch(m);
+    uint32_t batch = tt_topology_usual_batch(m, f);
     return batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch);
 }
 
-static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
+static int choose_token(const tt_model *m, const tt_filter *f, uint32_t token, uint32_t *run)
 {
     uint32_t n;
     if (m->n_batches == 0) return tt_report_usage("the trace holds no batch; try --graph");
@@ -247,7 +250,13 @@ static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
     if (batch == TT_NONE)
         return tt_trace_none(
             m, &(tt_filter){.has_batch = true, .batch_first = token, .batch_last = token}, "batch");
-    *run = tt_topology_run_of(m, batch, &n);
+    *run = tt_topology_run_of(m, f, batch, &n);
+    if (*run == TT_NONE && (f->model || f->has_context)) {
+        tt_filter asked = *f;
+        asked.has_batch = true;
+        asked.batch_first = asked.batch_last = token;
+        return tt_trace_none(m, &asked, "graph");
+    }
     if (*run == TT_NONE)
         return tt_report_usage("no graph of batch %" PRIu32 " was recorded", token);
     if (n > 1)
@@ -270,7 +279,8 @@ static int choose_graph(const tt_model *m, uint32_t id, uint32_t *graph, uint32_
 
 static int choose(const struct options *o, const tt_model *m, uint32_t *graph, uint32_t *run)
 {
-    uint32_t token = o->has_batch ? o->batch : usual_token(m);
+    const tt_filter *f = &o->filter;
+    uint32_t token = o->has_batch ? o->batch : usual_token(m, f);
     int code = TT_EXIT_OK;
     *run = TT_NONE;
     if (o->has_graph) return choose_graph(m, o->graph, graph, run);
@@ -279,7 +289,9 @@ static int choose(const struct options *o, const tt_model *m, uint32_t *graph, u
         if (*run == TT_NONE)
             return tt_report_usage("there is no run %" PRIu32 " in the trace", o->run);
     } else if (token != TT_NONE) {
-        code = choose_token(m, token, run);
+        code = choose_token(m, f, token, run);
+    } else if (f->model || f->has_context) {
+        return tt_trace_none(m, f, "graph");
     } else if (m->n_graphs > 0) {
         return choose_graph(m, m->graphs[m->n_graphs - 1].id, graph, run);
     } else {
@@ -370,7 +382,7 @@ static int list_nodes(const struct options *o, const tt_graph_view *v)
 
 static bool lists_nodes(const struct options *o)
 {
-    return o->form == FORM_TEXT && (o->has_layer || o->input.json || o->list.columns ||
+    return o->form == FORM_TEXT && (o->filter.has_layer || o->input.json || o->list.columns ||
                                     o->list.sort || o->list.limited || o->list.csv);
 }
 
@@ -391,13 +403,13 @@ static int show(const struct options *o, const tt_model *m)
     if (tt_topology_make(m, graph, run, &t, &err) != TT_OK) return tt_report_error(&err);
     tt_graph_view v = {.path = o->input.path,
                        .t = t,
-                       .has_layer = o->has_layer,
-                       .layer = o->layer,
+                       .has_layer = o->filter.has_layer,
+                       .layer = o->filter.layer,
                        .color = o->color};
     if (!tt_graph_view_choose(&v))
         code = tt_report_memory();
     else if (!any_shown(&v))
-        code = tt_trace_none(m, &(tt_filter){.has_layer = true, .layer = o->layer}, "node");
+        code = tt_trace_none(m, &o->filter, "node");
     else
         code = lists_nodes(o) ? list_nodes(o, &v) : write_view(o, &v, NULL);
     tt_graph_view_free(&v);

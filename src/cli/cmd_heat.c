@@ -148,14 +148,14 @@ static const struct dimension {
     tt_heat_by by;
 } dimensions[] = {
     {"tensor", TT_HEAT_TENSOR},       {"expert", TT_HEAT_EXPERT}, {"layer", TT_HEAT_LAYER},
-    {"component", TT_HEAT_COMPONENT}, {"model", TT_HEAT_MODEL},
+    {"component", TT_HEAT_COMPONENT}, {"model", TT_HEAT_MODEL},   {"context", TT_HEAT_CONTEXT},
 };
 
 /* With --cold: nothing else is known of weights that were never read. */
 static const char *const cold_columns[] = {
     [TT_HEAT_TENSOR] = "tensor,size_bytes",    [TT_HEAT_EXPERT] = "name,size_bytes",
     [TT_HEAT_LAYER] = "layer_id,size_bytes",   [TT_HEAT_COMPONENT] = "component,size_bytes",
-    [TT_HEAT_MODEL] = "model_file,size_bytes",
+    [TT_HEAT_MODEL] = "model_file,size_bytes", [TT_HEAT_CONTEXT] = "context_id,size_bytes",
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -172,7 +172,8 @@ struct options {
 
 static const tt_option option_table[] = {
     {"by", 0, "WHAT",
-     "A row for each tensor, expert, layer, component or model (default: expert if choices of "
+     "A row for each tensor, expert, layer, component, model or context (default: expert if "
+     "choices of "
      "experts "
      "were observed, else tensor)",
      1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},

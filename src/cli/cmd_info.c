@@ -497,7 +497,7 @@ static void print_head(const tt_info *info, const tt_overview *overview)
     phase_line("mixed", &info->summary.mixed);
     phase_line("warm-up", &info->summary.warmup);
     phase_line("training", &info->summary.training);
-    phase_line("other", &info->summary.unknown);
+    phase_line("unknown", &info->summary.unknown);
     if (m->clock.known)
         tt_table_line(stdout, "time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
                       m->clock.assumed ? " (by the clock's nominal rate)" : "");

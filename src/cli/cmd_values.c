@@ -354,7 +354,7 @@ static int groups(const struct options *o, const tt_model *m, bool *none)
                    : tt_report_error(&err);
     *none = g.n == 0;
     if (code == TT_EXIT_OK) {
-        const tt_rowset set = tt_values_groups_rowset(&g);
+        const tt_rowset set = tt_values_groups_rowset(m, &g);
         code = print_rows(o, m, &set, NULL, g.n, (tt_values_view){.groups = &g});
     }
     tt_values_groups_free(&g);
@@ -384,9 +384,10 @@ static int print_growth(const struct options *o, const tt_model *m, const tt_val
     size_t n;
     tt_values_growth *list = tt_values_growth_list(m, g, &n);
     if (!list) return tt_report_memory();
-    const tt_rowset set = tt_values_growth_rowset(list, n);
-    const int code = print_rows(o, m, &set, "phase,layer_id,rms,ratio,rms_min,rms_max,min,max,bad",
-                                0, (tt_values_view){.grid = g});
+    const tt_rowset set = tt_values_growth_rowset(m, list, n);
+    const int code =
+        print_rows(o, m, &set, "phase,layer_id,model_file,rms,ratio,rms_min,rms_max,min,max,bad", 0,
+                   (tt_values_view){.grid = g});
     if (g->cut) tt_report_note("later batches are left out: there are too many");
     free(list);
     return code;

@@ -23,6 +23,7 @@ struct options {
     tt_input input;
     tt_list_options list;
     tt_whatif_wish wish;
+    tt_filter filter; /* model, context */
     int reader;
 };
 
@@ -78,6 +79,7 @@ static const tt_option option_table[] = {
      .excludes = "policy"},
     {"warm", 0, 0, "Begin with the cache as an identical run would leave it", 1,
      TT_FLAG(struct options, wish.plan.warm)},
+    TT_FILTER_MODEL(struct options, filter., 1),
     {"reserve", 0, "SIZE", "RAM that is needed for other things", 1,
      TT_AMOUNT(struct options, wish.reserve_bytes, 0, INT64_MAX)},
     {0},
@@ -106,7 +108,7 @@ static void of_phases(char *out, size_t room, const tt_whatif_result *r,
                       bool say(char out[TT_UNITS_TEXT], const tt_whatif_part *p),
                       const char *before, const char *after)
 {
-    static const char *const words[TT_PHASES] = {"other", "prompt", "generated", "mixed",
+    static const char *const words[TT_PHASES] = {"unknown", "prompt", "generated", "mixed",
                                                  "warm-up"};
     char text[TT_UNITS_TEXT];
     size_t used = 0;
@@ -307,21 +309,23 @@ static void note_what_is_missing(const tt_model *m, const tt_reads *reads, const
 
 static int simulate(const struct options *o, const tt_model *m)
 {
-    const tt_filter all = {0};
+    const tt_filter *f = &o->filter;
     tt_error err;
     tt_progress bar;
     tt_reads reads;
     tt_whatif *w = NULL;
     tt_progress_begin(&bar, "reading", m->n_runs, "runs");
-    tt_status status = tt_reads_collect(m, &all, &reads, tt_progress_callback, &bar, &err);
+    tt_status status = tt_reads_collect(m, f, &reads, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     if (status == TT_OK) status = tt_whatif_new(m, &reads, &o->wish.plan, &w, &err);
     int code = TT_EXIT_OK;
     if (status != TT_OK) {
         code = tt_report_error(&err);
+    } else if (reads.n == 0 && (f->model || f->has_context)) {
+        code = tt_trace_none(m, f, "op that reads weights");
     } else {
         note_what_is_missing(m, &reads, w);
-        tt_whatif_view v = tt_whatif_look(m, &reads, &o->wish.plan, w);
+        tt_whatif_view v = tt_whatif_look(m, f, &reads, &o->wish.plan, w);
         v.path = o->input.path;
         if (reads.n > 0 || o->input.json || o->list.csv) code = replay_and_print(o, w, &v);
     }

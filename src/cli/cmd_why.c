@@ -22,23 +22,31 @@ struct options {
     tt_where where;
     uint32_t batch;
     bool has_batch;
-    int32_t layer;
-    bool has_layer;
-    const char *op; /* NULL: not given */
+    tt_filter filter; /* layer, model, context */
+    const char *op;   /* NULL: not given */
 };
 
 static const tt_option option_table[] = {
     {"batch", 'b', "N", "This batch (0 is the first)", 1,
      TT_WHOLE(struct options, batch, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_batch)},
     {"token", 't', TT_FORMER},
-    {"layer", 'l', "N", "This layer (enc 3: of that stack): of the generated tokens, or of --batch",
-     1, TT_TAKE(struct options, layer, tt_trace_take_layer), TT_GIVEN(struct options, has_layer),
-     .excludes = "op"},
+    {"layer", 'l', "N",
+     "This layer (enc 3: of that stack; none: outside any), or --op in it: of the generated "
+     "tokens, or of --batch",
+     1, TT_FILTER_LAYER(struct options, filter.)},
     {"op", 'o', "NAME", "The op of that name, or RUN:NODE: of the generated tokens, or of --batch",
      1, TT_TEXT(struct options, op)},
+    TT_FILTER_MODEL(struct options, filter., 1),
     TT_WHERE(struct options, where, 1),
     {0},
 };
+
+static void check(void *options, tt_parse *p)
+{
+    const struct options *o = options;
+    if ((o->filter.model || o->filter.has_context) && !o->filter.has_layer && !o->op)
+        tt_parse_error(p, "--model and --context say of which model or context --layer or --op is");
+}
 
 /* --- text --- */
 
@@ -93,14 +101,19 @@ static tt_status ask(const struct options *o, const tt_model *m, tt_why *w, tt_e
     tt_status status = o->has_batch ? tt_why_find_batch(m, o->batch, &batch, err) : TT_OK;
     if (status != TT_OK) return status;
     if (o->op && is_place(o->op, &run, &node)) {
+        const tt_filter *f = &o->filter;
+        if (f->has_layer || f->model || f->has_context)
+            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                                "--op RUN:NODE is one op: --layer, --model and --context do not go "
+                                "with it");
         if (run >= m->n_runs)
             return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                                 "the trace has no run %" PRIu32 "; it has %" PRIu32, run,
                                 m->n_runs);
         return tt_why_op_at(m, run, node, NULL, w, err);
     }
-    if (o->op) return tt_why_op_named(m, o->op, batch, NULL, w, err);
-    if (o->has_layer) return tt_why_layer(m, o->layer, batch, NULL, w, err);
+    if (o->op) return tt_why_op_named(m, o->op, &o->filter, batch, NULL, w, err);
+    if (o->filter.has_layer) return tt_why_layer(m, &o->filter, batch, NULL, w, err);
     return tt_why_batch(m, batch, NULL, w, err);
 }
 
@@ -113,6 +126,8 @@ static int show_why(const struct options *o, const tt_model *m)
         status == TT_OK
             ? tt_report_output(o->input.json ? tt_row_json_print(stdout, &tt_why_schema, m, &w)
                                              : print_why(&w))
+        : status == TT_E_NOT_FOUND && (o->filter.model || o->filter.has_context)
+            ? tt_trace_none(m, &o->filter, "op")
         : status == TT_E_NOT_FOUND ? (tt_report_note("%s", err.message), TT_EXIT_DIFFERS)
                                    : tt_report_error(&err);
     tt_why_free(&w);
@@ -144,7 +159,7 @@ static int show(void *options)
     tt_model *m = NULL;
     int code = tt_input_open_trace(&o->input, TT_INPUT_WALKS, &m);
     if (code == TT_EXIT_OK)
-        code = o->has_batch || o->has_layer || o->op ? show_why(o, m) : show_overview(o, m);
+        code = o->has_batch || o->filter.has_layer || o->op ? show_why(o, m) : show_overview(o, m);
     if (m) tt_trace_note_damage(m);
     tt_model_close(m);
     return code;
@@ -158,7 +173,7 @@ int tt_cmd_why(int argc, char **argv)
                  "without one of these, where the run's time went and what was slow.\v"
                  "A time is compared with the median of comparable ones. The parts of a time add "
                  "up to it. What the trace does not tell is called not known.",
-        .sets = {{.options = option_table}, TT_INPUT(struct options, input)},
+        .sets = {{.options = option_table, .check = check}, TT_INPUT(struct options, input)},
     };
     struct options o = {0};
     tt_options_parse(&command, argc, argv, &o);

@@ -48,11 +48,15 @@ FIGURE(rollup_wait, tt_rollup, r, a->waits_observed ? r->wait_ns : NAN)
 TT_COLUMN_KNOWN(has_wall, tt_rollup, r, r->timed > 0)
 
 TT_COLUMN_GET(get_layer, tt_rollup, r, tt_cell_id(cell, r->number);)
+TT_COLUMN_GET(get_layer_model, tt_rollup, r, const tt_analysis *a = context; if (r->number >= 0)
+                  tt_cell_text(cell, tt_model_path(a->m, tt_layer_model((int32_t)r->number)));)
 static const tt_column rollup_columns[] = {
     TT_FIELD("category", "part of the network", TT_MEMBER(tt_rollup, key), .kinds = BY_CATEGORY),
     TT_FIELD("op", "kind of op", TT_MEMBER(tt_rollup, key), .kinds = BY_OP),
     TT_FIELD("layer_id", "null: outside any", TT_LAYER, .get = get_layer, .kinds = BY_LAYER),
     TT_STACK(.kinds = BY_LAYER, .get = get_layer),
+    TT_FIELD("model_file", "of the layer; null: outside any, or not known", .type = TT_CELL_NAME,
+             .get = get_layer_model, .kinds = BY_LAYER),
     TT_FIELD("count", "executions", TT_MEMBER(tt_rollup, count)),
     TT_FIELD("share", "of all own work", F64(rollup_share)),
     TT_FIELD("thread_time_share", "of the threads' time", F64(rollup_thread_share)),
@@ -201,9 +205,9 @@ static const tt_column cut_columns[] = {
 static const tt_schema cut_schema = TT_SCHEMA("reads", "of which batches", cut_columns);
 
 static const tt_column generate_columns[] = {
-    TT_FIELD("generate_batch_bytes", "distinct, of a generated token", F64(generate_bytes)),
+    TT_FIELD("generate_batch_bytes", "distinct, of a batch that generates", F64(generate_bytes)),
 };
-static const tt_schema generate_schema = TT_SCHEMA("reads", "of a token", generate_columns);
+static const tt_schema generate_schema = TT_SCHEMA("reads", "of a batch", generate_columns);
 
 /* The columns of the heat's summary are between the analysis' own. */
 TT_COLUMN_JSON(json_reads, tt_analysis, a, {
@@ -316,7 +320,7 @@ static void put_values(tt_json *j, const tt_analysis *a, const tt_rowset *set, t
 TT_COLUMN_JSON(json_growth, tt_analysis, a, {
     size_t n;
     tt_values_growth *list = tt_values_growth_list(a->m, &a->values_grid, &n);
-    const tt_rowset growth = tt_values_growth_rowset(list, n);
+    const tt_rowset growth = tt_values_growth_rowset(a->m, list, n);
     if (list)
         put_values(j, a, &growth, (tt_values_view){.grid = &a->values_grid});
     else

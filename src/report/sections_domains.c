@@ -76,7 +76,7 @@ static void plot_layers(tt_page *p, const tt_domains *d)
     plot->x_max = -INFINITY;
     for (size_t i = 0; i < d->n_layers; i++) {
         const tt_domain_layer *l = &d->layers[i];
-        const double x = l->layer_id >= 0 ? tt_layer_number(l->layer_id) : (double)i;
+        const double x = tt_layer_on_axis(l->layer_id, d->layers[d->n_layers - 1].layer_id, i);
         const double divergence = l->test.jsd_bits / log2((double)d->n_domains);
         plot->x_min = fmin(plot->x_min, x - 0.6);
         plot->x_max = fmax(plot->x_max, x + 0.6);

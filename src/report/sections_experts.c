@@ -30,8 +30,7 @@ static void plot_experts(tt_page *p, const tt_router_layer *layers, size_t n)
         const tt_expert_use *uses = tt_router_uses(layers[i].router, &count);
         for (uint32_t k = 0; k < count; k++)
             if (uses[k].count > most) most = uses[k].count;
-        double y =
-            layers[i].layer_id == TT_LAYER_NONE ? (double)i : tt_layer_number(layers[i].layer_id);
+        const double y = tt_layer_on_axis(layers[i].layer_id, layers[n - 1].layer_id, i);
         plot->y_max = fmax(plot->y_max, y + 0.6);
         for (uint32_t k = 0; k < count && k < experts; k++)
             tt_series_add(s, k, y, (double)uses[k].count / (double)most, 0);

@@ -338,7 +338,7 @@ static void write_run(tt_page *p, const tt_analysis *a)
                 phase_text(p, "generated", &a->summary.generate), mixed_text(p, &a->summary),
                 phase_text(p, "warm-up", &a->summary.warmup),
                 phase_text(p, "training", &a->summary.training),
-                phase_text(p, "other", &a->summary.unknown));
+                phase_text(p, "unknown", &a->summary.unknown));
     if (tt_speculation_say(&a->summary.speculation, guesses)[0])
         tt_page_add(p, TT_BLOCK_TEXT, "Some generated tokens were guessed first: %s.", guesses);
 }

@@ -7,8 +7,8 @@ static const char *where(tt_page *p, const tt_note *n)
     return tt_page_format(
         p, "%s%s%s%s",
         n->has_batch ? tt_page_format(p, "token %llu", (unsigned long long)n->batch_id) : "",
-        n->has_layer ? tt_page_format(p, "%slayer %llu", n->has_batch ? ", " : "",
-                                      (unsigned long long)n->layer_id)
+        n->has_layer ? tt_page_format(p, "%slayer %s", n->has_batch ? ", " : "",
+                                      tt_format_layer(p, (int64_t)n->layer_id))
                      : "",
         n->tensor ? tt_page_format(p, "%s%s", n->has_batch || n->has_layer ? ", " : "", n->tensor)
                   : "",

@@ -92,9 +92,9 @@ static void draw(tt_plot *plot, const tt_values_growth *list, uint32_t n, const 
         const tt_values_cell *c = &list[l].all;
         const double most = fmax(fabs((double)c->min), fabs((double)c->max));
         if (!c->has_range || list[l].layer_id < 0) continue;
-        const int32_t number = tt_layer_number(list[l].layer_id);
-        if (c->rms > 0) tt_series_add(rms, number, c->rms, 0, 0);
-        if (most > 0) tt_series_add(largest, number, most, 0, 0);
+        const double x = tt_layer_on_axis(list[l].layer_id, list[n - 1].layer_id, l);
+        if (c->rms > 0) tt_series_add(rms, x, c->rms, 0, 0);
+        if (most > 0) tt_series_add(largest, x, most, 0, 0);
     }
 }
 
@@ -128,7 +128,8 @@ static void draw_growth(tt_page *p, const tt_analysis *a, tt_values_growth *cons
 
 static void write_growth(tt_page *p, const tt_analysis *a)
 {
-    static const tt_listing_wish wish = {.columns = "phase,layer_id,rms,ratio,min,max,bad",
+    static const tt_listing_wish wish = {.columns =
+                                             "phase,layer_id,model_file,rms,ratio,min,max,bad",
                                          .text = true,
                                          .passes = tt_values_growth_measured};
     const tt_values_grid *g = &a->values_grid;
@@ -140,7 +141,7 @@ static void write_growth(tt_page *p, const tt_analysis *a)
     for (unsigned i = 0; i < 2; i++)
         batches[i] = tt_values_growth_of(a->m, g, TT_PHASE_PROMPT + i, list[i]);
     draw_growth(p, a, list, batches);
-    const tt_rowset set = tt_values_growth_rowset(rows, 2 * (size_t)n);
+    const tt_rowset set = tt_values_growth_rowset(a->m, rows, 2 * (size_t)n);
     tt_page_table *t =
         tt_page_rows(p, tt_page_format(p, "%s over the layers", place_of(a)), &set, &wish);
     tt_page_retitle(p, t, "ratio", "TO LAYER BEFORE");

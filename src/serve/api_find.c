@@ -1,6 +1,7 @@
 /* /api/v1/traces/ID/find: searches the names of tensors, ops, layers and buffers, and the tokens'
  * texts. */
 #include "analyze/find.h"
+#include "base/order.h"
 #include "serve/endpoints.h"
 #include "serve/source.h"
 
@@ -87,24 +88,43 @@ static void find_ops(search *s, const tt_names *names)
     end_group(s);
 }
 
-/* Layers by number, or all of them. */
-static void find_layers(search *s, const tt_names *names)
+/* Layers by number, and stack, or all of them. */
+#define LAYERS_MAX 4096u
+
+typedef struct found_layers {
+    bool all;
+    int32_t wanted;
+    int32_t list[LAYERS_MAX]; /* ascending */
+    size_t n;
+} found_layers;
+
+static void find_layer(found_layers *f, int32_t layer)
 {
-    static const tt_column id = {.key = "layer_id", .type = TT_CELL_I64};
-    static const tt_schema schema = {"layer", "by number", &id, 1};
-    const uint32_t number = tt_find_number(s->text, "layer");
-    const bool all = strcasecmp(s->text, "layer") == 0 || strcasecmp(s->text, "layers") == 0;
-    int64_t n = 0;
-    for (uint32_t i = 0; i < names->n_tensors; i++)
-        if (tt_layer_number(names->tensors[i].layer_id) >= n)
-            n = tt_layer_number(names->tensors[i].layer_id) + (int64_t)1;
+    size_t at;
+    if (layer < 0 || f->n == LAYERS_MAX || !(f->all || tt_layer_passes(f->wanted, layer))) return;
+    tt_lower_bound(at, f->n, f->list[at] < layer);
+    if (at < f->n && f->list[at] == layer) return;
+    memmove(f->list + at + 1, f->list + at, (f->n++ - at) * sizeof *f->list);
+    f->list[at] = layer;
+}
+
+static void find_layers(search *s)
+{
+    static const tt_column of_layer[] = {{.key = "layer_id", TT_LAYER}, TT_STACK(.offset = 0)};
+    static const tt_schema schema = {"layer", "by number", of_layer, 2};
+    const size_t word = strncasecmp(s->text, "layer", 5) == 0 ? 5 : 0;
+    found_layers f = {.all =
+                          strcasecmp(s->text, "layer") == 0 || strcasecmp(s->text, "layers") == 0};
+    if (!tt_layer_read(s->text + word + strspn(s->text + word, " "), &f.wanted))
+        f.wanted = TT_LAYER_NONE;
+    for (uint32_t i = 0; i < s->m->n_weights; i++)
+        find_layer(&f, s->m->weights[i].place.layer_id);
+    for (uint32_t g = 0; g < s->m->n_graphs; g++)
+        for (uint32_t i = 0; i < s->m->graphs[g].n_tensors; i++)
+            find_layer(&f, s->m->graphs[g].tensors[i].place.layer_id);
     begin_group(s, "layer");
-    /* A number is one layer; the number of layers comes from names, which may be damaged, and is
-     * not iterated over. */
-    int64_t first = all ? 0 : number, end = all ? n : first + 1;
-    for (int64_t layer = first; layer < end && layer < n && s->found < s->limit; layer++)
-        list(s, &schema, &layer);
-    if (all) s->found = (uint64_t)n;
+    for (size_t i = 0; i < f.n; i++)
+        list(s, &schema, &f.list[i]);
     end_group(s);
 }
 
@@ -179,7 +199,7 @@ tt_status tt_answer_find(tt_request *q, tt_reply *r, tt_error *err)
     tt_json_array(s.j);
     find_tensors(&s, names);
     find_ops(&s, names);
-    find_layers(&s, names);
+    find_layers(&s);
     begin_group(&s, "batch");
     bool ok = tt_find_batches(q->m, s.text, put_batch, &s);
     end_group(&s);

@@ -30,35 +30,40 @@ static tt_status of_run(const tt_model *m, uint64_t run, uint32_t *graph, uint32
     return TT_OK;
 }
 
-static tt_status of_batch(const tt_model *m, uint32_t batch, uint32_t *graph, uint32_t *run,
-                          tt_error *err)
+static tt_status of_batch(const tt_model *m, const tt_filter *f, uint32_t batch, uint32_t *graph,
+                          uint32_t *run, tt_error *err)
 {
     uint32_t n;
-    *run = tt_topology_run_of(m, batch, &n);
+    *run = tt_topology_run_of(m, f, batch, &n);
     if (*run == TT_NONE)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "no graph of batch %" PRIu32 " was recorded",
-                            tt_model_batch_number(m, batch));
+                            "no graph of batch %" PRIu32 " was recorded%s",
+                            tt_model_batch_number(m, batch),
+                            f->model || f->has_context ? " of that model or context" : "");
     *graph = m->runs[*run].graph;
     return TT_OK;
 }
 
-static tt_status of_token(const tt_model *m, uint64_t token, uint32_t *graph, uint32_t *run,
-                          tt_error *err)
+static tt_status of_token(const tt_model *m, const tt_filter *f, uint64_t token, uint32_t *graph,
+                          uint32_t *run, tt_error *err)
 {
     uint32_t batch = tt_model_batch(m, (uint32_t)token + 1);
     if (batch == TT_NONE)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                             "there is no batch %" PRIu64 ": the trace has %" PRIu32, token,
                             m->n_batches);
-    return of_batch(m, batch, graph, run, err);
+    return of_batch(m, f, batch, graph, run, err);
 }
 
 /* By default as in `tensortrace graph`. */
-static tt_status usual(const tt_model *m, uint32_t *graph, uint32_t *run, tt_error *err)
+static tt_status usual(const tt_model *m, const tt_filter *f, uint32_t *graph, uint32_t *run,
+                       tt_error *err)
 {
-    uint32_t batch = tt_topology_usual_batch(m);
-    if (batch != TT_NONE) return of_batch(m, batch, graph, run, err);
+    uint32_t batch = tt_topology_usual_batch(m, f);
+    if (batch != TT_NONE) return of_batch(m, f, batch, graph, run, err);
+    if (f->model || f->has_context)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "the trace holds no batch of that model or context");
     if (m->n_graphs == 0)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "the trace holds no graph");
     *graph = m->n_graphs - 1;
@@ -69,15 +74,17 @@ static tt_status usual(const tt_model *m, uint32_t *graph, uint32_t *run, tt_err
 static tt_status choose(const tt_request *q, uint32_t *graph, uint32_t *run, tt_error *err)
 {
     uint64_t n = 0;
+    tt_filter f;
+    if (!tt_request_filter(q, &f, err)) return TT_E_USAGE;
     if (tt_request_text(q, "run")) {
         if (!tt_request_u64(q, "run", 0, UINT32_MAX - 1, 0, &n, err)) return TT_E_USAGE;
         return of_run(q->m, n, graph, run, err);
     }
     if (tt_request_text(q, "batch")) {
         if (!tt_request_u64(q, "batch", 0, UINT32_MAX - 1, 0, &n, err)) return TT_E_USAGE;
-        return of_token(q->m, n, graph, run, err);
+        return of_token(q->m, &f, n, graph, run, err);
     }
-    return usual(q->m, graph, run, err);
+    return usual(q->m, &f, graph, run, err);
 }
 
 static tt_status make(const tt_request *q, tt_topology **out, tt_error *err)

@@ -57,13 +57,13 @@ TT_COLUMN_KNOWN(has_weight, moment, one, one->weight != TT_NONE)
 TT_COLUMN_KNOWN(has_layer, moment, one, one->layer >= 0)
 TT_COLUMN_VALUE(get_start, moment, one, f64, tt_model_ns(context, one->start))
 TT_COLUMN_VALUE(get_end, moment, one, f64, tt_model_ns(context, one->end))
-TT_COLUMN_VALUE(get_layer, moment, one, u64, (uint64_t)tt_layer_number(one->layer))
+TT_COLUMN_VALUE(get_layer, moment, one, u64, (uint64_t)one->layer)
 
 static const tt_column columns[] = {
     TT_FIELD("run", "", TT_MEMBER(moment, run)),
     TT_FIELD("node", "", TT_MEMBER(moment, node)),
     TT_FIELD("weight", "", TT_MEMBER(moment, weight), .known = has_weight),
-    TT_FIELD("layer_id", "", .type = TT_CELL_U32, .get = get_layer, .known = has_layer),
+    TT_FIELD(TT_LAYER_KEY, "", .type = TT_CELL_U32, .get = get_layer, .known = has_layer),
     TT_FIELD("start_relative_ns", "", .type = TT_CELL_F64, .get = get_start),
     TT_FIELD("end_relative_ns", "", .type = TT_CELL_F64, .get = get_end, .known = has_end),
 };

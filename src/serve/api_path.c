@@ -297,12 +297,21 @@ static const tt_column batch_columns[] = {
     TT_FIELD("batch_id", "", .type = TT_CELL_U32, .get = get_number)};
 static const tt_schema batch_schema = TT_SCHEMA("batches", "of the rows", batch_columns);
 
+TT_COLUMN_KNOWN(by_layer, tt_tokens, t, t->layers != NULL)
+TT_COLUMN_JSON(json_columns, tt_tokens, t, {
+    tt_json_array(j);
+    for (uint32_t i = 0; i < t->columns; i++)
+        tt_json_u64_or_null(j, t->layers[i] >= 0, (uint64_t)t->layers[i]);
+    tt_json_array_end(j);
+})
+
 static const tt_column tokens_head_columns[] = {
     TT_FIELD("from_bytes", "of the columns", TT_MEMBER(tt_tokens, from_bytes)),
     TT_FIELD("to_bytes", "", TT_MEMBER(tt_tokens, to_bytes)),
     TT_FIELD("grid_rows", "", TT_MEMBER(tt_tokens, rows)),
     TT_FIELD("grid_columns", "", TT_MEMBER(tt_tokens, columns)),
-    TT_FIELD("first_column", "its number", TT_MEMBER(tt_tokens, first_column)),
+    TT_FIELD("layers", "by layer: the key of each column; null: outside any", .type = TT_CELL_LIST,
+             .known = by_layer, .json = json_columns),
     TT_FIELD("batches_each", "of a row", TT_MEMBER(tt_tokens, each)),
     TT_FIELD("ops", "that read weights", TT_MEMBER(tt_tokens, ops)),
     TT_FIELD("at_most", "upper bounds", TT_MEMBER(tt_tokens, at_most)),

@@ -136,12 +136,15 @@ tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
-/* The listed rows always include the one with that key. */
-static void list_too(tt_listing *l, const char *key)
+/* The listed rows always include the one with that key; by layer: of that layer, as in a filter. */
+static void list_too(tt_listing *l, tt_stats_by by, const char *key)
 {
+    int32_t layer = TT_LAYER_NONE;
+    const bool is_layer = key && by == TT_BY_LAYER && tt_layer_read(key, &layer);
     for (size_t i = l->n; key && i < l->n_all; i++) {
         const tt_stats_row *row = tt_listing_row(l, i);
-        if (strcmp(row->key, key) != 0) continue;
+        if (is_layer ? !tt_layer_passes(layer, (int32_t)row->number) : strcmp(row->key, key) != 0)
+            continue;
         const size_t at = l->order[i];
         l->order[i] = l->order[l->n - 1];
         l->order[l->n - 1] = at;
@@ -175,7 +178,7 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = walk(q->m, s, err);
     if (status == TT_OK) status = list(&v, &set, &l, &context, s, &wish, err);
     if (status == TT_OK) {
-        list_too(&l, tt_request_text(q, "with"));
+        list_too(&l, v.by->by, tt_request_text(q, "with"));
         tt_stats_series_json(tt_reply_json(r), &v, s);
     }
     tt_listing_free(&l);

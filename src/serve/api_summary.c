@@ -5,6 +5,7 @@
 #include "analyze/values/outputs.h"
 #include "answer/info.h"
 #include "base/bytes.h"
+#include "base/path.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
@@ -95,6 +96,21 @@ TT_COLUMN_JSON(json_problems, summary_row, r, {
     if (!m->clock.known) tt_json_string(j, "the trace has no clock: there are no times");
     for (uint32_t i = 0; i < m->n_problems && i < TT_MODEL_PROBLEMS_MAX; i++)
         tt_json_string(j, m->problems[i].text);
+    tt_json_array_end(j);
+})
+
+/* By their numbers in a layer's key. */
+TT_COLUMN_JSON(json_models, summary_row, r, {
+    tt_json_array(j);
+    for (uint32_t i = 0; i < r->m->n_models && i < TT_LAYER_MODELS_MAX; i++)
+        tt_json_string(j, tt_base_name(tt_model_path(r->m, i)));
+    tt_json_array_end(j);
+})
+TT_COLUMN_JSON(json_stacks, summary_row, r, {
+    (void)r;
+    tt_json_array(j);
+    for (unsigned i = 0; i < TT_STACKS; i++)
+        tt_json_string(j, tt_layer_stack_name(tt_layer_make(0, i, 0)));
     tt_json_array_end(j);
 })
 
@@ -193,6 +209,9 @@ static const tt_column summary_columns[] = {
     OF_ROW("model_file", model, "path of the first model file"),
     OF_ROW("model_name", model_name, "as the model file says"),
     OF_ROW("architecture", architecture, "as the model file says"),
+    TT_FIELD("models", "names of the models of layers", .type = TT_CELL_LIST, .json = json_models),
+    TT_FIELD("layer_stacks", "names of stacks of layers", .type = TT_CELL_LIST,
+             .json = json_stacks),
     TT_FIELD("n_layers", "of the model", TT_MEMBER(summary_row, n_layers), .known = has_layers),
     TT_FIELD("n_experts", "of a layer", TT_MEMBER(summary_row, n_experts), .known = has_experts),
     OF_ROW("n_lanes", of.summary.lanes, "the most threads of a run"),

@@ -58,7 +58,7 @@ static void put_slices(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u32, t->slices, n, x->name);
     COLUMN(b, tt_bytes_u32, t->slices, n, x->weight);
     COLUMN(b, tt_bytes_u32, t->slices, n, batch_of(m, x->run));
-    COLUMN(b, tt_bytes_u32, t->slices, n, (uint32_t)tt_layer_number(x->layer_id));
+    COLUMN(b, tt_bytes_u32, t->slices, n, (uint32_t)x->layer_id);
     COLUMN(b, tt_bytes_u16, t->slices, n, x->track);
     COLUMN(b, tt_bytes_u8, t->slices, n, x->kind);
     COLUMN(b, tt_bytes_u8, t->slices, n, x->flags);
@@ -93,8 +93,8 @@ static void put_layers(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, put_f64, t->layers, n, x->start_ns);
     COLUMN(b, put_f64, t->layers, n, x->end_ns);
     COLUMN(b, tt_bytes_u32, t->layers, n, batch_of(m, x->run));
-    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)tt_layer_number(x->first));
-    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)tt_layer_number(x->last));
+    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)x->first);
+    COLUMN(b, tt_bytes_u32, t->layers, n, (uint32_t)x->last);
     COLUMN(b, tt_bytes_u32, t->layers, n, x->count);
     COLUMN(b, tt_bytes_u16, t->layers, n, x->row);
 }

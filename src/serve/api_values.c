@@ -72,7 +72,7 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_source_get(q, &overview_memo, &made, err);
     if (status != TT_OK) return status;
     const overview *o = made;
-    const tt_rowset set = tt_values_groups_rowset(&o->places);
+    const tt_rowset set = tt_values_groups_rowset(q->m, &o->places);
     tt_json *j = tt_reply_json(r);
     tt_json_object(j);
     tt_json_kv_string(j, "level", o->level);
@@ -102,7 +102,7 @@ TT_COLUMN_GET(get_place, tt_values_grid, g, tt_cell_text(cell, g->place);)
 TT_COLUMN_JSON(json_layers, tt_values_grid, g, {
     tt_json_array(j);
     for (uint32_t i = 0; i < g->n_layers; i++)
-        tt_json_u64_or_null(j, g->layers[i] >= 0, (uint64_t)tt_layer_number(g->layers[i]));
+        tt_json_u64_or_null(j, g->layers[i] >= 0, (uint64_t)g->layers[i]);
     tt_json_array_end(j);
 })
 TT_COLUMN_JSON(json_batches, tt_values_grid, g, {
@@ -196,13 +196,14 @@ TT_COLUMN_KNOWN(is_timed, tt_values_mark, mark, mark->timed)
 TT_COLUMN_VALUE(get_mark_start, tt_values_mark, mark, f64, tt_model_ns(context, mark->start))
 TT_COLUMN_VALUE(get_mark_end, tt_values_mark, mark, f64, tt_model_ns(context, mark->end))
 
-TT_COLUMN_GET(get_mark_layer, tt_values_mark, mark, tt_cell_id(cell, mark->layer);)
+TT_COLUMN_KNOWN(has_mark_layer, tt_values_mark, mark, mark->layer >= 0)
+TT_COLUMN_VALUE(get_mark_layer, tt_values_mark, mark, u64, (uint64_t)mark->layer)
 static const tt_column mark_columns[] = {
     TT_FIELD("run", "", TT_MEMBER(tt_values_mark, run)),
     TT_FIELD("node", "", TT_MEMBER(tt_values_mark, node)),
     TT_FIELD("op", "", TT_MEMBER(tt_values_mark, op)),
-    TT_FIELD("layer_id", "", TT_LAYER, .get = get_mark_layer),
-    TT_STACK(.get = get_mark_layer),
+    TT_FIELD(TT_LAYER_KEY, "", .type = TT_CELL_U32, .get = get_mark_layer,
+             .known = has_mark_layer),
     TT_FIELD("batch_id", "", TT_MEMBER(tt_values_mark, token)),
     TT_FIELD("n_nan", "", TT_MEMBER(tt_values_mark, n_nan)),
     TT_FIELD("n_inf", "", TT_MEMBER(tt_values_mark, n_inf)),

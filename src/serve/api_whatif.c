@@ -11,9 +11,10 @@
 #define STEPS_DEFAULT 16u
 #define STEPS_MAX 64u
 
+static const tt_filter all;
+
 static tt_status collect(tt_reads *reads, tt_model *m, tt_error *err)
 {
-    const tt_filter all = {0};
     return tt_reads_collect(m, &all, reads, NULL, NULL, err);
 }
 
@@ -59,7 +60,7 @@ static tt_status simulate(tt_request *q, tt_reply *r, const tt_reads *reads, tt_
     const size_t n = choose_sizes(w, ram, steps, sizes);
     status = tt_whatif_run(w, policy, sizes, n, results, err);
     if (status == TT_OK) {
-        tt_whatif_view v = tt_whatif_look(q->m, reads, &plan, w);
+        tt_whatif_view v = tt_whatif_look(q->m, &all, reads, &plan, w);
         v.results = results;
         v.n_results = n;
         status = write(q, r, &v, err);

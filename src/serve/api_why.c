@@ -37,15 +37,14 @@ static tt_status answer(tt_request *q, uint32_t batch, tt_why *why, tt_error *er
     const tt_over over = tt_request_over(q);
     const char *name = tt_request_text(q, "name");
     uint32_t run, node;
-    bool of_layer;
-    int32_t layer;
-    if (name) return tt_why_op_named(q->m, name, batch, &over, why, err);
+    tt_filter f;
+    if (!tt_request_filter(q, &f, err)) return TT_E_USAGE;
+    if (name) return tt_why_op_named(q->m, name, &f, batch, &over, why, err);
     if (tt_request_text(q, "run") || tt_request_text(q, "node")) {
         const tt_status status = tt_request_op(q, &run, &node, err);
         return status == TT_OK ? tt_why_op_at(q->m, run, node, &over, why, err) : status;
     }
-    if (!tt_request_layer(q, &of_layer, &layer, err)) return TT_E_USAGE;
-    if (of_layer) return tt_why_layer(q->m, layer, batch, &over, why, err);
+    if (f.has_layer) return tt_why_layer(q->m, &f, batch, &over, why, err);
     if (batch != TT_NONE) return tt_why_batch(q->m, batch, &over, why, err);
     return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                         "why needs a batch, a layer, a run and a node, or a name");

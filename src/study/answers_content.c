@@ -20,7 +20,7 @@ GET(get_vain, r->has_loading && r->has_vain, (double)r->vain_bytes)
 GET(get_every, r->has_reads, r->every)
 GET(get_never, r->has_reads, r->never)
 GET(get_hottest, r->has_reads && r->hottest > 0, r->hottest)
-GET(get_weights, r->token_weights_bytes > 0, r->token_weights_bytes)
+GET(get_weights, r->batch_weights_bytes > 0, r->batch_weights_bytes)
 GET(get_repeated, r->has_repeated, r->repeated)
 GET(get_major_experts, r->has_major_parts, r->major_experts)
 GET(get_major_layers, r->has_major_parts, r->major_layers)
@@ -100,7 +100,7 @@ static void ask_heat(tt_study *s)
                                                      "weights",
                                                      tt_study_text_shares(s, &hottest))
                                      : "",
-                   *one = weights.n ? tt_study_text(s, "; a token reads %s of weights",
+                   *one = weights.n ? tt_study_text(s, "; a batch reads %s of weights",
                                                     tt_study_text_sizes(s, &weights))
                                     : "";
         text = tt_study_text_append(
@@ -351,7 +351,7 @@ static void ask_models(tt_study *s)
         if (!token.n) continue;
         n++;
         text = tt_study_text_append(s, text,
-                                    tt_study_text(s, "%s: %s a token, which reads %s of weights",
+                                    tt_study_text(s, "%s: %s a token; a batch reads %s of weights",
                                                   tt_base_name(scope.model_file),
                                                   tt_study_text_times(s, &token),
                                                   weights.n ? tt_study_text_sizes(s, &weights)

@@ -43,7 +43,7 @@ TT_COLUMN_KNOWN(has_faults, tt_study_run, r, r->has_faults)
 TT_COLUMN_KNOWN(has_reads, tt_study_run, r, r->has_reads)
 TT_COLUMN_KNOWN(has_repeated, tt_study_run, r, r->has_repeated)
 TT_COLUMN_KNOWN(has_parts, tt_study_run, r, r->has_major_parts)
-TT_COLUMN_KNOWN(has_weights, tt_study_run, r, r->token_weights_bytes > 0)
+TT_COLUMN_KNOWN(has_weights, tt_study_run, r, r->batch_weights_bytes > 0)
 TT_COLUMN_KNOWN(has_steps, tt_study_run, r, r->has_steps)
 TT_COLUMN_KNOWN(has_jumps, tt_study_run, r, r->has_steps && r->jump_bytes > 0)
 TT_COLUMN_KNOWN(has_loading, tt_study_run, r, r->has_loading)
@@ -79,7 +79,7 @@ static const tt_column run_columns[] = {
     RUN(token_major, "MAJOR A TOKEN", NONE, "major faults, a generated token", has_faults,
         .show = TT_SHOW_DASH),
     RUN(token_minor, NULL, NONE, "minor faults, a generated token", has_faults),
-    RUN(token_weights_bytes, "WEIGHTS A TOKEN", BYTES,
+    RUN(batch_weights_bytes, "WEIGHTS A BATCH", BYTES,
         "distinct bytes of weights that ops of a generated batch read", has_weights),
     RUN(touched_bytes, NULL, BYTES, "of the model, read by any op", has_reads),
     RUN(adjacent, NULL, SHARE,
@@ -209,7 +209,7 @@ TT_COLUMN_KNOWN(has_limit, tt_study_group, g, g->memory_limit_bytes > 0)
 TT_COLUMN_KNOWN(has_share, tt_study_group, g, g->memory_share > 0)
 TT_COLUMN_SHOW(show_rate, tt_study_group, g, show_median(&g->tokens_per_s, out, room);)
 TT_COLUMN_SHOW(show_read, tt_study_group, g, show_bytes(&g->token_read_bytes, out, room);)
-TT_COLUMN_SHOW(show_weights, tt_study_group, g, show_bytes(&g->token_weights_bytes, out, room);)
+TT_COLUMN_SHOW(show_weights, tt_study_group, g, show_bytes(&g->batch_weights_bytes, out, room);)
 TT_COLUMN_SHOW(show_first, tt_study_group, g, show_time(&g->first_token_ns, out, room);)
 TT_COLUMN_SHOW(show_major, tt_study_group, g,
                if (g->token_major.n == 0)(void) snprintf(out, room, "-");
@@ -247,7 +247,7 @@ static const tt_column group_columns[] = {
     SHOWN(first_token, "FIRST TOKEN", show_first),
     MEDIAN(token_read_bytes, "from the disks, a generated token"),
     SHOWN(token_read, "READ A TOKEN", show_read),
-    MEDIAN(token_weights_bytes, "distinct bytes of weights that a generated token uses"),
+    MEDIAN(batch_weights_bytes, "distinct bytes of weights that a generated batch reads"),
     SHOWN(token_weights, "WEIGHTS", show_weights),
     MEDIAN(read_bytes_per_s, "from the disks while generating"),
     MEDIAN(token_major, "major faults a generated token"),

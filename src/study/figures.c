@@ -196,7 +196,7 @@ static void add_heat(tt_study_run *r, const tt_heat *h)
     r->has_reads = h->reads > 0;
     r->read_batches = h->batches;
     if (generate->batches)
-        r->token_weights_bytes = (double)generate->distinct_bytes / (double)generate->batches;
+        r->batch_weights_bytes = (double)generate->distinct_bytes / (double)generate->batches;
     if (model > 0) {
         r->every = (double)h->every.bytes / model;
         r->never = (double)h->never.bytes / model;

@@ -44,7 +44,7 @@ typedef struct tt_study_run {
     double token_read_bytes;         /* per generated token */
     bool has_faults;                 /* of the process */
     double token_major, token_minor; /* per generated token */
-    double token_weights_bytes;      /* distinct bytes of weights that a generated batch reads */
+    double batch_weights_bytes;      /* distinct bytes of weights that a generated batch reads */
     bool has_reads;                  /* of weights: the members up to hottest */
     uint64_t touched_bytes;          /* of the model, read by any op */
     /* Between consecutive reads of weights, in generation: */

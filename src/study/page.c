@@ -288,7 +288,7 @@ static void section_runs(tt_page *p, const tt_study *s)
         tt_page_rows(p, NULL, &runs,
                      &(tt_listing_wish){
                          .columns = "folder,domain,differs,tokens_per_s,first_token_ns,"
-                                    "token_read_bytes,token_major,token_weights_bytes,in_sequence,"
+                                    "token_read_bytes,token_major,batch_weights_bytes,in_sequence,"
                                     "notes",
                          .text = true});
     if (t) t->marked = is_outlier;

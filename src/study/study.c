@@ -56,7 +56,7 @@ static double get_major(const tt_study_run *r)
 }
 static double get_weights(const tt_study_run *r)
 {
-    return r->token_weights_bytes > 0 ? r->token_weights_bytes : NAN;
+    return r->batch_weights_bytes > 0 ? r->batch_weights_bytes : NAN;
 }
 static double get_loaded(const tt_study_run *r)
 {
@@ -102,7 +102,7 @@ static bool sum_up(tt_study *s, tt_study_group *g)
                    {get_read, &g->token_read_bytes},
                    {get_major, &g->token_major},
                    {get_device_rate, &g->read_bytes_per_s},
-                   {get_weights, &g->token_weights_bytes},
+                   {get_weights, &g->batch_weights_bytes},
                    {get_loaded, &g->loaded_bytes},
                    {get_vain, &g->vain_bytes},
                    {get_rate, &g->tokens_per_s}};

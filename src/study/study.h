@@ -54,7 +54,7 @@ typedef struct tt_study_group {
     double memory_share; /* of the model's size; 0: no limit */
     bool has_experts;
     tt_study_median tokens_per_s, prompt_tokens_per_s, first_token_ns, token_read_bytes,
-        token_major, read_bytes_per_s, token_weights_bytes, loaded_bytes, vain_bytes;
+        token_major, read_bytes_per_s, batch_weights_bytes, loaded_bytes, vain_bytes;
     /* Relative to the group without a limit that is otherwise equal: how many times as long a token
      * takes. */
     const struct tt_study_group *baseline; /* NULL: none */

@@ -119,7 +119,7 @@ static void take_part_of_layer(const tt_column *column, tt_cell *cell)
     const int32_t layer = (int32_t)cell->i64;
     if (column->layer == TT_OF_LAYER_NUMBER)
         cell->i64 = tt_layer_number(layer);
-    else
+    else if (column->layer == TT_OF_LAYER_STACK)
         tt_cell_text(cell, cell->known ? tt_layer_stack_name(layer) : NULL);
 }
 

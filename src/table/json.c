@@ -1,3 +1,4 @@
+#include "base/layer.h"
 #include "table/table.h"
 
 static void put_cell(tt_json *j, const tt_column *column, const tt_cell *cell)
@@ -110,11 +111,34 @@ static bool is_known(const tt_column *column, const void *context, const void *r
     return cell.known;
 }
 
+/* Of a column of a stack: the whole layer; negative: none. */
+static int32_t layer_of(const tt_column *column, const void *context, const void *row)
+{
+    tt_cell cell;
+    tt_column whole = *column;
+    whole.layer = TT_OF_LAYER_WHOLE;
+    tt_cell_get(&whole, context, row, &cell);
+    return cell.known ? (int32_t)cell.i64 : -1;
+}
+
+/* Whether its number tells which layer it is. */
+static bool is_plain(int32_t layer)
+{
+    return layer < TT_LAYER_NUMBERS;
+}
+
+static void put_layer_key(tt_json *j, const tt_column *column, const void *context, const void *row)
+{
+    const int32_t layer = column->layer == TT_OF_LAYER_STACK ? layer_of(column, context, row) : -1;
+    if (!is_plain(layer)) tt_json_kv_i64(j, TT_LAYER_KEY, layer);
+}
+
 void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row)
 {
     if (column->show & TT_SHOW_OMIT && !is_known(column, context, row)) return;
     tt_json_key(j, column->key);
     put_value(j, column, context, row);
+    put_layer_key(j, column, context, row);
 }
 
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
@@ -156,6 +180,26 @@ void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
     put_rows(j, &rows, false);
 }
 
+/* All of them, or none. */
+static void put_layer_keys(tt_json *j, const tt_column *column, const tt_rowset *set)
+{
+    bool plain = true;
+    if (column->layer != TT_OF_LAYER_STACK) return;
+    for (size_t i = 0; i < set->n && plain; i++)
+        plain = is_plain(layer_of(column, set->context, tt_rowset_row(set, i)));
+    if (plain) return;
+    tt_json_key(j, TT_LAYER_KEY);
+    tt_json_array(j);
+    for (size_t i = 0; i < set->n; i++) {
+        const int32_t layer = layer_of(column, set->context, tt_rowset_row(set, i));
+        if (layer < 0)
+            tt_json_null(j);
+        else
+            tt_json_i64(j, layer);
+    }
+    tt_json_array_end(j);
+}
+
 void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
 {
     if (key) {
@@ -170,6 +214,7 @@ void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
         for (size_t i = 0; i < set->n; i++)
             put_value(j, column, set->context, tt_rowset_row(set, i));
         tt_json_array_end(j);
+        put_layer_keys(j, column, set);
     }
     if (key) tt_json_object_end(j);
 }

@@ -78,7 +78,8 @@ enum {
 /* What a column of a layer has of it; not known if there is no layer. */
 enum {
     TT_OF_LAYER_NUMBER = 1, /* text shows its stack, too: "enc 3" */
-    TT_OF_LAYER_STACK = 2
+    TT_OF_LAYER_STACK = 2,
+    TT_OF_LAYER_WHOLE = 3 /* all in one number */
 };
 
 /* How exact a number is; text shows it as a prefix. */
@@ -164,7 +165,8 @@ struct tt_column {
     .offset = offsetof(row_type, member)
 
 /* For a column with a layer's number, and the column of its stack that goes with it: both with
- * TT_LAYER_AT, or a `get` that sets a layer (cell->i64). */
+ * TT_LAYER_AT, or a `get` that sets a layer (cell->i64). JSON has a TT_LAYER_KEY behind the stack
+ * where the number does not tell which layer it is (base/layer.h). */
 #define TT_LAYER .type = TT_CELL_I32, .nullable = true, .layer = TT_OF_LAYER_NUMBER
 #define TT_STACK(...)                                                                              \
     TT_COLUMN("stack", NULL, NONE,                                                                 \

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """A model of synth in F32 as one of another architecture, with the tensors that it has more or less:
-make_arch.py ARCH IN OUT. What it generates means nothing."""
+make_arch.py ARCH[-NOISE] IN OUT. What it generates means nothing. qwen35 has a head that predicts the token after
+the next one (llama.cpp's --spec-type draft-mtp), mostly wrongly. qwen35-NOISE predicts a token by the one before it
+alone, and its head the same: with noise 0 always rightly."""
 
 import array
 import random
@@ -9,7 +11,7 @@ import sys
 from pathlib import Path
 
 ALIGNMENT = 32
-UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
+UINT32, INT32, FLOAT32, STRING, ARRAY = 4, 5, 6, 8, 9
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 
 
@@ -92,8 +94,49 @@ def count(shape):
     return n
 
 
+def add_mtp(m, embd, head, heads, layers, noise):
+    """The last layer is the head. noise: None, or added to the token's embedding, which is all that it looks at."""
+    for name, value in (("nextn_predict_layers", 1), ("full_attention_interval", 2), ("ssm.conv_kernel", 4),
+                        ("ssm.inner_size", embd), ("ssm.state_size", head), ("ssm.time_step_rank", embd // head),
+                        ("ssm.group_count", 1), ("attention.key_length", head), ("attention.value_length", head)):
+        m.put(name, value)
+    sections = [head // 2, 0, 0, 0]
+    m.keys["llama.rope.dimension_sections"] = (ARRAY, struct.pack("<IQ4i", INT32, 4, *sections))
+    for i in range(layers):
+        b = f"blk.{i}."
+        del m.tensors[f"{b}ffn_norm.weight"]
+        m.add(f"{b}post_attention_norm.weight", embd, ones=True)
+        if i % 2 or i == layers - 1:
+            m.add(f"{b}attn_q.weight", embd, 2 * head * heads)
+            for name in "q", "k":
+                m.add(f"{b}attn_{name}_norm.weight", head, ones=True)
+            continue
+        for name in "q", "k", "v", "output":
+            del m.tensors[f"{b}attn_{name}.weight"]
+        groups = embd // head
+        for name, *shape in (("attn_qkv.weight", embd, 2 * head + embd), ("attn_gate.weight", embd, embd),
+                             ("ssm_conv1d.weight", 4, 2 * head + embd), ("ssm_dt.bias", groups), ("ssm_a", groups),
+                             ("ssm_beta.weight", embd, groups), ("ssm_alpha.weight", embd, groups),
+                             ("ssm_norm.weight", head), ("ssm_out.weight", embd, embd)):
+            m.add(b + name, *shape)
+    b = f"blk.{layers - 1}.nextn."
+    m.add(f"{b}eh_proj.weight", 2 * embd, embd)
+    if noise is not None:
+        rows = array.array("f")
+        for i in range(embd):
+            rows.extend(float(i == k) for k in range(embd))
+            rows.extend(random.uniform(-noise, noise) for _ in range(embd))
+        m.tensors[f"{b}eh_proj.weight"] = ([2 * embd, embd], rows.tobytes())
+        for name, (shape, values) in m.tensors.items():
+            if name.endswith(("attn_output.weight", "ssm_out.weight", "ffn_down.weight")):
+                m.tensors[name] = (shape, bytes(len(values)))
+    for name in "enorm", "hnorm":
+        m.add(f"{b}{name}.weight", embd, ones=True)
+
+
 def main(arch, source, target):
     random.seed(1)
+    arch, _, noise = arch.partition("-")
     m = Model(Path(source).read_bytes())
     embd, ffn = m.get("embedding_length"), m.get("feed_forward_length")
     heads, kv_heads = m.get("attention.head_count"), m.get("attention.head_count_kv")
@@ -109,6 +152,8 @@ def main(arch, source, target):
         m.put("expert_count", 4)
         m.put("expert_used_count", 2)
         m.put("expert_feed_forward_length", ffn)
+    if arch == "qwen35":
+        add_mtp(m, embd, head, heads, layers, float(noise) if noise else None)
     for i in range(layers):
         b = f"blk.{i}."
         if arch == "qwen2":

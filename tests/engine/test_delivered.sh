@@ -1,5 +1,5 @@
 # Tokens that somebody got, guesses and prompts, as the newest llama.cpp's programs count them themselves:
-# drafts of a model, of n-grams and of a look ahead, parallel sequences, servers with cached prompts, and programs
+# drafts of a model, of its own head in a second context, of n-grams and of a look ahead, parallel sequences, servers with cached prompts, and programs
 # that generate nothing.
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
 need_newest
@@ -53,6 +53,12 @@ guesses simple-good llama-speculative-simple $all -md tiny.gguf --spec-type draf
 guesses speculative llama-speculative $all -md tiny.gguf -p "Hello there my friend" -n 24 -s 1
 guesses lookahead llama-lookahead $all -p "Hello there my friend" -n 40 -s 1
 guesses lookup llama-lookup $all -p "$text" -n 150 -s 1
+# A head of the model itself guesses, in a context of its own that shares the target's cache: never rightly, sometimes, always.
+"$TT_BIN" synth --type F32 --layers 4 -o four.gguf --force 2>/dev/null || fail "synth"
+for arch in qwen35 qwen35-0.05 qwen35-0; do
+    python3 "$TT_SOURCE_DIR/tests/engine/make_arch.py" $arch four.gguf $arch.gguf || fail "$arch.gguf"
+    guesses $arch llama-speculative-simple $all -m $arch.gguf --spec-type draft-mtp --spec-draft-n-max 3 -p "Once upon a time" -n 40
+done
 for kind in ngram-simple ngram-map-k ngram-mod ngram-cache; do
     guesses $kind llama-speculative-simple $all --spec-type $kind -p "$text" -n 60
 done
@@ -115,6 +121,8 @@ served server 1
 served server-slots 3
 served server-draft 1 -md draft.gguf --spec-type draft-simple
 served server-good-draft 3 -md tiny.gguf --spec-type draft-simple
+served server-head 1 -m qwen35-0.05.gguf --spec-type draft-mtp
+served server-good-head 3 -m qwen35-0.gguf --spec-type draft-mtp
 served server-ngram 1 --spec-type ngram-cache
 # Answers without an end: only the client's hanging up ends them.
 "$TT_BIN" synth --ctx 16384 -o long.gguf --force 2>/dev/null || fail "synth"

@@ -61,11 +61,15 @@ static void ask_why(const tt_model *m)
     for (uint32_t i = 0; i < m->n_batches && i < ASKED; i++)
         check(tt_why_batch(m, m->n_batches - 1 - i, NULL, &w, &err), &w);
     for (int32_t layer = -1; layer < (int32_t)ASKED; layer++)
-        check(tt_why_layer(m, layer, layer && m->n_batches ? 0 : TT_NONE, NULL, &w, &err), &w);
+        check(tt_why_layer(m, &(tt_filter){.has_layer = true, .layer = layer},
+                           layer && m->n_batches ? 0 : TT_NONE, NULL, &w, &err),
+              &w);
     for (uint32_t i = 0; i < m->n_runs && i < ASKED; i++)
         check(tt_why_op_at(m, i, i, NULL, &w, &err), &w);
     if (m->n_graphs && m->graphs[0].n_nodes)
-        check(tt_why_op_named(m, m->graphs[0].tensors[0].name, TT_NONE, NULL, &w, &err), &w);
+        check(tt_why_op_named(m, m->graphs[0].tensors[0].name, &(tt_filter){0}, TT_NONE, NULL, &w,
+                              &err),
+              &w);
 }
 
 static void report(const tt_model *m)

@@ -146,14 +146,14 @@ def sizes_of(path):
 
 
 def record(trace, program, *args):
-    """Runs a program of the newest engine under trace; what it prints."""
+    """Runs a program of the newest engine under trace, with statistics of what ops put out; what it prints."""
     libraries = ROOT / "usr/lib/x86_64-linux-gnu"
     has_avx2 = re.search(r"^flags.* avx2 ", Path("/proc/cpuinfo").read_text(), re.M)
     backend = libraries / "ggml/backends0" / f"libggml-cpu-{'haswell' if has_avx2 else 'x64'}.so"
     env = {**os.environ, "GGML_BACKEND_PATH": str(backend), "OMP_WAIT_POLICY": "passive"}
     words = [ROOT / "usr/lib64/ld-linux-x86-64.so.2", "--library-path", f"{libraries}:{libraries}/llama",
              ROOT / "usr/bin" / program, *args, "-t", "1", "--temp", "0", "-c", "256"]
-    done = subprocess.run([TOOL, "run", "-q", "--force", "-o", trace, "--", *map(str, words)], env=env, text=True,
+    done = subprocess.run([TOOL, "run", "-q", "--force", "--values=stats", "-o", trace, "--", *map(str, words)], env=env, text=True,
                           errors="replace", capture_output=True, check=False, timeout=300, stdin=subprocess.DEVNULL)
     if done.returncode:
         sys.exit(f"{program}: exit {done.returncode}: {done.stderr[-400:]}")
@@ -221,8 +221,66 @@ def draft_and_target():
     for context, count in by_context.items():
         equal(f"ops of --context {context}", count,
               asked("stats", "--context", context, "spec.ttrace")["total"]["count"])
+    filtered_by_model(query, sizes)
     tool("stats", "--model", "none.gguf", "spec.ttrace", code=1)
     tool("stats", "--context", "9", "spec.ttrace", code=1)
+
+
+def cache_bytes(file, cells):
+    """Of keys and values in F16."""
+    fields = gguf.GGUFReader(file).fields
+    number = {k: fields[f"llama.{k}"].contents() for k in ("block_count", "embedding_length", "attention.head_count", "attention.head_count_kv")}
+    head = number["embedding_length"] // number["attention.head_count"]
+    return 2 * 2 * cells * number["block_count"] * head * number["attention.head_count_kv"]
+
+
+def filtered_by_model(query, sizes):
+    """--model and --context wherever ops, weights and buffers are listed; the two models have one context each."""
+    contexts = dict(query("SELECT DISTINCT model_file, context_id FROM @ops WHERE model_file IS NOT NULL"))
+    heat = {r["context_id"]: r for r in asked("heat", "--by", "context", "spec.ttrace")["rows"]}
+    read = dict(query("SELECT context_id, sum(weight_bytes) FROM @ops GROUP BY 1"))
+    equal("contexts of heat", set(contexts.values()), set(heat))
+    for file, context in contexts.items():
+        name = Path(file).name
+        chosen = ("--model", name), ("--context", str(context))
+        equal(f"heat of context {context}: read", read[context], heat[context]["read_bytes"])
+        equal(f"heat of context {context}: size", sum(sizes[file].values()), heat[context]["size_bytes"])
+        equal(f"heat of context {context}: model", file, heat[context]["model_file"])
+        for option in chosen:
+            graph = asked("graph", *option, "spec.ttrace")
+            equal(f"graph {option}", (file, context), (graph["model_file"], graph["context_id"]))
+            equal(f"weights of graph {option}", set(sizes[file]),
+                  {n["name"] for n in graph["nodes"] if n.get("model_file")} & set(sizes[file]))
+            buffers = asked("buffers", *option, "spec.ttrace")
+            equal(f"cache of {option}", [cache_bytes(file, 256)], [c["size_bytes"] for c in buffers["kv_caches"]])
+            equal(f"files of buffers {option}", {file}, {b["model_file"] for b in buffers["buffers"]})
+            tool("export", "--format", "csv", "-o", "filtered", *option, "--force", "spec.ttrace")
+            n = duckdb.sql("SELECT count(*) FROM read_csv('filtered/ops.csv')").fetchall()[0][0]
+            equal(f"exported ops of {option}", dict(query("SELECT context_id, count(*) FROM @ops GROUP BY 1"))[context], n)
+        equal(f"whatif of {name}", sum(sizes[file].values()), asked("whatif", "--ram", "1G", "--model", name, "spec.ttrace")["weights_size_bytes"])
+        # A layer's mean over the batches that generate.
+        mean = query(f"SELECT sum(duration_ns) / count(DISTINCT batch_id) FROM @ops WHERE layer_id = 0 AND phase = 'generate' AND context_id = {context}")[0][0]
+        for option in chosen:
+            why = asked("why", "--layer", "0", *option, "spec.ttrace")
+            if abs(why["time_ns"] - mean) > 1e-3 * mean:
+                complain(f"why --layer 0 {option}: {why['time_ns']}, not {mean}")
+        mean = query(f"SELECT sum(duration_ns) / count(DISTINCT batch_id) FROM @ops WHERE name = 'ffn_out-0' AND phase = 'generate' AND context_id = {context}")[0][0]
+        why = asked("why", "--op", "ffn_out-0", "--model", name, "spec.ttrace")
+        if abs(why["time_ns"] - mean) > 1e-3 * mean:
+            complain(f"why --op ffn_out-0 --model {name}: {why['time_ns']}, not {mean}")
+    for asks in (("--layer", "0"), ("--layer", "none"), ("--op", "ffn_out-0")):
+        tool("why", *asks, "spec.ttrace", code=2)
+    outputs = {(m, i): n for m, i, n in query(
+        "SELECT o.model_file, v.layer_id, count(*) FROM @values v JOIN @ops o USING (op_id) GROUP BY ALL")}
+    rows = asked("values", "--by", "layer", "spec.ttrace")["rows"]
+    equal("values by layer", outputs, {(r["model_file"], r["layer_id"]): r["outputs"] for r in rows})
+    named = {(m, n): c for m, n, c in query(
+        "SELECT o.model_file, v.name, count(*) FROM @values v JOIN @ops o USING (op_id) GROUP BY ALL")}
+    rows = asked("values", "--by", "tensor", "spec.ttrace")["rows"]
+    equal("values by tensor", named, {(r["model_file"], r["tensor"]): r["outputs"] for r in rows})
+    by_layer = asked("report", "spec.ttrace")["time"]["by_layer"]
+    equal("layers of the report", {(m, i) for m, i in outputs if i is not None},
+          {(r["model_file"], r["layer_id"]) for r in by_layer if r["layer_id"] is not None})
 
 
 def encoder_and_decoder():
@@ -247,6 +305,22 @@ def encoder_and_decoder():
         equal(f"--layer {stack} {layer}", [r["count"] for r in rows if (r["stack"], r["layer_id"]) == (stack, layer)], [one])
     equal("--layer 0", sum(r["count"] for r in rows if r["layer_id"] == 0),
           asked("stats", "--layer", "0", "t5.ttrace")["total"]["count"])
+    tool("why", "--layer", "0", "t5.ttrace", code=2)
+    outputs = {(s, i): n for s, i, n in query("SELECT stack, layer_id, count(*) FROM @values GROUP BY ALL")}
+    equal("values by layer", outputs, {(r["stack"], r["layer_id"]): r["outputs"] for r in asked("values", "--by", "layer", "t5.ttrace")["rows"]})
+    named = {(s, n): c for s, n, c in query("SELECT stack, name, count(*) FROM @values GROUP BY ALL")}
+    equal("values by tensor", named,
+          {(r["stack"], r["tensor"]): r["outputs"] for r in asked("values", "--by", "tensor", "t5.ttrace")["rows"]})
+    # Only the decoder has a cache; a ratio is to the layer before of the same stack.
+    equal("stack of the cache", {"dec"}, {t["stack"] for c in asked("buffers", "t5.ttrace")["kv_caches"] for t in c["tensors"]})
+    for row in asked("values", "--growth", "t5.ttrace")["rows"]:
+        if row["layer_id"] == 0 and row["ratio"] is not None:
+            complain(f"the first layer of {row['stack']} has a ratio")
+    keys = {(r["stack"], r["layer_id"]): r.get("layer_key") for r in rows if r["layer_id"] is not None}
+    equal("keys are told", len(keys), len(set(keys.values()) - {None}))
+    for (stack, layer), key in keys.items():
+        equal(f"--layer @{key}", [r["count"] for r in rows if (r["stack"], r["layer_id"]) == (stack, layer)],
+              [asked("stats", "--layer", f"@{key}", "t5.ttrace")["total"]["count"]])
     tool("stats", "--layer", "v 0", "t5.ttrace", code=1)
     tool("stats", "--layer", "x 0", "t5.ttrace", code=2)
     for name, category in query("SELECT name, category FROM @tensors WHERE name LIKE '%cross_attn_%'"):

@@ -246,7 +246,7 @@ static void of_a_run(void **state)
     tt_bytes_init(&bytes, SIZE_MAX / 2);
     assert_true(synth_build(&p, &bytes));
     assert_int_equal(tt_model_open_memory(bytes.data, bytes.size, &m, NULL), TT_OK);
-    uint32_t run = tt_topology_run_of(m, 2, &n);
+    uint32_t run = tt_topology_run_of(m, &(tt_filter){0}, 2, &n);
     assert_int_equal(tt_topology_make(m, m->runs[run].graph, run, &t, NULL), TT_OK);
     assert_int_equal(tt_critical_find(t, &c, NULL), TT_OK);
     assert_true(c.n_ops > 10 && c.n_ops <= t->n_ops);

@@ -341,7 +341,7 @@ static void rows_are_heats_sums(void **state)
     assert_int_equal(tt_heat_measure(o.m, &reads, &one, TT_HEAT_LAYER, &heat, NULL), TT_OK);
     assert_int_equal(tt_tokens_find(o.m, &layers, NULL, &t, NULL), TT_OK);
     assert_int_equal(t.rows, 1);
-    assert_int_equal(t.first_column, -1);
+    assert_int_equal(t.layers[0], -1);
     for (size_t i = 0; i < heat.n_rows; i++) {
         const int32_t layer = o.m->weights[heat.rows[i].weight].place.layer_id;
         const tt_tokens_cell *c = &t.cells[layer + 1];

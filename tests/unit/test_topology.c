@@ -37,7 +37,7 @@ static void runs_are_found_for_all_at_once(void **state)
     assert_non_null(run_of);
     assert_non_null(last);
     for (uint32_t i = 0; i < o.m->n_batches; i++)
-        assert_int_equal(run_of[i], tt_topology_run_of(o.m, i, &n));
+        assert_int_equal(run_of[i], tt_topology_run_of(o.m, &(tt_filter){0}, i, &n));
     for (uint32_t i = 0; i < o.m->n_graphs; i++)
         assert_int_equal(last[i], tt_topology_last_run(o.m, i));
     assert_int_equal(run_of[o.m->runs[3].batch], TT_NONE);
@@ -51,7 +51,7 @@ static void a_run_tells_ops_and_fusions(void **state)
     opened o = open_plan(synth_default());
     uint32_t n;
     (void)state;
-    uint32_t run = tt_topology_run_of(o.m, 2, &n);
+    uint32_t run = tt_topology_run_of(o.m, &(tt_filter){0}, 2, &n);
     assert_int_equal(n, 1);
     assert_int_equal(o.m->runs[run].batch, 2);
     tt_topology *t = make(o.m, o.m->runs[run].graph, run);
@@ -109,7 +109,7 @@ static void without_a_run_nothing_is_invented(void **state)
     o.m->runs[4].graph = TT_NONE;
     assert_int_equal(tt_topology_last_run(o.m, 1), 3);
     uint32_t n;
-    assert_int_equal(tt_topology_run_of(o.m, 4, &n), TT_NONE);
+    assert_int_equal(tt_topology_run_of(o.m, &(tt_filter){0}, 4, &n), TT_NONE);
     assert_int_equal(n, 0);
     close_plan(&o);
 }

@@ -442,8 +442,8 @@ static void groups_sum_up_and_count_repeats(void **state)
     tt_values_groups_free(&g);
     assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_LAYER, NULL, &g, NULL), TT_OK);
     assert_int_equal(g.n, 4);
-    assert_int_equal(g.list[0].number, TT_LAYER_NONE);
-    assert_int_equal(g.list[3].number, 2);
+    assert_int_equal(g.list[0].layer, TT_LAYER_NONE);
+    assert_int_equal(g.list[3].layer, 2);
     tt_values_groups_free(&g);
     assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_BATCH, NULL, &g, NULL), TT_OK);
     assert_int_equal(g.n, RUNS);

@@ -490,28 +490,37 @@ static void layers_and_ops(void **state)
     tt_why w;
     uint32_t batch;
     (void)state;
-    assert_int_equal(tt_why_layer(x->m, 1, TT_NONE, NULL, &w, NULL), TT_OK);
+    assert_int_equal(
+        tt_why_layer(x->m, &(tt_filter){.has_layer = true, .layer = 1}, TT_NONE, NULL, &w, NULL),
+        TT_OK);
     near(MS, w.time_ns);
     tt_why_free(&w);
-    assert_int_equal(tt_why_layer(x->m, 0, ODD, NULL, &w, NULL), TT_OK);
+    assert_int_equal(
+        tt_why_layer(x->m, &(tt_filter){.has_layer = true, .layer = 0}, ODD, NULL, &w, NULL),
+        TT_OK);
     near(33 * MS, w.time_ns);
     near(30 * MS, part(&w, TT_PART_OFF_CPU));
     tt_why_free(&w);
-    assert_int_equal(tt_why_layer(x->m, 7, TT_NONE, NULL, &w, NULL), TT_E_NOT_FOUND);
+    assert_int_equal(
+        tt_why_layer(x->m, &(tt_filter){.has_layer = true, .layer = 7}, TT_NONE, NULL, &w, NULL),
+        TT_E_NOT_FOUND);
     tt_why_free(&w);
-    assert_int_equal(tt_why_op_named(x->m, "ffn_up-0", TT_NONE, NULL, &w, NULL), TT_OK);
+    assert_int_equal(tt_why_op_named(x->m, "ffn_up-0", &(tt_filter){0}, TT_NONE, NULL, &w, NULL),
+                     TT_OK);
     near(MS, w.usual.median_ns);
     near((31.0 + (BATCHES - 1)) / BATCHES * MS, w.time_ns);
     assert_int_equal(w.ops[0].batch, ODD);
     tt_why_free(&w);
-    assert_int_equal(tt_why_op_named(x->m, "ffn_up-0", ODD, NULL, &w, NULL), TT_OK);
+    assert_int_equal(tt_why_op_named(x->m, "ffn_up-0", &(tt_filter){0}, ODD, NULL, &w, NULL),
+                     TT_OK);
     near(31 * MS, w.time_ns);
     assert_int_equal(w.cause, TT_CAUSE_OFF_CPU);
     assert_int_equal(w.run, ODD);
     tt_why_free(&w);
     assert_int_equal(tt_why_op_at(x->m, 3, 99, NULL, &w, NULL), TT_E_NOT_FOUND);
     tt_why_free(&w);
-    assert_int_equal(tt_why_op_named(x->m, "nothing", TT_NONE, NULL, &w, NULL), TT_E_NOT_FOUND);
+    assert_int_equal(tt_why_op_named(x->m, "nothing", &(tt_filter){0}, TT_NONE, NULL, &w, NULL),
+                     TT_E_NOT_FOUND);
     tt_why_free(&w);
     assert_int_equal(tt_why_find_batch(x->m, 99, &batch, NULL), TT_E_NOT_FOUND);
     unmake(x);
@@ -832,7 +841,7 @@ static void predict(uint64_t ns, bool told)
         if (fabs(rates[i] - wanted) > 1e-3) fail_msg("wanted %f, got %f", wanted, rates[i]);
     static const char *const rated[] = {"tokens_per_s", "tokens_per_s_causal", "limited_by",
                                         "tokens_per_s_full_overlap", "tokens_per_s_no_overlap"};
-    const tt_whatif_view v = tt_whatif_look(x->m, &reads, &plan, w);
+    const tt_whatif_view v = tt_whatif_look(x->m, &(tt_filter){0}, &reads, &plan, w);
     const tt_rowset set = TT_ROWSET(&tt_whatif_schema, 0, &v, &r, 1);
     for (size_t i = 0; i < sizeof rated / sizeof *rated; i++) {
         tt_cell cell = {.known = !told};

@@ -12,8 +12,8 @@ static void set_ratio(tt_cell *cell, uint64_t part, uint64_t all)
     if (all) cell->f64 = (double)part / (double)all;
 }
 
-tt_whatif_view tt_whatif_look(const tt_model *m, const tt_reads *reads, const tt_whatif_plan *plan,
-                              const tt_whatif *w)
+tt_whatif_view tt_whatif_look(const tt_model *m, const tt_filter *f, const tt_reads *reads,
+                              const tt_whatif_plan *plan, const tt_whatif *w)
 {
     static const char *const units[] = {"page", "tensor", "expert"};
     tt_whatif_view v = {.unit = units[plan->unit],
@@ -32,7 +32,7 @@ tt_whatif_view tt_whatif_look(const tt_model *m, const tt_reads *reads, const tt
     for (size_t i = 0; i < reads->n_ranges; i++)
         v.has_experts |= reads->ranges[i].expert != TT_EXPERT_NONE;
     for (uint32_t i = 0; i < m->n_weights; i++)
-        v.model_bytes += m->weights[i].size_bytes;
+        if (tt_filter_weight(f, m, &m->weights[i])) v.model_bytes += m->weights[i].size_bytes;
     return v;
 }
 

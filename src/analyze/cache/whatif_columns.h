@@ -29,9 +29,10 @@ typedef struct tt_whatif_view {
     size_t n_results;
 } tt_whatif_view;
 
-/* What w, made of these reads and that plan, replays; without a path, a reserve and results. */
-tt_whatif_view tt_whatif_look(const tt_model *m, const tt_reads *reads, const tt_whatif_plan *plan,
-                              const tt_whatif *w);
+/* What w, made of the filter's reads and that plan, replays; without a path, a reserve and results.
+ */
+tt_whatif_view tt_whatif_look(const tt_model *m, const tt_filter *f, const tt_reads *reads,
+                              const tt_whatif_plan *plan, const tt_whatif *w);
 
 /* A row is a tt_whatif_result, the context its tt_whatif_view. */
 extern const tt_schema tt_whatif_schema;

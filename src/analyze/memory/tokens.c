@@ -24,6 +24,7 @@ void tt_tokens_free(tt_tokens *t)
 {
     free(t->batches);
     free(t->cells);
+    free(t->layers);
     memset(t, 0, sizeof *t);
 }
 
@@ -75,27 +76,48 @@ static uint32_t experts_of(const tt_model *m, const tt_filter *f)
     return most > TT_SLICES_MAX ? TT_SLICES_MAX : (uint32_t)most;
 }
 
-static uint32_t layers_of(const tt_model *m)
+/* The column of that layer, or where it belongs. */
+static uint32_t column_of_layer(const tt_tokens *t, int32_t layer)
 {
-    int32_t last = -1;
-    for (uint32_t i = 0; i < m->n_weights; i++)
-        if (tt_layer_number(m->weights[i].place.layer_id) > last)
-            last = tt_layer_number(m->weights[i].place.layer_id);
-    return last < (int32_t)TT_TOKENS_COLUMNS_MAX - 1 ? (uint32_t)(last + 1)
-                                                     : TT_TOKENS_COLUMNS_MAX - 1;
+    uint32_t at;
+    tt_lower_bound(at, t->columns, t->layers[at] < layer);
+    return at;
 }
 
-static void set_columns(walk *q)
+static bool list_layers(const tt_model *m, tt_tokens *t)
+{
+    t->layers = calloc(TT_TOKENS_COLUMNS_MAX, sizeof *t->layers);
+    if (!t->layers) return false;
+    t->layers[0] = TT_LAYER_NONE;
+    t->columns = 1;
+    for (uint32_t i = 0; i < m->n_weights && t->columns < TT_TOKENS_COLUMNS_MAX; i++) {
+        const int32_t layer = m->weights[i].place.layer_id;
+        const uint32_t at = column_of_layer(t, layer);
+        if (layer < 0 || (at < t->columns && t->layers[at] == layer)) continue;
+        memmove(t->layers + at + 1, t->layers + at, (t->columns - at) * sizeof *t->layers);
+        t->layers[at] = layer;
+        t->columns++;
+    }
+    return true;
+}
+
+static bool set_columns(walk *q)
 {
     tt_tokens *t = q->out;
-    if (t->by == TT_TOKENS_BY_FILE) {
-        t->columns = q->query->columns;
-    } else if (t->by == TT_TOKENS_BY_LAYER) {
-        t->columns = layers_of(q->m) + 1;
-        t->first_column = -1;
-    } else {
-        t->columns = experts_of(q->m, q->query->filter);
-    }
+    if (t->by == TT_TOKENS_BY_LAYER) return list_layers(q->m, t);
+    t->columns =
+        t->by == TT_TOKENS_BY_FILE ? q->query->columns : experts_of(q->m, q->query->filter);
+    return true;
+}
+
+/* The column of a weight's layer, or of its expert; q->out->columns: none. */
+static uint32_t column_of(const walk *q, const tt_access *a)
+{
+    const tt_tokens *t = q->out;
+    if (t->by != TT_TOKENS_BY_LAYER) return a->expert < 0 ? t->columns : (uint32_t)a->expert;
+    const int32_t layer = q->m->weights[a->weight].place.layer_id;
+    const uint32_t at = column_of_layer(t, layer < 0 ? TT_LAYER_NONE : layer);
+    return at < t->columns && (layer < 0 || t->layers[at] == layer) ? at : t->columns;
 }
 
 /* --- the walk --- */
@@ -157,17 +179,14 @@ static bool visit(void *context, const tt_reading *r)
     for (size_t i = 0; i < r->n; i++) {
         const tt_access *a = &r->list[i];
         if (!tt_reads_counts(q->m, a)) continue;
-        const int32_t number = t->by == TT_TOKENS_BY_LAYER
-                                   ? tt_layer_number(q->m->weights[a->weight].place.layer_id)
-                               : t->by == TT_TOKENS_BY_EXPERT ? a->expert
-                                                              : 0;
+        const uint32_t column = t->by == TT_TOKENS_BY_FILE ? 0 : column_of(q, a);
         t->experts |= a->expert >= 0;
         if (t->by == TT_TOKENS_BY_FILE && !tt_access_is_placed(a))
             t->unplaced++;
         else if (t->by == TT_TOKENS_BY_FILE)
             add_by_offset(q, r, i, row);
-        else if (number - t->first_column >= 0 && number - t->first_column < (int32_t)t->columns)
-            add(q, r, i, row, (uint32_t)(number - t->first_column), 0, a->size_bytes);
+        else if (column < t->columns)
+            add(q, r, i, row, column, 0, a->size_bytes);
         reads = true;
     }
     t->ops += reads;
@@ -191,7 +210,7 @@ tt_status tt_tokens_find(const tt_model *m, const tt_tokens_query *query, const 
     if (query->filter->has_from || query->filter->has_to) status = tt_model_need_clock(m, err);
     if (status != TT_OK) return status;
     bool ok = list_batches(&q);
-    set_columns(&q);
+    ok &= set_columns(&q);
     q.layout = tt_reads_layout(m, 1);
     q.last_op = calloc((size_t)out->columns + 1, sizeof *q.last_op);
     out->cells = calloc((size_t)out->rows * out->columns + 1, sizeof *out->cells);

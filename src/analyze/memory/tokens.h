@@ -43,7 +43,7 @@ typedef struct tt_tokens {
     uint32_t each;     /* batches of a row (the last one may have fewer) */
     uint32_t *batches; /* in tt_model.batches, by number */
     uint32_t n_batches;
-    int32_t first_column;  /* number of the first one: of layers -1 (none) */
+    int32_t *layers;       /* by layer: those of the columns, ascending, the first is none */
     tt_tokens_cell *cells; /* row by row */
     uint64_t ops;          /* that read some of this */
     uint64_t unplaced;     /* by file: reads of which it is not known where they are; left out */

@@ -47,15 +47,27 @@ TT_COLUMN_SHOW(show_repeated, tt_values_group, g, show_some(g->repeated, out, ro
 #define GROUP_RANGE(key_, title_, show_, about_)                                                   \
     RANGE(tt_values_group, #key_, title_, key_, has_range, show_, about_)
 
-TT_COLUMN_GET(get_group_layer, tt_values_group, g, tt_cell_id(cell, g->number);)
+TT_COLUMN_GET(get_group_model, tt_values_group, g,
+              tt_cell_text(cell, tt_model_path(context, g->model));)
+TT_COLUMN_SHOW(show_group_model, tt_values_group, g,
+               tt_cell_text_copy(out, room, tt_model_label(context, g->model));)
+/* In text only where names do not tell layers apart. */
+TT_COLUMN_SHOW(show_stacked, tt_values_group, g, char text[TT_LAYER_TEXT];
+               if (tt_layer_stack_name(g->layer))(void)
+                   snprintf(out, room, "%s", tt_layer_text(text, g->layer));)
 
 static const tt_column group_columns[] = {
     KEY(TENSOR, "tensor", "NAME", "name of the node"),
     KEY(BASE_NAME, "base_name", "BASE NAME", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
     TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .kinds = BY(LAYER),
-              .show = TT_SHOW_DASH, .get = get_group_layer),
-    TT_STACK(.kinds = BY(LAYER), .get = get_group_layer),
+              .show = TT_SHOW_DASH, TT_LAYER_AT(tt_values_group, layer)),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .kinds = BY(TENSOR),
+              .show = TT_SHOW_KNOWN, TT_LAYER_AT(tt_values_group, layer), .text = show_stacked),
+    TT_STACK(.kinds = BY(LAYER) | BY(TENSOR), TT_LAYER_AT(tt_values_group, layer)),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of its model; null: not known",
+              .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
+              .kinds = BY(LAYER) | BY(TENSOR), .get = get_group_model, .text = show_group_model),
     NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
     GROUP(outputs, "OUTPUTS", 0, "number of measured outputs"),
     GROUP(elements, "ELEMENTS", TT_SHOW_WIDE, "number of elements in these"),
@@ -78,9 +90,9 @@ static const tt_column group_columns[] = {
 const tt_schema tt_values_group_schema = {"groups", "outputs put together", group_columns,
                                           COUNT(group_columns)};
 
-tt_rowset tt_values_groups_rowset(const tt_values_groups *g)
+tt_rowset tt_values_groups_rowset(const tt_model *m, const tt_values_groups *g)
 {
-    return TT_ROWSET(&tt_values_group_schema, (1u << g->by), NULL, g->list, g->n);
+    return TT_ROWSET(&tt_values_group_schema, (1u << g->by), m, g->list, g->n);
 }
 
 /* --- growth --- */
@@ -88,6 +100,10 @@ tt_rowset tt_values_groups_rowset(const tt_values_groups *g)
 TT_COLUMN_KNOWN(range_known, tt_values_growth, x, x->all.has_range)
 TT_COLUMN_KNOWN(has_ratio, tt_values_growth, x, x->has_ratio)
 TT_COLUMN_GET(get_phase, tt_values_growth, x, tt_cell_text(cell, tt_phase_name(x->phase));)
+TT_COLUMN_GET(get_model, tt_values_growth, x,
+              tt_cell_text(cell, tt_model_path(context, tt_layer_model(x->layer_id)));)
+TT_COLUMN_SHOW(show_model, tt_values_growth, x,
+               tt_cell_text_copy(out, room, tt_model_label(context, tt_layer_model(x->layer_id)));)
 TT_COLUMN_GET(get_bad, tt_values_growth, x, cell->u64 = x->all.n_nan + x->all.n_inf;
               cell->known = cell->u64 && !x->all.masking;)
 
@@ -99,10 +115,13 @@ TT_COLUMN_GET(get_bad, tt_values_growth, x, cell->u64 = x->all.n_nan + x->all.n_
 static const tt_column growth_columns[] = {
     TT_COLUMN("phase", "PHASE", NONE, "phase of the batches", .type = TT_CELL_NAME,
               .get = get_phase),
-    LAYER("batches", batches, "number of batches of that phase"),
+    LAYER("batches", batches, "number of batches of that phase with such outputs"),
     TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: none", TT_LAYER, .show = TT_SHOW_DASH,
               TT_LAYER_AT(tt_values_growth, layer_id)),
     TT_STACK(TT_LAYER_AT(tt_values_growth, layer_id)),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of its model; null: not known",
+              .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
+              .get = get_model, .text = show_model),
     LAYER("outputs", outputs, "number of measured outputs"),
     LAYER("elements", all.elements, "number of elements in these"),
     LAYER("n_nan", all.n_nan, "elements that are NaN"),
@@ -128,9 +147,9 @@ bool tt_values_growth_measured(const void *context, const void *row)
     return ((const tt_values_growth *)row)->outputs > 0;
 }
 
-tt_rowset tt_values_growth_rowset(const tt_values_growth *list, size_t n)
+tt_rowset tt_values_growth_rowset(const tt_model *m, const tt_values_growth *list, size_t n)
 {
-    return TT_ROWSET(&tt_values_growth_schema, 0, NULL, list, n);
+    return TT_ROWSET(&tt_values_growth_schema, 0, m, list, n);
 }
 
 /* --- outputs --- */

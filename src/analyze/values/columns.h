@@ -19,8 +19,8 @@ tt_rowset tt_values_outliers_rowset(const tt_model *m, const tt_values_outliers 
 /* The sources of a bad output. */
 tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_origin *b);
 /* Rows of the groups; and of n layers: those that pass tt_values_growth_measured. */
-tt_rowset tt_values_groups_rowset(const tt_values_groups *g);
-tt_rowset tt_values_growth_rowset(const tt_values_growth *list, size_t n);
+tt_rowset tt_values_groups_rowset(const tt_model *m, const tt_values_groups *g);
+tt_rowset tt_values_growth_rowset(const tt_model *m, const tt_values_growth *list, size_t n);
 bool tt_values_growth_measured(const void *context, const void *row);
 
 /* "128x5", without trailing dimensions of 1. Returns out. */

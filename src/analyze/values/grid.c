@@ -202,6 +202,7 @@ static void add_cell(tt_values_growth *out, tt_values_sum *sum, const tt_values_
                               .mean = c->mean,
                               .rms = c->rms};
     tt_values_sum_add(sum, &p);
+    out->batches++;
     out->outputs += c->outputs;
     out->all.elements += c->elements;
     out->all.n_nan += c->n_nan;
@@ -215,6 +216,11 @@ static void add_cell(tt_values_growth *out, tt_values_sum *sum, const tt_values_
     out->all.has_range = true;
 }
 
+static bool is_of_one_stack(int32_t a, int32_t b)
+{
+    return a >> TT_LAYER_STACK_SHIFT == b >> TT_LAYER_STACK_SHIFT;
+}
+
 uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigned phase,
                              tt_values_growth *out)
 {
@@ -223,7 +229,7 @@ uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigne
         batches += !phase || m->batches[g->batches[b]].phase == phase;
     for (uint32_t l = 0; l < g->n_layers; l++) {
         tt_values_sum sum = {0};
-        out[l] = (tt_values_growth){.phase = phase, .layer_id = g->layers[l], .batches = batches};
+        out[l] = (tt_values_growth){.phase = phase, .layer_id = g->layers[l]};
         for (uint32_t b = 0; b < g->n_batches; b++) {
             const tt_values_cell *c = &g->cells[(size_t)l * g->n_batches + b];
             if (c->outputs && (!phase || m->batches[g->batches[b]].phase == phase))
@@ -231,7 +237,10 @@ uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigne
         }
         out[l].all.outputs = out[l].outputs > UINT32_MAX ? UINT32_MAX : (uint32_t)out[l].outputs;
         finish_cell(&out[l].all, &sum);
-        if (l == 0 || !out[l].all.has_range || !(out[l - 1].all.rms > 0)) continue;
+        /* The layer before may be the last one of another stack. */
+        if (l == 0 || !is_of_one_stack(out[l].layer_id, out[l - 1].layer_id) ||
+            !out[l].all.has_range || !(out[l - 1].all.rms > 0))
+            continue;
         out[l].has_ratio = true;
         out[l].ratio = out[l].all.rms / out[l - 1].all.rms;
     }

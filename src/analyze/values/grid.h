@@ -38,12 +38,12 @@ void tt_values_grid_free(tt_values_grid *g);
 typedef struct tt_values_growth {
     unsigned phase; /* enum tt_phase */
     int32_t layer_id;
-    uint64_t batches; /* of the phase */
+    uint64_t batches; /* of the phase, with such outputs */
     uint64_t outputs;
     tt_values_cell all;      /* over the batches */
     double rms_min, rms_max; /* of one batch */
     bool has_ratio;
-    double ratio; /* RMS relative to that of the previous layer */
+    double ratio; /* RMS relative to that of the previous layer of its stack */
 } tt_values_growth;
 
 /* One for each of the grid's layers, for the batches of that phase (enum tt_phase; 0: all). out has

@@ -115,7 +115,7 @@ typedef struct grouping {
     tt_values_groups *out;
     tt_values_sum *sums; /* as out->list */
     size_t capacity, sums_capacity;
-    tt_idmap by_number;   /* of layers and tokens: index in out->list */
+    tt_idmap by_number;   /* of all but names and ops: index in out->list */
     tt_values_keys *keys; /* of texts: their numbers are those indices */
     last *lasts;
     occurrence *occurrences;
@@ -127,11 +127,11 @@ typedef struct grouping {
 
 /* --- repeats --- */
 
-/* The number of the node's name and op; TT_NONE if out of memory. */
-static uint32_t number_of_node(grouping *g, const tt_tensor *t)
+/* The number of the node's name and op, in that context; TT_NONE if out of memory. */
+static uint32_t number_of_node(grouping *g, const tt_tensor *t, uint32_t context)
 {
     char *text = NULL;
-    if (asprintf(&text, "%s\n%s", t->op_name, t->name) < 0) return TT_NONE;
+    if (asprintf(&text, "%" PRIu32 "\n%s\n%s", context, t->op_name, t->name) < 0) return TT_NONE;
     const uint32_t number = tt_texts_number(&g->nodes, text);
     free(text);
     if (number == TT_NONE || number < g->n_occurrences) return number;
@@ -148,7 +148,7 @@ static bool repeats(grouping *g, const tt_values_seen *seen, bool *ok)
     const tt_tensor *t = &g->m->graphs[seen->graph].tensors[seen->node];
     const tt_fingerprint *p = seen->print;
     const uint32_t batch = g->m->runs[seen->run].batch;
-    const uint32_t node = number_of_node(g, t);
+    const uint32_t node = number_of_node(g, t, batch == TT_NONE ? 0 : g->m->batches[batch].context);
     if (node == TT_NONE || !tt_array_one_more(g->lasts, g->n_lasts, g->lasts_capacity))
         return *ok = false;
     occurrence *o = &g->occurrences[node];
@@ -168,34 +168,49 @@ static bool repeats(grouping *g, const tt_values_seen *seen, bool *ok)
 
 /* --- groups --- */
 
-static int64_t number_of(const grouping *g, const tt_values_seen *seen)
+/* Without counts. False: out of memory. */
+static bool describe(grouping *g, tt_values_walk *w, const tt_values_seen *seen,
+                     tt_values_group *out, uint64_t *key)
 {
+    const tt_values_by by = g->out->by;
+    const tt_graph *graph = &g->m->graphs[seen->graph];
     const tt_run *r = &g->m->runs[seen->run];
-    if (g->out->by == TT_VALUES_BY_LAYER)
-        return g->m->graphs[seen->graph].tensors[seen->node].place.layer_id;
-    return r->batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(g->m, r->batch);
+    *out = (tt_values_group){.number = -1, .layer = TT_LAYER_NONE, .model = TT_NONE};
+    *key = 0;
+    if (by == TT_VALUES_BY_BATCH && r->batch != TT_NONE)
+        out->number = (int64_t)tt_model_batch_number(g->m, r->batch);
+    if (by == TT_VALUES_BY_BATCH) *key = (uint64_t)(out->number + 1);
+    if (by == TT_VALUES_BY_LAYER || by == TT_VALUES_BY_TENSOR) {
+        out->layer = graph->tensors[seen->node].place.layer_id;
+        out->model = graph->model;
+        /* A layer is of one model; what is outside the layers is of its model, too. */
+        *key = out->layer >= 0 ? (uint32_t)out->layer : (1u << 31 | (out->model & INT32_MAX));
+    }
+    if (by > TT_VALUES_BY_OP) return true;
+    const uint32_t text = tt_values_keys_of(g->keys, w, seen);
+    if (text == TT_NONE) return false;
+    out->key = g->keys->texts.list[text];
+    *key |= (uint64_t)text << 32;
+    return true;
 }
 
 /* The group's index; TT_NONE if out of memory. */
 static uint32_t group_of(grouping *g, tt_values_walk *w, const tt_values_seen *seen)
 {
     tt_values_groups *out = g->out;
-    const bool texts = out->by <= TT_VALUES_BY_OP;
-    const int64_t number = texts ? 0 : number_of(g, seen);
-    uint32_t was, at = texts ? tt_values_keys_of(g->keys, w, seen)
-                             : tt_idmap_get(&g->by_number, (uint64_t)(number + 1));
-    if (texts && at == TT_NONE) return TT_NONE;
-    if (at < out->n) return at;
+    tt_values_group group;
+    uint64_t key;
+    uint32_t was;
+    if (!describe(g, w, seen, &group, &key) ||
+        !tt_idmap_add(&g->by_number, key, (uint32_t)out->n, &was))
+        return TT_NONE;
+    if (was != TT_NONE) return was;
     if (!tt_array_one_more(out->list, out->n, g->capacity) ||
         !tt_array_one_more(g->sums, out->n, g->sums_capacity))
         return TT_NONE;
-    at = (uint32_t)out->n;
-    if (!texts && !tt_idmap_add(&g->by_number, (uint64_t)(number + 1), at, &was)) return TT_NONE;
-    out->list[at] =
-        (tt_values_group){.key = texts ? g->keys->texts.list[at] : NULL, .number = number};
-    g->sums[at] = (tt_values_sum){0};
-    out->n++;
-    return at;
+    out->list[out->n] = group;
+    g->sums[out->n] = (tt_values_sum){0};
+    return (uint32_t)out->n++;
 }
 
 static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
@@ -229,7 +244,9 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
 static int by_number(const void *a, const void *b)
 {
     const tt_values_group *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
+    if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    return (x->model > y->model) - (x->model < y->model);
 }
 
 static void finish(grouping *g)

@@ -39,7 +39,7 @@ char *tt_values_base_name(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
  * that never change. */
 
 typedef enum tt_values_by {
-    TT_VALUES_BY_TENSOR,    /* the node's name */
+    TT_VALUES_BY_TENSOR,    /* the node's name, layer and model */
     TT_VALUES_BY_BASE_NAME, /* the node's name without its layer: "l_out" */
     TT_VALUES_BY_OP,
     TT_VALUES_BY_LAYER,
@@ -48,7 +48,9 @@ typedef enum tt_values_by {
 
 typedef struct tt_values_group {
     const char *key; /* of BY_TENSOR, BY_PLACE, BY_OP; belongs to the groups */
-    int64_t number;  /* of BY_LAYER: the layer or TT_LAYER_NONE; of BY_TOKEN: the token or -1 */
+    int64_t number;  /* of BY_BATCH: the batch or -1 */
+    int32_t layer;   /* of BY_LAYER, BY_TENSOR: the layer or TT_LAYER_NONE */
+    uint32_t model;  /* likewise: tt_model_file.model, or TT_NONE */
     uint64_t outputs, elements;
     uint64_t n_nan, n_inf;
     uint64_t bad, masking, constant, zero; /* outputs */

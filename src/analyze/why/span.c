@@ -20,6 +20,7 @@
 
 /* In one batch. */
 typedef struct span_time {
+    uint32_t ops;
     double ns;
     double longest_ns; /* of one op: */
     uint32_t run, node;
@@ -29,16 +30,24 @@ typedef struct span_time {
 typedef struct span_sum {
     double part_ns[TT_PARTS];
     double bytes;
-    span_time *times; /* by batch that was read; NULL: no op was seen */
-    const char *op;   /* of the last one */
+    span_time *times;   /* by batch that was read; NULL: no op was seen */
+    uint32_t n_batches; /* of these, with such an op */
+    const char *op;     /* of the last one */
+    int32_t layer;      /* of the first one; of another layer or model: */
+    uint32_t model;
+    bool mixed;
+    int32_t other_layer;
+    uint32_t other_model;
 } span_sum;
 
 typedef struct spans {
     const tt_model *m;
     tt_op_table *table;
-    const char *name; /* by name: the wanted one; else by layer */
-    int32_t *layers;  /* ascending, the first is TT_LAYER_NONE; by name NULL */
-    span_sum *list;   /* by layer of these; by name one */
+    const tt_filter *filter; /* layer, model and context of the ops */
+    bool *passes;            /* by graph */
+    const char *name;        /* by name: the wanted one; else by layer */
+    int32_t *layers;         /* ascending, the first is TT_LAYER_NONE; by name NULL */
+    span_sum *list;          /* by layer of these; by name one */
     size_t n;
     uint32_t batch; /* that is being read, of n_batches */
     uint32_t n_batches;
@@ -53,44 +62,66 @@ static size_t index_of(const spans *s, int32_t layer)
     return at < s->n && s->layers[at] == layer ? at : s->n;
 }
 
-static span_sum *of_op(spans *s, const tt_op *op)
+static span_sum *of_op(spans *s, uint32_t graph, const tt_op *op)
 {
+    if (!s->passes[graph]) return NULL;
+    if (s->name && s->filter->has_layer && !tt_layer_passes(s->filter->layer, op->place.layer_id))
+        return NULL;
     if (s->name) return strcmp(op->name, s->name) == 0 ? s->list : NULL;
     const size_t at = index_of(s, op->place.layer_id);
     return at < s->n ? &s->list[at] : NULL;
 }
 
+/* Whether the sum is of one layer of one model; a model that is not known is any. */
+static void note_layer(span_sum *sum, int32_t layer, uint32_t model)
+{
+    if (!sum->n_batches) {
+        sum->layer = layer;
+        sum->model = model;
+    }
+    if (sum->mixed || (sum->layer == layer && (sum->model == model || model == TT_NONE))) return;
+    if (sum->model == TT_NONE && sum->layer == layer) {
+        sum->model = model;
+        return;
+    }
+    sum->mixed = true;
+    sum->other_layer = layer;
+    sum->other_model = model;
+}
+
 static void add_op(void *context, const tt_parts_op *op)
 {
     spans *s = context;
-    const tt_op *d =
-        tt_op_table_get(s->table, s->m->runs[op->run].graph, op->node, op->times->covers);
-    span_sum *sum = d ? of_op(s, d) : NULL;
+    const uint32_t graph = s->m->runs[op->run].graph;
+    const tt_op *d = tt_op_table_get(s->table, graph, op->node, op->times->covers);
+    span_sum *sum = d ? of_op(s, graph, d) : NULL;
     s->failed |= !d;
     if (!sum) return;
     if (!sum->times) sum->times = calloc(s->n_batches, sizeof *sum->times);
     s->failed |= !sum->times;
     if (!sum->times) return;
+    note_layer(sum, d->place.layer_id, s->m->graphs[graph].model);
     const double ns = tt_model_span_ns(s->m, tt_parts_sum(&op->parts));
     span_time *t = &sum->times[s->batch];
+    sum->n_batches += t->ops++ == 0;
     sum->bytes += (double)d->weight_bytes;
     sum->op = d->graph->tensors[op->node].op_name;
     t->ns += ns;
     for (unsigned i = 0; i < TT_PARTS; i++)
         sum->part_ns[i] += tt_model_span_ns(s->m, op->parts.ticks[i]);
     if (ns < t->longest_ns) return;
-    *t = (span_time){t->ns, ns, op->run, op->node};
+    *t = (span_time){t->ops, t->ns, ns, op->run, op->node};
 }
 
-/* All layers, at most LAYERS_MAX, for free(). */
-static int32_t *list_layers(const tt_model *m, size_t *n)
+/* The layers of these graphs, at most LAYERS_MAX, for free(). */
+static int32_t *list_layers(const tt_model *m, const bool *passes, size_t *n)
 {
     int32_t *list = malloc((LAYERS_MAX + 1) * sizeof *list);
     *n = 1;
     if (!list) return NULL;
     list[0] = TT_LAYER_NONE;
     for (uint32_t g = 0; g < m->n_graphs; g++)
-        for (uint32_t i = 0; i < m->graphs[g].n_nodes; i++) {
+        for (uint32_t i = 0; passes[g] && i < m->graphs[g].n_nodes; i++) {
             const int32_t layer = m->graphs[g].tensors[i].place.layer_id;
             size_t at;
             tt_lower_bound(at, *n, list[at] < layer);
@@ -102,28 +133,47 @@ static int32_t *list_layers(const tt_model *m, size_t *n)
     return list;
 }
 
-/* "enc 3 of t5.gguf" */
-static const char *layer_of_model(const tt_model *m, int32_t layer, char out[LAYER_OF_MODEL_TEXT])
+/* "layer enc 3 of t5.gguf" */
+static const char *layer_of_model(const tt_model *m, int32_t layer, uint32_t model,
+                                  char out[LAYER_OF_MODEL_TEXT])
 {
     char text[TT_LAYER_TEXT];
-    const char *label = tt_model_label(m, tt_layer_model(layer));
-    (void)snprintf(out, LAYER_OF_MODEL_TEXT, "%s%s%.60s", tt_layer_text(text, layer),
-                   *label ? " of " : "", label);
+    const char *label = tt_model_label(m, model);
+    (void)snprintf(out, LAYER_OF_MODEL_TEXT, "%s%s%s%.50s", layer < 0 ? "no layer" : "layer ",
+                   layer < 0 ? "" : tt_layer_text(text, layer), *label ? " of " : "", label);
     return out;
+}
+
+/* What was asked for is of two layers or models. */
+static tt_status not_one(const tt_model *m, const span_sum *sum, const char *what, tt_error *err)
+{
+    char one[LAYER_OF_MODEL_TEXT], other[LAYER_OF_MODEL_TEXT];
+    const bool stacks = tt_layer_stack(sum->layer) != tt_layer_stack(sum->other_layer);
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s: %s, and %s; name the %s", what,
+                        layer_of_model(m, sum->layer, sum->model, one),
+                        layer_of_model(m, sum->other_layer, sum->other_model, other),
+                        sum->model != sum->other_model ? "model"
+                        : stacks                       ? "layer with its stack"
+                                                       : "layer");
 }
 
 /* The layer that was asked for. */
 static tt_status find_layer(const spans *s, int32_t asked, size_t *found, tt_error *err)
 {
-    char one[LAYER_OF_MODEL_TEXT], other[LAYER_OF_MODEL_TEXT];
+    char one[TT_LAYER_TEXT], what[64];
     *found = s->n;
     for (size_t i = 0; i < s->n; i++) {
         if (!tt_layer_passes(asked, s->layers[i])) continue;
-        if (*found < s->n)
-            return tt_error_set(
-                err, TT_E_USAGE, TT_NO_OFFSET, "there are several layers %" PRId32 ": %s, and %s",
-                tt_layer_number(asked), layer_of_model(s->m, s->layers[*found], one),
-                layer_of_model(s->m, s->layers[i], other));
+        if (*found < s->n) {
+            const int32_t layer = s->layers[*found], other = s->layers[i];
+            const span_sum both = {.layer = layer,
+                                   .model = tt_layer_model(layer),
+                                   .other_layer = other,
+                                   .other_model = tt_layer_model(other)};
+            (void)snprintf(what, sizeof what, "there are several layers %" PRId32,
+                           tt_layer_number(asked));
+            return not_one(s->m, &both, what, err);
+        }
         *found = i;
     }
     if (*found < s->n) return TT_OK;
@@ -133,13 +183,24 @@ static tt_status find_layer(const spans *s, int32_t asked, size_t *found, tt_err
                         tt_layer_text(one, asked));
 }
 
-static bool open_spans(spans *s, const tt_model *m, const char *name)
+/* The filter, and the batch (in m->batches; TT_NONE: any). */
+static tt_filter filter_in(const tt_model *m, const tt_filter *f, uint32_t batch)
 {
-    *s = (spans){.m = m, .name = name, .table = tt_op_table_new(m)};
+    tt_filter in = *f;
+    if (batch == TT_NONE) return in;
+    in.has_batch = true;
+    in.batch_first = in.batch_last = tt_model_batch_number(m, batch);
+    return in;
+}
+
+static bool open_spans(spans *s, const tt_model *m, const char *name, const tt_filter *f)
+{
+    *s = (spans){.m = m, .name = name, .filter = f, .table = tt_op_table_new(m)};
     s->n = 1;
-    if (!name) s->layers = list_layers(m, &s->n);
+    s->passes = tt_filter_graphs(f, m);
+    if (!name && s->passes) s->layers = list_layers(m, s->passes, &s->n);
     s->list = calloc(s->n, sizeof *s->list);
-    return s->table && s->list && (name || s->layers);
+    return s->table && s->passes && s->list && (name || s->layers);
 }
 
 static void close_spans(spans *s)
@@ -148,6 +209,7 @@ static void close_spans(spans *s)
         free(s->list[i].times);
     free(s->list);
     free(s->layers);
+    free(s->passes);
     tt_op_table_free(s->table);
 }
 
@@ -159,17 +221,18 @@ static bool is_batch_of(const tt_model *m, const tt_batch *b, uint32_t model)
     return graph == TT_NONE || m->graphs[graph].model == TT_NONE || m->graphs[graph].model == model;
 }
 
-/* Of the model's batches that generate, after the first one; of all, if there are none. */
-static uint32_t choose(const tt_model *m, uint32_t model, uint32_t out[BATCHES_MAX])
+/* Of the model's batches that pass and generate, after the first one; of all, if there are none. */
+static uint32_t choose(const tt_model *m, const tt_filter *f, uint32_t model,
+                       uint32_t out[BATCHES_MAX])
 {
     for (unsigned any = 0; any < 2; any++) {
         uint64_t n = 0;
         uint32_t at = 0, taken = 0;
         for (uint32_t i = 0; i < m->n_batches; i++)
-            n += is_batch_of(m, &m->batches[i], model) &&
+            n += is_batch_of(m, &m->batches[i], model) && tt_filter_batch(f, m, i) &&
                  (any || m->batches[i].phase == TT_PHASE_GENERATE);
         for (uint32_t i = 0; i < m->n_batches && n && taken < BATCHES_MAX; i++) {
-            if (!is_batch_of(m, &m->batches[i], model) ||
+            if (!is_batch_of(m, &m->batches[i], model) || !tt_filter_batch(f, m, i) ||
                 (!any && m->batches[i].phase != TT_PHASE_GENERATE))
                 continue;
             if ((uint64_t)at++ * BATCHES_MAX >= (uint64_t)taken * n) out[taken++] = i;
@@ -193,11 +256,11 @@ static tt_status read_batches(spans *s, tt_parts_walker *w, const uint32_t *batc
     return status == TT_OK && s->failed ? tt_error_memory(err, "the answer") : status;
 }
 
-/* Per batch, from sums. */
-static void average(const spans *s, const span_sum *sum, double part_ns[TT_PARTS])
+/* For each batch with such an op, from sums. */
+static void average(const span_sum *sum, double part_ns[TT_PARTS])
 {
     for (unsigned i = 0; i < TT_PARTS; i++)
-        part_ns[i] = s->n_batches ? sum->part_ns[i] / s->n_batches : 0;
+        part_ns[i] = sum->n_batches ? sum->part_ns[i] / sum->n_batches : 0;
 }
 
 static double total(const double part_ns[TT_PARTS])
@@ -228,10 +291,10 @@ static void usual_of_layers(const spans *s, int32_t layer, tt_usual_value *u,
             if (!s->list[i].times || s->layers[i] == layer ||
                 !is_of_same_stack(s->layers[i], layer))
                 continue;
-            average(s, &s->list[i], parts);
+            average(&s->list[i], parts);
             values[n++] = what < TT_PARTS    ? parts[what]
                           : what == TT_PARTS ? total(parts)
-                                             : s->list[i].bytes / s->n_batches;
+                                             : s->list[i].bytes / s->list[i].n_batches;
         }
         const tt_usual_value v = tt_usual_of(values, n);
         if (what < TT_PARTS)
@@ -354,47 +417,51 @@ static tt_status explain_layer(tt_why *w, spans *s, tt_parts_walker *walker, con
     if (!sum->times)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no op of %s was recorded%s",
                             w->name, w->batch == TT_NONE ? " in a generated token" : " there");
-    average(s, sum, part_ns);
-    bytes = sum->bytes / s->n_batches;
+    if (sum->mixed) return not_one(s->m, sum, w->name, err);
+    average(sum, part_ns);
+    bytes = sum->bytes / sum->n_batches;
     w->time_ns = total(part_ns);
     usual_of_layers(s, w->layer_id, &w->usual, usual_ns, &usual_bytes);
     tt_why_set_parts(w, walker, part_ns, tt_usual_known(&w->usual) ? usual_ns : NULL);
     compare(w, "layer", part_ns, usual_ns, bytes, usual_bytes);
     if (w->batch == TT_NONE)
-        tt_why_write(w, &w->text, "These are means of %u batches.", s->n_batches);
+        tt_why_write(w, &w->text, "These are means of %u batches.", sum->n_batches);
     exclude(w, walker, part_ns);
     tt_why_note_unknown(w, walker);
-    const tt_filter only = {.has_layer = true, .layer = w->layer_id};
+    tt_filter only = *s->filter;
+    only.layer = w->layer_id;
     tt_status status = TT_OK;
     if (w->batch != TT_NONE) {
         status = add_layer_ops(w, walker, w->batch, over, err);
         if (status == TT_OK) status = tt_why_add_faults(w, w->batch, &only, over, err);
     } else {
-        const tt_filter generated = {
-            .has_layer = true, .layer = w->layer_id, .phase = TT_PHASE_GENERATE};
-        status = tt_why_add_faults(w, TT_NONE, &generated, over, err);
+        only.phase = TT_PHASE_GENERATE;
+        status = tt_why_add_faults(w, TT_NONE, &only, over, err);
     }
     return status;
 }
 
-tt_status tt_why_layer(const tt_model *m, int32_t layer, uint32_t batch, const tt_over *over,
+tt_status tt_why_layer(const tt_model *m, const tt_filter *f, uint32_t batch, const tt_over *over,
                        tt_why *w, tt_error *err)
 {
+    const tt_filter in = filter_in(m, f, batch);
     uint32_t batches[BATCHES_MAX], n = 1;
-    char text[TT_LAYER_TEXT];
+    char text[LAYER_OF_MODEL_TEXT];
     size_t at;
     spans s;
     tt_why_begin(w, m, TT_WHY_LAYER);
     w->batch = batch;
     w->has_layer = true;
-    tt_status status = open_spans(&s, m, NULL) ? TT_OK : tt_error_memory(err, "the answer");
-    if (status == TT_OK) status = find_layer(&s, layer, &at, err);
+    tt_status status = open_spans(&s, m, NULL, &in) ? TT_OK : tt_error_memory(err, "the answer");
+    if (status == TT_OK) status = find_layer(&s, f->layer, &at, err);
     if (status != TT_OK) {
         close_spans(&s);
         return status;
     }
     w->layer_id = s.layers[at];
-    w->name = layer < 0 ? "no layer" : tt_why_keep(w, "layer %s", tt_layer_text(text, w->layer_id));
+    w->name = tt_why_keep(
+        w, "%s",
+        layer_of_model(m, w->layer_id, f->layer < 0 ? TT_NONE : tt_layer_model(w->layer_id), text));
     if (batch != TT_NONE)
         w->name = tt_why_keep(w, "%s in batch %" PRIu32, w->name, tt_model_batch_number(m, batch));
     if (tt_why_untimed(w)) {
@@ -403,7 +470,7 @@ tt_status tt_why_layer(const tt_model *m, int32_t layer, uint32_t batch, const t
     }
     batches[0] = batch;
     if (batch == TT_NONE)
-        n = choose(m, w->layer_id < 0 ? TT_NONE : tt_layer_model(w->layer_id), batches);
+        n = choose(m, f, w->layer_id < 0 ? TT_NONE : tt_layer_model(w->layer_id), batches);
     tt_parts_walker *walker = tt_parts_open(m);
     if (!walker) status = tt_error_memory(err, "the answer");
     if (status == TT_OK) status = read_batches(&s, walker, batches, n, over, err);
@@ -456,7 +523,8 @@ static tt_status explain_name(tt_why *w, spans *s, tt_parts_walker *walker, cons
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                             "no op of the name \"%s\" was recorded %s", s->name,
                             w->batch == TT_NONE ? "in a generated token" : "there");
-    average(s, sum, part_ns);
+    if (sum->mixed) return not_one(s->m, sum, s->name, err);
+    average(sum, part_ns);
     w->time_ns = total(part_ns);
     tt_status status = usual_of_times(s, &w->usual, err);
     if (status != TT_OK) return status;
@@ -464,8 +532,8 @@ static tt_status explain_name(tt_why *w, spans *s, tt_parts_walker *walker, cons
     add_executions(w, s, batches);
     tt_why_write(w, &w->text,
                  "%s took %s a batch, the mean of %u; its median is %s, and 8 of 10 take %s to %s.",
-                 w->name, NS(w->time_ns), s->n_batches, NS(w->usual.median_ns), NS(w->usual.low_ns),
-                 NS(w->usual.high_ns));
+                 w->name, NS(w->time_ns), sum->n_batches, NS(w->usual.median_ns),
+                 NS(w->usual.low_ns), NS(w->usual.high_ns));
     write_most(w, part_ns);
     exclude(w, walker, part_ns);
     tt_why_note_unknown(w, walker);
@@ -506,22 +574,24 @@ static tt_status find_one(one *o, tt_parts_walker *walker, tt_error *err)
 }
 
 /* The same op in typical batches. */
-static tt_status find_usual(tt_why *w, tt_parts_walker *walker, const char *name,
+static tt_status find_usual(tt_why *w, tt_parts_walker *walker, const tt_op *op,
                             double usual_ns[TT_PARTS], double *usual_bytes, const tt_over *over,
                             tt_error *err)
 {
     uint32_t batches[TT_USUAL_SAMPLES];
+    const tt_filter same = {.has_layer = true, .layer = op->place.layer_id};
     tt_usual usual;
     spans s = {0};
     tt_status status = tt_usual_find(w->m, w->batch, &usual, err);
     const uint32_t n = status == TT_OK ? tt_usual_typical(&usual, batches, TT_USUAL_SAMPLES) : 0;
     tt_usual_free(&usual);
-    if (status == TT_OK && !open_spans(&s, w->m, name)) status = tt_error_memory(err, "the answer");
+    if (status == TT_OK && !open_spans(&s, w->m, op->name, &same))
+        status = tt_error_memory(err, "the answer");
     if (status == TT_OK) status = read_batches(&s, walker, batches, n, over, err);
     if (status == TT_OK) status = usual_of_times(&s, &w->usual, err);
     if (status == TT_OK) {
-        average(&s, &s.list[0], usual_ns);
-        *usual_bytes = n ? s.list[0].bytes / n : 0;
+        average(&s.list[0], usual_ns);
+        *usual_bytes = s.list[0].n_batches ? s.list[0].bytes / s.list[0].n_batches : 0;
     }
     close_spans(&s);
     return status;
@@ -534,8 +604,7 @@ static tt_status explain_one(tt_why *w, const one *o, tt_parts_walker *walker, c
     tt_op op;
     tt_op_describe(w->m, &w->m->graphs[w->m->runs[o->run].graph], o->node, o->covers, &op);
     tt_status status = TT_OK;
-    if (w->batch != TT_NONE)
-        status = find_usual(w, walker, op.name, usual_ns, &usual_bytes, over, err);
+    if (w->batch != TT_NONE) status = find_usual(w, walker, &op, usual_ns, &usual_bytes, over, err);
     if (status != TT_OK) return status;
     w->has_layer = op.place.layer_id >= 0;
     w->layer_id = op.place.layer_id;
@@ -578,23 +647,25 @@ static tt_status explain_named(tt_why *w, spans *s, tt_parts_walker *walker,
     tt_status status = read_batches(s, walker, batches, n, over, err);
     if (status != TT_OK || batch == TT_NONE || !s->list[0].times)
         return status == TT_OK ? explain_name(w, s, walker, batches, err) : status;
+    if (s->list[0].mixed) return not_one(s->m, &s->list[0], s->name, err);
     const span_time *t = &s->list[0].times[0];
     tt_why_free(w);
     return tt_why_op_at(s->m, t->run, t->node, over, w, err);
 }
 
-tt_status tt_why_op_named(const tt_model *m, const char *name, uint32_t batch, const tt_over *over,
-                          tt_why *w, tt_error *err)
+tt_status tt_why_op_named(const tt_model *m, const char *name, const tt_filter *f, uint32_t batch,
+                          const tt_over *over, tt_why *w, tt_error *err)
 {
+    const tt_filter in = filter_in(m, f, batch);
     uint32_t batches[BATCHES_MAX] = {batch};
     spans s;
     tt_why_begin(w, m, TT_WHY_OP);
     w->name = tt_why_keep(w, "%s", name);
     if (tt_why_untimed(w)) return TT_OK;
-    const uint32_t n = batch == TT_NONE ? choose(m, TT_NONE, batches) : 1;
+    const uint32_t n = batch == TT_NONE ? choose(m, f, TT_NONE, batches) : 1;
     tt_parts_walker *walker = tt_parts_open(m);
     tt_status status =
-        open_spans(&s, m, name) && walker ? TT_OK : tt_error_memory(err, "the answer");
+        open_spans(&s, m, name, &in) && walker ? TT_OK : tt_error_memory(err, "the answer");
     if (status == TT_OK) status = explain_named(w, &s, walker, batches, n, batch, over, err);
     close_spans(&s);
     tt_parts_close(walker);

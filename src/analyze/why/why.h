@@ -111,15 +111,17 @@ typedef struct tt_why {
  * They read the ops of the batch and of some comparable ones. `over` may be NULL. */
 tt_status tt_why_batch(const tt_model *m, uint32_t batch, const tt_over *over, tt_why *out,
                        tt_error *err);
-/* Over the generated tokens (batch TT_NONE), or in one batch. TT_E_NOT_FOUND: no op is of it. */
-tt_status tt_why_layer(const tt_model *m, int32_t layer, uint32_t batch, const tt_over *over,
+/* The filter's layer, also of its model and context, over the generated tokens (batch TT_NONE), or
+ * in one batch. TT_E_NOT_FOUND: no op is of it; TT_E_USAGE: ops of several layers or models are, two
+ * of which the error names. */
+tt_status tt_why_layer(const tt_model *m, const tt_filter *f, uint32_t batch, const tt_over *over,
                        tt_why *out, tt_error *err);
-/* One executed op; and the ops of that name ("ffn_down-15") over the generated tokens (batch
- * TT_NONE), or the one in a batch. */
+/* One executed op; and the ops of that name ("ffn_down-15"), and of the filter's layer, model and
+ * context, over the generated tokens (batch TT_NONE), or the one in a batch. Likewise. */
 tt_status tt_why_op_at(const tt_model *m, uint32_t run, uint32_t node, const tt_over *over,
                        tt_why *out, tt_error *err);
-tt_status tt_why_op_named(const tt_model *m, const char *name, uint32_t batch, const tt_over *over,
-                          tt_why *out, tt_error *err);
+tt_status tt_why_op_named(const tt_model *m, const char *name, const tt_filter *f, uint32_t batch,
+                          const tt_over *over, tt_why *out, tt_error *err);
 /* The batch of that number (as in commands); TT_NONE and TT_E_NOT_FOUND: it is not in the trace. */
 tt_status tt_why_find_batch(const tt_model *m, uint32_t number, uint32_t *batch, tt_error *err);
 void tt_why_free(tt_why *w);

@@ -17,15 +17,16 @@ static const char *file_value(const tt_model_file *f, const char *key)
     return NULL;
 }
 
-/* The file that describes the model: not an adapter or similar, nor a later part of a split
- * model. */
-static uint32_t main_file(const tt_model *m)
+/* The file that describes the model that is asked for: not an adapter or similar, nor a later part
+ * of a split model. */
+static uint32_t main_file(const tt_model *m, const tt_filter *asked)
 {
     uint32_t best = 0;
     bool found = false;
     for (uint32_t i = 0; i < m->n_files; i++) {
         const tt_model_file *f = &m->files[i];
         const char *type = file_value(f, "general.type");
+        if (asked && asked->model && !tt_filter_file(asked->model, f)) continue;
         if (!file_value(f, "general.architecture") || (type && strcmp(type, "model") != 0))
             continue;
         if (found && f->size_bytes <= m->files[best].size_bytes) continue;
@@ -84,14 +85,14 @@ static tt_status check_file(tt_dataset *d, uint32_t file, tt_error *err)
     const char *path = given ? given : f->path;
     const char *why = differs(path, f);
     if (why && given)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "--model %s: %s (%s, %" PRIu64 " bytes)",
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "--model-file %s: %s (%s, %" PRIu64 " bytes)",
                             given, why, f->path, f->size_bytes);
     if (why) {
         free(d->model.path);
         d->model.path = NULL;
         tt_dataset_note(d,
-                        "%s: %s; the memory map is what the trace holds of it (--model FILE "
-                        "names the file when it was moved)",
+                        "%s: %s; the memory map is what the trace holds of it (--model-file "
+                        "FILE names the file when it was moved)",
                         path, why);
         return TT_OK;
     }
@@ -267,7 +268,7 @@ static tt_status from_trace(tt_dataset *d, uint32_t main, tt_error *err)
 
 tt_status tt_dataset_find_model(tt_dataset *d, tt_error *err)
 {
-    uint32_t main = main_file(d->m);
+    uint32_t main = main_file(d->m, d->options->filter);
     d->model.main_path = d->m->files[main].path;
     tt_status status = check_file(d, main, err);
     if (status != TT_OK || (d->model.opened && d->m->n_files == 1)) return status;

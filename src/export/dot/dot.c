@@ -36,7 +36,7 @@ typedef struct dot {
 
 static bool is_filtered(const tt_filter *f)
 {
-    return f && (f->has_batch || f->phase);
+    return f && (f->has_batch || f->phase || f->model || f->has_context);
 }
 
 static void list_tokens(dot *d, const tt_filter *filter, const uint32_t *run_of)

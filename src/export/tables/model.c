@@ -131,6 +131,8 @@ enum {
     BUFFERS_LAYERS,
     BUFFERS_LAYER_FIRST,
     BUFFERS_LAYER_LAST,
+    BUFFERS_STACK,
+    BUFFERS_CONTEXT,
     BUFFERS_ALLOC_SEEN,
     BUFFERS_ALLOCATED,
     BUFFERS_FREED,
@@ -163,9 +165,14 @@ static const tt_column buffers_columns[BUFFERS_COLUMNS] = {
         TT_EXPORT_COLUMN("tensors", TT_CELL_U64, false, "number of different tensors in it"),
     [BUFFERS_LAYERS] =
         TT_EXPORT_COLUMN("layers", TT_CELL_U32, false, "layers of the weights and caches in it"),
-    [BUFFERS_LAYER_FIRST] =
-        TT_EXPORT_COLUMN("layer_first", TT_CELL_I32, true, "first layer of these"),
+    [BUFFERS_LAYER_FIRST] = TT_EXPORT_COLUMN("layer_first", TT_CELL_I32, true,
+                                             "first layer of these; null: of several stacks"),
     [BUFFERS_LAYER_LAST] = TT_EXPORT_COLUMN("layer_last", TT_CELL_I32, true, "last layer of these"),
+    [BUFFERS_STACK] =
+        TT_EXPORT_COLUMN("stack", TT_CELL_NAME, true, "their stack, if it is one and has a name"),
+    [BUFFERS_CONTEXT] =
+        TT_EXPORT_COLUMN("context_id", TT_CELL_U32, true,
+                         "the engine's context whose computations use it; null: none, or several"),
     [BUFFERS_ALLOC_SEEN] =
         TT_EXPORT_COLUMN("allocation_seen", TT_CELL_BOOL, false,
                          "false: it was allocated earlier, and was first seen when it was used"),
@@ -179,7 +186,9 @@ static const tt_column buffers_columns[BUFFERS_COLUMNS] = {
     [BUFFERS_AT_LEAST] =
         TT_EXPORT_COLUMN("lifetime_at_least", TT_CELL_BOOL, false,
                          "lifetime_ns is a lower bound: its allocation was not seen"),
-    [BUFFERS_FILE] = TT_EXPORT_COLUMN("model_file", TT_CELL_NAME, true, "the mapped file"),
+    [BUFFERS_FILE] = TT_EXPORT_COLUMN("model_file", TT_CELL_NAME, true,
+                                      "the mapped file, or that of the model whose computations "
+                                      "use it; null: not known, or several"),
     [BUFFERS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true,
                                              "offset in the mapped file at which it begins"),
 };
@@ -207,13 +216,17 @@ static void put_life(tt_rows *rows, const tt_model *m, const tt_buffer *b)
 
 static void put_use(tt_rows *rows, const tt_buffer_life *u)
 {
-    const bool any = u->n_layers > 0;
+    const bool one = tt_buffer_of_one_stack(u);
+    const int32_t *last = one ? &u->layers[u->n_layers - 1] : NULL;
     tt_rows_integer(rows, BUFFERS_USED, u->used_bytes);
     tt_rows_integer(rows, BUFFERS_TENSORS, u->n_tensors);
     tt_rows_integer(rows, BUFFERS_LAYERS, u->n_layers);
-    tt_tables_put_known(rows, BUFFERS_LAYER_FIRST, any, any ? (uint64_t)u->layers[0] : 0);
-    tt_tables_put_known(rows, BUFFERS_LAYER_LAST, any,
-                        any ? (uint64_t)u->layers[u->n_layers - 1] : 0);
+    tt_tables_put_known(rows, BUFFERS_LAYER_FIRST, one,
+                        one ? (uint64_t)tt_layer_number(u->layers[0]) : 0);
+    tt_tables_put_known(rows, BUFFERS_LAYER_LAST, one, one ? (uint64_t)tt_layer_number(*last) : 0);
+    tt_rows_name(rows, BUFFERS_STACK, one ? tt_layer_stack_name(*last) : NULL);
+    tt_tables_put_known(rows, BUFFERS_CONTEXT, u->context.known && !u->context.several,
+                        u->context.id);
 }
 
 static tt_status fill_buffers(const tt_model *m, const tt_filter *filter, uint32_t part,
@@ -237,7 +250,7 @@ static tt_status fill_buffers(const tt_model *m, const tt_filter *filter, uint32
         tt_rows_integer(rows, BUFFERS_SIZE, b->size_bytes);
         put_use(rows, &rows->own->buffers->uses[i]);
         put_life(rows, m, b);
-        tt_rows_name(rows, BUFFERS_FILE, mapped ? b->path : NULL);
+        tt_rows_name(rows, BUFFERS_FILE, tt_buffer_model(rows->own->buffers, m, i));
         tt_tables_put_known(rows, BUFFERS_FILE_OFFSET, mapped, b->file_offset_bytes);
     }
     return finish(rows, err);

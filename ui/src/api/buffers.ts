@@ -15,6 +15,8 @@ export interface BufferRow {
   readonly used_bytes: number;
   readonly tensors: number;
   readonly layer_ids: readonly number[];
+  /** Their keys (state/layers.ts), where the numbers do not tell. */
+  readonly layer_keys?: readonly number[];
   readonly allocation_seen: boolean;
   readonly allocated_relative_ns: number | null;
   /** null: it was not freed while traced. */

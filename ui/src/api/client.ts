@@ -24,10 +24,16 @@ export type Params = Record<string, string | number | boolean | null | undefined
 
 const ROOT = "/api/v1/";
 
+/** A layer in a request is a key, or a text as people write it. */
+function textOf(name: string, value: string | number | boolean): string {
+  if (name !== "layer" || typeof value !== "number") return String(value);
+  return value < 0 ? "none" : `@${value}`;
+}
+
 function address(path: string, params: Params): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params))
-    if (value !== null && value !== undefined) query.set(name, String(value));
+    if (value !== null && value !== undefined) query.set(name, textOf(name, value));
   const text = query.toString();
   return ROOT + path + (text ? "?" + text : "");
 }
@@ -66,15 +72,24 @@ async function send(url: string, how: RequestInit): Promise<Response> {
   return response;
 }
 
+/** In all replies `layer_id` becomes the layer's key (state/layers.ts), where the server sends one. */
+function parsed<T>(text: string): T {
+  const known = (_: string, v: unknown) => {
+    if (v !== null && typeof v === "object" && "layer_key" in v) (v as { layer_id?: unknown }).layer_id = v.layer_key;
+    return v;
+  };
+  return JSON.parse(text, text.includes('"layer_key"') ? known : undefined) as T;
+}
+
 /** JSON below /api/v1/. Fails with ApiError, or AbortError when `abort` was used. */
 export async function getJson<T>(path: string, params: Params = {}, abort?: AbortSignal): Promise<T> {
-  return (await (await get(path, params, abort)).json()) as T;
+  return parsed<T>(await (await get(path, params, abort)).text());
 }
 
 /** A change. Fails like getJson. */
 export async function postJson<T>(path: string, body: object): Promise<T> {
   const how = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  return (await (await send(address(path, {}), how)).json()) as T;
+  return parsed<T>(await (await send(address(path, {}), how)).text());
 }
 
 /** Bytes below /api/v1/ (little-endian tiles). Fails like getJson. */

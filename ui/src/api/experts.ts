@@ -1,5 +1,7 @@
 // Reply about routers and their experts (docs/api-http.md: experts).
 
+import { layerWords } from "../state/layers";
+
 export interface Slice {
   readonly tensor: string;
   readonly model_file_id: number;
@@ -43,5 +45,5 @@ export interface Experts {
 }
 
 export function layerText(layer: Layer): string {
-  return layer.layer_id === null ? "unknown layer" : `layer ${layer.layer_id}`;
+  return layer.layer_id === null ? "unknown layer" : layerWords(layer.layer_id);
 }

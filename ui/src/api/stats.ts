@@ -1,5 +1,8 @@
 // Replies about sums (docs/api-http.md: stats, series, roofline, machine).
 
+import { layerName } from "../state/layers";
+import { summary } from "../state/trace";
+
 /** Dimension of the rows. */
 export type By = "op" | "layer" | "component" | "category" | "tensor" | "thread" | "batch" | "phase";
 
@@ -8,6 +11,8 @@ export type Key = "op" | "layer_id" | "component" | "category" | "tensor" | "thr
 type Keyed = { readonly [K in Key]?: string | number | null } & {
   /** Of a layer that is not of the only stack: "enc". */
   readonly stack?: string | null;
+  /** Of a layer or a tensor. */
+  readonly model_file?: string | null;
 };
 
 export interface Sums {
@@ -114,13 +119,21 @@ export const DIMENSIONS: readonly Dimension[] = [
 
 /** For a legend: "layer 3", "ffn". */
 export function keyName(dimension: Dimension, text: string): string {
-  return /^([a-z.]+ )?\d+$/.test(text) ? `${dimension.id} ${text}` : text;
+  return /^([a-z.]+ )?\d+( of .*)?$/.test(text) ? `${dimension.id} ${text}` : text;
 }
 
 /** Name of a row; also of rows without layer or token. */
 export function keyText(dimension: Dimension, row: Keyed): string {
   const key = row[dimension.key];
   if (key !== null && key !== undefined)
-    return dimension.id === "layer" && row.stack ? `${row.stack} ${key}` : String(key);
+    return dimension.id === "layer" ? layerName(Number(key)) : String(key);
   return dimension.id === "layer" ? "no layer" : "outside any";
+}
+
+/** The same for people: with the model where a layer or a tensor of another one has the same name. */
+export function rowName(dimension: Dimension, row: Keyed): string {
+  const text = keyText(dimension, row);
+  const isWhole = dimension.id === "layer" && typeof row.layer_id === "number";
+  if (isWhole || !row.model_file || (summary.value?.models.length ?? 0) < 2) return text;
+  return `${text} of ${row.model_file.replace(/^.*\//, "")}`;
 }

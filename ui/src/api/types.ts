@@ -27,6 +27,9 @@ export interface Summary {
   run_id: string;
   model_file: string | null;
   architecture: string | null;
+  /** Names of the models, and of the stacks, that a layer's key holds (state/layers.ts). */
+  models: string[];
+  layer_stacks: (string | null)[];
   n_layers: number | null;
   n_experts: number | null;
   /** Ticks can be converted to time. */

@@ -5,6 +5,7 @@ import { serverReachable } from "../api/client";
 import { counted, duration, plainName } from "../draw/format";
 import { copyWords } from "../parts/clipboard";
 import { badOutputs } from "../state/bad";
+import { layerWords } from "../state/layers";
 import { following, tryAgain } from "../state/live";
 import { select } from "../state/selection";
 import { summary, traceError } from "../state/trace";
@@ -93,7 +94,7 @@ function NotFinite() {
   const bad = badOutputs.value;
   if (!bad || currentView() === "values" || notFiniteHidden.value === summary.value?.run_id) return null;
   const { token, layer } = bad.first;
-  const place = [token !== null && `token ${token}`, layer !== null && `layer ${layer}`].filter(Boolean).join(", ");
+  const place = [token !== null && `token ${token}`, layer !== null && layerWords(layer)].filter(Boolean).join(", ");
   const show = () => {
     select({ token, layer, op: { run: bad.run[0]!, node: bad.op[0]! }, tensor: null, region: null, time: null });
     showView("values");

@@ -61,7 +61,7 @@ async function load(trace: number): Promise<BadOutputs | null> {
   };
   return new BadOutputs(c.header.bad, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_relative_ns"), c.f64("end_relative_ns"), {
     token: first("batch_id"),
-    layer: first("layer_id"),
+    layer: first("layer_key"),
   });
 }
 

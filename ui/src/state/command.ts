@@ -1,6 +1,7 @@
 // The commands that print what the views show: each view says its own, the dialog "Share" asks (share/command.ts).
 
-import { index } from "./trace";
+import { layerNumber, modelOf } from "./layers";
+import { index, summary } from "./trace";
 
 /** Words of a command line after "tensortrace"; null: none there. */
 export type CommandWords = readonly (string | null)[];
@@ -18,7 +19,9 @@ export function option(name: string, value: string | number | null | undefined):
   return value === null || value === undefined ? [] : [`--${name}`, String(value)];
 }
 
-/** A layer's number as commands take it. */
-export function layerWord(layer: number | null): string | null {
-  return layer === null ? null : layer < 0 ? "none" : String(layer);
+/** A layer as commands take it: its number, its stack, and its model where there are several. */
+export function layerOptions(layer: number | null): string[] {
+  if (layer === null || layer < 0) return option("layer", layer === null ? null : "none");
+  const models = summary.value?.models ?? [];
+  return [...option("layer", layerNumber(layer)), ...option("model", models.length < 2 ? null : models[modelOf(layer)])];
 }

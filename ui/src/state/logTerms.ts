@@ -2,6 +2,7 @@
 
 import type { Params } from "../api/client";
 import type { Selection } from "./selection";
+import { layerTerm } from "./layers";
 
 /** Keys of filters, in the order of completions. */
 export const KEYS = ["token", "layer", "op", "tensor", "origin", "phase", "thread", "time", "dur", "text"] as const;
@@ -17,7 +18,7 @@ export interface Term {
 
 export const EXAMPLES: Record<Key, string> = {
   token: "token:3 or token:3..9",
-  layer: "layer:3 or layer:none",
+  layer: 'layer:3, layer:"enc 3" or layer:none',
   op: "op:MUL_MAT",
   tensor: "tensor:*ffn* (* ? and [...] as in a shell; blk.0.ffn_up_exps.weight[3]: its expert 3)",
   origin: "origin:file or origin:buffer",
@@ -62,7 +63,7 @@ export function fault(term: Term): string | null {
       return (from === "" || whole.test(from)) && (to === "" || whole.test(to)) && (from || to) ? null : bad;
     }
     case "layer":
-      return value === "none" || whole.test(value) ? null : bad;
+      return value === "none" || whole.test(value) || /^(?:[a-z][a-z.]*[ .]\d{1,5}|@\d{1,10})$/.test(value) ? null : bad;
     case "thread":
       return whole.test(value) ? null : bad;
     case "origin":
@@ -153,7 +154,7 @@ export function termsOfSelection(s: Selection): Term[] {
   const terms: Term[] = [];
   if (s.token !== null) terms.push({ key: "token", value: String(s.token), sign: ":" });
   if (s.time) terms.push({ key: "time", value: `${timeText(s.time[0])}..${timeText(s.time[1])}`, sign: ":" });
-  if (s.layer !== null) terms.push({ key: "layer", value: s.layer < 0 ? "none" : String(s.layer), sign: ":" });
+  if (s.layer !== null) terms.push({ key: "layer", value: layerTerm(s.layer), sign: ":" });
   if (s.tensor !== null) {
     // A number in brackets after a name is an expert.
     const expert = s.slice === null ? "" : `[${s.slice}]`;

@@ -69,7 +69,7 @@ async function load(trace: number, token: number): Promise<TokenOps> {
   const answer = getBinary(ofTrace(trace, "log/ops"), { batch: token }).then((data) => {
     const c = decodeColumns<{ cut: boolean }>(data);
     const start_ns = c.f64("start_relative_ns");
-    return { trace, token, n: start_ns.length, run: c.u32("run"), node: c.u32("node"), weight: c.u32("weight"), layer: c.u32("layer_id"), start_ns, end_ns: c.f64("end_relative_ns") };
+    return { trace, token, n: start_ns.length, run: c.u32("run"), node: c.u32("node"), weight: c.u32("weight"), layer: c.u32("layer_key"), start_ns, end_ns: c.f64("end_relative_ns") };
   });
   kept.set(key, answer);
   answer.catch(() => kept.delete(key));

@@ -4,6 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { getJson, ofTrace, postJson } from "../api/client";
 import { selectedTrace, selection } from "./selection";
 import { summary, tokenStretch } from "./trace";
+import { layerWords } from "./layers";
 
 export interface Note {
   readonly note_id: number;
@@ -103,7 +104,7 @@ export function goToNote(note: Note): void {
 export function noteWhere(note: Note): string {
   const parts = [
     note.batch_id === null ? null : `token ${note.batch_id}`,
-    note.layer_id === null ? null : `layer ${note.layer_id}`,
+    note.layer_id === null ? null : layerWords(note.layer_id),
     note.tensor,
   ];
   return parts.filter((part) => part !== null).join(", ");

@@ -3,6 +3,7 @@
 import { bytes, counted, duration, ends, plainName, visible } from "../draw/format";
 import type { Region, Selection } from "./selection";
 import { batchIndex, summary } from "./trace";
+import { layerWords } from "./layers";
 
 const LONGEST_TEXT = 48;
 
@@ -61,7 +62,7 @@ export function selectionWords(s: Selection): string {
   const parts: string[] = [];
   if (s.token !== null) parts.push(tokenWords(s.token));
   if (s.token2 !== null) parts.push(`compared with ${tokenWords(s.token2)}`);
-  if (s.layer !== null) parts.push(`layer ${s.layer}`);
+  if (s.layer !== null) parts.push(layerWords(s.layer));
   if (s.op) parts.push(`op, node ${s.op.node}`);
   if (s.tensor !== null) parts.push(`tensor ${plainName(s.tensor)}${s.slice === null ? "" : `, expert ${s.slice}`}`);
   if (s.time) parts.push(`${duration(s.time[1] - s.time[0])} from ${ends(s.time)[0]}`);

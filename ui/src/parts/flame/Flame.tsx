@@ -19,7 +19,7 @@ import { showIn } from "../showIn";
 import { Tooltip } from "../Tooltip";
 import { useSize } from "../useSize";
 import { VirtualTable, type Column } from "../VirtualTable";
-import { addressOf, barAt, barsOf, nameOf, pathOf, type Bar, type FlameAnswer, type FlameNodes } from "./answer";
+import { addressOf, barAt, barsOf, nameOf, pathOf, type Bar, type FlameAnswer, type FlameNodes, layerOf } from "./answer";
 import { paintFlame } from "./paint";
 import "./flame.css";
 
@@ -47,11 +47,11 @@ function patchOf(n: FlameNodes, bar: Bar): Partial<Selection> | null {
     const to = b?.end_relative_ns[batchIndex(n.last_id[i]!)] ?? null;
     return from === null || to === null ? null : { time: [from, to], token: null, op: null };
   }
-  if (n.kind[i] === "layer" && first !== null) return { layer: first, tensor: null, op: null, ...(token === null ? {} : { token }) };
+  if (n.kind[i] === "layer" && first !== null) return { layer: layerOf(n, i), tensor: null, op: null, ...(token === null ? {} : { token }) };
   const [run, node] = [n.run[i] ?? null, n.node[i] ?? null];
   if (run === null || node === null || n.kind[i] === "run" || n.kind[i] === "layer") return null;
   const layer = [bar.parent, bar.parent?.parent].find((b) => b && n.kind[b.i] === "layer");
-  return { op: { run, node }, token: n.batch_id[i] ?? null, layer: layer ? (n.first_id[layer.i] ?? null) : null, tensor: null };
+  return { op: { run, node }, token: n.batch_id[i] ?? null, layer: layer ? layerOf(n, layer.i) : null, tensor: null };
 }
 
 function choose(n: FlameNodes, bar: Bar): void {
@@ -66,7 +66,7 @@ function chosenOf(n: FlameNodes, bars: readonly Bar[], s: Selection): Set<number
   const chosen = new Set<number>();
   for (const { i } of bars) {
     if (n.kind[i] === "batch" && s.token !== null && n.first_id[i] !== null && s.token >= n.first_id[i]! && s.token <= n.last_id[i]!) chosen.add(i);
-    if (n.kind[i] === "layer" && s.layer !== null && n.first_id[i] === s.layer) chosen.add(i);
+    if (n.kind[i] === "layer" && s.layer !== null && layerOf(n, i) === s.layer) chosen.add(i);
     if (n.kind[i] === "op" && s.op && n.run[i] === s.op.run && n.node[i] === s.op.node) chosen.add(i);
   }
   return chosen;

@@ -1,6 +1,7 @@
 // A flame chart of ops (docs/api-http.md: flame), as a tree.
 
 import { plainName } from "../../draw/format";
+import { layerWords } from "../../state/layers";
 
 export interface FlameNodes {
   /** 0: the run. A node comes before its children. */
@@ -10,6 +11,8 @@ export interface FlameNodes {
   category: (string | null)[];
   first_id: (number | null)[];
   last_id: (number | null)[];
+  /** Of layers, where first_id does not tell which. */
+  layer_key?: (number | null)[];
   count: number[];
   time_ns: number[];
   wait_ns: number[];
@@ -63,6 +66,11 @@ export function barsOf(n: FlameNodes): Bar[] {
   return bars;
 }
 
+/** The layer of a bar of one; null: none. */
+export function layerOf(n: FlameNodes, i: number): number | null {
+  return (n.layer_key ?? n.first_id)[i] ?? null;
+}
+
 export function nameOf(n: FlameNodes, i: number): string {
   const [first, last] = [n.first_id[i] ?? null, n.last_id[i] ?? null];
   switch (n.kind[i]) {
@@ -71,7 +79,7 @@ export function nameOf(n: FlameNodes, i: number): string {
     case "batch":
       return first === null ? "outside any batch" : first === last ? `token ${first}` : `tokens ${first} to ${last}`;
     case "layer":
-      return first === null ? "no layer" : `layer ${first}`;
+      return layerWords(layerOf(n, i));
     default:
       return plainName(n.name[i] ?? "");
   }

@@ -5,6 +5,7 @@ import { bytes, count, counted, duration, plainName, visible } from "../../draw/
 import { badWords } from "../../state/bad";
 import { batchIndex, summary } from "../../state/trace";
 import type { Column } from "../VirtualTable";
+import { layerName } from "../../state/layers";
 
 function tokenText(token: number): string | null {
   const at = batchIndex(token);
@@ -101,7 +102,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
       );
     },
   },
-  { id: "layer", unsorted: true, key: "layer_id", value: (r) => r.layer_id, title: "Layer", width: 60, number: true, cell: (r) => r.layer_id ?? "none" },
+  { id: "layer", unsorted: true, key: "layer_id", value: (r) => r.layer_id, title: "Layer", width: 60, number: true, cell: (r) => (r.layer_id === null ? "none" : layerName(r.layer_id)) },
   { id: "op", unsorted: true, title: "Op", width: 130, tip: card, middle: true, cell: (r) => plainName(r.op) },
   {
     id: "name",

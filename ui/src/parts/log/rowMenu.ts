@@ -4,6 +4,7 @@ import type { LogRow } from "../../api/log";
 import { literal, timeText, type Term } from "../../state/logTerms";
 import type { MenuItems } from "../ContextMenu";
 import { menuOfThing } from "../thingMenu";
+import { layerTerm } from "../../state/layers";
 
 /** The first weight that the op reads. */
 export function weightOf(row: LogRow): string | null {
@@ -18,7 +19,7 @@ function termOfCell(row: LogRow, column: string): Term | null {
     case "token":
       return row.batch_id === null ? null : term("token", row.batch_id);
     case "layer":
-      return term("layer", row.layer_id ?? "none");
+      return term("layer", layerTerm(row.layer_id ?? -1));
     case "op":
       return term("op", row.op);
     case "name":

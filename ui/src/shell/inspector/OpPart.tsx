@@ -3,6 +3,7 @@
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { bytes, count, counted, duration, moment, plainName, shape } from "../../draw/format";
+import { layerName } from "../../state/layers";
 import { select, selectedTrace, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { Figure, Part } from "./Part";
@@ -169,7 +170,7 @@ export function OpPart(props: { op: OpRef }) {
       <Figure name="Node">
         {node} of run {log.graph_run}
       </Figure>
-      <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
+      <Figure name="Layer">{log.layer_id === null ? "none" : layerName(log.layer_id)}</Figure>
       <Figure name="Begins at">{moment(answer.start_relative_ns, Math.max(1, log.duration_ns ?? 1000))}</Figure>
       <Figure name="Duration">{log.duration_ns === null ? "not observed" : duration(log.duration_ns)}</Figure>
       <Figure name="Weights read">{bytes(log.weight_bytes)}</Figure>

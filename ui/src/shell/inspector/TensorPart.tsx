@@ -1,6 +1,7 @@
 // A tensor: location, type, use.
 
 import { bytes, count, plainName, shape } from "../../draw/format";
+import { layerName } from "../../state/layers";
 import { select, selection, selectedToken } from "../../state/selection";
 import { summary, tensors } from "../../state/trace";
 import { Figure, Part, Within } from "./Part";
@@ -44,7 +45,7 @@ export function TensorPart(props: { name: string }) {
           "none"
         ) : (
           <button type="button" class="link" onClick={() => select({ layer })}>
-            {layer}
+            {layerName(layer)}
           </button>
         )}
       </Figure>

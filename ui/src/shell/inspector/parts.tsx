@@ -2,6 +2,7 @@
 
 import { bytes, count, counted, duration, ends, moment, perSecond, plainName, visible } from "../../draw/format";
 import { PageFaults } from "../../parts/PageFaults";
+import { layerName } from "../../state/layers";
 import { select, selectedToken, selection, type Region } from "../../state/selection";
 import { batchIndex, summary, tensors } from "../../state/trace";
 import { phaseWord, segmentWords } from "../../state/words";
@@ -45,24 +46,18 @@ export function TokenPart(props: { token: number }) {
 
 export function LayerPart(props: { layer: number }) {
   const all = tensors.value;
-  /** Layers of that number: of an encoder and a decoder, for example. */
-  const stacks = new Set<string | null>();
   let n = 0;
   let size = 0;
   all?.layer_id.forEach((layer, i) => {
     if (layer !== props.layer) return;
     n++;
     size += all.size_bytes[i]!;
-    stacks.add(all.stack[i] ?? null);
   });
-  if (n === 0) stacks.add(null);
   return (
-    <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts", "stats", "values"]}>
+    <Part kind="Layer" title={layerName(props.layer)} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts", "stats", "values"]}>
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
-      {[...stacks].map((stack) => (
-        <Why key={stack} of={{ layer: stack === null ? props.layer : `${stack} ${props.layer}`, batch: selectedToken.value }} />
-      ))}
+      <Why of={{ layer: props.layer, batch: selectedToken.value }} />
       {n > 0 && <Within />}
       {n > 0 && <Used filter={{ layer: props.layer, batch: selectedToken.value }} />}
     </Part>

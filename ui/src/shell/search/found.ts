@@ -2,6 +2,7 @@
 
 import { getJson, ofTrace, type Params } from "../../api/client";
 import { bytes, counted, plainName, visible } from "../../draw/format";
+import { layerName, layerWords } from "../../state/layers";
 import { selection, type Selection } from "../../state/selection";
 import { tensors } from "../../state/trace";
 import type { Entry, EntryGroup } from "./entry";
@@ -90,7 +91,7 @@ function group(g: Group): EntryGroup {
         list: g.results.map((t) => ({
           key: `tensor ${t.name}`,
           title: plainName(t.name),
-          about: `${t.weight ? "weight" : "value"}, ${t.layer_id === null ? "no layer" : `layer ${t.layer_id}`}, ${bytes(t.size_bytes)}`,
+          about: `${t.weight ? "weight" : "value"}, ${layerWords(t.layer_id)}, ${bytes(t.size_bytes)}`,
           ...chooses({ tensor: t.name, layer: t.layer_id, region: null }),
         })),
       };
@@ -111,7 +112,7 @@ function group(g: Group): EntryGroup {
         count,
         list: g.results.map((l) => ({
           key: `layer ${l.layer_id}`,
-          title: `Layer ${l.layer_id}`,
+          title: `Layer ${layerName(l.layer_id)}`,
           about: "",
           ...chooses({ layer: l.layer_id, tensor: null, region: null }),
         })),
@@ -152,7 +153,7 @@ function experts(q: string): EntryGroup | null {
   all.name.forEach((tensor, i) => {
     const n = all.ne[i]![2] ?? 1;
     if (n <= expert || !/_exps\b/.test(tensor)) return;
-    if (layer !== undefined && all.layer_id[i] !== Number(layer)) return;
+    if (layer !== undefined && (all.layer_id[i] ?? -1) % 65536 !== Number(layer)) return;
     if (name !== undefined && !tensor.includes(name)) return;
     const title = `${tensor}[${expert}]`;
     list.push({

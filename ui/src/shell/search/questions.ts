@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
 import type { Experts } from "../../api/experts";
 import { counted, duration, plainName } from "../../draw/format";
+import { layerWords } from "../../state/layers";
 import { selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
 import type { Entry } from "./entry";
@@ -43,7 +44,7 @@ async function firstNan(trace: number): Promise<Entry | null> {
   const { first } = await getJson<First>(ofTrace(trace, "values/first"));
   if (!first) return null;
   const { run, op_node, batch_id, layer_id, name, n_nan } = first.output;
-  const where = [plainName(name), layer_id === null ? "" : `layer ${layer_id}`, batch_id === null ? "" : `token ${batch_id}`];
+  const where = [plainName(name), layer_id === null ? "" : layerWords(layer_id), batch_id === null ? "" : `token ${batch_id}`];
   return {
     key: "question nan",
     title: n_nan > 0 ? "First NaN" : "First infinity",
@@ -67,7 +68,7 @@ async function coldestExperts(trace: number): Promise<Entry | null> {
     });
   if (!coldest) return null;
   const { layer, expert, count, tensor } = coldest;
-  const where = `${layer === null ? "" : `layer ${layer}, `}expert ${expert}`;
+  const where = `${layer === null ? "" : `${layerWords(layer)}, `}expert ${expert}`;
   return {
     key: "question experts",
     title: "Coldest experts",

@@ -11,13 +11,17 @@ import { selection } from "../../state/selection";
 import { tokenStretch } from "../../state/trace";
 import { chooseBuffer, isChosenBuffer } from "./choose";
 import { axis } from "./state";
+import { layerNumber } from "../../state/layers";
 
 /** "0 .. 21", "3, 7" */
+const layersOf = (b: BufferRow): readonly number[] => b.layer_keys ?? b.layer_ids;
+
 export function layersText(ids: readonly number[]): string {
   if (ids.length === 0) return "";
   const first = ids[0]!;
   const last = ids.at(-1)!;
-  return ids.length > 2 && last - first === ids.length - 1 ? `${first} .. ${last}` : ids.slice(0, 8).join(", ") + (ids.length > 8 ? ", …" : "");
+  const name = layerNumber;
+  return ids.length > 2 && last - first === ids.length - 1 ? `${name(first)} .. ${name(last)}` : ids.slice(0, 8).map(name).join(", ") + (ids.length > 8 ? ", …" : "");
 }
 
 /** In per cent of the axis, clipped; null: not visible. */
@@ -65,7 +69,7 @@ const COLUMNS: readonly Column<BufferRow>[] = [
   { id: "lifetime_ns", title: "Lived", width: 84, number: true, cell: lifetime },
   { id: "used_bytes", title: "Used", width: 88, number: true, hint: "Bytes that tensors of any graph used at any time", cell: (b) => bytes(b.used_bytes) },
   { id: "tensors", title: "Tensors", width: 70, number: true, cell: (b) => count(b.tensors) },
-  { id: "layers", title: "Layers", width: 80, cell: (b) => layersText(b.layer_ids) },
+  { id: "layers", title: "Layers", width: 80, cell: (b) => layersText(layersOf(b)) },
   { id: "backing", title: "Backing", width: 130, cell: (b) => backingText(b.backing) },
   { id: "allocator", title: "Allocated by", width: 150, cell: (b) => (b.allocator ? plainName(b.allocator) : "not observed") },
 ];
@@ -99,7 +103,7 @@ export function List(props: { rows: readonly BufferRow[] }) {
       count={rows.length}
       row={(i) => rows[i] ?? null}
       selected={selected >= 0 ? selected : null}
-      related={(b) => layer !== null && b.layer_ids.includes(layer)}
+      related={(b) => layer !== null && layersOf(b).includes(layer)}
       onSelect={(_, b) => chooseBuffer(b)}
       sorting={order.value}
       onSort={(column) => (order.value = { id: column, descending: column === id ? !descending : column === "size_bytes" })}

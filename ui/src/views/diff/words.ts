@@ -1,6 +1,7 @@
 // Figures of a comparison as people write them, the same as `tensortrace diff` does.
 
 import { duration } from "../../draw/format";
+import { layerWords } from "../../state/layers";
 import type { Row } from "./answer";
 
 export const NOT_OBSERVED = "not observed";
@@ -50,7 +51,7 @@ export function probability(p: number | null): string {
 }
 
 export function layerName(layer: number | null | undefined): string {
-  return layer === null || layer === undefined ? "no layer" : `layer ${layer}`;
+  return layerWords(layer);
 }
 
 export const PHASES: Record<string, string> = {

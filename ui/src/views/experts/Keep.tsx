@@ -14,6 +14,7 @@ import { generation } from "../../state/trace";
 import { allExperts, keptOf, keepWords, neverWords, type Ranked, type WhatIf } from "./keeping";
 import { expert, keepPolicy, keepStep, POLICIES, setKeepPolicy, setKeepStep, STEPS, type Measure } from "./state";
 import { chooseCell } from "./words";
+import { layerWords } from "../../state/layers";
 
 interface Row extends Ranked {
   readonly kept: boolean;
@@ -73,7 +74,7 @@ function Table(props: { rows: readonly Row[]; measure: Measure }) {
 /** Lines of "layer expert", or JSON. */
 function copyEvicted(rows: readonly Row[], form: "list" | "json"): void {
   const out = rows.filter((r) => !r.kept).map((r) => ({ layer_id: r.l.layer_id, expert_id: r.e }));
-  const text = form === "json" ? `${JSON.stringify({ evict: out }, null, 1)}\n` : out.map((r) => `layer ${r.layer_id} expert ${r.expert_id}\n`).join("");
+  const text = form === "json" ? `${JSON.stringify({ evict: out }, null, 1)}\n` : out.map((r) => `${r.layer_id === null ? "unknown layer" : layerWords(r.layer_id)} expert ${r.expert_id}\n`).join("");
   void copy(text, `experts-to-evict.${form === "json" ? "json" : "txt"}`, counted(out.length, "expert"));
 }
 

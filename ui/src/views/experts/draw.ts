@@ -4,6 +4,7 @@ import type { Layer } from "../../api/experts";
 import { inkOn, sequence, themeColour, css, type Rgb } from "../../draw/colour";
 import { drawOn } from "../../draw/canvas";
 import type { Measure } from "./state";
+import { layerThatFits } from "../../state/layers";
 
 export const LEFT = 66;
 const TOP = 20;
@@ -85,7 +86,7 @@ function drawHead(c: CanvasRenderingContext2D, g: Grid, layers: readonly Layer[]
     if (i % every && !selected) return;
     c.fillStyle = themeColour(selected ? "--ink" : "--ink-2");
     c.font = `${selected ? "bold " : ""}11px system-ui, sans-serif`;
-    c.fillText((selected ? "▸ " : "") + (l.layer_id === null ? "?" : `layer ${l.layer_id}`), LEFT - 6, TOP + (i + 0.5) * g.row);
+    c.fillText((selected ? "▸ " : "") + (l.layer_id === null ? "?" : layerThatFits(l.layer_id, (text) => c.measureText(text).width <= LEFT - 20)), LEFT - 6, TOP + (i + 0.5) * g.row);
   });
   c.font = "11px system-ui, sans-serif";
   c.textAlign = "center";

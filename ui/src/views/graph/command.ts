@@ -1,11 +1,11 @@
 // The command that prints what this view shows.
 
-import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { layerOptions, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedTrace, selection } from "../../state/selection";
 
 function graphWords(): CommandWords {
   const { token, layer } = selection.value;
-  return ["graph", pathOf(selectedTrace.value), ...option("batch", token), ...option("layer", layerWord(layer))];
+  return ["graph", pathOf(selectedTrace.value), ...option("batch", token), ...layerOptions(layer)];
 }
 
 viewCommands.set("graph", graphWords);

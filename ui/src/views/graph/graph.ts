@@ -2,6 +2,7 @@
 
 import { bytes, count, counted, duration, plainName, shape } from "../../draw/format";
 import { badWords } from "../../state/bad";
+import { layerName } from "../../state/layers";
 import type { GraphReply } from "./reply";
 
 export type Origin = "file" | "buffer" | "computed" | "unknown";
@@ -153,7 +154,7 @@ export class TokenGraph {
 
   partTitle(part: number): string {
     const layer = this.reply.parts.layer_id[part];
-    if (layer !== null && layer !== undefined) return `Layer ${layer}`;
+    if (layer !== null && layer !== undefined) return `Layer ${layerName(layer)}`;
     if (this.nParts === 1) return "Graph";
     return this.reply.parts.behind[part] ? "Output" : "Input";
   }

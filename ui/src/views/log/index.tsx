@@ -11,6 +11,7 @@ import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "../../parts/log/c
 import { columnChoice, LogTable } from "../../parts/log/LogTable";
 import { order, setOrder } from "../../parts/log/order";
 import type { LogRowsCache } from "../../parts/log/rows";
+import { layerWords } from "../../state/layers";
 import { selection, type Selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { regionWords } from "../../state/words";
@@ -73,7 +74,7 @@ function selectedWords(s: Selection): string {
   if (s.op) words.push(`op, node ${s.op.node}`);
   if (s.token !== null) words.push(`token ${s.token}`);
   if (s.time) words.push("an interval of time");
-  if (s.layer !== null) words.push(s.layer < 0 ? "no layer" : `layer ${s.layer}`);
+  if (s.layer !== null) words.push(layerWords(s.layer));
   if (s.tensor !== null) words.push(plainName(s.tensor) + (s.slice === null ? "" : `, expert ${s.slice}`));
   if (s.region) words.push(regionWords(s.region));
   return words.length ? `Selected: ${words.join(", ")}` : "Nothing is selected";

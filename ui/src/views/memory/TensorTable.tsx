@@ -10,6 +10,7 @@ import { hasData, METRICS, METRIC_TITLES, valueOf, type Known, type Metric } fro
 import { segmentTitle } from "./map";
 import { selectRegion } from "./choose";
 import { pagedOf } from "./pages";
+import { layerName } from "../../state/layers";
 
 /** A region, or one of its experts. */
 interface Line {
@@ -37,7 +38,7 @@ function columnsOf(k: Known, now: number): (Column<Line> & { order: (l: Line) =>
       cell: (l) => plainName(regionTitle(k.map, l.region)) + (l.expert === null ? "" : ` [${l.expert}]`),
       order: (l) => regions.tensor[l.region] ?? "",
     },
-    { id: "layer", title: "Layer", width: 60, number: true, cell: (l) => regions.layer_id[l.region] ?? "", order: (l) => regions.layer_id[l.region] ?? -1 },
+    { id: "layer", title: "Layer", width: 60, number: true, cell: (l) => (regions.layer_id[l.region] === null ? "" : layerName(regions.layer_id[l.region]!)), order: (l) => regions.layer_id[l.region] ?? -1 },
     { id: "type", title: "Type", width: 60, cell: (l) => regions.type[l.region] ?? "", order: (l) => regions.type[l.region] ?? "" },
     { id: "offset", title: "Offset", width: 130, number: true, cell: (l) => count(regions.offset_bytes[l.region]), order: (l) => regions.offset_bytes[l.region]! },
     { id: "size", title: "Size", width: 90, number: true, cell: (l) => bytes(regions.size_bytes[l.region]), order: (l) => regions.size_bytes[l.region]! },

@@ -13,6 +13,7 @@ import { Failure } from "../../parts/messages";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
+import { layerWords } from "../../state/layers";
 import { selectedLayer, selectedTrace, selection } from "../../state/selection";
 import { generation, tensors } from "../../state/trace";
 import { atlas } from "./data";
@@ -234,7 +235,7 @@ export function TokensPart() {
             {g.head.unplaced_reads > 0 && `; ${counted(g.head.unplaced_reads, "read")} of rows or experts that were not observed left out`}
           </span>
         )}
-        {byShown() === "expert" && <span class="quiet">{layer.value === null ? "all layers together; select a layer for its own" : `layer ${layer.value}`}</span>}
+        {byShown() === "expert" && <span class="quiet">{layer.value === null ? "all layers together; select a layer for its own" : layerWords(layer.value)}</span>}
       </div>
       <div class="map">
         <CanvasView

@@ -3,6 +3,7 @@
 import { plainName } from "../../draw/format";
 import type { MenuItems } from "../../parts/ContextMenu";
 import { menuOfThing, tensorTerm, termFor } from "../../parts/thingMenu";
+import { layerWords } from "../../state/layers";
 import { select, type Selection } from "../../state/selection";
 import { regionTitle } from "./describe";
 import type { Known } from "./heat";
@@ -91,6 +92,6 @@ export function menuOfRegion(k: Known, near: number, expert: number | null, cell
 
 /** The same of a layer's row, at its name. */
 export function menuOfLayer(layer: number): { label: string; items: MenuItems } {
-  const name = `layer ${layer}`;
+  const name = layerWords(layer);
   return { label: name, items: menuOfThing({ name, patch: { layer, tensor: null, region: null, op: null }, terms: [termFor("layer", layer)], views: VIEWS_OF_TENSOR }) };
 }

@@ -1,6 +1,6 @@
 // The command that prints what this view shows.
 
-import { option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { layerOptions, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
 import { timeAxis } from "../../state/timeWindow";
 import { metric, tokensShown } from "./data";
@@ -23,7 +23,7 @@ function tokensWords(file: string): CommandWords {
   const what = whatShown();
   const batch = option("batch", selectedToken.value);
   const layer = selectedLayer.value;
-  const ofLayer = by === "expert" && layer !== null && layer >= 0 ? option("layer", layer) : [];
+  const ofLayer = by === "expert" && layer !== null && layer >= 0 ? layerOptions(layer) : [];
   if (what === "faults") return ["faults", file, "--by", by === "layer" ? "layer" : "tensor", ...batch, ...ofLayer];
   return ["heat", file, "--by", by === "file" ? "tensor" : by, ...batch, ...ofLayer, "--sort", what];
 }

@@ -12,6 +12,7 @@ import { Empty, Failure, Loading } from "../../parts/messages";
 import { NoOps } from "../../parts/NoOps";
 import { LogTable } from "../../parts/log/LogTable";
 import type { LogRowsCache } from "../../parts/log/rows";
+import { layerWords } from "../../state/layers";
 import { termsText, type Term } from "../../state/logTerms";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
@@ -109,7 +110,7 @@ function MapPart() {
       <Notes />
       <Legend scales={scales.value} />
       <MapCanvas
-        label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
+        label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, ${layerWords(layer)} selected` : ""}`}
         lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={paged ? <PagesTable paged={paged} /> : <TensorTable />}
       />
     </>

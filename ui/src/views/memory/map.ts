@@ -1,5 +1,7 @@
 // The memory map (endpoint `memory`), and its rows on the screen.
 
+import { layerNumber } from "../../state/layers";
+
 /** One of `segments.kind`; a model file is "file". */
 export type SegmentKind = "file" | "weights" | "kv_cache" | "compute" | "output" | "other";
 export type RegionKind = "gap" | "head" | "weight" | "kv_cache" | "compute" | "input";
@@ -120,6 +122,13 @@ function regionsOf(map: Atlas, segment: number): number[] {
 /** If more components are outside of layers, they are grouped by purpose. */
 const COMPONENTS_MAX = 12;
 
+/** "L3", "enc 3"; without its model, which is the segment's. */
+function labelOf(layer: number | null, group: string): string {
+  if (layer === null) return group;
+  const name = layerNumber(layer);
+  return /^\d/.test(name) ? `L${name}` : name;
+}
+
 /** The rows of a segment, one a layer and one a part outside of layers, in the order of the segment. */
 function rowsByLayer(map: Atlas, track: Track, segment: number): Row[] {
   const { layer_id, component, kind } = map.regions;
@@ -132,11 +141,11 @@ function rowsByLayer(map: Atlas, track: Track, segment: number): Row[] {
     const part = kind[r] === "head" ? "metadata" : (component[r] ?? kind[r]!);
     push(groups, layer !== null && layer !== undefined ? `L${layer}` : outside.size > COMPONENTS_MAX ? "others" : part, r);
   }
-  return [...groups].map(([label, regions]) =>
+  return [...groups].map(([group, regions]) =>
     makeRow(map, {
-      id: `${map.segments.segment[segment]}.${label}`,
+      id: `${map.segments.segment[segment]}.${group}`,
       track,
-      label,
+      label: labelOf(layer_id[regions[0]!] ?? null, group),
       segment,
       layer: layer_id[regions[0]!] ?? null,
       regions,

@@ -9,6 +9,7 @@ import { css, type Rgb } from "../../draw/colour";
 import { bytes, count, duration } from "../../draw/format";
 import { urlParam } from "../../state/url";
 import type { Palette } from "./scene";
+import { layerWords } from "../../state/layers";
 
 export const BYS = [
   { id: "file", title: "File", about: "Columns are ranges of the model file" },
@@ -45,7 +46,8 @@ export interface Head {
   to_bytes: number;
   grid_rows: number;
   grid_columns: number;
-  first_column: number;
+  /** By layer: that of each column; null: outside any. */
+  layers: (number | null)[] | null;
   batches_each: number;
   ops: number;
   at_most: boolean;
@@ -113,7 +115,7 @@ export async function loadGrid(trace: number, by: By, params: Params): Promise<G
     for (let i = 0; i < cells.length; i++) greatest = Math.max(greatest, from[what][i]!);
     return greatest;
   });
-  const [begin, each] = by === "file" ? [c.header.from_bytes, (c.header.to_bytes - c.header.from_bytes) / grid_columns] : [c.header.first_column, 1];
+  const [begin, each] = by === "file" ? [c.header.from_bytes, (c.header.to_bytes - c.header.from_bytes) / grid_columns] : [0, 1];
   return { by, head: c.header, from: begin, each, batches: c.u32("batch_id"), values, sums, most };
 }
 
@@ -122,9 +124,9 @@ export function whatWords(what: What, value: number): string {
 }
 
 export function columnWords(g: Grid, column: number): string {
-  const n = g.head.first_column + column;
-  if (g.by === "layer") return n < 0 ? "outside of layers" : `layer ${n}`;
-  if (g.by === "expert") return `expert ${n}`;
+  const layer = g.head.layers?.[column];
+  if (g.by === "layer") return layer === null || layer === undefined ? "outside of layers" : layerWords(layer);
+  if (g.by === "expert") return `expert ${column}`;
   return `${bytes(Math.round(g.from + column * g.each))} to ${bytes(Math.round(g.from + (column + 1) * g.each))}`;
 }
 

@@ -18,7 +18,8 @@ export function columnsOf(g: Grid): readonly [number, number] | null {
   const { tensor, layer, slice } = selection.value;
   const t = tensors.value;
   const row = tensor === null || !t ? -1 : t.name.indexOf(tensor);
-  if (g.by === "layer") return layer === null ? null : [layer, layer + 1];
+  const column = g.head.layers?.indexOf(layer) ?? -1;
+  if (g.by === "layer") return layer === null || column < 0 ? null : [column, column + 1];
   if (g.by === "expert") return slice === null ? null : [slice, slice + 1];
   if (row < 0 || t!.model_file_id[row] !== 0) return null;
   return [t!.file_offset_bytes[row]!, t!.file_offset_bytes[row]! + t!.size_bytes[row]!];
@@ -55,7 +56,7 @@ function ofTensor(i: number): Partial<Selection> {
 /** Of a column: the layer, the expert (in the layer that is shown) or the tensor. */
 function ofColumn(g: Grid, column: number): Partial<Selection> {
   const n = g.from + column;
-  if (g.by === "layer") return { layer: n < 0 ? null : n, tensor: null };
+  if (g.by === "layer") return { layer: g.head.layers?.[column] ?? null, tensor: null };
   if (g.by === "file") return ofTensor(tensorOf(g, column));
   const tensor = tensorOfExpert(n, selection.peek().layer);
   return tensor === null ? {} : { tensor, slice: n };
@@ -92,7 +93,7 @@ export function stepColumn(g: Grid, by: 1 | -1): void {
     select({ op: null, time: null, region: null, ...ofTensor(i) });
     return announce(plainName(tensors.peek()!.name[i]!));
   }
-  const now = g.by === "layer" ? (selection.peek().layer ?? -1) : selection.peek().slice;
+  const now = g.by === "layer" ? Math.max(0, g.head.layers?.indexOf(selection.peek().layer) ?? 0) : selection.peek().slice;
   const last = g.head.grid_columns - 1;
   const column = now === null ? (by > 0 ? 0 : last) : now - g.from + by;
   if (column < 0 || column > last) return none();

@@ -16,7 +16,7 @@ import { asText, copy } from "../../parts/clipboard";
 import { select, selectedToken } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { plotStacked, type Band, type Stacked } from "./stacked";
-import { filterParams, follow, followed, measure, type Filter } from "./state";
+import { filterParams, follow, followed, followedKey, measure, type Filter } from "./state";
 
 const GROUPS = 7;
 const POINTS = 400;
@@ -224,7 +224,7 @@ function Tools(props: { dimension: Dimension; series: Series }) {
 
 export function OverTokens(props: { trace: number; dimension: Dimension; filters: readonly Filter[] }) {
   const { trace, dimension } = props;
-  const params = { by: dimension.id, limit: GROUPS, points: POINTS, with: followed(dimension.id), ...filterParams(props.filters) };
+  const params = { by: dimension.id, limit: GROUPS, points: POINTS, with: followedKey(dimension.id), ...filterParams(props.filters) };
   const resource = useResource(JSON.stringify([trace, generation.value, params]), (abort) =>
     getJson<Series>(ofTrace(trace, "series"), params, abort),
   );

@@ -19,6 +19,7 @@ import { generation, summary, tensors } from "../../state/trace";
 import { literal, termText, type Term } from "../../state/logTerms";
 import { columnsOf, serverOrder, sorted } from "./columns";
 import { filterParams, group, opFilter, phaseFilter, sortBy, sorting, type Filter } from "./state";
+import { layerTerm } from "../../state/layers";
 
 const ROWS_MOST = 5000;
 
@@ -62,7 +63,7 @@ function termOf(d: Dimension, row: StatsRow): Term | null {
   const keys: Partial<Record<Dimension["id"], Term["key"]>> = { op: "op", layer: "layer", tensor: "tensor", batch: "token", phase: "phase", thread: "thread" };
   const log = keys[d.id];
   if (!log || ((key === null || key === undefined) && d.id !== "layer") || key === "unknown") return null;
-  const text = String(key ?? "none");
+  const text = d.id === "layer" ? layerTerm(typeof key === "number" ? key : -1) : String(key ?? "none");
   return { key: log, value: d.id === "tensor" ? literal(text) : text, sign: ":" };
 }
 

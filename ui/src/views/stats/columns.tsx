@@ -1,6 +1,6 @@
 // The columns of the table of sums.
 
-import { keyText, type Dimension, type StatsRow, type Sums } from "../../api/stats";
+import { rowName, type Dimension, type StatsRow, type Sums } from "../../api/stats";
 import { bytes, count, duration, percent, plainName, rate } from "../../draw/format";
 import type { Column } from "../../parts/VirtualTable";
 
@@ -41,10 +41,10 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
       title: dimension.title,
       width: NAME_WIDTH[dimension.id] ?? 110,
       middle: true,
-      cell: (r) => plainName(keyText(dimension, r)),
+      cell: (r) => plainName(rowName(dimension, r)),
       key: dimension.key,
       value: (r) => r[dimension.key] ?? null,
-      tip: (r) => plainName(keyText(dimension, r)),
+      tip: (r) => plainName(rowName(dimension, r)),
     },
     { id: "share", ...plain("share"), title: "Share", width: 116, hint: "Share of the own work of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
     { id: "total_ns", ...plain("total_ns"), title: "Total", width: 84, number: true, hint: "From the first thread's start of an op to the end of the last thread's work, summed", cell: (r) => duration(r.total_ns) },

@@ -1,6 +1,6 @@
 // The command that prints what this view shows.
 
-import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { layerOptions, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedTrace, selection } from "../../state/selection";
 import { literal } from "../../state/logTerms";
 import { dimension, opFilter, phaseFilter, sorting } from "./state";
@@ -13,7 +13,7 @@ function statsWords(): CommandWords {
   return [
     "stats", pathOf(selectedTrace.value), ...option("by", by),
     ...option("batch", own("batch") ? null : token),
-    ...option("layer", own("layer") || own("tensor") ? null : layerWord(layer)),
+    ...layerOptions(own("layer") || own("tensor") ? null : layer),
     ...option("tensor", own("layer") || own("tensor") || tensor === null ? null : literal(tensor)),
     ...option("op", own("op") ? null : opFilter.value), ...option("phase", own("phase") ? null : phaseFilter.value),
     ...option("sort", id === "key" || !descending ? null : id),

@@ -7,6 +7,7 @@ import type { Sorting } from "../../parts/VirtualTable";
 import { select, selection } from "../../state/selection";
 import { literal } from "../../state/logTerms";
 import { rawParam, urlParam } from "../../state/url";
+import { layerName, layerNamed, layerWords } from "../../state/layers";
 
 export type Show = "table" | "tokens" | "flame" | "op" | "roofline";
 export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
@@ -28,13 +29,19 @@ export const group = rawParam("stats_group");
 /** The row that is followed over the tokens; by layer and by tensor it is the selected one. */
 export function followed(by: By): string | null {
   const s = selection.value;
-  if (by === "layer") return s.layer === null ? null : String(s.layer);
+  if (by === "layer") return s.layer === null ? null : layerName(s.layer);
   return by === "tensor" ? s.tensor : group.value;
+}
+
+/** The same as requests take it. */
+export function followedKey(by: By): string | null {
+  const { layer } = selection.value;
+  return by === "layer" && layer !== null ? `@${layer}` : followed(by);
 }
 
 /** Follows another row; null: none. */
 export function follow(by: By, key: string | null): void {
-  if (by === "layer") select({ layer: key !== null && /^\d+$/.test(key) ? Number(key) : null, tensor: null });
+  if (by === "layer") select({ layer: key === null ? null : layerNamed(key), tensor: null });
   else if (by === "tensor") select({ tensor: key });
   else group.value = key;
 }
@@ -102,7 +109,7 @@ export function filters(by: By | null): Filter[] {
       remove: () => select({ time: null }),
     });
   if (s.layer !== null)
-    all.push({ id: "layer", words: `layer ${s.layer}`, params: { layer: s.layer }, remove: () => select({ layer: null }) });
+    all.push({ id: "layer", words: layerWords(s.layer), params: { layer: s.layer }, remove: () => select({ layer: null }) });
   if (s.tensor !== null)
     all.push({
       id: "tensor",

@@ -1,6 +1,7 @@
 // The visible ops as a table: the canvas's content for screen readers.
 
 import { counted, duration, moment, plainName } from "../../draw/format";
+import { layerName } from "../../state/layers";
 import { selection } from "../../state/selection";
 import { selectSlice } from "./actions";
 import { offCpu, offCpuLack, offCpuOf } from "./offCpu";
@@ -66,7 +67,7 @@ export function OpTable(props: { below?: boolean }) {
                 </button>
               </td>
               <td>{sliceToken(tile, i) ?? "–"}</td>
-              <td>{s.layer_id[i]! < 0 ? "–" : s.layer_id[i]}</td>
+              <td>{s.layer_id[i]! < 0 ? "–" : layerName(s.layer_id[i]!)}</td>
               <td class="number">{moment(s.start_ns[i]!, step)}</td>
               <td class="number">{duration(s.busy_ns[i])}</td>
               <td class="number">{duration(s.wait_ns[i])}</td>

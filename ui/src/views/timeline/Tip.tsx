@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { bytes, count, counted, duration, moment, percent, plainName, rate } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
 import { badWords } from "../../state/bad";
+import { layerWords } from "../../state/layers";
 import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
 import { offCpuBetween, offCpuLack } from "./offCpu";
@@ -87,7 +88,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
       <div>
         {kind.op}
         {s.flags[i]! & FUSED ? " (fused)" : ""} · {kind.category}
-        {s.layer_id[i]! >= 0 && ` · layer ${s.layer_id[i]}`}
+        {s.layer_id[i]! >= 0 && ` · ${layerWords(s.layer_id[i])}`}
         {sliceToken(tile, i) !== null && ` · token ${sliceToken(tile, i)}`}
       </div>
       <div>
@@ -207,7 +208,7 @@ function LayerTip(props: { hit: Extract<Hit, { kind: "layer" }> }) {
   const one = l.count[i] === 1;
   return (
     <>
-      <strong>{one ? `layer ${l.first[i]}` : `layers ${l.first[i]} to ${l.last[i]}`}</strong>
+      <strong>{one ? layerWords(l.first[i]) : `${layerWords(l.first[i])} to ${layerWords(l.last[i])}`}</strong>
       <div>{duration(l.end_ns[i]! - l.start_ns[i]!)}</div>
       {!one && <div>{count(l.count[i])} merged intervals; zoom in to see each</div>}
     </>

@@ -1,6 +1,6 @@
 // The command that prints what this view shows.
 
-import { layerWord, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
+import { layerOptions, option, pathOf, viewCommands, type CommandWords } from "../../state/command";
 import { selectedTrace, selection } from "../../state/selection";
 import { timeAxis } from "../../state/timeWindow";
 
@@ -15,7 +15,7 @@ function timelineWords(): CommandWords {
   const range = time ?? (all || token !== null ? null : [from, to]);
   return [
     "log", pathOf(selectedTrace.value), "--lanes",
-    ...option("batch", time ? null : token), ...option("layer", layerWord(layer)),
+    ...option("batch", time ? null : token), ...layerOptions(layer),
     ...(range ? [...option("from", moment(range[0])), ...option("to", moment(range[1]))] : []),
   ];
 }

@@ -4,6 +4,7 @@ import { NONE } from "../../api/tile";
 import { announce } from "../../parts/announce";
 import type { Asked, CanvasMenu } from "../../parts/CanvasView";
 import { menuOfThing, tensorTerm, termFor, type Thing } from "../../parts/thingMenu";
+import { layerWords } from "../../state/layers";
 import { selection } from "../../state/selection";
 import { summary, tensors } from "../../state/trace";
 import { timeAxis } from "../../state/timeWindow";
@@ -37,7 +38,7 @@ function thingOf(found: Hit): Thing | null {
   }
   if (found.kind === "layer" && found.tile.layers.count[found.i] === 1) {
     const layer = found.tile.layers.first[found.i]!;
-    return { name: `layer ${layer}`, patch: { layer, op: null, tensor: null }, terms: [termFor("layer", layer)], views: VIEWS };
+    return { name: layerWords(layer), patch: { layer, op: null, tensor: null }, terms: [termFor("layer", layer)], views: VIEWS };
   }
   const b = summary.peek()?.batches;
   const token = b && found.kind === "row" && found.row.kind === "tokens" ? b.batch_id[batchAt(b, found.at_ns)] : undefined;

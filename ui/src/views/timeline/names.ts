@@ -7,6 +7,7 @@ import { cut, inRow, LETTER, type Pen } from "./pen";
 import type { Layout } from "./rows";
 import { DIM, sliceAlpha, sliceName, type Marks } from "./shapes";
 import type { Tile } from "../../api/tile";
+import { layerNumber, layerThatFits } from "../../state/layers";
 
 /** Pixels from which on an op has its name on it. */
 const NAMED_FROM = 30;
@@ -49,8 +50,10 @@ export function drawLayerNames(pen: Pen, l: Layout, tile: Tile, layer: number | 
     const row = l.rows.find((r) => r.kind === "layers" && r.of === t.row[i]);
     if (!row || row.folded) continue;
     const one = t.count[i] === 1;
-    const texts = one ? [`layer ${t.first[i]}`, String(t.first[i])] : [`layers ${t.first[i]}–${t.last[i]}`];
-    const shown = texts.find((text) => text.length * LETTER <= room);
+    const fits = (text: string) => text.length * LETTER <= room;
+    const ends = [t.first[i]!, t.last[i]!].map((at) => (at === -1 ? "none" : layerNumber(at)));
+    const all = `layers ${ends.join("–")}`;
+    const shown = one ? layerThatFits(t.first[i] === -1 ? null : t.first[i]!, fits) : fits(all) && all;
     if (!shown) continue;
     inRow(pen, l, row, (top) => {
       if (!one) {

@@ -2,6 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
+import { layerWords } from "../../state/layers";
 import { otherToken, select, selectedTrace, selection, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 
@@ -91,7 +92,7 @@ export function selectOp(op: OpRef, token: number | null, layer: number | null, 
 
 /** As a sentence for screen readers. */
 export function opInWords(d: OpDetails, duration: (ns: number | null) => string): string {
-  const layer = d.log.layer_id === null ? "" : `, layer ${d.log.stack ? `${d.log.stack} ` : ""}${d.log.layer_id}`;
+  const layer = d.log.layer_id === null ? "" : `, ${layerWords(d.log.layer_id)}`;
   const lanes = d.lanes.map((l) => `thread ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);
   return `${d.log.name}, ${d.log.op}${layer}${d.batch_id === null ? "" : `, token ${d.batch_id}`}; ${lanes.join("; ")}`;
 }

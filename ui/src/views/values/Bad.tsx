@@ -7,15 +7,16 @@ import { count, counted, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Failure, Loading } from "../../parts/messages";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
+import { layerName, layerWords } from "../../state/layers";
 import { select, selection } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { showView } from "../../state/view";
-import { layerText, number } from "./measures";
+import { number } from "./measures";
 
 const ROWS_MOST = 2000;
 
 function where(o: Output): string {
-  return `${o.batch_id === null ? "no token" : `token ${o.batch_id}`}, ${layerText(o.layer_id)}`;
+  return `${o.batch_id === null ? "no token" : `token ${o.batch_id}`}, ${layerWords(o.layer_id)}`;
 }
 
 function notFinite(o: Pick<Output, "n_nan" | "n_inf">): string {
@@ -127,7 +128,7 @@ const COLUMNS: Column<Output>[] = [
   { id: "name", title: "Output", width: 170, cell: (o) => plainName(o.name), tip: (o) => plainName(o.name) },
   { id: "op", title: "Op", width: 120, cell: (o) => plainName(o.op) },
   { id: "token", title: "Token", width: 60, number: true, cell: (o) => (o.batch_id === null ? "none" : o.batch_id) },
-  { id: "layer", title: "Layer", width: 60, number: true, cell: (o) => (o.layer_id === null ? "none" : o.layer_id) },
+  { id: "layer", title: "Layer", width: 60, number: true, cell: (o) => (o.layer_id === null ? "none" : layerName(o.layer_id)) },
   { id: "n_nan", title: "NaN", width: 80, number: true, cell: (o) => count(o.n_nan) },
   { id: "n_inf", title: "Inf", width: 80, number: true, cell: (o) => count(o.n_inf) },
   { id: "elements", title: "Elements", width: 90, number: true, cell: (o) => count(o.elements) },

@@ -55,7 +55,7 @@ export function Lines(props: { grid: Grid; profile: Profile }) {
   const hovered = useSignal<number | null>(null);
   const selected = () => {
     const wanted = profile.along === "layers" ? selectedLayer.value : selectedToken.value;
-    return wanted === null ? -1 : profile.x.indexOf(wanted);
+    return wanted === null ? -1 : (profile.along === "layers" ? grid.layers : grid.batches).indexOf(wanted);
   };
   const choose = (i: number) => {
     const cell = profile.cells[i];

@@ -3,7 +3,8 @@
 import type { Grid } from "../../api/values";
 import { css, sequence, themeColour, inkOn } from "../../draw/colour";
 import { drawOn } from "../../draw/canvas";
-import { badOf, layerText, number, shareOf, type Extent, type Measure } from "./measures";
+import { layerThatFits } from "../../state/layers";
+import { badOf, number, shareOf, type Extent, type Measure } from "./measures";
 
 export const LEFT = 66;
 const TOP = 20;
@@ -105,7 +106,7 @@ function drawAxes(c: CanvasRenderingContext2D, g: Grid, geometry: Geometry): voi
   c.textAlign = "right";
   const everyRow = Math.max(1, Math.ceil(13 / geometry.row));
   g.layers.forEach((layer, i) => {
-    if (i % everyRow === 0) c.fillText(layerText(layer), LEFT - 6, TOP + (i + 0.5) * geometry.row);
+    if (i % everyRow === 0) c.fillText(layerThatFits(layer, (text) => c.measureText(text).width <= LEFT - 8), LEFT - 6, TOP + (i + 0.5) * geometry.row);
   });
   c.textAlign = "center";
   const wide = String(g.batches.at(-1) ?? 0).length * 7 + 8;

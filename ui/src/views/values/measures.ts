@@ -1,6 +1,7 @@
 // Measures of values for colour and lines, and their numbers as text.
 
 import type { Grid } from "../../api/values";
+import { layerWords } from "../../state/layers";
 
 export interface Measure {
   readonly id: string;
@@ -64,14 +65,10 @@ export function badOf(g: Grid, i: number): "NaN" | "Inf" | null {
   return g.n_inf[i]! > 0 && !g.masking[i] ? "Inf" : null;
 }
 
-export function layerText(layer: number | null | undefined): string {
-  return layer === null || layer === undefined ? "no layer" : `layer ${layer}`;
-}
-
 /** A cell as a sentence. */
 export function cellWords(g: Grid, i: number): string {
   const layer = g.layers[Math.floor(i / g.batches.length)];
-  const where = `${layerText(layer)}, token ${g.batches[i % g.batches.length]}`;
+  const where = `${layerWords(layer)}, token ${g.batches[i % g.batches.length]}`;
   if (g.outputs[i] === 0) return `${where}: not measured`;
   const bad = badOf(g, i);
   const figures = Number.isNaN(g.rms[i]!) ? "no finite element" : `RMS ${number(g.rms[i])}, ${number(g.min[i])} to ${number(g.max[i])}, mean ${number(g.mean[i])}`;

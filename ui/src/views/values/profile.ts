@@ -1,7 +1,8 @@
 // A cut through the grid as lines: over the layers for a token, over the tokens for a layer.
 
 import type { Grid } from "../../api/values";
-import { badOf, layerText, number } from "./measures";
+import { isPlain, layerWords } from "../../state/layers";
+import { badOf, number } from "./measures";
 
 export interface Profile {
   readonly along: "layers" | "tokens";
@@ -40,15 +41,17 @@ function make(g: Grid, along: Profile["along"], title: string, cells: number[], 
   };
 }
 
-/** Outputs without layer are before the first one. */
+/** Outputs without layer are before the first one; layers of several stacks or models one after the other. */
 export function overLayers(g: Grid, token: number): Profile {
   const cells = g.layers.map((_, i) => i * g.batches.length + token);
-  return make(g, "layers", `Token ${g.batches[token]}, over the layers`, cells, g.layers.map((l) => l ?? -1), g.layers.map(layerText));
+  const plain = g.layers.every((l) => l === null || isPlain(l));
+  const x = g.layers.map((l, i) => (plain ? (l ?? -1) : i));
+  return make(g, "layers", `Token ${g.batches[token]}, over the layers`, cells, x, g.layers.map(layerWords));
 }
 
 export function overTokens(g: Grid, layer: number): Profile {
   const cells = g.batches.map((_, i) => layer * g.batches.length + i);
-  const what = layerText(g.layers[layer]);
+  const what = layerWords(g.layers[layer]);
   return make(g, "tokens", `${what[0]!.toUpperCase()}${what.slice(1)}, over the tokens`, cells, [...g.batches], g.batches.map((t) => `token ${t}`));
 }
 
