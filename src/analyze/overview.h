@@ -18,6 +18,7 @@
 #define TT_OVERVIEW_TILES 5u
 #define TT_OVERVIEW_SLOW 3u
 #define TT_OVERVIEW_TENSORS 5u
+#define TT_OVERVIEW_RECOMPUTED 5u
 #define TT_OVERVIEW_FINDINGS_MAX 24u
 #define TT_OVERVIEW_MISSING_MAX 12u
 
@@ -89,6 +90,8 @@ typedef struct tt_overview {
     bool compared_tokens; /* each of these is a batch of one token */
     tt_overview_tensor tensors[TT_OVERVIEW_TENSORS];
     size_t n_tensors;
+    tt_recomputed recomputed[TT_OVERVIEW_RECOMPUTED]; /* of the prompts, those that took longest */
+    size_t n_recomputed;
     tt_finding findings[TT_OVERVIEW_FINDINGS_MAX]; /* the most severe first */
     size_t n_findings;
     tt_missing missing[TT_OVERVIEW_MISSING_MAX];

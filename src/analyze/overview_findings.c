@@ -310,6 +310,50 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
             undisturbed, 100 * (double)lanes->last[most] / (double)(lanes->ops ? lanes->ops : 1)));
 }
 
+static tt_status find_recomputed(tt_overview *o, tt_error *err)
+{
+    const tt_summary *s = &o->summary;
+    char text[TT_RECOMPUTED_TEXT];
+    tt_recomputed_list list;
+    double ns = 0, all_ns = s->prompt.total_ns + s->mixed.total_ns;
+    uint64_t tokens = 0;
+    tt_status status = tt_recomputed_find(o->m, &list, err);
+    for (size_t i = 0; i < list.n && status == TT_OK; i++) {
+        ns += list.rows[i].time_ns;
+        tokens += list.rows[i].n_tokens;
+        tt_recomputed r = list.rows[i];
+        for (size_t k = 0; k < TT_OVERVIEW_RECOMPUTED; k++) {
+            if (k < o->n_recomputed && o->recomputed[k].time_ns >= r.time_ns) continue;
+            const tt_recomputed was = o->recomputed[k];
+            o->recomputed[k] = r;
+            if (k == o->n_recomputed) {
+                o->n_recomputed++;
+                break;
+            }
+            r = was;
+        }
+    }
+    if (status == TT_OK && list.n) {
+        const tt_recomputed *worst = o->recomputed;
+        tt_selects select = nothing;
+        select.batch_id = tt_model_batch_number(o->m, worst->first_batch);
+        add(o, ns >= MUCH * o->total_ns ? TT_SEVERITY_WARNING : TT_SEVERITY_NOTE, "recomputed",
+            "timeline", select,
+            tt_why_keep(
+                &o->texts,
+                "%s prompt%s computed again %s tokens that had been computed before, behind the "
+                "same text: %s, %.0f %% of the time of prompts. %s%s",
+                COUNT(list.n), list.n == 1 ? "" : "s", COUNT(tokens), NS(ns),
+                all_ns > 0 ? 100 * ns / all_ns : 0,
+                list.n == 1
+                    ? ""
+                    : tt_why_keep(&o->texts, "Longest in batch %" PRId64 ". ", select.batch_id),
+                tt_recomputed_text(o->m, worst, text)));
+    }
+    tt_recomputed_free(&list);
+    return status;
+}
+
 static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error *err)
 {
     const tt_filter generated = {0};
@@ -356,6 +400,8 @@ tt_status tt_overview_find(tt_overview *o, const tt_overview_lanes *lanes, const
     find_slow(o);
     find_parts(o, lanes);
     find_uneven(o, lanes);
+    status = find_recomputed(o, err);
+    if (status != TT_OK) return status;
     find_copies(o);
     status = find_cold_experts(o, over, err);
     /* The most severe first; otherwise in the order found. */

@@ -183,6 +183,7 @@ static void describe_capture(tt_recorder *r)
     describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));
     tt_process_environment(r, "capture_fates", on_or_off(mode != TT_MODE_API));
+    tt_process_environment(r, "capture_sequences", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
     describe_delay(r, mode);

@@ -487,7 +487,7 @@ static int64_t moved(int64_t position, int32_t delta)
 /* The sequence if it has been seen; else NULL. */
 static tt_phases_sequence *find_seen(tt_phases *p, int32_t id)
 {
-    return id >= 0 && (uint32_t)id < p->n && p->list[id].seen ? &p->list[id] : NULL;
+    return tt_phases_has(p, id) ? &p->list[id] : NULL;
 }
 
 /* Positions from .. to - 1. Callers may pass negative numbers: from the start, to the end. */
@@ -603,6 +603,22 @@ void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, 
     bool has_output = s->first_output < s->next;
     s->next = (s->next - 1) / divisor + 1;
     s->first_output = has_output ? at_least(s->first_output, r.from) / divisor : s->next;
+}
+
+/* What it holds was not chosen from outputs that can be read now. */
+void tt_phases_restore(tt_phases *p, int32_t sequence, int32_t last)
+{
+    tt_phases_sequence *s = get(p, sequence);
+    if (!s || last < 0) return;
+    s->next = s->first_output = (int64_t)last + 1;
+    s->seen = true;
+    s->is_scored = s->drafted = s->halted = false;
+    s->call = 0;
+}
+
+bool tt_phases_has(const tt_phases *p, int32_t sequence)
+{
+    return sequence >= 0 && (uint32_t)sequence < p->n && p->list[sequence].seen;
 }
 
 void tt_phases_free(tt_phases *p)

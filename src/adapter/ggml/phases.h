@@ -129,6 +129,10 @@ void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, 
 void tt_phases_keep(tt_phases *p, int32_t sequence); /* removes all other sequences */
 void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t delta);
 void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t divisor);
+/* A saved state of the sequence was restored, whose last position this is. */
+void tt_phases_restore(tt_phases *p, int32_t sequence, int32_t last);
+/* Whether the sequence has been computed or restored. */
+bool tt_phases_has(const tt_phases *p, int32_t sequence);
 void tt_phases_free(tt_phases *p);
 
 #endif
