@@ -51,6 +51,7 @@ typedef struct walk {
     size_t n_states, states_capacity;
     uint64_t steps; /* left */
     bool recorded, failed;
+    bool begins; /* the trace holds the contexts' first batches */
 } walk;
 
 static const char *const LOSSES[TT_LOSSES] = {"unknown", "not_recorded", "elsewhere", "removed",
@@ -133,7 +134,7 @@ static sequence *find(walk *w, uint32_t context, int32_t id, bool make)
     *s = (sequence){.context = context,
                     .id = id,
                     .root = root,
-                    .tip = TT_NONE,
+                    .tip = w->recorded && w->begins ? root : TT_NONE,
                     .refused = TT_NONE,
                     .row = TT_NONE,
                     .prompt_next = -1};
@@ -182,9 +183,12 @@ static void apply(walk *w, sequence *s, const tt_meta_sequences *r, uint32_t cha
     switch (r->kind) {
     case TT_SEQUENCES_REMOVED:
         remove_positions(w, s, r, change);
+        if (r->from <= 0 && r->to < 0) forget(s, s->root);
         break;
     case TT_SEQUENCES_KEPT:
-        if (s->id != r->sequence) cut(w, s, 0, change);
+        if (s->id == r->sequence) break;
+        cut(w, s, 0, change);
+        forget(s, s->root);
         break;
     case TT_SEQUENCES_MOVED:
         if (s->tip == TT_NONE) break;
@@ -365,6 +369,7 @@ static void count(walk *w, sequence *s, uint32_t at, uint32_t batch, int64_t pos
 static uint32_t advance(walk *w, sequence *s, uint32_t batch, int64_t position, int32_t token)
 {
     uint32_t was;
+    if (position < 0) return TT_NONE;
     if (position == 0) {
         cut(w, s, 0, TT_NONE);
         forget(s, s->root);
@@ -392,6 +397,12 @@ static bool is_prompt(const tt_batch *b, uint32_t i)
     return false;
 }
 
+/* Recurrent models compute without positions: then behind what it holds. */
+static int64_t next_of(const walk *w, const sequence *s)
+{
+    return s->tip == TT_NONE ? -1 : (int64_t)w->nodes[s->tip].depth - s->moved;
+}
+
 static void read_row(walk *w, uint32_t batch, uint32_t i)
 {
     const tt_batch *b = &w->m->batches[batch];
@@ -400,11 +411,12 @@ static void read_row(walk *w, uint32_t batch, uint32_t i)
     for (uint32_t k = b->sequence_first[i]; k < b->sequence_first[i + 1]; k++) {
         sequence *s = find(w, b->context, b->sequences[k], true);
         if (!s || !step(w)) return;
-        const uint32_t at = advance(w, s, batch, b->positions[i], b->tokens[i]);
+        const int64_t position = b->positions ? b->positions[i] : next_of(w, s);
+        const uint32_t at = advance(w, s, batch, position, b->tokens[i]);
         if (k == b->sequence_first[i]) {
             node_at = at;
             if (counts)
-                count(w, s, at, batch, b->positions[i]);
+                count(w, s, at, batch, position);
             else
                 s->prompt_next = -1;
         }
@@ -420,7 +432,7 @@ static void read_batch(walk *w, uint32_t batch)
 {
     const tt_batch *b = &w->m->batches[batch];
     if (!b->sequences || b->phase == TT_PHASE_WARMUP || b->trains || b->drafts) return;
-    if (b->tokens && b->positions) {
+    if (b->tokens && (b->positions || w->recorded)) {
         for (uint32_t i = 0; i < b->n_tokens && w->steps && !w->failed; i++)
             read_row(w, batch, i);
         return;
@@ -456,8 +468,12 @@ static uint64_t steps_for(const tt_model *m)
 tt_status tt_recomputed_find(const tt_model *m, tt_recomputed_list *out, tt_error *err)
 {
     const char *said = tt_model_environment(m, "capture_sequences");
-    walk w = {
-        .m = m, .out = out, .steps = steps_for(m), .recorded = said && strcmp(said, "on") == 0};
+    walk w = {.m = m,
+              .out = out,
+              .steps = steps_for(m),
+              .recorded = said && strcmp(said, "on") == 0,
+              .begins = !m->front.present && m->n_batches && m->batches[0].number == 0 &&
+                        !tt_model_environment(m, "attached")};
     uint32_t next = 0;
     *out = (tt_recomputed_list){.is_cut = m->partial};
     for (uint32_t i = 0; i < m->n_batches && !m->partial && w.steps && !w.failed; i++) {
@@ -517,7 +533,7 @@ const char *tt_recomputed_text(const tt_model *m, const tt_recomputed *r,
 {
     static const tt_meta_sequences none;
     const tt_meta_sequences *c = r->change == TT_NONE ? &none : &m->sequence_changes[r->change];
-    char range[64], holds[96], also[96] = "", ago[TT_UNITS_TEXT] = "";
+    char range[64], holds[96], until[48] = "", also[96] = "", ago[TT_UNITS_TEXT] = "";
     if (m->batches[r->first_batch].begin_ticks > c->ticks)
         (void)tt_units_ns(ago,
                           tt_model_span_ns(m, m->batches[r->first_batch].begin_ticks - c->ticks));
@@ -549,9 +565,12 @@ const char *tt_recomputed_text(const tt_model *m, const tt_recomputed *r,
                        ago, range_of(c, range), c->sequence, also);
         break;
     case TT_LOSS_REPLACED:
+        if (c->flags & TT_SEQUENCES_HELD)
+            (void)snprintf(until, sizeof until, ", up to position %" PRId32, c->held_last);
         (void)snprintf(out, TT_RECOMPUTED_TEXT,
-                       "%s before, the program restored a saved state into sequence %" PRId32 ".%s",
-                       ago, c->sequence, also);
+                       "%s before, the program restored a saved state into sequence %" PRId32
+                       "%s.%s",
+                       ago, c->sequence, until, also);
         break;
     case TT_LOSS_ELSEWHERE:
         (void)snprintf(out, TT_RECOMPUTED_TEXT,

@@ -50,6 +50,8 @@ all="-t 1 --temp 0 -c 512 -m tiny.gguf"
 text="one two three one two three one two three one two three one two three one two three"
 guesses simple-bad llama-speculative-simple $all -md draft.gguf --spec-type draft-simple -p "Once upon a time" -n 24
 guesses simple-good llama-speculative-simple $all -md tiny.gguf --spec-type draft-simple -p "Once upon a time" -n 24
+# Drafts as long as texts that are scored.
+guesses simple-long llama-speculative-simple $all -c 1024 -md tiny.gguf --spec-type draft-simple --spec-draft-n-max 100 -p "Once upon a time" -n 200
 guesses speculative llama-speculative $all -md tiny.gguf -p "Hello there my friend" -n 24 -s 1
 guesses lookahead llama-lookahead $all -p "Hello there my friend" -n 40 -s 1
 guesses lookup llama-lookup $all -p "$text" -n 150 -s 1

@@ -6,6 +6,7 @@ need_python
 "$TT_BIN" synth --ctx 2048 -o tiny.gguf --force 2>/dev/null || fail "synth"
 "$TT_BIN" synth --type F32 --layers 2 --heads 4 --kv-heads 4 --ctx 2048 -o f32.gguf --force 2>/dev/null || fail "synth"
 python3 "$TT_SOURCE_DIR/tests/engine/make_arch.py" gemma3 f32.gguf window.gguf || fail "window.gguf"
+python3 "$TT_SOURCE_DIR/tests/engine/make_arch.py" mamba f32.gguf state.gguf || fail "state.gguf"
 run=$(newest_command)
 
 # asked NAME MODEL OPTIONS REQUESTS LOSS...
@@ -32,6 +33,9 @@ asked other tiny.gguf "-np 2 --cache-ram 0" "a@0 a@1 b@0 a@1" elsewhere
 asked window window.gguf "-np 1 --cache-ram 0 -b 32 -ub 32 --ctx-checkpoints 0" "a c a a" not_held removed
 asked checkpoints window.gguf "-np 1 --cache-ram 0 -b 32 -ub 32" "a c a a" not_held removed
 asked whole window.gguf "-np 1 --cache-ram 0 -b 32 -ub 32 --swa-full" "a c a a" removed
+# Layers with a recurrent state, which cannot go back; but to one that the server saved.
+asked state state.gguf "-np 1 --cache-ram 0 --ctx-checkpoints 0" "a c a a" not_held not_held not_held
+asked saved state.gguf "-np 1 --cache-ram 0" "a c a a" replaced replaced replaced
 # Prompts that differ from their first token on.
 asked different tiny.gguf "-np 1 --cache-ram 0" "a b"
 finish

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SEQUENCES_MAX 4096 /* ids per context */
-#define SCORED_MIN 64      /* outputs of a sequence in one call: no draft is so long */
+#define SCORED_MIN 64 /* outputs of a sequence in one call: a draft of so many follows a choice */
 
 static tt_phases_sequence *get(tt_phases *p, int32_t id)
 {
@@ -87,7 +87,9 @@ static bool had_output_at(const tt_phases_sequence *s, int64_t position)
 /* Whether rows behind an output are a draft. */
 static bool is_draft(const tt_phases_sequence *s)
 {
-    return s->outputs > 1 && s->outputs < SCORED_MIN && (!s->is_scored || s->first < s->next);
+    if (s->outputs < 2 || (s->is_scored && s->first >= s->next)) return false;
+    /* As of its last call: one that scores a text has many outputs, and chooses from none. */
+    return s->outputs < SCORED_MIN || s->generates || s->drafted || s->had_one_output;
 }
 
 /* Whether the sequence continues behind an output of its own; or, if it is new, behind one of
@@ -115,6 +117,7 @@ static void move_on(tt_phases_sequence *s, uint32_t call)
     bool goes_back = s->seen && s->first < s->next;
     if (goes_back || s->first == 0 || s->generates) s->is_scored = false;
     if (!s->generates && s->outputs >= SCORED_MIN) s->is_scored = true;
+    s->had_one_output = s->outputs == 1 && s->ends_in_output;
     s->next = s->last + 1;
     s->seen = true;
     s->touched = false;
@@ -245,7 +248,7 @@ static uint8_t phase_of_drafted(const call_rows *c, uint32_t row, tt_phases *oth
     uint8_t phase = TT_PHASE_UNKNOWN;
     uint32_t call = 0;
     bool ahead = false; /* the other context chose what follows, token by token */
-    if (s->outputs != s->rows || s->rows < 2 || s->outputs >= SCORED_MIN) return phase;
+    if (s->outputs != s->rows || s->rows < 2) return phase;
     for (uint32_t i = 0; i < c->rows->n; i++) {
         const tt_phases_row *own = &c->each[i];
         if (!is_same_sequence(c, i, row)) continue;
@@ -505,7 +508,7 @@ static span range_of(int32_t from, int32_t to)
 static void find_drafts(tt_phases *p, tt_phases_sequence *s, span r)
 {
     if (r.to != END || r.from <= s->first || s->generates || s->drafted || s->call != p->n_calls ||
-        s->rows < 2 || s->outputs != s->rows || s->outputs >= SCORED_MIN || !p->was_chosen_from)
+        s->rows < 2 || s->outputs != s->rows || !p->was_chosen_from)
         return;
     tt_meta_fate *f = fate_of(p, p->last_batch);
     const uint32_t n = s->rows - 1, kept = (uint32_t)at_most(r.from - s->first - 1, n);
