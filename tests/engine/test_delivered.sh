@@ -74,12 +74,16 @@ counted shift log=shift.log first_tokens=1
 about=shift
 check check_shift shift.ttrace shift.log
 
-# A benchmark: 3 prompts of 16 (one to warm up) and 1 + 2 x 4 tokens, of which the one that warms up
-# is a text of one token.
+# A benchmark: 2 prompts of 16 and 2 x 4 tokens; before each test one to warm up, of 16 and of 1.
 traced bench llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1
-counted bench prompt=49 delivered=8 first_tokens=0
+counted bench prompt=32 delivered=8 warmup=17 first_tokens=0
+traced bench-both llama-bench -m tiny.gguf -p 0 -n 0 -pg 16,4 -r 2 -t 1
+counted bench-both prompt=32 delivered=8 warmup=17 first_tokens=0
+traced bench-cold llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1 --no-warmup
+counted bench-cold prompt=32 delivered=8 warmup=0 first_tokens=0
+# It warms up by 16 tokens without outputs.
 traced batched-bench llama-batched-bench -m tiny.gguf -c 512 -npp 8 -ntg 4 -npl 1,2 -t 1
-counted batched-bench delivered=12
+counted batched-bench prompt=24 delivered=12
 
 # What generates nothing has no time to a first token.
 i=0

@@ -338,10 +338,11 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
 }
 
 /* Programs of llama.cpp's common library try so whether parts of a new context's memory can be
- * removed. */
+ * removed; a benchmark warms up by a call without outputs. */
 static bool is_trial(const tt_phases *p, const tt_phases_rows *rows)
 {
-    return p->n_calls == 1 && rows->n == 2 && rows->tokens && !rows->tokens[0] && !rows->tokens[1];
+    bool zeros = rows->n == 2 && rows->tokens && !rows->tokens[0] && !rows->tokens[1];
+    return p->n_calls == 1 && (zeros || !memchr(rows->outputs, 1, rows->n));
 }
 
 static void decide_phases(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence *all)
@@ -538,6 +539,7 @@ static void remove_from(tt_phases_sequence *s, span r)
 void tt_phases_remove(tt_phases *p, int32_t sequence, int32_t from, int32_t to)
 {
     const span r = range_of(from, to);
+    p->was_cleared |= p->called && sequence < 0 && r.from == 0 && r.to == END;
     if (p->is_trial && !p->was_fetched && sequence < 0 && r.from == 0 && r.to == END) {
         mark(p, TT_FATE_PROBE);
         p->is_trial = false;

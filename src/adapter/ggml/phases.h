@@ -74,8 +74,9 @@ typedef struct tt_phases_sequence {
 typedef struct tt_phases {
     tt_phases_sequence *list; /* by id */
     uint32_t n;
-    bool called;  /* a call has been processed */
-    bool shifted; /* the engine has moved positions for the current call */
+    bool called;      /* a call has been processed */
+    bool was_cleared; /* all sequences were removed since */
+    bool shifted;     /* the engine has moved positions for the current call */
     /* Whether the hooks see reads of outputs; whether those of the last call were read. */
     bool reads_are_seen;
     bool was_read, was_fetched, was_chosen_from; /* not only waited for; not only embeddings */
