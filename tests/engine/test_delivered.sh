@@ -78,7 +78,7 @@ check check_shift shift.ttrace shift.log
 traced bench llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1
 counted bench prompt=32 delivered=8 warmup=17 first_tokens=0
 traced bench-both llama-bench -m tiny.gguf -p 0 -n 0 -pg 16,4 -r 2 -t 1
-counted bench-both prompt=32 delivered=8 warmup=17 first_tokens=0
+counted bench-both prompt=32 delivered=8 warmup=17 first_tokens=2
 traced bench-cold llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1 --no-warmup
 counted bench-cold prompt=32 delivered=8 warmup=0 first_tokens=0
 # It warms up by 16 tokens without outputs.

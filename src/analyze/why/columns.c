@@ -272,6 +272,8 @@ static const tt_column overview_columns[] = {
     TT_FIELD("time", "where it went", .type = TT_CELL_OBJECT, .inner = &time_schema,
              .rows = overview_time),
     TT_FIELD("usual", "time of a generated token", .type = TT_CELL_OBJECT, .rows = overview_usual),
+    TT_FIELD("usual_undisturbed_ns", "its median without the time off CPU",
+             TT_MEMBER(tt_overview, usual_undisturbed_ns)),
     OF_RUN("slow", "slow or late tokens", tt_overview_slow_schema, overview_slow),
     OF_RUN("tensors", "that took most own work", tt_overview_tensor_schema, overview_tensors),
     OF_RUN("recomputed", "prompts computed again, the longest", recomputed_schema,
