@@ -295,9 +295,12 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
         add(o, TT_SEVERITY_NOTE, "uneven_threads", "timeline", s,
             tt_why_keep(
                 &o->texts,
-                "Threads waited for each other for %.0f %% of the time of ops%s, for no one "
-                "in particular: the ops divide unevenly.",
-                100 * waits / all_ns, undisturbed));
+                "Threads waited for each other for %.0f %% of the time of ops%s, with no single "
+                "thread to blame: %s.",
+                100 * waits / all_ns, undisturbed,
+                o->m->off_cpu_known ? "the ops divide unevenly"
+                                    : "the ops divide unevenly, or threads were off CPU, which was "
+                                      "not recorded"));
         return;
     }
     s.lane = most;
@@ -449,6 +452,13 @@ void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
 {
     const tt_model *m = o->m;
     const bool by_callback = o->summary.runs_called_back > 0;
+    if (tt_model_is_imported(m)) {
+        lack(o, "times, page faults, pages in RAM, values",
+             "the trace was imported from a file that holds which experts were chosen, and nothing "
+             "of the kind",
+             NULL);
+        return;
+    }
     if (!w) lack(o, "times", "the trace cannot turn ticks into time", NULL);
     if (w && !m->waits_known)
         lack(o, "waits of threads",
