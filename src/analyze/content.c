@@ -9,9 +9,9 @@ enum {
     INDEX,
     DAMAGED,
     UNKNOWN_CHUNKS,
-    META,                          /* + record type; + 0: of a type unknown here */
-    OPS = META + TT_META_FATE + 1, /* + column of OPS_COLUMNS */
-    DETAIL = OPS + 6,              /* + kind; + 0: of a kind unknown here */
+    META,                               /* + record type; + 0: of a type unknown here */
+    OPS = META + TT_META_SEQUENCES + 1, /* + column of OPS_COLUMNS */
+    DETAIL = OPS + 6,                   /* + kind; + 0: of a kind unknown here */
     DATA = DETAIL + TT_DETAIL_KINDS,
     ROWS
 };
@@ -58,6 +58,7 @@ static const struct {
     [META + TT_META_THROTTLED] = {"meta", "throttled"},
     [META + TT_META_PAUSE] = {"meta", "pause"},
     [META + TT_META_FATE] = {"meta", "fate"},
+    [META + TT_META_SEQUENCES] = {"meta", "sequences"},
     [OPS] = {"ops", "nodes"},
     [OPS + 1] = {"ops", "segments"},
     [OPS + 2] = {"ops", "gap"},
@@ -103,8 +104,8 @@ static void give_meta(share *s, tt_span payload)
     uint8_t type;
     tt_span record;
     for (size_t before = 0; tt_meta_next(&c, &type, &record); before = c.at)
-        give(s, META + (type <= TT_META_FATE && NAMES[META + type].part ? type : 0u), c.at - before,
-             1);
+        give(s, META + (type <= TT_META_SEQUENCES && NAMES[META + type].part ? type : 0u),
+             c.at - before, 1);
 }
 
 static tt_status give_ops(share *s, tt_span payload, tt_error *err)

@@ -18,6 +18,7 @@
 #define PROGRESS_EVERY 64u
 #define NEAR_EVERY 32u /* batches: how often it is asked what is usual near one */
 /* Parts of less are not in the headline, in %. */
+#define OFF_WORTH 0.05 /* of a usual token */
 #define WORTH_SAYING 1
 #define WORTH_SAYING_BETWEEN 5
 #define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))
@@ -43,6 +44,7 @@ typedef struct walk {
     tt_parts_walker *walker;
     tt_parts_state *batches; /* by batch */
     bool *begun;             /* likewise */
+    double *off_ns;          /* likewise: off CPU, whatever for */
     spell *spells;
     size_t n_spells, capacity;
     tt_parts parts;
@@ -103,6 +105,8 @@ static tt_status end_batches(walk *w, tt_error *err)
         if (!w->begun[i]) tt_parts_begin(s, m->batches[i].begin_ticks);
         if (m->batches[i].ended) tt_parts_end(w->walker, i, s, m->batches[i].end_ticks);
         if (!add_spell(w, s)) return tt_error_memory(err, "the overview");
+        for (unsigned k = TT_PART_PROCESSOR; k <= TT_PART_DISK; k++)
+            w->off_ns[i] += tt_model_span_ns(m, s->parts.ticks[k]);
     }
     return TT_OK;
 }
@@ -148,7 +152,9 @@ static tt_status walk_runs(walk *w, tt_stats_progress *progress, void *context, 
     const tt_model *m = w->o->m;
     w->batches = calloc((size_t)m->n_batches + 1, sizeof *w->batches);
     w->begun = calloc((size_t)m->n_batches + 1, sizeof *w->begun);
-    tt_status status = w->batches && w->begun ? TT_OK : tt_error_memory(err, "the overview");
+    w->off_ns = calloc((size_t)m->n_batches + 1, sizeof *w->off_ns);
+    tt_status status =
+        w->batches && w->begun && w->off_ns ? TT_OK : tt_error_memory(err, "the overview");
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         if (i % PROGRESS_EVERY == 0) status = tt_over_check(over, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
@@ -284,8 +290,44 @@ static tt_status add_slow(tt_overview *o, tt_parts_walker *walker, uint32_t batc
     return status;
 }
 
-static tt_status find_slow(tt_overview *o, tt_parts_walker *walker, const tt_over *over,
-                           tt_error *err)
+/* In one sentence. Guesses are computed several at a time, so a batch is no token then. */
+static void say_usual(tt_overview *o, const tt_usual *u, bool guesses)
+{
+    const char *what = u->n_tokens == 1 && !guesses
+                           ? "A generated token"
+                           : tt_why_keep(&o->texts, "A batch of %u generated tokens", u->n_tokens);
+    const double off_ns = o->usual.median_ns - o->usual_undisturbed_ns;
+    o->usual_text =
+        tt_why_keep(&o->texts, "%s usually takes %s; 8 of 10 take %s to %s%s.", what,
+                    NS(o->usual.median_ns), NS(o->usual.low_ns), NS(o->usual.high_ns),
+                    off_ns >= OFF_WORTH * o->usual.median_ns
+                        ? tt_why_keep(&o->texts, ". Without its time off CPU it takes %s",
+                                      NS(o->usual_undisturbed_ns))
+                        : "");
+}
+
+static tt_status find_usual(tt_overview *o, const walk *w, const tt_usual *u, tt_error *err)
+{
+    bool guesses = false;
+    o->usual = u->time;
+    o->usual_undisturbed_ns = NAN;
+    if (!tt_usual_known(&u->time)) return TT_OK;
+    double *values = calloc(u->n_batches, sizeof *values);
+    if (!values) return tt_error_memory(err, "the overview");
+    for (uint32_t i = 0; i < u->n_batches; i++) {
+        const tt_batch *b = &o->m->batches[u->batches[i]];
+        const double ns = tt_model_span_ns(o->m, b->end_ticks - b->begin_ticks);
+        values[i] = fmax(0, ns - w->off_ns[u->batches[i]]);
+        guesses |= b->n_drafted > 0;
+    }
+    if (tt_parts_off_cpu_known(w->walker))
+        o->usual_undisturbed_ns = tt_usual_of(values, u->n_batches).median_ns;
+    free(values);
+    say_usual(o, u, guesses);
+    return TT_OK;
+}
+
+static tt_status find_slow(tt_overview *o, const walk *w, const tt_over *over, tt_error *err)
 {
     candidate list[TT_OVERVIEW_SLOW];
     tt_usual usual;
@@ -294,13 +336,13 @@ static tt_status find_slow(tt_overview *o, tt_parts_walker *walker, const tt_ove
     if (batch == TT_NONE) return TT_OK;
     tt_status status = tt_usual_find(o->m, batch, &usual, err);
     if (status == TT_OK) {
-        o->usual = usual.time;
+        status = find_usual(o, w, &usual, err);
         if (tt_usual_known(&usual.time))
             n = find_candidates(o, &usual, o->m->batches[batch].context, list);
     }
     tt_usual_free(&usual);
     for (size_t i = 0; i < n && status == TT_OK; i++)
-        status = add_slow(o, walker, list[i].batch, over, err);
+        status = add_slow(o, w->walker, list[i].batch, over, err);
     return status;
 }
 
@@ -393,8 +435,7 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
     set_tile(o, 1, "prompt_tokens_per_s", "Prompt", "tokens/s", prompt > 0 ? prompt : (double)NAN,
              rate_text(o, prompt),
              no_clock ? no_clock : "the trace holds no batch of a prompt alone");
-    set_tile(o, 2, "first_token_ns", "First token", "ns",
-             first->n ? first->median_ns : (double)NAN,
+    set_tile(o, 2, "first_token_ns", "First token", "ns", first->n ? first->median_ns : (double)NAN,
              first->n > 1 ? tt_why_keep(&o->texts, "%s, at most %s", NS(first->median_ns),
                                         NS(first->worst_ns))
                           : tt_why_keep(&o->texts, "%s", NS(first->median_ns)),
@@ -527,7 +568,8 @@ static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
     walk w = {.o = o, .walker = tt_parts_open(o->m)};
     if (!w.walker) return tt_error_memory(err, "the overview");
     tt_status status = walk_runs(&w, progress, context, over, err);
-    if (status == TT_OK) status = find_slow(o, w.walker, over, err);
+    if (status == TT_OK) status = find_slow(o, &w, over, err);
+    free(w.off_ns);
     if (status == TT_OK) set_tensors(o, sums);
     *lanes = w.lanes;
     if (status == TT_OK) status = ask_kernel(o->m, lanes, err);

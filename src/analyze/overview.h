@@ -18,6 +18,7 @@
 #define TT_OVERVIEW_TILES 5u
 #define TT_OVERVIEW_SLOW 3u
 #define TT_OVERVIEW_TENSORS 5u
+#define TT_OVERVIEW_RECOMPUTED 5u
 #define TT_OVERVIEW_FINDINGS_MAX 24u
 #define TT_OVERVIEW_MISSING_MAX 12u
 
@@ -80,8 +81,10 @@ typedef struct tt_overview {
     tt_why_part parts[TT_PARTS];
     size_t n_parts;
     double total_ns;
-    tt_sentences not_known; /* of the parts */
-    tt_usual_value usual;   /* of generated tokens */
+    tt_sentences not_known;      /* of the parts */
+    tt_usual_value usual;        /* of generated tokens */
+    double usual_undisturbed_ns; /* median without the time off CPU; NAN: not known */
+    const char *usual_text; /* "A generated token usually takes 1.2 ms; ..."; NULL: not known */
     tt_overview_slow slow[TT_OVERVIEW_SLOW];
     size_t n_slow;
     uint64_t n_slow_all;  /* that took unusually long or began late */
@@ -89,6 +92,8 @@ typedef struct tt_overview {
     bool compared_tokens; /* each of these is a batch of one token */
     tt_overview_tensor tensors[TT_OVERVIEW_TENSORS];
     size_t n_tensors;
+    tt_recomputed recomputed[TT_OVERVIEW_RECOMPUTED]; /* of the prompts, those that took longest */
+    size_t n_recomputed;
     tt_finding findings[TT_OVERVIEW_FINDINGS_MAX]; /* the most severe first */
     size_t n_findings;
     tt_missing missing[TT_OVERVIEW_MISSING_MAX];

@@ -295,9 +295,12 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
         add(o, TT_SEVERITY_NOTE, "uneven_threads", "timeline", s,
             tt_why_keep(
                 &o->texts,
-                "Threads waited for each other for %.0f %% of the time of ops%s, for no one "
-                "in particular: the ops divide unevenly.",
-                100 * waits / all_ns, undisturbed));
+                "Threads waited for each other for %.0f %% of the time of ops%s, with no single "
+                "thread to blame: %s.",
+                100 * waits / all_ns, undisturbed,
+                o->m->off_cpu_known ? "the ops divide unevenly"
+                                    : "the ops divide unevenly, or threads were off CPU, which was "
+                                      "not recorded"));
         return;
     }
     s.lane = most;
@@ -308,6 +311,50 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
             "and it arrived last at %.0f %% of them.",
             most, NS(tt_model_span_ns(o->m, lanes->wait_ticks[most])), 100 * share * waits / all_ns,
             undisturbed, 100 * (double)lanes->last[most] / (double)(lanes->ops ? lanes->ops : 1)));
+}
+
+static tt_status find_recomputed(tt_overview *o, tt_error *err)
+{
+    const tt_summary *s = &o->summary;
+    char text[TT_RECOMPUTED_TEXT];
+    tt_recomputed_list list;
+    double ns = 0, all_ns = s->prompt.total_ns + s->mixed.total_ns;
+    uint64_t tokens = 0;
+    tt_status status = tt_recomputed_find(o->m, &list, err);
+    for (size_t i = 0; i < list.n && status == TT_OK; i++) {
+        ns += list.rows[i].time_ns;
+        tokens += list.rows[i].n_tokens;
+        tt_recomputed r = list.rows[i];
+        for (size_t k = 0; k < TT_OVERVIEW_RECOMPUTED; k++) {
+            if (k < o->n_recomputed && o->recomputed[k].time_ns >= r.time_ns) continue;
+            const tt_recomputed was = o->recomputed[k];
+            o->recomputed[k] = r;
+            if (k == o->n_recomputed) {
+                o->n_recomputed++;
+                break;
+            }
+            r = was;
+        }
+    }
+    if (status == TT_OK && list.n) {
+        const tt_recomputed *worst = o->recomputed;
+        tt_selects select = nothing;
+        select.batch_id = tt_model_batch_number(o->m, worst->first_batch);
+        add(o, ns >= MUCH * o->total_ns ? TT_SEVERITY_WARNING : TT_SEVERITY_NOTE, "recomputed",
+            "timeline", select,
+            tt_why_keep(
+                &o->texts,
+                "%s prompt%s computed again %s tokens that had been computed before, behind the "
+                "same text: %s, %.0f %% of the time of prompts. %s%s",
+                COUNT(list.n), list.n == 1 ? "" : "s", COUNT(tokens), NS(ns),
+                all_ns > 0 ? 100 * ns / all_ns : 0,
+                list.n == 1
+                    ? ""
+                    : tt_why_keep(&o->texts, "Longest in batch %" PRId64 ". ", select.batch_id),
+                tt_recomputed_text(o->m, worst, text)));
+    }
+    tt_recomputed_free(&list);
+    return status;
 }
 
 static tt_status find_cold_experts(tt_overview *o, const tt_over *over, tt_error *err)
@@ -356,6 +403,8 @@ tt_status tt_overview_find(tt_overview *o, const tt_overview_lanes *lanes, const
     find_slow(o);
     find_parts(o, lanes);
     find_uneven(o, lanes);
+    status = find_recomputed(o, err);
+    if (status != TT_OK) return status;
     find_copies(o);
     status = find_cold_experts(o, over, err);
     /* The most severe first; otherwise in the order found. */
@@ -403,6 +452,13 @@ void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
 {
     const tt_model *m = o->m;
     const bool by_callback = o->summary.runs_called_back > 0;
+    if (tt_model_is_imported(m)) {
+        lack(o, "times, page faults, pages in RAM, values",
+             "the trace was imported from a file that holds which experts were chosen, and nothing "
+             "of the kind",
+             NULL);
+        return;
+    }
     if (!w) lack(o, "times", "the trace cannot turn ticks into time", NULL);
     if (w && !m->waits_known)
         lack(o, "waits of threads",

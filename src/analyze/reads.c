@@ -116,7 +116,7 @@ tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads 
     return status == TT_OK ? c.status : status;
 }
 
-uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes)
+uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes, const uint64_t *places)
 {
     uint64_t *layout = calloc((size_t)m->n_files + 1, sizeof *layout);
     if (!layout) return NULL;
@@ -125,7 +125,8 @@ uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes)
         const tt_weight *w = &m->weights[i];
         if (!tt_reads_has_place(m, w)) continue;
         uint64_t *end = &layout[w->file + 1];
-        if (w->offset_bytes + w->size_bytes > *end) *end = w->offset_bytes + w->size_bytes;
+        const uint64_t begin = places ? places[i] : w->offset_bytes;
+        if (begin + w->size_bytes > *end) *end = begin + w->size_bytes;
     }
     for (uint32_t i = 0; i < m->n_files; i++)
         layout[i + 1] = layout[i] + layout[i + 1] / block_bytes + 1;
@@ -164,7 +165,7 @@ static void fill(const tt_model *m, tt_slices *s, uint32_t weight, uint32_t coun
 bool tt_slices_make(const tt_model *m, const tt_reads *reads, bool experts, tt_slices *s)
 {
     memset(s, 0, sizeof *s);
-    s->layout = tt_reads_layout(m, 1);
+    s->layout = tt_reads_layout(m, 1, NULL);
     s->first = calloc((size_t)m->n_weights + 1, sizeof *s->first);
     if (!s->layout || !s->first) return false;
     count_slices(m, reads, experts, s);

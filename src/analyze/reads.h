@@ -120,8 +120,9 @@ tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads 
 void tt_reads_free(tt_reads *reads);
 
 /* The model files one after another, in blocks: the start of each, then the end; an array of
- * n_files + 1 for free(). NULL if out of memory. */
-uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes);
+ * n_files + 1 for free(). places: by weight, its offset in its file; NULL: where it is. NULL if out
+ * of memory. */
+uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes, const uint64_t *places);
 
 /* The units of weights: a tensor, or each expert's slice of an expert tensor whose choices were
  * observed. */

@@ -395,12 +395,21 @@ static void add_node(tt_routers *r, uint32_t run, const tt_choice *list, size_t 
     }
 }
 
+/* A warm-up's tokens are nobody's text: only if it is asked for. */
+static bool is_left_out(const tt_routers *r, uint32_t batch)
+{
+    return batch != TT_NONE && r->m->batches[batch].phase == TT_PHASE_WARMUP &&
+           r->filter.phase != TT_PHASE_WARMUP && r->texts_of != TT_PHASE_WARMUP &&
+           !r->filter.has_batch;
+}
+
 static tt_status walk_run(tt_routers *r, uint32_t run, tt_error *err)
 {
     size_t n;
     const tt_run *at = &r->m->runs[run];
     tt_status status = tt_accesses_run(r->accesses, run, err);
     if (status != TT_OK || at->graph == TT_NONE) return status;
+    if (is_left_out(r, at->batch)) return TT_OK;
     if (at->batch != TT_NONE) enter_batch(r, at->batch);
     const tt_choice *list = tt_accesses_choices(r->accesses, &n);
     for (size_t i = 0, end; i < n && !r->failed; i = end) {

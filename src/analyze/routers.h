@@ -51,7 +51,8 @@ typedef struct tt_router_text {
 typedef struct tt_routers tt_routers;
 typedef void tt_routers_progress(void *context, uint64_t done, uint64_t total);
 
-/* NULL if out of memory. Uses the filter's token, phase and time; it is copied. `texts_of`: the
+/* NULL if out of memory. Uses the filter's token, phase and time; it is copied. Without a phase or
+ * batches, warm-ups are left out. `texts_of`: the
  * phase of the texts to list (enum tt_phase). */
 tt_routers *tt_routers_new(const tt_model *m, const tt_filter *filter, uint8_t texts_of);
 void tt_routers_free(tt_routers *r);

@@ -8,7 +8,7 @@
 static void add_batches(const tt_model *m, tt_summary *s)
 {
     enum { TRAINING = TT_PHASES, ROWS };
-    uint64_t ticks[ROWS] = {0}, timed[ROWS] = {0};
+    uint64_t ticks[ROWS] = {0};
     tt_phase_summary *of[ROWS] = {&s->unknown, &s->prompt, &s->generate,
                                   &s->mixed,   &s->warmup, &s->training};
     for (uint32_t i = 0; i < m->n_batches; i++) {
@@ -28,7 +28,7 @@ static void add_batches(const tt_model *m, tt_summary *s)
         of[phase]->delivered += got;
         if (!b->ended || b->end_ticks < b->begin_ticks) continue;
         ticks[phase] += b->end_ticks - b->begin_ticks;
-        timed[phase] += got;
+        of[phase]->timed += got;
     }
     s->prompt.tokens += s->prompt.mixed_tokens;
     s->prompt.delivered += s->prompt.mixed_delivered;
@@ -38,7 +38,7 @@ static void add_batches(const tt_model *m, tt_summary *s)
     for (unsigned i = 0; i < ROWS; i++) {
         of[i]->total_ns = tt_model_span_ns(m, ticks[i]);
         if (of[i]->total_ns > 0 && i != TT_PHASE_WARMUP && i != TT_PHASE_UNKNOWN && m->fates_known)
-            of[i]->tokens_per_s = (double)timed[i] / of[i]->total_ns * 1e9;
+            of[i]->tokens_per_s = (double)of[i]->timed / of[i]->total_ns * 1e9;
     }
 }
 
@@ -189,6 +189,8 @@ static const tt_column phase_columns[] = {
     TT_FIELD("mixed_tokens", "in mixed batches", TT_MEMBER(tt_phase_summary, mixed_tokens)),
     TT_FIELD("delivered_tokens", "that somebody got", TT_MEMBER(tt_phase_summary, delivered),
              .known = has_delivered),
+    TT_FIELD("timed_tokens", "delivered, in batches with an end",
+             TT_MEMBER(tt_phase_summary, timed), .known = has_delivered),
     TT_FIELD("total_ns", "of its batches", TT_MEMBER(tt_phase_summary, total_ns),
              .known = has_phase_time),
     TT_FIELD("tokens_per_s", "delivered, of its batches", TT_MEMBER(tt_phase_summary, tokens_per_s),

@@ -20,6 +20,7 @@ typedef struct tt_phase_summary {
      * were accepted. */
     uint64_t delivered, mixed_delivered;
     bool delivered_known;
+    uint64_t timed;      /* delivered, in those of the batches that have an end: of total_ns */
     double total_ns;     /* from batches' start to end, summed; without those that have no end */
     double tokens_per_s; /* delivered, of these batches; 0: unknown, or a warm-up's, which is not a
                             rate */

@@ -6,6 +6,7 @@
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
 #include "analyze/kvcache.h"
+#include "analyze/lacking.h"
 #include "analyze/loading.h"
 #include "analyze/log/columns.h"
 #include "analyze/page_faults.h"
@@ -43,10 +44,12 @@ tt_status tt_arrow_no_value(const char *option, const char *value, const char *n
                         names);
 }
 
-static tt_status not_recorded(const char *what, const char *option, tt_error *err)
+static tt_status not_recorded(const tt_model *m, const char *what, const char *option,
+                              tt_error *err)
 {
-    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%s not recorded: run with %s", what,
-                        option);
+    char how[TT_LACKING_TEXT];
+    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%s not recorded: %s", what,
+                        tt_lacking_how(m, option, how));
 }
 
 /* --- heat --- */
@@ -121,7 +124,7 @@ static tt_status fault_pages(const tt_model *m, const tt_arrow_options *o, tt_ar
     tt_page_faults f = {0};
     tt_fault_page *pages = NULL;
     size_t n;
-    if (m->n_fault_spans == 0) return not_recorded("page faults were", "--faults=both", err);
+    if (m->n_fault_spans == 0) return not_recorded(m, "page faults were", "--faults=both", err);
     tt_status status = tt_page_faults_find(&f, m, err);
     if (status == TT_OK) status = tt_fault_pages_sum(&f, by, &o->filter, &pages, &n, err);
     if (status == TT_OK) {
@@ -139,7 +142,7 @@ static tt_status loading(const tt_model *m, const tt_arrow_options *o, tt_arrow_
     tt_loading found = {0};
     tt_status status = tt_loading_find(&found, m, true, err);
     if (status == TT_OK && found.n == 0)
-        status = not_recorded("how the model was loaded was", "--residency", err);
+        status = not_recorded(m, "how the model was loaded was", "--residency", err);
     if (status == TT_OK) {
         const tt_rowset set = tt_loading_rowset(&found);
         status = tt_arrow_list(l, m, &set, o, NULL, NULL, err);
@@ -176,7 +179,7 @@ static tt_status fault_sums(const tt_model *m, const tt_arrow_options *o, tt_arr
     if (by == end)
         return tt_arrow_no_value("by", o->by,
                                  "tensor, expert, batch, layer, op, thread, model or context", err);
-    if (!tt_model_has_faults(m)) return not_recorded("faults of ops were", "--faults", err);
+    if (!tt_model_has_faults(m)) return not_recorded(m, "faults of ops were", "--faults", err);
     tt_kernel *kernel = tt_kernel_new(m);
     tt_faults *f = tt_faults_new(m, by->by, &o->filter);
     tt_status status =

@@ -1,6 +1,7 @@
 /* The analysis `values`: outputs of the ops. */
 #include "arrow/analyses.h"
 
+#include "analyze/lacking.h"
 #include "analyze/values/columns.h"
 
 #include <stdlib.h>
@@ -100,8 +101,9 @@ tt_status tt_arrow_values(const tt_model *m, const tt_arrow_options *o, tt_arrow
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "values: one of by, only, outliers, growth; base_name with growth");
     if (!tt_outputs_any(m))
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "values were not recorded: run with --values=stats (or hash, full)");
+        return tt_error_set(
+            err, TT_E_NOT_FOUND, TT_NO_OFFSET, "values were not recorded: %s",
+            tt_lacking_how(m, "--values=stats (or hash, full)", (char[TT_LACKING_TEXT]){0}));
     const tt_values_query q = {
         .filter = o->filter, .name = o->name, .which = (tt_values_which)only};
     return o->outliers ? outliers(m, &q, o, l, err)

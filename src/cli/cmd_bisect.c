@@ -62,7 +62,8 @@ static void take_engines(void *member, char *arg, tt_parse *p)
  */
 static int by_place(const void *a, const void *b)
 {
-    const uintptr_t x = (uintptr_t)*(const char *const *)a, y = (uintptr_t)*(const char *const *)b;
+    const uintptr_t x = (uintptr_t) * (const char *const *)a,
+                    y = (uintptr_t) * (const char *const *)b;
     return tt_order(x, y);
 }
 
@@ -85,7 +86,7 @@ static const tt_option options[] = {
      TT_WHOLE(arguments, runs, 1, TT_BISECT_RUNS_MAX)},
     {"phase", 0, "PHASE", "The batches that count: generate (default), prompt or mixed", 0,
      TT_NAME(arguments, phase, tt_trace_phases)},
-    {"least", 0, "PERCENT", "Of a batch's time: smaller changes are none (default: 5)", 0,
+    {"least", 0, "PERCENT", "Ignore changes below this share of a batch's time (default: 5)", 0,
      TT_WHOLE(arguments, percent, 0, 1000)},
     {"by-op", 0, 0, "List the kinds of op of all builds", 0, .kind = TT_OPTION_TAKE,
      .take = take_by_op, .flags = TT_OPTION_FIRST},
@@ -108,8 +109,9 @@ static const tt_options command = {
              "reason.\n\n"
              "Exit codes: 0 nothing changes, 1 something does, 2 wrong usage or a folder that "
              "cannot be written, 3 no build could be traced.",
-    .sets = {
-        {options, 0, take_dir, check, NULL}, TT_RUNNER(arguments, runner), TT_LIST(arguments, list)}};
+    .sets = {{options, 0, take_dir, check, NULL},
+             TT_RUNNER(arguments, runner),
+             TT_LIST(arguments, list)}};
 
 /* --- the page --- */
 
@@ -241,7 +243,8 @@ TT_COLUMN_ROWSET(builds_of, tt_bisect, x, tt_bisect_rowset(x))
 TT_COLUMN_GET(get_phase, tt_bisect, x, tt_cell_text(cell, tt_phase_name(x->phase));)
 static const tt_column result_columns[] = {
     TT_FIELD("phase", "of the batches that count", .type = TT_CELL_NAME, .get = get_phase),
-    TT_FIELD("least", "of a batch's time: smaller changes are none", TT_MEMBER(tt_bisect, least)),
+    TT_FIELD("least", "share of a batch's time: smaller changes are ignored",
+             TT_MEMBER(tt_bisect, least)),
     TT_FIELD("builds", "in order", .type = TT_CELL_ROWS, .inner = &tt_bisect_schema,
              .rows = builds_of),
 };

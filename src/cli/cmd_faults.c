@@ -1,4 +1,5 @@
 /* tensortrace faults FILE: what had to be read from disk, for which weights, when. */
+#include "analyze/lacking.h"
 #include "analyze/loading.h"
 #include "analyze/page_faults.h"
 #include "analyze/pool.h"
@@ -423,7 +424,7 @@ static void reason_text(const tt_model *m, const char *key, const char *option, 
     else if (said && strcmp(said, "on") == 0)
         (void)snprintf(out, room, "%s was on, but nothing was recorded", option);
     else
-        (void)snprintf(out, room, "run with %s", option);
+        (void)snprintf(out, room, "%s", tt_lacking_how(m, option, text));
 }
 
 /* TT_EXIT_OK if there is something to show. Reports what is missing. */
@@ -545,6 +546,7 @@ static int show_loading(const tt_faults_options *o, const tt_model *m)
 {
     tt_loading found;
     tt_listing l;
+    char how[TT_LACKING_TEXT];
     tt_error err;
     const tt_listing_wish wish = tt_list_wish(&o->list, o->input.json, NULL);
     if (tt_loading_find(&found, m, true, &err) != TT_OK) {
@@ -553,12 +555,11 @@ static int show_loading(const tt_faults_options *o, const tt_model *m)
     }
     if (found.n == 0) {
         tt_loading_free(&found);
-        return tt_report_usage("%s: how the model was loaded was not recorded: run with "
-                               "--residency",
-                               o->input.path);
+        return tt_report_usage("%s: how the model was loaded was not recorded: %s", o->input.path,
+                               tt_lacking_how(m, "--residency", how));
     }
     if (m->n_residencies == 0)
-        tt_report_note("pages in RAM were not recorded: run with --residency");
+        tt_report_note("pages in RAM were not recorded: %s", tt_lacking_how(m, "--residency", how));
     const tt_rowset set = tt_loading_rowset(&found);
     int code = tt_list_make(&l, &set, &wish);
     if (code == TT_EXIT_OK)

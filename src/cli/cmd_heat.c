@@ -180,10 +180,8 @@ static const tt_option option_table[] = {
     {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
     TT_WHERE(struct options, where, 1),
     {TT_COPIES_OPTION, 0, 0,
-     "In the order of reads: those of weights that the engine copied into buffers, too, at their "
-     "place "
-     "in the file",
-     1, TT_FLAG(struct options, copies_as_file)},
+     "Count reads of repacked copies as reads of the file, at the weight's offset", 1,
+     TT_FLAG(struct options, copies_as_file)},
     {0},
 };
 

@@ -375,7 +375,7 @@ static void first_token_line(const tt_first_tokens *f)
 
 static void phase_line(const char *what, const tt_phase_summary *p)
 {
-    char a[TT_UNITS_TEXT], mixed[2 * TT_UNITS_TEXT + 48] = "", time[TT_UNITS_TEXT + 2] = "";
+    char a[TT_UNITS_TEXT], mixed[2 * TT_UNITS_TEXT + 48] = "", time[2 * TT_UNITS_TEXT + 32] = "";
     char rate[48] = "";
     if (p->batches == 0 && p->mixed_delivered == 0) return;
     if (p->mixed_delivered > 0) {
@@ -388,7 +388,11 @@ static void phase_line(const char *what, const tt_phase_summary *p)
         }
         (void)strncat(mixed, "; ", sizeof mixed - strlen(mixed) - 1);
     }
-    if (p->total_ns > 0) (void)snprintf(time, sizeof time, ", %s", tt_units_ns(a, p->total_ns));
+    /* Of a batch without an end it is not known how long its tokens took. */
+    const bool cut = p->timed < p->delivered - p->mixed_delivered;
+    if (p->total_ns > 0)
+        (void)snprintf(time, sizeof time, ", %s%s%s", cut ? tt_units_count(rate, p->timed) : "",
+                       cut ? " of the tokens in " : "", tt_units_ns(a, p->total_ns));
     if (p->tokens_per_s > 0)
         (void)snprintf(rate, sizeof rate, ": %s tokens/s",
                        tt_units_speed((char[TT_UNITS_TEXT]){0}, p->tokens_per_s));

@@ -1,4 +1,5 @@
 /* tensortrace values FILE: the outputs of ops, where NaN comes from, outliers. */
+#include "analyze/lacking.h"
 #include "analyze/ops.h"
 #include "analyze/values/outputs.h"
 #include "answer/values.h"
@@ -462,9 +463,8 @@ static int no_values(const char *path, const tt_model *m)
     char text[4 * 64];
     const char *asked = tt_model_environment(m, "capture_values");
     if (!asked || strcmp(asked, "off") == 0 || strncmp(asked, "not observed", 12) == 0)
-        return tt_report_usage("%s: values were not recorded: run with --values=stats (or hash, "
-                               "full)",
-                               path);
+        return tt_report_usage("%s: values were not recorded: %s", path,
+                               tt_lacking_how(m, "--values=stats (or hash, full)", text));
     return tt_report_usage("%s: no output was taken: --values=%s selected none that was executed; "
                            "--values=hash (or TENSORTRACE_VALUES=hash) takes all",
                            path, tt_trace_text(text, sizeof text, asked));

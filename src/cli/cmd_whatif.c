@@ -17,6 +17,9 @@
 static const tt_option_name readers[] = {
     [TT_WHATIF_MMAP] = {"mmap", TT_WHATIF_MMAP}, [TT_WHATIF_DIRECT] = {"direct", TT_WHATIF_DIRECT}};
 
+static const tt_option_name orders[] = {
+    {"file", TT_TENSORS_AS_IN_FILE}, {"use", TT_TENSORS_BY_USE}, {"layer", TT_TENSORS_BY_LAYER}};
+
 #define READER_DEFAULT (-1)
 
 struct options {
@@ -66,7 +69,7 @@ static const tt_option option_table[] = {
      "Simulate `tensortrace boost` with --ram SIZE: dense weights partly kept and partly streamed, "
      "experts cached by the policy, 32 requests at a time",
      1, TT_FLAG(struct options, wish.plan.boost),
-     .excludes = "unit page-size readahead reader ahead depth guess"},
+     .excludes = "unit page-size order readahead reader ahead depth guess"},
     {"policy", 0, "NAME[,NAME...]",
      "Replacement policy: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
@@ -74,6 +77,10 @@ static const tt_option option_table[] = {
     {"unit", 0, "UNIT", "Unit that is read and evicted: page (default), tensor, expert", 1,
      TT_NAME(struct options, wish.plan.unit, tt_trace_units)},
     TT_TRACE_PAGE_SIZE(struct options, wish.plan.page_bytes, "Of a page (default: 4K)", 1),
+    {"order", 0, "ORDER",
+     "Order of the tensors in the model files (with pages): file (default), use, as they are first "
+     "read, or layer, layer by layer",
+     1, TT_NAME(struct options, wish.plan.order, orders)},
     {"readahead", 0, "SIZE", "Fetch and evict pages as Linux does with this readahead (with pages)",
      1, TT_SIZE(struct options, wish.plan.readahead_bytes, 1, TT_WHATIF_READAHEAD_MAX),
      .excludes = "policy"},
@@ -196,6 +203,8 @@ static void print_head(const tt_whatif_view *v)
     tt_table_printf(stdout, 10, "start     %s\n",
                     v->warm ? "warm: the cache holds what the same reads left in it"
                             : "cold: the first read of each byte comes from disk");
+    if (strcmp(v->order, "file") != 0)
+        tt_table_printf(stdout, 10, "order     the files' tensors by %s\n", v->order);
     if (v->readahead_bytes)
         tt_table_printf(stdout, 10, "readahead %s, and pages are evicted, as Linux does\n",
                         tt_units_bytes(text, v->readahead_bytes));

@@ -67,13 +67,9 @@ static void print_tiles(const tt_overview *o)
 
 static bool print_slow(const tt_overview *o)
 {
-    char time[TT_UNITS_TEXT];
-    if (tt_usual_known(&o->usual)) {
-        char low[TT_UNITS_TEXT], high[TT_UNITS_TEXT];
+    if (o->usual_text) {
         printf("\n");
-        item("A generated token usually takes %s; 8 of 10 take %s to %s.",
-             tt_units_ns(time, o->usual.median_ns), tt_units_ns(low, o->usual.low_ns),
-             tt_units_ns(high, o->usual.high_ns));
+        item("%s", o->usual_text);
     }
     const tt_rowset set = TT_ROWSET(&tt_overview_slow_schema, 0, o->m, o->slow, o->n_slow);
     return tt_list_print_under("Slow or late tokens", &set, &(tt_listing_wish){.text = true}, NULL);

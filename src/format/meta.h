@@ -41,7 +41,8 @@ enum tt_meta_type {
     TT_META_POOL = 29,
     TT_META_THROTTLED = 30,
     TT_META_PAUSE = 31,
-    TT_META_FATE = 32
+    TT_META_FATE = 32,
+    TT_META_SEQUENCES = 34
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -73,6 +74,19 @@ enum {
     TT_FATE_DRAFTED_PROMPT = 8, /* its drafted tokens are, although it counts them as a prompt */
     TT_FATE_TRAINS = 16         /* the model is being trained, or its training evaluated */
 };
+
+/* SEQUENCES: what the program did with those that a context holds. */
+enum tt_sequences_kind {
+    TT_SEQUENCES_REMOVED = 0, /* positions of one; or of all */
+    TT_SEQUENCES_COPIED = 1,
+    TT_SEQUENCES_KEPT = 2, /* alone: all others are removed */
+    TT_SEQUENCES_MOVED = 3,
+    TT_SEQUENCES_DIVIDED = 4,
+    TT_SEQUENCES_SAVED = 5,    /* its state, to the program's memory */
+    TT_SEQUENCES_RESTORED = 6, /* from there */
+    TT_SEQUENCES_KINDS
+};
+enum { TT_SEQUENCES_REFUSED = 1, TT_SEQUENCES_HELD = 2 };
 
 /* MODEL_CHECK: the file at the model's path when recording ended. */
 enum tt_model_state {
@@ -470,6 +484,22 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint32, n_accepted) /* of these: the sequence went on behind them */                       \
     F(varint32, n_rejected) /* of these: it did not */
 
+/* The program changes what a context holds of its sequences, or saves it. */
+#define TT_META_SEQUENCES_FIELDS(F)                                                                \
+    F(varint32, context)                                                                           \
+    F(u64, ticks)                                                                                  \
+    F(u8, kind)             /* enum tt_sequences_kind */                                           \
+    F(u8, flags)            /* TT_SEQUENCES_REFUSED, TT_SEQUENCES_HELD */                          \
+    F(zigzag32, sequence)   /* negative: all */                                                    \
+    F(zigzag32, source)     /* COPIED: the sequence that is copied */                              \
+    F(zigzag32, from)       /* position; negative: the first */                                    \
+    F(zigzag32, to)         /* before this one; negative: to the last */                           \
+    F(zigzag32, by)         /* MOVED: so many positions; DIVIDED: the divisor */                   \
+    F(zigzag32, held_first) /* with HELD: the positions that the context held of it, before it     \
+                               was REMOVED, or once it was RESTORED; -1: none */                   \
+    F(zigzag32, held_last)                                                                         \
+    F(u64, state) /* SAVED, RESTORED: a hash of its size, begin and end; 0: not known */
+
 /* R(name, fields, where they are): defines a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is separate. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -508,7 +538,8 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(pool_read, TT_META_POOL_READ_FIELDS, "29 POOL, n times")                                     \
     R(throttled, TT_META_THROTTLED_FIELDS, "30 THROTTLED")                                         \
     R(pause, TT_META_PAUSE_FIELDS, "31 PAUSE")                                                     \
-    R(fate, TT_META_FATE_FIELDS, "32 FATE")
+    R(fate, TT_META_FATE_FIELDS, "32 FATE")                                                        \
+    R(sequences, TT_META_SEQUENCES_FIELDS, "34 SEQUENCES")
 
 /* --- structs --- */
 

@@ -484,7 +484,8 @@ static void find_waits(tt_model *m)
                    m->runs[i].observed == TT_OBSERVED_BOUNDS; /* has no ops */
     m->waits_known = n_known == m->n_runs;
     if (m->waits_unknown || n_known > 0 || m->n_runs == 0) return;
-    m->waits_unknown = m->runs[0].observed == TT_OBSERVED_CALLBACK
+    m->waits_unknown = tt_model_is_imported(m) ? "nothing was executed"
+                       : m->runs[0].observed == TT_OBSERVED_CALLBACK
                            ? "the scheduler's callback sees ops, not threads"
                            : "the program tells when its ops begin and end, not how long its "
                              "threads wait";

@@ -495,6 +495,8 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return tt_load_pool(l, c);
     case TT_META_FATE:
         return tt_load_fate(l, c);
+    case TT_META_SEQUENCES:
+        return tt_load_sequences(l, c);
     default:
         l->m->unknown_records++;
         return true;

@@ -27,8 +27,9 @@ typedef struct tt_loader {
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
     struct tt_capacities {   /* of the model's arrays */
         size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
-            losses, detail_losses, indices, usages, throttled, pauses, residencies, load_steps,
-            pool_states, pool_reads, token_texts, mappings, page_faults, fault_spans, fault_losses;
+            losses, detail_losses, indices, usages, throttled, pauses, sequence_changes,
+            residencies, load_steps, pool_states, pool_reads, token_texts, mappings, page_faults,
+            fault_spans, fault_losses;
     } capacity;
     tt_page_fault *faults; /* of one record */
     tt_meta_clock first_clock, last_clock;
@@ -50,6 +51,7 @@ bool tt_load_graph(tt_loader *l, tt_cursor *c);
 
 bool tt_load_batch(tt_loader *l, tt_cursor *c);
 bool tt_load_fate(tt_loader *l, tt_cursor *c);
+bool tt_load_sequences(tt_loader *l, tt_cursor *c);
 bool tt_load_token_text(tt_loader *l, tt_cursor *c);
 bool tt_load_indices(tt_loader *l, tt_cursor *c);
 bool tt_load_usage(tt_loader *l, tt_cursor *c);

@@ -160,6 +160,16 @@ bool tt_load_fate(tt_loader *l, tt_cursor *c)
     return true;
 }
 
+bool tt_load_sequences(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_sequences x;
+    tt_model *m = l->m;
+    if (!tt_meta_get_sequences(c, &x)) return false;
+    if (TT_GROW(l, m->sequence_changes, m->n_sequence_changes, l->capacity.sequence_changes))
+        m->sequence_changes[m->n_sequence_changes++] = x;
+    return true;
+}
+
 /* Whether all its tokens are of different sequences, so that none is a guess. */
 static bool is_one_each(const tt_batch *b, tt_idmap *seen, uint32_t at)
 {

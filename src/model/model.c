@@ -77,6 +77,7 @@ void tt_model_close(tt_model *m)
     free(m->usages);
     free(m->throttled);
     free(m->pauses);
+    free(m->sequence_changes);
     free(m->residencies);
     free(m->load_steps);
     free(m->pool_states);

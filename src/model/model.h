@@ -352,10 +352,11 @@ typedef struct tt_model {
     tt_meta_usage *usages;        /* in the order observed; `batch` is an index, or TT_NONE */
     tt_meta_throttled *throttled; /* likewise */
     tt_meta_pause *pauses;        /* by ascending time */
-    tt_residency *residencies;    /* in the order observed */
-    tt_load_step *load_steps;     /* likewise */
-    tt_pool_state *pool_states;   /* likewise */
-    tt_pool_read *pool_reads;     /* likewise */
+    tt_meta_sequences *sequence_changes; /* in the order observed */
+    tt_residency *residencies;           /* in the order observed */
+    tt_load_step *load_steps;            /* likewise */
+    tt_pool_state *pool_states;          /* likewise */
+    tt_pool_read *pool_reads;            /* likewise */
     tt_token_text *token_texts;
     tt_mapping *mappings;
     tt_page_fault *page_faults;            /* by ascending time */
@@ -366,8 +367,8 @@ typedef struct tt_model {
     tt_data *data;                         /* of outputs, if it was recorded */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_throttled, n_pauses,
-        n_residencies, n_load_steps, n_token_texts, n_mappings, n_page_faults, n_fault_spans,
-        n_fault_losses, n_pool_states, n_pool_reads;
+        n_sequence_changes, n_residencies, n_load_steps, n_token_texts, n_mappings, n_page_faults,
+        n_fault_spans, n_fault_losses, n_pool_states, n_pool_reads;
     uint32_t n_models; /* of the files */
     tt_clock_fit clock;
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; how many of them are earlier than the
@@ -394,7 +395,7 @@ typedef struct tt_model {
     struct tt_run_faults { /* of the last run, derived from events */
         tt_detail *list;
         size_t n, capacity;
-    } *run_faults;
+    } * run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token, mapping_by_id;

@@ -76,9 +76,7 @@ static void slow_tokens(tt_page *p, const tt_overview *o)
                            tt_format_ns(p, late ? s->late_ns : s->time_ns), late ? " late" : "",
                            tt_cause_phrase(s->cause));
     }
-    if (list)
-        tt_page_summary(p, "A token usually takes %s; batch %s.",
-                        tt_format_ns(p, o->usual.median_ns), list);
+    if (list && o->usual_text) tt_page_summary(p, "%s Batch %s.", o->usual_text, list);
 }
 
 /* The summary: what is missing, what bounds the run, where the time went, memory. */

@@ -1,6 +1,8 @@
 /* Sparsity of the experts, and reads from disk. */
 #include "report/sections.h"
 
+#include "analyze/lacking.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -218,8 +220,9 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     const tt_kernel_sum *k = &a->kernel_batches;
     tt_page_section_begin(p, "disk", "How much of the disk's bandwidth was used?");
     if (!a->faults && !k->has_faults && !k->has_io) {
-        tt_page_add(p, TT_BLOCK_ANSWER,
-                    "Not observed: page faults and reads are counted with run --faults.");
+        char how[TT_LACKING_TEXT];
+        tt_page_add(p, TT_BLOCK_ANSWER, "Page faults and reads were not recorded: %s.",
+                    tt_lacking_how(a->m, "--faults", how));
         write_loading(p, a);
         return;
     }

@@ -309,9 +309,11 @@ static const char *phase_text(tt_page *p, const char *what, const tt_phase_summa
 {
     const uint64_t alone = s->delivered - s->mixed_delivered;
     if (alone == 0) return "";
-    return tt_page_format(p, "; %s %s token%s%s%s", tt_format_count(p, (double)alone), what,
-                          alone == 1 ? "" : "s", s->total_ns > 0 ? " in " : "",
-                          s->total_ns > 0 ? tt_format_ns(p, s->total_ns) : "");
+    const bool cut = s->timed < alone;
+    return tt_page_format(
+        p, "; %s %s token%s%s%s%s", tt_format_count(p, (double)alone), what, alone == 1 ? "" : "s",
+        cut ? tt_page_format(p, ", %s of them", tt_format_count(p, (double)s->timed)) : "",
+        s->total_ns > 0 ? " in " : "", s->total_ns > 0 ? tt_format_ns(p, s->total_ns) : "");
 }
 
 static const char *mixed_text(tt_page *p, const tt_summary *s)

@@ -35,7 +35,7 @@ static bool write_no_reads(tt_page *p, const tt_analysis *a)
 static void plot_order(tt_page *p, const tt_analysis *a)
 {
     const tt_reads *r = &a->reads;
-    uint64_t *layout = tt_reads_layout(a->m, 1);
+    uint64_t *layout = tt_reads_layout(a->m, 1, NULL);
     size_t last = 0, batches = 0;
     p->failed |= !layout;
     if (!layout) return;

@@ -166,7 +166,7 @@ static const tt_schema read_schema = TT_SCHEMA("reads", "one after another", rea
 static tt_status reply_path(const tt_request *q, const tt_path *p, const tt_path_window *all,
                             tt_reply *r, tt_error *err)
 {
-    path_head head = {q->m, p, *all, tt_reads_layout(q->m, 1)};
+    path_head head = {q->m, p, *all, tt_reads_layout(q->m, 1, NULL)};
     const tt_rowset cells =
         TT_ROWSET(&cell_schema, 0, p->cells, p->cells, (size_t)p->columns * p->rows);
     const tt_rowset reads = TT_ROWSET(&read_schema, 0, q->m, p->list, p->n);
@@ -345,7 +345,7 @@ tt_status tt_answer_memory_tokens(tt_request *q, tt_reply *r, tt_error *err)
     uint64_t rows, columns;
     size_t choice;
     const tt_over over = tt_request_over(q);
-    uint64_t *layout = tt_reads_layout(q->m, 1);
+    uint64_t *layout = tt_reads_layout(q->m, 1, NULL);
     if (!layout) return tt_error_memory(err, "what each batch read");
     const uint64_t all = layout[q->m->n_files] ? layout[q->m->n_files] : 1;
     free(layout);

@@ -139,7 +139,7 @@ static void ask_faults(tt_study *s)
 
 static void ask_repeated(tt_study *s)
 {
-    static const char question[] = "Can what the next token reads be foretold?";
+    static const char question[] = "Can the next token's reads be predicted?";
     const char *text = "";
     for (size_t i = 0; i < s->n_models; i++) {
         const tt_ask_scope model = {.model_file = s->models[i].file};

@@ -208,7 +208,7 @@ static void add_heat(tt_study_run *r, const tt_heat *h)
 /* What each batch reads, by interval of the files. */
 static tt_status draw(tt_study_run *r, const tt_model *m, const tt_reads *reads, tt_error *err)
 {
-    uint64_t *layout = tt_reads_layout(m, 1);
+    uint64_t *layout = tt_reads_layout(m, 1, NULL);
     uint32_t last = TT_NONE, row = 0;
     r->picture = calloc(TT_STUDY_ROWS, sizeof *r->picture);
     if (!layout || !r->picture) {

@@ -5,7 +5,7 @@ Usage: check_delivered.py TENSORTRACE NAME=VALUE...
 
 Names: trace; log (what the program printed; the patterns below) or answers (a line of JSON for each request to a
 server: its "timings"); and numbers to expect of `info`: prompt, delivered, verified, accepted,
-first_tokens (0: none).
+first_tokens (0: none), warmup.
 """
 
 import json
@@ -94,6 +94,7 @@ def main():
         "verified": guesses["verified_tokens"],
         "accepted": guesses["accepted_tokens"],
         "first_tokens": (info["first_token"] or {"n": 0})["n"],
+        "warmup": info["warmup"]["n_tokens"],
         "training": info["training"]["n_tokens"],
         "unknown": info["unknown"]["n_tokens"],
     }

@@ -134,6 +134,22 @@ def add_mtp(m, embd, head, heads, layers, noise):
         m.add(f"{b}{name}.weight", embd, ones=True)
 
 
+def make_mamba(m, embd, layers):
+    """A recurrent state instead of attention and feed-forward."""
+    inner, conv, state, rank = 2 * embd, 4, 16, 8
+    for name, value in ("conv_kernel", conv), ("inner_size", inner), ("state_size", state), ("time_step_rank", rank):
+        m.put(f"ssm.{name}", value)
+    for name in "feed_forward_length", "attention.head_count", "attention.head_count_kv":
+        m.put(name, 0)
+    m.tensors = {name: t for name, t in m.tensors.items() if not name.startswith("blk.") or name.endswith("attn_norm.weight")}
+    for i in range(layers):
+        b = f"blk.{i}.ssm_"
+        shapes = {"in.weight": (embd, 2 * inner), "conv1d.weight": (conv, inner), "conv1d.bias": (inner,), "x.weight": (inner, rank + 2 * state),
+                  "dt.weight": (rank, inner), "dt.bias": (inner,), "a": (state, inner), "d": (inner,), "out.weight": (inner, embd)}
+        for name, shape in shapes.items():
+            m.add(b + name, *shape)
+
+
 def main(arch, source, target):
     random.seed(1)
     arch, _, noise = arch.partition("-")
@@ -142,6 +158,10 @@ def main(arch, source, target):
     heads, kv_heads = m.get("attention.head_count"), m.get("attention.head_count_kv")
     head, layers = embd // heads, m.get("block_count")
     moe = arch in ("qwen3moe", "olmoe")
+    if arch == "mamba":
+        make_mamba(m, embd, layers)
+        m.write(target, arch)
+        return
     if arch.startswith("gemma"):
         m.put("attention.key_length", head)
         m.put("attention.value_length", head)

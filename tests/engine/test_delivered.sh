@@ -50,6 +50,8 @@ all="-t 1 --temp 0 -c 512 -m tiny.gguf"
 text="one two three one two three one two three one two three one two three one two three"
 guesses simple-bad llama-speculative-simple $all -md draft.gguf --spec-type draft-simple -p "Once upon a time" -n 24
 guesses simple-good llama-speculative-simple $all -md tiny.gguf --spec-type draft-simple -p "Once upon a time" -n 24
+# Drafts as long as texts that are scored.
+guesses simple-long llama-speculative-simple $all -c 1024 -md tiny.gguf --spec-type draft-simple --spec-draft-n-max 100 -p "Once upon a time" -n 200
 guesses speculative llama-speculative $all -md tiny.gguf -p "Hello there my friend" -n 24 -s 1
 guesses lookahead llama-lookahead $all -p "Hello there my friend" -n 40 -s 1
 guesses lookup llama-lookup $all -p "$text" -n 150 -s 1
@@ -78,12 +80,16 @@ counted shift log=shift.log first_tokens=1
 about=shift
 check check_shift shift.ttrace shift.log
 
-# A benchmark: 3 prompts of 16 (one to warm up) and 1 + 2 x 4 tokens, of which the one that warms up
-# is a text of one token.
+# A benchmark: 2 prompts of 16 and 2 x 4 tokens; before each test one to warm up, of 16 and of 1.
 traced bench llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1
-counted bench prompt=49 delivered=8 first_tokens=0
+counted bench prompt=32 delivered=8 warmup=17 first_tokens=0
+traced bench-both llama-bench -m tiny.gguf -p 0 -n 0 -pg 16,4 -r 2 -t 1
+counted bench-both prompt=32 delivered=8 warmup=17 first_tokens=2
+traced bench-cold llama-bench -m tiny.gguf -p 16 -n 4 -r 2 -t 1 --no-warmup
+counted bench-cold prompt=32 delivered=8 warmup=0 first_tokens=0
+# It warms up by 16 tokens without outputs.
 traced batched-bench llama-batched-bench -m tiny.gguf -c 512 -npp 8 -ntg 4 -npl 1,2 -t 1
-counted batched-bench delivered=12
+counted batched-bench prompt=24 delivered=12
 
 # What generates nothing has no time to a first token.
 i=0

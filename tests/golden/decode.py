@@ -437,6 +437,9 @@ RECORDS = {
     30: ("throttled", fields(("batch", V), ("moment", Reader.u8), ("ticks", U64), ("throttled_ns", V), ("periods", V))),
     31: ("pause", fields(("begin_ticks", U64), ("due_ticks", U64), ("end_ticks", U64), ("delay_ns", V))),
     32: ("fate", fields(("batch", V), ("flags", Reader.u8), ("n_drafted", V), ("n_accepted", V), ("n_rejected", V))),
+    34: ("sequences", fields(("context", V), ("ticks", U64), ("kind", Reader.u8), ("flags", Reader.u8), ("sequence", Z),
+                             ("source", Z), ("from", Z), ("to", Z), ("by", Z), ("held_first", Z), ("held_last", Z),
+                             ("state", U64))),
 }
 
 

@@ -34,7 +34,7 @@ static opened open_experts(bool page_faults)
     assert_int_equal(tt_model_open_memory(o.bytes.data, o.bytes.size, &o.m, NULL), TT_OK);
     assert_int_equal(tt_reads_collect(o.m, &all, &o.reads, NULL, NULL, NULL), TT_OK);
     assert_int_equal(tt_path_extent(o.m, &o.all, NULL), TT_OK);
-    o.layout = tt_reads_layout(o.m, 1);
+    o.layout = tt_reads_layout(o.m, 1, NULL);
     assert_non_null(o.layout);
     assert_true(o.reads.n > 50);
     return o;

@@ -121,11 +121,11 @@ void tt_contexts_find_others(tt_context *c)
             p->others[p->n_others++] = &other->phases;
 }
 
-tt_phases *tt_contexts_phases(const void *handle)
+tt_context *tt_contexts_find(const void *handle)
 {
     for (tt_context *c = contexts; handle && c; c = c->next)
         if (c->phases.engine_context == handle || c->phases.engine_memory == handle)
-            return &c->phases;
+            return c;
     return NULL;
 }
 

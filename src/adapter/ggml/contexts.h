@@ -63,9 +63,9 @@ void tt_contexts_none(tt_recorder *r);
 void tt_contexts_laid_out(void *sched);
 /* Finds the other contexts; call it before reading c's phases. tt_process_lock is held. */
 void tt_contexts_find_others(tt_context *c);
-/* The phases of the engine's context, or of the context with that memory; NULL: it has computed
- * nothing. tt_process_lock is held. */
-tt_phases *tt_contexts_phases(const void *handle);
+/* That of the engine's context, or of the context with that memory; NULL: it has computed nothing.
+ * tt_process_lock is held. */
+tt_context *tt_contexts_find(const void *handle);
 /* The scheduler is about to be freed. */
 void tt_contexts_drop(void *sched);
 /* The scheduler of a forgotten context has computed: gives it its own callback back, and frees c.

@@ -7,23 +7,26 @@
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/batches.h"
 #include "adapter/ggml/contexts.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/tokens.h"
+#include "base/checksum.h"
+#include "base/clock.h"
 
 static void leave(void)
 {
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-/* The phases of the handle, which is a context or a memory; NULL if unknown. If found,
+/* The context of the handle, which is a context or a memory; NULL if unknown. If found,
  * tt_process_lock is held until `leave` is called. */
-static tt_phases *enter(const void *handle)
+static tt_context *enter(const void *handle)
 {
     (void)pthread_mutex_lock(&tt_process_lock);
-    tt_phases *p = tt_contexts_phases(handle);
-    if (!p) (void)pthread_mutex_unlock(&tt_process_lock);
-    return p;
+    tt_context *c = tt_contexts_find(handle);
+    if (!c) (void)pthread_mutex_unlock(&tt_process_lock);
+    return c;
 }
 
 /* --- outputs are read --- */
@@ -32,8 +35,9 @@ enum { WAITS, GETS_EMBEDDINGS, CHOOSES };
 
 static void read_outputs(const void *context, int what)
 {
-    tt_phases *p = enter(context);
-    if (!p) return;
+    tt_context *c = enter(context);
+    if (!c) return;
+    tt_phases *p = &c->phases;
     p->was_read = true;
     p->was_fetched |= what != WAITS;
     p->was_chosen_from |= what == CHOOSES;
@@ -95,122 +99,194 @@ TT_EXPORT void llama_synchronize(void *context)
 
 /* --- the engine's memory --- */
 
-static void removed(const void *handle, int32_t sequence, int32_t from, int32_t to)
+/* In some engines one of these functions calls another one: only the outermost counts. */
+static __thread bool is_changing __attribute__((tls_model("initial-exec")));
+
+static bool begin_change(void)
 {
-    tt_phases *p = enter(handle);
-    if (!p) return;
-    tt_phases_remove(p, sequence, from, to);
-    tt_batches_tell_fates(p);
+    const bool is_outermost = !is_changing;
+    is_changing = true;
+    return is_outermost;
+}
+
+static void apply(tt_phases *p, const tt_meta_sequences *r)
+{
+    switch (r->kind) {
+    case TT_SEQUENCES_REMOVED:
+        tt_phases_remove(p, r->sequence, r->from, r->to);
+        tt_batches_tell_fates(p);
+        break;
+    case TT_SEQUENCES_COPIED:
+        tt_phases_copy(p, r->source, r->sequence, r->from, r->to);
+        break;
+    case TT_SEQUENCES_KEPT:
+        tt_phases_keep(p, r->sequence);
+        break;
+    case TT_SEQUENCES_MOVED:
+        tt_phases_add(p, r->sequence, r->from, r->to, r->by);
+        break;
+    case TT_SEQUENCES_DIVIDED:
+        tt_phases_divide(p, r->sequence, r->from, r->to, r->by);
+        break;
+    case TT_SEQUENCES_RESTORED:
+        if (r->flags & TT_SEQUENCES_HELD) tt_phases_restore(p, r->sequence, r->held_last);
+        break;
+    default:
+        break;
+    }
+}
+
+static void record(const tt_context *c, tt_meta_sequences *r)
+{
+    tt_recorder *to = tt_owner_is_self() ? tt_process_recorder_if_open() : NULL;
+    tt_bytes payload;
+    if (!to || !tt_batches_go_on(to)) return;
+    r->context = c->id;
+    r->ticks = tt_ticks();
+    tt_bytes_init(&payload, 128);
+    tt_meta_put_sequences(&payload, r);
+    (void)tt_process_put(to, TT_META_SEQUENCES, &payload);
+}
+
+/* Of the outermost function, when it has returned. */
+static void end_change(bool is_outermost, const void *handle, tt_meta_sequences *r)
+{
+    if (!is_outermost) return;
+    is_changing = false;
+    tt_context *c = enter(handle);
+    if (!c) return;
+    if (!(r->flags & TT_SEQUENCES_REFUSED)) apply(&c->phases, r);
+    record(c, r);
     leave();
 }
 
-static void copied(const void *handle, int32_t source, int32_t target, int32_t from, int32_t to)
+/* Asks the engine which positions it holds of a sequence, which must be valid: engines stop the
+ * program for others. */
+static void ask_held(const void *memory, const void *caller, tt_meta_sequences *r)
 {
-    tt_phases *p = enter(handle);
-    if (!p) return;
-    tt_phases_copy(p, source, target, from, to);
-    leave();
+    static tt_real real_min = {.name = "llama_memory_seq_pos_min"},
+                   real_max = {.name = "llama_memory_seq_pos_max"};
+    int32_t (*first)(const void *, int32_t), (*last)(const void *, int32_t);
+    *(void **)&first = tt_real_get(&real_min, caller);
+    *(void **)&last = tt_real_get(&real_max, caller);
+    if (!memory || !first || !last) return;
+    r->held_first = first(memory, r->sequence);
+    r->held_last = last(memory, r->sequence);
+    r->flags |= TT_SEQUENCES_HELD;
 }
 
-static void kept(const void *handle, int32_t sequence)
+static void ask_before(const void *memory, const void *caller, tt_meta_sequences *r)
 {
-    tt_phases *p = enter(handle);
-    if (!p) return;
-    tt_phases_keep(p, sequence);
+    const tt_context *c = enter(memory);
+    if (!c) return;
+    const bool is_valid = tt_phases_has(&c->phases, r->sequence);
     leave();
+    if (is_valid) ask_held(memory, caller, r);
 }
 
-/* Only the outermost function moves positions; applying the others above twice does no harm. */
-static __thread bool is_moving __attribute__((tls_model("initial-exec")));
-
-static bool begin_moving(const void *handle, int32_t sequence, int32_t from, int32_t to, int32_t by,
-                         void (*move)(tt_phases *, int32_t, int32_t, int32_t, int32_t))
-{
-    tt_phases *p = is_moving ? NULL : enter(handle);
-    if (!p) return false;
-    move(p, sequence, from, to, by);
-    leave();
-    is_moving = true;
-    return true;
-}
-
-#define REMOVE(function)                                                                           \
+/* asks: the handle is a memory, which can say what it holds. */
+#define REMOVE(function, asks)                                                                     \
     bool function(void *handle, int32_t sequence, int32_t from, int32_t to);                       \
     TT_EXPORT bool function(void *handle, int32_t sequence, int32_t from, int32_t to)              \
     {                                                                                              \
         static tt_real real_function = {.name = #function};                                        \
         bool (*real)(void *, int32_t, int32_t, int32_t);                                           \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        bool done = real && real(handle, sequence, from, to);                                      \
-        if (done) removed(handle, sequence, from, to);                                             \
+        tt_meta_sequences r = {.sequence = sequence, .from = from, .to = to};                      \
+        const bool is_outermost = begin_change();                                                  \
+        if (is_outermost && (asks)) ask_before(handle, TT_CALLER, &r);                             \
+        const bool done = real && real(handle, sequence, from, to);                                \
+        if (!done) r.flags |= TT_SEQUENCES_REFUSED;                                                \
+        end_change(is_outermost, handle, &r);                                                      \
         return done;                                                                               \
     }
-#define COPY(function)                                                                             \
-    void function(void *handle, int32_t source, int32_t target, int32_t from, int32_t to);         \
-    TT_EXPORT void function(void *handle, int32_t source, int32_t target, int32_t from,            \
-                            int32_t to)                                                            \
+#define CHANGE(function, parameters, arguments, ...)                                               \
+    void function parameters;                                                                      \
+    TT_EXPORT void function parameters                                                             \
     {                                                                                              \
         static tt_real real_function = {.name = #function};                                        \
-        void (*real)(void *, int32_t, int32_t, int32_t, int32_t);                                  \
+        void(*real) parameters;                                                                    \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        if (real) real(handle, source, target, from, to);                                          \
-        copied(handle, source, target, from, to);                                                  \
+        const bool is_outermost = begin_change();                                                  \
+        if (real) real arguments;                                                                  \
+        tt_meta_sequences r = {__VA_ARGS__};                                                       \
+        end_change(is_outermost, handle, &r);                                                      \
     }
-#define KEEP(function)                                                                             \
-    void function(void *handle, int32_t sequence);                                                 \
-    TT_EXPORT void function(void *handle, int32_t sequence)                                        \
-    {                                                                                              \
-        static tt_real real_function = {.name = #function};                                        \
-        void (*real)(void *, int32_t);                                                             \
-        *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        if (real) real(handle, sequence);                                                          \
-        kept(handle, sequence);                                                                    \
-    }
-#define MOVE(function, move)                                                                       \
-    void function(void *handle, int32_t sequence, int32_t from, int32_t to, int32_t by);           \
-    TT_EXPORT void function(void *handle, int32_t sequence, int32_t from, int32_t to, int32_t by)  \
-    {                                                                                              \
-        static tt_real real_function = {.name = #function};                                        \
-        void (*real)(void *, int32_t, int32_t, int32_t, int32_t);                                  \
-        *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        bool is_outermost = begin_moving(handle, sequence, from, to, by, move);                    \
-        if (real) real(handle, sequence, from, to, by);                                            \
-        if (is_outermost) is_moving = false;                                                       \
-    }
-#define FAMILY(prefix)                                                                             \
-    REMOVE(prefix##_seq_rm)                                                                        \
-    COPY(prefix##_seq_cp)                                                                          \
-    KEEP(prefix##_seq_keep)                                                                        \
-    MOVE(prefix##_seq_add, tt_phases_add)                                                          \
-    MOVE(prefix##_seq_div, tt_phases_divide)
+#define MOVE(function, kind_)                                                                      \
+    CHANGE(function, (void *handle, int32_t sequence, int32_t from, int32_t to, int32_t by),       \
+           (handle, sequence, from, to, by), .kind = (kind_), .sequence = sequence, .from = from,  \
+           .to = to, .by = by)
+#define CLEARED .kind = TT_SEQUENCES_REMOVED, .sequence = -1, .from = -1, .to = -1
+#define FAMILY(prefix, asks)                                                                       \
+    REMOVE(prefix##_seq_rm, asks)                                                                  \
+    CHANGE(prefix##_seq_cp,                                                                        \
+           (void *handle, int32_t source, int32_t target, int32_t from, int32_t to),               \
+           (handle, source, target, from, to), .kind = TT_SEQUENCES_COPIED, .sequence = target,    \
+           .source = source, .from = from, .to = to)                                               \
+    CHANGE(prefix##_seq_keep, (void *handle, int32_t sequence), (handle, sequence),                \
+           .kind = TT_SEQUENCES_KEPT, .sequence = sequence)                                        \
+    MOVE(prefix##_seq_add, TT_SEQUENCES_MOVED)                                                     \
+    MOVE(prefix##_seq_div, TT_SEQUENCES_DIVIDED)
 
-FAMILY(llama_memory)
-FAMILY(llama_kv_self)
-FAMILY(llama_kv_cache)
+FAMILY(llama_memory, true)
+FAMILY(llama_kv_self, false)
+FAMILY(llama_kv_cache, false)
+CHANGE(llama_memory_clear, (void *handle, bool data), (handle, data), CLEARED)
+CHANGE(llama_kv_self_clear, (void *handle), (handle), CLEARED)
+CHANGE(llama_kv_cache_clear, (void *handle), (handle), CLEARED)
 
-void llama_memory_clear(void *memory, bool data);
-TT_EXPORT void llama_memory_clear(void *memory, bool data)
+/* --- saved states --- */
+
+#define STATE_ENDS 4096u
+#define STATE_PARTIAL 1u /* of the flags, the one with which the state is all in the buffer */
+
+/* By its size, begin and end: these hold its positions, and values of its last layer. */
+static uint64_t state_of(const uint8_t *state, size_t n, uint32_t flags)
 {
-    static tt_real real_clear = {.name = "llama_memory_clear"};
-    void (*real)(void *, bool);
-    *(void **)&real = tt_real_get(&real_clear, TT_CALLER);
-    if (real) real(memory, data);
-    removed(memory, -1, -1, -1);
+    const size_t end = n < STATE_ENDS ? n : STATE_ENDS;
+    if (!state || !n || flags & ~STATE_PARTIAL) return 0;
+    return tt_hash_mix(tt_hash_mix(tt_checksum(state, end), tt_checksum(state + n - end, end)), n);
 }
 
-#define CLEAR(function)                                                                            \
-    void function(void *context);                                                                  \
-    TT_EXPORT void function(void *context)                                                         \
+static const void *memory_of(const void *context)
+{
+    const tt_context *c = enter(context);
+    if (!c) return NULL;
+    const void *memory = c->phases.engine_memory;
+    leave();
+    return memory;
+}
+
+/* Older forms without a size pass the sequence in its place: fewer bytes than were copied. */
+#define STATE(function, kind_, qualifier, parameters, arguments, flags_)                           \
+    size_t function parameters;                                                                    \
+    TT_EXPORT size_t function parameters                                                           \
     {                                                                                              \
         static tt_real real_function = {.name = #function};                                        \
-        void (*real)(void *);                                                                      \
+        size_t(*real) parameters;                                                                  \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        if (real) real(context);                                                                   \
-        removed(context, -1, -1, -1);                                                              \
+        const bool is_outermost = begin_change();                                                  \
+        const size_t n = real ? real arguments : 0;                                                \
+        tt_meta_sequences r = {.kind = (kind_), .sequence = sequence};                             \
+        if (is_outermost && n && n <= size) {                                                      \
+            const void *memory = (kind_) == TT_SEQUENCES_RESTORED ? memory_of(handle) : NULL;      \
+            r.state = state_of(state, n, (flags_));                                                \
+            if (memory) ask_held(memory, TT_CALLER, &r);                                           \
+            end_change(true, handle, &r);                                                          \
+        } else if (is_outermost)                                                                   \
+            is_changing = false;                                                                   \
+        return n;                                                                                  \
     }
+#define STATES(name, kind, qualifier)                                                              \
+    STATE(name, kind, qualifier,                                                                   \
+          (void *handle, qualifier uint8_t *state, size_t size, int32_t sequence),                 \
+          (handle, state, size, sequence), 0u)                                                     \
+    STATE(name##_ext, kind, qualifier,                                                             \
+          (void *handle, qualifier uint8_t *state, size_t size, int32_t sequence, uint32_t flags), \
+          (handle, state, size, sequence, flags), flags)
 
-CLEAR(llama_kv_self_clear)
-CLEAR(llama_kv_cache_clear)
+STATES(llama_state_seq_get_data, TT_SEQUENCES_SAVED, )
+STATES(llama_state_seq_set_data, TT_SEQUENCES_RESTORED, const)
 
 /* --- training --- */
 

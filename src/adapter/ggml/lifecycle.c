@@ -15,6 +15,7 @@
 #include "adapter/ggml/storage.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
+#include "base/path.h"
 #include "base/run_delay.h"
 #include "base/words.h"
 #include "host/system.h"
@@ -62,15 +63,27 @@ static char **list_words(char *text, size_t n)
     return words;
 }
 
+/* llama-bench runs each test once before it measures, which its calls do not tell. */
+static bool warms_contexts(char *const *words)
+{
+    bool is = false, by_loader = strncmp(tt_base_name(words[0]), "ld-linux", 8) == 0;
+    for (size_t i = 0; words[i]; i++) {
+        if (i == 0 || by_loader) is |= strcmp(tt_base_name(words[i]), "llama-bench") == 0;
+        if (strcmp(words[i], "--no-warmup") == 0) return false;
+    }
+    return is;
+}
+
 static void describe_command(tt_recorder *r)
 {
     char *text = malloc(COMMAND_MAX_BYTES);
     if (!text) return;
     size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
+    char **words = n > 0 ? list_words(text, n) : NULL;
+    tt_tokens_set_benchmark(words && words[0] && warms_contexts(words));
     /* Without text, only the program's name: its arguments may hold a prompt. */
-    if (n > 0 && !tt_capture_options.text) n = strlen(text) + 1;
-    char **words = n > 0 ? list_words(text, n) : NULL,
-         *quoted = words ? tt_words_quote(words) : NULL;
+    if (words && words[0] && !tt_capture_options.text) words[1] = NULL;
+    char *quoted = words ? tt_words_quote(words) : NULL;
     if (quoted) tt_process_environment(r, "command", quoted);
     free(quoted);
     free(words);
@@ -183,6 +196,7 @@ static void describe_capture(tt_recorder *r)
     describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));
     tt_process_environment(r, "capture_fates", on_or_off(mode != TT_MODE_API));
+    tt_process_environment(r, "capture_sequences", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
     describe_delay(r, mode);

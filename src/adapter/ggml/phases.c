@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SEQUENCES_MAX 4096 /* ids per context */
-#define SCORED_MIN 64      /* outputs of a sequence in one call: no draft is so long */
+#define SCORED_MIN 64 /* outputs of a sequence in one call: a draft of so many follows a choice */
 
 static tt_phases_sequence *get(tt_phases *p, int32_t id)
 {
@@ -87,7 +87,9 @@ static bool had_output_at(const tt_phases_sequence *s, int64_t position)
 /* Whether rows behind an output are a draft. */
 static bool is_draft(const tt_phases_sequence *s)
 {
-    return s->outputs > 1 && s->outputs < SCORED_MIN && (!s->is_scored || s->first < s->next);
+    if (s->outputs < 2 || (s->is_scored && s->first >= s->next)) return false;
+    /* As of its last call: one that scores a text has many outputs, and chooses from none. */
+    return s->outputs < SCORED_MIN || s->generates || s->drafted || s->had_one_output;
 }
 
 /* Whether the sequence continues behind an output of its own; or, if it is new, behind one of
@@ -115,6 +117,7 @@ static void move_on(tt_phases_sequence *s, uint32_t call)
     bool goes_back = s->seen && s->first < s->next;
     if (goes_back || s->first == 0 || s->generates) s->is_scored = false;
     if (!s->generates && s->outputs >= SCORED_MIN) s->is_scored = true;
+    s->had_one_output = s->outputs == 1 && s->ends_in_output;
     s->next = s->last + 1;
     s->seen = true;
     s->touched = false;
@@ -245,7 +248,7 @@ static uint8_t phase_of_drafted(const call_rows *c, uint32_t row, tt_phases *oth
     uint8_t phase = TT_PHASE_UNKNOWN;
     uint32_t call = 0;
     bool ahead = false; /* the other context chose what follows, token by token */
-    if (s->outputs != s->rows || s->rows < 2 || s->outputs >= SCORED_MIN) return phase;
+    if (s->outputs != s->rows || s->rows < 2) return phase;
     for (uint32_t i = 0; i < c->rows->n; i++) {
         const tt_phases_row *own = &c->each[i];
         if (!is_same_sequence(c, i, row)) continue;
@@ -335,10 +338,11 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
 }
 
 /* Programs of llama.cpp's common library try so whether parts of a new context's memory can be
- * removed. */
+ * removed; a benchmark warms up by a call without outputs. */
 static bool is_trial(const tt_phases *p, const tt_phases_rows *rows)
 {
-    return p->n_calls == 1 && rows->n == 2 && rows->tokens && !rows->tokens[0] && !rows->tokens[1];
+    bool zeros = rows->n == 2 && rows->tokens && !rows->tokens[0] && !rows->tokens[1];
+    return p->n_calls == 1 && (zeros || !memchr(rows->outputs, 1, rows->n));
 }
 
 static void decide_phases(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence *all)
@@ -487,7 +491,7 @@ static int64_t moved(int64_t position, int32_t delta)
 /* The sequence if it has been seen; else NULL. */
 static tt_phases_sequence *find_seen(tt_phases *p, int32_t id)
 {
-    return id >= 0 && (uint32_t)id < p->n && p->list[id].seen ? &p->list[id] : NULL;
+    return tt_phases_has(p, id) ? &p->list[id] : NULL;
 }
 
 /* Positions from .. to - 1. Callers may pass negative numbers: from the start, to the end. */
@@ -505,7 +509,7 @@ static span range_of(int32_t from, int32_t to)
 static void find_drafts(tt_phases *p, tt_phases_sequence *s, span r)
 {
     if (r.to != END || r.from <= s->first || s->generates || s->drafted || s->call != p->n_calls ||
-        s->rows < 2 || s->outputs != s->rows || s->outputs >= SCORED_MIN || !p->was_chosen_from)
+        s->rows < 2 || s->outputs != s->rows || !p->was_chosen_from)
         return;
     tt_meta_fate *f = fate_of(p, p->last_batch);
     const uint32_t n = s->rows - 1, kept = (uint32_t)at_most(r.from - s->first - 1, n);
@@ -535,6 +539,7 @@ static void remove_from(tt_phases_sequence *s, span r)
 void tt_phases_remove(tt_phases *p, int32_t sequence, int32_t from, int32_t to)
 {
     const span r = range_of(from, to);
+    p->was_cleared |= p->called && sequence < 0 && r.from == 0 && r.to == END;
     if (p->is_trial && !p->was_fetched && sequence < 0 && r.from == 0 && r.to == END) {
         mark(p, TT_FATE_PROBE);
         p->is_trial = false;
@@ -603,6 +608,22 @@ void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, 
     bool has_output = s->first_output < s->next;
     s->next = (s->next - 1) / divisor + 1;
     s->first_output = has_output ? at_least(s->first_output, r.from) / divisor : s->next;
+}
+
+/* What it holds was not chosen from outputs that can be read now. */
+void tt_phases_restore(tt_phases *p, int32_t sequence, int32_t last)
+{
+    tt_phases_sequence *s = get(p, sequence);
+    if (!s || last < 0) return;
+    s->next = s->first_output = (int64_t)last + 1;
+    s->seen = true;
+    s->is_scored = s->drafted = s->halted = false;
+    s->call = 0;
+}
+
+bool tt_phases_has(const tt_phases *p, int32_t sequence)
+{
+    return sequence >= 0 && (uint32_t)sequence < p->n && p->list[sequence].seen;
 }
 
 void tt_phases_free(tt_phases *p)

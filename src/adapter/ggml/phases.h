@@ -5,7 +5,8 @@
  * chosen from it. Several tokens of a sequence in one call are a prompt, or more of one; but if
  * they follow an output and more than one of them requests outputs, they are a draft under
  * verification, which counts as generating. A call that requests 64 or more outputs of a sequence
- * scores a text (perplexity): that text, and more of it, is a prompt.
+ * scores a text (perplexity), unless the one before left it one output to choose from, or
+ * generated: that text, and more of it, is a prompt.
  *
  * Contexts that cooperate on drafts compute the same text: what is generated for one is generated
  * for another one that computes the same token at the same position.
@@ -55,9 +56,10 @@ typedef struct tt_phases_draft {
 typedef struct tt_phases_sequence {
     int64_t next, first_output; /* highest position + 1, which int32_t may not hold */
     bool seen, is_scored;
-    uint32_t call; /* the last call that computed rows of it */
-    bool drafted;  /* drafts were among them */
-    bool halted;   /* since then the program has cut it where it ends */
+    uint32_t call;       /* the last call that computed rows of it */
+    bool drafted;        /* drafts were among them */
+    bool had_one_output; /* that was the only output of its rows, at their end */
+    bool halted;         /* since then the program has cut it where it ends */
     /* In the current call: */
     bool touched, begins, generates, is_unknown, ends_in_output;
     uint32_t rows, outputs;
@@ -72,8 +74,9 @@ typedef struct tt_phases_sequence {
 typedef struct tt_phases {
     tt_phases_sequence *list; /* by id */
     uint32_t n;
-    bool called;  /* a call has been processed */
-    bool shifted; /* the engine has moved positions for the current call */
+    bool called;      /* a call has been processed */
+    bool was_cleared; /* all sequences were removed since */
+    bool shifted;     /* the engine has moved positions for the current call */
     /* Whether the hooks see reads of outputs; whether those of the last call were read. */
     bool reads_are_seen;
     bool was_read, was_fetched, was_chosen_from; /* not only waited for; not only embeddings */
@@ -129,6 +132,10 @@ void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, 
 void tt_phases_keep(tt_phases *p, int32_t sequence); /* removes all other sequences */
 void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t delta);
 void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t divisor);
+/* A saved state of the sequence was restored, whose last position this is. */
+void tt_phases_restore(tt_phases *p, int32_t sequence, int32_t last);
+/* Whether the sequence has been computed or restored. */
+bool tt_phases_has(const tt_phases *p, int32_t sequence);
 void tt_phases_free(tt_phases *p);
 
 #endif

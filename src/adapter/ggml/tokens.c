@@ -274,6 +274,13 @@ void tt_tokens_set_warmup(const void *context, bool on)
     (void)pthread_mutex_unlock(&api_lock);
 }
 
+static bool warms_contexts;
+
+void tt_tokens_set_benchmark(bool on)
+{
+    warms_contexts = on;
+}
+
 static bool is_warming(const void *context)
 {
     bool is = false;
@@ -337,7 +344,8 @@ void tt_tokens_assign_phases(tt_phases *p, int32_t first_position)
     p->engine_context = c->engine_context;
     p->engine_memory = c->engine_memory;
     p->reads_are_seen = c->reads_are_seen;
-    bool warms_up = c->warms_up || (c->is_bos_eos && !p->called);
+    bool warms_up =
+        c->warms_up || (c->is_bos_eos && !p->called) || (warms_contexts && !p->was_cleared);
     if (warms_up || c->encodes) {
         memset(c->phases, warms_up ? TT_PHASE_WARMUP : TT_PHASE_PROMPT, c->n);
         memset(c->drafted, 0, c->n);

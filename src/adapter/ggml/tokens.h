@@ -32,6 +32,10 @@ void tt_tokens_end(void);
 /* The program has switched the context's warm-up mode, or frees it. Any thread. */
 void tt_tokens_set_warmup(const void *context, bool on);
 
+/* The program is a benchmark that runs each context once before it measures, up to where it clears
+ * it. */
+void tt_tokens_set_benchmark(bool on);
+
 /* The program trains a model on this thread, which computes without such calls; or has ended it. */
 void tt_tokens_set_training(bool on);
 bool tt_tokens_in_training(void);

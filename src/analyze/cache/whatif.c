@@ -40,6 +40,7 @@ struct tt_whatif {
     tt_whatif_plan plan;
     tt_stream stream;
     tt_extent *extents;
+    uint64_t *places; /* by weight, in bytes: its offset in its file, in the plan's order */
     uint64_t *layout; /* in pages: where the files begin */
     uint32_t *order;
     tt_section *sections; /* the reads of each op */
@@ -68,6 +69,7 @@ struct tt_whatif {
 void tt_whatif_free(tt_whatif *w)
 {
     if (!w) return;
+    free(w->places);
     free(w->layout);
     free(w->extents);
     free(w->order);
@@ -137,15 +139,18 @@ static void leave_out(tt_whatif *w, const tt_read_range *r)
 static bool make_pages(tt_whatif *w, const tt_reads *reads, size_t *first, bool *beyond)
 {
     const uint64_t page = w->plan.page_bytes;
-    uint64_t *layout = w->layout = tt_reads_layout(w->m, page);
+    uint64_t *places = w->places = tt_tensor_order_places(w->m, reads, w->plan.order);
+    uint64_t *layout = w->layout = places ? tt_reads_layout(w->m, page, places) : NULL;
     w->extents = calloc(reads->n_ranges + 1, sizeof *w->extents);
     w->layers = calloc(reads->n_ranges + 1, sizeof *w->layers);
     for (size_t i = 0; layout && w->extents && w->layers && i < reads->n_ranges; i++) {
         const tt_read_range *r = &reads->ranges[i];
         const uint32_t file = w->m->weights[r->weight].file;
         const uint64_t base = layout[file];
-        w->extents[i].begin = base + r->offset_bytes / page;
-        w->extents[i].end = base + (r->offset_bytes + r->span_bytes - 1) / page + 1;
+        const uint64_t offset =
+            places[r->weight] + (r->offset_bytes - w->m->weights[r->weight].offset_bytes);
+        w->extents[i].begin = base + offset / page;
+        w->extents[i].end = base + (offset + r->span_bytes - 1) / page + 1;
         w->layers[i] = layer_of(w, r->weight);
         *beyond |= w->extents[i].end > layout[file + 1];
     }

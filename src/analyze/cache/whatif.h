@@ -5,6 +5,7 @@
 
 #include "analyze/cache/cache.h"
 #include "analyze/cache/paging.h"
+#include "analyze/cache/tensor_order.h"
 #include "analyze/reads.h"
 
 #include <stdbool.h>
@@ -32,7 +33,8 @@ typedef enum tt_whatif_reader {
 
 typedef struct tt_whatif_plan {
     tt_whatif_unit unit;
-    uint64_t page_bytes; /* > 0 */
+    uint64_t page_bytes;   /* > 0 */
+    tt_tensor_order order; /* of the model files' tensors; another one with pages only */
     /* Window of the kernel's readahead, a multiple of page_bytes. If not 0 (with pages only),
      * Linux's fetching and eviction are simulated (kernel.c), whatever the policy. */
     uint64_t readahead_bytes;

@@ -16,8 +16,10 @@ tt_whatif_view tt_whatif_look(const tt_model *m, const tt_filter *f, const tt_re
                               const tt_whatif_plan *plan, const tt_whatif *w)
 {
     static const char *const units[] = {"page", "tensor", "expert"};
+    static const char *const orders[] = {"file", "use", "layer"};
     tt_whatif_view v = {.unit = units[plan->unit],
                         .page_bytes = plan->unit == TT_WHATIF_PAGE ? plan->page_bytes : 0,
+                        .order = orders[plan->order],
                         .readahead_bytes = plan->readahead_bytes,
                         .warm = plan->warm,
                         .at_most = reads->at_most,
@@ -281,6 +283,8 @@ static const tt_column view_columns[] = {
               TT_MEMBER(tt_whatif_view, unit)),
     TT_COLUMN("page_bytes", NULL, BYTES, "of a page, with pages",
               TT_MEMBER(tt_whatif_view, page_bytes), .nullable = true, .known = has_pages),
+    TT_COLUMN("order", NULL, NONE, "of the tensors in the model files",
+              TT_MEMBER(tt_whatif_view, order)),
     TT_COLUMN("readahead_bytes", NULL, BYTES, "fetched around each missing page",
               TT_MEMBER(tt_whatif_view, readahead_bytes)),
     TT_COLUMN("warm", NULL, NONE, "the cache holds what the same reads left in it",

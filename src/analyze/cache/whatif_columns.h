@@ -12,6 +12,7 @@ typedef struct tt_whatif_view {
     const char *path;
     const char *unit;
     uint64_t page_bytes;      /* 0: not in pages */
+    const char *order;        /* of the tensors in the model files */
     uint64_t readahead_bytes; /* 0: none */
     bool warm;
     bool at_most;

@@ -92,7 +92,9 @@ tt_status tt_whatif_wish_end(tt_whatif_wish *w, bool has_reader, tt_error *err)
             wrong = "reserve takes more than all of the RAM";
         else if (p->boost && w->ram[i] - w->reserve_bytes < TT_POLICY_RAM_MIN)
             wrong = "boost takes no less than 64 KiB for weights";
-    if (p->readahead_bytes && p->unit != TT_WHATIF_PAGE)
+    if (p->order != TT_TENSORS_AS_IN_FILE && p->unit != TT_WHATIF_PAGE)
+        wrong = "order: the order of the file matters for pages only";
+    else if (p->readahead_bytes && p->unit != TT_WHATIF_PAGE)
         wrong = "readahead goes with pages only";
     else if (p->readahead_bytes % p->page_bytes)
         wrong = "readahead: not a multiple of the page size";

@@ -20,7 +20,7 @@ tt_status tt_path_extent(const tt_model *m, tt_path_window *out, tt_error *err)
 {
     *out = (tt_path_window){0};
     tt_status status = tt_model_need_clock(m, err);
-    uint64_t *layout = status == TT_OK ? tt_reads_layout(m, 1) : NULL;
+    uint64_t *layout = status == TT_OK ? tt_reads_layout(m, 1, NULL) : NULL;
     if (status != TT_OK) return status;
     if (!layout) return tt_error_memory(err, "the order of reads");
     out->to_bytes = layout[m->n_files];
@@ -239,7 +239,7 @@ tt_status tt_path_find(const tt_model *m, const tt_path_query *query, const tt_o
                                .over = over ? *over : (tt_over){0}};
     out->cells = calloc((size_t)query->columns * query->rows, sizeof *out->cells);
     out->steps = calloc(query->columns, sizeof *out->steps);
-    q.layout = tt_reads_layout(m, 1);
+    q.layout = tt_reads_layout(m, 1, NULL);
     if (!out->cells || !out->steps || !q.layout)
         status = tt_error_memory(err, "the order of reads");
     if (status == TT_OK) status = tt_reads_walk(m, &w, err);

@@ -211,7 +211,7 @@ tt_status tt_tokens_find(const tt_model *m, const tt_tokens_query *query, const 
     if (status != TT_OK) return status;
     bool ok = list_batches(&q);
     ok &= set_columns(&q);
-    q.layout = tt_reads_layout(m, 1);
+    q.layout = tt_reads_layout(m, 1, NULL);
     q.last_op = calloc((size_t)out->columns + 1, sizeof *q.last_op);
     out->cells = calloc((size_t)out->rows * out->columns + 1, sizeof *out->cells);
     ok &= q.layout && q.last_op && out->cells;

@@ -213,6 +213,26 @@ static void narrow(tt_evidence *e)
         tt_usual_narrow(e->usual, e->why->batch);
 }
 
+/* The prompt of which most tokens were computed again, also in this batch. */
+static tt_status find_recomputed(tt_evidence *e, tt_error *err)
+{
+    tt_why *w = e->why;
+    tt_recomputed_list list;
+    const uint8_t phase = e->batch->phase;
+    if (phase != TT_PHASE_PROMPT && phase != TT_PHASE_MIXED) return TT_OK;
+    tt_status status = tt_recomputed_find(w->m, &list, err);
+    for (size_t i = 0; i < list.n && status == TT_OK; i++) {
+        const tt_recomputed *r = &list.rows[i];
+        if (r->first_batch > w->batch || r->last_batch < w->batch ||
+            w->m->batches[r->first_batch].context != e->batch->context ||
+            (e->recomputed.n_tokens >= r->n_tokens))
+            continue;
+        e->recomputed = *r;
+    }
+    tt_recomputed_free(&list);
+    return status;
+}
+
 static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over *over,
                          tt_error *err)
 {
@@ -239,6 +259,7 @@ static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over 
     if (e->part_ns[TT_PART_DISK] > 0 && e->expert_disk_ns > 0) status = tt_why_find_cold(e, err);
     const tt_filter all = {0};
     if (status == TT_OK) status = tt_why_add_faults(w, w->batch, &all, over, err);
+    if (status == TT_OK) status = find_recomputed(e, err);
     if (status == TT_OK) tt_why_decide(e);
     return status;
 }

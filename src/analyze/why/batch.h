@@ -36,8 +36,9 @@ typedef struct tt_evidence {
     tt_amount kernel_read_bytes;
     uint64_t kernel_major;
     double kernel_cpu_ns;
-    uint32_t lanes;     /* the most of an op */
-    uint32_t last_lane; /* the thread for which the others waited longest, and how long: */
+    tt_recomputed recomputed; /* n_tokens 0: none */
+    uint32_t lanes;           /* the most of an op */
+    uint32_t last_lane;       /* the thread for which the others waited longest, and how long: */
     uint64_t last_lane_ticks, last_lane_most; /* in all, and in one op */
     const char *last_lane_op;
     /* Layers whose experts were read from disk; and of these, those that chose an expert which was

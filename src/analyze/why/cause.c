@@ -95,9 +95,16 @@ static uint32_t more_tokens(const tt_evidence *e)
     return b->n_tokens > usual ? b->n_tokens - usual : 0;
 }
 
+static tt_cause prompt_cause(const tt_evidence *e)
+{
+    const tt_recomputed *r = &e->recomputed;
+    return r->n_tokens && r->n_tokens >= MOST * r->n_prompt ? TT_CAUSE_RECOMPUTED
+                                                            : TT_CAUSE_LONG_PROMPT;
+}
+
 static tt_cause work_cause(const tt_evidence *e, double excess_ns)
 {
-    if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
+    if (more_tokens(e)) return prompt_cause(e);
     if (e->attention_grown_ns >= MOST * excess_ns) return TT_CAUSE_CONTEXT;
     return TT_CAUSE_UNKNOWN;
 }
@@ -107,7 +114,7 @@ static tt_cause work_cause(const tt_evidence *e, double excess_ns)
 static tt_cause wait_cause(tt_evidence *e, double excess_ns)
 {
     const double late = ns_of(e, e->last_lane_most);
-    if (more_tokens(e)) return TT_CAUSE_LONG_PROMPT;
+    if (more_tokens(e)) return prompt_cause(e);
     if (late < STOPPED_SHARE * excess_ns) return TT_CAUSE_WAITS;
     if (e->kernel_known && late >= STOPPED_NS &&
         e->kernel_cpu_ns < e->lanes * (e->why->time_ns - ALL_SHARE * late)) {
@@ -313,6 +320,7 @@ static void write_cause(const tt_evidence *e)
     tt_why *w = e->why;
     switch (w->cause) {
     case TT_CAUSE_LONG_PROMPT:
+    case TT_CAUSE_RECOMPUTED:
         tt_why_write(w, &w->text,
                      "It computes %s tokens, a usual one %s%s: its own work took %s more.",
                      COUNT(e->batch->n_tokens), COUNT(e->usual->n_tokens),
@@ -533,6 +541,7 @@ void tt_why_decide(tt_evidence *e)
         }
     }
     write_headline(e);
+    if (e->recomputed.n_tokens) tt_why_note_recomputed(w, &e->recomputed);
     if (!tt_usual_known(u)) write_most(e);
     if (tt_usual_known(u) && w->slow) {
         write_cause(e);

@@ -104,6 +104,31 @@ static const tt_column fault_columns[] = {
 };
 const tt_schema tt_why_fault_schema = TT_SCHEMA("faults", "a tensor's page faults", fault_columns);
 
+TT_COLUMN_VALUE(get_first_batch, tt_recomputed, r, u64, batch_number(context, r->first_batch))
+TT_COLUMN_VALUE(get_last_batch, tt_recomputed, r, u64, batch_number(context, r->last_batch))
+TT_COLUMN_VALUE(get_before_batch, tt_recomputed, r, u64, batch_number(context, r->before))
+TT_COLUMN_GET(get_loss, tt_recomputed, r, tt_cell_text(cell, tt_loss_name(r->loss));)
+TT_COLUMN_KNOWN(has_holder, tt_recomputed, r, r->holder >= 0)
+static const tt_column recomputed_columns[] = {
+    TT_FIELD("batch_id", "the first that computed again", .type = TT_CELL_U64,
+             .get = get_first_batch),
+    TT_FIELD("last_batch_id", "the last one", .type = TT_CELL_U64, .get = get_last_batch),
+    TT_FIELD("sequence", "of the prompt", TT_MEMBER(tt_recomputed, sequence)),
+    TT_FIELD("first_position", "computed again", TT_MEMBER(tt_recomputed, first_position)),
+    TT_FIELD("n_tokens", "computed again, from there on", TT_MEMBER(tt_recomputed, n_tokens)),
+    TT_FIELD("n_prompt", "of the prompt, computed in all", TT_MEMBER(tt_recomputed, n_prompt)),
+    TT_FIELD("time_ns", "their share of the batches'", TT_MEMBER(tt_recomputed, time_ns)),
+    TT_FIELD("before_batch_id", "that had computed the first", .type = TT_CELL_U64,
+             .get = get_before_batch),
+    TT_FIELD("before_sequence", "for this one", TT_MEMBER(tt_recomputed, before_sequence)),
+    TT_FIELD("holder_sequence", "that still held the first; null: none",
+             TT_MEMBER(tt_recomputed, holder), .known = has_holder),
+    TT_FIELD("loss", "why they were not kept", .type = TT_CELL_NAME, .get = get_loss),
+};
+static const tt_schema recomputed_schema =
+    TT_SCHEMA("recomputed", "a prompt computed again", recomputed_columns);
+
+TT_COLUMN_ROWS(why_recomputed, tt_why, w, &w->recomputed, w->has_recomputed)
 TT_COLUMN_ROWS(of, tt_why, w, w, 1)
 TT_COLUMN_GET(get_cause, tt_why, w, tt_cell_text(cell, tt_cause_name(w->cause));)
 TT_COLUMN_ROWS(why_text, tt_why, w, w->text.list, w->text.n)
@@ -133,6 +158,8 @@ static const tt_column why_columns[] = {
     TT_FIELD("faults", "by tensor, the ten with most", .type = TT_CELL_ROWS,
              .inner = &tt_why_fault_schema, .rows = why_faults),
     TT_FIELD("faults_total", "tensors with faults", TT_MEMBER(tt_why, faults_total)),
+    TT_FIELD("recomputed", "null: no prompt that had been computed before", .type = TT_CELL_OBJECT,
+             .inner = &recomputed_schema, .rows = why_recomputed),
     SENTENCES("excluded", "causes that it was not", why_excluded),
     SENTENCES("not_known", "what the trace does not tell", why_not_known),
 };
@@ -234,6 +261,7 @@ TT_COLUMN_ROWS(overview_tiles, tt_overview, o, o->tiles, TT_OVERVIEW_TILES)
 TT_COLUMN_ROWSET(overview_usual, tt_overview, o, USUAL(USUAL_OF_BATCHES, o->usual))
 TT_COLUMN_ROWS(overview_slow, tt_overview, o, o->slow, o->n_slow)
 TT_COLUMN_ROWS(overview_tensors, tt_overview, o, o->tensors, o->n_tensors)
+TT_COLUMN_ROWS(overview_recomputed, tt_overview, o, o->recomputed, o->n_recomputed)
 TT_COLUMN_ROWS(overview_findings, tt_overview, o, o->findings, o->n_findings)
 TT_COLUMN_ROWS(overview_missing, tt_overview, o, o->missing, o->n_missing)
 #define OF_RUN(key_, about_, schema_, rows_)                                                       \
@@ -244,8 +272,12 @@ static const tt_column overview_columns[] = {
     TT_FIELD("time", "where it went", .type = TT_CELL_OBJECT, .inner = &time_schema,
              .rows = overview_time),
     TT_FIELD("usual", "time of a generated token", .type = TT_CELL_OBJECT, .rows = overview_usual),
+    TT_FIELD("usual_undisturbed_ns", "its median without the time off CPU",
+             TT_MEMBER(tt_overview, usual_undisturbed_ns)),
     OF_RUN("slow", "slow or late tokens", tt_overview_slow_schema, overview_slow),
     OF_RUN("tensors", "that took most own work", tt_overview_tensor_schema, overview_tensors),
+    OF_RUN("recomputed", "prompts computed again, the longest", recomputed_schema,
+           overview_recomputed),
     OF_RUN("findings", "the most severe first", finding_schema, overview_findings),
     OF_RUN("not_recorded", "what is missing, and the flag", missing_schema, overview_missing),
     TT_FIELD("again", "what follows `run` to record it once more", TT_MEMBER(tt_overview, again)),

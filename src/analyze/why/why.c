@@ -22,21 +22,10 @@ const char *tt_why_kind_name(tt_why_kind kind)
 
 const char *tt_cause_name(tt_cause cause)
 {
-    static const char *const names[TT_CAUSES] = {NULL,
-                                                 "long_prompt",
-                                                 "disk",
-                                                 "cold_expert",
-                                                 "kernel",
-                                                 "processor",
-                                                 "more_threads",
-                                                 "throttled",
-                                                 "off_cpu",
-                                                 "stopped",
-                                                 "waits",
-                                                 "between_ops",
-                                                 "between_batches",
-                                                 "context",
-                                                 "more_bytes"};
+    static const char *const names[TT_CAUSES] = {
+        NULL,          "long_prompt",     "recomputed", "disk",      "cold_expert", "kernel",
+        "processor",   "more_threads",    "throttled",  "off_cpu",   "stopped",     "waits",
+        "between_ops", "between_batches", "context",    "more_bytes"};
     return cause < TT_CAUSES ? names[cause] : NULL;
 }
 
@@ -45,6 +34,7 @@ const char *tt_cause_phrase(tt_cause cause)
     static const char *const phrases[TT_CAUSES] = {
         "the cause is not known",
         "it also computes a prompt",
+        "it computed again what had been computed before",
         "it waited for disk",
         "it read experts from disk that were not used lately",
         "its threads worked in the kernel",
@@ -128,6 +118,20 @@ void tt_why_begin(tt_why *w, const tt_model *m, tt_why_kind kind)
     w->time_ns = w->before_ns = w->late_ns = NAN;
     w->name = "";
     tt_arena_init(&w->texts, TEXTS_BYTES_MAX);
+}
+
+void tt_why_note_recomputed(tt_why *w, const tt_recomputed *r)
+{
+    char text[TT_RECOMPUTED_TEXT], all[TT_UNITS_TEXT], again[TT_UNITS_TEXT], ns[TT_UNITS_TEXT];
+    w->has_recomputed = true;
+    w->recomputed = *r;
+    tt_why_write(w, &w->text,
+                 "%s of %s tokens of a prompt (sequence %" PRId32
+                 ") had been computed before, from "
+                 "batch %" PRIu32 " on, behind the same text: %s for them. %s",
+                 tt_units_count(again, r->n_tokens), tt_units_count(all, r->n_prompt), r->sequence,
+                 tt_model_batch_number(w->m, r->before), tt_units_ns(ns, r->time_ns),
+                 tt_recomputed_text(w->m, r, text));
 }
 
 void tt_why_free(tt_why *w)

@@ -8,6 +8,7 @@
 
 #include "analyze/filter.h"
 #include "analyze/over.h"
+#include "analyze/recomputed.h"
 #include "analyze/why/parts.h"
 #include "analyze/why/usual.h"
 #include "model/arena.h"
@@ -27,6 +28,7 @@ typedef enum tt_why_kind { TT_WHY_BATCH, TT_WHY_LAYER, TT_WHY_OP } tt_why_kind;
 typedef enum tt_cause {
     TT_CAUSE_UNKNOWN, /* or nothing to explain */
     TT_CAUSE_LONG_PROMPT,
+    TT_CAUSE_RECOMPUTED,
     TT_CAUSE_DISK,
     TT_CAUSE_COLD_EXPERT,
     TT_CAUSE_KERNEL,
@@ -91,6 +93,8 @@ typedef struct tt_why {
     double late_ns;     /* of a batch that began late: what of that is unusual; else NAN */
     uint32_t
         shift; /* of a batch: the one that moved the context's positions before it; or TT_NONE */
+    bool has_recomputed; /* of a batch: it computed tokens again, most of them of this prompt: */
+    tt_recomputed recomputed;
     tt_usual_value usual, usual_before;
     bool near; /* both are of the batches near it */
     bool slow; /* unusually long, or began unusually late */
@@ -149,6 +153,8 @@ void tt_why_add_op(tt_why *w, const tt_why_op *row);
 /* The faults of one batch, or of one op in it (run not TT_NONE), by tensor. */
 tt_status tt_why_add_faults(tt_why *w, uint32_t batch, const tt_filter *filter, const tt_over *over,
                             tt_error *err);
+/* A sentence on a prompt that was computed again. */
+void tt_why_note_recomputed(tt_why *w, const tt_recomputed *r);
 /* Sentences about what the trace does not hold. */
 void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker);
 

@@ -100,6 +100,7 @@ const CAUSES: Record<string, string> = {
   off_cpu: "off CPU",
   disk: "disk",
   long_prompt: "prompt in the batch",
+  recomputed: "computed again",
   cold_expert: "cold expert",
   between_ops: "between ops",
   between_batches: "between batches",
