@@ -121,8 +121,7 @@ static bool has_keys(const void *context, const void *row)
     const tt_buffer_life *u = life(context, row);
     return u->n_layers > 0 && u->layers[u->n_layers - 1] >= TT_LAYER_NUMBERS;
 }
-TT_COLUMN_JSON(put_keys, tt_buffer, b, const tt_buffer_life *u = life(context, b);
-               tt_json_array(j);
+TT_COLUMN_JSON(put_keys, tt_buffer, b, const tt_buffer_life *u = life(context, b); tt_json_array(j);
                for (uint32_t i = 0; i < u->n_layers; i++) tt_json_i64(j, u->layers[i]);
                tt_json_array_end(j);)
 
@@ -193,7 +192,8 @@ static const tt_column buffer_columns[] = {
     TT_COLUMN("layer_ids", "LAYERS", NONE, "layers of the weights and caches in it",
               .type = TT_CELL_NAME, .show = TT_SHOW_CUT | TT_SHOW_WIDE, .get = get_layers,
               .json = put_layers),
-    TT_COLUMN("stacks", NULL, NONE, "of each of these layers, the stack, if it has a name; absent: of none",
+    TT_COLUMN("stacks", NULL, NONE,
+              "of each of these layers, the stack, if it has a name; absent: of none",
               .type = TT_CELL_LIST, .show = TT_SHOW_OMIT, .known = has_keys, .json = put_stacks),
     TT_COLUMN("layer_keys", NULL, NONE,
               "of each of these layers, a number that tells it from those of other stacks and "

@@ -25,7 +25,7 @@ typedef struct tt_kv_tensor {
     uint32_t buffer;       /* in tt_model.buffers, or TT_NONE */
     uint64_t offset_bytes; /* in the buffer; an address without one */
     uint64_t size_bytes;
-    int32_t layer_id; /* with its stack and model */
+    int32_t layer_id;   /* with its stack and model */
     char role;          /* 'k', 'v', or another letter: a recurrent state */
     uint64_t cells;     /* 0: not observed */
     uint64_t written;   /* of these */
@@ -70,8 +70,8 @@ typedef struct tt_kv {
     size_t n_steps;
 } tt_kv;
 
-/* Free *out with tt_kv_free; NULL on failure. Empty for a trace without a cache. tt_kv_of: only what
- * the graphs of runs that pass the filter (model, context; NULL: any) use and write. */
+/* Free *out with tt_kv_free; NULL on failure. Empty for a trace without a cache. tt_kv_of: only
+ * what the graphs of runs that pass the filter (model, context; NULL: any) use and write. */
 tt_status tt_kv_of(const tt_model *m, const tt_filter *f, tt_kv **out, tt_error *err);
 static inline tt_status tt_kv_analyze(const tt_model *m, tt_kv **out, tt_error *err)
 {

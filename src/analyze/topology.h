@@ -84,8 +84,8 @@ uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_ED
 /* Of the runs that pass the filter (model, context): the one of that batch (in m->batches) with the
  * largest graph, or TT_NONE; *n gets the number of its runs with a known graph. */
 uint32_t tt_topology_run_of(const tt_model *m, const tt_filter *f, uint32_t batch, uint32_t *n);
-/* The default batch (index in m->batches) with a run, of those that pass: the last generated one, or
- * else the last one; rather of a context that drafts for no other; TT_NONE: none. */
+/* The default batch (index in m->batches) with a run, of those that pass: the last generated one,
+ * or else the last one; rather of a context that drafts for no other; TT_NONE: none. */
 uint32_t tt_topology_usual_batch(const tt_model *m, const tt_filter *f);
 /* By batch: the result of tt_topology_run_of, in one pass over the runs. The caller frees it; NULL
  * if out of memory. */

@@ -375,8 +375,7 @@ static void description(tt_json *j, const tt_model *m, const tt_op *op, const tt
     tt_json_kv_i64_or_null(j, "layer_id", op->place.layer_id >= 0,
                            tt_layer_number(op->place.layer_id));
     tt_json_kv_string(j, "stack", tt_layer_stack_name(op->place.layer_id));
-    if (op->place.layer_id >= TT_LAYER_NUMBERS)
-        tt_json_kv_i64(j, TT_LAYER_KEY, op->place.layer_id);
+    if (op->place.layer_id >= TT_LAYER_NUMBERS) tt_json_kv_i64(j, TT_LAYER_KEY, op->place.layer_id);
     tt_json_kv_string(j, "category", op->place.category);
     tt_json_kv_string(j, "component", op->place.component);
     tt_json_kv_u64(j, "weight_bytes", op->weight_bytes);

@@ -116,8 +116,8 @@ typedef struct tt_why {
 tt_status tt_why_batch(const tt_model *m, uint32_t batch, const tt_over *over, tt_why *out,
                        tt_error *err);
 /* The filter's layer, also of its model and context, over the generated tokens (batch TT_NONE), or
- * in one batch. TT_E_NOT_FOUND: no op is of it; TT_E_USAGE: ops of several layers or models are, two
- * of which the error names. */
+ * in one batch. TT_E_NOT_FOUND: no op is of it; TT_E_USAGE: ops of several layers or models are,
+ * two of which the error names. */
 tt_status tt_why_layer(const tt_model *m, const tt_filter *f, uint32_t batch, const tt_over *over,
                        tt_why *out, tt_error *err);
 /* One executed op; and the ops of that name ("ffn_down-15"), and of the filter's layer, model and

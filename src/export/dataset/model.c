@@ -85,8 +85,9 @@ static tt_status check_file(tt_dataset *d, uint32_t file, tt_error *err)
     const char *path = given ? given : f->path;
     const char *why = differs(path, f);
     if (why && given)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "--model-file %s: %s (%s, %" PRIu64 " bytes)",
-                            given, why, f->path, f->size_bytes);
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "--model-file %s: %s (%s, %" PRIu64 " bytes)", given, why, f->path,
+                            f->size_bytes);
     if (why) {
         free(d->model.path);
         d->model.path = NULL;
