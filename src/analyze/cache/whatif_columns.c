@@ -223,7 +223,7 @@ static const tt_column result_columns[] = {
           .show = TT_SHOW_KNOWN, .get = get_mixed),
     RATIO("warmup_per_token_bytes", "WARM-UP", BYTES, "bytes from disk per token of a warm-up",
           .show = TT_SHOW_KNOWN | TT_SHOW_WIDE, .get = get_warmup),
-    RATIO("unknown_per_token_bytes", "OTHER", BYTES,
+    RATIO("unknown_per_token_bytes", "UNKNOWN", BYTES,
           "bytes from disk per token of a batch of unknown phase",
           .show = TT_SHOW_KNOWN | TT_SHOW_WIDE, .get = get_unknown),
     RATIO("disk_per_token_ns", "DISK TIME", NS, "time of the disk to transfer TOKEN; with --disk",
