@@ -41,8 +41,9 @@ TT_ORDER_BY(by_begin, spell, begin)
 typedef struct walk {
     tt_overview *o;
     tt_parts_walker *walker;
-    tt_parts_state *batches; /* by batch */
-    bool *begun;             /* likewise */
+    tt_stats_progress *progress;
+    void *progress_context;
+    const tt_over *over;
     spell *spells;
     size_t n_spells, capacity;
     tt_parts parts;
@@ -78,33 +79,17 @@ static bool add_spell(walk *w, const tt_parts_state *s)
     return true;
 }
 
-static tt_status add_run(walk *w, uint32_t at, tt_error *err)
+/* After each run. */
+static tt_status go_on(void *context, uint32_t run, const tt_parts_state *alone, tt_error *err)
 {
-    const tt_run *run = &w->o->m->runs[at];
-    const uint32_t b = run->batch;
-    tt_parts_state alone;
-    if (b == TT_NONE)
-        tt_parts_begin(&alone, run->begin_ticks);
-    else if (!w->begun[b])
-        tt_parts_begin(&w->batches[b], w->o->m->batches[b].begin_ticks);
-    if (b != TT_NONE) w->begun[b] = true;
-    tt_parts_state *s = b == TT_NONE ? &alone : &w->batches[b];
-    tt_status status = tt_parts_run(w->walker, at, s, visit, w, err);
-    if (status != TT_OK || b != TT_NONE) return status;
-    if (run->ended) tt_parts_end(w->walker, TT_NONE, s, run->end_ticks);
-    return add_spell(w, s) ? TT_OK : tt_error_memory(err, "the overview");
-}
-
-static tt_status end_batches(walk *w, tt_error *err)
-{
-    const tt_model *m = w->o->m;
-    for (uint32_t i = 0; i < m->n_batches; i++) {
-        tt_parts_state *s = &w->batches[i];
-        if (!w->begun[i]) tt_parts_begin(s, m->batches[i].begin_ticks);
-        if (m->batches[i].ended) tt_parts_end(w->walker, i, s, m->batches[i].end_ticks);
-        if (!add_spell(w, s)) return tt_error_memory(err, "the overview");
-    }
-    return TT_OK;
+    walk *w = context;
+    tt_status status = TT_OK;
+    if (run % PROGRESS_EVERY == 0) status = tt_over_check(w->over, err);
+    if (w->progress && run % PROGRESS_EVERY == 0)
+        w->progress(w->progress_context, run, w->o->m->n_runs);
+    if (status == TT_OK && alone && !add_spell(w, alone))
+        status = tt_error_memory(err, "the overview");
+    return status;
 }
 
 /* The time in no spell, from the first to the last. */
@@ -132,6 +117,7 @@ static void set_parts(walk *w)
         ns[i] = tt_model_span_ns(o->m, w->parts.ticks[i]);
         o->total_ns += ns[i];
     }
+    t->kernel_untold = !tt_parts_tell_kernel(ns, NULL);
     tt_why_set_parts(t, w->walker, ns, NULL);
     memcpy(o->parts, t->parts, sizeof o->parts);
     o->n_parts = t->n_parts;
@@ -142,22 +128,16 @@ static void set_parts(walk *w)
                      "Batches overlap: their common time counts for each of them.");
 }
 
-static tt_status walk_runs(walk *w, tt_stats_progress *progress, void *context, const tt_over *over,
-                           tt_error *err)
+static tt_status walk_runs(walk *w, tt_error *err)
 {
     const tt_model *m = w->o->m;
-    w->batches = calloc((size_t)m->n_batches + 1, sizeof *w->batches);
-    w->begun = calloc((size_t)m->n_batches + 1, sizeof *w->begun);
-    tt_status status = w->batches && w->begun ? TT_OK : tt_error_memory(err, "the overview");
-    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
-        if (i % PROGRESS_EVERY == 0) status = tt_over_check(over, err);
-        if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
-        if (status == TT_OK) status = add_run(w, i, err);
-    }
-    if (status == TT_OK) status = end_batches(w, err);
+    tt_parts_state *batches = calloc((size_t)m->n_batches + 1, sizeof *batches);
+    tt_status status = batches ? tt_parts_batches(w->walker, batches, visit, go_on, w, err)
+                               : tt_error_memory(err, "the overview");
+    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++)
+        if (!add_spell(w, &batches[i])) status = tt_error_memory(err, "the overview");
     if (status == TT_OK) set_parts(w);
-    free(w->batches);
-    free(w->begun);
+    free(batches);
     free(w->spells);
     return status;
 }
@@ -393,8 +373,7 @@ static tt_status set_tiles(tt_overview *o, const tt_overview_sums *sums, tt_erro
     set_tile(o, 1, "prompt_tokens_per_s", "Prompt", "tokens/s", prompt > 0 ? prompt : (double)NAN,
              rate_text(o, prompt),
              no_clock ? no_clock : "the trace holds no batch of a prompt alone");
-    set_tile(o, 2, "first_token_ns", "First token", "ns",
-             first->n ? first->median_ns : (double)NAN,
+    set_tile(o, 2, "first_token_ns", "First token", "ns", first->n ? first->median_ns : (double)NAN,
              first->n > 1 ? tt_why_keep(&o->texts, "%s, at most %s", NS(first->median_ns),
                                         NS(first->worst_ns))
                           : tt_why_keep(&o->texts, "%s", NS(first->median_ns)),
@@ -524,9 +503,13 @@ static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
                             tt_stats_progress *progress, void *context, const tt_over *over,
                             tt_overview_lanes *lanes, tt_error *err)
 {
-    walk w = {.o = o, .walker = tt_parts_open(o->m)};
+    walk w = {.o = o,
+              .walker = tt_parts_open(o->m),
+              .progress = progress,
+              .progress_context = context,
+              .over = over};
     if (!w.walker) return tt_error_memory(err, "the overview");
-    tt_status status = walk_runs(&w, progress, context, over, err);
+    tt_status status = walk_runs(&w, err);
     if (status == TT_OK) status = find_slow(o, w.walker, over, err);
     if (status == TT_OK) set_tensors(o, sums);
     *lanes = w.lanes;

@@ -295,8 +295,8 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
         add(o, TT_SEVERITY_NOTE, "uneven_threads", "timeline", s,
             tt_why_keep(
                 &o->texts,
-                "Threads waited for each other for %.0f %% of the time of ops%s, for no one "
-                "in particular: the ops divide unevenly.",
+                "Threads waited for each other for %.0f %% of the time of ops%s; none of them was "
+                "waited for much longer than the others.",
                 100 * waits / all_ns, undisturbed));
         return;
     }

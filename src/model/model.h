@@ -389,12 +389,13 @@ typedef struct tt_model {
     bool waits_known;   /* of all computations; see tt_model_waits_known */
     bool off_cpu_known; /* of threads, in ops of hooked runs */
     bool delay_known;   /* likewise, of that, how long they waited for a processor */
+    bool waits_inside_known; /* whether waits at barriers inside ops are in the trace */
     /* Private: */
     bool is_share;         /* only pieces, details, data and run_faults are its own */
     struct tt_run_faults { /* of the last run, derived from events */
         tt_detail *list;
         size_t n, capacity;
-    } *run_faults;
+    } * run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token, mapping_by_id;

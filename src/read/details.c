@@ -321,8 +321,9 @@ static int by_place(const void *a, const void *b)
     if (kind_x != kind_y) return kind_x < kind_y ? -1 : 1;
     if (kind_x == TT_DETAIL_VALUE) return (int)x->value.part - (int)y->value.part;
     /* Several of one op: in an order that the trace alone decides. */
-    if (kind_x == TT_DETAIL_OFF_CPU) return tt_order(x->off_cpu.ns, y->off_cpu.ns);
-    if (kind_x >= TT_DETAIL_THREAD) return memcmp(&x->thread, &y->thread, sizeof x->thread);
+    if (kind_x == TT_DETAIL_OFF_CPU || kind_x == TT_DETAIL_WAIT_INSIDE)
+        return memcmp(&x->off_cpu, &y->off_cpu, sizeof x->off_cpu);
+    if (tt_detail_is_thread(x)) return memcmp(&x->thread, &y->thread, sizeof x->thread);
     if (kind_x != TT_DETAIL_EXPERTS && kind_x != TT_DETAIL_WEIGHTS_F32) return 0;
     if (x->experts.token != y->experts.token) return x->experts.token < y->experts.token ? -1 : 1;
     return x->experts.first_rank - y->experts.first_rank;

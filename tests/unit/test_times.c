@@ -158,11 +158,11 @@ static void check_table_off_cpu(const tt_model *m, const char *name, double want
 static void a_thread_that_does_not_run_makes_no_share(void **state)
 {
     const tt_detail off[] = {
-        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {20000}},
-        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {30000}},
+        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 20000}},
+        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 30000}},
         /* More than the op took: what came just before it. */
-        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {699000}},
-        {.run = 1, .place = tt_detail_place(0, 1, TT_DETAIL_OFF_CPU), .off_cpu = {50000}}};
+        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 699000}},
+        {.run = 1, .place = tt_detail_place(0, 1, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 50000}}};
     hand h;
     (void)state;
     tt_model *m = make(&h, "capture_off_cpu", "on", good, off, 4);
@@ -192,7 +192,7 @@ static void a_thread_that_does_not_run_makes_no_share(void **state)
 static void time_on_no_processor_is_a_column(void **state)
 {
     const tt_detail off[] = {
-        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {600000}}};
+        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 600000}}};
     hand h;
     (void)state;
     tt_model *m = make(&h, "capture_off_cpu", "on", good, off, 1);
@@ -356,9 +356,9 @@ static double sum_of(const tt_off_cpu_bins *b, uint32_t track)
 static void time_off_cpu_is_whole_however_many_ops_have_it(void **state)
 {
     const tt_detail off[] = {
-        {.run = 1, .place = tt_detail_place(0, 1, TT_DETAIL_OFF_CPU), .off_cpu = {50000}},
-        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {50000}},
-        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {699000}}};
+        {.run = 1, .place = tt_detail_place(0, 1, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 50000}},
+        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 50000}},
+        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = 699000}}};
     const double halfway[] = {1204000 - 700000 / 2, 1204000};
     hand h;
     tt_off_cpu_ops ops;

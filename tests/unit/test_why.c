@@ -121,7 +121,7 @@ typedef struct made {
 static void put_off(made *x, uint32_t run, uint32_t node, uint32_t lane, uint64_t ns)
 {
     x->details[x->n_details++] = (tt_detail){
-        .run = run, .place = tt_detail_place(node, lane, TT_DETAIL_OFF_CPU), .off_cpu = {ns}};
+        .run = run, .place = tt_detail_place(node, lane, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = ns}};
 }
 
 /* A reading of the kernel's counts that covers 31 ms. */

@@ -235,6 +235,8 @@ static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over 
     w->usual = e->usual->time;
     w->usual_before = e->usual->before;
     w->near = e->usual->near;
+    w->kernel_untold =
+        !tt_parts_tell_kernel(e->part_ns, tt_usual_known(&w->usual) ? e->usual->part_ns : NULL);
     tt_why_set_parts(w, walker, e->part_ns, tt_usual_known(&w->usual) ? e->usual->part_ns : NULL);
     if (e->part_ns[TT_PART_DISK] > 0 && e->expert_disk_ns > 0) status = tt_why_find_cold(e, err);
     const tt_filter all = {0};
