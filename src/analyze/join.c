@@ -232,10 +232,15 @@ static tt_status add_off_cpu(tt_join *j, const tt_model *m, const tt_run *run,
             if (p.lane == op->last_lane && p.start[k] == op->last_start) {
                 op->last_off_cpu = ticks;
                 op->last_inside = inside;
-            } else if (off > op->other_off) {
+                continue;
+            }
+            if (off > op->other_off) {
                 op->other_off = off;
                 op->other_lane = p.lane;
             }
+            if (op->inner_inside && op->inner_inside <= inside.ticks) continue;
+            op->inner_inside = inside.ticks + 1;
+            op->inner_lane = p.lane;
         }
     }
     return status;

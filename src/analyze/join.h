@@ -60,8 +60,10 @@ typedef struct tt_joined {
     /* The longest that another lane was off CPU, or began the op later. */
     uint64_t other_off;
     uint32_t last_lane, other_lane;
-    uint32_t stamp; /* private: number of its run */
-    uint32_t lanes; /* records */
+    uint32_t inner_lane;   /* of the others, that waited least inside the op: the last one there */
+    uint64_t inner_inside; /* private: its wait + 1; 0: none yet */
+    uint32_t stamp;        /* private: number of its run */
+    uint32_t lanes;        /* records */
     uint8_t covers;
     bool open; /* the end was not observed on some lane */
     bool bent; /* tt_times_are_bent on some lane */

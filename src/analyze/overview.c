@@ -54,7 +54,7 @@ typedef struct walk {
 static void visit(void *context, const tt_parts_op *op)
 {
     walk *w = context;
-    const uint32_t lane = op->times->last_lane;
+    const uint32_t lane = op->waited_lane;
     tt_amount_add(&w->lanes.major, op->major);
     tt_amount_add(&w->lanes.read_bytes, op->read_bytes);
     if (op->times->lanes > w->lanes.threads) w->lanes.threads = op->times->lanes;

@@ -188,6 +188,25 @@ static void a_thread_that_does_not_run_makes_no_share(void **state)
     hand_close(&h, m);
 }
 
+/* RMS_NORM's lane 1 waits for 600 of its 701 us inside the op. */
+static void waits_inside_an_op_are_no_work(void **state)
+{
+    const tt_detail waits[] = {{.run = 1,
+                                .place = tt_detail_place(2, 1, TT_DETAIL_WAIT_INSIDE),
+                                .off_cpu = {.ticks = 600000}}};
+    hand h;
+    (void)state;
+    tt_model *m = make(&h, "capture_off_cpu", "on", good, waits, 1);
+    tt_stats *s = sum_up(m, TT_BY_OP);
+    const tt_stats_row *norm = row(s, "RMS_NORM");
+    near(701000, norm->busy_ns);
+    near(101000, norm->work_ns);
+    /* Whether others were recorded is not told by this trace. */
+    assert_true(isnan(norm->wait_inside_ns));
+    tt_stats_free(s);
+    hand_close(&h, m);
+}
+
 /* The same of each row: of the log, of the tables, of a report's parts. */
 static void time_on_no_processor_is_a_column(void **state)
 {
@@ -397,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_does_not_run_makes_no_share),
+        cmocka_unit_test(waits_inside_an_op_are_no_work),
         cmocka_unit_test(time_on_no_processor_is_a_column),
         cmocka_unit_test(what_was_not_observed_is_unknown),
         cmocka_unit_test(waits_are_known_of_hooked_computations),

@@ -19,7 +19,7 @@ typedef struct gathering {
 
 static void note_lane(gathering *g, const tt_parts_op *op, const char *name)
 {
-    const uint32_t lane = op->times->last_lane;
+    const uint32_t lane = op->waited_lane;
     const uint64_t ticks = op->parts.ticks[TT_PART_WAIT];
     if (lane >= TT_WHY_LANES_MAX || op->times->lanes < 2) return;
     g->lane_ticks[lane] += ticks;

@@ -323,6 +323,7 @@ static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
     const uint64_t held_itself = at_most(t->last_inside.delay, held);
     parts[TT_PART_WORK] = at_most(own, tt_joined_work(t) / t->lanes);
     parts[TT_PART_WAIT] = own - parts[TT_PART_WORK] + inside - held;
+    op->waited_lane = inside - held > own - parts[TT_PART_WORK] ? t->inner_lane : t->last_lane;
     parts[TT_PART_DISK] = pool;
     divide_off(w, op, t->last_lane, begun, off - pool, read);
     if (held_itself) divide_off(w, op, t->last_lane, begun, held_itself, false);

@@ -75,6 +75,7 @@ typedef struct tt_parts_op {
     uint32_t node;
     bool first; /* of its run */
     const tt_joined *times;
+    uint32_t waited_lane;        /* for which threads waited most */
     tt_parts parts;              /* of its time, without barrier and gap */
     uint64_t gap_ticks;          /* since the op before (the batch's begin) ended, in no op */
     uint64_t stuck_ticks;        /* all threads were in the barrier before it, but none left it */
