@@ -357,7 +357,7 @@ static const tt_column columns[] = {
          .show = TT_SHOW_CUT, .text = show_destination, .json = json_destination),
 };
 
-#define DESCRIPTION 17u
+#define DESCRIPTION 18u
 
 const tt_schema tt_log_schema = {"log", "an op, or a thread's part of it", columns,
                                  sizeof columns / sizeof *columns};
