@@ -70,6 +70,7 @@ static const struct {
     [DETAIL + TT_DETAIL_OFF_CPU] = {"detail", "off cpu"},
     [DETAIL + TT_DETAIL_THREAD] = {"detail", "thread"},
     [DETAIL + TT_DETAIL_BETWEEN] = {"detail", "between"},
+    [DETAIL + TT_DETAIL_WAIT_INSIDE] = {"detail", "wait inside"},
     [DETAIL + TT_DETAIL_EXPERTS] = {"detail", "experts"},
     [DETAIL + TT_DETAIL_WEIGHTS_F32] = {"detail", "weights"},
     [DETAIL + TT_DETAIL_VALUE] = {"detail", "values"},

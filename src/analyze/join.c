@@ -2,7 +2,9 @@
 
 #include "base/array.h"
 #include "base/order.h"
+#include "base/saturate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
     o->n = 0;
     o->ns_per_tick = m->clock.ns_per_tick;
     o->known = m->off_cpu_known && m->clock.known && run->observed == TT_OBSERVED_HOOK;
+    o->inside_known =
+        o->known && (run->threads == 1 || (m->waits_inside_known && tt_model_waits_known(m, run)));
     if (!o->known) return TT_OK;
     tt_status status = tt_details_of_run(m->details, run->id, &list, &n, err);
     if (status != TT_OK) return status;
@@ -22,7 +26,7 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
     for (size_t i = 0; i < n; i++)
         if (tt_detail_kind_of(&list[i]) == TT_DETAIL_OFF_CPU ||
             tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS ||
-            tt_detail_kind_of(&list[i]) >= TT_DETAIL_THREAD)
+            tt_detail_kind_of(&list[i]) == TT_DETAIL_WAIT_INSIDE || tt_detail_is_thread(&list[i]))
             o->list[o->n++] = list[i];
     return TT_OK;
 }
@@ -33,22 +37,38 @@ static bool is_before(const tt_detail *d, uint32_t node, uint32_t lane)
     return tt_detail_lane(d) < lane;
 }
 
-uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t busy_ticks)
+uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t busy_ticks,
+                          tt_waits_inside *inside)
 {
     const double busy_ns = (double)busy_ticks * o->ns_per_tick;
-    double off_ns = 0;
+    double off_ns = 0, inside_ns = 0, delay_ns = 0;
+    uint64_t waited = 0;
+    bool has_faults = false;
     size_t low;
     tt_lower_bound(low, o->n, is_before(&o->list[low], node, lane));
     for (; low < o->n; low++) {
         const tt_detail *d = &o->list[low];
+        const enum tt_detail_kind kind = tt_detail_kind_of(d);
         if (tt_detail_node(d) != node || tt_detail_lane(d) != lane) break;
-        if (tt_detail_kind_of(d) >= TT_DETAIL_THREAD) continue;
-        double ns = tt_detail_kind_of(d) == TT_DETAIL_OFF_CPU ? (double)d->off_cpu.ns
-                                                              : busy_ns - (double)d->faults.cpu_ns;
+        double ns = 0;
+        has_faults |= kind == TT_DETAIL_FAULTS;
+        if (kind == TT_DETAIL_FAULTS) ns = busy_ns - (double)d->faults.cpu_ns;
+        if (kind == TT_DETAIL_OFF_CPU) ns = (double)d->off_cpu.ns;
         if (ns >= LEAST_NS) off_ns += ns;
+        if (kind == TT_DETAIL_THREAD && d->thread.delay_us != UINT32_MAX)
+            delay_ns += 1e3 * (double)d->thread.delay_us;
+        if (kind != TT_DETAIL_WAIT_INSIDE) continue;
+        inside_ns += (double)d->off_cpu.ns;
+        waited = tt_plus(waited, d->off_cpu.ticks);
     }
-    if (off_ns >= busy_ns) return busy_ticks;
-    return (uint64_t)(off_ns / o->ns_per_tick);
+    /* The op's CPU time is that of its waits, too. */
+    if (has_faults) off_ns = off_ns - inside_ns >= LEAST_NS ? off_ns - inside_ns : 0;
+    const uint64_t off = off_ns >= busy_ns ? busy_ticks : (uint64_t)(off_ns / o->ns_per_tick);
+    if (!inside) return off;
+    const double delay = fmin(inside_ns, delay_ns) / o->ns_per_tick;
+    inside->ticks = waited < busy_ticks - off ? waited : busy_ticks - off;
+    inside->delay = delay < (double)inside->ticks ? (uint64_t)delay : inside->ticks;
+    return off;
 }
 
 bool tt_off_cpu_delay(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t *ticks)
@@ -66,6 +86,17 @@ bool tt_off_cpu_delay(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_
     }
     *ticks = (uint64_t)(ns / o->ns_per_tick);
     return known;
+}
+
+double tt_off_cpu_kernel_share(const tt_off_cpu *o)
+{
+    uint64_t system_us = 0, all_us = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        if (tt_detail_kind_of(&o->list[i]) != TT_DETAIL_THREAD) continue;
+        system_us += o->list[i].thread.system_us;
+        all_us += (uint64_t)o->list[i].thread.system_us + o->list[i].thread.user_us;
+    }
+    return all_us ? (double)system_us / (double)all_us : 0;
 }
 
 void tt_off_cpu_free(tt_off_cpu *o)
@@ -192,10 +223,24 @@ static tt_status add_off_cpu(tt_join *j, const tt_model *m, const tt_run *run,
         for (size_t k = 0; status == TT_OK && k < p.n; k++) {
             if (p.node[k] >= j->graph->n_nodes || p.arrive[k] < p.start[k]) continue;
             tt_joined *op = &j->ops[p.node[k]];
+            tt_waits_inside inside;
             const uint64_t ticks =
-                tt_off_cpu_ticks(&j->off_cpu, p.node[k], p.lane, p.arrive[k] - p.start[k]);
+                tt_off_cpu_ticks(&j->off_cpu, p.node[k], p.lane, p.arrive[k] - p.start[k], &inside);
+            const uint64_t off = ticks + inside.delay + (p.start[k] - op->start);
             op->off_cpu += ticks;
-            if (p.lane == op->last_lane && p.start[k] == op->last_start) op->last_off_cpu = ticks;
+            op->inside += inside.ticks;
+            if (p.lane == op->last_lane && p.start[k] == op->last_start) {
+                op->last_off_cpu = ticks;
+                op->last_inside = inside;
+                continue;
+            }
+            if (off > op->other_off) {
+                op->other_off = off;
+                op->other_lane = p.lane;
+            }
+            if (op->inner_inside && op->inner_inside <= inside.ticks) continue;
+            op->inner_inside = inside.ticks + 1;
+            op->inner_lane = p.lane;
         }
     }
     return status;

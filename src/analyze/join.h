@@ -1,4 +1,4 @@
-/* The time that threads were off CPU while they worked on ops. */
+/* The time that threads were off CPU while they worked on ops, or waited there for others. */
 #ifndef TT_ANALYZE_JOIN_H
 #define TT_ANALYZE_JOIN_H
 
@@ -13,8 +13,10 @@
 
 /* Of one run. Zero-filled is empty; memory is reused for each run. */
 typedef struct tt_off_cpu {
-    bool known;      /* else nothing was observed of its ops */
-    tt_detail *list; /* OFF_CPU, FAULTS, THREAD and BETWEEN, by ascending node, lane, kind */
+    bool known;        /* else nothing was observed of its ops */
+    bool inside_known; /* likewise, of waits inside them */
+    tt_detail *list;   /* OFF_CPU, FAULTS, THREAD, BETWEEN, WAIT_INSIDE, by ascending node, lane,
+                          kind */
     size_t n;
     size_t capacity;
     double ns_per_tick;
@@ -22,13 +24,23 @@ typedef struct tt_off_cpu {
 
 /* Reads details, which another thread must not do at the same time. */
 tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, tt_error *err);
-/* For an op on a lane, which worked busy_ticks there (start to arrive): ticks, at most
- * busy_ticks. */
-uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t busy_ticks);
+/* How long a thread waited for others at barriers inside an op, ticks. */
+typedef struct tt_waits_inside {
+    uint64_t ticks;
+    uint64_t delay; /* of these, it was ready to run, but had no processor */
+} tt_waits_inside;
+
+/* For an op on a lane, which worked busy_ticks there (start to arrive): ticks, and (inside may be
+ * NULL) other times in which it waited inside the op; together at most busy_ticks. */
+uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t busy_ticks,
+                          tt_waits_inside *inside);
 /* Of the time off CPU that ended with the op on that lane, how long the thread was ready to run but
  * had no processor: the kernel's count since the thread's last reading, so also of ops before.
  * False: it was not read there. */
 bool tt_off_cpu_delay(const tt_off_cpu *o, uint32_t node, uint32_t lane, uint64_t *ticks);
+/* The share of the threads' own work that was in the kernel, by their counts in the run; 0 if there
+ * are none. */
+double tt_off_cpu_kernel_share(const tt_off_cpu *o);
 void tt_off_cpu_free(tt_off_cpu *o);
 
 /* The records of a run, with the lanes of each op joined. */
@@ -41,15 +53,34 @@ typedef struct tt_joined {
     uint64_t busy;    /* arrive - start, summed over lanes */
     uint64_t wait;    /* release - arrive, summed over lanes */
     uint64_t off_cpu; /* of busy, off CPU; 0 if not observed */
+    uint64_t inside;  /* of busy, waiting at barriers inside the op; likewise */
     /* Of the lane that arrived last, for which the others waited: */
     uint64_t last_start, last_off_cpu;
-    uint32_t last_lane;
-    uint32_t stamp; /* private: number of its run */
-    uint32_t lanes; /* records */
+    tt_waits_inside last_inside;
+    /* The longest that another lane was off CPU, or began the op later. */
+    uint64_t other_off;
+    uint32_t last_lane, other_lane;
+    uint32_t inner_lane;   /* of the others, that waited least inside the op: the last one there */
+    uint64_t inner_inside; /* private: its wait + 1; 0: none yet */
+    uint32_t stamp;        /* private: number of its run */
+    uint32_t lanes;        /* records */
     uint8_t covers;
     bool open; /* the end was not observed on some lane */
     bool bent; /* tt_times_are_bent on some lane */
 } tt_joined;
+
+/* What the threads did themselves. */
+static inline uint64_t tt_joined_work(const tt_joined *op)
+{
+    return op->busy - op->off_cpu - op->inside;
+}
+
+/* Of the last lane's waits inside the op: for one that was off CPU, or because it was itself. */
+static inline uint64_t tt_joined_held(const tt_joined *op)
+{
+    const uint64_t off = op->other_off + op->last_inside.delay;
+    return off < op->last_inside.ticks ? off : op->last_inside.ticks;
+}
 
 /* Zero-filled is empty and ready. Memory is reused for each run. */
 typedef struct tt_join {

@@ -43,7 +43,7 @@ static void visit_piece(walk *w, uint32_t run, const tt_piece_ops *p)
     for (size_t i = 0; !p->open && i < p->n && !w->stopped; i++) {
         if (tt_times_are_bent(limits, p->start[i], p->arrive[i], p->release[i])) continue;
         const uint64_t busy = p->arrive[i] - p->start[i];
-        const uint64_t ticks = tt_off_cpu_ticks(&w->off, p->node[i], p->lane, busy);
+        const uint64_t ticks = tt_off_cpu_ticks(&w->off, p->node[i], p->lane, busy, NULL);
         if (ticks == 0) continue;
         const tt_off_cpu_op op = {.start_ns = tt_model_ns(m, p->start[i]),
                                   .end_ns = tt_model_ns(m, p->arrive[i]),

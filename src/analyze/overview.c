@@ -42,9 +42,10 @@ TT_ORDER_BY(by_begin, spell, begin)
 typedef struct walk {
     tt_overview *o;
     tt_parts_walker *walker;
-    tt_parts_state *batches; /* by batch */
-    bool *begun;             /* likewise */
-    double *off_ns;          /* likewise: off CPU, whatever for */
+    tt_stats_progress *progress;
+    void *progress_context;
+    const tt_over *over;
+    double *off_ns; /* by batch: off CPU, whatever for */
     spell *spells;
     size_t n_spells, capacity;
     tt_parts parts;
@@ -55,7 +56,7 @@ typedef struct walk {
 static void visit(void *context, const tt_parts_op *op)
 {
     walk *w = context;
-    const uint32_t lane = op->times->last_lane;
+    const uint32_t lane = op->waited_lane;
     tt_amount_add(&w->lanes.major, op->major);
     tt_amount_add(&w->lanes.read_bytes, op->read_bytes);
     if (op->times->lanes > w->lanes.threads) w->lanes.threads = op->times->lanes;
@@ -80,35 +81,17 @@ static bool add_spell(walk *w, const tt_parts_state *s)
     return true;
 }
 
-static tt_status add_run(walk *w, uint32_t at, tt_error *err)
+/* After each run. */
+static tt_status go_on(void *context, uint32_t run, const tt_parts_state *alone, tt_error *err)
 {
-    const tt_run *run = &w->o->m->runs[at];
-    const uint32_t b = run->batch;
-    tt_parts_state alone;
-    if (b == TT_NONE)
-        tt_parts_begin(&alone, run->begin_ticks);
-    else if (!w->begun[b])
-        tt_parts_begin(&w->batches[b], w->o->m->batches[b].begin_ticks);
-    if (b != TT_NONE) w->begun[b] = true;
-    tt_parts_state *s = b == TT_NONE ? &alone : &w->batches[b];
-    tt_status status = tt_parts_run(w->walker, at, s, visit, w, err);
-    if (status != TT_OK || b != TT_NONE) return status;
-    if (run->ended) tt_parts_end(w->walker, TT_NONE, s, run->end_ticks);
-    return add_spell(w, s) ? TT_OK : tt_error_memory(err, "the overview");
-}
-
-static tt_status end_batches(walk *w, tt_error *err)
-{
-    const tt_model *m = w->o->m;
-    for (uint32_t i = 0; i < m->n_batches; i++) {
-        tt_parts_state *s = &w->batches[i];
-        if (!w->begun[i]) tt_parts_begin(s, m->batches[i].begin_ticks);
-        if (m->batches[i].ended) tt_parts_end(w->walker, i, s, m->batches[i].end_ticks);
-        if (!add_spell(w, s)) return tt_error_memory(err, "the overview");
-        for (unsigned k = TT_PART_PROCESSOR; k <= TT_PART_DISK; k++)
-            w->off_ns[i] += tt_model_span_ns(m, s->parts.ticks[k]);
-    }
-    return TT_OK;
+    walk *w = context;
+    tt_status status = TT_OK;
+    if (run % PROGRESS_EVERY == 0) status = tt_over_check(w->over, err);
+    if (w->progress && run % PROGRESS_EVERY == 0)
+        w->progress(w->progress_context, run, w->o->m->n_runs);
+    if (status == TT_OK && alone && !add_spell(w, alone))
+        status = tt_error_memory(err, "the overview");
+    return status;
 }
 
 /* The time in no spell, from the first to the last. */
@@ -136,6 +119,7 @@ static void set_parts(walk *w)
         ns[i] = tt_model_span_ns(o->m, w->parts.ticks[i]);
         o->total_ns += ns[i];
     }
+    t->kernel_untold = !tt_parts_tell_kernel(ns, NULL);
     tt_why_set_parts(t, w->walker, ns, NULL);
     memcpy(o->parts, t->parts, sizeof o->parts);
     o->n_parts = t->n_parts;
@@ -146,24 +130,21 @@ static void set_parts(walk *w)
                      "Batches overlap: their common time counts for each of them.");
 }
 
-static tt_status walk_runs(walk *w, tt_stats_progress *progress, void *context, const tt_over *over,
-                           tt_error *err)
+static tt_status walk_runs(walk *w, tt_error *err)
 {
     const tt_model *m = w->o->m;
-    w->batches = calloc((size_t)m->n_batches + 1, sizeof *w->batches);
-    w->begun = calloc((size_t)m->n_batches + 1, sizeof *w->begun);
+    tt_parts_state *batches = calloc((size_t)m->n_batches + 1, sizeof *batches);
     w->off_ns = calloc((size_t)m->n_batches + 1, sizeof *w->off_ns);
-    tt_status status =
-        w->batches && w->begun && w->off_ns ? TT_OK : tt_error_memory(err, "the overview");
-    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
-        if (i % PROGRESS_EVERY == 0) status = tt_over_check(over, err);
-        if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
-        if (status == TT_OK) status = add_run(w, i, err);
+    tt_status status = batches && w->off_ns
+                           ? tt_parts_batches(w->walker, batches, visit, go_on, w, err)
+                           : tt_error_memory(err, "the overview");
+    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++) {
+        for (unsigned k = TT_PART_PROCESSOR; k <= TT_PART_DISK; k++)
+            w->off_ns[i] += tt_model_span_ns(m, batches[i].parts.ticks[k]);
+        if (!add_spell(w, &batches[i])) status = tt_error_memory(err, "the overview");
     }
-    if (status == TT_OK) status = end_batches(w, err);
     if (status == TT_OK) set_parts(w);
-    free(w->batches);
-    free(w->begun);
+    free(batches);
     free(w->spells);
     return status;
 }
@@ -565,9 +546,13 @@ static tt_status find_times(tt_overview *o, const tt_overview_sums *sums,
                             tt_stats_progress *progress, void *context, const tt_over *over,
                             tt_overview_lanes *lanes, tt_error *err)
 {
-    walk w = {.o = o, .walker = tt_parts_open(o->m)};
+    walk w = {.o = o,
+              .walker = tt_parts_open(o->m),
+              .progress = progress,
+              .progress_context = context,
+              .over = over};
     if (!w.walker) return tt_error_memory(err, "the overview");
-    tt_status status = walk_runs(&w, progress, context, over, err);
+    tt_status status = walk_runs(&w, err);
     if (status == TT_OK) status = find_slow(o, &w, over, err);
     free(w.off_ns);
     if (status == TT_OK) set_tensors(o, sums);

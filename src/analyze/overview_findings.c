@@ -295,12 +295,9 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
         add(o, TT_SEVERITY_NOTE, "uneven_threads", "timeline", s,
             tt_why_keep(
                 &o->texts,
-                "Threads waited for each other for %.0f %% of the time of ops%s, with no single "
-                "thread to blame: %s.",
-                100 * waits / all_ns, undisturbed,
-                o->m->off_cpu_known ? "the ops divide unevenly"
-                                    : "the ops divide unevenly, or threads were off CPU, which was "
-                                      "not recorded"));
+                "Threads waited for each other for %.0f %% of the time of ops%s; none of them was "
+                "waited for much longer than the others.",
+                100 * waits / all_ns, undisturbed));
         return;
     }
     s.lane = most;

@@ -35,7 +35,7 @@ typedef struct stats_node {
 } stats_node;
 
 struct tt_stats {
-    bool off_cpu_known, wait_known; /* of the current run */
+    bool off_cpu_known, wait_known, inside_known; /* of the current run */
     const tt_model *m;
     tt_stats_by by;
     tt_filter filter;
@@ -414,6 +414,8 @@ static inline void add(const tt_stats *s, tt_stats_row *row, const stats_node *i
     row->busy_ticks += op->busy;
     row->off_cpu_ticks += op->off_cpu;
     row->off_cpu_unknown |= !s->off_cpu_known;
+    row->inside_ticks += op->inside;
+    row->inside_unknown |= !s->inside_known;
     row->wait_ticks += op->wait;
     row->wait_unknown |= !s->wait_known;
     row->weight_bytes += bytes;
@@ -436,6 +438,8 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
     total->busy_ticks += row->busy_ticks;
     total->off_cpu_ticks += row->off_cpu_ticks;
     total->off_cpu_unknown |= row->off_cpu_unknown;
+    total->inside_ticks += row->inside_ticks;
+    total->inside_unknown |= row->inside_unknown;
     total->wait_unknown |= row->wait_unknown;
     total->wait_ticks += row->wait_ticks;
     total->weight_bytes += row->weight_bytes;
@@ -474,8 +478,9 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
     row->p95_ns = tt_quantiles_at(&row->ticks, 0.95) * m->clock.ns_per_tick;
     row->max_ns = tt_model_span_ns(m, row->ticks.max);
     row->busy_ns = tt_model_span_ns(m, row->busy_ticks);
-    row->work_ns = tt_model_span_ns(m, row->busy_ticks - row->off_cpu_ticks);
+    row->work_ns = tt_model_span_ns(m, row->busy_ticks - row->off_cpu_ticks - row->inside_ticks);
     row->off_cpu_ns = row->off_cpu_unknown ? NAN : tt_model_span_ns(m, row->off_cpu_ticks);
+    row->wait_inside_ns = row->inside_unknown ? NAN : tt_model_span_ns(m, row->inside_ticks);
     row->wait_ns = row->wait_unknown ? NAN : tt_model_span_ns(m, row->wait_ticks);
     tt_quantiles_free(&row->ticks);
 }
@@ -533,6 +538,7 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
     if (!nodes || s->failed) return TT_OK;
     const bool parts = rows_are_parts(s);
     s->off_cpu_known = j->off_cpu.known;
+    s->inside_known = j->off_cpu.inside_known;
     s->wait_known = tt_model_waits_known(s->m, run);
     uint32_t run_row = row_of_run(s, run);
     for (uint32_t i = 0; i < j->n_touched; i++) {
@@ -574,6 +580,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
     if (status == TT_OK && nodes) status = tt_off_cpu_load(off, s->m, run, err);
     if (status != TT_OK) return status;
     s->off_cpu_known = off->known;
+    s->inside_known = off->inside_known;
     s->wait_known = tt_model_waits_known(s->m, run);
     for (size_t i = 0; nodes && i < n && !s->failed; i++) {
         tt_piece_ops p;
@@ -594,9 +601,13 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
             if (status != TT_OK) return status;
             if (!passes) continue;
             uint64_t busy = p.arrive[k] - p.start[k];
+            tt_waits_inside inside = {0};
+            const uint64_t off_ticks =
+                off->n ? tt_off_cpu_ticks(off, p.node[k], p.lane, busy, &inside) : 0;
             const tt_joined own = {
                 .busy = busy,
-                .off_cpu = off->n ? tt_off_cpu_ticks(off, p.node[k], p.lane, busy) : 0,
+                .off_cpu = off_ticks,
+                .inside = inside.ticks,
                 .wait = p.release[k] - p.arrive[k],
                 .open = p.open,
                 .bent = !p.open && tt_times_are_bent(ticks, p.start[k], p.arrive[k], p.release[k])};

@@ -50,20 +50,20 @@ typedef struct tt_stats_row {
     uint64_t timed; /* of these; the others have no observed end, and no times */
     uint64_t bent;  /* of the timed: their times fall, or are outside of their run */
     double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
-    double work_ns;          /* own work: busy_ns minus the known off_cpu_ns */
-    double off_cpu_ns;       /* NAN if not observed for some op */
-    double busy_ns, wait_ns; /* wait_ns: NAN if waits were not observed */
-    uint64_t weight_bytes;   /* read from weights */
-    bool at_most;            /* an upper bound: some selected rows or experts are unknown */
-    uint64_t sources;        /* of the ops, for each read */
+    double work_ns; /* own work: busy_ns minus the known off_cpu_ns and wait_inside_ns */
+    double off_cpu_ns, wait_inside_ns; /* NAN if not observed for some op */
+    double busy_ns, wait_ns;           /* wait_ns: NAN if waits were not observed */
+    uint64_t weight_bytes;             /* read from weights */
+    bool at_most;     /* an upper bound: some selected rows or experts are unknown */
+    uint64_t sources; /* of the ops, for each read */
     uint64_t file_sources, buffer_sources; /* of these, by origin */
     uint32_t
         tensors; /* sources of different names; 0: not counted (rows by batch, phase, thread) */
     tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */
     /* Private: */
     tt_quantiles ticks;
-    uint64_t busy_ticks, wait_ticks, off_cpu_ticks;
-    bool off_cpu_unknown, wait_unknown;
+    uint64_t busy_ticks, wait_ticks, off_cpu_ticks, inside_ticks;
+    bool off_cpu_unknown, wait_unknown, inside_unknown;
     uint64_t timed_weight_bytes;
     bool done;
 } tt_stats_row;

@@ -127,19 +127,21 @@ static tt_status measure_picks(walk *w, uint32_t graph, uint32_t node, node_info
     return TT_OK;
 }
 
-static void add_to_cell(tt_work_cell *c, const tt_joined *op, const node_info *info)
+/* kernel: the share of the run's own work that was there. */
+static void add_to_cell(tt_work_cell *c, const tt_joined *op, const node_info *info, double kernel)
 {
     c->count++;
     c->busy_ticks += op->busy;
     c->wait_ticks += op->wait;
-    c->off_cpu_ticks += op->off_cpu;
+    c->own_ticks += tt_joined_work(op);
     c->bytes_at_most |= info->cost.at_most;
     c->flops_at_most |= info->cost.flops.at_most;
     if (op->open) return;
     c->timed++;
     c->ticks += tt_joined_ticks(op);
-    c->lost_ticks +=
-        op->last_off_cpu < tt_joined_ticks(op) ? op->last_off_cpu : tt_joined_ticks(op);
+    const uint64_t lost = op->last_off_cpu + tt_joined_held(op);
+    const uint64_t ran = tt_joined_ticks(op) > lost ? tt_joined_ticks(op) - lost : 0;
+    c->lost_ticks += tt_joined_ticks(op) - ran + (uint64_t)((double)ran * kernel);
     if (info->cost.flops.known) c->flops += (double)info->cost.flops.flops;
     c->moved_bytes += (double)info->cost.read_bytes + (double)info->cost.write_bytes;
     c->weight_bytes += (double)info->weight_bytes;
@@ -148,6 +150,7 @@ static void add_to_cell(tt_work_cell *c, const tt_joined *op, const node_info *i
 static tt_status add_ops(walk *w, uint32_t graph, uint8_t phase, tt_error *err)
 {
     const tt_join *j = &w->join;
+    const double kernel = tt_off_cpu_kernel_share(&j->off_cpu);
     if (!w->nodes[graph])
         w->nodes[graph] = calloc((size_t)w->m->graphs[graph].n_nodes + 1, sizeof **w->nodes);
     node_info *nodes = w->nodes[graph];
@@ -156,13 +159,14 @@ static tt_status add_ops(walk *w, uint32_t graph, uint8_t phase, tt_error *err)
         const uint32_t node = j->touched[i];
         const tt_joined *op = &j->ops[node];
         w->work->off_cpu_ticks += op->off_cpu;
+        w->work->inside_ticks += op->inside;
         node_info *info = &nodes[node];
         tt_status status = TT_OK;
         if (!info->known || info->covers != op->covers || !info->cells[phase])
             status = learn(w, graph, node, op->covers, phase, info, err);
         if (status == TT_OK && info->picks) status = measure_picks(w, graph, node, info, err);
         if (status != TT_OK) return status;
-        add_to_cell(&w->work->cells[info->cells[phase] - 1], op, info);
+        add_to_cell(&w->work->cells[info->cells[phase] - 1], op, info, kernel);
     }
     return TT_OK;
 }
@@ -471,7 +475,7 @@ static void add(tt_rollup *r, const tt_work_cell *c, const tt_model *m)
     r->timed += c->timed;
     r->compute_ns += tt_model_span_ns(m, c->busy_ticks);
     r->wait_ns += tt_model_span_ns(m, c->wait_ticks);
-    r->work_ns += tt_model_span_ns(m, c->busy_ticks - c->off_cpu_ticks);
+    r->work_ns += tt_model_span_ns(m, c->own_ticks);
     r->wall_ns += tt_model_span_ns(m, c->ticks);
     r->quiet_ns += tt_model_span_ns(m, c->ticks - c->lost_ticks);
     r->flops += c->flops;

@@ -31,16 +31,18 @@ typedef struct tt_work_cell {
     bool integers;    /* tt_flops_in_integers */
     bool flops_known;
     bool flops_at_most, bytes_at_most;
-    uint64_t count;         /* executions, of all threads */
-    uint64_t busy_ticks;    /* of the threads, summed: compute */
-    uint64_t wait_ticks;    /* likewise */
-    uint64_t off_cpu_ticks; /* of busy_ticks, known to be off CPU */
-    uint64_t timed;         /* executions with an observed end; of these: */
-    uint64_t ticks;         /* from the first thread's start to the last one's arrival */
-    uint64_t lost_ticks;    /* of these, the last one was off CPU */
-    double flops;           /* 0 unless known */
-    double moved_bytes;     /* read and written */
-    double weight_bytes;    /* of these, of weights */
+    uint64_t count;      /* executions, of all threads */
+    uint64_t busy_ticks; /* of the threads, summed: compute */
+    uint64_t wait_ticks; /* likewise */
+    uint64_t
+        own_ticks;  /* of busy_ticks, neither off CPU nor waiting inside an op, as far as known */
+    uint64_t timed; /* executions with an observed end; of these: */
+    uint64_t ticks; /* from the first thread's start to the last one's arrival */
+    uint64_t lost_ticks; /* of these, the last one was off CPU, held (tt_joined_held), or in
+                            the kernel */
+    double flops;        /* 0 unless known */
+    double moved_bytes;  /* read and written */
+    double weight_bytes; /* of these, of weights */
 } tt_work_cell;
 
 /* An interval in which ops were computed: a batch, or a run outside of batches. */
@@ -72,6 +74,7 @@ typedef struct tt_work {
     /* Sums, in ticks: */
     uint64_t busy_ticks, wait_ticks, idle_ticks; /* of threads; they add up to windows x lanes */
     uint64_t off_cpu_ticks;                      /* of busy_ticks, off CPU; if off_cpu_known */
+    uint64_t inside_ticks;                       /* likewise, waiting at barriers inside ops */
     bool off_cpu_known;                          /* of all runs with ops */
     uint64_t span_ticks;    /* from the start of the first window to the end of the last */
     uint64_t between_ticks; /* of these, in no window */
@@ -104,10 +107,10 @@ typedef struct tt_rollup {
     bool integers, flops_known, flops_at_most, bytes_at_most;
     uint64_t count, timed;
     double compute_ns, wait_ns; /* of threads */
-    double work_ns;             /* own work: compute_ns minus the time known to be off CPU */
+    double work_ns;             /* own work: compute_ns without the time known to be off CPU or
+                                   waiting for others inside ops */
     double wall_ns;             /* of the timed ones */
-    double
-        quiet_ns; /* of that, without the time in which the thread that ended the op was off CPU */
+    double quiet_ns;            /* of that, without lost_ticks */
     double flops, moved_bytes, weight_bytes;
 } tt_rollup;
 

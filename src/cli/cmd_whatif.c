@@ -259,12 +259,12 @@ static void note_lost(const tt_whatif_result *r)
     const double share = tt_whatif_lost_share(tt_whatif_told(r));
     if (share > TT_WHATIF_LOST_MOST)
         tt_report_note("no rate of tokens is told: for %.0f %% of their traced time threads were "
-                       "off CPU (`why` "
+                       "off CPU or in the kernel (`why` "
                        "says what for), and what is left tells nothing of an undisturbed run",
                        100 * share);
     else if (share >= 0.01)
-        tt_report_note("for %.0f %% of the traced time threads were off CPU: that is left out of "
-                       "the compute times",
+        tt_report_note("for %.0f %% of the traced time threads were off CPU or in the kernel: that "
+                       "is left out of the compute times",
                        100 * share);
 }
 

@@ -22,6 +22,7 @@ enum column {
     COUNT,
     PART,
     OFF,
+    WAITED,
     ELAPSED,
     USER,
     SYSTEM,
@@ -49,7 +50,8 @@ static const shape SHAPES[] = {
     [TT_DETAIL_VALUE] = {4, {RUN, NODE, LANE, PART}, 0, TT_DETAIL_VALUE_BYTES},
     [TT_DETAIL_OFF_CPU] = {4, {RUN, NODE, LANE, OFF}, 0, 0},
     [TT_DETAIL_THREAD] = {9, THREAD_COLUMNS, 0, 0},
-    [TT_DETAIL_BETWEEN] = {9, THREAD_COLUMNS, 0, 0}};
+    [TT_DETAIL_BETWEEN] = {9, THREAD_COLUMNS, 0, 0},
+    [TT_DETAIL_WAIT_INSIDE] = {5, {RUN, NODE, LANE, WAITED, OFF}, 0, 0}};
 
 /* What decoding returns if it ran out: that is no fault of the chunk. */
 static const char no_memory[] = "no memory";
@@ -60,11 +62,6 @@ _Static_assert(sizeof SHAPES / sizeof *SHAPES == KINDS, "each kind has a shape")
 static bool is_difference(enum column what)
 {
     return what == RUN || what == NODE || what == TOKEN;
-}
-
-static bool is_thread(const tt_detail *d)
-{
-    return tt_detail_kind_of(d) >= TT_DETAIL_THREAD;
 }
 
 static uint64_t value_of(const tt_detail *d, enum column what)
@@ -79,7 +76,7 @@ static uint64_t value_of(const tt_detail *d, enum column what)
     case MINOR:
         return d->faults.minor;
     case MAJOR:
-        return is_thread(d) ? d->thread.major : d->faults.major;
+        return tt_detail_is_thread(d) ? d->thread.major : d->faults.major;
     case CPU:
         return d->faults.cpu_ns;
     case READ:
@@ -94,6 +91,8 @@ static uint64_t value_of(const tt_detail *d, enum column what)
         return d->value.part;
     case OFF:
         return d->off_cpu.ns;
+    case WAITED:
+        return d->off_cpu.ticks;
     case ELAPSED:
         return d->thread.elapsed_us;
     case USER:
@@ -209,6 +208,7 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
                                       [COUNT] = TT_DETAIL_EXPERTS_MAX,
                                       [PART] = TT_DETAIL_VALUE_PARTS - 1,
                                       [OFF] = UINT64_MAX,
+                                      [WAITED] = UINT64_MAX,
                                       [ELAPSED] = UINT32_MAX,
                                       [USER] = UINT32_MAX,
                                       [SYSTEM] = UINT32_MAX,
@@ -229,7 +229,7 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         d->faults.minor = (uint32_t)v;
         break;
     case MAJOR:
-        if (is_thread(d))
+        if (tt_detail_is_thread(d))
             d->thread.major = (uint32_t)v;
         else
             d->faults.major = (uint32_t)v;
@@ -254,6 +254,10 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         break;
     case OFF:
         d->off_cpu.ns = v;
+        break;
+    case WAITED:
+        if (v == 0) return false; /* that is how OFF_CPU is told */
+        d->off_cpu.ticks = v;
         break;
     case ELAPSED:
         d->thread.elapsed_us = (uint32_t)v;
@@ -328,7 +332,7 @@ static const char *get_kind(tt_cursor *c, tt_detail *list, size_t n, size_t kind
     uint64_t *scratch = malloc(n * (s->items_max ? s->items_max : 1u) * sizeof *scratch);
     if (!scratch) return no_memory;
     for (size_t i = 0; i < n; i++)
-        list[i] = (tt_detail){.place = tt_op_place(0, 0, (uint32_t)kind)};
+        list[i] = (tt_detail){.place = tt_detail_place(0, 0, (enum tt_detail_kind)kind)};
     for (unsigned i = 0; !wrong && i < s->n_columns; i++)
         wrong = get_column(c, list, n, (enum column)s->columns[i], scratch);
     if (!wrong && s->items_max) wrong = get_items(c, list, n, s->items_max, scratch);

@@ -25,9 +25,10 @@ enum tt_detail_kind {
     TT_DETAIL_VALUE = 4,
     TT_DETAIL_OFF_CPU = 5,
     TT_DETAIL_THREAD = 6,
-    TT_DETAIL_BETWEEN = 7
+    TT_DETAIL_BETWEEN = 7,
+    TT_DETAIL_WAIT_INSIDE = 8
 };
-#define TT_DETAIL_KINDS 8u
+#define TT_DETAIL_KINDS 9u
 
 /* The kernel's counts for the thread while it worked on an op (start to arrive). */
 typedef struct tt_detail_faults {
@@ -60,10 +61,12 @@ typedef struct tt_detail_value {
     uint8_t bytes[TT_DETAIL_VALUE_BYTES];
 } tt_detail_value;
 
-/* How long the thread was off CPU while it worked on an op. Several details of one op and lane add
- * up. */
+/* How long the thread was off CPU while it worked on an op, or (ticks > 0, WAIT_INSIDE) how long it
+ * waited for the others at a barrier inside the op, and of that was off CPU. Several details of one
+ * op and lane add up. */
 typedef struct tt_detail_off_cpu {
     uint64_t ns;
+    uint64_t ticks; /* 0: OFF_CPU */
 } tt_detail_off_cpu;
 
 /* The kernel's counts for the thread since its last such reading, in microseconds. Readings are
@@ -103,7 +106,9 @@ _Static_assert(sizeof(tt_detail) == sizeof(tt_op_record), "rings of both have sl
 
 static inline uint32_t tt_detail_place(uint32_t node, uint32_t lane, enum tt_detail_kind kind)
 {
-    return tt_op_place(node, lane, (uint32_t)kind);
+    /* It has three bits. */
+    return tt_op_place(node, lane,
+                       (uint32_t)(kind == TT_DETAIL_WAIT_INSIDE ? TT_DETAIL_OFF_CPU : kind));
 }
 
 static inline uint32_t tt_detail_node(const tt_detail *d)
@@ -118,7 +123,13 @@ static inline uint32_t tt_detail_lane(const tt_detail *d)
 
 static inline enum tt_detail_kind tt_detail_kind_of(const tt_detail *d)
 {
-    return (enum tt_detail_kind)(d->place >> 29);
+    const enum tt_detail_kind kind = (enum tt_detail_kind)(d->place >> 29);
+    return kind == TT_DETAIL_OFF_CPU && d->off_cpu.ticks ? TT_DETAIL_WAIT_INSIDE : kind;
+}
+
+static inline bool tt_detail_is_thread(const tt_detail *d)
+{
+    return tt_detail_kind_of(d) == TT_DETAIL_THREAD || tt_detail_kind_of(d) == TT_DETAIL_BETWEEN;
 }
 
 /* Appends the payload for n > 0 details (at most TT_DETAIL_CHUNK_RECORDS_MAX) of one ring, kind by

@@ -498,6 +498,8 @@ static void find_what_is_unknown(tt_model *m)
     const char *faults = tt_model_environment(m, "capture_faults");
     m->off_cpu_known =
         (off_cpu && strcmp(off_cpu, "on") == 0) || (faults && strcmp(faults, "on") == 0);
+    const char *inside = tt_model_environment(m, "capture_waits_inside");
+    m->waits_inside_known = inside && strcmp(inside, "on") == 0;
     const char *delay = tt_model_environment(m, "capture_delay");
     m->delay_known = m->off_cpu_known && delay && strcmp(delay, "on") == 0;
 }

@@ -390,6 +390,7 @@ typedef struct tt_model {
     bool waits_known;   /* of all computations; see tt_model_waits_known */
     bool off_cpu_known; /* of threads, in ops of hooked runs */
     bool delay_known;   /* likewise, of that, how long they waited for a processor */
+    bool waits_inside_known; /* whether waits at barriers inside ops are in the trace */
     /* Private: */
     bool is_share;         /* only pieces, details, data and run_faults are its own */
     struct tt_run_faults { /* of the last run, derived from events */

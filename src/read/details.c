@@ -309,6 +309,18 @@ static tt_status add_found(tt_details *d, const listed *c, uint32_t run, size_t 
     return TT_OK;
 }
 
+static int by_counts(const tt_detail_thread *x, const tt_detail_thread *y)
+{
+    const uint32_t a[] = {x->elapsed_us, x->user_us, x->system_us,
+                          x->delay_us,   x->major,   x->switches};
+    const uint32_t b[] = {y->elapsed_us, y->user_us, y->system_us,
+                          y->delay_us,   y->major,   y->switches};
+    size_t i = 0;
+    while (i + 1 < sizeof a / sizeof *a && a[i] == b[i])
+        i++;
+    return tt_order(a[i], b[i]);
+}
+
 /* Token and rank are at the same offsets for experts and weights. */
 static int by_place(const void *a, const void *b)
 {
@@ -321,8 +333,11 @@ static int by_place(const void *a, const void *b)
     if (kind_x != kind_y) return kind_x < kind_y ? -1 : 1;
     if (kind_x == TT_DETAIL_VALUE) return (int)x->value.part - (int)y->value.part;
     /* Several of one op: in an order that the trace alone decides. */
-    if (kind_x == TT_DETAIL_OFF_CPU) return tt_order(x->off_cpu.ns, y->off_cpu.ns);
-    if (kind_x >= TT_DETAIL_THREAD) return memcmp(&x->thread, &y->thread, sizeof x->thread);
+    if (kind_x == TT_DETAIL_OFF_CPU || kind_x == TT_DETAIL_WAIT_INSIDE) {
+        const int order = tt_order(x->off_cpu.ns, y->off_cpu.ns);
+        return order ? order : tt_order(x->off_cpu.ticks, y->off_cpu.ticks);
+    }
+    if (tt_detail_is_thread(x)) return by_counts(&x->thread, &y->thread);
     if (kind_x != TT_DETAIL_EXPERTS && kind_x != TT_DETAIL_WEIGHTS_F32) return 0;
     if (x->experts.token != y->experts.token) return x->experts.token < y->experts.token ? -1 : 1;
     return x->experts.first_rank - y->experts.first_rank;

@@ -36,7 +36,8 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
         (void)snprintf(
             out, room,
             "Memory- or compute-bound could not be decided: for %.0f %% of the ops' time "
-            "a thread was off CPU, and what is left tells nothing of an undisturbed run.",
+            "threads were off CPU or in the kernel, and what is left tells nothing of an "
+            "undisturbed run.",
             100 * b->lost_ns / (b->lost_ns + b->all_ns));
         return true;
     }
@@ -248,10 +249,11 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
                     "The limit is memory's all the same, below and in the table; what comes out of "
                     "a cache may pass it.");
     if (a->bounds.lost_ns > 0)
-        tt_page_add(p, TT_BLOCK_NOTE,
-                    "Time in which the thread that ended an op was off CPU is left out: %s besides "
-                    "the %s here.",
-                    tt_format_ns(p, a->bounds.lost_ns), tt_format_ns(p, a->bounds.all_ns));
+        tt_page_add(
+            p, TT_BLOCK_NOTE,
+            "Time in which the thread that ended an op was off CPU or in the kernel, or waited "
+            "inside it for one that was off CPU, is left out: %s besides the %s here.",
+            tt_format_ns(p, a->bounds.lost_ns), tt_format_ns(p, a->bounds.all_ns));
     plot_roofline(p, a);
     table_of_points(p, a);
     if (a->points.n > POINTS_SHOWN)

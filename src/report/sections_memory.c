@@ -394,7 +394,8 @@ void tt_section_whatif(tt_page *p, const tt_analysis *a)
                 "a cache that begins empty; a token here is a generated one after the first, where "
                 "there are such. Computing takes as long as in the trace%s. tensortrace whatif has "
                 "other rules, units and disks.",
-                a->m->off_cpu_known ? ", without the time in which threads were off CPU"
+                a->m->off_cpu_known
+                    ? ", without the time in which threads were off CPU or in the kernel"
                 : a->kernel_batches.has_faults && a->kernel_batches.major
                     ? ", whose own waiting for the disk is in it: trace a second run, with the "
                       "file in RAM, for better figures"

@@ -202,24 +202,31 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
     if (a->work.off_cpu_known && off > 0 && off >= TT_OFF_CPU_MUCH * busy)
         tt_page_add(
             p, TT_BLOCK_TEXT,
-            "The threads were off CPU for %s of their time in ops, which counts as computing "
+            "The threads were off CPU for %s of their time in ops, which is in the time in ops "
             "here; the parts of the run's time above say what for, where that was recorded.",
             tt_percent(p, off, busy));
+    const double inside = (double)a->work.inside_ticks;
+    if (inside > 0 && inside >= TT_OFF_CPU_MUCH * busy)
+        tt_page_add(p, TT_BLOCK_TEXT,
+                    "For %s of their time in ops threads waited for others, at barriers inside "
+                    "ops; that is in the time in ops, too.",
+                    tt_percent(p, inside, busy));
     plot_parts(p, a);
     plot_layers(p, a);
     tables_of_time(p, a);
     tt_page_add(
         p, TT_BLOCK_NOTE,
-        "Own work is what threads computed%s; of it are the shares and the order of the rows. The "
-        "three columns behind it are of all of the threads' time. A thread computes from an op's "
+        "Own work is what threads did themselves in ops, in user mode and in the kernel%s; of it "
+        "are the shares and the order of the rows. The "
+        "three columns behind it are of all of the threads' time. A thread is in an op from its "
         "start until it has done its part; then it waits until all have. What is left of a batch "
         "is idle: before the first op, behind the last one, between "
-        "two. Barriers inside an op are part of its compute. Between batches the program samples, "
+        "two. Barriers inside an op are in its time. Between batches the program samples, "
         "prints, or waits for its user; all threads count there, too. A "
         "time at barriers is a sum over threads, most of which has a cause in the last one's work "
         "or "
         "time off CPU: how long the run itself waited for threads is among its parts above.",
-        a->work.off_cpu_known ? ", without the time in which they were off CPU"
+        a->work.off_cpu_known ? ", without the time in which they were off CPU or waited there"
                               : " (time in which they were off CPU was not observed, and "
                                 "is in it)");
     if (tt_ops_are_lost(a))

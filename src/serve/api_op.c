@@ -19,6 +19,7 @@ typedef struct lane_times {
     uint64_t start, arrive, release;
     const tt_detail *faults; /* NULL: not observed */
     uint64_t off_cpu;        /* ticks, if observed for the run */
+    tt_waits_inside inside;
 } lane_times;
 
 typedef struct op_answer {
@@ -28,7 +29,7 @@ typedef struct op_answer {
     tt_joined joined;
     lane_times lanes[TT_OPS_LANE_MAX + 1];
     uint32_t n_lanes;
-    bool off_cpu_known;
+    bool off_cpu_known, inside_known;
     tt_op op;
     tt_accesses *accesses;
     const tt_access *list;
@@ -47,8 +48,8 @@ static tt_status find_lanes(op_answer *a, tt_error *err)
         status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
         for (size_t k = 0; status == TT_OK && k < p.n && a->n_lanes <= TT_OPS_LANE_MAX; k++)
             if (p.node[k] == a->node)
-                a->lanes[a->n_lanes++] =
-                    (lane_times){p.lane, p.open, p.start[k], p.arrive[k], p.release[k], NULL, 0};
+                a->lanes[a->n_lanes++] = (lane_times){p.lane,       p.open, p.start[k], p.arrive[k],
+                                                      p.release[k], NULL,   0,          {0, 0}};
     }
     return status;
 }
@@ -72,10 +73,11 @@ static tt_status find_off_cpu(op_answer *a, tt_error *err)
     tt_off_cpu off = {0};
     tt_status status = tt_off_cpu_load(&off, a->q->m, &a->q->m->runs[a->run], err);
     a->off_cpu_known = status == TT_OK && off.known;
+    a->inside_known = status == TT_OK && off.inside_known;
     for (uint32_t i = 0; a->off_cpu_known && i < a->n_lanes; i++) {
         lane_times *l = &a->lanes[i];
         if (!l->open && l->arrive > l->start)
-            l->off_cpu = tt_off_cpu_ticks(&off, a->node, l->lane, l->arrive - l->start);
+            l->off_cpu = tt_off_cpu_ticks(&off, a->node, l->lane, l->arrive - l->start, &l->inside);
     }
     tt_off_cpu_free(&off);
     return status;
@@ -133,7 +135,9 @@ static void put_what(tt_json *j, op_answer *a)
                            .busy_ticks = a->joined.busy,
                            .wait_ticks = a->joined.wait,
                            .off_cpu_ticks = a->joined.off_cpu,
-                           .off_cpu_known = a->off_cpu_known};
+                           .off_cpu_known = a->off_cpu_known,
+                           .inside_ticks = a->joined.inside,
+                           .inside_known = a->inside_known};
     const char *weight = NULL;
     tt_json_key(j, "log");
     tt_log_json_op(j, m, &row, &a->op, a->list, a->n_list);
@@ -166,7 +170,7 @@ static const tt_schema step_schema = TT_SCHEMA("step", "an op of the lane", step
 /* A lane as displayed; NAN: not known. */
 typedef struct lane_row {
     uint32_t lane, track;
-    double start_ns, busy_ns, wait_ns, off_cpu_ns, read_wait_ns;
+    double start_ns, busy_ns, wait_ns, wait_inside_ns, off_cpu_ns, read_wait_ns;
     const tt_detail_faults *faults; /* NULL: not observed */
     tt_timeline_step before, behind;
 } lane_row;
@@ -186,9 +190,10 @@ static const tt_column lane_columns[] = {
     OF_LANE(lane, "number of the thread"),
     TT_FIELD("track", "of the timeline", TT_MEMBER(lane_row, track), .known = has_track),
     TT_FIELD("start_relative_ns", "its begin", TT_MEMBER(lane_row, start_ns)),
-    OF_LANE(busy_ns, "it computed"),
-    OF_LANE(wait_ns, "it waited for others"),
-    OF_LANE(off_cpu_ns, "it had no CPU"),
+    OF_LANE(busy_ns, "from its begin to its arrival at the barrier"),
+    OF_LANE(wait_ns, "it waited for others, there"),
+    OF_LANE(wait_inside_ns, "of busy_ns, it waited for others at barriers inside the op"),
+    OF_LANE(off_cpu_ns, "likewise, it had no CPU"),
     OF_LANE(read_wait_ns, "it waited for the pool of `boost`"),
     OF_FAULTS("minor_faults", minor, has_faults, "that waited for nothing"),
     OF_FAULTS("major_faults", major, has_faults, "that waited for a device"),
@@ -205,12 +210,14 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
 {
     const tt_model *m = a->q->m;
     const bool waits = !l->open && tt_model_waits_known(m, &m->runs[a->run]);
+    const bool inside = !l->open && a->inside_known;
     lane_row row = {
         .lane = l->lane,
         .track = tt_timeline_track_of(a->t, a->run, l->lane),
         .start_ns = tt_model_ns(m, l->start),
         .busy_ns = l->open ? NAN : tt_model_span_ns(m, l->arrive - l->start),
         .wait_ns = waits ? tt_model_span_ns(m, l->release - l->arrive) : NAN,
+        .wait_inside_ns = inside ? tt_model_span_ns(m, l->inside.ticks) : NAN,
         .off_cpu_ns = !l->open && a->off_cpu_known ? tt_model_span_ns(m, l->off_cpu) : NAN,
         .read_wait_ns = tt_pool_of_op_lane(&a->pool, l->lane),
         .faults = l->faults ? &l->faults->faults : NULL,

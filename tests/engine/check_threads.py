@@ -154,6 +154,25 @@ def hogs():
     check_that("beside busy loops, stopped", parts["stopped"] < 0.05 * sum(parts.values()), parts)
 
 
+def spinning():
+    """Two threads that wait for each other inside ops, beside busy loops, compute what one thread alone does: by the kernel's
+    count of that one, and at most twice as slowly, because processors share caches and units."""
+    alone_ms = record("one.ttrace", tokens=16)["user"]
+    os.environ["TT_THREADS"] = "2"
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+    try:
+        sums = record("two.ttrace", tokens=16)
+    finally:
+        del os.environ["TT_THREADS"]
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    work = sum(row["work_ns"] for row in data("stats", "--by", "op", "--json", "two.ttrace")["rows"]) / 1e6
+    busy = sum(row["busy_ns"] for row in data("stats", "--by", "op", "--json", "two.ttrace")["rows"]) / 1e6
+    print(f"two threads: own work {work:.1f} of {busy:.1f} ms in ops, one thread {alone_ms:.1f} ms by the kernel, {sums['wall']:.1f} ms in all")
+    check_that("two threads' own work is what one computes", work <= 2 * alone_ms + 0.02 * sums["wall"], (work, alone_ms))
+
+
 def quota():
     at = make_group("cpu", ((("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "20000")), (("cpu.max", "20000 100000"),)))
     if not at:
@@ -229,6 +248,7 @@ def main():
         "--force", "-o", MODEL)
     alone()
     hogs()
+    spinning()
     quota()
     stopped()
     between()

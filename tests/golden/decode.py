@@ -653,7 +653,7 @@ def read_details(payload, count):
         kind, n = r.varint(), r.varint()
         if kind <= before:
             raise Bad("the kinds of details do not ascend")
-        if kind > 7:
+        if kind > 8:
             break  # its columns are not known, nor where it ends
         before = kind
         if not 0 < n <= count - len(details):
@@ -666,6 +666,11 @@ def read_details(payload, count):
             rest = [list(x) for x in zip(minor, major, cpu_ns, ((v - 1) & M64 for v in read_bytes))]
         elif kind == 5:
             rest = [[ns] for ns in column(r, n, M64)]
+        elif kind == 8:
+            ticks, off_ns = column(r, n, M64), column(r, n, M64)
+            if 0 in ticks:
+                raise Bad("a wait inside an op of 0 ticks")
+            rest = [[off, waited] for waited, off in zip(ticks, off_ns)]
         elif kind >= 6:
             counts = [column(r, n, (1 << 32) - 1) for _ in range(6)]
             counts[3] = [(us - 1) & 0xFFFFFFFF for us in counts[3]]

@@ -345,7 +345,10 @@ static void put_detail(tt_json *j, const tt_detail *d)
         tt_json_string(j, hex);
     } else if (tt_detail_kind_of(d) == TT_DETAIL_OFF_CPU) {
         tt_json_u64(j, d->off_cpu.ns);
-    } else if (tt_detail_kind_of(d) >= TT_DETAIL_THREAD) {
+    } else if (tt_detail_kind_of(d) == TT_DETAIL_WAIT_INSIDE) {
+        tt_json_u64(j, d->off_cpu.ns);
+        tt_json_u64(j, d->off_cpu.ticks);
+    } else if (tt_detail_is_thread(d)) {
         const uint64_t counts[] = {d->thread.elapsed_us, d->thread.user_us, d->thread.system_us,
                                    d->thread.delay_us,   d->thread.major,   d->thread.switches};
         for (size_t k = 0; k < 6; k++)

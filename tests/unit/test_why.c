@@ -48,7 +48,10 @@ enum {
     CROWDED,
     HALF,
     SPREAD,
-    LOST /* in every batch, for lost_ns */
+    HELD,        /* lane 0 waits inside an op for lane 1, which has no processor */
+    HELD_ITSELF, /* it lost its own processor there */
+    INSIDE,      /* lane 1 has more to do before their barrier inside the op */
+    LOST         /* in every batch, for lost_ns */
 };
 
 /* The tensor of attention without a weight. */
@@ -69,6 +72,7 @@ static void put_pair(hand *h, const char *key, const char *value)
 static void put_environment(hand *h, int odd)
 {
     put_pair(h, "capture_off_cpu", "on");
+    put_pair(h, "capture_waits_inside", "on");
     if (is_counted(odd)) put_pair(h, "capture_delay", "on");
     if (is_counted(odd)) put_pair(h, "usable_processors", odd == CROWDED ? "1" : "2");
 }
@@ -121,7 +125,7 @@ typedef struct made {
 static void put_off(made *x, uint32_t run, uint32_t node, uint32_t lane, uint64_t ns)
 {
     x->details[x->n_details++] = (tt_detail){
-        .run = run, .place = tt_detail_place(node, lane, TT_DETAIL_OFF_CPU), .off_cpu = {ns}};
+        .run = run, .place = tt_detail_place(node, lane, TT_DETAIL_OFF_CPU), .off_cpu = {.ns = ns}};
 }
 
 /* A reading of the kernel's counts that covers 31 ms. */
@@ -148,6 +152,26 @@ static void put_reason(made *x, uint32_t run, uint32_t node, int odd, uint64_t f
         tt_meta_put_pause(&h->record, &(tt_meta_pause){from - MS, from + MS, from + 31 * MS, 1000});
         hand_put(h, TT_META_PAUSE);
     }
+}
+
+/* Lane 0 waited inside the op for 30 ms, of these off CPU for so many. */
+static void put_wait(made *x, uint32_t run, uint32_t node, uint64_t off_ns)
+{
+    x->details[x->n_details++] =
+        (tt_detail){.run = run,
+                    .place = tt_detail_place(node, 0, TT_DETAIL_WAIT_INSIDE),
+                    .off_cpu = {.ns = off_ns, .ticks = 30 * MS}};
+}
+
+/* Lane 0 arrives last, after a barrier inside the op. */
+static void wait_inside(made *x, uint32_t run, uint32_t node, int odd, uint64_t arrive[2])
+{
+    put_wait(x, run, node, odd == HELD_ITSELF ? 30 * MS : 0);
+    arrive[0] += 30 * MS + 1000;
+    if (odd != HELD_ITSELF) arrive[1] += 30 * MS;
+    if (odd == HELD) put_off(x, run, node, 1, 30 * MS);
+    if (odd == HELD) put_thread(x, run, node, 1, 30 * MS, 0);
+    if (odd == HELD_ITSELF) put_thread(x, run, node, 0, 30 * MS, 0);
 }
 
 static void put_throttled(hand *h, uint32_t batch, enum tt_moment moment, uint64_t at, uint64_t ns)
@@ -187,7 +211,8 @@ static void put_op(made *x, uint32_t run, uint32_t node, int odd)
     if ((odd == CONTEXT || odd == SAME_CONTEXT) && node == 1)
         arrive[0] += 10 * MS, arrive[1] += 10 * MS;
     const bool counted =
-        node == 2 && is_counted(odd) && odd != KERNEL && odd != SPREAD && odd != LOST;
+        node == 2 && is_counted(odd) && odd != KERNEL && odd != SPREAD && odd < HELD;
+    if (odd >= HELD && odd <= INSIDE && node == 2) wait_inside(x, run, node, odd, arrive);
     if (odd == LOST && node == 2) {
         arrive[0] += lost_ns;
         put_off(x, run, node, 0, lost_ns);
@@ -409,6 +434,52 @@ static void not_told(void **state)
 }
 
 /* Of 28 ms that the ops took, the kernel counted 24 of each 28 as its own. */
+/* A thread that spins at a barrier inside an op is on a processor, and does nothing: it is not own
+ * work, but what the thread did for which it waits; its own 1 ms of each op is. */
+static void waits_inside_ops(void **state)
+{
+    static const struct {
+        int odd;
+        tt_part_kind part;
+        tt_cause cause;
+        double work;
+    } all[] = {{HELD, TT_PART_PROCESSOR, TT_CAUSE_PROCESSOR, 4},
+               {HELD_ITSELF, TT_PART_PROCESSOR, TT_CAUSE_PROCESSOR, 4},
+               /* Lane 1 computes for 31 ms, lane 0 for 1: 16 if that were divided evenly. */
+               {INSIDE, TT_PART_WAIT, TT_CAUSE_UNKNOWN, 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        made *x = of(BATCHES, all[i].odd, false);
+        tt_why w;
+        check_sums(x);
+        assert_int_equal(tt_why_batch(x->m, ODD, NULL, &w, NULL), TT_OK);
+        /* Nothing rules out that the other thread had no processor. */
+        assert_int_equal(w.cause, all[i].cause);
+        if (fabs(part(&w, all[i].part) - 30 * MS) > 20000)
+            fail_msg("%zu: %f", i, part(&w, all[i].part));
+        if (fabs(part(&w, TT_PART_WORK) - all[i].work * MS) > 20000)
+            fail_msg("%zu: %f", i, part(&w, TT_PART_WORK));
+        tt_why_free(&w);
+        unmake(x);
+    }
+}
+
+/* Of 4 ms, one tick of the kernel's timer: 1 ms of them in the kernel is nothing that is known. */
+static void short_times_in_the_kernel_are_not_told(void **state)
+{
+    double ns[TT_PARTS] = {[TT_PART_WORK] = 3 * MS, [TT_PART_KERNEL] = 1 * MS};
+    double usual[TT_PARTS] = {[TT_PART_WORK] = 5 * MS, [TT_PART_KERNEL] = 2 * MS};
+    (void)state;
+    assert_false(tt_parts_tell_kernel(ns, usual));
+    near(4 * MS, ns[TT_PART_WORK]);
+    near(0, ns[TT_PART_KERNEL]);
+    near(7 * MS, usual[TT_PART_WORK]);
+    /* Of 4 s they are 250 of 1,000 ticks, with a deviation of 14. */
+    double many[TT_PARTS] = {[TT_PART_WORK] = 3000 * MS, [TT_PART_KERNEL] = 1000 * MS};
+    assert_true(tt_parts_tell_kernel(many, NULL));
+    near(1000 * MS, many[TT_PART_KERNEL]);
+}
+
 static void in_the_kernel(void **state)
 {
     made *x = of(BATCHES, KERNEL, false);
@@ -936,7 +1007,7 @@ static void bound(uint64_t ns, const char *sentence, const char *also)
     FILE *f = open_memstream(&out, &size);
     tt_page_markdown(&p, NULL, f);
     assert_int_equal(fclose(f), 0);
-    (void)snprintf(text, sizeof text, "was off CPU is left out: %.1f ms besides the 80.0 ms here",
+    (void)snprintf(text, sizeof text, "was off CPU, is left out: %.1f ms besides the 80.0 ms here",
                    BATCHES * (double)ns / MS);
     if (!strstr(out, text) == (ns > 0)) fail_msg("%s", text);
     free(out);
@@ -984,6 +1055,8 @@ int main(void)
         cmocka_unit_test(plain_parts),
         cmocka_unit_test(causes),
         cmocka_unit_test(in_the_kernel),
+        cmocka_unit_test(waits_inside_ops),
+        cmocka_unit_test(short_times_in_the_kernel_are_not_told),
         cmocka_unit_test(beyond),
         cmocka_unit_test(not_told),
         cmocka_unit_test(evidence),

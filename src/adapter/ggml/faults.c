@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define NOT_OBSERVED UINT64_MAX
+#define LONG_WAIT_TICKS (UINT64_C(1) << 16) /* 20 to 70 us: then the CPU time is worth reading */
 
 int tt_faults_open_io(enum tt_faults_of whose)
 {
@@ -103,6 +104,7 @@ void tt_faults_begin(tt_fault_counter *f, tt_detail_writer *w, uint32_t run, uin
     f->read_bytes = f->last_read_bytes;
     f->cpu_ns = cpu_ns(f);
     f->running = true;
+    f->barrier_ns = NOT_OBSERVED;
     errno = before;
 }
 
@@ -122,6 +124,20 @@ void tt_faults_arrive(tt_fault_counter *f)
                         : f->last_read_bytes - f->read_bytes;
     tt_detail_complete(f->open, f->place);
     errno = before;
+}
+
+void tt_faults_release(tt_fault_counter *f, uint64_t ticks)
+{
+    f->barrier_ns = NOT_OBSERVED;
+    if (!f->open || ticks < LONG_WAIT_TICKS) return;
+    const int before = errno;
+    f->barrier_ns = cpu_ns(f) - f->cpu_ns - f->open->faults.cpu_ns;
+    errno = before;
+}
+
+uint64_t tt_faults_off_in_barrier(const tt_fault_counter *f, uint64_t ns)
+{
+    return f->open && f->barrier_ns < ns ? ns - f->barrier_ns : 0;
 }
 
 void tt_faults_close(tt_fault_counter *f)

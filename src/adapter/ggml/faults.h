@@ -18,7 +18,8 @@ typedef struct tt_fault_counter {
     uint32_t place;
     uint64_t minor, major, cpu_ns, read_bytes; /* when the op began */
     uint64_t last_minor, last_major, last_read_bytes;
-    int io; /* descriptor of the io file + 1; 0: not opened yet, -1: cannot be */
+    uint64_t barrier_ns; /* CPU time in the last barrier; UINT64_MAX: not read */
+    int io;              /* descriptor of the io file + 1; 0: not opened yet, -1: cannot be */
     uint64_t io_device, io_inode; /* to detect that the program reused the descriptor */
     enum tt_faults_of whose;
     bool running; /* the counters at the end of the previous op are still valid */
@@ -31,6 +32,10 @@ void tt_faults_begin(tt_fault_counter *f, tt_detail_writer *w, uint32_t run, uin
                      uint32_t lane, bool fresh);
 /* The op's work is done, as far as known; the last call counts. */
 void tt_faults_arrive(tt_fault_counter *f);
+/* The thread leaves the barrier at which it arrived, so many ticks later. */
+void tt_faults_release(tt_fault_counter *f, uint64_t ticks);
+/* How long it was off CPU in that barrier, which lasted so long; 0 where that was not read. */
+uint64_t tt_faults_off_in_barrier(const tt_fault_counter *f, uint64_t ns);
 /* The thread ends, or belongs to another process from now on. */
 void tt_faults_close(tt_fault_counter *f);
 

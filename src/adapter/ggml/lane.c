@@ -26,6 +26,7 @@
 #define AFRESH_AFTER_US 2000u /* and before a run, to leave out what the thread did in between */
 #define LONG_OFF_NS 1000000u  /* off CPU for so long, they are read at once */
 #define OFF_CPU_MIN_NS 10000u /* shorter interruptions are not recorded */
+#define WAIT_MIN_US 2u        /* nor shorter waits at a barrier inside an op */
 /* Until a run has shown that barriers between ops do not reach the hooks, a barrier inside an op
  * looks like its end. To correct that, a thread's first starts are kept in this many runs. */
 #define EARLY_RUNS 64u
@@ -47,6 +48,7 @@ __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 _Atomic uint32_t tt_runs_epoch = 1;
 _Atomic uint32_t tt_runs_hooked;
 _Atomic uint64_t tt_lane_ask_after = UINT64_MAX;
+_Atomic uint64_t tt_lane_wait_least = UINT64_MAX;
 static _Atomic uint64_t processors[PROCESSORS / 64];
 static _Atomic uint64_t ticks_per_us; /* 0: not known, and nothing is asked */
 
@@ -223,8 +225,36 @@ static void put_off_cpu(tt_lane *l, const tt_op_record *op, uint64_t ns)
     tt_detail *d = l->details.ring ? tt_detail_next(&l->details) : NULL;
     if (!d) return;
     d->run = op->run;
-    d->off_cpu.ns = ns;
+    d->off_cpu = (tt_detail_off_cpu){.ns = ns};
     tt_detail_complete(d, tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_OFF_CPU));
+}
+
+/* What the thread waited inside the op. */
+static void put_waits(tt_lane *l, const tt_op_record *op)
+{
+    tt_detail *d = l->inside.ticks && l->details.ring ? tt_detail_next(&l->details) : NULL;
+    if (d) {
+        d->run = op->run;
+        d->off_cpu = l->inside;
+        tt_detail_complete(d,
+                           tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_WAIT_INSIDE));
+    }
+    l->inside = (tt_detail_off_cpu){0};
+}
+
+void tt_lane_waited(tt_lane *l)
+{
+    const uint64_t ticks = l->release - l->open->arrive;
+    const uint64_t ns = ticks * 1000u / ticks_per_us_now();
+    const bool read = l->asked == l->release; /* as after a wait of 200 us */
+    const uint64_t off = read ? l->off_ns : 0;
+    l->waited += read ? 0 : ticks;
+    l->inside.ticks += ticks;
+    l->inside.ns += l->faults.open ? tt_faults_off_in_barrier(&l->faults, ns) : off < ns ? off : ns;
+    /* While an op's counters are open, the thread has no other detail. */
+    if (l->faults.open) return;
+    put_waits(l, l->open);
+    if (off >= LONG_OFF_NS) count_op(l, l->release, l->open);
 }
 
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
@@ -236,9 +266,14 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
     l->asked = now;
     l->wall_ns = wall;
     l->cpu_ns = cpu;
+    l->off_ns = is_known ? off : 0;
+    const uint64_t waited = l->waited;
+    l->waited = 0;
     if (!op) return;
-    /* The time off the CPU may all have been before the op: only the excess was in the op. */
-    uint64_t outside = op->start > asked ? (op->start - asked) * 1000u / ticks_per_us_now() : 0;
+    /* The time off the CPU may all have been before the op, or at barriers inside it: only the
+     * excess was in the op's own work. */
+    uint64_t outside =
+        ((op->start > asked ? op->start - asked : 0) + waited) * 1000u / ticks_per_us_now();
     if (is_known && off >= outside + OFF_CPU_MIN_NS) put_off_cpu(l, op, off - outside);
     if (is_due(l, now, COUNT_AFTER_US) || (is_known && off >= outside + LONG_OFF_NS))
         count_op(l, now, op);
@@ -348,6 +383,7 @@ void tt_lanes_run_over(uint32_t run)
         const tt_op_record *last = l->under_way ? l->under_way : l->open;
         end_op(l, now);
         /* Now its other details are complete. */
+        if (last) put_waits(l, last);
         if (last && last->run == run && is_due(l, now, AFRESH_AFTER_US)) count_op(l, now, last);
     }
     if (atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed)) end_last_ops(run, now);
@@ -388,6 +424,7 @@ void tt_lanes_reset(void)
     atomic_fetch_add(&tt_lanes_era, 1);
     atomic_store(&run_was_refused, false);
     atomic_store(&tt_lane_ask_after, UINT64_MAX);
+    atomic_store(&tt_lane_wait_least, UINT64_MAX);
     for (uint32_t i = 0; i < PROCESSORS / 64; i++)
         atomic_store(&processors[i], 0);
 }
@@ -477,6 +514,8 @@ bool tt_lane_claim_ring(tt_lane *l)
     /* With --faults, the counters already hold the CPU time of each op. */
     const uint64_t per_us = map->area->tick_hz / 1000000u;
     atomic_store_explicit(&ticks_per_us, per_us, memory_order_relaxed);
+    if (per_us)
+        atomic_store_explicit(&tt_lane_wait_least, per_us * WAIT_MIN_US, memory_order_relaxed);
     if (!tt_capture_options.faults && per_us)
         atomic_store_explicit(&tt_lane_ask_after, per_us * ASK_AFTER_US, memory_order_relaxed);
     tt_area_populate(map, index);
@@ -607,6 +646,7 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
     if (tt_capture_options.faults && l->open && l->details.ring) {
         /* While an op's counters are open, the thread has no other detail: it is read now. */
         const tt_op_record *before = &l->slots[(l->head - 2) & l->mask];
+        if (l->head >= 2) put_waits(l, before);
         if (l->head >= 2 && is_due(l, l->open->start, LONG_OFF_NS / 1000u))
             count(l, l->open->start, before->run, tt_op_node(before), tt_op_lane(before),
                   before->run == l->run ? TT_DETAIL_THREAD : TT_DETAIL_NONE);

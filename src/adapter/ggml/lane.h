@@ -61,7 +61,10 @@ typedef struct tt_lane {
     /* The thread's CPU time when last read. */
     uint64_t asked; /* ticks */
     uint64_t wall_ns, cpu_ns;
+    uint64_t off_ns;               /* off CPU between the last two readings */
     tt_thread_counts counts;       /* the kernel's, when last read */
+    uint64_t waited;               /* at barriers inside ops since then, ticks */
+    tt_detail_off_cpu inside;      /* of the current op, likewise; not written yet */
     tt_fingerprints *fingerprints; /* of the run; NULL: it takes none */
     uint32_t pending;              /* node + 1 of the output to capture; 0: none */
     /* While it is unknown whether barriers between ops reach the hooks: */
@@ -76,6 +79,8 @@ extern _Atomic uint32_t tt_runs_epoch;
 extern _Atomic uint32_t tt_lanes_era; /* which recorder the threads' rings belong to */
 /* A thread reads its CPU time when the last reading is this many ticks old. */
 extern _Atomic uint64_t tt_lane_ask_after;
+/* A wait at a barrier inside an op of so many ticks is recorded. */
+extern _Atomic uint64_t tt_lane_wait_least;
 extern _Atomic uint32_t tt_runs_hooked; /* current hooked runs in the process */
 
 /* Call before the program runs, because it may use up the thread-specific keys. */
@@ -111,6 +116,8 @@ void tt_lane_skip(tt_lane *l, uint32_t node);
 /* Reads the thread's CPU time (a system call). op: an op that arrives, which gets the time that the
  * thread was off CPU since the last reading; or NULL. */
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
+/* The last barrier of the current op was not its last: records how long the thread waited there. */
+void tt_lane_waited(tt_lane *l);
 /* At a barrier, after runs have begun or ended since the last look-up. Drops the current op if
  * its run has ended: then the barrier belongs to another computation, which has started no op
  * here. */
@@ -219,6 +226,12 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
 static inline uint64_t tt_lane_arrive(tt_lane *l)
 {
     uint64_t now = tt_ticks();
+    /* After an earlier barrier of the same op, which was inside it. */
+    if (l->release &&
+        __builtin_expect(l->release - l->open->arrive >=
+                             atomic_load_explicit(&tt_lane_wait_least, memory_order_relaxed),
+                         0))
+        tt_lane_waited(l);
     __atomic_store_n(&l->open->arrive, now, __ATOMIC_RELAXED);
     if (__builtin_expect(l->watched, 0)) tt_faults_arrive(&l->faults);
     if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, l->open);
@@ -229,6 +242,7 @@ static inline void tt_lane_release(tt_lane *l, uint64_t now)
 {
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
+    if (__builtin_expect(l->watched, 0)) tt_faults_release(&l->faults, now - l->open->arrive);
     /* A long wait must not count as time off CPU of the next op. */
     if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, NULL);
 }

@@ -199,6 +199,7 @@ static void describe_capture(tt_recorder *r)
     tt_process_environment(r, "capture_sequences", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
+    tt_process_environment(r, "capture_waits_inside", on_or_off(mode != TT_MODE_API));
     describe_delay(r, mode);
     tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
     describe_values(r);

@@ -416,8 +416,7 @@ static bool make_times(tt_whatif *w, const tt_reads *reads)
     return ok;
 }
 
-/* Leaves out the time in which threads were off CPU, evenly over the batch's ops: whoever took the
- * processors, or the disk that was read, is not part of another run. */
+/* Leaves out what is no part of another run, evenly over the batch's ops. */
 static tt_status take_lost_times(tt_whatif *w, tt_error *err)
 {
     const tt_model *m = w->m;
@@ -425,16 +424,12 @@ static tt_status take_lost_times(tt_whatif *w, tt_error *err)
     if (!w->lost_ns) return tt_error_memory(err, "the times");
     if (!m->off_cpu_known || !m->clock.known) return TT_OK;
     tt_parts_walker *walker = tt_parts_open(m);
-    tt_status status = walker ? TT_OK : tt_error_memory(err, "the times");
-    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++) {
-        tt_parts_state s;
-        if (!is_timed(w, i)) continue;
-        status = tt_parts_batch(walker, i, &s, NULL, NULL, err);
-        uint64_t lost = 0;
-        for (unsigned part = TT_PART_PROCESSOR; part <= TT_PART_DISK; part++)
-            lost += s.parts.ticks[part];
-        w->lost_ns[i] = tt_model_span_ns(m, lost);
-    }
+    tt_parts_state *states = calloc((size_t)m->n_batches + 1, sizeof *states);
+    tt_status status = walker && states ? tt_parts_batches(walker, states, NULL, NULL, NULL, err)
+                                        : tt_error_memory(err, "the times");
+    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++)
+        if (is_timed(w, i)) w->lost_ns[i] = tt_model_span_ns(m, tt_parts_lost(&states[i].parts));
+    free(states);
     tt_parts_close(walker);
     for (uint32_t k = 0; k < w->n_ops && status == TT_OK; k++) {
         timed_op *op = &w->ops[k];

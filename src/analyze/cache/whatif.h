@@ -83,11 +83,11 @@ typedef struct tt_whatif_part {
     /* Of the batches whose time is known: */
     uint64_t timed_tokens;
     double compute_ns; /* as traced, without: */
-    double lost_ns; /* threads were off CPU: others ran, a quota was used up, a disk was read ... */
-    double disk_ns; /* of the missed bytes, at the disk's rate */
-    double causal_ns; /* simulated, with experts known once chosen, everything else always, and the
-                         disk's greatest depth */
-    double ns;        /* simulated, with the plan's reader */
+    double lost_ns;    /* tt_parts_lost */
+    double disk_ns;    /* of the missed bytes, at the disk's rate */
+    double causal_ns;  /* simulated, with experts known once chosen, everything else always, and the
+                          disk's greatest depth */
+    double ns;         /* simulated, with the plan's reader */
     double transfer_ns, latency_ns; /* of that: waiting with and without a transfer */
 } tt_whatif_part;
 

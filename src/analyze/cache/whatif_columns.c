@@ -94,7 +94,8 @@ static const tt_column part_columns[] = {
     RATIO("compute_per_token_ns", NULL, NS, "computing, as traced, without lost times",
           .get = get_compute),
     RATIO("lost_share", NULL, SHARE,
-          "of the traced time: threads were off CPU; no rates if it is more than half",
+          "of the traced time: threads were off CPU or in the kernel; no rates if it is more "
+          "than half",
           .get = get_lost),
     RATIO("disk_per_token_ns", NULL, NS, "reading what is missed", .get = get_disk),
     RATIO("tokens_per_s_no_overlap", NULL, NONE, "computing waits for each read", .get = get_apart),

@@ -453,7 +453,7 @@ static inline void add_op(tt_walk *w, const tt_walk_position *at, const tt_joine
     double share = op->lanes < n_inverse ? w->inverse[op->lanes] : 1 / (double)op->lanes;
     double computed = (double)op->busy * share;
     double wait = (double)ticks > computed ? (double)ticks - computed : 0;
-    const uint64_t off = op->last_off_cpu < ticks ? op->last_off_cpu : ticks;
+    const uint64_t lost = op->last_off_cpu + tt_joined_held(op), off = lost < ticks ? lost : ticks;
     s->count++;
     if (op->open) return;
     w->p->off_ticks += (double)off;

@@ -111,6 +111,7 @@ SPAN(duration, r->row->arrive_ticks - r->row->start_ticks, true)
 SPAN(busy, r->row->busy_ticks, true)
 SPAN(wait, r->row->wait_ticks, tt_model_waits_known(context, r->row->run))
 SPAN(off_cpu, r->row->off_cpu_ticks, r->row->off_cpu_known)
+SPAN(wait_inside, r->row->inside_ticks, r->row->inside_known)
 
 static void show_duration_or_why(const void *context, const void *row, char *out, size_t room)
 {
@@ -319,6 +320,8 @@ static const tt_column columns[] = {
     SPAN_COLUMN(wait, "WAIT", 0, show_wait, "time of all threads at the barrier after it"),
     SPAN_COLUMN(off_cpu, "OFF CPU", TT_SHOW_WIDE | TT_SHOW_KNOWN, show_off_cpu,
                 "the part of busy_ns on no processor"),
+    SPAN_COLUMN(wait_inside, NULL, 0, show_wait_inside,
+                "the part of busy_ns that threads waited for others, at barriers inside the op"),
     NUMBER("start_ticks", NULL, get_start_ticks, "begin, in the trace's clock ticks", .show = 0),
     NUMBER("batch_id", "BATCH", get_token, "the batch; null: outside any", .nullable = true,
            .known = in_batch, .show = TT_SHOW_DASH),
@@ -354,7 +357,7 @@ static const tt_column columns[] = {
          .show = TT_SHOW_CUT, .text = show_destination, .json = json_destination),
 };
 
-#define DESCRIPTION 17u
+#define DESCRIPTION 18u
 
 const tt_schema tt_log_schema = {"log", "an op, or a thread's part of it", columns,
                                  sizeof columns / sizeof *columns};

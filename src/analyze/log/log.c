@@ -90,9 +90,20 @@ static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt
         if (!tt_filter_ops_pass(&l->passing, verdicts, graph, node, o->covers) ||
             !times_pass(l, o->start, o->arrive, o->release, o->open))
             continue;
-        l->items[l->n++] = (tt_log_item){o->start, o->arrive,  o->release, o->busy,
-                                         o->wait,  o->off_cpu, node,       TT_NONE,
-                                         o->lanes, o->covers,  o->open,    l->join.off_cpu.known};
+        l->items[l->n++] = (tt_log_item){.start = o->start,
+                                         .arrive = o->arrive,
+                                         .release = o->release,
+                                         .busy = o->busy,
+                                         .wait = o->wait,
+                                         .off_cpu = o->off_cpu,
+                                         .inside = o->inside,
+                                         .node = node,
+                                         .lane = TT_NONE,
+                                         .lanes = o->lanes,
+                                         .covers = o->covers,
+                                         .open = o->open,
+                                         .off_cpu_known = l->join.off_cpu.known,
+                                         .inside_known = l->join.off_cpu.inside_known};
     }
     return TT_OK;
 }
@@ -118,19 +129,23 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
                 !tt_filter_ops_pass(&l->passing, verdicts, graph, p.node[k], p.covers[k]) ||
                 !times_pass(l, start, arrive, release, p.open))
                 continue;
-            l->items[l->n++] = (tt_log_item){
-                start,
-                arrive,
-                release,
-                arrive - start,
-                release - arrive,
-                arrive > start ? tt_off_cpu_ticks(off, p.node[k], p.lane, arrive - start) : 0,
-                p.node[k],
-                p.lane,
-                1,
-                p.covers[k],
-                p.open,
-                off->known};
+            tt_log_item *to = &l->items[l->n++];
+            *to = (tt_log_item){.start = start,
+                                .arrive = arrive,
+                                .release = release,
+                                .busy = arrive - start,
+                                .wait = release - arrive,
+                                .node = p.node[k],
+                                .lane = p.lane,
+                                .lanes = 1,
+                                .covers = p.covers[k],
+                                .open = p.open,
+                                .off_cpu_known = off->known,
+                                .inside_known = off->inside_known};
+            tt_waits_inside inside = {0};
+            if (arrive > start)
+                to->off_cpu = tt_off_cpu_ticks(off, p.node[k], p.lane, to->busy, &inside);
+            to->inside = inside.ticks;
         }
     }
     return status;
@@ -317,7 +332,9 @@ bool tt_log_item_op(tt_op_table *ops, const tt_run *run, const tt_log_item *i, t
                        .busy_ticks = i->busy,
                        .wait_ticks = i->wait,
                        .off_cpu_ticks = i->off_cpu,
-                       .off_cpu_known = i->off_cpu_known};
+                       .off_cpu_known = i->off_cpu_known,
+                       .inside_ticks = i->inside,
+                       .inside_known = i->inside_known};
     return true;
 }
 

@@ -28,7 +28,8 @@ typedef struct tt_log_op {
     uint64_t busy_ticks;    /* of all lanes: the sum */
     uint64_t wait_ticks;    /* of all lanes: the sum */
     uint64_t off_cpu_ticks; /* of busy_ticks, off CPU */
-    bool off_cpu_known;     /* else not observed */
+    uint64_t inside_ticks;  /* of busy_ticks, waiting for others at barriers inside the op */
+    bool off_cpu_known, inside_known; /* else not observed */
 } tt_log_op;
 
 /* Called for each op; false ends the walk. */
@@ -45,13 +46,13 @@ tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, 
 
 /* A future row of the log. Ticks. */
 typedef struct tt_log_item {
-    uint64_t start, arrive, release, busy, wait, off_cpu;
+    uint64_t start, arrive, release, busy, wait, off_cpu, inside;
     uint32_t node;
     uint32_t lane; /* TT_NONE: all lanes of the op joined */
     uint32_t lanes;
     uint8_t covers;
     bool open;
-    bool off_cpu_known;
+    bool off_cpu_known, inside_known;
 } tt_log_item;
 
 typedef struct tt_log_load {

@@ -19,7 +19,7 @@ typedef struct gathering {
 
 static void note_lane(gathering *g, const tt_parts_op *op, const char *name)
 {
-    const uint32_t lane = op->times->last_lane;
+    const uint32_t lane = op->waited_lane;
     const uint64_t ticks = op->parts.ticks[TT_PART_WAIT];
     if (lane >= TT_WHY_LANES_MAX || op->times->lanes < 2) return;
     g->lane_ticks[lane] += ticks;
@@ -255,6 +255,8 @@ static tt_status explain(tt_evidence *e, tt_parts_walker *walker, const tt_over 
     w->usual = e->usual->time;
     w->usual_before = e->usual->before;
     w->near = e->usual->near;
+    w->kernel_untold =
+        !tt_parts_tell_kernel(e->part_ns, tt_usual_known(&w->usual) ? e->usual->part_ns : NULL);
     tt_why_set_parts(w, walker, e->part_ns, tt_usual_known(&w->usual) ? e->usual->part_ns : NULL);
     if (e->part_ns[TT_PART_DISK] > 0 && e->expert_disk_ns > 0) status = tt_why_find_cold(e, err);
     const tt_filter all = {0};

@@ -4,12 +4,13 @@
 #include "base/order.h"
 #include "model/faults.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-/* A thread that begins an op so much later than another one was not running: after a barrier, and
- * where it must be woken first. */
+/* A thread that begins an op so much later than another one, after a barrier, was not running. */
 #define LATE_NS 50e3
-#define LATE_FIRST_NS 500e3
+
+#define TIMER_NS 4e6 /* between two ticks of most kernels' timers */
 
 /* Batches between two readings, which are 4 ms apart; further ones get no share. */
 #define BETWEEN_READINGS_MAX 1024u
@@ -82,6 +83,28 @@ static bool find_throttled(tt_parts_walker *w)
         if (m->throttled[i].moment == TT_AT_BATCH_END && m->throttled[i].batch < m->n_batches)
             spread_throttled(w, &m->throttled[i - 1], &m->throttled[i]);
     return w->throttled_ns != NULL;
+}
+
+uint64_t tt_parts_lost(const tt_parts *p)
+{
+    uint64_t ticks = p->ticks[TT_PART_KERNEL];
+    for (unsigned i = TT_PART_PROCESSOR; i <= TT_PART_DISK; i++)
+        ticks += p->ticks[i];
+    return ticks;
+}
+
+bool tt_parts_tell_kernel(double part_ns[TT_PARTS], double *usual_ns)
+{
+    const double kernel = part_ns[TT_PART_KERNEL], all = part_ns[TT_PART_WORK] + kernel;
+    if (kernel <= 0) return true;
+    /* The deviation of so many samples, and what is rounded. */
+    const double ticks = sqrt(kernel / TIMER_NS * (1 - kernel / all)) + 0.5;
+    if (kernel >= 2 * ticks * TIMER_NS) return true;
+    for (double *ns = part_ns; ns; ns = ns == part_ns ? usual_ns : NULL) {
+        ns[TT_PART_WORK] += ns[TT_PART_KERNEL];
+        ns[TT_PART_KERNEL] = 0;
+    }
+    return false;
 }
 
 tt_parts_walker *tt_parts_open(const tt_model *m)
@@ -163,6 +186,11 @@ static uint64_t at_most(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t late_ticks(const tt_parts_walker *w)
+{
+    return (uint64_t)(LATE_NS / w->m->clock.ns_per_tick);
+}
+
 static void move(tt_parts *p, tt_part_kind from, tt_part_kind to, double ticks)
 {
     const uint64_t n = ticks > 0 ? at_most((uint64_t)ticks, p->ticks[from]) : 0;
@@ -171,8 +199,8 @@ static void move(tt_parts *p, tt_part_kind from, tt_part_kind to, double ticks)
 }
 
 /* The threads' counts are read every few milliseconds, so shorter waits are known of the batch, not
- * of its ops. No thread waited for a processor longer than this part says; the least of what is
- * possible. */
+ * of its ops. The part is the least of what is possible: as long as one thread waited for a
+ * processor, or as long as threads were off CPU beyond all time in which any of them slept. */
 static void divide_batch(const tt_parts_walker *w, uint32_t batch, tt_parts_state *s)
 {
     tt_parts *p = &s->parts;
@@ -182,6 +210,9 @@ static void divide_batch(const tt_parts_walker *w, uint32_t batch, tt_parts_stat
         if (s->delay_us[i] > most_us) most_us = s->delay_us[i];
     move(p, TT_PART_OFF_CPU, TT_PART_PROCESSOR,
          1e3 * (double)most_us / ns_per_tick - (double)p->ticks[TT_PART_PROCESSOR]);
+    move(p, TT_PART_OFF_CPU, TT_PART_PROCESSOR,
+         fmin((double)p->ticks[TT_PART_OFF_CPU] - 1e3 * (double)s->asleep_us / ns_per_tick,
+              1e3 * (double)s->delays_us / ns_per_tick - (double)p->ticks[TT_PART_PROCESSOR]));
     if (batch != TT_NONE && w->throttled_ns)
         move(p, TT_PART_PROCESSOR, TT_PART_THROTTLED, w->throttled_ns[batch] / ns_per_tick);
     if (s->elapsed_us)
@@ -242,8 +273,7 @@ static uint64_t pool_ticks(const tt_parts_walker *w, const tt_parts_op *op)
 /* The time before the op's last lane began it, while others had. */
 static void divide_late(const tt_parts_walker *w, tt_parts_op *op, uint64_t late)
 {
-    const bool off =
-        !op->first && w->m->waits_known && (double)late * w->m->clock.ns_per_tick > LATE_NS;
+    const bool off = !op->first && w->m->waits_known && late > late_ticks(w);
     op->parts.ticks[off ? TT_PART_OFF_CPU : TT_PART_WAIT] += late;
 }
 
@@ -264,20 +294,17 @@ static uint64_t stopped_ticks(const tt_parts_walker *w, uint64_t from, uint64_t 
     return sum;
 }
 
-/* The time off CPU of the op's last thread, `off`, of which it waited `pool` for reads of boost. */
-static void divide_off(const tt_parts_walker *w, tt_parts_op *op, uint64_t begun, uint64_t off,
-                       uint64_t pool, bool read)
+/* The time off CPU, `off`, of a thread of the op. */
+static void divide_off(const tt_parts_walker *w, tt_parts_op *op, uint32_t lane, uint64_t begun,
+                       uint64_t off, bool read)
 {
-    const tt_joined *t = op->times;
     uint64_t *parts = op->parts.ticks, delay = 0;
-    uint64_t rest = off - pool;
-    (void)tt_off_cpu_delay(&w->join.off_cpu, op->node, t->last_lane, &delay);
-    parts[TT_PART_PROCESSOR] = at_most(delay, rest);
-    rest -= parts[TT_PART_PROCESSOR];
-    parts[TT_PART_STOPPED] = at_most(rest, stopped_ticks(w, begun, t->arrive));
-    rest -= parts[TT_PART_STOPPED];
-    parts[TT_PART_DISK] = pool + (read ? rest : 0);
-    parts[TT_PART_OFF_CPU] = read ? 0 : rest;
+    (void)tt_off_cpu_delay(&w->join.off_cpu, op->node, lane, &delay);
+    const uint64_t waited = at_most(delay, off);
+    const uint64_t stopped = at_most(off - waited, stopped_ticks(w, begun, op->times->arrive));
+    parts[TT_PART_PROCESSOR] += waited;
+    parts[TT_PART_STOPPED] += stopped;
+    parts[read ? TT_PART_DISK : TT_PART_OFF_CPU] += off - waited - stopped;
 }
 
 /* Of the op's time, from `from` on. */
@@ -290,11 +317,17 @@ static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
     const uint64_t busy = t->arrive - begun, pool = at_most(pool_ticks(w, op), busy);
     uint64_t off = at_most(t->last_off_cpu, busy);
     if (off < pool) off = pool;
-    const uint64_t own = busy - off;
-    const uint64_t even = (t->busy > t->off_cpu ? t->busy - t->off_cpu : 0) / t->lanes;
-    parts[TT_PART_WORK] = at_most(own, even);
-    parts[TT_PART_WAIT] = own - parts[TT_PART_WORK];
-    divide_off(w, op, begun, off, pool, read);
+    const uint64_t inside = at_most(t->last_inside.ticks, busy - off), own = busy - off - inside;
+    uint64_t held = at_most(tt_joined_held(t), inside);
+    if (held < late_ticks(w)) held = 0;
+    const uint64_t held_itself = at_most(t->last_inside.delay, held);
+    parts[TT_PART_WORK] = at_most(own, tt_joined_work(t) / t->lanes);
+    parts[TT_PART_WAIT] = own - parts[TT_PART_WORK] + inside - held;
+    op->waited_lane = inside - held > own - parts[TT_PART_WORK] ? t->inner_lane : t->last_lane;
+    parts[TT_PART_DISK] = pool;
+    divide_off(w, op, t->last_lane, begun, off - pool, read);
+    if (held_itself) divide_off(w, op, t->last_lane, begun, held_itself, false);
+    if (held) divide_off(w, op, t->other_lane, t->start, held - held_itself, read);
     divide_late(w, op, begun - from);
     const uint64_t others = (t->arrive - from) * (t->lanes - 1);
     op->all_off_ticks = t->off_cpu > others ? at_most(t->off_cpu - others, off) : 0;
@@ -323,7 +356,7 @@ static void pass_op(const tt_parts_walker *w, tt_parts_op *op, uint32_t last, tt
         s->parts.ticks[i] += op->parts.ticks[i];
     s->at = t->arrive;
     s->barrier_to = t->release;
-    s->barrier_most = (uint64_t)(LATE_NS / w->m->clock.ns_per_tick);
+    s->barrier_most = late_ticks(w);
 }
 
 /* --- runs --- */
@@ -356,8 +389,10 @@ static void add_counts(const tt_join *j, tt_parts_state *s)
         if (tt_detail_kind_of(d) != TT_DETAIL_THREAD) continue;
         s->system_us += d->thread.system_us;
         s->elapsed_us += d->thread.elapsed_us;
+        s->asleep_us += asleep_us(&d->thread);
         if (lane < TT_PARTS_LANES && d->thread.delay_us != UINT32_MAX)
             s->delay_us[lane] += d->thread.delay_us;
+        if (d->thread.delay_us != UINT32_MAX) s->delays_us += d->thread.delay_us;
     }
 }
 
@@ -406,5 +441,26 @@ tt_status tt_parts_batch(tt_parts_walker *w, uint32_t batch, tt_parts_state *s,
         if (w->m->runs[i].batch == batch && status == TT_OK)
             status = tt_parts_run(w, i, s, visit, context, err);
     if (b->ended) tt_parts_end(w, batch, s, b->end_ticks);
+    return status;
+}
+
+tt_status tt_parts_batches(tt_parts_walker *w, tt_parts_state *batches, tt_parts_visit *visit,
+                           tt_parts_after *after, void *context, tt_error *err)
+{
+    const tt_model *m = w->m;
+    tt_status status = TT_OK;
+    for (uint32_t i = 0; i < m->n_batches; i++)
+        tt_parts_begin(&batches[i], m->batches[i].begin_ticks);
+    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
+        const tt_run *run = &m->runs[i];
+        const bool is_alone = run->batch == TT_NONE;
+        tt_parts_state alone;
+        if (is_alone) tt_parts_begin(&alone, run->begin_ticks);
+        status = tt_parts_run(w, i, is_alone ? &alone : &batches[run->batch], visit, context, err);
+        if (is_alone && run->ended) tt_parts_end(w, TT_NONE, &alone, run->end_ticks);
+        if (status == TT_OK && after) status = after(context, i, is_alone ? &alone : NULL, err);
+    }
+    for (uint32_t i = 0; i < m->n_batches && status == TT_OK; i++)
+        if (m->batches[i].ended) tt_parts_end(w, i, &batches[i], m->batches[i].end_ticks);
     return status;
 }

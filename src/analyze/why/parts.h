@@ -61,12 +61,21 @@ static inline uint64_t tt_parts_sum(const tt_parts *p)
     return sum;
 }
 
+/* What is no part of an undisturbed run: the kernel's work, and what threads did not run for. */
+uint64_t tt_parts_lost(const tt_parts *p);
+
+/* Linux samples whether a thread is in user mode or in the kernel at its timer's ticks. Where they
+ * are too few to tell the kernel's part of these, adds it to own work, and to usual_ns (may be
+ * NULL) likewise: false. */
+bool tt_parts_tell_kernel(double part_ns[TT_PARTS], double *usual_ns);
+
 /* An executed op. */
 typedef struct tt_parts_op {
     uint32_t run; /* in tt_model.runs */
     uint32_t node;
     bool first; /* of its run */
     const tt_joined *times;
+    uint32_t waited_lane;        /* for which threads waited most */
     tt_parts parts;              /* of its time, without barrier and gap */
     uint64_t gap_ticks;          /* since the op before (the batch's begin) ended, in no op */
     uint64_t stuck_ticks;        /* all threads were in the barrier before it, but none left it */
@@ -89,6 +98,7 @@ typedef struct tt_parts_state {
     uint64_t stuck;      /* private: of the last barrier; and how long that may take */
     uint64_t barrier_most;
     uint64_t delay_us[TT_PARTS_LANES]; /* private: of each thread, waiting for a processor */
+    uint64_t delays_us, asleep_us;     /* private: of all threads */
     uint64_t system_us,
         elapsed_us;   /* private: of all threads, where the kernel's counts were read */
     uint64_t idle_us; /* the thread that computes slept before runs */
@@ -116,5 +126,12 @@ void tt_parts_end(const tt_parts_walker *w, uint32_t batch, tt_parts_state *s, u
 /* A whole batch (index in m->batches), which has ended. */
 tt_status tt_parts_batch(tt_parts_walker *w, uint32_t batch, tt_parts_state *s,
                          tt_parts_visit *visit, void *context, tt_error *err);
+/* After each run of the model; alone: of one outside of batches, else NULL. */
+typedef tt_status tt_parts_after(void *context, uint32_t run, const tt_parts_state *alone,
+                                 tt_error *err);
+/* All batches in one pass over the runs, into one state each. visit
+ * and after may be NULL. */
+tt_status tt_parts_batches(tt_parts_walker *w, tt_parts_state *batches, tt_parts_visit *visit,
+                           tt_parts_after *after, void *context, tt_error *err);
 
 #endif

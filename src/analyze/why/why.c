@@ -279,6 +279,16 @@ static bool has_off_cpu(const tt_why *w)
     return has;
 }
 
+/* Whether waits at barriers inside ops may be in the times. */
+static bool threads_wait_inside(const tt_why *w)
+{
+    const tt_model *m = w->m;
+    bool several = false;
+    for (uint32_t i = 0; i < m->n_runs && !several; i++)
+        several = m->runs[i].threads > 1 && m->runs[i].observed == TT_OBSERVED_HOOK;
+    return several && m->waits_known && !m->waits_inside_known;
+}
+
 void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
 {
     const tt_model *m = w->m;
@@ -289,6 +299,14 @@ void tt_why_note_unknown(tt_why *w, const tt_parts_walker *walker)
             m->waits_unknown ? ", because " : "", m->waits_unknown ? m->waits_unknown : "");
     if (m->remote)
         tt_why_write(w, &w->not_known, "Ops of another process were not recorded: %s.", m->remote);
+    if (w->kernel_untold)
+        tt_why_write(w, &w->not_known,
+                     "How much of own work was in the kernel is not known: it is too short for the "
+                     "kernel's counts.");
+    if (tt_parts_off_cpu_known(walker) && threads_wait_inside(w))
+        tt_why_write(w, &w->not_known,
+                     "How long threads waited for each other inside ops was not recorded: own work "
+                     "includes it.");
     if (!tt_parts_off_cpu_known(walker))
         tt_why_write(w, &w->not_known,
                      "How long threads were off CPU was not recorded: own work includes it.");

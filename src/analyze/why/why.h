@@ -101,6 +101,7 @@ typedef struct tt_why {
     tt_cause cause;
     tt_why_part parts[TT_PARTS];
     size_t n_parts;
+    bool kernel_untold; /* of them: tt_parts_tell_kernel */
     tt_why_op ops[TT_WHY_OPS_MAX];
     size_t n_ops;
     tt_why_fault faults[TT_WHY_FAULTS_MAX];

@@ -81,7 +81,7 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, con
     ((uint64_t *)c[LANES_WAIT].values)[n] =
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
     ((uint64_t *)c[LANES_OFF_CPU].values)[n] =
-        tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[i], p->lane, busy));
+        tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[i], p->lane, busy, NULL));
     if (!p->open && m->clock.known && waits_known && off->known) return;
     rows->n = n;
     for (uint32_t k = LANES_START; k <= LANES_OFF_CPU; k++)
@@ -130,8 +130,8 @@ static void put_in_step(tt_rows *rows, const tt_tables_own *own, size_t n)
          own->waits_known ? tt_tables_span_ns(m, ticks(p->arrive[k], p->release[k])) : 0)
     if (off->known) {
         EACH(uint64_t, LANES_OFF_CPU,
-             tt_tables_span_ns(
-                 m, tt_off_cpu_ticks(off, p->node[k], p->lane, ticks(p->start[k], p->arrive[k]))))
+             tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[k], p->lane,
+                                                   ticks(p->start[k], p->arrive[k]), NULL)))
     } else {
         EACH(uint64_t, LANES_OFF_CPU, 0)
         memset(tt_rows_valid(rows, LANES_OFF_CPU) + rows->n, 0, all);

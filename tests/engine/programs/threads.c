@@ -1,4 +1,4 @@
-/* threads ENGINE MODEL N [sleep|spin MS]: one thread decodes a prompt and N tokens. Prints "pid P",
+/* threads ENGINE MODEL N [sleep|spin MS]: one thread (or $TT_THREADS) decodes a prompt and N tokens. Prints "pid P",
  * and for each decode, by the kernel's own counts of this thread and, if $TT_GROUP_STAT is a
  * group's cpu.stat, of the group: "batch B WALL USER SYSTEM DELAY THROTTLED", in us; -1: there is
  * no such count. Before the last decode it sleeps, or computes something else, for MS, and prints
@@ -91,7 +91,9 @@ int main(int argc, char **argv)
     struct tt_llama_model *model = program_model(argv[2], true, false);
     struct tt_llama_context *context =
         program_context(model, &(program_sizes){256, 16, 16, 1, false});
-    program_api.set_n_threads(context, 1, 1);
+    const char *text = getenv("TT_THREADS");
+    const int32_t n_threads = text ? (int32_t)strtol(text, NULL, 10) : 1;
+    program_api.set_n_threads(context, n_threads, n_threads);
     for (int i = 0; i < PROMPT; i++)
         tokens[i] = i ? 300 + 7 * i : 1;
     (void)printf("pid %d\n", (int)getpid());
