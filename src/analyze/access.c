@@ -27,7 +27,8 @@ struct tt_accesses {
     uint32_t run;
     const tt_graph *graph;   /* of the run, or NULL */
     const uint32_t *routers; /* by tensor of that graph: the router of these ids, or TT_NONE */
-    uint32_t **routers_of;   /* by graph: likewise; NULL until needed */
+    uint32_t **routers_of;   /* by graph: likewise; NULL until needed, which is ... */
+    uint32_t graphs_begin, graphs_end; /* ... in this range alone */
     tt_choice *choices;
     size_t n_choices, choices_capacity;
     tt_access *list;
@@ -53,7 +54,7 @@ tt_accesses *tt_accesses_new(const tt_model *m)
 void tt_accesses_free(tt_accesses *a)
 {
     if (!a) return;
-    for (uint32_t i = 0; a->routers_of && i < a->m->n_graphs; i++)
+    for (uint32_t i = a->graphs_begin; i < a->graphs_end; i++)
         free(a->routers_of[i]);
     free(a->routers_of);
     free(a->choices);
@@ -126,6 +127,8 @@ static const uint32_t *find_routers(tt_accesses *a, uint32_t graph)
         if (is_expert_matmul(&g->tensors[i]) && of[g->tensors[i].src[2]] == TT_NONE)
             of[g->tensors[i].src[2]] = i;
     a->routers_of[graph] = of;
+    if (a->graphs_end == 0 || graph < a->graphs_begin) a->graphs_begin = graph;
+    if (graph >= a->graphs_end) a->graphs_end = graph + 1;
     return of;
 }
 

@@ -18,6 +18,21 @@
 
 #define NO_WEIGHT "(no weight)"
 
+/* What the faults of an op are divided among: a row with its part of the op's accesses. */
+typedef struct unit {
+    uint32_t row;
+    bool is_read;        /* by the op; else it only has faults in it */
+    uint64_t size_bytes; /* of its accesses */
+    uint64_t minor, major;
+} unit;
+
+/* A weight that the op reads. */
+typedef struct source {
+    uint32_t weight;
+    tt_origin origin;
+    uint64_t slice_bytes; /* of an expert; 0: all of the weight is one row */
+} source;
+
 struct tt_faults {
     const tt_model *m;
     tt_faults_by by;
@@ -29,6 +44,11 @@ struct tt_faults {
     tt_arena keys;
     tt_faults_row total;
     tt_fault_counts batches;
+    unit *units; /* of the current op */
+    uint32_t n_units;
+    size_t units_capacity;
+    source sources[TT_SRC_MAX]; /* likewise */
+    uint32_t n_sources;
     tt_weight_locations places;
     uint64_t *file_base; /* each file's offset in the sequence of all files */
     uint32_t last_run;
@@ -103,6 +123,7 @@ void tt_faults_free(tt_faults *f)
         free_row(&f->rows[i]);
     free_row(&f->total);
     free(f->rows);
+    free(f->units);
     free(f->file_base);
     tt_weight_locations_free(&f->places);
     tt_idmap_free(&f->row_of_key);
@@ -294,15 +315,8 @@ static void add_op(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, cons
 /* Whether both are of one row. */
 static bool same_unit(const tt_faults *f, const tt_access *a, const tt_access *b)
 {
-    return a->weight == b->weight && (f->by != TT_FAULTS_BY_EXPERT || a->expert == b->expert);
-}
-
-/* Whether an earlier access is of the same row. */
-static bool is_repeated(const tt_faults *f, const tt_fault_op *op, size_t at)
-{
-    for (size_t i = at; i-- > 0;)
-        if (same_unit(f, &op->accesses[i], &op->accesses[at])) return true;
-    return false;
+    return a->weight == b->weight && a->tensor == b->tensor &&
+           (f->by != TT_FAULTS_BY_EXPERT || a->expert == b->expert);
 }
 
 /* How the counts of an op are divided among what it accessed. */
@@ -325,35 +339,13 @@ static bool has_addresses(const tt_faults *f, const tt_fault_op *op)
     return true;
 }
 
-/* Adds the faults of the op's threads in bytes [begin, end) of a file; TT_NONE: anywhere. */
-static void count_faults(const tt_faults *f, const tt_fault_op *op, uint32_t file, uint64_t begin,
-                         uint64_t end, uint64_t *minor, uint64_t *major)
-{
-    const tt_model *m = f->m;
-    for (size_t i = 0; i < op->n_details; i++) {
-        const tt_fault_lane *l = &op->lanes[i];
-        uint32_t at, last;
-        tt_model_faults_between(m, l->thread, l->first, l->last, &at, &last);
-        for (; at < last; at++) {
-            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[at].fault];
-            uint64_t offset;
-            if (file != TT_NONE &&
-                (tt_model_fault_file(m, fault, &offset) != file || offset < begin || offset >= end))
-                continue;
-            *(fault->major ? major : minor) += 1;
-        }
-    }
-}
-
 static sharing sharing_of(const tt_faults *f, const tt_fault_op *op)
 {
     sharing s = {.by_address = has_addresses(f, op), .rest = op->counts};
-    uint64_t minor = 0;
     for (size_t i = 0; i < op->n_accesses; i++)
         if (tt_fault_op_maps(op, &op->accesses[i])) s.all += op->accesses[i].size_bytes;
     s.by_mapped = s.all > 0;
     if (!s.by_mapped) s.all = op->accessed_bytes;
-    if (s.by_address) count_faults(f, op, TT_NONE, 0, 0, &minor, &s.major);
     return s;
 }
 
@@ -362,21 +354,112 @@ static void take(uint64_t *of, uint64_t n)
     *of = *of > n ? *of - n : 0;
 }
 
-/* The row's part of the counts: faults by address, and the bytes read by where major faults were;
- * if there are no addresses (or no such faults), as of its size. */
-static tt_fault_counts counts_of(tt_faults *f, const tt_fault_op *op, const tt_access *a,
-                                 uint64_t size, sharing *s)
+/* The unit of the current op that is of this row. */
+static unit *find_unit(const tt_faults *f, uint32_t row)
 {
-    const tt_weight *w = &f->m->weights[a->weight];
-    const bool slice = f->by == TT_FAULTS_BY_EXPERT && a->expert != TT_EXPERT_NONE;
-    const uint64_t begin = slice ? a->offset_bytes : w->offset_bytes,
-                   end = tt_plus(begin, slice ? a->span_bytes : w->size_bytes);
-    tt_fault_counts c = share_counts(&op->counts, s->before, size, s->all);
+    const uint32_t at = f->rows[row].unit;
+    return at < f->n_units && f->units[at].row == row ? &f->units[at] : NULL;
+}
+
+/* Made on demand; NULL if out of memory. Valid until the next one. */
+static unit *unit_of(tt_faults *f, uint32_t weight, int64_t number, tt_origin origin)
+{
+    tt_faults_row *row = row_of(f, f->m->weights[weight].name, number, weight, origin);
+    if (!row) return NULL;
+    const uint32_t at = (uint32_t)(row - f->rows);
+    unit *known = find_unit(f, at);
+    if (known) return known;
+    if (!tt_array_one_more(f->units, f->n_units, f->units_capacity)) {
+        f->failed = true;
+        return NULL;
+    }
+    row->unit = f->n_units;
+    f->units[f->n_units] = (unit){.row = at};
+    return &f->units[f->n_units++];
+}
+
+/* What the op reads, by row. */
+static void add_accesses(tt_faults *f, const tt_fault_op *op, const sharing *s)
+{
+    unit *u = NULL;
+    f->n_units = f->n_sources = 0;
+    for (size_t i = 0; i < op->n_accesses; i++) {
+        const tt_access *a = &op->accesses[i];
+        /* Reads from a mapped file and from a copy of it are separate: only the former can fault.
+         */
+        const tt_origin origin = op->op->graph->tensors[a->tensor].origin;
+        if (i == 0 || a->tensor != op->accesses[i - 1].tensor) {
+            source from = {a->weight, origin, 0};
+            if (f->by == TT_FAULTS_BY_EXPERT && a->expert != TT_EXPERT_NONE)
+                from.slice_bytes = a->span_bytes;
+            if (f->n_sources < TT_SRC_MAX) f->sources[f->n_sources++] = from;
+        }
+        if (i == 0 || !same_unit(f, a, &op->accesses[i - 1]))
+            u = unit_of(f, a->weight, f->by == TT_FAULTS_BY_EXPERT ? a->expert : -1, origin);
+        if (!u) return;
+        u->is_read = true;
+        if (!s->by_mapped || tt_fault_op_maps(op, a)) u->size_bytes += a->size_bytes;
+        add_access(f, &f->rows[u->row], op, a);
+    }
+}
+
+/* What has the fault at a byte of a file: the weight or expert that the op reads, or whatever is
+ * there. NULL: no weight. */
+static unit *unit_at(tt_faults *f, uint32_t file, uint64_t offset)
+{
+    tt_weight_location at = {.weight = TT_NONE};
+    uint64_t key;
+    for (uint32_t i = 0; i < f->n_sources && at.weight == TT_NONE; i++) {
+        const source *from = &f->sources[i];
+        const tt_weight *w = &f->m->weights[from->weight];
+        if (w->file != file || offset < w->offset_bytes ||
+            offset - w->offset_bytes >= w->size_bytes)
+            continue;
+        at = (tt_weight_location){from->weight, offset - w->offset_bytes, TT_EXPERT_NONE};
+        /* If no experts are known, all of the weight is read. */
+        if (from->slice_bytes) at.expert = (int32_t)(at.offset_bytes / from->slice_bytes);
+        const uint32_t row = find_row(f, w->name, at.expert, from->weight, from->origin, &key);
+        unit *u = row == TT_NONE ? NULL : find_unit(f, row);
+        if (u) return u;
+    }
+    if (at.weight == TT_NONE) {
+        at = tt_weight_locations_at(&f->places, file, offset);
+        if (f->by != TT_FAULTS_BY_EXPERT) at.expert = TT_EXPERT_NONE;
+    }
+    return at.weight == TT_NONE ? NULL : unit_of(f, at.weight, at.expert, TT_ORIGIN_FILE);
+}
+
+/* Gives each of the op's faults to its unit. */
+static void place_faults(tt_faults *f, const tt_fault_op *op, sharing *s)
+{
+    const tt_model *m = f->m;
+    for (size_t i = 0; i < op->n_details && !f->failed; i++) {
+        const tt_fault_lane *l = &op->lanes[i];
+        uint32_t at, last;
+        tt_model_faults_between(m, l->thread, l->first, l->last, &at, &last);
+        for (; at < last && !f->failed; at++) {
+            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[at].fault];
+            uint64_t offset;
+            const uint32_t file = tt_model_fault_file(m, fault, &offset);
+            unit *u = file == TT_NONE ? NULL : unit_at(f, file, offset);
+            s->major += fault->major;
+            if (u) *(fault->major ? &u->major : &u->minor) += 1;
+        }
+    }
+}
+
+/* The unit's part of the counts: faults by address, and the bytes read by where major faults were;
+ * if there are no addresses (or no such faults), as of its size. */
+static tt_fault_counts counts_of(const tt_fault_op *op, const unit *u, sharing *s)
+{
+    tt_fault_counts c = share_counts(&op->counts, s->before, u->size_bytes, s->all);
     if (!s->by_address) return c;
-    c.minor = c.major = 0;
-    count_faults(f, op, w->file, begin, end, &c.minor, &c.major);
+    c.minor = u->minor;
+    c.major = u->major;
     if (s->major)
         c.read_bytes = tt_faults_share(op->counts.read_bytes, s->major_before, c.major, s->major);
+    else if (!u->is_read)
+        c.read_bytes = 0;
     s->major_before += c.major;
     take(&s->rest.minor, c.minor);
     take(&s->rest.major, c.major);
@@ -384,82 +467,27 @@ static tt_fault_counts counts_of(tt_faults *f, const tt_fault_op *op, const tt_a
     return c;
 }
 
-static void add_unit(tt_faults *f, const tt_fault_op *op, const part *whole, size_t at, sharing *s)
+static void add_unit(tt_faults *f, const tt_fault_op *op, const part *whole, const unit *u,
+                     sharing *s)
 {
-    const tt_access *first = &op->accesses[at];
-    uint64_t size = 0;
-    /* Reads from a mapped file and from a copy of it are separate: only the former can fault. */
-    const tt_origin origin = op->op->graph->tensors[first->tensor].origin;
-    const int64_t number = f->by == TT_FAULTS_BY_EXPERT ? first->expert : -1;
-    tt_faults_row *row =
-        row_of(f, f->m->weights[first->weight].name, number, first->weight, origin);
-    if (!row) return;
-    for (size_t i = at; i < op->n_accesses; i++) {
-        const tt_access *a = &op->accesses[i];
-        if (!same_unit(f, a, first)) continue;
-        if (!s->by_mapped || tt_fault_op_maps(op, a)) size += a->size_bytes;
-        add_access(f, row, op, a);
-    }
+    tt_faults_row *row = &f->rows[u->row];
     part p = *whole;
-    p.counts = counts_of(f, op, first, size, s);
-    p.busy = tt_faults_share(whole->busy, s->before, size, s->all);
-    p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
+    p.counts = counts_of(op, u, s);
+    if (!u->is_read) {
+        /* Faults on weights and experts that the op does not read belong to them all the same. */
+        p.counts.cpu_ns = p.counts.observed_cpu = 0;
+        add_counts(&row->counts, &p.counts);
+        if (u->major) note_reading(f, row, op);
+        return;
+    }
+    p.busy = tt_faults_share(whole->busy, s->before, u->size_bytes, s->all);
+    p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, u->size_bytes, s->all);
     p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
     /* Faults by their addresses are nobody else's. */
-    row->shared |= whole->counts.observed && size < s->all &&
+    row->shared |= whole->counts.observed && u->size_bytes < s->all &&
                    (!s->by_address || whole->counts.observed_reads || whole->counts.observed_cpu);
     add_part(f, row, op, &p);
-    s->before += size;
-}
-
-/* Whether a row of what the op reads has the faults of that place; else *expert is the row's. */
-static bool is_read(const tt_faults *f, const tt_fault_op *op, const tt_weight_location *at,
-                    int64_t *expert)
-{
-    *expert = f->by == TT_FAULTS_BY_EXPERT ? at->expert : TT_EXPERT_NONE;
-    for (size_t i = 0; i < op->n_accesses; i++) {
-        const tt_access *a = &op->accesses[i];
-        if (a->weight != at->weight) continue;
-        if (f->by != TT_FAULTS_BY_EXPERT || a->expert == TT_EXPERT_NONE) return true;
-        *expert = (int64_t)(at->offset_bytes / a->span_bytes);
-        if (*expert == a->expert) return true;
-    }
-    return false;
-}
-
-/* Faults on weights and experts that the op does not read belong to them all the same. */
-static void add_others(tt_faults *f, const tt_fault_op *op, sharing *s)
-{
-    const tt_model *m = f->m;
-    for (size_t i = 0; i < op->n_details && s->rest.minor + s->rest.major; i++) {
-        const tt_fault_lane *l = &op->lanes[i];
-        uint32_t k, last;
-        tt_model_faults_between(m, l->thread, l->first, l->last, &k, &last);
-        for (; k < last; k++) {
-            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[k].fault];
-            uint64_t offset;
-            const uint32_t file = tt_model_fault_file(m, fault, &offset);
-            if (file == TT_NONE) continue;
-            const tt_weight_location at = tt_weight_locations_at(&f->places, file, offset);
-            int64_t number;
-            if (at.weight == TT_NONE || is_read(f, op, &at, &number)) continue;
-            tt_fault_counts one = {.observed = 1, .minor = !fault->major, .major = fault->major};
-            if (op->counts.observed_reads) {
-                one.observed_reads = 1;
-                one.read_bytes = tt_faults_share(op->counts.read_bytes, s->major_before, one.major,
-                                                 s->major ? s->major : 1);
-            }
-            s->major_before += one.major;
-            tt_faults_row *row =
-                row_of(f, m->weights[at.weight].name, number, at.weight, TT_ORIGIN_FILE);
-            if (!row) return;
-            add_counts(&row->counts, &one);
-            if (fault->major) note_reading(f, row, op);
-            take(&s->rest.minor, one.minor);
-            take(&s->rest.major, one.major);
-            take(&s->rest.read_bytes, one.read_bytes);
-        }
-    }
+    s->before += u->size_bytes;
 }
 
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
@@ -467,12 +495,10 @@ static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
     /* Sums that overflow are not of a real file. */
     if (op->accessed_bytes == UINT64_MAX) return;
     sharing s = sharing_of(f, op);
-    for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
-        /* The accesses of one source are consecutive. */
-        if (i > 0 && same_unit(f, &op->accesses[i], &op->accesses[i - 1])) continue;
-        if (!is_repeated(f, op, i)) add_unit(f, op, whole, i, &s);
-    }
-    if (s.by_address) add_others(f, op, &s);
+    add_accesses(f, op, &s);
+    if (s.by_address) place_faults(f, op, &s);
+    for (uint32_t i = 0; i < f->n_units && !f->failed; i++)
+        add_unit(f, op, whole, &f->units[i], &s);
     /* The rest is in other memory: buffers, the stack, the program's own files. */
     if (op->n_accesses && (!s.by_address || s.rest.minor + s.rest.major == 0)) return;
     part rest = *whole;

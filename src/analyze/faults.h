@@ -128,6 +128,7 @@ typedef struct tt_faults_row {
     /* Private: */
     uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
     tt_used used, mapped;
+    uint32_t unit; /* of the op in which it was met last */
     bool done;
 } tt_faults_row;
 

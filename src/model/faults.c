@@ -19,17 +19,15 @@ bool tt_model_has_faults(const tt_model *m)
 
 bool tt_model_thread_of(const tt_model *m, uint32_t stream, uint64_t ticks, uint32_t *thread)
 {
-    bool found = false;
-    uint64_t latest = 0;
-    for (uint32_t i = 0; i < m->n_rings; i++) {
-        const tt_meta_ring *r = &m->rings[i];
-        if (stream == 0 || r->ring != stream - 1 || r->ticks > ticks) continue;
-        if (found && r->ticks < latest) continue;
-        latest = r->ticks;
-        *thread = r->thread;
-        found = true;
-    }
-    return found;
+    const tt_meta_ring *r = m->rings;
+    uint32_t at;
+    if (stream == 0) return false;
+    /* The last that began at or before `ticks`. */
+    tt_lower_bound(at, m->n_rings,
+                   r[at].ring < stream - 1 || (r[at].ring == stream - 1 && r[at].ticks <= ticks));
+    if (at == 0 || r[at - 1].ring != stream - 1) return false;
+    *thread = r[at - 1].thread;
+    return true;
 }
 
 void tt_model_faults_between(const tt_model *m, uint32_t thread, uint64_t first, uint64_t last,
@@ -61,10 +59,8 @@ bool tt_model_faults_known(const tt_model *m, uint64_t first, uint64_t last)
     /* The last that begins at or before `first`. */
     tt_lower_bound(at, m->n_fault_spans, m->fault_spans[at].begin_ticks <= first);
     if (at == 0 || m->fault_spans[at - 1].end_ticks < last) return false;
-    for (uint32_t i = 0; i < m->n_fault_losses; i++)
-        if (m->fault_losses[i].begin_ticks <= last && m->fault_losses[i].end_ticks >= first)
-            return false;
-    return true;
+    tt_lower_bound(at, m->n_fault_losses, m->fault_losses[at].begin_ticks <= last);
+    return at == 0 || m->fault_losses[at - 1].end_ticks < first;
 }
 
 /* Of all threads: if ops are observed by the scheduler's callback, their threads are unknown. */

@@ -1,4 +1,5 @@
 /* Loads where model files were on their disks. */
+#include "base/checksum.h"
 #include "base/order.h"
 #include "model/load.h"
 
@@ -176,23 +177,93 @@ bool tt_load_page_fault_loss(tt_loader *l, tt_cursor *c)
 TT_ORDER_BY(by_thread_and_time, tt_fault_ref, thread, ticks, fault)
 TT_ORDER_BY(by_time, tt_page_fault, ticks, thread, address)
 TT_ORDER_BY(by_begin, tt_fault_span, begin_ticks, end_ticks)
+TT_ORDER_BY(by_loss, tt_meta_page_fault_loss, begin_ticks, end_ticks)
+TT_ORDER_BY(by_ring, tt_meta_ring, ring, ticks, thread)
 
-/* The mapped model file. On layered file systems the kernel reports another device than the
- * program, but the same path. */
-static uint32_t file_of(const tt_model *m, const tt_mapping *p)
+/* --- the mapped model file. On layered file systems the kernel reports another device than the
+ * program, but the same path. --- */
+
+typedef struct mapped {
+    const tt_model *m;
+    const tt_mapping *p;
+} mapped;
+
+static uint64_t inode_key(uint64_t device, uint64_t inode)
 {
-    for (uint32_t i = 0; p->inode && i < m->n_files; i++)
-        if (m->files[i].device == p->device && m->files[i].inode == p->inode) return i;
-    for (uint32_t i = 0; p->inode && i < m->n_files; i++)
-        if (strcmp(m->files[i].path, p->path) == 0) return i;
-    return TT_NONE;
+    return tt_hash_mix(device, inode);
+}
+
+static uint64_t path_key(const char *path)
+{
+    return tt_checksum(path, strlen(path));
+}
+
+static bool is_inode(const void *context, uint32_t file)
+{
+    const mapped *x = context;
+    const tt_model_file *f = &x->m->files[file];
+    return f->device == x->p->device && f->inode == x->p->inode;
+}
+
+static bool is_path(const void *context, uint32_t file)
+{
+    const mapped *x = context;
+    return strcmp(x->m->files[file].path, x->p->path) == 0;
+}
+
+static uint32_t file_of(const mapped *x, const tt_idmap *by_inode, const tt_idmap *by_path)
+{
+    uint64_t inode = inode_key(x->p->device, x->p->inode), path = path_key(x->p->path);
+    if (!x->p->inode) return TT_NONE;
+    const uint32_t file = tt_idmap_find(by_inode, &inode, is_inode, x);
+    return file != TT_NONE ? file : tt_idmap_find(by_path, &path, is_path, x);
+}
+
+/* Of files that are alike, the first. */
+static bool find_files(tt_model *m)
+{
+    tt_idmap by_inode = {0}, by_path = {0};
+    bool ok = true;
+    for (uint32_t i = 0; i < m->n_files && ok; i++) {
+        const tt_model_file *f = &m->files[i];
+        const tt_mapping same = {.device = f->device, .inode = f->inode, .path = f->path};
+        const mapped x = {m, &same};
+        uint64_t inode = inode_key(f->device, f->inode), path = path_key(f->path);
+        uint32_t was;
+        if (tt_idmap_find(&by_inode, &inode, is_inode, &x) == TT_NONE)
+            ok = tt_idmap_add(&by_inode, inode, i, &was);
+        if (tt_idmap_find(&by_path, &path, is_path, &x) == TT_NONE)
+            ok &= tt_idmap_add(&by_path, path, i, &was);
+    }
+    for (uint32_t i = 0; i < m->n_mappings && ok; i++)
+        m->mappings[i].file = file_of(&(mapped){m, &m->mappings[i]}, &by_inode, &by_path);
+    tt_idmap_free(&by_inode);
+    tt_idmap_free(&by_path);
+    return ok;
+}
+
+/* Joins those that overlap. */
+static void sort_losses(tt_model *m)
+{
+    uint32_t n = 0;
+    tt_meta_page_fault_loss *list = m->fault_losses;
+    if (!m->n_fault_losses) return;
+    qsort(list, m->n_fault_losses, sizeof *list, by_loss);
+    for (uint32_t i = 1; i < m->n_fault_losses; i++) {
+        if (list[i].begin_ticks > list[n].end_ticks)
+            list[++n] = list[i];
+        else if (list[i].end_ticks > list[n].end_ticks)
+            list[n].end_ticks = list[i].end_ticks;
+    }
+    m->n_fault_losses = n + 1;
 }
 
 void tt_link_page_faults(tt_loader *l)
 {
     tt_model *m = l->m;
-    for (uint32_t i = 0; i < m->n_mappings; i++)
-        m->mappings[i].file = file_of(m, &m->mappings[i]);
+    l->no_memory |= m->n_mappings > 0 && !find_files(m);
+    sort_losses(m);
+    if (m->n_rings) qsort(m->rings, m->n_rings, sizeof *m->rings, by_ring);
     if (m->n_fault_spans) qsort(m->fault_spans, m->n_fault_spans, sizeof *m->fault_spans, by_begin);
     if (m->n_page_faults) qsort(m->page_faults, m->n_page_faults, sizeof *m->page_faults, by_time);
     m->faults_by_thread = tt_arena_take(&m->arena, m->n_page_faults, sizeof *m->faults_by_thread);

@@ -344,8 +344,8 @@ typedef struct tt_model {
     tt_batch *batches; /* in the order observed */
     tt_run *runs;      /* by ascending id */
     tt_meta_decode *decodes;
-    tt_meta_ring *rings;
-    tt_count *counts; /* the last COUNTS record */
+    tt_meta_ring *rings; /* by ring and time */
+    tt_count *counts;    /* the last COUNTS record */
     tt_meta_loss *losses;
     tt_meta_loss *detail_losses;
     tt_indices *indices;          /* by ascending run, tensor */
@@ -362,7 +362,7 @@ typedef struct tt_model {
     tt_page_fault *page_faults;            /* by ascending time */
     tt_fault_ref *faults_by_thread;        /* all of them, by thread and time */
     tt_fault_span *fault_spans;            /* by ascending time */
-    tt_meta_page_fault_loss *fault_losses; /* in the order observed */
+    tt_meta_page_fault_loss *fault_losses; /* ascending, disjoint; `lost` is not summed */
     tt_details *details;                   /* observed of ops, besides their times */
     tt_data *data;                         /* of outputs, if it was recorded */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,

@@ -19,6 +19,10 @@ from pathlib import Path
 
 SOURCES = Path(os.environ["TT_SOURCE_DIR"])
 sys.path.insert(0, str(SOURCES / "tests/golden"))
+sys.path.insert(0, str(SOURCES / "python"))
+os.environ["TENSORTRACE_HOME"] = str(Path(sys.argv[1]).resolve().parents[1])
+import tensortrace  # noqa: E402
+import tensortrace._library  # noqa: E402
 from check_served import Client, Server, address  # noqa: E402
 
 TENSORTRACE, ENGINE = sys.argv[1:]
@@ -34,7 +38,12 @@ RUNS = {
     "callback-events": ("tiny", "-t 2 --mode callback --faults=events --no-text"),
     "callback-counts": ("tiny", "-t 1 --mode callback --faults=counts --residency=2"),
     "secret": ("moe", "-t 2 --no-text --batches 2..3"),
+    # Only the last of it, only the first, and beside boost, which reads the weights itself.
+    "ring": ("moe", "-t 2 --ring=1M --faults=both --values=stats --no-repack"),
+    "limit": ("tiny", "-t 1 --limit=1M --faults=counts --values=stats"),
+    "boosted": ("moe", "-t 2 --ram=1M"),
 }
+LONG = ["ring", "limit"]
 FLAGS = {
     "faults": lambda o: "--faults" in o,
     "reads": lambda o: "--faults=counts" in o or "--faults=both" in o,
@@ -44,7 +53,7 @@ FLAGS = {
     "values": lambda o: "--values" in o,
     "logits": lambda o: "--values=stats" in o,
     "text": lambda o: "--no-text" not in o,
-    "batches": lambda o: "--every" not in o and "--batches" not in o,
+    "batches": lambda o: not re.search("--(every|batches|ring|limit)", o),
 }
 
 # What each flag is needed for: keys by the path of the answer, "COMMAND.key.key" or "ENDPOINT.key.key". How a model file is
@@ -108,8 +117,9 @@ def record(name):
     # What the model's pages were read for is then a number where it is recorded.
     with open(f"{model}.gguf", "rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    subprocess.run([TENSORTRACE, "run", "-q", "-o", f"{name}.ttrace", "--engine", ENGINE, "-m", f"{model}.gguf", "-p", "Once upon", "-n", "5",
-                    *options.split()], check=True, stdout=subprocess.DEVNULL)
+    tokens = "250" if name in LONG else "5"
+    subprocess.run([TENSORTRACE, "boost" if name == "boosted" else "run", "-q", "-o", f"{name}.ttrace", "--engine", ENGINE, "-m", f"{model}.gguf",
+                    "-p", "Once upon", "-n", tokens, "--ignore-eos", *options.split()], check=True, stdout=subprocess.DEVNULL)
 
 
 @functools.cache
@@ -199,6 +209,21 @@ def exported(name):
                     take(name, f"export {path.stem}.{key}", value)
 
 
+def streamed(name):
+    """The rows of each analysis, and the tables, as Arrow: what Python's tt.open gives."""
+    with tensortrace.open(f"{name}.ttrace") as trace:
+        for analysis in tensortrace._library.analysis_names():
+            try:
+                rows = list(trace._rows(analysis))
+            except tensortrace.TraceError:
+                continue  # not recorded, and it says so
+            for row in rows:
+                walk(name, f"{analysis}.rows", row)
+        for table in trace.tables:
+            for row in trace.tables[table]:
+                walk(name, f"export {table}", row)
+
+
 def columns(name, endpoint, body):
     """A binary reply: its header and columns."""
     length, = struct.unpack_from("<I", body)
@@ -246,7 +271,11 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(command, jobs))
         list(pool.map(exported, RUNS))
-    served(list(RUNS))
+    for name in RUNS:
+        streamed(name)
+    # A server takes eight.
+    for at in range(0, len(RUNS), 6):
+        served(list(RUNS)[at:at + 6])
     # A pattern that matches nothing tests nothing.
     for flag in KEYS:
         if flag != "text" and not known_seen.get(flag):

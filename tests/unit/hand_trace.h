@@ -29,7 +29,7 @@ static inline void hand_begin(hand *h)
     uint8_t head[TT_FILE_HEADER_BYTES];
     tt_file_header f = {.major = 1};
     memset(h, 0, sizeof *h);
-    tt_bytes_init(&h->file, 1 << 22);
+    tt_bytes_init(&h->file, 1 << 24);
     tt_bytes_init(&h->meta, 1 << 22);
     tt_bytes_init(&h->record, 1 << 22);
     tt_file_header_encode(&f, head);

@@ -1,12 +1,16 @@
-/* What a thread was off CPU in an op, which is not what it was off CPU before it. */
+/* What a thread was off CPU in an op, which is not what it was off CPU before it; and what it reads
+ * of the kernel keeps no other thread waiting. */
 #include "tests.h"
 
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/process.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,12 +161,63 @@ static void between_ops_it_is_nobodys(void **state)
     expect(off_ns(l, head), 0, clock_of(CLOCK_MONOTONIC) - wall);
 }
 
+/* --- a run begins and ends while a thread reads its counts --- */
+
+#define GIVE_UP_S 60
+
+static const tt_engine engine = {.op_mul_mat_id = -1};
+static struct ggml_tensor op_of_first = {.op = 1, .ne = {1, 1, 1, 1}},
+                          op_of_second = {.op = 1, .ne = {1, 1, 1, 1}};
+static bool watches_readings;
+static unsigned readings, overtaken;
+
+static void *another_run(void *argument)
+{
+    struct ggml_tensor *const node = &op_of_second;
+    (void)argument;
+    if (tt_lanes_run_begin(9, &node, 1, 0, __builtin_frame_address(0), &engine))
+        (void)tt_lanes_run_end(9);
+    return NULL;
+}
+
+/* In place of the system call, which is slow where the machine is. */
+int getrusage(__rusage_who_t who, struct rusage *usage)
+{
+    static int (*real)(__rusage_who_t who, struct rusage * usage);
+    pthread_t thread;
+    struct timespec until;
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "getrusage");
+    if (watches_readings && ++readings && pthread_create(&thread, NULL, another_run, NULL) == 0) {
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += GIVE_UP_S;
+        overtaken += pthread_timedjoin_np(thread, NULL, &until) == 0;
+    }
+    return real(who, usage);
+}
+
+static void readings_hold_no_lock(void **state)
+{
+    struct ggml_tensor *const node = &op_of_first;
+    tt_lane *l = &tt_lane_self;
+    (void)state;
+    assert_true(tt_lanes_run_begin(8, &node, 1, 0, __builtin_frame_address(0), &engine));
+    l->counts.ticks = 0; /* long ago */
+    watches_readings = true;
+    const bool found = tt_lane_attach(l, &op_of_first);
+    watches_readings = false;
+    assert_true(found);
+    assert_int_equal(readings, 1);
+    assert_int_equal(overtaken, 1);
+    assert_true(tt_lanes_run_end(8));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_excess_is_the_ops),
         cmocka_unit_test(a_sleep_before_an_op_is_not_in_it),
         cmocka_unit_test(between_ops_it_is_nobodys),
+        cmocka_unit_test(readings_hold_no_lock),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

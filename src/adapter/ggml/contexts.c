@@ -5,8 +5,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define ALL_HOOKED "every op of the CPU library passes the hooks"
+#define SCHED_WORDS 512u /* of a scheduler, which has some 170 */
 
 static tt_context *contexts;
 static const tt_recorder *mode_recorder; /* the recorder that has the mode */
@@ -148,9 +151,65 @@ void tt_contexts_drop(void *sched)
     }
 }
 
+/* Copies what can be read from there on. Nothing tells how large a scheduler is, or who has
+ * allocated it, so the kernel reads it: beyond mapped memory it stops. */
+static void copy_readable(void *to, const void *from, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), first = page - (uintptr_t)from % page;
+    const size_t n = first < bytes ? first : bytes;
+    const struct iovec local = {to, bytes};
+    const struct iovec remote[] = {{(void *)(uintptr_t)from, n},
+                                   {(char *)(uintptr_t)from + n, bytes - n}};
+    (void)process_vm_readv(getpid(), &local, 1, remote, 2, 0);
+}
+
+/* The setter's own stores tell where the callback is. It is called on a copy, so that the
+ * scheduler still has what the program has set. */
+static size_t find_word(const tt_context *c, tt_set_callback set, tt_eval_callback callback)
+{
+    void **copy = calloc(2 * SCHED_WORDS, sizeof *copy);
+    size_t at = 1;
+    if (!copy) return 0;
+    copy_readable(copy, c->sched, SCHED_WORDS * sizeof *copy);
+    set(copy, callback, (void *)(uintptr_t)c);
+    while (at < SCHED_WORDS && !(copy[at] == (void *)callback && copy[at + 1] == c))
+        at++;
+    free(copy);
+    return at < SCHED_WORDS ? at : 0;
+}
+
+bool tt_contexts_is_installed(const tt_context *c)
+{
+    void *const *words = c->sched;
+    return c->installed && (!c->callback_word || words[c->callback_word + 1] == c);
+}
+
+bool tt_contexts_install(tt_context *c, tt_set_callback set, tt_eval_callback callback,
+                         bool is_hooked)
+{
+    void **words = c->sched;
+    if (!c->callback_word) c->callback_word = find_word(c, set, callback);
+    if (!c->callback_word && !is_hooked) return false;
+    if (c->callback_word) {
+        *(void **)&c->user_callback = words[c->callback_word];
+        c->user_data = words[c->callback_word + 1];
+    }
+    c->set_callback = set;
+    set(c->sched, callback, c);
+    c->installed = true;
+    return true;
+}
+
+void tt_contexts_uninstall(tt_context *c)
+{
+    if (tt_contexts_is_installed(c) && c->set_callback)
+        c->set_callback(c->sched, c->user_callback, c->user_data);
+    c->installed = false;
+}
+
 void tt_contexts_leave(tt_context *c)
 {
-    if (c->installed && c->set_callback) c->set_callback(c->sched, c->user_callback, c->user_data);
+    tt_contexts_uninstall(c);
     free_context(c);
 }
 

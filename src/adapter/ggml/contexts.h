@@ -22,19 +22,18 @@ typedef struct tt_batch_inputs {
 } tt_batch_inputs;
 
 typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *user_data);
+typedef void (*tt_set_callback)(void *sched, tt_eval_callback callback, void *user_data);
 
 typedef struct tt_context {
     void *sched;
-    uint32_t id;     /* in the trace, from 1 */
-    bool callback;   /* ops are observed by the scheduler's callback */
-    bool has_remote; /* some backend is as in tt_engine_is_remote */
-    bool installed;  /* our callback is set in the scheduler */
-    bool computes;   /* now, on some thread */
-    bool forgotten;  /* meanwhile: it is no longer listed */
-    void (*set_callback)(void *sched, tt_eval_callback callback,
-                         void *user_data); /* the engine's */
-    /* The word of the scheduler that holds the callback, before its argument, where calls of the
-     * setter cannot be hooked; 0: they can. */
+    uint32_t id;                  /* in the trace, from 1 */
+    bool callback;                /* ops are observed by the scheduler's callback */
+    bool has_remote;              /* some backend is as in tt_engine_is_remote */
+    bool installed;               /* our callback is set in the scheduler */
+    bool computes;                /* now, on some thread */
+    bool forgotten;               /* meanwhile: it is no longer listed */
+    tt_set_callback set_callback; /* the engine's */
+    /* The word of the scheduler that holds the callback, before its argument; 0: not known. */
     size_t callback_word;
     /* The layout of the scheduler's graphs, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
@@ -68,6 +67,15 @@ void tt_contexts_find_others(tt_context *c);
 tt_context *tt_contexts_find(const void *handle);
 /* The scheduler is about to be freed. */
 void tt_contexts_drop(void *sched);
+/* Whether the scheduler calls ours: not where the program has set its own since, even unseen. */
+bool tt_contexts_is_installed(const tt_context *c);
+/* Makes the scheduler call `callback` with c, whatever the program has set by now, which becomes
+ * c's user_callback. is_hooked: all calls of the setter are seen. False: what the program has set
+ * cannot be known, so nothing was changed. */
+bool tt_contexts_install(tt_context *c, tt_set_callback set, tt_eval_callback callback,
+                         bool is_hooked);
+/* Gives the scheduler the program's own callback back, unless it has set another one meanwhile. */
+void tt_contexts_uninstall(tt_context *c);
 /* The scheduler of a forgotten context has computed: gives it its own callback back, and frees c.
  */
 void tt_contexts_leave(tt_context *c);

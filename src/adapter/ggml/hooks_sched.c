@@ -17,11 +17,7 @@
 #include "adapter/ggml/values.h"
 #include "format/meta.h"
 
-#include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
-
-typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_data);
 
 int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph);
 void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callback callback, void *user_data);
@@ -135,7 +131,7 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
 TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callback callback,
                                                     void *user_data)
 {
-    set_callback real;
+    tt_set_callback real;
     *(void **)&real = tt_real_get(&real_set_callback, TT_CALLER);
     tt_recorder *r = tt_process_recorder();
     const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
@@ -145,80 +141,35 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
         c = tt_contexts_get(r, e, sched);
         (void)pthread_mutex_unlock(&tt_process_lock);
     }
-    if (c) {
-        c->user_callback = callback;
-        c->user_data = user_data;
-        c->set_callback = real;
-    }
-    if (c && c->callback) {
-        c->installed = true;
-        callback = on_eval;
-        user_data = c;
-    }
-    if (real) real(sched, callback, user_data);
+    if (!real) return;
+    real(sched, callback, user_data);
+    if (!c) return;
+    c->user_callback = callback;
+    c->user_data = user_data;
+    c->set_callback = real;
+    c->installed = false;
+    if (c->callback) (void)tt_contexts_install(c, real, on_eval, true);
 }
 
 /* Computes an unrecorded batch without our callback, so the scheduler does not stop at nodes. */
-static int compute_unseen(tt_context *c, struct ggml_cgraph *graph, const void *caller,
+static int compute_unseen(tt_context *c, struct ggml_cgraph *graph,
                           int (*real)(void *, struct ggml_cgraph *))
 {
-    set_callback set = NULL;
-    if (c->installed) *(void **)&set = tt_resolve(caller, real_set_callback.name);
-    if (set) {
-        set(c->sched, c->user_callback, c->user_data);
-        c->installed = false;
-    }
+    tt_contexts_uninstall(c);
     tt_runs_batch = 0;
     tt_runs_layout = 0;
     current.run = 0;
     return real(c->sched, graph);
 }
 
-/* Sets our callback where the engine's own calls of the setter cannot be hooked, since they are
- * inlined. What it has set is in the scheduler's memory, at the words that change. */
-static bool install_in_memory(tt_context *c, set_callback set)
-{
-    void **words = c->sched;
-    const size_t n = malloc_usable_size(words) / sizeof *words;
-    void **was = malloc(n * sizeof *was);
-    if (!was) return false;
-    memcpy(was, words, n * sizeof *was);
-    set(c->sched, on_eval, c);
-    size_t at = 1;
-    while (at + 1 < n && !(words[at] == (void *)on_eval && words[at + 1] == c))
-        at++;
-    const bool found = at + 1 < n;
-    if (found) {
-        c->callback_word = at;
-        *(void **)&c->user_callback = was[at];
-        c->user_data = was[at + 1];
-    } else {
-        memcpy(words, was, n * sizeof *was);
-    }
-    free(was);
-    return found;
-}
-
 /* Whether the scheduler will call ours. */
 static bool install(tt_context *c, const void *caller)
 {
-    void **words = c->sched;
-    set_callback set;
-    if (c->installed && c->callback_word && words[c->callback_word] != (void *)on_eval) {
-        *(void **)&c->user_callback = words[c->callback_word];
-        c->user_data = words[c->callback_word + 1];
-        c->set_callback(c->sched, on_eval, c);
-    }
-    if (c->installed) return true;
-    *(void **)&set = tt_resolve(caller, real_set_callback.name);
-    if (!set) return false;
-    c->set_callback = set;
-    if (tt_resolve_is_imported(real_set_callback.name))
-        set(c->sched, on_eval, c);
-    else if (!install_in_memory(c, set))
-        return false;
-    c->installed = true;
-    return true;
+    tt_set_callback set = c->set_callback;
+    if (tt_contexts_is_installed(c)) return true;
+    if (!set) *(void **)&set = tt_resolve(caller, real_set_callback.name);
+    return set &&
+           tt_contexts_install(c, set, on_eval, tt_resolve_is_imported(real_set_callback.name));
 }
 
 static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
@@ -314,7 +265,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     }
     if (!c) return real(sched, graph);
     const int status = batch ? compute_batch(r, e, c, graph, batch, TT_CALLER, real)
-                             : compute_unseen(c, graph, TT_CALLER, real);
+                             : compute_unseen(c, graph, real);
     (void)pthread_mutex_lock(&tt_process_lock);
     c->computes = false;
     const bool forgotten = c->forgotten;

@@ -204,19 +204,16 @@ static void count_op(tt_lane *l, uint64_t now, const tt_op_record *op)
     count(l, now, op->run, tt_op_node(op), tt_op_lane(op), TT_DETAIL_THREAD);
 }
 
-/* What the thread did between its computations is none of theirs; of the one that calls them it
- * tells whether the program waited. */
-static void count_between(tt_lane *l, const active_run *run, const struct ggml_tensor *op)
+/* Whether the thread's counts since its last computation are recorded, and at which node: those of
+ * the thread that begins the computations say whether the program waited. */
+static bool records_between(const active_run *run, const struct ggml_tensor *op, uint32_t *node)
 {
-    const uint64_t now = tt_ticks();
-    uint32_t node = 0;
-    if (!l->details.ring || !is_due(l, now, AFRESH_AFTER_US)) return;
-    while (node + 1 < run->n_nodes && run->nodes[node] != op)
-        node++;
+    *node = 0;
+    while (*node + 1 < run->n_nodes && run->nodes[*node] != op)
+        ++*node;
     /* Older engines pass views to the hook, too, which have no records. */
-    const bool told = run->nodes[node] == op && tt_graphs_executes(op, false) &&
-                      pthread_equal(run->thread, pthread_self());
-    count(l, now, run->run, node, 0, told ? TT_DETAIL_BETWEEN : TT_DETAIL_NONE);
+    return run->nodes[*node] == op && tt_graphs_executes(op, false) &&
+           pthread_equal(run->thread, pthread_self());
 }
 
 /* What the thread was off CPU in the op. */
@@ -531,7 +528,8 @@ bool tt_lane_claim_ring(tt_lane *l)
     (void)tt_process_put(r, TT_META_RING, &payload);
     note_processors(r);
     /* Claimed now rather than when first needed: other threads might wait for this one then. */
-    if (tt_lane_ask_ticks() != UINT64_MAX) (void)tt_lane_claim_details(l);
+    if (tt_lane_ask_ticks() != UINT64_MAX || tt_capture_options.faults)
+        (void)tt_lane_claim_details(l);
     return true;
 }
 
@@ -559,11 +557,14 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     }
     /* Without a ring the ops are still followed, and counted. */
     (void)tt_lane_claim(l);
+    bool is_new = false, records = false;
+    uint32_t node = 0;
     /* While the lock is held no run ends, so its nodes may be read. */
     (void)pthread_rwlock_rdlock(&runs_lock);
     active_run *run = run_of(op);
     if (run) {
-        if (l->run != run->run) {
+        is_new = l->run != run->run;
+        if (is_new) {
             let_go(l);
             l->run = run->run;
             l->nodes = run->nodes;
@@ -582,12 +583,19 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->fingerprints = run->fingerprints.any ? &run->fingerprints : NULL;
             l->pending = 0;
             if (l->fingerprints) (void)tt_lane_claim_details(l);
-            tt_faults_count(&l->faults, TT_FAULTS_OF_THREAD);
-            count_between(l, run, op);
+            records = records_between(run, op, &node);
         }
         l->epoch = atomic_load(&tt_runs_epoch);
     }
     (void)pthread_rwlock_unlock(&runs_lock);
+    if (is_new) {
+        /* System calls: a run that begins or ends does not wait for them. */
+        tt_faults_count(&l->faults, TT_FAULTS_OF_THREAD);
+        const uint64_t now = tt_ticks();
+        /* What the thread did between its computations is none of theirs. */
+        if (l->details.ring && is_due(l, now, AFRESH_AFTER_US))
+            count(l, now, l->run, node, 0, records ? TT_DETAIL_BETWEEN : TT_DETAIL_NONE);
+    }
     if (!run) {
         l->fingerprints = NULL;
         l->run = 0; /* if it is found later, everything is looked up again */
