@@ -132,9 +132,13 @@ static bool note_off_cpu(const tt_diff_view *v, char *out)
            snprintf(out + n, TT_DIFF_SENTENCE - (size_t)n, "%s%s",
                     p->undisturbed ? "times are without it"
                                    : "times are with it, as that differs, too, or was not observed",
-                    p->busy ? "; beside others a processor's own speed changes, which short runs "
-                              "do not show: 5 runs of each side, or runs of a minute, do"
-                            : "") > 0;
+                    !p->busy         ? ""
+                    : p->undisturbed ? "; beside others a processor's own speed changes, which "
+                                       "short runs do not show: so rows are their threads' own "
+                                       "work, and compared with what it would be had they changed "
+                                       "as the other ops of their kind (B AS OTHERS)"
+                                     : "; beside others a processor's own speed changes, which "
+                                       "short runs do not show: 5 runs of each side do") > 0;
 }
 
 static bool note_capture(const tt_diff_view *v, char *out)
@@ -237,9 +241,14 @@ bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DI
                    tt_diff_short_unit(p));
     case 2:
         return any_row(p, not_tested) &&
-               SAY("no interval and no P: not tested, as the row is on one side only, or in fewer "
-                   "than %u batches",
-                   TT_SHIFT_SAMPLES_MIN);
+               (p->busy
+                    ? SAY("no interval and no P: not tested, as the row is on one side only, "
+                          "between ops, has less than %.0f %% of the work, or is in fewer than %u "
+                          "batches",
+                          100 * TT_DIFF_ALIKE_SHARE, TT_DIFF_ALIKE_SAMPLES)
+                    : SAY("no interval and no P: not tested, as the row is on one side only, or "
+                          "in fewer than %u batches",
+                          TT_SHIFT_SAMPLES_MIN));
     default:
         return false;
     }

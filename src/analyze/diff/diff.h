@@ -48,9 +48,11 @@ typedef struct tt_diff_side {
     bool present;
     uint64_t count;   /* executions of its ops, over all compared tokens and runs */
     size_t n_samples; /* sampled tokens in which any ran */
-    double time_ns;   /* of a token, undisturbed: B's is A's times 1 + change. Of a row on one side
-                         only: its median */
+    double time_ns;   /* of a token, undisturbed, whatever the other side's. Of a row on one side
+                         only: its median; of a row that is compared with others (expected_ns): its
+                         threads' own work */
     double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
+    double least_ns, p90_ns; /* of the times that time_ns is of, which is not outside of them */
     double mean_ns;                   /* over all tokens, not only the samples */
     double wait_median_ns; /* the part of the time in which its threads did not compute, averaged
                               over them; NAN: waits were not observed */
@@ -66,6 +68,8 @@ typedef struct tt_diff_row {
     const char *category, *component; /* of an op */
     tt_diff_side a, b;
     double delta_ns;      /* B's time_ns - A's */
+    double expected_ns;   /* on a busy machine: what B would take if its ops had changed as the others
+                             of their kind did; change is from there. NAN: change is from A's time */
     double delta_wait_ns; /* B's wait_median_ns - A's */
     /* The relative increase of a token's time in B: exp(shift) - 1. */
     tt_shift shift;
@@ -219,6 +223,21 @@ void tt_diff_free(tt_diff *d);
  * long; its square falls with their length. */
 #define TT_DIFF_SPEEDS 0.3
 #define TT_DIFF_SPEED_SECONDS 1.0
+
+/* On a busy machine the ops of a run are slower together, so an op is compared with the others of
+ * its kind. By how much ops of one program then still differ from one run to another is assumed, as
+ * standard deviations of the log of a time: of rows that are compared with ops of their kind, and
+ * with others; and of each op by itself. Besides that of an op's time, however short it is. From
+ * recorded runs: docs/diff.md. */
+#define TT_DIFF_ALIKE_VARY 0.035
+#define TT_DIFF_OTHERS_VARY 0.15
+#define TT_DIFF_OP_VARIES 0.07
+#define TT_DIFF_OP_VARIES_NS 150.0
+#define TT_DIFF_ALIKE_SAMPLES 32u /* of fewer batches, nothing is tested so */
+#define TT_DIFF_ALIKE_SHARE 0.01  /* nor rows with less of a batch's work on both sides */
+
+/* A row's difference that its own change explains: B's time less what is expected of it. */
+double tt_diff_own_delta(const tt_diff_row *row);
 
 /* The phase for the verdict: generate, if any of it was compared; else prompt, else any other.
  * NULL: nothing was compared. */
