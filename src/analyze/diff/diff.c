@@ -2,6 +2,7 @@
 
 #include "analyze/join.h"
 #include "analyze/quantiles.h"
+#include "base/order.h"
 #include "gguf/memory_map.h"
 
 #include <inttypes.h>
@@ -602,31 +603,93 @@ static void add_share(share *sum, const share *more, double sign)
     sum->squares += sign * more->squares;
 }
 
-/* The change of others, and how far equal ops may be from it: see TT_DIFF_ALIKE_VARY. */
-static double change_of(const share *others, double vary, double *sd)
-{
-    const double ns = sqrt(others->a_ns * others->b_ns);
-    *sd = hypot(vary, TT_DIFF_OP_VARIES_NS * others->count / ns);
-    return log(others->b_ns / others->a_ns);
-}
-
-/* A row of ops, by its group and its kind. */
+/* A row of ops, by its group and its kind; by its change, where that is known. */
 typedef struct member {
     uint32_t group, kind, row;
+    double change, weight; /* log(b / a), sqrt(a b) */
+    double before;         /* of the list's weights, up to this one */
 } member;
 
 static int by_group(const void *a, const void *b)
 {
     const member *x = a, *y = b;
     if (x->group != y->group) return x->group < y->group ? -1 : 1;
-    return x->kind != y->kind ? x->kind < y->kind ? -1 : 1 : 0;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
 }
 
-/* The row of one group; `own` is all of it, `all` and `kinds` are of the whole batch. */
-static void test_against_others(summer *s, tt_diff_row *row, const member *list, size_t n,
-                                const share *own, const share *all, const share *kinds,
-                                double token_ns)
+/* All ops by their change, for each kind (as a group) or of all kinds. */
+static member *rank_ops(const summer *s, bool by_kind)
 {
+    const size_t n = s->p->n_rows[TT_DIFF_OPS];
+    member *list = reallocarray(NULL, n + 1, sizeof *list);
+    double before = 0;
+    for (uint32_t r = 0; r < n && list; r++) {
+        const share *own = &s->shares[r];
+        const bool both = own->a_ns > 0 && own->b_ns > 0;
+        list[r] = (member){.group = by_kind ? s->kind_of[r] : 0,
+                           .row = r,
+                           .change = both ? log(own->b_ns / own->a_ns) : 0,
+                           .weight = both ? sqrt(own->squares) : 0};
+    }
+    if (list) qsort(list, n, sizeof *list, by_group);
+    for (size_t i = 0; i < n && list; i++)
+        list[i].before = before += list[i].weight;
+    return list;
+}
+
+/* The weights up to i, without those of the n members of `without`, in order of change. */
+static double weight_to(const member *list, size_t first, size_t i, const member *without, size_t n)
+{
+    double weight = list[i].before - (first ? list[first - 1].before : 0);
+    for (size_t k = 0; k < n && without[k].change <= list[i].change; k++)
+        weight -= without[k].weight;
+    return weight;
+}
+
+/* The weighted median change of a ranked group, without some of its ops: it does not move if others
+ * of them changed a lot. */
+static double median_change(const member *list, size_t n_list, uint32_t group,
+                            const member *without, size_t n)
+{
+    size_t first, end, low, high;
+    tt_lower_bound(first, n_list, list[first].group < group);
+    tt_lower_bound(end, n_list, list[end].group <= group);
+    const double half = weight_to(list, first, end - 1, without, n) / 2;
+    const double rounding = half * 1e-9;
+    low = high = 0;
+    tt_lower_bound(low, end - first,
+                   weight_to(list, first, first + low, without, n) < half - rounding);
+    tt_lower_bound(high, end - first,
+                   weight_to(list, first, first + high, without, n) <= half + rounding);
+    if (first + high >= end) high = low;
+    return (list[first + low].change + list[first + high].change) / 2;
+}
+
+/* How far equal ops may be from the change of these others: see TT_DIFF_ALIKE_VARY. */
+static double vary_from(const share *others, double vary)
+{
+    return hypot(vary, TT_DIFF_OP_VARIES_NS * others->count / sqrt(others->a_ns * others->b_ns));
+}
+
+/* What rows are compared with. */
+typedef struct reference {
+    share all, *kinds;           /* sums: of a batch, by kind */
+    member *alike, *rest, *own;  /* ranked by kind, of all kinds; room for a group */
+    size_t n;
+} reference;
+
+static int by_change(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
+}
+
+/* The row of one group, of the n members of `list`, which are `own` together. */
+static void test_against_others(summer *s, tt_diff_row *row, const member *list, size_t n,
+                                const share *own, const reference *x, double token_ns)
+{
+    const share *all = &x->all;
     share rest = *all;
     double usual = 0, variance = 0;
     add_share(&rest, own, -1);
@@ -634,18 +697,23 @@ static void test_against_others(summer *s, tt_diff_row *row, const member *list,
     row->p = row->p_adjusted = row->p_matters = row->low = row->high = row->change = NAN;
     const double some = 1e-6 * fmax(all->a_ns, all->b_ns); /* what subtraction leaves is less */
     if (!(own->a_ns > 0 && own->b_ns > 0 && rest.a_ns > some && rest.b_ns > some)) return;
+    memcpy(x->own, list, n * sizeof *list);
+    qsort(x->own, n, sizeof *x->own, by_change);
     for (size_t i = 0, end; i < n; i = end) {
-        share kind = {0}, alike = kinds[list[i].kind];
+        share kind = {0}, alike = x->kinds[list[i].kind];
         double sd, change;
         for (end = i; end < n && list[end].kind == list[i].kind; end++)
             add_share(&kind, &s->shares[list[end].row], 1);
         add_share(&alike, &kind, -1);
         const double weight = (kind.a_ns / own->a_ns + kind.b_ns / own->b_ns) / 2;
         if (alike.a_ns > 0 && alike.b_ns > 0 &&
-            alike.a_ns + alike.b_ns >= kind.a_ns + kind.b_ns)
-            change = change_of(&alike, TT_DIFF_ALIKE_VARY, &sd);
-        else
-            change = change_of(&rest, TT_DIFF_OTHERS_VARY, &sd);
+            alike.a_ns + alike.b_ns >= kind.a_ns + kind.b_ns) {
+            change = median_change(x->alike, x->n, list[i].kind, list + i, end - i);
+            sd = vary_from(&alike, TT_DIFF_ALIKE_VARY);
+        } else {
+            change = median_change(x->rest, x->n, 0, x->own, n);
+            sd = vary_from(&rest, TT_DIFF_OTHERS_VARY);
+        }
         usual += weight * change;
         variance += weight * weight * sd * sd;
     }
@@ -674,29 +742,35 @@ static tt_status test_family_against_others(summer *s, tt_diff_family family,
     const size_t n = s->p->n_rows[TT_DIFF_OPS];
     const tt_diff_row *total = s->p->rows[TT_DIFF_TOTAL];
     const double token_ns = sqrt(total->a.time_ns * total->b.time_ns);
-    share all = {0}, *kinds = calloc(s->p->n_rows[TT_DIFF_KINDS] + 1, sizeof *kinds);
+    reference x = {.kinds = calloc(s->p->n_rows[TT_DIFF_KINDS] + 1, sizeof *x.kinds),
+                .alike = rank_ops(s, true),
+                .rest = rank_ops(s, false),
+                .own = reallocarray(NULL, n + 1, sizeof *x.own),
+                .n = n};
     member *list = reallocarray(NULL, n + 1, sizeof *list);
-    if (!kinds || !list) {
-        free(kinds);
-        free(list);
-        return tt_error_memory(err, "summing up the comparison");
+    const bool ok = x.kinds && x.alike && x.rest && x.own && list;
+    for (uint32_t i = 0; i < n && ok; i++) {
+        const uint32_t r = x.rest[i].row;
+        list[i] = x.rest[i];
+        list[i].group = group_of_row ? group_of_row[r] : r;
+        list[i].kind = s->kind_of[r];
+        add_share(&x.kinds[s->kind_of[r]], &s->shares[r], 1);
+        add_share(&x.all, &s->shares[r], 1);
     }
-    for (uint32_t r = 0; r < n; r++) {
-        list[r] = (member){group_of_row ? group_of_row[r] : r, s->kind_of[r], r};
-        add_share(&kinds[s->kind_of[r]], &s->shares[r], 1);
-        add_share(&all, &s->shares[r], 1);
-    }
-    qsort(list, n, sizeof *list, by_group);
-    for (size_t i = 0, end; i < n; i = end) {
+    if (ok) qsort(list, n, sizeof *list, by_group);
+    for (size_t i = 0, end; i < n && ok; i = end) {
         share own = {0};
         for (end = i; end < n && list[end].group == list[i].group; end++)
             add_share(&own, &s->shares[list[end].row], 1);
-        test_against_others(s, &s->p->rows[family][list[i].group], list + i, end - i, &own, &all,
-                            kinds, token_ns);
+        test_against_others(s, &s->p->rows[family][list[i].group], list + i, end - i, &own, &x,
+                            token_ns);
     }
-    free(kinds);
+    free(x.kinds);
+    free(x.alike);
+    free(x.rest);
+    free(x.own);
     free(list);
-    return TT_OK;
+    return ok ? TT_OK : tt_error_memory(err, "summing up the comparison");
 }
 
 double tt_diff_own_delta(const tt_diff_row *row)

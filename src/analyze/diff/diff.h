@@ -232,7 +232,7 @@ void tt_diff_free(tt_diff *d);
 #define TT_DIFF_ALIKE_VARY 0.035
 #define TT_DIFF_OTHERS_VARY 0.15
 #define TT_DIFF_OP_VARIES 0.07
-#define TT_DIFF_OP_VARIES_NS 150.0
+#define TT_DIFF_OP_VARIES_NS 200.0
 #define TT_DIFF_ALIKE_SAMPLES 32u /* of fewer batches, nothing is tested so */
 #define TT_DIFF_ALIKE_SHARE 0.01  /* nor rows with less of a batch's work on both sides */
 
