@@ -123,11 +123,17 @@ static bool note_off_cpu(const tt_diff_view *v, char *out)
 {
     const tt_diff_phase *p = tt_diff_main(v->d);
     if (!p || v->d->options.structure_only) return false;
-    if (!(fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH)) return false;
-    const int n = snprintf(out, TT_DIFF_SENTENCE,
-                           "threads were off CPU for %.0f %% of the ops' time in A and %.0f %% in "
-                           "B (others had the processors, or a disk was waited for): ",
-                           100 * p->off_share_a, 100 * p->off_share_b);
+    const bool off = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH;
+    if (!off && !p->busy) return false;
+    const int n =
+        off ? snprintf(out, TT_DIFF_SENTENCE,
+                       "threads were off CPU for %.0f %% of the ops' time in A and %.0f %% in "
+                       "B (others had the processors, or a disk was waited for): ",
+                       100 * p->off_share_a, 100 * p->off_share_b)
+            : snprintf(out, TT_DIFF_SENTENCE,
+                       "of neighbouring batches the usual one takes %.0f %% more than the fast "
+                       "ones, as beside others on the processors: ",
+                       100 * expm1(p->unsteady));
     return n > 0 && n < TT_DIFF_SENTENCE &&
            snprintf(out + n, TT_DIFF_SENTENCE - (size_t)n, "%s%s",
                     p->undisturbed ? "times are without it"

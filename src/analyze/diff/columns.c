@@ -424,6 +424,8 @@ static const tt_column phase_columns[] = {
     OFF("off_cpu_share_b", off_share_b, "likewise in B"),
     TT_COLUMN("undisturbed", NULL, NONE, "times are without that", .kinds = TIMED,
               TT_MEMBER(tt_diff_phase, undisturbed)),
+    TT_COLUMN("unsteady", NULL, NONE, "log of a usual batch's time by that of fast ones beside it",
+              .kinds = TIMED, TT_MEMBER(tt_diff_phase, unsteady)),
     TT_COLUMN("busy", NULL, NONE, "others had the processors: more noise is allowed for",
               .kinds = TIMED, TT_MEMBER(tt_diff_phase, busy)),
     TT_COLUMN("structure", NULL, NONE, "what was computed",

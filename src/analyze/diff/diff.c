@@ -510,7 +510,27 @@ static double off_share(const tt_diff_phase *p, size_t from, size_t to)
     return all > 0 ? off / all : 0;
 }
 
-static void see_disturbance(tt_diff_phase *p, const tt_diff *d)
+/* How much longer the usual batch of a stretch takes than its fast ones: the median of its blocks.
+ * x: room for the samples. */
+static double unsteadiness(const tt_diff_phase *p, size_t file, double *x)
+{
+    double low[TT_SHIFT_BLOCKS_MAX];
+    size_t n = 0;
+    for (size_t k = 0; k < p->pairs.n; k += p->stride) {
+        const double ns = p->units[file].list[p->pairs.units[file][k]].time_ns;
+        if (ns > 0) x[n++] = log(ns);
+    }
+    if (n < TT_SHIFT_SAMPLES_MIN) return 0;
+    const size_t blocks = tt_shift_blocks(x, n, low);
+    for (size_t i = 0; i < blocks; i++) {
+        const size_t begin = i * n / blocks, end = (i + 1) * n / blocks;
+        low[i] = tt_sorted_quantile(x + begin, end - begin, 0.5) - low[i];
+    }
+    tt_sort_doubles(low, blocks);
+    return tt_sorted_quantile(low, blocks, 0.5);
+}
+
+static void see_disturbance(tt_diff_phase *p, const tt_diff *d, double *room)
 {
     double shortest_ns = INFINITY;
     p->off_share_a = off_share(p, 0, d->n_a);
@@ -520,8 +540,10 @@ static void see_disturbance(tt_diff_phase *p, const tt_diff *d)
         for (size_t k = 0; k < p->pairs.n; k++)
             ns += fmax(p->units[f].list[p->pairs.units[f][k]].time_ns, 0);
         shortest_ns = fmin(shortest_ns, ns);
+        p->unsteady = fmax(p->unsteady, unsteadiness(p, f, room));
     }
-    p->busy = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH;
+    p->busy = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH ||
+              (p->unsteady >= TT_DIFF_UNSTEADY && !isnan(p->off_share_a) && !isnan(p->off_share_b));
     if (!p->busy || d->n_files > 2) return;
     p->unseen =
         2 * TT_DIFF_SPEEDS * TT_DIFF_SPEEDS * fmin(1, TT_DIFF_SPEED_SECONDS * 1e9 / shortest_ns);
@@ -945,7 +967,7 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     if (!s.row_of_slot || !s.members || !s.times || !s.waits || !s.offs || !s.work)
         status = tt_error_memory(err, "summing up the comparison");
     if (status == TT_OK) status = map_slots(&s, err);
-    see_disturbance(p, d);
+    if (status == TT_OK) see_disturbance(p, d, s.work);
     if (status == TT_OK) status = sum_all(&s, err);
     for (size_t f = 0; f < d->n_files; f++) {
         if (s.row_of_slot) free(s.row_of_slot[f]);

@@ -145,8 +145,10 @@ typedef struct tt_diff_phase {
      * observed on that side. */
     double off_share_a, off_share_b;
     bool undisturbed; /* times are without that; else it was not observed, or differs too */
-    bool busy;        /* that is TT_OFF_CPU_MUCH or more: runs are also tested by their order, or
-                         more noise is allowed for (TT_DIFF_SPEEDS) */
+    double unsteady; /* the log of a usual batch's time by a fast one's, of the side where that is
+                        more */
+    bool busy;       /* off CPU TT_OFF_CPU_MUCH or more, or TT_DIFF_UNSTEADY: runs are also tested by
+                        their order, or more noise is allowed for (TT_DIFF_SPEEDS) */
     double unseen;    /* private: the variance that this adds to a shift */
     size_t left_out;  /* ops of repeats that their side's first run does not have */
     tt_diff_verdict verdict;
@@ -221,6 +223,7 @@ void tt_diff_free(tt_diff *d);
  * for as long as it is, and a short run may have been computed at one speed throughout. The
  * standard deviation of the log of a run's time, of runs that are at most TT_DIFF_SPEED_SECONDS
  * long; its square falls with their length. */
+#define TT_DIFF_UNSTEADY 0.04 /* a busy machine, too: by so much a stretch's median exceeds its fast ones */
 #define TT_DIFF_SPEEDS 0.3
 #define TT_DIFF_SPEED_SECONDS 1.0
 
