@@ -223,7 +223,7 @@ void tt_diff_free(tt_diff *d);
  * for as long as it is, and a short run may have been computed at one speed throughout. The
  * standard deviation of the log of a run's time, of runs that are at most TT_DIFF_SPEED_SECONDS
  * long; its square falls with their length. */
-#define TT_DIFF_UNSTEADY 0.04 /* a busy machine, too: by so much a stretch's median exceeds its fast ones */
+#define TT_DIFF_UNSTEADY 0.025 /* a busy machine, too: by so much a stretch's median exceeds its fast ones */
 #define TT_DIFF_SPEEDS 0.3
 #define TT_DIFF_SPEED_SECONDS 1.0
 
