@@ -106,8 +106,8 @@ static uint32_t layer_model(const tt_diff_row *r)
 TT_COLUMN_GET(get_layer_model, tt_diff_row, r,
               tt_cell_text(cell, tt_model_path(((const tt_profile *)context)->m, layer_model(r)));)
 TT_COLUMN_SHOW(show_layer_model, tt_diff_row, r,
-               tt_cell_text_copy(out, room, tt_model_label(((const tt_profile *)context)->m,
-                                                           layer_model(r)));)
+               tt_cell_text_copy(out, room,
+                                 tt_model_label(((const tt_profile *)context)->m, layer_model(r)));)
 TT_COLUMN_GET(get_name_b, tt_diff_row, r,
               tt_cell_text(cell, r->key_b  ? r->key_b
                                  : r->op_b ? r->key
@@ -198,15 +198,15 @@ static const tt_column row_columns[] = {
     TIME(b, "B"),
     READ(a, "A"),
     READ(b, "B"),
-    TT_COLUMN("expected_ns", "B AS OTHERS", NS,
-              "busy machine: B's time if it had changed as others of the kind; null: not so compared",
-              .nullable = true, .show = TT_SHOW_KNOWN, .known = has_expected,
-              TT_MEMBER(tt_diff_row, expected_ns)),
+    TT_COLUMN(
+        "expected_ns", "B AS OTHERS", NS,
+        "busy machine: B's time if it had changed as others of the kind; null: not so compared",
+        .nullable = true, .show = TT_SHOW_KNOWN, .known = has_expected,
+        TT_MEMBER(tt_diff_row, expected_ns)),
     TT_COLUMN("delta_ns", "B - A", NS, "time_ns of B less that of A", .nullable = true,
               .show = TT_SHOW_SIGN, TT_MEMBER(tt_diff_row, delta_ns)),
     TT_COLUMN("size_of_change", NULL, NS, "of B's time less A's, or less expected_ns",
-              .show = TT_SHOW_TEXT,
-              .type = TT_CELL_F64, .get = get_size_of_change),
+              .show = TT_SHOW_TEXT, .type = TT_CELL_F64, .get = get_size_of_change),
     TT_COLUMN("delta_wait_ns", "OF IT WAITING", NS, "of it waiting: by the medians",
               .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_SIGN,
               TT_MEMBER(tt_diff_row, delta_wait_ns)),

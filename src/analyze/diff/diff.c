@@ -510,7 +510,7 @@ static double off_share(const tt_diff_phase *p, size_t from, size_t to)
     return all > 0 ? off / all : 0;
 }
 
-/* How much longer the usual batch of a stretch takes than its fast ones: the median of its blocks.
+/* How much longer the usual batch of a block takes than its fast ones: the median of the blocks.
  * x: room for the samples. */
 static double unsteadiness(const tt_diff_phase *p, size_t file, double *x)
 {
@@ -696,8 +696,8 @@ static double vary_from(const share *others, double vary)
 
 /* What rows are compared with. */
 typedef struct reference {
-    share all, *kinds;           /* sums: of a batch, by kind */
-    member *alike, *rest, *own;  /* ranked by kind, of all kinds; room for a group */
+    share all, *kinds;          /* sums: of a batch, by kind */
+    member *alike, *rest, *own; /* ranked by kind, of all kinds; room for a group */
     size_t n;
 } reference;
 
@@ -728,8 +728,7 @@ static void test_against_others(summer *s, tt_diff_row *row, const member *list,
             add_share(&kind, &s->shares[list[end].row], 1);
         add_share(&alike, &kind, -1);
         const double weight = (kind.a_ns / own->a_ns + kind.b_ns / own->b_ns) / 2;
-        if (alike.a_ns > 0 && alike.b_ns > 0 &&
-            alike.a_ns + alike.b_ns >= kind.a_ns + kind.b_ns) {
+        if (alike.a_ns > 0 && alike.b_ns > 0 && alike.a_ns + alike.b_ns >= kind.a_ns + kind.b_ns) {
             change = median_change(x->alike, x->n, list[i].kind, list + i, end - i);
             sd = vary_from(&alike, TT_DIFF_ALIKE_VARY);
         } else {
@@ -765,10 +764,10 @@ static tt_status test_family_against_others(summer *s, tt_diff_family family,
     const tt_diff_row *total = s->p->rows[TT_DIFF_TOTAL];
     const double token_ns = sqrt(total->a.time_ns * total->b.time_ns);
     reference x = {.kinds = calloc(s->p->n_rows[TT_DIFF_KINDS] + 1, sizeof *x.kinds),
-                .alike = rank_ops(s, true),
-                .rest = rank_ops(s, false),
-                .own = reallocarray(NULL, n + 1, sizeof *x.own),
-                .n = n};
+                   .alike = rank_ops(s, true),
+                   .rest = rank_ops(s, false),
+                   .own = reallocarray(NULL, n + 1, sizeof *x.own),
+                   .n = n};
     member *list = reallocarray(NULL, n + 1, sizeof *list);
     const bool ok = x.kinds && x.alike && x.rest && x.own && list;
     for (uint32_t i = 0; i < n && ok; i++) {

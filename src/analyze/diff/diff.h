@@ -53,10 +53,10 @@ typedef struct tt_diff_side {
                          threads' own work */
     double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
     double least_ns, p90_ns; /* of the times that time_ns is of, which is not outside of them */
-    double mean_ns;                   /* over all tokens, not only the samples */
-    double wait_median_ns; /* the part of the time in which its threads did not compute, averaged
-                              over them; NAN: waits were not observed */
-    double weight_bytes;   /* mean */
+    double mean_ns;          /* over all tokens, not only the samples */
+    double wait_median_ns;   /* the part of the time in which its threads did not compute, averaged
+                                over them; NAN: waits were not observed */
+    double weight_bytes;     /* mean */
     bool at_most;
 } tt_diff_side;
 
@@ -67,9 +67,9 @@ typedef struct tt_diff_row {
     int32_t layer_id;
     const char *category, *component; /* of an op */
     tt_diff_side a, b;
-    double delta_ns;      /* B's time_ns - A's */
-    double expected_ns;   /* on a busy machine: what B would take if its ops had changed as the others
-                             of their kind did; change is from there. NAN: change is from A's time */
+    double delta_ns;    /* B's time_ns - A's */
+    double expected_ns; /* on a busy machine: what B would take if its ops had changed as the others
+                           of their kind did; change is from there. NAN: change is from A's time */
     double delta_wait_ns; /* B's wait_median_ns - A's */
     /* The relative increase of a token's time in B: exp(shift) - 1. */
     tt_shift shift;
@@ -145,12 +145,12 @@ typedef struct tt_diff_phase {
      * observed on that side. */
     double off_share_a, off_share_b;
     bool undisturbed; /* times are without that; else it was not observed, or differs too */
-    double unsteady; /* the log of a usual batch's time by a fast one's, of the side where that is
-                        more */
-    bool busy;       /* off CPU TT_OFF_CPU_MUCH or more, or TT_DIFF_UNSTEADY: runs are also tested by
-                        their order, or more noise is allowed for (TT_DIFF_SPEEDS) */
-    double unseen;    /* private: the variance that this adds to a shift */
-    size_t left_out;  /* ops of repeats that their side's first run does not have */
+    double unsteady;  /* the log of a usual batch's time by a fast one's, of the side where that is
+                         more */
+    bool busy;     /* off CPU TT_OFF_CPU_MUCH or more, or TT_DIFF_UNSTEADY: runs are also tested by
+                      their order, or more noise is allowed for (TT_DIFF_SPEEDS) */
+    double unseen; /* private: the variance that this adds to a shift */
+    size_t left_out; /* ops of repeats that their side's first run does not have */
     tt_diff_verdict verdict;
     tt_diff_cause causes[TT_DIFF_CAUSES_MAX];
     size_t n_causes;
@@ -223,7 +223,8 @@ void tt_diff_free(tt_diff *d);
  * for as long as it is, and a short run may have been computed at one speed throughout. The
  * standard deviation of the log of a run's time, of runs that are at most TT_DIFF_SPEED_SECONDS
  * long; its square falls with their length. */
-#define TT_DIFF_UNSTEADY 0.025 /* a busy machine, too: by so much a stretch's median exceeds its fast ones */
+#define TT_DIFF_UNSTEADY 0.025 /* busy, too: a block's usual batch exceeds its fast ones by that   \
+                                */
 #define TT_DIFF_SPEEDS 0.3
 #define TT_DIFF_SPEED_SECONDS 1.0
 

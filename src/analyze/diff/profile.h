@@ -87,7 +87,7 @@ typedef struct tt_profile_slot {
     bool at_most;
     float *times_ns; /* by sample; NAN: it did not run */
     float *waits_ns;
-    float *off_ns; /* of times_ns, off CPU: of the thread that finished last; 0 if not observed */
+    float *off_ns;  /* of times_ns, off CPU: of the thread that finished last; 0 if not observed */
     float *work_ns; /* its threads' own work: without waits and time off CPU, averaged over them */
 } tt_profile_slot;
 

@@ -1,10 +1,11 @@
-/* Gives chosen ops more work, of a known amount: preloaded before the hook library, the threads that
- * begin an op whose first source's name matches SLOW_OP (a pattern of fnmatch) compute SLOW_STEPS steps
- * for each million of the products that a matrix multiplication of that size takes. The steps are a chain
- * of multiplications, none of which can begin before the one before, divided among the threads.
+/* Gives chosen ops more work, of a known amount: preloaded before the hook library, the threads
+ * that begin an op whose first source's name matches SLOW_OP (a pattern of fnmatch) compute
+ * SLOW_STEPS steps for each million of the products that a matrix multiplication of that size
+ * takes. The steps are a chain of multiplications, none of which can begin before the one before,
+ * divided among the threads.
  *
- * The hook library finds the real function by who calls, so a call is passed on by a jump, which leaves
- * the caller's return address in place: this file needs -O2. */
+ * The hook library finds the real function by who calls, so a call is passed on by a jump, which
+ * leaves the caller's return address in place: this file needs -O2. */
 #include <dlfcn.h>
 #include <fnmatch.h>
 #include <stdatomic.h>
