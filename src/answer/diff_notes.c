@@ -123,18 +123,28 @@ static bool note_off_cpu(const tt_diff_view *v, char *out)
 {
     const tt_diff_phase *p = tt_diff_main(v->d);
     if (!p || v->d->options.structure_only) return false;
-    if (!(fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH)) return false;
-    const int n = snprintf(out, TT_DIFF_SENTENCE,
-                           "threads were off CPU for %.0f %% of the ops' time in A and %.0f %% in "
-                           "B (others had the processors, or a disk was waited for): ",
-                           100 * p->off_share_a, 100 * p->off_share_b);
+    const bool off = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH;
+    if (!off && !p->busy) return false;
+    const int n =
+        off ? snprintf(out, TT_DIFF_SENTENCE,
+                       "threads were off CPU for %.0f %% of the ops' time in A and %.0f %% in "
+                       "B (others had the processors, or a disk was waited for): ",
+                       100 * p->off_share_a, 100 * p->off_share_b)
+            : snprintf(out, TT_DIFF_SENTENCE,
+                       "of neighbouring batches the usual one takes %.0f %% more than the fast "
+                       "ones, as beside others on the processors: ",
+                       100 * expm1(p->unsteady));
     return n > 0 && n < TT_DIFF_SENTENCE &&
            snprintf(out + n, TT_DIFF_SENTENCE - (size_t)n, "%s%s",
                     p->undisturbed ? "times are without it"
                                    : "times are with it, as that differs, too, or was not observed",
-                    p->busy ? "; beside others a processor's own speed changes, which short runs "
-                              "do not show: 5 runs of each side, or runs of a minute, do"
-                            : "") > 0;
+                    !p->busy         ? ""
+                    : p->undisturbed ? "; beside others a processor's own speed changes, which "
+                                       "short runs do not show: so rows are their threads' own "
+                                       "work, and compared with what it would be had they changed "
+                                       "as the other ops of their kind (B AS OTHERS)"
+                                     : "; beside others a processor's own speed changes, which "
+                                       "short runs do not show: 5 runs of each side do") > 0;
 }
 
 static bool note_capture(const tt_diff_view *v, char *out)
@@ -237,9 +247,14 @@ bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DI
                    tt_diff_short_unit(p));
     case 2:
         return any_row(p, not_tested) &&
-               SAY("no interval and no P: not tested, as the row is on one side only, or in fewer "
-                   "than %u batches",
-                   TT_SHIFT_SAMPLES_MIN);
+               (p->busy
+                    ? SAY("no interval and no P: not tested, as the row is on one side only, "
+                          "between ops, has less than %.0f %% of the work, or is in fewer than %u "
+                          "batches",
+                          100 * TT_DIFF_ALIKE_SHARE, TT_DIFF_ALIKE_SAMPLES)
+                    : SAY("no interval and no P: not tested, as the row is on one side only, or "
+                          "in fewer than %u batches",
+                          TT_SHIFT_SAMPLES_MIN));
     default:
         return false;
     }

@@ -52,7 +52,8 @@ static void add_change(char *out, double change)
     else if (change >= TT_DIFF_TIMES_FROM)
         add(out, "%.*f times as long", change < 9 ? 2 : 0, 1 + change);
     else
-        add(out, "%.1f %% %s", 100 * fabs(change), change < 0 ? "less" : "more");
+        add(out, "%.*f %% %s", fabs(change) < 0.0005 ? 3 : 1, 100 * fabs(change),
+            change < 0 ? "less" : "more");
 }
 
 /* "5.6 % less to 14.0 % more" */
@@ -155,8 +156,8 @@ static void add_both_times(char *out, const tt_diff_phase *p)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, "%s -> %s a %s", tt_units_ns(a, total->a.time_ns), tt_units_ns(b, total->b.time_ns),
-        tt_diff_unit(p));
+    tt_units_ns_apart(a, b, total->a.time_ns, total->b.time_ns);
+    add(out, "%s -> %s a %s", a, b, tt_diff_unit(p));
 }
 
 static bool same_run(const tt_diff *d)
@@ -206,6 +207,31 @@ static void add_delivered(const tt_diff_view *v, char *out)
                       : "both guess tokens");
 }
 
+/* On a busy machine, where the whole is not sure: rows that are, compared with others. */
+static void add_sure_rows(char *out, const tt_diff_phase *p)
+{
+    static const tt_diff_family families[] = {TT_DIFF_COMPONENTS, TT_DIFF_OPS, TT_DIFF_LAYERS,
+                                              TT_DIFF_KINDS};
+    unsigned listed = 0;
+    for (size_t f = 0; f < sizeof families / sizeof *families && listed == 0; f++)
+        for (size_t i = 0; i < p->n_rows[families[f]]; i++) {
+            const tt_diff_row *row = &p->rows[families[f]][i];
+            char name[TT_DIFF_PERCENT + TT_LAYER_TEXT], layer[TT_LAYER_TEXT];
+            if (!row->significant || isnan(row->expected_ns)) continue;
+            if (listed == 4) {
+                add(out, ", ...");
+                return;
+            }
+            if (families[f] == TT_DIFF_LAYERS)
+                (void)snprintf(name, sizeof name, row->layer_id < 0 ? "no layer" : "layer %s",
+                               tt_layer_text(layer, row->layer_id));
+            add(out, "%s %s takes ",
+                listed++ ? "," : "; sure by itself, against the other ops of its kind:",
+                families[f] == TT_DIFF_LAYERS ? name : row->key);
+            add_change(out, row->change);
+        }
+}
+
 /* A change that the test of the total time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
@@ -225,7 +251,28 @@ static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase 
         add(out, "), but the runs vary too much to be sure: anywhere from ");
     add_range(out, total);
     add(out, " (%.4g %% sure)", 100 * (1 - v->d->options.level));
-    if (p->verdict == TT_DIFF_SHIFTED) add(out, "; that parts of it changed is sure");
+    if (p->verdict == TT_DIFF_SHIFTED)
+        add(out, "; that parts of it changed is sure");
+    else
+        add_sure_rows(out, p);
+}
+
+/* What would show whether the times differ by more than matters. */
+static void add_advice(const tt_diff_view *v, char *out, const tt_diff_phase *p)
+{
+    const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
+    const char *unit = tt_diff_short_unit(p);
+    if (p->busy) {
+        add(out, ". Repeat: 5 runs of each side, or longer ones");
+        return;
+    }
+    add(out, ". Repeat with more %s%s", unit, plural_of(unit));
+    if (!total->shift.tested || v->d->n_files > 2) return;
+    /* An interval is narrower by the root of their number. */
+    const double reach = log1p(total->high) - total->shift.estimate;
+    const double wanted = fabs(fabs(total->shift.estimate) - total->edge);
+    const double times = ceil(reach * reach / (wanted * wanted));
+    if (times >= 2 && times < 100) add(out, " (about %.0f times as many)", times);
 }
 
 static void add_verdict(const tt_diff_view *v, char *out, const tt_diff_phase *p)
@@ -275,8 +322,7 @@ char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     add_causes(out, p);
     if (p->verdict == TT_DIFF_UNDECIDED || p->verdict == TT_DIFF_SHIFTED ||
         p->verdict == TT_DIFF_UNTESTED)
-        add(out, ". Repeat with more %s%s", tt_diff_short_unit(p),
-            plural_of(tt_diff_short_unit(p)));
+        add_advice(v, out, p);
     return out;
 }
 

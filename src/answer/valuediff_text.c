@@ -328,8 +328,11 @@ char *tt_valuediff_write_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SEN
             c[TT_VALUE_OTHER_BITS]);
     if (c[TT_VALUE_NAN]) put(&s, ", %" PRIu64 " with NaN", c[TT_VALUE_NAN]);
     if (c[TT_VALUE_SHAPE]) put(&s, ", %" PRIu64 " of another shape", c[TT_VALUE_SHAPE]);
-    if (c[TT_VALUE_UNMEASURED])
-        put(&s, "; %" PRIu64 " not measured on one side", c[TT_VALUE_UNMEASURED]);
+    if (d->other_axes)
+        put(&s, "; %" PRIu64 " not comparable: rotated, or multiplied otherwise, on one side",
+            d->other_axes);
+    if (c[TT_VALUE_UNMEASURED] > d->other_axes)
+        put(&s, "; %" PRIu64 " not measured on one side", c[TT_VALUE_UNMEASURED] - d->other_axes);
     uint64_t alone =
         steps_of(d, TT_PAIR_ONLY_A) + steps_of(d, TT_PAIR_ONLY_B) + steps_of(d, TT_PAIR_BATCHES);
     if (alone)
@@ -418,8 +421,9 @@ static bool note_axes(const tt_valuediff *d, sentence *s)
         d->other_axes);
     if (*d->axes_a) put(s, " A multiplied them with %s", d->axes_a);
     if (*d->axes_b) put(s, "%s B multiplied them with %s", *d->axes_a ? "," : "", d->axes_b);
-    put(s, " (a rotation before a cache of few bits is such a product); what is computed from them "
-           "after it is undone was compared");
+    put(s, " (newer llama.cpp rotates keys and values so before a cache of few bits). What is "
+           "computed from them after it is undone was compared; the products themselves are on "
+           "that side only, so not measured on the other");
     return true;
 }
 

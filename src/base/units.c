@@ -298,6 +298,24 @@ char *tt_units_ns(char out[TT_UNITS_TEXT], double ns)
     return put_fixed(out, v, whole ? 0 : decimals(v), units[unit]);
 }
 
+void tt_units_ns_apart(char a[TT_UNITS_TEXT], char b[TT_UNITS_TEXT], double a_ns, double b_ns)
+{
+    (void)tt_units_ns(a, a_ns);
+    (void)tt_units_ns(b, b_ns);
+    if (a_ns == b_ns || strcmp(a, b) != 0 || !isfinite(a_ns) || !isfinite(b_ns)) return;
+    const char *unit = strchr(a, ' ') + 1;
+    const double size = *unit == 'n' ? 1 : *unit == 'u' ? 1e3 : *unit == 'm' ? 1e6 : 1e9;
+    char digits[2][TT_UNITS_TEXT];
+    for (int places = decimals(a_ns / size) + 1; places < 10; places++) {
+        (void)snprintf(digits[0], sizeof *digits, "%.*f %.2s", places, a_ns / size, unit);
+        (void)snprintf(digits[1], sizeof *digits, "%.*f %.2s", places, b_ns / size, unit);
+        if (strcmp(digits[0], digits[1]) == 0) continue;
+        memcpy(a, digits[0], sizeof *digits);
+        memcpy(b, digits[1], sizeof *digits);
+        return;
+    }
+}
+
 char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n)
 {
     char digits[TT_UNITS_TEXT];

@@ -36,6 +36,8 @@ tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, in
 #define TT_UNITS_TEXT 24
 char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes); /* "705.3 MiB" */
 char *tt_units_ns(char out[TT_UNITS_TEXT], double ns);         /* "12.3 us", "1.02 s" */
+/* The same of two times, with as many more digits, of one unit, as tell different ones apart. */
+void tt_units_ns_apart(char a[TT_UNITS_TEXT], char b[TT_UNITS_TEXT], double a_ns, double b_ns);
 /* How long something takes: "12 s", "1 min 05 s", "1 h 02 min", "2 d 03 h". */
 char *tt_units_wait(char out[TT_UNITS_TEXT], double ns);
 char *tt_units_speed(char out[TT_UNITS_TEXT], double per_s);      /* "23.6", "936", "1,684" */

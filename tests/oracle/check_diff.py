@@ -66,8 +66,9 @@ def shift(a, b):
     kept = len(d) - 2 * cut
     winsorized = np.asarray(stats.mstats.winsorize(d, (cut / len(d), cut / len(d))))
     se = np.sqrt(3 * np.var(winsorized) * len(d) / (kept * (kept - 1)))
-    estimate, centre = np.median(walsh(d)), np.median(walsh((low_a + low_b) / 2))
-    return estimate, 2 * stats.t.sf(abs(estimate) / se, kept - 1), np.exp(centre + np.array([-0.5, 0.5]) * estimate)
+    level_a, level_b = np.median(walsh(low_a)), np.median(walsh(low_b))
+    estimate = level_b - level_a
+    return estimate, 2 * stats.t.sf(abs(estimate) / se, kept - 1), np.exp([level_a, level_b])
 
 
 def holm(p):
@@ -121,9 +122,10 @@ def main():
     if not gentrace.exists():
         print("skipped: gentrace was not built")
         sys.exit(77)
-    traces = [work / "a.ttrace", work / "b.ttrace"]
+    traces = [work / "a.ttrace", work / "b.ttrace", work / "c.ttrace"]
     for seed, trace in enumerate(traces):
         run(gentrace, "--tokens", GENERATED, "--layers", 3, "--seed", seed + 1, "-o", trace)
+    other = traces.pop()
     answer = json.loads(run(tool, "diff", "--json", *traces, codes=(0, 1)))
     generate = answer["phases"][0]
     a, b = (ops_of(tool, trace) for trace in traces)
@@ -140,6 +142,14 @@ def main():
     problems.near("MUL_MAT: p", matmul["p"], p, 0.01, 1e-6)
     problems.near("MUL_MAT: blocks", matmul["blocks"], 16, 0, 0)
     problems.near("MUL_MAT: time in B", matmul["b"]["time_ns"], sides[1])
+    # What A takes is not a matter of what it is compared with.
+    total = generate["total"]
+    again = json.loads(run(tool, "diff", "--json", traces[0], other, codes=(0, 1)))["phases"][0]["total"]
+    for key in ("time_ns", "median_ns", "least_ns", "p90_ns"):
+        problems.near(f"A's {key} with another partner", again["a"][key], total["a"][key], 1e-12, 0)
+    for side in "ab":
+        s = total[side]
+        problems.near(f"{side}: time within its range", np.clip(s["time_ns"], s["least_ns"], s["p90_ns"]), s["time_ns"], 0, 0)
     # The other way round everything is the inverse, and as sure.
     back = json.loads(run(tool, "diff", "--json", *reversed(traces), codes=(0, 1)))["phases"][0]
     for family in ("parts", "components", "ops", "layers"):

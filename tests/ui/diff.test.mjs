@@ -46,7 +46,8 @@ test('the figures are those of diff --json', async ({ open }) => {
         assert.ok(verdict.includes(part.replaceAll('->', '\u2192').toLowerCase()), `${verdict}\nis not\n${diff.verdict.text}`);
     assert.ok(verdict.includes(diff.verdict.structure_text));
     const main = diff.phases.find((p) => p.phase === diff.verdict.phase);
-    const want = [...main.components].sort((x, y) => Math.abs(y.delta_ns) - Math.abs(x.delta_ns));
+    const own = (r) => Math.abs(r.expected_ns === null ? r.delta_ns : r.b.time_ns - r.expected_ns);
+    const want = [...main.components].sort((x, y) => own(y) - own(x));
     const got = await rows(v);
     assert.ok(got.length >= 3);
     got.forEach((cells, i) => {

@@ -158,13 +158,31 @@ static void an_amount_has_its_unit(void **state)
     assert_string_equal(err.message, "\"8\" has no unit: write 8G or 8M, or 8B for bytes");
 }
 
+/* As many digits as tell two times apart, by hand; equal ones are printed alike. */
+static void times_are_told_apart(void **state)
+{
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
+    (void)state;
+    tt_units_ns_apart(a, b, 163600, 164400);
+    assert_string_equal(a, "163.6 us");
+    assert_string_equal(b, "164.4 us");
+    tt_units_ns_apart(a, b, 1e6, 1000001);
+    assert_string_equal(a, "1.000000 ms");
+    assert_string_equal(b, "1.000001 ms");
+    tt_units_ns_apart(a, b, 1000, 2000);
+    assert_string_equal(a, "1.00 us");
+    assert_string_equal(b, "2.00 us");
+    tt_units_ns_apart(a, b, 5, 5);
+    assert_string_equal(a, b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_amount_has_its_unit),   cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(what_is_no_size_is_named), cmocka_unit_test(whole_numbers),
         cmocka_unit_test(bytes_and_counts),         cmocka_unit_test(times_and_rates),
-        cmocka_unit_test(rates_of_disks),
+        cmocka_unit_test(rates_of_disks),           cmocka_unit_test(times_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

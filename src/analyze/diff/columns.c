@@ -49,6 +49,8 @@ static const tt_column side_columns[] = {
     SIDE_TIME(median_ns, "a batch, the median"),
     SIDE_TIME(p25_ns, "a quarter of the batches took no longer"),
     SIDE_TIME(p75_ns, "three quarters of the batches took no longer"),
+    SIDE_TIME(least_ns, "the least of the times that time_ns is of: undisturbed, or whole"),
+    SIDE_TIME(p90_ns, "nine of ten of these took no longer"),
     SIDE_TIME(mean_ns, "a batch, over all of them"),
     SIDE_TIME(wait_median_ns, "of it waiting, averaged over the threads"),
     TT_COLUMN("weight_bytes", NULL, BYTES, "of weights read, a batch", .nullable = true,
@@ -76,6 +78,18 @@ SCHEMA(side, "a side of a row");
 SIDES(a)
 SIDES(b)
 
+/* With as many digits as tell the sides apart. */
+static void show_time(const tt_diff_row *r, bool of_b, char *out, size_t room)
+{
+    char text[2][TT_UNITS_TEXT];
+    const bool both = r->a.n_samples > 0 && r->b.n_samples > 0;
+    const double own = of_b ? r->b.time_ns : r->a.time_ns;
+    tt_units_ns_apart(text[0], text[1], both ? r->a.time_ns : own, both ? r->b.time_ns : own);
+    tt_cell_text_copy(out, room, text[of_b]);
+}
+
+TT_COLUMN_SHOW(show_time_a, tt_diff_row, r, show_time(r, false, out, room);)
+TT_COLUMN_SHOW(show_time_b, tt_diff_row, r, show_time(r, true, out, room);)
 TT_COLUMN_SHOW(show_key, tt_diff_row, r, char text[256];
                if (r->key_b)(void) snprintf(text, sizeof text, "%s | %s", r->key, r->key_b);
                else(void) snprintf(text, sizeof text, "%s", *r->key ? r->key : "(between ops)");
@@ -83,6 +97,17 @@ TT_COLUMN_SHOW(show_key, tt_diff_row, r, char text[256];
 TT_COLUMN_SHOW(show_layer, tt_diff_row, r, char text[TT_LAYER_TEXT];
                (void)snprintf(out, room, "%s",
                               r->layer_id < 0 ? "no layer" : tt_layer_text(text, r->layer_id));)
+/* The context is the profile of the first run of A. */
+static uint32_t layer_model(const tt_diff_row *r)
+{
+    return r->layer_id < 0 ? TT_NONE : tt_layer_model(r->layer_id);
+}
+
+TT_COLUMN_GET(get_layer_model, tt_diff_row, r,
+              tt_cell_text(cell, tt_model_path(((const tt_profile *)context)->m, layer_model(r)));)
+TT_COLUMN_SHOW(show_layer_model, tt_diff_row, r,
+               tt_cell_text_copy(out, room,
+                                 tt_model_label(((const tt_profile *)context)->m, layer_model(r)));)
 TT_COLUMN_GET(get_name_b, tt_diff_row, r,
               tt_cell_text(cell, r->key_b  ? r->key_b
                                  : r->op_b ? r->key
@@ -102,7 +127,8 @@ static void get_ops(const void *context, const void *row, tt_cell *cell)
         tt_cell_format(cell, "%s | %s", r->op_a, r->op_b);
 }
 
-TT_COLUMN_VALUE(get_size_of_change, tt_diff_row, r, f64, fabs(r->delta_ns))
+TT_COLUMN_VALUE(get_size_of_change, tt_diff_row, r, f64, fabs(tt_diff_own_delta(r)))
+TT_COLUMN_KNOWN(has_expected, tt_diff_row, r, !isnan(r->expected_ns))
 TT_COLUMN_KNOWN(was_tested, tt_diff_row, r, r->shift.tested)
 TT_COLUMN_SHOW(show_change, tt_diff_row, r, char text[TT_DIFF_PERCENT];
                (void)snprintf(out, room, "%s", tt_diff_percent(text, r->change));)
@@ -134,7 +160,8 @@ TT_COLUMN_GET(get_mark, tt_diff_row, r,
               .rows = inner_##side_)
 #define TIME(side_, title_)                                                                        \
     TT_COLUMN("time_" #side_ "_ns", title_, NS, "undisturbed time on that side",                   \
-              .show = TT_SHOW_FLAT, .known = timed_##side_, TT_MEMBER(tt_diff_row, side_.time_ns))
+              .show = TT_SHOW_FLAT, .known = timed_##side_, TT_MEMBER(tt_diff_row, side_.time_ns), \
+              .text = show_time_##side_)
 #define READ(side_, title_)                                                                        \
     TT_COLUMN("weight_bytes_" #side_, title_, BYTES, "bytes of weights read on that side",         \
               .show = TT_SHOW_FLAT | TT_SHOW_ASKED, .type = TT_CELL_F64, .get = get_bytes_##side_, \
@@ -151,6 +178,9 @@ static const tt_column row_columns[] = {
               .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY, TT_LAYER_AT(tt_diff_row, layer_id),
               .text = show_layer),
     TT_STACK(.kinds = BY(LAYERS), TT_LAYER_AT(tt_diff_row, layer_id)),
+    TT_COLUMN("model_file", "MODEL", NONE, "path of the layer's model, in A if it is there",
+              .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_KNOWN | TT_SHOW_CUT,
+              .kinds = BY(LAYERS), .get = get_layer_model, .text = show_layer_model),
     TT_COLUMN("layer_id", NULL, ID, "of the node; null: none", TT_LAYER, .kinds = BY(OPS),
               TT_LAYER_AT(tt_diff_row, layer_id)),
     TT_STACK(.kinds = BY(OPS), TT_LAYER_AT(tt_diff_row, layer_id)),
@@ -168,10 +198,15 @@ static const tt_column row_columns[] = {
     TIME(b, "B"),
     READ(a, "A"),
     READ(b, "B"),
+    TT_COLUMN(
+        "expected_ns", "B AS OTHERS", NS,
+        "busy machine: B's time if it had changed as others of the kind; null: not so compared",
+        .nullable = true, .show = TT_SHOW_KNOWN, .known = has_expected,
+        TT_MEMBER(tt_diff_row, expected_ns)),
     TT_COLUMN("delta_ns", "B - A", NS, "time_ns of B less that of A", .nullable = true,
               .show = TT_SHOW_SIGN, TT_MEMBER(tt_diff_row, delta_ns)),
-    TT_COLUMN("size_of_change", NULL, NS, "absolute value of delta_ns", .show = TT_SHOW_TEXT,
-              .type = TT_CELL_F64, .get = get_size_of_change),
+    TT_COLUMN("size_of_change", NULL, NS, "of B's time less A's, or less expected_ns",
+              .show = TT_SHOW_TEXT, .type = TT_CELL_F64, .get = get_size_of_change),
     TT_COLUMN("delta_wait_ns", "OF IT WAITING", NS, "of it waiting: by the medians",
               .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_SIGN,
               TT_MEMBER(tt_diff_row, delta_wait_ns)),
@@ -179,7 +214,7 @@ static const tt_column row_columns[] = {
               TT_MEMBER(tt_diff_row, shift.n)),
     TT_COLUMN("blocks", NULL, COUNT, "blocks of them, or runs, that were tested; null: none",
               .nullable = true, .known = was_tested, TT_MEMBER(tt_diff_row, shift.blocks)),
-    TT_COLUMN("change", "CHANGE", NONE, "typical change of the same batch; 0.1: 10 % longer",
+    TT_COLUMN("change", "CHANGE", NONE, "B / A - 1, or B / expected_ns - 1; 0.1: 10 % longer",
               .nullable = true, TT_MEMBER(tt_diff_row, change), .text = show_change),
     TT_COLUMN("change_low", NULL, NONE, "lower end of the confidence interval", .nullable = true,
               TT_MEMBER(tt_diff_row, low)),
@@ -206,7 +241,8 @@ const tt_schema tt_diff_row_schema = {"row", "a part, component, op, layer or no
 
 tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family)
 {
-    return TT_ROWSET(&tt_diff_row_schema, (1u << family), NULL, p->rows[family], p->n_rows[family]);
+    return TT_ROWSET(&tt_diff_row_schema, (1u << family), p->profiles ? p->profiles[0] : NULL,
+                     p->rows[family], p->n_rows[family]);
 }
 
 /* --- what was computed --- */
@@ -341,15 +377,17 @@ TT_COLUMN_VALUE(get_batches_a, tt_diff_phase, p, u64, p->units[0].n)
 TT_COLUMN_VALUE(get_batches_b, tt_diff_phase, p, u64, p->units[((const tt_diff *)context)->n_a].n)
 TT_COLUMN_VALUE(get_time_a, tt_diff_phase, p, f64, whole(p)->a.time_ns)
 TT_COLUMN_VALUE(get_time_b, tt_diff_phase, p, f64, whole(p)->b.time_ns)
+TT_COLUMN_SHOW(show_whole_a, tt_diff_phase, p, show_time(whole(p), false, out, room);)
+TT_COLUMN_SHOW(show_whole_b, tt_diff_phase, p, show_time(whole(p), true, out, room);)
 
-static void set_half(const tt_diff_side *s, tt_cell *cell)
+static void set_span(const tt_diff_side *s, tt_cell *cell)
 {
     char low[TT_UNITS_TEXT], high[TT_UNITS_TEXT];
-    tt_cell_format(cell, "%s .. %s", tt_units_ns(low, s->p25_ns), tt_units_ns(high, s->p75_ns));
+    tt_cell_format(cell, "%s .. %s", tt_units_ns(low, s->least_ns), tt_units_ns(high, s->p90_ns));
 }
 
-TT_COLUMN_GET(get_half_a, tt_diff_phase, p, set_half(&whole(p)->a, cell);)
-TT_COLUMN_GET(get_half_b, tt_diff_phase, p, set_half(&whole(p)->b, cell);)
+TT_COLUMN_GET(get_span_a, tt_diff_phase, p, set_span(&whole(p)->a, cell);)
+TT_COLUMN_GET(get_span_b, tt_diff_phase, p, set_span(&whole(p)->b, cell);)
 TT_COLUMN_GET(get_whole_change, tt_diff_phase, p,
               tt_cell_text(cell, tt_diff_percent(cell->room, whole(p)->change));)
 TT_COLUMN_GET(get_whole_interval, tt_diff_phase, p,
@@ -386,16 +424,18 @@ static const tt_column phase_columns[] = {
     OFF("off_cpu_share_b", off_share_b, "likewise in B"),
     TT_COLUMN("undisturbed", NULL, NONE, "times are without that", .kinds = TIMED,
               TT_MEMBER(tt_diff_phase, undisturbed)),
+    TT_COLUMN("unsteady", NULL, NONE, "log of a usual batch's time by that of fast ones beside it",
+              .kinds = TIMED, TT_MEMBER(tt_diff_phase, unsteady)),
     TT_COLUMN("busy", NULL, NONE, "others had the processors: more noise is allowed for",
               .kinds = TIMED, TT_MEMBER(tt_diff_phase, busy)),
     TT_COLUMN("structure", NULL, NONE, "what was computed",
               TT_MEMBER_OBJECT(tt_diff_phase, structure, &structure_schema)),
     TT_COLUMN("time_a_ns", "A", NS, "of the whole", .type = TT_CELL_F64, .show = TT_SHOW_TEXT,
-              .kinds = TIMED, .get = get_time_a),
-    WHOLE("half_a", "A: 25 .. 75 %", get_half_a, TT_SHOW_WIDE),
+              .kinds = TIMED, .get = get_time_a, .text = show_whole_a),
+    WHOLE("span_a", "A: 0 .. 90 %", get_span_a, TT_SHOW_WIDE),
     TT_COLUMN("time_b_ns", "B", NS, "of the whole", .type = TT_CELL_F64, .show = TT_SHOW_TEXT,
-              .kinds = TIMED, .get = get_time_b),
-    WHOLE("half_b", "B: 25 .. 75 %", get_half_b, TT_SHOW_WIDE),
+              .kinds = TIMED, .get = get_time_b, .text = show_whole_b),
+    WHOLE("span_b", "B: 0 .. 90 %", get_span_b, TT_SHOW_WIDE),
     WHOLE("change", "CHANGE", get_whole_change, 0),
     WHOLE("interval", "SURE OF", get_whole_interval, TT_SHOW_KNOWN),
     TT_COLUMN("verdict", "VERDICT", NONE, "on its time", .type = TT_CELL_NAME, .kinds = TIMED,

@@ -2,6 +2,7 @@
 
 #include "analyze/join.h"
 #include "analyze/quantiles.h"
+#include "base/order.h"
 #include "gguf/memory_map.h"
 
 #include <inttypes.h>
@@ -251,6 +252,13 @@ typedef struct members {
     uint32_t *first; /* by group, then the end */
 } members;
 
+/* Own work a batch, of one op or several. */
+typedef struct share {
+    double a_ns, b_ns;
+    double count;   /* executions */
+    double squares; /* of the ops' times, A's times B's */
+} share;
+
 typedef struct summer {
     tt_diff_phase *p;
     const tt_diff *d;
@@ -258,6 +266,9 @@ typedef struct summer {
     members *members;             /* by file */
     double *times, *waits, *offs; /* by file and sample: of one group */
     double *work;                 /* room for that, plus one */
+    /* On a busy machine, by row of ops: */
+    share *shares;
+    uint32_t *kind_of; /* its row by kind */
 } summer;
 
 static bool is_b(const summer *s, size_t file)
@@ -379,6 +390,11 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
     side->p75_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.75);
     size_t n = pool(s, s->waits, from, to);
     side->wait_median_ns = !waits_known ? NAN : n ? tt_quantiles_sorted(s->work, n, 0.5) : 0;
+    for (size_t i = from * s->p->n_samples; s->p->undisturbed && i < to * s->p->n_samples; i++)
+        s->waits[i] = s->times[i] - s->offs[i]; /* the waits are done with */
+    n = pool(s, s->p->undisturbed ? s->waits : s->times, from, to);
+    side->least_ns = tt_quantiles_sorted(s->work, n, 0);
+    side->p90_ns = tt_quantiles_sorted(s->work, n, 0.9);
 }
 
 /* The clock's tick is the smallest observable time. */
@@ -410,36 +426,28 @@ static size_t take_logs(summer *s, which what)
     return k;
 }
 
-/* Of the k samples in s->work, which are permuted; *centre is between both sides. */
-static void find_shift(summer *s, size_t k, tt_shift *shift, double *centre)
+/* Of the k samples in s->work, which are permuted; each side's level by itself. */
+static void find_shift(summer *s, size_t k, tt_shift *shift, double *level_a, double *level_b)
 {
     const size_t n_files = s->d->n_files, n_a = s->d->n_a, n_b = n_files - n_a;
     double low[TT_DIFF_FILES_MAX][TT_SHIFT_BLOCKS_MAX], level[TT_DIFF_FILES_MAX];
-    double mean[TT_SHIFT_BLOCKS_MAX] = {0}, off[TT_SHIFT_BLOCKS_MAX];
     size_t blocks = 0;
-    for (size_t f = 0; f < n_files && k > 0; f++)
+    *level_a = *level_b = 0;
+    for (size_t f = 0; f < n_files && k > 0; f++) {
         blocks = tt_shift_blocks(s->work + f * s->p->n_samples, k, low[f]);
-    /* Both sides weigh the same, however many runs they have. */
-    for (size_t f = 0; f < n_files; f++)
-        for (size_t i = 0; i < blocks; i++)
-            mean[i] += low[f][i] / (2 * (double)(f < n_a ? n_a : n_b));
+        level[f] = tt_shift_centre(low[f], blocks);
+        *(f < n_a ? level_a : level_b) += level[f] / (double)(f < n_a ? n_a : n_b);
+    }
     if (blocks == 0) {
         *shift = (tt_shift){.estimate = NAN};
     } else if (n_files == 2) {
         tt_shift_of_tokens(shift, low[0], low[n_a], blocks, k);
         tt_shift_allow(shift, s->p->unseen);
+    } else if (s->p->busy) {
+        tt_shift_of_busy_runs(shift, level, n_a, level + n_a, n_b, s->d->options.level);
     } else {
-        for (size_t f = 0; f < n_files; f++) {
-            for (size_t i = 0; i < blocks; i++)
-                off[i] = low[f][i] - mean[i];
-            level[f] = tt_shift_centre(off, blocks);
-        }
-        if (s->p->busy)
-            tt_shift_of_busy_runs(shift, level, n_a, level + n_a, n_b, s->d->options.level);
-        else
-            tt_shift_of_runs(shift, level, n_a, level + n_a, n_b);
+        tt_shift_of_runs(shift, level, n_a, level + n_a, n_b);
     }
-    if (blocks > 0) *centre = tt_shift_centre(mean, blocks);
 }
 
 /* Whether all of B's samples are equal to A's. */
@@ -453,18 +461,12 @@ static bool is_identical(const summer *s, size_t k)
     return equal;
 }
 
-/* p_adjusted and p_matters are not corrected yet. token_ns: of both sides; 0: this row is the
- * token. */
-static void test_row(summer *s, tt_diff_row *row, double token_ns)
+/* By the row's shift. p_adjusted and p_matters are not corrected yet. token_ns: of both sides; 0:
+ * this row is the token. */
+static void judge_row(const summer *s, tt_diff_row *row, double token_ns)
 {
-    double low, high, centre = 0;
-    const size_t k = take_logs(s, s->p->undisturbed ? UNDISTURBED_TIME : WHOLE_TIME);
-    row->identical = is_identical(s, k);
-    find_shift(s, k, &row->shift, &centre);
+    double low, high;
     const double estimate = row->shift.estimate;
-    if (k == 0) return;
-    row->a.time_ns = exp(centre - estimate / 2);
-    row->b.time_ns = exp(centre + estimate / 2);
     row->change = expm1(estimate);
     tt_shift_interval(&row->shift, s->d->options.level, &low, &high);
     row->low = expm1(low);
@@ -472,12 +474,25 @@ static void test_row(summer *s, tt_diff_row *row, double token_ns)
     row->p = row->p_adjusted = tt_shift_p(&row->shift, 0);
     /* The shift at which B's time less A's, c e^(s/2) - c e^(-s/2), is the threshold's share of a
      * token: the same in both directions. */
-    const double share = s->d->options.threshold * (token_ns > 0 ? token_ns / exp(centre) : 1);
-    row->edge = 2 * asinh(share / 2);
+    const double centre = sqrt(row->a.time_ns * row->b.time_ns);
+    const double part = s->d->options.threshold * (token_ns > 0 ? token_ns / centre : 1);
+    row->edge = 2 * asinh(part / 2);
     const bool beyond = fabs(estimate) > row->edge;
     row->p_matters = !row->shift.tested ? NAN
                      : !beyond          ? 1
                                         : tt_shift_p(&row->shift, copysign(row->edge, estimate));
+}
+
+static void test_row(summer *s, tt_diff_row *row, double token_ns)
+{
+    double a, b;
+    const size_t k = take_logs(s, s->p->undisturbed ? UNDISTURBED_TIME : WHOLE_TIME);
+    row->identical = is_identical(s, k);
+    find_shift(s, k, &row->shift, &a, &b);
+    if (k == 0) return;
+    row->a.time_ns = exp(a);
+    row->b.time_ns = exp(b);
+    judge_row(s, row, token_ns);
 }
 
 /* How much of their time the ops' threads were off CPU, and what that may have done to the rest. */
@@ -495,7 +510,27 @@ static double off_share(const tt_diff_phase *p, size_t from, size_t to)
     return all > 0 ? off / all : 0;
 }
 
-static void see_disturbance(tt_diff_phase *p, const tt_diff *d)
+/* How much longer the usual batch of a block takes than its fast ones: the median of the blocks.
+ * x: room for the samples. */
+static double unsteadiness(const tt_diff_phase *p, size_t file, double *x)
+{
+    double low[TT_SHIFT_BLOCKS_MAX];
+    size_t n = 0;
+    for (size_t k = 0; k < p->pairs.n; k += p->stride) {
+        const double ns = p->units[file].list[p->pairs.units[file][k]].time_ns;
+        if (ns > 0) x[n++] = log(ns);
+    }
+    if (n < TT_SHIFT_SAMPLES_MIN) return 0;
+    const size_t blocks = tt_shift_blocks(x, n, low);
+    for (size_t i = 0; i < blocks; i++) {
+        const size_t begin = i * n / blocks, end = (i + 1) * n / blocks;
+        low[i] = tt_sorted_quantile(x + begin, end - begin, 0.5) - low[i];
+    }
+    tt_sort_doubles(low, blocks);
+    return tt_sorted_quantile(low, blocks, 0.5);
+}
+
+static void see_disturbance(tt_diff_phase *p, const tt_diff *d, double *room)
 {
     double shortest_ns = INFINITY;
     p->off_share_a = off_share(p, 0, d->n_a);
@@ -505,8 +540,10 @@ static void see_disturbance(tt_diff_phase *p, const tt_diff *d)
         for (size_t k = 0; k < p->pairs.n; k++)
             ns += fmax(p->units[f].list[p->pairs.units[f][k]].time_ns, 0);
         shortest_ns = fmin(shortest_ns, ns);
+        p->unsteady = fmax(p->unsteady, unsteadiness(p, f, room));
     }
-    p->busy = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH;
+    p->busy = fmax(p->off_share_a, p->off_share_b) >= TT_OFF_CPU_MUCH ||
+              (p->unsteady >= TT_DIFF_UNSTEADY && !isnan(p->off_share_a) && !isnan(p->off_share_b));
     if (!p->busy || d->n_files > 2) return;
     p->unseen =
         2 * TT_DIFF_SPEEDS * TT_DIFF_SPEEDS * fmin(1, TT_DIFF_SPEED_SECONDS * 1e9 / shortest_ns);
@@ -517,12 +554,12 @@ static void see_disturbance(tt_diff_phase *p, const tt_diff *d)
 static void choose_times(summer *s)
 {
     tt_shift shift;
-    double centre;
+    double a, b;
     const double edge = 2 * asinh(s->d->options.threshold / 2);
     s->p->undisturbed = !isnan(s->p->off_share_a) && !isnan(s->p->off_share_b);
     if (!s->p->undisturbed) return;
     gather(s, 0);
-    find_shift(s, take_logs(s, SHARE_OFF_CPU), &shift, &centre);
+    find_shift(s, take_logs(s, SHARE_OFF_CPU), &shift, &a, &b);
     if (!shift.tested || fabs(shift.estimate) <= edge) return;
     s->p->undisturbed = tt_shift_p(&shift, copysign(edge, shift.estimate)) >= s->d->options.level;
 }
@@ -534,8 +571,232 @@ static void sum_row(summer *s, size_t group, tt_diff_row *row, double token_ns)
     sum_side(s, group, s->d->n_a, s->d->n_files, &row->b);
     row->delta_wait_ns = row->b.wait_median_ns - row->a.wait_median_ns;
     row->change = row->low = row->high = row->p = row->p_adjusted = row->p_matters = NAN;
+    row->expected_ns = NAN;
     if (row->a.n_samples && row->b.n_samples) test_row(s, row, token_ns);
     row->delta_ns = row->b.time_ns - row->a.time_ns;
+}
+
+/* --- rows compared with others --- */
+
+/* The fast batches' own work in a slot, as a run has it: the mean of the side's runs' logs. */
+static double own_work(summer *s, uint32_t row, size_t from, size_t to)
+{
+    const size_t n = s->p->n_samples;
+    double sum = 0;
+    for (size_t f = from; f < to; f++) {
+        const members *m = &s->members[f];
+        memset(s->work, 0, n * sizeof *s->work);
+        for (uint32_t i = m->first[row]; i < m->first[row + 1]; i++)
+            for (size_t k = 0; k < n; k++)
+                s->work[k] += (double)s->p->profiles[f]->slots[m->slots[i]].work_ns[k];
+        tt_sort_doubles(s->work, n);
+        sum += log(fmax(tt_sorted_quantile(s->work, n, TT_SHIFT_UNDISTURBED), 1));
+    }
+    return exp(sum / (double)(to - from));
+}
+
+/* Of each row of ops. Needs its groups (group_slots). */
+static tt_status share_work(summer *s, tt_error *err)
+{
+    const size_t n = s->p->n_rows[TT_DIFF_OPS], n_a = s->d->n_a, n_files = s->d->n_files;
+    s->shares = calloc(n + 1, sizeof *s->shares);
+    s->kind_of = calloc(n + 1, sizeof *s->kind_of);
+    if (!s->shares || !s->kind_of) return tt_error_memory(err, "summing up the comparison");
+    for (uint32_t r = 0; r < n; r++) {
+        const tt_diff_row *row = &s->p->rows[TT_DIFF_OPS][r];
+        if (!*row->key) continue; /* between ops */
+        uint64_t count = 0;
+        for (size_t f = 0; f < n_files; f++)
+            for (uint32_t i = s->members[f].first[r]; i < s->members[f].first[r + 1]; i++)
+                count += s->p->profiles[f]->slots[s->members[f].slots[i]].count;
+        s->shares[r] = (share){row->op_a ? own_work(s, r, 0, n_a) : 0,
+                               row->op_b ? own_work(s, r, n_a, n_files) : 0,
+                               (double)count / (double)(s->p->pairs.n * n_files), 0};
+        s->shares[r].squares = s->shares[r].a_ns * s->shares[r].b_ns;
+    }
+    return TT_OK;
+}
+
+static void add_share(share *sum, const share *more, double sign)
+{
+    sum->a_ns += sign * more->a_ns;
+    sum->b_ns += sign * more->b_ns;
+    sum->count += sign * more->count;
+    sum->squares += sign * more->squares;
+}
+
+/* A row of ops, by its group and its kind; by its change, where that is known. */
+typedef struct member {
+    uint32_t group, kind, row;
+    double change, weight; /* log(b / a), sqrt(a b) */
+    double before;         /* of the list's weights, up to this one */
+} member;
+
+static int by_group(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
+}
+
+/* All ops by their change, for each kind (as a group) or of all kinds. */
+static member *rank_ops(const summer *s, bool by_kind)
+{
+    const size_t n = s->p->n_rows[TT_DIFF_OPS];
+    member *list = reallocarray(NULL, n + 1, sizeof *list);
+    double before = 0;
+    for (uint32_t r = 0; r < n && list; r++) {
+        const share *own = &s->shares[r];
+        const bool both = own->a_ns > 0 && own->b_ns > 0;
+        list[r] = (member){.group = by_kind ? s->kind_of[r] : 0,
+                           .row = r,
+                           .change = both ? log(own->b_ns / own->a_ns) : 0,
+                           .weight = both ? sqrt(own->squares) : 0};
+    }
+    if (list) qsort(list, n, sizeof *list, by_group);
+    for (size_t i = 0; i < n && list; i++)
+        list[i].before = before += list[i].weight;
+    return list;
+}
+
+/* The weights up to i, without those of the n members of `without`, in order of change. */
+static double weight_to(const member *list, size_t first, size_t i, const member *without, size_t n)
+{
+    double weight = list[i].before - (first ? list[first - 1].before : 0);
+    for (size_t k = 0; k < n && without[k].change <= list[i].change; k++)
+        weight -= without[k].weight;
+    return weight;
+}
+
+/* The weighted median change of a ranked group, without some of its ops: it does not move if others
+ * of them changed a lot. */
+static double median_change(const member *list, size_t n_list, uint32_t group,
+                            const member *without, size_t n)
+{
+    size_t first, end, low, high;
+    tt_lower_bound(first, n_list, list[first].group < group);
+    tt_lower_bound(end, n_list, list[end].group <= group);
+    const double half = weight_to(list, first, end - 1, without, n) / 2;
+    const double rounding = half * 1e-9;
+    low = high = 0;
+    tt_lower_bound(low, end - first,
+                   weight_to(list, first, first + low, without, n) < half - rounding);
+    tt_lower_bound(high, end - first,
+                   weight_to(list, first, first + high, without, n) <= half + rounding);
+    if (first + high >= end) high = low;
+    return (list[first + low].change + list[first + high].change) / 2;
+}
+
+/* How far equal ops may be from the change of these others: see TT_DIFF_ALIKE_VARY. */
+static double vary_from(const share *others, double vary)
+{
+    return hypot(vary, TT_DIFF_OP_VARIES_NS * others->count / sqrt(others->a_ns * others->b_ns));
+}
+
+/* What rows are compared with. */
+typedef struct reference {
+    share all, *kinds;          /* sums: of a batch, by kind */
+    member *alike, *rest, *own; /* ranked by kind, of all kinds; room for a group */
+    size_t n;
+} reference;
+
+static int by_change(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
+}
+
+/* The row of one group, of the n members of `list`, which are `own` together. */
+static void test_against_others(summer *s, tt_diff_row *row, const member *list, size_t n,
+                                const share *own, const reference *x, double token_ns)
+{
+    const share *all = &x->all;
+    share rest = *all;
+    double usual = 0, variance = 0;
+    add_share(&rest, own, -1);
+    row->shift = (tt_shift){.n = s->p->n_samples, .estimate = NAN};
+    row->p = row->p_adjusted = row->p_matters = row->low = row->high = row->change = NAN;
+    const double some = 1e-6 * fmax(all->a_ns, all->b_ns); /* what subtraction leaves is less */
+    if (!(own->a_ns > 0 && own->b_ns > 0 && rest.a_ns > some && rest.b_ns > some)) return;
+    memcpy(x->own, list, n * sizeof *list);
+    qsort(x->own, n, sizeof *x->own, by_change);
+    for (size_t i = 0, end; i < n; i = end) {
+        share kind = {0}, alike = x->kinds[list[i].kind];
+        double sd, change;
+        for (end = i; end < n && list[end].kind == list[i].kind; end++)
+            add_share(&kind, &s->shares[list[end].row], 1);
+        add_share(&alike, &kind, -1);
+        const double weight = (kind.a_ns / own->a_ns + kind.b_ns / own->b_ns) / 2;
+        if (alike.a_ns > 0 && alike.b_ns > 0 && alike.a_ns + alike.b_ns >= kind.a_ns + kind.b_ns) {
+            change = median_change(x->alike, x->n, list[i].kind, list + i, end - i);
+            sd = vary_from(&alike, TT_DIFF_ALIKE_VARY);
+        } else {
+            change = median_change(x->rest, x->n, 0, x->own, n);
+            sd = vary_from(&rest, TT_DIFF_OTHERS_VARY);
+        }
+        usual += weight * change;
+        variance += weight * weight * sd * sd;
+    }
+    const double runs = 2 / (1 / (double)s->d->n_a + 1 / (double)(s->d->n_files - s->d->n_a));
+    const double product = own->a_ns * own->b_ns;
+    const double brief = TT_DIFF_OP_VARIES_NS * own->count / sqrt(product);
+    variance += brief * brief + TT_DIFF_OP_VARIES * TT_DIFF_OP_VARIES * own->squares / product;
+    row->a.time_ns = own->a_ns;
+    row->b.time_ns = own->b_ns;
+    row->delta_ns = own->b_ns - own->a_ns;
+    row->expected_ns = own->a_ns * exp(usual);
+    row->shift = (tt_shift){.n = s->p->n_samples,
+                            .blocks = s->d->n_files,
+                            .tested = s->p->n_samples >= TT_DIFF_ALIKE_SAMPLES &&
+                                      fmax(own->a_ns / all->a_ns, own->b_ns / all->b_ns) >=
+                                          TT_DIFF_ALIKE_SHARE,
+                            .estimate = log(own->b_ns / row->expected_ns),
+                            .se = sqrt(variance / runs),
+                            .df = TT_SHIFT_DF_MOST};
+    judge_row(s, row, token_ns);
+}
+
+static tt_status test_family_against_others(summer *s, tt_diff_family family,
+                                            const uint32_t *group_of_row, tt_error *err)
+{
+    const size_t n = s->p->n_rows[TT_DIFF_OPS];
+    const tt_diff_row *total = s->p->rows[TT_DIFF_TOTAL];
+    const double token_ns = sqrt(total->a.time_ns * total->b.time_ns);
+    reference x = {.kinds = calloc(s->p->n_rows[TT_DIFF_KINDS] + 1, sizeof *x.kinds),
+                   .alike = rank_ops(s, true),
+                   .rest = rank_ops(s, false),
+                   .own = reallocarray(NULL, n + 1, sizeof *x.own),
+                   .n = n};
+    member *list = reallocarray(NULL, n + 1, sizeof *list);
+    const bool ok = x.kinds && x.alike && x.rest && x.own && list;
+    for (uint32_t i = 0; i < n && ok; i++) {
+        const uint32_t r = x.rest[i].row;
+        list[i] = x.rest[i];
+        list[i].group = group_of_row ? group_of_row[r] : r;
+        list[i].kind = s->kind_of[r];
+        add_share(&x.kinds[s->kind_of[r]], &s->shares[r], 1);
+        add_share(&x.all, &s->shares[r], 1);
+    }
+    if (ok) qsort(list, n, sizeof *list, by_group);
+    for (size_t i = 0, end; i < n && ok; i = end) {
+        share own = {0};
+        for (end = i; end < n && list[end].group == list[i].group; end++)
+            add_share(&own, &s->shares[list[end].row], 1);
+        test_against_others(s, &s->p->rows[family][list[i].group], list + i, end - i, &own, &x,
+                            token_ns);
+    }
+    free(x.kinds);
+    free(x.alike);
+    free(x.rest);
+    free(x.own);
+    free(list);
+    return ok ? TT_OK : tt_error_memory(err, "summing up the comparison");
+}
+
+double tt_diff_own_delta(const tt_diff_row *row)
+{
+    return isnan(row->expected_ns) ? row->delta_ns : row->b.time_ns - row->expected_ns;
 }
 
 /* --- families --- */
@@ -554,6 +815,11 @@ static tt_status sum_family(summer *s, tt_diff_family family, const uint32_t *gr
         sum_row(s, g, &rows[g],
                 family == TT_DIFF_TOTAL ? 0 : sqrt(total->a.time_ns * total->b.time_ns));
     return TT_OK;
+}
+
+static bool against_others(const tt_diff_phase *p)
+{
+    return p->busy && p->undisturbed;
 }
 
 /* A copy of the text, or "" if out of memory. */
@@ -653,14 +919,17 @@ static tt_status make_family(summer *s, tt_diff_family family, const char *const
             .key = text, .layer_id = family == TT_DIFF_LAYERS ? op->layer_id : TT_LAYER_NONE};
     }
     tt_idmap_free(&groups);
-    return ok ? sum_family(s, family, group_of_row, err)
-              : tt_error_memory(err, "summing up the comparison");
+    if (!ok) return tt_error_memory(err, "summing up the comparison");
+    if (family == TT_DIFF_KINDS && s->kind_of)
+        memcpy(s->kind_of, group_of_row, n * sizeof *group_of_row);
+    return sum_family(s, family, group_of_row, err);
 }
 
 static tt_status sum_all(summer *s, tt_error *err)
 {
-    static const tt_diff_family families[] = {TT_DIFF_TOTAL, TT_DIFF_PARTS, TT_DIFF_COMPONENTS,
-                                              TT_DIFF_KINDS, TT_DIFF_LAYERS};
+    /* Kinds before what is compared by kind. */
+    static const tt_diff_family families[] = {TT_DIFF_TOTAL, TT_DIFF_KINDS, TT_DIFF_PARTS,
+                                              TT_DIFF_COMPONENTS, TT_DIFF_LAYERS};
     const size_t n = s->p->n_rows[TT_DIFF_OPS];
     const char **kinds = calloc(n + 1, sizeof *kinds);
     uint32_t *group_of_row = reallocarray(NULL, n + 1, sizeof *group_of_row);
@@ -669,9 +938,15 @@ static tt_status sum_all(summer *s, tt_error *err)
     if (!kinds || !group_of_row || !s->p->rows[TT_DIFF_OPS])
         status = tt_error_memory(err, "summing up the comparison");
     if (status == TT_OK) status = describe_ops(s, kinds, err);
-    for (size_t i = 0; i < sizeof families / sizeof *families && status == TT_OK; i++)
+    if (status == TT_OK && s->p->busy) status = share_work(s, err);
+    for (size_t i = 0; i < sizeof families / sizeof *families && status == TT_OK; i++) {
         status = make_family(s, families[i], kinds, group_of_row, err);
+        if (status == TT_OK && families[i] != TT_DIFF_TOTAL && against_others(s->p))
+            status = test_family_against_others(s, families[i], group_of_row, err);
+    }
     if (status == TT_OK) status = sum_family(s, TT_DIFF_OPS, NULL, err);
+    if (status == TT_OK && against_others(s->p))
+        status = test_family_against_others(s, TT_DIFF_OPS, NULL, err);
     free(kinds);
     free(group_of_row);
     return status;
@@ -691,7 +966,7 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     if (!s.row_of_slot || !s.members || !s.times || !s.waits || !s.offs || !s.work)
         status = tt_error_memory(err, "summing up the comparison");
     if (status == TT_OK) status = map_slots(&s, err);
-    see_disturbance(p, d);
+    if (status == TT_OK) see_disturbance(p, d, s.work);
     if (status == TT_OK) status = sum_all(&s, err);
     for (size_t f = 0; f < d->n_files; f++) {
         if (s.row_of_slot) free(s.row_of_slot[f]);
@@ -705,6 +980,8 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     free(s.waits);
     free(s.offs);
     free(s.work);
+    free(s.shares);
+    free(s.kind_of);
     return status;
 }
 
@@ -858,7 +1135,7 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
     }
     for (uint32_t i = 0; i < n; i++) {
         /* Parts that cancel each other have no common direction. */
-        double delta = p->verdict == TT_DIFF_SHIFTED ? fabs(rows[i].delta_ns)
+        double delta = p->verdict == TT_DIFF_SHIFTED ? fabs(tt_diff_own_delta(&rows[i]))
                                                      : towards(rows[i].delta_ns, whole);
         list[i] = (weighed){delta, i};
     }
@@ -873,7 +1150,8 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
         sum += list[i].delta;
         tt_diff_cause *c = &p->causes[p->n_causes];
         *c = (tt_diff_cause){.component = row->key,
-                             .delta_ns = row->delta_ns,
+                             .delta_ns = p->verdict == TT_DIFF_SHIFTED ? tt_diff_own_delta(row)
+                                                                       : row->delta_ns,
                              .delta_wait_ns = row->delta_wait_ns,
                              .significant = row->significant};
         name_cause(c, p);

@@ -48,13 +48,15 @@ typedef struct tt_diff_side {
     bool present;
     uint64_t count;   /* executions of its ops, over all compared tokens and runs */
     size_t n_samples; /* sampled tokens in which any ran */
-    double time_ns;   /* of a token, undisturbed: B's is A's times 1 + change. Of a row on one side
-                         only: its median */
+    double time_ns;   /* of a token, undisturbed, whatever the other side's. Of a row on one side
+                         only: its median; of a row that is compared with others (expected_ns): its
+                         threads' own work */
     double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
-    double mean_ns;                   /* over all tokens, not only the samples */
-    double wait_median_ns; /* the part of the time in which its threads did not compute, averaged
-                              over them; NAN: waits were not observed */
-    double weight_bytes;   /* mean */
+    double least_ns, p90_ns; /* of the times that time_ns is of, which is not outside of them */
+    double mean_ns;          /* over all tokens, not only the samples */
+    double wait_median_ns;   /* the part of the time in which its threads did not compute, averaged
+                                over them; NAN: waits were not observed */
+    double weight_bytes;     /* mean */
     bool at_most;
 } tt_diff_side;
 
@@ -65,7 +67,9 @@ typedef struct tt_diff_row {
     int32_t layer_id;
     const char *category, *component; /* of an op */
     tt_diff_side a, b;
-    double delta_ns;      /* B's time_ns - A's */
+    double delta_ns;    /* B's time_ns - A's */
+    double expected_ns; /* on a busy machine: what B would take if its ops had changed as the others
+                           of their kind did; change is from there. NAN: change is from A's time */
     double delta_wait_ns; /* B's wait_median_ns - A's */
     /* The relative increase of a token's time in B: exp(shift) - 1. */
     tt_shift shift;
@@ -141,10 +145,12 @@ typedef struct tt_diff_phase {
      * observed on that side. */
     double off_share_a, off_share_b;
     bool undisturbed; /* times are without that; else it was not observed, or differs too */
-    bool busy;        /* that is TT_OFF_CPU_MUCH or more: runs are also tested by their order, or
-                         more noise is allowed for (TT_DIFF_SPEEDS) */
-    double unseen;    /* private: the variance that this adds to a shift */
-    size_t left_out;  /* ops of repeats that their side's first run does not have */
+    double unsteady;  /* the log of a usual batch's time by a fast one's, of the side where that is
+                         more */
+    bool busy;     /* off CPU TT_OFF_CPU_MUCH or more, or TT_DIFF_UNSTEADY: runs are also tested by
+                      their order, or more noise is allowed for (TT_DIFF_SPEEDS) */
+    double unseen; /* private: the variance that this adds to a shift */
+    size_t left_out; /* ops of repeats that their side's first run does not have */
     tt_diff_verdict verdict;
     tt_diff_cause causes[TT_DIFF_CAUSES_MAX];
     size_t n_causes;
@@ -217,8 +223,25 @@ void tt_diff_free(tt_diff *d);
  * for as long as it is, and a short run may have been computed at one speed throughout. The
  * standard deviation of the log of a run's time, of runs that are at most TT_DIFF_SPEED_SECONDS
  * long; its square falls with their length. */
+#define TT_DIFF_UNSTEADY 0.025 /* busy, too: a block's usual batch exceeds its fast ones by that   \
+                                */
 #define TT_DIFF_SPEEDS 0.3
 #define TT_DIFF_SPEED_SECONDS 1.0
+
+/* On a busy machine the ops of a run are slower together, so an op is compared with the others of
+ * its kind. By how much ops of one program then still differ from one run to another is assumed, as
+ * standard deviations of the log of a time: of rows that are compared with ops of their kind, and
+ * with others; and of each op by itself. Besides that of an op's time, however short it is. From
+ * recorded runs: docs/diff.md. */
+#define TT_DIFF_ALIKE_VARY 0.035
+#define TT_DIFF_OTHERS_VARY 0.15
+#define TT_DIFF_OP_VARIES 0.07
+#define TT_DIFF_OP_VARIES_NS 200.0
+#define TT_DIFF_ALIKE_SAMPLES 32u /* of fewer batches, nothing is tested so */
+#define TT_DIFF_ALIKE_SHARE 0.01  /* nor rows with less of a batch's work on both sides */
+
+/* A row's difference that its own change explains: B's time less what is expected of it. */
+double tt_diff_own_delta(const tt_diff_row *row);
 
 /* The phase for the verdict: generate, if any of it was compared; else prompt, else any other.
  * NULL: nothing was compared. */

@@ -16,17 +16,19 @@ typedef struct side {
     bool *paired; /* by file: the other side has it, or all of its tensors */
 } side;
 
-static int by_name(const void *a, const void *b)
+/* By name, then by all that the same tensors have in common. */
+static int order(const tt_weight *a, const tt_weight *b)
 {
-    const tt_weight *x = *(const tt_weight *const *)a, *y = *(const tt_weight *const *)b;
-    const int order = strcmp(x->name, y->name);
-    return order ? order : tt_order(x->file, y->file);
+    int order = strcmp(a->name, b->name);
+    if (order == 0) order = strcmp(a->type_name, b->type_name);
+    if (order == 0) order = tt_order(a->size_bytes, b->size_bytes);
+    if (order == 0) order = tt_order(a->n_dims, b->n_dims);
+    return order ? order : memcmp(a->ne, b->ne, sizeof a->ne);
 }
 
-static bool is_same_tensor(const tt_weight *a, const tt_weight *b)
+static int by_order(const void *a, const void *b)
 {
-    return strcmp(a->type_name, b->type_name) == 0 && a->size_bytes == b->size_bytes &&
-           a->n_dims == b->n_dims && memcmp(a->ne, b->ne, sizeof a->ne) == 0;
+    return order(*(const tt_weight *const *)a, *(const tt_weight *const *)b);
 }
 
 /* Of the unpaired files, into list. */
@@ -39,7 +41,7 @@ static bool list_tensors(side *s)
     for (uint32_t i = 0; i < s->m->n_weights; i++)
         if (s->m->weights[i].file < s->m->n_files && !s->paired[s->m->weights[i].file])
             s->list[s->n++] = &s->m->weights[i];
-    qsort(s->list, s->n, sizeof(const tt_weight *), by_name);
+    qsort(s->list, s->n, sizeof(const tt_weight *), by_order);
     return true;
 }
 
@@ -48,13 +50,12 @@ typedef enum found { FOUND_NONE, FOUND_OTHER, FOUND_SAME } found;
 static found find_tensor(const side *s, const tt_weight *w)
 {
     size_t at;
-    found best = FOUND_NONE;
-    tt_lower_bound(at, s->n, strcmp(s->list[at]->name, w->name) < 0);
-    for (; best != FOUND_SAME && at < s->n && strcmp(s->list[at]->name, w->name) == 0; at++)
-        best = is_same_tensor(s->list[at], w) ? FOUND_SAME
-               : best == FOUND_SAME           ? best
-                                              : FOUND_OTHER;
-    return best;
+    tt_lower_bound(at, s->n, order(s->list[at], w) < 0);
+    if (at < s->n && order(s->list[at], w) == 0) return FOUND_SAME;
+    /* Those of its name are next to each other. */
+    const bool named = (at < s->n && strcmp(s->list[at]->name, w->name) == 0) ||
+                       (at > 0 && strcmp(s->list[at - 1]->name, w->name) == 0);
+    return named ? FOUND_OTHER : FOUND_NONE;
 }
 
 static const char *kv_of(const tt_model_file *f, const char *key)

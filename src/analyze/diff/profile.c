@@ -275,7 +275,8 @@ static bool make_samples(tt_profile *p, tt_profile_slot *s)
     s->times_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->times_ns);
     s->waits_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->waits_ns);
     s->off_ns = calloc((size_t)p->n_samples + 1, sizeof *s->off_ns);
-    if (!s->times_ns || !s->waits_ns || !s->off_ns) return false;
+    s->work_ns = calloc((size_t)p->n_samples + 1, sizeof *s->work_ns);
+    if (!s->times_ns || !s->waits_ns || !s->off_ns || !s->work_ns) return false;
     for (uint32_t i = 0; i < p->n_samples; i++)
         s->times_ns[i] = s->waits_ns[i] = NAN;
     return true;
@@ -372,6 +373,7 @@ static tt_status walk_learn(tt_walk *w, const tt_graph *g, tt_walk_map *x, uint3
                             .op = op.op,
                             .n_nodes = op.n_nodes,
                             .place = op.place};
+    like.key = tt_walk_mix(like.key, (uint32_t)op.place.layer_id);
     for (uint32_t i = 0; i < op.n_nodes; i++)
         like.key = tt_walk_mix(tt_walk_mix(like.key, node_key(&g->tensors[op.nodes[i]])),
                                x->nth[op.nodes[i]]);
@@ -464,6 +466,7 @@ static inline void add_op(tt_walk *w, const tt_walk_position *at, const tt_joine
     add_sample(&s->times_ns[t->sample], (double)ticks * w->ns_per_tick);
     add_sample(&s->waits_ns[t->sample], wait * w->ns_per_tick);
     s->off_ns[t->sample] += (float)((double)off * w->ns_per_tick);
+    s->work_ns[t->sample] += (float)((computed - (double)op->off_cpu * share) * w->ns_per_tick);
 }
 
 /* The ops of the run in w->join. */
@@ -692,6 +695,7 @@ void tt_profile_free(tt_profile *p)
         free(p->slots[i].times_ns);
         free(p->slots[i].waits_ns);
         free(p->slots[i].off_ns);
+        free(p->slots[i].work_ns);
     }
     for (uint32_t i = 0; i < p->n_classes; i++)
         free(p->classes[i].nodes);

@@ -62,7 +62,7 @@ void tt_unit_pairs_free(tt_unit_pairs *p);
 
 #define TT_PROFILE_SAMPLES_MAX 1024u
 #define TT_PROFILE_SAMPLES_MIN 64u
-/* Of all slots together, 12 bytes each. Larger graphs get fewer samples. */
+/* Of all slots together, 16 bytes each. Larger graphs get fewer samples. */
 #define TT_PROFILE_CELLS_MAX ((size_t)8 << 20)
 #define TT_PROFILE_SLOTS_MAX (1u << 16)
 /* Nodes of all classes together. */
@@ -87,7 +87,8 @@ typedef struct tt_profile_slot {
     bool at_most;
     float *times_ns; /* by sample; NAN: it did not run */
     float *waits_ns;
-    float *off_ns; /* of times_ns, off CPU: of the thread that finished last; 0 if not observed */
+    float *off_ns;  /* of times_ns, off CPU: of the thread that finished last; 0 if not observed */
+    float *work_ns; /* its threads' own work: without waits and time off CPU, averaged over them */
 } tt_profile_slot;
 
 /* A node in the order in which a unit computed it. */

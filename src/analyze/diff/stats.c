@@ -9,14 +9,11 @@
 #define TINY 1e-300
 #define GAMMA_STEPS 10000u
 #define GAMMA_PRECISION 1e-16
-/* What disturbs a token only adds to its time. */
-#define UNDISTURBED 0.1
 #define BLOCKS_LEAST 3u
 #define BLOCK_TOKENS 4u
 /* The variance of a run's figure by that of the mean of independent blocks. */
 #define UNSEEN 3.0
 #define CUT_FROM 12u /* blocks for one at each end */
-#define DF_MOST 1e6  /* as good as known */
 
 void tt_sort_doubles(double *values, size_t n)
 {
@@ -141,7 +138,7 @@ size_t tt_shift_blocks(double *x, size_t n, double low[TT_SHIFT_BLOCKS_MAX])
     for (size_t i = 0; i < k; i++) {
         const size_t begin = i * n / k, end = (i + 1) * n / k;
         tt_sort_doubles(x + begin, end - begin);
-        low[i] = tt_sorted_quantile(x + begin, end - begin, UNDISTURBED);
+        low[i] = tt_sorted_quantile(x + begin, end - begin, TT_SHIFT_UNDISTURBED);
     }
     return k;
 }
@@ -164,7 +161,7 @@ void tt_shift_of_tokens(tt_shift *s, const double *a, const double *b, size_t k,
     if (k == 0) return;
     for (size_t i = 0; i < k; i++)
         d[i] = b[i] - a[i];
-    s->estimate = tt_shift_centre(d, k);
+    s->estimate = tt_shift_centre(b, k) - tt_shift_centre(a, k);
     s->tested = n >= TT_SHIFT_SAMPLES_MIN;
     if (!s->tested) return;
     tt_sort_doubles(d, k);
@@ -228,7 +225,7 @@ void tt_shift_allow(tt_shift *s, double variance)
     if (!s->tested || !(variance > 0)) return;
     const double own = s->se * s->se, all = own + variance;
     s->df = own > 0 ? s->df * (all / own) * (all / own) : INFINITY;
-    s->df = fmin(s->df, DF_MOST);
+    s->df = fmin(s->df, TT_SHIFT_DF_MOST);
     s->se = sqrt(all);
 }
 

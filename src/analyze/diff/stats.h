@@ -9,9 +9,9 @@
  *
  *   d[b] = low of B - low of A
  *
- * Estimate: the median of all (d[i] + d[j]) / 2, i <= j (Hodges and Lehmann 1963; Hollander, Wolfe
- * and Chicken, Nonparametric Statistical Methods, 3rd ed., ch. 3). B against A is its exact
- * negative.
+ * Estimate: each side's own level, the median of all (low[i] + low[j]) / 2, i <= j (Hodges and
+ * Lehmann 1963; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., ch. 3);
+ * B's less A's. So A's level does not depend on B, and B against A is the exact negative.
  *
  * Test: Student's t by batch means (Law and Kelton, Simulation Modeling and Analysis, 3rd ed.,
  * 9.5.3), with h - 1 degrees of freedom and the standard error
@@ -34,6 +34,8 @@
 
 #define TT_SHIFT_SAMPLES_MIN 6u /* fewer are not tested */
 #define TT_SHIFT_BLOCKS_MAX 16u
+#define TT_SHIFT_UNDISTURBED 0.1 /* the quantile of the fast tokens */
+#define TT_SHIFT_DF_MOST 1e6     /* as good as known */
 
 typedef struct tt_shift {
     size_t n;        /* tokens, or runs */

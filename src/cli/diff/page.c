@@ -24,7 +24,7 @@ static const family_words families[] = {{TT_DIFF_PARTS, "parts", "part of the ne
 
 static double delta(const void *row)
 {
-    return ((const tt_diff_row *)row)->delta_ns;
+    return tt_diff_own_delta(row);
 }
 
 static bool matters(const void *context, const void *row)
@@ -78,7 +78,7 @@ static void family(tt_page *p, const tt_diff_view *v, const family_words *f)
     char text[TT_UNITS_TEXT];
     if (set.n == 0) return;
     for (size_t i = 0; i < set.n; i++)
-        largest = fmax(largest, fabs(phase->rows[f->family][i].delta_ns));
+        largest = fmax(largest, fabs(tt_diff_own_delta(&phase->rows[f->family][i])));
     tt_page_section_begin(p, f->id,
                           tt_page_format(p, "Time of a %s, by %s%s", tt_diff_unit(phase), f->by,
                                          some ? ": what changed most" : ""));
@@ -288,7 +288,9 @@ static void points(tt_page *p, const tt_diff_view *v, bool file)
     }
     if (file)
         tt_page_add(p, TT_BLOCK_POINT,
-                    "bars: B - A, from how much less B takes (left) to how much more (right)");
+                    "bars: B - A, or less what others make expect (B AS OTHERS), from how much "
+                    "less B takes "
+                    "(left) to how much more (right)");
 }
 
 void tt_diff_page_make(tt_page *p, const tt_diff_view *v, bool file)

@@ -27,7 +27,7 @@ function nameOf(row: Row, by: Family): string {
   if (by === "parts") return row.category ?? "";
   if (by === "components") return row.component ?? "";
   if (by === "ops") return row.op ?? "";
-  if (by === "layers") return row.layer_id == null ? "(no layer)" : `layer ${row.layer_id}`;
+  if (by === "layers") return row.layer_id == null ? "(no layer)" : `layer ${row.stack ? `${row.stack} ` : ""}${row.layer_id}`;
   if (!row.name) return `(${row.category ?? "no name"})`;
   return row.name_b && row.name_b !== row.name ? `${row.name} -> ${row.name_b}` : (row.name ?? "");
 }
@@ -60,7 +60,12 @@ function Bar(props: { delta: number | null; full: number }) {
   );
 }
 
-function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
+/** What the row's own change explains: on a busy machine, B's time less what is expected of it. */
+function ownDelta(row: Row): number | null {
+  return row.b?.time_ns != null && row.expected_ns !== null ? row.b.time_ns - row.expected_ns : row.delta_ns;
+}
+
+function columnsOf(by: Family, full: number, level: number, compared: boolean): Column<Row>[] {
   const sure = `${Number((100 * (1 - level)).toPrecision(6))} %`;
   const name: Column<Row> = {
     id: "name",
@@ -71,15 +76,19 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
     tip: (row) => plainName(nameOf(row, by)),
   };
   const op: Column<Row>[] = by === "nodes" ? [{ id: "op", title: "op", width: 130, cell: opOf, tip: opOf }] : [];
+  const others: Column<Row>[] = compared
+    ? [{ id: "others", title: "B as others", width: 95, number: true, cell: (row) => duration(row.expected_ns), hint: "The machine was busy: what B would take had it changed as the other ops of its kind; A and B are own work" }]
+    : [];
   return [
     name,
     ...op,
     { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Undisturbed time of a token; the tip has the median" },
     { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Undisturbed time of a token; the tip has the median" },
+    ...others,
     { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's time minus A's" },
-    { id: "bar", drawn: true, title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
+    { id: "bar", drawn: true, title: "B - A drawn", width: 110, cell: (row) => <Bar delta={ownDelta(row)} full={full} /> },
     { id: "wait", title: "Waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "The part of the change in which threads did not compute, on average" },
-    { id: "change", title: "Change", width: 75, number: true, cell: (row) => change(row.change), hint: "Typical change of the same token (Hodges-Lehmann estimate)" },
+    { id: "change", title: "Change", width: 75, number: true, cell: (row) => change(row.change), hint: "From A to B, or from what others make expect (B as others) to B" },
     { id: "interval", title: `${sure} interval`, width: 140, number: true, cell: interval, hint: "Confidence interval of the change" },
     { id: "p", title: "p", width: 70, number: true, cell: (row) => probability(row.p_adjusted), hint: "p value: how often noise alone would give such a difference, corrected for the number of rows" },
     { id: "sure", title: "Significant?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! yes, and it changes a token's time by more than the threshold; * yes, but not by that much; no: noise alone could look like this" },
@@ -90,7 +99,11 @@ const BY: Record<string, (row: Row) => number | string | null> = {
   a: (r) => r.a?.time_ns ?? null,
   b: (r) => r.b?.time_ns ?? null,
   delta: (r) => r.delta_ns,
-  bar: (r) => (r.delta_ns === null ? null : Math.abs(r.delta_ns)),
+  others: (r) => r.expected_ns,
+  bar: (r) => {
+    const own = ownDelta(r);
+    return own === null ? null : Math.abs(own);
+  },
   wait: (r) => r.delta_wait_ns,
   change: (r) => r.change,
   interval: (r) => r.change_high,
@@ -164,7 +177,8 @@ export function Tables(props: TablesProps) {
     const all = props.phase[by] ?? [];
     return inOrder(by === "nodes" ? all.filter(belongs) : all, by, sorting);
   }, [props.phase, by, sorted.value, of]);
-  const full = Math.max(0, ...rows.map((r) => Math.abs(r.delta_ns ?? 0)));
+  const full = Math.max(0, ...rows.map((r) => Math.abs(ownDelta(r) ?? 0)));
+  const compared = rows.some((r) => r.expected_ns !== null);
   const chosen = by === "nodes" && chosenRow.value ? rows.findIndex((r) => r.name === chosenRow.value!.name) : -1;
   const sort = (id: string) => {
     const now = sortingOf(sorted.value);
@@ -198,7 +212,7 @@ export function Tables(props: TablesProps) {
       <div class="diff-table" data-rows={rows.length}>
         <VirtualTable
           label={`What differs most, by ${by}: ${counted(rows.length, "row")}; ${layerName(selection.value.layer)} selected`}
-          columns={columnsOf(by, full, props.level)}
+          columns={columnsOf(by, full, props.level, compared)}
           count={rows.length}
           row={(i) => rows[i] ?? null}
           selected={chosen >= 0 ? chosen : null}

@@ -6,7 +6,7 @@ export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
 export interface Side {
   count: number;
   samples: number;
-  /** Undisturbed: what the change is of. */
+  /** Undisturbed; of a row with expected_ns: own work. */
   time_ns: number | null;
   median_ns: number | null;
   p25_ns: number | null;
@@ -27,8 +27,11 @@ export interface Row {
   op_a?: string | null;
   op_b?: string | null;
   layer_id?: number | null;
+  stack?: string | null;
   a: Side | null;
   b: Side | null;
+  /** On a busy machine: B's time had it changed as the others of its kind. The change is from there. */
+  expected_ns: number | null;
   delta_ns: number | null;
   delta_wait_ns: number | null;
   samples: number;
