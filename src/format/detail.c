@@ -256,7 +256,7 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         d->off_cpu.ns = v;
         break;
     case WAITED:
-        if (v == 0) return false; /* that is how OFF_CPU is told */
+        if (v == 0) return false; /* that would be an OFF_CPU */
         d->off_cpu.ticks = v;
         break;
     case ELAPSED:

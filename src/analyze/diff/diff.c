@@ -49,6 +49,14 @@ static void progress(void *context, uint64_t done, uint64_t total)
     pthread_mutex_unlock(&t->lock);
 }
 
+static bool waits_inside_known(const tt_diff *d)
+{
+    bool known = true;
+    for (size_t f = 0; f < d->n_files; f++)
+        known &= d->files[f]->waits_inside_known;
+    return known;
+}
+
 static void read_file(team *t, size_t f)
 {
     tt_error err;
@@ -59,6 +67,7 @@ static void read_file(team *t, size_t f)
                                   .list = t->p->pairs.units[f],
                                   .n = t->p->pairs.n,
                                   .stride = t->p->stride,
+                                  .waits_inside = waits_inside_known(d),
                                   .structure_only = d->options.structure_only,
                                   .progress = d->options.progress ? progress : NULL,
                                   .context = &r,

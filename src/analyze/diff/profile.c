@@ -453,7 +453,8 @@ static inline void add_op(tt_walk *w, const tt_walk_position *at, const tt_joine
     uint64_t ticks = tt_joined_ticks(op);
     const size_t n_inverse = sizeof w->inverse / sizeof *w->inverse;
     double share = op->lanes < n_inverse ? w->inverse[op->lanes] : 1 / (double)op->lanes;
-    double computed = (double)op->busy * share;
+    const uint64_t inside = w->plan->waits_inside ? op->inside : 0;
+    const double computed = (double)(op->busy - inside) * share;
     double wait = (double)ticks > computed ? (double)ticks - computed : 0;
     const uint64_t lost = op->last_off_cpu + tt_joined_held(op), off = lost < ticks ? lost : ticks;
     s->count++;

@@ -134,6 +134,7 @@ typedef struct tt_profile_plan {
     const uint32_t *list; /* n of them, in units->list */
     size_t n;
     uint32_t stride;
+    bool waits_inside;             /* threads' waits inside ops are no computing: all sides know */
     bool structure_only;           /* classes only: known graphs are not read again */
     tt_profile_progress *progress; /* or NULL */
     void *context;                 /* for progress */
