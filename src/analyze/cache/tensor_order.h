@@ -11,7 +11,7 @@ typedef enum tt_tensor_order {
                            before and behind the layers */
 } tt_tensor_order;
 
-/* The offset in its file of each weight, malloc'ed: one behind the other, aligned as the file says.
+/* The offset in its file of each weight, malloc'ed: consecutive, aligned as the file says.
  * NULL if out of memory. */
 uint64_t *tt_tensor_order_places(const tt_model *m, const tt_reads *reads, tt_tensor_order order);
 
