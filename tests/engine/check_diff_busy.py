@@ -44,7 +44,7 @@ def own_work(trace):
                 continue
             before[op["batch_id"], op["name"], op["op"]] += 1
             key = op["name"], op["op"], before[op["batch_id"], op["name"], op["op"]]
-            batches[key][op["batch_id"]] += (int(op["busy_ns"]) - int(op["off_cpu_ns"] or 0)) / int(op["threads"])
+            batches[key][op["batch_id"]] += (int(op["busy_ns"]) - int(op["off_cpu_ns"] or 0) - int(op["wait_inside_ns"] or 0)) / int(op["threads"])
             what[key] = {k: op[k] or None for k in ("category", "component", "op", "layer_id", "name")}
     return {k: quantile(list(b.values()), 0.1) for k, b in batches.items()}, what
 

@@ -235,8 +235,8 @@ static void without_a_clock_times_are_null(void **state)
     if (tt_model_open(TT_SOURCE_DIR "/tests/golden/bad-no-clock.ttrace", &m, &err) != TT_OK)
         fail_msg("%s", err.message);
     assert_false(m->clock.known);
-    const char *const names[] = {"start_ns", "arrive_ns", "release_ns",
-                                 "busy_ns",  "wait_ns",   "off_cpu_ns"};
+    const char *const names[] = {"start_ns", "arrive_ns",  "release_ns",    "busy_ns",
+                                 "wait_ns",  "off_cpu_ns", "wait_inside_ns"};
     for (int lanes = 0; lanes < 2; lanes++) {
         const tt_export_table *t = table_named(lanes ? "lanes" : "ops");
         assert_int_equal(t->fill(m, NULL, 0, &rows, &err), TT_OK);

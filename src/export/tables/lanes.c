@@ -16,6 +16,7 @@ enum {
     LANES_BUSY,
     LANES_WAIT,
     LANES_OFF_CPU,
+    LANES_INSIDE,
     LANES_COLUMNS
 };
 
@@ -34,6 +35,9 @@ static const tt_column columns[LANES_COLUMNS] = {
     [LANES_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true, "from arrive to release"),
     [LANES_OFF_CPU] = TT_EXPORT_COLUMN("off_cpu_ns", TT_CELL_U64, true,
                                        "the part of busy_ns on no processor; null: not observed"),
+    [LANES_INSIDE] =
+        TT_EXPORT_COLUMN("wait_inside_ns", TT_CELL_U64, true,
+                         "the part of busy_ns at barriers inside the op; null: not observed"),
 };
 
 /* A thread's progress among the pieces of a run. */
@@ -65,6 +69,14 @@ static uint64_t ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
+/* Ticks that record i waited at barriers inside its op. off: of the piece's run. */
+static uint64_t inside_of(const tt_off_cpu *off, const tt_piece_ops *p, size_t i)
+{
+    tt_waits_inside inside = {0};
+    (void)tt_off_cpu_ticks(off, p->node[i], p->lane, ticks(p->start[i], p->arrive[i]), &inside);
+    return inside.ticks;
+}
+
 /* off: of the piece's run. */
 static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, const tt_piece_ops *p,
                     size_t i, bool waits_known)
@@ -80,13 +92,16 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, con
     ((uint64_t *)c[LANES_BUSY].values)[n] = tt_tables_span_ns(m, busy);
     ((uint64_t *)c[LANES_WAIT].values)[n] =
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
+    tt_waits_inside inside = {0};
     ((uint64_t *)c[LANES_OFF_CPU].values)[n] =
-        tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[i], p->lane, busy, NULL));
-    if (!p->open && m->clock.known && waits_known && off->known) return;
+        tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[i], p->lane, busy, &inside));
+    ((uint64_t *)c[LANES_INSIDE].values)[n] = tt_tables_span_ns(m, inside.ticks);
+    if (!p->open && m->clock.known && waits_known && off->known && off->inside_known) return;
     rows->n = n;
-    for (uint32_t k = LANES_START; k <= LANES_OFF_CPU; k++)
+    for (uint32_t k = LANES_START; k <= LANES_INSIDE; k++)
         if (!m->clock.known || (p->open && k >= LANES_ARRIVE) ||
-            (k == LANES_WAIT && !waits_known) || (k == LANES_OFF_CPU && !off->known))
+            (k == LANES_WAIT && !waits_known) || (k == LANES_OFF_CPU && !off->known) ||
+            (k == LANES_INSIDE && !off->inside_known))
             tt_rows_null(rows, k);
     rows->n++;
 }
@@ -128,6 +143,12 @@ static void put_in_step(tt_rows *rows, const tt_tables_own *own, size_t n)
     EACH(uint64_t, LANES_BUSY, tt_tables_span_ns(m, ticks(p->start[k], p->arrive[k])))
     EACH(uint64_t, LANES_WAIT,
          own->waits_known ? tt_tables_span_ns(m, ticks(p->arrive[k], p->release[k])) : 0)
+    if (off->inside_known) {
+        EACH(uint64_t, LANES_INSIDE, tt_tables_span_ns(m, inside_of(off, p, k)))
+    } else {
+        EACH(uint64_t, LANES_INSIDE, 0)
+        memset(tt_rows_valid(rows, LANES_INSIDE) + rows->n, 0, all);
+    }
     if (off->known) {
         EACH(uint64_t, LANES_OFF_CPU,
              tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[k], p->lane,

@@ -40,6 +40,7 @@ enum {
     OPS_BUSY,
     OPS_WAIT,
     OPS_OFF_CPU,
+    OPS_INSIDE,
     OPS_WEIGHT_BYTES,
     OPS_AT_MOST,
     OPS_COLUMNS
@@ -103,6 +104,9 @@ static const tt_column columns[OPS_COLUMNS] = {
                                   "waiting for the others, summed over the threads"),
     [OPS_OFF_CPU] = TT_EXPORT_COLUMN("off_cpu_ns", TT_CELL_U64, true,
                                      "the part of busy_ns on no processor; null: not observed"),
+    [OPS_INSIDE] =
+        TT_EXPORT_COLUMN("wait_inside_ns", TT_CELL_U64, true,
+                         "the part of busy_ns at barriers inside the op; null: not observed"),
     [OPS_WEIGHT_BYTES] =
         TT_EXPORT_COLUMN("weight_bytes", TT_CELL_U64, false, "bytes read from weights"),
     [OPS_AT_MOST] = TT_EXPORT_COLUMN("weight_bytes_at_most", TT_CELL_BOOL, false,
@@ -200,14 +204,16 @@ static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
     EACH(uint64_t, OPS_BUSY, tt_tables_span_ns(m, JOINED->busy))
     EACH(uint64_t, OPS_WAIT, tt_tables_span_ns(m, JOINED->wait))
     EACH(uint64_t, OPS_OFF_CPU, tt_tables_span_ns(m, JOINED->off_cpu))
+    EACH(uint64_t, OPS_INSIDE, tt_tables_span_ns(m, JOINED->inside))
     if (!join->off_cpu.known) fill_nulls(rows, OPS_OFF_CPU, n);
+    if (!join->off_cpu.inside_known) fill_nulls(rows, OPS_INSIDE, n);
 }
 
 /* Without a clock no time is known, and without an observed end only the op's start. */
 static void put_times(tt_rows *rows, const tt_model *m, const tt_join *join)
 {
-    static const uint32_t ends[] = {OPS_ARRIVE, OPS_RELEASE, OPS_DURATION,
-                                    OPS_BUSY,   OPS_WAIT,    OPS_OFF_CPU};
+    static const uint32_t ends[] = {OPS_ARRIVE, OPS_RELEASE, OPS_DURATION, OPS_BUSY,
+                                    OPS_WAIT,   OPS_OFF_CPU, OPS_INSIDE};
     static const uint32_t starts[] = {OPS_START, OPS_START_RELATIVE, OPS_START_TIME};
     const size_t n_ends = sizeof ends / sizeof *ends, at = rows->n;
     if (!m->clock.known) {
