@@ -27,6 +27,7 @@ export interface Sums {
   readonly busy_ns: number | null;
   readonly wait_ns: number | null;
   readonly off_cpu_ns: number | null;
+  readonly wait_inside_ns: number | null;
   /** Not by thread. */
   readonly weight_bytes?: number;
   readonly weight_bytes_at_most?: boolean;

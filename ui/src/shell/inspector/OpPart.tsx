@@ -42,6 +42,7 @@ interface OpAnswer {
     busy_ns: number | null;
     wait_ns: number | null;
     off_cpu_ns: number | null;
+    wait_inside_ns: number | null;
     /** For reads of `boost`; null: none. */
     read_wait_ns: number | null;
     minor_faults: number | null;
@@ -62,6 +63,7 @@ interface Awaited {
 function Lanes(props: { lanes: OpAnswer["lanes"] }) {
   const counted = props.lanes.some((l) => l.minor_faults !== null);
   const stood = props.lanes.some((l) => l.off_cpu_ns !== null && l.off_cpu_ns > 0);
+  const waited = props.lanes.some((l) => l.wait_inside_ns !== null && l.wait_inside_ns > 0);
   const boosted = props.lanes.some((l) => l.read_wait_ns !== null);
   return (
     <table>
@@ -84,6 +86,11 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
               Off CPU
             </th>
           )}
+          {waited && (
+            <th scope="col" class="number" title="Part of its work: waiting for others at barriers inside the op">
+              Inside
+            </th>
+          )}
           {counted && (
             <th scope="col" class="number">
               Faults
@@ -99,6 +106,7 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
             <td class="number">{duration(l.wait_ns)}</td>
             {boosted && <td class="number">{duration(l.read_wait_ns)}</td>}
             {stood && <td class="number">{duration(l.off_cpu_ns)}</td>}
+            {waited && <td class="number">{duration(l.wait_inside_ns)}</td>}
             {counted && (
               <td class="number">
                 {l.minor_faults === null ? "not observed" : count(l.minor_faults + (l.major_faults ?? 0))}

@@ -99,6 +99,7 @@ const SUMS = [
   "busy_ns",
   "wait_ns",
   "off_cpu_ns",
+  "wait_inside_ns",
   "weight_bytes",
   "weight_bytes_at_most",
   "bytes_per_s",

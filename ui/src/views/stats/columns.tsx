@@ -55,8 +55,9 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
     { id: "max_ns", ...plain("max_ns"), title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
     { id: "wait_ns", ...plain("wait_ns"), title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers after the ops, summed", cell: (r) => duration(r.wait_ns) },
     { id: "wait_share", key: "wait_share", value: waitShare, title: "Wait share", width: 84, number: true, hint: "Share of the threads' time in the ops and at their barriers", cell: (r) => percent(waitShare(r)) },
-    { id: "work_ns", ...plain("work_ns"), title: "Work", width: 84, number: true, hint: "The threads' time from an op's start to its barrier, summed, without their time off CPU", cell: (r) => duration(r.work_ns) },
+    { id: "work_ns", ...plain("work_ns"), title: "Work", width: 84, number: true, hint: "The threads' time from an op's start to its barrier, summed, without their time off CPU and their waits inside the ops", cell: (r) => duration(r.work_ns) },
     { id: "off_cpu_ns", ...plain("off_cpu_ns"), title: "Off CPU", width: 78, number: true, hint: "The threads' time off CPU while they worked on an op, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
+    { id: "wait_inside_ns", ...plain("wait_inside_ns"), title: "Inside", width: 78, number: true, hint: "The threads' time at barriers inside the ops, summed", cell: (r) => (r.wait_inside_ns === null ? "not observed" : duration(r.wait_inside_ns)) },
   ];
   // A thread's part of an op's reads is not known.
   if (dimension.id === "thread") return list;
