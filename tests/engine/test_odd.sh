@@ -24,6 +24,13 @@ echo mine >crash.ttrace
 expect "crash: exit code" 139 $?
 expect "crash: what it says" "tensortrace: nothing was traced: a model was opened, but no graph was computed" "$(grep '^tensortrace' traced.err)"
 expect "crash: files" "crash.ttrace mine" "$(echo crash*.ttrace*) $(cat crash.ttrace)"
+# States of one sequence and of the whole cache are saved and restored.
+"$TT_PROGRAMS/states" "$engine" tiny.gguf >plain.txt 2>plain.err
+expect "states: untraced exit code" 0 $?
+"$TT_BIN" run -q -o states.ttrace -- "$TT_PROGRAMS/states" "$engine" tiny.gguf >traced.txt 2>traced.err
+expect "states: exit code" 0 $?
+same "states: text" plain.txt traced.txt
+verified states.ttrace
 # A program between that drops the environment: that is among the reasons.
 "$TT_BIN" run -o env.ttrace -- env -i "$TT_PROGRAMS/raw" "$engine" >traced.txt 2>traced.err
 expect "env -i: exit code" 3 $?

@@ -99,14 +99,15 @@ TT_EXPORT void llama_synchronize(void *context)
 
 /* --- the engine's memory --- */
 
-/* In some engines one of these functions calls another one: only the outermost counts. */
-static __thread bool is_changing __attribute__((tls_model("initial-exec")));
+/* In some engines one of these functions calls another one: only the outermost counts, whose frame
+ * this is. One at or below a new frame was left by an exception: the stack grows down. */
+static __thread const void *changing __attribute__((tls_model("initial-exec")));
 
-static bool begin_change(void)
+static bool begin_change(const void *frame)
 {
-    const bool is_outermost = !is_changing;
-    is_changing = true;
-    return is_outermost;
+    if (changing && (uintptr_t)changing > (uintptr_t)frame) return false;
+    changing = frame;
+    return true;
 }
 
 static void apply(tt_phases *p, const tt_meta_sequences *r)
@@ -152,7 +153,7 @@ static void record(const tt_context *c, tt_meta_sequences *r)
 static void end_change(bool is_outermost, const void *handle, tt_meta_sequences *r)
 {
     if (!is_outermost) return;
-    is_changing = false;
+    changing = NULL;
     tt_context *c = enter(handle);
     if (!c) return;
     if (!(r->flags & TT_SEQUENCES_REFUSED)) apply(&c->phases, r);
@@ -160,8 +161,8 @@ static void end_change(bool is_outermost, const void *handle, tt_meta_sequences 
     leave();
 }
 
-/* Asks the engine which positions it holds of a sequence, which must be valid: engines stop the
- * program for others. */
+/* Asks the engine which positions it holds of a sequence, which must be one of the memory's: engines
+ * stop the program for others. */
 static void ask_held(const void *memory, const void *caller, tt_meta_sequences *r)
 {
     static tt_real real_min = {.name = "llama_memory_seq_pos_min"},
@@ -193,7 +194,7 @@ static void ask_before(const void *memory, const void *caller, tt_meta_sequences
         bool (*real)(void *, int32_t, int32_t, int32_t);                                           \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
         tt_meta_sequences r = {.sequence = sequence, .from = from, .to = to};                      \
-        const bool is_outermost = begin_change();                                                  \
+        const bool is_outermost = begin_change(__builtin_frame_address(0));                        \
         if (is_outermost && (asks)) ask_before(handle, TT_CALLER, &r);                             \
         const bool done = real && real(handle, sequence, from, to);                                \
         if (!done) r.flags |= TT_SEQUENCES_REFUSED;                                                \
@@ -207,7 +208,7 @@ static void ask_before(const void *memory, const void *caller, tt_meta_sequences
         static tt_real real_function = {.name = #function};                                        \
         void(*real) parameters;                                                                    \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        const bool is_outermost = begin_change();                                                  \
+        const bool is_outermost = begin_change(__builtin_frame_address(0));                        \
         if (real) real arguments;                                                                  \
         tt_meta_sequences r = {__VA_ARGS__};                                                       \
         end_change(is_outermost, handle, &r);                                                      \
@@ -248,13 +249,14 @@ static uint64_t state_of(const uint8_t *state, size_t n, uint32_t flags)
     return tt_hash_mix(tt_hash_mix(tt_checksum(state, end), tt_checksum(state + n - end, end)), n);
 }
 
-static const void *memory_of(const void *context)
+/* After the engine restored the state of a sequence, or (-1) of all. */
+static void ask_restored(void *context, const void *caller, tt_meta_sequences *r)
 {
-    const tt_context *c = enter(context);
-    if (!c) return NULL;
-    const void *memory = c->phases.engine_memory;
-    leave();
-    return memory;
+    static tt_real real_memory = {.name = "llama_get_memory"};
+    const void *(*memory)(const void *);
+    if (r->sequence < 0) return;
+    *(void **)&memory = tt_real_get(&real_memory, caller);
+    if (memory) ask_held(memory(context), caller, r);
 }
 
 /* Older forms without a size pass the sequence in its place: fewer bytes than were copied. */
@@ -265,16 +267,15 @@ static const void *memory_of(const void *context)
         static tt_real real_function = {.name = #function};                                        \
         size_t(*real) parameters;                                                                  \
         *(void **)&real = tt_real_get(&real_function, TT_CALLER);                                  \
-        const bool is_outermost = begin_change();                                                  \
+        const bool is_outermost = begin_change(__builtin_frame_address(0));                        \
         const size_t n = real ? real arguments : 0;                                                \
         tt_meta_sequences r = {.kind = (kind_), .sequence = sequence};                             \
         if (is_outermost && n && n <= size) {                                                      \
-            const void *memory = (kind_) == TT_SEQUENCES_RESTORED ? memory_of(handle) : NULL;      \
             r.state = state_of(state, n, (flags_));                                                \
-            if (memory) ask_held(memory, TT_CALLER, &r);                                           \
+            if ((kind_) == TT_SEQUENCES_RESTORED) ask_restored(handle, TT_CALLER, &r);             \
             end_change(true, handle, &r);                                                          \
         } else if (is_outermost)                                                                   \
-            is_changing = false;                                                                   \
+            changing = NULL;                                                                   \
         return n;                                                                                  \
     }
 #define STATES(name, kind, qualifier)                                                              \
