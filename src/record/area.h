@@ -36,7 +36,7 @@ typedef struct tt_outcome {
  * Producers advance heads after the content is complete; the drain advances tails after the content
  * is in the container. Content between the two survives a kill. */
 
-#define TT_AREA_VERSION 8u
+#define TT_AREA_VERSION 9u
 #define TT_AREA_RINGS 256u /* fewer if the process has little address space */
 #define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
 #define TT_AREA_RING_BYTES_MIN (1u << 13)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define NOT_OBSERVED UINT64_MAX
-#define LONG_WAIT_TICKS (UINT64_C(1) << 16) /* 20 to 70 us: then the CPU time is worth reading */
 
 int tt_faults_open_io(enum tt_faults_of whose)
 {
@@ -126,10 +125,10 @@ void tt_faults_arrive(tt_fault_counter *f)
     errno = before;
 }
 
-void tt_faults_release(tt_fault_counter *f, uint64_t ticks)
+void tt_faults_release(tt_fault_counter *f, bool is_long)
 {
     f->barrier_ns = NOT_OBSERVED;
-    if (!f->open || ticks < LONG_WAIT_TICKS) return;
+    if (!f->open || !is_long) return;
     const int before = errno;
     f->barrier_ns = cpu_ns(f) - f->cpu_ns - f->open->faults.cpu_ns;
     errno = before;

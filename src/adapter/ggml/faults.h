@@ -32,8 +32,8 @@ void tt_faults_begin(tt_fault_counter *f, tt_detail_writer *w, uint32_t run, uin
                      uint32_t lane, bool fresh);
 /* The op's work is done, as far as known; the last call counts. */
 void tt_faults_arrive(tt_fault_counter *f);
-/* The thread leaves the barrier at which it arrived, so many ticks later. */
-void tt_faults_release(tt_fault_counter *f, uint64_t ticks);
+/* The thread leaves the barrier at which it arrived; is_long: its CPU time there is worth reading. */
+void tt_faults_release(tt_fault_counter *f, bool is_long);
 /* How long it was off CPU in that barrier, which lasted so long; 0 where that was not read. */
 uint64_t tt_faults_off_in_barrier(const tt_fault_counter *f, uint64_t ns);
 /* The thread ends, or belongs to another process from now on. */

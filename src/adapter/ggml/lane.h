@@ -79,7 +79,9 @@ extern _Atomic uint32_t tt_runs_epoch;
 extern _Atomic uint32_t tt_lanes_era; /* which recorder the threads' rings belong to */
 /* A thread reads its CPU time when the last reading is this many ticks old. */
 extern _Atomic uint64_t tt_lane_ask_after;
-/* A wait at a barrier inside an op of so many ticks is recorded. */
+/* A wait at a barrier inside an op of so many ticks is recorded; of one so many times as long the CPU
+ * time is worth reading. */
+#define TT_LANE_LONG_WAITS 16u
 extern _Atomic uint64_t tt_lane_wait_least;
 extern _Atomic uint32_t tt_runs_hooked; /* current hooked runs in the process */
 
@@ -242,7 +244,10 @@ static inline void tt_lane_release(tt_lane *l, uint64_t now)
 {
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
-    if (__builtin_expect(l->watched, 0)) tt_faults_release(&l->faults, now - l->open->arrive);
+    if (__builtin_expect(l->watched, 0))
+        tt_faults_release(&l->faults, (now - l->open->arrive) / TT_LANE_LONG_WAITS >=
+                                          atomic_load_explicit(&tt_lane_wait_least,
+                                                               memory_order_relaxed));
     /* A long wait must not count as time off CPU of the next op. */
     if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, NULL);
 }

@@ -2,6 +2,7 @@
  * order. */
 #include "analyze/ops.h"
 #include "analyze/verify/checks.h"
+#include "base/idmap.h"
 #include "base/order.h"
 #include "gguf/types.h"
 
@@ -40,14 +41,16 @@ tt_status tt_check_complete(const tt_model *m, tt_check *c, tt_error *err)
 /* --- counts --- */
 
 /* How many records of one kind a killed program may have counted and not written, or written and
- * not counted: one for each thread that was between the two, and a context computes on one. */
+ * not counted: one for each thread that was between the two, and one more that had begun nothing. */
 static uint64_t cut_between(const tt_model *m)
 {
-    uint64_t contexts = 0;
+    tt_idmap threads = {0};
     if (!(m->trace.end_flags & TT_END_RECOVERED)) return 0;
     for (uint32_t i = 0; i < m->n_batches; i++)
-        if (m->batches[i].context > contexts) contexts = m->batches[i].context;
-    return contexts + 1;
+        (void)tt_idmap_add(&threads, m->batches[i].thread, 0, &(uint32_t){0});
+    const uint64_t n = threads.n;
+    tt_idmap_free(&threads);
+    return n + 1;
 }
 
 static void compare_count(const tt_model *m, const char *name, uint64_t there, bool may_lack,

@@ -321,12 +321,12 @@ static void divide(const tt_parts_walker *w, tt_parts_op *op, uint64_t from)
     uint64_t held = at_most(tt_joined_held(t), inside);
     if (held < late_ticks(w)) held = 0;
     const uint64_t held_itself = at_most(t->last_inside.delay, held);
+    const uint64_t its_off = off - pool + held_itself;
     parts[TT_PART_WORK] = at_most(own, tt_joined_work(t) / t->lanes);
     parts[TT_PART_WAIT] = own - parts[TT_PART_WORK] + inside - held;
     op->waited_lane = inside - held > own - parts[TT_PART_WORK] ? t->inner_lane : t->last_lane;
     parts[TT_PART_DISK] = pool;
-    divide_off(w, op, t->last_lane, begun, off - pool, read);
-    if (held_itself) divide_off(w, op, t->last_lane, begun, held_itself, false);
+    divide_off(w, op, t->last_lane, begun, its_off, read);
     if (held) divide_off(w, op, t->other_lane, t->start, held - held_itself, read);
     divide_late(w, op, begun - from);
     const uint64_t others = (t->arrive - from) * (t->lanes - 1);
