@@ -36,6 +36,8 @@ const char *tt_diff_short_unit(const tt_diff_phase *p);
 char *tt_diff_write_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* The verdict on what was computed. */
 char *tt_diff_write_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
+/* Whether a side has fewer than the 5 runs that a test by their order takes on a busy machine. */
+bool tt_diff_few_runs(const tt_diff_view *v);
 /* Notes for reading the figures: the i-th of TT_DIFF_NOTES. False: it does not apply. */
 #define TT_DIFF_NOTES 48u
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);

@@ -143,8 +143,11 @@ static bool note_off_cpu(const tt_diff_view *v, char *out)
                                        "short runs do not show: so rows are their threads' own "
                                        "work, and compared with what it would be had they changed "
                                        "as the other ops of their kind (B AS OTHERS)"
-                                     : "; beside others a processor's own speed changes, which "
-                                       "short runs do not show: 5 runs of each side do") > 0;
+                    : tt_diff_few_runs(v)
+                        ? "; beside others a processor's own speed changes, which short runs do "
+                          "not show: 5 runs of each side do"
+                        : "; beside others a processor's own speed changes, which is in the "
+                          "differences between a side's runs") > 0;
 }
 
 static bool note_capture(const tt_diff_view *v, char *out)
@@ -247,7 +250,7 @@ bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DI
                    tt_diff_short_unit(p));
     case 2:
         return any_row(p, not_tested) &&
-               (p->busy
+               (tt_diff_against_others(p)
                     ? SAY("no interval and no P: not tested, as the row is on one side only, "
                           "between ops, has less than %.0f %% of the work, or is in fewer than %u "
                           "batches",

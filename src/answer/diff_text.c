@@ -232,6 +232,11 @@ static void add_sure_rows(char *out, const tt_diff_phase *p)
         }
 }
 
+bool tt_diff_few_runs(const tt_diff_view *v)
+{
+    return v->d->n_a < 5 || v->d->n_files - v->d->n_a < 5;
+}
+
 /* A change that the test of the total time does not confirm. */
 static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
 {
@@ -241,7 +246,8 @@ static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase 
     add(out, total->change < TT_DIFF_TIMES_FROM ? " time (" : " (");
     add_both_times(out, p);
     if (!total->shift.tested) {
-        add(out, "), but on a busy machine that takes more runs, such as 5 of each side");
+        add(out, "), but on a busy machine that takes more runs%s",
+            tt_diff_few_runs(v) ? ", such as 5 of each side" : "");
         return;
     }
     if (total->high < 0 || total->low > 0)
@@ -263,7 +269,8 @@ static void add_advice(const tt_diff_view *v, char *out, const tt_diff_phase *p)
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
     const char *unit = tt_diff_short_unit(p);
     if (p->busy) {
-        add(out, ". Repeat: 5 runs of each side, or longer ones");
+        add(out, ". Repeat with %s runs of each side, or longer ones",
+            tt_diff_few_runs(v) ? "5" : "more");
         return;
     }
     add(out, ". Repeat with more %s%s", unit, plural_of(unit));

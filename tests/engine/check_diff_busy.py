@@ -18,7 +18,7 @@ BIN, A, B, C = sys.argv[1:5]
 # docs/diff.md
 ALIKE, OTHERS, EACH, BRIEF_NS, SHARE = 0.035, 0.15, 0.07, 200, 0.01
 FAMILIES = {"parts": "category", "components": "component", "ops": "op", "layers": "layer_id", "nodes": "name"}
-problems = []
+problems, ranges = [], {}
 
 
 def near(what, got, want, relative=1e-4, absolute=1e-9):
@@ -37,15 +37,17 @@ def own_work(trace):
     folder = trace + ".tables"
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([BIN, "export", "--format", "csv", "-o", folder, trace], check=True, capture_output=True)
-    batches, what, before = collections.defaultdict(collections.Counter), {}, collections.Counter()
+    batches, what, before, everywhere = collections.defaultdict(collections.Counter), {}, collections.Counter(), set()
     with open(os.path.join(folder, "ops.csv"), newline="") as f:
         for op in csv.DictReader(f):
             if op["phase"] != "generate":
                 continue
+            everywhere.add(op["batch_id"])
             before[op["batch_id"], op["name"], op["op"]] += 1
             key = op["name"], op["op"], before[op["batch_id"], op["name"], op["op"]]
             batches[key][op["batch_id"]] += (int(op["busy_ns"]) - int(op["off_cpu_ns"] or 0) - int(op["wait_inside_ns"] or 0)) / int(op["threads"])
             what[key] = {k: op[k] or None for k in ("category", "component", "op", "layer_id", "name")}
+    ranges[trace] = {k: (min(b.values()), sorted(b.values())[math.ceil(0.9 * len(b)) - 1]) for k, b in batches.items() if len(b) == len(everywhere)}
     return {k: quantile(list(b.values()), 0.1) for k, b in batches.items()}, what
 
 
@@ -84,6 +86,27 @@ def expected(row, a, b, what):
     product = own_a * own_b
     variance += EACH**2 * sum(a[k] * b[k] for k in row) / product + (BRIEF_NS * len(row)) ** 2 / product
     return own_a * math.exp(usual), math.sqrt(variance)
+
+
+def check_ranges(answer, *traces):
+    """One figure in all rows of a table: own work and its range, or nothing of what is not ops."""
+    for phase in answer["phases"]:
+        for family, column in FAMILIES.items():
+            for row in phase[family] if phase["busy"] and phase["undisturbed"] else []:
+                for side, trace in zip("ab", traces, strict=True):
+                    name, s = f"{phase['phase']} {family} {row[column]} {side}", row[side]
+                    figures = s and (s["least_ns"], s["time_ns"], s["p90_ns"])
+                    ops = row["op_a"] if family == "nodes" else row[column]
+                    if not ops or row[column] in ("", "between ops") or "between ops" in (row.get("category"), row.get("op")):
+                        if family != "layers" and s and any(x is not None for x in figures):
+                            problems.append(f"{name}: between ops, {figures}")
+                    elif not s or None in figures or not figures[0] <= figures[1] <= figures[2]:
+                        problems.append(f"{name}: not within its range: {figures}")
+                    elif family == "nodes" and phase["phase"] == "generate":
+                        own = [r for k, r in ranges[trace].items() if k[0] == row["name"]]
+                        if len(own) == 1:
+                            near(f"{name}: least", figures[0], own[0][0], 1e-3, 1.5)
+                            near(f"{name}: 0.9", figures[2], own[0][1], 1e-3, 1.5)
 
 
 def check(answer, a, b, what):
@@ -125,6 +148,7 @@ def main():
             print(f"skipped: off CPU {phase['off_cpu_share_a']}, {phase['off_cpu_share_b']}: not busy alike")
             sys.exit(77)
         check(answer, a, work, what)
+        check_ranges(answer, A, other)
         found = done.returncode, [r for r in phase["components"] if r["component"] == "ffn_down"][0], answer["verdict"]["text"]
     code, row, text = found
     if code != 1 or not row["significant"] or not row["matters"] or not 0.5 < row["change"]:

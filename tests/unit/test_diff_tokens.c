@@ -212,6 +212,25 @@ static void an_uncertain_change_is_said_in_plain_words(void **state)
     assert_non_null(strstr(text, ". Repeat with more tokens"));
     p->rows[TT_DIFF_TOTAL][0].change = 0.02;
     assert_non_null(strstr(tt_diff_write_times(&v, text), "B seems to take 2.0 % more time ("));
+    /* Beside others: five runs of each side are no advice to whoever gave them. */
+    p->busy = true;
+    assert_non_null(
+        strstr(tt_diff_write_times(&v, text), ". Repeat with 5 runs of each side, or longer"));
+    d->n_a = 5;
+    d->n_files = 9;
+    assert_non_null(strstr(tt_diff_write_times(&v, text), ". Repeat with 5 runs of each side"));
+    d->n_files = 10;
+    assert_non_null(strstr(tt_diff_write_times(&v, text), ". Repeat with more runs of each side"));
+    d->n_a = 1;
+    d->n_files = 2;
+    /* What is not tested, and why: by whether rows are compared with others. */
+    p->rows[TT_DIFF_TOTAL][0].shift.tested = false;
+    p->undisturbed = true;
+    assert_true(tt_diff_legend(&v, 2, false, text));
+    assert_non_null(strstr(text, "less than 1 % of the work, or is in fewer than 32 batches"));
+    p->undisturbed = false;
+    assert_true(tt_diff_legend(&v, 2, false, text));
+    assert_non_null(strstr(text, "on one side only, or in fewer than 6 batches"));
     tt_diff_free(d);
     close_plan(&a);
     close_plan(&b);

@@ -264,6 +264,7 @@ typedef struct members {
 /* Own work a batch, of one op or several. */
 typedef struct share {
     double a_ns, b_ns;
+    double a_least_ns, a_p90_ns, b_least_ns, b_p90_ns;
     double count;   /* executions */
     double squares; /* of the ops' times, A's times B's */
 } share;
@@ -587,11 +588,13 @@ static void sum_row(summer *s, size_t group, tt_diff_row *row, double token_ns)
 
 /* --- rows compared with others --- */
 
-/* The fast batches' own work in a slot, as a run has it: the mean of the side's runs' logs. */
-static double own_work(summer *s, uint32_t row, size_t from, size_t to)
+/* The fast batches' own work in a slot, as a run has it: the mean of the side's runs' logs; and
+ * likewise the least, and nine of ten batches'. */
+static double own_work(summer *s, uint32_t row, size_t from, size_t to, double *least_ns,
+                       double *p90_ns)
 {
     const size_t n = s->p->n_samples;
-    double sum = 0;
+    double sum = 0, least = 0, p90 = 0;
     for (size_t f = from; f < to; f++) {
         const members *m = &s->members[f];
         memset(s->work, 0, n * sizeof *s->work);
@@ -599,8 +602,12 @@ static double own_work(summer *s, uint32_t row, size_t from, size_t to)
             for (size_t k = 0; k < n; k++)
                 s->work[k] += (double)s->p->profiles[f]->slots[m->slots[i]].work_ns[k];
         tt_sort_doubles(s->work, n);
+        least += log(fmax(s->work[0], 1));
         sum += log(fmax(tt_sorted_quantile(s->work, n, TT_SHIFT_UNDISTURBED), 1));
+        p90 += log(fmax(tt_quantiles_sorted(s->work, n, 0.9), 1));
     }
+    *least_ns = exp(least / (double)(to - from));
+    *p90_ns = exp(p90 / (double)(to - from));
     return exp(sum / (double)(to - from));
 }
 
@@ -618,10 +625,11 @@ static tt_status share_work(summer *s, tt_error *err)
         for (size_t f = 0; f < n_files; f++)
             for (uint32_t i = s->members[f].first[r]; i < s->members[f].first[r + 1]; i++)
                 count += s->p->profiles[f]->slots[s->members[f].slots[i]].count;
-        s->shares[r] = (share){row->op_a ? own_work(s, r, 0, n_a) : 0,
-                               row->op_b ? own_work(s, r, n_a, n_files) : 0,
-                               (double)count / (double)(s->p->pairs.n * n_files), 0};
-        s->shares[r].squares = s->shares[r].a_ns * s->shares[r].b_ns;
+        share *own = &s->shares[r];
+        own->count = (double)count / (double)(s->p->pairs.n * n_files);
+        if (row->op_a) own->a_ns = own_work(s, r, 0, n_a, &own->a_least_ns, &own->a_p90_ns);
+        if (row->op_b) own->b_ns = own_work(s, r, n_a, n_files, &own->b_least_ns, &own->b_p90_ns);
+        own->squares = own->a_ns * own->b_ns;
     }
     return TT_OK;
 }
@@ -630,6 +638,10 @@ static void add_share(share *sum, const share *more, double sign)
 {
     sum->a_ns += sign * more->a_ns;
     sum->b_ns += sign * more->b_ns;
+    sum->a_least_ns += sign * more->a_least_ns;
+    sum->a_p90_ns += sign * more->a_p90_ns;
+    sum->b_least_ns += sign * more->b_least_ns;
+    sum->b_p90_ns += sign * more->b_p90_ns;
     sum->count += sign * more->count;
     sum->squares += sign * more->squares;
 }
@@ -716,6 +728,15 @@ static int by_change(const void *a, const void *b)
     return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
 }
 
+/* Own work instead of elapsed time: unknown of a row without ops. */
+static void set_work(tt_diff_side *side, double ns, double least_ns, double p90_ns)
+{
+    if (!side->present) return;
+    side->time_ns = ns > 0 ? ns : NAN;
+    side->least_ns = ns > 0 ? least_ns : NAN;
+    side->p90_ns = ns > 0 ? p90_ns : NAN;
+}
+
 /* The row of one group, of the n members of `list`, which are `own` together. */
 static void test_against_others(summer *s, tt_diff_row *row, const member *list, size_t n,
                                 const share *own, const reference *x, double token_ns)
@@ -726,10 +747,14 @@ static void test_against_others(summer *s, tt_diff_row *row, const member *list,
     add_share(&rest, own, -1);
     row->shift = (tt_shift){.n = s->p->n_samples, .estimate = NAN};
     row->p = row->p_adjusted = row->p_matters = row->low = row->high = row->change = NAN;
+    set_work(&row->a, own->a_ns, own->a_least_ns, own->a_p90_ns);
+    set_work(&row->b, own->b_ns, own->b_least_ns, own->b_p90_ns);
+    row->delta_ns = row->b.time_ns - row->a.time_ns;
     const double some = 1e-6 * fmax(all->a_ns, all->b_ns); /* what subtraction leaves is less */
     if (!(own->a_ns > 0 && own->b_ns > 0 && rest.a_ns > some && rest.b_ns > some)) return;
     memcpy(x->own, list, n * sizeof *list);
     qsort(x->own, n, sizeof *x->own, by_change);
+    const double others = median_change(x->rest, x->n, 0, x->own, n);
     for (size_t i = 0, end; i < n; i = end) {
         share kind = {0}, alike = x->kinds[list[i].kind];
         double sd, change;
@@ -741,7 +766,7 @@ static void test_against_others(summer *s, tt_diff_row *row, const member *list,
             change = median_change(x->alike, x->n, list[i].kind, list + i, end - i);
             sd = vary_from(&alike, TT_DIFF_ALIKE_VARY);
         } else {
-            change = median_change(x->rest, x->n, 0, x->own, n);
+            change = others;
             sd = vary_from(&rest, TT_DIFF_OTHERS_VARY);
         }
         usual += weight * change;
@@ -751,9 +776,6 @@ static void test_against_others(summer *s, tt_diff_row *row, const member *list,
     const double product = own->a_ns * own->b_ns;
     const double brief = TT_DIFF_OP_VARIES_NS * own->count / sqrt(product);
     variance += brief * brief + TT_DIFF_OP_VARIES * TT_DIFF_OP_VARIES * own->squares / product;
-    row->a.time_ns = own->a_ns;
-    row->b.time_ns = own->b_ns;
-    row->delta_ns = own->b_ns - own->a_ns;
     row->expected_ns = own->a_ns * exp(usual);
     row->shift = (tt_shift){.n = s->p->n_samples,
                             .blocks = s->d->n_files,
@@ -826,7 +848,7 @@ static tt_status sum_family(summer *s, tt_diff_family family, const uint32_t *gr
     return TT_OK;
 }
 
-static bool against_others(const tt_diff_phase *p)
+bool tt_diff_against_others(const tt_diff_phase *p)
 {
     return p->busy && p->undisturbed;
 }
@@ -950,11 +972,11 @@ static tt_status sum_all(summer *s, tt_error *err)
     if (status == TT_OK && s->p->busy) status = share_work(s, err);
     for (size_t i = 0; i < sizeof families / sizeof *families && status == TT_OK; i++) {
         status = make_family(s, families[i], kinds, group_of_row, err);
-        if (status == TT_OK && families[i] != TT_DIFF_TOTAL && against_others(s->p))
+        if (status == TT_OK && families[i] != TT_DIFF_TOTAL && tt_diff_against_others(s->p))
             status = test_family_against_others(s, families[i], group_of_row, err);
     }
     if (status == TT_OK) status = sum_family(s, TT_DIFF_OPS, NULL, err);
-    if (status == TT_OK && against_others(s->p))
+    if (status == TT_OK && tt_diff_against_others(s->p))
         status = test_family_against_others(s, TT_DIFF_OPS, NULL, err);
     free(kinds);
     free(group_of_row);
@@ -1146,7 +1168,7 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
         /* Parts that cancel each other have no common direction. */
         double delta = p->verdict == TT_DIFF_SHIFTED ? fabs(tt_diff_own_delta(&rows[i]))
                                                      : towards(rows[i].delta_ns, whole);
-        list[i] = (weighed){delta, i};
+        list[i] = (weighed){isnan(delta) ? 0 : delta, i};
     }
     if (p->verdict == TT_DIFF_SHIFTED) whole = 0;
     qsort(list, n, sizeof *list, heaviest);

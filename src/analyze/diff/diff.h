@@ -49,10 +49,11 @@ typedef struct tt_diff_side {
     uint64_t count;   /* executions of its ops, over all compared tokens and runs */
     size_t n_samples; /* sampled tokens in which any ran */
     double time_ns;   /* of a token, undisturbed, whatever the other side's. Of a row on one side
-                         only: its median; of a row that is compared with others (expected_ns): its
-                         threads' own work */
+                         only: its median. Where rows are compared with others
+                         (tt_diff_against_others), of all but the whole: its ops' own work, summed;
+                         NAN: it has no ops */
     double median_ns, p25_ns, p75_ns; /* as computed by tt_quantiles_sorted */
-    double least_ns, p90_ns; /* of the times that time_ns is of, which is not outside of them */
+    double least_ns, p90_ns; /* of the times that time_ns is of; of own work each op's, summed */
     double mean_ns;          /* over all tokens, not only the samples */
     double wait_median_ns;   /* the part of the time in which its threads did not compute, averaged
                                 over them; NAN: waits were not observed */
@@ -240,6 +241,8 @@ void tt_diff_free(tt_diff *d);
 #define TT_DIFF_ALIKE_SAMPLES 32u /* of fewer batches, nothing is tested so */
 #define TT_DIFF_ALIKE_SHARE 0.01  /* nor rows with less of a batch's work on both sides */
 
+/* Whether rows other than the whole are compared with others, by their own work. */
+bool tt_diff_against_others(const tt_diff_phase *p);
 /* A row's difference that its own change explains: B's time less what is expected of it. */
 double tt_diff_own_delta(const tt_diff_row *row);
 

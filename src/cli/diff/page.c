@@ -288,9 +288,8 @@ static void points(tt_page *p, const tt_diff_view *v, bool file)
     }
     if (file)
         tt_page_add(p, TT_BLOCK_POINT,
-                    "bars: B - A, or less what others make expect (B AS OTHERS), from how much "
-                    "less B takes "
-                    "(left) to how much more (right)");
+                    "bars: B - A, or B minus what the other ops' change predicts (B AS OTHERS), "
+                    "from how much less B takes (left) to how much more (right)");
 }
 
 void tt_diff_page_make(tt_page *p, const tt_diff_view *v, bool file)
