@@ -46,14 +46,14 @@ test('the figures are those of diff --json', async ({ open }) => {
         assert.ok(verdict.includes(part.replaceAll('->', '\u2192').toLowerCase()), `${verdict}\nis not\n${diff.verdict.text}`);
     assert.ok(verdict.includes(diff.verdict.structure_text));
     const main = diff.phases.find((p) => p.phase === diff.verdict.phase);
-    const own = (r) => Math.abs(r.expected_ns === null ? r.delta_ns : r.b.time_ns - r.expected_ns);
+    const own = (r) => (r.expected_ns !== null ? Math.abs(r.b.time_ns - r.expected_ns) : r.delta_ns === null ? -1 : Math.abs(r.delta_ns));
     const want = [...main.components].sort((x, y) => own(y) - own(x));
     const got = await rows(v);
     assert.ok(got.length >= 3);
     got.forEach((cells, i) => {
         assert.equal(cells[0], want[i].component);
-        assert.equal(cells[1], duration(want[i].a.time_ns));
-        assert.equal(cells[2], duration(want[i].b.time_ns));
+        assert.equal(cells[1], want[i].a.time_ns === null ? '-' : duration(want[i].a.time_ns));
+        assert.equal(cells[2], want[i].b.time_ns === null ? '-' : duration(want[i].b.time_ns));
     });
     // The medians of the lines, token by token, are those of the whole.
     const tokens = await v.api('traces/0/diff/batches?other=1');
@@ -82,6 +82,23 @@ test('sureness is not more than the statistics carry', async ({ open }) => {
         assert.equal(/^\*/.test(word), row.significant && !row.matters, word);
         assert.equal(word === 'not tested', !row.significant && row.blocks === null, word);
     }
+});
+
+test('a layer has its number, its stack and, of several, its model', async ({ open }) => {
+    const v = await open(['tiny', 'again'], { fragment: 'view=overview' });
+    /* What the server says of an encoder's and a decoder's layers, and of a draft's: docs/api-http.md. */
+    await v.page.route(/\/diff\?/, async (route) => {
+        const reply = await (await route.fetch()).json();
+        for (const p of reply.phases) {
+            const some = p.layers.filter((r) => r.layer_id !== null).slice(0, 2);
+            some.forEach((r, i) => Object.assign(r, { layer_id: i, stack: 'dec', layer_key: 131072 + i, model_file: '/m/t5.gguf' }));
+            p.layers = [...some, { ...some[0], layer_id: 3, stack: null, layer_key: 2097152 + 3, model_file: '/m/draft.gguf' }];
+        }
+        await route.fulfill({ json: reply });
+    });
+    await v.page.evaluate(() => (location.hash = '#view=diff&diff_by=layers'));
+    await shown(v);
+    assert.deepEqual((await rows(v)).map((cells) => cells[0]).sort(), ['layer 3 of draft.gguf', 'layer dec 0 of t5.gguf', 'layer dec 1 of t5.gguf']);
 });
 
 test('a node chosen here is selected everywhere, in either run', async ({ open }) => {

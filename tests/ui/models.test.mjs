@@ -2,7 +2,7 @@
 // filters it. What is right says the command, with --model.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { after } from 'node:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,4 +54,12 @@ test('the log has the ops of that layer of that model alone, and names both', as
     const log = v.page.getByRole('grid', { name: /^Ops/ }).locator('.vt-body [role=row]');
     await v.until(async () => (await v.page.getByText(`${new Intl.NumberFormat('en').format(ofDraft.count)} rows`).count()) > 0, `${ofDraft.count} rows`);
     for (const text of await log.evaluateAll((all) => all.map((row) => row.textContent))) assert.match(text, /0 of draft\.gguf/);
+});
+
+test('two runs compared name the layers of both models', async ({ open }) => {
+    const again = join(folder, 'again.ttrace');
+    copyFileSync(trace, again);
+    const v = await open([trace, again], { fragment: 'view=diff&diff_by=layers' });
+    const table = v.page.locator('.diff-table [role=row]');
+    for (const name of ['layer 0 of tiny.gguf', 'layer 1 of tiny.gguf', 'layer 0 of draft.gguf']) await table.filter({ hasText: name }).waitFor();
 });

@@ -5,10 +5,15 @@ import { summary, tensors } from "./trace";
 
 const NUMBERS = 65536;
 
+/** Its number in its stack and model. */
+export function numberOf(layer: number): number {
+  return layer % NUMBERS;
+}
+
 /** "3", "enc 3": without its model. */
 export function layerNumber(layer: number): string {
   const stack = summary.value?.layer_stacks[Math.floor(layer / NUMBERS) % 32] ?? null;
-  return stack === null ? String(layer % NUMBERS) : `${stack} ${layer % NUMBERS}`;
+  return stack === null ? String(numberOf(layer)) : `${stack} ${numberOf(layer)}`;
 }
 
 /** "3", "enc 3", "3 of draft.gguf". */

@@ -3,8 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { bytes, count, percent, plainName } from "../../draw/format";
+import { layerWords } from "../../state/layers";
 import type { Change, Diff, Phase, Structure } from "./answer";
-import { layerName, NOT_OBSERVED, PHASES } from "./words";
+import { NOT_OBSERVED, PHASES } from "./words";
 
 const KINDS: Record<Change["kind"], string> = { added: "new in B", removed: "missing in B", changed: "differs" };
 const SHOWN = 40;
@@ -30,7 +31,7 @@ function ChangeRows(props: { changes: readonly Change[]; choose: (layer: number 
               "no layer"
             ) : (
               <button type="button" class="diff-link" onClick={() => props.choose(c.layer_id)}>
-                {layerName(c.layer_id)}
+                {layerWords(c.layer_id)}
               </button>
             )}
           </td>
@@ -176,7 +177,7 @@ function Faults(props: { diff: Diff }) {
       <Figures
         head={["Layer", "A: minor", "B: minor", "A: major", "B: major", "A: read", "B: read"]}
         rows={faults.map((f) => [
-          f.all ? "all" : layerName(f.layer_id),
+          f.all ? "all" : layerWords(f.layer_id),
           count(f.minor_a),
           count(f.minor_b),
           count(f.major_a),
@@ -198,7 +199,7 @@ function Routing(props: { diff: Diff }) {
       <Figures
         head={["Layer", "A: tokens", "B: tokens", "A: experts", "B: experts", "Divergence", "Jaccard"]}
         rows={routing.map((r) => [
-          layerName(r.layer_id),
+          layerWords(r.layer_id),
           count(r.n_tokens_a),
           count(r.n_tokens_b),
           count(r.experts_a),

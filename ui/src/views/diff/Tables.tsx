@@ -3,12 +3,13 @@
 import { useMemo } from "preact/hooks";
 import { bytes, counted, duration, plainName } from "../../draw/format";
 import { VirtualTable, type Column, type Sorting } from "../../parts/VirtualTable";
+import { layerWords } from "../../state/layers";
 import { selection } from "../../state/selection";
 import { tensors } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import type { Family, Phase, Row, Side } from "./answer";
 import { chosenRow } from "./pair";
-import { change, interval, layerName, probability, signedDuration, sureness, SURENESS } from "./words";
+import { change, interval, layerOfRow, probability, signedDuration, sureness, SURENESS } from "./words";
 
 const FAMILIES: { id: Family; title: string; what: string }[] = [
   { id: "components", title: "Components", what: "component" },
@@ -23,11 +24,11 @@ const family = urlParam("diff_by", "components");
 const filter = urlParam("diff_of", "");
 const sorted = urlParam("diff_sort", "-bar");
 
-function nameOf(row: Row, by: Family): string {
+function nameOf(row: Row, by: Family, models: boolean): string {
   if (by === "parts") return row.category ?? "";
   if (by === "components") return row.component ?? "";
   if (by === "ops") return row.op ?? "";
-  if (by === "layers") return row.layer_id == null ? "(no layer)" : `layer ${row.stack ? `${row.stack} ` : ""}${row.layer_id}`;
+  if (by === "layers") return layerOfRow(row, models);
   if (!row.name) return `(${row.category ?? "no name"})`;
   return row.name_b && row.name_b !== row.name ? `${row.name} -> ${row.name_b}` : (row.name ?? "");
 }
@@ -40,7 +41,7 @@ function opOf(row: Row): string {
 }
 
 function sideText(side: Side | null): string {
-  return side ? duration(side.time_ns) : "not there";
+  return !side ? "not there" : side.time_ns === null ? "-" : duration(side.time_ns);
 }
 
 function sideTip(side: Side | null): string | undefined {
@@ -65,15 +66,15 @@ function ownDelta(row: Row): number | null {
   return row.b?.time_ns != null && row.expected_ns !== null ? row.b.time_ns - row.expected_ns : row.delta_ns;
 }
 
-function columnsOf(by: Family, full: number, level: number, compared: boolean): Column<Row>[] {
+function columnsOf(by: Family, full: number, level: number, compared: boolean, models: boolean): Column<Row>[] {
   const sure = `${Number((100 * (1 - level)).toPrecision(6))} %`;
   const name: Column<Row> = {
     id: "name",
     title: FAMILIES.find((f) => f.id === by)!.what,
     width: by === "nodes" ? 150 : 130,
     middle: true,
-    cell: (row) => plainName(nameOf(row, by)),
-    tip: (row) => plainName(nameOf(row, by)),
+    cell: (row) => plainName(nameOf(row, by, models)),
+    tip: (row) => plainName(nameOf(row, by, models)),
   };
   const op: Column<Row>[] = by === "nodes" ? [{ id: "op", title: "op", width: 130, cell: opOf, tip: opOf }] : [];
   const others: Column<Row>[] = compared
@@ -88,7 +89,7 @@ function columnsOf(by: Family, full: number, level: number, compared: boolean): 
     { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's time minus A's" },
     { id: "bar", drawn: true, title: "B - A drawn", width: 110, cell: (row) => <Bar delta={ownDelta(row)} full={full} /> },
     { id: "wait", title: "Waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "The part of the change in which threads did not compute, on average" },
-    { id: "change", title: "Change", width: 75, number: true, cell: (row) => change(row.change), hint: "From A to B, or from what others make expect (B as others) to B" },
+    { id: "change", title: "Change", width: 75, number: true, cell: (row) => change(row.change), hint: "From A to B, or from what the other ops' change predicts (B as others) to B" },
     { id: "interval", title: `${sure} interval`, width: 140, number: true, cell: interval, hint: "Confidence interval of the change" },
     { id: "p", title: "p", width: 70, number: true, cell: (row) => probability(row.p_adjusted), hint: "p value: how often noise alone would give such a difference, corrected for the number of rows" },
     { id: "sure", title: "Significant?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! yes, and it changes a token's time by more than the threshold; * yes, but not by that much; no: noise alone could look like this" },
@@ -116,7 +117,7 @@ const BY: Record<string, (row: Row) => number | string | null> = {
 function inOrder(rows: readonly Row[], by: Family, sorting: Sorting | null): Row[] {
   if (!sorting) return [...rows];
   const value =
-    sorting.id === "name" ? (by === "layers" ? (r: Row) => r.layer_id ?? -1 : (r: Row) => nameOf(r, by)) : BY[sorting.id];
+    sorting.id === "name" ? (by === "layers" ? (r: Row) => r.layer_id ?? -1 : (r: Row) => nameOf(r, by, false)) : BY[sorting.id];
   if (!value) return [...rows];
   const sign = sorting.descending ? -1 : 1;
   return [...rows].sort((x, y) => {
@@ -179,6 +180,7 @@ export function Tables(props: TablesProps) {
   }, [props.phase, by, sorted.value, of]);
   const full = Math.max(0, ...rows.map((r) => Math.abs(ownDelta(r) ?? 0)));
   const compared = rows.some((r) => r.expected_ns !== null);
+  const models = new Set(rows.flatMap((r) => r.model_file ?? [])).size > 1;
   const chosen = by === "nodes" && chosenRow.value ? rows.findIndex((r) => r.name === chosenRow.value!.name) : -1;
   const sort = (id: string) => {
     const now = sortingOf(sorted.value);
@@ -211,8 +213,8 @@ export function Tables(props: TablesProps) {
       </div>
       <div class="diff-table" data-rows={rows.length}>
         <VirtualTable
-          label={`What differs most, by ${by}: ${counted(rows.length, "row")}; ${layerName(selection.value.layer)} selected`}
-          columns={columnsOf(by, full, props.level, compared)}
+          label={`What differs most, by ${by}: ${counted(rows.length, "row")}; ${layerWords(selection.value.layer)} selected`}
+          columns={columnsOf(by, full, props.level, compared, models)}
           count={rows.length}
           row={(i) => rows[i] ?? null}
           selected={chosen >= 0 ? chosen : null}

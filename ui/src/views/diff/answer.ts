@@ -6,7 +6,7 @@ export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
 export interface Side {
   count: number;
   samples: number;
-  /** Undisturbed; of a row with expected_ns: own work. */
+  /** Undisturbed; where rows are compared with others, own work; null: of no ops, or not observed. */
   time_ns: number | null;
   median_ns: number | null;
   p25_ns: number | null;
@@ -28,6 +28,8 @@ export interface Row {
   op_b?: string | null;
   layer_id?: number | null;
   stack?: string | null;
+  /** Of the layer, in A if it is there. */
+  model_file?: string | null;
   a: Side | null;
   b: Side | null;
   /** On a busy machine: B's time had it changed as the others of its kind. The change is from there. */

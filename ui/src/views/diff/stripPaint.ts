@@ -5,12 +5,13 @@ import { themeColour } from "../../draw/colour";
 import { duration, moment, plainName } from "../../draw/format";
 import { drawOn } from "../../draw/canvas";
 import type { RectRenderer } from "../../draw/rects";
+import { layerWords } from "../../state/layers";
 import { selection } from "../../state/selection";
 import type { Tile } from "../../api/tile";
 import type { Pair, PairSide } from "./answer";
 import { chosenRow, shownSide } from "./pair";
 import { drawWords, HEAD, isMarked, laneHeight, stripOf, tracksOf, type Strip } from "./strip";
-import { layerName, signedDuration } from "./words";
+import { signedDuration } from "./words";
 
 export type SideName = "a" | "b";
 export const SIDES: readonly SideName[] = ["a", "b"];
@@ -50,7 +51,7 @@ export function sliceText(strip: Strip, i: number): string {
   const layer = slices.layer_id[i]!;
   return (
     `${kinds[slices.kind[i]!]?.op ?? "op"} ${plainName(names[slices.name[i]!] ?? "")}, ` +
-    `${layerName(layer < 0 ? null : layer)}, begins at ${duration(slices.start_ns[i]! - strip.begin_ns)}, ` +
+    `${layerWords(layer)}, begins at ${duration(slices.start_ns[i]! - strip.begin_ns)}, ` +
     `takes ${duration(slices.busy_ns[i])}, then waits ${duration(slices.wait_ns[i])}`
   );
 }

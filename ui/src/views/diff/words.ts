@@ -1,7 +1,7 @@
 // Figures of a comparison as people write them, the same as `tensortrace diff` does.
 
 import { duration } from "../../draw/format";
-import { layerWords } from "../../state/layers";
+import { numberOf } from "../../state/layers";
 import type { Row } from "./answer";
 
 export const NOT_OBSERVED = "not observed";
@@ -50,8 +50,11 @@ export function probability(p: number | null): string {
   return p < 0.0001 ? "< 0.0001" : String(Number(p.toFixed(4)));
 }
 
-export function layerName(layer: number | null | undefined): string {
-  return layerWords(layer);
+/** As the row itself tells: the shown trace may number its models in another order. `models`: the table has several. */
+export function layerOfRow(row: Row, models: boolean): string {
+  if (row.layer_id === null || row.layer_id === undefined || row.layer_id < 0) return "(no layer)";
+  const of = models && row.model_file ? ` of ${row.model_file.split("/").pop()}` : "";
+  return `layer ${row.stack ? `${row.stack} ` : ""}${numberOf(row.layer_id)}${of}`;
 }
 
 export const PHASES: Record<string, string> = {
