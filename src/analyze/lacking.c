@@ -7,7 +7,7 @@ const char *tt_lacking_how(const tt_model *m, const char *option, char out[TT_LA
     if (tt_model_is_imported(m))
         (void)snprintf(out, TT_LACKING_TEXT,
                        "the trace was imported from a file that holds which experts were chosen, "
-                       "and nothing of the kind");
+                       "and nothing else");
     else
         (void)snprintf(out, TT_LACKING_TEXT, "run with %s", option);
     return out;

@@ -1,5 +1,6 @@
 /* What is worth knowing of a run, the most severe first, and what was not recorded. */
 #include "analyze/copies.h"
+#include "analyze/lacking.h"
 #include "analyze/overview.h"
 #include "analyze/pool.h"
 #include "analyze/pool_sums.h"
@@ -310,20 +311,29 @@ static void find_uneven(tt_overview *o, const tt_overview_lanes *lanes)
             undisturbed, 100 * (double)lanes->last[most] / (double)(lanes->ops ? lanes->ops : 1)));
 }
 
+static double known_ns(const tt_recomputed *r)
+{
+    return isnan(r->time_ns) ? 0 : r->time_ns;
+}
+
 static tt_status find_recomputed(tt_overview *o, tt_error *err)
 {
     const tt_summary *s = &o->summary;
     char text[TT_RECOMPUTED_TEXT];
     tt_recomputed_list list;
-    double ns = 0, all_ns = s->prompt.total_ns + s->mixed.total_ns;
+    const double all_ns = s->prompt.total_ns + s->mixed.total_ns;
+    double ns = 0;
+    bool timed = false, time_at_least = false;
     uint64_t tokens = 0;
     tt_status status = tt_recomputed_find(o->m, &list, err);
     for (size_t i = 0; i < list.n && status == TT_OK; i++) {
-        ns += list.rows[i].time_ns;
-        tokens += list.rows[i].n_tokens;
         tt_recomputed r = list.rows[i];
+        timed |= !isnan(r.time_ns);
+        time_at_least |= r.time_at_least;
+        ns += known_ns(&r);
+        tokens += r.n_tokens;
         for (size_t k = 0; k < TT_OVERVIEW_RECOMPUTED; k++) {
-            if (k < o->n_recomputed && o->recomputed[k].time_ns >= r.time_ns) continue;
+            if (k < o->n_recomputed && known_ns(&o->recomputed[k]) >= known_ns(&r)) continue;
             const tt_recomputed was = o->recomputed[k];
             o->recomputed[k] = r;
             if (k == o->n_recomputed) {
@@ -335,21 +345,27 @@ static tt_status find_recomputed(tt_overview *o, tt_error *err)
     }
     if (status == TT_OK && list.n) {
         const tt_recomputed *worst = o->recomputed;
+        const char *least = list.is_cut ? "at least " : "", *took = "";
         tt_selects select = nothing;
         select.batch_id = tt_model_batch_number(o->m, worst->first_batch);
-        add(o, ns >= MUCH * o->total_ns ? TT_SEVERITY_WARNING : TT_SEVERITY_NOTE, "recomputed",
-            "timeline", select,
-            tt_why_keep(
-                &o->texts,
-                "%s prompt%s computed again %s tokens that had been computed before, behind the "
-                "same text: %s, %.0f %% of the time of prompts. %s%s",
-                COUNT(list.n), list.n == 1 ? "" : "s", COUNT(tokens), NS(ns),
-                all_ns > 0 ? 100 * ns / all_ns : 0,
-                list.n == 1
-                    ? ""
-                    : tt_why_keep(&o->texts, "Longest in batch %" PRId64 ". ", select.batch_id),
-                tt_recomputed_text(o->m, worst, text)));
-    }
+        if (timed && all_ns > 0)
+            took = tt_why_keep(&o->texts, ": %s%s, %.0f %% of the time of prompts%s",
+                               *least || time_at_least ? "at least " : "", NS(ns),
+                               100 * ns / all_ns, s->mixed.batches ? " and mixed batches" : "");
+        add(o, timed && ns >= MUCH * o->total_ns ? TT_SEVERITY_WARNING : TT_SEVERITY_NOTE,
+            "recomputed", "timeline", select,
+            tt_why_keep(&o->texts,
+                        "%s%s prompt%s computed again %s%s tokens that had been computed before, "
+                        "behind the same text%s. %s%s",
+                        *least ? "At least " : "", COUNT(list.n), list.n == 1 ? "" : "s", least,
+                        COUNT(tokens), took,
+                        list.n == 1 ? ""
+                                    : tt_why_keep(&o->texts, "%s in batch %" PRId64 ". ",
+                                                  timed ? "Longest" : "The first", select.batch_id),
+                        tt_recomputed_text(o->m, worst, text)));
+    } else if (status == TT_OK && list.is_cut && o->not_known.n < TT_WHY_TEXTS_MAX)
+        tt_why_write(&o->texts, &o->not_known,
+                     "Whether prompts were computed again: not all of them could be compared.");
     tt_recomputed_free(&list);
     return status;
 }
@@ -451,9 +467,7 @@ void tt_overview_list_missing(tt_overview *o, const tt_parts_walker *w)
     const bool by_callback = o->summary.runs_called_back > 0;
     if (tt_model_is_imported(m)) {
         lack(o, "times, page faults, pages in RAM, values",
-             "the trace was imported from a file that holds which experts were chosen, and nothing "
-             "of the kind",
-             NULL);
+             tt_why_keep(&o->texts, "%s", tt_lacking_how(m, "", (char[TT_LACKING_TEXT]){0})), NULL);
         return;
     }
     if (!w) lack(o, "times", "the trace cannot turn ticks into time", NULL);

@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 /* A token behind a text: the nodes up to the root, which stands for a context. */
 typedef struct node {
     uint32_t parent, depth;
+    uint32_t jump; /* one further up, so that all are a few jumps and parents away */
     int32_t token;
     uint32_t batch; /* in m->batches: the last one that computed it, for: */
     int32_t sequence;
@@ -90,12 +92,22 @@ static uint32_t add_node(walk *w, uint32_t parent, int32_t token)
         w->failed = true;
         return TT_NONE;
     }
-    *n = (node){.parent = parent,
-                .depth = parent == TT_NONE ? 0 : w->nodes[parent].depth + 1,
-                .token = token,
-                .batch = TT_NONE,
-                .lost = TT_NONE};
-    return (uint32_t)w->n_nodes - 1;
+    const uint32_t at = (uint32_t)w->n_nodes - 1;
+    *n = (node){.parent = parent, .jump = at, .token = token, .batch = TT_NONE, .lost = TT_NONE};
+    if (parent == TT_NONE) return at;
+    const node *up = &w->nodes[parent], *jump = &w->nodes[up->jump];
+    n->depth = up->depth + 1;
+    n->jump =
+        up->depth - jump->depth == jump->depth - w->nodes[jump->jump].depth ? jump->jump : parent;
+    return at;
+}
+
+/* The node at that depth behind which it is; itself if it is not deeper. */
+static uint32_t above(walk *w, uint32_t at, int64_t depth)
+{
+    while (w->nodes[at].depth > depth && step(w))
+        at = w->nodes[w->nodes[at].jump].depth >= depth ? w->nodes[at].jump : w->nodes[at].parent;
+    return at;
 }
 
 static uint32_t child_of(walk *w, uint32_t parent, int32_t token)
@@ -207,10 +219,9 @@ static void apply(walk *w, sequence *s, const tt_meta_sequences *r, uint32_t cha
 
 static void copy(walk *w, const tt_meta_sequences *r)
 {
-    const sequence *source = find(w, r->context, r->source, false);
     sequence *s = find(w, r->context, r->sequence, true);
+    const sequence *source = find(w, r->context, r->source, false);
     if (!s || r->source == r->sequence) return;
-    source = find(w, r->context, r->source, false); /* the list may have moved */
     if (!source || r->from > 0) {
         forget(s, TT_NONE);
         return;
@@ -218,10 +229,7 @@ static void copy(walk *w, const tt_meta_sequences *r)
     s->tip = source->tip;
     s->moved_from = source->moved_from;
     s->moved = source->moved;
-    if (s->tip == TT_NONE || r->to < 0) return;
-    const int64_t depth = depth_of(s, r->to);
-    while (w->nodes[s->tip].depth > depth && step(w))
-        s->tip = w->nodes[s->tip].parent;
+    if (s->tip != TT_NONE && r->to >= 0) s->tip = above(w, s->tip, depth_of(s, r->to));
 }
 
 static void save(walk *w, const tt_meta_sequences *r)
@@ -245,16 +253,16 @@ static void restore(walk *w, const tt_meta_sequences *r, uint32_t change)
     sequence *s = find(w, r->context, r->sequence, true);
     const uint32_t at = r->state ? tt_idmap_get(&w->saved_of, r->state) : TT_NONE;
     if (!s) return;
-    cut(w, s, 0, change);
-    forget(s, TT_NONE);
-    const uint32_t tip = at == TT_NONE ? TT_NONE : w->states[at].tip;
-    if (tip == TT_NONE) return;
+    uint32_t tip = at == TT_NONE ? TT_NONE : w->states[at].tip;
     /* A state of another context is of another text. */
-    uint32_t root = tip;
-    while (w->nodes[root].parent != TT_NONE && step(w))
-        root = w->nodes[root].parent;
-    if (root != s->root) return;
-    s->tip = tip;
+    if (tip != TT_NONE && above(w, tip, 0) != s->root) tip = TT_NONE;
+    uint32_t common = tip == TT_NONE ? s->root : s->tip;
+    while (tip != TT_NONE && common != TT_NONE && step(w) &&
+           common != above(w, tip, w->nodes[common].depth))
+        common = w->nodes[common].parent;
+    if (common != TT_NONE) cut(w, s, w->nodes[common].depth, change);
+    forget(s, tip);
+    if (tip == TT_NONE) return;
     s->moved_from = w->states[at].moved_from;
     s->moved = w->states[at].moved;
 }
@@ -293,15 +301,19 @@ static void change(walk *w, uint32_t index)
 
 static int32_t holder_of(walk *w, const sequence *of, uint32_t wanted_node)
 {
-    const uint32_t depth = w->nodes[wanted_node].depth;
-    for (size_t i = 0; i < w->n; i++) {
-        uint32_t at = w->list[i].tip;
-        if (w->list[i].root != of->root || &w->list[i] == of || at == TT_NONE) continue;
-        while (w->nodes[at].depth > depth && step(w))
-            at = w->nodes[at].parent;
-        if (at == wanted_node) return w->list[i].id;
+    for (size_t i = 0; i < w->n && step(w); i++) {
+        const sequence *s = &w->list[i];
+        if (s->root == of->root && s != of && s->tip != TT_NONE &&
+            above(w, s->tip, w->nodes[wanted_node].depth) == wanted_node)
+            return s->id;
     }
     return -1;
+}
+
+/* Whether it removed all that the context held of all sequences, or of all others. */
+static bool is_clear(const tt_meta_sequences *c)
+{
+    return c->kind == TT_SEQUENCES_KEPT || (c->sequence < 0 && c->from <= 0 && c->to < 0);
 }
 
 static tt_loss loss_of(const walk *w, const sequence *s, const tt_recomputed *r)
@@ -312,15 +324,18 @@ static tt_loss loss_of(const walk *w, const sequence *s, const tt_recomputed *r)
     if (r->change == TT_NONE) return w->recorded ? TT_LOSS_UNKNOWN : TT_LOSS_NOT_RECORDED;
     const tt_meta_sequences *c = &w->m->sequence_changes[r->change];
     if (c->kind == TT_SEQUENCES_RESTORED) return TT_LOSS_REPLACED;
-    if (c->sequence < 0 || c->kind == TT_SEQUENCES_KEPT) return TT_LOSS_CLEARED;
-    return c->flags & TT_SEQUENCES_HELD && c->held_first > r->first_position ? TT_LOSS_NOT_HELD
-                                                                             : TT_LOSS_REMOVED;
+    if (is_clear(c)) return TT_LOSS_CLEARED;
+    return c->sequence >= 0 && c->flags & TT_SEQUENCES_HELD && c->held_first > r->first_position
+               ? TT_LOSS_NOT_HELD
+               : TT_LOSS_REMOVED;
 }
 
 static void begin_row(walk *w, sequence *s, uint32_t at, uint32_t batch, int64_t position)
 {
-    tt_recomputed *r = tt_array_add(w->out->rows, w->out->n, w->rows_capacity);
     const node *n = &w->nodes[at];
+    const int32_t holder = holder_of(w, s, at);
+    tt_recomputed *r = w->steps ? tt_array_add(w->out->rows, w->out->n, w->rows_capacity) : NULL;
+    if (!w->steps) return;
     if (!r) {
         w->failed = true;
         return;
@@ -331,18 +346,23 @@ static void begin_row(walk *w, sequence *s, uint32_t at, uint32_t batch, int64_t
                          .sequence = s->id,
                          .first_position = position,
                          .n_prompt = s->prompt_tokens,
+                         .time_ns = (double)NAN,
                          .before = n->batch,
                          .before_sequence = n->sequence,
-                         .holder = holder_of(w, s, at),
+                         .holder = holder,
                          .change = s->refused != TT_NONE ? s->refused : n->lost};
     r->loss = loss_of(w, s, r);
 }
 
-static double token_ns(const walk *w, const tt_batch *b)
+/* Adds a token's share of the batch's time. */
+static void take_time(const walk *w, tt_recomputed *r, const tt_batch *b)
 {
-    return b->ended && b->end_ticks > b->begin_ticks
-               ? tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks) / b->n_tokens
-               : 0;
+    if (!w->m->clock.known || !b->ended || b->end_ticks < b->begin_ticks) {
+        r->time_at_least = true;
+        return;
+    }
+    const double ns = tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks) / b->n_tokens;
+    r->time_ns = isnan(r->time_ns) ? ns : r->time_ns + ns;
 }
 
 /* node: of this token, TT_NONE: not known. */
@@ -362,7 +382,7 @@ static void count(walk *w, sequence *s, uint32_t at, uint32_t batch, int64_t pos
     r = &w->out->rows[s->row];
     r->n_tokens++;
     r->last_batch = batch;
-    r->time_ns += token_ns(w, &w->m->batches[batch]);
+    take_time(w, r, &w->m->batches[batch]);
 }
 
 /* The node of a token at that position; TT_NONE: what is before it is not known. */
@@ -379,7 +399,7 @@ static uint32_t advance(walk *w, sequence *s, uint32_t batch, int64_t position, 
     const int64_t depth = depth_of(s, position);
     cut(w, s, depth, TT_NONE);
     if (s->tip != TT_NONE && w->nodes[s->tip].depth != depth) forget(s, TT_NONE);
-    if (s->tip == TT_NONE) return TT_NONE;
+    if (s->tip == TT_NONE || !w->steps) return TT_NONE;
     const uint32_t at = child_of(w, s->tip, token);
     if (at != TT_NONE) s->tip = at;
     return at;
@@ -482,8 +502,11 @@ tt_status tt_recomputed_find(const tt_model *m, tt_recomputed_list *out, tt_erro
             change(&w, next++);
         read_batch(&w, i);
     }
-    choose(&w);
     out->is_cut |= !w.steps;
+    for (size_t i = 0; i < w.n && !w.steps; i++)
+        if (w.list[i].row != TT_NONE && w.list[i].prompt_next >= 0)
+            out->rows[w.list[i].row].is_cut = true;
+    choose(&w);
     free(w.nodes);
     free(w.list);
     free(w.states);
@@ -503,23 +526,24 @@ void tt_recomputed_free(tt_recomputed_list *list)
 
 /* --- in words --- */
 
-static const char *range_of(const tt_meta_sequences *c, char out[64])
+static const char *range_of(const tt_meta_sequences *c, char out[96])
 {
+    const size_t room = 96;
+    char whose[32] = "all sequences";
+    if (c->sequence >= 0) (void)snprintf(whose, sizeof whose, "sequence %" PRId32, c->sequence);
     if (c->from <= 0 && c->to < 0)
-        (void)snprintf(out, 64, "all positions");
+        (void)snprintf(out, room, "all positions of %s", whose);
     else if (c->to < 0)
-        (void)snprintf(out, 64, "the positions from %" PRId32 " on", c->from);
+        (void)snprintf(out, room, "the positions from %" PRId32 " on of %s", c->from, whose);
     else
-        (void)snprintf(out, 64, "the positions %" PRId32 " to %" PRId64, c->from < 0 ? 0 : c->from,
-                       (int64_t)c->to - 1);
+        (void)snprintf(out, room, "the positions %" PRId32 " to %" PRId64 " of %s",
+                       c->from < 0 ? 0 : c->from, (int64_t)c->to - 1, whose);
     return out;
 }
 
 static const char *held(const tt_meta_sequences *c, char out[96])
 {
-    if (c->held_first < 0)
-        (void)snprintf(out, 96, "none");
-    else if (c->held_first == c->held_last)
+    if (c->held_first == c->held_last)
         (void)snprintf(out, 96, "only position %" PRId32 ", as for a recurrent state",
                        c->held_last);
     else
@@ -533,7 +557,7 @@ const char *tt_recomputed_text(const tt_model *m, const tt_recomputed *r,
 {
     static const tt_meta_sequences none;
     const tt_meta_sequences *c = r->change == TT_NONE ? &none : &m->sequence_changes[r->change];
-    char range[64], holds[96], until[48] = "", also[96] = "", ago[TT_UNITS_TEXT] = "";
+    char range[96], holds[96], until[48] = "", also[96] = "", ago[TT_UNITS_TEXT] = "";
     if (m->batches[r->first_batch].begin_ticks > c->ticks)
         (void)tt_units_ns(ago,
                           tt_model_span_ns(m, m->batches[r->first_batch].begin_ticks - c->ticks));
@@ -541,9 +565,8 @@ const char *tt_recomputed_text(const tt_model *m, const tt_recomputed *r,
         (void)snprintf(also, sizeof also, " Sequence %" PRId32 " still held them.", r->holder);
     switch (r->loss) {
     case TT_LOSS_REMOVED:
-        (void)snprintf(out, TT_RECOMPUTED_TEXT,
-                       "%s before, the program removed %s of sequence %" PRId32 ".%s", ago,
-                       range_of(c, range), c->sequence, also);
+        (void)snprintf(out, TT_RECOMPUTED_TEXT, "%s before, the program removed %s.%s", ago,
+                       range_of(c, range), also);
         break;
     case TT_LOSS_CLEARED:
         (void)snprintf(out, TT_RECOMPUTED_TEXT, "%s before, the program removed %s.%s", ago,
@@ -554,15 +577,13 @@ const char *tt_recomputed_text(const tt_model *m, const tt_recomputed *r,
     case TT_LOSS_NOT_HELD:
         (void)snprintf(out, TT_RECOMPUTED_TEXT,
                        "Of sequence %" PRId32
-                       " the engine held %s; %s before, the program removed %s "
-                       "of it.%s",
+                       " the engine held %s; %s before, the program removed %s.%s",
                        c->sequence, held(c, holds), ago, range_of(c, range), also);
         break;
     case TT_LOSS_REFUSED:
         (void)snprintf(out, TT_RECOMPUTED_TEXT,
-                       "%s before, the engine refused to remove %s of sequence %" PRId32
-                       ", so the program began anew.%s",
-                       ago, range_of(c, range), c->sequence, also);
+                       "%s before, the engine refused to remove %s, so the program began anew.%s",
+                       ago, range_of(c, range), also);
         break;
     case TT_LOSS_REPLACED:
         if (c->flags & TT_SEQUENCES_HELD)

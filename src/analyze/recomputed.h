@@ -18,7 +18,7 @@ typedef enum tt_loss {
     TT_LOSS_NOT_RECORDED, /* changes of sequences were not recorded */
     TT_LOSS_ELSEWHERE,    /* they are in another sequence, and were never in this one */
     TT_LOSS_REMOVED,      /* the program removed positions of the sequence that held them */
-    TT_LOSS_CLEARED,      /* it cleared all sequences, or all others */
+    TT_LOSS_CLEARED,      /* it removed all positions of all sequences, or all other sequences */
     TT_LOSS_NOT_HELD, /* likewise, but the engine held only later positions: a window, or a state */
     TT_LOSS_REFUSED,  /* the engine refused to remove what is behind them */
     TT_LOSS_REPLACED, /* a saved state was restored into their sequence */
@@ -29,10 +29,12 @@ typedef struct tt_recomputed {
     uint32_t first_batch, last_batch; /* in m->batches: those that computed them again */
     int32_t sequence;
     int64_t first_position;
-    uint32_t n_tokens; /* computed again, from that position on */
-    uint32_t n_prompt; /* of the prompt that was computed, with those */
-    double time_ns;    /* their share of the batches' time, by tokens; 0 without a clock */
-    uint32_t before;   /* in m->batches: the one that had computed the first of them */
+    uint32_t n_tokens;  /* computed again, from that position on */
+    uint32_t n_prompt;  /* of the prompt that was computed, with those */
+    bool is_cut;        /* n_tokens and n_prompt are at least so many */
+    bool time_at_least; /* the time of some of them is not known */
+    double time_ns; /* their share of the batches' time, by tokens; NAN: not known of any of them */
+    uint32_t before; /* in m->batches: the one that had computed the first of them */
     int32_t before_sequence;
     int32_t holder; /* a sequence that still held the first of them; -1: none was seen */
     tt_loss loss;
@@ -47,7 +49,7 @@ typedef struct tt_recomputed_list {
 
 const char *tt_loss_name(tt_loss loss); /* "removed" */
 /* Free *out with tt_recomputed_free, also after an error. Takes time in proportion to the tokens
- * and changes. */
+ * and changes: where that is not enough, the list is cut. */
 tt_status tt_recomputed_find(const tt_model *m, tt_recomputed_list *out, tt_error *err);
 void tt_recomputed_free(tt_recomputed_list *list);
 /* Why, as a sentence. */

@@ -2,6 +2,7 @@
 #include "analyze/recomputed.h"
 #include "tests.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ROWS 8u
@@ -177,6 +178,117 @@ static void test_moved_and_restored(void **state)
     tt_recomputed_free(&got);
 }
 
+/* Tokens that a restored state brings back are held: another sequence could have had them. */
+static void test_restored_are_held(void **state)
+{
+    tt_batch list[] = {batch(0, TT_PHASE_PROMPT, zeros, 0, 4),
+                       batch(100, TT_PHASE_PROMPT, zeros, 4, 4),
+                       batch(200, TT_PHASE_PROMPT, ones, 0, 8)};
+    tt_meta_sequences c[] = {
+        {.context = 1, .ticks = 85, .kind = TT_SEQUENCES_SAVED, .state = 7},
+        {.context = 1, .ticks = 190, .kind = TT_SEQUENCES_RESTORED, .state = 7}};
+    (void)state;
+    tt_recomputed_list got = find(list, 3, c, 2);
+    assert_int_equal(got.n, 1);
+    assert_true(got.rows[0].n_tokens == 8 && got.rows[0].holder == 0);
+    assert_int_equal(got.rows[0].loss, TT_LOSS_ELSEWHERE);
+    tt_recomputed_free(&got);
+    /* What it does not bring back was replaced. */
+    list[2] = batch(200, TT_PHASE_PROMPT, zeros, 4, 4);
+    got = find(list, 3, c, 2);
+    assert_true(got.n == 1 && got.rows[0].first_position == 4);
+    assert_int_equal(got.rows[0].loss, TT_LOSS_REPLACED);
+    tt_recomputed_free(&got);
+    /* A state of another text brings nothing of this one back. */
+    c[0].sequence = 5;
+    got = find(list, 3, c, 2);
+    assert_int_equal(got.n, 0);
+    tt_recomputed_free(&got);
+}
+
+/* A part of all sequences was removed: not all that the context held. */
+static void test_part_of_all(void **state)
+{
+    char said[TT_RECOMPUTED_TEXT];
+    tt_batch list[] = {batch(0, TT_PHASE_PROMPT, zeros, 0, 8),
+                       batch(200, TT_PHASE_PROMPT, zeros, 3, 5)};
+    tt_meta_sequences c = {.context = 1, .ticks = 150, .sequence = -1, .from = 3, .to = -1};
+    tt_model m = {.batches = list, .n_batches = 2, .sequence_changes = &c, .n_sequence_changes = 1};
+    (void)state;
+    m.clock.ns_per_tick = 1;
+    tt_recomputed_list got = find(list, 2, &c, 1);
+    assert_true(got.n == 1 && got.rows[0].loss == TT_LOSS_REMOVED);
+    assert_string_equal(
+        tt_recomputed_text(&m, &got.rows[0], said),
+        "50 ns before, the program removed the positions from 3 on of all sequences.");
+    tt_recomputed_free(&got);
+}
+
+static void test_time_not_known(void **state)
+{
+    tt_batch list[] = {batch(0, TT_PHASE_PROMPT, zeros, 0, 6),
+                       batch(200, TT_PHASE_PROMPT, zeros, 2, 2),
+                       batch(300, TT_PHASE_PROMPT, zeros, 4, 2)};
+    tt_meta_sequences c = {.context = 1, .ticks = 150, .from = 2, .to = -1};
+    (void)state;
+    list[2].ended = false;
+    tt_recomputed_list got = find(list, 3, &c, 1);
+    assert_true(got.n == 1 && got.rows[0].n_tokens == 4);
+    assert_true(got.rows[0].time_ns == 20 && got.rows[0].time_at_least);
+    tt_recomputed_free(&got);
+    list[1].ended = false;
+    got = find(list, 3, &c, 1);
+    assert_true(got.n == 1 && isnan(got.rows[0].time_ns));
+    tt_recomputed_free(&got);
+}
+
+#define HOSTILE 20000u
+
+/* Half of the batches fill contexts of their own, half repeat a position: comparing each of these
+ * with all of those would take 100,000,000 steps. */
+static void test_in_proportion(void **state)
+{
+    static tt_batch list[HOSTILE];
+    (void)state;
+    for (uint32_t i = 0; i < HOSTILE; i++) {
+        list[i] = batch(20ull * i, TT_PHASE_PROMPT, zeros, 0, 1);
+        if (i < HOSTILE / 2) list[i].context = i + 2;
+    }
+    tt_recomputed_list got = find(list, HOSTILE, NULL, 0);
+    assert_true(got.is_cut);
+    tt_recomputed_free(&got);
+}
+
+#define LONG 4096u
+
+/* A long text's state that is restored often takes no more than what was not in it. */
+static void test_often_restored(void **state)
+{
+    static int32_t at[LONG], none[LONG], tokens[LONG];
+    static uint32_t firsts[LONG + 1];
+    tt_batch list[] = {batch(0, TT_PHASE_PROMPT, none, 0, 1),
+                       batch(100000, TT_PHASE_PROMPT, none, 0, 1)};
+    tt_meta_sequences c[200];
+    (void)state;
+    for (uint32_t i = 0; i <= LONG; i++)
+        firsts[i] = i;
+    for (uint32_t i = 0; i < LONG; i++)
+        at[i] = tokens[i] = (int32_t)i;
+    list[0].n_tokens = LONG;
+    list[0].tokens = tokens;
+    list[0].positions = at;
+    list[0].sequence_first = firsts;
+    list[1].tokens = tokens;
+    for (uint32_t i = 0; i < 200; i++)
+        c[i] = (tt_meta_sequences){.context = 1,
+                                   .ticks = 50000 + i,
+                                   .kind = i ? TT_SEQUENCES_RESTORED : TT_SEQUENCES_SAVED,
+                                   .state = 7};
+    tt_recomputed_list got = find(list, 2, c, 200);
+    assert_false(got.is_cut);
+    tt_recomputed_free(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +296,11 @@ int main(void)
         cmocka_unit_test(test_not_again),
         cmocka_unit_test(test_why),
         cmocka_unit_test(test_moved_and_restored),
+        cmocka_unit_test(test_restored_are_held),
+        cmocka_unit_test(test_part_of_all),
+        cmocka_unit_test(test_time_not_known),
+        cmocka_unit_test(test_in_proportion),
+        cmocka_unit_test(test_often_restored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,6 +229,10 @@ static tt_status find_recomputed(tt_evidence *e, tt_error *err)
             continue;
         e->recomputed = *r;
     }
+    if (status == TT_OK && list.is_cut && !e->recomputed.n_tokens)
+        tt_why_write(w, &w->not_known,
+                     "Whether tokens of its prompt had been computed before: not all prompts could "
+                     "be compared.");
     tt_recomputed_free(&list);
     return status;
 }

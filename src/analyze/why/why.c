@@ -123,15 +123,19 @@ void tt_why_begin(tt_why *w, const tt_model *m, tt_why_kind kind)
 void tt_why_note_recomputed(tt_why *w, const tt_recomputed *r)
 {
     char text[TT_RECOMPUTED_TEXT], all[TT_UNITS_TEXT], again[TT_UNITS_TEXT], ns[TT_UNITS_TEXT];
+    const char *least = r->is_cut ? "at least " : "", *took = "";
     w->has_recomputed = true;
     w->recomputed = *r;
+    if (!isnan(r->time_ns))
+        took = tt_why_keep(w, "; this took %s%s", r->is_cut || r->time_at_least ? "at least " : "",
+                           tt_units_ns(ns, r->time_ns));
     tt_why_write(w, &w->text,
-                 "%s of %s tokens of a prompt (sequence %" PRId32
+                 "%s%s of %s%s tokens of a prompt (sequence %" PRId32
                  ") had been computed before, from "
-                 "batch %" PRIu32 " on, behind the same text: %s for them. %s",
-                 tt_units_count(again, r->n_tokens), tt_units_count(all, r->n_prompt), r->sequence,
-                 tt_model_batch_number(w->m, r->before), tt_units_ns(ns, r->time_ns),
-                 tt_recomputed_text(w->m, r, text));
+                 "batch %" PRIu32 " on, behind the same text%s. %s",
+                 *least ? "At least " : "", tt_units_count(again, r->n_tokens), least,
+                 tt_units_count(all, r->n_prompt), r->sequence,
+                 tt_model_batch_number(w->m, r->before), took, tt_recomputed_text(w->m, r, text));
 }
 
 void tt_why_free(tt_why *w)
