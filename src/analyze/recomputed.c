@@ -197,6 +197,10 @@ static void apply(walk *w, sequence *s, const tt_meta_sequences *r, uint32_t cha
         remove_positions(w, s, r, change);
         if (r->from <= 0 && r->to < 0) forget(s, s->root);
         break;
+    case TT_SEQUENCES_RESTORED: /* of all: what they hold now is not known */
+        cut(w, s, 0, change);
+        forget(s, TT_NONE);
+        break;
     case TT_SEQUENCES_KEPT:
         if (s->id == r->sequence) break;
         cut(w, s, 0, change);
@@ -285,6 +289,7 @@ static void change(walk *w, uint32_t index)
         save(w, r);
         return;
     case TT_SEQUENCES_RESTORED:
+        if (r->sequence < 0) break;
         restore(w, r, index);
         return;
     default:
@@ -526,11 +531,20 @@ void tt_recomputed_free(tt_recomputed_list *list)
 
 /* --- in words --- */
 
+static const char *whose_of(const tt_meta_sequences *c, char out[32])
+{
+    if (c->sequence < 0)
+        (void)snprintf(out, 32, "all sequences");
+    else
+        (void)snprintf(out, 32, "sequence %" PRId32, c->sequence);
+    return out;
+}
+
 static const char *range_of(const tt_meta_sequences *c, char out[96])
 {
     const size_t room = 96;
-    char whose[32] = "all sequences";
-    if (c->sequence >= 0) (void)snprintf(whose, sizeof whose, "sequence %" PRId32, c->sequence);
+    char whose[32];
+    (void)whose_of(c, whose);
     if (c->from <= 0 && c->to < 0)
         (void)snprintf(out, room, "all positions of %s", whose);
     else if (c->to < 0)
@@ -557,41 +571,41 @@ const char *tt_recomputed_text(const tt_model *m, const tt_recomputed *r,
 {
     static const tt_meta_sequences none;
     const tt_meta_sequences *c = r->change == TT_NONE ? &none : &m->sequence_changes[r->change];
-    char range[96], holds[96], until[48] = "", also[96] = "", ago[TT_UNITS_TEXT] = "";
-    if (m->batches[r->first_batch].begin_ticks > c->ticks)
-        (void)tt_units_ns(ago,
-                          tt_model_span_ns(m, m->batches[r->first_batch].begin_ticks - c->ticks));
+    char range[96], holds[96], until[48] = "", also[96] = "", ns[TT_UNITS_TEXT];
+    char ago[TT_UNITS_TEXT + 16] = "Before"; /* without a clock */
+    if (m->clock.known && m->batches[r->first_batch].begin_ticks > c->ticks)
+        (void)snprintf(ago, sizeof ago, "%s before",
+                       tt_units_ns(ns, tt_model_span_ns(m, m->batches[r->first_batch].begin_ticks -
+                                                               c->ticks)));
     if (r->holder >= 0)
         (void)snprintf(also, sizeof also, " Sequence %" PRId32 " still held them.", r->holder);
     switch (r->loss) {
     case TT_LOSS_REMOVED:
-        (void)snprintf(out, TT_RECOMPUTED_TEXT, "%s before, the program removed %s.%s", ago,
+        (void)snprintf(out, TT_RECOMPUTED_TEXT, "%s, the program removed %s.%s", ago,
                        range_of(c, range), also);
         break;
     case TT_LOSS_CLEARED:
-        (void)snprintf(out, TT_RECOMPUTED_TEXT, "%s before, the program removed %s.%s", ago,
+        (void)snprintf(out, TT_RECOMPUTED_TEXT, "%s, the program removed %s.%s", ago,
                        c->kind == TT_SEQUENCES_KEPT ? "all other sequences"
                                                     : "what the context held of all sequences",
                        also);
         break;
     case TT_LOSS_NOT_HELD:
         (void)snprintf(out, TT_RECOMPUTED_TEXT,
-                       "Of sequence %" PRId32
-                       " the engine held %s; %s before, the program removed %s.%s",
-                       c->sequence, held(c, holds), ago, range_of(c, range), also);
+                       "%s, the program removed %s; of that sequence the engine held %s.%s", ago,
+                       range_of(c, range), held(c, holds), also);
         break;
     case TT_LOSS_REFUSED:
         (void)snprintf(out, TT_RECOMPUTED_TEXT,
-                       "%s before, the engine refused to remove %s, so the program began anew.%s",
-                       ago, range_of(c, range), also);
+                       "%s, the engine refused to remove %s, so the program began anew.%s", ago,
+                       range_of(c, range), also);
         break;
     case TT_LOSS_REPLACED:
         if (c->flags & TT_SEQUENCES_HELD)
             (void)snprintf(until, sizeof until, ", up to position %" PRId32, c->held_last);
         (void)snprintf(out, TT_RECOMPUTED_TEXT,
-                       "%s before, the program restored a saved state into sequence %" PRId32
-                       "%s.%s",
-                       ago, c->sequence, until, also);
+                       "%s, the program restored a saved state into %s%s.%s", ago,
+                       whose_of(c, range), until, also);
         break;
     case TT_LOSS_ELSEWHERE:
         (void)snprintf(out, TT_RECOMPUTED_TEXT,

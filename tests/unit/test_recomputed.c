@@ -215,12 +215,24 @@ static void test_part_of_all(void **state)
     tt_meta_sequences c = {.context = 1, .ticks = 150, .sequence = -1, .from = 3, .to = -1};
     tt_model m = {.batches = list, .n_batches = 2, .sequence_changes = &c, .n_sequence_changes = 1};
     (void)state;
+    m.clock.known = true;
     m.clock.ns_per_tick = 1;
     tt_recomputed_list got = find(list, 2, &c, 1);
     assert_true(got.n == 1 && got.rows[0].loss == TT_LOSS_REMOVED);
     assert_string_equal(
         tt_recomputed_text(&m, &got.rows[0], said),
         "50 ns before, the program removed the positions from 3 on of all sequences.");
+    m.clock.known = false;
+    assert_string_equal(tt_recomputed_text(&m, &got.rows[0], said),
+                        "Before, the program removed the positions from 3 on of all sequences.");
+    tt_recomputed_free(&got);
+    /* A state of all sequences was restored. */
+    list[1] = batch(200, TT_PHASE_PROMPT, zeros, 0, 8);
+    c.kind = TT_SEQUENCES_RESTORED;
+    got = find(list, 2, &c, 1);
+    assert_true(got.n == 1 && got.rows[0].loss == TT_LOSS_REPLACED);
+    assert_string_equal(tt_recomputed_text(&m, &got.rows[0], said),
+                        "Before, the program restored a saved state into all sequences.");
     tt_recomputed_free(&got);
 }
 
