@@ -328,8 +328,7 @@ const char *tt_buffer_model(const tt_buffers *b, const tt_model *m, uint32_t buf
 
 bool tt_buffer_of_one_stack(const tt_buffer_life *u)
 {
-    return u->n_layers > 0 && u->layers[0] >> TT_LAYER_STACK_SHIFT ==
-                                  u->layers[u->n_layers - 1] >> TT_LAYER_STACK_SHIFT;
+    return u->n_layers > 0 && tt_layer_beside(u->layers[0], u->layers[u->n_layers - 1]);
 }
 
 bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event)

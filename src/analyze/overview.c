@@ -17,8 +17,8 @@
 
 #define PROGRESS_EVERY 64u
 #define NEAR_EVERY 32u /* batches: how often it is asked what is usual near one */
-/* Parts of less are not in the headline, in %. */
 #define OFF_WORTH 0.05 /* of a usual token */
+/* Parts of less are not in the headline, in %. */
 #define WORTH_SAYING 1
 #define WORTH_SAYING_BETWEEN 5
 #define NS(ns) tt_units_ns((char[TT_UNITS_TEXT]){0}, (ns))

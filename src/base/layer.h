@@ -61,6 +61,12 @@ static inline uint32_t tt_layer_model(int32_t layer)
     return layer < 0 ? 0 : (uint32_t)layer >> TT_LAYER_MODEL_SHIFT;
 }
 
+/* Whether two layers are of one stack of one model. */
+static inline bool tt_layer_beside(int32_t a, int32_t b)
+{
+    return a >> TT_LAYER_STACK_SHIFT == b >> TT_LAYER_STACK_SHIFT;
+}
+
 /* Where the layer, the i-th of a list whose last one is `last`, is on an axis: at its number;
  * beside layers of other stacks or models at its place in the list. */
 static inline double tt_layer_on_axis(int32_t layer, int32_t last, size_t i)

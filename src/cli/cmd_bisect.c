@@ -62,8 +62,7 @@ static void take_engines(void *member, char *arg, tt_parse *p)
  */
 static int by_place(const void *a, const void *b)
 {
-    const uintptr_t x = (uintptr_t) * (const char *const *)a,
-                    y = (uintptr_t) * (const char *const *)b;
+    const uintptr_t x = (uintptr_t)*(const char *const *)a, y = (uintptr_t)*(const char *const *)b;
     return tt_order(x, y);
 }
 

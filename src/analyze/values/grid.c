@@ -216,11 +216,6 @@ static void add_cell(tt_values_growth *out, tt_values_sum *sum, const tt_values_
     out->all.has_range = true;
 }
 
-static bool is_of_one_stack(int32_t a, int32_t b)
-{
-    return a >> TT_LAYER_STACK_SHIFT == b >> TT_LAYER_STACK_SHIFT;
-}
-
 uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigned phase,
                              tt_values_growth *out)
 {
@@ -238,7 +233,7 @@ uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigne
         out[l].all.outputs = out[l].outputs > UINT32_MAX ? UINT32_MAX : (uint32_t)out[l].outputs;
         finish_cell(&out[l].all, &sum);
         /* The layer before may be the last one of another stack. */
-        if (l == 0 || !is_of_one_stack(out[l].layer_id, out[l - 1].layer_id) ||
+        if (l == 0 || !tt_layer_beside(out[l].layer_id, out[l - 1].layer_id) ||
             !out[l].all.has_range || !(out[l - 1].all.rms > 0))
             continue;
         out[l].has_ratio = true;

@@ -273,12 +273,6 @@ static double total(const double part_ns[TT_PARTS])
 
 /* --- what is usual for a layer: the other layers --- */
 
-static bool is_of_same_stack(int32_t a, int32_t b)
-{
-    return b < 0 ||
-           (tt_layer_stack(a) == tt_layer_stack(b) && tt_layer_model(a) == tt_layer_model(b));
-}
-
 static void usual_of_layers(const spans *s, int32_t layer, tt_usual_value *u,
                             double part_ns[TT_PARTS], double *bytes)
 {
@@ -289,7 +283,7 @@ static void usual_of_layers(const spans *s, int32_t layer, tt_usual_value *u,
         for (size_t i = 1; i < s->n; i++) {
             double parts[TT_PARTS];
             if (!s->list[i].times || s->layers[i] == layer ||
-                !is_of_same_stack(s->layers[i], layer))
+                (layer >= 0 && !tt_layer_beside(s->layers[i], layer)))
                 continue;
             average(&s->list[i], parts);
             values[n++] = what < TT_PARTS    ? parts[what]

@@ -13,9 +13,9 @@ import { chooseBuffer, isChosenBuffer } from "./choose";
 import { axis } from "./state";
 import { layerNumber } from "../../state/layers";
 
-/** "0 .. 21", "3, 7" */
 const layersOf = (b: BufferRow): readonly number[] => b.layer_keys ?? b.layer_ids;
 
+/** "0 .. 21", "3, 7" */
 export function layersText(ids: readonly number[]): string {
   if (ids.length === 0) return "";
   const first = ids[0]!;
