@@ -456,9 +456,11 @@ static void check_detail(const tt_model *m, const tt_detail *d, tt_check *c, uin
         if (!has_lane(m, d->run, tt_detail_lane(d)))
             tt_check_offend(c, offset, "run %u, node %u (%.64s): %s of lane %u, which has no ops",
                             d->run, node, g->tensors[node].name,
-                            kind == TT_DETAIL_FAULTS    ? "faults"
-                            : kind == TT_DETAIL_OFF_CPU ? "off-CPU time"
-                                                        : "the thread's time",
+                            kind == TT_DETAIL_FAULTS        ? "faults"
+                            : kind == TT_DETAIL_OFF_CPU     ? "off-CPU time"
+                            : kind == TT_DETAIL_WAIT_INSIDE ? "a wait inside the op"
+                            : kind == TT_DETAIL_THREAD      ? "the thread's time"
+                                                            : "the time between ops",
                             tt_detail_lane(d));
     } else if (tt_detail_kind_of(d) != TT_DETAIL_VALUE) {
         check_experts(g, d, c, offset);
