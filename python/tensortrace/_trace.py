@@ -346,6 +346,7 @@ class Trace:
         policy: Union[str, Sequence[str], None] = None,
         unit: Optional[str] = None,
         page_size: Optional[Size] = None,
+        order: Optional[str] = None,
         readahead: Optional[Size] = None,
         warm: bool = False,
         reserve: Optional[Size] = None,
@@ -366,6 +367,7 @@ class Trace:
         ram:    one or several sizes, as "8G", or in bytes; or curve=True: ten sizes
         policy: lru (default), lfu, arc, s3-fifo, clock, belady, ..., or "all"
         unit:   page (default), tensor or expert: what is read and evicted as one
+        order:  file (default), use or layer: of the tensors in the model files, with pages
         disk:   RATE[,LATENCY[,REQUEST[,BEGIN[,GROUP[,MOVE]]]]], as "2G,50us": then with tokens per second
 
         Sizes are in bytes, or texts with K, M, G (powers of 1024).
@@ -374,7 +376,7 @@ class Trace:
             ram = ",".join(_size(r) or "" for r in ram)
         return self._rows(
             "whatif", ram=_size(ram), curve=curve, policy=policy, unit=unit, page_size=page_size,
-            readahead=readahead, warm=warm, reserve=_size(reserve), disk=disk, reader=reader,
+            order=order, readahead=readahead, warm=warm, reserve=_size(reserve), disk=disk, reader=reader,
             ahead=ahead, depth=depth, guess=guess, boost=boost, model=model, context=context,
             columns=columns, sort=sort, limit=limit,
         )  # fmt: skip

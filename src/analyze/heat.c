@@ -56,11 +56,11 @@ typedef struct sample {
     uint64_t distance;
 } sample;
 
-/* What one context read, by context. */
+/* What a context read of a slice. */
 typedef struct own {
-    tt_reuse reuse; /* only for what is read first */
-    unit *units;    /* by slice; NULL: none */
-    unit *unit;     /* of the current read */
+    uint32_t row, slice;
+    uint32_t hint;
+    uint64_t touched, loose; /* as in unit */
 } own;
 
 typedef struct measure {
@@ -76,9 +76,13 @@ typedef struct measure {
     size_t n_samples, samples_capacity;
     uint64_t *distinct;   /* by batch; the last one: none */
     uint64_t batch_began; /* reads of `reuse` when the current batch began */
-    own *owns;            /* by row; NULL: not by context */
-    uint32_t *row_of;     /* likewise: by batch, the last one: none */
-    uint64_t elsewhere;   /* behind all files: bytes that stand for those of unplaced reads */
+    uint32_t *row_of;     /* by batch, the last one: none; NULL: not by context */
+    tt_reuse *own_reuses; /* likewise: by row; only for what is read first */
+    own *owns;            /* likewise */
+    size_t n_owns, owns_capacity;
+    tt_idmap own_of;    /* by row << 32 | slice */
+    bool too_many;      /* of them */
+    uint64_t elsewhere; /* behind all files: bytes that stand for those of unplaced reads */
     /* Of the current read: */
     unit *unit;
     uint32_t batch;
@@ -148,10 +152,10 @@ static bool make_context_rows(measure *q)
     tt_idmap rows = {0};
     bool ok = true;
     q->row_of = calloc((size_t)m->n_batches + 1, sizeof *q->row_of);
-    q->owns = calloc((size_t)m->n_batches + 1, sizeof *q->owns);
+    q->own_reuses = calloc((size_t)m->n_batches + 1, sizeof *q->own_reuses);
     tt_heat_row *list = realloc(q->heat->rows, ((size_t)m->n_batches + 1) * sizeof *list);
     if (list) q->heat->rows = list;
-    if (!list || !q->row_of || !q->owns) return false;
+    if (!list || !q->row_of || !q->own_reuses) return false;
     for (uint32_t i = 0; ok && i <= m->n_batches; i++) {
         const uint32_t context = i < m->n_batches ? m->batches[i].context : TT_NONE;
         uint32_t was = TT_NONE;
@@ -235,19 +239,22 @@ static void note_elsewhere(void *context, const tt_reused *part)
 
 static void note_own(void *context, const tt_reused *part)
 {
-    if (part->distance == TT_REUSE_FIRST) ((own *)context)->unit->touched += part->size;
+    if (part->distance == TT_REUSE_FIRST) ((own *)context)->touched += part->size;
 }
 
-/* By context, its unit of that slice; else the unit. NULL: out of memory. */
-static unit *unit_of(measure *q, uint32_t slice, uint32_t row)
+/* By context: what it read of that slice. NULL: out of memory, or there are too many. */
+static own *own_of(measure *q, uint32_t slice, uint32_t row)
 {
-    own *o = q->owns ? &q->owns[row] : NULL;
-    if (!o) return &q->units[slice];
-    if (!o->units) o->units = calloc((size_t)q->slices.n + 1, sizeof *o->units);
-    o->unit = o->units ? &o->units[slice] : NULL;
-    if (o->unit && q->heat->rows[row].weight == TT_NONE)
+    uint32_t was;
+    if (!tt_idmap_add(&q->own_of, (uint64_t)row << 32 | slice, (uint32_t)q->n_owns, &was))
+        return NULL;
+    if (was != TT_NONE) return &q->owns[was];
+    q->too_many = q->n_owns == TT_HEAT_OWNS_MAX;
+    if (q->too_many || !tt_array_one_more(q->owns, q->n_owns, q->owns_capacity)) return NULL;
+    if (q->heat->rows[row].weight == TT_NONE)
         q->heat->rows[row].weight = q->slices.list[slice].weight;
-    return o->unit;
+    q->owns[q->n_owns] = (own){.row = row, .slice = slice};
+    return &q->owns[q->n_owns++];
 }
 
 /* What the weight's rows may have of a read whose place is not known. A row of several slices has
@@ -260,14 +267,14 @@ static bool add_unplaced(measure *q, const tt_read_range *r, size_t op, uint32_t
         unit *u = &q->units[i];
         const uint32_t at = row_of_read(q, u, &q->reads->ops[op]);
         tt_heat_row *row = &q->heat->rows[at];
-        unit *o = unit_of(q, i, at);
-        if (!o) return false;
+        own *o = q->row_of ? own_of(q, i, at) : NULL;
+        if (q->row_of && !o) return false;
         const uint64_t size = q->slices.list[i].size,
                        most = r->size_bytes < size ? r->size_bytes : size;
         const bool is_slice = row->expert != TT_EXPERT_NONE;
         u->loose = tt_plus(u->loose, most);
         u->read += most;
-        if (o != u) o->loose = tt_plus(o->loose, most);
+        if (o) o->loose = tt_plus(o->loose, most);
         row->at_most |= r->at_most || is_slice;
         row->unplaced = true;
         if (row != before) {
@@ -288,10 +295,9 @@ static bool add_placed(measure *q, const tt_read_range *r, size_t op, uint32_t f
         if (!tt_slices_overlap(&q->slices, q->m, r, i, &begin, &end)) continue;
         const uint32_t at = row_of_read(q, q->unit, &q->reads->ops[op]);
         tt_heat_row *row = &q->heat->rows[at];
-        const unit *o = unit_of(q, i, at);
-        if (!o) return false;
-        if (o != q->unit && !tt_reuse_read(&q->owns[at].reuse, begin, end, &q->owns[at].unit->hint,
-                                           note_own, &q->owns[at]))
+        own *o = q->row_of ? own_of(q, i, at) : NULL;
+        if (q->row_of &&
+            (!o || !tt_reuse_read(&q->own_reuses[at], begin, end, &o->hint, note_own, o)))
             return false;
         q->farthest = 0;
         if (!tt_reuse_read(&q->reuse, begin, end, &q->unit->hint, note_part, q)) return false;
@@ -467,26 +473,26 @@ static void add_owns(measure *q)
 {
     tt_heat *h = q->heat;
     size_t kept = 0;
-    for (size_t r = 0; r < h->n_rows; r++) {
-        tt_heat_row *row = &h->rows[r];
-        for (uint32_t i = 0; q->owns[r].units && i < q->slices.n; i++) {
-            const unit *u = &q->owns[r].units[i];
-            const uint64_t size = q->slices.list[i].size, touched = tt_plus(u->touched, u->loose);
-            if (!touched) continue;
-            row->size_bytes += size;
-            row->touched_bytes += touched < size ? touched : size;
-        }
-        if (row->accesses) h->rows[kept++] = *row;
+    for (size_t i = 0; i < q->n_owns; i++) {
+        const own *o = &q->owns[i];
+        tt_heat_row *row = &h->rows[o->row];
+        const uint64_t size = q->slices.list[o->slice].size,
+                       touched = tt_plus(o->touched, o->loose);
+        if (!touched) continue;
+        row->size_bytes += size;
+        row->touched_bytes += touched < size ? touched : size;
     }
+    for (size_t r = 0; r < h->n_rows; r++)
+        if (h->rows[r].accesses) h->rows[kept++] = h->rows[r];
     h->n_rows = kept;
 }
 
 static void free_owns(measure *q)
 {
-    for (uint32_t i = 0; q->owns && i <= q->m->n_batches; i++) {
-        tt_reuse_free(&q->owns[i].reuse);
-        free(q->owns[i].units);
-    }
+    for (uint32_t i = 0; q->own_reuses && i <= q->m->n_batches; i++)
+        tt_reuse_free(&q->own_reuses[i]);
+    tt_idmap_free(&q->own_of);
+    free(q->own_reuses);
     free(q->owns);
     free(q->row_of);
 }
@@ -641,6 +647,11 @@ tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_fil
     free(q.distinct);
     free(q.samples);
     if (ok) return TT_OK;
+    if (q.too_many)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the contexts read more than %u weights and experts, each counted for "
+                            "each context: ask for one context or fewer batches",
+                            TT_HEAT_OWNS_MAX);
     return tt_error_memory(err, "the weights' heat");
 }
 

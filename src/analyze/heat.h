@@ -18,6 +18,7 @@
  * padding between tensors. */
 #define TT_HEAT_PADDING_BYTES 4095u
 #define TT_HEAT_CURVE 6u
+#define TT_HEAT_OWNS_MAX (1u << 22) /* by context: weights and experts, of each context */
 
 typedef enum tt_heat_by {
     TT_HEAT_TENSOR,
@@ -135,7 +136,7 @@ typedef struct tt_heat {
 } tt_heat;
 
 /* The filter must be the one with which the reads were collected: it selects the weights. `heat` is
- * freed with tt_heat_free, also after an error. */
+ * freed with tt_heat_free, also after an error. TT_E_LIMIT: more than TT_HEAT_OWNS_MAX. */
 tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_filter *filter,
                           tt_heat_by by, tt_heat *heat, tt_error *err);
 void tt_heat_free(tt_heat *heat);

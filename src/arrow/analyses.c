@@ -389,7 +389,7 @@ static const tt_arrow_analysis_kind kinds[] = {
     {"faults", "what had to come from disk, for which weights",
      "by pages mappings loading pool pool-reads " FILTER, faults},
     {"whatif", "what a cache of some size would have to read from disk",
-     "ram curve policy unit page-size readahead warm reserve disk reader ahead depth guess boost "
+     "ram curve policy unit page-size order readahead warm reserve disk reader ahead depth guess boost "
      "model "
      "context",
      tt_arrow_whatif},

@@ -30,6 +30,16 @@ static tt_status read_reader(tt_whatif_plan *plan, const char *reader, tt_error 
     return TT_OK;
 }
 
+static tt_status read_order(tt_whatif_plan *plan, const char *order, tt_error *err)
+{
+    for (unsigned i = 0; order && i < TT_TENSOR_ORDERS; i++) {
+        if (strcmp(order, tt_tensor_orders[i]) != 0) continue;
+        plan->order = (tt_tensor_order)i;
+        return TT_OK;
+    }
+    return order ? tt_arrow_no_value("order", order, "file, use or layer", err) : TT_OK;
+}
+
 static tt_status check(const tt_arrow_options *o, const tt_whatif_plan *p, tt_error *err)
 {
     const char *wrong = NULL;
@@ -42,8 +52,8 @@ static tt_status check(const tt_arrow_options *o, const tt_whatif_plan *p, tt_er
         wrong = "page-size is a power of two from 512 to 1G";
     if (p->depth == 0 || p->depth > TT_WHATIF_DEPTH_MAX) wrong = "depth is 1 to 1024";
     if (p->readahead_bytes && o->policy) wrong = "readahead or policy, not both";
-    if (p->boost &&
-        (o->unit || o->page_size || o->readahead || o->reader || o->ahead || o->depth || o->guess))
+    if (p->boost && (o->unit || o->page_size || o->order || o->readahead || o->reader || o->ahead ||
+                     o->depth || o->guess))
         wrong = "boost goes with ram, disk, policy, warm and reserve only";
     if (!wrong) return TT_OK;
     return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s", wrong);
@@ -82,6 +92,7 @@ static tt_status read_wish(const tt_arrow_options *o, tt_whatif_wish *w, tt_erro
     if (o->depth) w->plan.depth = o->depth;
     tt_status status = read_unit(&w->plan, o->unit, err);
     if (status == TT_OK) status = read_reader(&w->plan, o->reader, err);
+    if (status == TT_OK) status = read_order(&w->plan, o->order, err);
     if (status != TT_OK) return status;
     status = read_texts(o, w, &option, &said);
     if (status == TT_OK) {

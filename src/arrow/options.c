@@ -50,6 +50,7 @@ static const struct option {
     {"ram", TEXT, OF(ram)},
     {"policy", TEXT, OF(policy)},
     {"unit", TEXT, OF(unit)},
+    {"order", TEXT, OF(order)},
     {"reader", TEXT, OF(reader)},
     {"disk", TEXT, OF(disk)},
     {"reserve", TEXT, OF(reserve)},

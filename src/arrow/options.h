@@ -17,6 +17,7 @@ typedef struct tt_arrow_options {
     bool filtered; /* by anything */
     /* Of analyses: */
     const char *by, *ram, *policy, *unit, *reader, *disk, *reserve, *readahead, *ahead, *page_size;
+    const char *order;
     const char *guess, *base_name, *only, *name;
     uint32_t depth, over_time;
     bool cold, curve, warm, boost, pages, mappings, loading, pool, pool_reads, transitions;

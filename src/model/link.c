@@ -12,9 +12,8 @@
 
 static const char *file_kv(const tt_model_file *f, const char *key)
 {
-    for (uint32_t i = 0; i < f->n_kvs; i++)
-        if (strcmp(f->kvs[i].key, key) == 0) return f->kvs[i].value;
-    return NULL;
+    const tt_file_kv *kv = tt_model_kv_of_file(f, key);
+    return kv ? kv->value : NULL;
 }
 
 static bool same_file(const tt_model_file *a, const tt_model_file *b)

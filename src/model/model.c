@@ -188,12 +188,19 @@ const char *tt_model_label(const tt_model *m, uint32_t model)
     return path ? tt_base_name(path) : "";
 }
 
+const tt_file_kv *tt_model_kv_of_file(const tt_model_file *f, const char *key)
+{
+    for (uint32_t i = 0; i < f->n_kvs; i++)
+        if (strcmp(f->kvs[i].key, key) == 0) return &f->kvs[i];
+    return NULL;
+}
+
 const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key)
 {
-    for (uint32_t f = 0; f < m->n_files; f++)
-        for (uint32_t i = 0; i < m->files[f].n_kvs; i++)
-            if (strcmp(m->files[f].kvs[i].key, key) == 0) return &m->files[f].kvs[i];
-    return NULL;
+    const tt_file_kv *kv = NULL;
+    for (uint32_t f = 0; !kv && f < m->n_files; f++)
+        kv = tt_model_kv_of_file(&m->files[f], key);
+    return kv;
 }
 
 const char *tt_phase_name(unsigned phase)

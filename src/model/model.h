@@ -396,7 +396,7 @@ typedef struct tt_model {
     struct tt_run_faults { /* of the last run, derived from events */
         tt_detail *list;
         size_t n, capacity;
-    } * run_faults;
+    } *run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token, mapping_by_id;
@@ -481,6 +481,8 @@ bool tt_model_count(const tt_model *m, const char *name, uint64_t *value);
 bool tt_model_lacks_batches(const tt_model *m);
 /* A key of the model files' metadata, or NULL. */
 const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
+/* That of one file. */
+const tt_file_kv *tt_model_kv_of_file(const tt_model_file *f, const char *key);
 /* The phase's name in commands: "prompt", "generate", "unknown". */
 const char *tt_phase_name(unsigned phase);
 /* The phases in the order of listings, i < TT_PHASES: the unknown one last. */

@@ -680,6 +680,96 @@ static void a_whole_trace(void **state)
     tt_bytes_free(&b);
 }
 
+static void contexts_by_hand(void **state)
+{
+    tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const tt_filter all = {0};
+    tt_batch of[3];
+    tt_heat h;
+    (void)state;
+    memcpy(of, batches, sizeof of);
+    of[0].context = of[2].context = 1;
+    of[1].context = 2;
+    m.batches = of;
+    assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_CONTEXT, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 2);
+    /* rows 0-2, norm, experts 0 1 2; row 1, norm, expert 1 */
+    assert_int_equal(h.rows[0].context, 1);
+    assert_int_equal(h.rows[0].touched_bytes, 12 + 10 + 30);
+    assert_int_equal(h.rows[0].size_bytes, 40 + 10 + 30);
+    assert_int_equal(h.rows[1].context, 2);
+    assert_int_equal(h.rows[1].touched_bytes, 4 + 10 + 10);
+    assert_int_equal(h.rows[1].size_bytes, 40 + 10 + 10);
+    tt_heat_free(&h);
+}
+
+/* Each context reads each expert: as many as the bound, and one context more. */
+static void contexts_times_experts_are_bounded(void **state)
+{
+    enum { EXPERTS_OF_IT = TT_SLICES_MAX, CONTEXTS = TT_HEAT_OWNS_MAX / EXPERTS_OF_IT + 1 };
+    static tt_batch own[CONTEXTS];
+    static tt_read_op reading[CONTEXTS + 1];
+    static uint32_t same[CONTEXTS];
+    tt_weight w = {.name = "exps",
+                   .n_dims = 3,
+                   .ne = {1, 1, EXPERTS_OF_IT, 1},
+                   .size_bytes = EXPERTS_OF_IT,
+                   .place = {0, "ffn", "exps"}};
+    tt_model_file file = {.path = "m.gguf", .size_bytes = EXPERTS_OF_IT, .n_weights = 1};
+    tt_read_range of_it[] = {{0, TT_EXPERT_NONE, 0, 1, EXPERTS_OF_IT, true, false},
+                             {0, 0, 0, 1, 1, false, false}};
+    tt_model m = make_model();
+    tt_reads r = {.ranges = of_it, .order = same, .ops = reading, .n_ranges = 2};
+    const tt_filter all = {0};
+    tt_heat h;
+    tt_error err;
+    (void)state;
+    for (uint32_t i = 0; i < CONTEXTS; i++) {
+        own[i].context = i;
+        reading[i] = (tt_read_op){.first = i, .batch = i};
+    }
+    reading[CONTEXTS].first = CONTEXTS;
+    m.weights = &w;
+    m.files = &file;
+    m.n_weights = 1;
+    m.batches = own;
+    for (uint32_t more = 0; more <= 1; more++) {
+        m.n_batches = CONTEXTS - 1 + more;
+        r.n = r.n_ops = m.n_batches;
+        const tt_status status = tt_heat_measure(&m, &r, &all, TT_HEAT_CONTEXT, &h, &err);
+        assert_int_equal(status, more ? TT_E_LIMIT : TT_OK);
+        if (more) assert_non_null(strstr(err.message, "4194304"));
+        if (!more) assert_int_equal(h.n_rows, CONTEXTS - 1);
+        tt_heat_free(&h);
+    }
+}
+
+/* Each file's own alignment, or GGUF's: 64 and 32. */
+static void tensors_in_order_are_aligned_as_their_file_says(void **state)
+{
+    static const tt_file_kv said = {"general.alignment", "64", 0};
+    static const uint64_t want[] = {64, 0, 32, 0};
+    tt_model_file two[] = {{.size_bytes = 128, .kvs = &said, .n_kvs = 1}, {.size_bytes = 128}};
+    tt_weight four[4];
+    tt_model m = make_model();
+    const tt_reads none = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        four[i] = (tt_weight){.file = i / 2,
+                              .offset_bytes = i % 2 * 64,
+                              .size_bytes = 10,
+                              .place = {i % 2 ? 0 : 1, "ffn", "up"}};
+    m.weights = four;
+    m.n_weights = 4;
+    m.files = two;
+    m.n_files = 2;
+    uint64_t *places = tt_tensor_order_places(&m, &none, TT_TENSORS_BY_LAYER);
+    assert_non_null(places);
+    assert_memory_equal(places, want, sizeof want);
+    free(places);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -700,6 +790,9 @@ int main(void)
         cmocka_unit_test(a_whole_trace),
         cmocka_unit_test(whatif_outside_of_the_layout),
         cmocka_unit_test(weights_too_far_away_are_not_read),
+        cmocka_unit_test(contexts_by_hand),
+        cmocka_unit_test(contexts_times_experts_are_bounded),
+        cmocka_unit_test(tensors_in_order_are_aligned_as_their_file_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

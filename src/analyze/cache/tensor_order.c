@@ -7,6 +7,9 @@
 
 #define ALIGNMENT 32u /* GGUF's, where the file has none of its own */
 
+const char *const tt_tensor_orders[TT_TENSOR_ORDERS] = {
+    [TT_TENSORS_AS_IN_FILE] = "file", [TT_TENSORS_BY_USE] = "use", [TT_TENSORS_BY_LAYER] = "layer"};
+
 typedef struct placed {
     uint32_t weight, file;
     uint64_t key, offset_bytes;
@@ -19,9 +22,9 @@ static int by_place(const void *a, const void *b)
     return by_file ? by_file : by_key ? by_key : tt_order(x->offset_bytes, y->offset_bytes);
 }
 
-static uint64_t alignment_of(const tt_model *m)
+static uint64_t alignment_of(const tt_model_file *f)
 {
-    const tt_file_kv *kv = tt_model_file_kv(m, "general.alignment");
+    const tt_file_kv *kv = tt_model_kv_of_file(f, "general.alignment");
     const uint64_t said = kv ? strtoull(kv->value, NULL, 10) : 0;
     return said && said <= 1u << 20 ? said : ALIGNMENT;
 }
@@ -49,7 +52,6 @@ uint64_t *tt_tensor_order_places(const tt_model *m, const tt_reads *reads, tt_te
 {
     uint64_t *places = calloc((size_t)m->n_weights + 1, sizeof *places);
     placed *list = calloc((size_t)m->n_weights + 1, sizeof *list);
-    const uint64_t alignment = alignment_of(m);
     uint64_t *at = calloc((size_t)m->n_files + 1, sizeof *at); /* by file */
     for (uint32_t i = 0; at && i < m->n_files; i++)
         at[i] = UINT64_MAX;
@@ -66,6 +68,7 @@ uint64_t *tt_tensor_order_places(const tt_model *m, const tt_reads *reads, tt_te
             /* Weights of a damaged trace may lie over each other, and not fit behind each other. */
             if (!tt_reads_has_place(m, w) || at[w->file] > TT_READS_FILE_MAX - w->size_bytes)
                 continue;
+            const uint64_t alignment = alignment_of(&m->files[w->file]);
             places[list[i].weight] = at[w->file];
             at[w->file] += (w->size_bytes + alignment - 1) / alignment * alignment;
         }

@@ -10,6 +10,8 @@ typedef enum tt_tensor_order {
     TT_TENSORS_BY_LAYER /* layer by layer, each as in the file; before and behind them what is read
                            before and behind the layers */
 } tt_tensor_order;
+#define TT_TENSOR_ORDERS 3
+extern const char *const tt_tensor_orders[TT_TENSOR_ORDERS]; /* their names */
 
 /* The offset in its file of each weight, malloc'ed: consecutive, aligned as the file says.
  * NULL if out of memory. */

@@ -16,10 +16,9 @@ tt_whatif_view tt_whatif_look(const tt_model *m, const tt_filter *f, const tt_re
                               const tt_whatif_plan *plan, const tt_whatif *w)
 {
     static const char *const units[] = {"page", "tensor", "expert"};
-    static const char *const orders[] = {"file", "use", "layer"};
     tt_whatif_view v = {.unit = units[plan->unit],
                         .page_bytes = plan->unit == TT_WHATIF_PAGE ? plan->page_bytes : 0,
-                        .order = orders[plan->order],
+                        .order = tt_tensor_orders[plan->order],
                         .readahead_bytes = plan->readahead_bytes,
                         .warm = plan->warm,
                         .at_most = reads->at_most,
