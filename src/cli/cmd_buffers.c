@@ -343,7 +343,7 @@ static int analyze_and_print(const struct options *o, const tt_model *m)
     int code;
     if (status != TT_OK) {
         code = tt_report_error(&err);
-    } else if (f && buffers->n_events == 0 && !o->input.json && !o->list.csv) {
+    } else if (f && buffers->n_events == 0) {
         code = tt_trace_none(m, f, "buffer");
     } else {
         if (buffers->n_unused)
