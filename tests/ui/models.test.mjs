@@ -24,7 +24,7 @@ const libraries = join(root, 'usr/lib/x86_64-linux-gnu');
 const backend = / avx2 /.test(readFileSync('/proc/cpuinfo', 'utf8')) ? 'haswell' : 'x64';
 const environment = { ...process.env, GGML_BACKEND_PATH: `${libraries}/ggml/backends0/libggml-cpu-${backend}.so`, OMP_WAIT_POLICY: 'passive' };
 tensortrace('synth', '-o', 'tiny.gguf');
-tensortrace('synth', '--layers', '1', '-o', 'draft.gguf');
+tensortrace('synth', '--layers', '1', '--experts', '4', '--experts-used', '2', '-o', 'draft.gguf');
 tensortrace('run', '-q', '-o', 'models.ttrace', '--', join(root, 'usr/lib64/ld-linux-x86-64.so.2'), '--library-path', `${libraries}:${libraries}/llama`,
     join(root, 'usr/bin/llama-speculative-simple'), '-m', 'tiny.gguf', '-md', 'draft.gguf', '-p', 'Once upon a time', '-n', '8', '-t', '1',
     '--temp', '0', '-c', '256', '--spec-type', 'draft-simple', '--spec-draft-n-max', '4');
@@ -62,4 +62,20 @@ test('two runs compared name the layers of both models', async ({ open }) => {
     const v = await open([trace, again], { fragment: 'view=diff&diff_by=layers' });
     const table = v.page.locator('.diff-table [role=row]');
     for (const name of ['layer 0 of tiny.gguf', 'layer 1 of tiny.gguf', 'layer 0 of draft.gguf']) await table.filter({ hasText: name }).waitFor();
+});
+
+test('experts to evict are of a layer of that model', async ({ open }) => {
+    const key = JSON.parse(tensortrace('stats', '--json', '--by', 'layer', trace)).rows.find((r) => r.layer_id === 0 && r.model_file.endsWith('draft.gguf')).layer_key;
+    const v = await open([trace], { fragment: 'view=experts&experts_show=keep&keep=1' });
+    await v.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await v.page.getByRole('grid', { name: 'Experts of all layers' }).waitFor();
+    await v.page.getByRole('button', { name: 'As JSON' }).click();
+    const text = () => v.page.evaluate(() => navigator.clipboard.readText());
+    await v.until(async () => (await text()).startsWith('{'), 'JSON is copied');
+    const { evict } = JSON.parse(await text());
+    assert.ok(evict.length > 0);
+    for (const { expert_id, ...layer } of evict) {
+        assert.deepEqual(layer, { layer_id: 0, stack: null, model: 'draft.gguf', layer_key: key });
+        assert.ok(expert_id >= 0 && expert_id < 4);
+    }
 });

@@ -10,9 +10,20 @@ export function numberOf(layer: number): number {
   return layer % NUMBERS;
 }
 
+function stackOf(layer: number): string | null {
+  return summary.value?.layer_stacks[Math.floor(layer / NUMBERS) % 32] ?? null;
+}
+
+/** Its number, stack and model, and its key, with the names of the server's JSON. */
+export function layerFields(layer: number | null) {
+  return layer === null || layer < 0
+    ? { layer_id: null, stack: null, model: null, layer_key: null }
+    : { layer_id: numberOf(layer), stack: stackOf(layer), model: summary.value?.models[modelOf(layer)] ?? null, layer_key: layer };
+}
+
 /** "3", "enc 3": without its model. */
 export function layerNumber(layer: number): string {
-  const stack = summary.value?.layer_stacks[Math.floor(layer / NUMBERS) % 32] ?? null;
+  const stack = stackOf(layer);
   return stack === null ? String(numberOf(layer)) : `${stack} ${numberOf(layer)}`;
 }
 

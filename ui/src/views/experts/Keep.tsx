@@ -10,11 +10,11 @@ import { copy } from "../../parts/clipboard";
 import { Failure, Loading } from "../../parts/messages";
 import { VirtualTable, type Column, type Sorting } from "../../parts/VirtualTable";
 import { selectedTrace } from "../../state/selection";
-import { generation } from "../../state/trace";
+import { generation, summary } from "../../state/trace";
 import { allExperts, keptOf, keepWords, neverWords, type Ranked, type WhatIf } from "./keeping";
 import { expert, keepPolicy, keepStep, POLICIES, setKeepPolicy, setKeepStep, STEPS, type Measure } from "./state";
 import { chooseCell } from "./words";
-import { layerWords } from "../../state/layers";
+import { isPlain, layerFields } from "../../state/layers";
 
 interface Row extends Ranked {
   readonly kept: boolean;
@@ -71,10 +71,12 @@ function Table(props: { rows: readonly Row[]; measure: Measure }) {
   );
 }
 
-/** Lines of "layer expert", or JSON. */
+/** Lines of "layer expert", or JSON (docs/api-http.md, traces/ID/whatif). */
 function copyEvicted(rows: readonly Row[], form: "list" | "json"): void {
-  const out = rows.filter((r) => !r.kept).map((r) => ({ layer_id: r.l.layer_id, expert_id: r.e }));
-  const text = form === "json" ? `${JSON.stringify({ evict: out }, null, 1)}\n` : out.map((r) => `${r.layer_id === null ? "unknown layer" : layerWords(r.layer_id)} expert ${r.expert_id}\n`).join("");
+  const out = rows.filter((r) => !r.kept);
+  const plain = rows.every((r) => r.l.layer_id === null || isPlain(r.l.layer_id)) && (summary.value?.models.length ?? 0) < 2;
+  const json = (): string => `${JSON.stringify({ evict: out.map((r) => ({ ...(plain ? { layer_id: r.l.layer_id } : layerFields(r.l.layer_id)), expert_id: r.e })) }, null, 1)}\n`;
+  const text = form === "json" ? json() : out.map((r) => `${layerText(r.l)} expert ${r.e}\n`).join("");
   void copy(text, `experts-to-evict.${form === "json" ? "json" : "txt"}`, counted(out.length, "expert"));
 }
 
