@@ -71,7 +71,7 @@ function Table(props: { rows: readonly Row[]; measure: Measure }) {
   );
 }
 
-/** Lines of "layer expert", or JSON (docs/api-http.md, traces/ID/whatif). */
+/** Lines of "layer expert", or JSON (docs/tour.md). */
 function copyEvicted(rows: readonly Row[], form: "list" | "json"): void {
   const out = rows.filter((r) => !r.kept);
   const plain = rows.every((r) => r.l.layer_id === null || isPlain(r.l.layer_id)) && (summary.value?.models.length ?? 0) < 2;
