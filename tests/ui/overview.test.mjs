@@ -179,7 +179,9 @@ test('tokens: a click selects one, and the inspector says why it took so long', 
     const [op] = why.ops;
     await part.getByRole('button', { name: op.name, exact: true }).first().click();
     await v.untilFragment('op', `${op.run}.${op.node}`);
-    const ofOp = said('why', path, '--op', op.name, '--token', String(slow[0].batch_id));
+    const ofOp = said('why', path, '--op', `${op.run}:${op.node}`);
+    assert.equal(ofOp.of.layer_id, op.layer_id);
+    assert.ok(Math.abs(ofOp.time_ns - op.time_ns) < 0.01 * op.time_ns, `${ofOp.time_ns} ns, not ${op.time_ns}`);
     await inspector(v).getByRole('region', { name: 'Op', exact: true }).getByRole('region', { name: 'Why' }).getByText(ofOp.text[0]).waitFor();
     // By keyboard.
     await main(v).getByRole('application', { name: /^Time of 68 tokens in 61 batches/ }).focus();

@@ -178,7 +178,7 @@ test('the ops of a token are those of the log, and Shift+K goes from begin to be
     });
     assert.equal(told.cut, false);
     assert.deepEqual(told.node, ops.map((op) => op.node));
-    assert.deepEqual(told.layer_id.map((l) => (l === 0xffffffff ? null : l)), ops.map((op) => op.layer_id));
+    assert.deepEqual(told.layer_key.map((l) => (l === 0xffffffff ? null : l)), ops.map((op) => op.layer_id));
     ops.forEach((op, i) => {
         assert.ok(Math.abs(told.start_relative_ns[i] - op.start_relative_ns) < 1, `op ${i} begins`);
         assert.ok(Math.abs(told.end_relative_ns[i] - told.start_relative_ns[i] - op.duration_ns) < 1, `op ${i} takes`);

@@ -211,18 +211,19 @@ void tt_usual_free(tt_usual *u)
     *u = (tt_usual){0};
 }
 
-/* --- ops by name --- */
+/* --- ops by name and layer: those without a name have numbers, which recur in each layer --- */
 
 typedef struct looked_for {
     const tt_usual *u;
     const char *name, *op;
+    int32_t layer_id;
 } looked_for;
 
 static bool is_op(const void *context, uint32_t index)
 {
     const looked_for *l = context;
     const tt_usual_op *o = &l->u->ops[index];
-    return strcmp(o->name, l->name) == 0 && strcmp(o->op, l->op) == 0;
+    return strcmp(o->name, l->name) == 0 && strcmp(o->op, l->op) == 0 && o->layer_id == l->layer_id;
 }
 
 tt_usual_op *tt_usual_op_of(tt_usual *u, const tt_parts_op *op, const tt_op **described)
@@ -231,8 +232,9 @@ tt_usual_op *tt_usual_op_of(tt_usual *u, const tt_parts_op *op, const tt_op **de
         tt_op_table_get(u->table, u->m->runs[op->run].graph, op->node, op->times->covers);
     if (described) *described = d;
     if (!d) return NULL;
-    const looked_for l = {u, d->name, d->op};
+    const looked_for l = {u, d->name, d->op, d->place.layer_id};
     uint64_t key = tt_checksum(d->name, strlen(d->name)) + 31 * tt_checksum(d->op, strlen(d->op));
+    key = tt_hash_mix(key, (uint32_t)l.layer_id);
     uint32_t at = tt_idmap_find(&u->op_of_key, &key, is_op, &l);
     if (at != TT_NONE) return &u->ops[at];
     if (u->n_ops >= TT_USUAL_OPS_MAX || !tt_array_one_more(u->ops, u->n_ops, u->capacity))
