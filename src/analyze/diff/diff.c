@@ -653,12 +653,20 @@ typedef struct member {
     double before;         /* of the list's weights, up to this one */
 } member;
 
+/* Also equal changes have one order, in which each member is in a list or not yet. */
+static int by_change(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    if (x->change != y->change) return x->change < y->change ? -1 : 1;
+    return x->row != y->row ? x->row < y->row ? -1 : 1 : 0;
+}
+
 static int by_group(const void *a, const void *b)
 {
     const member *x = a, *y = b;
     if (x->group != y->group) return x->group < y->group ? -1 : 1;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
+    return by_change(x, y);
 }
 
 /* All ops by their change, for each kind (as a group) or of all kinds. */
@@ -685,7 +693,7 @@ static member *rank_ops(const summer *s, bool by_kind)
 static double weight_to(const member *list, size_t first, size_t i, const member *without, size_t n)
 {
     double weight = list[i].before - (first ? list[first - 1].before : 0);
-    for (size_t k = 0; k < n && without[k].change <= list[i].change; k++)
+    for (size_t k = 0; k < n && by_change(&without[k], &list[i]) <= 0; k++)
         weight -= without[k].weight;
     return weight;
 }
@@ -721,12 +729,6 @@ typedef struct reference {
     member *alike, *rest, *own; /* ranked by kind, of all kinds; room for a group */
     size_t n;
 } reference;
-
-static int by_change(const void *a, const void *b)
-{
-    const member *x = a, *y = b;
-    return x->change != y->change ? x->change < y->change ? -1 : 1 : 0;
-}
 
 /* Own work instead of elapsed time: unknown of a row without ops. */
 static void set_work(tt_diff_side *side, double ns, double least_ns, double p90_ns)
