@@ -35,7 +35,6 @@ typedef struct sequence {
 } sequence;
 
 typedef struct saved {
-    uint64_t state;
     uint32_t tip;
     int64_t moved_from, moved;
 } saved;
@@ -249,7 +248,7 @@ static void save(walk *w, const tt_meta_sequences *r)
             return;
         }
     }
-    w->states[at] = (saved){r->state, s->tip, s->moved_from, s->moved};
+    w->states[at] = (saved){s->tip, s->moved_from, s->moved};
 }
 
 static void restore(walk *w, const tt_meta_sequences *r, uint32_t change)
@@ -492,11 +491,10 @@ static uint64_t steps_for(const tt_model *m)
 
 tt_status tt_recomputed_find(const tt_model *m, tt_recomputed_list *out, tt_error *err)
 {
-    const char *said = tt_model_environment(m, "capture_sequences");
     walk w = {.m = m,
               .out = out,
               .steps = steps_for(m),
-              .recorded = said && strcmp(said, "on") == 0,
+              .recorded = tt_model_captured(m, "capture_sequences"),
               .begins = !m->front.present && m->n_batches && m->batches[0].number == 0 &&
                         !tt_model_environment(m, "attached")};
     uint32_t next = 0;

@@ -493,14 +493,10 @@ static void find_waits(tt_model *m)
 static void find_what_is_unknown(tt_model *m)
 {
     find_waits(m);
-    const char *off_cpu = tt_model_environment(m, "capture_off_cpu");
-    const char *faults = tt_model_environment(m, "capture_faults");
     m->off_cpu_known =
-        (off_cpu && strcmp(off_cpu, "on") == 0) || (faults && strcmp(faults, "on") == 0);
-    const char *inside = tt_model_environment(m, "capture_waits_inside");
-    m->waits_inside_known = inside && strcmp(inside, "on") == 0;
-    const char *delay = tt_model_environment(m, "capture_delay");
-    m->delay_known = m->off_cpu_known && delay && strcmp(delay, "on") == 0;
+        tt_model_captured(m, "capture_off_cpu") || tt_model_captured(m, "capture_faults");
+    m->waits_inside_known = tt_model_captured(m, "capture_waits_inside");
+    m->delay_known = m->off_cpu_known && tt_model_captured(m, "capture_delay");
 }
 
 static void fit_clock(tt_loader *l)

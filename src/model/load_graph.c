@@ -204,14 +204,13 @@ static bool has_no_guesses(const tt_model *m)
 void tt_link_fates(tt_loader *l)
 {
     tt_model *m = l->m;
-    const char *said = tt_model_environment(m, "capture_fates");
     tt_idmap drafting = {0};
     uint32_t was;
     /* Guesses are known by the program's calls. */
     uint64_t unseen = 0;
     const bool saw_calls =
         m->n_decodes && (!tt_model_count(m, "decode_unseen", &unseen) || !unseen);
-    m->fates_known = (said && strcmp(said, "on") == 0 && saw_calls) || has_no_guesses(m);
+    m->fates_known = (tt_model_captured(m, "capture_fates") && saw_calls) || has_no_guesses(m);
     for (uint32_t i = 0; i < m->n_batches; i++)
         if (m->batches[i].drafts && !tt_idmap_add(&drafting, m->batches[i].context, 0, &was))
             l->no_memory = true;

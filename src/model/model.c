@@ -150,6 +150,12 @@ const char *tt_model_environment(const tt_model *m, const char *key)
     return NULL;
 }
 
+bool tt_model_captured(const tt_model *m, const char *key)
+{
+    const char *said = tt_model_environment(m, key);
+    return said && strcmp(said, "on") == 0;
+}
+
 uint64_t tt_model_page_bytes(const tt_model *m)
 {
     const char *text = tt_model_environment(m, "page_bytes");

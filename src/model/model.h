@@ -470,6 +470,8 @@ const char *tt_model_label(const tt_model *m, uint32_t model);
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */
 const char *tt_model_environment(const tt_model *m, const char *key);
+/* Whether the recorder captured what is under that key of the environment ("capture_off_cpu"). */
+bool tt_model_captured(const tt_model *m, const char *key);
 /* The size of a page of memory in the traced process. */
 uint64_t tt_model_page_bytes(const tt_model *m);
 /* Whether nothing was executed: the trace was made from somebody else's recording (`tensortrace

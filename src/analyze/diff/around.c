@@ -166,12 +166,6 @@ static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
 
 /* --- faults --- */
 
-static bool observed_faults(const tt_model *m)
-{
-    const char *captured = tt_model_environment(m, "capture_faults");
-    return captured && strcmp(captured, "on") == 0;
-}
-
 static tt_status sum_faults(const tt_model *m, tt_faults **out, tt_error *err)
 {
     static const tt_filter everything;
@@ -210,8 +204,8 @@ static tt_status compare_faults(tt_diff *d, const tt_model *a, const tt_model *b
     tt_diff_around *x = &d->around;
     tt_faults *f = NULL, *g = NULL;
     size_t n_f = 0, n_g = 0;
-    x->faults_a = observed_faults(a);
-    x->faults_b = observed_faults(b);
+    x->faults_a = tt_model_captured(a, "capture_faults");
+    x->faults_b = tt_model_captured(b, "capture_faults");
     x->has_faults = x->faults_a && x->faults_b;
     if (!x->has_faults) return TT_OK;
     tt_status status = sum_faults(a, &f, err);

@@ -106,13 +106,6 @@ tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err)
 
 /* --- kinds --- */
 
-/* Whether the recorder captured what is under that key. */
-static bool is_on(const tt_model *m, const char *key)
-{
-    const char *value = tt_model_environment(m, key);
-    return value && strcmp(value, "on") == 0;
-}
-
 /* What every recorder writes, and what this one claims to have written. */
 tt_status tt_check_kinds(const tt_model *m, tt_check *c, tt_error *err)
 {
@@ -126,8 +119,9 @@ tt_status tt_check_kinds(const tt_model *m, tt_check *c, tt_error *err)
         {"RING", has_ops, m->n_rings > 0},
         {"RUN", has_ops, m->n_runs > 0},
         {"COUNTS", m->trace.end_flags == TT_END_NORMAL && m->n_environment > 0, m->n_counts > 0},
-        {"USAGE", has_batches && is_on(m, "capture_faults"), m->n_usages > 0},
-        {"RESIDENCY", m->n_files > 0 && is_on(m, "capture_residency"), m->n_residencies > 0},
+        {"USAGE", has_batches && tt_model_captured(m, "capture_faults"), m->n_usages > 0},
+        {"RESIDENCY", m->n_files > 0 && tt_model_captured(m, "capture_residency"),
+         m->n_residencies > 0},
     };
     (void)err;
     if (!tt_check_has_end(m) || !(has_ops || has_batches || m->n_runs)) {

@@ -69,14 +69,6 @@ static uint64_t ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-/* Ticks that record i waited at barriers inside its op. off: of the piece's run. */
-static uint64_t inside_of(const tt_off_cpu *off, const tt_piece_ops *p, size_t i)
-{
-    tt_waits_inside inside = {0};
-    (void)tt_off_cpu_ticks(off, p->node[i], p->lane, ticks(p->start[i], p->arrive[i]), &inside);
-    return inside.ticks;
-}
-
 /* off: of the piece's run. */
 static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, const tt_piece_ops *p,
                     size_t i, bool waits_known)
@@ -130,10 +122,31 @@ static bool is_in_step(const tt_tables_own *own, size_t n, uint32_t n_nodes)
                 out[k * n] = (type)(value);                                                        \
         }
 
+/* The parts of busy_ns in which a thread did not work; they are found together. */
+static void put_off(tt_rows *rows, const tt_tables_own *own, size_t n)
+{
+    const tt_off_cpu *off = &own->join.off_cpu;
+    const size_t all = n * own->lanes->n;
+    uint64_t *const off_ns = (uint64_t *)rows->columns[LANES_OFF_CPU].values + rows->n;
+    uint64_t *const inside_ns = (uint64_t *)rows->columns[LANES_INSIDE].values + rows->n;
+    if (!tt_rows_wants(rows, LANES_OFF_CPU) && !tt_rows_wants(rows, LANES_INSIDE)) return;
+    for (size_t l = 0; l < n; l++) {
+        const tt_piece_ops *const p = &own->lanes[l];
+        for (size_t k = 0; k < p->n; k++) {
+            tt_waits_inside inside = {0};
+            const uint64_t of = tt_off_cpu_ticks(off, p->node[k], p->lane,
+                                                 ticks(p->start[k], p->arrive[k]), &inside);
+            off_ns[k * n + l] = off->known ? tt_tables_span_ns(own->m, of) : 0;
+            inside_ns[k * n + l] = off->inside_known ? tt_tables_span_ns(own->m, inside.ticks) : 0;
+        }
+    }
+    if (!off->known) memset(tt_rows_valid(rows, LANES_OFF_CPU) + rows->n, 0, all);
+    if (!off->inside_known) memset(tt_rows_valid(rows, LANES_INSIDE) + rows->n, 0, all);
+}
+
 static void put_in_step(tt_rows *rows, const tt_tables_own *own, size_t n)
 {
     const tt_model *m = own->m;
-    const tt_off_cpu *off = &own->join.off_cpu;
     const size_t all = n * own->lanes->n;
     EACH(uint64_t, LANES_OP_ID, tt_op_id(p->run, p->node[k]))
     EACH(uint16_t, LANES_THREAD, p->lane)
@@ -143,20 +156,7 @@ static void put_in_step(tt_rows *rows, const tt_tables_own *own, size_t n)
     EACH(uint64_t, LANES_BUSY, tt_tables_span_ns(m, ticks(p->start[k], p->arrive[k])))
     EACH(uint64_t, LANES_WAIT,
          own->waits_known ? tt_tables_span_ns(m, ticks(p->arrive[k], p->release[k])) : 0)
-    if (off->inside_known) {
-        EACH(uint64_t, LANES_INSIDE, tt_tables_span_ns(m, inside_of(off, p, k)))
-    } else {
-        EACH(uint64_t, LANES_INSIDE, 0)
-        memset(tt_rows_valid(rows, LANES_INSIDE) + rows->n, 0, all);
-    }
-    if (off->known) {
-        EACH(uint64_t, LANES_OFF_CPU,
-             tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[k], p->lane,
-                                                   ticks(p->start[k], p->arrive[k]), NULL)))
-    } else {
-        EACH(uint64_t, LANES_OFF_CPU, 0)
-        memset(tt_rows_valid(rows, LANES_OFF_CPU) + rows->n, 0, all);
-    }
+    put_off(rows, own, n);
     if (!own->waits_known) memset(tt_rows_valid(rows, LANES_WAIT) + rows->n, 0, all);
     rows->n += all;
 }
